@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "hiptool/buffer.hpp"
+#include "hiptool/cancel.hpp"
+#include "hiptool/export.hpp"
+#include "hiptool/load_plan.hpp"
+#include "hiptool/model_file.hpp"
+#include "hiptool/stream.hpp"
+
+namespace hiptool {
+
+/// Told about progress from the loader's threads; implementations lock and must not throw.
+class HIPTOOL_API LoadObserver {
+ public:
+  virtual ~LoadObserver() = default;
+  /// Bytes of tensors that were queued to the device so far.
+  virtual void on_progress(std::uint64_t done_bytes, std::uint64_t total_bytes) noexcept = 0;
+};
+
+/// What a load did.
+struct LoadStatistics {
+  double load_time_s = 0;    ///< first read issued to last copy done
+  double copy_time_s = 0;    ///< first to last copy by the device's own events; 0 without staging
+  std::uint64_t copied_bytes = 0;   ///< with the gaps between tensors
+  std::uint64_t read_bytes = 0;     ///< read from files
+  std::uint32_t readers = 0;
+  std::uint32_t slots = 0;
+  std::uint64_t slot_bytes = 0;
+};
+
+/// Moves host bytes and model files into device memory through a small ring of pinned staging slots
+/// and several streams. Usable without the command line. One object serves one device. upload() may
+/// be called from many threads at once; load() by one thread at a time.
+class HIPTOOL_API AsyncLoader {
+ public:
+  struct Options {
+    std::uint32_t streams = 2;
+    std::uint64_t slot_bytes = 8u << 20;
+    std::uint32_t readers = 0;     ///< threads that read files; 0 chooses from the cores
+    std::uint32_t slots = 0;       ///< 0 is two for each reader
+    /// Streams of the caller instead of own ones; all must be on the loader's device.
+    std::vector<StreamRef> external_streams;
+    /// Stage through pinned slots also where the host can write device memory in place.
+    bool always_stage = false;
+    const CancelToken* cancel = nullptr;
+    LoadObserver* observer = nullptr;
+  };
+
+  /// Pins the ring; blocks for a few milliseconds. Throws Error(invalid_argument) for zero sizes or
+  /// foreign streams, else what the runtime answered.
+  AsyncLoader(const Device& device, Options options);
+  explicit AsyncLoader(const Device& device);
+  /// Waits for queued copies; failures go to the trace.
+  ~AsyncLoader();
+  AsyncLoader(const AsyncLoader&) = delete;
+  AsyncLoader& operator=(const AsyncLoader&) = delete;
+
+  /// Queues a copy of the bytes into the start of the destination, on the stream with the least
+  /// bytes queued. The source may be reused when this returns. Blocks only while every slot is in
+  /// flight. Throws Error(out_of_bounds) when the source is longer than the destination.
+  void upload(const Buffer& destination, std::span<const std::byte> source);
+
+  /// Reads the placed tensors from their files into the arena (at least plan.arena_bytes long) and
+  /// waits until all of it is on the device. Gaps between tensors become zero. Throws
+  /// Error(input_failed) when a file is shorter than at parsing, was changed, or cannot be read,
+  /// Error(cancelled) when the token was set, else what the runtime answered; whatever happens, no
+  /// copy is in flight afterwards.
+  LoadStatistics load(const ModelFile& model, const DevicePlan& plan, const Buffer& arena);
+
+  /// Blocks until everything queued has arrived. Throws the first failure.
+  void synchronize();
+
+  /// Copies slot after slot to the buffer, without reading anything, at least `bytes` in all, on the
+  /// same streams: the rate, in bytes per second by device events, that load() cannot exceed.
+  double probe_h2d_bytes_per_s(const Buffer& destination, std::uint64_t bytes);
+
+  std::size_t stream_count() const noexcept;
+  StreamRef stream(std::size_t index) const;   ///< Error(out_of_bounds) for a bad index
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hiptool

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstddef>
+#include <memory>
+
+#include "hiptool/device.hpp"
+#include "hiptool/export.hpp"
+
+namespace hiptool {
+
+/// Device memory: a shared allocation with an offset and a size. Copying a Buffer shares the
+/// allocation; a view keeps its parent's allocation alive; it is freed once, on its own device, when
+/// the last Buffer on it goes. A failing free goes to the trace.
+class HIPTOOL_API Buffer {
+ public:
+  /// An empty buffer on no device: size 0, null address.
+  Buffer() = default;
+
+  /// Allocates. Size 0 makes no runtime call and has a null address. Throws Error(out_of_memory)
+  /// with the free and total memory, or Error(device).
+  Buffer(const Device& device, std::size_t size_bytes);
+
+  /// Borrows native device memory of the caller, who keeps it alive and frees it.
+  static Buffer from_native(const Device& device, void* address, std::size_t size_bytes);
+
+  /// Part of this buffer. Throws Error(out_of_bounds) unless offset <= size and
+  /// size_bytes <= size - offset.
+  Buffer view(std::size_t offset_bytes, std::size_t size_bytes) const;
+
+  std::size_t size_bytes() const noexcept { return size_bytes_; }
+  bool is_empty() const noexcept { return size_bytes_ == 0; }
+  /// Device address of the first byte, null if empty.
+  void* address() const noexcept;
+  void* native_handle() const noexcept { return address(); }
+  /// The device; only for a buffer that was made on one.
+  const Device& device() const;
+
+ private:
+  struct Allocation;
+  std::shared_ptr<const Allocation> allocation_;
+  std::size_t offset_bytes_ = 0;
+  std::size_t size_bytes_ = 0;
+};
+
+}  // namespace hiptool

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "hiptool/export.hpp"
+#include "hiptool/platform.hpp"
+
+namespace hiptool {
+
+namespace hip {
+struct Api;
+}
+namespace core {
+struct PlatformState;
+}
+
+/// Properties of a device; what the runtime could not say is absent, never zero.
+struct DeviceInfo {
+  std::string name;
+  std::string arch;                        ///< "gfx942", "sm_90", "x86_64"
+  std::optional<std::string> uuid;         ///< as the vendor's tools write it, "GPU-..."
+  std::optional<std::string> pci_bus_id;   ///< "0000:65:00.0", lower case
+  std::optional<std::uint64_t> memory_total_bytes;
+  std::optional<std::uint64_t> compute_units;   ///< multiprocessors; on RDNA the CUs, not the WGPs
+  std::optional<std::uint64_t> warp_size;
+  std::optional<std::uint64_t> clock_hz;
+  std::optional<std::uint64_t> memory_clock_hz;
+  std::optional<std::uint64_t> memory_bus_width_bits;
+  std::optional<std::uint64_t> l2_cache_bytes;
+  std::optional<std::uint64_t> max_threads_per_block;
+  std::optional<std::uint64_t> shared_memory_per_block_bytes;
+  std::optional<bool> integrated;
+  std::optional<bool> ecc_enabled;
+};
+
+/// Memory of a device at one moment.
+struct MemoryInfo {
+  std::uint64_t free_bytes = 0;
+  std::uint64_t total_bytes = 0;
+};
+
+/// One device of one platform: a cheap value. Two Devices are equal when platform and ordinal are.
+class HIPTOOL_API Device {
+ public:
+  Device(std::shared_ptr<const core::PlatformState> state, int ordinal);
+
+  Platform platform() const noexcept;
+  int ordinal() const noexcept { return ordinal_; }
+
+  /// "nvidia:0".
+  std::string id() const;
+
+  /// Reads the properties. Starts no context on a GPU; does not block on queued work.
+  DeviceInfo info() const;
+
+  /// Free and total memory. Creates the device's context where there is none (on NVIDIA about 0.1 s
+  /// and 0.5 GB of its memory). Throws Error(device) or what the runtime answered.
+  MemoryInfo memory() const;
+
+  /// Starts the device for this process (primary context), so that later calls are fast. Blocks.
+  void start() const;
+
+  /// True where the host can read and write device memory in place (the cpu platform).
+  bool is_host_memory() const noexcept;
+
+  /// The runtime's ordinal, for hipSetDevice or cuDeviceGet.
+  int native_handle() const noexcept { return ordinal_; }
+
+  /// The table behind this device; for the library's own rooms.
+  const hip::Api& api() const noexcept;
+  const core::PlatformState& state() const noexcept { return *state_; }
+
+  friend bool operator==(const Device& left, const Device& right) noexcept;
+
+ private:
+  std::shared_ptr<const core::PlatformState> state_;
+  int ordinal_;
+};
+
+/// Makes a device current for the calling thread and puts the previous one back at the end of the
+/// scope, also when an exception passes. Every entry of the library uses one.
+class HIPTOOL_API DeviceGuard {
+ public:
+  /// Throws Error(device) naming hipSetDevice if the device cannot be made current.
+  explicit DeviceGuard(const Device& device);
+  ~DeviceGuard();
+  DeviceGuard(const DeviceGuard&) = delete;
+  DeviceGuard& operator=(const DeviceGuard&) = delete;
+
+ private:
+  const Device& device_;
+  int previous_ = -1;
+};
+
+/// Finds a device by "amd:0", "cpu" (= "cpu:0"), uuid or PCI bus id. Opens only the platform named;
+/// uuid and bus id open all. Throws Error(unavailable) with the platform's reason when it is not
+/// usable or the device is absent, and Error(invalid_argument) for text that can be neither.
+HIPTOOL_API Device find_device(Platforms& platforms, std::string_view id);
+
+/// The device used when the caller names none: the first GPU; cpu:0 only where the machine shows no
+/// GPU hardware. GPU hardware that is seen but not usable is Error(unavailable) with the reason.
+HIPTOOL_API Device default_device(Platforms& platforms);
+
+}  // namespace hiptool

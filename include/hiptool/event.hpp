@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include "hiptool/device.hpp"
+#include "hiptool/export.hpp"
+#include "hiptool/stream.hpp"
+
+namespace hiptool {
+
+/// A mark on a stream. Owning and move-only; a failing destroy goes to the trace.
+class HIPTOOL_API Event {
+ public:
+  enum class Kind {
+    timing,   ///< can be used for elapsed_s()
+    ordering  ///< cheaper: only wait, synchronize and is_done
+  };
+
+  /// Throws Error(device) naming the call. A blocking event lets synchronize() sleep, not spin.
+  explicit Event(const Device& device, Kind kind = Kind::timing, bool blocking = false);
+  ~Event();
+  Event(Event&& other) noexcept;
+  Event& operator=(Event&& other) noexcept;
+
+  /// Takes over a native event, which is destroyed with this object.
+  static Event from_native(const Device& device, void* event);
+  void* native_handle() const noexcept { return event_; }
+  void* release() noexcept;
+  const Device& device() const noexcept { return device_; }
+
+  /// Marks the work queued on the stream so far. Does not block. The stream must be on the same
+  /// device, else Error(invalid_argument).
+  void record(const StreamRef& stream);
+
+  /// Blocks until the last record is reached; returns at once if there was none.
+  void synchronize() const;
+
+  /// True when the last record was reached or there was none. Does not block.
+  bool is_done() const;
+
+  /// Seconds from `start` to this event, measured by the device (hipEventElapsedTime, resolution
+  /// about 0.5 us). Throws Error(device) with hipErrorInvalidHandle when either was never recorded
+  /// or keeps no time, with hipErrorNotReady (recoverable) when either was not reached yet.
+  double elapsed_s(const Event& start) const;
+
+ private:
+  Event(const Device& device, void* event) : device_(device), event_(event) {}
+  void destroy() noexcept;
+
+  Device device_;
+  void* event_ = nullptr;
+};
+
+}  // namespace hiptool

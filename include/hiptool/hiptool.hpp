@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+/// Everything at once.
+#pragma once
+#include "hiptool/async_loader.hpp"
+#include "hiptool/buffer.hpp"
+#include "hiptool/cancel.hpp"
+#include "hiptool/copy.hpp"
+#include "hiptool/device.hpp"
+#include "hiptool/element_type.hpp"
+#include "hiptool/error.hpp"
+#include "hiptool/event.hpp"
+#include "hiptool/load_plan.hpp"
+#include "hiptool/model_file.hpp"
+#include "hiptool/pinned_buffer.hpp"
+#include "hiptool/platform.hpp"
+#include "hiptool/stream.hpp"
+#include "hiptool/trace.hpp"
+#include "hiptool/units.hpp"
+#include "hiptool/verify.hpp"
+#include "hiptool/version.hpp"

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hiptool/export.hpp"
+#include "hiptool/trace.hpp"
+
+namespace hiptool {
+
+namespace hip {
+class Binder;
+}  // namespace hip
+
+class Device;
+
+/// The platforms, in HIP's own words. `amd` is the ROCm runtime, `nvidia` the CUDA driver, `cpu` an
+/// implementation in this process.
+enum class Platform { amd, nvidia, cpu };
+
+/// "amd", "nvidia" or "cpu".
+HIPTOOL_API std::string_view to_string(Platform platform) noexcept;
+
+/// What probing a platform found.
+struct PlatformStatus {
+  Platform platform = Platform::cpu;
+  bool usable = false;           ///< library bound and at least one device
+  int device_count = 0;
+  std::string library;           ///< path of the bound library, also without a device; else empty
+  std::string runtime_version;   ///< "5.2.21153", "13.0"; empty when unknown
+  std::string driver_version;    ///< kernel driver, "580.159.04"; empty when unknown
+  std::string reason;            ///< why it is not usable; empty when it is
+  std::string hint;              ///< what to try next; may be empty
+  std::vector<std::string> tried;  ///< each library that was tried and why it was refused
+};
+
+/// The platforms of this process, each opened when it is first asked for. Opening a platform may
+/// take some 100 ms (a driver starts) and blocks; a second call is free. Safe to use from several
+/// threads. Vendor libraries stay loaded to the end of the process (hip-abi: unloading them is not
+/// safe), so Devices outlive this object.
+class HIPTOOL_API Platforms {
+ public:
+  struct Options {
+    std::shared_ptr<TraceSink> trace;    ///< where failed releases go; may be null
+    std::string hip_library;             ///< instead of the search; default $HIPTOOL_HIP_LIBRARY
+    std::string cuda_library;            ///< instead of the search; default $HIPTOOL_CUDA_LIBRARY
+    std::string system_root = "/";       ///< where /sys, /proc and /dev are read
+    int cpu_devices = 1;                 ///< how many cpu devices; default $HIPTOOL_CPU_DEVICES or 1
+    /// Options from the environment variables named above.
+    static Options from_environment();
+  };
+
+  Platforms();
+  explicit Platforms(Options options);
+  /// With tables made elsewhere, such as a wrapper that traces or fails calls.
+  Platforms(Options options, std::shared_ptr<hip::Binder> binder);
+  ~Platforms();
+  Platforms(const Platforms&) = delete;
+  Platforms& operator=(const Platforms&) = delete;
+
+  /// Opens the platform if that has not happened and says what was found. Never throws for a
+  /// platform that is not usable.
+  const PlatformStatus& status(Platform platform);
+
+  /// Devices of one platform, in the runtime's order; empty when it is not usable.
+  std::vector<Device> devices(Platform platform);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hiptool

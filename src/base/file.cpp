@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+#include "base/file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "hiptool/error.hpp"
+
+namespace hiptool::base {
+namespace {
+
+std::string system_message(int number) { return std::generic_category().message(number); }
+
+Error open_error(const std::filesystem::path& path, const std::string& reason,
+                 std::string hint = {}) {
+  return Error(ErrorCode::input_failed, "open", "cannot open " + path.string() + ": " + reason,
+               std::move(hint));
+}
+
+std::string open_hint(int number) {
+  switch (number) {
+    case ENOENT: return "check the spelling of the path";
+    case EACCES: return "check the file's permissions with `ls -l`";
+    case EMFILE: return "raise the limit of open files with `ulimit -n`";
+    default: return {};
+  }
+}
+
+std::int64_t modified_ns_of(const struct stat& status) {
+  return std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+}
+
+}  // namespace
+
+File File::open(const std::filesystem::path& path) {
+  // O_NONBLOCK: opening a pipe without a writer must not hang; regular files ignore it.
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) throw open_error(path, system_message(errno), open_hint(errno));
+  File file(descriptor, path, 0, 0);
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0) throw open_error(path, system_message(errno));
+  if (S_ISDIR(status.st_mode)) throw open_error(path, "it is a folder", "name a file inside it");
+  if (!S_ISREG(status.st_mode)) {
+    throw open_error(path, "it is not a regular file", "copy its contents to a file first");
+  }
+  file.size_bytes_ = static_cast<std::uint64_t>(status.st_size);
+  file.modified_ns_ = modified_ns_of(status);
+  return file;
+}
+
+File::File(int descriptor, std::filesystem::path path, std::uint64_t size, std::int64_t modified)
+    : descriptor_(descriptor), path_(std::move(path)), size_bytes_(size), modified_ns_(modified) {}
+
+File::~File() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+File::File(File&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)),
+      path_(std::move(other.path_)),
+      size_bytes_(other.size_bytes_),
+      modified_ns_(other.modified_ns_) {}
+
+File& File::operator=(File&& other) noexcept {
+  if (this != &other) {
+    if (descriptor_ >= 0) ::close(descriptor_);
+    descriptor_ = std::exchange(other.descriptor_, -1);
+    path_ = std::move(other.path_);
+    size_bytes_ = other.size_bytes_;
+    modified_ns_ = other.modified_ns_;
+  }
+  return *this;
+}
+
+void File::read_at(std::span<std::byte> destination, std::uint64_t offset) const {
+  std::size_t done = 0;
+  while (done < destination.size()) {
+    const ssize_t got = ::pread(descriptor_, destination.data() + done, destination.size() - done,
+                                static_cast<off_t>(offset + done));
+    if (got > 0) {
+      done += static_cast<std::size_t>(got);
+    } else if (got == 0) {
+      throw Error(ErrorCode::input_failed, "read",
+                  path_.string() + " ends at offset " + std::to_string(offset + done) + ", " +
+                      std::to_string(destination.size() - done) + " bytes too early",
+                  "the file was truncated while it was read, or its download is not complete");
+    } else if (errno != EINTR) {
+      throw Error(ErrorCode::input_failed, "read",
+                  "cannot read " + path_.string() + " at offset " + std::to_string(offset + done) +
+                      ": " + system_message(errno));
+    }
+  }
+}
+
+void File::check_unchanged(std::uint64_t size_bytes, std::int64_t modified_ns) const {
+  struct stat status {};
+  const bool known = fstat(descriptor_, &status) == 0;
+  if (!known || static_cast<std::uint64_t>(status.st_size) != size_bytes ||
+      modified_ns_of(status) != modified_ns) {
+    throw Error(ErrorCode::input_failed, "read", path_.string() + " changed while it was read",
+                "wait until nothing writes to the file, then try again");
+  }
+}
+
+std::string read_small_file(const std::filesystem::path& path) {
+  constexpr std::size_t limit_bytes = 1u << 20;
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) return {};
+  std::string text;
+  std::array<char, 4096> piece;
+  while (text.size() < limit_bytes) {
+    const ssize_t got = ::read(descriptor, piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    text.append(piece.data(), static_cast<std::size_t>(got));
+  }
+  ::close(descriptor);
+  if (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+}  // namespace hiptool::base

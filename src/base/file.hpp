@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+
+namespace hiptool::base {
+
+/// A file opened for reading; owning and move-only. Reads are pread: threads may share one object.
+class File {
+ public:
+  /// Throws Error(input_failed) with the path and the system's reason; a folder, pipe or device is
+  /// refused too (a model must have a size and must not block).
+  static File open(const std::filesystem::path& path);
+
+  ~File();
+  File(File&& other) noexcept;
+  File& operator=(File&& other) noexcept;
+
+  std::uint64_t size_bytes() const noexcept { return size_bytes_; }   ///< when it was opened
+  std::int64_t modified_ns() const noexcept { return modified_ns_; }  ///< when it was opened
+  const std::filesystem::path& path() const noexcept { return path_; }
+  int descriptor() const noexcept { return descriptor_; }
+
+  /// Fills the whole span from the offset, retrying short and interrupted reads. Throws
+  /// Error(input_failed) with path and offset when the file ends before or cannot be read.
+  void read_at(std::span<std::byte> destination, std::uint64_t offset) const;
+
+  /// Throws Error(input_failed) if size or time of change differ from those given.
+  void check_unchanged(std::uint64_t size_bytes, std::int64_t modified_ns) const;
+
+ private:
+  File(int descriptor, std::filesystem::path path, std::uint64_t size, std::int64_t modified);
+  int descriptor_;
+  std::filesystem::path path_;
+  std::uint64_t size_bytes_;
+  std::int64_t modified_ns_;
+};
+
+/// A small text file (below /sys, /proc) whole, without its last line end; empty when it cannot be
+/// read. At most 1 MiB is read.
+std::string read_small_file(const std::filesystem::path& path);
+
+}  // namespace hiptool::base

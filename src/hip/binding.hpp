@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <memory>
+#include <string>
+
+#include "hiptool/platform.hpp"
+
+namespace hiptool::hip {
+
+struct Api;
+
+/// What a platform needs to know to bind itself.
+struct BindRequest {
+  std::string library;             ///< the runtime library to use; empty: search
+  std::string system_root = "/";   ///< where /sys, /proc and /dev are read
+  int cpu_devices = 1;
+};
+
+/// A bound platform, or the reason why there is none. `api` is null unless a library was bound; it
+/// may be set without a device. Tables live to the end of the process.
+struct Binding {
+  PlatformStatus status;
+  const Api* api = nullptr;
+};
+
+/// Each platform's entry. They never throw: whatever goes wrong is status.reason, the next thing to
+/// try is status.hint.
+Binding bind_amd(const BindRequest& request);
+Binding bind_nvidia(const BindRequest& request);
+Binding bind_cpu(const BindRequest& request);
+
+/// Fills tables; the seam for wrapper tables in tests.
+class Binder {
+ public:
+  virtual ~Binder() = default;
+  virtual Binding bind(Platform platform, const BindRequest& request) = 0;
+};
+
+/// The binder of this build: one line for each platform (registry.cpp).
+std::shared_ptr<Binder> make_registry();
+
+}  // namespace hiptool::hip
