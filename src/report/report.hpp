@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+/// What a command found out, apart from how it is written. Knows no device, no clock, no terminal.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace hiptool::report {
+
+class Value;
+using Array = std::vector<Value>;
+using Member = std::pair<std::string, Value>;
+using Object = std::vector<Member>;   ///< keeps the order in which fields were added
+
+/// A JSON-like value: absent (null), boolean, integer, real, text, array or object. Numbers are in
+/// base units: bytes, seconds, bytes per second, hertz, shares from 0 to 1.
+class Value {
+ public:
+  using Data = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string,
+                            Array, Object>;
+  Value() = default;
+  Value(std::nullptr_t) {}
+  Value(bool value) : data_(value) {}
+  Value(int value) : data_(std::int64_t{value}) {}
+  Value(std::int64_t value) : data_(value) {}
+  Value(std::uint32_t value) : data_(std::uint64_t{value}) {}
+  Value(std::uint64_t value) : data_(value) {}
+  Value(double value) : data_(value) {}
+  Value(const char* value) : data_(std::string(value)) {}
+  Value(std::string_view value) : data_(std::string(value)) {}
+  Value(std::string value) : data_(std::move(value)) {}
+  Value(Array value) : data_(std::move(value)) {}
+  Value(Object value) : data_(std::move(value)) {}
+  template <class T>
+  Value(const std::optional<T>& value) {
+    if (value) *this = Value(*value);
+  }
+
+  const Data& data() const noexcept { return data_; }
+  bool is_absent() const noexcept { return std::holds_alternative<std::monostate>(data_); }
+
+ private:
+  Data data_;
+};
+
+/// How a column's numbers are shown to people.
+enum class Unit { none, count, size, rate, duration, share, frequency };
+
+struct Column {
+  std::string key;     ///< header in CSV: "memory_total_bytes"
+  std::string title;   ///< header for people: "Memory"
+  Unit unit = Unit::none;
+};
+
+/// Rows of values under columns. Absent values are shown as "–" ("-" where Unicode is off) and are
+/// empty in CSV.
+struct Table {
+  std::string title;   ///< may be empty
+  std::vector<Column> columns;
+  std::vector<std::vector<Value>> rows;
+};
+
+/// How good a line is, for its colour; meaning never rests on colour alone.
+enum class Tone { plain, good, warning, bad };
+
+struct Line {
+  Tone tone = Tone::plain;
+  std::string text;
+};
+
+/// A finished report. `document` is the JSON (its fields are fixed by the schema of the command);
+/// verdict, tables and notes are what people read.
+struct Report {
+  Object document;
+  std::vector<Line> verdict;   ///< first on the screen
+  std::vector<Table> tables;
+  std::vector<Line> notes;     ///< after the tables
+};
+
+/// One document that is the report's, for programs. Ends with a line end.
+std::string to_json(const Report& report);
+
+struct TableStyle {
+  std::size_t width = 80;   ///< columns of the terminal; wider tables wrap or become key/value lists
+  bool color = false;
+  bool unicode = true;
+};
+std::string to_table(const Report& report, const TableStyle& style);
+
+/// The tables in raw base units, separated by an empty line; RFC 4180 quoting.
+std::string to_csv(const Report& report);
+
+/// Verdict, tables and notes as GitHub Markdown.
+std::string to_markdown(const Report& report);
+
+/// One value for people: 141 GB as "131 GiB" for Unit::size, 52.4e9 as "52.4 GB/s" for Unit::rate.
+std::string format_value(const Value& value, Unit unit, bool unicode = true);
+
+}  // namespace hiptool::report

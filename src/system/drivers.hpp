@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <filesystem>
+#include <string>
+
+namespace hiptool::system {
+
+/// Version of the loaded NVIDIA kernel driver, "580.159.04" (/sys/module/nvidia/version, else
+/// /proc/driver/nvidia/version); empty if it is not loaded.
+std::string nvidia_driver_version(const std::filesystem::path& root);
+
+/// Version of the loaded amdgpu driver: its DKMS version (/sys/module/amdgpu/version), else the
+/// kernel release for the driver of the kernel itself; empty if it is not loaded.
+std::string amdgpu_driver_version(const std::filesystem::path& root);
+
+/// Why this platform's GPUs are seen in hardware but not usable, from files only; a sentence and
+/// what to do. Empty reason: files show nothing wrong or no such hardware.
+struct DriverFinding {
+  std::string reason;
+  std::string hint;
+};
+DriverFinding explain_amd(const std::filesystem::path& root);
+DriverFinding explain_nvidia(const std::filesystem::path& root);
+
+}  // namespace hiptool::system
