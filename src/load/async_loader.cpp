@@ -85,12 +85,12 @@ struct AsyncLoader::Impl {
   }
 
   // Fills `bytes`, which stand for the arena from `begin` on, with tensors and zero gaps.
-  std::uint64_t read_range(const ModelFile& model, const DevicePlan& plan,
+  std::uint64_t read_range(const ModelFile& model, const ArenaLayout& layout,
                            const std::vector<base::File>& files, std::uint64_t begin,
                            std::span<std::byte> bytes) const {
     std::uint64_t read = 0;
     std::uint64_t filled = 0;
-    load::for_each_piece(model, plan, begin, begin + bytes.size(), [&](const load::Piece& piece) {
+    load::for_each_piece(model, layout, begin, begin + bytes.size(), [&](const load::Piece& piece) {
       std::memset(bytes.data() + filled, 0, piece.range_offset - filled);
       files[piece.file].read_at(bytes.subspan(piece.range_offset, piece.size_bytes),
                                 piece.file_offset);
@@ -102,17 +102,17 @@ struct AsyncLoader::Impl {
   }
 
   // One chunk of the arena: into a slot and on its way, or in place where the host can write it.
-  std::uint64_t load_chunk(const ModelFile& model, const DevicePlan& plan,
+  std::uint64_t load_chunk(const ModelFile& model, const ArenaLayout& layout,
                            const std::vector<base::File>& files, const Buffer& part,
                            std::uint64_t begin) {
     if (!stages()) {
-      return read_range(model, plan, files, begin,
+      return read_range(model, layout, files, begin,
                         {static_cast<std::byte*>(part.address()), part.size_bytes()});
     }
     load::StagingSlot& slot = ring->acquire();
     std::uint64_t read = 0;
     try {
-      read = read_range(model, plan, files, begin, slot.memory.bytes().first(part.size_bytes()));
+      read = read_range(model, layout, files, begin, slot.memory.bytes().first(part.size_bytes()));
     } catch (...) {
       ring->give_back(slot);
       throw;
@@ -146,17 +146,17 @@ void AsyncLoader::upload(const Buffer& destination, std::span<const std::byte> s
   }
 }
 
-LoadStatistics AsyncLoader::load(const ModelFile& model, const DevicePlan& plan,
+LoadStatistics AsyncLoader::load(const ModelFile& model, const ArenaLayout& layout,
                                  const Buffer& arena) {
   Impl& impl = *impl_;
-  if (arena.size_bytes() < plan.arena_bytes) {
+  if (arena.size_bytes() < layout.arena_bytes) {
     throw Error(ErrorCode::out_of_bounds, "load",
                 "load: an arena of " + std::to_string(arena.size_bytes()) +
-                    " bytes is too small for a plan of " + std::to_string(plan.arena_bytes));
+                    " bytes is too small for a layout of " + std::to_string(layout.arena_bytes));
   }
   const std::vector<base::File> files = open_unchanged(model);
   const std::uint64_t chunk_bytes = impl.options.slot_bytes;
-  const std::uint64_t chunks = (plan.arena_bytes + chunk_bytes - 1) / chunk_bytes;
+  const std::uint64_t chunks = (layout.arena_bytes + chunk_bytes - 1) / chunk_bytes;
   const auto readers =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(impl.options.readers, chunks));
 
@@ -164,7 +164,7 @@ LoadStatistics AsyncLoader::load(const ModelFile& model, const DevicePlan& plan,
   statistics.readers = readers;
   statistics.slot_bytes = impl.stages() ? chunk_bytes : 0;
   statistics.slots = impl.stages() ? impl.options.slots : 0;
-  statistics.copied_bytes = plan.arena_bytes;
+  statistics.copied_bytes = layout.arena_bytes;
 
   std::atomic<std::uint64_t> next_chunk{0};
   std::atomic<std::uint64_t> read_bytes{0};
@@ -176,11 +176,11 @@ LoadStatistics AsyncLoader::load(const ModelFile& model, const DevicePlan& plan,
       const std::uint64_t chunk = next_chunk.fetch_add(1);
       if (chunk >= chunks) return;
       const std::uint64_t begin = chunk * chunk_bytes;
-      const Buffer part = arena.view(begin, std::min(chunk_bytes, plan.arena_bytes - begin));
-      const std::uint64_t read = impl.load_chunk(model, plan, files, part, begin);
+      const Buffer part = arena.view(begin, std::min(chunk_bytes, layout.arena_bytes - begin));
+      const std::uint64_t read = impl.load_chunk(model, layout, files, part, begin);
       const std::uint64_t done = read_bytes.fetch_add(read) + read;
       if (impl.options.observer != nullptr) {
-        impl.options.observer->on_progress(done, plan.tensor_bytes);
+        impl.options.observer->on_progress(done, layout.tensor_bytes);
       }
     }
   };

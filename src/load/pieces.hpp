@@ -18,10 +18,10 @@ struct Piece {
 
 /// Calls visit(Piece) for each tensor with bytes in [begin, end) of the arena, in order.
 template <class Visitor>
-void for_each_piece(const ModelFile& model, const DevicePlan& plan, std::uint64_t begin,
+void for_each_piece(const ModelFile& model, const ArenaLayout& layout, std::uint64_t begin,
                     std::uint64_t end, Visitor&& visit) {
   const auto tensors = model.tensors();
-  const auto& placements = plan.placements;
+  const auto& placements = layout.placements;
   auto placement = std::partition_point(
       placements.begin(), placements.end(), [&](const Placement& candidate) {
         return candidate.device_offset + tensors[candidate.tensor].size_bytes <= begin;

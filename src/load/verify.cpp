@@ -43,9 +43,9 @@ struct Work {
 
 // Cuts large tensors at leaf boundaries and joins small neighbours, so that neither many small
 // tensors nor one large one costs more than its bytes.
-Work divide(const ModelFile& model, const DevicePlan& plan) {
+Work divide(const ModelFile& model, const ArenaLayout& layout) {
   Work work;
-  for (const Placement& placement : plan.placements) {
+  for (const Placement& placement : layout.placements) {
     const std::uint64_t size = model.tensors()[placement.tensor].size_bytes;
     for (std::uint64_t offset = 0; offset < size; offset += job_bytes) {
       const Share share{placement.tensor, offset, placement.device_offset + offset,
@@ -83,13 +83,13 @@ Difference locate(std::uint32_t tensor, std::uint64_t tensor_offset,
 
 class Verifier {
  public:
-  Verifier(const ModelFile& model, const DevicePlan& plan, const Buffer& arena,
+  Verifier(const ModelFile& model, const ArenaLayout& layout, const Buffer& arena,
            const VerifyOptions& options)
       : model_(model),
-        plan_(plan),
+        layout_(layout),
         arena_(arena),
         options_(options),
-        work_(divide(model, plan)),
+        work_(divide(model, layout)),
         leaf_digests_(model.tensors().size()) {
     // A reader of its own: opened anew, offsets straight from the parsed header.
     for (const ModelPart& part : model.files()) files_.push_back(base::File::open(part.path));
@@ -174,13 +174,13 @@ class Verifier {
       compared += share.size_bytes;
     }
     const std::uint64_t done = compared_bytes_.fetch_add(compared) + compared;
-    if (options_.observer != nullptr) options_.observer->on_progress(done, plan_.tensor_bytes);
+    if (options_.observer != nullptr) options_.observer->on_progress(done, layout_.tensor_bytes);
   }
 
   // Neighbouring leaves of a tensor become one run.
   void join_differences(std::vector<Mismatch>& mismatches) {
     std::vector<std::uint64_t> device_offsets(model_.tensors().size());
-    for (const Placement& placement : plan_.placements) {
+    for (const Placement& placement : layout_.placements) {
       device_offsets[placement.tensor] = placement.device_offset;
     }
     std::sort(differences_.begin(), differences_.end(), [&](const auto& left, const auto& right) {
@@ -205,7 +205,7 @@ class Verifier {
   }
 
   const ModelFile& model_;
-  const DevicePlan& plan_;
+  const ArenaLayout& layout_;
   const Buffer& arena_;
   const VerifyOptions& options_;
   Work work_;
@@ -219,10 +219,10 @@ class Verifier {
 
 }  // namespace
 
-VerifyResult verify_readback(const ModelFile& model, const DevicePlan& plan, const Buffer& arena,
+VerifyResult verify_readback(const ModelFile& model, const ArenaLayout& layout, const Buffer& arena,
                              const VerifyOptions& options) {
   const auto start = std::chrono::steady_clock::now();
-  Verifier verifier(model, plan, arena, options);
+  Verifier verifier(model, layout, arena, options);
   verifier.run();
   VerifyResult result = verifier.result();
   result.duration_s =
