@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <random>
+#include <utility>
 
 #include "hip/api.hpp"
 #include "hiptool/copy.hpp"
@@ -56,11 +57,12 @@ TEST_CASE("views that do not fit are refused, also where a sum would wrap") {
   const Buffer buffer(test::device(platforms), 100);
   constexpr auto huge = std::numeric_limits<std::size_t>::max();
   CHECK(buffer.view(100, 0).is_empty());
-  for (const auto& [offset, size] : {std::pair<std::size_t, std::size_t>{101, 0}, {0, 101},
-                                     {50, 51}, {huge, 2}, {2, huge}, {huge, huge}}) {
-    CAPTURE(offset);
-    CAPTURE(size);
-    CHECK(code_of([&, o = offset, s = size] { buffer.view(o, s); }) == ErrorCode::out_of_bounds);
+  using Range = std::pair<std::size_t, std::size_t>;
+  for (const Range& range : {Range{101, 0}, Range{0, 101}, Range{50, 51}, Range{huge, 2},
+                             Range{2, huge}, Range{huge, huge}}) {
+    CAPTURE(range.first);
+    CAPTURE(range.second);
+    CHECK(code_of([&] { buffer.view(range.first, range.second); }) == ErrorCode::out_of_bounds);
   }
 }
 
