@@ -28,7 +28,7 @@ void call(const Device& device, std::string_view subject, Arguments... arguments
   }
 }
 
-/// Writes a failed release to the trace. Never throws.
+/// Writes a failed call to the trace. Never throws.
 void note_failure(const Device& device, std::string_view call_name,
                          hip::hipError_t error) noexcept;
 
@@ -39,6 +39,18 @@ void release(const Device& device, Arguments... arguments) noexcept {
   if (error != hip::hipSuccess) {
     note_failure(device, hip::call_name<Member>(), error);
   }
+}
+
+/// For what a runtime need not know: calls, and says whether it answered. A failure other than "not
+/// supported" or "no such attribute" goes to the trace.
+template <auto Member, class... Arguments>
+bool query(const Device& device, Arguments... arguments) noexcept {
+  const hip::hipError_t error = (device.api().*Member)(arguments...);
+  if (error == hip::hipSuccess) return true;
+  if (error != hip::hipErrorNotSupported && error != hip::hipErrorInvalidValue) {
+    note_failure(device, hip::call_name<Member>(), error);
+  }
+  return false;
 }
 
 /// Makes the device current without throwing, for destructors; puts the previous one back.

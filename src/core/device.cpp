@@ -14,18 +14,16 @@ namespace hiptool {
 namespace {
 
 using core::call;
+using core::query;
 using hip::Api;
 
 // An attribute that cannot be read is unknown, not an error.
 std::optional<std::uint64_t> attribute(const Device& device, hip::hipDeviceAttribute_t number) {
   int value = 0;
-  const hip::hipError_t error =
-      device.api().hipDeviceGetAttribute(&value, number, device.ordinal());
-  if (error == hip::hipSuccess && value >= 0) return static_cast<std::uint64_t>(value);
-  if (error != hip::hipSuccess) {
-    core::note_failure(device, hip::call_name<&Api::hipDeviceGetAttribute>(), error);
+  if (!query<&Api::hipDeviceGetAttribute>(device, &value, number, device.ordinal()) || value < 0) {
+    return std::nullopt;
   }
-  return std::nullopt;
+  return static_cast<std::uint64_t>(value);
 }
 
 std::optional<std::uint64_t> kilohertz(const Device& device, hip::hipDeviceAttribute_t number) {
@@ -64,16 +62,14 @@ std::optional<std::string> uuid_text(const hip::hipUUID& uuid) {
 
 std::optional<std::string> read_uuid(const Device& device) {
   hip::hipUUID uuid{};
-  if (device.api().hipDeviceGetUuid(&uuid, device.ordinal()) != hip::hipSuccess) {
-    return std::nullopt;
-  }
+  if (!query<&Api::hipDeviceGetUuid>(device, &uuid, device.ordinal())) return std::nullopt;
   return uuid_text(uuid);
 }
 
 std::optional<std::string> read_pci_bus_id(const Device& device) {
   std::array<char, 64> text{};
-  if (device.api().hipDeviceGetPCIBusId(text.data(), static_cast<int>(text.size() - 1),
-                                        device.ordinal()) != hip::hipSuccess) {
+  if (!query<&Api::hipDeviceGetPCIBusId>(device, text.data(), static_cast<int>(text.size() - 1),
+                                         device.ordinal())) {
     return std::nullopt;
   }
   std::string id = system::normalize_bus_id(text.data());
@@ -83,8 +79,8 @@ std::optional<std::string> read_pci_bus_id(const Device& device) {
 
 std::string read_name(const Device& device) {
   std::array<char, 256> text{};
-  if (device.api().hipDeviceGetName(text.data(), static_cast<int>(text.size() - 1),
-                                    device.ordinal()) != hip::hipSuccess) {
+  if (!query<&Api::hipDeviceGetName>(device, text.data(), static_cast<int>(text.size() - 1),
+                                     device.ordinal())) {
     return {};
   }
   return text.data();
@@ -120,7 +116,7 @@ DeviceInfo Device::info() const {
   info.uuid = read_uuid(*this);
   info.pci_bus_id = read_pci_bus_id(*this);
   std::size_t total_bytes = 0;
-  if (api().hipDeviceTotalMem(&total_bytes, ordinal_) == hip::hipSuccess) {
+  if (query<&Api::hipDeviceTotalMem>(*this, &total_bytes, ordinal_)) {
     info.memory_total_bytes = total_bytes;
   }
   // On RDNA the multiprocessor count is that of WGPs, half of the compute units.

@@ -35,6 +35,7 @@ struct LoadOptions {
   bool dry_run = false;
   bool strict = false;
   bool demo = false;
+  bool self_test = false;
 };
 
 // Shows progress and remembers how far it came.
@@ -188,7 +189,11 @@ class LoadRun {
   std::unique_ptr<Platforms> platforms_;
 };
 
-void check_paths(const LoadOptions& options) {
+void check_options(const LoadOptions& options) {
+  if (options.self_test) {
+    throw Error(ErrorCode::unsupported, "parse options", "--self-test is not in this version",
+                "it comes with digests on the device");
+  }
   const std::size_t wanted = options.demo ? 0 : 1;
   if (options.paths.size() == wanted) return;
   if (options.paths.empty()) {
@@ -207,7 +212,7 @@ double wall_time_s(const Environment& environment) {
 }
 
 int run_load(const LoadOptions& options, Context& context) {
-  check_paths(options);
+  check_options(options);
   Environment& environment = context.environment;
   LoadOutcome outcome;
   const auto finish = [&](const Error* error) {
@@ -241,6 +246,7 @@ Runner add_load(CLI::App& app) {
   add_flag(app, "--tensors", options->tensors, "list every tensor");
   add_flag(app, "--dry-run", options->dry_run, "parse and plan only; opens no driver");
   add_flag(app, "--strict", options->strict, "refuse what the format's specification forbids");
+  add_flag(app, "--self-test", options->self_test, "prove the verifier; not in this version");
   add_flag(app, "--demo", options->demo, "load a 64 MiB model of random contents, made for it");
   return [options](Context& context) { return run_load(*options, context); };
 }
