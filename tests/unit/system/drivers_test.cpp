@@ -125,7 +125,8 @@ TEST_CASE("synthetic /dev/kfd without a driver behind it") {
   REQUIRE(path.size() < sizeof address.sun_path);
   path.copy(address.sun_path, path.size());
   const int socket_descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
-  REQUIRE(bind(socket_descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+  const auto* name = reinterpret_cast<const sockaddr*>(&address);
+  REQUIRE(bind(socket_descriptor, name, sizeof address) == 0);
   CHECK(has(explain_amd(tree.root()).reason, "/dev/kfd has no driver behind it"));
   close(socket_descriptor);
 }

@@ -15,7 +15,7 @@ void add_synthetic_host(const SyntheticTree& tree) {
   tree.write("proc/sys/kernel/osrelease", "6.1.0-18-amd64");
   tree.write("proc/cpuinfo",
              "processor\t: 0\nmodel\t\t: 17\nmodel name\t: AMD EPYC 9554 64-Core Processor\n");
-  tree.write("proc/meminfo", "MemTotal:       1048576 kB\nMemFree:  1 kB\nMemAvailable:  524288 kB");
+  tree.write("proc/meminfo", "MemTotal:    1048576 kB\nMemFree:  1 kB\nMemAvailable:  524288 kB");
 }
 
 }  // namespace

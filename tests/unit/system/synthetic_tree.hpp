@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// Synthetic /sys, /proc and /dev trees. Written by hand after the kernel's documentation; none is a
-/// copy of a real machine.
+/// Synthetic /sys, /proc and /dev trees. Written by hand after the kernel's documentation; none is
+/// a copy of a real machine.
 #pragma once
 #include <stdlib.h>
 
