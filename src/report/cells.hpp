@@ -15,10 +15,7 @@ const Value& cell(const Table& table, std::size_t row, std::size_t column);
 /// all values that are there are numbers.
 bool is_number_column(const Table& table, std::size_t column);
 
-/// Digits that read back as the same number; never depends on the locale.
-std::string exact_number(double value);
-
-/// The value as JSON on one line.
+/// The value as JSON on one line; defined beside the JSON writer, which alone knows the library.
 std::string json_text(const Value& value);
 
 }  // namespace hiptool::report

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <string>
 #include <type_traits>
@@ -9,6 +11,13 @@
 
 namespace hiptool::report {
 namespace {
+
+// The shortest digits that read back as the same number, whatever the locale.
+std::string exact_number(double value) {
+  std::array<char, 48> text;
+  const auto result = std::to_chars(text.data(), text.data() + text.size(), value);
+  return std::string(text.data(), result.ptr);
+}
 
 std::string raw(const Value& value) {
   return std::visit(

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -7,7 +6,6 @@
 #include <type_traits>
 
 #include "hiptool/units.hpp"
-#include "report/cells.hpp"
 #include "report/report.hpp"
 #include "report/text.hpp"
 
@@ -116,12 +114,6 @@ std::string join(const Object& members, Unit unit, bool unicode) {
   return text;
 }
 
-bool is_number(const Value& value) {
-  return std::holds_alternative<std::int64_t>(value.data()) ||
-         std::holds_alternative<std::uint64_t>(value.data()) ||
-         std::holds_alternative<double>(value.data());
-}
-
 }  // namespace
 
 std::string format_value(const Value& value, Unit unit, bool unicode) {
@@ -137,29 +129,6 @@ std::string format_value(const Value& value, Unit unit, bool unicode) {
         else return join(data, unit, unicode);
       },
       value.data());
-}
-
-const Value& cell(const Table& table, std::size_t row, std::size_t column) {
-  static const Value absent;
-  const auto& values = table.rows[row];
-  return column < values.size() ? values[column] : absent;
-}
-
-bool is_number_column(const Table& table, std::size_t column) {
-  if (table.columns[column].unit != Unit::none) return true;
-  bool has_number = false;
-  for (std::size_t row = 0; row < table.rows.size(); ++row) {
-    const Value& value = cell(table, row, column);
-    if (!is_number(value) && !value.is_absent()) return false;
-    has_number = has_number || is_number(value);
-  }
-  return has_number;
-}
-
-std::string exact_number(double value) {
-  std::array<char, 48> text;
-  const auto result = std::to_chars(text.data(), text.data() + text.size(), value);
-  return std::string(text.data(), result.ptr);
 }
 
 }  // namespace hiptool::report

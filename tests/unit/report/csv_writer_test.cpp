@@ -54,6 +54,7 @@ TEST_CASE("a hostile name stays in its field") {
   const std::string text = to_csv(hostile_report());
   CHECK(text ==
         "name\n"
-        "\"\\x1B[2J|a\"\"b\"\",\\x0D\\x0Averified\\x09\\x7F\\xFF\\xC2\\x9B\\xE2\\x80\\xAE`*<b>\"\n");
+        "\"\\x1B[2J|a\"\"b\"\",\\x0D\\x0Averified\\x09\\x7F\\xFF"
+        "\\xC2\\x9B\\xE2\\x80\\xAE`*<b>\"\n");
   CHECK(is_safe(text));
 }

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "report/cells.hpp"
 #include "report/report.hpp"
 
 using namespace hiptool::report;
@@ -68,16 +67,4 @@ TEST_CASE("huge, negative and impossible numbers") {
   CHECK(format_value(1e300, Unit::none) == "1e+300");
   CHECK(format_value(std::nan(""), Unit::rate) == "NaN");
   CHECK(format_value(-std::numeric_limits<double>::infinity(), Unit::none) == "-inf");
-}
-
-TEST_CASE("number columns: a unit, or nothing but numbers") {
-  const Table table{"",
-                    {{"a", "A", Unit::none}, {"b", "B", Unit::none}, {"c", "C", Unit::size},
-                     {"d", "D", Unit::none}},
-                    {{1, "x", nullptr}, {2.5, 1}}};
-  CHECK(is_number_column(table, 0));
-  CHECK_FALSE(is_number_column(table, 1));
-  CHECK(is_number_column(table, 2));
-  CHECK_FALSE(is_number_column(table, 3));
-  CHECK(cell(table, 1, 3).is_absent());
 }
