@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 
-# Reached with g++ 12 on Debian 12; Ubuntu 22.04, Debian 12 and RHEL 10 have at least these.
+# Reached with g++ 12 on Debian 12.
 FLOOR = {"GLIBC": (2, 34), "GLIBCXX": (3, 4, 30), "CXXABI": (1, 3, 13), "GCC": (12, 0, 0)}
 LIBRARIES = re.compile(r"(linux-vdso|/lib\S*/ld-linux\S*|ld-linux\S*|libc|libm|libdl|libpthread"
                        r"|librt|libgcc_s|libstdc\+\+)(\.so\S*)?$")
