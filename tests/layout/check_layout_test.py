@@ -67,7 +67,9 @@ class CheckLayoutTest(unittest.TestCase):
             self.assert_clean("src/hip/amd/library.cpp", f'auto n = "{name}";\n')
             self.assert_clean("src/cli/version_list.cpp", f'auto n = "{name}";\n')
             self.assert_clean("src/load/a.cpp", f"// {name}\n")
+        self.assert_found("src/cli/a.cpp", 'auto n = "/opt/rocm/lib/libamdhip64.so";\n', "vendor")
         self.assert_clean("src/cli/a.cpp", 'auto n = "libhiptool.so";\n')
+        self.assert_clean("src/cli/a.cpp", 'auto n = "install libamdhip64 first";\n')
 
     def test_public_headers(self):
         header = "include/hiptool/error.hpp"
