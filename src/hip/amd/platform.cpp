@@ -105,7 +105,7 @@ std::string visibility_hint() {
       return std::string(name) + " is set to \"" + value + "\" and may hide the devices: unset it";
     }
   }
-  return "check what rocminfo lists, and in a container that /dev/kfd and /dev/dri were given to it";
+  return "check what rocminfo lists, and in a container that it was given /dev/kfd and /dev/dri";
 }
 
 void explain_no_device(PlatformStatus& status, const BindRequest& request) {

@@ -21,8 +21,8 @@ Adapted& adapted() noexcept {
   return functions;
 }
 
-/// The header's read-only flag is another flag's bit in AMD's runtime (coarse grained), which has no
-/// read-only registration.
+/// The header's read-only flag is another flag's bit in AMD's runtime (coarse grained), which has
+/// no read-only registration.
 hipError_t host_register(void* pointer, std::size_t bytes, unsigned flags) {
   return adapted().host_register(pointer, bytes, flags & ~hipHostRegisterReadOnly);
 }

@@ -5,7 +5,8 @@
 namespace hiptool::hip::nvidia {
 namespace {
 
-/// Unified addressing finds out by itself what is host and what is device; the kind is only checked.
+/// Unified addressing finds out by itself what is host and what is device; the kind is only
+/// checked.
 bool is_known(hipMemcpyKind kind) noexcept {
   return kind >= hipMemcpyHostToHost && kind <= hipMemcpyDefault;
 }

@@ -10,8 +10,8 @@ namespace hiptool::hip::nvidia {
 /// A launch's `extra` list as CUDA reads it: at most pointer, size and the end marker.
 using LaunchList = std::array<void*, 5>;
 
-/// Copies HIP's list with CUDA's end marker. False if it holds anything else than one buffer and one
-/// size, in any order, before HIP's end marker.
+/// Copies HIP's list with CUDA's end marker. False if it holds anything else than one buffer and
+/// one size, in any order, before HIP's end marker.
 inline bool translate_launch_list(void* const* extra, LaunchList& list) noexcept {
   bool has_buffer = false;
   bool has_size = false;

@@ -104,8 +104,8 @@ hipError_t free_host(void* pointer) {
   return finish_after(enter_any_device(), [pointer] { return cuda().cuMemFreeHost(pointer); });
 }
 
-/// A read-only mapping can be registered with the read-only flag only (measured), so the flags reach
-/// the driver as they were given.
+/// A read-only mapping can be registered with the read-only flag only (measured), so the flags
+/// reach the driver as they were given.
 hipError_t register_host(void* pointer, std::size_t bytes, unsigned flags) {
   if (pointer == nullptr || bytes == 0) return finish(hipErrorInvalidValue);
   return finish_after(enter_device(), [=] {
