@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+#include "cli/app.hpp"
+
+#include <exception>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "cli/command_tree.hpp"
+#include "cli/document.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/failure.hpp"
+#include "cli/first_look.hpp"
+#include "cli/help.hpp"
+#include "cli/options.hpp"
+#include "cli/version_text.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+struct Session {
+  Session(Environment& outside, FirstLook first_look)
+      : environment(outside), look(std::move(first_look)) {}
+
+  Environment& environment;
+  FirstLook look;
+  std::shared_ptr<NoteCollector> notes = std::make_shared<NoteCollector>();
+  std::optional<Output> output;
+  bool verbose = false;
+};
+
+HelpStyle help_style(const Console& console) {
+  return {console.width_out(), console.has_color_out()};
+}
+
+void show_help(const Request& request, const CommandTree& tree, Console& console) {
+  if (request.command != nullptr) {
+    console.out(command_help_text(tree, *request.command, help_style(console)));
+  } else if (request.topic.empty() || request.topic == "help") {
+    console.out(overview_text(tree, help_style(console)));
+  } else {
+    console.out(topic_text(request.topic));
+  }
+}
+
+OutputFormat choose_format(const Command& command, const CommonOptions& common,
+                           const Environment& environment) {
+  if (!common.format.empty()) return parse_format(common.format, command.formats, "--format");
+  const std::string preset = environment.getenv("HIPTOOL_FORMAT").value_or("");
+  if (!preset.empty()) return parse_format(preset, command.formats, "HIPTOOL_FORMAT");
+  return OutputFormat::table;
+}
+
+DeviceSelection select_devices(const Command& command, const CommonOptions& common,
+                               const Environment& environment) {
+  DeviceSelection selection;
+  selection.is_explicit = !common.devices.empty() || common.platform.has_value();
+  if (!command.takes_devices) {
+    if (!selection.is_explicit) return selection;
+    throw Error(ErrorCode::invalid_argument, "parse options",
+                command.name + " uses no device", "leave out --device and --platform");
+  }
+  if (common.platform) selection.platform = parse_platform(*common.platform);
+  selection.ids = parse_device_ids(common.devices, "--device");
+  const std::string preset = environment.getenv("HIPTOOL_DEVICE").value_or("");
+  if (!selection.is_explicit && !preset.empty()) {
+    selection.ids = parse_device_ids({preset}, "HIPTOOL_DEVICE");
+  }
+  return selection;
+}
+
+int run_command(const Command& command, const CommandTree& tree, Session& session) {
+  Environment& environment = session.environment;
+  const CommonOptions& common = tree.common();
+  const OutputFormat format = choose_format(command, common, environment);
+  std::vector<Export> exports;
+  for (const std::string& text : common.exports) {
+    exports.push_back(parse_export(text, command.formats));
+  }
+  DeviceSelection devices = select_devices(command, common, environment);
+  session.output.emplace(environment.console, format, exports);
+  Context context{environment,   *session.output, std::move(devices),
+                  session.notes, common.quiet,    common.verbose};
+  return tree.runner(command)(context);
+}
+
+int dispatch(int argc, const char* const* argv, Session& session) {
+  Console& console = session.environment.console;
+  CommandTree tree;
+  const Request request = parse(tree, argc, argv);
+  session.verbose = tree.common().verbose;
+  switch (request.kind) {
+    case Request::Kind::overview: console.out(overview_text(tree, help_style(console))); break;
+    case Request::Kind::help: show_help(request, tree, console); break;
+    case Request::Kind::version: console.out(version_text(session.environment)); break;
+    case Request::Kind::command: return run_command(*request.command, tree, session);
+  }
+  return exit_done;
+}
+
+// What failed, for people on err and, where asked for, as the one document on out.
+int report_failure(const Error& error, Session& session) {
+  Environment& environment = session.environment;
+  print_error(environment.console, error);
+  const bool has_written = session.output && session.output->has_written();
+  if (session.look.wants_json && !has_written) {
+    report::Report report;
+    report.document = make_document(environment, session.look.command, "failed");
+    add_error(report.document, error);
+    environment.console.out(report::to_json(report));
+  }
+  return exit_code_of(error.code(), environment.signal());
+}
+
+}  // namespace
+
+int run(int argc, const char* const* argv, Environment& environment) {
+  Session session(environment, look_at_words(argc, argv, environment.getenv));
+  environment.console.set_color_mode(session.look.color);
+  int exit_code = exit_done;
+  try {
+    exit_code = dispatch(argc, argv, session);
+  } catch (const std::exception& exception) {
+    exit_code = report_failure(as_error(exception), session);
+  }
+  if (session.verbose) session.notes->print(environment.console);
+  return environment.console.finish(exit_code);
+}
+
+}  // namespace hiptool::cli

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <string_view>
+
+namespace hiptool::cli {
+
+/// What this program was built with; the texts come from the build system.
+struct BuildInfo {
+  std::string_view compiler;
+  std::string_view build_type;
+  std::string_view cli11;
+  std::string_view fmt;
+  std::string_view nlohmann_json;
+  std::string_view xxhash;
+};
+
+BuildInfo build_info() noexcept;
+
+}  // namespace hiptool::cli

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#include "cli/command.hpp"
+
+#include "cli/commands/devices.hpp"
+#include "cli/commands/make_model.hpp"
+
+namespace hiptool::cli {
+
+std::unique_ptr<Platforms> Context::make_platforms() const {
+  Platforms::Options options = Platforms::Options::from_environment();
+  options.trace = notes;
+  options.system_root = environment.system_root.string();
+  return environment.make_platforms(std::move(options));
+}
+
+const std::vector<Command>& commands() {
+  static const std::vector<Command> list{
+      devices_command(),
+      make_model_command(),
+  };
+  return list;
+}
+
+const Command* find_command(std::string_view name) {
+  for (const Command& command : commands()) {
+    if (command.name == name) return &command;
+  }
+  return nullptr;
+}
+
+}  // namespace hiptool::cli

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/device_option.hpp"
+#include "cli/environment.hpp"
+#include "cli/notes.hpp"
+#include "cli/output.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace hiptool::cli {
+
+/// What a command gets besides its own options.
+struct Context {
+  Environment& environment;
+  Output& output;
+  DeviceSelection devices;
+  std::shared_ptr<NoteCollector> notes;
+  bool quiet = false;
+  bool verbose = false;
+
+  /// The platforms, none of them opened yet.
+  std::unique_ptr<Platforms> make_platforms() const;
+};
+
+/// Runs a command whose options were parsed; gives back the exit code of the verdict and throws
+/// Error for everything that went wrong.
+using Runner = std::function<int(Context&)>;
+
+struct Example {
+  std::string line;      ///< "hiptool devices"
+  std::string purpose;   ///< "what can compute here"
+};
+
+/// A subcommand. Each lives in one file of commands/ with an options struct, an add function that
+/// declares the options and binds them to the run function, and that run function.
+struct Command {
+  std::string name;
+  std::string summary;
+  std::vector<Example> examples;
+  std::vector<OutputFormat> formats;   ///< that its report can be written in
+  bool takes_devices = false;
+  bool has_own_format = false;         ///< its --format means something else than the output's
+  Runner (*add)(CLI::App& app) = nullptr;
+};
+
+/// All subcommands in the order of the help.
+const std::vector<Command>& commands();
+
+/// The command of that name, or null.
+const Command* find_command(std::string_view name);
+
+}  // namespace hiptool::cli

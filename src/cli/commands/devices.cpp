@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/devices.hpp"
+
+#include <fmt/format.h>
+
+#include "cli/devices_report.hpp"
+#include "cli/document.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/failure.hpp"
+#include "cli/inventory.hpp"
+#include "cli/options.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+// The devices asked for by name and the platforms they belong to.
+Inventory look_up(Platforms& platforms, const DeviceSelection& selection, Context& context) {
+  Inventory inventory;
+  std::optional<Platform> last;
+  for (const Device& device : choose_devices(platforms, selection)) {
+    if (last != device.platform()) {
+      inventory.platforms.push_back(platforms.status(device.platform()));
+    }
+    last = device.platform();
+    inventory.devices.push_back(
+        read_facts(device, context.environment.system_root, *context.notes));
+  }
+  return inventory;
+}
+
+bool is_met(const std::string& requirement, const Inventory& inventory) {
+  for (const DeviceFacts& device : inventory.devices) {
+    if (requirement == to_string(device.platform)) return true;
+    if (requirement == "gpu" && is_gpu(device.platform)) return true;
+  }
+  return false;
+}
+
+Error requirement_error(const std::string& requirement, const Inventory& inventory) {
+  std::string message = "no usable device of the required kind '" + requirement + "'";
+  std::string hint;
+  for (const PlatformStatus& status : inventory.platforms) {
+    const bool is_asked = requirement == "gpu" || requirement == to_string(status.platform);
+    if (status.usable || !is_asked) continue;
+    message += fmt::format("\n{}: {}", to_string(status.platform), status.reason);
+    if (hint.empty()) hint = status.hint;
+  }
+  return Error(ErrorCode::unavailable, "devices", std::move(message), std::move(hint));
+}
+
+DeviceSelection selection_of(const DevicesOptions& options, const Context& context) {
+  DeviceSelection selection;
+  // The environment's default is no filter for a list of what is there.
+  if (context.devices.is_explicit) selection = context.devices;
+  if (options.id.empty()) return selection;
+  for (std::string& id : parse_device_ids({options.id}, "ID")) {
+    selection.ids.push_back(std::move(id));
+  }
+  return selection;
+}
+
+}  // namespace
+
+Command devices_command() {
+  return {
+      .name = "devices",
+      .summary = "list what can compute here, and why something cannot",
+      .examples = {{"hiptool devices", "what can compute here"},
+                   {"hiptool devices nvidia:0", "everything about one device"},
+                   {"hiptool devices --format json", "for programs"},
+                   {"hiptool devices --require gpu", "exit 3 without a usable GPU"}},
+      .formats = {OutputFormat::table, OutputFormat::json, OutputFormat::csv,
+                  OutputFormat::markdown},
+      .takes_devices = true,
+      .has_own_format = false,
+      .add = add_devices,
+  };
+}
+
+Runner add_devices(CLI::App& app) {
+  auto options = std::make_shared<DevicesOptions>();
+  add_text(app, "ID", "", options->id, "one device: nvidia:0, amd:1, cpu, a uuid or PCI bus id");
+  add_choice(app, "--require", "KIND", options->require, {"gpu", "amd", "nvidia"},
+             "exit 3 unless such a device is usable");
+  return [options](Context& context) { return run_devices(*options, context); };
+}
+
+int run_devices(const DevicesOptions& options, Context& context) {
+  Environment& environment = context.environment;
+  const auto platforms = context.make_platforms();
+  const DeviceSelection selection = selection_of(options, context);
+  const Inventory inventory =
+      selection.ids.empty()
+          ? take_inventory(*platforms, selection.platform, environment.system_root,
+                           *context.notes, environment.cancel)
+          : look_up(*platforms, selection, context);
+
+  report::Report report;
+  report.document = make_document(environment, "devices", "ok");
+  report.document.emplace_back("platforms", platforms_value(inventory));
+  report.document.emplace_back("devices", devices_value(inventory));
+  report.verdict = inventory_verdict(inventory);
+  report.tables = {full_table(inventory)};
+  report.notes = platform_lines(inventory, context.verbose);
+  std::optional<Error> failure;
+  if (options.require && !is_met(*options.require, inventory)) {
+    failure = requirement_error(*options.require, inventory);
+    add_error(report.document, *failure);
+  }
+
+  report::Report for_people = report;
+  const bool is_one_device = selection.ids.size() == 1 && inventory.devices.size() == 1;
+  if (is_one_device) {
+    for_people.verdict = {one_device_verdict(inventory.devices.front())};
+  } else {
+    for_people.tables = {short_table(inventory, environment.console.has_unicode())};
+  }
+  context.output.write(for_people, report);
+  if (!failure) return exit_done;
+  print_error(environment.console, *failure);
+  return exit_code_of(failure->code());
+}
+
+}  // namespace hiptool::cli

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#include "cli/console.hpp"
+
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <system_error>
+#include <utility>
+
+#include "cli/exit_code.hpp"
+#include "hiptool/error.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+constexpr std::size_t default_columns = 80;
+
+std::string value_of(const GetEnvironment& environment, const char* name) {
+  return environment(name).value_or("");
+}
+
+// The first of the three variables that is not empty decides, as in setlocale.
+bool is_utf8_locale(const GetEnvironment& environment) {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    std::string locale = value_of(environment, name);
+    if (locale.empty()) continue;
+    std::transform(locale.begin(), locale.end(), locale.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+    return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
+  }
+  return false;
+}
+
+bool is_dumb_terminal(const GetEnvironment& environment) {
+  const std::string term = value_of(environment, "TERM");
+  return term.empty() || term == "dumb";
+}
+
+}  // namespace
+
+int DescriptorStream::write(std::string_view text) noexcept {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor_, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EAGAIN) {  // someone made the pipe non-blocking
+      pollfd wait{descriptor_, POLLOUT, 0};
+      static_cast<void>(::poll(&wait, 1, -1));
+      continue;
+    }
+    if (written < 0) return errno;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
+bool DescriptorStream::is_terminal() const noexcept { return ::isatty(descriptor_) == 1; }
+
+std::optional<std::size_t> DescriptorStream::columns() const noexcept {
+  winsize size{};
+  if (::ioctl(descriptor_, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return {};
+  return size.ws_col;
+}
+
+Console::Console(TextStream& out, TextStream& err, GetEnvironment environment)
+    : out_(out),
+      err_(err),
+      environment_(std::move(environment)),
+      has_unicode_(is_utf8_locale(environment_)),
+      is_dumb_(is_dumb_terminal(environment_)) {}
+
+void Console::out(std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  if (is_out_closed_ || out_error_ != 0) return;
+  const int error = out_.write(text);
+  if (error == EPIPE) {
+    is_out_closed_ = true;
+  } else {
+    out_error_ = error;
+  }
+}
+
+// Where the error stream itself fails there is nobody left to tell.
+void Console::err(std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  static_cast<void>(err_.write(text));
+}
+
+bool Console::has_color(const TextStream& stream) const {
+  if (color_mode_ != ColorMode::automatic) return color_mode_ == ColorMode::always;
+  if (!value_of(environment_, "NO_COLOR").empty()) return false;
+  const std::string force = value_of(environment_, "CLICOLOR_FORCE");
+  if (!force.empty() && force != "0") return true;
+  return stream.is_terminal() && !is_dumb_;
+}
+
+std::size_t Console::width(const TextStream& stream) const {
+  const std::string text = value_of(environment_, "COLUMNS");
+  std::size_t columns = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), columns);
+  if (error == std::errc{} && end == text.data() + text.size() && columns > 0) return columns;
+  return stream.columns().value_or(default_columns);
+}
+
+int Console::finish(int exit_code) {
+  if (out_error_ == 0) return exit_code;
+  err(styled("error:", "1;31", has_color_err()) + " cannot write to standard output: " +
+      std::generic_category().message(out_error_) + "\n" +
+      styled("hint:", "36", has_color_err()) +
+      " free some space or send the output somewhere else\n");
+  return exit_code_of(ErrorCode::output_failed);
+}
+
+std::string styled(std::string_view text, std::string_view style, bool color) {
+  if (!color) return std::string(text);
+  return "\x1b[" + std::string(style) + "m" + std::string(text) + "\x1b[0m";
+}
+
+std::string printable(std::string_view text) {
+  std::string safe(text);
+  for (char& c : safe) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\n') || byte == 0x7f) c = '?';
+  }
+  return safe;
+}
+
+}  // namespace hiptool::cli

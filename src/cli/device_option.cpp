@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include "cli/device_option.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/options.hpp"
+#include "hiptool/error.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+std::vector<Device> devices_of(Platforms& platforms, Platform platform) {
+  const PlatformStatus& status = platforms.status(platform);
+  if (status.usable) return platforms.devices(platform);
+  throw Error(ErrorCode::unavailable, "choose device",
+              fmt::format("platform {} is not usable: {}", to_string(platform), status.reason),
+              status.hint);
+}
+
+std::vector<Device> all_devices(Platforms& platforms, const DeviceSelection& selection) {
+  if (selection.platform) return devices_of(platforms, *selection.platform);
+  std::vector<Device> found;
+  for (const Platform platform : {Platform::amd, Platform::nvidia}) {
+    if (!platforms.status(platform).usable) continue;
+    for (const Device& device : platforms.devices(platform)) found.push_back(device);
+  }
+  if (!found.empty()) return found;
+  // Tells GPU hardware that is seen but not usable (an error) from a machine without any.
+  return devices_of(platforms, default_device(platforms).platform());
+}
+
+void add_once(std::vector<Device>& chosen, const Device& device) {
+  if (std::find(chosen.begin(), chosen.end(), device) == chosen.end()) chosen.push_back(device);
+}
+
+}  // namespace
+
+std::vector<std::string> parse_device_ids(const std::vector<std::string>& texts,
+                                          const std::string& what) {
+  std::vector<std::string> ids;
+  for (const std::string& text : texts) {
+    for (std::string& id : split_list(text, what)) ids.push_back(std::move(id));
+  }
+  return ids;
+}
+
+Platform parse_platform(const std::string& text) {
+  check_choice(text, {"amd", "nvidia", "cpu"}, "--platform");
+  if (text == "amd") return Platform::amd;
+  return text == "nvidia" ? Platform::nvidia : Platform::cpu;
+}
+
+std::vector<Device> choose_devices(Platforms& platforms, const DeviceSelection& selection) {
+  if (selection.ids.empty()) {
+    if (!selection.platform) return {default_device(platforms)};
+    return {devices_of(platforms, *selection.platform).front()};
+  }
+  std::vector<Device> chosen;
+  for (const std::string& id : selection.ids) {
+    if (id == "all") {
+      for (const Device& device : all_devices(platforms, selection)) add_once(chosen, device);
+      continue;
+    }
+    const Device device = find_device(platforms, id);
+    if (selection.platform && device.platform() != *selection.platform) {
+      throw Error(ErrorCode::invalid_argument, "choose device",
+                  fmt::format("device {} is not of platform {}", device.id(),
+                              to_string(*selection.platform)),
+                  "leave out --device or --platform");
+    }
+    add_once(chosen, device);
+  }
+  return chosen;
+}
+
+}  // namespace hiptool::cli

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+#include "cli/devices_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "hiptool/units.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+using report::Unit;
+using report::Value;
+
+constexpr std::size_t longest_name = 32;
+constexpr std::size_t devices_in_verdict = 3;
+
+Value text_or_absent(const std::string& text) { return text.empty() ? Value() : Value(text); }
+
+Value numa_node(const DeviceFacts& device) {
+  return device.pci ? Value(device.pci->numa_node) : Value();
+}
+
+Value free_bytes(const DeviceFacts& device) {
+  return device.memory ? Value(device.memory->free_bytes) : Value();
+}
+
+struct Field {
+  report::Column column;
+  Value value;
+};
+
+// The flat fields of a device in the order of the document, for JSON, CSV and `devices ID` alike.
+std::vector<Field> main_fields(const DeviceFacts& device) {
+  const DeviceInfo& info = device.info;
+  const auto peak = memory_peak(device);
+  return {
+      {{"id", "ID", Unit::none}, device.id},
+      {{"platform", "Platform", Unit::none}, to_string(device.platform)},
+      {{"ordinal", "Ordinal", Unit::none}, device.ordinal},
+      {{"name", "Name", Unit::none}, text_or_absent(info.name)},
+      {{"arch", "Architecture", Unit::none}, text_or_absent(info.arch)},
+      {{"uuid", "UUID", Unit::none}, info.uuid},
+      {{"pci_bus_id", "PCI bus id", Unit::none}, info.pci_bus_id},
+      {{"memory_total_bytes", "Memory", Unit::size}, info.memory_total_bytes},
+      {{"memory_free_bytes", "Free memory", Unit::size}, free_bytes(device)},
+      {{"compute_units", "Compute units", Unit::count}, info.compute_units},
+      {{"warp_size", "Warp size", Unit::count}, info.warp_size},
+      {{"clock_hz", "Clock", Unit::frequency}, info.clock_hz},
+      {{"memory_clock_hz", "Memory clock", Unit::frequency}, info.memory_clock_hz},
+      {{"memory_bus_width_bits", "Memory bus, bits", Unit::count}, info.memory_bus_width_bits},
+      {{"memory_peak_bytes_per_s", "Memory peak", Unit::rate},
+       peak ? Value(peak->bytes_per_s) : Value()},
+      {{"memory_peak_source", "Memory peak from", Unit::none},
+       peak ? Value(peak->source) : Value()},
+      {{"l2_cache_bytes", "L2 cache", Unit::size}, info.l2_cache_bytes},
+      {{"max_threads_per_block", "Threads per block", Unit::count}, info.max_threads_per_block},
+      {{"shared_memory_per_block_bytes", "Shared per block", Unit::size},
+       info.shared_memory_per_block_bytes},
+      {{"integrated", "Integrated", Unit::none}, info.integrated},
+      {{"ecc_enabled", "ECC", Unit::none}, info.ecc_enabled},
+      {{"numa_node", "NUMA node", Unit::none}, numa_node(device)},
+      {{"kernel_image", "Kernel image", Unit::none}, Value()},
+  };
+}
+
+std::vector<Field> link_fields(const DeviceFacts& device) {
+  const system::PciLink link = device.pci ? device.pci->link : system::PciLink{};
+  return {
+      {{"speed_gt_s", "PCIe speed, GT/s", Unit::none}, link.speed_gt_s},
+      {{"width", "PCIe lanes", Unit::none}, link.width},
+      {{"max_speed_gt_s", "PCIe speed at most", Unit::none}, link.max_speed_gt_s},
+      {{"max_width", "PCIe lanes at most", Unit::none}, link.max_width},
+      {{"peak_bytes_per_s", "PCIe peak", Unit::rate}, link_peak_bytes_per_s(device)},
+  };
+}
+
+report::Object object_of(std::vector<Field> fields) {
+  report::Object object;
+  for (Field& field : fields) {
+    object.emplace_back(std::move(field.column.key), std::move(field.value));
+  }
+  return object;
+}
+
+void remove_all(std::string& text, std::string_view part) {
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at)) {
+    text.erase(at, part.size());
+  }
+}
+
+// Marketing marks of processors and what does not fit into a column go.
+std::string short_name(std::string name, bool unicode) {
+  for (const char* mark : {"(R)", "(TM)", "(tm)", " CPU", " Processor"}) remove_all(name, mark);
+  if (const auto clock = name.find(" @ "); clock != std::string::npos) name.resize(clock);
+  if (name.size() <= longest_name) return name;
+  return name.substr(0, longest_name - (unicode ? 1 : 3)) + (unicode ? "…" : "...");
+}
+
+std::string summary(const DeviceFacts& device) {
+  std::string text = device.id;
+  if (!device.info.name.empty()) text += " " + device.info.name;
+  if (device.info.memory_total_bytes) {
+    text += ", " + format_size(*device.info.memory_total_bytes);
+  }
+  return text;
+}
+
+std::string join_summaries(const std::vector<const DeviceFacts*>& devices) {
+  std::string text;
+  const std::size_t shown = std::min(devices.size(), devices_in_verdict);
+  for (std::size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : "; ") + summary(*devices[i]);
+  if (shown < devices.size()) text += fmt::format("; and {} more", devices.size() - shown);
+  return text;
+}
+
+bool has_hardware(const Inventory& inventory, Platform platform) {
+  const std::uint32_t vendor =
+      platform == Platform::amd ? system::vendor_amd : system::vendor_nvidia;
+  return is_gpu(platform) &&
+         std::any_of(inventory.hardware.begin(), inventory.hardware.end(),
+                     [&](const system::PciDevice& gpu) { return gpu.vendor == vendor; });
+}
+
+std::string usable_platform_text(const PlatformStatus& status) {
+  std::string text = fmt::format("{}: {} {}", to_string(status.platform), status.device_count,
+                                 status.device_count == 1 ? "device" : "devices");
+  if (!status.runtime_version.empty()) text += ", runtime " + status.runtime_version;
+  if (!status.driver_version.empty()) text += ", driver " + status.driver_version;
+  if (!status.library.empty()) text += ", " + status.library;
+  return text;
+}
+
+}  // namespace
+
+bool is_gpu(Platform platform) noexcept { return platform != Platform::cpu; }
+
+report::Array platforms_value(const Inventory& inventory) {
+  report::Array array;
+  for (const PlatformStatus& status : inventory.platforms) {
+    array.emplace_back(report::Object{
+        {"platform", to_string(status.platform)},
+        {"status", status.usable ? "ok" : "unavailable"},
+        {"library", text_or_absent(status.library)},
+        {"runtime_version", text_or_absent(status.runtime_version)},
+        {"driver_version", text_or_absent(status.driver_version)},
+        {"reason", text_or_absent(status.reason)},
+        {"hint", text_or_absent(status.hint)},
+    });
+  }
+  return array;
+}
+
+report::Array devices_value(const Inventory& inventory) {
+  report::Array array;
+  for (const DeviceFacts& device : inventory.devices) {
+    report::Object object = object_of(main_fields(device));
+    object.emplace_back("pcie", device.pci ? Value(object_of(link_fields(device))) : Value());
+    array.emplace_back(std::move(object));
+  }
+  return array;
+}
+
+report::Table short_table(const Inventory& inventory, bool unicode) {
+  report::Table table;
+  table.columns = {{"id", "ID", Unit::none},
+                   {"name", "Name", Unit::none},
+                   {"arch", "Arch", Unit::none},
+                   {"memory_total_bytes", "Memory", Unit::size},
+                   {"compute_units", "Units", Unit::count},
+                   {"pcie_peak_bytes_per_s", "Link", Unit::rate}};
+  for (const DeviceFacts& device : inventory.devices) {
+    table.rows.push_back({device.id, text_or_absent(short_name(device.info.name, unicode)),
+                          text_or_absent(device.info.arch), device.info.memory_total_bytes,
+                          device.info.compute_units, link_peak_bytes_per_s(device)});
+  }
+  return table;
+}
+
+report::Table full_table(const Inventory& inventory) {
+  report::Table table;
+  for (const DeviceFacts& device : inventory.devices) {
+    std::vector<Field> fields = main_fields(device);
+    for (Field& field : link_fields(device)) {
+      field.column.key = "pcie_" + field.column.key;
+      fields.push_back(std::move(field));
+    }
+    if (table.columns.empty()) {
+      for (const Field& field : fields) table.columns.push_back(field.column);
+    }
+    auto& row = table.rows.emplace_back();
+    for (Field& field : fields) row.push_back(std::move(field.value));
+  }
+  return table;
+}
+
+std::vector<report::Line> inventory_verdict(const Inventory& inventory) {
+  std::vector<const DeviceFacts*> gpus;
+  std::vector<const DeviceFacts*> cpus;
+  for (const DeviceFacts& device : inventory.devices) {
+    (is_gpu(device.platform) ? gpus : cpus).push_back(&device);
+  }
+  std::vector<report::Line> lines;
+  if (!gpus.empty()) {
+    lines.push_back({report::Tone::good,
+                     fmt::format("{} {} usable: {}", gpus.size(), gpus.size() == 1 ? "GPU" : "GPUs",
+                                 join_summaries(gpus))});
+  } else {
+    const bool is_seen = !inventory.hardware.empty();
+    lines.push_back({is_seen ? report::Tone::bad : report::Tone::warning,
+                     fmt::format("no usable GPU{}; {}", is_seen ? " although one is built in" : "",
+                                 cpus.empty() ? "no device at all"
+                                              : "cpu works: " + join_summaries(cpus))});
+  }
+  for (const PlatformStatus& status : inventory.platforms) {
+    if (status.usable || !has_hardware(inventory, status.platform)) continue;
+    lines.push_back({report::Tone::bad,
+                     fmt::format("{} hardware is there but not usable: {}",
+                                 to_string(status.platform), status.reason)});
+  }
+  return lines;
+}
+
+report::Line one_device_verdict(const DeviceFacts& device) {
+  return {report::Tone::good, summary(device) + ": usable"};
+}
+
+std::vector<report::Line> platform_lines(const Inventory& inventory, bool verbose) {
+  std::vector<report::Line> lines;
+  for (const PlatformStatus& status : inventory.platforms) {
+    if (status.usable) {
+      lines.push_back({report::Tone::plain, usable_platform_text(status)});
+    } else {
+      lines.push_back({has_hardware(inventory, status.platform) ? report::Tone::bad
+                                                                : report::Tone::plain,
+                       fmt::format("{}: not usable: {}", to_string(status.platform),
+                                   status.reason)});
+      if (!status.hint.empty()) lines.push_back({report::Tone::plain, "  hint: " + status.hint});
+    }
+    if (!verbose) continue;
+    for (const std::string& library : status.tried) {
+      lines.push_back({report::Tone::plain, "  tried: " + library});
+    }
+  }
+  return lines;
+}
+
+}  // namespace hiptool::cli

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "cli/environment.hpp"
+#include "hiptool/error.hpp"
+#include "report/report.hpp"
+
+namespace hiptool::cli {
+
+/// The fields that begin every document: schema, tool, host, started_at and status.
+report::Object make_document(const Environment& environment, std::string_view command,
+                             std::string_view status);
+
+/// Says in a document that its command failed: status, and `error` with code, message, hint and
+/// native. The status is "interrupted" for a cancelled run, else "failed".
+void add_error(report::Object& document, const Error& error);
+
+/// The same moment as "2026-03-01T12:00:00Z".
+std::string iso_time(std::chrono::system_clock::time_point time);
+
+}  // namespace hiptool::cli

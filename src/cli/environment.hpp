@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+
+#include "cli/console.hpp"
+#include "hiptool/cancel.hpp"
+#include "hiptool/platform.hpp"
+
+namespace hiptool::cli {
+
+/// Everything a run takes from the outside, so that tests can hand in their own.
+struct Environment {
+  Console& console;
+  CancelToken& cancel;
+  std::function<int()> signal;   ///< number of the signal that stopped the run, 0: none
+  std::function<std::unique_ptr<Platforms>(Platforms::Options)> make_platforms;
+  GetEnvironment getenv;
+  std::filesystem::path system_root = "/";
+  std::chrono::system_clock::time_point started_at = std::chrono::system_clock::now();
+};
+
+}  // namespace hiptool::cli

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#include "cli/failure.hpp"
+
+#include <new>
+#include <string>
+
+namespace hiptool::cli {
+namespace {
+
+// The message's first line stands behind "error:", the others are causes.
+std::string indented(std::string text) {
+  for (auto end = text.find('\n'); end != std::string::npos; end = text.find('\n', end + 3)) {
+    text.insert(end + 1, "  ");
+  }
+  return text;
+}
+
+}  // namespace
+
+void print_error(Console& console, const Error& error) {
+  const bool color = console.has_color_err();
+  const std::string message = printable(error.what());
+  std::string text = styled("error:", "1;31", color) + " " + indented(message) + "\n";
+  const auto& native = error.native();
+  if (native && message.find(native->name) == std::string::npos) {
+    text += "  " + native->platform + " answered " + native->name + " (" +
+            std::to_string(native->code) + ")\n";
+  }
+  if (!error.hint().empty()) {
+    text += styled("hint:", "36", color) + " " + indented(printable(error.hint())) + "\n";
+  }
+  console.err(text);
+}
+
+Error as_error(const std::exception& exception) {
+  if (const auto* error = dynamic_cast<const Error*>(&exception)) return *error;
+  if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr) {
+    return Error(ErrorCode::host_out_of_memory, "run", "the host's memory does not suffice",
+                 "close other programs or use a machine with more memory");
+  }
+  return Error(ErrorCode::internal, "run", std::string("unexpected: ") + exception.what(),
+               "this is a defect of hiptool; please report it with the output of --verbose");
+}
+
+}  // namespace hiptool::cli

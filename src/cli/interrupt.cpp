@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#include "cli/interrupt.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <string_view>
+
+namespace hiptool::cli {
+namespace {
+
+// Reached from the signal handler, hence static and lock-free.
+std::atomic<CancelToken*> active_token{nullptr};
+std::atomic<int> first_signal{0};
+std::atomic<bool> is_on_terminal{false};
+static_assert(std::atomic<CancelToken*>::is_always_lock_free &&
+              std::atomic<int>::is_always_lock_free);
+
+extern "C" void on_signal(int number) {
+  int none = 0;
+  if (!first_signal.compare_exchange_strong(none, number)) ::_exit(128 + number);
+  const int saved_errno = errno;
+  if (CancelToken* token = active_token.load()) token->cancel();
+  // Starts a new line: on a terminal the cursor stands behind "^C" or a progress bar.
+  constexpr std::string_view message = "\ninterrupted, stopping (again to end at once)\n";
+  const std::string_view text = is_on_terminal ? message : message.substr(1);
+  static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
+  errno = saved_errno;
+}
+
+void install(int number, struct sigaction& old_action) {
+  ::sigaction(number, nullptr, &old_action);
+  if (old_action.sa_handler == SIG_IGN) return;
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;
+  ::sigemptyset(&action.sa_mask);
+  ::sigaction(number, &action, nullptr);
+}
+
+}  // namespace
+
+InterruptHandler::InterruptHandler(CancelToken& token) {
+  active_token = &token;
+  first_signal = 0;
+  is_on_terminal = ::isatty(STDERR_FILENO) == 1;
+  install(SIGINT, old_interrupt_);
+  install(SIGTERM, old_terminate_);
+}
+
+InterruptHandler::~InterruptHandler() {
+  ::sigaction(SIGINT, &old_interrupt_, nullptr);
+  ::sigaction(SIGTERM, &old_terminate_, nullptr);
+  active_token = nullptr;
+}
+
+int InterruptHandler::signal() const noexcept { return first_signal.load(); }
+
+}  // namespace hiptool::cli

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include "cli/options.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+
+#include "cli/suggest.hpp"
+#include "hiptool/error.hpp"
+#include "hiptool/units.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+// The name people know an option by: the long one.
+std::string long_name(const std::string& names) {
+  const auto dashes = names.find("--");
+  return dashes == std::string::npos ? names : names.substr(dashes);
+}
+
+}  // namespace
+
+void add_flag(CLI::App& app, const std::string& names, bool& target, const std::string& help) {
+  app.add_flag(names, target, help);
+}
+
+void add_text(CLI::App& app, const std::string& names, const std::string& value_name,
+              std::string& target, const std::string& help) {
+  app.add_option(names, target, help)->type_name(value_name)->take_last();
+}
+
+void add_required_text(CLI::App& app, const std::string& names, const std::string& value_name,
+                       std::string& target, const std::string& help) {
+  app.add_option(names, target, help)->type_name(value_name)->required();
+}
+
+void add_texts(CLI::App& app, const std::string& names, const std::string& value_name,
+               std::vector<std::string>& target, const std::string& help) {
+  app.add_option(names, target, help)->type_name(value_name)->allow_extra_args(false);
+}
+
+void add_required_texts(CLI::App& app, const std::string& names, const std::string& value_name,
+                        std::vector<std::string>& target, const std::string& help) {
+  app.add_option(names, target, help)->type_name(value_name)->required();
+}
+
+void add_size(CLI::App& app, const std::string& names, std::uint64_t& target,
+              const std::string& help) {
+  const auto parse = [&target, name = long_name(names)](const std::string& text) {
+    try {
+      target = parse_size(text);
+    } catch (const Error& error) {
+      throw error.with_context(name);
+    }
+  };
+  app.add_option_function<std::string>(names, parse, help)->type_name("SIZE")->take_last();
+}
+
+void add_count(CLI::App& app, const std::string& names, std::uint64_t& target,
+               const std::string& help, std::uint64_t least, std::uint64_t most) {
+  const auto parse = [&target, name = long_name(names), least, most](const std::string& text) {
+    std::uint64_t count = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, count);
+    if (error == std::errc{} && stop == end && count >= least && count <= most) {
+      target = count;
+      return;
+    }
+    const std::string range = most == UINT64_MAX ? fmt::format("from {}", least)
+                                                 : fmt::format("from {} to {}", least, most);
+    throw Error(ErrorCode::invalid_argument, "parse count",
+                fmt::format("{}: '{}' is not a whole number {}", name, text, range));
+  };
+  app.add_option_function<std::string>(names, parse, help)->type_name("N")->take_last();
+}
+
+void add_choice(CLI::App& app, const std::string& names, const std::string& value_name,
+                std::optional<std::string>& target, std::vector<std::string> choices,
+                const std::string& help) {
+  const std::string full_help = fmt::format("{}: {}", help, fmt::join(choices, ", "));
+  const auto parse = [&target, name = long_name(names),
+                      choices = std::move(choices)](const std::string& text) {
+    check_choice(text, choices, name);
+    target = text;
+  };
+  app.add_option_function<std::string>(names, parse, full_help)
+      ->type_name(value_name)
+      ->take_last();
+}
+
+std::vector<std::string> split_list(std::string_view text, const std::string& what) {
+  std::vector<std::string> parts;
+  for (std::size_t start = 0;;) {
+    const auto comma = text.find(',', start);
+    parts.emplace_back(text.substr(start, comma - start));
+    if (parts.back().empty()) {
+      throw Error(ErrorCode::invalid_argument, "parse list",
+                  fmt::format("{}: '{}' has an empty element", what, text),
+                  "separate the elements with one comma each, without blanks");
+    }
+    if (comma == std::string_view::npos) return parts;
+    start = comma + 1;
+  }
+}
+
+void check_choice(std::string_view word, const std::vector<std::string>& choices,
+                  const std::string& what) {
+  for (const std::string& choice : choices) {
+    if (choice == word) return;
+  }
+  throw Error(ErrorCode::invalid_argument, "parse choice",
+              fmt::format("{}: '{}' is none of {}", what, word, fmt::join(choices, ", ")),
+              suggestion(word, choices));
+}
+
+}  // namespace hiptool::cli

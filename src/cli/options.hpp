@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+/// Declares options on a command, so that commands need not include CLI11. Bad values are reported
+/// as Error(invalid_argument) with the option's name and a hint.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace hiptool::cli {
+
+/// Names are written as CLI11 does: "-q,--quiet", "--size", "ID" for a positional argument.
+void add_flag(CLI::App& app, const std::string& names, bool& target, const std::string& help);
+void add_text(CLI::App& app, const std::string& names, const std::string& value_name,
+              std::string& target, const std::string& help);
+void add_required_text(CLI::App& app, const std::string& names, const std::string& value_name,
+                       std::string& target, const std::string& help);
+/// Repeatable; each use takes one value.
+void add_texts(CLI::App& app, const std::string& names, const std::string& value_name,
+               std::vector<std::string>& target, const std::string& help);
+/// Repeatable; a positional takes all words that are left, and needs one at least.
+void add_required_texts(CLI::App& app, const std::string& names, const std::string& value_name,
+                        std::vector<std::string>& target, const std::string& help);
+/// "64MiB", see parse_size.
+void add_size(CLI::App& app, const std::string& names, std::uint64_t& target,
+              const std::string& help);
+/// A whole number from `least` to `most`.
+void add_count(CLI::App& app, const std::string& names, std::uint64_t& target,
+               const std::string& help, std::uint64_t least = 0,
+               std::uint64_t most = UINT64_MAX);
+/// One word of the list.
+void add_choice(CLI::App& app, const std::string& names, const std::string& value_name,
+                std::optional<std::string>& target, std::vector<std::string> choices,
+                const std::string& help);
+
+/// Splits at commas; throws Error(invalid_argument) naming `what` for an empty element.
+std::vector<std::string> split_list(std::string_view text, const std::string& what);
+
+/// Throws Error(invalid_argument) with a suggestion unless the word is one of the choices.
+void check_choice(std::string_view word, const std::vector<std::string>& choices,
+                  const std::string& what);
+
+}  // namespace hiptool::cli

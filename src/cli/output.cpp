@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+#include "cli/output.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <system_error>
+#include <utility>
+
+#include "cli/options.hpp"
+#include "hiptool/error.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array all_formats{OutputFormat::table, OutputFormat::json, OutputFormat::csv,
+                                 OutputFormat::markdown};
+constexpr std::size_t file_columns = 100;
+
+std::string render(const report::Report& report, OutputFormat format,
+                   const report::TableStyle& style) {
+  switch (format) {
+    case OutputFormat::table: return report::to_table(report, style);
+    case OutputFormat::json: return report::to_json(report);
+    case OutputFormat::csv: return report::to_csv(report);
+    case OutputFormat::markdown: return report::to_markdown(report);
+  }
+  return {};
+}
+
+mode_t creation_mask() {
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  return mask;
+}
+
+}  // namespace
+
+std::string_view to_string(OutputFormat format) noexcept {
+  switch (format) {
+    case OutputFormat::table: return "table";
+    case OutputFormat::json: return "json";
+    case OutputFormat::csv: return "csv";
+    case OutputFormat::markdown: return "markdown";
+  }
+  return "";
+}
+
+OutputFormat parse_format(std::string_view text, const std::vector<OutputFormat>& formats,
+                          const std::string& what) {
+  std::vector<std::string> names;
+  for (const OutputFormat format : formats) names.emplace_back(to_string(format));
+  check_choice(text, names, what);
+  return *std::find_if(all_formats.begin(), all_formats.end(),
+                       [&](OutputFormat format) { return to_string(format) == text; });
+}
+
+Export parse_export(std::string_view text, const std::vector<OutputFormat>& formats) {
+  const auto equals = text.find('=');
+  if (equals == std::string_view::npos || equals + 1 == text.size()) {
+    throw Error(ErrorCode::invalid_argument, "parse export",
+                fmt::format("--export: '{}' is not FORMAT=FILE", text),
+                "write it as --export json=result.json");
+  }
+  const OutputFormat format = parse_format(text.substr(0, equals), formats, "--export");
+  return {format, fs::path(text.substr(equals + 1))};
+}
+
+ExportFile::ExportFile(const fs::path& path) : target_(path) {
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path, ignored);
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    descriptor_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor_ < 0) fail(errno, "open");
+    return;
+  }
+  if (fs::exists(status)) {
+    if (::access(path.c_str(), W_OK) != 0) fail(errno, "open");
+    // The file that a link names is replaced, not the link.
+    if (fs::path real = fs::canonical(path, ignored); !ignored) target_ = std::move(real);
+  }
+  temporary_ = target_.string() + ".XXXXXX";
+  descriptor_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
+  if (descriptor_ < 0) {
+    temporary_.clear();
+    fail(errno, "create");
+  }
+  ::fchmod(descriptor_, 0666 & ~creation_mask());
+}
+
+ExportFile::~ExportFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void ExportFile::fail(int error, const char* what) const {
+  throw Error(ErrorCode::output_failed, what,
+              fmt::format("{} {}: {}", what, target_.string(),
+                          std::generic_category().message(error)),
+              "choose another file with --export FORMAT=FILE");
+}
+
+void ExportFile::write(std::string_view text) {
+  DescriptorStream stream(descriptor_);
+  if (const int error = stream.write(text); error != 0) fail(error, "write");
+  const int closed = ::close(std::exchange(descriptor_, -1));
+  if (closed != 0) fail(errno, "write");
+  if (temporary_.empty()) return;
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno, "rename to");
+  temporary_.clear();
+}
+
+struct Output::OpenExport {
+  explicit OpenExport(const Export& request) : format(request.format), file(request.path) {}
+  OutputFormat format;
+  ExportFile file;
+};
+
+Output::Output(Console& console, OutputFormat format, const std::vector<Export>& exports)
+    : console_(console), format_(format) {
+  for (const Export& request : exports) exports_.push_back(std::make_unique<OpenExport>(request));
+}
+
+Output::~Output() = default;
+
+void Output::write(const report::Report& for_people, const report::Report& for_programs) {
+  const auto choose = [&](OutputFormat format) -> const report::Report& {
+    const bool is_for_people = format == OutputFormat::table || format == OutputFormat::markdown;
+    return is_for_people ? for_people : for_programs;
+  };
+  for (const auto& target : exports_) {
+    target->file.write(render(choose(target->format), target->format, {file_columns, false, true}));
+  }
+  exports_.clear();
+  has_written_ = true;
+  console_.out(render(choose(format_), format_,
+                      {console_.width_out(), console_.has_color_out(), console_.has_unicode()}));
+}
+
+}  // namespace hiptool::cli

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+
+#include "cli/console.hpp"
+#include "hiptool/async_loader.hpp"
+
+namespace hiptool::cli {
+
+/// Shows how far a step of long work has come: on a terminal a bar with rate and time left that
+/// vanishes at the end, elsewhere one line for each finished step, with --quiet nothing. Updates may
+/// come from any thread and are drawn at most ten times a second.
+class Progress final : public LoadObserver {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  Progress(Console& console, bool quiet, std::function<Clock::time_point()> now = Clock::now);
+  /// Clears the bar of a step that did not end.
+  ~Progress() override;
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// Starts a step: "load", "verify".
+  void begin(std::string step);
+  void on_progress(std::uint64_t done_bytes, std::uint64_t total_bytes) noexcept override;
+  /// The step is complete.
+  void end();
+
+ private:
+  void draw();
+  void clear();
+
+  Console& console_;
+  bool is_quiet_;
+  std::function<Clock::time_point()> now_;
+  std::mutex mutex_;
+  std::string step_;   ///< empty between steps
+  Clock::time_point started_;
+  Clock::time_point drawn_;
+  std::uint64_t done_bytes_ = 0;
+  std::uint64_t total_bytes_ = 0;
+  bool is_drawn_ = false;
+};
+
+/// The text of one bar, at most `width` columns: "load  [####----]  43 %  5.60 GiB  21.3 GB/s  12 s
+/// left".
+std::string progress_bar(const std::string& step, std::uint64_t done_bytes,
+                         std::uint64_t total_bytes, double elapsed_s, std::size_t width,
+                         bool unicode);
+
+}  // namespace hiptool::cli

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hiptool::cli {
+
+/// Insertions, deletions, replacements and swaps of neighbours that turn one word into the other.
+std::size_t edit_distance(std::string_view left, std::string_view right);
+
+/// The candidate a misspelt word most likely means: at most two edits away and fewer than half of
+/// the word, or the only one that it begins.
+std::optional<std::string> nearest(std::string_view word,
+                                   const std::vector<std::string>& candidates);
+
+/// "did you mean 'devices'?" or empty.
+std::string suggestion(std::string_view word, const std::vector<std::string>& candidates);
+
+}  // namespace hiptool::cli

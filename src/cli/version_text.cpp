@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#include "cli/version_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+#include <system_error>
+
+#include "cli/build_info.hpp"
+#include "hiptool/version.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array library_folders{"usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib",
+                                     "usr/local/nvidia/lib64", "usr/lib/wsl/lib"};
+
+bool is_runtime_name(std::string_view name) {
+  return name == "libcuda.so.1" || name.substr(0, 14) == "libamdhip64.so";
+}
+
+fs::path below(const fs::path& root, const fs::path& path) { return root / path.relative_path(); }
+
+std::vector<fs::path> folders_to_search(const fs::path& root, const GetEnvironment& environment) {
+  std::vector<fs::path> folders;
+  const std::string path_list = environment("LD_LIBRARY_PATH").value_or("");
+  for (std::size_t start = 0; start < path_list.size();) {
+    const std::size_t end = std::min(path_list.find(':', start), path_list.size());
+    if (end > start) folders.push_back(below(root, path_list.substr(start, end - start)));
+    start = end + 1;
+  }
+  for (const char* folder : library_folders) folders.push_back(root / folder);
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(root / "opt", ignored)) {
+    const bool is_rocm = entry.path().filename().string().substr(0, 4) == "rocm";
+    if (is_rocm) folders.push_back(entry.path() / "lib");
+  }
+  return folders;
+}
+
+}  // namespace
+
+std::vector<std::string> find_runtime_libraries(const fs::path& root,
+                                                const GetEnvironment& environment) {
+  std::set<fs::path> seen_folders;
+  std::vector<std::string> found;
+  std::error_code ignored;
+  for (const fs::path& folder : folders_to_search(root, environment)) {
+    // /opt/rocm is a link to /opt/rocm-N.
+    if (!seen_folders.insert(fs::weakly_canonical(folder, ignored)).second) continue;
+    const std::size_t before = found.size();
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+      if (is_runtime_name(entry.path().filename().string())) found.push_back(entry.path().string());
+    }
+    std::sort(found.begin() + static_cast<std::ptrdiff_t>(before), found.end());
+  }
+  return found;
+}
+
+std::string version_text(const Environment& environment) {
+  const BuildInfo build = build_info();
+  std::string text = fmt::format("hiptool {} ({})\n", version(), git_description());
+  text += fmt::format("built with:     {}, {}\n", build.compiler, build.build_type);
+  text += fmt::format("libraries:      CLI11 {}, fmt {}, nlohmann_json {}, xxHash {}\n", build.cli11,
+                      build.fmt, build.nlohmann_json, build.xxhash);
+  text += "kernel targets: none in this build\n";
+  const auto found = find_runtime_libraries(environment.system_root, environment.getenv);
+  text += "runtimes found: " + (found.empty() ? "none" : found.front()) + "\n";
+  for (std::size_t i = 1; i < found.size(); ++i) text += "                " + found[i] + "\n";
+  for (const char* name : {"HIPTOOL_HIP_LIBRARY", "HIPTOOL_CUDA_LIBRARY"}) {
+    const std::string path = environment.getenv(name).value_or("");
+    if (!path.empty()) text += fmt::format("{}: {}\n", name, path);
+  }
+  return text;
+}
+
+}  // namespace hiptool::cli
