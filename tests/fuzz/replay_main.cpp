@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <random>
 #include <vector>
 
@@ -20,8 +19,10 @@ using Bytes = std::vector<std::uint8_t>;
 constexpr int mutations_per_file = 400;
 
 Bytes read(const std::filesystem::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
+  std::vector<char> text(std::filesystem::file_size(path));
+  std::ifstream(path, std::ios::binary)
+      .read(text.data(), static_cast<std::streamsize>(text.size()));
+  return {text.begin(), text.end()};
 }
 
 std::size_t below(std::mt19937& random, std::size_t end) { return random() % end; }
