@@ -2,6 +2,7 @@
 #include "cli/command.hpp"
 
 #include "cli/commands/devices.hpp"
+#include "cli/commands/load.hpp"
 #include "cli/commands/make_model.hpp"
 
 namespace hiptool::cli {
@@ -16,6 +17,7 @@ std::unique_ptr<Platforms> Context::make_platforms() const {
 const std::vector<Command>& commands() {
   static const std::vector<Command> list{
       devices_command(),
+      load_command(),
       make_model_command(),
   };
   return list;

@@ -104,7 +104,8 @@ class LoadRun {
       const auto timer = phase("make");
       demo.emplace(context_.environment.cancel);
     }
-    const std::filesystem::path path = demo ? demo->path() : options_.paths.front();
+    const std::filesystem::path path =
+        demo ? demo->path() : std::filesystem::path(options_.paths.front());
     {
       const auto timer = phase("parse");
       outcome_.model = ModelFile::open(path, {options_.strict});
