@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+/// Binding against stand-ins. Cases run in the order of this file: a runtime that was usable is
+/// kept by the process, so what must fail comes first. The environment chooses the stand-in of the
+/// last cases: FAKE_HIP is whole (HIP 7) or lacks what HIP 5 does.
+#include <doctest/doctest.h>
+
+#include "base/dynamic_library.hpp"
+#include "hip/api.hpp"
+#include "hip/binding.hpp"
+#include "hip/properties.hpp"
+#include "unit/hip/temporary_tree.hpp"
+
+namespace hiptool::hip {
+namespace {
+
+using doctest::Contains;
+
+Binding bind(const std::string& library, const std::filesystem::path& root) {
+  BindRequest request;
+  request.library = library;
+  request.system_root = root.string();
+  return bind_amd(request);
+}
+
+bool is_hip5() { return test::fake_library("FAKE_HIP_VERSION").front() == '5'; }
+
+}  // namespace
+
+TEST_CASE("a library that is nowhere") {
+  test::TemporaryTree tree;
+  const PlatformStatus status = bind("libamdhip64-nowhere.so.5", tree.root()).status;
+  CHECK(status.platform == Platform::amd);
+  CHECK_FALSE(status.usable);
+  CHECK(status.reason == "libamdhip64-nowhere.so.5 was not found and no AMD GPU is on the PCI bus");
+  CHECK(status.tried == std::vector<std::string>{"not found: libamdhip64-nowhere.so.5"});
+
+  tree.write("sys/bus/pci/devices/0000:65:00.0/vendor", "0x1002\n");
+  tree.write("sys/bus/pci/devices/0000:65:00.0/device", "0x74a1\n");
+  tree.write("sys/bus/pci/devices/0000:65:00.0/class", "0x120000\n");
+  const PlatformStatus seen = bind("libamdhip64-nowhere.so.5", tree.root()).status;
+  CHECK(seen.reason.c_str() == Contains("though there is an AMD GPU at 0000:65:00.0"));
+  CHECK(seen.hint.c_str() == Contains("HIPTOOL_HIP_LIBRARY"));
+}
+
+TEST_CASE("a file that is no library, and one that lacks a required symbol") {
+  test::TemporaryTree tree;
+  const PlatformStatus text = bind(tree.write("libamdhip64.so.7"), tree.root()).status;
+  CHECK(text.library.empty());
+  CHECK(text.reason.c_str() == Contains("could not be loaded"));
+  const PlatformStatus lacking =
+      bind(test::fake_library("FAKE_HIP_WITHOUT_ALLOC"), tree.root()).status;
+  CHECK(lacking.library.empty());
+  CHECK(lacking.reason.c_str() == Contains("lacks hipMalloc"));
+  CHECK_FALSE(lacking.hint.empty());
+  REQUIRE(lacking.tried.size() == 1);
+  CHECK(lacking.tried[0].c_str() == Contains("lacks hipMalloc"));
+}
+
+TEST_CASE("an installed runtime whose dependency is missing is told apart") {
+  test::TemporaryTree tree;
+  const PlatformStatus status = bind(test::fake_library("FAKE_NEEDY"), tree.root()).status;
+  CHECK(status.library.empty());
+  CHECK(status.reason.c_str() ==
+        Contains("is installed, its dependency libhiptool-missing.so.1 is missing"));
+  CHECK(status.hint.c_str() == Contains("libhiptool-missing.so.1"));
+}
+
+TEST_CASE("no device is 100 in HIP 7 and 101 in HIP 5") {
+  test::TemporaryTree tree;
+  for (const char* code : {"100", "101"}) {
+    setenv("FAKE_HIP_INIT", code, 1);
+    const Binding binding = bind(test::fake_library("FAKE_HIP"), tree.root());
+    unsetenv("FAKE_HIP_INIT");
+    CHECK(binding.api != nullptr);
+    CHECK_FALSE(binding.status.usable);
+    CHECK_FALSE(binding.status.library.empty());
+    CHECK(binding.status.reason.c_str() == Contains("reports no device"));
+  }
+  setenv("FAKE_HIP_DEVICES", "0", 1);
+  CHECK(bind(test::fake_library("FAKE_HIP"), tree.root()).status.reason.c_str() ==
+        Contains("reports no device"));
+  unsetenv("FAKE_HIP_DEVICES");
+  setenv("FAKE_HIP_INIT", "3", 1);
+  CHECK(bind(test::fake_library("FAKE_HIP"), tree.root()).status.reason.c_str() ==
+        Contains("does not start: hipErrorFake (3)"));
+  unsetenv("FAKE_HIP_INIT");
+}
+
+TEST_CASE("a chosen ROCm folder wins, past a file that is no library") {
+  test::TemporaryTree tree;
+  tree.write("rocm/lib/libamdhip64.so.99");
+  const std::filesystem::path library = tree.root() / "rocm/lib/libamdhip64.so.7";
+  std::filesystem::copy_file(test::fake_library("FAKE_HIP"), library);
+  setenv("ROCM_PATH", (tree.root() / "rocm").c_str(), 1);
+  setenv("FAKE_HIP_DEVICES", "0", 1);
+  const PlatformStatus status = bind("", tree.root()).status;
+  unsetenv("FAKE_HIP_DEVICES");
+  unsetenv("ROCM_PATH");
+  CHECK(status.library == library);
+  REQUIRE_FALSE(status.tried.empty());
+  CHECK(status.tried[0].c_str() == Contains("libamdhip64.so.99"));
+}
+
+TEST_CASE("a usable runtime is bound and adapted to what HIP 7 says") {
+  test::TemporaryTree tree;
+  const std::string library = test::fake_library("FAKE_HIP");
+  const Binding binding = bind(library, tree.root());
+  REQUIRE(binding.api != nullptr);
+  const Api& hip = *binding.api;
+  CHECK(binding.status.usable);
+  CHECK(binding.status.device_count == 1);
+  CHECK(binding.status.library == library);
+  CHECK(binding.status.reason.empty());
+  CHECK(binding.status.runtime_version == (is_hip5() ? "5.2.21153" : "7.2.53211"));
+
+  const auto names = read_device_names(hip, 0);
+  REQUIRE(names);
+  CHECK(names->name == "Fake Instinct");
+  CHECK(names->arch == (is_hip5() ? "gfx906" : "gfx942"));
+
+  int called = 0;
+  CHECK(hip.hipLaunchHostFunc(nullptr, [](void* data) { ++*static_cast<int*>(data); }, &called) ==
+        hipSuccess);
+  CHECK(called == 1);
+  CHECK(hip.hipMemcpyPeer(nullptr, 0, nullptr, 0, 0) == hipErrorNotSupported);
+
+  int page = 0;
+  CHECK(hip.hipHostRegister(&page, 4, hipHostRegisterReadOnly | hipHostRegisterPortable) ==
+        hipSuccess);
+  std::string error;
+  const auto opened = base::DynamicLibrary::open(library, error);
+  REQUIRE(opened);
+  const auto* flags = static_cast<unsigned*>(opened->symbol("fake_hip_register_flags"));
+  REQUIRE(flags != nullptr);
+  CHECK(*flags == hipHostRegisterPortable);
+}
+
+TEST_CASE("HIP 5's pointer types and errors become HIP 7's") {
+  if (!is_hip5()) return;
+  const Api& hip = *bind(test::fake_library("FAKE_HIP"), "/nowhere").api;
+  hipPointerAttribute_t attributes{};
+  const auto* device = reinterpret_cast<const void*>(std::uintptr_t{4097});
+  CHECK(hip.hipPointerGetAttributes(&attributes, device) == hipSuccess);
+  CHECK(attributes.type == hipMemoryTypeDevice);
+  const auto* unknown = reinterpret_cast<const void*>(std::uintptr_t{4096});
+  CHECK(hip.hipPointerGetAttributes(&attributes, unknown) == hipSuccess);
+  CHECK(attributes.type == hipMemoryTypeUnregistered);
+  CHECK(hip.hipPointerGetAttributes(&attributes, nullptr) == hipSuccess);
+  CHECK(hip.hipFreeAsync(nullptr, nullptr) == hipSuccess);
+}
+
+TEST_CASE("a second runtime is refused, the first one bound again") {
+  test::TemporaryTree tree;
+  const std::string library = test::fake_library("FAKE_HIP");
+  const Binding again = bind(library, tree.root());
+  CHECK(again.status.usable);
+  const std::filesystem::path copy = tree.root() / "libamdhip64.so.7";
+  std::filesystem::copy_file(library, copy);
+  const Binding other = bind(copy.string(), tree.root());
+  CHECK(other.api == nullptr);
+  CHECK(other.status.reason.c_str() == Contains("already uses"));
+}
+
+}  // namespace hiptool::hip

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+/// The table over a stand-in driver that has the real one's rules about contexts.
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <thread>
+
+#include "base/dynamic_library.hpp"
+#include "fakes/fake_cuda.hpp"
+#include "hip/api.hpp"
+#include "hip/binding.hpp"
+#include "hip/properties.hpp"
+#include "unit/hip/temporary_tree.hpp"
+
+namespace hiptool::hip {
+namespace {
+
+const Api& api() {
+  static const Binding binding = [] {
+    BindRequest request;
+    request.library = test::fake_library("FAKE_CUDA");
+    return bind_nvidia(request);
+  }();
+  REQUIRE(binding.status.usable);
+  return *binding.api;
+}
+
+test::FakeCudaState& state() {
+  std::string error;
+  static const auto library =
+      base::DynamicLibrary::open(test::fake_library("FAKE_CUDA"), error);
+  return library->function<test::FakeCudaStateFunction>("fake_cuda_state")();
+}
+
+}  // namespace
+
+TEST_CASE("listing and choosing devices makes no context") {
+  const Api& hip = api();
+  int count = 0;
+  CHECK(hip.hipGetDeviceCount(&count) == hipSuccess);
+  CHECK(count == 2);
+  CHECK(hip.hipSetDevice(1) == hipSuccess);
+  CHECK(hip.hipSetDevice(2) == hipErrorInvalidDevice);
+  CHECK(hip.hipSetDevice(-1) == hipErrorInvalidDevice);
+  int ordinal = -1;
+  CHECK(hip.hipGetDevice(&ordinal) == hipSuccess);
+  CHECK(ordinal == 1);
+  CHECK(hip.hipSetDevice(0) == hipSuccess);
+  int value = 0;
+  CHECK(hip.hipDeviceGetAttribute(&value, hipDeviceAttributePhysicalMultiProcessorCount, 0) ==
+        hipSuccess);
+  CHECK(value == 1016);
+  CHECK(hip.hipDeviceGetAttribute(&value, static_cast<hipDeviceAttribute_t>(84), 0) ==
+        hipErrorInvalidValue);
+  CHECK(hip.hipDeviceGetAttribute(&value, hipDeviceAttributeWarpSize, 2) == hipErrorInvalidDevice);
+  CHECK(hip.hipDeviceGetByPCIBusId(&value, "0000:01:00.0") == hipSuccess);
+  CHECK(value == 1);
+  CHECK(hip.hipDeviceGetByPCIBusId(&value, "0000:09:00.0") == hipErrorInvalidDevice);
+  const auto names = read_device_names(hip, 1);
+  REQUIRE(names);
+  CHECK(names->name == "Fake GPU 1");
+  CHECK(names->arch == "sm_90");
+  CHECK(state().retained[0] == 0);
+  CHECK(state().retained[1] == 0);
+}
+
+TEST_CASE("the property struct is filled by the new layout's offsets and no further") {
+  std::array<unsigned char, 1480> bytes{};
+  bytes.fill(0xEE);
+  REQUIRE(api().hipGetDevicePropertiesR0600(bytes.data(), 0) == hipSuccess);
+  const auto read = [&]<class Value>(std::size_t offset, Value value) {
+    std::memcpy(&value, bytes.data() + offset, sizeof(value));
+    return value;
+  };
+  CHECK(bytes[256] == 0xA0);
+  CHECK(read(288, std::size_t{}) == std::size_t{141} << 30);
+  CHECK(read(296, std::size_t{}) == 1008);
+  CHECK(read(308, int{}) == 32);
+  CHECK(read(320, int{}) == 1024);
+  CHECK(read(348, int{}) == 1013);
+  CHECK(read(360, int{}) == 9);
+  CHECK(read(364, int{}) == 0);
+  CHECK(read(388, int{}) == 1016);
+  CHECK(bytes[1471] == 0);
+  CHECK(bytes[1472] == 0xEE);
+  CHECK(api().hipGetDevicePropertiesR0600(bytes.data(), 7) == hipErrorInvalidDevice);
+}
+
+TEST_CASE("each device's context is made once, by the first call that needs it") {
+  const Api& hip = api();
+  for (int turn = 0; turn < 3; ++turn) {
+    std::thread([&hip] {
+      void* pointer = nullptr;
+      CHECK(hip.hipMalloc(&pointer, 64) == hipSuccess);
+      CHECK(hip.hipFree(pointer) == hipSuccess);
+    }).join();
+  }
+  CHECK(state().retained[0] == 1);
+  CHECK(state().retained[1] == 0);
+  CHECK(state().allocations == 0);
+}
+
+TEST_CASE("a helper thread releases memory of another device without a context of its own") {
+  const Api& hip = api();
+  void* pointer = nullptr;
+  REQUIRE(hip.hipMalloc(&pointer, 64) == hipSuccess);
+  std::thread([&] {
+    CHECK(hip.hipSetDevice(1) == hipSuccess);
+    CHECK(hip.hipFree(pointer) == hipSuccess);
+  }).join();
+  CHECK(state().retained[1] == 0);
+}
+
+TEST_CASE("nothing is allocated for nothing") {
+  const Api& hip = api();
+  int dummy = 0;
+  void* pointer = &dummy;
+  CHECK(hip.hipMalloc(&pointer, 0) == hipSuccess);
+  CHECK(pointer == nullptr);
+  pointer = &dummy;
+  CHECK(hip.hipHostMalloc(&pointer, 0, 0) == hipSuccess);
+  CHECK(pointer == nullptr);
+  CHECK(hip.hipFree(nullptr) == hipSuccess);
+  CHECK(hip.hipHostFree(nullptr) == hipSuccess);
+  CHECK(hip.hipFreeAsync(nullptr, nullptr) == hipSuccess);
+  CHECK(hip.hipMalloc(nullptr, 1) == hipErrorInvalidValue);
+}
+
+TEST_CASE("flags of AMD's own are masked, contradictions and CUDA's flags are not") {
+  const Api& hip = api();
+  void* pointer = nullptr;
+  CHECK(hip.hipHostMalloc(&pointer, 16, hipHostMallocNonCoherent | hipHostMallocPortable) ==
+        hipSuccess);
+  CHECK(state().host_flags == 1);
+  CHECK(hip.hipHostFree(pointer) == hipSuccess);
+  CHECK(hip.hipHostMalloc(&pointer, 16, hipHostMallocNonCoherent | hipHostMallocCoherent) ==
+        hipErrorInvalidValue);
+  int page = 0;
+  CHECK(hip.hipHostRegister(&page, sizeof(page), hipHostRegisterReadOnly) == hipSuccess);
+  CHECK(state().register_flags == 8);
+  CHECK(hip.hipHostUnregister(&page) == hipSuccess);
+  hipEvent_t event = nullptr;
+  CHECK(hip.hipEventCreateWithFlags(&event, 0x80000000 | hipEventDisableTiming) == hipSuccess);
+  CHECK(state().event_flags == 2);
+  CHECK(hip.hipEventDestroy(event) == hipSuccess);
+  int value = 0;
+  CHECK(hip.hipDeviceGetP2PAttribute(&value, hipDevP2PAttrAccessSupported, 0, 1) == hipSuccess);
+  CHECK(state().p2p_attribute == 2);
+}
+
+TEST_CASE("copies check their direction and their pitch") {
+  const Api& hip = api();
+  const char from[8] = "abcdefg";
+  char to[8] = {};
+  CHECK(hip.hipMemcpy(to, from, 8, static_cast<hipMemcpyKind>(9)) ==
+        hipErrorInvalidMemcpyDirection);
+  CHECK(hip.hipMemcpy(to, from, 8, hipMemcpyHostToDevice) == hipSuccess);
+  CHECK(std::string(to) == "abcdefg");
+  CHECK(hip.hipMemcpyAsync(to, from, 0, hipMemcpyDefault, nullptr) == hipSuccess);
+  char square[4] = {};
+  CHECK(hip.hipMemcpy2DAsync(square, 2, from, 4, 2, 2, hipMemcpyDefault, nullptr) == hipSuccess);
+  CHECK(std::string(square, 4) == "abef");
+  CHECK(hip.hipMemcpy2DAsync(square, 1, from, 4, 2, 2, hipMemcpyDefault, nullptr) ==
+        hipErrorInvalidPitchValue);
+  CHECK(hip.hipMemcpy2DAsync(square, 1, from, 4, 2, 0, hipMemcpyDefault, nullptr) == hipSuccess);
+  CHECK(hip.hipMemcpyPeer(to, 0, from, 5, 1) == hipErrorInvalidDevice);
+}
+
+TEST_CASE("memory is told apart, unknown memory is no error") {
+  const Api& hip = api();
+  void* device = nullptr;
+  void* host = nullptr;
+  void* managed = nullptr;
+  REQUIRE(hip.hipMalloc(&device, 8) == hipSuccess);
+  REQUIRE(hip.hipHostMalloc(&host, 8, 0) == hipSuccess);
+  REQUIRE(hip.hipMallocManaged(&managed, 8, hipMemAttachGlobal) == hipSuccess);
+  hipPointerAttribute_t attributes{};
+  CHECK(hip.hipPointerGetAttributes(&attributes, device) == hipSuccess);
+  CHECK(attributes.type == hipMemoryTypeDevice);
+  CHECK(attributes.devicePointer == device);
+  CHECK(hip.hipPointerGetAttributes(&attributes, host) == hipSuccess);
+  CHECK(attributes.type == hipMemoryTypeHost);
+  CHECK(hip.hipPointerGetAttributes(&attributes, managed) == hipSuccess);
+  CHECK(attributes.type == hipMemoryTypeManaged);
+  CHECK(attributes.isManaged == 1);
+  CHECK(hip.hipPointerGetAttributes(&attributes, &attributes) == hipSuccess);
+  CHECK(attributes.type == hipMemoryTypeUnregistered);
+  CHECK(hip.hipPointerGetAttributes(&attributes, nullptr) == hipSuccess);
+  CHECK(attributes.type == hipMemoryTypeUnregistered);
+  CHECK(hip.hipFree(device) == hipSuccess);
+  CHECK(hip.hipHostFree(host) == hipSuccess);
+  CHECK(hip.hipFree(managed) == hipSuccess);
+  CHECK(hip.hipFree(device) == hipErrorInvalidValue);
+  CHECK(state().allocations == 0);
+}
+
+TEST_CASE("events answer with HIP's codes") {
+  const Api& hip = api();
+  hipEvent_t start = nullptr;
+  REQUIRE(hip.hipEventCreateWithFlags(&start, 0) == hipSuccess);
+  float milliseconds = 0;
+  CHECK(hip.hipEventElapsedTime(&milliseconds, start, start) == hipErrorInvalidHandle);
+  CHECK(hip.hipGetLastError() == hipErrorInvalidHandle);
+  std::thread([&] { CHECK(hip.hipEventRecord(start, nullptr) == hipSuccess); }).join();
+  CHECK(hip.hipEventQuery(start) == hipErrorNotReady);
+  CHECK(hip.hipGetLastError() == hipSuccess);
+  CHECK(hip.hipEventQuery(nullptr) == hipErrorInvalidHandle);
+  CHECK(hip.hipStreamDestroy(nullptr) == hipErrorInvalidHandle);
+  CHECK(hip.hipEventDestroy(start) == hipSuccess);
+}
+
+TEST_CASE("what only newer drivers have answers not supported") {
+  hipMemPool_t pool = nullptr;
+  CHECK(api().hipDeviceGetDefaultMemPool(&pool, 0) == hipErrorNotSupported);
+  CHECK(api().hipLaunchHostFunc(nullptr, [](void*) {}, nullptr) == hipErrorNotSupported);
+}
+
+TEST_CASE("a launch runs in its stream's context with CUDA's end marker") {
+  const Api& hip = api();
+  hipStream_t stream = nullptr;
+  REQUIRE(hip.hipSetDevice(1) == hipSuccess);
+  REQUIRE(hip.hipStreamCreateWithFlags(&stream, hipStreamNonBlocking) == hipSuccess);
+  REQUIRE(hip.hipSetDevice(0) == hipSuccess);
+  std::size_t size = 0;
+  const auto function = reinterpret_cast<hipFunction_t>(std::uintptr_t{64});
+  void* extra[] = {reinterpret_cast<void*>(hip_launch_param_buffer_pointer), &size,
+                   reinterpret_cast<void*>(hip_launch_param_buffer_size), &size,
+                   reinterpret_cast<void*>(hip_launch_param_end)};
+  CHECK(hip.hipModuleLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, nullptr, extra) ==
+        hipSuccess);
+  CHECK(state().launch_ordinals == std::array<int, 2>{1, 1});
+  CHECK(state().extra[2] == extra[2]);
+  CHECK(state().extra[4] == nullptr);
+  CHECK(hip.hipModuleLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, extra) ==
+        hipSuccess);
+  CHECK(state().launch_ordinals == std::array<int, 2>{0, 0});
+  CHECK(hip.hipModuleLaunchKernel(function, 1, 1, 1, 2048, 1, 1, 0, stream, nullptr, nullptr) ==
+        hipErrorInvalidConfiguration);
+  CHECK(hip.hipStreamDestroy(stream) == hipSuccess);
+}
+
+}  // namespace hiptool::hip

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+#include "fakes/wrapper_table.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <thread>
+
+namespace hiptool::test {
+namespace {
+
+using namespace hip;   // HIP's names, which this file is all about
+
+int inner_frees = 0;
+
+/// A table on the heap, with just the calls that the tests make.
+Api make_heap_api() {
+  inner_frees = 0;
+  Api api = make_unsupported_api();
+  api.hipMalloc = [](void** pointer, std::size_t bytes) {
+    *pointer = bytes != 0 ? std::malloc(bytes) : nullptr;
+    return hipSuccess;
+  };
+  api.hipFree = [](void* pointer) {
+    ++inner_frees;
+    std::free(pointer);
+    return hipSuccess;
+  };
+  api.hipMemcpy = [](void* to, const void* from, std::size_t bytes, hipMemcpyKind) {
+    std::memcpy(to, from, bytes);
+    return hipSuccess;
+  };
+  api.hipMemcpyAsync = [](void* to, const void* from, std::size_t bytes, hipMemcpyKind,
+                          hipStream_t) {
+    std::memcpy(to, from, bytes);
+    return hipSuccess;
+  };
+  api.hipStreamSynchronize = [](hipStream_t) { return hipSuccess; };
+  api.hipHostRegister = [](void*, std::size_t, unsigned) { return hipSuccess; };
+  api.hipHostUnregister = [](void*) { return hipSuccess; };
+  api.hipEventQuery = [](hipEvent_t) { return hipErrorNotReady; };
+  return api;
+}
+
+}  // namespace
+
+TEST_CASE("every call goes through its own wrapper") {
+  const WrapperTable table(make_unsupported_api());
+  std::size_t calls = 0;
+  for_each_call([&](auto member, std::string_view name, Need) {
+    CAPTURE(std::string(name));
+    const auto call = table.api().*member;
+    REQUIRE((call != nullptr));
+    [&]<class Result, class... Arguments>(Result (*function)(Arguments...)) {
+      static_cast<void>(function(Arguments{}...));
+    }(call);
+    ++calls;
+    CHECK(table.count(name) == 1);
+    CHECK(table.trace().back() == name);
+  });
+  CHECK(table.total_count() == calls);
+  CHECK(table.live().is_empty());
+}
+
+TEST_CASE("results and arguments pass through") {
+  const WrapperTable table(make_heap_api());
+  CHECK(table.api().hipEventQuery(nullptr) == hipErrorNotReady);
+  CHECK(table.api().hipMemset(nullptr, 0, 1) == hipErrorNotSupported);
+  int to = 0;
+  const int from = 7;
+  CHECK(table.api().hipMemcpy(&to, &from, sizeof(to), hipMemcpyDefault) == hipSuccess);
+  CHECK(to == 7);
+}
+
+TEST_CASE("the chosen calls fail and the others do not") {
+  WrapperTable table(make_heap_api());
+  void* pointer = nullptr;
+  table.fail("hipMalloc", hipErrorOutOfMemory, 2, 2);
+  CHECK(table.api().hipMalloc(&pointer, 8) == hipSuccess);
+  CHECK(table.api().hipFree(pointer) == hipSuccess);
+  CHECK(table.api().hipMalloc(&pointer, 8) == hipErrorOutOfMemory);
+  CHECK(table.api().hipMalloc(&pointer, 8) == hipErrorOutOfMemory);
+  CHECK(table.api().hipMalloc(&pointer, 8) == hipSuccess);
+  CHECK(table.live().device_memory == 1);
+  CHECK(table.api().hipFree(pointer) == hipSuccess);
+  CHECK(table.live().is_empty());
+  CHECK_THROWS_AS(table.fail("hipNothing", hipErrorUnknown), std::invalid_argument);
+  CHECK_THROWS_AS(table.fail("hipMalloc", hipErrorUnknown, 0), std::invalid_argument);
+}
+
+TEST_CASE("a release that is made to fail releases all the same") {
+  WrapperTable table(make_heap_api());
+  void* pointer = nullptr;
+  CHECK(table.api().hipMalloc(&pointer, 8) == hipSuccess);
+  table.fail("hipFree", hipErrorIllegalAddress);
+  CHECK(table.api().hipFree(pointer) == hipErrorIllegalAddress);
+  CHECK(inner_frees == 1);
+  CHECK(table.live().is_empty());
+}
+
+TEST_CASE("what is made and released is counted, null is not") {
+  WrapperTable table(make_heap_api());
+  void* pointer = nullptr;
+  CHECK(table.api().hipMalloc(&pointer, 0) == hipSuccess);
+  CHECK(table.api().hipFree(nullptr) == hipSuccess);
+  CHECK(table.live().is_empty());
+  int page = 0;
+  CHECK(table.api().hipHostRegister(&page, 4, 0) == hipSuccess);
+  CHECK(table.live().registrations == 1);
+  table.reset();
+  CHECK(table.live().registrations == 1);
+  CHECK(table.total_count() == 0);
+  CHECK(table.trace().empty());
+  CHECK(table.api().hipHostUnregister(&page) == hipSuccess);
+  CHECK(table.live().is_empty());
+}
+
+TEST_CASE("one byte of the chosen copy is damaged") {
+  WrapperTable table(make_heap_api());
+  const std::array<unsigned char, 4> from{1, 2, 3, 4};
+  std::array<unsigned char, 4> to{};
+  table.corrupt_copy(2, 3);
+  CHECK(table.api().hipMemcpy(to.data(), from.data(), 4, hipMemcpyDefault) == hipSuccess);
+  CHECK(to == from);
+  CHECK(table.api().hipMemcpyAsync(to.data(), from.data(), 4, hipMemcpyDefault, nullptr) ==
+        hipSuccess);
+  CHECK(to == std::array<unsigned char, 4>{1, 2, 3, 0xFB});
+  CHECK(table.api().hipMemcpy(to.data(), from.data(), 4, hipMemcpyDefault) == hipSuccess);
+  CHECK(to == from);
+}
+
+TEST_CASE("a delayed call takes its time") {
+  WrapperTable table(make_heap_api());
+  table.delay("hipEventQuery", std::chrono::milliseconds(20));
+  const auto start = std::chrono::steady_clock::now();
+  table.api().hipEventQuery(nullptr);
+  CHECK(std::chrono::steady_clock::now() - start >= std::chrono::milliseconds(20));
+}
+
+TEST_CASE("threads are counted together") {
+  WrapperTable table(make_heap_api());
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&table] {
+      for (int k = 0; k < 250; ++k) {
+        void* pointer = nullptr;
+        table.api().hipMalloc(&pointer, 8);
+        table.api().hipFree(pointer);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(table.count("hipMalloc") == 1000);
+  CHECK(table.trace().size() == 2000);
+  CHECK(table.live().is_empty());
+}
+
+TEST_CASE("wrappers nest, slots are limited, and a table outlives its wrapper") {
+  const Api* left_over = nullptr;
+  {
+    const WrapperTable inner(make_heap_api());
+    const WrapperTable outer(inner.api());
+    CHECK(outer.api().hipEventQuery(nullptr) == hipErrorNotReady);
+    CHECK(inner.count("hipEventQuery") == 1);
+    const WrapperTable third(make_heap_api());
+    const WrapperTable fourth(make_heap_api());
+    CHECK_THROWS_AS(WrapperTable{make_unsupported_api()}, std::logic_error);
+    left_over = &outer.api();
+  }
+  CHECK(left_over->hipEventQuery(nullptr) == hipErrorNotReady);
+}
+
+TEST_CASE("a binder's tables are wrapped, a binding without a table is left alone") {
+  class OnlyCpu final : public Binder {
+   public:
+    Binding bind(Platform platform, const BindRequest&) override {
+      static const Api api = make_heap_api();
+      Binding binding;
+      binding.status.platform = platform;
+      if (platform == Platform::cpu) binding.api = &api;
+      return binding;
+    }
+  };
+  WrapperBinder binder(std::make_shared<OnlyCpu>());
+  CHECK(binder.bind(Platform::amd, {}).api == nullptr);
+  CHECK(binder.table(Platform::amd) == nullptr);
+  const Binding binding = binder.bind(Platform::cpu, {});
+  REQUIRE(binder.table(Platform::cpu) != nullptr);
+  binding.api->hipEventQuery(nullptr);
+  CHECK(binder.table(Platform::cpu)->count("hipEventQuery") == 1);
+}
+
+}  // namespace hiptool::test
