@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include "under_test.hpp"
+
+namespace hiptool::conformance {
+namespace {
+
+using namespace hip;
+
+constexpr std::size_t page_bytes = 4096;
+
+/// Registered for the time of a test.
+class Registration {
+ public:
+  Registration(void* base, std::size_t bytes) : base_(base) {
+    REQUIRE(api().hipHostRegister(base, bytes, hipHostRegisterDefault) == hipSuccess);
+  }
+  ~Registration() { CHECK(api().hipHostUnregister(base_) == hipSuccess); }
+  Registration(const Registration&) = delete;
+  Registration& operator=(const Registration&) = delete;
+
+ private:
+  void* base_;
+};
+
+std::uint8_t* first_page(Bytes& bytes) {
+  const auto start = reinterpret_cast<std::uintptr_t>(bytes.data());
+  return bytes.data() + (page_bytes - start % page_bytes) % page_bytes;
+}
+
+TEST_CASE("host memory: pinned memory is known as such") {
+  void* pointer = nullptr;
+  REQUIRE(api().hipHostMalloc(&pointer, 10000, hipHostMallocPortable) == hipSuccess);
+  std::uint8_t* const inside = static_cast<std::uint8_t*>(pointer) + 77;
+  hipPointerAttribute_t found{};
+  if (api().hipPointerGetAttributes(&found, inside) != hipErrorNotSupported) {
+    CHECK(found.type == hipMemoryTypeHost);
+    CHECK(found.hostPointer == inside);
+    CHECK(found.isManaged == 0);
+  }
+  unsigned flags = 0;
+  if (api().hipHostGetFlags(&flags, pointer) != hipErrorNotSupported) {
+    CHECK((flags & hipHostMallocPortable) != 0);
+  }
+  void* device_pointer = nullptr;
+  CHECK(api().hipHostGetDevicePointer(&device_pointer, pointer, 0) == hipSuccess);
+  CHECK(device_pointer != nullptr);
+  CHECK(api().hipHostFree(pointer) == hipSuccess);
+}
+
+TEST_CASE("host memory: what is neither pinned nor registered has no device pointer") {
+  Bytes plain(page_bytes);
+  void* device_pointer = nullptr;
+  CHECK(api().hipHostGetDevicePointer(&device_pointer, plain.data(), 0) == hipErrorInvalidValue);
+}
+
+TEST_CASE("host memory: pinned round trip on a stream") {
+  constexpr std::size_t count = (3 << 20) + 5;
+  const PinnedMemory from(count);
+  const PinnedMemory to(count);
+  const DeviceMemory memory(count);
+  const Stream stream;
+  const Bytes sent = random_bytes(count, 5);
+  from.write(sent);
+  CHECK(api().hipMemcpyAsync(memory.at(), from.data(), count, hipMemcpyHostToDevice,
+                             stream.get()) == hipSuccess);
+  CHECK(api().hipMemcpyAsync(to.data(), memory.at(), count, hipMemcpyDeviceToHost,
+                             stream.get()) == hipSuccess);
+  REQUIRE(finishes(stream.get()));
+  CHECK(to.read(count) == sent);
+}
+
+TEST_CASE("host memory: registered round trip on a stream") {
+  constexpr std::size_t count = 64 * page_bytes;
+  Bytes from = random_bytes(count + page_bytes, 6);
+  Bytes to(count + page_bytes);
+  const DeviceMemory memory(count);
+  const Stream stream;
+  const Registration from_registered(first_page(from), count);
+  const Registration to_registered(first_page(to), count);
+  hipPointerAttribute_t found{};
+  if (api().hipPointerGetAttributes(&found, first_page(from) + 9) != hipErrorNotSupported) {
+    CHECK(found.type == hipMemoryTypeHost);
+  }
+  CHECK(api().hipMemcpyAsync(memory.at(), first_page(from), count, hipMemcpyHostToDevice,
+                             stream.get()) == hipSuccess);
+  CHECK(api().hipMemcpyAsync(first_page(to) + 1, memory.at(1), count - 1, hipMemcpyDeviceToHost,
+                             stream.get()) == hipSuccess);
+  REQUIRE(finishes(stream.get()));
+  CHECK(Bytes(first_page(to) + 1, first_page(to) + count) ==
+        Bytes(first_page(from) + 1, first_page(from) + count));
+}
+
+TEST_CASE("host memory: registering twice, unregistering twice") {
+  Bytes bytes(9 * page_bytes);
+  std::uint8_t* const base = first_page(bytes);
+  REQUIRE(api().hipHostRegister(base, 4 * page_bytes, hipHostRegisterPortable) == hipSuccess);
+  CHECK(api().hipHostRegister(base, 4 * page_bytes, 0) == hipErrorHostMemoryAlreadyRegistered);
+  CHECK(api().hipHostUnregister(base) == hipSuccess);
+  CHECK(api().hipHostUnregister(base) == hipErrorHostMemoryNotRegistered);
+  CHECK(api().hipHostRegister(base, 4 * page_bytes, 0) == hipSuccess);
+  CHECK(api().hipHostUnregister(base) == hipSuccess);
+}
+
+TEST_CASE("host memory: nothing cannot be registered") {
+  Bytes bytes(page_bytes);
+  CHECK(api().hipHostRegister(nullptr, page_bytes, 0) == hipErrorInvalidValue);
+  CHECK(api().hipHostRegister(bytes.data(), 0, 0) == hipErrorInvalidValue);
+}
+
+TEST_CASE("host memory: a copy from pinned memory does not wait for the stream") {
+  const PinnedMemory host(5000);
+  const DeviceMemory memory(5000);
+  const Stream stream;
+  const Bytes sent = random_bytes(5000, 8);
+  host.write(sent);
+  memory.fill(0);
+  Gate gate;
+  gate.block(stream.get());
+  CHECK(api().hipMemcpyAsync(memory.at(), host.data(), 5000, hipMemcpyHostToDevice,
+                             stream.get()) == hipSuccess);
+  CHECK(gate.holds());
+  CHECK(stays_busy(stream.get()));
+  gate.open();
+  REQUIRE(finishes(stream.get()));
+  CHECK(memory.read() == sent);
+}
+
+}  // namespace
+}  // namespace hiptool::conformance
