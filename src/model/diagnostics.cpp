@@ -22,6 +22,7 @@ std::string Diagnostics::sentence(const Place& place, std::string_view cause) co
 }
 
 void Diagnostics::corrupt(const Place& place, std::string_view cause, std::string hint) const {
+  if (hint.empty()) hint = "compare the file's hash with the publisher's and download it again";
   throw Error(ErrorCode::corrupt_data, "parse", sentence(place, cause), std::move(hint));
 }
 

@@ -53,6 +53,7 @@ Pattern Pattern::of(const SafetensorsType& type, std::uint64_t seed) {
 }
 
 void Pattern::fill(std::span<std::byte> destination, std::uint64_t offset) const {
+  if (destination.empty()) return;
   std::byte* const bytes = destination.data();
   const std::size_t size = destination.size();
   std::size_t done = 0;

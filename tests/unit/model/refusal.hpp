@@ -17,6 +17,7 @@ inline std::string refusal(std::string_view bytes, bool strict = false) {
     open_bytes(bytes, strict);
   } catch (const Error& error) {
     CHECK(error.operation() == "parse");
+    CHECK_FALSE(error.hint().empty());
     const std::string message = error.what();
     CHECK(message.find('\n') == std::string::npos);
     return std::string(to_string(error.code())) + ": " + message;
