@@ -34,18 +34,16 @@ report::Report make_report(const model::ModelWriterResult& result, ModelFormat f
                            const Environment& environment) {
   report::Report report;
   report.document = make_document(environment, "make-model", "ok");
-  report.document.emplace_back(
-      "model", report::Object{{"path", result.path.string()},
-                              {"format", to_string(format)},
-                              {"tensors", result.tensors},
-                              {"bytes", result.bytes}});
+  report.document.emplace_back("model", report::Object{{"path", result.path.string()},
+                                                       {"format", to_string(format)},
+                                                       {"tensors", result.tensors},
+                                                       {"bytes", result.bytes}});
   report.document.emplace_back("seed", options.seed);
   report.document.emplace_back("wall_time_s", duration_s);
   report.verdict.push_back(
-      {report::Tone::good,
-       fmt::format("wrote {}: {}, {} in {} {}", result.path.string(), to_string(format),
-                   format_size(result.bytes), result.tensors,
-                   result.tensors == 1 ? "tensor" : "tensors")});
+      {report::Tone::good, fmt::format("wrote {}: {}, {} in {} {}", result.path.string(),
+                                       to_string(format), format_size(result.bytes), result.tensors,
+                                       result.tensors == 1 ? "tensor" : "tensors")});
   return report;
 }
 
