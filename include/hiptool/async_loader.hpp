@@ -52,7 +52,7 @@ class HIPTOOL_API AsyncLoader {
     LoadObserver* observer = nullptr;
   };
 
-  /// Pins the ring; blocks for a few milliseconds. Throws Error(invalid_argument) for zero sizes or
+  /// Makes streams; slots are pinned when they are first needed. Throws Error(invalid_argument) for zero sizes or
   /// foreign streams, else what the runtime answered.
   AsyncLoader(const Device& device, Options options);
   explicit AsyncLoader(const Device& device);
@@ -66,12 +66,12 @@ class HIPTOOL_API AsyncLoader {
   /// flight. Throws Error(out_of_bounds) when the source is longer than the destination.
   void upload(const Buffer& destination, std::span<const std::byte> source);
 
-  /// Reads the placed tensors from their files into the arena (at least plan.arena_bytes long) and
+  /// Reads the placed tensors from their files into the arena (at least layout.arena_bytes long) and
   /// waits until all of it is on the device. Gaps between tensors become zero. Throws
   /// Error(input_failed) when a file is shorter than at parsing, was changed, or cannot be read,
   /// Error(cancelled) when the token was set, else what the runtime answered; whatever happens, no
   /// copy is in flight afterwards.
-  LoadStatistics load(const ModelFile& model, const DevicePlan& plan, const Buffer& arena);
+  LoadStatistics load(const ModelFile& model, const ArenaLayout& layout, const Buffer& arena);
 
   /// Blocks until everything queued has arrived. Throws the first failure.
   void synchronize();

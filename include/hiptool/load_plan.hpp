@@ -16,12 +16,17 @@ struct Placement {
   std::uint64_t device_offset = 0;   ///< from the start of the device's arena
 };
 
-/// What one device receives: one arena, tensors at aligned offsets in file order.
-struct DevicePlan {
-  Device device;
+/// One arena: tensors at aligned offsets in file order.
+struct ArenaLayout {
   std::vector<Placement> placements;   ///< ascending device_offset
   std::uint64_t tensor_bytes = 0;      ///< without gaps
   std::uint64_t arena_bytes = 0;       ///< with gaps
+};
+
+/// What one device receives.
+struct DevicePlan {
+  Device device;
+  ArenaLayout layout;
 };
 
 /// The device layout of a model.
@@ -31,6 +36,9 @@ struct LoadPlan {
 
 /// Tensors start at multiples of this many bytes.
 inline constexpr std::uint64_t tensor_alignment_bytes = 256;
+
+/// Lays out every tensor of the model in one arena. Pure arithmetic.
+HIPTOOL_API ArenaLayout lay_out(const ModelFile& model);
 
 /// Lays the model out on the devices given (at present exactly one, else Error(unsupported)). Pure
 /// arithmetic; calls no runtime.

@@ -68,6 +68,9 @@ class HIPTOOL_API Platforms {
   /// Devices of one platform, in the runtime's order; empty when it is not usable.
   std::vector<Device> devices(Platform platform);
 
+  /// Where /sys, /proc and /dev are read.
+  const std::string& system_root() const noexcept;
+
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;

@@ -64,7 +64,8 @@ class HIPTOOL_API Stream : public StreamRef {
   void* release() noexcept;
 
  private:
-  Stream(const Device& device, void* stream, bool) : StreamRef(device, stream) {}
+  struct Adopt {};
+  Stream(const Device& device, void* stream, Adopt) : StreamRef(device, stream) {}
   void destroy() noexcept;
 };
 

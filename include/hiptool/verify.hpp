@@ -42,14 +42,14 @@ struct VerifyOptions {
 };
 
 /// Reads the arena back and compares it byte by byte with a second, independent reading of the
-/// files, whose offsets come from the parsed headers and not from the plan's copies. Blocks. A
+/// files, whose offsets come from the parsed headers and not from the loader's copies. Blocks. A
 /// difference is a result, not an exception; throws Error(input_failed) or what the runtime answered.
 ///
 /// Digests (loading.md, schema version 1): leaf = XXH3-64, seed 0, of each 16 KiB of a tensor;
 /// tensor = XXH3-64 over its leaf digests, little-endian, in order; model = XXH3-64 over, for each
 /// tensor in byte-wise order of name: name, zero byte, type name, zero byte, rank and dims as u64
 /// little-endian, tensor digest as u64 little-endian.
-HIPTOOL_API VerifyResult verify_readback(const ModelFile& model, const DevicePlan& plan,
+HIPTOOL_API VerifyResult verify_readback(const ModelFile& model, const ArenaLayout& layout,
                                          const Buffer& arena, const VerifyOptions& options = {});
 
 }  // namespace hiptool

@@ -29,6 +29,7 @@ enum hipError_t : int {
   hipErrorNotInitialized = 3,
   hipErrorDeinitialized = 4,
   hipErrorInvalidConfiguration = 9,
+  hipErrorInvalidPitchValue = 12,
   hipErrorInvalidDevicePointer = 17,
   hipErrorInvalidMemcpyDirection = 21,
   hipErrorInsufficientDriver = 35,

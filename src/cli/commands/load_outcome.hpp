@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hiptool/async_loader.hpp"
+#include "hiptool/device.hpp"
+#include "hiptool/load_plan.hpp"
+#include "hiptool/model_file.hpp"
+#include "hiptool/verify.hpp"
+
+namespace hiptool::cli {
+
+/// A step of a run and when it took place, from the start of the run.
+struct Phase {
+  std::string name;
+  double start_s = 0;
+  double duration_s = 0;
+};
+
+/// What a run of `load` has found out so far; complete at its end, partial when it failed.
+struct LoadOutcome {
+  std::string status = "failed";   ///< as in the document
+  std::string verify_mode = "none";
+  std::optional<ModelFile> model;
+  std::optional<ArenaLayout> layout;
+  std::optional<Device> device;
+  std::string device_name;
+  std::optional<LoadStatistics> load;
+  std::optional<double> link_bytes_per_s;
+  std::optional<VerifyResult> verify;
+  std::uint64_t done_bytes = 0;   ///< read and queued, for a load that was interrupted
+  std::vector<Phase> phases;
+  double wall_time_s = 0;
+};
+
+/// Records one phase from its making to its end, also when an exception passes.
+class PhaseTimer {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  PhaseTimer(LoadOutcome& outcome, std::string name, Clock::time_point run_start)
+      : outcome_(outcome), name_(std::move(name)), run_start_(run_start), start_(Clock::now()) {}
+  ~PhaseTimer() {
+    const auto seconds = [](Clock::duration duration) {
+      return std::chrono::duration<double>(duration).count();
+    };
+    outcome_.phases.push_back(
+        {std::move(name_), seconds(start_ - run_start_), seconds(Clock::now() - start_)});
+  }
+  PhaseTimer(const PhaseTimer&) = delete;
+  PhaseTimer& operator=(const PhaseTimer&) = delete;
+
+ private:
+  LoadOutcome& outcome_;
+  std::string name_;
+  Clock::time_point run_start_;
+  Clock::time_point start_;
+};
+
+}  // namespace hiptool::cli

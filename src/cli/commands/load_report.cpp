@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/load_report.hpp"
+
+#include <fmt/format.h>
+
+#include "hiptool/units.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+using report::Array;
+using report::Object;
+using report::Tone;
+using report::Unit;
+using report::Value;
+
+std::string hex(std::uint64_t digest) { return fmt::format("{:016x}", digest); }
+
+Value positive(double number) { return number > 0 ? Value(number) : Value(); }
+
+std::optional<double> load_rate(const LoadOutcome& outcome) {
+  if (!outcome.load || outcome.load->load_time_s <= 0) return std::nullopt;
+  return static_cast<double>(outcome.load->read_bytes) / outcome.load->load_time_s;
+}
+
+// Of what the link can do; the gaps between tensors cross the link too.
+std::optional<double> share_of_limit(const LoadOutcome& outcome) {
+  if (!outcome.load || !outcome.link_bytes_per_s || outcome.load->load_time_s <= 0) {
+    return std::nullopt;
+  }
+  return static_cast<double>(outcome.load->copied_bytes) / outcome.load->load_time_s /
+         *outcome.link_bytes_per_s;
+}
+
+std::string short_count(std::uint64_t count) {
+  const auto number = static_cast<double>(count);
+  if (count >= 1'000'000'000) return fmt::format("{:.2f} B", number * 1e-9);
+  if (count >= 1'000'000) return fmt::format("{:.2f} M", number * 1e-6);
+  return format_count(count);
+}
+
+std::string shape_text(const TensorInfo& tensor) {
+  return fmt::format("[{}]", fmt::join(tensor.shape, ", "));
+}
+
+Value model_value(const LoadOutcome& outcome) {
+  if (!outcome.model) return {};
+  const ModelFile& model = *outcome.model;
+  return Object{
+      {"path", model.path().string()},
+      {"format", to_string(model.format())},
+      {"files", static_cast<std::uint64_t>(model.files().size())},
+      {"tensors", static_cast<std::uint64_t>(model.tensors().size())},
+      {"bytes", model.tensor_bytes()},
+      {"parameters", model.parameters()},
+      {"architecture", model.text("general.architecture")},
+      {"file_bytes", model.file_bytes()},
+  };
+}
+
+Value devices_value(const LoadOutcome& outcome) {
+  Array devices;
+  if (outcome.device && outcome.layout) {
+    const double copy_time_s = outcome.load ? outcome.load->copy_time_s : 0;
+    const double copied =
+        outcome.load ? static_cast<double>(outcome.load->copied_bytes) : 0;
+    devices.push_back(Object{
+        {"id", outcome.device->id()},
+        {"tensors", static_cast<std::uint64_t>(outcome.layout->placements.size())},
+        {"bytes", outcome.layout->tensor_bytes},
+        {"copy_time_s", positive(copy_time_s)},
+        {"copy_bytes_per_s", copy_time_s > 0 ? Value(copied / copy_time_s) : Value()},
+    });
+  }
+  return devices;
+}
+
+Value verify_value(const LoadOutcome& outcome) {
+  Array mismatches;
+  if (outcome.verify) {
+    for (const Mismatch& mismatch : outcome.verify->mismatches) {
+      mismatches.push_back(Object{
+          {"tensor", mismatch.tensor},
+          {"file", outcome.model->files()[mismatch.file].path.string()},
+          {"file_offset", mismatch.file_offset},
+          {"device_offset", mismatch.device_offset},
+          {"bytes", mismatch.size_bytes},
+      });
+    }
+  }
+  const bool done = outcome.verify.has_value();
+  return Object{
+      {"mode", outcome.verify_mode},
+      {"algorithm", outcome.verify_mode == "readback" ? Value("byte-compare") : Value()},
+      {"leaves", done ? Value(outcome.verify->leaves) : Value()},
+      {"digest", done ? Value(hex(outcome.verify->model_digest)) : Value()},
+      {"mismatches", std::move(mismatches)},
+  };
+}
+
+Value phases_value(const LoadOutcome& outcome) {
+  Array phases;
+  for (const Phase& phase : outcome.phases) {
+    phases.push_back(Object{
+        {"name", phase.name}, {"start_s", phase.start_s}, {"duration_s", phase.duration_s}});
+  }
+  return phases;
+}
+
+Value tensors_value(const LoadOutcome& outcome) {
+  const ModelFile& model = *outcome.model;
+  Array tensors;
+  for (const Placement& placement : outcome.layout->placements) {
+    const TensorInfo& tensor = model.tensors()[placement.tensor];
+    Array shape(tensor.shape.begin(), tensor.shape.end());
+    tensors.push_back(Object{
+        {"name", tensor.name},
+        {"dtype", tensor.type.name()},
+        {"shape", std::move(shape)},
+        {"bytes", tensor.size_bytes},
+        {"file", model.files()[tensor.file].path.string()},
+        {"file_offset", tensor.file_offset},
+        {"device", outcome.device ? Value(outcome.device->id()) : Value()},
+        {"device_offset", outcome.device ? Value(placement.device_offset) : Value()},
+        {"digest", outcome.verify
+                       ? Value(hex(outcome.verify->tensor_digests[placement.tensor]))
+                       : Value()},
+    });
+  }
+  return tensors;
+}
+
+report::Line verdict_line(const LoadOutcome& outcome) {
+  const std::string size =
+      outcome.model ? format_size(outcome.model->tensor_bytes()) : std::string();
+  const std::string place = outcome.device ? " on " + outcome.device->id() : std::string();
+  const std::string time = " in " + format_duration(outcome.wall_time_s);
+  const auto share = share_of_limit(outcome);
+  const std::string of_link = share ? ", " + format_share(*share) + " of the link" : "";
+  if (outcome.status == "verified") {
+    return {Tone::good, "verified " + size + place + time + of_link};
+  }
+  if (outcome.status == "loaded") {
+    return {Tone::plain, "loaded " + size + place + time + of_link + ", not verified"};
+  }
+  if (outcome.status == "empty") {
+    return {Tone::plain,
+            "empty: " + outcome.model->path().filename().string() + " holds no tensors"};
+  }
+  if (outcome.status == "planned") {
+    return {Tone::plain, "planned " + size +
+                             (outcome.device ? place + ", which fits" : ", no device was opened")};
+  }
+  if (outcome.status == "mismatch") {
+    return {Tone::bad, fmt::format("WRONG DATA{}: {} of {} pieces differ from the file", place,
+                                   format_count(outcome.verify->mismatch_count),
+                                   format_count(outcome.verify->leaves))};
+  }
+  if (outcome.status == "interrupted") {
+    return {Tone::warning, "interrupted after " + format_size(outcome.done_bytes) + " of " + size +
+                               place + time};
+  }
+  return {Tone::bad, "failed" + place + time};
+}
+
+report::Line model_line(const ModelFile& model) {
+  std::string text = "model   " + model.path().filename().string() + ": ";
+  text += model.format() == ModelFormat::gguf ? fmt::format("GGUF v{}", model.format_version())
+                                              : "safetensors";
+  if (const auto architecture = model.text("general.architecture")) text += ", " + *architecture;
+  text += ", " + format_count(model.tensors().size()) + " tensors, " +
+          short_count(model.parameters()) + " parameters";
+  return {Tone::plain, std::move(text)};
+}
+
+// What a reader wants to know of the device and of how the bytes travelled.
+void add_notes(const LoadOutcome& outcome, std::vector<report::Line>& notes) {
+  if (outcome.device) {
+    notes.push_back({Tone::plain, "device  " + outcome.device->id() + " " + outcome.device_name});
+  }
+  if (outcome.load) {
+    const LoadStatistics& load = *outcome.load;
+    std::string text = "path    buffered reads by " + std::to_string(load.readers) + " threads, ";
+    text += load.slots == 0 ? "straight into device memory"
+                            : fmt::format("{} pinned slots of {}", load.slots,
+                                          format_size(load.slot_bytes));
+    notes.push_back({Tone::plain, std::move(text)});
+  }
+  if (outcome.link_bytes_per_s) {
+    notes.push_back({Tone::plain, "link    " + format_rate(*outcome.link_bytes_per_s) +
+                                      " host to device, probed with the same slots"});
+  }
+  if (outcome.verify) {
+    notes.push_back({Tone::plain,
+                     fmt::format("verify  read back and compared with a second reading of the "
+                                 "file, digest {}",
+                                 hex(outcome.verify->model_digest))});
+  }
+}
+
+report::Table phases_table(const LoadOutcome& outcome) {
+  report::Table table{"",
+                      {{"phase", "Phase", Unit::none},
+                       {"start_s", "Start", Unit::duration},
+                       {"duration_s", "Time", Unit::duration},
+                       {"bytes_per_s", "Rate", Unit::rate}},
+                      {}};
+  for (const Phase& phase : outcome.phases) {
+    Value rate;
+    if (phase.name == "load") rate = Value(load_rate(outcome));
+    if (phase.name == "verify" && outcome.verify && outcome.verify->duration_s > 0) {
+      rate = static_cast<double>(outcome.verify->compared_bytes) / outcome.verify->duration_s;
+    }
+    table.rows.push_back({phase.name, phase.start_s, phase.duration_s, std::move(rate)});
+  }
+  return table;
+}
+
+report::Table mismatches_table(const LoadOutcome& outcome) {
+  report::Table table{"Differences",
+                      {{"tensor", "Tensor", Unit::none},
+                       {"file_offset", "File offset", Unit::none},
+                       {"device_offset", "Device offset", Unit::none},
+                       {"bytes", "Bytes", Unit::count}},
+                      {}};
+  for (const Mismatch& mismatch : outcome.verify->mismatches) {
+    table.rows.push_back({mismatch.tensor, mismatch.file_offset, mismatch.device_offset,
+                          mismatch.size_bytes});
+  }
+  return table;
+}
+
+report::Table tensors_table(const LoadOutcome& outcome) {
+  report::Table table{"Tensors",
+                      {{"name", "Name", Unit::none},
+                       {"dtype", "Type", Unit::none},
+                       {"shape", "Shape", Unit::none},
+                       {"bytes", "Size", Unit::size}},
+                      {}};
+  if (outcome.verify) table.columns.push_back({"digest", "Digest", Unit::none});
+  for (const Placement& placement : outcome.layout->placements) {
+    const TensorInfo& tensor = outcome.model->tensors()[placement.tensor];
+    std::vector<Value> row{tensor.name, tensor.type.name(), shape_text(tensor), tensor.size_bytes};
+    if (outcome.verify) row.emplace_back(hex(outcome.verify->tensor_digests[placement.tensor]));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+}  // namespace
+
+report::Report make_load_report(report::Object head, const LoadOutcome& outcome,
+                                bool with_tensors) {
+  report::Report report;
+  report.document = std::move(head);
+  const auto add = [&](const char* name, Value value) {
+    report.document.emplace_back(name, std::move(value));
+  };
+  add("model", model_value(outcome));
+  add("devices", devices_value(outcome));
+  add("verify", verify_value(outcome));
+  add("limits", Object{{"h2d_bytes_per_s", outcome.link_bytes_per_s}, {"read_bytes_per_s", {}}});
+  add("share_of_limit", share_of_limit(outcome));
+  add("load_time_s", outcome.load ? Value(outcome.load->load_time_s) : Value());
+  add("wall_time_s", outcome.wall_time_s);
+  add("bytes_per_s", load_rate(outcome));
+  add("phases", phases_value(outcome));
+  add("residency", Object{{"cached_bytes", {}}, {"direct_bytes", 0}});
+
+  report.verdict.push_back(verdict_line(outcome));
+  if (outcome.model) {
+    report.verdict.push_back(model_line(*outcome.model));
+    for (const std::string& warning : outcome.model->warnings()) {
+      report.notes.push_back({Tone::warning, "warning: " + warning});
+    }
+  }
+  add_notes(outcome, report.verdict);
+  if (outcome.status == "mismatch") report.tables.push_back(mismatches_table(outcome));
+  if (outcome.load || outcome.status == "interrupted") {
+    report.tables.push_back(phases_table(outcome));
+  }
+  if (with_tensors && outcome.model && outcome.layout) {
+    add("tensors", tensors_value(outcome));
+    report.tables.push_back(tensors_table(outcome));
+  }
+  return report;
+}
+
+}  // namespace hiptool::cli

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#include "hiptool/buffer.hpp"
+
+#include <cassert>
+
+#include "core/call.hpp"
+#include "hiptool/units.hpp"
+
+namespace hiptool {
+namespace {
+
+using hip::Api;
+
+Error allocation_error(const Device& device, std::size_t size_bytes, hip::hipError_t error) {
+  std::string detail;
+  std::size_t free_bytes = 0;
+  std::size_t total_bytes = 0;
+  if (error == hip::hipErrorOutOfMemory &&
+      device.api().hipMemGetInfo(&free_bytes, &total_bytes) == hip::hipSuccess) {
+    detail = format_size(free_bytes) + " of " + format_size(total_bytes) + " are free";
+  }
+  return core::call_error(device, "hipMalloc", error, format_size(size_bytes), detail);
+}
+
+}  // namespace
+
+struct Buffer::Allocation {
+  Device device;
+  void* address = nullptr;
+  bool owned = false;
+
+  Allocation(const Device& on, void* at, bool is_owned)
+      : device(on), address(at), owned(is_owned) {}
+  Allocation(const Allocation&) = delete;
+  Allocation& operator=(const Allocation&) = delete;
+  ~Allocation() {
+    if (!owned || address == nullptr) return;
+    const core::QuietDeviceGuard guard(device);
+    core::release<&Api::hipFree>(device, address);
+  }
+};
+
+Buffer::Buffer(const Device& device, std::size_t size_bytes) : size_bytes_(size_bytes) {
+  auto allocation = std::make_shared<Allocation>(device, nullptr, true);
+  if (size_bytes > 0) {
+    const DeviceGuard guard(device);
+    const hip::hipError_t error = device.api().hipMalloc(&allocation->address, size_bytes);
+    if (error != hip::hipSuccess) {
+      allocation->address = nullptr;
+      throw allocation_error(device, size_bytes, error);
+    }
+  }
+  allocation_ = std::move(allocation);
+}
+
+Buffer Buffer::from_native(const Device& device, void* address, std::size_t size_bytes) {
+  if (address == nullptr && size_bytes > 0) {
+    throw Error(ErrorCode::invalid_argument, "wrap buffer", "a null address is not accepted");
+  }
+  Buffer buffer;
+  buffer.allocation_ = std::make_shared<Allocation>(device, address, false);
+  buffer.size_bytes_ = size_bytes;
+  return buffer;
+}
+
+Buffer Buffer::view(std::size_t offset_bytes, std::size_t size_bytes) const {
+  if (offset_bytes > size_bytes_ || size_bytes > size_bytes_ - offset_bytes) {
+    throw Error(ErrorCode::out_of_bounds, "view buffer",
+                "a view of " + std::to_string(size_bytes) + " bytes at " +
+                    std::to_string(offset_bytes) + " does not fit a buffer of " +
+                    std::to_string(size_bytes_) + " bytes");
+  }
+  Buffer part = *this;
+  part.offset_bytes_ += offset_bytes;
+  part.size_bytes_ = size_bytes;
+  return part;
+}
+
+void* Buffer::address() const noexcept {
+  if (size_bytes_ == 0) return nullptr;
+  return static_cast<std::byte*>(allocation_->address) + offset_bytes_;
+}
+
+const Device& Buffer::device() const {
+  assert(allocation_ != nullptr && "a default-made buffer is on no device");
+  return allocation_->device;
+}
+
+}  // namespace hiptool

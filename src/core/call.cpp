@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "core/call.hpp"
+
+namespace hiptool::core {
+namespace {
+
+std::string_view hint_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::out_of_memory: return "free memory on the device, or choose another device";
+    case ErrorCode::device_lost: return "start a new process; look into the kernel log (dmesg)";
+    case ErrorCode::unavailable: return "run `hiptool devices` to see what can be used";
+    default: return {};
+  }
+}
+
+// The text beside the name, unless the runtime only repeats the name (HIP 5 does).
+std::string describe(const hip::Api& api, hip::hipError_t error) {
+  const char* name = api.hipGetErrorName(error);
+  const char* text = api.hipGetErrorString(error);
+  std::string description = name != nullptr ? name : "unknown";
+  description += " (" + std::to_string(static_cast<int>(error)) + ")";
+  if (text != nullptr && *text != '\0' && (name == nullptr || std::string_view(text) != name)) {
+    description += ", ";
+    description += text;
+  }
+  return description;
+}
+
+}  // namespace
+
+ErrorCode error_code_of(hip::hipError_t error) noexcept {
+  switch (static_cast<int>(error)) {
+    case hip::hipErrorOutOfMemory: return ErrorCode::out_of_memory;
+    case hip::hipErrorNotSupported: return ErrorCode::unsupported;
+    // no device, driver or library that fits
+    case hip::hipErrorInsufficientDriver:
+    case hip::hipErrorNoDevice:
+    case 34:   // CUDA stub library
+    case 36:   // CUDA call that needs a newer driver
+    case 46:   // CUDA device unavailable
+    case 802:  // CUDA system not ready
+    case 803:  // CUDA driver mismatch
+      return ErrorCode::unavailable;
+    // images
+    case hip::hipErrorInvalidImage:
+    case hip::hipErrorNoBinaryForGpu:
+    case hip::hipErrorInvalidKernelFile:
+    case hip::hipErrorInvalidSource:
+    case hip::hipErrorFileNotFound: return ErrorCode::input_failed;
+    case hip::hipErrorNotFound: return ErrorCode::not_found;
+    // sticky: the process has to be started again (HIP API reference, cuda.h)
+    case hip::hipErrorECCNotCorrectable:
+    case hip::hipErrorIllegalAddress:
+    case hip::hipErrorLaunchTimeOut:
+    case hip::hipErrorContextIsDestroyed:
+    case hip::hipErrorAssert:
+    case 714:  // CUDA hardware stack error, and the instruction errors up to 718
+    case 715:
+    case 716:
+    case 717:
+    case 718:
+    case hip::hipErrorLaunchFailure: return ErrorCode::device_lost;
+    default: return ErrorCode::device;
+  }
+}
+
+Error call_error(const Device& device, std::string_view call_name, hip::hipError_t error,
+                 std::string_view subject, std::string_view detail) {
+  Error::Fields fields;
+  fields.code = error_code_of(error);
+  fields.operation = std::string(call_name);
+  fields.message = fields.operation;
+  if (!subject.empty()) fields.message += " of " + std::string(subject);
+  fields.message += " on " + device.id() + ": " + describe(device.api(), error);
+  if (!detail.empty()) fields.message += "; " + std::string(detail);
+  fields.hint = std::string(hint_of(fields.code));
+  const char* name = device.api().hipGetErrorName(error);
+  fields.native = NativeError{std::string(to_string(device.platform())), static_cast<int>(error),
+                              name != nullptr ? name : "unknown"};
+  return Error(std::move(fields));
+}
+
+void note_failure(const Device& device, std::string_view call_name,
+                         hip::hipError_t error) noexcept {
+  try {
+    device.state().note(call_name, "failed on " + device.id() + ": " + describe(device.api(), error));
+  } catch (...) {
+    device.state().note(call_name, "failed");  // no memory for a better text
+  }
+}
+
+QuietDeviceGuard::QuietDeviceGuard(const Device& device) noexcept : device_(device) {
+  int current = -1;
+  if (device.api().hipGetDevice(&current) != hip::hipSuccess || current == device.ordinal()) return;
+  if (device.api().hipSetDevice(device.ordinal()) == hip::hipSuccess) previous_ = current;
+}
+
+QuietDeviceGuard::~QuietDeviceGuard() {
+  if (previous_ >= 0) release<&hip::Api::hipSetDevice>(device_, previous_);
+}
+
+}  // namespace hiptool::core

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+#include "hiptool/device.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "core/call.hpp"
+#include "core/platform_state.hpp"
+#include "hip/properties.hpp"
+#include "system/pci.hpp"
+
+namespace hiptool {
+namespace {
+
+using core::call;
+using core::query;
+using hip::Api;
+
+// An attribute that cannot be read is unknown, not an error.
+std::optional<std::uint64_t> attribute(const Device& device, hip::hipDeviceAttribute_t number) {
+  int value = 0;
+  if (!query<&Api::hipDeviceGetAttribute>(device, &value, number, device.ordinal()) || value < 0) {
+    return std::nullopt;
+  }
+  return static_cast<std::uint64_t>(value);
+}
+
+std::optional<std::uint64_t> kilohertz(const Device& device, hip::hipDeviceAttribute_t number) {
+  const auto value = attribute(device, number);
+  if (!value || *value == 0) return std::nullopt;
+  return *value * 1000;
+}
+
+std::optional<bool> flag(const Device& device, hip::hipDeviceAttribute_t number) {
+  const auto value = attribute(device, number);
+  if (!value) return std::nullopt;
+  return *value != 0;
+}
+
+// AMD stores 16 ASCII characters (fewer where the chip has no serial number), CUDA 16 raw bytes that
+// its tools print as GPU-8-4-4-4-12.
+std::optional<std::string> uuid_text(const hip::hipUUID& uuid) {
+  const auto is_hex = [](char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; };
+  if (std::all_of(std::begin(uuid.bytes), std::end(uuid.bytes), is_hex)) {
+    return "GPU-" + std::string(std::begin(uuid.bytes), std::end(uuid.bytes));
+  }
+  if (uuid.bytes[0] == 'X' && uuid.bytes[1] == 'X') return std::nullopt;
+  if (std::all_of(std::begin(uuid.bytes), std::end(uuid.bytes), [](char c) { return c == 0; })) {
+    return std::nullopt;
+  }
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text = "GPU-";
+  for (std::size_t i = 0; i < sizeof uuid.bytes; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    const auto byte = static_cast<unsigned char>(uuid.bytes[i]);
+    text += digits[byte >> 4];
+    text += digits[byte & 15];
+  }
+  return text;
+}
+
+std::optional<std::string> read_uuid(const Device& device) {
+  hip::hipUUID uuid{};
+  if (!query<&Api::hipDeviceGetUuid>(device, &uuid, device.ordinal())) return std::nullopt;
+  return uuid_text(uuid);
+}
+
+std::optional<std::string> read_pci_bus_id(const Device& device) {
+  std::array<char, 64> text{};
+  if (!query<&Api::hipDeviceGetPCIBusId>(device, text.data(), static_cast<int>(text.size() - 1),
+                                         device.ordinal())) {
+    return std::nullopt;
+  }
+  std::string id = system::normalize_bus_id(text.data());
+  if (id.empty()) return std::nullopt;
+  return id;
+}
+
+std::string read_name(const Device& device) {
+  std::array<char, 256> text{};
+  if (!query<&Api::hipDeviceGetName>(device, text.data(), static_cast<int>(text.size() - 1),
+                                     device.ordinal())) {
+    return {};
+  }
+  return text.data();
+}
+
+}  // namespace
+
+Device::Device(std::shared_ptr<const core::PlatformState> state, int ordinal)
+    : state_(std::move(state)), ordinal_(ordinal) {}
+
+Platform Device::platform() const noexcept { return state_->platform; }
+
+const hip::Api& Device::api() const noexcept { return *state_->api; }
+
+std::string Device::id() const {
+  return std::string(to_string(platform())) + ":" + std::to_string(ordinal_);
+}
+
+bool Device::is_host_memory() const noexcept { return platform() == Platform::cpu; }
+
+bool operator==(const Device& left, const Device& right) noexcept {
+  return left.ordinal_ == right.ordinal_ && left.state_->platform == right.state_->platform;
+}
+
+DeviceInfo Device::info() const {
+  DeviceInfo info;
+  const auto names = hip::read_device_names(api(), ordinal_);
+  info.name = read_name(*this);
+  if (names) {
+    if (info.name.empty()) info.name = names->name;
+    info.arch = names->arch;
+  }
+  info.uuid = read_uuid(*this);
+  info.pci_bus_id = read_pci_bus_id(*this);
+  std::size_t total_bytes = 0;
+  if (query<&Api::hipDeviceTotalMem>(*this, &total_bytes, ordinal_)) {
+    info.memory_total_bytes = total_bytes;
+  }
+  // On RDNA the multiprocessor count is that of WGPs, half of the compute units.
+  info.compute_units = attribute(*this, hip::hipDeviceAttributePhysicalMultiProcessorCount);
+  if (!info.compute_units) {
+    info.compute_units = attribute(*this, hip::hipDeviceAttributeMultiprocessorCount);
+  }
+  info.warp_size = attribute(*this, hip::hipDeviceAttributeWarpSize);
+  info.clock_hz = kilohertz(*this, hip::hipDeviceAttributeClockRate);
+  info.memory_clock_hz = kilohertz(*this, hip::hipDeviceAttributeMemoryClockRate);
+  info.memory_bus_width_bits = attribute(*this, hip::hipDeviceAttributeMemoryBusWidth);
+  info.l2_cache_bytes = attribute(*this, hip::hipDeviceAttributeL2CacheSize);
+  info.max_threads_per_block = attribute(*this, hip::hipDeviceAttributeMaxThreadsPerBlock);
+  info.shared_memory_per_block_bytes =
+      attribute(*this, hip::hipDeviceAttributeMaxSharedMemoryPerBlock);
+  info.integrated = flag(*this, hip::hipDeviceAttributeIntegrated);
+  info.ecc_enabled = flag(*this, hip::hipDeviceAttributeEccEnabled);
+  return info;
+}
+
+MemoryInfo Device::memory() const {
+  const DeviceGuard guard(*this);
+  std::size_t free_bytes = 0;
+  std::size_t total_bytes = 0;
+  call<&Api::hipMemGetInfo>(*this, {}, &free_bytes, &total_bytes);
+  return {free_bytes, total_bytes};
+}
+
+// Asking for memory is the cheapest call that every runtime answers only with a context.
+void Device::start() const { static_cast<void>(memory()); }
+
+DeviceGuard::DeviceGuard(const Device& device) : device_(device) {
+  int current = -1;
+  call<&Api::hipGetDevice>(device, {}, &current);
+  if (current == device.ordinal()) return;
+  call<&Api::hipSetDevice>(device, {}, device.ordinal());
+  previous_ = current;
+}
+
+DeviceGuard::~DeviceGuard() {
+  if (previous_ >= 0) core::release<&Api::hipSetDevice>(device_, previous_);
+}
+
+}  // namespace hiptool

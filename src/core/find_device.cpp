@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include <array>
+#include <charconv>
+#include <string>
+
+#include "hiptool/device.hpp"
+#include "hiptool/error.hpp"
+#include "system/pci.hpp"
+
+namespace hiptool {
+namespace {
+
+constexpr std::array all_platforms{Platform::amd, Platform::nvidia, Platform::cpu};
+
+Error unusable(const std::string& what, const PlatformStatus& status) {
+  return Error(ErrorCode::unavailable, "find device",
+               what + ": " + (status.reason.empty() ? "no device" : status.reason), status.hint);
+}
+
+Device device_of(Platforms& platforms, Platform platform, int ordinal, std::string_view id) {
+  const PlatformStatus& status = platforms.status(platform);
+  if (!status.usable) {
+    throw unusable("device " + std::string(id) + " cannot be used", status);
+  }
+  const auto devices = platforms.devices(platform);
+  if (static_cast<std::size_t>(ordinal) >= devices.size()) {
+    throw Error(ErrorCode::unavailable, "find device",
+                "there is no device " + std::string(id) + ": platform " +
+                    std::string(to_string(platform)) + " has " + std::to_string(devices.size()) +
+                    (devices.size() == 1 ? " device" : " devices"),
+                "run `hiptool devices` to see them all");
+  }
+  return devices[static_cast<std::size_t>(ordinal)];
+}
+
+bool same_text(std::string_view left, std::string_view right) {
+  if (left.size() != right.size()) return false;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+    if (lower(left[i]) != lower(right[i])) return false;
+  }
+  return true;
+}
+
+Device device_by_name(Platforms& platforms, std::string_view id) {
+  const std::string bus_id = system::normalize_bus_id(id);
+  const bool looks_like_uuid = id.size() >= 8 && same_text(id.substr(0, 4), "GPU-");
+  if (bus_id.empty() && !looks_like_uuid) {
+    throw Error(ErrorCode::invalid_argument, "find device",
+                "'" + std::string(id) + "' is not a device",
+                "name it as amd:0, nvidia:1, cpu, a uuid (GPU-...) or a PCI bus id (0000:65:00.0)");
+  }
+  for (const Platform platform : all_platforms) {
+    for (const Device& device : platforms.devices(platform)) {
+      const DeviceInfo info = device.info();
+      if (looks_like_uuid ? info.uuid && same_text(*info.uuid, id)
+                          : info.pci_bus_id && *info.pci_bus_id == bus_id) {
+        return device;
+      }
+    }
+  }
+  throw Error(ErrorCode::unavailable, "find device", "there is no device " + std::string(id),
+              "run `hiptool devices` to see them all");
+}
+
+}  // namespace
+
+Device find_device(Platforms& platforms, std::string_view id) {
+  for (const Platform platform : all_platforms) {
+    const std::string_view name = to_string(platform);
+    if (id == name) return device_of(platforms, platform, 0, id);
+    if (!id.starts_with(name) || id.size() <= name.size() || id[name.size()] != ':') continue;
+    const std::string_view digits = id.substr(name.size() + 1);
+    int ordinal = -1;
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), ordinal);
+    if (error == std::errc{} && end == digits.data() + digits.size() && ordinal >= 0) {
+      return device_of(platforms, platform, ordinal, id);
+    }
+  }
+  return device_by_name(platforms, id);
+}
+
+Device default_device(Platforms& platforms) {
+  for (const Platform platform : {Platform::amd, Platform::nvidia}) {
+    const auto devices = platforms.devices(platform);
+    if (!devices.empty()) return devices.front();
+  }
+  for (const system::PciDevice& gpu : system::list_gpus(platforms.system_root())) {
+    const Platform platform =
+        gpu.vendor == system::vendor_amd ? Platform::amd : Platform::nvidia;
+    throw unusable("the GPU at " + gpu.bus_id + " cannot be used", platforms.status(platform));
+  }
+  return device_of(platforms, Platform::cpu, 0, "cpu:0");
+}
+
+}  // namespace hiptool

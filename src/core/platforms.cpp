@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <mutex>
+
+#include "core/platform_state.hpp"
+#include "hip/binding.hpp"
+#include "hiptool/device.hpp"
+#include "hiptool/error.hpp"
+#include "hiptool/platform.hpp"
+
+namespace hiptool {
+namespace {
+
+constexpr std::size_t platform_count = 3;
+
+std::string environment_text(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+}  // namespace
+
+std::string_view to_string(Platform platform) noexcept {
+  switch (platform) {
+    case Platform::amd: return "amd";
+    case Platform::nvidia: return "nvidia";
+    case Platform::cpu: return "cpu";
+  }
+  return "cpu";
+}
+
+Platforms::Options Platforms::Options::from_environment() {
+  Options options;
+  options.hip_library = environment_text("HIPTOOL_HIP_LIBRARY");
+  options.cuda_library = environment_text("HIPTOOL_CUDA_LIBRARY");
+  if (const std::string count = environment_text("HIPTOOL_CPU_DEVICES"); !count.empty()) {
+    int value = 0;
+    const auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), value);
+    if (error != std::errc{} || end != count.data() + count.size() || value < 1 || value > 64) {
+      throw Error(ErrorCode::invalid_argument, "read environment",
+                  "HIPTOOL_CPU_DEVICES is '" + count + "', not a number from 1 to 64",
+                  "set it to how many cpu devices are wanted, or unset it");
+    }
+    options.cpu_devices = value;
+  }
+  return options;
+}
+
+struct Platforms::Impl {
+  struct Entry {
+    std::once_flag once;
+    PlatformStatus status;
+    std::shared_ptr<const core::PlatformState> state;   // null unless usable
+  };
+
+  Options options;
+  std::shared_ptr<hip::Binder> binder;
+  std::array<Entry, platform_count> entries;
+
+  Entry& open(Platform platform) {
+    Entry& entry = entries.at(static_cast<std::size_t>(platform));
+    std::call_once(entry.once, [&] {
+      hip::BindRequest request;
+      if (platform == Platform::amd) request.library = options.hip_library;
+      if (platform == Platform::nvidia) request.library = options.cuda_library;
+      request.system_root = options.system_root;
+      request.cpu_devices = options.cpu_devices;
+      hip::Binding binding = binder->bind(platform, request);
+      entry.status = std::move(binding.status);
+      if (entry.status.usable) {
+        entry.state = std::make_shared<const core::PlatformState>(core::PlatformState{
+            platform, binding.api, entry.status.device_count, options.trace});
+      }
+    });
+    return entry;
+  }
+};
+
+Platforms::Platforms() : Platforms(Options::from_environment()) {}
+
+Platforms::Platforms(Options options) : Platforms(std::move(options), hip::make_registry()) {}
+
+Platforms::Platforms(Options options, std::shared_ptr<hip::Binder> binder)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->options = std::move(options);
+  impl_->binder = std::move(binder);
+}
+
+Platforms::~Platforms() = default;
+
+const PlatformStatus& Platforms::status(Platform platform) { return impl_->open(platform).status; }
+
+std::vector<Device> Platforms::devices(Platform platform) {
+  const Impl::Entry& entry = impl_->open(platform);
+  std::vector<Device> devices;
+  if (entry.state) {
+    for (int ordinal = 0; ordinal < entry.state->device_count; ++ordinal) {
+      devices.emplace_back(entry.state, ordinal);
+    }
+  }
+  return devices;
+}
+
+const std::string& Platforms::system_root() const noexcept { return impl_->options.system_root; }
+
+}  // namespace hiptool

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+#include "hip/amd/library_search.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace hiptool::hip::amd {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view unversioned_name = "libamdhip64.so";
+
+/// The major of "libamdhip64.so.<major>"; names with more numbers are what that link points to.
+std::optional<int> major_of(std::string_view file_name) {
+  const std::string prefix = std::string(unversioned_name) + ".";
+  if (file_name.substr(0, prefix.size()) != prefix) return std::nullopt;
+  const std::string_view digits = file_name.substr(prefix.size());
+  int major = 0;
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), major);
+  if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+  return major;
+}
+
+/// Entries of a folder; nothing where it cannot be read.
+std::vector<fs::path> list_folder(const fs::path& folder) {
+  std::vector<fs::path> entries;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    entries.push_back(it->path());
+  }
+  return entries;
+}
+
+/// The numbers of "rocm-6.4.3" or "core-7.11".
+std::vector<int> version_of(const std::string& name) {
+  std::vector<int> numbers;
+  const char* at = name.data() + name.find('-') + 1;
+  const char* const end = name.data() + name.size();
+  while (at < end) {
+    int number = 0;
+    const auto [next, error] = std::from_chars(at, end, number);
+    if (error != std::errc{}) break;
+    numbers.push_back(number);
+    at = next + (next < end ? 1 : 0);
+  }
+  return numbers;
+}
+
+/// Folders "<prefix>*" of a folder, newest version first.
+std::vector<fs::path> list_versions(const fs::path& folder, std::string_view prefix) {
+  std::vector<std::pair<std::vector<int>, fs::path>> found;
+  for (const fs::path& entry : list_folder(folder)) {
+    const std::string name = entry.filename().string();
+    if (std::string_view(name).substr(0, prefix.size()) == prefix) {
+      found.emplace_back(version_of(name), entry);
+    }
+  }
+  std::sort(found.begin(), found.end(), std::greater<>());
+  std::vector<fs::path> folders;
+  for (auto& [version, path] : found) folders.push_back(std::move(path));
+  return folders;
+}
+
+std::vector<fs::path> list_environment_folders() {
+  std::vector<fs::path> folders;
+  for (const char* name : {"ROCM_PATH", "HIP_PATH", "ROCM_HOME"}) {
+    const char* value = std::getenv(name);
+    if (value == nullptr || *value == '\0') continue;
+    folders.push_back(fs::path(value) / "lib");
+    folders.push_back(fs::path(value) / "lib64");
+  }
+  return folders;
+}
+
+void add_runtimes(std::vector<std::string>& candidates, const std::vector<fs::path>& folders) {
+  for (const fs::path& folder : folders) {
+    for (const fs::path& file : list_runtimes(folder)) candidates.push_back(file.string());
+  }
+}
+
+}  // namespace
+
+std::string runtime_soname(int major) {
+  return std::string(unversioned_name) + "." + std::to_string(major);
+}
+
+std::vector<fs::path> list_runtimes(const fs::path& folder) {
+  std::vector<std::pair<int, fs::path>> found;
+  for (const fs::path& entry : list_folder(folder)) {
+    const auto major = major_of(entry.filename().string());
+    if (major && *major >= oldest_major) found.emplace_back(*major, entry);
+  }
+  std::sort(found.begin(), found.end(), std::greater<>());
+  std::vector<fs::path> files;
+  for (auto& [major, path] : found) files.push_back(std::move(path));
+  return files;
+}
+
+std::vector<fs::path> list_rocm_folders(const fs::path& root) {
+  const fs::path opt = root / "opt";
+  std::vector<fs::path> folders{opt / "rocm/lib", opt / "rocm/lib64", opt / "rocm/hip/lib"};
+  for (const fs::path& core : list_versions(opt / "rocm", "core-")) folders.push_back(core / "lib");
+  for (const fs::path& rocm : list_versions(opt, "rocm-")) folders.push_back(rocm / "lib");
+  return folders;
+}
+
+std::vector<std::string> list_candidates(const fs::path& root) {
+  const std::vector<fs::path> chosen = list_environment_folders();
+  const std::vector<fs::path> installed = list_rocm_folders(root);
+  std::vector<std::string> candidates;
+  add_runtimes(candidates, chosen);
+  for (int major = newest_major; major >= oldest_major; --major) {
+    candidates.push_back(runtime_soname(major));
+  }
+  add_runtimes(candidates, installed);
+  for (const auto& folders : {chosen, installed}) {
+    for (const fs::path& folder : folders) {
+      std::error_code error;
+      const fs::path file = folder / unversioned_name;
+      if (fs::exists(file, error)) candidates.push_back(file.string());
+    }
+  }
+  candidates.emplace_back(unversioned_name);
+  return candidates;
+}
+
+}  // namespace hiptool::hip::amd

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace hiptool::hip::amd {
+
+/// Majors of the runtime whose sonames are asked for by name. ROCm went from 7 to 10, so the range
+/// reaches beyond what exists.
+inline constexpr int newest_major = 20;
+inline constexpr int oldest_major = 5;
+
+/// "libamdhip64.so.7".
+std::string runtime_soname(int major);
+
+/// The runtime's files in one folder, newest major first; without the unversioned name.
+std::vector<std::filesystem::path> list_runtimes(const std::filesystem::path& folder);
+
+/// Folders below <root>/opt that ROCm installs into, best first: the links /opt/rocm/lib, lib64 and
+/// hip/lib, then versioned folders by version, newest first.
+std::vector<std::filesystem::path> list_rocm_folders(const std::filesystem::path& root);
+
+/// Everything to try, in order, after what is mapped already: folders of ROCM_PATH, HIP_PATH and
+/// ROCM_HOME; bare sonames, so that the system's linker decides; <root>/opt; the unversioned name.
+std::vector<std::string> list_candidates(const std::filesystem::path& root);
+
+}  // namespace hiptool::hip::amd

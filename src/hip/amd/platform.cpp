@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <mutex>
+
+#include "hip/amd/library_search.hpp"
+#include "hip/amd/runtime.hpp"
+#include "hip/binding.hpp"
+#include "hip/load_error.hpp"
+#include "system/drivers.hpp"
+#include "system/pci.hpp"
+
+namespace hiptool::hip {
+namespace amd {
+namespace {
+
+/// The runtime that this process uses. A second copy of it never goes well, so one in use is never
+/// replaced; one that could not be used may be. Tables are never freed: devices outlive everything.
+struct BoundRuntime {
+  std::mutex mutex;
+  std::string path;   // empty until a runtime was usable
+  const Api* api = nullptr;
+  std::vector<std::unique_ptr<Api>> tables;
+};
+
+BoundRuntime& bound() {
+  static BoundRuntime& runtime = *new BoundRuntime;
+  return runtime;
+}
+
+void refuse(PlatformStatus& status, std::string reason, std::string hint) {
+  status.reason = std::move(reason);
+  status.hint = std::move(hint);
+}
+
+std::string find_gpu(const BindRequest& request) {
+  for (const system::PciDevice& device : system::list_gpus(request.system_root)) {
+    if (device.vendor == system::vendor_amd) return device.bus_id;
+  }
+  return {};
+}
+
+/// What was tried and why it failed. Names that are nowhere are told in one line.
+class Attempts {
+ public:
+  void add_failure(const std::string& name, const std::string& sentence) {
+    const LoadError kind = classify_load_error(name, sentence);
+    if (kind == LoadError::not_found) {
+      not_found_ += (not_found_.empty() ? "" : ", ") + name;
+      return;
+    }
+    refused_.push_back(describe_attempt(name, sentence));
+    if (!reason_.empty()) return;
+    if (kind == LoadError::dependency_missing) {
+      const std::string dependency = missing_dependency(sentence);
+      reason_ = "the HIP runtime " + name + " is installed, its dependency " + dependency +
+                " is missing";
+      hint_ = "install " + dependency + " (part of ROCm)";
+    } else {
+      reason_ = "the HIP runtime could not be loaded: " + refused_.back();
+      hint_ = "install ROCm's HIP runtime, or point HIPTOOL_HIP_LIBRARY at its libamdhip64";
+    }
+  }
+
+  void add_missing_symbols(const std::string& path, const std::string& symbols) {
+    refused_.push_back(path + ": lacks " + symbols);
+    if (!reason_.empty()) return;
+    reason_ = "the HIP runtime " + path + " lacks " + symbols;
+    hint_ = "install a complete HIP runtime of version 5 or newer";
+  }
+
+  std::vector<std::string> list() const {
+    std::vector<std::string> lines = refused_;
+    if (!not_found_.empty()) lines.push_back("not found: " + not_found_);
+    return lines;
+  }
+
+  void explain(PlatformStatus& status, const BindRequest& request) const {
+    if (!reason_.empty()) return refuse(status, reason_, hint_);
+    const std::string wanted = request.library.empty() ? "libamdhip64" : request.library;
+    const std::string gpu = find_gpu(request);
+    if (gpu.empty()) {
+      return refuse(status, wanted + " was not found and no AMD GPU is on the PCI bus", {});
+    }
+    refuse(status, wanted + " was not found, though there is an AMD GPU at " + gpu,
+           "install ROCm's HIP runtime, or point HIPTOOL_HIP_LIBRARY at its libamdhip64");
+  }
+
+ private:
+  std::string not_found_;
+  std::vector<std::string> refused_;
+  std::string reason_;
+  std::string hint_;
+};
+
+std::string describe(const Api& api, hipError_t error) {
+  const char* name = api.hipGetErrorName(error);
+  return std::string(name != nullptr ? name : "unknown") + " (" + std::to_string(error) + ")";
+}
+
+std::string visibility_hint() {
+  for (const char* name : {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"}) {
+    if (const char* value = std::getenv(name); value != nullptr) {
+      return std::string(name) + " is set to \"" + value + "\" and may hide the devices: unset it";
+    }
+  }
+  return "check what rocminfo lists, and in a container that it was given /dev/kfd and /dev/dri";
+}
+
+void explain_no_device(PlatformStatus& status, const BindRequest& request) {
+  const system::DriverFinding files = system::explain_amd(request.system_root);
+  if (!files.reason.empty()) {
+    return refuse(status, "the HIP runtime reports no device: " + files.reason, files.hint);
+  }
+  const std::string gpu = find_gpu(request);
+  if (gpu.empty()) {
+    return refuse(status, "the HIP runtime reports no device, and no AMD GPU is on the PCI bus",
+                  {});
+  }
+  refuse(status, "the HIP runtime reports no device, though there is an AMD GPU at " + gpu,
+         visibility_hint());
+}
+
+bool means_no_device(hipError_t error) {
+  return error == hipErrorNoDevice || error == hipErrorInvalidDevice;  // HIP 7 and HIP 5
+}
+
+/// Starts the runtime and fills in what it says.
+void start(const Api& api, PlatformStatus& status, const BindRequest& request) {
+  hipError_t error = api.hipInit(0);
+  if (error == hipSuccess) error = api.hipGetDeviceCount(&status.device_count);
+  if (means_no_device(error) || (error == hipSuccess && status.device_count <= 0)) {
+    status.device_count = 0;
+    return explain_no_device(status, request);
+  }
+  if (error != hipSuccess) {
+    status.device_count = 0;
+    const system::DriverFinding files = system::explain_amd(request.system_root);
+    return refuse(status,
+                  "the HIP runtime does not start: " + describe(api, error) +
+                      (files.reason.empty() ? "" : ": " + files.reason),
+                  files.hint.empty() ? "check the kernel log for messages of amdgpu" : files.hint);
+  }
+  status.usable = true;
+}
+
+/// True if this library is the answer, usable or not.
+bool bind_library(const base::DynamicLibrary& library, const BindRequest& request,
+                  Attempts& attempts, Binding& binding) {
+  PlatformStatus& status = binding.status;
+  BoundRuntime& in_use = bound();
+  if (!in_use.path.empty() && in_use.path != library.path()) {
+    refuse(status, "this process already uses " + in_use.path,
+           "use another process for " + library.path());
+    return true;
+  }
+  auto loaded = std::make_unique<Api>();
+  const std::string missing = load_runtime(library, *loaded);
+  if (!missing.empty()) {
+    attempts.add_missing_symbols(library.path(), missing);
+    return false;
+  }
+  int version = 0;
+  if (loaded->hipRuntimeGetVersion(&version) != hipSuccess) version = 0;
+  status.library = library.path();
+  status.runtime_version = format_version(version);
+  if (in_use.path.empty()) {
+    adapt_runtime(*loaded, library, major_of_version(version));
+    binding.api = in_use.tables.emplace_back(std::move(loaded)).get();
+  } else {
+    binding.api = in_use.api;
+  }
+  start(*binding.api, status, request);
+  if (status.usable) {
+    in_use.path = status.library;
+    in_use.api = binding.api;
+  }
+  return true;
+}
+
+bool try_library(const std::string& name, const BindRequest& request, Attempts& attempts,
+                 Binding& binding) {
+  std::string sentence;
+  const auto library = base::DynamicLibrary::open(name, sentence);
+  if (library) return bind_library(*library, request, attempts, binding);
+  attempts.add_failure(name, sentence);
+  return false;
+}
+
+bool try_mapped(const BindRequest& request, Attempts& attempts, Binding& binding) {
+  for (int major = newest_major; major >= oldest_major; --major) {
+    const auto library = base::DynamicLibrary::find_loaded(runtime_soname(major));
+    if (library) return bind_library(*library, request, attempts, binding);
+  }
+  return false;
+}
+
+void bind(const BindRequest& request, Binding& binding) {
+  PlatformStatus& status = binding.status;
+  status.driver_version = system::amdgpu_driver_version(request.system_root);
+  Attempts attempts;
+  bool is_found = false;
+  if (!request.library.empty()) {
+    is_found = try_library(request.library, request, attempts, binding);
+  } else {
+    is_found = try_mapped(request, attempts, binding);
+    for (const std::string& name : list_candidates(request.system_root)) {
+      if (is_found) break;
+      is_found = try_library(name, request, attempts, binding);
+    }
+  }
+  status.tried = attempts.list();
+  if (!is_found) attempts.explain(status, request);
+}
+
+}  // namespace
+}  // namespace amd
+
+Binding bind_amd(const BindRequest& request) {
+  Binding binding;
+  binding.status.platform = Platform::amd;
+  try {
+    const std::lock_guard lock(amd::bound().mutex);
+    amd::bind(request, binding);
+  } catch (const std::exception& error) {
+    binding.api = nullptr;
+    binding.status.usable = false;
+    binding.status.reason = error.what();
+  }
+  return binding;
+}
+
+}  // namespace hiptool::hip

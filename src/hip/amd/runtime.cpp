@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#include "hip/amd/runtime.hpp"
+
+#include <memory>
+#include <new>
+
+namespace hiptool::hip::amd {
+namespace {
+
+/// The runtime's own functions behind the adapted calls.
+struct Adapted {
+  decltype(Api::hipHostRegister) host_register;
+  decltype(Api::hipPointerGetAttributes) pointer_get_attributes;
+  decltype(Api::hipFreeAsync) free_async;
+  decltype(Api::hipStreamAddCallback) stream_add_callback;
+  bool has_old_memory_types;
+};
+
+Adapted& adapted() noexcept {
+  static Adapted functions{};
+  return functions;
+}
+
+/// The header's read-only flag is another flag's bit in AMD's runtime (coarse grained), which has
+/// no read-only registration.
+hipError_t host_register(void* pointer, std::size_t bytes, unsigned flags) {
+  return adapted().host_register(pointer, bytes, flags & ~hipHostRegisterReadOnly);
+}
+
+/// Before HIP 6 memory it does not know was an error, before HIP 7 null was one, and HIP 5 counted
+/// memory types from host 0.
+hipError_t pointer_get_attributes(hipPointerAttribute_t* attributes, const void* pointer) {
+  if (attributes == nullptr) return hipErrorInvalidValue;
+  constexpr hipPointerAttribute_t unregistered{hipMemoryTypeUnregistered, -2, nullptr, nullptr, 0,
+                                               0};
+  *attributes = unregistered;
+  if (pointer == nullptr) return hipSuccess;
+  const hipError_t error = adapted().pointer_get_attributes(attributes, pointer);
+  if (error == hipErrorInvalidValue) {
+    *attributes = unregistered;
+    return hipSuccess;
+  }
+  if (error != hipSuccess || !adapted().has_old_memory_types) return error;
+  const bool is_managed = attributes->isManaged != 0;
+  attributes->type = is_managed ? hipMemoryTypeManaged : renumber_memory_type(attributes->type);
+  return hipSuccess;
+}
+
+/// Freeing null was an error before HIP 7.
+hipError_t free_async(void* pointer, hipStream_t stream) {
+  return pointer == nullptr ? hipSuccess : adapted().free_async(pointer, stream);
+}
+
+struct HostFunction {
+  hipHostFn_t function;
+  void* user_data;
+};
+
+void run_host_function(hipStream_t, hipError_t, void* user_data) {
+  const std::unique_ptr<HostFunction> call(static_cast<HostFunction*>(user_data));
+  call->function(call->user_data);
+}
+
+/// HIP 5.2 has the older form of this call only.
+hipError_t launch_host_function(hipStream_t stream, hipHostFn_t function, void* user_data) {
+  if (function == nullptr) return hipErrorInvalidValue;
+  std::unique_ptr<HostFunction> call(new (std::nothrow) HostFunction{function, user_data});
+  if (call == nullptr) return hipErrorOutOfMemory;
+  const hipError_t error =
+      adapted().stream_add_callback(stream, run_host_function, call.get(), 0);
+  if (error == hipSuccess) call.release();  // the callback owns it now
+  return error;
+}
+
+bool has(const base::DynamicLibrary& library, const char* name) {
+  return library.symbol(name) != nullptr;
+}
+
+}  // namespace
+
+std::string load_runtime(const base::DynamicLibrary& library, Api& api) {
+  api = make_unsupported_api();
+  std::string missing;
+  for_each_call([&](auto member, std::string_view name, Need need) {
+    using Function = std::remove_reference_t<decltype(api.*member)>;
+    const std::string symbol(name);
+    if (const auto function = library.function<Function>(symbol.c_str()); function != nullptr) {
+      api.*member = function;
+    } else if (need == Need::required) {
+      if (!missing.empty()) missing += ", ";
+      missing += symbol;
+    }
+  });
+  // The plain name is the old layout in every runtime: HIP 6 renamed the new one by macro.
+  if (!has(library, "hipGetDevicePropertiesR0000") && has(library, "hipGetDeviceProperties")) {
+    using Function = decltype(Api::hipGetDevicePropertiesR0000);
+    api.hipGetDevicePropertiesR0000 = library.function<Function>("hipGetDeviceProperties");
+  }
+  return missing;
+}
+
+std::string format_version(int version) {
+  if (version <= 0) return {};
+  return std::to_string(major_of_version(version)) + "." +
+         std::to_string(version / 100000 % 100) + "." + std::to_string(version % 100000);
+}
+
+void adapt_runtime(Api& api, const base::DynamicLibrary& library, int major) {
+  adapted() = {api.hipHostRegister, api.hipPointerGetAttributes, api.hipFreeAsync,
+               api.hipStreamAddCallback, major == 4 || major == 5};
+  api.hipHostRegister = host_register;
+  const bool is_before_7 = major >= 4 && major < 7;
+  if (is_before_7 && has(library, "hipPointerGetAttributes")) {
+    api.hipPointerGetAttributes = pointer_get_attributes;
+  }
+  if (is_before_7 && has(library, "hipFreeAsync")) api.hipFreeAsync = free_async;
+  if (!has(library, "hipLaunchHostFunc") && has(library, "hipStreamAddCallback")) {
+    api.hipLaunchHostFunc = launch_host_function;
+  }
+}
+
+}  // namespace hiptool::hip::amd

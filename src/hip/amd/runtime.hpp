@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <string>
+
+#include "base/dynamic_library.hpp"
+#include "hip/api.hpp"
+
+namespace hiptool::hip::amd {
+
+/// Fills the table with the library's symbols. Optional calls it lacks answer hipErrorNotSupported;
+/// required ones are named in the result, separated by commas (empty: all found).
+std::string load_runtime(const base::DynamicLibrary& library, Api& api);
+
+/// "5.2.21153" from 50221153; empty for a number that is none.
+std::string format_version(int version);
+
+/// The part of a version that numbers differ by: 5 from 50221153.
+constexpr int major_of_version(int version) { return version / 10000000; }
+
+/// HIP 5's memory type (host 0, device 1, array 2, unified 3, managed 4) as HIP 6 numbers it.
+constexpr int renumber_memory_type(int hip5_type) {
+  constexpr int numbers[] = {hipMemoryTypeHost, hipMemoryTypeDevice, 10, 11, hipMemoryTypeManaged};
+  return hip5_type >= 0 && hip5_type < 5 ? numbers[hip5_type] : hipMemoryTypeUnregistered;
+}
+
+/// Puts functions of ours before calls whose meaning differs from HIP 7 as the table promises it
+/// (hip headers and sources 5.0 to 7.2). `api` is what load_runtime filled, `major` the runtime's.
+/// They have no context argument, so they serve the runtime that was adapted last.
+void adapt_runtime(Api& api, const base::DynamicLibrary& library, int major);
+
+}  // namespace hiptool::hip::amd

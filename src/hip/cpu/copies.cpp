@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+#include "hip/cpu/copies.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "hip/cpu/allocations.hpp"
+#include "hip/cpu/devices.hpp"
+#include "hip/cpu/entry.hpp"
+#include "hip/cpu/streams.hpp"
+#include "hip/cpu/submission.hpp"
+
+namespace hiptool::hip::cpu {
+namespace {
+
+enum class Range { pageable, known, invalid };
+
+/// A range that starts in known memory has to end in it.
+Range classify(const void* pointer, std::size_t bytes) {
+  if (pointer == nullptr) return Range::invalid;
+  const auto allocation = Allocations::instance().find(pointer);
+  if (!allocation) return Range::pageable;
+  const auto offset = static_cast<std::size_t>(static_cast<const char*>(pointer) -
+                                               static_cast<const char*>(allocation->base));
+  return bytes <= allocation->bytes - offset ? Range::known : Range::invalid;
+}
+
+bool is_kind(hipMemcpyKind kind) {
+  return kind >= hipMemcpyHostToHost && kind <= hipMemcpyDefault;
+}
+
+enum class Wait { if_pageable, always };
+
+/// The kind is only checked, not used: there is one address space (HIP: unified addressing).
+/// Pageable memory may be gone when the call returns, so such copies are done by then.
+hipError_t copy_bytes(void* destination, const void* source, std::size_t bytes,
+                      hipMemcpyKind kind, hipStream_t stream, Wait wait) {
+  if (!is_kind(kind)) return hipErrorInvalidMemcpyDirection;
+  const auto queue = find_queue(stream);
+  if (queue == nullptr) return hipErrorInvalidHandle;
+  if (bytes == 0) return hipSuccess;
+  const Range to = classify(destination, bytes);
+  const Range from = classify(source, bytes);
+  if (to == Range::invalid || from == Range::invalid) return hipErrorInvalidValue;
+  auto run = [=] { std::memmove(destination, source, bytes); };
+  const bool is_pageable = to == Range::pageable || from == Range::pageable;
+  if (wait == Wait::always || is_pageable) return submit_and_wait(queue, std::move(run));
+  return submit(queue, std::move(run));
+}
+
+hipError_t hipMemcpy(void* destination, const void* source, std::size_t bytes,
+                     hipMemcpyKind kind) {
+  return copy_bytes(destination, source, bytes, kind, nullptr, Wait::always);
+}
+
+hipError_t hipMemcpyAsync(void* destination, const void* source, std::size_t bytes,
+                          hipMemcpyKind kind, hipStream_t stream) {
+  return copy_bytes(destination, source, bytes, kind, stream, Wait::if_pageable);
+}
+
+hipError_t hipMemcpyHtoD(hipDeviceptr_t destination, void* source, std::size_t bytes) {
+  return hipMemcpy(destination, source, bytes, hipMemcpyHostToDevice);
+}
+
+hipError_t hipMemcpyDtoH(void* destination, hipDeviceptr_t source, std::size_t bytes) {
+  return hipMemcpy(destination, source, bytes, hipMemcpyDeviceToHost);
+}
+
+hipError_t hipMemcpyDtoD(hipDeviceptr_t destination, hipDeviceptr_t source, std::size_t bytes) {
+  return hipMemcpy(destination, source, bytes, hipMemcpyDeviceToDevice);
+}
+
+hipError_t hipMemcpyHtoDAsync(hipDeviceptr_t destination, void* source, std::size_t bytes,
+                              hipStream_t stream) {
+  return hipMemcpyAsync(destination, source, bytes, hipMemcpyHostToDevice, stream);
+}
+
+hipError_t hipMemcpyDtoHAsync(void* destination, hipDeviceptr_t source, std::size_t bytes,
+                              hipStream_t stream) {
+  return hipMemcpyAsync(destination, source, bytes, hipMemcpyDeviceToHost, stream);
+}
+
+hipError_t hipMemcpyDtoDAsync(hipDeviceptr_t destination, hipDeviceptr_t source,
+                              std::size_t bytes, hipStream_t stream) {
+  return hipMemcpyAsync(destination, source, bytes, hipMemcpyDeviceToDevice, stream);
+}
+
+/// Comes after the older work of both devices' default order.
+hipError_t hipMemcpyPeer(void* destination, int destination_ordinal, const void* source,
+                         int source_ordinal, std::size_t bytes) {
+  if (!is_device(destination_ordinal) || !is_device(source_ordinal)) return hipErrorInvalidDevice;
+  for (const int ordinal : {destination_ordinal, source_ordinal}) {
+    DeviceQueues& queues = queues_of(ordinal);
+    const hipError_t error = wait_for(queues.outstanding(queues.null_queue()));
+    if (error != hipSuccess) return error;
+  }
+  return hipMemcpy(destination, source, bytes, hipMemcpyDeviceToDevice);
+}
+
+hipError_t hipMemcpyPeerAsync(void* destination, int destination_ordinal, const void* source,
+                              int source_ordinal, std::size_t bytes, hipStream_t stream) {
+  if (!is_device(destination_ordinal) || !is_device(source_ordinal)) return hipErrorInvalidDevice;
+  return hipMemcpyAsync(destination, source, bytes, hipMemcpyDeviceToDevice, stream);
+}
+
+/// Bytes from the first row's start to the last row's end; absent when that is no size.
+bool extent_of(std::size_t pitch, std::size_t width, std::size_t height, std::size_t& bytes) {
+  const std::size_t rows_before_last = height - 1;
+  constexpr std::size_t limit = std::numeric_limits<std::size_t>::max();
+  if (rows_before_last != 0 && pitch > (limit - width) / rows_before_last) return false;
+  bytes = rows_before_last * pitch + width;
+  return true;
+}
+
+hipError_t hipMemcpy2DAsync(void* destination, std::size_t destination_pitch, const void* source,
+                            std::size_t source_pitch, std::size_t width, std::size_t height,
+                            hipMemcpyKind kind, hipStream_t stream) {
+  if (!is_kind(kind)) return hipErrorInvalidMemcpyDirection;
+  const auto queue = find_queue(stream);
+  if (queue == nullptr) return hipErrorInvalidHandle;
+  if (width == 0 || height == 0) return hipSuccess;
+  if (width > destination_pitch || width > source_pitch) return hipErrorInvalidValue;
+  std::size_t to_bytes = 0;
+  std::size_t from_bytes = 0;
+  if (!extent_of(destination_pitch, width, height, to_bytes) ||
+      !extent_of(source_pitch, width, height, from_bytes)) {
+    return hipErrorInvalidValue;
+  }
+  const Range to = classify(destination, to_bytes);
+  const Range from = classify(source, from_bytes);
+  if (to == Range::invalid || from == Range::invalid) return hipErrorInvalidValue;
+  auto run = [=] {
+    char* row_to = static_cast<char*>(destination);
+    const char* row_from = static_cast<const char*>(source);
+    for (std::size_t row = 0; row < height; ++row) {
+      std::memmove(row_to + row * destination_pitch, row_from + row * source_pitch, width);
+    }
+  };
+  if (to == Range::pageable || from == Range::pageable) {
+    return submit_and_wait(queue, std::move(run));
+  }
+  return submit(queue, std::move(run));
+}
+
+/// Only memory this platform knows can be filled (HIP: hipErrorInvalidValue for other memory).
+hipError_t fill(void* destination, std::size_t bytes, hipStream_t stream, Wait wait,
+                std::function<void()> run) {
+  const auto queue = find_queue(stream);
+  if (queue == nullptr) return hipErrorInvalidHandle;
+  if (bytes == 0) return hipSuccess;
+  if (classify(destination, bytes) != Range::known) return hipErrorInvalidValue;
+  if (wait == Wait::always) return submit_and_wait(queue, std::move(run));
+  return submit(queue, std::move(run));
+}
+
+hipError_t hipMemset(void* destination, int value, std::size_t bytes) {
+  return fill(destination, bytes, nullptr, Wait::always,
+              [=] { std::memset(destination, value, bytes); });
+}
+
+hipError_t hipMemsetAsync(void* destination, int value, std::size_t bytes, hipStream_t stream) {
+  return fill(destination, bytes, stream, Wait::if_pageable,
+              [=] { std::memset(destination, value, bytes); });
+}
+
+hipError_t hipMemsetD32Async(hipDeviceptr_t destination, int value, std::size_t count,
+                             hipStream_t stream) {
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(destination) % sizeof(int) == 0;
+  if (!is_aligned || count > std::numeric_limits<std::size_t>::max() / sizeof(int)) {
+    return hipErrorInvalidValue;
+  }
+  return fill(destination, count * sizeof(int), stream, Wait::if_pageable,
+              [=] { std::fill_n(static_cast<int*>(destination), count, value); });
+}
+
+}  // namespace
+
+void add_copy_calls(Api& api) {
+  api.hipMemcpy = &Entry<&hipMemcpy>::call;
+  api.hipMemcpyAsync = &Entry<&hipMemcpyAsync>::call;
+  api.hipMemcpyHtoD = &Entry<&hipMemcpyHtoD>::call;
+  api.hipMemcpyDtoH = &Entry<&hipMemcpyDtoH>::call;
+  api.hipMemcpyDtoD = &Entry<&hipMemcpyDtoD>::call;
+  api.hipMemcpyHtoDAsync = &Entry<&hipMemcpyHtoDAsync>::call;
+  api.hipMemcpyDtoHAsync = &Entry<&hipMemcpyDtoHAsync>::call;
+  api.hipMemcpyDtoDAsync = &Entry<&hipMemcpyDtoDAsync>::call;
+  api.hipMemcpyPeer = &Entry<&hipMemcpyPeer>::call;
+  api.hipMemcpyPeerAsync = &Entry<&hipMemcpyPeerAsync>::call;
+  api.hipMemcpy2DAsync = &Entry<&hipMemcpy2DAsync>::call;
+  api.hipMemset = &Entry<&hipMemset>::call;
+  api.hipMemsetAsync = &Entry<&hipMemsetAsync>::call;
+  api.hipMemsetD32Async = &Entry<&hipMemsetD32Async>::call;
+}
+
+}  // namespace hiptool::hip::cpu

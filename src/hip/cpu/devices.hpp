@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+/// Devices: which one is current, what they say of themselves, who may access whom.
+#pragma once
+#include "hip/api.hpp"
+
+namespace hiptool::hip::cpu {
+
+inline constexpr int max_devices = 64;
+
+/// How many devices the bindings so far have shown together: objects of an earlier, larger binding
+/// stay valid after a smaller one.
+int known_device_count();
+void raise_known_device_count(int count);
+
+bool is_device(int ordinal);
+
+/// The calling thread's device; each thread starts on 0.
+int current_device();
+void set_current_device(int ordinal);
+
+void add_device_calls(Api& api);
+
+}  // namespace hiptool::hip::cpu

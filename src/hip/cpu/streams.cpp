@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#include "hip/cpu/streams.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "hip/cpu/devices.hpp"
+#include "hip/cpu/entry.hpp"
+#include "hip/cpu/handles.hpp"
+#include "hip/cpu/submission.hpp"
+#include "hip/cpu/workers.hpp"
+
+namespace hiptool::hip::cpu {
+namespace {
+
+constexpr int least_priority = 0;
+constexpr int greatest_priority = -1;
+
+using Streams = Handles<hipStream_t, Queue>;
+
+Streams& streams() {
+  static auto* const instance = new Streams;
+  return *instance;
+}
+
+hipError_t hipStreamCreateWithPriority(hipStream_t* stream, unsigned flags, int priority) {
+  if (stream == nullptr || (flags != hipStreamDefault && flags != hipStreamNonBlocking)) {
+    return hipErrorInvalidValue;
+  }
+  Workers::instance().join_retired();
+  QueueTraits traits;
+  traits.device = current_device();
+  traits.is_blocking = flags == hipStreamDefault;
+  traits.priority = std::clamp(priority, greatest_priority, least_priority);
+  *stream = streams().add(queues_of(traits.device).create(traits));
+  return hipSuccess;
+}
+
+hipError_t hipStreamCreateWithFlags(hipStream_t* stream, unsigned flags) {
+  return hipStreamCreateWithPriority(stream, flags, least_priority);
+}
+
+hipError_t hipDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  if (least != nullptr) *least = least_priority;
+  if (greatest != nullptr) *greatest = greatest_priority;
+  return hipSuccess;
+}
+
+/// Does not wait: what is queued still runs.
+hipError_t hipStreamDestroy(hipStream_t stream) {
+  const auto queue = streams().remove(stream);
+  if (queue == nullptr) return hipErrorInvalidHandle;
+  queue->close();
+  return hipSuccess;
+}
+
+hipError_t hipStreamQuery(hipStream_t stream) {
+  const auto queue = find_queue(stream);
+  if (queue == nullptr) return hipErrorInvalidHandle;
+  const auto outstanding = queues_of(queue->traits().device).outstanding(queue);
+  return outstanding.empty() ? hipSuccess : hipErrorNotReady;
+}
+
+hipError_t hipStreamSynchronize(hipStream_t stream) {
+  const auto queue = find_queue(stream);
+  if (queue == nullptr) return hipErrorInvalidHandle;
+  return wait_for(queues_of(queue->traits().device).outstanding(queue));
+}
+
+hipError_t hipLaunchHostFunc(hipStream_t stream, hipHostFn_t function, void* user_data) {
+  if (function == nullptr) return hipErrorInvalidValue;
+  const auto queue = find_queue(stream);
+  if (queue == nullptr) return hipErrorInvalidHandle;
+  return submit(queue, [=] { function(user_data); });
+}
+
+hipError_t hipStreamAddCallback(hipStream_t stream, hipStreamCallback_t callback, void* user_data,
+                                unsigned flags) {
+  if (callback == nullptr || flags != 0) return hipErrorInvalidValue;
+  const auto queue = find_queue(stream);
+  if (queue == nullptr) return hipErrorInvalidHandle;
+  return submit(queue, [=] { callback(stream, hipSuccess, user_data); });
+}
+
+}  // namespace
+
+std::shared_ptr<Queue> find_queue(hipStream_t stream) {
+  if (stream == nullptr) return queues_of(current_device()).null_queue();
+  return streams().find(stream);
+}
+
+std::size_t live_stream_count() { return streams().size(); }
+
+void add_stream_calls(Api& api) {
+  api.hipStreamCreateWithFlags = &Entry<&hipStreamCreateWithFlags>::call;
+  api.hipStreamCreateWithPriority = &Entry<&hipStreamCreateWithPriority>::call;
+  api.hipDeviceGetStreamPriorityRange = &Entry<&hipDeviceGetStreamPriorityRange>::call;
+  api.hipStreamDestroy = &Entry<&hipStreamDestroy>::call;
+  api.hipStreamQuery = &Entry<&hipStreamQuery>::call;
+  api.hipStreamSynchronize = &Entry<&hipStreamSynchronize>::call;
+  api.hipLaunchHostFunc = &Entry<&hipLaunchHostFunc>::call;
+  api.hipStreamAddCallback = &Entry<&hipStreamAddCallback>::call;
+}
+
+}  // namespace hiptool::hip::cpu

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+/// Names and sentences of HIP's error numbers, for platforms that have no runtime to ask.
+#pragma once
+#include "hip/abi.hpp"
+
+namespace hiptool::hip {
+
+/// HIP's own name, such as "hipErrorOutOfMemory"; "hipErrorUnknown" for a number HIP does not have.
+const char* error_name(hipError_t error) noexcept;
+
+/// One sentence about the error; "unknown error" for a number HIP does not have.
+const char* error_text(hipError_t error) noexcept;
+
+}  // namespace hiptool::hip

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+/// What the loader's sentences mean. glibc names the file that could not be opened first, which is
+/// the library asked for or one that it depends on.
+#pragma once
+#include <string>
+
+namespace hiptool::hip {
+
+enum class LoadError { not_found, dependency_missing, refused };
+
+inline LoadError classify_load_error(const std::string& name, const std::string& sentence) {
+  const std::string no_file = ": cannot open shared object file: No such file or directory";
+  if (sentence == name + no_file) return LoadError::not_found;
+  const bool is_other_file =
+      sentence.find(no_file) != std::string::npos && sentence.rfind(name + ":", 0) != 0;
+  return is_other_file ? LoadError::dependency_missing : LoadError::refused;
+}
+
+/// The file that a dependency_missing sentence names.
+inline std::string missing_dependency(const std::string& sentence) {
+  return sentence.substr(0, sentence.find(':'));
+}
+
+/// The sentence for a list of attempts; it starts with the name asked for.
+inline std::string describe_attempt(const std::string& name, const std::string& sentence) {
+  return sentence.rfind(name + ":", 0) == 0 ? sentence : name + ": " + sentence;
+}
+
+}  // namespace hiptool::hip

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+/// The HIP table of the nvidia platform, filled by concern.
+#pragma once
+#include "hip/api.hpp"
+#include "hip/nvidia/contexts.hpp"
+#include "hip/nvidia/errors.hpp"
+
+namespace hiptool::hip::nvidia {
+
+void fill_devices(Api& api);
+void fill_memory(Api& api);
+void fill_copies(Api& api);
+void fill_streams(Api& api);
+void fill_modules(Api& api);
+
+/// Runs a driver call after an entry (enter_device and its kind) that had to succeed.
+template <class Call>
+hipError_t finish_after(hipError_t entered, Call&& call) noexcept {
+  return finish(entered == hipSuccess ? translate(call()) : entered);
+}
+
+}  // namespace hiptool::hip::nvidia

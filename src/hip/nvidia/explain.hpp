@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <filesystem>
+#include <string>
+
+#include "hip/nvidia/cuda.hpp"
+#include "system/drivers.hpp"
+
+namespace hiptool::hip::nvidia {
+
+using system::DriverFinding;
+
+/// Why there is no driver library, from what the machine's files say: `sentence` is the loader's.
+DriverFinding explain_load_failure(const std::string& library, const std::string& sentence,
+                                   const std::filesystem::path& root);
+
+/// Why a driver that was bound cannot be used: what cuInit (or the count) answered.
+DriverFinding explain_init_failure(CUresult result, const std::string& library,
+                                   const std::filesystem::path& root);
+
+/// The driver works and lists no device.
+DriverFinding explain_no_device(const std::filesystem::path& root);
+
+}  // namespace hiptool::hip::nvidia

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include <exception>
+#include <mutex>
+#include <vector>
+
+#include "hip/binding.hpp"
+#include "hip/load_error.hpp"
+#include "hip/nvidia/calls.hpp"
+#include "hip/nvidia/driver.hpp"
+#include "hip/nvidia/explain.hpp"
+
+namespace hiptool::hip {
+namespace nvidia {
+namespace {
+
+/// The unversioned name is left out: the toolkit's stub answers to it.
+std::vector<std::string> list_candidates(const BindRequest& request) {
+  if (!request.library.empty()) return {request.library};
+  return {"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"};
+}
+
+const Api& table() {
+  static const Api api = [] {
+    Api filled = make_unsupported_api();
+    fill_devices(filled);
+    fill_memory(filled);
+    fill_copies(filled);
+    fill_streams(filled);
+    fill_modules(filled);
+    return filled;
+  }();
+  return api;
+}
+
+/// The table's functions share one driver, so a driver in use is never replaced; one that could not
+/// be used may be.
+struct BoundDriver {
+  std::mutex mutex;
+  std::string path;   // empty until a driver was usable
+};
+
+BoundDriver& bound() {
+  static BoundDriver& driver = *new BoundDriver;
+  return driver;
+}
+
+void refuse(PlatformStatus& status, DriverFinding finding) {
+  status.reason = std::move(finding.reason);
+  status.hint = std::move(finding.hint);
+}
+
+std::string driver_api_version() {
+  int version = 0;
+  if (cuda().cuDriverGetVersion(&version) != CUDA_SUCCESS || version <= 0) return {};
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+/// Starts the driver and fills in what it says; the library's functions stand in cuda() already.
+void start(PlatformStatus& status, const BindRequest& request) {
+  status.runtime_version = driver_api_version();
+  CUresult result = cuda().cuInit(0);
+  if (result == CUDA_SUCCESS) result = list_devices();
+  if (result != CUDA_SUCCESS) {
+    return refuse(status, explain_init_failure(result, status.library, request.system_root));
+  }
+  status.device_count = device_count();
+  status.usable = status.device_count > 0;
+  if (!status.usable) refuse(status, explain_no_device(request.system_root));
+}
+
+/// True if this library is the answer, usable or not; false leads to the next candidate.
+bool try_library(const std::string& name, const BindRequest& request, Binding& binding) {
+  PlatformStatus& status = binding.status;
+  std::string sentence;
+  const auto library = base::DynamicLibrary::open(name, sentence);
+  if (!library) {
+    status.tried.push_back(describe_attempt(name, sentence));
+    if (status.reason.empty()) {
+      refuse(status, explain_load_failure(name, sentence, request.system_root));
+    }
+    return false;
+  }
+  CudaDriver driver{};
+  const std::string missing = load_driver(*library, driver);
+  if (!missing.empty()) {
+    status.tried.push_back(library->path() + ": lacks " + missing);
+    refuse(status, {library->path() + " lacks " + missing,
+                    "update the NVIDIA driver, or point HIPTOOL_CUDA_LIBRARY at its libcuda.so.1"});
+    return false;
+  }
+  BoundDriver& in_use = bound();
+  if (!in_use.path.empty() && in_use.path != library->path()) {
+    refuse(status, {"this process already uses " + in_use.path,
+                    "use another process for " + library->path()});
+    return true;
+  }
+  status.reason.clear();
+  status.hint.clear();
+  status.library = library->path();
+  binding.api = &table();
+  if (!in_use.path.empty()) {
+    status.runtime_version = driver_api_version();
+    status.device_count = device_count();
+    status.usable = true;
+    return true;
+  }
+  cuda() = driver;
+  start(status, request);
+  if (status.usable) in_use.path = library->path();
+  return true;
+}
+
+}  // namespace
+}  // namespace nvidia
+
+Binding bind_nvidia(const BindRequest& request) {
+  Binding binding;
+  binding.status.platform = Platform::nvidia;
+  try {
+    const std::lock_guard lock(nvidia::bound().mutex);
+    binding.status.driver_version = system::nvidia_driver_version(request.system_root);
+    for (const std::string& name : nvidia::list_candidates(request)) {
+      if (nvidia::try_library(name, request, binding)) break;
+    }
+  } catch (const std::exception& error) {
+    binding.api = nullptr;
+    binding.status.usable = false;
+    binding.status.reason = error.what();
+  }
+  return binding;
+}
+
+}  // namespace hiptool::hip

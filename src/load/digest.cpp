@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#include "load/digest.hpp"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <memory>
+#include <new>
+#include <numeric>
+#include <vector>
+
+namespace hiptool::load {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "digests are over little-endian numbers");
+
+class Hasher {
+ public:
+  Hasher() : state_(XXH3_createState()) {
+    if (!state_) throw std::bad_alloc();
+    XXH3_64bits_reset(state_.get());
+  }
+  void add(const void* bytes, std::size_t size_bytes) {
+    XXH3_64bits_update(state_.get(), bytes, size_bytes);
+  }
+  void add(std::uint64_t number) { add(&number, sizeof number); }
+  void add(std::string_view text) {
+    add(text.data(), text.size());
+    add("", 1);
+  }
+  std::uint64_t digest() const { return XXH3_64bits_digest(state_.get()); }
+
+ private:
+  struct Free {
+    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+  };
+  std::unique_ptr<XXH3_state_t, Free> state_;
+};
+
+}  // namespace
+
+std::uint64_t leaf_digest(std::span<const std::byte> bytes) noexcept {
+  return XXH3_64bits(bytes.data(), bytes.size());
+}
+
+std::uint64_t tensor_digest(std::span<const std::uint64_t> leaf_digests) {
+  return XXH3_64bits(leaf_digests.data(), leaf_digests.size_bytes());
+}
+
+std::uint64_t model_digest(const ModelFile& model,
+                           std::span<const std::uint64_t> tensor_digests) {
+  const auto tensors = model.tensors();
+  std::vector<std::uint32_t> order(tensors.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(), [&](std::uint32_t left, std::uint32_t right) {
+    return tensors[left].name < tensors[right].name;   // std::string compares bytes as unsigned
+  });
+  Hasher hasher;
+  for (const std::uint32_t index : order) {
+    const TensorInfo& tensor = tensors[index];
+    hasher.add(std::string_view(tensor.name));
+    hasher.add(tensor.type.name());
+    hasher.add(std::uint64_t{tensor.shape.size()});
+    for (const std::uint64_t dim : tensor.shape) hasher.add(dim);
+    hasher.add(tensor_digests[index]);
+  }
+  return hasher.digest();
+}
+
+}  // namespace hiptool::load

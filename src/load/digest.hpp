@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "hiptool/model_file.hpp"
+
+namespace hiptool::load {
+
+/// XXH3-64, seed 0, of a piece of at most 16 KiB (of any length, in fact).
+std::uint64_t leaf_digest(std::span<const std::byte> bytes) noexcept;
+
+/// XXH3-64 over the leaf digests as little-endian u64, in order.
+std::uint64_t tensor_digest(std::span<const std::uint64_t> leaf_digests);
+
+/// XXH3-64 over, for each tensor in byte-wise order of name: name, zero byte, type name, zero byte,
+/// rank and dims as u64 little-endian, tensor digest as u64 little-endian. `tensor_digests` is by
+/// index of model.tensors(). The definition never changes within schema version 1 of `load`.
+std::uint64_t model_digest(const ModelFile& model,
+                           std::span<const std::uint64_t> tensor_digests);
+
+}  // namespace hiptool::load

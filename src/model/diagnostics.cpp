@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "model/diagnostics.hpp"
+
+#include <utility>
+
+#include "model/text.hpp"
+
+namespace hiptool::model {
+
+std::string Diagnostics::sentence(const Place& place, std::string_view cause) const {
+  std::string text = path_.string() + ": ";
+  if (!place.kind.empty()) {
+    text += place.kind;
+    if (!place.name.empty()) {
+      text.append(" ").append(in_quotes(place.name));
+    } else if (place.number > 0) {
+      text.append(" ").append(std::to_string(place.number));
+    }
+    text.append(" at header offset ").append(std::to_string(place.offset)).append(": ");
+  }
+  return text.append(cause);
+}
+
+void Diagnostics::corrupt(const Place& place, std::string_view cause, std::string hint) const {
+  throw Error(ErrorCode::corrupt_data, "parse", sentence(place, cause), std::move(hint));
+}
+
+void Diagnostics::truncated(const Place& place, std::string_view cause) const {
+  corrupt(place,
+          std::string(cause) + "; the file is truncated, damaged or its download is incomplete",
+          "compare the file's size with the publisher's and download it again");
+}
+
+void Diagnostics::unreadable_kind(const Place& place, std::string_view cause,
+                                  std::string hint) const {
+  throw Error(ErrorCode::input_failed, "parse", sentence(place, cause), std::move(hint));
+}
+
+void Diagnostics::warn(std::string_view rule, const Place& place, std::string_view cause) {
+  if (strict_) {
+    corrupt(place, std::string(cause) + " (refused as strict reading was asked for)",
+            "load it without --strict if its origin is known");
+  }
+  for (Warning& warning : warnings_) {
+    if (warning.rule == rule) {
+      ++warning.others;
+      return;
+    }
+  }
+  warnings_.push_back({rule, sentence(place, cause)});
+}
+
+std::vector<std::string> Diagnostics::take_warnings() {
+  std::vector<std::string> texts;
+  for (Warning& warning : warnings_) {
+    if (warning.others > 0) {
+      warning.text += " (and " + std::to_string(warning.others) + " more like it)";
+    }
+    texts.push_back(std::move(warning.text));
+  }
+  warnings_.clear();
+  return texts;
+}
+
+}  // namespace hiptool::model

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#include "model/element_types.hpp"
+
+namespace hiptool::model {
+namespace {
+
+constexpr GgufType removed(std::uint32_t id) { return {id, {}, {}}; }
+
+constexpr GgufType type(std::uint32_t id, std::string_view name, std::uint32_t block_elements,
+                        std::uint32_t block_bytes, std::array<ByteMask, 4> scale_masks = {}) {
+  return {id, {name, block_elements, block_bytes * 8}, scale_masks};
+}
+
+// Clearing the top bit of an exponent leaves a finite number below 2: the high byte of an F16, BF16
+// or F32 keeps all but 0x40. `at` is where the little-endian F16 starts.
+constexpr ByteMask half(std::uint16_t at) { return {static_cast<std::uint16_t>(at + 1), 0xBF}; }
+
+// ggml's table of August 2026 (ggml.h `enum ggml_type`, ggml-common.h block structs); the positions
+// of scales are those of the block structs.
+constexpr std::array<GgufType, 43> gguf_table{
+    type(0, "F32", 1, 4, {{{3, 0xBF}}}),
+    type(1, "F16", 1, 2, {half(0)}),
+    type(2, "Q4_0", 32, 18, {half(0)}),
+    type(3, "Q4_1", 32, 20, {half(0), half(2)}),
+    removed(4),
+    removed(5),
+    type(6, "Q5_0", 32, 22, {half(0)}),
+    type(7, "Q5_1", 32, 24, {half(0), half(2)}),
+    type(8, "Q8_0", 32, 34, {half(0)}),
+    type(9, "Q8_1", 32, 36, {half(0), half(2)}),
+    type(10, "Q2_K", 256, 84, {half(80), half(82)}),
+    type(11, "Q3_K", 256, 110, {half(108)}),
+    type(12, "Q4_K", 256, 144, {half(0), half(2)}),
+    type(13, "Q5_K", 256, 176, {half(0), half(2)}),
+    type(14, "Q6_K", 256, 210, {half(208)}),
+    type(15, "Q8_K", 256, 292, {{{3, 0xBF}}}),
+    type(16, "IQ2_XXS", 256, 66, {half(0)}),
+    type(17, "IQ2_XS", 256, 74, {half(0)}),
+    type(18, "IQ3_XXS", 256, 98, {half(0)}),
+    type(19, "IQ1_S", 256, 50, {half(0)}),
+    type(20, "IQ4_NL", 32, 18, {half(0)}),
+    type(21, "IQ3_S", 256, 110, {half(0)}),
+    type(22, "IQ2_S", 256, 82, {half(0)}),
+    type(23, "IQ4_XS", 256, 136, {half(0)}),
+    type(24, "I8", 1, 1),
+    type(25, "I16", 1, 2),
+    type(26, "I32", 1, 4),
+    type(27, "I64", 1, 8),
+    type(28, "F64", 1, 8, {{{7, 0xBF}}}),
+    // Its F16 scale is spread over the top nibbles of four u16 at 48; the exponent's top bit is
+    // in the last of them.
+    type(29, "IQ1_M", 256, 56, {{{55, 0xBF}}}),
+    type(30, "BF16", 1, 2, {half(0)}),
+    removed(31),
+    removed(32),
+    removed(33),
+    type(34, "TQ1_0", 256, 54, {half(52)}),
+    type(35, "TQ2_0", 256, 66, {half(64)}),
+    removed(36),
+    removed(37),
+    removed(38),
+    type(39, "MXFP4", 32, 17, {{{0, 0x7F}}}),   // an E8M0 scale: 0xFF is NaN
+    // Four UE4M3 scales: 0x7F and 0xFF are NaN.
+    type(40, "NVFP4", 64, 36, {{{0, 0x3F}, {1, 0x3F}, {2, 0x3F}, {3, 0x3F}}}),
+    type(41, "Q1_0", 128, 18, {half(0)}),
+    type(42, "Q2_0", 64, 18, {half(0)}),
+};
+
+constexpr std::uint64_t all = ~std::uint64_t{0};
+constexpr std::uint64_t in_each_byte(std::uint64_t byte) { return 0x0101010101010101u * byte; }
+constexpr std::uint64_t no_top_exponent_16 = 0xBFFFBFFFBFFFBFFFu;
+constexpr std::uint64_t no_top_exponent_32 = 0xBFFFFFFFBFFFFFFFu;
+constexpr std::uint64_t no_top_exponent_64 = 0xBFFFFFFFFFFFFFFFu;
+
+// The dtypes of the safetensors reference reader (`enum Dtype`, tensor.rs).
+constexpr std::array<SafetensorsType, 22> safetensors_table{{
+    {{"BOOL", 1, 8}, in_each_byte(0x01), 0},
+    {{"U8", 1, 8}, all, 0},
+    {{"I8", 1, 8}, all, 0},
+    {{"F8_E5M2", 1, 8}, in_each_byte(0xBF), 0},
+    {{"F8_E4M3", 1, 8}, in_each_byte(0xBF), 0},
+    {{"F8_E8M0", 1, 8}, in_each_byte(0x7F), 0},
+    // The FNUZ types have one NaN, 0x80; an odd byte is never that.
+    {{"F8_E4M3FNUZ", 1, 8}, in_each_byte(0xBF), in_each_byte(0x01)},
+    {{"F8_E5M2FNUZ", 1, 8}, in_each_byte(0xBF), in_each_byte(0x01)},
+    {{"I16", 1, 16}, all, 0},
+    {{"U16", 1, 16}, all, 0},
+    {{"F16", 1, 16}, no_top_exponent_16, 0},
+    {{"BF16", 1, 16}, no_top_exponent_16, 0},
+    {{"I32", 1, 32}, all, 0},
+    {{"U32", 1, 32}, all, 0},
+    {{"F32", 1, 32}, no_top_exponent_32, 0},
+    {{"I64", 1, 64}, all, 0},
+    {{"U64", 1, 64}, all, 0},
+    {{"F64", 1, 64}, no_top_exponent_64, 0},
+    {{"C64", 1, 64}, no_top_exponent_32, 0},
+    {{"F6_E2M3", 1, 6}, all, 0},
+    {{"F6_E3M2", 1, 6}, all, 0},
+    {{"F4", 1, 4}, all, 0},
+}};
+
+}  // namespace
+
+std::span<const GgufType> gguf_types() noexcept { return gguf_table; }
+
+const GgufType* find_gguf_type(std::uint32_t id) noexcept {
+  if (id >= gguf_table.size() || gguf_table[id].entry.name.empty()) return nullptr;
+  return &gguf_table[id];
+}
+
+const GgufType* find_gguf_type(std::string_view name) noexcept {
+  for (const GgufType& candidate : gguf_table) {
+    if (!name.empty() && candidate.entry.name == name) return &candidate;
+  }
+  return nullptr;
+}
+
+std::span<const SafetensorsType> safetensors_types() noexcept { return safetensors_table; }
+
+const SafetensorsType* find_safetensors_type(std::string_view name) noexcept {
+  for (const SafetensorsType& candidate : safetensors_table) {
+    if (candidate.entry.name == name) return &candidate;
+  }
+  return nullptr;
+}
+
+}  // namespace hiptool::model

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "hiptool/element_type.hpp"
+
+namespace hiptool::model {
+
+/// One bit mask for one byte of a block; with it that byte's field cannot be infinite or NaN.
+struct ByteMask {
+  std::uint16_t offset = 0;
+  std::uint8_t keep = 0xFF;
+};
+
+/// A tensor type of ggml.
+struct GgufType {
+  std::uint32_t id = 0;
+  ElementType::Entry entry{};               ///< name empty: the id was removed from ggml
+  std::array<ByteMask, 4> scale_masks{};    ///< make the scales of random blocks finite
+};
+
+/// Every id below ggml's count, in order, with empty entries where ggml has removed one.
+std::span<const GgufType> gguf_types() noexcept;
+/// The live type of that id or name, or null.
+const GgufType* find_gguf_type(std::uint32_t id) noexcept;
+const GgufType* find_gguf_type(std::string_view name) noexcept;
+
+/// A dtype of safetensors. Its random words become finite numbers as `(word & keep) | set`.
+struct SafetensorsType {
+  ElementType::Entry entry{};
+  std::uint64_t keep = ~std::uint64_t{0};
+  std::uint64_t set = 0;
+};
+
+std::span<const SafetensorsType> safetensors_types() noexcept;
+const SafetensorsType* find_safetensors_type(std::string_view name) noexcept;
+
+}  // namespace hiptool::model

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+#include "model/file_kind.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "model/gguf.hpp"
+#include "model/safetensors.hpp"
+
+namespace hiptool::model {
+namespace {
+
+struct ForeignKind {
+  std::string_view start;   // lower case, compared with the lower-cased start of the file
+  std::string_view name;
+  std::string_view hint;
+};
+
+constexpr std::string_view old_ggml_hint =
+    "convert the original model to GGUF with convert_hf_to_gguf.py of llama.cpp";
+constexpr std::string_view page_hint =
+    "this is often an error page saved in place of a download; download the model again";
+constexpr std::string_view pickle_hint =
+    "convert it to safetensors with `safetensors.torch.save_file`";
+
+// The magics of ggml are u32 numbers: in little-endian files their letters stand backwards.
+constexpr std::array foreign_kinds{
+    ForeignKind{"version https://git-lfs", "a Git LFS pointer, not the model itself",
+                "fetch the model with `git lfs pull`"},
+    ForeignKind{"lmgg", "a GGML file, a format from before GGUF", old_ggml_hint},
+    ForeignKind{"ggml", "a GGML file, a format from before GGUF", old_ggml_hint},
+    ForeignKind{"fmgg", "a GGMF file, a format from before GGUF", old_ggml_hint},
+    ForeignKind{"ggmf", "a GGMF file, a format from before GGUF", old_ggml_hint},
+    ForeignKind{"tjgg", "a GGJT file, a format from before GGUF", old_ggml_hint},
+    ForeignKind{"ggjt", "a GGJT file, a format from before GGUF", old_ggml_hint},
+    ForeignKind{"algg", "a GGLA adapter, a format from before GGUF", old_ggml_hint},
+    ForeignKind{"ggla", "a GGLA adapter, a format from before GGUF", old_ggml_hint},
+    ForeignKind{"<!doctype", "a web page, not a model", page_hint},
+    ForeignKind{"<html", "a web page, not a model", page_hint},
+    ForeignKind{"<?xml", "an XML text, not a model", page_hint},
+    ForeignKind{"pk\x03\x04", "a zip archive, such as a PyTorch checkpoint", pickle_hint},
+    ForeignKind{"\x80\x02", "a Python pickle, such as an old PyTorch checkpoint", pickle_hint},
+    ForeignKind{"\x1f\x8b", "a gzip archive", "unpack it first"},
+    ForeignKind{"(\xb5/\xfd", "a zstd archive", "unpack it first"},
+};
+
+constexpr std::string_view json_hint =
+    "name the .safetensors file itself; an index or a folder is not read yet";
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& letter : lower) {
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  }
+  return lower;
+}
+
+std::string_view without_leading_space(std::string_view text) {
+  const std::size_t start = text.find_first_not_of(" \t\r\n");
+  return start == std::string_view::npos ? std::string_view() : text.substr(start);
+}
+
+std::string hexadecimal(std::string_view bytes) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  for (const char byte : bytes) {
+    const auto number = static_cast<unsigned char>(byte);
+    if (!text.empty()) text += ' ';
+    text += digits[number >> 4];
+    text += digits[number & 15];
+  }
+  return text;
+}
+
+// True when the first 8 bytes are a header length that safetensors allows. No text and no other
+// known magic is: their eight bytes make numbers far above the limit.
+bool has_safetensors_length(std::string_view head) {
+  std::uint64_t length = 0;
+  if (head.size() < sizeof length) return false;
+  std::memcpy(&length, head.data(), sizeof length);
+  return length <= most_safetensors_header_bytes;
+}
+
+}  // namespace
+
+ModelFormat find_format(const base::File& file, const Diagnostics& diagnostics) {
+  if (file.size_bytes() == 0) {
+    diagnostics.corrupt({}, "the file is empty", "download the model again");
+  }
+  std::array<char, 64> buffer{};
+  const std::string_view head(
+      buffer.data(),
+      static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), file.size_bytes())));
+  file.read_at(std::as_writable_bytes(std::span(buffer.data(), head.size())), 0);
+
+  if (head.substr(0, gguf_magic.size()) == gguf_magic) return ModelFormat::gguf;
+  if (has_safetensors_length(head)) {
+    if (std::all_of(head.begin(), head.end(), [](char byte) { return byte == '\0'; })) {
+      diagnostics.corrupt({}, "the file begins with zero bytes; its download is incomplete",
+                          "download the model again");
+    }
+    return ModelFormat::safetensors;
+  }
+  const std::string lower = lower_case(without_leading_space(head));
+  for (const ForeignKind& kind : foreign_kinds) {
+    if (lower.compare(0, kind.start.size(), kind.start) == 0) {
+      diagnostics.unreadable_kind({}, "the file is " + std::string(kind.name),
+                                  std::string(kind.hint));
+    }
+  }
+  // A safetensors header whose length is damaged still begins with its brace.
+  if (head.size() > 8 && head[8] == '{' && head[7] == '\0') return ModelFormat::safetensors;
+  if (!lower.empty() && (lower.front() == '{' || lower.front() == '[')) {
+    diagnostics.unreadable_kind({}, "the file is JSON text, such as a model's index or settings",
+                                std::string(json_hint));
+  }
+  if (head.size() < 8) {
+    diagnostics.truncated({}, "the file has only " + std::to_string(head.size()) + " bytes");
+  }
+  diagnostics.unreadable_kind({}, "the file is neither GGUF nor safetensors; it begins with " +
+                                      hexadecimal(head.substr(0, 8)),
+                              "name a .gguf or .safetensors file");
+}
+
+}  // namespace hiptool::model

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "model/diagnostics.hpp"
+#include "model/reader.hpp"
+
+namespace hiptool::model {
+
+/// Reads the fields of a GGUF header in order and knows what it is reading, for the messages.
+class GgufCursor {
+ public:
+  GgufCursor(const base::File& file, Diagnostics& diagnostics)
+      : reader_(file), diagnostics_(diagnostics) {}
+
+  Reader& reader() noexcept { return reader_; }
+  /// The place that messages name until the next call. The name must outlive that.
+  void set_place(const Place& place) noexcept { place_ = place; }
+  void name_place(std::string_view name) noexcept { place_.name = name; }
+  const Place& place() const noexcept { return place_; }
+
+  template <typename Number>
+  Number number(std::string_view field) {
+    if (!reader_.has(sizeof(Number))) too_short(field, sizeof(Number));
+    return reader_.take<Number>();
+  }
+  /// The length before a string; at most 1 GiB (llama.cpp's limit) and what remains of the file.
+  std::uint64_t text_length(std::string_view field);
+  std::string text(std::string_view field) { return reader_.take_text(text_length(field)); }
+
+  [[noreturn]] void too_short(std::string_view field, std::uint64_t size_bytes) const;
+  [[noreturn]] void corrupt(std::string_view cause) const { diagnostics_.corrupt(place_, cause); }
+  [[noreturn]] void unreadable_kind(std::string_view cause, std::string hint) const {
+    diagnostics_.unreadable_kind(place_, cause, std::move(hint));
+  }
+  void warn(std::string_view rule, std::string_view cause) {
+    diagnostics_.warn(rule, place_, cause);
+  }
+
+ private:
+  Reader reader_;
+  Diagnostics& diagnostics_;
+  Place place_;
+};
+
+}  // namespace hiptool::model

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+
+#include "model/contents.hpp"
+#include "model/gguf_cursor.hpp"
+
+namespace hiptool::model {
+
+/// What a metadata pair takes at the least: key length, type and a value of one byte.
+inline constexpr std::uint64_t smallest_pair_bytes = 8 + 4 + 1;
+
+/// Reads the metadata pairs of a GGUF header and returns the alignment of its data.
+std::uint64_t read_gguf_metadata(GgufCursor& cursor, std::uint64_t count,
+                                 ModelFile::Contents& contents);
+
+}  // namespace hiptool::model

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/cells.hpp"
+#include "report/report.hpp"
+#include "report/text.hpp"
+
+namespace hiptool::report {
+namespace {
+
+constexpr std::size_t gap = 2;              // blanks between columns
+constexpr std::size_t smallest_value = 12;  // columns; a value with less stands below its key
+
+using Grid = std::vector<std::vector<std::string>>;
+
+// SGR parameters of ECMA-48 8.3.117.
+const char* tone_code(Tone tone) {
+  switch (tone) {
+    case Tone::good: return "32";
+    case Tone::warning: return "33";
+    case Tone::bad: return "31";
+    case Tone::plain: break;
+  }
+  return "";
+}
+
+constexpr const char* bold_code = "1";
+
+class Writer {
+ public:
+  explicit Writer(const TableStyle& style) : style_(style) {}
+
+  void add_lines(const std::vector<Line>& lines) {
+    if (lines.empty()) return;
+    separate();
+    for (const Line& line : lines) add_wrapped(printable(line.text), 2, tone_code(line.tone));
+  }
+
+  void add_table(const Table& table) {
+    const bool is_empty = table.rows.empty() || table.columns.empty();
+    if (is_empty && table.title.empty()) return;
+    separate();
+    if (!table.title.empty()) add_wrapped(printable(table.title), 2, bold_code);
+    if (is_empty) {
+      add_line("(none)", "");
+      return;
+    }
+    const Grid grid = formatted(table);
+    const std::vector<std::size_t> widths = widths_of(grid);
+    std::size_t total = gap * (widths.size() - 1);
+    for (const std::size_t width : widths) total += width;
+    if (total <= style_.width) {
+      add_grid(table, grid, widths);
+    } else {
+      add_lists(grid);
+    }
+  }
+
+  std::string take() { return std::move(text_); }
+
+ private:
+  void separate() {
+    if (!text_.empty()) text_ += '\n';
+  }
+
+  void add_line(std::string_view line, std::string_view code) {
+    line = line.substr(0, line.find_last_not_of(' ') + 1);
+    const std::size_t lead = std::min(line.find_first_not_of(' '), line.size());
+    if (!style_.color || code.empty() || line.empty()) {
+      text_.append(line);
+    } else {
+      text_.append(line.substr(0, lead)).append("\x1b[").append(code).append("m");
+      text_.append(line.substr(lead)).append("\x1b[0m");
+    }
+    text_ += '\n';
+  }
+
+  void add_wrapped(std::string_view text, std::size_t indent, std::string_view code) {
+    for (const std::string& line : wrap(text, style_.width, indent)) add_line(line, code);
+  }
+
+  /// Titles, then one line for each row.
+  Grid formatted(const Table& table) const {
+    Grid grid(1);
+    for (const Column& column : table.columns) grid[0].push_back(printable(column.title));
+    for (std::size_t row = 0; row < table.rows.size(); ++row) {
+      auto& line = grid.emplace_back();
+      for (std::size_t column = 0; column < table.columns.size(); ++column) {
+        line.push_back(
+            format_value(cell(table, row, column), table.columns[column].unit, style_.unicode));
+      }
+    }
+    return grid;
+  }
+
+  static std::vector<std::size_t> widths_of(const Grid& grid) {
+    std::vector<std::size_t> widths(grid[0].size(), 0);
+    for (const auto& line : grid) {
+      for (std::size_t column = 0; column < line.size(); ++column) {
+        widths[column] = std::max(widths[column], display_width(line[column]));
+      }
+    }
+    return widths;
+  }
+
+  void add_grid(const Table& table, const Grid& grid, const std::vector<std::size_t>& widths) {
+    std::vector<bool> is_right;
+    for (std::size_t column = 0; column < widths.size(); ++column) {
+      is_right.push_back(is_number_column(table, column));
+    }
+    for (std::size_t row = 0; row < grid.size(); ++row) {
+      std::string line;
+      for (std::size_t column = 0; column < widths.size(); ++column) {
+        const std::string& field = grid[row][column];
+        const std::string padding(widths[column] - display_width(field), ' ');
+        if (column > 0) line.append(gap, ' ');
+        line.append(is_right[column] ? padding : field).append(is_right[column] ? field : padding);
+      }
+      add_line(line, row == 0 ? bold_code : "");
+    }
+  }
+
+  /// What is too wide for columns: nothing is cut, each row becomes a list of its own.
+  void add_lists(const Grid& grid) {
+    const std::vector<std::string>& keys = grid[0];
+    std::size_t key_width = 0;
+    for (std::size_t i = 1; i < keys.size(); ++i) {
+      key_width = std::max(key_width, display_width(keys[i]));
+    }
+    for (std::size_t row = 1; row < grid.size(); ++row) {
+      const std::string& lead = keys[0];
+      const std::string title = lead.empty() ? grid[row][0] : lead + " " + grid[row][0];
+      add_wrapped(title, 2, bold_code);
+      for (std::size_t i = 1; i < keys.size(); ++i) add_pair(keys[i], key_width, grid[row][i]);
+    }
+  }
+
+  void add_pair(const std::string& key, std::size_t key_width, const std::string& value) {
+    const std::size_t value_start = 2 + key_width + gap;
+    if (value_start + smallest_value <= style_.width) {
+      const std::string lead = std::string(2, ' ').append(key).append(
+          key_width + gap - display_width(key), ' ');
+      const std::string indent(value_start, ' ');
+      bool is_first = true;
+      for (const std::string& line : wrap(value, style_.width - value_start, 0)) {
+        add_line((is_first ? lead : indent) + line, "");
+        is_first = false;
+      }
+      return;
+    }
+    add_indented(key, 2);
+    add_indented(value, 4);
+  }
+
+  void add_indented(const std::string& text, std::size_t indent) {
+    const std::size_t width = style_.width > indent ? style_.width - indent : 1;
+    for (const std::string& line : wrap(text, width, 0)) {
+      add_line(std::string(indent, ' ') + line, "");
+    }
+  }
+
+  const TableStyle& style_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string to_table(const Report& report, const TableStyle& style) {
+  Writer writer(style);
+  writer.add_lines(report.verdict);
+  for (const Table& table : report.tables) writer.add_table(table);
+  writer.add_lines(report.notes);
+  return writer.take();
+}
+
+}  // namespace hiptool::report

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+#include "report/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+
+namespace hiptool::report {
+namespace {
+
+struct Range {
+  std::uint32_t first;
+  std::uint32_t last;
+};
+
+// Unicode 15 general categories Mn and Me of common scripts, zero width joiners, selectors.
+constexpr std::array no_width{
+    Range{0x0300, 0x036f},   Range{0x0483, 0x0489}, Range{0x0591, 0x05bd}, Range{0x0610, 0x061a},
+    Range{0x064b, 0x065f},   Range{0x1ab0, 0x1aff}, Range{0x1dc0, 0x1dff}, Range{0x200b, 0x200d},
+    Range{0x20d0, 0x20ff},   Range{0x302a, 0x302d}, Range{0x3099, 0x309a}, Range{0xfe00, 0xfe0f},
+    Range{0xfe20, 0xfe2f},   Range{0xfeff, 0xfeff}, Range{0xe0100, 0xe01ef}};
+
+// Unicode 15 EastAsianWidth W and F, neighbouring blocks joined.
+constexpr std::array double_width{
+    Range{0x1100, 0x115f},   Range{0x2329, 0x232a},   Range{0x2e80, 0x303e},
+    Range{0x3041, 0x33ff},   Range{0x3400, 0x4dbf},   Range{0x4e00, 0xa4cf},
+    Range{0xa960, 0xa97f},   Range{0xac00, 0xd7a3},   Range{0xf900, 0xfaff},
+    Range{0xfe10, 0xfe19},   Range{0xfe30, 0xfe6f},   Range{0xff00, 0xff60},
+    Range{0xffe0, 0xffe6},   Range{0x1f300, 0x1f64f}, Range{0x1f680, 0x1f6ff},
+    Range{0x1f900, 0x1f9ff}, Range{0x20000, 0x3fffd}};
+
+// C0, DEL and C1 controls; Unicode's bidirectional controls (UAX 9) and line separators.
+constexpr std::array unsafe{Range{0x00, 0x1f},     Range{0x7f, 0x9f},     Range{0x061c, 0x061c},
+                            Range{0x200e, 0x200f}, Range{0x2028, 0x202e}, Range{0x2066, 0x2069}};
+
+bool is_in(std::span<const Range> ranges, std::uint32_t code_point) {
+  return std::any_of(ranges.begin(), ranges.end(), [code_point](const Range& range) {
+    return code_point >= range.first && code_point <= range.last;
+  });
+}
+
+struct CodePoint {
+  std::uint32_t value = 0;
+  std::size_t bytes = 0;   ///< 0: the text does not start with well-formed UTF-8
+};
+
+std::uint32_t byte_at(std::string_view text, std::size_t index) {
+  return static_cast<unsigned char>(text[index]);
+}
+
+// Well-formed sequences only (RFC 3629): no overlong forms, no surrogates, nothing past U+10FFFF.
+CodePoint first_code_point(std::string_view text) {
+  const std::uint32_t lead = byte_at(text, 0);
+  if (lead < 0x80) return {lead, 1};
+  if (lead < 0xc2 || lead > 0xf4) return {};
+  const std::size_t bytes = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+  if (bytes > text.size()) return {};
+  std::uint32_t value = lead & (0x7fu >> bytes);
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte_at(text, i) & 0xc0u) != 0x80u) return {};
+    value = value << 6 | (byte_at(text, i) & 0x3fu);
+  }
+  constexpr std::array<std::uint32_t, 5> smallest{0, 0, 0x80, 0x800, 0x10000};
+  const bool is_surrogate = value >= 0xd800 && value <= 0xdfff;
+  if (value < smallest[bytes] || value > 0x10ffff || is_surrogate) return {};
+  return {value, bytes};
+}
+
+std::size_t width_of(std::uint32_t code_point) {
+  if (code_point < 0x300) return 1;
+  if (is_in(no_width, code_point)) return 0;
+  return is_in(double_width, code_point) ? 2 : 1;
+}
+
+// The longest start of the text that takes at most `width` columns; at least one code point.
+std::size_t bytes_that_fit(std::string_view text, std::size_t width) {
+  std::size_t bytes = 0;
+  std::size_t used = 0;
+  while (bytes < text.size()) {
+    const CodePoint next = first_code_point(text.substr(bytes));
+    used += next.bytes == 0 ? 1 : width_of(next.value);
+    if (used > width && bytes > 0) break;
+    bytes += std::max<std::size_t>(next.bytes, 1);
+  }
+  return bytes;
+}
+
+std::string_view without_trailing_blanks(std::string_view text) {
+  return text.substr(0, text.find_last_not_of(' ') + 1);
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string safe;
+  safe.reserve(text.size());
+  while (!text.empty()) {
+    const CodePoint next = first_code_point(text);
+    const std::size_t bytes = std::max<std::size_t>(next.bytes, 1);
+    if (next.bytes != 0 && !is_in(unsafe, next.value)) {
+      safe.append(text.substr(0, bytes));
+    } else {
+      for (std::size_t i = 0; i < bytes; ++i) {
+        const std::uint32_t byte = byte_at(text, i);
+        safe.append("\\x").append(1, digits[byte >> 4]).append(1, digits[byte & 15u]);
+      }
+    }
+    text.remove_prefix(bytes);
+  }
+  return safe;
+}
+
+std::size_t display_width(std::string_view text) {
+  std::size_t width = 0;
+  while (!text.empty()) {
+    const CodePoint next = first_code_point(text);
+    width += next.bytes == 0 ? 1 : width_of(next.value);
+    text.remove_prefix(std::max<std::size_t>(next.bytes, 1));
+  }
+  return width;
+}
+
+std::vector<std::string> wrap(std::string_view text, std::size_t width, std::size_t indent) {
+  std::vector<std::string> lines;
+  text = without_trailing_blanks(text);
+  do {
+    const std::string lead(lines.empty() ? 0 : indent, ' ');
+    std::size_t bytes = bytes_that_fit(text, width > lead.size() ? width - lead.size() : 1);
+    if (bytes < text.size() && text[bytes] != ' ') {
+      // A blank among the first letters' own indentation is no place to break.
+      const std::size_t start = std::min(text.find_first_not_of(' '), bytes);
+      const std::size_t blank = text.substr(0, bytes).find_last_of(' ');
+      if (blank != std::string_view::npos && blank > start) bytes = blank;
+    }
+    lines.push_back(lead + std::string(without_trailing_blanks(text.substr(0, bytes))));
+    text.remove_prefix(bytes);
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  } while (!text.empty());
+  return lines;
+}
+
+}  // namespace hiptool::report

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+/// Text as a terminal shows it: what is safe to print, how wide it is, where it breaks.
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hiptool::report {
+
+/// The text with every byte that could steer a terminal written as \xNN: control characters,
+/// bytes that are not UTF-8, line separators and marks that change the direction of writing.
+/// A second pass changes nothing.
+std::string printable(std::string_view text);
+
+/// Columns that printable text takes: combining marks none, wide East Asian letters two.
+std::size_t display_width(std::string_view text);
+
+/// Lines of at most `width` columns, broken at blanks, inside a word only where it is longer than a
+/// whole line. Lines after the first start with `indent` blanks. Never ends a line in blanks.
+std::vector<std::string> wrap(std::string_view text, std::size_t width, std::size_t indent);
+
+}  // namespace hiptool::report

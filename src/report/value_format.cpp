@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <string>
+#include <type_traits>
+
+#include "hiptool/units.hpp"
+#include "report/report.hpp"
+#include "report/text.hpp"
+
+namespace hiptool::report {
+namespace {
+
+// Past this the fixed notation of units.hpp says nothing any more, and whole doubles leave 64 bits.
+constexpr double largest_with_unit = 1e18;
+
+std::string significant(double value, int digits) {
+  std::array<char, 48> text;
+  const auto result = std::to_chars(text.data(), text.data() + text.size(), value,
+                                    std::chars_format::general, digits);
+  return std::string(text.data(), result.ptr);
+}
+
+std::string format_frequency(double frequency_hz) {
+  constexpr std::array units{" Hz", " kHz", " MHz", " GHz", " THz"};
+  std::size_t unit = 0;
+  while (unit + 1 < units.size() && frequency_hz >= 999.5) {
+    frequency_hz /= 1000;
+    ++unit;
+  }
+  const int decimals = frequency_hz < 9.995 ? 2 : frequency_hz < 99.95 ? 1 : 0;
+  std::array<char, 48> text;
+  const auto result = std::to_chars(text.data(), text.data() + text.size(), frequency_hz,
+                                    std::chars_format::fixed, unit == 0 ? 0 : decimals);
+  return std::string(text.data(), result.ptr) + units[unit];
+}
+
+std::string plain(double value) {
+  if (value == std::trunc(value) && std::abs(value) < 1e15) {
+    return std::to_string(static_cast<std::int64_t>(value));
+  }
+  return significant(value, 6);
+}
+
+const char* base_unit(Unit unit) {
+  switch (unit) {
+    case Unit::size: return " B";
+    case Unit::rate: return " B/s";
+    case Unit::duration: return " s";
+    case Unit::frequency: return " Hz";
+    case Unit::share:
+    case Unit::count:
+    case Unit::none: return "";
+  }
+  return "";
+}
+
+std::string format_real(double value, Unit unit) {
+  if (std::isnan(value)) return "NaN";
+  if (value < 0) return std::string("-").append(format_real(-value, unit));
+  if (std::isinf(value)) return "inf";
+  if (unit == Unit::none) return plain(value);
+  if (value >= largest_with_unit) return significant(value, 3) + base_unit(unit);
+  switch (unit) {
+    case Unit::count:
+      return value == std::trunc(value) ? format_count(static_cast<std::uint64_t>(value))
+                                        : plain(value);
+    case Unit::size: return format_size(static_cast<std::uint64_t>(std::llround(value)));
+    case Unit::rate: return format_rate(value);
+    case Unit::duration: return value == 0 ? "0 s" : format_duration(value);
+    case Unit::share: return format_share(value);
+    case Unit::frequency: return format_frequency(value);
+    case Unit::none: break;
+  }
+  return plain(value);
+}
+
+std::string format_whole(std::uint64_t value, Unit unit) {
+  if (unit == Unit::none) return std::to_string(value);
+  if (unit == Unit::count) return format_count(value);
+  if (unit == Unit::size) return format_size(value);
+  return format_real(static_cast<double>(value), unit);
+}
+
+std::string format_signed(std::int64_t value, Unit unit) {
+  if (value >= 0) return format_whole(static_cast<std::uint64_t>(value), unit);
+  const std::uint64_t size = std::uint64_t{0} - static_cast<std::uint64_t>(value);
+  return std::string("-").append(format_whole(size, unit));
+}
+
+std::string format_inner(const Value& value, Unit unit, bool unicode) {
+  const std::string text = format_value(value, unit, unicode);
+  if (std::holds_alternative<Array>(value.data())) return std::string("[").append(text) + "]";
+  if (std::holds_alternative<Object>(value.data())) return std::string("{").append(text) + "}";
+  return text;
+}
+
+std::string join(const Array& values, Unit unit, bool unicode) {
+  std::string text;
+  for (const Value& value : values) {
+    if (!text.empty()) text += ", ";
+    text += format_inner(value, unit, unicode);
+  }
+  return text;
+}
+
+std::string join(const Object& members, Unit unit, bool unicode) {
+  std::string text;
+  for (const auto& [key, value] : members) {
+    if (!text.empty()) text += ", ";
+    text.append(printable(key)).append(" ").append(format_inner(value, unit, unicode));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string format_value(const Value& value, Unit unit, bool unicode) {
+  return std::visit(
+      [unit, unicode](const auto& data) -> std::string {
+        using Type = std::decay_t<decltype(data)>;
+        if constexpr (std::is_same_v<Type, std::monostate>) return unicode ? "–" : "-";
+        else if constexpr (std::is_same_v<Type, bool>) return data ? "yes" : "no";
+        else if constexpr (std::is_same_v<Type, std::int64_t>) return format_signed(data, unit);
+        else if constexpr (std::is_same_v<Type, std::uint64_t>) return format_whole(data, unit);
+        else if constexpr (std::is_same_v<Type, double>) return format_real(data, unit);
+        else if constexpr (std::is_same_v<Type, std::string>) return printable(data);
+        else return join(data, unit, unicode);
+      },
+      value.data());
+}
+
+}  // namespace hiptool::report

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+#include "system/drivers.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <sstream>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "base/file.hpp"
+#include "system/device_node.hpp"
+#include "system/node_failure.hpp"
+#include "system/pci.hpp"
+
+namespace hiptool::system {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* amd_container = "--device /dev/kfd --device /dev/dri";
+constexpr const char* nvidia_container = "--gpus all";
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+std::vector<fs::path> entries(const fs::path& folder) {
+  std::vector<fs::path> paths;
+  std::error_code error;
+  fs::directory_iterator entry(folder, error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    paths.push_back(entry->path());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+bool is_all_digits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+std::vector<PciDevice> gpus_of(const fs::path& root, std::uint32_t vendor) {
+  std::vector<PciDevice> gpus = list_gpus(root);
+  std::erase_if(gpus, [vendor](const PciDevice& gpu) { return gpu.vendor != vendor; });
+  return gpus;
+}
+
+bool is_any_bound(const std::vector<PciDevice>& gpus, std::string_view driver) {
+  return std::any_of(gpus.begin(), gpus.end(),
+                     [driver](const PciDevice& gpu) { return gpu.driver == driver; });
+}
+
+/// A GPU that some other driver holds; none if all stand free.
+const PciDevice* find_taken(const std::vector<PciDevice>& gpus) {
+  const auto taken = std::find_if(gpus.begin(), gpus.end(),
+                                  [](const PciDevice& gpu) { return !gpu.driver.empty(); });
+  return taken == gpus.end() ? nullptr : &*taken;
+}
+
+DriverFinding explain_taken(const std::string& brand, const PciDevice& gpu,
+                            const std::string& driver) {
+  const bool is_passed_through = gpu.driver == "vfio-pci" || gpu.driver == "pciback" ||
+                                 gpu.driver == "xen-pciback" || gpu.driver == "pci-stub";
+  const std::string purpose =
+      is_passed_through ? " (set aside for a virtual machine)" : std::string();
+  return {brand + " GPU " + gpu.bus_id + " is bound to " + gpu.driver + purpose + ", not to " +
+              driver,
+          "give it back: `echo " + gpu.bus_id + " | sudo tee /sys/bus/pci/drivers/" + gpu.driver +
+              "/unbind` and `echo " + gpu.bus_id + " | sudo tee /sys/bus/pci/drivers/" + driver +
+              "/bind`"};
+}
+
+DriverFinding explain_not_loaded(const std::string& brand, const PciDevice& gpu,
+                                 const std::string& module, const std::string& otherwise) {
+  return {brand + " GPU " + gpu.bus_id + " is present, but the kernel driver " + module +
+              " is not loaded",
+          "run `sudo modprobe " + module + "`; if that fails, " + otherwise};
+}
+
+DriverFinding explain_not_taken(const std::string& brand, const PciDevice& gpu,
+                                const std::string& module, const std::string& pattern) {
+  return {brand + " GPU " + gpu.bus_id + " has no driver: " + module +
+              " is loaded but did not take it",
+          "look for the reason (firmware missing, chip not supported) with `sudo dmesg | grep -i " +
+              pattern + "`"};
+}
+
+DriverFinding explain_failed_open(int error_number, const fs::path& root, const std::string& node,
+                                  const char* container_option) {
+  const NodeOwner owner = read_owner(root, root / node.substr(1));
+  return explain_node_failure(error_number, node, owner, container_option);
+}
+
+/// The GPUs among the nodes of the KFD topology, by the minor number of their render node.
+struct Topology {
+  std::size_t nodes = 0;
+  std::size_t unreadable = 0;
+  std::size_t gpus = 0;
+  std::vector<std::string> render_minors;
+};
+
+std::string read_property(const fs::path& file, std::string_view key) {
+  std::istringstream lines(base::read_small_file(file));
+  for (std::string name, value; lines >> name >> value;) {
+    if (name == key) return value;
+  }
+  return {};
+}
+
+Topology read_topology(const fs::path& root) {
+  Topology topology;
+  for (const fs::path& node : entries(root / "sys/class/kfd/kfd/topology/nodes")) {
+    ++topology.nodes;
+    const std::string gpu_id = base::read_small_file(node / "gpu_id");
+    if (gpu_id.empty()) ++topology.unreadable;
+    if (!is_all_digits(gpu_id) || gpu_id == "0") continue;   // 0: a CPU
+    ++topology.gpus;
+    const std::string minor = read_property(node / "properties", "drm_render_minor");
+    if (is_all_digits(minor) && minor != "0") topology.render_minors.push_back(minor);
+  }
+  return topology;
+}
+
+DriverFinding explain_render_nodes(const fs::path& root, const std::vector<std::string>& minors) {
+  std::optional<DriverFinding> first;
+  for (const std::string& minor : minors) {
+    const std::string node = "/dev/dri/renderD" + minor;
+    const int error_number = try_open(root / node.substr(1));
+    if (error_number == 0) return {};
+    if (first) continue;
+    if (error_number == ENOENT) {
+      first = DriverFinding{node + ", the render node of an AMD GPU, is missing",
+                            std::string("start the container with `") + amd_container + "`"};
+    } else {
+      first = explain_failed_open(error_number, root, node, amd_container);
+    }
+  }
+  return first.value_or(DriverFinding{});
+}
+
+DriverFinding explain_kfd(const fs::path& root) {
+  const int error_number = try_open(root / "dev/kfd");
+  if (error_number == ENOENT) {
+    return {"/dev/kfd is missing although amdgpu is loaded",
+            std::string("in a container, start it with `") + amd_container +
+                "`; otherwise boot a kernel built with CONFIG_HSA_AMD"};
+  }
+  if (error_number != 0) return explain_failed_open(error_number, root, "/dev/kfd", amd_container);
+  const Topology topology = read_topology(root);
+  if (topology.nodes > 0 && topology.gpus == 0) {
+    if (topology.unreadable > 0) {
+      return {"the compute nodes of the AMD GPUs cannot be read",
+              std::string("in a container, start it with `") + amd_container + "`"};
+    }
+    return {"amdgpu is loaded, but it offers none of the AMD GPUs for computing",
+            "see with `sudo dmesg | grep -i kfd` why it skipped them; ROCm runs on some GPUs only"};
+  }
+  return explain_render_nodes(root, topology.render_minors);
+}
+
+// "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  Tue ..." and, from the open flavour,
+// "... Open Kernel Module for x86_64  580.159.04  Release Build ...": the first word of numbers
+// joined by full stops.
+std::string version_in(const std::string& text) {
+  std::istringstream words(text.substr(0, text.find('\n')));
+  for (std::string word; words >> word;) {
+    const bool is_version = word.find_first_not_of("0123456789.") == std::string::npos &&
+                            word.find('.') != std::string::npos && word.front() != '.';
+    if (is_version) return word;
+  }
+  return {};
+}
+
+std::string missing_nvidia_node(const fs::path& root) {
+  if (!is_there(root / "dev/nvidiactl")) return "/dev/nvidiactl";
+  // A container may have been given any of the GPUs, so that number 0 alone says nothing.
+  const auto nodes = entries(root / "dev");
+  const bool has_gpu = std::any_of(nodes.begin(), nodes.end(), [](const fs::path& node) {
+    const std::string name = node.filename().string();
+    return name.rfind("nvidia", 0) == 0 && is_all_digits(std::string_view(name).substr(6));
+  });
+  if (!has_gpu) return "/dev/nvidia0";
+  return is_there(root / "dev/nvidia-uvm") ? "" : "/dev/nvidia-uvm";
+}
+
+DriverFinding explain_nvidia_nodes(const fs::path& root) {
+  if (const std::string node = missing_nvidia_node(root); !node.empty()) {
+    return {node + " is missing although the kernel driver nvidia is loaded",
+            std::string("run `sudo nvidia-modprobe -c 0 -u`; in a container, start it with `") +
+                nvidia_container + "`"};
+  }
+  for (const char* node : {"/dev/nvidiactl", "/dev/nvidia-uvm"}) {
+    const int error_number = check_access(root / (node + 1));
+    if (error_number != 0) return explain_failed_open(error_number, root, node, nvidia_container);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string nvidia_driver_version(const fs::path& root) {
+  const std::string version = base::read_small_file(root / "sys/module/nvidia/version");
+  if (!version.empty()) return version;
+  return version_in(base::read_small_file(root / "proc/driver/nvidia/version"));
+}
+
+std::string amdgpu_driver_version(const fs::path& root) {
+  if (!is_there(root / "sys/module/amdgpu")) return {};
+  const std::string version = base::read_small_file(root / "sys/module/amdgpu/version");
+  return version.empty() ? base::read_small_file(root / "proc/sys/kernel/osrelease") : version;
+}
+
+DriverFinding explain_amd(const fs::path& root) {
+  const std::vector<PciDevice> gpus = gpus_of(root, vendor_amd);
+  if (gpus.empty()) return {};
+  if (is_any_bound(gpus, "amdgpu")) return explain_kfd(root);
+  if (const PciDevice* taken = find_taken(gpus)) return explain_taken("AMD", *taken, "amdgpu");
+  if (!is_there(root / "sys/module/amdgpu")) {
+    return explain_not_loaded("AMD", gpus.front(), "amdgpu",
+                              "look for `blacklist amdgpu` with `grep -r amdgpu /etc/modprobe.d`");
+  }
+  return explain_not_taken("AMD", gpus.front(), "amdgpu", "amdgpu");
+}
+
+DriverFinding explain_nvidia(const fs::path& root) {
+  const std::vector<PciDevice> gpus = gpus_of(root, vendor_nvidia);
+  if (gpus.empty()) return {};
+  if (is_any_bound(gpus, "nvidia")) return explain_nvidia_nodes(root);
+  const PciDevice* taken = find_taken(gpus);
+  if (taken != nullptr && taken->driver == "nouveau") {
+    return {"NVIDIA GPU " + taken->bus_id + " is bound to nouveau, which knows no CUDA",
+            "install NVIDIA's driver, run `echo blacklist nouveau | sudo tee "
+            "/etc/modprobe.d/blacklist-nouveau.conf` and `sudo update-initramfs -u`, then restart"};
+  }
+  if (taken != nullptr) return explain_taken("NVIDIA", *taken, "nvidia");
+  if (nvidia_driver_version(root).empty()) {
+    return explain_not_loaded("NVIDIA", gpus.front(), "nvidia",
+                              "install the driver of this kernel release, for example with "
+                              "`sudo apt install nvidia-driver`");
+  }
+  return explain_not_taken("NVIDIA", gpus.front(), "nvidia", "nvrm");
+}
+
+}  // namespace hiptool::system

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+#include "system/pci.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "base/file.hpp"
+
+namespace hiptool::system {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* devices_folder = "sys/bus/pci/devices";
+constexpr std::uint64_t widest_link = 32;   // PCI Express base specification 7.5.3.6
+
+template <class Number>
+std::optional<Number> parse_whole(std::string_view text, int base) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc{} || end != text.data() + text.size()) return {};
+  return value;
+}
+
+// sysfs writes "0x1002".
+std::optional<std::uint32_t> read_hex(const fs::path& file) {
+  const std::string text = base::read_small_file(file);
+  if (text.rfind("0x", 0) != 0) return {};
+  return parse_whole<std::uint32_t>(std::string_view(text).substr(2), 16);
+}
+
+// "16.0 GT/s PCIe", "2.5 GT/s"; "Unknown" where the kernel cannot tell.
+std::optional<double> read_speed(const fs::path& file) {
+  const std::string text = base::read_small_file(file);
+  double speed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), speed);
+  const std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  if (error != std::errc{} || rest.rfind(" GT/s", 0) != 0 || !(speed > 0)) return {};
+  return speed;
+}
+
+// 0 and 255 stand for "unknown".
+std::optional<std::uint64_t> read_width(const fs::path& file) {
+  const auto width = parse_whole<std::uint64_t>(base::read_small_file(file), 10);
+  return width && *width > 0 && *width <= widest_link ? width : std::nullopt;
+}
+
+std::optional<PciDevice> read_device(const fs::path& folder, std::string bus_id) {
+  const auto vendor = read_hex(folder / "vendor");
+  const auto device = read_hex(folder / "device");
+  const auto class_code = read_hex(folder / "class");
+  if (!vendor || !device || !class_code) return {};
+  PciDevice found;
+  found.bus_id = std::move(bus_id);
+  found.vendor = *vendor;
+  found.device = *device;
+  found.class_code = *class_code;
+  std::error_code ignored;
+  found.driver = fs::read_symlink(folder / "driver", ignored).filename().string();
+  const auto node = parse_whole<int>(base::read_small_file(folder / "numa_node"), 10);
+  if (node && *node >= 0) found.numa_node = node;
+  found.link.speed_gt_s = read_speed(folder / "current_link_speed");
+  found.link.width = read_width(folder / "current_link_width");
+  found.link.max_speed_gt_s = read_speed(folder / "max_link_speed");
+  found.link.max_width = read_width(folder / "max_link_width");
+  return found;
+}
+
+bool is_gpu(const PciDevice& device) {
+  const bool is_known_vendor = device.vendor == vendor_amd || device.vendor == vendor_nvidia;
+  const bool is_display = device.class_code >> 16 == 0x03;
+  const bool is_accelerator = device.class_code >> 8 == 0x1200;
+  return is_known_vendor && (is_display || is_accelerator);
+}
+
+// Only the domain varies in length, without leading zeros beyond four digits.
+bool stands_before(const PciDevice& left, const PciDevice& right) {
+  return std::pair(left.bus_id.size(), left.bus_id) < std::pair(right.bus_id.size(), right.bus_id);
+}
+
+std::string hex(std::uint32_t value, std::size_t digits) {
+  std::array<char, 8> text;
+  const auto result = std::to_chars(text.data(), text.data() + text.size(), value, 16);
+  std::string number(text.data(), result.ptr);
+  if (number.size() < digits) number.insert(0, digits - number.size(), '0');
+  return number;
+}
+
+std::optional<std::uint32_t> parse_field(std::string_view text, std::size_t digits,
+                                         std::uint32_t largest) {
+  if (text.empty() || text.size() > digits) return {};
+  const auto value = parse_whole<std::uint32_t>(text, 16);
+  return value && *value <= largest ? value : std::nullopt;
+}
+
+}  // namespace
+
+std::vector<PciDevice> list_gpus(const fs::path& root) {
+  std::vector<PciDevice> gpus;
+  std::error_code error;
+  fs::directory_iterator entry(root / devices_folder, error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    std::string bus_id = normalize_bus_id(entry->path().filename().string());
+    if (bus_id.empty()) continue;
+    auto device = read_device(entry->path(), std::move(bus_id));
+    if (device && is_gpu(*device)) gpus.push_back(std::move(*device));
+  }
+  std::sort(gpus.begin(), gpus.end(), stands_before);
+  return gpus;
+}
+
+std::optional<PciDevice> find_pci_device(const fs::path& root, std::string_view bus_id) {
+  std::string name = normalize_bus_id(bus_id);
+  if (name.empty()) return {};
+  const fs::path folder = root / devices_folder / name;
+  return read_device(folder, std::move(name));
+}
+
+std::string normalize_bus_id(std::string_view text) {
+  const auto dot = text.rfind('.');
+  const auto colon = text.substr(0, dot).rfind(':');
+  if (dot == std::string_view::npos || colon == std::string_view::npos) return {};
+  const auto function = parse_field(text.substr(dot + 1), 1, 7);
+  const auto device = parse_field(text.substr(colon + 1, dot - colon - 1), 2, 31);
+  std::string_view bus_text = text.substr(0, colon);
+  std::optional<std::uint32_t> domain = 0;
+  if (const auto split = bus_text.find(':'); split != std::string_view::npos) {
+    domain = parse_field(bus_text.substr(0, split), 8, UINT32_MAX);
+    bus_text.remove_prefix(split + 1);
+  }
+  const auto bus = parse_field(bus_text, 2, 255);
+  if (!domain || !bus || !device || !function) return {};
+  return hex(*domain, 4) + ":" + hex(*bus, 2) + ":" + hex(*device, 2) + "." + hex(*function, 1);
+}
+
+double pcie_bytes_per_s(double speed_gt_s, std::uint64_t width) {
+  if (!(speed_gt_s > 0)) return 0;
+  const double newer = speed_gt_s < 64 ? 128.0 / 130.0 : 242.0 / 256.0;
+  const double coding = speed_gt_s <= 5 ? 8.0 / 10.0 : newer;
+  return speed_gt_s * 1e9 / 8 * coding * static_cast<double>(width);
+}
+
+}  // namespace hiptool::system

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""Runs the example on a small GGUF file made here, on the cpu platform."""
+import os
+import pathlib
+import struct
+import subprocess
+
+
+def write_gguf(path):
+    """Two F32 tensors of 64 and 32 elements; GGUF version 3, data aligned to 32 bytes."""
+    def text(value):
+        return struct.pack("<Q", len(value)) + value.encode()
+
+    def tensor(name, elements, offset):
+        return text(name) + struct.pack("<IQIQ", 1, elements, 0, offset)
+
+    header = b"GGUF" + struct.pack("<IQQ", 3, 2, 1)
+    header += text("general.architecture") + struct.pack("<I", 8) + text("example")
+    header += tensor("first", 64, 0) + tensor("second", 32, 256)
+    header += bytes(-len(header) % 32)
+    path.write_bytes(header + bytes(range(256)) + bytes(range(128)))
+
+
+def run_example(program, folder, environment=None):
+    model = pathlib.Path(folder, "model.gguf")
+    write_gguf(model)
+    result = subprocess.run([program, model, "cpu"], env={**os.environ, **(environment or {})},
+                            capture_output=True, text=True, timeout=60)
+    print(result.stdout, result.stderr, sep="", end="")
+    assert result.returncode == 0, f"exit code {result.returncode}"
+    assert "2 tensors" in result.stdout and "cpu:0" in result.stdout, "the summary is missing"
+
+    result = subprocess.run([program, "no-such-file", "cpu"],
+                            env={**os.environ, **(environment or {})},
+                            capture_output=True, text=True, timeout=60)
+    assert result.returncode == 1, "an Error of the library was not caught"
+    assert "no-such-file" in result.stderr, "the message does not name the file"

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <mutex>
+
+#include "fakes/wrapper_table.hpp"
+
+namespace hiptool::test {
+
+/// What one slot knows. It outlives its wrapper, because devices may still hold the table.
+struct WrapperState {
+  struct Failure {
+    std::string_view call;
+    std::uint64_t calls_before;   ///< calls that still pass
+    std::uint64_t times;
+    hip::hipError_t code;
+  };
+
+  mutable std::mutex mutex;
+  hip::Api inner{};
+  hip::Api outer{};
+  bool is_taken = false;
+  bool is_recording = false;
+  std::map<std::string_view, std::uint64_t> counts;
+  std::map<std::string_view, std::chrono::microseconds> delays;
+  std::vector<std::string_view> trace;
+  std::vector<Failure> failures;
+  std::uint64_t copies_before_damage = 0;   ///< 0: none is to be damaged
+  std::uint64_t damage_offset = 0;
+  LiveCounts live;
+
+  /// Notes the call, sleeps if told to, and says which failure it is to answer (hipSuccess: none).
+  hip::hipError_t begin(std::string_view call);
+  void change_live(std::int64_t LiveCounts::*count, int change);
+  void end_copy(void* destination, hip::hipStream_t stream);
+  void forget();
+};
+
+WrapperState& wrapper_state(int slot) noexcept;
+
+}  // namespace hiptool::test

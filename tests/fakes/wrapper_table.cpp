@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+#include "fakes/wrapper_table.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <thread>
+
+#include "fakes/wrapper_state.hpp"
+#include "fakes/wrapper_thunks.hpp"
+
+namespace hiptool::test {
+namespace {
+
+std::mutex& slots_mutex() {
+  static std::mutex& mutex = *new std::mutex;
+  return mutex;
+}
+
+/// The list's own text for a name, which outlives every caller's.
+std::string_view canonical_name(std::string_view call) {
+  std::string_view found;
+  hip::for_each_call([&](auto, std::string_view name, hip::Need) {
+    if (name == call) found = name;
+  });
+  if (found.empty()) throw std::invalid_argument("no call is named " + std::string(call));
+  return found;
+}
+
+template <int... Slot>
+hip::Api make_api(int slot, std::integer_sequence<int, Slot...>) {
+  hip::Api api{};
+  ((Slot == slot ? void(api = make_wrapping_api<Slot>()) : void()), ...);
+  return api;
+}
+
+int take_slot(const hip::Api& inner) {
+  const std::lock_guard lock(slots_mutex());
+  for (int slot = 0; slot < WrapperTable::slot_count; ++slot) {
+    WrapperState& state = wrapper_state(slot);
+    const std::lock_guard state_lock(state.mutex);
+    if (state.is_taken) continue;
+    state.is_taken = true;
+    state.is_recording = true;
+    state.inner = inner;
+    state.outer =
+        make_api(slot, std::make_integer_sequence<int, WrapperTable::slot_count>{});
+    state.live = {};
+    state.forget();
+    return slot;
+  }
+  throw std::logic_error("all slots for wrapper tables are taken");
+}
+
+}  // namespace
+
+WrapperState& wrapper_state(int slot) noexcept {
+  static auto& states = *new std::array<WrapperState, WrapperTable::slot_count>;
+  return states[static_cast<std::size_t>(slot)];
+}
+
+hip::hipError_t WrapperState::begin(std::string_view call) {
+  std::chrono::microseconds pause{0};
+  hip::hipError_t code = hip::hipSuccess;
+  {
+    const std::lock_guard lock(mutex);
+    if (!is_recording) return hip::hipSuccess;
+    ++counts[call];
+    trace.push_back(call);
+    if (const auto delay = delays.find(call); delay != delays.end()) pause = delay->second;
+    for (Failure& failure : failures) {
+      if (failure.call != call || failure.times == 0) continue;
+      if (failure.calls_before > 0) {
+        --failure.calls_before;
+      } else if (code == hip::hipSuccess) {
+        --failure.times;
+        code = failure.code;
+      }
+    }
+  }
+  if (pause.count() > 0) std::this_thread::sleep_for(pause);
+  return code;
+}
+
+void WrapperState::change_live(std::int64_t LiveCounts::*count, int change) {
+  const std::lock_guard lock(mutex);
+  live.*count += change;
+}
+
+void WrapperState::end_copy(void* destination, hip::hipStream_t stream) {
+  std::uint64_t offset = 0;
+  {
+    const std::lock_guard lock(mutex);
+    if (copies_before_damage == 0 || --copies_before_damage > 0) return;
+    offset = damage_offset;
+  }
+  if (inner.hipStreamSynchronize(stream) != hip::hipSuccess) return;
+  auto* at = static_cast<unsigned char*>(destination) + offset;
+  unsigned char byte = 0;
+  if (inner.hipMemcpy(&byte, at, 1, hip::hipMemcpyDefault) != hip::hipSuccess) return;
+  byte = static_cast<unsigned char>(~byte);
+  static_cast<void>(inner.hipMemcpy(at, &byte, 1, hip::hipMemcpyDefault));
+}
+
+void WrapperState::forget() {
+  counts.clear();
+  delays.clear();
+  trace.clear();
+  failures.clear();
+  copies_before_damage = 0;
+}
+
+WrapperTable::WrapperTable(const hip::Api& inner) : slot_(take_slot(inner)) {}
+
+WrapperTable::~WrapperTable() {
+  WrapperState& state = wrapper_state(slot_);
+  const std::lock_guard lock(state.mutex);
+  state.forget();
+  state.is_recording = false;
+  state.is_taken = false;
+}
+
+const hip::Api& WrapperTable::api() const noexcept { return wrapper_state(slot_).outer; }
+
+void WrapperTable::fail(std::string_view call, hip::hipError_t code, std::uint64_t nth,
+                        std::uint64_t times) {
+  if (nth == 0) throw std::invalid_argument("calls are counted from 1");
+  const std::string_view name = canonical_name(call);
+  WrapperState& state = wrapper_state(slot_);
+  const std::lock_guard lock(state.mutex);
+  state.failures.push_back({name, nth - 1, times, code});
+}
+
+void WrapperTable::delay(std::string_view call, std::chrono::microseconds time) {
+  const std::string_view name = canonical_name(call);
+  WrapperState& state = wrapper_state(slot_);
+  const std::lock_guard lock(state.mutex);
+  state.delays[name] = time;
+}
+
+void WrapperTable::corrupt_copy(std::uint64_t nth, std::uint64_t offset) {
+  WrapperState& state = wrapper_state(slot_);
+  const std::lock_guard lock(state.mutex);
+  state.copies_before_damage = nth;
+  state.damage_offset = offset;
+}
+
+std::uint64_t WrapperTable::count(std::string_view call) const {
+  const std::string_view name = canonical_name(call);
+  const WrapperState& state = wrapper_state(slot_);
+  const std::lock_guard lock(state.mutex);
+  const auto found = state.counts.find(name);
+  return found != state.counts.end() ? found->second : 0;
+}
+
+std::uint64_t WrapperTable::total_count() const {
+  const WrapperState& state = wrapper_state(slot_);
+  const std::lock_guard lock(state.mutex);
+  return std::accumulate(
+      state.counts.begin(), state.counts.end(), std::uint64_t{0},
+      [](std::uint64_t sum, const auto& entry) { return sum + entry.second; });
+}
+
+std::vector<std::string_view> WrapperTable::trace() const {
+  const WrapperState& state = wrapper_state(slot_);
+  const std::lock_guard lock(state.mutex);
+  return state.trace;
+}
+
+LiveCounts WrapperTable::live() const {
+  const WrapperState& state = wrapper_state(slot_);
+  const std::lock_guard lock(state.mutex);
+  return state.live;
+}
+
+void WrapperTable::reset() {
+  WrapperState& state = wrapper_state(slot_);
+  const std::lock_guard lock(state.mutex);
+  state.forget();
+}
+
+WrapperBinder::WrapperBinder(std::shared_ptr<hip::Binder> inner) : inner_(std::move(inner)) {}
+
+hip::Binding WrapperBinder::bind(Platform platform, const hip::BindRequest& request) {
+  hip::Binding binding = inner_->bind(platform, request);
+  if (binding.api == nullptr) return binding;
+  const std::lock_guard lock(mutex_);
+  auto& table = tables_[platform];
+  if (table == nullptr) table = std::make_unique<WrapperTable>(*binding.api);
+  binding.api = &table->api();
+  return binding;
+}
+
+WrapperTable* WrapperBinder::table(Platform platform) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = tables_.find(platform);
+  return found != tables_.end() ? found->second.get() : nullptr;
+}
+
+}  // namespace hiptool::test

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+/// A HIP table around another one, for tests: it counts and traces calls, delays them, lets chosen
+/// ones fail, damages copies and keeps account of what was not released.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hip/api.hpp"
+#include "hip/binding.hpp"
+
+namespace hiptool::test {
+
+/// What was made through the table and is not released yet.
+struct LiveCounts {
+  std::int64_t device_memory = 0;   ///< hipMalloc, hipMallocManaged, hipMallocAsync, ...FromPool
+  std::int64_t host_memory = 0;     ///< hipHostMalloc
+  std::int64_t registrations = 0;   ///< hipHostRegister
+  std::int64_t streams = 0;
+  std::int64_t events = 0;
+  std::int64_t modules = 0;
+
+  bool is_empty() const {
+    return device_memory == 0 && host_memory == 0 && registrations == 0 && streams == 0 &&
+           events == 0 && modules == 0;
+  }
+};
+
+/// Wraps one table. Functions of a table have no context argument, so wrappers live in a small
+/// fixed number of slots: at most `slot_count` at a time, each around a table of its own (a wrapper
+/// of a wrapper counts too). Safe under threads. When a wrapper is gone its table still works, as a
+/// plain detour to the inner one, until the slot is used again.
+class WrapperTable {
+ public:
+  static constexpr int slot_count = 4;
+
+  /// Throws std::logic_error when all slots are taken.
+  explicit WrapperTable(const hip::Api& inner);
+  ~WrapperTable();
+  WrapperTable(const WrapperTable&) = delete;
+  WrapperTable& operator=(const WrapperTable&) = delete;
+
+  const hip::Api& api() const noexcept;
+
+  /// Lets the n-th call from now (1: the next one) and the `times - 1` after it fail with the code;
+  /// the inner call is not made. A failing release (hipFree, hipHostFree, hipHostUnregister, a
+  /// destroy or unload) is different: the inner release is made, counted as a release, and the code
+  /// answered all the same, so a test that injects one still leaks nothing. Throws
+  /// std::invalid_argument for a name that no call has, as do the following.
+  void fail(std::string_view call, hip::hipError_t code, std::uint64_t nth = 1,
+            std::uint64_t times = 1);
+
+  /// Sleeps before each inner call of that name.
+  void delay(std::string_view call, std::chrono::microseconds time);
+
+  /// Damages what the n-th copy from now (1: the next one, of any copy call) wrote: one byte at
+  /// `offset` of the destination is inverted. The copy is waited for and the byte is changed
+  /// through the inner table, so it works for host and device memory alike.
+  void corrupt_copy(std::uint64_t nth = 1, std::uint64_t offset = 0);
+
+  /// Calls so far (injected failures included).
+  std::uint64_t count(std::string_view call) const;
+  std::uint64_t total_count() const;
+
+  /// Names of the calls in the order of their start.
+  std::vector<std::string_view> trace() const;
+  LiveCounts live() const;
+
+  /// Forgets counts, trace, pending failures, delays and corruption; keeps the live counts.
+  void reset();
+
+ private:
+  int slot_;
+};
+
+/// Wraps whatever an inner binder binds.
+class WrapperBinder final : public hip::Binder {
+ public:
+  explicit WrapperBinder(std::shared_ptr<hip::Binder> inner);
+  hip::Binding bind(Platform platform, const hip::BindRequest& request) override;
+
+  /// The wrapper around a platform's table; null until that platform was bound with one.
+  WrapperTable* table(Platform platform) const;
+
+ private:
+  std::shared_ptr<hip::Binder> inner_;
+  mutable std::mutex mutex_;
+  std::map<Platform, std::unique_ptr<WrapperTable>> tables_;
+};
+
+}  // namespace hiptool::test

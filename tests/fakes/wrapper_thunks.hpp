@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+/// One function for each call of the table and each slot, made from the list of calls.
+#pragma once
+#include <array>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "fakes/wrapper_state.hpp"
+
+namespace hiptool::test {
+
+/// How many calls of the table have this type, and the k-th of them.
+template <class Function>
+consteval std::size_t count_of_type() {
+  std::size_t count = 0;
+  hip::for_each_call([&count](auto member, std::string_view, hip::Need) {
+    if constexpr (std::is_same_v<decltype(member), Function hip::Api::*>) ++count;
+  });
+  return count;
+}
+
+template <class Function, std::size_t K>
+consteval Function hip::Api::*member_of_type() {
+  Function hip::Api::*found = nullptr;
+  std::size_t index = 0;
+  hip::for_each_call([&](auto member, std::string_view, hip::Need) {
+    if constexpr (std::is_same_v<decltype(member), Function hip::Api::*>) {
+      if (index++ == K) found = member;
+    }
+  });
+  return found;
+}
+
+template <auto Left, auto Right>
+consteval bool is_same_call() {
+  if constexpr (std::is_same_v<decltype(Left), decltype(Right)>) {
+    return Left == Right;
+  } else {
+    return false;
+  }
+}
+
+template <auto Member, auto... Candidates>
+consteval bool is_one_of() {
+  return (is_same_call<Member, Candidates>() || ...);
+}
+
+using hip::Api;
+
+template <auto Member>
+inline constexpr bool is_release =
+    is_one_of<Member, &Api::hipFree, &Api::hipFreeAsync, &Api::hipHostFree,
+              &Api::hipHostUnregister, &Api::hipStreamDestroy, &Api::hipEventDestroy,
+              &Api::hipModuleUnload>();
+
+template <auto Member>
+inline constexpr bool is_copy =
+    is_one_of<Member, &Api::hipMemcpy, &Api::hipMemcpyAsync, &Api::hipMemcpyHtoD,
+              &Api::hipMemcpyDtoH, &Api::hipMemcpyDtoD, &Api::hipMemcpyHtoDAsync,
+              &Api::hipMemcpyDtoHAsync, &Api::hipMemcpyDtoDAsync, &Api::hipMemcpyPeer,
+              &Api::hipMemcpyPeerAsync, &Api::hipMemcpy2DAsync>();
+
+/// The live count that a call changes; null for all others.
+template <auto Member>
+consteval std::int64_t LiveCounts::*live_count() {
+  if (is_one_of<Member, &Api::hipMalloc, &Api::hipMallocManaged, &Api::hipMallocAsync,
+                &Api::hipMallocFromPoolAsync, &Api::hipFree, &Api::hipFreeAsync>()) {
+    return &LiveCounts::device_memory;
+  }
+  if (is_one_of<Member, &Api::hipHostMalloc, &Api::hipHostFree>()) {
+    return &LiveCounts::host_memory;
+  }
+  if (is_one_of<Member, &Api::hipHostRegister, &Api::hipHostUnregister>()) {
+    return &LiveCounts::registrations;
+  }
+  if (is_one_of<Member, &Api::hipStreamCreateWithFlags, &Api::hipStreamCreateWithPriority,
+                &Api::hipStreamDestroy>()) {
+    return &LiveCounts::streams;
+  }
+  if (is_one_of<Member, &Api::hipEventCreateWithFlags, &Api::hipEventDestroy>()) {
+    return &LiveCounts::events;
+  }
+  if (is_one_of<Member, &Api::hipModuleLoad, &Api::hipModuleLoadData, &Api::hipModuleLoadDataEx,
+                &Api::hipModuleUnload>()) {
+    return &LiveCounts::modules;
+  }
+  return nullptr;
+}
+
+/// What a call made or released: nothing where the pointer is null (an allocation of no bytes).
+template <class First>
+bool is_something(First first) {
+  if constexpr (std::is_pointer_v<First>) {
+    using Pointee = std::remove_pointer_t<First>;
+    if (first == nullptr) return false;
+    if constexpr (std::is_pointer_v<Pointee>) return *first != nullptr;
+    return true;
+  } else {
+    return true;
+  }
+}
+
+/// The stream among a call's arguments; null where it has none.
+template <class... Arguments>
+hip::hipStream_t find_stream(Arguments... arguments) {
+  hip::hipStream_t stream = nullptr;
+  const auto look = [&stream](auto argument) {
+    if constexpr (std::is_same_v<decltype(argument), hip::hipStream_t>) stream = argument;
+  };
+  (look(arguments), ...);
+  return stream;
+}
+
+template <int Slot, auto Member, class Function>
+struct Thunk;
+
+template <int Slot, auto Member>
+struct Thunk<Slot, Member, const char* (*)(hip::hipError_t)> {
+  static const char* call(hip::hipError_t error) {
+    WrapperState& state = wrapper_state(Slot);
+    state.begin(hip::call_name<Member>());
+    return (state.inner.*Member)(error);
+  }
+};
+
+template <int Slot, auto Member, class... Arguments>
+struct Thunk<Slot, Member, hip::hipError_t (*)(Arguments...)> {
+  static hip::hipError_t call(Arguments... arguments) {
+    WrapperState& state = wrapper_state(Slot);
+    const hip::hipError_t injected = state.begin(hip::call_name<Member>());
+    if (injected != hip::hipSuccess && !is_release<Member>) return injected;
+    const hip::hipError_t error = (state.inner.*Member)(arguments...);
+    if (error == hip::hipSuccess) account(state, arguments...);
+    return injected != hip::hipSuccess ? injected : error;
+  }
+
+ private:
+  static void account(WrapperState& state, [[maybe_unused]] Arguments... arguments) {
+    if constexpr (live_count<Member>() != nullptr) {
+      if (is_something(std::get<0>(std::tuple(arguments...)))) {
+        state.change_live(live_count<Member>(), is_release<Member> ? -1 : 1);
+      }
+    }
+    if constexpr (is_copy<Member>) {
+      state.end_copy(std::get<0>(std::tuple(arguments...)), find_stream(arguments...));
+    }
+  }
+};
+
+/// Gives the member its thunk: visited at run time, it takes the next of those of its type.
+template <int Slot>
+Api make_wrapping_api() {
+  Api api{};
+  hip::for_each_call([&api](auto member, std::string_view, hip::Need) {
+    using Function = std::remove_reference_t<decltype(api.*member)>;
+    const auto assign = [&]<std::size_t... K>(std::index_sequence<K...>) {
+      ((member == member_of_type<Function, K>()
+            ? void(api.*member = &Thunk<Slot, member_of_type<Function, K>(), Function>::call)
+            : void()),
+       ...);
+    };
+    assign(std::make_index_sequence<count_of_type<Function>()>{});
+  });
+  return api;
+}
+
+}  // namespace hiptool::test

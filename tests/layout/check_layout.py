@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: MIT
+"""Checks what the compiler does not: which way includes point, what may be named where, sizes.
+
+Usage: check_layout.py ROOT. Prints one line for each finding and exits 1 if there is any.
+"""
+import pathlib
+import re
+import sys
+
+# From the ground up. An include may point to the own room and to rooms that stand before it.
+LIBRARY_ROOMS = ["base", "system", "model", "hip", "core", "kernels", "tensor", "ops", "load",
+                 "runtime"]
+MAY_INCLUDE = {room: set(LIBRARY_ROOMS[:place + 1]) for place, room in enumerate(LIBRARY_ROOMS)}
+MAY_INCLUDE["report"] = {"report"}
+MAY_INCLUDE["measure"] = {"measure", "report", *LIBRARY_ROOMS}
+MAY_INCLUDE["cli"] = {"cli", *MAY_INCLUDE["measure"]}
+
+# The room that defines what a public header declares. hiptool.hpp is for users only.
+HEADER_ROOM = {
+    "cancel": "base", "error": "base", "export": "base", "trace": "base", "units": "base",
+    "version": "base",
+    "element_type": "model", "model_file": "model",
+    "platform": "hip",
+    "buffer": "core", "copy": "core", "device": "core", "event": "core", "pinned_buffer": "core",
+    "stream": "core",
+    "async_loader": "load", "load_plan": "load", "verify": "load",
+}
+REPORT_HEADERS = {"error", "export", "units", "version"}   # report knows no device
+
+TOP_LEVEL = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "CHANGELOG.md",
+             "CONTRIBUTING.md", "include", "src", "kernels", "tests", "subprojects"}
+CPP_SUFFIXES = {".cpp", ".hpp", ".h", ".c", ".hip"}
+CODE_SUFFIXES = CPP_SUFFIXES | {".py", ".sh", ".S", ".in", ".map", ".build"}
+LINES_MAX = 500
+COLUMNS_MAX = 100
+
+VENDOR_LIBRARY = re.compile(
+    r"lib(amdhip64|hiprtc|hipblas|rocblas|rocm_smi|amd_smi|hsa-runtime|MIOpen"
+    r"|cuda\b|cuda\.|cudart|nvrtc|cublas|cudnn|nvidia-ml)", re.IGNORECASE)
+BANNED_NAME = re.compile(r"\bstd::(format(_to(_n)?)?|expected|unexpected|source_location)\b")
+BANNED_HEADERS = {"format", "expected", "source_location"}   # one of the compilers lacks them
+
+TOKEN = re.compile(r'''
+    (?P<comment> //[^\n]* | /\*.*?\*/ )
+  | (?P<raw> R"(?P<mark>[^\s()\\]{0,16})\( .*? \)(?P=mark)" )
+  | (?P<string> "(?:\\.|[^"\\\n])*" )
+  | (?P<char> (?<![0-9A-Za-z_])'(?:\\.|[^'\\\n])+' )
+''', re.VERBOSE | re.DOTALL)
+INCLUDE = re.compile(r'^[ \t]*\#[ \t]*include[ \t]*(["<])([^">\n]+)[">]', re.MULTILINE)
+
+
+def blank_out(text, kinds):
+    """The text with tokens of these kinds turned into blanks; lines keep their numbers."""
+    def replace(match):
+        if any(match[kind] is not None for kind in kinds):
+            return re.sub(r"[^\n]", " ", match[0])
+        return match[0]
+    return TOKEN.sub(replace, text)
+
+
+def line_of(text, place):
+    return text.count("\n", 0, place) + 1
+
+
+def room_of(path):
+    """The room a file belongs to, or None for tests that belong to no room."""
+    parts = path.parts
+    if parts[0] == "src":
+        return parts[1] if len(parts) > 2 else None
+    if parts[0] == "include":
+        return HEADER_ROOM.get(path.stem)
+    if parts[:2] == ("tests", "unit") and len(parts) > 3:
+        return parts[2]
+    return None
+
+
+def check_include(path, quote, target):
+    """Sentences on what is wrong with one include."""
+    place = path.parts[0]
+    first = target.split("/")[0]
+    room = room_of(path)
+    in_tests = place == "tests"
+    if target in BANNED_HEADERS:
+        yield f"<{target}> is not there with every compiler that builds this"
+    if first == "CLI" and room != "cli":
+        yield "CLI11 belongs to src/cli"
+    if first == "nlohmann" and room not in ("report", "model") and not in_tests:
+        yield "nlohmann/json belongs to src/report and src/model"
+    # Tests play the part of a program that has a runtime mapped already, so they may load.
+    if target == "dlfcn.h" and path.as_posix() != "src/base/dynamic_library.cpp" and not in_tests:
+        yield "only src/base/dynamic_library.cpp knows dlopen"
+    if place == "include" and first != "hiptool" and not re.fullmatch(r"[a-z][a-z0-9_]*", target):
+        yield f"a public header includes {target}; only std and hiptool/ are allowed"
+    if first == "hiptool":
+        yield from check_public_include(path, room, pathlib.PurePath(target).stem)
+    elif quote == '"' and first in MAY_INCLUDE and "/" in target:
+        if room in MAY_INCLUDE and first not in MAY_INCLUDE[room]:
+            yield f"{room} must not include {target}: the arrow points up"
+    elif quote == '"' and place == "src":
+        yield f'"{target}" does not name its room; write "room/header.hpp"'
+
+
+def check_public_include(path, room, stem):
+    if path.as_posix() == "include/hiptool/hiptool.hpp" or room is None or room == "cli":
+        return
+    if room == "report":
+        if stem not in REPORT_HEADERS:
+            yield f"report must not include hiptool/{stem}.hpp: it knows no device"
+    elif stem == "hiptool":
+        yield "hiptool/hiptool.hpp is for users of the library; include what is used"
+    elif stem not in HEADER_ROOM:
+        yield f"hiptool/{stem}.hpp has no room yet; name it in HEADER_ROOM of this check"
+    elif room in MAY_INCLUDE and HEADER_ROOM[stem] not in MAY_INCLUDE[room]:
+        yield f"{room} must not include hiptool/{stem}.hpp: the arrow points up"
+
+
+def check_cpp(path, text):
+    """Findings (line, sentence) of one C++ file."""
+    with_includes = blank_out(text, {"comment", "raw"})
+    for match in INCLUDE.finditer(with_includes):
+        for sentence in check_include(path, match[1], match[2]):
+            yield line_of(text, match.start()), sentence
+    if path.parts[0] != "tests" and not may_name_vendor(path):
+        for token in TOKEN.finditer(text):
+            literal = token["string"] or token["raw"] or ""
+            # A sentence for people may mention a library; a name alone is one to open.
+            if VENDOR_LIBRARY.search(literal) and not re.search(r"\s", literal):
+                yield (line_of(text, token.start()),
+                       "a vendor library is named outside src/hip/<platform>")
+    for match in BANNED_NAME.finditer(blank_out(text, {"comment", "raw", "string", "char"})):
+        yield (line_of(text, match.start()),
+               f"{match[0]} is not there with every compiler that builds this")
+
+
+def may_name_vendor(path):
+    in_platform = path.parts[:2] == ("src", "hip") and len(path.parts) > 3
+    # The version list looks for runtime files on disk without opening them.
+    return in_platform or re.match(r"src/cli/(.*/)?version[^/]*$", path.as_posix()) is not None
+
+
+def check_file(root, path):
+    text = (root / path).read_text(encoding="utf-8")
+    lines = text.splitlines()
+    if not any("SPDX-License-Identifier: MIT" in line for line in lines[:2]):
+        yield 1, "the first line must be SPDX-License-Identifier: MIT"
+    if len(lines) > LINES_MAX:
+        yield len(lines), f"the file has {len(lines)} lines, more than {LINES_MAX}"
+    for number, line in enumerate(lines, 1):
+        if len(line) > COLUMNS_MAX:
+            yield number, f"the line has {len(line)} columns, more than {COLUMNS_MAX}"
+    if path.suffix in CPP_SUFFIXES or path.name.endswith((".cpp.in", ".hpp.in")):
+        yield from check_cpp(path, text)
+
+
+def check_tree(root):
+    """Findings of a whole checkout, each "path:line: sentence"."""
+    root = pathlib.Path(root)
+    findings = []
+    for entry in sorted(root.iterdir()):
+        is_build_folder = (entry / "meson-private").is_dir() or entry.name.startswith("build")
+        if not (entry.name.startswith(".") or entry.name in TOP_LEVEL or is_build_folder):
+            findings.append(f"{entry.name}:1: does not belong to the top level")
+    for folder in ("include", "kernels", "src", "tests"):
+        for file in sorted((root / folder).rglob("*")):
+            is_code = file.suffix in CODE_SUFFIXES
+            if file.is_file() and is_code and "__pycache__" not in file.parts:
+                path = file.relative_to(root)
+                findings += [f"{path}:{line}: {text}" for line, text in check_file(root, path)]
+    return findings
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    findings = check_tree(sys.argv[1])
+    for finding in findings:
+        print(finding)
+    sys.exit(1 if findings else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""Plants one violation at a time in an empty tree and asserts that the check names it."""
+import pathlib
+import tempfile
+import unittest
+
+from check_layout import check_tree
+
+SPDX = "// SPDX-License-Identifier: MIT\n"
+
+
+class CheckLayoutTest(unittest.TestCase):
+    def findings(self, path, text, head=SPDX):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, path)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(head + text, encoding="utf-8")
+            return check_tree(folder)
+
+    def assert_found(self, path, text, sentence, line=2, head=SPDX):
+        findings = self.findings(path, text, head)
+        self.assertEqual(len(findings), 1, findings)
+        self.assertTrue(findings[0].startswith(f"{path}:{line}: "), findings[0])
+        self.assertIn(sentence, findings[0])
+
+    def assert_clean(self, path, text, head=SPDX):
+        self.assertEqual(self.findings(path, text, head), [])
+
+    def test_arrows_between_rooms(self):
+        up = "the arrow points up"
+        self.assert_found("src/base/a.cpp", '#include "hip/api.hpp"\n', up)
+        self.assert_found("src/hip/amd/a.cpp", '#include "core/a.hpp"\n', up)
+        self.assert_found("src/load/a.hpp", '#include "report/report.hpp"\n', up)
+        self.assert_found("src/report/a.cpp", '#include "base/file.hpp"\n', up)
+        self.assert_found("src/measure/a.cpp", '#  include "cli/a.hpp"\n', up)
+        self.assert_found("src/base/a.cpp", "#include <hip/api.hpp>\n#include \"model/a.hpp\"\n",
+                          up, line=3)
+        self.assert_found("tests/unit/model/a_test.cpp", '#include "load/a.hpp"\n', up)
+        self.assert_clean("src/load/a.cpp", '#include "load/a.hpp"\n#include "base/file.hpp"\n')
+        self.assert_clean("src/measure/a.cpp", '#include "report/report.hpp"\n')
+        self.assert_clean("src/cli/a.cpp", '#include "load/a.hpp"\n#include <CLI/CLI.hpp>\n')
+        self.assert_clean("src/base/a.cpp", '// #include "hip/api.hpp"\n')
+        self.assert_clean("src/base/a.cpp", 'auto s = R"(\n#include "hip/api.hpp"\n)";\n')
+
+    def test_arrows_to_public_headers(self):
+        up = "the arrow points up"
+        self.assert_found("src/model/a.cpp", '#include "hiptool/device.hpp"\n', up)
+        self.assert_found("include/hiptool/error.hpp", '#include "hiptool/buffer.hpp"\n', up)
+        self.assert_found("src/report/a.cpp", '#include "hiptool/device.hpp"\n', "knows no device")
+        self.assert_found("src/load/a.cpp", "#include <hiptool/hiptool.hpp>\n", "for users")
+        self.assert_found("src/load/a.cpp", '#include "hiptool/new.hpp"\n', "no room yet")
+        self.assert_clean("src/report/a.cpp", '#include "hiptool/units.hpp"\n')
+        self.assert_clean("tests/examples/a.cpp", "#include <hiptool/hiptool.hpp>\n")
+
+    def test_libraries_and_their_rooms(self):
+        self.assert_found("src/load/a.cpp", "#include <CLI/CLI.hpp>\n", "CLI11")
+        self.assert_found("src/cli/a.cpp", "#include <nlohmann/json.hpp>\n", "nlohmann")
+        self.assert_found("src/hip/amd/a.cpp", "#include <dlfcn.h>\n", "dlopen")
+        self.assert_clean("src/base/dynamic_library.cpp", "#include <dlfcn.h>\n")
+        self.assert_clean("src/model/a.cpp", "#include <nlohmann/json.hpp>\n")
+        self.assert_clean("tests/unit/cli/a_test.cpp", "#include <nlohmann/json.hpp>\n")
+
+    def test_vendor_names(self):
+        names = ["libamdhip64.so.6", "libcuda.so.1", "librocblas.so", "libnvidia-ml.so.1"]
+        for name in names:
+            self.assert_found("src/hip/registry.cpp", f'auto n = "{name}";\n', "vendor library")
+            self.assert_clean("src/hip/amd/library.cpp", f'auto n = "{name}";\n')
+            self.assert_clean("src/cli/version_list.cpp", f'auto n = "{name}";\n')
+            self.assert_clean("src/load/a.cpp", f"// {name}\n")
+        self.assert_found("src/cli/a.cpp", 'auto n = "/opt/rocm/lib/libamdhip64.so";\n', "vendor")
+        self.assert_clean("src/cli/a.cpp", 'auto n = "libhiptool.so";\n')
+        self.assert_clean("src/cli/a.cpp", 'auto n = "install libamdhip64 first";\n')
+
+    def test_public_headers(self):
+        header = "include/hiptool/error.hpp"
+        for include in ("<fmt/core.h>", "<unistd.h>", '"base/file.hpp"'):
+            self.assert_found(header, f"#include {include}\n", "public header")
+        self.assert_clean(header, "#include <string_view>\n")
+
+    def test_names_that_a_compiler_lacks(self):
+        for name in ("std::format", "std::expected", "std::source_location"):
+            self.assert_found("src/cli/a.cpp", f"auto x = {name}(y);\n", name)
+            self.assert_clean("src/cli/a.cpp", f'// {name}\nauto x = "{name}";\n')
+        self.assert_found("src/cli/a.cpp", "#include <format>\n", "<format>")
+        self.assert_clean("src/cli/a.cpp", "auto n = 1'000'000; auto s = std::formatted;\n")
+
+    def test_sizes(self):
+        self.assert_found("src/cli/a.cpp", "//\n" * 500, "501 lines", line=501)
+        self.assert_clean("src/cli/a.cpp", "//\n" * 499)
+        self.assert_found("src/cli/a.cpp", "/" * 101 + "\n", "101 columns")
+        self.assert_clean("src/cli/a.cpp", "//" + "\u2013" * 98 + "\n")
+
+    def test_first_line(self):
+        self.assert_found("src/cli/a.cpp", "int a;\n", "SPDX", line=1, head="")
+        self.assert_found("src/cli/meson.build", "x = 1\n", "SPDX", line=1, head="")
+        self.assert_clean("tests/a.py", "", head="#!/usr/bin/python3\n# " + SPDX[3:])
+
+    def test_include_without_room(self):
+        self.assert_found("src/hip/a.cpp", '#include "api.hpp"\n', "does not name its room")
+        self.assert_found("src/hip/a.cpp", '#include "../base/a.hpp"\n', "does not name its room")
+        self.assert_clean("tests/cli/a.cpp", '#include "helper.hpp"\n')
+
+    def test_top_level(self):
+        self.assert_found("notes.md", "", "top level", line=1)
+        self.assert_clean("build-debug/a.txt", "")
+        self.assert_clean(".ci/run", "")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The validator refuses what is wrong, and the schemas accept and refuse synthetic documents."""
+import copy
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+import validate  # noqa: E402  (after the line above, which keeps the source tree clean)
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+COMMON = {
+    "tool": {"version": "0.1.0", "commit": None},
+    "host": {"name": "synthetic", "kernel": "Linux 6.1", "cpu": None, "cores": 2,
+             "memory_bytes": 1 << 34},
+    "started_at": "2025-01-02T03:04:05Z",
+}
+ERROR = {"code": "unavailable", "message": "/dev/kfd is missing", "hint": None,
+         "native": {"platform": "amd", "code": 100, "name": "hipErrorNoDevice"}}
+DEVICE = {
+    "id": "nvidia:0", "platform": "nvidia", "ordinal": 0, "name": "Synthetic GPU", "arch": "sm_90",
+    "uuid": None, "pci_bus_id": "0000:65:00.0", "memory_total_bytes": 150110011392,
+    "memory_free_bytes": None, "compute_units": 132, "warp_size": 32, "clock_hz": 1.98e9,
+    "memory_clock_hz": 3201000000, "memory_bus_width_bits": 6144, "memory_peak_bytes_per_s": 4.9e12,
+    "memory_peak_source": "clock and width", "l2_cache_bytes": 62914560,
+    "max_threads_per_block": 1024, "shared_memory_per_block_bytes": 49152, "integrated": False,
+    "ecc_enabled": True, "numa_node": None, "kernel_image": None,
+    "pcie": {"speed_gt_s": 32.0, "width": 16, "max_speed_gt_s": 32.0, "max_width": 16,
+             "peak_bytes_per_s": 63015384615.4},
+}
+DEVICES = {
+    "schema": "hiptool.devices/1", **COMMON, "status": "ok",
+    "platforms": [
+        {"platform": "nvidia", "status": "ok", "library": "/usr/lib/libcuda.so.1",
+         "runtime_version": "13.0", "driver_version": "580.0", "reason": None, "hint": None},
+        {"platform": "amd", "status": "unavailable", "library": None, "runtime_version": None,
+         "driver_version": None, "reason": "no AMD GPU", "hint": None}],
+    "devices": [DEVICE],
+    "checks": [{"id": "kfd", "severity": "unknown", "device": None, "read": None,
+                "source": "/dev/kfd", "expected": "openable", "fix": "run as a user of render"}],
+}
+LOAD = {
+    "schema": "hiptool.load/1", **COMMON, "status": "verified",
+    "model": {"path": "m.gguf", "format": "gguf", "files": 1, "tensors": 2, "bytes": 4096,
+              "parameters": None, "architecture": "llama", "file_bytes": 5000},
+    "devices": [{"id": "cpu:0", "tensors": 2, "bytes": 4096, "copy_time_s": 0.1,
+                 "copy_bytes_per_s": 40960.0}],
+    "verify": {"mode": "full", "algorithm": "xxh3", "leaves": 1, "digest": "00", "mismatches": []},
+    "limits": {"h2d_bytes_per_s": None, "read_bytes_per_s": 1e9},
+    "share_of_limit": None, "load_time_s": 0.2, "wall_time_s": 0.3, "bytes_per_s": 20480.0,
+    "phases": [{"name": "plan", "start_s": 0.0, "duration_s": 0.01}],
+    "residency": {"cached_bytes": 4096, "direct_bytes": None},
+    "values": {"checked": 1024, "nan": 0, "inf": 0, "tensors": []},
+    "fit": {"context": 4096, "kv_cache_bytes": 1, "total_bytes": 2, "verdict": "fits",
+            "devices": [], "split": None, "gpu_layers": None},
+    "tensors": [{"name": "a", "dtype": "F32", "shape": [2, 2], "bytes": 16, "file": "m.gguf",
+                 "file_offset": 64, "device": "cpu:0", "device_offset": 0, "digest": None}],
+}
+MAKE_MODEL = {"schema": "hiptool.make-model/1", **COMMON, "status": "ok"}
+
+
+def failed(document):
+    return {"schema": document["schema"], **COMMON, "status": "failed", "error": ERROR}
+
+
+def errors(schema, document):
+    return validate.Validator(HERE / f"{schema}.schema.json").errors(document)
+
+
+def changed(document, path, value):
+    """A copy with one value replaced; the last name of the path is removed for `...`."""
+    result = copy.deepcopy(document)
+    target = result
+    for step in path[:-1]:
+        target = target[step]
+    if value is ...:
+        del target[path[-1]]
+    else:
+        target[path[-1]] = value
+    return result
+
+
+def check(schema, value):
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "x.schema.json"
+        path.write_text(json.dumps(schema))
+        return validate.Validator(path).errors(value)
+
+
+class Keywords(unittest.TestCase):
+    def test_each_keyword_accepts_and_refuses(self):
+        for schema, good, bad in [
+                ({"type": "integer"}, 3, 3.0),
+                ({"type": "integer"}, 18446744073709551615, True),
+                ({"type": "number"}, 1, "1"),
+                ({"type": ["string", "null"]}, None, 0),
+                ({"type": "boolean"}, False, 0),
+                ({"type": "array"}, [], {}),
+                ({"required": ["a"]}, {"a": None}, {"b": 1}),
+                ({"properties": {"a": {"type": "null"}}}, {"b": 1}, {"a": 1}),
+                ({"properties": {"a": False}}, {}, {"a": None}),
+                ({"properties": {"a": {}}, "additionalProperties": False}, {"a": 1}, {"b": 1}),
+                ({"items": {"minimum": 2}}, [2, 3], [2, 1]),
+                ({"enum": ["a", 1]}, 1, True),
+                ({"const": 1}, 1, True),
+                ({"pattern": "^a+$"}, "aa", "ab"),
+                ({"minLength": 1}, "a", ""),
+                ({"minItems": 1}, [1], []),
+                ({"minimum": 0}, 0, -0.1),
+                ({"anyOf": [{"type": "null"}, {"minimum": 1, "type": "number"}]}, None, 0),
+                ({"allOf": [{"minimum": 1}, {"type": "integer"}]}, 1, 1.5),
+                ({"if": {"const": 1}, "then": False}, 2, 1),
+                ({"if": {"const": 1}, "else": False}, 1, 2),
+                ({"$defs": {"n": {"const": 1}}, "$ref": "#/$defs/n"}, 1, 2)]:
+            with self.subTest(schema=schema):
+                self.assertEqual(check(schema, good), [])
+                self.assertNotEqual(check(schema, bad), [])
+
+    def test_errors_say_where(self):
+        schema = {"properties": {"a": {"items": {"type": "null"}}}}
+        self.assertEqual(check(schema, {"a": [None, 5]}), ["$.a[1]: 5 is not of type null"])
+
+    def test_anyof_reports_the_branch_that_was_meant(self):
+        schema = {"anyOf": [{"type": "object", "properties": {"a": {"const": 1}}},
+                            {"type": "null"}]}
+        self.assertEqual(check(schema, {"a": 2}), ["$.a: 2 is not 1"])
+
+    def test_a_schema_that_promises_too_much_is_refused(self):
+        for schema in ({"maxLength": 3}, {"type": "text"}, {"$ref": "#/$defs/none"},
+                       {"$ref": "none.json#/a"}):
+            with self.subTest(schema=schema), self.assertRaises(validate.SchemaError):
+                check(schema, "abc")
+
+    def test_documents_that_are_no_json(self):
+        for text in ("", "{} {}", "NaN", "[Infinity]", '{"a": 1, "a": 2}', "{'a': 1}"):
+            with self.subTest(text=text), self.assertRaises(ValueError):
+                validate.read_json(text)
+
+
+class Schemas(unittest.TestCase):
+    def assert_refused(self, schema, document, part):
+        found = errors(schema, document)
+        self.assertTrue(any(part in line for line in found), f"{part!r} not in {found}")
+
+    def test_synthetic_documents_are_accepted(self):
+        for schema, document in (("devices", DEVICES), ("load", LOAD), ("make-model", MAKE_MODEL)):
+            with self.subTest(schema=schema):
+                self.assertEqual(errors(schema, document), [])
+                self.assertEqual(errors(schema, failed(document)), [])
+                self.assertEqual(errors("error", failed(document)), [])
+                self.assertEqual(errors(schema, {**document, "new_field": [1]}), [])
+
+    def test_every_field_of_a_document_is_required(self):
+        optional = {("checks",), ("values",), ("fit",), ("tensors",)}
+
+        def paths(value, path=()):
+            members = value.items() if isinstance(value, dict) else enumerate(value)
+            for name, member in members:
+                if isinstance(value, dict):
+                    yield path + (name,)
+                if isinstance(member, (dict, list)):
+                    yield from paths(member, path + (name,))
+
+        for schema, document in (("devices", DEVICES), ("load", LOAD), ("make-model", MAKE_MODEL),
+                                 ("error", failed(DEVICES))):
+            for path in set(paths(document)) - optional:
+                with self.subTest(schema=schema, path=path):
+                    self.assert_refused(schema, changed(document, path, ...),
+                                        f"{path[-1]} is missing")
+
+    def test_wrong_devices(self):
+        for path, value, part in [
+                (("schema",), "hiptool.load/1", "$.schema"),
+                (("status",), "fine", "$.status"),
+                (("started_at",), "yesterday", "$.started_at"),
+                (("host", "cores"), "2", "$.host.cores"),
+                (("error",), ERROR, "$.error"),
+                (("devices", 0, "id"), "cuda:0", "$.devices[0].id"),
+                (("devices", 0, "memory_total_bytes"), 1.5, "memory_total_bytes"),
+                (("devices", 0, "memory_total_bytes"), -1, "memory_total_bytes"),
+                (("devices", 0, "pcie", "width"), "x16", "$.devices[0].pcie.width"),
+                (("devices", 0, "integrated"), 1, "integrated"),
+                (("platforms", 0, "runtime_version"), 13, "runtime_version"),
+                (("platforms", 1, "reason"), None, "$.platforms[1].reason"),
+                (("checks", 0, "source"), None, "$.checks[0].source"),
+                (("checks", 0, "fix"), None, "$.checks[0].fix"),
+                (("checks", 0, "severity"), "bad", "severity")]:
+            with self.subTest(path=path):
+                self.assert_refused("devices", changed(DEVICES, path, value), part)
+
+    def test_wrong_loads(self):
+        for path, value, part in [
+                (("status",), "ok", "$.status"),
+                (("model",), None, "$.model"),
+                (("model", "format"), "onnx", "$.model.format"),
+                (("verify", "mode"), "some", "$.verify.mode"),
+                (("verify", "mismatches"), [{"tensor": "a"}], "file_offset is missing"),
+                (("limits",), None, "$.limits"),
+                (("load_time_s",), "0.2", "$.load_time_s"),
+                (("tensors", 0, "shape"), [2, -2], "$.tensors[0].shape[1]"),
+                (("values", "nan"), None, "$.values.nan")]:
+            with self.subTest(path=path):
+                self.assert_refused("load", changed(LOAD, path, value), part)
+
+    def test_wrong_errors(self):
+        document = failed(LOAD)
+        for path, value, part in [
+                (("error",), ..., "error is missing"),
+                (("error", "code"), "oops", "$.error.code"),
+                (("error", "message"), "", "$.error.message"),
+                (("error", "native", "code"), "100", "$.error.native.code"),
+                (("status",), "ok", "$.status")]:
+            with self.subTest(path=path):
+                self.assert_refused("error", changed(document, path, value), part)
+        self.assertEqual(errors("load", changed(document, ("error", "native"), None)), [])
+
+
+class Program(unittest.TestCase):
+    def run_with(self, *arguments, text):
+        return subprocess.run([sys.executable, HERE / "validate.py", *arguments], input=text,
+                              capture_output=True, text=True, check=False)
+
+    def test_exit_codes(self):
+        schema = str(HERE / "devices.schema.json")
+        self.assertEqual(self.run_with(schema, text=json.dumps(DEVICES)).returncode, 0)
+        wrong = self.run_with(schema, text=json.dumps({**DEVICES, "status": 1}))
+        self.assertEqual(wrong.returncode, 1)
+        self.assertIn("$.status: 1 is none of", wrong.stderr)
+        self.assertEqual(self.run_with(schema, text="").returncode, 1)
+        self.assertEqual(self.run_with(schema, text="{}{}").returncode, 1)
+        self.assertEqual(self.run_with(text="{}").returncode, 2)
+        self.assertEqual(self.run_with("missing.json", text="{}").returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+/// What several test programs share.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <mutex>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hiptool/device.hpp"
+#include "hiptool/platform.hpp"
+#include "hiptool/trace.hpp"
+
+namespace test {
+
+/// A folder that is removed with the object.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "hiptool-test-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) std::abort();
+    path_ = pattern;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Keeps what was traced.
+class RecordingTrace final : public hiptool::TraceSink {
+ public:
+  void note(std::string_view source, std::string_view text) noexcept override {
+    const std::lock_guard lock(mutex_);
+    notes_.push_back(std::string(source) + ": " + std::string(text));
+  }
+  std::vector<std::string> notes() const {
+    const std::lock_guard lock(mutex_);
+    return notes_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> notes_;
+};
+
+inline std::vector<std::byte> random_bytes(std::size_t size_bytes, std::uint64_t seed) {
+  std::mt19937_64 generator(seed);
+  std::vector<std::byte> bytes(size_bytes);
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(generator());
+  return bytes;
+}
+
+/// The device that the suite runs on: $HIPTOOL_TEST_DEVICE, else cpu:0.
+inline hiptool::Device device(hiptool::Platforms& platforms) {
+  const char* id = std::getenv("HIPTOOL_TEST_DEVICE");
+  return hiptool::find_device(platforms, id != nullptr ? id : "cpu");
+}
+
+}  // namespace test

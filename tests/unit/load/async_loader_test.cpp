@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+#include "hiptool/async_loader.hpp"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <functional>
+#include <future>
+#include <thread>
+
+#include "hiptool/copy.hpp"
+#include "hiptool/error.hpp"
+#include "small_model.hpp"
+
+using namespace hiptool;
+
+namespace {
+
+struct Fixture {
+  test::TemporaryFolder folder;
+  std::vector<test::SmallTensor> tensors = test::various_tensors();
+  std::filesystem::path path =
+      test::write_small_model(folder.path() / "m.safetensors", tensors);
+  ModelFile model = ModelFile::open(path);
+  ArenaLayout layout = lay_out(model);
+  Platforms platforms;
+  Device device = test::device(platforms);
+
+  std::vector<std::byte> arena_bytes(const Buffer& arena) const {
+    std::vector<std::byte> bytes(arena.size_bytes());
+    copy_d2h_and_wait(bytes, arena);
+    return bytes;
+  }
+  Buffer dirty_arena() const {
+    const Buffer arena(device, layout.arena_bytes);
+    const Stream stream(device);
+    fill(arena, std::byte{0xEE}, stream);
+    stream.synchronize();
+    return arena;
+  }
+  AsyncLoader::Options staged(std::uint64_t slot_bytes) const {
+    AsyncLoader::Options options;
+    options.slot_bytes = slot_bytes;
+    options.readers = 4;
+    options.always_stage = true;
+    return options;
+  }
+};
+
+class Progress final : public LoadObserver {
+ public:
+  void on_progress(std::uint64_t done_bytes, std::uint64_t total_bytes) noexcept override {
+    std::uint64_t seen = highest_.load();
+    while (seen < done_bytes && !highest_.compare_exchange_weak(seen, done_bytes)) {
+    }
+    total_.store(total_bytes);
+    if (on_first && !called_.exchange(true)) on_first();
+  }
+  std::uint64_t highest() const { return highest_.load(); }
+  std::uint64_t total() const { return total_.load(); }
+  std::function<void()> on_first;
+
+ private:
+  std::atomic<std::uint64_t> highest_{0};
+  std::atomic<std::uint64_t> total_{0};
+  std::atomic<bool> called_{false};
+};
+
+ErrorCode code_of(const std::function<void()>& function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return ErrorCode::internal;
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "every byte arrives, gaps are zero, whatever the slots are") {
+  const auto expected = test::expected_arena(tensors);
+  for (const std::uint64_t slot_bytes : {1'000u, 4'096u, 65'536u, 8'388'608u}) {
+    CAPTURE(slot_bytes);
+    for (const std::uint32_t streams : {1u, 2u, 3u}) {
+      auto options = staged(slot_bytes);
+      options.streams = streams;
+      AsyncLoader loader(device, options);
+      const Buffer arena = dirty_arena();
+      const LoadStatistics statistics = loader.load(model, layout, arena);
+      CHECK(arena_bytes(arena) == expected);
+      CHECK(statistics.read_bytes == layout.tensor_bytes);
+      CHECK(statistics.load_time_s > 0);
+      CHECK(statistics.copy_time_s > 0);
+      CHECK(statistics.copy_time_s <= statistics.load_time_s * 1.5 + 0.01);
+    }
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "readers fill device memory in place where the host can") {
+  AsyncLoader::Options options;
+  options.slot_bytes = 5'000;
+  Progress progress;
+  options.observer = &progress;
+  AsyncLoader loader(device, options);
+  const Buffer arena = dirty_arena();
+  loader.load(model, layout, arena);
+  CHECK(arena_bytes(arena) == test::expected_arena(tensors));
+  CHECK(progress.highest() == layout.tensor_bytes);
+  CHECK(progress.total() == layout.tensor_bytes);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a loader can be used again and a model of no bytes is fine") {
+  AsyncLoader loader(device, staged(4'096));
+  for (int round = 0; round < 3; ++round) {
+    const Buffer arena = dirty_arena();
+    loader.load(model, layout, arena);
+    CHECK(arena_bytes(arena) == test::expected_arena(tensors));
+  }
+  const ModelFile empty = ModelFile::open(
+      test::write_small_model(folder.path() / "e.safetensors", {{"nothing", {}}}));
+  const LoadStatistics statistics = loader.load(empty, lay_out(empty), Buffer(device, 0));
+  CHECK(statistics.read_bytes == 0);
+}
+
+TEST_CASE_FIXTURE(Fixture, "four threads upload a thousand buffers") {
+  AsyncLoader loader(device, staged(10'000));
+  constexpr std::size_t each = 250;
+  std::vector<Buffer> buffers(4 * each);
+  std::vector<std::vector<std::byte>> contents(4 * each);
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t thread = 0; thread < 4; ++thread) {
+      threads.emplace_back([&, thread] {
+        for (std::size_t i = thread * each; i < (thread + 1) * each; ++i) {
+          contents[i] = test::random_bytes(i * 97 % 30'000, i);
+          buffers[i] = Buffer(device, contents[i].size());
+          auto source = contents[i];
+          loader.upload(buffers[i], source);
+          std::fill(source.begin(), source.end(), std::byte{0});   // may be reused at once
+        }
+      });
+    }
+  }
+  loader.synchronize();
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    REQUIRE(arena_bytes(buffers[i]) == contents[i]);
+  }
+  CHECK(code_of([&] { loader.upload(Buffer(device, 3), test::random_bytes(4, 1)); }) ==
+        ErrorCode::out_of_bounds);
+  CHECK(code_of([&] { loader.stream(2); }) == ErrorCode::out_of_bounds);
+}
+
+TEST_CASE_FIXTURE(Fixture, "streams of the caller are used, and refused from another device") {
+  const Stream stream(device);
+  auto options = staged(4'096);
+  options.external_streams = {stream};
+  AsyncLoader loader(device, options);
+  CHECK(loader.stream_count() == 1);
+  CHECK(loader.stream(0) == stream);
+  const Buffer arena = dirty_arena();
+  loader.load(model, layout, arena);
+  CHECK(arena_bytes(arena) == test::expected_arena(tensors));
+
+  Platforms::Options two;
+  two.cpu_devices = 2;
+  Platforms others(two);
+  const Stream foreign(others.devices(Platform::cpu)[1]);
+  options.external_streams = {foreign};
+  CHECK(code_of([&] { AsyncLoader bad(device, options); }) == ErrorCode::invalid_argument);
+  AsyncLoader::Options zero;
+  zero.slot_bytes = 0;
+  CHECK(code_of([&] { AsyncLoader bad(device, zero); }) == ErrorCode::invalid_argument);
+}
+
+TEST_CASE_FIXTURE(Fixture, "the stream with the least bytes queued is taken") {
+  auto options = staged(1u << 20);
+  options.slots = 8;
+  AsyncLoader loader(device, options);
+  std::promise<void> opened;
+  loader.stream(0).launch_host_function(
+      [future = opened.get_future().share()] { future.wait_for(std::chrono::seconds(20)); });
+  const Buffer target(device, 1u << 20);
+  const auto large = test::random_bytes(1u << 20, 1);
+  const auto small = test::random_bytes(1'000, 2);
+  loader.upload(target, large);                       // to stream 0, held by the gate
+  for (int i = 0; i < 3; ++i) loader.upload(target, small);   // all to stream 1
+  loader.stream(1).synchronize();                     // would hang behind the gate otherwise
+  CHECK_FALSE(loader.stream(0).is_done());
+  opened.set_value();
+  loader.synchronize();
+}
+
+TEST_CASE_FIXTURE(Fixture, "a file that changed or shrank since parsing is refused") {
+  AsyncLoader loader(device, staged(4'096));
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 10);
+  const Buffer arena = dirty_arena();
+  CHECK(code_of([&] { loader.load(model, layout, arena); }) == ErrorCode::input_failed);
+  std::filesystem::remove(path);
+  CHECK(code_of([&] { loader.load(model, layout, arena); }) == ErrorCode::input_failed);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a file that shrinks during the load ends it, and the loader goes on") {
+  Progress progress;
+  progress.on_first = [&] { std::filesystem::resize_file(path, 60'000); };
+  auto options = staged(4'096);
+  options.observer = &progress;
+  AsyncLoader loader(device, options);
+  const Buffer arena = dirty_arena();
+  CHECK(code_of([&] { loader.load(model, layout, arena); }) == ErrorCode::input_failed);
+  const auto bytes = test::random_bytes(9'999, 5);
+  loader.upload(arena, bytes);
+  loader.synchronize();
+  auto found = arena_bytes(arena);
+  found.resize(bytes.size());
+  CHECK(found == bytes);
+}
+
+TEST_CASE_FIXTURE(Fixture, "cancelling from outside ends the load") {
+  CancelToken cancel;
+  Progress progress;
+  progress.on_first = [&] { cancel.cancel(); };
+  for (const bool stage : {true, false}) {
+    auto options = staged(1'000);
+    options.always_stage = stage;
+    options.cancel = &cancel;
+    options.observer = &progress;
+    AsyncLoader loader(device, options);
+    const Buffer arena = dirty_arena();
+    CHECK(code_of([&] { loader.load(model, layout, arena); }) == ErrorCode::cancelled);
+    CHECK(progress.highest() < layout.tensor_bytes);
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "the probe measures copies of the ring alone") {
+  AsyncLoader loader(device, staged(65'536));
+  const Buffer scratch(device, 300'000);
+  CHECK(loader.probe_h2d_bytes_per_s(scratch, 10'000'000) > 1e6);
+  CHECK(loader.probe_h2d_bytes_per_s(Buffer(device, 0), 1'000) == 0);
+  const Buffer arena = dirty_arena();
+  loader.load(model, layout, arena);   // the ring is whole afterwards
+  CHECK(arena_bytes(arena) == test::expected_arena(tensors));
+}
+
+TEST_CASE_FIXTURE(Fixture, "an arena that is too small is refused before anything is read") {
+  AsyncLoader loader(device);
+  CHECK(code_of([&] { loader.load(model, layout, Buffer(device, layout.arena_bytes - 1)); }) ==
+        ErrorCode::out_of_bounds);
+}

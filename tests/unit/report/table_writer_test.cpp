@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <regex>
+
+#include "report/report.hpp"
+#include "report/text.hpp"
+#include "sample.hpp"
+
+using namespace hiptool::report;
+
+namespace {
+
+std::size_t widest(const std::string& text) {
+  std::size_t width = 0;
+  for (const std::string& line : lines_of(text)) width = std::max(width, display_width(line));
+  return width;
+}
+
+Report long_report() {
+  Report report;
+  report.verdict = {{Tone::plain, "verified 13.0 GiB on nvidia:0 in 0.61 s, 97 % of the link"}};
+  report.tables = {{"Tensors of a file whose title is longer than a narrow line",
+                    {{"name", "Tensor", Unit::none}, {"bytes", "Size", Unit::size},
+                     {"digest", "Digest", Unit::none}},
+                    {{std::string(300, 'n'), 4096, std::string(64, 'd')}}}};
+  return report;
+}
+
+}  // namespace
+
+TEST_CASE("80 columns: verdict, aligned table, notes") {
+  CHECK(to_table(sample_report(), {80, false, true}) ==
+        "2 devices on nvidia and cpu\n"
+        "amd: /dev/kfd is missing although amdgpu is loaded\n"
+        "\n"
+        "Devices\n"
+        "ID        Name                               Memory       Peak  Warp\n"
+        "nvidia:0  NVIDIA H200                       140 GiB  4.81 TB/s    32\n"
+        "cpu:0     AMD EPYC 9554 64-Core Processor  1.00 GiB          –     1\n"
+        "\n"
+        "memory_free is not shown: it needs a context\n");
+}
+
+TEST_CASE("40 columns: what does not fit becomes lists, nothing is cut") {
+  CHECK(to_table(sample_report(), {40, false, false}) ==
+        "2 devices on nvidia and cpu\n"
+        "amd: /dev/kfd is missing although amdgpu\n"
+        "  is loaded\n"
+        "\n"
+        "Devices\n"
+        "ID nvidia:0\n"
+        "  Name    NVIDIA H200\n"
+        "  Memory  140 GiB\n"
+        "  Peak    4.81 TB/s\n"
+        "  Warp    32\n"
+        "ID cpu:0\n"
+        "  Name    AMD EPYC 9554 64-Core\n"
+        "          Processor\n"
+        "  Memory  1.00 GiB\n"
+        "  Peak    -\n"
+        "  Warp    1\n"
+        "\n"
+        "memory_free is not shown: it needs a\n"
+        "  context\n");
+}
+
+TEST_CASE("a table that fits exactly stays a table") {
+  const Report report = sample_report();
+  CHECK(to_table(report, {68, false, true}).find("ID nvidia") == std::string::npos);
+  CHECK(to_table(report, {67, false, true}).find("ID nvidia") != std::string::npos);
+}
+
+TEST_CASE("very long names: no line is too wide, no letter is lost") {
+  for (const std::size_t width : {20u, 24u, 40u, 80u, 200u}) {
+    CAPTURE(width);
+    const std::string text = to_table(long_report(), {width, false, true});
+    CHECK(widest(text) <= width);
+    CHECK(std::count(text.begin(), text.end(), 'n') > 300);
+    CHECK(std::count(text.begin(), text.end(), 'd') >= 64);
+    CHECK_FALSE(has_trailing_blank(text));
+  }
+  CHECK(to_table(long_report(), {400, false, true}).find("Tensor n") == std::string::npos);
+}
+
+TEST_CASE("keys too long to stand beside their values stand above them") {
+  Report report;
+  report.tables = {{"",
+                    {{"a", "", Unit::none}, {"b", "A key of length", Unit::none}},
+                    {{"row", "some value of length"}}}};
+  CHECK(to_table(report, {24, false, true}) ==
+        "row\n  A key of length\n    some value of length\n");
+}
+
+TEST_CASE("any width ends, even none") {
+  for (std::size_t width = 0; width < 8; ++width) {
+    CHECK_FALSE(to_table(long_report(), {width, false, true}).empty());
+  }
+}
+
+TEST_CASE("columns align by what is seen, not by bytes") {
+  Report report;
+  report.tables = {{"",
+                    {{"a", "Name", Unit::none}, {"b", "N", Unit::count}},
+                    {{"漢字", 1}, {"größe", 1000}, {"e\xcc\x81", nullptr}}}};
+  CHECK(to_table(report, {80, false, true}) ==
+        "Name       N\n"
+        "漢字       1\n"
+        "größe  1 000\n"
+        "e\xcc\x81          –\n");
+}
+
+TEST_CASE("empty reports, empty tables, short rows") {
+  CHECK(to_table(Report{}, {}).empty());
+  Report report;
+  report.tables = {{"Mismatches", {{"a", "A", Unit::none}}, {}}, {"", {}, {}},
+                   {"", {{"a", "A", Unit::none}, {"b", "B", Unit::none}}, {{1}}}};
+  CHECK(to_table(report, {80, false, false}) == "Mismatches\n(none)\n\nA  B\n1  -\n");
+  CHECK_FALSE(has_trailing_blank(to_table(report, {80, false, true})));
+}
+
+TEST_CASE("a hostile name stays in its line") {
+  for (const std::size_t width : {20u, 40u, 80u, 200u}) {
+    const std::string text = to_table(hostile_report(), {width, false, true});
+    CHECK(is_safe(text));
+    CHECK(widest(text) <= width);
+  }
+  const std::string name =
+      "\\x1B[2J|a\"b\",\\x0D\\x0Averified\\x09\\x7F\\xFF\\xC2\\x9B\\xE2\\x80\\xAE`*<b>";
+  CHECK(to_table(hostile_report(), {100, false, true}) ==
+        "tensor " + name + "\n\n" + name + "\nName\n" + name + "\n\n" + name + "\n");
+}
+
+TEST_CASE("colour adds to the text, it never carries it") {
+  Report report = sample_report();
+  report.notes.push_back({Tone::bad, "  bad"});
+  const std::string plain = to_table(report, {40, false, true});
+  const std::string colored = to_table(report, {40, true, true});
+  CHECK(plain.find('\x1b') == std::string::npos);
+  CHECK(colored.rfind("\x1b[32m2 devices on nvidia and cpu\x1b[0m\n", 0) == 0);
+  CHECK(colored.find("\x1b[33mamd: /dev") != std::string::npos);
+  CHECK(colored.find("  \x1b[33mis loaded\x1b[0m\n") != std::string::npos);
+  CHECK(colored.find("\x1b[1mDevices\x1b[0m\n") != std::string::npos);
+  CHECK(colored.find("  \x1b[31mbad\x1b[0m\n") != std::string::npos);
+  CHECK(std::regex_replace(colored, std::regex("\x1b\\[[0-9]*m"), "") == plain);
+}

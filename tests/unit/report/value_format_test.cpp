@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "report/report.hpp"
+
+using namespace hiptool::report;
+
+TEST_CASE("values for people carry their unit") {
+  CHECK(format_value(std::uint64_t{141'000'000'000}, Unit::size) == "131 GiB");
+  CHECK(format_value(52.4e9, Unit::rate) == "52.4 GB/s");
+  CHECK(format_value(std::uint64_t{52'400'000'000}, Unit::rate) == "52.4 GB/s");
+  CHECK(format_value(0.0873, Unit::duration) == "87.3 ms");
+  CHECK(format_value(0.0, Unit::duration) == "0 s");
+  CHECK(format_value(0.97, Unit::share) == "97 %");
+  CHECK(format_value(std::uint64_t{131072}, Unit::count) == "131 072");
+  CHECK(format_value(131072.0, Unit::count) == "131 072");
+  CHECK(format_value(2.5, Unit::count) == "2.5");
+  CHECK(format_value(std::uint64_t{131072}, Unit::none) == "131072");
+}
+
+TEST_CASE("frequencies") {
+  CHECK(format_value(1.98e9, Unit::frequency) == "1.98 GHz");
+  CHECK(format_value(std::uint64_t{1'980'000'000}, Unit::frequency) == "1.98 GHz");
+  CHECK(format_value(2619e6, Unit::frequency) == "2.62 GHz");
+  CHECK(format_value(999.9e6, Unit::frequency) == "1.00 GHz");
+  CHECK(format_value(32768, Unit::frequency) == "32.8 kHz");
+  CHECK(format_value(50, Unit::frequency) == "50 Hz");
+  CHECK(format_value(0, Unit::frequency) == "0 Hz");
+}
+
+TEST_CASE("values without a unit") {
+  CHECK(format_value(true, Unit::none) == "yes");
+  CHECK(format_value(false, Unit::none) == "no");
+  CHECK(format_value("gfx942", Unit::none) == "gfx942");
+  CHECK(format_value("\x1b[2J", Unit::none) == "\\x1B[2J");
+  CHECK(format_value(3.0, Unit::none) == "3");
+  CHECK(format_value(0.123456789, Unit::none) == "0.123457");
+  CHECK(format_value(nullptr, Unit::size) == "–");
+  CHECK(format_value(nullptr, Unit::size, false) == "-");
+  CHECK(format_value(Value(std::optional<int>()), Unit::none) == "–");
+}
+
+TEST_CASE("lists and members stand on one line") {
+  CHECK(format_value(Array{4096, 32000}, Unit::none) == "4096, 32000");
+  CHECK(format_value(Array{Array{1, 2}, Array{3}}, Unit::none) == "[1, 2], [3]");
+  CHECK(format_value(Array{nullptr}, Unit::none, false) == "-");
+  CHECK(format_value(Object{{"speed", 5}, {"lanes", Object{{"x\x1b", 1}}}}, Unit::none) ==
+        "speed 5, lanes {x\\x1B 1}");
+  CHECK(format_value(Array{}, Unit::none).empty());
+}
+
+TEST_CASE("huge, negative and impossible numbers") {
+  const auto largest = std::numeric_limits<std::uint64_t>::max();
+  CHECK(format_value(largest, Unit::none) == "18446744073709551615");
+  CHECK(format_value(largest, Unit::count) == "18 446 744 073 709 551 615");
+  CHECK(format_value(largest, Unit::size) == "16.0 EiB");
+  CHECK(format_value(std::numeric_limits<std::int64_t>::min(), Unit::none) ==
+        "-9223372036854775808");
+  CHECK(format_value(-2048, Unit::size) == "-2.00 KiB");
+  CHECK(format_value(-1.5e9, Unit::rate) == "-1.50 GB/s");
+  CHECK(format_value(1e300, Unit::rate) == "1e+300 B/s");
+  CHECK(format_value(1e300, Unit::size) == "1e+300 B");
+  CHECK(format_value(1e300, Unit::frequency) == "1e+300 Hz");
+  CHECK(format_value(1e300, Unit::none) == "1e+300");
+  CHECK(format_value(std::nan(""), Unit::rate) == "NaN");
+  CHECK(format_value(-std::numeric_limits<double>::infinity(), Unit::none) == "-inf");
+}

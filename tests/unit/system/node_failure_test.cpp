@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#include "system/node_failure.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cerrno>
+
+using namespace hiptool::system;
+
+namespace {
+
+DriverFinding explain(int error_number, const NodeOwner& owner = {}) {
+  return explain_node_failure(error_number, "/dev/kfd", owner, "--device /dev/kfd");
+}
+
+bool has(const std::string& text, const char* part) {
+  CAPTURE(text);
+  CAPTURE(part);
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("EACCES names the group and how to join it") {
+  const DriverFinding known = explain(EACCES, {"render", 109, false, true});
+  CHECK(known.reason == "no permission to open /dev/kfd: it belongs to group render (109), which "
+                        "this process is not in");
+  CHECK(known.hint == "run `sudo usermod -aG render,video $USER` and log in again");
+  CHECK(has(explain(EACCES, {"gpu", 1001, false, true}).hint, "usermod -aG gpu $USER"));
+  const DriverFinding unnamed = explain(EACCES, {"", 109, false, true});
+  CHECK(has(unnamed.reason, "group 109,"));
+  CHECK(has(unnamed.hint, "--group-add 109"));
+  CHECK(has(unnamed.hint, "sudo usermod -aG render,video $USER"));
+}
+
+TEST_CASE("EACCES where joining the group would not help") {
+  for (const NodeOwner& owner :
+       {NodeOwner{"root", 0, false, false}, NodeOwner{"render", 109, true, true}}) {
+    CHECK(has(explain(EACCES, owner).reason, "its mode does not let group"));
+    CHECK(has(explain(EACCES, owner).hint, "sudo chmod 660 /dev/kfd"));
+  }
+}
+
+TEST_CASE("every number that the KFD is known to answer has a reason and a hint") {
+  CHECK(has(explain(EPERM).reason, "container"));
+  CHECK(has(explain(EPERM).hint, "`--device /dev/kfd`"));
+  CHECK(has(explain(ENXIO).reason, "no driver behind it"));
+  CHECK(has(explain(ENODEV).hint, "sudo rm /dev/kfd"));
+  CHECK(has(explain(EAGAIN).reason, "reset"));
+  CHECK(has(explain(EINVAL).reason, "PCIe atomics"));
+  CHECK(has(explain(ENOMEM).hint, "dmesg"));
+  CHECK(has(explain(EFAULT).reason, "does not support this GPU"));
+  CHECK(has(explain(EMFILE).reason, "Too many open files"));
+}
