@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+
+namespace hiptool::model {
+
+/// A file that is written under a temporary name beside its target and takes the target's name when
+/// it is complete; before that, the destructor removes it. Threads may write at the same time.
+class OutputFile {
+ public:
+  /// Throws Error(output_failed) when the folder is not writable, its file system has fewer free
+  /// bytes than that, or the target exists and is no regular file.
+  OutputFile(const std::filesystem::path& target, std::uint64_t size_bytes);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  void write_at(std::span<const std::byte> bytes, std::uint64_t offset);
+  /// Gives the file its name.
+  void commit();
+
+ private:
+  std::filesystem::path target_;
+  std::filesystem::path temporary_;
+  int descriptor_ = -1;
+};
+
+}  // namespace hiptool::model
