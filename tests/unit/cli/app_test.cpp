@@ -166,7 +166,7 @@ TEST_CASE("colour by option and environment, on the stream that is a terminal") 
   machine.out.terminal = true;
   CHECK(machine.run({"devices"}) == 0);
   CHECK(contains(machine.out.text, "\x1b["));
-  machine.variables["NO_COLOR"] = "1";
+  machine.variables.insert_or_assign("NO_COLOR", std::string(1, '1'));
   CHECK(machine.run({"devices"}) == 0);
   CHECK_FALSE(contains(machine.out.text, "\x1b["));
   CHECK(machine.run({"--color=always", "--nothing"}) == 2);
