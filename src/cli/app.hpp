@@ -4,8 +4,8 @@
 
 namespace hiptool::cli {
 
-/// The whole program but for the process: words to options to a command to its output. Never throws;
-/// gives back the exit code.
+/// The whole program but for the process: words to options to a command to its output. Never
+/// throws; gives back the exit code.
 int run(int argc, const char* const* argv, Environment& environment);
 
 }  // namespace hiptool::cli

@@ -9,7 +9,6 @@ struct BuildInfo {
   std::string_view compiler;
   std::string_view build_type;
   std::string_view cli11;
-  std::string_view fmt;
   std::string_view nlohmann_json;
   std::string_view xxhash;
 };

@@ -35,8 +35,8 @@ struct Context {
 using Runner = std::function<int(Context&)>;
 
 struct Example {
-  std::string line;      ///< "hiptool devices"
-  std::string purpose;   ///< "what can compute here"
+  std::string line;     ///< "hiptool devices"
+  std::string purpose;  ///< "what can compute here"
 };
 
 /// A subcommand. Each lives in one file of commands/ with an options struct, an add function that
@@ -45,9 +45,9 @@ struct Command {
   std::string name;
   std::string summary;
   std::vector<Example> examples;
-  std::vector<OutputFormat> formats;   ///< that its report can be written in
+  std::vector<OutputFormat> formats;  ///< that its report can be written in
   bool takes_devices = false;
-  bool has_own_format = false;         ///< its --format means something else than the output's
+  bool has_own_format = false;  ///< its --format means something else than the output's
   Runner (*add)(CLI::App& app) = nullptr;
 };
 

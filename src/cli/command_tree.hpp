@@ -19,13 +19,14 @@ struct CommonOptions {
   bool verbose = false;
   bool version = false;
   std::optional<std::string> color;
-  std::string format;                  ///< empty: not given
+  std::string format;  ///< empty: not given
   std::vector<std::string> exports;
   std::vector<std::string> devices;
   std::optional<std::string> platform;
 };
 
-/// Everything that can be said on the command line: the one source of parsing, help and suggestions.
+/// Everything that can be said on the command line: the one source of parsing, help and
+/// suggestions.
 class CommandTree {
  public:
   CommandTree();
@@ -45,7 +46,7 @@ class CommandTree {
 
   CommonOptions common_;
   std::string help_topic_;
-  std::vector<Runner> runners_;   // in the order of commands()
+  std::vector<Runner> runners_;  // in the order of commands()
   std::unique_ptr<CLI::App> root_;
 };
 
@@ -53,12 +54,12 @@ class CommandTree {
 struct Request {
   enum class Kind { overview, help, version, command };
   Kind kind = Kind::overview;
-  const Command* command = nullptr;   ///< for help of a command and for running one
-  std::string topic;                  ///< for help of something else; may be empty
+  const Command* command = nullptr;  ///< for help of a command and for running one
+  std::string topic;                 ///< for help of something else; may be empty
 };
 
-/// Parses the words into the tree's options. Throws Error(invalid_argument), with a suggestion where
-/// a word looks misspelt.
+/// Parses the words into the tree's options. Throws Error(invalid_argument), with a suggestion
+/// where a word looks misspelt.
 Request parse(CommandTree& tree, int argc, const char* const* argv);
 
 }  // namespace hiptool::cli

@@ -108,8 +108,7 @@ std::size_t Console::width(const TextStream& stream) const {
 int Console::finish(int exit_code) {
   if (out_error_ == 0) return exit_code;
   err(styled("error:", "1;31", has_color_err()) + " cannot write to standard output: " +
-      std::generic_category().message(out_error_) + "\n" +
-      styled("hint:", "36", has_color_err()) +
+      std::generic_category().message(out_error_) + "\n" + styled("hint:", "36", has_color_err()) +
       " free some space or send the output somewhere else\n");
   return exit_code_of(ErrorCode::output_failed);
 }

@@ -22,9 +22,10 @@ std::vector<std::string> parse_device_ids(const std::vector<std::string>& texts,
 
 Platform parse_platform(const std::string& text);
 
-/// The devices asked for, each once, in the order asked. "all" is every GPU of every usable platform
-/// and, only where no GPU hardware exists, the cpu. Throws Error(unavailable) with the platform's
-/// reason where a device or platform cannot be used, and Error(invalid_argument) for an id that
+/// The devices asked for, each once, in the order asked. "all" is every GPU of every usable
+/// platform and, only where no GPU hardware exists, the cpu. Throws Error(unavailable) with the
+/// platform's reason where a device or platform cannot be used, and Error(invalid_argument) for an
+/// id that
 /// --platform excludes.
 std::vector<Device> choose_devices(Platforms& platforms, const DeviceSelection& selection);
 

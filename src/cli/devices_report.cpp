@@ -197,31 +197,21 @@ report::Table full_table(const Inventory& inventory) {
   return table;
 }
 
-std::vector<report::Line> inventory_verdict(const Inventory& inventory) {
+report::Line inventory_verdict(const Inventory& inventory) {
   std::vector<const DeviceFacts*> gpus;
   std::vector<const DeviceFacts*> cpus;
   for (const DeviceFacts& device : inventory.devices) {
     (is_gpu(device.platform) ? gpus : cpus).push_back(&device);
   }
-  std::vector<report::Line> lines;
   if (!gpus.empty()) {
-    lines.push_back({report::Tone::good,
-                     fmt::format("{} {} usable: {}", gpus.size(), gpus.size() == 1 ? "GPU" : "GPUs",
-                                 join_summaries(gpus))});
-  } else {
-    const bool is_seen = !inventory.hardware.empty();
-    lines.push_back({is_seen ? report::Tone::bad : report::Tone::warning,
-                     fmt::format("no usable GPU{}; {}", is_seen ? " although one is built in" : "",
-                                 cpus.empty() ? "no device at all"
-                                              : "cpu works: " + join_summaries(cpus))});
+    return {report::Tone::good,
+            fmt::format("{} {} usable: {}", gpus.size(), gpus.size() == 1 ? "GPU" : "GPUs",
+                        join_summaries(gpus))};
   }
-  for (const PlatformStatus& status : inventory.platforms) {
-    if (status.usable || !has_hardware(inventory, status.platform)) continue;
-    lines.push_back({report::Tone::bad,
-                     fmt::format("{} hardware is there but not usable: {}",
-                                 to_string(status.platform), status.reason)});
-  }
-  return lines;
+  const bool is_seen = !inventory.hardware.empty();
+  const std::string rest = cpus.empty() ? "no device at all" : "cpu works: " + join_summaries(cpus);
+  return {is_seen ? report::Tone::bad : report::Tone::warning,
+          fmt::format("no usable GPU{}; {}", is_seen ? " although one is built in" : "", rest)};
 }
 
 report::Line one_device_verdict(const DeviceFacts& device) {
@@ -234,10 +224,9 @@ std::vector<report::Line> platform_lines(const Inventory& inventory, bool verbos
     if (status.usable) {
       lines.push_back({report::Tone::plain, usable_platform_text(status)});
     } else {
-      lines.push_back({has_hardware(inventory, status.platform) ? report::Tone::bad
-                                                                : report::Tone::plain,
-                       fmt::format("{}: not usable: {}", to_string(status.platform),
-                                   status.reason)});
+      lines.push_back(
+          {has_hardware(inventory, status.platform) ? report::Tone::bad : report::Tone::plain,
+           fmt::format("{}: not usable: {}", to_string(status.platform), status.reason)});
       if (!status.hint.empty()) lines.push_back({report::Tone::plain, "  hint: " + status.hint});
     }
     if (!verbose) continue;

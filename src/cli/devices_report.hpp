@@ -18,13 +18,13 @@ report::Table short_table(const Inventory& inventory, bool unicode);
 report::Table full_table(const Inventory& inventory);
 
 /// "1 GPU usable: nvidia:0 NVIDIA H200, 140 GiB", or what is in the way.
-std::vector<report::Line> inventory_verdict(const Inventory& inventory);
+report::Line inventory_verdict(const Inventory& inventory);
 
 /// "nvidia:0 NVIDIA H200, 140 GiB: usable".
 report::Line one_device_verdict(const DeviceFacts& device);
 
-/// A line for each platform: what it runs on, or why it is not usable and what to try. `verbose` adds
-/// the libraries that were tried.
+/// A line for each platform: what it runs on, or why it is not usable and what to try. `verbose`
+/// adds the libraries that were tried.
 std::vector<report::Line> platform_lines(const Inventory& inventory, bool verbose);
 
 bool is_gpu(Platform platform) noexcept;

@@ -46,8 +46,7 @@ report::Object make_document(const Environment& environment, std::string_view co
 }
 
 void add_error(report::Object& document, const Error& error) {
-  const report::Value status =
-      error.code() == ErrorCode::cancelled ? "interrupted" : "failed";
+  const report::Value status = error.code() == ErrorCode::cancelled ? "interrupted" : "failed";
   bool has_status = false;
   for (auto& [key, value] : document) {
     if (key != "status") continue;

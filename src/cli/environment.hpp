@@ -15,7 +15,7 @@ namespace hiptool::cli {
 struct Environment {
   Console& console;
   CancelToken& cancel;
-  std::function<int()> signal;   ///< number of the signal that stopped the run, 0: none
+  std::function<int()> signal;  ///< number of the signal that stopped the run, 0: none
   std::function<std::unique_ptr<Platforms>(Platforms::Options)> make_platforms;
   GetEnvironment getenv;
   std::filesystem::path system_root = "/";

@@ -29,8 +29,8 @@ constexpr std::initializer_list<ErrorCode> device_missing_codes{ErrorCode::unava
 constexpr std::initializer_list<ErrorCode> input_codes{
     ErrorCode::input_failed, ErrorCode::corrupt_data, ErrorCode::manifest_mismatch};
 constexpr std::initializer_list<ErrorCode> data_codes{ErrorCode::data_mismatch};
-constexpr std::initializer_list<ErrorCode> runtime_codes{
-    ErrorCode::device, ErrorCode::device_lost, ErrorCode::timed_out};
+constexpr std::initializer_list<ErrorCode> runtime_codes{ErrorCode::device, ErrorCode::device_lost,
+                                                         ErrorCode::timed_out};
 constexpr std::initializer_list<ErrorCode> host_codes{
     ErrorCode::output_failed, ErrorCode::host_out_of_memory, ErrorCode::internal};
 constexpr std::initializer_list<ErrorCode> stop_codes{ErrorCode::cancelled};
@@ -70,7 +70,7 @@ std::string exit_codes_text() {
     }
     if (!codes.empty()) text += fmt::format("       ({})\n", codes);
   }
-  return text + "\nA pipe that is closed early ends the output quietly and leaves the code as it is.\n";
+  return text + "\nA pipe that is closed early ends the output quietly and leaves the code.\n";
 }
 
 }  // namespace hiptool::cli

@@ -10,8 +10,8 @@
 namespace hiptool::cli {
 namespace {
 
-constexpr std::array<std::string_view, 6> names_with_value{"--format", "--export", "--device", "-d",
-                                                           "--platform", "--color"};
+constexpr std::array<std::string_view, 6> names_with_value{"--format", "--export",   "--device",
+                                                           "-d",       "--platform", "--color"};
 
 bool takes_value(std::string_view name) {
   return std::find(names_with_value.begin(), names_with_value.end(), name) !=

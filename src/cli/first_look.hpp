@@ -9,7 +9,7 @@ namespace hiptool::cli {
 /// What must be known before the words are parsed, so that a failure of parsing is told in the way
 /// that was asked for.
 struct FirstLook {
-  std::string command = "hiptool";   ///< the subcommand, if one is recognised
+  std::string command = "hiptool";  ///< the subcommand, if one is recognised
   bool wants_json = false;
   ColorMode color = ColorMode::automatic;
 };

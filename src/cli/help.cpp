@@ -21,8 +21,7 @@ std::string heading(const std::string& text, const HelpStyle& style) {
 }
 
 // "  left    text", the text wrapped at blanks below itself.
-std::string two_columns(const std::string& left, const std::string& text,
-                        const HelpStyle& style) {
+std::string two_columns(const std::string& left, const std::string& text, const HelpStyle& style) {
   const std::size_t width = std::clamp(style.width, left_columns + 20, widest_text);
   std::string result = fmt::format("  {:<{}}", left, left_columns - 2);
   std::size_t column = left_columns;
@@ -101,8 +100,8 @@ constexpr std::string_view environment_text =
 
   HIPTOOL_DEVICE         default of --device: nvidia:0, amd:1, cpu, all, ...
   HIPTOOL_FORMAT         default of --format: table, json, csv or markdown
-  HIPTOOL_HIP_LIBRARY    path of the ROCm runtime (libamdhip64.so) to use
-  HIPTOOL_CUDA_LIBRARY   path of the CUDA driver (libcuda.so.1) to use
+  HIPTOOL_HIP_LIBRARY    path of the ROCm runtime library to use
+  HIPTOOL_CUDA_LIBRARY   path of the CUDA driver library to use
   HIPTOOL_CPU_DEVICES    how many cpu devices to make, 1 if not set
   NO_COLOR               no colour, if not empty
   CLICOLOR_FORCE         colour also off a terminal, if not empty and not 0
@@ -153,8 +152,7 @@ std::string overview_text(const CommandTree& tree, const HelpStyle& style) {
     text += two_columns(command->get_name(), command->get_description(), style);
   }
   text += "\n" + heading("Options of every command:", style) + options_text(root, false, style);
-  return text +
-         "\nMore: hiptool help COMMAND, hiptool help exit-codes, environment or units\n";
+  return text + "\nMore: hiptool help COMMAND, hiptool help exit-codes, environment or units\n";
 }
 
 std::string command_help_text(const CommandTree& tree, const Command& command,

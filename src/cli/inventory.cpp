@@ -5,8 +5,7 @@
 
 namespace hiptool::cli {
 
-DeviceFacts read_facts(const Device& device, const std::filesystem::path& root,
-                       TraceSink& trace) {
+DeviceFacts read_facts(const Device& device, const std::filesystem::path& root, TraceSink& trace) {
   DeviceFacts facts;
   facts.id = device.id();
   facts.platform = device.platform();
@@ -42,8 +41,7 @@ Inventory take_inventory(Platforms& platforms, std::optional<Platform> only,
     }
   }
   for (system::PciDevice& gpu : system::list_gpus(root)) {
-    const Platform platform =
-        gpu.vendor == system::vendor_amd ? Platform::amd : Platform::nvidia;
+    const Platform platform = gpu.vendor == system::vendor_amd ? Platform::amd : Platform::nvidia;
     if (!only || *only == platform) inventory.hardware.push_back(std::move(gpu));
   }
   return inventory;

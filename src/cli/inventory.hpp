@@ -19,14 +19,14 @@ struct DeviceFacts {
   Platform platform = Platform::cpu;
   int ordinal = 0;
   DeviceInfo info;
-  std::optional<MemoryInfo> memory;           ///< absent where asking would start the device
+  std::optional<MemoryInfo> memory;  ///< absent where asking would start the device
   std::optional<system::PciDevice> pci;
 };
 
 struct Inventory {
   std::vector<PlatformStatus> platforms;
   std::vector<DeviceFacts> devices;
-  std::vector<system::PciDevice> hardware;    ///< GPUs on the bus, usable or not
+  std::vector<system::PciDevice> hardware;  ///< GPUs on the bus, usable or not
 };
 
 /// Reads one device. What it does not tell is absent and remarked in the trace.

@@ -9,7 +9,7 @@
 
 int main(int argc, char** argv) {
   using namespace hiptool;
-  std::signal(SIGPIPE, SIG_IGN);   // a closed pipe is an answer of write, not the end
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an answer of write, not the end
   const cli::GetEnvironment getenv = [](const char* name) -> std::optional<std::string> {
     const char* value = std::getenv(name);
     return value == nullptr ? std::nullopt : std::optional<std::string>(value);

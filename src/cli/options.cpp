@@ -85,9 +85,7 @@ void add_choice(CLI::App& app, const std::string& names, const std::string& valu
     check_choice(text, choices, name);
     target = text;
   };
-  app.add_option_function<std::string>(names, parse, full_help)
-      ->type_name(value_name)
-      ->take_last();
+  app.add_option_function<std::string>(names, parse, full_help)->type_name(value_name)->take_last();
 }
 
 std::vector<std::string> split_list(std::string_view text, const std::string& what) {

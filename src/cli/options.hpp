@@ -32,8 +32,7 @@ void add_size(CLI::App& app, const std::string& names, std::uint64_t& target,
               const std::string& help);
 /// A whole number from `least` to `most`.
 void add_count(CLI::App& app, const std::string& names, std::uint64_t& target,
-               const std::string& help, std::uint64_t least = 0,
-               std::uint64_t most = UINT64_MAX);
+               const std::string& help, std::uint64_t least = 0, std::uint64_t most = UINT64_MAX);
 /// One word of the list.
 void add_choice(CLI::App& app, const std::string& names, const std::string& value_name,
                 std::optional<std::string>& target, std::vector<std::string> choices,

@@ -103,10 +103,10 @@ ExportFile::~ExportFile() {
 }
 
 void ExportFile::fail(int error, const char* what) const {
-  throw Error(ErrorCode::output_failed, what,
-              fmt::format("{} {}: {}", what, target_.string(),
-                          std::generic_category().message(error)),
-              "choose another file with --export FORMAT=FILE");
+  throw Error(
+      ErrorCode::output_failed, what,
+      fmt::format("{} {}: {}", what, target_.string(), std::generic_category().message(error)),
+      "choose another file with --export FORMAT=FILE");
 }
 
 void ExportFile::write(std::string_view text) {

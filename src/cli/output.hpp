@@ -45,7 +45,7 @@ class ExportFile {
   [[noreturn]] void fail(int error, const char* what) const;
 
   std::filesystem::path target_;
-  std::string temporary_;   ///< empty when written in place
+  std::string temporary_;  ///< empty when written in place
   int descriptor_ = -1;
 };
 

@@ -47,7 +47,7 @@ std::string progress_bar(const std::string& step, std::uint64_t done_bytes,
     const double left_s = static_cast<double>(total_bytes) * (1 - share) / rate;
     tail += fmt::format("  {}  {}", format_rate(rate), time_left(left_s));
   }
-  const std::size_t frame = step.size() + tail.size() + 6;   // blanks and brackets
+  const std::size_t frame = step.size() + tail.size() + 6;  // blanks and brackets
   if (frame + shortest_bar > width) {
     const std::string text = step + " " + tail;
     return text.substr(0, width);
@@ -71,7 +71,7 @@ void Progress::begin(std::string step) {
   clear();
   step_ = std::move(step);
   started_ = now_();
-  drawn_ = started_;   // nothing is drawn for work that is over at once
+  drawn_ = started_;  // nothing is drawn for work that is over at once
   done_bytes_ = 0;
   total_bytes_ = 0;
 }
@@ -97,15 +97,20 @@ void Progress::end() {
   clear();
   if (step_.empty()) return;
   if (!is_quiet_ && !console_.can_animate()) {
-    const double elapsed_s = seconds_between(started_, now_());
-    std::string line = fmt::format("{}: {} in {}", step_, format_size(done_bytes_),
-                                   format_duration(elapsed_s));
-    if (elapsed_s > 0) {
-      line += fmt::format(", {}", format_rate(static_cast<double>(done_bytes_) / elapsed_s));
-    }
-    console_.err(line + "\n");
+    console_.err(finished_line() + "\n");
   }
   step_.clear();
+}
+
+std::string Progress::finished_line() const {
+  const double elapsed_s = seconds_between(started_, now_());
+  // The step is complete, whether or not the last update said so.
+  const std::uint64_t bytes = std::max(done_bytes_, total_bytes_);
+  if (bytes == 0) return fmt::format("{}: done in {}", step_, format_duration(elapsed_s));
+  std::string line =
+      fmt::format("{}: {} in {}", step_, format_size(bytes), format_duration(elapsed_s));
+  if (elapsed_s > 0) line += ", " + format_rate(static_cast<double>(bytes) / elapsed_s);
+  return line;
 }
 
 void Progress::draw() {

@@ -12,8 +12,8 @@
 namespace hiptool::cli {
 
 /// Shows how far a step of long work has come: on a terminal a bar with rate and time left that
-/// vanishes at the end, elsewhere one line for each finished step, with --quiet nothing. Updates may
-/// come from any thread and are drawn at most ten times a second.
+/// vanishes at the end, elsewhere one line for each finished step, with --quiet nothing. Updates
+/// may come from any thread and are drawn at most ten times a second.
 class Progress final : public LoadObserver {
  public:
   using Clock = std::chrono::steady_clock;
@@ -33,12 +33,13 @@ class Progress final : public LoadObserver {
  private:
   void draw();
   void clear();
+  std::string finished_line() const;
 
   Console& console_;
   bool is_quiet_;
   std::function<Clock::time_point()> now_;
   std::mutex mutex_;
-  std::string step_;   ///< empty between steps
+  std::string step_;  ///< empty between steps
   Clock::time_point started_;
   Clock::time_point drawn_;
   std::uint64_t done_bytes_ = 0;

@@ -20,6 +20,10 @@ namespace fs = std::filesystem;
 constexpr std::array library_folders{"usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib",
                                      "usr/local/nvidia/lib64", "usr/lib/wsl/lib"};
 
+std::string fmt_version() {
+  return fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100);
+}
+
 bool is_runtime_name(std::string_view name) {
   return name == "libcuda.so.1" || name.substr(0, 14) == "libamdhip64.so";
 }
@@ -66,8 +70,8 @@ std::string version_text(const Environment& environment) {
   const BuildInfo build = build_info();
   std::string text = fmt::format("hiptool {} ({})\n", version(), git_description());
   text += fmt::format("built with:     {}, {}\n", build.compiler, build.build_type);
-  text += fmt::format("libraries:      CLI11 {}, fmt {}, nlohmann_json {}, xxHash {}\n", build.cli11,
-                      build.fmt, build.nlohmann_json, build.xxhash);
+  text += fmt::format("libraries:      CLI11 {}, fmt {}, nlohmann_json {}, xxHash {}\n",
+                      build.cli11, fmt_version(), build.nlohmann_json, build.xxhash);
   text += "kernel targets: none in this build\n";
   const auto found = find_runtime_libraries(environment.system_root, environment.getenv);
   text += "runtimes found: " + (found.empty() ? "none" : found.front()) + "\n";

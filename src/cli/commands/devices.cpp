@@ -91,15 +91,15 @@ int run_devices(const DevicesOptions& options, Context& context) {
   const DeviceSelection selection = selection_of(options, context);
   const Inventory inventory =
       selection.ids.empty()
-          ? take_inventory(*platforms, selection.platform, environment.system_root,
-                           *context.notes, environment.cancel)
+          ? take_inventory(*platforms, selection.platform, environment.system_root, *context.notes,
+                           environment.cancel)
           : look_up(*platforms, selection, context);
 
   report::Report report;
   report.document = make_document(environment, "devices", "ok");
   report.document.emplace_back("platforms", platforms_value(inventory));
   report.document.emplace_back("devices", devices_value(inventory));
-  report.verdict = inventory_verdict(inventory);
+  report.verdict = {inventory_verdict(inventory)};
   report.tables = {full_table(inventory)};
   report.notes = platform_lines(inventory, context.verbose);
   std::optional<Error> failure;

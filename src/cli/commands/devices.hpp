@@ -8,8 +8,8 @@
 namespace hiptool::cli {
 
 struct DevicesOptions {
-  std::string id;                       ///< empty: all devices
-  std::optional<std::string> require;   ///< "gpu", "amd" or "nvidia"
+  std::string id;                      ///< empty: all devices
+  std::optional<std::string> require;  ///< "gpu", "amd" or "nvidia"
 };
 
 Command devices_command();

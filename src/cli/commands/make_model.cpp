@@ -34,17 +34,17 @@ report::Report make_report(const model::ModelWriterResult& result, ModelFormat f
                            const Environment& environment) {
   report::Report report;
   report.document = make_document(environment, "make-model", "ok");
-  report.document.emplace_back(
-      "model", report::Object{{"path", result.path.string()},
-                              {"format", to_string(format)},
-                              {"tensors", result.tensors},
-                              {"bytes", result.bytes}});
+  report.document.emplace_back("model", report::Object{{"path", result.path.string()},
+                                                       {"format", to_string(format)},
+                                                       {"tensors", result.tensors},
+                                                       {"bytes", result.tensor_bytes},
+                                                       {"file_bytes", result.file_bytes}});
   report.document.emplace_back("seed", options.seed);
   report.document.emplace_back("wall_time_s", duration_s);
   report.verdict.push_back(
       {report::Tone::good,
        fmt::format("wrote {}: {}, {} in {} {}", result.path.string(), to_string(format),
-                   format_size(result.bytes), result.tensors,
+                   format_size(result.file_bytes), result.tensors,
                    result.tensors == 1 ? "tensor" : "tensors")});
   return report;
 }
@@ -70,9 +70,9 @@ Runner add_make_model(CLI::App& app) {
   add_required_text(app, "OUT", "", options->path, "the file to write");
   add_choice(app, "--format", "NAME", options->format, {"gguf", "safetensors"},
              "format of the model, else by the ending of OUT");
-  add_size(app, "--size", options->size_bytes, "about how long, 64MiB if not given");
+  add_size(app, "--size", options->size_bytes, "of all tensors together, 64MiB if not given");
   add_count(app, "--tensors", options->tensors, "how many tensors, 16 if not given", 1, 1'000'000);
-  add_text(app, "--types", "LIST", options->types, "element types, such as F16,Q8_0");
+  add_text(app, "--types", "LIST", options->types, "element types, such as F16,Q8_0, or all");
   add_count(app, "--seed", options->seed, "of the random weights, 1 if not given");
   return [options](Context& context) { return run_make_model(*options, context); };
 }

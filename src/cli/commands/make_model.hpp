@@ -10,10 +10,10 @@ namespace hiptool::cli {
 
 struct MakeModelOptions {
   std::string path;
-  std::optional<std::string> format;   ///< of the model; absent: by the file's extension
+  std::optional<std::string> format;  ///< of the model; absent: by the file's extension
   std::uint64_t size_bytes = 64u << 20;
   std::uint64_t tensors = 16;
-  std::string types;                   ///< separated by commas; empty: the writer's choice
+  std::string types;  ///< separated by commas; empty: the writer's choice
   std::uint64_t seed = 1;
 };
 

@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: MIT
+"""Runs the program as a person or a script would, and looks at what comes out.
+
+Usage: cli_test.py PROGRAM [unittest options]. A test of one more command is one more class here.
+"""
+import fcntl
+import json
+import os
+import pathlib
+import pty
+import re
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+import unittest
+
+PROGRAM = ""
+SCHEMAS = pathlib.Path(__file__).resolve().parent.parent / "schema"
+# Sanitizers and loaded machines are slow; the promise is made for the program people install.
+START_LIMIT_S = 0.05
+SLOW_FACTOR = 10
+ESCAPE = b"\x1b["
+
+
+def clean_environment(**more):
+    """No colour, format or device of whoever runs the tests; UTF-8."""
+    names = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS",
+             "LSAN_OPTIONS")
+    kept = {name: os.environ[name] for name in names if name in os.environ}
+    return {**kept, "LC_ALL": "C.UTF-8", "TERM": "xterm", **more}
+
+
+def run(*words, environment=None, **options):
+    """The finished process; stdout and stderr as text unless given."""
+    options.setdefault("stdout", subprocess.PIPE)
+    options.setdefault("stderr", subprocess.PIPE)
+    return subprocess.run([PROGRAM, *words], env=environment or clean_environment(),
+                          stdin=subprocess.DEVNULL, text=True, encoding="utf-8", timeout=120,
+                          check=False, **options)
+
+
+def run_on_terminal(*words, columns=80, **variables):
+    """Exit code and everything written, with all three streams on a terminal."""
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen([PROGRAM, *words], stdin=follower, stdout=follower,
+                               stderr=follower, env=clean_environment(**variables))
+    os.close(follower)
+    output = b""
+    while select.select([leader], [], [], 120)[0]:
+        try:
+            part = os.read(leader, 65536)
+        except OSError:   # the program closed its end
+            break
+        if not part:
+            break
+        output += part
+    os.close(leader)
+    return process.wait(timeout=120), output
+
+
+def default_signals():
+    """A background job of a shell starts with SIGINT ignored, and the program would keep that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+class CliTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hiptool-cli-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def assert_document(self, text, schema):
+        """Exactly one document, valid for its schema (a file below tests/schema)."""
+        document = json.loads(text)
+        validator = SCHEMAS / "validate.py"
+        if validator.exists():
+            result = subprocess.run([sys.executable, validator, SCHEMAS / schema], input=text,
+                                    text=True, encoding="utf-8", capture_output=True, check=False)
+            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        return document
+
+    def assert_width(self, text, columns=80):
+        for line in text.splitlines():
+            self.assertLessEqual(len(line), columns, line)
+
+
+class HelpAndVersion(CliTest):
+    def test_bare_call_is_help(self):
+        result = run()
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertIn("Examples:", result.stdout)
+        self.assert_width(result.stdout)
+
+    def test_help_of_each_command(self):
+        overview = run("--help").stdout
+        commands = re.search(r"Commands:\n((?:  .*\n)+)", overview)[1]
+        names = re.findall(r"^  ([a-z-]+)", commands, re.MULTILINE)
+        self.assertIn("devices", names)
+        for name in names:
+            with self.subTest(name):
+                result = run("help", name)
+                self.assertEqual(result.returncode, 0)
+                self.assertIn("Examples:", result.stdout)
+                self.assert_width(result.stdout)
+
+    def test_exit_codes_topic(self):
+        text = run("help", "exit-codes").stdout
+        for code in ("0", "1", "2", "3", "4", "5", "6", "7", "130", "143"):
+            self.assertRegex(text, rf"(?m)^ +{code}  \S")
+
+    def test_version(self):
+        result = run("--version")
+        self.assertEqual(result.returncode, 0)
+        self.assertRegex(result.stdout, r"^hiptool \d+\.\d+\.\d+ \(.+\)\n")
+        self.assertIn("kernel targets:", result.stdout)
+
+    def test_answers_at_once(self):
+        for words in (["--help"], ["--version"], ["help", "devices"]):
+            with self.subTest(words):
+                times = []
+                for _ in range(5):
+                    start = time.monotonic()
+                    run(*words)
+                    times.append(time.monotonic() - start)
+                is_slow_build = b"__asan_init" in pathlib.Path(PROGRAM).read_bytes()
+                limit = START_LIMIT_S * (SLOW_FACTOR if is_slow_build else 1)
+                # Other work on the machine only ever adds time, hence the best of five.
+                self.assertLess(min(times), limit)
+
+    def test_no_driver_is_opened(self):
+        if shutil.which("strace") is None:
+            self.skipTest("strace is not installed")
+        for words in (["--help"], ["--version"], ["help", "devices"], ["nonsense"]):
+            with self.subTest(words):
+                trace = self.folder / "trace"
+                result = subprocess.run(
+                    ["strace", "-f", "-e", "trace=openat,open", "-o", trace, PROGRAM, *words],
+                    env=clean_environment(ASAN_OPTIONS="detect_leaks=0"), capture_output=True,
+                    check=False)
+                if not trace.exists() or b"ptrace" in result.stderr:
+                    self.skipTest("strace may not trace here")
+                opened = trace.read_text(encoding="utf-8", errors="replace")
+                self.assertNotRegex(opened, r"libcuda|libamdhip64|/dev/kfd|/dev/nvidia|/dev/dri")
+
+
+class WrongUsage(CliTest):
+    def test_each_is_exit_2_with_a_hint(self):
+        cases = [
+            (["devcies"], "did you mean 'devices'?"),
+            (["devices", "--requier", "gpu"], "did you mean '--require'?"),
+            (["--fromat", "json", "devices"], "did you mean '--format'?"),
+            (["devices", "--format", "html"], "table, json, csv, markdown"),
+            (["make-model", "m.gguf", "--size", "-1"], "64MiB"),
+            (["make-model"], "see 'hiptool help make-model'"),
+            (["--quiet"], "see 'hiptool help'"),
+        ]
+        for words, hint in cases:
+            with self.subTest(words):
+                result = run(*words)
+                self.assertEqual((result.returncode, result.stdout), (2, ""))
+                self.assertTrue(result.stderr.startswith("error: "))
+                self.assertIn(hint, result.stderr)
+
+    def test_as_json(self):
+        for words in (["devices", "--format", "json", "--nothing"],
+                      ["--format=json", "devices", "too", "many"]):
+            result = run(*words)
+            self.assertEqual(result.returncode, 2)
+            document = self.assert_document(result.stdout, "devices.schema.json")
+            self.assertEqual(document["status"], "failed")
+            self.assertEqual(document["error"]["code"], "invalid_argument")
+        result = run("nonsense", environment=clean_environment(HIPTOOL_FORMAT="json"))
+        document = self.assert_document(result.stdout, "error.schema.json")
+        self.assertEqual(document["schema"], "hiptool.hiptool/1")
+
+
+class Streams(CliTest):
+    def test_closed_pipe_keeps_the_code(self):
+        for words, code in ((["devices"], 0), (["--version"], 0), (["devices", "nvidia:99"], 3)):
+            with self.subTest(words):
+                reader, writer = os.pipe()
+                os.close(reader)
+                result = run(*words, stdout=writer)
+                os.close(writer)
+                self.assertEqual(result.returncode, code)
+                if code == 0:
+                    self.assertEqual(result.stderr, "")
+
+    def test_full_disk(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("there is no /dev/full")
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            for words in (["--help"], ["devices"], ["devices", "--format", "json"]):
+                result = run(*words, stdout=full)
+                self.assertEqual(result.returncode, 7)
+                self.assertIn("No space left on device", result.stderr)
+
+    def test_colour(self):
+        cases = [
+            ({}, [], True),
+            ({"NO_COLOR": "1"}, [], False),
+            ({"TERM": "dumb"}, [], False),
+            ({"NO_COLOR": "1"}, ["--color", "always"], True),
+            ({}, ["--color=never"], False),
+        ]
+        for variables, words, is_colored in cases:
+            with self.subTest(f"{variables} {words}"):
+                code, output = run_on_terminal("devices", *words, **variables)
+                self.assertEqual(code, 0)
+                self.assertEqual(ESCAPE in output, is_colored)
+        self.assertNotIn("\x1b[", run("devices").stdout)
+        forced = run("devices", environment=clean_environment(CLICOLOR_FORCE="1"))
+        self.assertIn("\x1b[", forced.stdout)
+
+    def test_plain_ascii_without_utf8(self):
+        result = run("devices", environment=clean_environment(LC_ALL="C"))
+        self.assertTrue(result.stdout.isascii())
+
+
+class Devices(CliTest):
+    def test_table_fits(self):
+        result = run("devices")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assert_width(result.stdout)
+        self.assertIn("cpu:0", result.stdout)
+        _, output = run_on_terminal("devices", columns=60, NO_COLOR="1")
+        self.assert_width(output.decode().replace("\r", ""), 60)
+
+    def test_document(self):
+        result = run("devices", "--format", "json")
+        self.assertEqual(result.returncode, 0)
+        document = self.assert_document(result.stdout, "devices.schema.json")
+        self.assertEqual([entry["platform"] for entry in document["platforms"]],
+                         ["amd", "nvidia", "cpu"])
+        self.assertIn("cpu:0", [device["id"] for device in document["devices"]])
+        for entry in document["platforms"]:
+            self.assertEqual(entry["status"] == "ok", entry["reason"] is None)
+
+    def test_every_id_can_be_asked_for(self):
+        document = json.loads(run("--format", "json", "devices").stdout)
+        for device in document["devices"]:
+            result = run("devices", device["id"], "--format=json")
+            self.assertEqual(result.returncode, 0)
+            alone = self.assert_document(result.stdout, "devices.schema.json")["devices"]
+            self.assertEqual([entry["id"] for entry in alone], [device["id"]])
+
+    def test_absent_device(self):
+        for device in ("nvidia:99", "amd:99", "cpu:99"):
+            result = run("devices", device, "--format", "json")
+            self.assertEqual(result.returncode, 3)
+            document = self.assert_document(result.stdout, "devices.schema.json")
+            self.assertEqual(document["error"]["code"], "unavailable")
+            self.assertTrue(result.stderr.startswith("error: "))
+
+    def test_requirement(self):
+        platforms = json.loads(run("devices", "--format", "json").stdout)["platforms"]
+        for entry in platforms[:2]:
+            result = run("devices", "--require", entry["platform"], "--format", "json")
+            self.assertEqual(result.returncode, 0 if entry["status"] == "ok" else 3)
+            self.assert_document(result.stdout, "devices.schema.json")
+
+    def test_export(self):
+        file = self.folder / "devices.json"
+        result = run("devices", "--export", f"json={file}")
+        self.assertEqual(result.returncode, 0)
+        self.assert_document(file.read_text(encoding="utf-8"), "devices.schema.json")
+        self.assertEqual(os.listdir(self.folder), ["devices.json"])
+        result = run("devices", "--export", f"json={self.folder}/none/x.json")
+        self.assertEqual((result.returncode, result.stdout), (7, ""))
+
+
+class MakeModel(CliTest):
+    def test_writes_both_formats(self):
+        for name in ("m.gguf", "m.safetensors"):
+            with self.subTest(name):
+                path = self.folder / name
+                result = run("make-model", str(path), "--size", "1MiB",
+                             environment=clean_environment(HIPTOOL_FORMAT="json"))
+                self.assertEqual(result.returncode, 0, result.stderr)
+                document = self.assert_document(result.stdout, "make-model.schema.json")
+                self.assertEqual(document["model"]["file_bytes"], path.stat().st_size)
+
+    def test_same_seed_same_bytes(self):
+        for name in ("a.gguf", "b.gguf"):
+            run("make-model", str(self.folder / name), "--size", "1M", "--seed", "7", "--quiet")
+        self.assertEqual((self.folder / "a.gguf").read_bytes(),
+                         (self.folder / "b.gguf").read_bytes())
+
+    def test_progress_on_a_terminal_is_gone_at_the_end(self):
+        code, output = run_on_terminal("make-model", str(self.folder / "m.gguf"), "--size", "64M")
+        self.assertEqual(code, 0)
+        last = output.split(b"\x1b[K")[-1]
+        self.assertNotIn("█".encode(), last)
+        self.assertIn(b"wrote ", last)
+
+    def test_quiet_off_a_terminal(self):
+        path = str(self.folder / "m.gguf")
+        self.assertRegex(run("make-model", path, "--size", "1M").stderr, r"^write: .+\n$")
+        self.assertEqual(run("make-model", path, "--size", "1M", "--quiet").stderr, "")
+
+    def test_interrupted(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(number.name):
+                path = self.folder / "big.gguf"
+                process = subprocess.Popen(
+                    [PROGRAM, "make-model", str(path), "--size", "64GiB"], text=True,
+                    env=clean_environment(HIPTOOL_FORMAT="json"), preexec_fn=default_signals,
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                deadline = time.monotonic() + 60
+                while not os.listdir(self.folder) and time.monotonic() < deadline:
+                    time.sleep(0.01)
+                process.send_signal(number)
+                out, err = process.communicate(timeout=120)
+                self.assertEqual(process.returncode, 128 + number)
+                self.assertIn("interrupted, stopping (again to end at once)\n", err)
+                document = self.assert_document(out, "make-model.schema.json")
+                self.assertEqual(document["status"], "interrupted")
+                self.assertEqual(document["error"]["code"], "cancelled")
+                self.assertEqual(os.listdir(self.folder), [])
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    PROGRAM = sys.argv.pop(1)
+    unittest.main()

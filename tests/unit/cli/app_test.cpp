@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+// Whole runs: words in, text and exit code out.
+#include "cli/app.hpp"
+
+#include <doctest/doctest.h>
+
+#include <csignal>
+
+#include "cli/command.hpp"
+#include "harness.hpp"
+
+using namespace hiptool::cli;
+using namespace hiptool::cli::testing;
+
+TEST_CASE("a bare call shows help and opens nothing") {
+  Machine machine;
+  CHECK(machine.run({}) == 0);
+  CHECK(contains(machine.out.text, "Examples:\n  hiptool devices"));
+  for (const Command& command : commands()) CHECK(contains(machine.out.text, command.name));
+  CHECK(machine.err.text.empty());
+  CHECK(machine.platforms_made == 0);
+  CHECK(widest_line(machine.out.text) <= 80);
+}
+
+TEST_CASE("help of every command: examples first, three ways, 80 columns") {
+  Machine machine;
+  for (const Command& command : commands()) {
+    CAPTURE(command.name);
+    CHECK(machine.run({command.name, "--help"}) == 0);
+    const std::string text = machine.out.text;
+    CHECK(text.find("Examples:") < text.find("Usage:"));
+    CHECK(text.find("Usage:") < text.find("Options"));
+    CHECK(widest_line(text) <= 80);
+    CHECK(machine.run({"-h", command.name}) == 0);
+    CHECK(machine.out.text == text);
+    CHECK(machine.run({"help", command.name}) == 0);
+    CHECK(machine.out.text == text);
+  }
+  CHECK(machine.platforms_made == 0);
+}
+
+TEST_CASE("help topics fit 80 columns; an unknown one gets a suggestion") {
+  Machine machine;
+  for (const char* topic : {"exit-codes", "environment", "units", "help"}) {
+    CAPTURE(topic);
+    CHECK(machine.run({"help", topic}) == 0);
+    CHECK(machine.out.text.size() > 100);
+    CHECK(widest_line(machine.out.text) <= 82);
+  }
+  CHECK(machine.run({"help", "exit-code"}) == 2);
+  CHECK(machine.out.text.empty());
+  CHECK(contains(machine.err.text, "did you mean 'exit-codes'?"));
+}
+
+TEST_CASE("the version names what it is made of and opens nothing") {
+  Machine machine;
+  CHECK(machine.run({"--version"}) == 0);
+  for (const char* part : {"hiptool ", "built with:", "CLI11 2.", "fmt ", "nlohmann_json ",
+                           "xxHash ", "kernel targets: none in this build", "runtimes found:"}) {
+    CHECK(contains(machine.out.text, part));
+  }
+  CHECK(machine.run({"devices", "-V"}) == 0);
+  CHECK(starts_with(machine.out.text, "hiptool "));
+  CHECK(machine.platforms_made == 0);
+}
+
+TEST_CASE("wrong usage is exit 2, with a suggestion and a way to the help") {
+  struct Case {
+    std::vector<std::string> words;
+    const char* error;
+    const char* hint;
+  };
+  const std::vector<Case> cases{
+      {{"devcies"}, "unknown command 'devcies'", "did you mean 'devices'?"},
+      {{"zebra"}, "unknown command 'zebra'", "see 'hiptool help'"},
+      {{"--quiet"}, "no command was given", "see 'hiptool help'"},
+      {{"devices", "--fromat", "json"}, "unknown option '--fromat'", "did you mean '--format'?"},
+      {{"--fromat=json", "devices"}, "unknown option '--fromat'", "did you mean '--format'?"},
+      {{"devices", "--requir", "gpu"}, "unknown option '--requir'", "'--require'?"},
+      {{"devices", "-x"}, "unknown option '-x'", "see 'hiptool help devices'"},
+      {{"devices", "cpu", "more"}, "unexpected argument 'more'", "see 'hiptool help devices'"},
+      {{"devices", "--format"}, "--format needs a value", "see 'hiptool help devices'"},
+      {{"devices", "--format", "html"}, "none of table, json, csv, markdown", ""},
+      {{"devices", "--export", "file"}, "'file' is not FORMAT=FILE", "--export json="},
+      {{"devices", "--color", "alway"}, "none of auto, always, never", "'always'?"},
+      {{"devices", "--platform", "nvida"}, "none of amd, nvidia, cpu", "'nvidia'?"},
+      {{"devices", "--device", "cpu,"}, "has an empty element", ""},
+      {{"devices", "--require", "gup"}, "none of gpu, amd, nvidia", "did you mean 'gpu'?"},
+      {{"make-model"}, "OUT is missing", "see 'hiptool help make-model'"},
+      {{"make-model", "--sed", "3"}, "unknown option '--sed'", "did you mean '--seed'?"},
+      {{"make-model", "m.bin"}, "does not tell the format", "--format"},
+      {{"make-model", "m.gguf", "--size", "-1"}, "--size: '-1' is not a size", "64MiB"},
+      {{"make-model", "m.gguf", "--size", ""}, "is not a size", "64MiB"},
+      {{"make-model", "m.gguf", "--size", "12xyz"}, "is not a size", "64MiB"},
+      {{"make-model", "m.gguf", "--tensors", "0"}, "not a whole number from 1 to", ""},
+      {{"make-model", "m.gguf", "--tensors", "1e3"}, "not a whole number from 1 to", ""},
+      {{"make-model", "m.gguf", "--seed", "-1"}, "not a whole number from 0", ""},
+      {{"make-model", "m.gguf", "--format", "json"}, "none of gguf, safetensors", ""},
+      {{"make-model", "m.gguf", "--device", "cpu"}, "make-model uses no device", "--device"},
+      {{"make-model", "m.gguf", "--export", "csv=x"}, "none of table, json", ""},
+  };
+  Machine machine;
+  for (const Case& wrong : cases) {
+    CAPTURE(wrong.error);
+    CHECK(machine.run(wrong.words) == 2);
+    CHECK(machine.out.text.empty());
+    CHECK(starts_with(machine.err.text, "error: "));
+    CHECK(contains(machine.err.text, wrong.error));
+    CHECK(contains(machine.err.text, wrong.hint));
+  }
+  CHECK(machine.platforms_made == 0);
+}
+
+TEST_CASE("with JSON asked for, a failure is one document too") {
+  Machine machine;
+  CHECK(machine.run({"devices", "--format", "json", "--nothing"}) == 2);
+  CHECK(starts_with(machine.out.text, "{\n  \"schema\": \"hiptool.devices/1\""));
+  for (const char* part :
+       {"\"tool\": ", "\"host\": ", "\"started_at\": \"20", "\"status\": \"failed\"",
+        "\"code\": \"invalid_argument\"", "\"message\": \"unknown option",
+        "\"hint\": \"see 'hiptool help devices'\"", "\"native\": null"}) {
+    CAPTURE(part);
+    CHECK(contains(machine.out.text, part));
+  }
+  CHECK(contains(machine.err.text, "error: unknown option"));
+
+  CHECK(machine.run({"--format=json", "zebra"}) == 2);
+  CHECK(contains(machine.out.text, "\"schema\": \"hiptool.hiptool/1\""));
+  machine.variables["HIPTOOL_FORMAT"] = "json";
+  CHECK(machine.run({"devices", "nvidia:7"}) == 3);
+  CHECK(contains(machine.out.text, "\"code\": \"unavailable\""));
+  CHECK(machine.run({"make-model", "m.bin"}) == 2);
+  CHECK(contains(machine.out.text, "\"schema\": \"hiptool.make-model/1\""));
+}
+
+TEST_CASE("an interrupted run ends with the signal's code and says so in JSON") {
+  Machine machine;
+  machine.cancel.cancel();
+  machine.signal = SIGTERM;
+  CHECK(machine.run({"devices", "--format", "json"}) == 143);
+  CHECK(contains(machine.out.text, "\"status\": \"interrupted\""));
+  CHECK(contains(machine.out.text, "\"code\": \"cancelled\""));
+  machine.signal = SIGINT;
+  CHECK(machine.run({"devices"}) == 130);
+  CHECK(machine.out.text.empty());
+}
+
+TEST_CASE("common options work before and after the command") {
+  Machine machine;
+  CHECK(machine.run({"devices", "--format", "csv"}) == 0);
+  const std::string text = machine.out.text;
+  CHECK(starts_with(text, "id,platform,"));
+  CHECK(machine.run({"--format", "csv", "devices"}) == 0);
+  CHECK(machine.out.text == text);
+  CHECK(machine.run({"--format", "json", "devices", "--format=csv"}) == 0);
+  CHECK(machine.out.text == text);
+}
+
+TEST_CASE("colour by option and environment, on the stream that is a terminal") {
+  Machine machine;
+  machine.gpus = 1;
+  CHECK(machine.run({"devices"}) == 0);
+  CHECK_FALSE(contains(machine.out.text, "\x1b["));
+  CHECK(machine.run({"devices", "--color", "always"}) == 0);
+  CHECK(contains(machine.out.text, "\x1b["));
+  machine.out.terminal = true;
+  CHECK(machine.run({"devices"}) == 0);
+  CHECK(contains(machine.out.text, "\x1b["));
+  machine.variables.insert_or_assign("NO_COLOR", std::string(1, '1'));
+  CHECK(machine.run({"devices"}) == 0);
+  CHECK_FALSE(contains(machine.out.text, "\x1b["));
+  CHECK(machine.run({"--color=always", "--nothing"}) == 2);
+  CHECK(contains(machine.err.text, "\x1b[1;31merror:"));
+}
+
+TEST_CASE("a broken output is exit 7, a closed one is not") {
+  Machine machine;
+  machine.out.error = ENOSPC;
+  CHECK(machine.run({"devices"}) == 7);
+  CHECK(contains(machine.err.text, "No space left on device"));
+  machine.out.error = EPIPE;
+  CHECK(machine.run({"devices"}) == 0);
+  CHECK(machine.err.text.empty());
+  CHECK(machine.run({"devices", "nvidia:9"}) == 3);
+}
+
+TEST_CASE("an export that cannot be opened stops the run before its work") {
+  Machine machine;
+  CHECK(machine.run({"devices", "--export", "json=/nonexistent/x", "--format", "json"}) == 7);
+  CHECK(machine.platforms_made == 0);
+  CHECK(contains(machine.out.text, "\"code\": \"output_failed\""));
+}
+
+TEST_CASE("notes are shown with --verbose only") {
+  Machine machine;
+  CHECK(machine.run({"devices"}) == 0);
+  CHECK_FALSE(contains(machine.out.text, "tried: "));
+  CHECK(machine.run({"devices", "--verbose"}) == 0);
+  CHECK(contains(machine.out.text, "tried: librun.so.7"));
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#include "harness.hpp"
+
+#include <algorithm>
+#include <fstream>
+
+namespace hiptool::cli::testing {
+
+int Machine::run(const std::vector<std::string>& words) {
+  std::vector<const char*> argv{"hiptool"};
+  for (const std::string& word : words) argv.push_back(word.c_str());
+  out.text.clear();
+  err.text.clear();
+  Console console(out, err, reader_of(variables));
+  Environment environment{console,
+                          cancel,
+                          [this] { return signal; },
+                          [this](Platforms::Options options) {
+                            ++platforms_made;
+                            return std::make_unique<Platforms>(std::move(options),
+                                                               std::make_shared<FakeBinder>(gpus));
+                          },
+                          reader_of(variables),
+                          system_root};
+  return cli::run(static_cast<int>(argv.size()), argv.data(), environment);
+}
+
+std::size_t widest_line(std::string_view text) {
+  std::size_t widest = 0;
+  std::size_t columns = 0;
+  for (const char c : text) {
+    const bool is_continuation = (static_cast<unsigned char>(c) & 0xc0) == 0x80;
+    columns = c == '\n' ? 0 : columns + (is_continuation ? 0 : 1);
+    widest = std::max(widest, columns);
+  }
+  return widest;
+}
+
+std::string start_of(const std::string& path, std::size_t bytes) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(bytes, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(bytes));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
+}
+
+}  // namespace hiptool::cli::testing

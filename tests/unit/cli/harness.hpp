@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+/// A whole run of the program inside the test: captured streams, made-up environment, chosen GPUs.
+#pragma once
+#include <stdlib.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/app.hpp"
+#include "cli/console.hpp"
+#include "hip/binding.hpp"
+
+namespace hiptool::cli::testing {
+
+class CaptureStream final : public TextStream {
+ public:
+  int write(std::string_view part) noexcept override {
+    if (error != 0) return error;
+    text += part;
+    ++writes;
+    return 0;
+  }
+  bool is_terminal() const noexcept override { return terminal; }
+  std::optional<std::size_t> columns() const noexcept override { return width; }
+
+  std::string text;
+  int writes = 0;
+  int error = 0;  ///< errno that every write answers
+  bool terminal = false;
+  std::optional<std::size_t> width;
+};
+
+using Variables = std::map<std::string, std::string>;
+
+inline GetEnvironment reader_of(Variables variables) {
+  return [variables](const char* name) -> std::optional<std::string> {
+    const auto found = variables.find(name);
+    if (found == variables.end()) return {};
+    return found->second;
+  };
+}
+
+/// The cpu platform also stands in for NVIDIA GPUs; AMD is never usable.
+class FakeBinder final : public hip::Binder {
+ public:
+  explicit FakeBinder(int gpus) : gpus_(gpus) {}
+
+  hip::Binding bind(Platform platform, const hip::BindRequest&) override {
+    if (platform == Platform::cpu) return bind_host(Platform::cpu, 2);
+    if (platform == Platform::nvidia && gpus_ > 0) return bind_host(platform, gpus_);
+    hip::Binding binding;
+    binding.status.platform = platform;
+    binding.status.reason = "no runtime library was found";
+    binding.status.hint = "install it";
+    binding.status.tried = {"librun.so.7: not found"};
+    return binding;
+  }
+
+ private:
+  static hip::Binding bind_host(Platform platform, int devices) {
+    hip::BindRequest request;
+    request.cpu_devices = devices;
+    hip::Binding binding = hip::bind_cpu(request);
+    binding.status.platform = platform;
+    return binding;
+  }
+
+  int gpus_;
+};
+
+/// A folder that goes with the test.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "hiptool-cli-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::string operator/(const char* name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+struct Machine {
+  Variables variables = {{"LC_ALL", "C.UTF-8"}, {"TERM", "xterm"}};
+  int gpus = 0;
+  int signal = 0;
+  CancelToken cancel;
+  CaptureStream out;
+  CaptureStream err;
+  int platforms_made = 0;
+  std::filesystem::path system_root = "/";
+
+  /// Runs `hiptool WORDS...`; out and err hold what it wrote.
+  int run(const std::vector<std::string>& words);
+};
+
+inline bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+inline bool starts_with(std::string_view text, std::string_view start) {
+  return text.substr(0, start.size()) == start;
+}
+
+/// Columns of the longest line; UTF-8 continuation bytes take none.
+std::size_t widest_line(std::string_view text);
+
+/// The first bytes of a file, fewer if it is shorter.
+std::string start_of(const std::string& path, std::size_t bytes = 100'000);
+
+}  // namespace hiptool::cli::testing

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#include "cli/notes.hpp"
+
+#include <doctest/doctest.h>
+
+#include "harness.hpp"
+
+using namespace hiptool::cli;
+using namespace hiptool::cli::testing;
+
+TEST_CASE("notes come in their order, once") {
+  CaptureStream out;
+  CaptureStream err;
+  Console console(out, err, reader_of({}));
+  NoteCollector notes;
+  notes.note("hipFree", "failed");
+  notes.note("load", "slow");
+  notes.print(console);
+  notes.print(console);
+  CHECK(err.text == "note: hipFree: failed\nnote: load: slow\n");
+}
+
+TEST_CASE("a flood of notes is counted, not kept") {
+  CaptureStream out;
+  CaptureStream err;
+  Console console(out, err, reader_of({}));
+  NoteCollector notes;
+  for (std::size_t i = 0; i < NoteCollector::max_notes + 5; ++i) notes.note("a", "b");
+  notes.print(console);
+  CHECK(contains(err.text, "note: 5 more notes were left out\n"));
+}

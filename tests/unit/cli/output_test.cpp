@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+#include "cli/output.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "harness.hpp"
+#include "hiptool/error.hpp"
+
+using namespace hiptool;
+using namespace hiptool::cli;
+using namespace hiptool::cli::testing;
+
+namespace {
+
+const std::vector<OutputFormat> both{OutputFormat::table, OutputFormat::json};
+
+std::size_t file_count(const TemporaryFolder& folder) {
+  const std::filesystem::directory_iterator entries(folder.path());
+  return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
+}
+
+report::Report report_of(const char* text) {
+  report::Report report;
+  report.document = {{"text", text}};
+  report.verdict = {{report::Tone::plain, text}};
+  return report;
+}
+
+ErrorCode code_of(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return ErrorCode::internal;
+}
+
+}  // namespace
+
+TEST_CASE("formats outside of the command's own are refused with the list") {
+  CHECK(parse_format("json", both, "--format") == OutputFormat::json);
+  try {
+    parse_format("html", both, "HIPTOOL_FORMAT");
+    FAIL("was accepted");
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::invalid_argument);
+    CHECK(error.what() == std::string("HIPTOOL_FORMAT: 'html' is none of table, json"));
+  }
+}
+
+TEST_CASE("an export is a format and a file") {
+  const Export parsed = parse_export("json=a=b.json", both);
+  CHECK(parsed.format == OutputFormat::json);
+  CHECK(parsed.path == "a=b.json");
+  for (const char* text : {"", "json", "json=", "=file", "csv=file"}) {
+    CAPTURE(text);
+    CHECK(code_of([&] { parse_export(text, both); }) == ErrorCode::invalid_argument);
+  }
+}
+
+TEST_CASE("an export appears whole under its name, with the usual rights") {
+  const TemporaryFolder folder;
+  {
+    ExportFile file(folder / "out.json");
+    CHECK_FALSE(std::filesystem::exists(folder / "out.json"));
+    file.write("text\n");
+  }
+  CHECK(start_of(folder / "out.json") == "text\n");
+  CHECK(file_count(folder) == 1);
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  struct stat status {};
+  REQUIRE(::stat((folder / "out.json").c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777u) == (0666u & ~mask));
+}
+
+TEST_CASE("an export that is not written leaves the old file and nothing else") {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "out.json") << "old";
+  { ExportFile file(folder / "out.json"); }
+  CHECK(start_of(folder / "out.json") == "old");
+  CHECK(file_count(folder) == 1);
+}
+
+TEST_CASE("a link stays a link to the new content") {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "real.json") << "old";
+  std::filesystem::create_symlink(folder / "real.json", folder / "link.json");
+  ExportFile(folder / "link.json").write("new");
+  CHECK(std::filesystem::is_symlink(folder / "link.json"));
+  CHECK(start_of(folder / "real.json") == "new");
+}
+
+TEST_CASE("exports that cannot be written are failed outputs, known before the work") {
+  const TemporaryFolder folder;
+  CHECK(code_of([&] { ExportFile file(folder / "none/out.json"); }) == ErrorCode::output_failed);
+  CHECK(code_of([&] { ExportFile file(folder.path()); }) == ErrorCode::output_failed);
+  if (::access("/dev/full", W_OK) == 0) {
+    ExportFile full("/dev/full");
+    CHECK(code_of([&] { full.write("text"); }) == ErrorCode::output_failed);
+  }
+  CHECK(::access("/dev/null", W_OK) == 0);
+  ExportFile("/dev/null").write("text");
+  CHECK_FALSE(std::filesystem::is_regular_file("/dev/null"));
+}
+
+TEST_CASE("people and programs may get different tables") {
+  const TemporaryFolder folder;
+  CaptureStream out;
+  CaptureStream err;
+  Console console(out, err, reader_of({}));
+  Output output(
+      console, OutputFormat::table,
+      {{OutputFormat::json, folder / "a.json"}, {OutputFormat::markdown, folder / "a.md"}});
+  CHECK_FALSE(output.has_written());
+  output.write(report_of("people"), report_of("programs"));
+  CHECK(output.has_written());
+  CHECK(contains(out.text, "people"));
+  CHECK(contains(start_of(folder / "a.json"), "programs"));
+  CHECK(contains(start_of(folder / "a.md"), "people"));
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#include "cli/version_text.hpp"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+#include "harness.hpp"
+
+using namespace hiptool::cli;
+using namespace hiptool::cli::testing;
+
+namespace {
+
+void touch(const std::filesystem::path& path) {
+  std::filesystem::create_directories(path.parent_path());
+  std::ofstream file(path);
+}
+
+}  // namespace
+
+TEST_CASE("runtime libraries are found by their files, LD_LIBRARY_PATH first, links once") {
+  const TemporaryFolder root;
+  touch(root.path() / "usr/lib/x86_64-linux-gnu/libcuda.so.1");
+  touch(root.path() / "usr/lib/x86_64-linux-gnu/libcuda.so");
+  touch(root.path() / "usr/lib/x86_64-linux-gnu/libm.so.6");
+  touch(root.path() / "opt/rocm-7.0/lib/libamdhip64.so.7");
+  touch(root.path() / "mine/libamdhip64.so.6");
+  std::filesystem::create_directory_symlink("rocm-7.0", root.path() / "opt/rocm");
+  const auto found =
+      find_runtime_libraries(root.path(), reader_of({{"LD_LIBRARY_PATH", ":/mine::/not/there"}}));
+  REQUIRE(found.size() == 3);
+  CHECK(found[0] == root / "mine/libamdhip64.so.6");
+  CHECK(found[1] == root / "usr/lib/x86_64-linux-gnu/libcuda.so.1");
+  CHECK(contains(found[2], "/lib/libamdhip64.so.7"));
+}
+
+TEST_CASE("an empty machine has none") {
+  const TemporaryFolder root;
+  CHECK(find_runtime_libraries(root.path(), reader_of({})).empty());
+}
