@@ -71,7 +71,9 @@ TEST_CASE("threads: objects come and go in eight at once") {
   std::vector<std::thread> threads;
   for (std::size_t index = 0; index < thread_count; ++index) {
     threads.emplace_back([&failures, index] {
-      const auto expect = [&failures](hipError_t error) { failures += error == hipSuccess ? 0 : 1; };
+      const auto expect = [&failures](hipError_t error) {
+        failures += error == hipSuccess ? 0 : 1;
+      };
       for (int round = 0; round < 10; ++round) {
         hipStream_t stream = nullptr;
         hipEvent_t event = nullptr;
