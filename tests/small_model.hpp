@@ -11,7 +11,7 @@
 
 #include "support.hpp"
 
-namespace test {
+namespace hiptool::test {
 
 struct SmallTensor {
   std::string name;
@@ -63,4 +63,4 @@ inline std::vector<std::byte> expected_arena(const std::vector<SmallTensor>& ten
   return arena;
 }
 
-}  // namespace test
+}  // namespace hiptool::test

@@ -15,7 +15,7 @@
 #include "hiptool/platform.hpp"
 #include "hiptool/trace.hpp"
 
-namespace test {
+namespace hiptool::test {
 
 /// A folder that is removed with the object.
 class TemporaryFolder {
@@ -68,4 +68,4 @@ inline hiptool::Device device(hiptool::Platforms& platforms) {
   return hiptool::find_device(platforms, id != nullptr ? id : "cpu");
 }
 
-}  // namespace test
+}  // namespace hiptool::test

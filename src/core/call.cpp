@@ -89,10 +89,20 @@ void note_failure(const Device& device, std::string_view call_name,
   }
 }
 
+void settle(const StreamRef& stream) noexcept {
+  const Device& device = stream.device();
+  const QuietDeviceGuard guard(device);
+  const auto native = static_cast<hip::hipStream_t>(stream.native_handle());
+  if (query<&hip::Api::hipStreamSynchronize>(device, native)) return;
+  // The stream does not answer, so all of the device is asked: releasing memory that is in use
+  // would be worse.
+  query<&hip::Api::hipDeviceSynchronize>(device);
+}
+
 QuietDeviceGuard::QuietDeviceGuard(const Device& device) noexcept : device_(device) {
   int current = -1;
-  if (device.api().hipGetDevice(&current) != hip::hipSuccess || current == device.ordinal()) return;
-  if (device.api().hipSetDevice(device.ordinal()) == hip::hipSuccess) previous_ = current;
+  if (!query<&hip::Api::hipGetDevice>(device, &current) || current == device.ordinal()) return;
+  if (query<&hip::Api::hipSetDevice>(device, device.ordinal())) previous_ = current;
 }
 
 QuietDeviceGuard::~QuietDeviceGuard() {

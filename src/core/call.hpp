@@ -8,6 +8,7 @@
 #include "hip/api.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
+#include "hiptool/stream.hpp"
 
 namespace hiptool::core {
 
@@ -52,6 +53,10 @@ bool query(const Device& device, Arguments... arguments) noexcept {
   }
   return false;
 }
+
+/// Waits for a stream after something failed, so that memory its copies use may go. Never throws; a
+/// wait that fails goes to the trace.
+void settle(const StreamRef& stream) noexcept;
 
 /// Makes the device current without throwing, for destructors; puts the previous one back.
 class QuietDeviceGuard {

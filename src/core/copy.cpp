@@ -47,6 +47,16 @@ void require_rectangle(const char* operation, const Buffer& buffer, Rectangle re
   }
 }
 
+// The copy uses memory of the caller, who may let it go once the failure is known.
+void synchronize_or_settle(const Stream& stream) {
+  try {
+    stream.synchronize();
+  } catch (...) {
+    core::settle(stream);
+    throw;
+  }
+}
+
 bool overlap(const Buffer& left, const Buffer& right) {
   const auto left_start = reinterpret_cast<std::uintptr_t>(left.address());
   const auto right_start = reinterpret_cast<std::uintptr_t>(right.address());
@@ -141,14 +151,14 @@ void copy_h2d_and_wait(const Buffer& destination, std::span<const std::byte> sou
   if (source.empty()) return;
   const Stream stream(destination.device());
   copy_h2d(destination, source, stream);
-  stream.synchronize();
+  synchronize_or_settle(stream);
 }
 
 void copy_d2h_and_wait(std::span<std::byte> destination, const Buffer& source) {
   if (destination.empty()) return;
   const Stream stream(source.device());
   copy_d2h(destination, source, stream);
-  stream.synchronize();
+  synchronize_or_settle(stream);
 }
 
 }  // namespace hiptool

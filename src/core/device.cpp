@@ -112,6 +112,8 @@ DeviceInfo Device::info() const {
   if (names) {
     if (info.name.empty()) info.name = names->name;
     info.arch = names->arch;
+  } else {
+    state_->note("hipGetDevicePropertiesR0600", "told no name and arch of " + id());
   }
   info.uuid = read_uuid(*this);
   info.pci_bus_id = read_pci_bus_id(*this);

@@ -5,7 +5,7 @@
 #include <exception>
 #include <string>
 
-#include "core/platform_state.hpp"
+#include "core/call.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
 
@@ -70,7 +70,7 @@ StagingSlot& StagingRing::acquire() {
 
 // The slot is the caller's afterwards; on an exception it is given back first.
 void StagingRing::wait_for(StagingSlot& slot) {
-  const auto settle = [&] {
+  const auto account = [&] {
     const std::lock_guard lock(mutex_);
     queued_bytes_[slot.stream] -= slot.queued_bytes;
     slot.queued_bytes = 0;
@@ -78,11 +78,12 @@ void StagingRing::wait_for(StagingSlot& slot) {
   try {
     slot.copied.synchronize();
   } catch (...) {
-    settle();
+    core::settle(streams_[slot.stream]);
+    account();
     give_back(slot);
     throw;
   }
-  settle();
+  account();
 }
 
 std::size_t StagingRing::pick_stream(std::uint64_t size_bytes) {
@@ -114,13 +115,7 @@ void StagingRing::submit(StagingSlot& slot, const Buffer& destination, std::size
     slot.copied.record(streams_[slot.stream]);
   } catch (...) {
     // Without its event nobody knows when the copy is done, so the stream is waited for here.
-    if (queued) {
-      try {
-        streams_[slot.stream].synchronize();
-      } catch (const std::exception& error) {
-        device_.state().note("load", error.what());
-      }
-    }
+    if (queued) core::settle(streams_[slot.stream]);
     {
       const std::lock_guard lock(mutex_);
       queued_bytes_[slot.stream] -= slot.queued_bytes;
@@ -211,13 +206,7 @@ double StagingRing::probe(const Buffer& destination, std::uint64_t size_bytes) {
     give_all_back();
     return elapsed_s > 0 ? static_cast<double>(done) / elapsed_s : 0;
   } catch (...) {
-    for (const StreamRef& stream : streams_) {
-      try {
-        stream.synchronize();
-      } catch (const std::exception& error) {
-        device_.state().note("load", error.what());
-      }
-    }
+    for (const StreamRef& stream : streams_) core::settle(stream);
     give_all_back();
     throw;
   }

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/file.hpp"
+#include "core/call.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/pinned_buffer.hpp"
 #include "load/digest.hpp"
@@ -133,11 +134,11 @@ class Verifier {
       copy_d2h(bytes, arena_.view(job.device_offset, job.size_bytes), stream);
       try {
         read(job, expected);
+        stream.synchronize();
       } catch (...) {
-        stream.synchronize();  // the copy writes into memory that is about to go
+        core::settle(stream);  // the copy writes into memory that is about to go
         throw;
       }
-      stream.synchronize();
       compare(job, expected, bytes);
     }
   }

@@ -23,6 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t demo_bytes = 64u << 20;
+constexpr std::uint32_t demo_tensors = 40;
 // A share of the link says something only about a load that takes longer than its own start.
 constexpr std::uint64_t least_probed_bytes = 1u << 30;
 constexpr std::uint64_t probe_bytes = 4'000'000'000;
@@ -63,6 +64,7 @@ class DemoModel {
     options.path = path_;
     options.format = ModelFormat::gguf;
     options.size_bytes = demo_bytes;
+    options.tensors = demo_tensors;
     options.seed = 1;
     options.cancel = &cancel;
     model::write_model(options);

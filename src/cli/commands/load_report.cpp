@@ -39,6 +39,10 @@ std::string short_count(std::uint64_t count) {
   return format_count(count);
 }
 
+std::string count_of(std::uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", format_count(count), noun, count == 1 ? "" : "s");
+}
+
 std::string shape_text(const TensorInfo& tensor) {
   return fmt::format("[{}]", fmt::join(tensor.shape, ", "));
 }
@@ -168,7 +172,7 @@ report::Line model_line(const ModelFile& model) {
   text += model.format() == ModelFormat::gguf ? fmt::format("GGUF v{}", model.format_version())
                                               : "safetensors";
   if (const auto architecture = model.text("general.architecture")) text += ", " + *architecture;
-  text += ", " + format_count(model.tensors().size()) + " tensors, " +
+  text += ", " + count_of(model.tensors().size(), "tensor") + ", " +
           short_count(model.parameters()) + " parameters";
   return {Tone::plain, std::move(text)};
 }
@@ -180,7 +184,7 @@ void add_notes(const LoadOutcome& outcome, std::vector<report::Line>& notes) {
   }
   if (outcome.load) {
     const LoadStatistics& load = *outcome.load;
-    std::string text = "path    buffered reads by " + std::to_string(load.readers) + " threads, ";
+    std::string text = "path    buffered reads by " + count_of(load.readers, "thread") + ", ";
     text += load.slots == 0 ? "straight into device memory"
                             : fmt::format("{} pinned slots of {}", load.slots,
                                           format_size(load.slot_bytes));
@@ -191,10 +195,9 @@ void add_notes(const LoadOutcome& outcome, std::vector<report::Line>& notes) {
                                       " host to device, probed with the same slots"});
   }
   if (outcome.verify) {
-    notes.push_back({Tone::plain,
-                     fmt::format("verify  read back and compared with a second reading of the "
-                                 "file, digest {}",
-                                 hex(outcome.verify->model_digest))});
+    notes.push_back(
+        {Tone::plain, "verify  read back and compared with a second reading of the file"});
+    notes.push_back({Tone::plain, "digest  " + hex(outcome.verify->model_digest)});
   }
 }
 

@@ -17,8 +17,8 @@ int Machine::run(const std::vector<std::string>& words) {
                           [this] { return signal; },
                           [this](Platforms::Options options) {
                             ++platforms_made;
-                            return std::make_unique<Platforms>(std::move(options),
-                                                               std::make_shared<FakeBinder>(gpus));
+                            auto chosen = binder ? binder : std::make_shared<FakeBinder>(gpus);
+                            return std::make_unique<Platforms>(std::move(options), chosen);
                           },
                           reader_of(variables),
                           system_root};
