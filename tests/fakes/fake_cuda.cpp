@@ -81,7 +81,7 @@ CUresult move(CUresult entered, CUdeviceptr to, CUdeviceptr from, std::size_t by
 
 extern "C" {
 
-FakeCudaState& fake_cuda_state() { return the_state; }
+FakeCudaState* fake_cuda_state() { return &the_state; }
 
 CUresult cuInit(unsigned) { return static_cast<CUresult>(number_from("FAKE_CUDA_INIT", 0)); }
 CUresult cuDriverGetVersion(int* version) {

@@ -19,6 +19,6 @@ struct FakeCudaState {
 };
 
 /// Type of the exported function "fake_cuda_state".
-using FakeCudaStateFunction = FakeCudaState& (*)();
+using FakeCudaStateFunction = FakeCudaState* (*)();
 
 }  // namespace hiptool::test

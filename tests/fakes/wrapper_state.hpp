@@ -17,7 +17,6 @@ struct WrapperState {
 
   mutable std::mutex mutex;
   hip::Api inner{};
-  hip::Api outer{};
   bool is_taken = false;
   bool is_recording = false;
   std::map<std::string_view, std::uint64_t> counts;

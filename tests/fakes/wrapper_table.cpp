@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "fakes/wrapper_table.hpp"
 
-#include <algorithm>
+#include <array>
 #include <numeric>
 #include <stdexcept>
 #include <thread>
@@ -28,10 +28,14 @@ std::string_view canonical_name(std::string_view call) {
 }
 
 template <int... Slot>
-hip::Api make_api(int slot, std::integer_sequence<int, Slot...>) {
-  hip::Api api{};
-  ((Slot == slot ? void(api = make_wrapping_api<Slot>()) : void()), ...);
-  return api;
+std::array<hip::Api, sizeof...(Slot)> make_apis(std::integer_sequence<int, Slot...>) {
+  return {make_wrapping_api<Slot>()...};
+}
+
+/// The table of a slot, the same to the end of the process.
+const hip::Api& wrapping_api(int slot) {
+  static const auto apis = make_apis(std::make_integer_sequence<int, WrapperTable::slot_count>{});
+  return apis[static_cast<std::size_t>(slot)];
 }
 
 int take_slot(const hip::Api& inner) {
@@ -43,8 +47,6 @@ int take_slot(const hip::Api& inner) {
     state.is_taken = true;
     state.is_recording = true;
     state.inner = inner;
-    state.outer =
-        make_api(slot, std::make_integer_sequence<int, WrapperTable::slot_count>{});
     state.live = {};
     state.forget();
     return slot;
@@ -120,7 +122,7 @@ WrapperTable::~WrapperTable() {
   state.is_taken = false;
 }
 
-const hip::Api& WrapperTable::api() const noexcept { return wrapper_state(slot_).outer; }
+const hip::Api& WrapperTable::api() const noexcept { return wrapping_api(slot_); }
 
 void WrapperTable::fail(std::string_view call, hip::hipError_t code, std::uint64_t nth,
                         std::uint64_t times) {

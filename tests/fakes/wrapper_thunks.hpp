@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// One function for each call of the table and each slot, made from the list of calls.
 #pragma once
-#include <array>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -101,6 +99,11 @@ bool is_something(First first) {
   }
 }
 
+template <class First, class... Rest>
+First first_of(First first, Rest...) {
+  return first;
+}
+
 /// The stream among a call's arguments; null where it has none.
 template <class... Arguments>
 hip::hipStream_t find_stream(Arguments... arguments) {
@@ -115,11 +118,15 @@ hip::hipStream_t find_stream(Arguments... arguments) {
 template <int Slot, auto Member, class Function>
 struct Thunk;
 
+/// Name of a call, set with its thunk: looking it up while compiling costs too much time.
+template <auto Member>
+inline std::string_view name_of_call;
+
 template <int Slot, auto Member>
 struct Thunk<Slot, Member, const char* (*)(hip::hipError_t)> {
   static const char* call(hip::hipError_t error) {
     WrapperState& state = wrapper_state(Slot);
-    state.begin(hip::call_name<Member>());
+    state.begin(name_of_call<Member>);
     return (state.inner.*Member)(error);
   }
 };
@@ -128,7 +135,7 @@ template <int Slot, auto Member, class... Arguments>
 struct Thunk<Slot, Member, hip::hipError_t (*)(Arguments...)> {
   static hip::hipError_t call(Arguments... arguments) {
     WrapperState& state = wrapper_state(Slot);
-    const hip::hipError_t injected = state.begin(hip::call_name<Member>());
+    const hip::hipError_t injected = state.begin(name_of_call<Member>);
     if (injected != hip::hipSuccess && !is_release<Member>) return injected;
     const hip::hipError_t error = (state.inner.*Member)(arguments...);
     if (error == hip::hipSuccess) account(state, arguments...);
@@ -138,12 +145,12 @@ struct Thunk<Slot, Member, hip::hipError_t (*)(Arguments...)> {
  private:
   static void account(WrapperState& state, [[maybe_unused]] Arguments... arguments) {
     if constexpr (live_count<Member>() != nullptr) {
-      if (is_something(std::get<0>(std::tuple(arguments...)))) {
+      if (is_something(first_of(arguments...))) {
         state.change_live(live_count<Member>(), is_release<Member> ? -1 : 1);
       }
     }
     if constexpr (is_copy<Member>) {
-      state.end_copy(std::get<0>(std::tuple(arguments...)), find_stream(arguments...));
+      state.end_copy(first_of(arguments...), find_stream(arguments...));
     }
   }
 };
@@ -152,15 +159,17 @@ struct Thunk<Slot, Member, hip::hipError_t (*)(Arguments...)> {
 template <int Slot>
 Api make_wrapping_api() {
   Api api{};
-  hip::for_each_call([&api](auto member, std::string_view, hip::Need) {
+  hip::for_each_call([&api](auto member, std::string_view name, hip::Need) {
     using Function = std::remove_reference_t<decltype(api.*member)>;
-    const auto assign = [&]<std::size_t... K>(std::index_sequence<K...>) {
-      ((member == member_of_type<Function, K>()
-            ? void(api.*member = &Thunk<Slot, member_of_type<Function, K>(), Function>::call)
-            : void()),
-       ...);
+    const auto assign = [&]<std::size_t K>(std::integral_constant<std::size_t, K>) {
+      constexpr auto candidate = member_of_type<Function, K>();
+      if (member != candidate) return;
+      name_of_call<candidate> = name;
+      api.*member = &Thunk<Slot, candidate, Function>::call;
     };
-    assign(std::make_index_sequence<count_of_type<Function>()>{});
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+      (assign(std::integral_constant<std::size_t, K>{}), ...);
+    }(std::make_index_sequence<count_of_type<Function>()>{});
   });
   return api;
 }

@@ -89,7 +89,7 @@ TEST_CASE("nothing is believed of a struct that is not sane") {
   const Api api = make_api(true, true);
   SUBCASE("warp size") { blob.warp_size = 1024; }
   SUBCASE("unprintable name") { blob.name = "AMD\x01"; }
-  SUBCASE("empty name") { blob.name = {}; }
+  SUBCASE("empty name") { blob.name = ""; }
   SUBCASE("unprintable architecture") { blob.arch = "gfx\xFF"; }
   CHECK_FALSE(read_device_names(api, 0));
 }

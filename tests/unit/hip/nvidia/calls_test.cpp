@@ -29,7 +29,7 @@ test::FakeCudaState& state() {
   std::string error;
   static const auto library =
       base::DynamicLibrary::open(test::fake_library("FAKE_CUDA"), error);
-  return library->function<test::FakeCudaStateFunction>("fake_cuda_state")();
+  return *library->function<test::FakeCudaStateFunction>("fake_cuda_state")();
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ TEST_CASE("the order is free and the list may be short") {
   std::array<void*, 5> turned{marker(2), &size, marker(1), &size, marker(3)};
   CHECK(translate_launch_list(turned.data(), list));
   CHECK(list[0] == marker(2));
-  std::array<void*, 1> empty{marker(3)};
+  std::array<void*, 2> empty{marker(3)};
   list.fill(&list);
   CHECK(translate_launch_list(empty.data(), list));
   CHECK(list[0] == nullptr);
@@ -45,9 +45,9 @@ TEST_CASE("a value that equals the end marker is not taken for it") {
 TEST_CASE("anything else is refused before it is read past its end") {
   std::size_t size = 0;
   LaunchList list{};
-  std::array<void*, 1> cuda_end{nullptr};
+  std::array<void*, 2> cuda_end{};
   CHECK_FALSE(translate_launch_list(cuda_end.data(), list));
-  std::array<void*, 1> unknown{marker(4)};
+  std::array<void*, 2> unknown{marker(4)};
   CHECK_FALSE(translate_launch_list(unknown.data(), list));
   std::array<void*, 5> twice{marker(1), &size, marker(1), &size, marker(3)};
   CHECK_FALSE(translate_launch_list(twice.data(), list));
