@@ -15,7 +15,7 @@ namespace hiptool::test {
 
 struct SmallTensor {
   std::string name;
-  std::vector<std::byte> bytes;   ///< written as U8
+  std::vector<std::byte> bytes;  ///< written as U8
 };
 
 inline std::filesystem::path write_small_model(const std::filesystem::path& path,
@@ -45,8 +45,8 @@ inline std::filesystem::path write_small_model(const std::filesystem::path& path
 inline std::vector<SmallTensor> various_tensors() {
   std::vector<SmallTensor> tensors;
   std::uint64_t seed = 1;
-  for (const std::size_t size : {1u, 0u, 255u, 256u, 257u, 16'384u, 16'385u, 100'000u, 0u, 3u,
-                                 1'000'003u, 40'000u, 7u}) {
+  for (const std::size_t size :
+       {1u, 0u, 255u, 256u, 257u, 16'384u, 16'385u, 100'000u, 0u, 3u, 1'000'003u, 40'000u, 7u}) {
     tensors.push_back({"blk." + std::to_string(seed) + ".weight", random_bytes(size, seed)});
     ++seed;
   }

@@ -25,10 +25,10 @@ class HIPTOOL_API LoadObserver {
 
 /// What a load did.
 struct LoadStatistics {
-  double load_time_s = 0;    ///< first read issued to last copy done
-  double copy_time_s = 0;    ///< first to last copy by the device's own events; 0 without staging
-  std::uint64_t copied_bytes = 0;   ///< with the gaps between tensors
-  std::uint64_t read_bytes = 0;     ///< read from files
+  double load_time_s = 0;  ///< first read issued to last copy done
+  double copy_time_s = 0;  ///< first to last copy by the device's own events; 0 without staging
+  std::uint64_t copied_bytes = 0;  ///< with the gaps between tensors
+  std::uint64_t read_bytes = 0;    ///< read from files
   std::uint32_t readers = 0;
   std::uint32_t slots = 0;
   std::uint64_t slot_bytes = 0;
@@ -42,8 +42,8 @@ class HIPTOOL_API AsyncLoader {
   struct Options {
     std::uint32_t streams = 2;
     std::uint64_t slot_bytes = 8u << 20;
-    std::uint32_t readers = 0;     ///< threads that read files; 0 chooses from the cores
-    std::uint32_t slots = 0;       ///< 0 is two for each reader
+    std::uint32_t readers = 0;  ///< threads that read files; 0 chooses from the cores
+    std::uint32_t slots = 0;    ///< 0 is two for each reader
     /// Streams of the caller instead of own ones; all must be on the loader's device.
     std::vector<StreamRef> external_streams;
     /// Stage through pinned slots also where the host can write device memory in place.
@@ -52,8 +52,8 @@ class HIPTOOL_API AsyncLoader {
     LoadObserver* observer = nullptr;
   };
 
-  /// Makes streams; slots are pinned when they are first needed. Throws Error(invalid_argument) for zero sizes or
-  /// foreign streams, else what the runtime answered.
+  /// Makes streams; slots are pinned when they are first needed. Throws Error(invalid_argument) for
+  /// zero sizes or foreign streams, else what the runtime answered.
   AsyncLoader(const Device& device, Options options);
   explicit AsyncLoader(const Device& device);
   /// Waits for queued copies; failures go to the trace.
@@ -66,8 +66,8 @@ class HIPTOOL_API AsyncLoader {
   /// flight. Throws Error(out_of_bounds) when the source is longer than the destination.
   void upload(const Buffer& destination, std::span<const std::byte> source);
 
-  /// Reads the placed tensors from their files into the arena (at least layout.arena_bytes long) and
-  /// waits until all of it is on the device. Gaps between tensors become zero. Throws
+  /// Reads the placed tensors from their files into the arena (at least layout.arena_bytes long)
+  /// and waits until all of it is on the device. Gaps between tensors become zero. Throws
   /// Error(input_failed) when a file is shorter than at parsing, was changed, or cannot be read,
   /// Error(cancelled) when the token was set, else what the runtime answered; whatever happens, no
   /// copy is in flight afterwards.
@@ -76,12 +76,12 @@ class HIPTOOL_API AsyncLoader {
   /// Blocks until everything queued has arrived. Throws the first failure.
   void synchronize();
 
-  /// Copies slot after slot to the buffer, without reading anything, at least `bytes` in all, on the
-  /// same streams: the rate, in bytes per second by device events, that load() cannot exceed.
+  /// Copies slot after slot to the buffer, without reading anything, at least `bytes` in all, on
+  /// the same streams: the rate, in bytes per second by device events, that load() cannot exceed.
   double probe_h2d_bytes_per_s(const Buffer& destination, std::uint64_t bytes);
 
   std::size_t stream_count() const noexcept;
-  StreamRef stream(std::size_t index) const;   ///< Error(out_of_bounds) for a bad index
+  StreamRef stream(std::size_t index) const;  ///< Error(out_of_bounds) for a bad index
 
  private:
   struct Impl;

@@ -9,8 +9,8 @@
 namespace hiptool {
 
 /// Device memory: a shared allocation with an offset and a size. Copying a Buffer shares the
-/// allocation; a view keeps its parent's allocation alive; it is freed once, on its own device, when
-/// the last Buffer on it goes. A failing free goes to the trace.
+/// allocation; a view keeps its parent's allocation alive; it is freed once, on its own device,
+/// when the last Buffer on it goes. A failing free goes to the trace.
 class HIPTOOL_API Buffer {
  public:
   /// An empty buffer on no device: size 0, null address.

@@ -36,8 +36,7 @@ struct Rectangle {
 /// pitch is below the width; Error(out_of_bounds) when the last row does not fit.
 HIPTOOL_API void copy_d2d_2d(const Buffer& destination, Rectangle destination_rectangle,
                              const Buffer& source, Rectangle source_rectangle,
-                             std::size_t width_bytes, std::size_t height,
-                             const StreamRef& stream);
+                             std::size_t width_bytes, std::size_t height, const StreamRef& stream);
 
 /// From one device to another of the same platform; sizes must be equal. The stream belongs to
 /// either device.

@@ -22,11 +22,11 @@ struct PlatformState;
 /// Properties of a device; what the runtime could not say is absent, never zero.
 struct DeviceInfo {
   std::string name;
-  std::string arch;                        ///< "gfx942", "sm_90", "x86_64"
-  std::optional<std::string> uuid;         ///< as the vendor's tools write it, "GPU-..."
-  std::optional<std::string> pci_bus_id;   ///< "0000:65:00.0", lower case
+  std::string arch;                       ///< "gfx942", "sm_90", "x86_64"
+  std::optional<std::string> uuid;        ///< as the vendor's tools write it, "GPU-..."
+  std::optional<std::string> pci_bus_id;  ///< "0000:65:00.0", lower case
   std::optional<std::uint64_t> memory_total_bytes;
-  std::optional<std::uint64_t> compute_units;   ///< multiprocessors; on RDNA the CUs, not the WGPs
+  std::optional<std::uint64_t> compute_units;  ///< multiprocessors; on RDNA the CUs, not the WGPs
   std::optional<std::uint64_t> warp_size;
   std::optional<std::uint64_t> clock_hz;
   std::optional<std::uint64_t> memory_clock_hz;

@@ -13,9 +13,9 @@ namespace hiptool {
 class HIPTOOL_API ElementType {
  public:
   struct Entry {
-    std::string_view name;           ///< the format's own name: "Q4_K", "BF16", "F8_E4M3"
-    std::uint32_t block_elements;    ///< elements in a block, 1 for plain types
-    std::uint32_t block_bits;        ///< bits of a block; 8 x bytes except for F6 and F4
+    std::string_view name;         ///< the format's own name: "Q4_K", "BF16", "F8_E4M3"
+    std::uint32_t block_elements;  ///< elements in a block, 1 for plain types
+    std::uint32_t block_bits;      ///< bits of a block; 8 x bytes except for F6 and F4
   };
 
   explicit constexpr ElementType(const Entry& entry) noexcept : entry_(&entry) {}

@@ -13,23 +13,23 @@ namespace hiptool {
 /// What went wrong, in kinds that a program can act on. The command line turns each into an exit
 /// code in one place (`hiptool help exit-codes`).
 enum class ErrorCode {
-  invalid_argument,     ///< a value the caller gave makes no sense
-  out_of_bounds,        ///< an offset or size lies outside of its buffer
-  not_found,            ///< a name (tensor, kernel, device id) is not there
-  unsupported,          ///< well formed, but not something this build or platform does
-  unavailable,          ///< no usable platform or device
-  out_of_memory,        ///< device memory does not suffice
-  input_failed,         ///< an input file is missing or cannot be read
-  corrupt_data,         ///< an input file breaks its format
-  manifest_mismatch,    ///< an input file differs from its manifest or published hash
-  data_mismatch,        ///< bytes on the device differ from what was sent
-  device,               ///< a device or runtime call failed
-  device_lost,          ///< the process cannot use this device any more
-  timed_out,            ///< a device or driver did not answer in time
-  cancelled,            ///< stopped on request
-  output_failed,        ///< an output could not be written
-  host_out_of_memory,   ///< host memory does not suffice
-  internal,             ///< a defect of hiptool
+  invalid_argument,    ///< a value the caller gave makes no sense
+  out_of_bounds,       ///< an offset or size lies outside of its buffer
+  not_found,           ///< a name (tensor, kernel, device id) is not there
+  unsupported,         ///< well formed, but not something this build or platform does
+  unavailable,         ///< no usable platform or device
+  out_of_memory,       ///< device memory does not suffice
+  input_failed,        ///< an input file is missing or cannot be read
+  corrupt_data,        ///< an input file breaks its format
+  manifest_mismatch,   ///< an input file differs from its manifest or published hash
+  data_mismatch,       ///< bytes on the device differ from what was sent
+  device,              ///< a device or runtime call failed
+  device_lost,         ///< the process cannot use this device any more
+  timed_out,           ///< a device or driver did not answer in time
+  cancelled,           ///< stopped on request
+  output_failed,       ///< an output could not be written
+  host_out_of_memory,  ///< host memory does not suffice
+  internal,            ///< a defect of hiptool
 };
 
 /// Name of the code as it stands in JSON, for example "corrupt_data".
@@ -51,10 +51,10 @@ class HIPTOOL_API Error : public std::exception {
  public:
   struct Fields {
     ErrorCode code = ErrorCode::internal;
-    std::string operation;             ///< what was attempted: "hipMalloc", "open", "parse"
-    std::string message;               ///< the whole sentence
-    std::string hint;                  ///< the next thing to try; may be empty
-    std::optional<NativeError> native; ///< set when a runtime call failed
+    std::string operation;              ///< what was attempted: "hipMalloc", "open", "parse"
+    std::string message;                ///< the whole sentence
+    std::string hint;                   ///< the next thing to try; may be empty
+    std::optional<NativeError> native;  ///< set when a runtime call failed
   };
 
   explicit Error(Fields fields);
@@ -67,8 +67,8 @@ class HIPTOOL_API Error : public std::exception {
   const char* what() const noexcept override { return fields_->message.c_str(); }
 
   /// True where the same call may succeed later in this process: out of memory after something was
-  /// freed, not ready, too many resources asked of a launch. Never true after a sticky error such as
-  /// an illegal address (HIP and CUDA both demand a new process then).
+  /// freed, not ready, too many resources asked of a launch. Never true after a sticky error such
+  /// as an illegal address (HIP and CUDA both demand a new process then).
   bool is_recoverable() const noexcept;
 
   /// The same error with "context: " put before its message.

@@ -12,15 +12,15 @@ namespace hiptool {
 
 /// Where one tensor goes.
 struct Placement {
-  std::uint32_t tensor = 0;          ///< index into ModelFile::tensors()
-  std::uint64_t device_offset = 0;   ///< from the start of the device's arena
+  std::uint32_t tensor = 0;         ///< index into ModelFile::tensors()
+  std::uint64_t device_offset = 0;  ///< from the start of the device's arena
 };
 
 /// One arena: tensors at aligned offsets in file order.
 struct ArenaLayout {
-  std::vector<Placement> placements;   ///< ascending device_offset
-  std::uint64_t tensor_bytes = 0;      ///< without gaps
-  std::uint64_t arena_bytes = 0;       ///< with gaps
+  std::vector<Placement> placements;  ///< ascending device_offset
+  std::uint64_t tensor_bytes = 0;     ///< without gaps
+  std::uint64_t arena_bytes = 0;      ///< with gaps
 };
 
 /// What one device receives.

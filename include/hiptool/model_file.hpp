@@ -23,22 +23,22 @@ HIPTOOL_API std::string_view to_string(ModelFormat format) noexcept;
 struct TensorInfo {
   std::string name;
   ElementType type;
-  std::vector<std::uint64_t> shape;   ///< dims as the file writes them (GGUF: fastest first)
-  std::uint32_t file = 0;             ///< index into ModelFile::files()
-  std::uint64_t file_offset = 0;      ///< absolute, bytes from the start of that file
+  std::vector<std::uint64_t> shape;  ///< dims as the file writes them (GGUF: fastest first)
+  std::uint32_t file = 0;            ///< index into ModelFile::files()
+  std::uint64_t file_offset = 0;     ///< absolute, bytes from the start of that file
   std::uint64_t size_bytes = 0;
-  std::uint64_t elements = 0;         ///< product of the shape
+  std::uint64_t elements = 0;  ///< product of the shape
 };
 
 /// One file of a model.
 struct ModelPart {
   std::filesystem::path path;
   std::uint64_t size_bytes = 0;
-  std::int64_t modified_ns = 0;   ///< to notice that the file changed while it was read
+  std::int64_t modified_ns = 0;  ///< to notice that the file changed while it was read
 };
 
 struct ModelOptions {
-  bool strict = false;   ///< what the specifications forbid but readers accept becomes an error
+  bool strict = false;  ///< what the specifications forbid but readers accept becomes an error
 };
 
 /// A parsed model file. Parsing reads headers with pread into owned memory, never maps the file and
@@ -54,7 +54,7 @@ class HIPTOOL_API ModelFile {
   static ModelFile open(const std::filesystem::path& path, const ModelOptions& options = {});
 
   ModelFormat format() const noexcept;
-  std::uint32_t format_version() const noexcept;   ///< GGUF: 2 or 3; safetensors: 1
+  std::uint32_t format_version() const noexcept;  ///< GGUF: 2 or 3; safetensors: 1
   const std::filesystem::path& path() const noexcept;
   std::span<const ModelPart> files() const noexcept;
   /// In the order of file and file offset.
@@ -62,9 +62,9 @@ class HIPTOOL_API ModelFile {
   /// The tensor of that name, or null.
   const TensorInfo* find(std::string_view name) const noexcept;
 
-  std::uint64_t tensor_bytes() const noexcept;   ///< sum over the tensors, without padding
-  std::uint64_t parameters() const noexcept;     ///< sum of elements
-  std::uint64_t file_bytes() const noexcept;     ///< sum of the files' sizes
+  std::uint64_t tensor_bytes() const noexcept;  ///< sum over the tensors, without padding
+  std::uint64_t parameters() const noexcept;    ///< sum of elements
+  std::uint64_t file_bytes() const noexcept;    ///< sum of the files' sizes
 
   /// A metadata value, absent when the key is not there or of another type. Integers of any width
   /// are accepted for integer(); safetensors metadata is all text.

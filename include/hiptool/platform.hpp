@@ -27,13 +27,13 @@ HIPTOOL_API std::string_view to_string(Platform platform) noexcept;
 /// What probing a platform found.
 struct PlatformStatus {
   Platform platform = Platform::cpu;
-  bool usable = false;           ///< library bound and at least one device
+  bool usable = false;  ///< library bound and at least one device
   int device_count = 0;
-  std::string library;           ///< path of the bound library, also without a device; else empty
-  std::string runtime_version;   ///< "5.2.21153", "13.0"; empty when unknown
-  std::string driver_version;    ///< kernel driver, "580.159.04"; empty when unknown
-  std::string reason;            ///< why it is not usable; empty when it is
-  std::string hint;              ///< what to try next; may be empty
+  std::string library;             ///< path of the bound library, also without a device; else empty
+  std::string runtime_version;     ///< "5.2.21153", "13.0"; empty when unknown
+  std::string driver_version;      ///< kernel driver, "580.159.04"; empty when unknown
+  std::string reason;              ///< why it is not usable; empty when it is
+  std::string hint;                ///< what to try next; may be empty
   std::vector<std::string> tried;  ///< each library that was tried and why it was refused
 };
 
@@ -44,11 +44,11 @@ struct PlatformStatus {
 class HIPTOOL_API Platforms {
  public:
   struct Options {
-    std::shared_ptr<TraceSink> trace;    ///< where failed releases go; may be null
-    std::string hip_library;             ///< instead of the search; default $HIPTOOL_HIP_LIBRARY
-    std::string cuda_library;            ///< instead of the search; default $HIPTOOL_CUDA_LIBRARY
-    std::string system_root = "/";       ///< where /sys, /proc and /dev are read
-    int cpu_devices = 1;                 ///< how many cpu devices; default $HIPTOOL_CPU_DEVICES or 1
+    std::shared_ptr<TraceSink> trace;  ///< where failed releases go; may be null
+    std::string hip_library;           ///< instead of the search; default $HIPTOOL_HIP_LIBRARY
+    std::string cuda_library;          ///< instead of the search; default $HIPTOOL_CUDA_LIBRARY
+    std::string system_root = "/";     ///< where /sys, /proc and /dev are read
+    int cpu_devices = 1;               ///< how many cpu devices; default $HIPTOOL_CPU_DEVICES or 1
     /// Options from the environment variables named above.
     static Options from_environment();
   };

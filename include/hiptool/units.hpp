@@ -10,8 +10,8 @@
 namespace hiptool {
 
 /// Parses a size: `64MiB` and `64M` are binary, `64MB` is decimal, `1.5GiB`, `4096` are bytes.
-/// Throws Error(invalid_argument) that names the accepted forms for empty, negative, fractional-byte,
-/// unknown or too large (2^63 and above) values.
+/// Throws Error(invalid_argument) that names the accepted forms for empty, negative,
+/// fractional-byte, unknown or too large (2^63 and above) values.
 HIPTOOL_API std::uint64_t parse_size(std::string_view text);
 
 /// Parses a list `4K,1M` or a range of powers of two `4KiB..1GiB` (both ends included).

@@ -17,18 +17,18 @@ namespace hiptool {
 struct Mismatch {
   std::string tensor;
   std::uint32_t file = 0;
-  std::uint64_t file_offset = 0;     ///< of the first differing byte
-  std::uint64_t device_offset = 0;   ///< of the same byte in the arena
-  std::uint64_t size_bytes = 0;      ///< first to last differing byte within one 16 KiB leaf
+  std::uint64_t file_offset = 0;    ///< of the first differing byte
+  std::uint64_t device_offset = 0;  ///< of the same byte in the arena
+  std::uint64_t size_bytes = 0;     ///< first to last differing byte within one 16 KiB leaf
 };
 
 struct VerifyResult {
-  std::uint64_t leaves = 0;          ///< 16 KiB pieces compared; the last of a tensor is shorter
+  std::uint64_t leaves = 0;  ///< 16 KiB pieces compared; the last of a tensor is shorter
   std::uint64_t compared_bytes = 0;
   std::vector<Mismatch> mismatches;  ///< in the order of device_offset, at most max_mismatches
   std::uint64_t mismatch_count = 0;  ///< leaves that differ, also beyond that limit
   std::uint64_t model_digest = 0;    ///< digest of the files' bytes, see tensor_digests
-  std::vector<std::uint64_t> tensor_digests;   ///< by index of ModelFile::tensors(); files' bytes
+  std::vector<std::uint64_t> tensor_digests;  ///< by index of ModelFile::tensors(); files' bytes
   double duration_s = 0;
 };
 
@@ -36,14 +36,15 @@ inline constexpr std::size_t max_mismatches = 64;
 inline constexpr std::uint64_t leaf_bytes = 16u << 10;
 
 struct VerifyOptions {
-  std::uint32_t threads = 0;   ///< 0 chooses from the cores
+  std::uint32_t threads = 0;  ///< 0 chooses from the cores
   const CancelToken* cancel = nullptr;
   LoadObserver* observer = nullptr;
 };
 
 /// Reads the arena back and compares it byte by byte with a second, independent reading of the
 /// files, whose offsets come from the parsed headers and not from the loader's copies. Blocks. A
-/// difference is a result, not an exception; throws Error(input_failed) or what the runtime answered.
+/// difference is a result, not an exception; throws Error(input_failed) or what the runtime
+/// answered.
 ///
 /// Digests (loading.md, schema version 1): leaf = XXH3-64, seed 0, of each 16 KiB of a tensor;
 /// tensor = XXH3-64 over its leaf digests, little-endian, in order; model = XXH3-64 over, for each

@@ -19,11 +19,11 @@ struct Suffix {
   double factor;
 };
 
-constexpr std::array suffixes{
-    Suffix{"", 1},          Suffix{"B", 1},         Suffix{"K", 0x1p10},    Suffix{"KiB", 0x1p10},
-    Suffix{"M", 0x1p20},    Suffix{"MiB", 0x1p20},  Suffix{"G", 0x1p30},    Suffix{"GiB", 0x1p30},
-    Suffix{"T", 0x1p40},    Suffix{"TiB", 0x1p40},  Suffix{"KB", 1e3},      Suffix{"MB", 1e6},
-    Suffix{"GB", 1e9},      Suffix{"TB", 1e12}};
+constexpr std::array suffixes{Suffix{"", 1},         Suffix{"B", 1},        Suffix{"K", 0x1p10},
+                              Suffix{"KiB", 0x1p10}, Suffix{"M", 0x1p20},   Suffix{"MiB", 0x1p20},
+                              Suffix{"G", 0x1p30},   Suffix{"GiB", 0x1p30}, Suffix{"T", 0x1p40},
+                              Suffix{"TiB", 0x1p40}, Suffix{"KB", 1e3},     Suffix{"MB", 1e6},
+                              Suffix{"GB", 1e9},     Suffix{"TB", 1e12}};
 
 [[noreturn]] void refuse(std::string_view text) {
   throw Error(ErrorCode::invalid_argument, "parse size",

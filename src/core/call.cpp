@@ -81,9 +81,10 @@ Error call_error(const Device& device, std::string_view call_name, hip::hipError
 }
 
 void note_failure(const Device& device, std::string_view call_name,
-                         hip::hipError_t error) noexcept {
+                  hip::hipError_t error) noexcept {
   try {
-    device.state().note(call_name, "failed on " + device.id() + ": " + describe(device.api(), error));
+    device.state().note(call_name,
+                        "failed on " + device.id() + ": " + describe(device.api(), error));
   } catch (...) {
     device.state().note(call_name, "failed");  // no memory for a better text
   }

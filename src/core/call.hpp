@@ -30,8 +30,7 @@ void call(const Device& device, std::string_view subject, Arguments... arguments
 }
 
 /// Writes a failed call to the trace. Never throws.
-void note_failure(const Device& device, std::string_view call_name,
-                         hip::hipError_t error) noexcept;
+void note_failure(const Device& device, std::string_view call_name, hip::hipError_t error) noexcept;
 
 /// For destructors: calls, and a failure goes to the trace.
 template <auto Member, class... Arguments>

@@ -117,11 +117,10 @@ void copy_d2d_2d(const Buffer& destination, Rectangle destination_rectangle, con
   const Buffer from = part_of(source, source_rectangle);
   if (overlap(to, from)) throw_argument("copy d2d 2d", "source and destination overlap");
   const DeviceGuard guard(stream.device());
-  call<&Api::hipMemcpy2DAsync>(stream.device(), "a device-to-device copy", to.address(),
-                               destination_rectangle.pitch_bytes,
-                               static_cast<const void*>(from.address()),
-                               source_rectangle.pitch_bytes, width_bytes, height,
-                               hip::hipMemcpyDeviceToDevice, native(stream));
+  call<&Api::hipMemcpy2DAsync>(
+      stream.device(), "a device-to-device copy", to.address(), destination_rectangle.pitch_bytes,
+      static_cast<const void*>(from.address()), source_rectangle.pitch_bytes, width_bytes, height,
+      hip::hipMemcpyDeviceToDevice, native(stream));
 }
 
 void copy_peer(const Buffer& destination, const Buffer& source, const StreamRef& stream) {

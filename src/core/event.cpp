@@ -74,8 +74,7 @@ bool Event::is_done() const {
 double Event::elapsed_s(const Event& start) const {
   const DeviceGuard guard(device_);
   float milliseconds = 0;
-  call<&Api::hipEventElapsedTime>(device_, {}, &milliseconds, native(start.event_),
-                                  native(event_));
+  call<&Api::hipEventElapsedTime>(device_, {}, &milliseconds, native(start.event_), native(event_));
   return static_cast<double>(milliseconds) * 1e-3;
 }
 

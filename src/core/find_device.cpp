@@ -87,8 +87,7 @@ Device default_device(Platforms& platforms) {
     if (!devices.empty()) return devices.front();
   }
   for (const system::PciDevice& gpu : system::list_gpus(platforms.system_root())) {
-    const Platform platform =
-        gpu.vendor == system::vendor_amd ? Platform::amd : Platform::nvidia;
+    const Platform platform = gpu.vendor == system::vendor_amd ? Platform::amd : Platform::nvidia;
     throw unusable("the GPU at " + gpu.bus_id + " cannot be used", platforms.status(platform));
   }
   return device_of(platforms, Platform::cpu, 0, "cpu:0");

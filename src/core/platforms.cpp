@@ -52,7 +52,7 @@ struct Platforms::Impl {
   struct Entry {
     std::once_flag once;
     PlatformStatus status;
-    std::shared_ptr<const core::PlatformState> state;   // null unless usable
+    std::shared_ptr<const core::PlatformState> state;  // null unless usable
   };
 
   Options options;
@@ -70,8 +70,8 @@ struct Platforms::Impl {
       hip::Binding binding = binder->bind(platform, request);
       entry.status = std::move(binding.status);
       if (entry.status.usable) {
-        entry.state = std::make_shared<const core::PlatformState>(core::PlatformState{
-            platform, binding.api, entry.status.device_count, options.trace});
+        entry.state = std::make_shared<const core::PlatformState>(
+            core::PlatformState{platform, binding.api, entry.status.device_count, options.trace});
       }
     });
     return entry;

@@ -200,7 +200,7 @@ struct hipUUID {
 };
 
 struct hipPointerAttribute_t {
-  int type;   ///< hipMemoryType
+  int type;  ///< hipMemoryType
   int device;
   void* devicePointer;
   void* hostPointer;

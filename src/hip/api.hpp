@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-/// The HIP table: HIP's calls as function pointers, with HIP's names and signatures. The contract is
-/// HIP's semantics as of ROCm 7 (HIP API reference). Every pointer of a bound table can be called: an
-/// optional call that the platform lacks answers hipErrorNotSupported.
+/// The HIP table: HIP's calls as function pointers, with HIP's names and signatures. The contract
+/// is HIP's semantics as of ROCm 7 (HIP API reference). Every pointer of a bound table can be
+/// called: an optional call that the platform lacks answers hipErrorNotSupported.
 #pragma once
 #include <string_view>
 #include <type_traits>
@@ -72,8 +72,7 @@ struct Api {
                                hipMemcpyKind kind, hipStream_t stream);
   hipError_t (*hipMemcpyHtoD)(hipDeviceptr_t destination, void* source, std::size_t bytes);
   hipError_t (*hipMemcpyDtoH)(void* destination, hipDeviceptr_t source, std::size_t bytes);
-  hipError_t (*hipMemcpyDtoD)(hipDeviceptr_t destination, hipDeviceptr_t source,
-                              std::size_t bytes);
+  hipError_t (*hipMemcpyDtoD)(hipDeviceptr_t destination, hipDeviceptr_t source, std::size_t bytes);
   hipError_t (*hipMemcpyHtoDAsync)(hipDeviceptr_t destination, void* source, std::size_t bytes,
                                    hipStream_t stream);
   hipError_t (*hipMemcpyDtoHAsync)(void* destination, hipDeviceptr_t source, std::size_t bytes,
@@ -88,8 +87,7 @@ struct Api {
                                  const void* source, std::size_t source_pitch, std::size_t width,
                                  std::size_t height, hipMemcpyKind kind, hipStream_t stream);
   hipError_t (*hipMemset)(void* destination, int value, std::size_t bytes);
-  hipError_t (*hipMemsetAsync)(void* destination, int value, std::size_t bytes,
-                               hipStream_t stream);
+  hipError_t (*hipMemsetAsync)(void* destination, int value, std::size_t bytes, hipStream_t stream);
   hipError_t (*hipMemsetD32Async)(hipDeviceptr_t destination, int value, std::size_t count,
                                   hipStream_t stream);
 
@@ -119,10 +117,9 @@ struct Api {
   hipError_t (*hipModuleLoadDataEx)(hipModule_t* module, const void* image, unsigned options,
                                     hipJitOption* option, void** option_value);
   hipError_t (*hipModuleUnload)(hipModule_t module);
-  hipError_t (*hipModuleGetFunction)(hipFunction_t* function, hipModule_t module,
-                                     const char* name);
-  hipError_t (*hipModuleGetGlobal)(hipDeviceptr_t* pointer, std::size_t* bytes,
-                                   hipModule_t module, const char* name);
+  hipError_t (*hipModuleGetFunction)(hipFunction_t* function, hipModule_t module, const char* name);
+  hipError_t (*hipModuleGetGlobal)(hipDeviceptr_t* pointer, std::size_t* bytes, hipModule_t module,
+                                   const char* name);
   hipError_t (*hipModuleLaunchKernel)(hipFunction_t function, unsigned grid_x, unsigned grid_y,
                                       unsigned grid_z, unsigned block_x, unsigned block_y,
                                       unsigned block_z, unsigned shared_bytes, hipStream_t stream,
@@ -228,8 +225,8 @@ constexpr void for_each_call(Visitor&& visit) {
   visit(&Api::hipFuncGetAttribute, "hipFuncGetAttribute", optional);
   visit(&Api::hipModuleOccupancyMaxActiveBlocksPerMultiprocessor,
         "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", optional);
-  visit(&Api::hipModuleOccupancyMaxPotentialBlockSize,
-        "hipModuleOccupancyMaxPotentialBlockSize", optional);
+  visit(&Api::hipModuleOccupancyMaxPotentialBlockSize, "hipModuleOccupancyMaxPotentialBlockSize",
+        optional);
 }
 
 /// Number of calls that for_each_call visits.
@@ -252,8 +249,8 @@ constexpr std::string_view call_name() {
   return found;
 }
 
-/// A table in which every call answers hipErrorNotSupported (and error texts are "unknown"); binders
-/// start from it.
+/// A table in which every call answers hipErrorNotSupported (and error texts are "unknown");
+/// binders start from it.
 Api make_unsupported_api();
 
 }  // namespace hiptool::hip

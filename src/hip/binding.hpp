@@ -11,8 +11,8 @@ struct Api;
 
 /// What a platform needs to know to bind itself.
 struct BindRequest {
-  std::string library;             ///< the runtime library to use; empty: search
-  std::string system_root = "/";   ///< where /sys, /proc and /dev are read
+  std::string library;            ///< the runtime library to use; empty: search
+  std::string system_root = "/";  ///< where /sys, /proc and /dev are read
   int cpu_devices = 1;
 };
 

@@ -109,8 +109,7 @@ static_assert(std::is_sorted(error_entries.begin(), error_entries.end(), rising)
 
 const ErrorEntry* find_entry(hipError_t error) noexcept {
   const ErrorEntry wanted{static_cast<int>(error), nullptr, nullptr};
-  const auto found =
-      std::lower_bound(error_entries.begin(), error_entries.end(), wanted, rising);
+  const auto found = std::lower_bound(error_entries.begin(), error_entries.end(), wanted, rising);
   if (found == error_entries.end() || found->number != wanted.number) return nullptr;
   return &*found;
 }

@@ -10,12 +10,12 @@ namespace hiptool::hip {
 /// What only the property struct can say.
 struct DeviceNames {
   std::string name;
-  std::string arch;   ///< gcnArchName up to its first ':'; "sm_90" on nvidia; may be empty
+  std::string arch;  ///< gcnArchName up to its first ':'; "sm_90" on nvidia; may be empty
 };
 
-/// Reads the struct with the R0600 layout if the table has that call, else with R0000 (chosen by the
-/// call's presence, never by a version). Absent when neither call works or what came back is not
-/// sane (printable name, warp size 32 or 64).
+/// Reads the struct with the R0600 layout if the table has that call, else with R0000 (chosen by
+/// the call's presence, never by a version). Absent when neither call works or what came back is
+/// not sane (printable name, warp size 32 or 64).
 std::optional<DeviceNames> read_device_names(const Api& api, int ordinal);
 
 }  // namespace hiptool::hip

@@ -59,8 +59,7 @@ struct AsyncLoader::Impl {
       for (std::uint32_t i = 0; i < options.streams; ++i) own_streams.emplace_back(device);
       streams.assign(own_streams.begin(), own_streams.end());
     }
-    ring = std::make_unique<load::StagingRing>(device, streams, options.slots,
-                                               options.slot_bytes);
+    ring = std::make_unique<load::StagingRing>(device, streams, options.slots, options.slot_bytes);
   }
 
   void check_options() const {

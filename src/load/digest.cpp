@@ -49,13 +49,12 @@ std::uint64_t tensor_digest(std::span<const std::uint64_t> leaf_digests) {
   return XXH3_64bits(leaf_digests.data(), leaf_digests.size_bytes());
 }
 
-std::uint64_t model_digest(const ModelFile& model,
-                           std::span<const std::uint64_t> tensor_digests) {
+std::uint64_t model_digest(const ModelFile& model, std::span<const std::uint64_t> tensor_digests) {
   const auto tensors = model.tensors();
   std::vector<std::uint32_t> order(tensors.size());
   std::iota(order.begin(), order.end(), 0u);
   std::sort(order.begin(), order.end(), [&](std::uint32_t left, std::uint32_t right) {
-    return tensors[left].name < tensors[right].name;   // std::string compares bytes as unsigned
+    return tensors[left].name < tensors[right].name;  // std::string compares bytes as unsigned
   });
   Hasher hasher;
   for (const std::uint32_t index : order) {

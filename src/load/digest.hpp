@@ -17,7 +17,6 @@ std::uint64_t tensor_digest(std::span<const std::uint64_t> leaf_digests);
 /// XXH3-64 over, for each tensor in byte-wise order of name: name, zero byte, type name, zero byte,
 /// rank and dims as u64 little-endian, tensor digest as u64 little-endian. `tensor_digests` is by
 /// index of model.tensors(). The definition never changes within schema version 1 of `load`.
-std::uint64_t model_digest(const ModelFile& model,
-                           std::span<const std::uint64_t> tensor_digests);
+std::uint64_t model_digest(const ModelFile& model, std::span<const std::uint64_t> tensor_digests);
 
 }  // namespace hiptool::load

@@ -35,10 +35,10 @@ ArenaLayout lay_out(const ModelFile& model) {
 
 LoadPlan plan_load(const ModelFile& model, std::span<const Device> devices) {
   if (devices.size() != 1) {
-    throw Error(ErrorCode::unsupported, "plan load",
-                "a model is loaded onto one device; " + std::to_string(devices.size()) +
-                    " were given",
-                "name one device");
+    throw Error(
+        ErrorCode::unsupported, "plan load",
+        "a model is loaded onto one device; " + std::to_string(devices.size()) + " were given",
+        "name one device");
   }
   return LoadPlan{{DevicePlan{devices.front(), lay_out(model)}}};
 }

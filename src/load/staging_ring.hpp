@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <condition_variable>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -24,8 +24,8 @@ struct StagingSlot {
 
   PinnedBuffer memory;
   Event copied;
-  std::uint64_t queued_bytes = 0;   ///< of the copy in flight
-  std::size_t stream = 0;           ///< on which it is
+  std::uint64_t queued_bytes = 0;  ///< of the copy in flight
+  std::size_t stream = 0;          ///< on which it is
 };
 
 /// A small ring of pinned slots that threads fill and queue to the device. Slots are pinned when

@@ -51,9 +51,9 @@ Work divide(const ModelFile& model, const ArenaLayout& layout) {
     for (std::uint64_t offset = 0; offset < size; offset += job_bytes) {
       const Share share{placement.tensor, offset, placement.device_offset + offset,
                         std::min(job_bytes, size - offset)};
-      const bool joins = !work.jobs.empty() && share.device_offset + share.size_bytes -
-                                                       work.jobs.back().device_offset <=
-                                                   job_bytes;
+      const bool joins =
+          !work.jobs.empty() &&
+          share.device_offset + share.size_bytes - work.jobs.back().device_offset <= job_bytes;
       if (!joins) work.jobs.push_back({share.device_offset, 0, work.shares.size(), 0});
       Job& job = work.jobs.back();
       job.size_bytes = share.device_offset + share.size_bytes - job.device_offset;
@@ -68,7 +68,7 @@ Work divide(const ModelFile& model, const ArenaLayout& layout) {
 struct Difference {
   std::uint32_t tensor = 0;
   std::uint64_t leaf = 0;
-  std::uint64_t first = 0;   // offsets in the tensor
+  std::uint64_t first = 0;  // offsets in the tensor
   std::uint64_t last = 0;
 };
 
@@ -211,7 +211,7 @@ class Verifier {
   const VerifyOptions& options_;
   Work work_;
   std::vector<base::File> files_;
-  std::vector<std::vector<std::uint64_t>> leaf_digests_;   // threads write different elements
+  std::vector<std::vector<std::uint64_t>> leaf_digests_;  // threads write different elements
   std::atomic<std::size_t> next_job_{0};
   std::atomic<std::uint64_t> compared_bytes_{0};
   std::mutex mutex_;

@@ -15,9 +15,9 @@ namespace model {
 /// An array value: its elements stay in the file. Vocabularies are most of a GGUF header and the
 /// tool never looks at their contents.
 struct StoredArray {
-  std::uint32_t type = 0;          ///< GGUF's number of the element type
+  std::uint32_t type = 0;  ///< GGUF's number of the element type
   std::uint64_t count = 0;
-  std::uint64_t file_offset = 0;   ///< of the first element
+  std::uint64_t file_offset = 0;  ///< of the first element
 };
 
 /// A text too long to keep; read when it is asked for.
@@ -26,8 +26,8 @@ struct StoredText {
   std::uint64_t size_bytes = 0;
 };
 
-using Value = std::variant<std::uint64_t, std::int64_t, double, bool, std::string, StoredArray,
-                           StoredText>;
+using Value =
+    std::variant<std::uint64_t, std::int64_t, double, bool, std::string, StoredArray, StoredText>;
 
 }  // namespace model
 

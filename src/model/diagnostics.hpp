@@ -12,10 +12,10 @@ namespace hiptool::model {
 
 /// Where in a header something stands: "tensor 'blk.0.ffn_up.weight' at header offset 1234".
 struct Place {
-  std::string_view kind;       ///< "header", "metadata key", "tensor"
-  std::string_view name;       ///< as the file has it; empty while it is not known yet
-  std::uint64_t offset = 0;    ///< bytes from the start of the file
-  std::uint64_t number = 0;    ///< which one, from 1; shown while there is no name
+  std::string_view kind;     ///< "header", "metadata key", "tensor"
+  std::string_view name;     ///< as the file has it; empty while it is not known yet
+  std::uint64_t offset = 0;  ///< bytes from the start of the file
+  std::uint64_t number = 0;  ///< which one, from 1; shown while there is no name
 };
 
 /// Turns what a parser finds into errors and warnings of one form: file, place, cause.

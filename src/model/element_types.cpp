@@ -59,7 +59,7 @@ constexpr std::array<GgufType, 43> gguf_table{
     removed(36),
     removed(37),
     removed(38),
-    type(39, "MXFP4", 32, 17, {{{0, 0x7F}}}),   // an E8M0 scale: 0xFF is NaN
+    type(39, "MXFP4", 32, 17, {{{0, 0x7F}}}),  // an E8M0 scale: 0xFF is NaN
     // Four UE4M3 scales: 0x7F and 0xFF are NaN.
     type(40, "NVFP4", 64, 36, {{{0, 0x3F}, {1, 0x3F}, {2, 0x3F}, {3, 0x3F}}}),
     type(41, "Q1_0", 128, 18, {half(0)}),

@@ -18,8 +18,8 @@ struct ByteMask {
 /// A tensor type of ggml.
 struct GgufType {
   std::uint32_t id = 0;
-  ElementType::Entry entry{};               ///< name empty: the id was removed from ggml
-  std::array<ByteMask, 4> scale_masks{};    ///< make the scales of random blocks finite
+  ElementType::Entry entry{};             ///< name empty: the id was removed from ggml
+  std::array<ByteMask, 4> scale_masks{};  ///< make the scales of random blocks finite
 };
 
 /// Every id below ggml's count, in order, with empty entries where ggml has removed one.

@@ -15,7 +15,7 @@ namespace hiptool::model {
 namespace {
 
 struct ForeignKind {
-  std::string_view start;   // lower case, compared with the lower-cased start of the file
+  std::string_view start;  // lower case, compared with the lower-cased start of the file
   std::string_view name;
   std::string_view hint;
 };
@@ -92,9 +92,8 @@ ModelFormat find_format(const base::File& file, const Diagnostics& diagnostics) 
     diagnostics.corrupt({}, "the file is empty", "download the model again");
   }
   std::array<char, 64> buffer{};
-  const std::string_view head(
-      buffer.data(),
-      static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), file.size_bytes())));
+  const std::string_view head(buffer.data(), static_cast<std::size_t>(std::min<std::uint64_t>(
+                                                 buffer.size(), file.size_bytes())));
   file.read_at(std::as_writable_bytes(std::span(buffer.data(), head.size())), 0);
 
   if (head.substr(0, gguf_magic.size()) == gguf_magic) return ModelFormat::gguf;
@@ -121,9 +120,10 @@ ModelFormat find_format(const base::File& file, const Diagnostics& diagnostics) 
   if (head.size() < 8) {
     diagnostics.truncated({}, "the file has only " + std::to_string(head.size()) + " bytes");
   }
-  diagnostics.unreadable_kind({}, "the file is neither GGUF nor safetensors; it begins with " +
-                                      hexadecimal(head.substr(0, 8)),
-                              "name a .gguf or .safetensors file");
+  diagnostics.unreadable_kind(
+      {},
+      "the file is neither GGUF nor safetensors; it begins with " + hexadecimal(head.substr(0, 8)),
+      "name a .gguf or .safetensors file");
 }
 
 }  // namespace hiptool::model

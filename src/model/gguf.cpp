@@ -20,8 +20,8 @@ namespace {
 // Name length, number of dimensions, type and offset: what a tensor takes at the least.
 constexpr std::uint64_t smallest_tensor_bytes = 8 + 4 + 4 + 8;
 constexpr std::uint64_t most_tensors = std::uint64_t{1} << 31;
-constexpr std::uint64_t most_name_bytes = 63;   // GGML_MAX_NAME counts the terminator
-constexpr std::uint32_t most_dimensions = 4;    // GGML_MAX_DIMS
+constexpr std::uint64_t most_name_bytes = 63;  // GGML_MAX_NAME counts the terminator
+constexpr std::uint32_t most_dimensions = 4;   // GGML_MAX_DIMS
 constexpr std::uint64_t most_elements = std::numeric_limits<std::int64_t>::max();
 
 class GgufParser {
@@ -47,7 +47,7 @@ class GgufParser {
   Diagnostics& diagnostics_;
   ModelFile::Contents& contents_;
   GgufCursor cursor_;
-  std::vector<std::uint64_t> header_offsets_;   // of the tensors, for messages
+  std::vector<std::uint64_t> header_offsets_;  // of the tensors, for messages
 };
 
 void GgufParser::parse() {
@@ -90,10 +90,10 @@ void GgufParser::check_count(std::string_view field, std::uint64_t count,
                              std::uint64_t each_bytes) {
   const std::uint64_t remaining = cursor_.reader().remaining();
   if (count > remaining / each_bytes) {
-    diagnostics_.truncated(cursor_.place(),
-                           std::string(field) + " " + std::to_string(count) +
-                               " needs at least " + std::to_string(each_bytes) +
-                               " bytes each, " + std::to_string(remaining) + " remain");
+    diagnostics_.truncated(cursor_.place(), std::string(field) + " " + std::to_string(count) +
+                                                " needs at least " + std::to_string(each_bytes) +
+                                                " bytes each, " + std::to_string(remaining) +
+                                                " remain");
   }
 }
 

@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::uint64_t default_alignment = 32;
 constexpr std::string_view alignment_key = "general.alignment";
-constexpr std::uint64_t most_key_bytes = 65535;              // gguf.md
-constexpr std::uint64_t most_kept_text_bytes = 1u << 20;     // longer ones stay in the file
-constexpr std::uint64_t most_array_elements = std::uint64_t{1} << 30;   // llama.cpp
+constexpr std::uint64_t most_key_bytes = 65535;           // gguf.md
+constexpr std::uint64_t most_kept_text_bytes = 1u << 20;  // longer ones stay in the file
+constexpr std::uint64_t most_array_elements = std::uint64_t{1} << 30;  // llama.cpp
 constexpr std::size_t deepest_nesting = 8;
 
 // Bytes that an element of the type takes at the least; nothing for a type that is not there.
@@ -149,7 +149,7 @@ StoredArray MetadataReader::read_array_head() {
   if (array.count > most_array_elements) {
     cursor_.corrupt("array count " + std::to_string(array.count) + " is above 2^30");
   }
-  const std::uint64_t size_bytes = array.count * *element_bytes;   // at most 2^30 * 12
+  const std::uint64_t size_bytes = array.count * *element_bytes;  // at most 2^30 * 12
   if (!cursor_.reader().has(size_bytes)) {
     cursor_.too_short("an array of " + std::to_string(array.count) + " elements", size_bytes);
   }
@@ -200,8 +200,8 @@ void MetadataReader::skip_booleans(std::uint64_t count) {
   while (count > 0) {
     const std::size_t piece = static_cast<std::size_t>(std::min<std::uint64_t>(count, 1u << 16));
     const std::byte* values = cursor_.reader().peek(piece);
-    const std::byte* wrong = std::find_if(values, values + piece,
-                                          [](std::byte value) { return value > std::byte{1}; });
+    const std::byte* wrong =
+        std::find_if(values, values + piece, [](std::byte value) { return value > std::byte{1}; });
     if (wrong != values + piece) check_boolean(std::to_integer<std::uint8_t>(*wrong));
     cursor_.reader().skip(piece);
     count -= piece;

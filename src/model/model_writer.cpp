@@ -42,16 +42,15 @@ class DataWriter {
   std::atomic<std::uint64_t> done_bytes_{0};
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::size_t finished_workers_ = 0;   // guarded by mutex_
-  std::exception_ptr failure_;         // guarded by mutex_
+  std::size_t finished_workers_ = 0;  // guarded by mutex_
+  std::exception_ptr failure_;        // guarded by mutex_
 };
 
 void DataWriter::fill(std::span<std::byte> slice, std::uint64_t offset) const {
   const auto starts_after = [](std::uint64_t value, const PlannedTensor& tensor) {
     return value < tensor.offset;
   };
-  auto tensor =
-      std::upper_bound(plan_.tensors.begin(), plan_.tensors.end(), offset, starts_after);
+  auto tensor = std::upper_bound(plan_.tensors.begin(), plan_.tensors.end(), offset, starts_after);
   if (tensor != plan_.tensors.begin()) --tensor;
   const std::uint64_t end = offset + slice.size();
   std::uint64_t position = offset;
@@ -74,8 +73,7 @@ void DataWriter::fill(std::span<std::byte> slice, std::uint64_t offset) const {
 }
 
 void DataWriter::work_on_slices(const CancelToken* cancel) {
-  std::vector<std::byte> buffer(
-      static_cast<std::size_t>(std::min(slice_bytes, plan_.data_bytes)));
+  std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(slice_bytes, plan_.data_bytes)));
   for (;;) {
     if (cancel != nullptr) cancel->throw_if_cancelled("make-model");
     const std::uint64_t index = next_slice_.fetch_add(1);
@@ -95,7 +93,7 @@ void DataWriter::work(const CancelToken* cancel) {
     work_on_slices(cancel);
   } catch (...) {
     failure = std::current_exception();
-    next_slice_ = slices();   // the others stop at their next slice
+    next_slice_ = slices();  // the others stop at their next slice
   }
   const std::lock_guard lock(mutex_);
   if (failure && !failure_) failure_ = failure;
@@ -106,8 +104,8 @@ void DataWriter::work(const CancelToken* cancel) {
 void DataWriter::watch(const ModelWriterOptions& options, std::size_t workers) {
   std::unique_lock lock(mutex_);
   for (;;) {
-    const bool is_done = changed_.wait_for(lock, progress_interval,
-                                           [&] { return finished_workers_ == workers; });
+    const bool is_done =
+        changed_.wait_for(lock, progress_interval, [&] { return finished_workers_ == workers; });
     lock.unlock();
     if (options.progress) options.progress(done_bytes_, plan_.data_bytes);
     lock.lock();
@@ -127,7 +125,7 @@ void DataWriter::write_all(const ModelWriterOptions& options) {
   try {
     watch(options, workers);
   } catch (...) {
-    next_slice_ = slices();   // the caller's progress function threw
+    next_slice_ = slices();  // the caller's progress function threw
     throw;
   }
   threads.clear();

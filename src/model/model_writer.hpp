@@ -14,7 +14,7 @@ namespace hiptool::model {
 struct ModelWriterOptions {
   std::filesystem::path path;
   ModelFormat format = ModelFormat::gguf;
-  std::uint64_t size_bytes = 0;      ///< wanted for the tensors together, without the header
+  std::uint64_t size_bytes = 0;  ///< wanted for the tensors together, without the header
   std::uint32_t tensors = 1;
   /// The format's names; empty: common ones; "all": every one.
   std::vector<std::string> types = {};
@@ -27,7 +27,7 @@ struct ModelWriterOptions {
 struct ModelWriterResult {
   std::filesystem::path path;
   std::uint64_t file_bytes = 0;
-  std::uint64_t tensor_bytes = 0;   ///< within one block of the wanted size where that is possible
+  std::uint64_t tensor_bytes = 0;  ///< within one block of the wanted size where that is possible
   std::uint32_t tensors = 0;
 };
 

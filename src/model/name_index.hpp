@@ -31,7 +31,7 @@ class NameIndex {
                       std::string_view name) const noexcept;
   void grow();
 
-  std::vector<Slot> slots_;   // a power of two in number, at most half of them taken
+  std::vector<Slot> slots_;  // a power of two in number, at most half of them taken
   std::size_t used_ = 0;
 };
 

@@ -44,8 +44,9 @@ void check_space(const std::filesystem::path& folder, const std::filesystem::pat
   if (statvfs(folder.c_str(), &status) != 0 || status.f_blocks == 0) return;
   const std::uint64_t free_blocks = status.f_bavail;
   if (free_blocks >= size_bytes / status.f_frsize + 1) return;
-  fail(target, format_size(size_bytes) + " are needed, " +
-                   format_size(free_blocks * status.f_frsize) + " are free",
+  fail(target,
+       format_size(size_bytes) + " are needed, " + format_size(free_blocks * status.f_frsize) +
+           " are free",
        hint_of(ENOSPC));
 }
 

@@ -12,10 +12,10 @@ namespace hiptool::model {
 /// cut into pieces, so that pieces can be made in any order by any thread.
 struct Pattern {
   std::uint64_t seed = 0;
-  std::uint64_t keep = ~std::uint64_t{0};   ///< and-mask for each 8 bytes
-  std::uint64_t set = 0;                    ///< or-mask for each 8 bytes
+  std::uint64_t keep = ~std::uint64_t{0};  ///< and-mask for each 8 bytes
+  std::uint64_t set = 0;                   ///< or-mask for each 8 bytes
   std::uint32_t block_bytes = 1;
-  std::array<ByteMask, 4> scale_masks{};    ///< for each block
+  std::array<ByteMask, 4> scale_masks{};  ///< for each block
 
   static Pattern of(const GgufType& type, std::uint64_t seed);
   static Pattern of(const SafetensorsType& type, std::uint64_t seed);

@@ -48,8 +48,8 @@ class Reader {
   void load(std::size_t size_bytes);
 
   const base::File& file_;
-  std::uint64_t position_ = 0;        // never beyond the file's end
-  std::uint64_t window_offset_ = 0;   // of window_[0] in the file
+  std::uint64_t position_ = 0;       // never beyond the file's end
+  std::uint64_t window_offset_ = 0;  // of window_[0] in the file
   std::vector<std::byte> window_;
   std::size_t step_bytes_ = std::size_t{128} << 10;
 };

@@ -24,8 +24,8 @@ std::uint64_t read_header_length(const base::File& file, const Diagnostics& diag
   const auto length = reader.take<std::uint64_t>();
   if (length == 0) diagnostics.corrupt(header_place, "the header length is 0");
   if (length > most_safetensors_header_bytes) {
-    diagnostics.corrupt(header_place, "the header length " + std::to_string(length) +
-                                          " is above 100000000 bytes");
+    diagnostics.corrupt(
+        header_place, "the header length " + std::to_string(length) + " is above 100000000 bytes");
   }
   if (!reader.has(length)) {
     diagnostics.truncated(header_place, "a header of " + std::to_string(length) +
@@ -40,8 +40,8 @@ void check_first_character(char first, Diagnostics& diagnostics) {
   constexpr Place place{"header", {}, sizeof(std::uint64_t)};
   if (first == '{') return;
   if (std::string_view(" \t\r\n").find(first) == std::string_view::npos) {
-    diagnostics.corrupt(place, "the JSON text begins with " + in_quotes({&first, 1}) +
-                                   " instead of '{'");
+    diagnostics.corrupt(place,
+                        "the JSON text begins with " + in_quotes({&first, 1}) + " instead of '{'");
   }
   diagnostics.warn("white space", place, "white space stands before the '{'");
 }
@@ -60,7 +60,7 @@ void check_coverage(const ModelFile::Contents& contents,
                                      " where " + std::to_string(expected) +
                                      " is expected; tensors " + fault);
     }
-    expected += tensor.size_bytes;   // an end that the header gave: cannot wrap
+    expected += tensor.size_bytes;  // an end that the header gave: cannot wrap
     if (expected > data_bytes) {
       diagnostics.truncated(place, "data_offsets end at " + std::to_string(expected) +
                                        ", the file has " + std::to_string(data_bytes) +
@@ -68,8 +68,8 @@ void check_coverage(const ModelFile::Contents& contents,
     }
   }
   if (expected < data_bytes) {
-    diagnostics.corrupt(header_place, std::to_string(data_bytes - expected) +
-                                          " bytes follow the last tensor");
+    diagnostics.corrupt(header_place,
+                        std::to_string(data_bytes - expected) + " bytes follow the last tensor");
   }
 }
 

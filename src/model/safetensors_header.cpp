@@ -18,7 +18,7 @@ namespace hiptool::model {
 namespace {
 
 constexpr std::string_view metadata_name = "__metadata__";
-constexpr std::size_t deepest_nesting = 128;   // serde_json's limit
+constexpr std::size_t deepest_nesting = 128;  // serde_json's limit
 constexpr std::size_t most_tensors = std::size_t{1} << 31;
 
 /// A character iterator that tells its owner how far the parser has come.
@@ -57,8 +57,12 @@ class HeaderReader {
 
   HeaderReader(std::string_view json, std::uint64_t json_offset, Diagnostics& diagnostics,
                ModelFile::Contents& contents, std::vector<std::uint64_t>& header_offsets)
-      : json_(json), progress_(json.data()), json_offset_(json_offset), diagnostics_(diagnostics),
-        contents_(contents), header_offsets_(header_offsets) {}
+      : json_(json),
+        progress_(json.data()),
+        json_offset_(json_offset),
+        diagnostics_(diagnostics),
+        contents_(contents),
+        header_offsets_(header_offsets) {}
 
   void read();
 
@@ -117,7 +121,7 @@ class HeaderReader {
 
   Expected expected_ = Expected::header;
   Field field_ = Field::none;
-  bool is_in_array_ = false;          // of a known field
+  bool is_in_array_ = false;  // of a known field
   std::size_t depth_ = 0;
   bool has_metadata_ = false;
   std::string metadata_key_;
@@ -127,8 +131,8 @@ class HeaderReader {
 void HeaderReader::read() {
   const char* end = json_.data() + json_.size();
   // The parser also stops at a NUL, which is no JSON.
-  Json::sax_parse(TrackedIterator(json_.data(), &progress_), TrackedIterator(end, &progress_),
-                  this, Json::input_format_t::json, true);
+  Json::sax_parse(TrackedIterator(json_.data(), &progress_), TrackedIterator(end, &progress_), this,
+                  Json::input_format_t::json, true);
   if (progress_ != end || json_.back() == '\0') {
     diagnostics_.corrupt({"header", {}, offset()}, "a NUL byte stands in the JSON text");
   }

@@ -31,10 +31,10 @@ struct Role {
 constexpr Role embedding{"token_embd.weight", 8000, false};
 constexpr Role output_norm{"output_norm.weight", 2, true};
 constexpr std::array block_roles{
-    Role{"attn_norm.weight", 2, true},     Role{"attn_q.weight", 1000, false},
-    Role{"attn_k.weight", 250, false},     Role{"attn_v.weight", 250, false},
+    Role{"attn_norm.weight", 2, true},       Role{"attn_q.weight", 1000, false},
+    Role{"attn_k.weight", 250, false},       Role{"attn_v.weight", 250, false},
     Role{"attn_output.weight", 1000, false}, Role{"ffn_norm.weight", 2, true},
-    Role{"ffn_gate.weight", 2700, false},  Role{"ffn_up.weight", 2700, false},
+    Role{"ffn_gate.weight", 2700, false},    Role{"ffn_up.weight", 2700, false},
     Role{"ffn_down.weight", 2700, false}};
 
 const Role& role_of(std::uint32_t tensor) {
@@ -56,7 +56,7 @@ struct Type {
   std::string_view name;
   std::uint64_t elements = 1;
   std::uint64_t bytes = 1;
-  std::uint32_t bits = 8;   // of an element, for the order in safetensors
+  std::uint32_t bits = 8;  // of an element, for the order in safetensors
   const GgufType* gguf = nullptr;
   const SafetensorsType* safetensors = nullptr;
 };
@@ -104,8 +104,7 @@ std::vector<Type> chosen_types(const ModelWriterOptions& options) {
       std::string hint = "known are all";
       for (const Type& type : known) hint.append(", ").append(type.name);
       throw Error(ErrorCode::invalid_argument, "make-model",
-                  std::string(to_string(options.format)) + " has no tensor type " +
-                      in_quotes(name),
+                  std::string(to_string(options.format)) + " has no tensor type " + in_quotes(name),
                   hint);
     }
     chosen.push_back(*found);
@@ -159,8 +158,8 @@ std::vector<PlannedTensor> plan_tensors(const ModelWriterOptions& options,
     PlannedTensor tensor;
     tensor.name = name_of(index);
     tensor.type = type.name;
-    tensor.shape = shape_of(type, std::max<std::uint64_t>(1, wanted / type.bytes),
-                            role.is_vector || is_last);
+    tensor.shape =
+        shape_of(type, std::max<std::uint64_t>(1, wanted / type.bytes), role.is_vector || is_last);
     std::uint64_t elements = 1;
     for (const std::uint64_t extent : tensor.shape) elements *= extent;
     tensor.size_bytes = elements / type.elements * type.bytes;
@@ -220,7 +219,7 @@ void write_metadata(GgufHeader& header, std::uint32_t tensors) {
   header.number<std::uint64_t>(2);
   header.string("synthetic");
   header.string("random");
-  header.pair("general.file_type", 1025);   // mostly F16, marked as a guess
+  header.pair("general.file_type", 1025);  // mostly F16, marked as a guess
   header.pair("general.quantization_version", 2);
   header.pair("llama.block_count", static_cast<std::uint32_t>(blocks));
   header.pair("llama.context_length", 4096);
@@ -287,7 +286,7 @@ void finish_safetensors(WriterPlan& plan) {
                 "ask for fewer tensors");
   }
   GgufHeader header;
-  header.string(json);   // safetensors, too, begins with a length of 64 bits
+  header.string(json);  // safetensors, too, begins with a length of 64 bits
   plan.header = std::move(header.text());
   plan.data_bytes = offset;
 }

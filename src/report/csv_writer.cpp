@@ -23,13 +23,18 @@ std::string raw(const Value& value) {
   return std::visit(
       [&value](const auto& data) -> std::string {
         using Type = std::decay_t<decltype(data)>;
-        if constexpr (std::is_same_v<Type, std::monostate>) return {};
-        else if constexpr (std::is_same_v<Type, bool>) return data ? "true" : "false";
+        if constexpr (std::is_same_v<Type, std::monostate>)
+          return {};
+        else if constexpr (std::is_same_v<Type, bool>)
+          return data ? "true" : "false";
         else if constexpr (std::is_same_v<Type, double>)
           return std::isfinite(data) ? exact_number(data) : std::string();
-        else if constexpr (std::is_same_v<Type, std::string>) return printable(data);
-        else if constexpr (std::is_integral_v<Type>) return std::to_string(data);
-        else return printable(json_text(value));
+        else if constexpr (std::is_same_v<Type, std::string>)
+          return printable(data);
+        else if constexpr (std::is_integral_v<Type>)
+          return std::to_string(data);
+        else
+          return printable(json_text(value));
       },
       value.data());
 }

@@ -28,10 +28,12 @@ Json to_tree(const Value& value) {
   return std::visit(
       [](const auto& data) -> Json {
         using Type = std::decay_t<decltype(data)>;
-        if constexpr (std::is_same_v<Type, std::monostate>) return nullptr;
+        if constexpr (std::is_same_v<Type, std::monostate>)
+          return nullptr;
         else if constexpr (std::is_same_v<Type, Array> || std::is_same_v<Type, Object>)
           return to_tree(data);
-        else return data;
+        else
+          return data;
       },
       value.data());
 }

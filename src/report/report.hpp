@@ -14,7 +14,7 @@ namespace hiptool::report {
 class Value;
 using Array = std::vector<Value>;
 using Member = std::pair<std::string, Value>;
-using Object = std::vector<Member>;   ///< keeps the order in which fields were added
+using Object = std::vector<Member>;  ///< keeps the order in which fields were added
 
 /// A JSON-like value: absent (null), boolean, integer, real, text, array or object. Numbers are in
 /// base units: bytes, seconds, bytes per second, hertz, shares from 0 to 1.
@@ -51,15 +51,15 @@ class Value {
 enum class Unit { none, count, size, rate, duration, share, frequency };
 
 struct Column {
-  std::string key;     ///< header in CSV: "memory_total_bytes"
-  std::string title;   ///< header for people: "Memory"
+  std::string key;    ///< header in CSV: "memory_total_bytes"
+  std::string title;  ///< header for people: "Memory"
   Unit unit = Unit::none;
 };
 
 /// Rows of values under columns. Absent values are shown as "–" ("-" where Unicode is off) and are
 /// empty in CSV.
 struct Table {
-  std::string title;   ///< may be empty
+  std::string title;  ///< may be empty
   std::vector<Column> columns;
   std::vector<std::vector<Value>> rows;
 };
@@ -76,16 +76,16 @@ struct Line {
 /// verdict, tables and notes are what people read.
 struct Report {
   Object document;
-  std::vector<Line> verdict;   ///< first on the screen
+  std::vector<Line> verdict;  ///< first on the screen
   std::vector<Table> tables;
-  std::vector<Line> notes;     ///< after the tables
+  std::vector<Line> notes;  ///< after the tables
 };
 
 /// One document that is the report's, for programs. Ends with a line end.
 std::string to_json(const Report& report);
 
 struct TableStyle {
-  std::size_t width = 80;   ///< columns of the terminal; wider tables wrap or become key/value lists
+  std::size_t width = 80;  ///< columns of the terminal; wider tables wrap or become key/value lists
   bool color = false;
   bool unicode = true;
 };

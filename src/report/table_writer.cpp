@@ -141,8 +141,8 @@ class Writer {
   void add_pair(const std::string& key, std::size_t key_width, const std::string& value) {
     const std::size_t value_start = 2 + key_width + gap;
     if (value_start + smallest_value <= style_.width) {
-      const std::string lead = std::string(2, ' ').append(key).append(
-          key_width + gap - display_width(key), ' ');
+      const std::string lead =
+          std::string(2, ' ').append(key).append(key_width + gap - display_width(key), ' ');
       const std::string indent(value_start, ' ');
       bool is_first = true;
       for (const std::string& line : wrap(value, style_.width - value_start, 0)) {

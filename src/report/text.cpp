@@ -16,10 +16,10 @@ struct Range {
 
 // Unicode 15 general categories Mn and Me of common scripts, zero width joiners, selectors.
 constexpr std::array no_width{
-    Range{0x0300, 0x036f},   Range{0x0483, 0x0489}, Range{0x0591, 0x05bd}, Range{0x0610, 0x061a},
-    Range{0x064b, 0x065f},   Range{0x1ab0, 0x1aff}, Range{0x1dc0, 0x1dff}, Range{0x200b, 0x200d},
-    Range{0x20d0, 0x20ff},   Range{0x302a, 0x302d}, Range{0x3099, 0x309a}, Range{0xfe00, 0xfe0f},
-    Range{0xfe20, 0xfe2f},   Range{0xfeff, 0xfeff}, Range{0xe0100, 0xe01ef}};
+    Range{0x0300, 0x036f}, Range{0x0483, 0x0489}, Range{0x0591, 0x05bd},  Range{0x0610, 0x061a},
+    Range{0x064b, 0x065f}, Range{0x1ab0, 0x1aff}, Range{0x1dc0, 0x1dff},  Range{0x200b, 0x200d},
+    Range{0x20d0, 0x20ff}, Range{0x302a, 0x302d}, Range{0x3099, 0x309a},  Range{0xfe00, 0xfe0f},
+    Range{0xfe20, 0xfe2f}, Range{0xfeff, 0xfeff}, Range{0xe0100, 0xe01ef}};
 
 // Unicode 15 EastAsianWidth W and F, neighbouring blocks joined.
 constexpr std::array double_width{
@@ -42,7 +42,7 @@ bool is_in(std::span<const Range> ranges, std::uint32_t code_point) {
 
 struct CodePoint {
   std::uint32_t value = 0;
-  std::size_t bytes = 0;   ///< 0: the text does not start with well-formed UTF-8
+  std::size_t bytes = 0;  ///< 0: the text does not start with well-formed UTF-8
 };
 
 std::uint32_t byte_at(std::string_view text, std::size_t index) {

@@ -120,13 +120,20 @@ std::string format_value(const Value& value, Unit unit, bool unicode) {
   return std::visit(
       [unit, unicode](const auto& data) -> std::string {
         using Type = std::decay_t<decltype(data)>;
-        if constexpr (std::is_same_v<Type, std::monostate>) return unicode ? "–" : "-";
-        else if constexpr (std::is_same_v<Type, bool>) return data ? "yes" : "no";
-        else if constexpr (std::is_same_v<Type, std::int64_t>) return format_signed(data, unit);
-        else if constexpr (std::is_same_v<Type, std::uint64_t>) return format_whole(data, unit);
-        else if constexpr (std::is_same_v<Type, double>) return format_real(data, unit);
-        else if constexpr (std::is_same_v<Type, std::string>) return printable(data);
-        else return join(data, unit, unicode);
+        if constexpr (std::is_same_v<Type, std::monostate>)
+          return unicode ? "–" : "-";
+        else if constexpr (std::is_same_v<Type, bool>)
+          return data ? "yes" : "no";
+        else if constexpr (std::is_same_v<Type, std::int64_t>)
+          return format_signed(data, unit);
+        else if constexpr (std::is_same_v<Type, std::uint64_t>)
+          return format_whole(data, unit);
+        else if constexpr (std::is_same_v<Type, double>)
+          return format_real(data, unit);
+        else if constexpr (std::is_same_v<Type, std::string>)
+          return printable(data);
+        else
+          return join(data, unit, unicode);
       },
       value.data());
 }

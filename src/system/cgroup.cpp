@@ -114,7 +114,7 @@ CgroupLimits read_cgroup_limits(const fs::path& root) {
   CgroupLimits limits;
   const fs::path mount = root / "sys/fs/cgroup";
   std::istringstream lines(base::read_small_file(root / "proc/self/cgroup"));
-  for (std::string line; std::getline(lines, line);) {   // "0::/group", "4:cpu,cpuacct:/group"
+  for (std::string line; std::getline(lines, line);) {  // "0::/group", "4:cpu,cpuacct:/group"
     const auto first = line.find(':');
     const auto second = first == std::string::npos ? first : line.find(':', first + 1);
     if (second == std::string::npos) continue;

@@ -14,10 +14,10 @@ int check_access(const std::filesystem::path& node);
 
 /// Whom a node belongs to.
 struct NodeOwner {
-  std::string group;          ///< name from <root>/etc/group; empty if there is none for the number
+  std::string group;  ///< name from <root>/etc/group; empty if there is none for the number
   unsigned long group_id = 0;
-  bool is_member = false;     ///< this process is in the group
-  bool is_open_to_group = false;   ///< the group may read and write
+  bool is_member = false;         ///< this process is in the group
+  bool is_open_to_group = false;  ///< the group may read and write
 };
 NodeOwner read_owner(const std::filesystem::path& root, const std::filesystem::path& node);
 

@@ -66,11 +66,11 @@ DriverFinding explain_taken(const std::string& brand, const PciDevice& gpu,
                                  gpu.driver == "xen-pciback" || gpu.driver == "pci-stub";
   const std::string purpose =
       is_passed_through ? " (set aside for a virtual machine)" : std::string();
-  return {brand + " GPU " + gpu.bus_id + " is bound to " + gpu.driver + purpose + ", not to " +
-              driver,
-          "give it back: `echo " + gpu.bus_id + " | sudo tee /sys/bus/pci/drivers/" + gpu.driver +
-              "/unbind` and `echo " + gpu.bus_id + " | sudo tee /sys/bus/pci/drivers/" + driver +
-              "/bind`"};
+  return {
+      brand + " GPU " + gpu.bus_id + " is bound to " + gpu.driver + purpose + ", not to " + driver,
+      "give it back: `echo " + gpu.bus_id + " | sudo tee /sys/bus/pci/drivers/" + gpu.driver +
+          "/unbind` and `echo " + gpu.bus_id + " | sudo tee /sys/bus/pci/drivers/" + driver +
+          "/bind`"};
 }
 
 DriverFinding explain_not_loaded(const std::string& brand, const PciDevice& gpu,
@@ -82,10 +82,10 @@ DriverFinding explain_not_loaded(const std::string& brand, const PciDevice& gpu,
 
 DriverFinding explain_not_taken(const std::string& brand, const PciDevice& gpu,
                                 const std::string& module, const std::string& pattern) {
-  return {brand + " GPU " + gpu.bus_id + " has no driver: " + module +
-              " is loaded but did not take it",
-          "look for the reason (firmware missing, chip not supported) with `sudo dmesg | grep -i " +
-              pattern + "`"};
+  return {
+      brand + " GPU " + gpu.bus_id + " has no driver: " + module + " is loaded but did not take it",
+      "look for the reason (firmware missing, chip not supported) with `sudo dmesg | grep -i " +
+          pattern + "`"};
 }
 
 DriverFinding explain_failed_open(int error_number, const fs::path& root, const std::string& node,
@@ -116,7 +116,7 @@ Topology read_topology(const fs::path& root) {
     ++topology.nodes;
     const std::string gpu_id = base::read_small_file(node / "gpu_id");
     if (gpu_id.empty()) ++topology.unreadable;
-    if (!is_all_digits(gpu_id) || gpu_id == "0") continue;   // 0: a CPU
+    if (!is_all_digits(gpu_id) || gpu_id == "0") continue;  // 0: a CPU
     ++topology.gpus;
     const std::string minor = read_property(node / "properties", "drm_render_minor");
     if (is_all_digits(minor) && minor != "0") topology.render_minors.push_back(minor);

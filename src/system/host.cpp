@@ -63,7 +63,7 @@ std::string cpu_name(const fs::path& root) {
 
 // The set grows until the kernel's fits: it answers EINVAL to one that is too small.
 std::uint64_t cores_of_affinity() {
-  constexpr std::size_t most_sets = 64;   // 64 x 1024 cores
+  constexpr std::size_t most_sets = 64;  // 64 x 1024 cores
   for (std::size_t count = 1; count <= most_sets; count *= 2) {
     std::vector<cpu_set_t> set(count);
     const std::size_t bytes = count * sizeof(cpu_set_t);

@@ -9,9 +9,9 @@ namespace hiptool::system {
 /// The machine as reports name it.
 struct Host {
   std::string name;
-  std::string kernel;              ///< "Linux 6.1.0-18-amd64"
-  std::string cpu;                 ///< model name from /proc/cpuinfo
-  std::uint64_t cores = 0;         ///< logical cores this process may run on (affinity, cgroup quota)
+  std::string kernel;       ///< "Linux 6.1.0-18-amd64"
+  std::string cpu;          ///< model name from /proc/cpuinfo
+  std::uint64_t cores = 0;  ///< logical cores this process may run on (affinity, cgroup quota)
   std::uint64_t memory_bytes = 0;  ///< memory this process may use (MemTotal or the cgroup's limit)
 };
 

@@ -12,13 +12,12 @@ DriverFinding explain_permission(const std::string& node, const NodeOwner& owner
   const std::string group =
       owner.group.empty() ? "group " + number : "group " + owner.group + " (" + number + ")";
   if (!owner.is_open_to_group || owner.is_member) {
-    return {"no permission to open " + node + ": its mode does not let " + group +
-                " read and write it",
-            "run `sudo chmod 660 " + node + "`, and mend the udev rule that sets the mode"};
+    return {
+        "no permission to open " + node + ": its mode does not let " + group + " read and write it",
+        "run `sudo chmod 660 " + node + "`, and mend the udev rule that sets the mode"};
   }
-  const std::string reason =
-      "no permission to open " + node + ": it belongs to " + group +
-      ", which this process is not in";
+  const std::string reason = "no permission to open " + node + ": it belongs to " + group +
+                             ", which this process is not in";
   if (owner.group.empty()) {
     return {reason, "in a container, start it with `--group-add " + number +
                         "`; otherwise run `sudo usermod -aG render,video $USER` and log in again"};

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* devices_folder = "sys/bus/pci/devices";
-constexpr std::uint64_t widest_link = 32;   // PCI Express base specification 7.5.3.6
+constexpr std::uint64_t widest_link = 32;  // PCI Express base specification 7.5.3.6
 
 template <class Number>
 std::optional<Number> parse_whole(std::string_view text, int base) {

@@ -23,17 +23,18 @@ struct PciLink {
 
 /// One PCI device read below <root>/sys/bus/pci/devices.
 struct PciDevice {
-  std::string bus_id;          ///< "0000:65:00.0"
+  std::string bus_id;  ///< "0000:65:00.0"
   std::uint32_t vendor = 0;
   std::uint32_t device = 0;
-  std::uint32_t class_code = 0;   ///< 24 bits, 0x030200
-  std::string driver;          ///< name of the bound driver, empty if none
-  std::optional<int> numa_node;   ///< absent where the kernel says -1
+  std::uint32_t class_code = 0;  ///< 24 bits, 0x030200
+  std::string driver;            ///< name of the bound driver, empty if none
+  std::optional<int> numa_node;  ///< absent where the kernel says -1
   PciLink link;
 };
 
-/// Display controllers (class 0x03xx) and processing accelerators (0x1200) of AMD and NVIDIA, by bus
-/// id. Reads below `root` only; unreadable entries are left out; never throws for a missing /sys.
+/// Display controllers (class 0x03xx) and processing accelerators (0x1200) of AMD and NVIDIA, by
+/// bus id. Reads below `root` only; unreadable entries are left out; never throws for a missing
+/// /sys.
 std::vector<PciDevice> list_gpus(const std::filesystem::path& root);
 
 /// The device with that bus id (domain may be missing or longer, case does not matter).

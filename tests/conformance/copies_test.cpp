@@ -17,8 +17,8 @@ TEST_CASE("copies: nothing to copy succeeds and changes nothing") {
   const Bytes other(64, 1);
   const Stream stream;
   CHECK(api().hipMemcpy(memory.at(), other.data(), 0, hipMemcpyHostToDevice) == hipSuccess);
-  CHECK(api().hipMemcpyAsync(memory.at(), other.data(), 0, hipMemcpyHostToDevice,
-                             stream.get()) == hipSuccess);
+  CHECK(api().hipMemcpyAsync(memory.at(), other.data(), 0, hipMemcpyHostToDevice, stream.get()) ==
+        hipSuccess);
   REQUIRE(finishes(stream.get()));
   CHECK(memory.read() == Bytes(64, 9));
 }
@@ -49,8 +49,7 @@ TEST_CASE("copies: the default kind finds the direction itself") {
   REQUIRE(api().hipMemcpy(received.data(), second.at(), 5001, hipMemcpyDefault) == hipSuccess);
   CHECK(received == sent);
   Bytes host_only(5001);
-  REQUIRE(api().hipMemcpy(host_only.data(), sent.data(), 5001, hipMemcpyHostToHost) ==
-          hipSuccess);
+  REQUIRE(api().hipMemcpy(host_only.data(), sent.data(), 5001, hipMemcpyHostToHost) == hipSuccess);
   CHECK(host_only == sent);
 }
 
@@ -78,8 +77,7 @@ TEST_CASE("copies: the calls with a fixed direction, on a stream") {
   if (error == hipErrorNotSupported) return;
   REQUIRE(error == hipSuccess);
   CHECK(api().hipMemcpyDtoDAsync(second.at(), first.at(), 777, stream.get()) == hipSuccess);
-  CHECK(api().hipMemcpyDtoHAsync(host.data() + 777, second.at(), 777, stream.get()) ==
-        hipSuccess);
+  CHECK(api().hipMemcpyDtoHAsync(host.data() + 777, second.at(), 777, stream.get()) == hipSuccess);
   REQUIRE(finishes(stream.get()));
   CHECK(Bytes(host.data() + 777, host.data() + 2 * 777) == sent);
 }
@@ -137,9 +135,8 @@ TEST_CASE("copies: rectangles without width or height change nothing") {
   const Stream stream;
   for (const auto& [width, height] : {std::pair{0, 10}, std::pair{10, 0}, std::pair{0, 0}}) {
     CHECK(api().hipMemcpy2DAsync(memory.at(), 100, host.data(), 100,
-                                 static_cast<std::size_t>(width),
-                                 static_cast<std::size_t>(height), hipMemcpyHostToDevice,
-                                 stream.get()) == hipSuccess);
+                                 static_cast<std::size_t>(width), static_cast<std::size_t>(height),
+                                 hipMemcpyHostToDevice, stream.get()) == hipSuccess);
   }
   REQUIRE(finishes(stream.get()));
   CHECK(memory.read() == Bytes(1000, 3));

@@ -136,7 +136,7 @@ TEST_CASE("devices: peers") {
   const hipError_t error = api().hipDeviceCanAccessPeer(&can_access, 0, 0);
   if (error == hipErrorNotSupported) return;
   REQUIRE(error == hipSuccess);
-  CHECK(can_access == 0);   // a device is no peer of itself
+  CHECK(can_access == 0);  // a device is no peer of itself
   const int none = under_test().device_count;
   CHECK(api().hipDeviceCanAccessPeer(&can_access, 0, none) == hipErrorInvalidDevice);
   if (none < 2) return;
@@ -146,8 +146,7 @@ TEST_CASE("devices: peers") {
   CHECK(api().hipDeviceEnablePeerAccess(1, 0) == hipSuccess);
   CHECK(api().hipDeviceEnablePeerAccess(1, 0) == hipErrorPeerAccessAlreadyEnabled);
   int access = 0;
-  CHECK(api().hipDeviceGetP2PAttribute(&access, hipDevP2PAttrAccessSupported, 0, 1) ==
-        hipSuccess);
+  CHECK(api().hipDeviceGetP2PAttribute(&access, hipDevP2PAttrAccessSupported, 0, 1) == hipSuccess);
   CHECK(access == 1);
   CHECK(api().hipDeviceDisablePeerAccess(1) == hipSuccess);
   CHECK(api().hipDeviceDisablePeerAccess(1) == hipErrorPeerAccessNotEnabled);

@@ -20,13 +20,11 @@ TEST_CASE("events: one that was never recorded is ready but has no time") {
   CHECK(api().hipEventQuery(first.get()) == hipSuccess);
   CHECK(api().hipEventSynchronize(first.get()) == hipSuccess);
   float elapsed_ms = -1;
-  CHECK(api().hipEventElapsedTime(&elapsed_ms, first.get(), second.get()) ==
-        hipErrorInvalidHandle);
+  CHECK(api().hipEventElapsedTime(&elapsed_ms, first.get(), second.get()) == hipErrorInvalidHandle);
   const Stream stream;
   REQUIRE(api().hipEventRecord(first.get(), stream.get()) == hipSuccess);
   REQUIRE(finishes(first.get()));
-  CHECK(api().hipEventElapsedTime(&elapsed_ms, first.get(), second.get()) ==
-        hipErrorInvalidHandle);
+  CHECK(api().hipEventElapsedTime(&elapsed_ms, first.get(), second.get()) == hipErrorInvalidHandle);
 }
 
 TEST_CASE("events: an unfinished one is not ready and has no time yet") {
@@ -98,7 +96,7 @@ TEST_CASE("events: a copy takes time") {
   REQUIRE(finishes(stop.get()));
   float elapsed_ms = 0;
   REQUIRE(api().hipEventElapsedTime(&elapsed_ms, start.get(), stop.get()) == hipSuccess);
-  CHECK(elapsed_ms > 0.05F);   // 64 MiB at more than 1.3 TB/s does not exist
+  CHECK(elapsed_ms > 0.05F);  // 64 MiB at more than 1.3 TB/s does not exist
   float back_ms = 0;
   REQUIRE(api().hipEventElapsedTime(&back_ms, stop.get(), start.get()) == hipSuccess);
   CHECK(back_ms < 0);

@@ -65,8 +65,8 @@ TEST_CASE("host memory: pinned round trip on a stream") {
   from.write(sent);
   CHECK(api().hipMemcpyAsync(memory.at(), from.data(), count, hipMemcpyHostToDevice,
                              stream.get()) == hipSuccess);
-  CHECK(api().hipMemcpyAsync(to.data(), memory.at(), count, hipMemcpyDeviceToHost,
-                             stream.get()) == hipSuccess);
+  CHECK(api().hipMemcpyAsync(to.data(), memory.at(), count, hipMemcpyDeviceToHost, stream.get()) ==
+        hipSuccess);
   REQUIRE(finishes(stream.get()));
   CHECK(to.read(count) == sent);
 }
@@ -118,8 +118,8 @@ TEST_CASE("host memory: a copy from pinned memory does not wait for the stream")
   memory.fill(0);
   Gate gate;
   gate.block(stream.get());
-  CHECK(api().hipMemcpyAsync(memory.at(), host.data(), 5000, hipMemcpyHostToDevice,
-                             stream.get()) == hipSuccess);
+  CHECK(api().hipMemcpyAsync(memory.at(), host.data(), 5000, hipMemcpyHostToDevice, stream.get()) ==
+        hipSuccess);
   CHECK(gate.holds());
   CHECK(stays_busy(stream.get()));
   gate.open();

@@ -16,7 +16,7 @@ namespace {
 
 using hiptool::Platform;
 
-constexpr int exit_skipped = 77;   // what Meson takes for "skipped"
+constexpr int exit_skipped = 77;  // what Meson takes for "skipped"
 constexpr int exit_usage = 2;
 
 std::optional<Platform> platform_of(std::string_view word) {
@@ -47,11 +47,11 @@ int main(int argument_count, char** arguments) {
   }
 
   hiptool::hip::BindRequest request;
-  request.cpu_devices = 2;   // so that peers are tested too
+  request.cpu_devices = 2;  // so that peers are tested too
   const auto binding = hiptool::hip::make_registry()->bind(*platform, request);
   if (!binding.status.usable || binding.api == nullptr) {
     std::cout << "no " << word << " platform: " << binding.status.reason << '\n';
-    return *platform == Platform::cpu ? 1 : exit_skipped;   // the cpu is always there
+    return *platform == Platform::cpu ? 1 : exit_skipped;  // the cpu is always there
   }
   if (binding.api->hipInit(0) != hiptool::hip::hipSuccess) {
     std::cout << "hipInit failed on a platform that claims to be usable\n";

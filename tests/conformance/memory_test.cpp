@@ -10,7 +10,7 @@ namespace {
 
 using namespace hip;
 
-constexpr std::size_t absurd_bytes = std::size_t{1} << 46;   // 64 TiB
+constexpr std::size_t absurd_bytes = std::size_t{1} << 46;  // 64 TiB
 
 TEST_CASE("memory: zero bytes succeed with a null pointer, which can be freed") {
   // HIP API reference, hipMalloc: "If size is 0, no memory is allocated, *ptr returns nullptr, and
@@ -109,7 +109,7 @@ TEST_CASE("memory: the allocation around a pointer") {
   CHECK(base == memory.at());
   CHECK(bytes >= memory.size());
   const Bytes plain(100);
-  hipDeviceptr_t const unknown = const_cast<std::uint8_t*>(plain.data());
+  const hipDeviceptr_t unknown = const_cast<std::uint8_t*>(plain.data());
   CHECK(api().hipMemGetAddressRange(&base, &bytes, unknown) != hipSuccess);
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("memory: bytes are set, and only those asked for") {
   REQUIRE(api().hipMemsetAsync(memory.at(3), 0x1ab, 5001, stream.get()) == hipSuccess);
   REQUIRE(finishes(stream.get()));
   Bytes expected(memory.size(), 0x11);
-  std::memset(expected.data() + 3, 0xab, 5001);   // only the low byte of the value counts
+  std::memset(expected.data() + 3, 0xab, 5001);  // only the low byte of the value counts
   CHECK(memory.read() == expected);
   CHECK(api().hipMemset(memory.at(), 1, 0) == hipSuccess);
   CHECK(api().hipMemsetAsync(memory.at(), 1, 0, stream.get()) == hipSuccess);
@@ -133,8 +133,7 @@ TEST_CASE("memory: words are set, and only those asked for") {
   const Stream stream;
   memory.fill(0);
   const int value = 0x12345678;
-  const hipError_t error =
-      api().hipMemsetD32Async(memory.at(4), value, 1001, stream.get());
+  const hipError_t error = api().hipMemsetD32Async(memory.at(4), value, 1001, stream.get());
   if (error == hipErrorNotSupported) return;
   REQUIRE(error == hipSuccess);
   REQUIRE(finishes(stream.get()));
@@ -162,7 +161,7 @@ TEST_CASE("memory: stream ordered allocations hold what is written") {
   CHECK(api().hipFreeAsync(pointer, stream.get()) == hipSuccess);
   REQUIRE(finishes(stream.get()));
   CHECK(Bytes(host.data() + count, host.data() + 2 * count) == sent);
-  CHECK(api().hipFreeAsync(nullptr, stream.get()) == hipSuccess);   // HIP 7.0: success
+  CHECK(api().hipFreeAsync(nullptr, stream.get()) == hipSuccess);  // HIP 7.0: success
 }
 
 }  // namespace

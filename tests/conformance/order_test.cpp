@@ -65,7 +65,7 @@ TEST_CASE("order: a wait means the recording that was the newest when it was ask
   REQUIRE(api().hipEventRecord(event.get(), held.get()) == hipSuccess);
   REQUIRE(api().hipMemsetAsync(memory.at(), 1, count, waiting.get()) == hipSuccess);
   CHECK(finishes(waiting.get()));
-  CHECK(stays_busy(event.get()));   // the query means the newest one
+  CHECK(stays_busy(event.get()));  // the query means the newest one
   CHECK(gate.holds());
   gate.open();
   CHECK(finishes(event.get()));

@@ -33,7 +33,7 @@ TEST_CASE("streams: priorities") {
   int least = -100;
   int greatest = 100;
   REQUIRE(api().hipDeviceGetStreamPriorityRange(&least, &greatest) == hipSuccess);
-  CHECK(greatest <= least);   // a lower number is a higher priority
+  CHECK(greatest <= least);  // a lower number is a higher priority
   // Out of range is brought into range, as HIP and CUDA say.
   for (const int priority : {least, greatest, least + 100, greatest - 100}) {
     hipStream_t stream = nullptr;

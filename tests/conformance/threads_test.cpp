@@ -26,8 +26,8 @@ int round_trips(hipStream_t stream, const DeviceMemory& memory, const PinnedMemo
   for (int round = 0; round < rounds; ++round) {
     const Bytes sent = random_bytes(count, seed + static_cast<std::uint32_t>(round));
     host.write(sent);
-    expect(api().hipMemcpyAsync(memory.at(), host.data(), count, hipMemcpyHostToDevice,
-                                stream) == hipSuccess);
+    expect(api().hipMemcpyAsync(memory.at(), host.data(), count, hipMemcpyHostToDevice, stream) ==
+           hipSuccess);
     expect(api().hipMemcpyAsync(host.data() + count, memory.at(), count, hipMemcpyDeviceToHost,
                                 stream) == hipSuccess);
     expect(api().hipStreamSynchronize(stream) == hipSuccess);

@@ -11,7 +11,7 @@
 #include "fakes/fake_cuda.hpp"
 #include "hip/nvidia/cuda.hpp"
 
-using namespace hiptool::hip::nvidia;   // the vendor's names, which this file is all about
+using namespace hiptool::hip::nvidia;  // the vendor's names, which this file is all about
 using hiptool::test::FakeCudaState;
 
 struct hiptool::hip::nvidia::CUctx_st {
@@ -50,9 +50,7 @@ bool is_device(CUdevice device) {
 CUresult need_context() { return current != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT; }
 
 /// A null stream belongs to the current context; a handle needs none.
-CUresult need_stream(CUstream stream) {
-  return stream != nullptr ? CUDA_SUCCESS : need_context();
-}
+CUresult need_stream(CUstream stream) { return stream != nullptr ? CUDA_SUCCESS : need_context(); }
 
 CUresult take(CUdeviceptr* address, std::size_t bytes, CUmemorytype type, bool is_managed = false) {
   if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;

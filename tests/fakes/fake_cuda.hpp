@@ -8,14 +8,14 @@
 namespace hiptool::test {
 
 struct FakeCudaState {
-  std::array<int, 8> retained{};      ///< how often each device's primary context was retained
-  unsigned host_flags = 0;            ///< of the last cuMemHostAlloc
-  unsigned register_flags = 0;        ///< of the last cuMemHostRegister
-  unsigned event_flags = 0;           ///< of the last cuEventCreate
-  int p2p_attribute = 0;              ///< of the last cuDeviceGetP2PAttribute
-  std::array<void*, 5> extra{};       ///< of the last launch
-  std::array<int, 2> launch_ordinals{};   ///< current context's and stream's device at the launch
-  std::size_t allocations = 0;        ///< device and host memory that is not freed
+  std::array<int, 8> retained{};         ///< how often each device's primary context was retained
+  unsigned host_flags = 0;               ///< of the last cuMemHostAlloc
+  unsigned register_flags = 0;           ///< of the last cuMemHostRegister
+  unsigned event_flags = 0;              ///< of the last cuEventCreate
+  int p2p_attribute = 0;                 ///< of the last cuDeviceGetP2PAttribute
+  std::array<void*, 5> extra{};          ///< of the last launch
+  std::array<int, 2> launch_ordinals{};  ///< current context's and stream's device at the launch
+  std::size_t allocations = 0;           ///< device and host memory that is not freed
 };
 
 /// Type of the exported function "fake_cuda_state".

@@ -7,7 +7,7 @@
 
 #include "hip/abi.hpp"
 
-using namespace hiptool::hip;   // HIP's names, which this file is all about
+using namespace hiptool::hip;  // HIP's names, which this file is all about
 
 struct hiptool::hip::ihipStream_t {
   int flags;

@@ -10,7 +10,7 @@ namespace hiptool::test {
 struct WrapperState {
   struct Failure {
     std::string_view call;
-    std::uint64_t calls_before;   ///< calls that still pass
+    std::uint64_t calls_before;  ///< calls that still pass
     std::uint64_t times;
     hip::hipError_t code;
   };
@@ -23,7 +23,7 @@ struct WrapperState {
   std::map<std::string_view, std::chrono::microseconds> delays;
   std::vector<std::string_view> trace;
   std::vector<Failure> failures;
-  std::uint64_t copies_before_damage = 0;   ///< 0: none is to be damaged
+  std::uint64_t copies_before_damage = 0;  ///< 0: none is to be damaged
   std::uint64_t damage_offset = 0;
   LiveCounts live;
 

@@ -158,9 +158,8 @@ std::uint64_t WrapperTable::count(std::string_view call) const {
 std::uint64_t WrapperTable::total_count() const {
   const WrapperState& state = wrapper_state(slot_);
   const std::lock_guard lock(state.mutex);
-  return std::accumulate(
-      state.counts.begin(), state.counts.end(), std::uint64_t{0},
-      [](std::uint64_t sum, const auto& entry) { return sum + entry.second; });
+  return std::accumulate(state.counts.begin(), state.counts.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, const auto& entry) { return sum + entry.second; });
 }
 
 std::vector<std::string_view> WrapperTable::trace() const {

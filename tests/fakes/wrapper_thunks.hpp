@@ -48,9 +48,8 @@ using hip::Api;
 
 template <auto Member>
 inline constexpr bool is_release =
-    is_one_of<Member, &Api::hipFree, &Api::hipFreeAsync, &Api::hipHostFree,
-              &Api::hipHostUnregister, &Api::hipStreamDestroy, &Api::hipEventDestroy,
-              &Api::hipModuleUnload>();
+    is_one_of<Member, &Api::hipFree, &Api::hipFreeAsync, &Api::hipHostFree, &Api::hipHostUnregister,
+              &Api::hipStreamDestroy, &Api::hipEventDestroy, &Api::hipModuleUnload>();
 
 template <auto Member>
 inline constexpr bool is_copy =
@@ -169,7 +168,8 @@ Api make_wrapping_api() {
     };
     [&]<std::size_t... K>(std::index_sequence<K...>) {
       (assign(std::integral_constant<std::size_t, K>{}), ...);
-    }(std::make_index_sequence<count_of_type<Function>()>{});
+    }
+    (std::make_index_sequence<count_of_type<Function>()>{});
   });
   return api;
 }

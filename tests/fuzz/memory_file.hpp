@@ -35,8 +35,8 @@ inline void open_model(const std::uint8_t* bytes, std::size_t size) {
       }
     } catch (const Error& error) {
       const std::string message = error.what();
-      const bool is_refusal = error.code() == ErrorCode::corrupt_data ||
-                              error.code() == ErrorCode::input_failed;
+      const bool is_refusal =
+          error.code() == ErrorCode::corrupt_data || error.code() == ErrorCode::input_failed;
       if (!is_refusal || message.size() > 1000 || message.find('\n') != std::string::npos) {
         std::abort();
       }

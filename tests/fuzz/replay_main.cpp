@@ -58,7 +58,7 @@ int main(int argument_count, char** arguments) {
     }
   }
   std::sort(paths.begin(), paths.end());
-  std::mt19937 random(1);   // a fixed seed: failures must come back
+  std::mt19937 random(1);  // a fixed seed: failures must come back
   for (const auto& path : paths) {
     const Bytes original = read(path);
     LLVMFuzzerTestOneInput(original.data(), original.size());

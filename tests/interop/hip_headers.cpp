@@ -42,27 +42,13 @@ constexpr unsigned our_read_only_flag = ours::hipHostRegisterReadOnly;
 namespace {
 
 constexpr unsigned their_flags[] = {
-    hipStreamDefault,
-    hipStreamNonBlocking,
-    hipEventDefault,
-    hipEventBlockingSync,
-    hipEventDisableTiming,
-    hipEventInterprocess,
-    hipHostMallocDefault,
-    hipHostMallocPortable,
-    hipHostMallocMapped,
-    hipHostMallocWriteCombined,
-    hipHostMallocCoherent,
-    hipHostMallocNonCoherent,
-    hipHostRegisterDefault,
-    hipHostRegisterPortable,
-    hipHostRegisterMapped,
-    hipHostRegisterIoMemory,
-    hipMemAttachGlobal,
-    hipDeviceScheduleAuto,
-    hipDeviceScheduleSpin,
-    hipDeviceScheduleYield,
-    hipDeviceScheduleBlockingSync,
+    hipStreamDefault,           hipStreamNonBlocking,    hipEventDefault,
+    hipEventBlockingSync,       hipEventDisableTiming,   hipEventInterprocess,
+    hipHostMallocDefault,       hipHostMallocPortable,   hipHostMallocMapped,
+    hipHostMallocWriteCombined, hipHostMallocCoherent,   hipHostMallocNonCoherent,
+    hipHostRegisterDefault,     hipHostRegisterPortable, hipHostRegisterMapped,
+    hipHostRegisterIoMemory,    hipMemAttachGlobal,      hipDeviceScheduleAuto,
+    hipDeviceScheduleSpin,      hipDeviceScheduleYield,  hipDeviceScheduleBlockingSync,
 };
 
 consteval bool same_flags() {

@@ -13,7 +13,9 @@ template <class Type>
 inline constexpr bool is_number = std::is_integral_v<Type> || std::is_enum_v<Type>;
 
 template <class Type>
-concept HasSize = requires { sizeof(Type); };
+concept HasSize = requires {
+  sizeof(Type);
+};
 
 template <class Ours, class Theirs>
 consteval bool same_abi();

@@ -167,7 +167,7 @@ class LoadRun {
   }
 
   void probe_link(AsyncLoader& loader) {
-    if (outcome_.device->is_host_memory()) return;   // there is no link
+    if (outcome_.device->is_host_memory()) return;  // there is no link
     if (outcome_.layout->arena_bytes < least_probed_bytes) return;
     const auto timer = phase("probe");
     const Buffer scratch(*outcome_.device, probe_target_bytes);

@@ -23,7 +23,7 @@ struct Phase {
 
 /// What a run of `load` has found out so far; complete at its end, partial when it failed.
 struct LoadOutcome {
-  std::string status = "failed";   ///< as in the document
+  std::string status = "failed";  ///< as in the document
   std::string verify_mode = "none";
   std::optional<ModelFile> model;
   std::optional<ArenaLayout> layout;
@@ -32,7 +32,7 @@ struct LoadOutcome {
   std::optional<LoadStatistics> load;
   std::optional<double> link_bytes_per_s;
   std::optional<VerifyResult> verify;
-  std::uint64_t done_bytes = 0;   ///< read and queued, for a load that was interrupted
+  std::uint64_t done_bytes = 0;  ///< read and queued, for a load that was interrupted
   std::vector<Phase> phases;
   double wall_time_s = 0;
 };

@@ -66,8 +66,7 @@ Value devices_value(const LoadOutcome& outcome) {
   Array devices;
   if (outcome.device && outcome.layout) {
     const double copy_time_s = outcome.load ? outcome.load->copy_time_s : 0;
-    const double copied =
-        outcome.load ? static_cast<double>(outcome.load->copied_bytes) : 0;
+    const double copied = outcome.load ? static_cast<double>(outcome.load->copied_bytes) : 0;
     devices.push_back(Object{
         {"id", outcome.device->id()},
         {"tensors", static_cast<std::uint64_t>(outcome.layout->placements.size())},
@@ -105,8 +104,8 @@ Value verify_value(const LoadOutcome& outcome) {
 Value phases_value(const LoadOutcome& outcome) {
   Array phases;
   for (const Phase& phase : outcome.phases) {
-    phases.push_back(Object{
-        {"name", phase.name}, {"start_s", phase.start_s}, {"duration_s", phase.duration_s}});
+    phases.push_back(
+        Object{{"name", phase.name}, {"start_s", phase.start_s}, {"duration_s", phase.duration_s}});
   }
   return phases;
 }
@@ -126,9 +125,8 @@ Value tensors_value(const LoadOutcome& outcome) {
         {"file_offset", tensor.file_offset},
         {"device", outcome.device ? Value(outcome.device->id()) : Value()},
         {"device_offset", outcome.device ? Value(placement.device_offset) : Value()},
-        {"digest", outcome.verify
-                       ? Value(hex(outcome.verify->tensor_digests[placement.tensor]))
-                       : Value()},
+        {"digest",
+         outcome.verify ? Value(hex(outcome.verify->tensor_digests[placement.tensor])) : Value()},
     });
   }
   return tensors;
@@ -161,8 +159,8 @@ report::Line verdict_line(const LoadOutcome& outcome) {
                                    format_count(outcome.verify->leaves))};
   }
   if (outcome.status == "interrupted") {
-    return {Tone::warning, "interrupted after " + format_size(outcome.done_bytes) + " of " + size +
-                               place + time};
+    return {Tone::warning,
+            "interrupted after " + format_size(outcome.done_bytes) + " of " + size + place + time};
   }
   return {Tone::bad, "failed" + place + time};
 }
@@ -185,9 +183,9 @@ void add_notes(const LoadOutcome& outcome, std::vector<report::Line>& notes) {
   if (outcome.load) {
     const LoadStatistics& load = *outcome.load;
     std::string text = "path    buffered reads by " + count_of(load.readers, "thread") + ", ";
-    text += load.slots == 0 ? "straight into device memory"
-                            : fmt::format("{} pinned slots of {}", load.slots,
-                                          format_size(load.slot_bytes));
+    text += load.slots == 0
+                ? "straight into device memory"
+                : fmt::format("{} pinned slots of {}", load.slots, format_size(load.slot_bytes));
     notes.push_back({Tone::plain, std::move(text)});
   }
   if (outcome.link_bytes_per_s) {
@@ -227,8 +225,8 @@ report::Table mismatches_table(const LoadOutcome& outcome) {
                        {"bytes", "Bytes", Unit::count}},
                       {}};
   for (const Mismatch& mismatch : outcome.verify->mismatches) {
-    table.rows.push_back({mismatch.tensor, mismatch.file_offset, mismatch.device_offset,
-                          mismatch.size_bytes});
+    table.rows.push_back(
+        {mismatch.tensor, mismatch.file_offset, mismatch.device_offset, mismatch.size_bytes});
   }
   return table;
 }

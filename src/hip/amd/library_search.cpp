@@ -22,8 +22,7 @@ std::optional<int> major_of(std::string_view file_name) {
   if (file_name.substr(0, prefix.size()) != prefix) return std::nullopt;
   const std::string_view digits = file_name.substr(prefix.size());
   int major = 0;
-  const auto [end, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), major);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), major);
   if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
   return major;
 }

@@ -19,7 +19,7 @@ namespace {
 /// replaced; one that could not be used may be. Tables are never freed: devices outlive everything.
 struct BoundRuntime {
   std::mutex mutex;
-  std::string path;   // empty until a runtime was usable
+  std::string path;  // empty until a runtime was usable
   const Api* api = nullptr;
   std::vector<std::unique_ptr<Api>> tables;
 };
@@ -54,8 +54,8 @@ class Attempts {
     if (!reason_.empty()) return;
     if (kind == LoadError::dependency_missing) {
       const std::string dependency = missing_dependency(sentence);
-      reason_ = "the HIP runtime " + name + " is installed, its dependency " + dependency +
-                " is missing";
+      reason_ =
+          "the HIP runtime " + name + " is installed, its dependency " + dependency + " is missing";
       hint_ = "install " + dependency + " (part of ROCm)";
     } else {
       reason_ = "the HIP runtime could not be loaded: " + refused_.back();

@@ -31,8 +31,8 @@ hipError_t host_register(void* pointer, std::size_t bytes, unsigned flags) {
 /// memory types from host 0.
 hipError_t pointer_get_attributes(hipPointerAttribute_t* attributes, const void* pointer) {
   if (attributes == nullptr) return hipErrorInvalidValue;
-  constexpr hipPointerAttribute_t unregistered{hipMemoryTypeUnregistered, -2, nullptr, nullptr, 0,
-                                               0};
+  constexpr hipPointerAttribute_t unregistered{
+      hipMemoryTypeUnregistered, -2, nullptr, nullptr, 0, 0};
   *attributes = unregistered;
   if (pointer == nullptr) return hipSuccess;
   const hipError_t error = adapted().pointer_get_attributes(attributes, pointer);
@@ -66,8 +66,7 @@ hipError_t launch_host_function(hipStream_t stream, hipHostFn_t function, void* 
   if (function == nullptr) return hipErrorInvalidValue;
   std::unique_ptr<HostFunction> call(new (std::nothrow) HostFunction{function, user_data});
   if (call == nullptr) return hipErrorOutOfMemory;
-  const hipError_t error =
-      adapted().stream_add_callback(stream, run_host_function, call.get(), 0);
+  const hipError_t error = adapted().stream_add_callback(stream, run_host_function, call.get(), 0);
   if (error == hipSuccess) call.release();  // the callback owns it now
   return error;
 }
@@ -101,8 +100,8 @@ std::string load_runtime(const base::DynamicLibrary& library, Api& api) {
 
 std::string format_version(int version) {
   if (version <= 0) return {};
-  return std::to_string(major_of_version(version)) + "." +
-         std::to_string(version / 100000 % 100) + "." + std::to_string(version % 100000);
+  return std::to_string(major_of_version(version)) + "." + std::to_string(version / 100000 % 100) +
+         "." + std::to_string(version % 100000);
 }
 
 void adapt_runtime(Api& api, const base::DynamicLibrary& library, int major) {

@@ -9,9 +9,7 @@
 namespace hiptool::hip::cpu {
 namespace {
 
-std::uintptr_t address_of(const void* pointer) {
-  return reinterpret_cast<std::uintptr_t>(pointer);
-}
+std::uintptr_t address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
 }  // namespace
 
@@ -44,8 +42,7 @@ hipError_t Allocations::create(MemoryUse use, int device, std::size_t bytes, uns
   return hipSuccess;
 }
 
-hipError_t Allocations::register_host(void* base, std::size_t bytes, int device,
-                                      unsigned flags) {
+hipError_t Allocations::register_host(void* base, std::size_t bytes, int device, unsigned flags) {
   const std::uintptr_t start = address_of(base);
   if (bytes == 0 || bytes > UINTPTR_MAX - start) return hipErrorInvalidValue;
   const std::lock_guard lock(mutex_);

@@ -17,14 +17,13 @@ struct Allocation {
   void* base = nullptr;
   std::size_t bytes = 0;
   MemoryUse use = MemoryUse::device;
-  int device = 0;       ///< that was current when it was made
+  int device = 0;  ///< that was current when it was made
   unsigned flags = 0;
 };
 
 /// Device, stream ordered or managed: what hipFree gives back.
 constexpr bool is_device_memory(MemoryUse use) {
-  return use == MemoryUse::device || use == MemoryUse::stream_ordered ||
-         use == MemoryUse::managed;
+  return use == MemoryUse::device || use == MemoryUse::stream_ordered || use == MemoryUse::managed;
 }
 
 class Allocations {

@@ -29,16 +29,14 @@ Range classify(const void* pointer, std::size_t bytes) {
   return bytes <= allocation->bytes - offset ? Range::known : Range::invalid;
 }
 
-bool is_kind(hipMemcpyKind kind) {
-  return kind >= hipMemcpyHostToHost && kind <= hipMemcpyDefault;
-}
+bool is_kind(hipMemcpyKind kind) { return kind >= hipMemcpyHostToHost && kind <= hipMemcpyDefault; }
 
 enum class Wait { if_pageable, always };
 
 /// The kind is only checked, not used: there is one address space (HIP: unified addressing).
 /// Pageable memory may be gone when the call returns, so such copies are done by then.
-hipError_t copy_bytes(void* destination, const void* source, std::size_t bytes,
-                      hipMemcpyKind kind, hipStream_t stream, Wait wait) {
+hipError_t copy_bytes(void* destination, const void* source, std::size_t bytes, hipMemcpyKind kind,
+                      hipStream_t stream, Wait wait) {
   if (!is_kind(kind)) return hipErrorInvalidMemcpyDirection;
   const auto queue = find_queue(stream);
   if (queue == nullptr) return hipErrorInvalidHandle;
@@ -52,8 +50,7 @@ hipError_t copy_bytes(void* destination, const void* source, std::size_t bytes,
   return submit(queue, std::move(run));
 }
 
-hipError_t hipMemcpy(void* destination, const void* source, std::size_t bytes,
-                     hipMemcpyKind kind) {
+hipError_t hipMemcpy(void* destination, const void* source, std::size_t bytes, hipMemcpyKind kind) {
   return copy_bytes(destination, source, bytes, kind, nullptr, Wait::always);
 }
 
@@ -84,8 +81,8 @@ hipError_t hipMemcpyDtoHAsync(void* destination, hipDeviceptr_t source, std::siz
   return hipMemcpyAsync(destination, source, bytes, hipMemcpyDeviceToHost, stream);
 }
 
-hipError_t hipMemcpyDtoDAsync(hipDeviceptr_t destination, hipDeviceptr_t source,
-                              std::size_t bytes, hipStream_t stream) {
+hipError_t hipMemcpyDtoDAsync(hipDeviceptr_t destination, hipDeviceptr_t source, std::size_t bytes,
+                              hipStream_t stream) {
   return hipMemcpyAsync(destination, source, bytes, hipMemcpyDeviceToDevice, stream);
 }
 

@@ -51,7 +51,7 @@ hipError_t hipGetDevice(int* ordinal) {
 
 hipError_t hipSetDeviceFlags(unsigned flags) {
   constexpr unsigned schedule = 7;
-  constexpr unsigned map_host_and_local_memory = 8 | 16;   // accepted by HIP, without effect here
+  constexpr unsigned map_host_and_local_memory = 8 | 16;  // accepted by HIP, without effect here
   if ((flags & ~(schedule | map_host_and_local_memory)) != 0) return hipErrorInvalidValue;
   const unsigned mode = flags & schedule;
   const bool one_mode = (mode & (mode - 1)) == 0;
@@ -93,7 +93,7 @@ std::optional<int> capability_of(hipDeviceAttribute_t attribute) {
     case hipDeviceAttributeCooperativeLaunch:
     case hipDeviceAttributeKernelExecTimeout:
     case hipDeviceAttributeMemoryPoolSupportedHandleTypes:
-    case hipDeviceAttributeStreamPrioritiesSupported:   // accepted, but all workers are equal
+    case hipDeviceAttributeStreamPrioritiesSupported:  // accepted, but all workers are equal
     case hipDeviceAttributeVirtualMemoryManagementSupported: return 0;
     default: return std::nullopt;
   }
@@ -130,7 +130,7 @@ hipError_t hipDeviceGetAttribute(int* value, hipDeviceAttribute_t attribute, int
   if (!is_device(ordinal)) return hipErrorInvalidDevice;
   std::optional<int> found = capability_of(attribute);
   if (!found) found = limit_of(attribute);
-  if (!found) return hipErrorInvalidValue;   // a caller takes it for "unknown"
+  if (!found) return hipErrorInvalidValue;  // a caller takes it for "unknown"
   *value = *found;
   return hipSuccess;
 }

@@ -38,9 +38,9 @@ class Event {
 
   hipError_t record(const std::shared_ptr<Queue>& queue) {
     auto record = std::make_shared<Record>();
-    const std::lock_guard lock(mutex_);   // the newest recording is the one submitted last
-    const hipError_t error =
-        submit(queue, [time = record->time] { *time = Clock::now(); }, &record->ticket);
+    const std::lock_guard lock(mutex_);  // the newest recording is the one submitted last
+    const hipError_t error = submit(
+        queue, [time = record->time] { *time = Clock::now(); }, &record->ticket);
     if (error == hipSuccess) newest_ = std::move(record);
     return error;
   }
@@ -60,7 +60,7 @@ Events& events() {
 }
 
 hipError_t hipEventCreateWithFlags(hipEvent_t* event, unsigned flags) {
-  constexpr unsigned fence_flags = 0xe0000000;   // AMD's cache fences mean nothing here
+  constexpr unsigned fence_flags = 0xe0000000;  // AMD's cache fences mean nothing here
   constexpr unsigned known =
       hipEventBlockingSync | hipEventDisableTiming | hipEventInterprocess | fence_flags;
   const bool shares_timing =

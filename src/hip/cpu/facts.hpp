@@ -11,11 +11,11 @@ namespace hiptool::hip::cpu {
 /// What the machine is, read below a system root; the same for each cpu device.
 struct Facts {
   std::filesystem::path root;
-  std::string name;                  ///< CPU model, "CPU" when unknown
-  std::string arch;                  ///< "x86_64"
-  int cores = 1;                     ///< that this process may run on
-  std::size_t memory_bytes = 0;      ///< that this process may use
-  std::optional<int> clock_khz;      ///< highest
+  std::string name;              ///< CPU model, "CPU" when unknown
+  std::string arch;              ///< "x86_64"
+  int cores = 1;                 ///< that this process may run on
+  std::size_t memory_bytes = 0;  ///< that this process may use
+  std::optional<int> clock_khz;  ///< highest
   std::optional<int> l2_cache_bytes;
 };
 

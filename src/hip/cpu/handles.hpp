@@ -43,7 +43,7 @@ class Handles {
   static constexpr std::uintptr_t step = 16;
 
   mutable std::mutex mutex_;
-  std::uintptr_t next_ = 0x1000;   // above the numbers HIP gives a meaning (1 and 2)
+  std::uintptr_t next_ = 0x1000;  // above the numbers HIP gives a meaning (1 and 2)
   std::unordered_map<std::uintptr_t, std::shared_ptr<Object>> live_;
 };
 

@@ -13,10 +13,9 @@ constexpr unsigned host_malloc_uncached = 0x10000000;
 constexpr unsigned host_malloc_numa_user = 0x20000000;
 constexpr unsigned host_register_uncached = 0x80000000;
 
-constexpr unsigned host_malloc_flags = hipHostMallocPortable | hipHostMallocMapped |
-                                       hipHostMallocWriteCombined | hipHostMallocCoherent |
-                                       hipHostMallocNonCoherent | host_malloc_uncached |
-                                       host_malloc_numa_user;
+constexpr unsigned host_malloc_flags =
+    hipHostMallocPortable | hipHostMallocMapped | hipHostMallocWriteCombined |
+    hipHostMallocCoherent | hipHostMallocNonCoherent | host_malloc_uncached | host_malloc_numa_user;
 constexpr unsigned host_register_flags = hipHostRegisterPortable | hipHostRegisterMapped |
                                          hipHostRegisterIoMemory | hipHostRegisterReadOnly |
                                          host_register_uncached;

@@ -14,7 +14,7 @@
 namespace hiptool::hip::cpu {
 namespace {
 
-constexpr int no_device = -2;   // hipInvalidDeviceId
+constexpr int no_device = -2;  // hipInvalidDeviceId
 constexpr unsigned attach_host = 2;
 
 /// A device's only pool. It keeps nothing back, so it needs no object, only a handle.
@@ -37,8 +37,7 @@ hipError_t hipMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
   if (free_bytes != nullptr) {
     // Allocated memory that nobody has touched still counts as available to the system.
     const std::size_t reserved = Allocations::instance().reserved_bytes();
-    const std::size_t left =
-        facts->memory_bytes - std::min(facts->memory_bytes, reserved);
+    const std::size_t left = facts->memory_bytes - std::min(facts->memory_bytes, reserved);
     *free_bytes = std::min(available_bytes(*facts), left);
   }
   if (total_bytes != nullptr) *total_bytes = facts->memory_bytes;
@@ -74,8 +73,8 @@ hipError_t hipMallocAsync(void** pointer, std::size_t bytes, hipStream_t stream)
   if (pointer == nullptr) return hipErrorInvalidValue;
   const auto queue = find_queue(stream);
   if (queue == nullptr) return hipErrorInvalidHandle;
-  return Allocations::instance().create(MemoryUse::stream_ordered, queue->traits().device, bytes,
-                                        0, pointer);
+  return Allocations::instance().create(MemoryUse::stream_ordered, queue->traits().device, bytes, 0,
+                                        pointer);
 }
 
 hipError_t hipMallocFromPoolAsync(void** pointer, std::size_t bytes, hipMemPool_t pool,
@@ -106,7 +105,7 @@ hipError_t hipDeviceGetDefaultMemPool(hipMemPool_t* pool, int ordinal) {
 hipError_t hipMemPoolSetAttribute(hipMemPool_t pool, hipMemPoolAttr attribute, void* value) {
   if (!is_pool(pool) || value == nullptr) return hipErrorInvalidValue;
   switch (attribute) {
-    case hipMemPoolAttrReleaseThreshold:   // a wish to keep memory, which may be ignored
+    case hipMemPoolAttrReleaseThreshold:  // a wish to keep memory, which may be ignored
     case hipMemPoolAttrReservedMemHigh:
     case hipMemPoolAttrUsedMemHigh: return hipSuccess;
     default: return hipErrorInvalidValue;
@@ -138,8 +137,7 @@ hipError_t hipPointerGetAttributes(hipPointerAttribute_t* attributes, const void
   return hipSuccess;
 }
 
-hipError_t hipMemGetAddressRange(hipDeviceptr_t* base, std::size_t* bytes,
-                                 hipDeviceptr_t pointer) {
+hipError_t hipMemGetAddressRange(hipDeviceptr_t* base, std::size_t* bytes, hipDeviceptr_t pointer) {
   if (base == nullptr && bytes == nullptr) return hipErrorInvalidValue;
   const auto allocation = Allocations::instance().find(pointer);
   if (!allocation) return hipErrorNotFound;

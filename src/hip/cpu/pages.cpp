@@ -23,8 +23,8 @@ void* map_aligned(std::size_t bytes) noexcept {
   if (bytes > std::numeric_limits<std::size_t>::max() - 2 * huge_page_bytes) return nullptr;
   const std::size_t kept_bytes = rounded_to_page(bytes);
   const std::size_t mapped_bytes = kept_bytes + huge_page_bytes;
-  void* const mapped = ::mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const mapped =
+      ::mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) return nullptr;
   char* const start = static_cast<char*>(mapped);
   const std::size_t misaligned = reinterpret_cast<std::uintptr_t>(mapped) % huge_page_bytes;

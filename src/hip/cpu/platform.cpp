@@ -84,8 +84,7 @@ const Tables* make_tables(std::integer_sequence<int, Indices...>) {
 
 /// Tables live to the end of the process, so they are never destroyed.
 const Api& table_for(int count) {
-  static const Tables* const tables =
-      make_tables(std::make_integer_sequence<int, max_devices>{});
+  static const Tables* const tables = make_tables(std::make_integer_sequence<int, max_devices>{});
   return (*tables)[static_cast<std::size_t>(count - 1)];
 }
 

@@ -21,15 +21,15 @@ struct Ticket {
   std::uint64_t number = 0;
 
   bool done() const;
-  bool wait() const;   ///< false: the process is ending and the work will never be done
+  bool wait() const;  ///< false: the process is ending and the work will never be done
 };
 
 /// What a queue is, fixed at its birth.
 struct QueueTraits {
   int device = 0;
-  bool is_null = false;       ///< the device's default stream
-  bool is_blocking = false;   ///< takes part in the default stream's order
-  int priority = 0;           ///< kept only; all workers are equal
+  bool is_null = false;      ///< the device's default stream
+  bool is_blocking = false;  ///< takes part in the default stream's order
+  int priority = 0;          ///< kept only; all workers are equal
 };
 
 class Queue : public std::enable_shared_from_this<Queue> {

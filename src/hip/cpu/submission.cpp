@@ -87,16 +87,14 @@ void DeviceQueues::forget_ended() {
 }
 
 DeviceQueues& queues_of(int ordinal) {
-  static const auto* const all =
-      new std::vector<std::unique_ptr<DeviceQueues>>(make_all_queues());
+  static const auto* const all = new std::vector<std::unique_ptr<DeviceQueues>>(make_all_queues());
   return *(*all)[static_cast<std::size_t>(ordinal)];
 }
 
 hipError_t submit(const std::shared_ptr<Queue>& queue, std::function<void()> run, Ticket* ticket,
                   Ticket after) {
   if (is_shut_down.load()) return hipErrorDeinitialized;
-  Ticket place =
-      queues_of(queue->traits().device).submit(queue, std::move(run), std::move(after));
+  Ticket place = queues_of(queue->traits().device).submit(queue, std::move(run), std::move(after));
   if (place.queue == nullptr) return hipErrorInvalidHandle;
   if (ticket != nullptr) *ticket = std::move(place);
   return hipSuccess;

@@ -37,7 +37,7 @@ class DeviceQueues {
 
   std::mutex mutex_;
   std::shared_ptr<Queue> null_queue_;
-  std::vector<std::shared_ptr<Queue>> queues_;   ///< also those that were destroyed and still work
+  std::vector<std::shared_ptr<Queue>> queues_;  ///< also those that were destroyed and still work
 };
 
 /// The queues of a device, 0 <= ordinal < max_devices. They are never destroyed.

@@ -14,7 +14,7 @@ namespace {
 
 struct DeviceSlot {
   CUdevice device = 0;
-  std::mutex mutex;                          // held while the context is being retained
+  std::mutex mutex;  // held while the context is being retained
   std::atomic<CUcontext> context = nullptr;
 };
 

@@ -19,8 +19,8 @@ hipError_t copy(void* destination, const void* source, std::size_t bytes, hipMem
   });
 }
 
-hipError_t copy_async(void* destination, const void* source, std::size_t bytes,
-                      hipMemcpyKind kind, hipStream_t stream) {
+hipError_t copy_async(void* destination, const void* source, std::size_t bytes, hipMemcpyKind kind,
+                      hipStream_t stream) {
   if (!is_known(kind)) return finish(hipErrorInvalidMemcpyDirection);
   if (bytes == 0) return hipSuccess;
   return finish_after(enter_stream(stream), [=] {
@@ -136,8 +136,8 @@ hipError_t set(void* destination, int value, std::size_t bytes) {
 hipError_t set_async(void* destination, int value, std::size_t bytes, hipStream_t stream) {
   if (bytes == 0) return hipSuccess;
   return finish_after(enter_stream(stream), [=] {
-    return cuda().cuMemsetD8Async(to_address(destination), static_cast<unsigned char>(value),
-                                  bytes, stream);
+    return cuda().cuMemsetD8Async(to_address(destination), static_cast<unsigned char>(value), bytes,
+                                  stream);
   });
 }
 

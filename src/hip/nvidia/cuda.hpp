@@ -157,8 +157,6 @@ using CUoccupancyB2DSize = std::size_t (*)(int block_size);
 inline CUdeviceptr to_address(const void* pointer) noexcept {
   return reinterpret_cast<CUdeviceptr>(pointer);
 }
-inline void* to_pointer(CUdeviceptr address) noexcept {
-  return reinterpret_cast<void*>(address);
-}
+inline void* to_pointer(CUdeviceptr address) noexcept { return reinterpret_cast<void*>(address); }
 
 }  // namespace hiptool::hip::nvidia

@@ -56,9 +56,8 @@ hipError_t get_device_handle(hipDevice_t* device, int ordinal) {
 }
 
 hipError_t get_name(char* name, int length, hipDevice_t ordinal) {
-  return on_device(ordinal, [=](CUdevice device) {
-    return cuda().cuDeviceGetName(name, length, device);
-  });
+  return on_device(ordinal,
+                   [=](CUdevice device) { return cuda().cuDeviceGetName(name, length, device); });
 }
 
 hipError_t get_uuid(hipUUID* uuid, hipDevice_t ordinal) {
@@ -82,16 +81,14 @@ hipError_t get_attribute(int* value, hipDeviceAttribute_t attribute, int ordinal
 }
 
 hipError_t get_compute_capability(int* major, int* minor, hipDevice_t ordinal) {
-  const hipError_t error =
-      get_attribute(major, hipDeviceAttributeComputeCapabilityMajor, ordinal);
+  const hipError_t error = get_attribute(major, hipDeviceAttributeComputeCapabilityMajor, ordinal);
   if (error != hipSuccess) return error;
   return get_attribute(minor, hipDeviceAttributeComputeCapabilityMinor, ordinal);
 }
 
 hipError_t get_pci_bus_id(char* id, int length, int ordinal) {
-  return on_device(ordinal, [=](CUdevice device) {
-    return cuda().cuDeviceGetPCIBusId(id, length, device);
-  });
+  return on_device(ordinal,
+                   [=](CUdevice device) { return cuda().cuDeviceGetPCIBusId(id, length, device); });
 }
 
 hipError_t get_by_pci_bus_id(int* ordinal, const char* id) {
@@ -221,25 +218,21 @@ hipError_t with_peer(int peer, Call&& call) {
 
 hipError_t enable_peer_access(int peer, unsigned flags) {
   if (peer == current_ordinal()) return finish(hipErrorInvalidDevice);
-  return with_peer(peer, [flags](CUcontext context) {
-    return cuda().cuCtxEnablePeerAccess(context, flags);
-  });
+  return with_peer(
+      peer, [flags](CUcontext context) { return cuda().cuCtxEnablePeerAccess(context, flags); });
 }
 
 hipError_t disable_peer_access(int peer) {
-  return with_peer(peer,
-                   [](CUcontext context) { return cuda().cuCtxDisablePeerAccess(context); });
+  return with_peer(peer, [](CUcontext context) { return cuda().cuCtxDisablePeerAccess(context); });
 }
 
-hipError_t get_p2p_attribute(int* value, hipDeviceP2PAttr attribute, int source,
-                             int destination) {
+hipError_t get_p2p_attribute(int* value, hipDeviceP2PAttr attribute, int source, int destination) {
   if (value == nullptr || attribute < hipDevP2PAttrPerformanceRank ||
       attribute > hipDevP2PAttrHipArrayAccessSupported) {
     return finish(hipErrorInvalidValue);
   }
   CUdevice destination_device = 0;
-  if (const hipError_t error = find_device(destination, destination_device);
-      error != hipSuccess) {
+  if (const hipError_t error = find_device(destination, destination_device); error != hipSuccess) {
     return finish(error);
   }
   return on_device(source, [&](CUdevice source_device) {

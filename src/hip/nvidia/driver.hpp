@@ -26,8 +26,8 @@ struct CudaDriver {
   CUresult (*cuDeviceGetPCIBusId)(char* id, int length, CUdevice device);
   CUresult (*cuDeviceGetByPCIBusId)(CUdevice* device, const char* id);
   CUresult (*cuDeviceCanAccessPeer)(int* can_access, CUdevice device, CUdevice peer);
-  CUresult (*cuDeviceGetP2PAttribute)(int* value, CUdevice_P2PAttribute attribute,
-                                      CUdevice source, CUdevice destination);
+  CUresult (*cuDeviceGetP2PAttribute)(int* value, CUdevice_P2PAttribute attribute, CUdevice source,
+                                      CUdevice destination);
   CUresult (*cuDeviceGetDefaultMemPool)(CUmemoryPool* pool, CUdevice device);
 
   CUresult (*cuDevicePrimaryCtxRetain)(CUcontext* context, CUdevice device);
@@ -107,16 +107,14 @@ struct CudaDriver {
   CUresult (*cuModuleGetFunction)(CUfunction* function, CUmodule module, const char* name);
   CUresult (*cuModuleGetGlobal_v2)(CUdeviceptr* address, std::size_t* bytes, CUmodule module,
                                    const char* name);
-  CUresult (*cuLaunchKernel)(CUfunction function, unsigned grid_x, unsigned grid_y,
-                             unsigned grid_z, unsigned block_x, unsigned block_y,
-                             unsigned block_z, unsigned shared_bytes, CUstream stream,
-                             void** arguments, void** extra);
+  CUresult (*cuLaunchKernel)(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                             unsigned block_x, unsigned block_y, unsigned block_z,
+                             unsigned shared_bytes, CUstream stream, void** arguments,
+                             void** extra);
   CUresult (*cuFuncGetAttribute)(int* value, CUfunction_attribute attribute, CUfunction function);
   CUresult (*cuOccupancyMaxActiveBlocksPerMultiprocessor)(int* blocks, CUfunction function,
-                                                          int block_size,
-                                                          std::size_t shared_bytes);
-  CUresult (*cuOccupancyMaxPotentialBlockSize)(int* grid_size, int* block_size,
-                                               CUfunction function,
+                                                          int block_size, std::size_t shared_bytes);
+  CUresult (*cuOccupancyMaxPotentialBlockSize)(int* grid_size, int* block_size, CUfunction function,
                                                CUoccupancyB2DSize shared_bytes_of,
                                                std::size_t shared_bytes, int block_size_limit);
 };

@@ -92,8 +92,8 @@ constexpr void for_each_driver_call(Visitor&& visit) {
   visit(&CudaDriver::cuFuncGetAttribute, "cuFuncGetAttribute", optional);
   visit(&CudaDriver::cuOccupancyMaxActiveBlocksPerMultiprocessor,
         "cuOccupancyMaxActiveBlocksPerMultiprocessor", optional);
-  visit(&CudaDriver::cuOccupancyMaxPotentialBlockSize,
-        "cuOccupancyMaxPotentialBlockSize", optional);
+  visit(&CudaDriver::cuOccupancyMaxPotentialBlockSize, "cuOccupancyMaxPotentialBlockSize",
+        optional);
 }
 
 constexpr std::size_t driver_call_count() {

@@ -26,8 +26,7 @@ std::string visibility_hint() {
 }
 
 /// What the files say, put after what the driver said; its hint wins over the general one.
-DriverFinding with_files(std::string reason, std::string hint,
-                         const std::filesystem::path& root) {
+DriverFinding with_files(std::string reason, std::string hint, const std::filesystem::path& root) {
   const DriverFinding files = system::explain_nvidia(root);
   if (!files.reason.empty()) reason += ": " + files.reason;
   if (!files.hint.empty()) hint = files.hint;
@@ -46,9 +45,9 @@ DriverFinding explain_load_failure(const std::string& library, const std::string
                                    const std::filesystem::path& root) {
   const LoadError kind = classify_load_error(library, sentence);
   if (kind == LoadError::dependency_missing) {
-    return {library + " is installed, its dependency " + missing_dependency(sentence) +
-                " is missing",
-            "install " + missing_dependency(sentence)};
+    return {
+        library + " is installed, its dependency " + missing_dependency(sentence) + " is missing",
+        "install " + missing_dependency(sentence)};
   }
   if (kind == LoadError::refused) {
     return {library + " could not be loaded: " + sentence,

@@ -49,26 +49,25 @@ hipError_t malloc_managed(void** pointer, std::size_t bytes, unsigned flags) {
 }
 
 hipError_t malloc_async(void** pointer, std::size_t bytes, hipStream_t stream) {
-  return allocate(pointer, bytes, [stream] { return enter_stream(stream); },
-                  [=](CUdeviceptr* address) {
-                    return cuda().cuMemAllocAsync(address, bytes, stream);
-                  });
+  return allocate(
+      pointer, bytes, [stream] { return enter_stream(stream); },
+      [=](CUdeviceptr* address) { return cuda().cuMemAllocAsync(address, bytes, stream); });
 }
 
 hipError_t free_async(void* pointer, hipStream_t stream) {
   if (pointer == nullptr) return hipSuccess;
-  return finish_after(enter_stream(stream), [=] {
-    return cuda().cuMemFreeAsync(to_address(pointer), stream);
-  });
+  return finish_after(enter_stream(stream),
+                      [=] { return cuda().cuMemFreeAsync(to_address(pointer), stream); });
 }
 
 hipError_t malloc_from_pool(void** pointer, std::size_t bytes, hipMemPool_t pool,
                             hipStream_t stream) {
   if (pool == nullptr) return finish(hipErrorInvalidValue);
-  return allocate(pointer, bytes, [stream] { return enter_stream(stream); },
-                  [=](CUdeviceptr* address) {
-                    return cuda().cuMemAllocFromPoolAsync(address, bytes, pool, stream);
-                  });
+  return allocate(
+      pointer, bytes, [stream] { return enter_stream(stream); },
+      [=](CUdeviceptr* address) {
+        return cuda().cuMemAllocFromPoolAsync(address, bytes, pool, stream);
+      });
 }
 
 hipError_t get_default_pool(hipMemPool_t* pool, int ordinal) {
@@ -143,8 +142,8 @@ int to_memory_type(unsigned cuda_type, bool is_managed) {
   switch (cuda_type) {
     case CU_MEMORYTYPE_HOST: return hipMemoryTypeHost;
     case CU_MEMORYTYPE_DEVICE: return hipMemoryTypeDevice;
-    case CU_MEMORYTYPE_ARRAY: return 10;     // hipMemoryTypeArray
-    case CU_MEMORYTYPE_UNIFIED: return 11;   // hipMemoryTypeUnified
+    case CU_MEMORYTYPE_ARRAY: return 10;    // hipMemoryTypeArray
+    case CU_MEMORYTYPE_UNIFIED: return 11;  // hipMemoryTypeUnified
     default: return hipMemoryTypeUnregistered;
   }
 }
@@ -160,13 +159,16 @@ CUresult query_pointer(hipPointerAttribute_t& attributes, void* pointer) {
                    CU_POINTER_ATTRIBUTE_HOST_POINTER};
   std::array<void*, names.size()> values{&type, &is_managed, &ordinal, &device_address,
                                          &host_pointer};
-  const CUresult result =
-      cuda().cuPointerGetAttributes(static_cast<unsigned>(names.size()), names.data(),
-                                    values.data(), to_address(pointer));
+  const CUresult result = cuda().cuPointerGetAttributes(
+      static_cast<unsigned>(names.size()), names.data(), values.data(), to_address(pointer));
   if (result == CUDA_ERROR_INVALID_VALUE) return CUDA_SUCCESS;  // memory the driver does not know
   if (result != CUDA_SUCCESS || type == 0) return result;
-  attributes = {to_memory_type(type, is_managed != 0), ordinal, to_pointer(device_address),
-                host_pointer, is_managed != 0 ? 1 : 0, 0};
+  attributes = {to_memory_type(type, is_managed != 0),
+                ordinal,
+                to_pointer(device_address),
+                host_pointer,
+                is_managed != 0 ? 1 : 0,
+                0};
   if (attributes.type == hipMemoryTypeHost &&
       cuda().cuMemHostGetFlags(&attributes.allocationFlags, pointer) != CUDA_SUCCESS) {
     attributes.allocationFlags = 0;
@@ -178,16 +180,14 @@ hipError_t get_pointer_attributes(hipPointerAttribute_t* attributes, const void*
   if (attributes == nullptr) return finish(hipErrorInvalidValue);
   *attributes = unregistered;
   if (pointer == nullptr) return hipSuccess;
-  return finish_after(enter_any_device(), [=] {
-    return query_pointer(*attributes, const_cast<void*>(pointer));
-  });
+  return finish_after(enter_any_device(),
+                      [=] { return query_pointer(*attributes, const_cast<void*>(pointer)); });
 }
 
 hipError_t get_address_range(hipDeviceptr_t* base, std::size_t* bytes, hipDeviceptr_t pointer) {
   return finish_after(enter_any_device(), [=] {
     CUdeviceptr address = 0;
-    const CUresult result =
-        cuda().cuMemGetAddressRange_v2(&address, bytes, to_address(pointer));
+    const CUresult result = cuda().cuMemGetAddressRange_v2(&address, bytes, to_address(pointer));
     if (result == CUDA_SUCCESS && base != nullptr) *base = to_pointer(address);
     return result;
   });

@@ -69,9 +69,8 @@ hipError_t launch(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsi
     extra = list.data();
   }
   if (const hipError_t error = enter_stream(stream); error != hipSuccess) return finish(error);
-  const CUresult result =
-      cuda().cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
-                            shared_bytes, stream, arguments, extra);
+  const CUresult result = cuda().cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y,
+                                                block_z, shared_bytes, stream, arguments, extra);
   const std::uint64_t threads = std::uint64_t{block_x} * block_y * block_z;
   if (result == CUDA_ERROR_INVALID_VALUE && is_block_too_large(threads)) {
     return finish(hipErrorInvalidConfiguration);
@@ -83,9 +82,8 @@ hipError_t get_function_attribute(int* value, hipFunction_attribute attribute,
                                   hipFunction_t function) {
   if (value == nullptr) return finish(hipErrorInvalidValue);
   if (function == nullptr) return finish(hipErrorInvalidHandle);
-  return finish_after(enter_device(), [=] {
-    return cuda().cuFuncGetAttribute(value, attribute, function);
-  });
+  return finish_after(enter_device(),
+                      [=] { return cuda().cuFuncGetAttribute(value, attribute, function); });
 }
 
 hipError_t get_max_active_blocks(int* blocks, hipFunction_t function, int block_size,

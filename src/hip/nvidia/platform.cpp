@@ -36,7 +36,7 @@ const Api& table() {
 /// be used may be.
 struct BoundDriver {
   std::mutex mutex;
-  std::string path;   // empty until a driver was usable
+  std::string path;  // empty until a driver was usable
 };
 
 BoundDriver& bound() {

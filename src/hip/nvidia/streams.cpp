@@ -15,9 +15,8 @@ hipError_t create_stream(hipStream_t* stream, unsigned flags) {
 
 hipError_t create_stream_with_priority(hipStream_t* stream, unsigned flags, int priority) {
   if (stream == nullptr) return finish(hipErrorInvalidValue);
-  return finish_after(enter_device(), [=] {
-    return cuda().cuStreamCreateWithPriority(stream, flags, priority);
-  });
+  return finish_after(enter_device(),
+                      [=] { return cuda().cuStreamCreateWithPriority(stream, flags, priority); });
 }
 
 hipError_t get_priority_range(int* least, int* greatest) {
@@ -47,9 +46,8 @@ hipError_t wait_event(hipStream_t stream, hipEvent_t event, unsigned flags) {
 
 hipError_t launch_host_function(hipStream_t stream, hipHostFn_t function, void* user_data) {
   if (function == nullptr) return finish(hipErrorInvalidValue);
-  return finish_after(enter_stream(stream), [=] {
-    return cuda().cuLaunchHostFunc(stream, function, user_data);
-  });
+  return finish_after(enter_stream(stream),
+                      [=] { return cuda().cuLaunchHostFunc(stream, function, user_data); });
 }
 
 /// The driver hands its result to the callback, whose numbers are HIP's except for three that no

@@ -21,8 +21,9 @@ TEST_CASE("sizes: binary, decimal, fractions and plain bytes") {
 }
 
 TEST_CASE("sizes that are refused name the accepted forms") {
-  for (const char* text : {"", "-1", "-0", "x", "1.5", "1.5B", "12xyz", "1e3", "9223372036854775808",
-                           "99999999TiB", "nan", "inf", "64  M", " 1", "+1", "0x10", "M"}) {
+  for (const char* text :
+       {"", "-1", "-0", "x", "1.5", "1.5B", "12xyz", "1e3", "9223372036854775808", "99999999TiB",
+        "nan", "inf", "64  M", " 1", "+1", "0x10", "M"}) {
     CAPTURE(text);
     try {
       parse_size(text);

@@ -3,15 +3,15 @@
 /// stand-in for nvidia:0 over the cpu platform, or the real one with HIPTOOL_TEST_PLATFORM=nvidia.
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <set>
 
+#include "fakes/wrapper_table.hpp"
 #include "harness.hpp"
 #include "hip/cpu/accounting.hpp"
 #include "small_model.hpp"
-#include "fakes/wrapper_table.hpp"
 
 using namespace hiptool;
 using cli::testing::contains;
@@ -89,9 +89,9 @@ std::vector<std::uint64_t> places(std::uint64_t count) {
 
 const std::set<std::string> releases{"hipFree", "hipHostFree", "hipHostUnregister",
                                      "hipStreamDestroy", "hipEventDestroy"};
-const std::set<std::string> unknowns{"hipDeviceGetAttribute", "hipDeviceGetName",
-                                     "hipDeviceGetUuid", "hipDeviceGetPCIBusId",
-                                     "hipDeviceTotalMem", "hipGetDevicePropertiesR0600",
+const std::set<std::string> unknowns{"hipDeviceGetAttribute",      "hipDeviceGetName",
+                                     "hipDeviceGetUuid",           "hipDeviceGetPCIBusId",
+                                     "hipDeviceTotalMem",          "hipGetDevicePropertiesR0600",
                                      "hipGetDevicePropertiesR0000"};
 // Only give texts; they have no error to answer.
 const std::set<std::string> texts{"hipGetErrorName", "hipGetErrorString"};
@@ -129,7 +129,7 @@ TEST_CASE_FIXTURE(LoadFixture, "load: whichever call fails, it is named and all 
       CAPTURE(faulty.out);
       CAPTURE(faulty.err);
       CHECK(faulty.live.is_empty());
-      if (faulty.counts.at(call) < nth) continue;   // threads took another path: no fault
+      if (faulty.counts.at(call) < nth) continue;  // threads took another path: no fault
       ++runs;
       CHECK(contains(faulty.err, call));
       if (releases.contains(call) || unknowns.contains(call)) {

@@ -107,7 +107,7 @@ struct Machine {
   CaptureStream err;
   int platforms_made = 0;
   std::filesystem::path system_root = "/";
-  std::shared_ptr<hip::Binder> binder;   ///< instead of a FakeBinder of `gpus`
+  std::shared_ptr<hip::Binder> binder;  ///< instead of a FakeBinder of `gpus`
 
   /// Runs `hiptool WORDS...`; out and err hold what it wrote.
   int run(const std::vector<std::string>& words);

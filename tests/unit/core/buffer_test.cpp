@@ -172,7 +172,7 @@ TEST_CASE("rectangles: zero is nothing, pitch below width and overhang are refus
   const auto copy = [&](Rectangle to, Rectangle from, std::size_t width, std::size_t height) {
     return code_of([&] { copy_d2d_2d(a, to, b, from, width, height, stream); });
   };
-  CHECK(copy({5'000, 0}, {0, 0}, 0, 10) == ErrorCode::internal);   // nothing thrown
+  CHECK(copy({5'000, 0}, {0, 0}, 0, 10) == ErrorCode::internal);  // nothing thrown
   CHECK(copy({0, 0}, {0, 0}, 10, 0) == ErrorCode::internal);
   CHECK(copy({0, 9}, {0, 10}, 10, 2) == ErrorCode::invalid_argument);
   CHECK(copy({0, 10}, {0, 9}, 10, 2) == ErrorCode::invalid_argument);
@@ -211,7 +211,7 @@ TEST_CASE("native memory can be borrowed and stays the caller's") {
     CHECK(borrowed.address() == owner.address());
   }
   const auto bytes = test::random_bytes(64, 12);
-  copy_h2d_and_wait(owner, bytes);   // still alive
+  copy_h2d_and_wait(owner, bytes);  // still alive
   CHECK(read_back(owner) == bytes);
   CHECK(code_of([&] { Buffer::from_native(device, nullptr, 1); }) == ErrorCode::invalid_argument);
 }

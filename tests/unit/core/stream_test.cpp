@@ -21,9 +21,8 @@ namespace {
 class Gate {
  public:
   explicit Gate(const StreamRef& stream) {
-    stream.launch_host_function([opened = opened_.get_future().share()] {
-      opened.wait_for(std::chrono::seconds(20));
-    });
+    stream.launch_host_function(
+        [opened = opened_.get_future().share()] { opened.wait_for(std::chrono::seconds(20)); });
   }
   ~Gate() { open(); }
   void open() {
@@ -123,7 +122,7 @@ TEST_CASE("events say why there is no time: not recorded, not timed, not reached
       return error.native()->code;
     }
   };
-  CHECK(stop.is_done());   // never recorded counts as done
+  CHECK(stop.is_done());  // never recorded counts as done
   stop.synchronize();
   CHECK(code_of(stop, start) == hip::hipErrorInvalidHandle);
   start.record(stream);

@@ -12,7 +12,7 @@
 namespace hiptool::test {
 namespace {
 
-using namespace hip;   // HIP's names, which this file is all about
+using namespace hip;  // HIP's names, which this file is all about
 
 int inner_frees = 0;
 

@@ -19,8 +19,7 @@ namespace {
 struct Fixture {
   test::TemporaryFolder folder;
   std::vector<test::SmallTensor> tensors = test::various_tensors();
-  std::filesystem::path path =
-      test::write_small_model(folder.path() / "m.safetensors", tensors);
+  std::filesystem::path path = test::write_small_model(folder.path() / "m.safetensors", tensors);
   ModelFile model = ModelFile::open(path);
   ArenaLayout layout = lay_out(model);
   Platforms platforms;
@@ -116,8 +115,8 @@ TEST_CASE_FIXTURE(Fixture, "a loader can be used again and a model of no bytes i
     loader.load(model, layout, arena);
     CHECK(arena_bytes(arena) == test::expected_arena(tensors));
   }
-  const ModelFile empty = ModelFile::open(
-      test::write_small_model(folder.path() / "e.safetensors", {{"nothing", {}}}));
+  const ModelFile empty =
+      ModelFile::open(test::write_small_model(folder.path() / "e.safetensors", {{"nothing", {}}}));
   const LoadStatistics statistics = loader.load(empty, lay_out(empty), Buffer(device, 0));
   CHECK(statistics.read_bytes == 0);
 }
@@ -136,7 +135,7 @@ TEST_CASE_FIXTURE(Fixture, "four threads upload a thousand buffers") {
           buffers[i] = Buffer(device, contents[i].size());
           auto source = contents[i];
           loader.upload(buffers[i], source);
-          std::fill(source.begin(), source.end(), std::byte{0});   // may be reused at once
+          std::fill(source.begin(), source.end(), std::byte{0});  // may be reused at once
         }
       });
     }
@@ -182,9 +181,9 @@ TEST_CASE_FIXTURE(Fixture, "the stream with the least bytes queued is taken") {
   const Buffer target(device, 1u << 20);
   const auto large = test::random_bytes(1u << 20, 1);
   const auto small = test::random_bytes(1'000, 2);
-  loader.upload(target, large);                       // to stream 0, held by the gate
-  for (int i = 0; i < 3; ++i) loader.upload(target, small);   // all to stream 1
-  loader.stream(1).synchronize();                     // would hang behind the gate otherwise
+  loader.upload(target, large);                              // to stream 0, held by the gate
+  for (int i = 0; i < 3; ++i) loader.upload(target, small);  // all to stream 1
+  loader.stream(1).synchronize();                            // would hang behind the gate otherwise
   CHECK_FALSE(loader.stream(0).is_done());
   opened.set_value();
   loader.synchronize();
@@ -237,7 +236,7 @@ TEST_CASE_FIXTURE(Fixture, "the probe measures copies of the ring alone") {
   CHECK(loader.probe_h2d_bytes_per_s(scratch, 10'000'000) > 1e6);
   CHECK(loader.probe_h2d_bytes_per_s(Buffer(device, 0), 1'000) == 0);
   const Buffer arena = dirty_arena();
-  loader.load(model, layout, arena);   // the ring is whole afterwards
+  loader.load(model, layout, arena);  // the ring is whole afterwards
   CHECK(arena_bytes(arena) == test::expected_arena(tensors));
 }
 

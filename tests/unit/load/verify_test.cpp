@@ -36,7 +36,7 @@ struct Fixture {
   }
 };
 
-constexpr std::size_t large = 10;   // index of the tensor of 1 000 003 bytes
+constexpr std::size_t large = 10;  // index of the tensor of 1 000 003 bytes
 
 }  // namespace
 
@@ -65,7 +65,7 @@ TEST_CASE_FIXTURE(Fixture, "one flipped bit is named, at every place where it co
     CHECK(result.mismatch_count == 1);
     flip(device_offset(large) + offset);
   }
-  flip(device_offset(0));   // a tensor of one byte
+  flip(device_offset(0));  // a tensor of one byte
   CHECK(verify_readback(model, layout, arena).mismatches.front().tensor == tensors[0].name);
 }
 

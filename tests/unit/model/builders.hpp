@@ -57,9 +57,9 @@ struct Gguf {
   };
   std::string magic = "GGUF";
   std::uint32_t version = 3;
-  std::uint64_t tensor_count = UINT64_MAX;     // the true one unless set
-  std::uint64_t metadata_count = UINT64_MAX;   // the same
-  std::vector<std::string> pairs;              // encoded
+  std::uint64_t tensor_count = UINT64_MAX;    // the true one unless set
+  std::uint64_t metadata_count = UINT64_MAX;  // the same
+  std::vector<std::string> pairs;             // encoded
   std::vector<Tensor> tensors;
   std::size_t alignment = 32;
   std::size_t data_bytes = 0;

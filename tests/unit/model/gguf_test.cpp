@@ -18,8 +18,8 @@ Gguf sound() {
   Gguf gguf;
   gguf.architecture();
   gguf.pair("general.quantization_version", 4, Bytes().u32(2));
-  gguf.tensor("token_embd.weight", {8, 2}, 0, 0);    // 64 bytes
-  gguf.tensor("blk.0.ffn_up.weight", {32, 3}, 8, 64);   // 3 blocks of 34
+  gguf.tensor("token_embd.weight", {8, 2}, 0, 0);      // 64 bytes
+  gguf.tensor("blk.0.ffn_up.weight", {32, 3}, 8, 64);  // 3 blocks of 34
   gguf.data(64 + 102);
   return gguf;
 }
@@ -131,7 +131,7 @@ TEST_CASE("gguf: metadata of every type") {
   CHECK(model.boolean("a.no") == false);
   CHECK(model.text("a.text") == "h\xc3\xa9");
   CHECK(model.array_size("a.array") == 2);
-  CHECK_FALSE(model.integer("a.u64").has_value());   // does not fit
+  CHECK_FALSE(model.integer("a.u64").has_value());  // does not fit
   CHECK(model.integer("a.i64") == std::numeric_limits<std::int64_t>::min());
   CHECK(model.real("a.f64") == 1e300);
   CHECK(model.array_size("a.empty") == 0);
@@ -168,12 +168,12 @@ TEST_CASE("gguf: header fields") {
   gguf.version = 3;
   for (const std::uint64_t count : {std::uint64_t{100}, UINT64_MAX / 24 + 1, UINT64_MAX - 1}) {
     gguf.tensor_count = count;
-    check_refused(gguf.bytes(), "corrupt_data", "header " + at(0), "tensor count " +
-                  std::to_string(count));
+    check_refused(gguf.bytes(), "corrupt_data", "header " + at(0),
+                  "tensor count " + std::to_string(count));
     gguf.tensor_count = UINT64_MAX;
     gguf.metadata_count = count;
-    check_refused(gguf.bytes(), "corrupt_data", "header " + at(0), "metadata count " +
-                  std::to_string(count));
+    check_refused(gguf.bytes(), "corrupt_data", "header " + at(0),
+                  "metadata count " + std::to_string(count));
     gguf.metadata_count = UINT64_MAX;
   }
 }
@@ -200,8 +200,8 @@ TEST_CASE("gguf: keys") {
 TEST_CASE("gguf: metadata values") {
   check_refused(with_pair("a.b", 13, Bytes().u32(1)).bytes(), "corrupt_data",
                 "metadata key 'a.b' " + at(second_pair), "value type 13");
-  check_refused(with_pair("a.b", 10, Bytes().u32(1)).bytes(), "corrupt_data",
-                "value needs 8 bytes", "4 remain");
+  check_refused(with_pair("a.b", 10, Bytes().u32(1)).bytes(), "corrupt_data", "value needs 8 bytes",
+                "4 remain");
   check_refused(with_pair("a.b", 8, Bytes().u64(5).raw("abcd")).bytes(), "corrupt_data",
                 "string needs 5 bytes", "4 remain");
   check_refused(with_pair("a.b", 8, Bytes().u64((1u << 30) + 1).raw("abcd")).bytes(),
@@ -367,8 +367,8 @@ TEST_CASE("gguf: no flipped bit does harm") {
         CHECK(tensor.file_offset + tensor.size_bytes <= whole.size());
       }
     } catch (const Error& error) {
-      const bool is_input = error.code() == ErrorCode::corrupt_data ||
-                            error.code() == ErrorCode::input_failed;
+      const bool is_input =
+          error.code() == ErrorCode::corrupt_data || error.code() == ErrorCode::input_failed;
       CHECK_MESSAGE(is_input, error.what());
     }
   }
@@ -379,6 +379,6 @@ TEST_CASE("gguf: a count that lies costs neither time nor memory") {
   Gguf gguf = Gguf().architecture();
   gguf.tensor_count = 1u << 20;
   const TemporaryFile file(gguf.bytes());
-  std::filesystem::resize_file(file.path(), std::uint64_t{1} << 40);   // sparse
+  std::filesystem::resize_file(file.path(), std::uint64_t{1} << 40);  // sparse
   CHECK_THROWS_AS(ModelFile::open(file.path()), Error);
 }

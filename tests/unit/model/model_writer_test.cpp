@@ -73,8 +73,8 @@ TEST_CASE("written models are read back without a warning") {
   const TemporaryFolder folder;
   for (const ModelFormat format : {ModelFormat::gguf, ModelFormat::safetensors}) {
     for (const std::uint32_t tensors : {1u, 2u, 3u, 50u, 400u}) {
-      for (const std::uint64_t size : {std::uint64_t{0}, std::uint64_t{1} << 20,
-                                       (std::uint64_t{20} << 20) + 12345}) {
+      for (const std::uint64_t size :
+           {std::uint64_t{0}, std::uint64_t{1} << 20, (std::uint64_t{20} << 20) + 12345}) {
         CAPTURE(tensors);
         CAPTURE(size);
         const ModelWriterOptions options{folder.file("m"), format, size, tensors, {}, 7};
@@ -114,7 +114,7 @@ TEST_CASE("the same options give the same bytes, another seed others") {
   ModelWriterOptions options{folder.file("a"), ModelFormat::gguf, 30u << 20, 20, {"all"}, 1};
   write_model(options);
   const std::string first = bytes_of(options.path);
-  write_model(options);   // over the first
+  write_model(options);  // over the first
   CHECK(bytes_of(options.path) == first);
   options.seed = 2;
   write_model(options);
@@ -151,8 +151,8 @@ TEST_CASE("a pattern does not depend on how it is cut") {
       for (std::size_t length = 0; start + length <= size; length += 7) {
         std::vector<std::byte> piece(length);
         pattern.fill(piece, start);
-        REQUIRE(std::equal(piece.begin(), piece.end(), whole.begin() +
-                           static_cast<std::ptrdiff_t>(start)));
+        REQUIRE(std::equal(piece.begin(), piece.end(),
+                           whole.begin() + static_cast<std::ptrdiff_t>(start)));
       }
     }
   }
@@ -176,7 +176,8 @@ TEST_CASE("floats and scales are finite") {
     CHECK(std::find(bytes.begin(), bytes.end(), std::byte{0x80}) == bytes.end());
   }
   Pattern::of(*find_safetensors_type("BOOL"), 3).fill(bytes, 0);
-  CHECK(std::all_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte <= std::byte{1}; }));
+  CHECK(
+      std::all_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte <= std::byte{1}; }));
   const Pattern floats = Pattern::of(*find_safetensors_type("F32"), 3);
   CHECK(floats.keep == Pattern::of(*find_gguf_type("F32"), 3).keep);
   CHECK(Pattern::of(*find_gguf_type("F64"), 3).keep == 0xBFFFFFFFFFFFFFFFu);

@@ -56,15 +56,15 @@ TEST_CASE("safetensors: every dtype has its size") {
   for (const model::SafetensorsType& type : model::safetensors_types()) {
     const std::string name(type.entry.name);
     CAPTURE(name);
-    const std::uint64_t size = type.entry.block_bits;   // of eight elements, in bytes
+    const std::uint64_t size = type.entry.block_bits;  // of eight elements, in bytes
     const auto with_end = [&](std::uint64_t end) {
       return entry("\"dtype\":\"" + name + "\",\"shape\":[2,4],\"data_offsets\":[0," +
                        std::to_string(end) + "]",
                    end);
     };
     CHECK(open_bytes(with_end(size), true).tensors()[0].type.name() == name);
-    check_refused(with_end(size + 1), "corrupt_data", tensor_place, "shape and dtype give " +
-                  std::to_string(size));
+    check_refused(with_end(size + 1), "corrupt_data", tensor_place,
+                  "shape and dtype give " + std::to_string(size));
     if (size < 8) {
       check_refused(entry("\"dtype\":\"" + name + "\",\"shape\":[1],\"data_offsets\":[0,1]", 1),
                     "corrupt_data", tensor_place, "not a whole number of bytes");
@@ -80,9 +80,11 @@ TEST_CASE("safetensors: what the reference reader accepts") {
   CHECK(open_bytes(safetensors("{}   "), true).tensors().empty());
   CHECK(open_bytes(safetensors("{\"__metadata__\":{}}"), true).tensors().empty());
   CHECK(open_bytes(entry(R"("dtype":"F32","shape":[],"data_offsets":[0,4])"), true)
-            .tensors()[0].elements == 1);
+            .tensors()[0]
+            .elements == 1);
   CHECK(open_bytes(entry(R"("dtype":"F32","shape":[0,7],"data_offsets":[0,0])", 0), true)
-            .tensors()[0].size_bytes == 0);
+            .tensors()[0]
+            .size_bytes == 0);
   CHECK_NOTHROW(open_bytes(
       entry(R"("x":[{"dtype":1},"y"],"dtype":"F32","shape":[1],"z":null,"data_offsets":[0,4],)"
             R"("w":{"w":[1.5,-1,true]})"),
@@ -92,10 +94,12 @@ TEST_CASE("safetensors: what the reference reader accepts") {
   CHECK(escaped.find("\xc3\xa9\n") != nullptr);
   // Not listed in the order of the data; an empty tensor stands before the one it shares a place
   // with.
-  const ModelFile mixed = open_bytes(
-      safetensors(R"({"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]},)"
-                  R"("z":{"dtype":"U8","shape":[0],"data_offsets":[1,1]},)"
-                  R"("a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})", 3), true);
+  const ModelFile mixed =
+      open_bytes(safetensors(R"({"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]},)"
+                             R"("z":{"dtype":"U8","shape":[0],"data_offsets":[1,1]},)"
+                             R"("a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})",
+                             3),
+                 true);
   CHECK(mixed.tensors()[0].name == "a");
   CHECK(mixed.tensors()[1].name == "z");
   CHECK(mixed.find("b") == &mixed.tensors()[2]);
@@ -107,9 +111,9 @@ TEST_CASE("safetensors: warnings") {
 }
 
 TEST_CASE("safetensors: header length") {
-  const std::string_view large("\x01\xe1\xf5\x05\0\0\0\0", 8);   // 100 000 001
-  check_refused(std::string(large) + "{}", "corrupt_data", "header at header offset 0:",
-                "100000001 is above 100000000");
+  const std::string_view large("\x01\xe1\xf5\x05\0\0\0\0", 8);  // 100 000 001
+  check_refused(std::string(large) + "{}", "corrupt_data",
+                "header at header offset 0:", "100000001 is above 100000000");
   check_refused(Bytes().u64(100'000'000).raw("{}").data(), "corrupt_data",
                 "a header of 100000000 bytes ends beyond the file (10 bytes)");
   check_refused(Bytes().u64(3).raw("{}").data(), "corrupt_data", "ends beyond the file");
@@ -216,11 +220,11 @@ TEST_CASE("safetensors: ranges") {
   check_refused(bytes("[1]", "[0,4]", 5), "corrupt_data", "1 bytes follow the last tensor");
   check_refused(safetensors("{}", 1), "corrupt_data", "1 bytes follow");
   const auto two = [](std::string_view first, std::string_view second) {
-    return safetensors("{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":" +
-                           std::string(first) +
-                           "},\"b\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":" +
-                           std::string(second) + "}}",
-                       4);
+    return safetensors(
+        "{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":" + std::string(first) +
+            "},\"b\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":" + std::string(second) +
+            "}}",
+        4);
   };
   CHECK_NOTHROW(open_bytes(two("[2,4]", "[0,2]"), true));
   check_refused(two("[0,2]", "[1,3]"), "corrupt_data", "tensor 'b'", "overlap");
@@ -248,8 +252,8 @@ TEST_CASE("safetensors: no flipped bit does harm") {
         CHECK(tensor.file_offset + tensor.size_bytes <= whole.size());
       }
     } catch (const Error& error) {
-      const bool is_input = error.code() == ErrorCode::corrupt_data ||
-                            error.code() == ErrorCode::input_failed;
+      const bool is_input =
+          error.code() == ErrorCode::corrupt_data || error.code() == ErrorCode::input_failed;
       CHECK_MESSAGE(is_input, error.what());
     }
   }

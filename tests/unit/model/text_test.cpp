@@ -12,9 +12,9 @@ TEST_CASE("UTF-8 is told from what is not") {
                            "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"}) {
     CHECK_MESSAGE(is_utf8(text), text);
   }
-  for (const char* text : {"\x80", "\xc0\x80", "\xc1\xbf", "\xc2", "\xc2z", "\xe0\x9f\x80",
-                           "\xed\xa0\x80", "\xe1\x80", "\xf0\x8f\x80\x80", "\xf4\x90\x80\x80",
-                           "\xf5\x80\x80\x80", "\xf1\x80\x80", "\xff"}) {
+  for (const char* text :
+       {"\x80", "\xc0\x80", "\xc1\xbf", "\xc2", "\xc2z", "\xe0\x9f\x80", "\xed\xa0\x80", "\xe1\x80",
+        "\xf0\x8f\x80\x80", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xf1\x80\x80", "\xff"}) {
     CHECK_FALSE_MESSAGE(is_utf8(text), in_quotes(text));
   }
 }

@@ -7,7 +7,9 @@ using namespace hiptool::report;
 
 TEST_CASE("number columns: a unit, or nothing but numbers") {
   const Table table{"",
-                    {{"a", "A", Unit::none}, {"b", "B", Unit::none}, {"c", "C", Unit::size},
+                    {{"a", "A", Unit::none},
+                     {"b", "B", Unit::none},
+                     {"c", "C", Unit::size},
                      {"d", "D", Unit::none}},
                     {{1, "x", nullptr}, {2.5, 1}}};
   CHECK(is_number_column(table, 0));

@@ -22,7 +22,8 @@ Report long_report() {
   Report report;
   report.verdict = {{Tone::plain, "verified 13.0 GiB on nvidia:0 in 0.61 s, 97 % of the link"}};
   report.tables = {{"Tensors of a file whose title is longer than a narrow line",
-                    {{"name", "Tensor", Unit::none}, {"bytes", "Size", Unit::size},
+                    {{"name", "Tensor", Unit::none},
+                     {"bytes", "Size", Unit::size},
                      {"digest", "Digest", Unit::none}},
                     {{std::string(300, 'n'), 4096, std::string(64, 'd')}}}};
   return report;
@@ -114,7 +115,8 @@ TEST_CASE("columns align by what is seen, not by bytes") {
 TEST_CASE("empty reports, empty tables, short rows") {
   CHECK(to_table(Report{}, {}).empty());
   Report report;
-  report.tables = {{"Mismatches", {{"a", "A", Unit::none}}, {}}, {"", {}, {}},
+  report.tables = {{"Mismatches", {{"a", "A", Unit::none}}, {}},
+                   {"", {}, {}},
                    {"", {{"a", "A", Unit::none}, {"b", "B", Unit::none}}, {{1}}}};
   CHECK(to_table(report, {80, false, false}) == "Mismatches\n(none)\n\nA  B\n1  -\n");
   CHECK_FALSE(has_trailing_blank(to_table(report, {80, false, true})));

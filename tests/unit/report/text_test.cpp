@@ -13,14 +13,14 @@ TEST_CASE("printable: what could steer a terminal becomes \\xNN") {
   CHECK(printable("\x1b[31m") == "\\x1B[31m");
   CHECK(printable("a\nb\tc\x7f") == "a\\x0Ab\\x09c\\x7F");
   CHECK(printable(std::string_view("a\0b", 3)) == "a\\x00b");
-  CHECK(printable("\xc2\x9b") == "\\xC2\\x9B");               // C1 control sequence introducer
-  CHECK(printable("\xe2\x80\xae") == "\\xE2\\x80\\xAE");       // right-to-left override
+  CHECK(printable("\xc2\x9b") == "\\xC2\\x9B");           // C1 control sequence introducer
+  CHECK(printable("\xe2\x80\xae") == "\\xE2\\x80\\xAE");  // right-to-left override
   CHECK(printable("\xff\xfe") == "\\xFF\\xFE");
-  CHECK(printable("\xc0\xaf") == "\\xC0\\xAF");                // overlong "/"
-  CHECK(printable("\xe0\x80\xaf") == "\\xE0\\x80\\xAF");       // overlong "/"
-  CHECK(printable("\xed\xa0\x80") == "\\xED\\xA0\\x80");       // surrogate
-  CHECK(printable("\xf4\x90\x80\x80") == "\\xF4\\x90\\x80\\x80");   // past U+10FFFF
-  CHECK(printable("\xe6\xbc") == "\\xE6\\xBC");                // cut off
+  CHECK(printable("\xc0\xaf") == "\\xC0\\xAF");                    // overlong "/"
+  CHECK(printable("\xe0\x80\xaf") == "\\xE0\\x80\\xAF");           // overlong "/"
+  CHECK(printable("\xed\xa0\x80") == "\\xED\\xA0\\x80");           // surrogate
+  CHECK(printable("\xf4\x90\x80\x80") == "\\xF4\\x90\\x80\\x80");  // past U+10FFFF
+  CHECK(printable("\xe6\xbc") == "\\xE6\\xBC");                    // cut off
   CHECK(printable(printable("\x1b\xff")) == printable("\x1b\xff"));
 }
 
@@ -28,10 +28,10 @@ TEST_CASE("display width counts columns, not bytes") {
   CHECK(display_width("") == 0);
   CHECK(display_width("abc") == 3);
   CHECK(display_width("größe") == 5);
-  CHECK(display_width("e\xcc\x81") == 1);        // combining acute accent
+  CHECK(display_width("e\xcc\x81") == 1);  // combining acute accent
   CHECK(display_width("漢字") == 4);
-  CHECK(display_width("ｶ") == 1);                // half-width katakana
-  CHECK(display_width("\xf0\x9f\x98\x80") == 2);   // U+1F600
+  CHECK(display_width("ｶ") == 1);                 // half-width katakana
+  CHECK(display_width("\xf0\x9f\x98\x80") == 2);  // U+1F600
   CHECK(display_width("–") == 1);
 }
 
@@ -45,7 +45,9 @@ TEST_CASE("wrap breaks at blanks, cuts only what is longer than a line, loses no
   CHECK(wrap("  indented text", 10, 4) == Lines{"  indented", "    text"});
   CHECK(wrap("tail   ", 10, 0) == Lines{"tail"});
   CHECK(wrap("漢字漢字", 5, 0) == Lines{"漢字", "漢字"});
-  CHECK(wrap("e\xcc\x81" "e\xcc\x81", 1, 0) == Lines{"e\xcc\x81", "e\xcc\x81"});
+  CHECK(wrap("e\xcc\x81"
+             "e\xcc\x81",
+             1, 0) == Lines{"e\xcc\x81", "e\xcc\x81"});
   CHECK(wrap("abc", 0, 0) == Lines{"a", "b", "c"});
   CHECK(wrap("abc", 1, 4).size() == 3);
 }

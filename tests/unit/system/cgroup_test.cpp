@@ -36,7 +36,7 @@ TEST_CASE("version 2: the tightest level on the way up holds") {
   tree.write("sys/fs/cgroup/memory.max", bytes(900 * mib));
   const CgroupLimits limits = read_cgroup_limits(tree.root());
   CHECK(limits.memory_bytes == 800 * mib);
-  CHECK(limits.available_memory_bytes == 500 * mib);   // 800 - (500 - 200)
+  CHECK(limits.available_memory_bytes == 500 * mib);  // 800 - (500 - 200)
   CHECK(limits.cpu_cores == 2.5);
 }
 

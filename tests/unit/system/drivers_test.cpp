@@ -119,7 +119,7 @@ TEST_CASE("synthetic /dev/kfd without a driver behind it") {
   const SyntheticTree tree;
   add_mi300x(tree);
   remove(tree, "dev/kfd");
-  sockaddr_un address{};   // opening the file of a socket fails with ENXIO, as such a node does
+  sockaddr_un address{};  // opening the file of a socket fails with ENXIO, as such a node does
   address.sun_family = AF_UNIX;
   const std::string path = (tree.root() / "dev/kfd").string();
   REQUIRE(path.size() < sizeof address.sun_path);
@@ -147,13 +147,13 @@ TEST_CASE("synthetic AMD GPU that another driver holds") {
   const SyntheticTree tree;
   tree.add_pci("0000:65:00.0", "0x1002", "0x74a1", "0x120000", "vfio-pci");
   const DriverFinding finding = explain_amd(tree.root());
-  CHECK(finding.reason == "AMD GPU 0000:65:00.0 is bound to vfio-pci (set aside for a virtual "
-                          "machine), not to amdgpu");
+  CHECK(finding.reason ==
+        "AMD GPU 0000:65:00.0 is bound to vfio-pci (set aside for a virtual "
+        "machine), not to amdgpu");
   CHECK(has(finding.hint, "echo 0000:65:00.0 | sudo tee /sys/bus/pci/drivers/vfio-pci/unbind"));
   const SyntheticTree old;
   old.add_pci("0000:01:00.0", "0x1002", "0x6810", "0x030000", "radeon");
-  CHECK(explain_amd(old.root()).reason ==
-        "AMD GPU 0000:01:00.0 is bound to radeon, not to amdgpu");
+  CHECK(explain_amd(old.root()).reason == "AMD GPU 0000:01:00.0 is bound to radeon, not to amdgpu");
 }
 
 TEST_CASE("synthetic KFD that offers no GPU") {
@@ -197,8 +197,8 @@ TEST_CASE("synthetic H200 whose nodes are missing") {
     add_h200(tree);
     remove(tree, node + 1);
     const DriverFinding finding = explain_nvidia(tree.root());
-    CHECK(finding.reason == std::string(node) +
-                                " is missing although the kernel driver nvidia is loaded");
+    CHECK(finding.reason ==
+          std::string(node) + " is missing although the kernel driver nvidia is loaded");
     CHECK(has(finding.hint, "`sudo nvidia-modprobe -c 0 -u`"));
     CHECK(has(finding.hint, "`--gpus all`"));
   }

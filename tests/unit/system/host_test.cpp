@@ -39,7 +39,7 @@ TEST_CASE("control groups bound cores and memory of a synthetic host") {
   tree.write("sys/fs/cgroup/cpu.max", "10000 100000");
   tree.write("sys/fs/cgroup/memory.max", "268435456");
   tree.write("sys/fs/cgroup/memory.current", "1048576");
-  CHECK(read_host(tree.root()).cores == 1);   // a tenth of a core is still one thread
+  CHECK(read_host(tree.root()).cores == 1);  // a tenth of a core is still one thread
   CHECK(read_host(tree.root()).memory_bytes == 268435456);
   CHECK(available_memory_bytes(tree.root()) == 268435456 - 1048576);
 }

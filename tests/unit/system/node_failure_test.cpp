@@ -23,8 +23,9 @@ bool has(const std::string& text, const char* part) {
 
 TEST_CASE("EACCES names the group and how to join it") {
   const DriverFinding known = explain(EACCES, {"render", 109, false, true});
-  CHECK(known.reason == "no permission to open /dev/kfd: it belongs to group render (109), which "
-                        "this process is not in");
+  CHECK(known.reason ==
+        "no permission to open /dev/kfd: it belongs to group render (109), which "
+        "this process is not in");
   CHECK(known.hint == "run `sudo usermod -aG render,video $USER` and log in again");
   CHECK(has(explain(EACCES, {"gpu", 1001, false, true}).hint, "usermod -aG gpu $USER"));
   const DriverFinding unnamed = explain(EACCES, {"", 109, false, true});

@@ -9,7 +9,7 @@ using namespace hiptool::system;
 
 TEST_CASE("bus ids of all spellings become one") {
   CHECK(normalize_bus_id("0000:65:00.0") == "0000:65:00.0");
-  CHECK(normalize_bus_id("00000000:C1:1F.7") == "0000:c1:1f.7");   // as CUDA writes it
+  CHECK(normalize_bus_id("00000000:C1:1F.7") == "0000:c1:1f.7");  // as CUDA writes it
   CHECK(normalize_bus_id("65:00.0") == "0000:65:00.0");
   CHECK(normalize_bus_id("5:0.0") == "0000:05:00.0");
   CHECK(normalize_bus_id("10001:65:00.0") == "10001:65:00.0");
@@ -45,7 +45,7 @@ TEST_CASE("synthetic node of eight MI300X: all found, by bus id, with link and N
     tree.write(folder + "max_link_width", "16");
   }
   tree.add_pci("10000:01:00.0", "0x1002", "0x74a1", "0x120000", "amdgpu");
-  tree.add_pci("0000:00:00.0", "0x1022", "0x14a4", "0x060000", "");   // host bridge
+  tree.add_pci("0000:00:00.0", "0x1022", "0x14a4", "0x060000", "");  // host bridge
   const auto gpus = list_gpus(tree.root());
   REQUIRE(gpus.size() == 9);
   CHECK(gpus[0].bus_id == "0000:05:00.0");
@@ -96,7 +96,7 @@ TEST_CASE("broken entries of a synthetic sysfs are left out, broken links unknow
   tree.add_pci("0000:04:00.0", "0x10de", "0x1ffffffff", "0x030200", "nvidia");
   tree.add_pci("0000:05:00.0", "10de", "0x2335", "0x030200", "nvidia");
   tree.add_pci("not-a-bus-id", "0x10de", "0x2335", "0x030200", "nvidia");
-  tree.write("sys/bus/pci/devices/0000:06:00.0/vendor", "0x10de");   // class is missing
+  tree.write("sys/bus/pci/devices/0000:06:00.0/vendor", "0x10de");  // class is missing
   tree.write("sys/bus/pci/devices/0000:06:00.0/device", "0x2335");
   CHECK(list_gpus(tree.root()).empty());
 

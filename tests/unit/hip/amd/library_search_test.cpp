@@ -39,10 +39,10 @@ TEST_CASE("ROCm's folders by version, not by spelling") {
   for (const auto& folder : list_rocm_folders(tree.root())) {
     folders.push_back(folder.lexically_relative(tree.root()).string());
   }
-  CHECK(folders == std::vector<std::string>{
-                       "opt/rocm/lib", "opt/rocm/lib64", "opt/rocm/hip/lib",
-                       "opt/rocm/core-10.1/lib", "opt/rocm/core-7.11/lib", "opt/rocm-6.10.0/lib",
-                       "opt/rocm-6.4.3/lib", "opt/rocm-5.7.1/lib"});
+  CHECK(folders == std::vector<std::string>{"opt/rocm/lib", "opt/rocm/lib64", "opt/rocm/hip/lib",
+                                            "opt/rocm/core-10.1/lib", "opt/rocm/core-7.11/lib",
+                                            "opt/rocm-6.10.0/lib", "opt/rocm-6.4.3/lib",
+                                            "opt/rocm-5.7.1/lib"});
 }
 
 TEST_CASE("chosen folders come first, then bare names, then /opt, the unversioned names last") {

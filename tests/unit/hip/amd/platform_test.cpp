@@ -119,8 +119,8 @@ TEST_CASE("a usable runtime is bound and adapted to what HIP 7 says") {
   CHECK(names->arch == (is_hip5() ? "gfx906" : "gfx942"));
 
   int called = 0;
-  CHECK(hip.hipLaunchHostFunc(nullptr, [](void* data) { ++*static_cast<int*>(data); }, &called) ==
-        hipSuccess);
+  CHECK(hip.hipLaunchHostFunc(
+            nullptr, [](void* data) { ++*static_cast<int*>(data); }, &called) == hipSuccess);
   CHECK(called == 1);
   CHECK(hip.hipMemcpyPeer(nullptr, 0, nullptr, 0, 0) == hipErrorNotSupported);
 

@@ -25,7 +25,7 @@ class FakeRoot {
   ~FakeRoot() {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
-    bind_cpu(BindRequest{});   // the facts of the real machine again
+    bind_cpu(BindRequest{});  // the facts of the real machine again
   }
   FakeRoot(const FakeRoot&) = delete;
   FakeRoot& operator=(const FakeRoot&) = delete;
@@ -106,8 +106,7 @@ TEST_CASE("devices: the warp is 32 wide, the device is integrated") {
   CHECK(value == 32);
   CHECK(api.hipDeviceGetAttribute(&value, hipDeviceAttributeIntegrated, 0) == hipSuccess);
   CHECK(value == 1);
-  CHECK(api.hipDeviceGetAttribute(&value, hipDeviceAttributeMultiprocessorCount, 0) ==
-        hipSuccess);
+  CHECK(api.hipDeviceGetAttribute(&value, hipDeviceAttributeMultiprocessorCount, 0) == hipSuccess);
   CHECK(value == current_facts()->cores);
 }
 
@@ -127,7 +126,7 @@ TEST_CASE("devices: any two different ones are peers") {
   CHECK(access == 1);
   CHECK(api.hipDeviceCanAccessPeer(&access, 1, 1) == hipSuccess);
   CHECK(access == 0);
-  CHECK(api.hipDeviceEnablePeerAccess(0, 0) == hipErrorInvalidDevice);   // itself
+  CHECK(api.hipDeviceEnablePeerAccess(0, 0) == hipErrorInvalidDevice);  // itself
   CHECK(api.hipDeviceEnablePeerAccess(2, 1) == hipErrorInvalidValue);
 }
 

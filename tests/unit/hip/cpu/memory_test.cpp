@@ -43,7 +43,7 @@ TEST_CASE("memory: alignment by size") {
   for (const std::size_t bytes : {2 * mib, 2 * mib + 1, 7 * mib + 4097}) {
     void* const memory = make_memory(api, bytes);
     CHECK(number(memory) % (2 * mib) == 0);
-    std::memset(memory, 1, bytes);   // all of it is there
+    std::memset(memory, 1, bytes);  // all of it is there
     CHECK(api.hipFree(memory) == hipSuccess);
   }
 }
@@ -62,7 +62,7 @@ TEST_CASE("memory: no more than the machine has, alone or together") {
   std::vector<void*> pieces;
   hipError_t error = hipSuccess;
   for (int piece = 0; piece < 100 && error == hipSuccess; ++piece) {
-    error = api.hipMalloc(&memory, total_bytes / 8);   // never touched
+    error = api.hipMalloc(&memory, total_bytes / 8);  // never touched
     if (error == hipSuccess) pieces.push_back(memory);
   }
   CHECK(error == hipErrorOutOfMemory);
@@ -165,9 +165,7 @@ TEST_CASE("memory: freeing waits for the device's queued work") {
     Gate gate;
     gate.block(api, stream);
     REQUIRE(api.hipMemsetAsync(memory, 1, 4 * mib, stream) == hipSuccess);
-    freeing = std::thread([&] {
-      is_freed = api.hipFree(memory) == hipSuccess;
-    });
+    freeing = std::thread([&] { is_freed = api.hipFree(memory) == hipSuccess; });
     std::this_thread::sleep_for(a_while);
     CHECK_FALSE(is_freed);
     CHECK(gate.holds());

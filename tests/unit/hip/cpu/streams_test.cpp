@@ -30,7 +30,8 @@ TEST_CASE("streams: a destroyed handle is invalid for each call, and stays so") 
   CHECK(api.hipEventRecord(event, gone) == invalid);
   CHECK(api.hipMemcpyAsync(memory, memory, 10, hipMemcpyDefault, gone) == invalid);
   CHECK(api.hipMemsetAsync(memory, 0, 10, gone) == invalid);
-  CHECK(api.hipLaunchHostFunc(gone, [](void*) {}, nullptr) == invalid);
+  CHECK(api.hipLaunchHostFunc(
+            gone, [](void*) {}, nullptr) == invalid);
   void* other = nullptr;
   CHECK(api.hipMallocAsync(&other, 10, gone) == invalid);
   CHECK(api.hipFreeAsync(memory, gone) == invalid);
@@ -57,7 +58,7 @@ TEST_CASE("streams: destroying a busy one does not wait, and its work still runs
     CHECK(gate.holds());
     CHECK(api.hipEventQuery(event) == hipErrorNotReady);
   }
-  CHECK(api.hipDeviceSynchronize() == hipSuccess);   // knows of it although the handle is gone
+  CHECK(api.hipDeviceSynchronize() == hipSuccess);  // knows of it although the handle is gone
   CHECK(api.hipEventQuery(event) == hipSuccess);
   std::vector<char> host(1000);
   CHECK(api.hipMemcpy(host.data(), memory, 1000, hipMemcpyDeviceToHost) == hipSuccess);

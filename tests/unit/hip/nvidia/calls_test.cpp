@@ -27,8 +27,7 @@ const Api& api() {
 
 test::FakeCudaState& state() {
   std::string error;
-  static const auto library =
-      base::DynamicLibrary::open(test::fake_library("FAKE_CUDA"), error);
+  static const auto library = base::DynamicLibrary::open(test::fake_library("FAKE_CUDA"), error);
   return *library->function<test::FakeCudaStateFunction>("fake_cuda_state")();
 }
 
@@ -212,7 +211,8 @@ TEST_CASE("events answer with HIP's codes") {
 TEST_CASE("what only newer drivers have answers not supported") {
   hipMemPool_t pool = nullptr;
   CHECK(api().hipDeviceGetDefaultMemPool(&pool, 0) == hipErrorNotSupported);
-  CHECK(api().hipLaunchHostFunc(nullptr, [](void*) {}, nullptr) == hipErrorNotSupported);
+  CHECK(api().hipLaunchHostFunc(
+            nullptr, [](void*) {}, nullptr) == hipErrorNotSupported);
 }
 
 TEST_CASE("a launch runs in its stream's context with CUDA's end marker") {

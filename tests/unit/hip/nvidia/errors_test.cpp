@@ -43,7 +43,7 @@ TEST_CASE("names are HIP's, then CUDA's, and never null") {
   const auto name = [](int number) -> std::string {
     return name_of(static_cast<hipError_t>(number));
   };
-  CHECK(name(803) == "hipErrorUnknown");   // no driver to ask yet
+  CHECK(name(803) == "hipErrorUnknown");  // no driver to ask yet
   cuda().cuGetErrorName = name_803_only;
   cuda().cuGetErrorString = name_803_only;
   CHECK(name(2) == "hipErrorOutOfMemory");

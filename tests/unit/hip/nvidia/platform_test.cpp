@@ -48,7 +48,7 @@ TEST_CASE("a library that is nowhere") {
 TEST_CASE("without a wish only the driver's own names are tried, never the toolkit's stub") {
   test::TemporaryTree tree;
   const PlatformStatus status = bind("", tree.root());
-  if (!status.library.empty()) return;   // a machine with a driver
+  if (!status.library.empty()) return;  // a machine with a driver
   REQUIRE(status.tried.size() == 2);
   CHECK(status.tried[0].rfind("libcuda.so.1: ", 0) == 0);
   CHECK(status.tried[1].rfind("/usr/lib/wsl/lib/libcuda.so.1: ", 0) == 0);
