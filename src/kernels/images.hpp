@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hiptool/platform.hpp"
+
+namespace hiptool::kernels {
+
+/// One embedded image of one kernel source ("digest", "fill").
+struct Image {
+  std::string_view source;   ///< the .hip file's stem
+  std::string_view target;   ///< "gfx90a", "sm_60", "cpu"; "source" is the text itself
+  std::span<const std::byte> bytes;   ///< PTX and source texts end in NUL, counted
+};
+
+/// All that this build embeds; empty without any device compiler (then only "source" and "cpu").
+std::span<const Image> embedded_images();
+
+/// The image for an arch: for amd the equal gfx name (up to ':'), for nvidia the highest sm_ that is
+/// not above the device's, for cpu its table. Absent when there is none.
+std::optional<Image> choose_image(std::string_view source, Platform platform,
+                                  std::string_view arch);
+
+/// Targets of the build, for --version and summaries: "gfx900", ..., "sm_60", "cpu".
+std::vector<std::string_view> embedded_targets();
+
+}  // namespace hiptool::kernels
