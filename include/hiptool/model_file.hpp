@@ -48,9 +48,9 @@ struct ModelOptions {
 /// Formats: GGUF 2 and 3 (ggml's gguf.md), safetensors (its README and reference reader).
 class HIPTOOL_API ModelFile {
  public:
-  /// Throws Error(input_failed) when the file cannot be opened or read, Error(corrupt_data) with
-  /// file, offset and field when it breaks its format, Error(unsupported) when it is well formed
-  /// but of a kind that is not read (old GGUF, big endian, unknown tensor type).
+  /// Throws Error(input_failed) when the file cannot be opened or read or is of a kind that is not
+  /// read (old or big-endian GGUF, a shard, an unknown tensor type), and Error(corrupt_data) with
+  /// file, offset and field when it breaks its format.
   static ModelFile open(const std::filesystem::path& path, const ModelOptions& options = {});
 
   ModelFormat format() const noexcept;

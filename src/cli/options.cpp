@@ -41,9 +41,9 @@ void add_texts(CLI::App& app, const std::string& names, const std::string& value
   app.add_option(names, target, help)->type_name(value_name)->allow_extra_args(false);
 }
 
-void add_required_texts(CLI::App& app, const std::string& names, const std::string& value_name,
-                        std::vector<std::string>& target, const std::string& help) {
-  app.add_option(names, target, help)->type_name(value_name)->required();
+void add_words(CLI::App& app, const std::string& name, std::vector<std::string>& target,
+               const std::string& help) {
+  app.add_option(name, target, help)->type_name("");
 }
 
 void add_size(CLI::App& app, const std::string& names, std::uint64_t& target,

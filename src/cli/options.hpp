@@ -24,9 +24,9 @@ void add_required_text(CLI::App& app, const std::string& names, const std::strin
 /// Repeatable; each use takes one value.
 void add_texts(CLI::App& app, const std::string& names, const std::string& value_name,
                std::vector<std::string>& target, const std::string& help);
-/// Repeatable; a positional takes all words that are left, and needs one at least.
-void add_required_texts(CLI::App& app, const std::string& names, const std::string& value_name,
-                        std::vector<std::string>& target, const std::string& help);
+/// A positional that takes all words that are left, none at all included.
+void add_words(CLI::App& app, const std::string& name, std::vector<std::string>& target,
+               const std::string& help);
 /// "64MiB", see parse_size.
 void add_size(CLI::App& app, const std::string& names, std::uint64_t& target,
               const std::string& help);

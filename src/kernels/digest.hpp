@@ -12,9 +12,9 @@ namespace hiptool::kernels {
 /// One range of device memory to be digested: its leaves are pieces of 16 KiB from its start, the
 /// last one shorter.
 struct DigestRange {
-  std::uint64_t device_offset = 0;   ///< in the buffer, any alignment
+  std::uint64_t device_offset = 0;  ///< in the buffer, any alignment
   std::uint64_t size_bytes = 0;
-  std::uint64_t first_leaf = 0;      ///< where its digests go in the list
+  std::uint64_t first_leaf = 0;  ///< where its digests go in the list
 };
 
 /// Computes leaf digests (XXH3-64, seed 0) on a device. Loads its kernel once.

@@ -13,16 +13,16 @@ namespace hiptool::kernels {
 
 /// One embedded image of one kernel source ("digest", "fill").
 struct Image {
-  std::string_view source;   ///< the .hip file's stem
-  std::string_view target;   ///< "gfx90a", "sm_60", "cpu"; "source" is the text itself
-  std::span<const std::byte> bytes;   ///< PTX and source texts end in NUL, counted
+  std::string_view source;           ///< the .hip file's stem
+  std::string_view target;           ///< "gfx90a", "sm_60", "cpu"; "source" is the text itself
+  std::span<const std::byte> bytes;  ///< PTX and source texts end in NUL, counted
 };
 
 /// All that this build embeds; empty without any device compiler (then only "source" and "cpu").
 std::span<const Image> embedded_images();
 
-/// The image for an arch: for amd the equal gfx name (up to ':'), for nvidia the highest sm_ that is
-/// not above the device's, for cpu its table. Absent when there is none.
+/// The image for an arch: for amd the equal gfx name (up to ':'), for nvidia the highest sm_ that
+/// is not above the device's, for cpu its table. Absent when there is none.
 std::optional<Image> choose_image(std::string_view source, Platform platform,
                                   std::string_view arch);
 

@@ -24,8 +24,9 @@ void sort_by_offset(ModelFile::Contents& contents, std::vector<std::uint64_t>& h
   if (std::is_sorted(tensors.begin(), tensors.end(), comes_before)) return;
   std::vector<std::size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t left, std::size_t right) {
-    return comes_before(tensors[left], tensors[right]);
+  std::sort(order.begin(), order.end(), [&](std::size_t left, std::size_t right) {
+    if (comes_before(tensors[left], tensors[right])) return true;
+    return !comes_before(tensors[right], tensors[left]) && left < right;
   });
   std::vector<TensorInfo> sorted;
   std::vector<std::uint64_t> sorted_offsets;

@@ -4,8 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
+#include <iterator>
+#include <map>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "model/checked.hpp"
 #include "model/gguf.hpp"
@@ -258,11 +262,15 @@ void finish_gguf(WriterPlan& plan) {
 
 void finish_safetensors(WriterPlan& plan) {
   // The official writer's order: wide elements first keeps every tensor aligned without padding.
-  std::stable_sort(plan.tensors.begin(), plan.tensors.end(),
-                   [](const PlannedTensor& left, const PlannedTensor& right) {
-                     return find_safetensors_type(left.type)->entry.block_bits >
-                            find_safetensors_type(right.type)->entry.block_bits;
-                   });
+  std::map<std::uint32_t, std::vector<PlannedTensor>, std::greater<>> by_width;
+  for (PlannedTensor& tensor : plan.tensors) {
+    const std::uint32_t width_bits = find_safetensors_type(tensor.type)->entry.block_bits;
+    by_width[width_bits].push_back(std::move(tensor));
+  }
+  plan.tensors.clear();
+  for (auto& [width_bits, tensors] : by_width) {
+    std::move(tensors.begin(), tensors.end(), std::back_inserter(plan.tensors));
+  }
   std::string json = R"({"__metadata__":{"format":"pt","generator":"hiptool make-model"})";
   std::uint64_t offset = 0;
   for (PlannedTensor& tensor : plan.tensors) {

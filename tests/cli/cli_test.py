@@ -1,93 +1,24 @@
 # SPDX-License-Identifier: MIT
-"""Runs the program as a person or a script would, and looks at what comes out.
+"""What every command does alike, and devices and make-model, seen from outside.
 
-Usage: cli_test.py PROGRAM [unittest options]. A test of one more command is one more class here.
+Usage: cli_test.py PROGRAM [unittest options].
 """
-import fcntl
 import json
 import os
 import pathlib
-import pty
 import re
-import select
 import shutil
 import signal
-import struct
 import subprocess
-import sys
-import tempfile
-import termios
 import time
-import unittest
 
-PROGRAM = ""
-SCHEMAS = pathlib.Path(__file__).resolve().parent.parent / "schema"
+import program
+from program import CliTest, clean_environment, default_signals, run, run_on_terminal
+
 # Sanitizers and loaded machines are slow; the promise is made for the program people install.
 START_LIMIT_S = 0.05
 SLOW_FACTOR = 10
 ESCAPE = b"\x1b["
-
-
-def clean_environment(**more):
-    """No colour, format or device of whoever runs the tests; UTF-8."""
-    names = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS",
-             "LSAN_OPTIONS")
-    kept = {name: os.environ[name] for name in names if name in os.environ}
-    return {**kept, "LC_ALL": "C.UTF-8", "TERM": "xterm", **more}
-
-
-def run(*words, environment=None, **options):
-    """The finished process; stdout and stderr as text unless given."""
-    options.setdefault("stdout", subprocess.PIPE)
-    options.setdefault("stderr", subprocess.PIPE)
-    return subprocess.run([PROGRAM, *words], env=environment or clean_environment(),
-                          stdin=subprocess.DEVNULL, text=True, encoding="utf-8", timeout=120,
-                          check=False, **options)
-
-
-def run_on_terminal(*words, columns=80, **variables):
-    """Exit code and everything written, with all three streams on a terminal."""
-    leader, follower = pty.openpty()
-    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    process = subprocess.Popen([PROGRAM, *words], stdin=follower, stdout=follower,
-                               stderr=follower, env=clean_environment(**variables))
-    os.close(follower)
-    output = b""
-    while select.select([leader], [], [], 120)[0]:
-        try:
-            part = os.read(leader, 65536)
-        except OSError:   # the program closed its end
-            break
-        if not part:
-            break
-        output += part
-    os.close(leader)
-    return process.wait(timeout=120), output
-
-
-def default_signals():
-    """A background job of a shell starts with SIGINT ignored, and the program would keep that."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-class CliTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hiptool-cli-"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-
-    def assert_document(self, text, schema):
-        """Exactly one document, valid for its schema (a file below tests/schema)."""
-        document = json.loads(text)
-        validator = SCHEMAS / "validate.py"
-        if validator.exists():
-            result = subprocess.run([sys.executable, validator, SCHEMAS / schema], input=text,
-                                    text=True, encoding="utf-8", capture_output=True, check=False)
-            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-        return document
-
-    def assert_width(self, text, columns=80):
-        for line in text.splitlines():
-            self.assertLessEqual(len(line), columns, line)
 
 
 class HelpAndVersion(CliTest):
@@ -128,7 +59,7 @@ class HelpAndVersion(CliTest):
                     start = time.monotonic()
                     run(*words)
                     times.append(time.monotonic() - start)
-                is_slow_build = b"__asan_init" in pathlib.Path(PROGRAM).read_bytes()
+                is_slow_build = b"__asan_init" in pathlib.Path(program.PROGRAM).read_bytes()
                 limit = START_LIMIT_S * (SLOW_FACTOR if is_slow_build else 1)
                 # Other work on the machine only ever adds time, hence the best of five.
                 self.assertLess(min(times), limit)
@@ -140,7 +71,8 @@ class HelpAndVersion(CliTest):
             with self.subTest(words):
                 trace = self.folder / "trace"
                 result = subprocess.run(
-                    ["strace", "-f", "-e", "trace=openat,open", "-o", trace, PROGRAM, *words],
+                    ["strace", "-f", "-e", "trace=openat,open", "-o", trace, program.PROGRAM,
+                     *words],
                     env=clean_environment(ASAN_OPTIONS="detect_leaks=0"), capture_output=True,
                     check=False)
                 if not trace.exists() or b"ptrace" in result.stderr:
@@ -309,7 +241,7 @@ class MakeModel(CliTest):
             with self.subTest(number.name):
                 path = self.folder / "big.gguf"
                 process = subprocess.Popen(
-                    [PROGRAM, "make-model", str(path), "--size", "64GiB"], text=True,
+                    [program.PROGRAM, "make-model", str(path), "--size", "64GiB"], text=True,
                     env=clean_environment(HIPTOOL_FORMAT="json"), preexec_fn=default_signals,
                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
                 deadline = time.monotonic() + 60
@@ -326,7 +258,4 @@ class MakeModel(CliTest):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    PROGRAM = sys.argv.pop(1)
-    unittest.main()
+    program.main(__doc__)

@@ -2,11 +2,13 @@
 /// A stand-in for libcuda.so.1 on host memory. It keeps the rules measured on a real driver (580,
 /// one H200): a context for each thread that must be made current, error 201 without one, calls
 /// with a stream or event handle that need none, event codes. It executes no kernel.
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <thread>
 
 #include "fakes/fake_cuda.hpp"
 #include "hip/nvidia/cuda.hpp"
@@ -81,7 +83,11 @@ extern "C" {
 
 FakeCudaState* fake_cuda_state() { return &the_state; }
 
-CUresult cuInit(unsigned) { return static_cast<CUresult>(number_from("FAKE_CUDA_INIT", 0)); }
+CUresult cuInit(unsigned) {
+  // A driver that hangs.
+  std::this_thread::sleep_for(std::chrono::seconds(number_from("FAKE_CUDA_INIT_SLEEP_S", 0)));
+  return static_cast<CUresult>(number_from("FAKE_CUDA_INIT", 0));
+}
 CUresult cuDriverGetVersion(int* version) {
   *version = 13000;
   return CUDA_SUCCESS;

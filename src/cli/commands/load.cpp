@@ -242,7 +242,7 @@ int run_load(const LoadOptions& options, Context& context) {
 
 Runner add_load(CLI::App& app) {
   auto options = std::make_shared<LoadOptions>();
-  add_texts(app, "PATH", "", options->paths, "a .gguf or .safetensors file");
+  add_words(app, "PATH", options->paths, "a .gguf or .safetensors file");
   add_choice(app, "--verify", "MODE", options->verify,
              {"auto", "full", "fast", "readback", "published", "none"},
              "how the bytes on the device are proven; auto is readback in this version");

@@ -43,8 +43,8 @@ NativeKernel find_native(std::string_view name) noexcept;
 /// The image that hipModuleLoadData takes on the cpu platform; there is only this one.
 inline constexpr std::string_view cpu_image = "hiptool cpu kernels 1";
 
-/// How launches run: natively where a kernel has a native function, or always on fibers (tests), and
-/// with how many lanes a warp (32 or 64). For the process.
+/// How launches run: natively where a kernel has a native function, or always on fibers (tests),
+/// and with how many lanes a warp (32 or 64). For the process.
 enum class KernelPath { native, fibers };
 void set_kernel_path(KernelPath path) noexcept;
 void set_warp_size(unsigned lanes);

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: MIT
+"""`hiptool load` seen from outside.
+
+Usage: load_test.py PROGRAM [unittest options].
+"""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+
+import program
+from program import CliTest, clean_environment, default_signals, run
+
+
+def write_safetensors(path, tensors, sparse_bytes=0):
+    """Tensors of U8 by name, written here; with sparse_bytes one more: a hole in the file."""
+    header, offset = {}, 0
+    for name, data in tensors.items():
+        header[name] = {"dtype": "U8", "shape": [len(data)],
+                        "data_offsets": [offset, offset + len(data)]}
+        offset += len(data)
+    if sparse_bytes:
+        header["hole"] = {"dtype": "U8", "shape": [sparse_bytes],
+                          "data_offsets": [offset, offset + sparse_bytes]}
+    text = json.dumps(header).encode()
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + b"".join(tensors.values()))
+        file.truncate(8 + len(text) + offset + sparse_bytes)
+    return path
+
+
+def reference_digests(path):
+    """Digests of tensors and model by their definition, from Python's own reading of the file."""
+    import xxhash   # pylint: disable=import-outside-toplevel
+    data = path.read_bytes()
+    length = struct.unpack("<Q", data[:8])[0]
+    header = {name: entry for name, entry in json.loads(data[8:8 + length]).items()
+              if name != "__metadata__"}
+    digests, whole = {}, xxhash.xxh3_64()
+    for name in sorted(header, key=str.encode):
+        begin, end = (8 + length + offset for offset in header[name]["data_offsets"])
+        leaves = b"".join(struct.pack("<Q", xxhash.xxh3_64_intdigest(data[at:min(at + 16384, end)]))
+                          for at in range(begin, end, 16384))
+        digest = xxhash.xxh3_64_intdigest(leaves)
+        shape = header[name]["shape"]
+        whole.update(name.encode() + b"\0" + header[name]["dtype"].encode() + b"\0" +
+                     struct.pack(f"<{len(shape) + 2}Q", len(shape), *shape, digest))
+        digests[name] = f"{digest:016x}"
+    return digests, f"{whole.intdigest():016x}"
+
+
+class Load(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.model = write_safetensors(self.folder / "m.safetensors", {
+            "b": os.urandom(100_000), "a": os.urandom(16_384), "é": b"", "c": os.urandom(3)})
+        self.json = ["--format", "json", "--device", "cpu"]
+
+    def load(self, *words, code=0):
+        result = run("load", *words, *self.json)
+        self.assertEqual(result.returncode, code, result.stderr)
+        return self.assert_document(result.stdout, "load.schema.json")
+
+    def test_verified(self):
+        document = self.load(str(self.model), "--tensors")
+        self.assertEqual(document["status"], "verified")
+        self.assertEqual(document["verify"]["mode"], "readback")
+        self.assertEqual(document["model"]["tensors"], 4)
+        self.assertEqual(document["model"]["bytes"], 116_387)
+        self.assertEqual(document["devices"][0]["id"], "cpu:0")
+        self.assertEqual([phase["name"] for phase in document["phases"]],
+                         ["parse", "start", "allocate", "load", "verify"])
+        self.assertEqual(len(document["tensors"]), 4)
+
+    def test_digests_equal_an_independent_reference(self):
+        try:
+            digests, whole = reference_digests(self.model)
+        except ImportError:
+            self.skipTest("the package xxhash is not installed")
+        document = self.load(str(self.model), "--tensors")
+        self.assertEqual({tensor["name"]: tensor["digest"] for tensor in document["tensors"]},
+                         digests)
+        self.assertEqual(document["verify"]["digest"], whole)
+
+    def test_real_files(self):
+        data = pathlib.Path(os.environ.get("HIPTOOL_TEST_DATA", "")) / "csm-voices.safetensors"
+        if not data.is_file():
+            self.skipTest("the real model files are not here")
+        self.assertEqual(self.load(str(data))["status"], "verified")
+        for name in ("vocab-bert-bge.gguf", "vocab-deepseek-coder.gguf"):
+            result = run("load", str(data.parent / name))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertTrue(result.stdout.startswith("empty: "))
+            document = self.load(str(data.parent / name))
+            self.assertEqual((document["status"], document["model"]["tensors"]), ("empty", 0))
+
+    def test_other_statuses(self):
+        self.assertEqual(self.load(str(self.model), "--verify", "none")["status"], "loaded")
+        planned = self.load(str(self.model), "--dry-run", "--tensors")
+        self.assertEqual((planned["status"], planned["devices"][0]["tensors"]), ("planned", 4))
+        empty = write_safetensors(self.folder / "e.safetensors", {})
+        self.assertEqual(self.load(str(empty))["status"], "empty")
+
+    def test_table(self):
+        for words in ([str(self.model)], [str(self.model), "--tensors"], ["--demo"]):
+            result = run("load", *words, "--device", "cpu")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertRegex(result.stdout, r"^verified \S+ [KM]iB on cpu:0 in ")
+            self.assert_width(result.stdout)
+        self.assertEqual([name for name in os.listdir(tempfile.gettempdir())
+                          if name.startswith("hiptool-demo")], [])
+
+    def test_dry_run_opens_no_driver(self):
+        if shutil.which("strace") is None:
+            self.skipTest("strace is not installed")
+        trace = self.folder / "trace"
+        result = subprocess.run(
+            ["strace", "-f", "-e", "trace=openat,open", "-o", trace, program.PROGRAM, "load",
+             str(self.model), "--dry-run"],
+            env=clean_environment(ASAN_OPTIONS="detect_leaks=0"), capture_output=True, check=False)
+        if not trace.exists() or b"ptrace" in result.stderr:
+            self.skipTest("strace may not trace here")
+        self.assertEqual(result.returncode, 0)
+        self.assertNotRegex(trace.read_text(encoding="utf-8", errors="replace"),
+                            r"libcuda|libamdhip64|/dev/kfd|/dev/nvidia")
+
+    def test_wrong_usage(self):
+        model = str(self.model)
+        for words in ([], [model, model], ["--demo", model], [model, "--verify", "full"],
+                      [model, "--verify", "fast"], [model, "--verify", "sometimes"],
+                      [model, "--self-test"], [model, "--device", "gpu"]):
+            with self.subTest(words):
+                result = run("load", *words)
+                self.assertEqual((result.returncode, result.stdout), (2, ""))
+                self.assertIn("hint: ", result.stderr)
+
+    def test_bad_files(self):
+        whole = self.model.read_bytes()
+        for name, data in (("empty", b""), ("junk", os.urandom(1000)), ("short", whole[:-1]),
+                           ("long", whole + b"x"), ("page", b"<!DOCTYPE html><html></html>"),
+                           ("pointer", b"version https://git-lfs.github.com/spec/v1\n")):
+            with self.subTest(name):
+                path = self.folder / name
+                path.write_bytes(data)
+                document = self.load(str(path), code=4)
+                self.assertEqual(document["status"], "failed")
+                self.assertIn(name, document["error"]["message"])
+                result = run("load", str(path))
+                self.assertEqual((result.returncode, result.stdout), (4, ""))
+                self.assertIn("hint: ", result.stderr)
+        self.assertEqual(self.load(str(self.folder / "absent"), code=4)["error"]["code"],
+                         "input_failed")
+        self.assertEqual(self.load(str(self.folder), code=4)["error"]["code"], "input_failed")
+
+    def test_too_large_for_the_device(self):
+        huge = write_safetensors(self.folder / "huge.safetensors", {}, sparse_bytes=1 << 43)
+        document = self.load(str(huge), code=3)
+        self.assertEqual(document["error"]["code"], "out_of_memory")
+        self.assertIn("8.00 TiB", document["error"]["message"])
+        self.assertEqual(self.load(str(huge), "--dry-run", code=3)["status"], "failed")
+
+    def test_interrupted(self):
+        large = write_safetensors(self.folder / "large.safetensors", {}, sparse_bytes=3 << 30)
+        process = subprocess.Popen([program.PROGRAM, "load", str(large), *self.json], text=True,
+                                   env=clean_environment(), preexec_fn=default_signals,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
+        if process.returncode == 0:
+            self.skipTest("the machine was done before the signal came")
+        self.assertEqual(process.returncode, 130, err)
+        document = self.assert_document(out, "load.schema.json")
+        self.assertEqual(document["status"], "interrupted")
+        self.assertEqual(document["error"]["code"], "cancelled")
+        self.assertIn("load", [phase["name"] for phase in document["phases"]])
+
+    def test_second_signal_ends_a_driver_that_hangs(self):
+        driver = os.environ.get("FAKE_CUDA")
+        if driver is None:
+            self.skipTest("no stand-in driver was named")
+        process = subprocess.Popen(
+            [program.PROGRAM, "devices"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            preexec_fn=default_signals,
+            env=clean_environment(HIPTOOL_CUDA_LIBRARY=driver, FAKE_CUDA_INIT_SLEEP_S="60"))
+        time.sleep(0.5)
+        start = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.2)
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 143)
+        self.assertLess(time.monotonic() - start, 20)
+
+    def test_closed_pipe_keeps_the_verdict(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        result = run("load", str(self.model), "--device", "cpu", "-q", stdout=writer)
+        os.close(writer)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+
+if __name__ == "__main__":
+    program.main(__doc__)

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""Runs the program as a person or a script would; what the tests of the command line share."""
+import fcntl
+import json
+import os
+import pathlib
+import pty
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import unittest
+
+PROGRAM = ""
+SCHEMAS = pathlib.Path(__file__).resolve().parent.parent / "schema"
+
+
+def clean_environment(**more):
+    """No colour, format or device of whoever runs the tests; UTF-8."""
+    names = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS",
+             "LSAN_OPTIONS")
+    kept = {name: os.environ[name] for name in names if name in os.environ}
+    return {**kept, "LC_ALL": "C.UTF-8", "TERM": "xterm", **more}
+
+
+def run(*words, environment=None, **options):
+    """The finished process; stdout and stderr as text unless given."""
+    options.setdefault("stdout", subprocess.PIPE)
+    options.setdefault("stderr", subprocess.PIPE)
+    return subprocess.run([PROGRAM, *words], env=environment or clean_environment(),
+                          stdin=subprocess.DEVNULL, text=True, encoding="utf-8", timeout=120,
+                          check=False, **options)
+
+
+def run_on_terminal(*words, columns=80, **variables):
+    """Exit code and everything written, with all three streams on a terminal."""
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen([PROGRAM, *words], stdin=follower, stdout=follower,
+                               stderr=follower, env=clean_environment(**variables))
+    os.close(follower)
+    output = b""
+    while select.select([leader], [], [], 120)[0]:
+        try:
+            part = os.read(leader, 65536)
+        except OSError:   # the program closed its end
+            break
+        if not part:
+            break
+        output += part
+    os.close(leader)
+    return process.wait(timeout=120), output
+
+
+def default_signals():
+    """A background job of a shell starts with SIGINT ignored, and the program would keep that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+class CliTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hiptool-cli-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def assert_document(self, text, schema):
+        """Exactly one document, valid for its schema (a file below tests/schema)."""
+        document = json.loads(text)
+        validator = SCHEMAS / "validate.py"
+        if validator.exists():
+            result = subprocess.run([sys.executable, validator, SCHEMAS / schema], input=text,
+                                    text=True, encoding="utf-8", capture_output=True, check=False)
+            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        return document
+
+    def assert_width(self, text, columns=80):
+        for line in text.splitlines():
+            self.assertLessEqual(len(line), columns, line)
+
+
+def main(description):
+    """Runs the tests of the calling file on the program that is the first argument."""
+    global PROGRAM   # pylint: disable=global-statement
+    if len(sys.argv) < 2:
+        sys.exit(description)
+    PROGRAM = sys.argv.pop(1)
+    unittest.main()
