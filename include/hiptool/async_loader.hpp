@@ -15,6 +15,8 @@
 
 namespace hiptool {
 
+class LeafVerification;
+
 /// Told about progress from the loader's threads; implementations lock and must not throw.
 class HIPTOOL_API LoadObserver {
  public:
@@ -71,7 +73,10 @@ class HIPTOOL_API AsyncLoader {
   /// Error(input_failed) when a file is shorter than at parsing, was changed, or cannot be read,
   /// Error(cancelled) when the token was set, else what the runtime answered; whatever happens, no
   /// copy is in flight afterwards.
-  LoadStatistics load(const ModelFile& model, const ArenaLayout& layout, const Buffer& arena);
+  /// With a verification, made for the same model, layout and arena, the device digests each slot
+  /// as it arrives; slots must then hold at least two leaves (32 KiB).
+  LoadStatistics load(const ModelFile& model, const ArenaLayout& layout, const Buffer& arena,
+                      LeafVerification* verification = nullptr);
 
   /// Blocks until everything queued has arrived. Throws the first failure.
   void synchronize();

@@ -101,7 +101,8 @@ void StagingRing::start_timer(std::size_t stream) {
   if (!first_stream_) first_stream_ = stream;
 }
 
-void StagingRing::submit(StagingSlot& slot, const Buffer& destination, std::size_t size_bytes) {
+void StagingRing::submit(StagingSlot& slot, const Buffer& destination, std::size_t size_bytes,
+                         const std::function<void(const Event& copied)>& on_queued) {
   bool queued = false;
   try {
     {
@@ -113,6 +114,7 @@ void StagingRing::submit(StagingSlot& slot, const Buffer& destination, std::size
     copy_h2d(destination, slot.memory.bytes().first(size_bytes), streams_[slot.stream]);
     queued = true;
     slot.copied.record(streams_[slot.stream]);
+    if (on_queued) on_queued(slot.copied);
   } catch (...) {
     // Without its event nobody knows when the copy is done, so the stream is waited for here.
     if (queued) core::settle(streams_[slot.stream]);

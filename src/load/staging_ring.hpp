@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -46,7 +47,10 @@ class StagingRing {
 
   /// Queues the slot's first bytes to the destination on the stream with the least bytes queued,
   /// and returns at once. The slot comes back when the copy is done; on an exception at once.
-  void submit(StagingSlot& slot, const Buffer& destination, std::size_t size_bytes);
+  /// `on_queued` is called once the slot's event stands behind the copy, before the slot may be
+  /// taken by another thread.
+  void submit(StagingSlot& slot, const Buffer& destination, std::size_t size_bytes,
+              const std::function<void(const Event& copied)>& on_queued = {});
 
   /// Gives a slot back that was not submitted.
   void give_back(StagingSlot& slot) noexcept;

@@ -12,6 +12,7 @@
 #include "core/call.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/pinned_buffer.hpp"
+#include "load/differences.hpp"
 #include "load/digest.hpp"
 #include "load/workers.hpp"
 
@@ -64,24 +65,6 @@ Work divide(const ModelFile& model, const ArenaLayout& layout) {
   return work;
 }
 
-// A leaf that differs, with the place of its first and last differing byte.
-struct Difference {
-  std::uint32_t tensor = 0;
-  std::uint64_t leaf = 0;
-  std::uint64_t first = 0;  // offsets in the tensor
-  std::uint64_t last = 0;
-};
-
-Difference locate(std::uint32_t tensor, std::uint64_t tensor_offset,
-                  std::span<const std::byte> expected, std::span<const std::byte> found) {
-  const auto first =
-      std::mismatch(expected.begin(), expected.end(), found.begin()).first - expected.begin();
-  std::size_t last = expected.size() - 1;
-  while (expected[last] == found[last]) --last;
-  return {tensor, tensor_offset / leaf_bytes, tensor_offset + static_cast<std::uint64_t>(first),
-          tensor_offset + last};
-}
-
 class Verifier {
  public:
   Verifier(const ModelFile& model, const ArenaLayout& layout, const Buffer& arena,
@@ -116,7 +99,7 @@ class Verifier {
     result.compared_bytes = compared_bytes_.load();
     result.model_digest = load::model_digest(model_, result.tensor_digests);
     result.mismatch_count = differences_.size();
-    join_differences(result.mismatches);
+    result.mismatches = load::join_differences(model_, layout_, differences_);
     return result;
   }
 
@@ -169,40 +152,14 @@ class Verifier {
         leaf_digests_[share.tensor][leaf] = load::leaf_digest(want);
         if (std::memcmp(want.data(), got.data(), size) != 0) {
           const std::lock_guard lock(mutex_);
-          differences_.push_back(locate(share.tensor, share.tensor_offset + offset, want, got));
+          differences_.push_back(
+              load::locate_difference(share.tensor, share.tensor_offset + offset, want, got));
         }
       }
       compared += share.size_bytes;
     }
     const std::uint64_t done = compared_bytes_.fetch_add(compared) + compared;
     if (options_.observer != nullptr) options_.observer->on_progress(done, layout_.tensor_bytes);
-  }
-
-  // Neighbouring leaves of a tensor become one run.
-  void join_differences(std::vector<Mismatch>& mismatches) {
-    std::vector<std::uint64_t> device_offsets(model_.tensors().size());
-    for (const Placement& placement : layout_.placements) {
-      device_offsets[placement.tensor] = placement.device_offset;
-    }
-    std::sort(differences_.begin(), differences_.end(), [&](const auto& left, const auto& right) {
-      return device_offsets[left.tensor] + left.first < device_offsets[right.tensor] + right.first;
-    });
-    const Difference* previous = nullptr;
-    for (const Difference& next : differences_) {
-      const TensorInfo& tensor = model_.tensors()[next.tensor];
-      if (previous != nullptr && previous->tensor == next.tensor &&
-          previous->leaf + 1 == next.leaf) {
-        mismatches.back().size_bytes =
-            tensor.file_offset + next.last + 1 - mismatches.back().file_offset;
-      } else if (mismatches.size() == max_mismatches) {
-        return;
-      } else {
-        mismatches.push_back({tensor.name, tensor.file, tensor.file_offset + next.first,
-                              device_offsets[next.tensor] + next.first,
-                              next.last + 1 - next.first});
-      }
-      previous = &next;
-    }
   }
 
   const ModelFile& model_;
@@ -215,7 +172,7 @@ class Verifier {
   std::atomic<std::size_t> next_job_{0};
   std::atomic<std::uint64_t> compared_bytes_{0};
   std::mutex mutex_;
-  std::vector<Difference> differences_;
+  std::vector<load::Difference> differences_;
 };
 
 }  // namespace

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hiptool/buffer.hpp"
+#include "hiptool/export.hpp"
+#include "hiptool/load_plan.hpp"
+#include "hiptool/model_file.hpp"
+#include "hiptool/verify.hpp"
+
+namespace hiptool {
+
+namespace load {
+class ChunkSink;
+}
+
+/// Verification by digests while a model is loaded: a kernel on the device computes the digest of
+/// each leaf as it arrives, the host computes those of the file, and the two lists are compared.
+/// Hand it to AsyncLoader::load and call finish() afterwards. The arena must outlive it.
+class HIPTOOL_API LeafVerification {
+ public:
+  /// Where the host's digests come from.
+  enum class Reference {
+    file,  ///< a second, independent reader (mode `full`); it starts at once, on threads of its own
+    slots,  ///< the staging slots as they were read, keyed by the file offsets that were issued and
+            ///< checked against the parsed header (mode `fast`): catches what goes wrong after that
+  };
+
+  /// Loads the digest kernel. Throws Error(unsupported) where the device has neither an image nor a
+  /// run-time compiler, else what the runtime answered.
+  LeafVerification(const ModelFile& model, const ArenaLayout& layout, const Buffer& arena,
+                   Reference reference, const VerifyOptions& options = {});
+  /// Stops reading and waits for the device; failures go to the trace.
+  ~LeafVerification();
+  LeafVerification(const LeafVerification&) = delete;
+  LeafVerification& operator=(const LeafVerification&) = delete;
+
+  /// Waits for both lists and compares them. A difference is narrowed down by reading the leaf
+  /// back. Throws as verify_readback does, and what the background reader failed with.
+  VerifyResult finish();
+
+  /// Digests the whole arena anew and compares it with the digests of the file; after finish().
+  VerifyResult recheck();
+
+  /// The kernel image in use: "sm_60", "gfx90a", "cpu", "compiled for sm_90".
+  const std::string& image() const noexcept;
+
+  /// For AsyncLoader.
+  load::ChunkSink& sink() noexcept;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hiptool

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#include "load/file_load.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <exception>
+
+#include "core/platform_state.hpp"
+#include "load/pieces.hpp"
+#include "load/workers.hpp"
+
+namespace hiptool::load {
+
+FileLoad::FileLoad(const ModelFile& model, const ArenaLayout& layout, const Buffer& arena,
+                   StagingRing& ring, const Options& options)
+    : model_(model),
+      layout_(layout),
+      arena_(arena),
+      ring_(ring),
+      options_(options),
+      chunks_(cut_chunks(model, layout, ring.slot_bytes())) {
+  for (const ModelPart& part : model.files()) files_.push_back(base::File::open(part.path));
+  check_files();
+}
+
+void FileLoad::check_files() const {
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    files_[i].check_unchanged(model_.files()[i].size_bytes, model_.files()[i].modified_ns);
+  }
+}
+
+// Fills `bytes`, which stand for the chunk, with tensors and zero gaps.
+std::uint64_t FileLoad::read(const Chunk& chunk, std::span<std::byte> bytes) {
+  std::uint64_t read = 0;
+  std::uint64_t filled = 0;
+  std::vector<Piece> pieces;
+  for_each_piece(model_, layout_, chunk.begin, chunk.end, [&](const Piece& piece) {
+    std::memset(bytes.data() + filled, 0, piece.range_offset - filled);
+    files_[piece.file].read_at(bytes.subspan(piece.range_offset, piece.size_bytes),
+                               piece.file_offset);
+    filled = piece.range_offset + piece.size_bytes;
+    read += piece.size_bytes;
+    if (options_.sink != nullptr) pieces.push_back(piece);
+  });
+  std::memset(bytes.data() + filled, 0, bytes.size() - filled);
+  if (options_.sink != nullptr) options_.sink->on_read(chunk, bytes, pieces);
+  return read;
+}
+
+std::uint64_t FileLoad::load_chunk(const Chunk& chunk) {
+  const Buffer part = arena_.view(chunk.begin, chunk.size_bytes());
+  if (!options_.stages) {
+    const std::uint64_t bytes =
+        read(chunk, {static_cast<std::byte*>(part.address()), part.size_bytes()});
+    if (options_.sink != nullptr) options_.sink->on_queued(chunk, nullptr);
+    return bytes;
+  }
+  StagingSlot& slot = ring_.acquire();
+  std::uint64_t bytes = 0;
+  try {
+    bytes = read(chunk, slot.memory.bytes().first(part.size_bytes()));
+  } catch (...) {
+    ring_.give_back(slot);
+    throw;
+  }
+  ring_.submit(slot, part, part.size_bytes(), [&](const Event& copied) {
+    if (options_.sink != nullptr) options_.sink->on_queued(chunk, &copied);
+  });
+  return bytes;
+}
+
+void FileLoad::read_chunks(const std::atomic<bool>& stop) {
+  while (!stop.load()) {
+    options_.check();
+    const std::size_t index = next_.fetch_add(1);
+    if (index >= chunks_.size()) return;
+    const std::uint64_t bytes = load_chunk(chunks_[index]);
+    const std::uint64_t done = read_bytes_.fetch_add(bytes) + bytes;
+    if (options_.observer != nullptr) {
+      options_.observer->on_progress(done, layout_.tensor_bytes);
+    }
+  }
+}
+
+LoadStatistics FileLoad::run() {
+  LoadStatistics statistics;
+  statistics.readers =
+      static_cast<std::uint32_t>(std::min<std::size_t>(options_.readers, chunks_.size()));
+  statistics.slot_bytes = options_.stages ? ring_.slot_bytes() : 0;
+  statistics.slots = options_.stages ? static_cast<std::uint32_t>(ring_.slot_count()) : 0;
+  statistics.copied_bytes = layout_.arena_bytes;
+  ring_.reset_timer();
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    run_workers(statistics.readers,
+                [this](std::uint32_t, const std::atomic<bool>& stop) { read_chunks(stop); });
+  } catch (...) {
+    try {
+      ring_.drain();
+    } catch (const std::exception& error) {
+      arena_.device().state().note("load", error.what());
+    }
+    throw;
+  }
+  ring_.drain();
+  statistics.load_time_s =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  statistics.read_bytes = read_bytes_.load();
+  statistics.copy_time_s = ring_.copy_time_s();
+  check_files();
+  return statistics;
+}
+
+}  // namespace hiptool::load

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "base/file.hpp"
+#include "hiptool/async_loader.hpp"
+#include "hiptool/buffer.hpp"
+#include "hiptool/load_plan.hpp"
+#include "hiptool/model_file.hpp"
+#include "load/chunks.hpp"
+#include "load/staging_ring.hpp"
+
+namespace hiptool::load {
+
+/// One load of a model: readers take chunk after chunk, fill a slot (or device memory itself where
+/// the host can write it) and send it on its way.
+class FileLoad {
+ public:
+  struct Options {
+    bool stages = true;  ///< through the ring, not in place
+    std::uint32_t readers = 1;
+    std::function<void()> check;  ///< called between chunks; may throw to end the load
+    LoadObserver* observer = nullptr;
+    ChunkSink* sink = nullptr;
+  };
+
+  /// Opens the files. Throws Error(input_failed) if one changed since it was parsed.
+  FileLoad(const ModelFile& model, const ArenaLayout& layout, const Buffer& arena,
+           StagingRing& ring, const Options& options);
+
+  /// Blocks until everything has arrived; whatever happens, no copy is in flight afterwards.
+  LoadStatistics run();
+
+ private:
+  void read_chunks(const std::atomic<bool>& stop);
+  std::uint64_t load_chunk(const Chunk& chunk);
+  std::uint64_t read(const Chunk& chunk, std::span<std::byte> bytes);
+  void check_files() const;
+
+  const ModelFile& model_;
+  const ArenaLayout& layout_;
+  const Buffer& arena_;
+  StagingRing& ring_;
+  Options options_;
+  std::vector<base::File> files_;
+  std::vector<Chunk> chunks_;
+  std::atomic<std::size_t> next_{0};
+  std::atomic<std::uint64_t> read_bytes_{0};
+};
+
+}  // namespace hiptool::load

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+#include "hiptool/leaf_verification.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <optional>
+
+#include "base/file.hpp"
+#include "hiptool/copy.hpp"
+#include "hiptool/error.hpp"
+#include "load/chunks.hpp"
+#include "load/device_digests.hpp"
+#include "load/differences.hpp"
+#include "load/digest.hpp"
+#include "load/file_digests.hpp"
+#include "load/slot_digests.hpp"
+#include "load/workers.hpp"
+
+namespace hiptool {
+namespace {
+
+constexpr std::uint64_t recheck_chunk_bytes = 8u << 20;
+
+}  // namespace
+
+struct LeafVerification::Impl final : load::ChunkSink {
+  const ModelFile& model;
+  const ArenaLayout& layout;
+  const Buffer& arena;
+  Reference reference;
+  VerifyOptions options;
+  load::LeafMap leaves;
+  load::DeviceDigests device;
+  load::SlotDigests slots;
+  std::vector<std::uint64_t> expected;
+  std::vector<std::uint64_t> never_read;
+  std::atomic<bool> stop{false};
+  std::future<std::vector<std::uint64_t>> from_files;  // last: its thread uses the others
+
+  Impl(const ModelFile& of, const ArenaLayout& with, const Buffer& in, Reference by,
+       const VerifyOptions& chosen)
+      : model(of),
+        layout(with),
+        arena(in),
+        reference(by),
+        options(chosen),
+        leaves(of),
+        device(of, with, leaves, in) {
+    if (reference != Reference::file) return;
+    if (options.threads == 0) options.threads = load::choose_threads(1, 16, 2);
+    from_files = std::async(std::launch::async, [this] {
+      return load::digest_files(model, leaves, options.threads, [this] { throw_if_stopped(); });
+    });
+  }
+
+  ~Impl() override { stop.store(true); }
+
+  void throw_if_stopped() const {
+    if (stop.load(std::memory_order_relaxed)) {
+      throw Error(ErrorCode::cancelled, "verify", "verify was given up");
+    }
+    if (options.cancel != nullptr) options.cancel->throw_if_cancelled("verify");
+  }
+
+  void on_read(const load::Chunk&, std::span<const std::byte> bytes,
+               std::span<const load::Piece> pieces) override {
+    if (reference == Reference::slots) slots.add(bytes, pieces);
+  }
+
+  void on_queued(const load::Chunk& chunk, const Event* copied) override {
+    device.add(chunk, copied);
+  }
+
+  void take_expected() {
+    if (reference == Reference::file) {
+      expected = from_files.get();
+    } else {
+      expected = slots.collect(model, leaves, never_read);
+    }
+  }
+
+  VerifyResult compare() {
+    const auto start = std::chrono::steady_clock::now();
+    const std::vector<std::uint64_t> found = device.fetch();
+    std::vector<std::uint64_t> wrong = never_read;
+    for (std::uint64_t leaf = 0; leaf < leaves.count(); ++leaf) {
+      if (found[leaf] != expected[leaf]) wrong.push_back(leaf);
+    }
+    std::sort(wrong.begin(), wrong.end());
+    wrong.erase(std::unique(wrong.begin(), wrong.end()), wrong.end());
+    VerifyResult result;
+    result.leaves = leaves.count();
+    result.compared_bytes = layout.tensor_bytes;
+    result.mismatch_count = wrong.size();
+    std::vector<load::Difference> differences = narrow(wrong);
+    result.mismatches = load::join_differences(model, layout, differences);
+    for (std::size_t tensor = 0; tensor < model.tensors().size(); ++tensor) {
+      const auto first = leaves.first[tensor];
+      result.tensor_digests.push_back(load::tensor_digest(
+          std::span(expected).subspan(first, leaves.first[tensor + 1] - first)));
+    }
+    result.model_digest = load::model_digest(model, result.tensor_digests);
+    result.duration_s =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return result;
+  }
+
+  // From a wrong leaf to its wrong bytes, as far as a second look at both sides shows them.
+  std::vector<load::Difference> narrow(const std::vector<std::uint64_t>& wrong) {
+    constexpr std::size_t most = 16 * max_mismatches;  // a run may be many leaves long
+    std::vector<load::Difference> differences;
+    std::vector<base::File> files;
+    for (const ModelPart& part : model.files()) files.push_back(base::File::open(part.path));
+    std::vector<std::uint64_t> device_offsets(model.tensors().size());
+    for (const Placement& placement : layout.placements) {
+      device_offsets[placement.tensor] = placement.device_offset;
+    }
+    for (const std::uint64_t leaf : wrong) {
+      if (differences.size() == most) break;
+      const auto next = std::upper_bound(leaves.first.begin(), leaves.first.end(), leaf);
+      const auto index = static_cast<std::uint32_t>(next - leaves.first.begin() - 1);
+      const TensorInfo& tensor = model.tensors()[index];
+      const std::uint64_t offset = (leaf - leaves.first[index]) * leaf_bytes;
+      const std::uint64_t size_bytes = std::min(leaf_bytes, tensor.size_bytes - offset);
+      std::vector<std::byte> want(size_bytes);
+      std::vector<std::byte> got(size_bytes);
+      files[tensor.file].read_at(want, tensor.file_offset + offset);
+      copy_d2h_and_wait(got, arena.view(device_offsets[index] + offset, size_bytes));
+      differences.push_back(want == got ? load::Difference{index, offset / leaf_bytes, offset,
+                                                           offset + size_bytes - 1}
+                                        : load::locate_difference(index, offset, want, got));
+    }
+    return differences;
+  }
+};
+
+LeafVerification::LeafVerification(const ModelFile& model, const ArenaLayout& layout,
+                                   const Buffer& arena, Reference reference,
+                                   const VerifyOptions& options)
+    : impl_(std::make_unique<Impl>(model, layout, arena, reference, options)) {}
+
+LeafVerification::~LeafVerification() = default;
+
+VerifyResult LeafVerification::finish() {
+  impl_->take_expected();
+  return impl_->compare();
+}
+
+VerifyResult LeafVerification::recheck() {
+  for (const load::Chunk& chunk :
+       load::cut_chunks(impl_->model, impl_->layout, recheck_chunk_bytes)) {
+    impl_->throw_if_stopped();
+    impl_->device.add(chunk, nullptr);
+  }
+  return impl_->compare();
+}
+
+const std::string& LeafVerification::image() const noexcept { return impl_->device.image(); }
+
+load::ChunkSink& LeafVerification::sink() noexcept { return *impl_; }
+
+}  // namespace hiptool

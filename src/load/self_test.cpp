@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "hiptool/self_test.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "hiptool/copy.hpp"
+#include "hiptool/error.hpp"
+
+namespace hiptool {
+namespace {
+
+// What a slot carries; smaller where the model is, so that there are several pieces.
+constexpr std::uint64_t most_piece_bytes = 8u << 20;
+
+// A piece of one tensor, with its contents.
+struct Piece {
+  std::uint32_t tensor = 0;
+  std::uint64_t device_offset = 0;
+  std::vector<std::byte> bytes;
+};
+
+[[noreturn]] void refuse(const std::string& why) {
+  throw Error(ErrorCode::invalid_argument, "self-test", "self-test: " + why,
+              "take a larger model, such as that of `hiptool load --demo`");
+}
+
+// Four pieces whose contents differ from each other, all of one size.
+std::vector<Piece> choose_pieces(const ModelFile& model, const ArenaLayout& layout,
+                                 const Buffer& arena) {
+  const std::uint64_t size = std::min(most_piece_bytes, layout.tensor_bytes / 8);
+  if (size < 2) refuse("the model is too small for four pieces");
+  std::vector<Piece> pieces;
+  for (const Placement& placement : layout.placements) {
+    const std::uint64_t tensor_bytes = model.tensors()[placement.tensor].size_bytes;
+    for (std::uint64_t offset = 0; offset + size <= tensor_bytes; offset += size) {
+      if (pieces.size() == 4) return pieces;
+      Piece piece{placement.tensor, placement.device_offset + offset, std::vector<std::byte>(size)};
+      copy_d2h_and_wait(piece.bytes, arena.view(piece.device_offset, size));
+      const bool is_new = std::none_of(pieces.begin(), pieces.end(), [&](const Piece& other) {
+        return other.bytes == piece.bytes;
+      });
+      // Shifting must change it too.
+      const bool is_constant = std::all_of(piece.bytes.begin(), piece.bytes.end(),
+                                           [&](std::byte byte) { return byte == piece.bytes[0]; });
+      if (is_new && !is_constant) pieces.push_back(std::move(piece));
+    }
+  }
+  if (pieces.size() < 4) refuse("the model has no four pieces that differ");
+  return pieces;
+}
+
+void write(const Buffer& arena, std::uint64_t device_offset, std::span<const std::byte> bytes) {
+  copy_h2d_and_wait(arena.view(device_offset, bytes.size()), bytes);
+}
+
+// Plants the fault; gives back the pieces that are wrong now.
+std::vector<const Piece*> plant(Fault fault, const std::vector<Piece>& pieces,
+                                const Buffer& arena) {
+  switch (fault) {
+    case Fault::flip: {
+      const Piece& piece = pieces[0];
+      const std::size_t at = piece.bytes.size() / 2;
+      const std::array flipped{piece.bytes[at] ^ std::byte{0x10}};
+      write(arena, piece.device_offset + at, flipped);
+      return {&piece};
+    }
+    case Fault::swap:
+      write(arena, pieces[0].device_offset, pieces[1].bytes);
+      write(arena, pieces[1].device_offset, pieces[0].bytes);
+      return {&pieces[0], &pieces[1]};
+    case Fault::drop: {
+      // What a slot held before stays when its copy is lost.
+      write(arena, pieces[2].device_offset, pieces[1].bytes);
+      return {&pieces[2]};
+    }
+    case Fault::shift: {
+      std::vector<std::byte> shifted(pieces[3].bytes.size());
+      std::copy(pieces[3].bytes.begin(), pieces[3].bytes.end() - 1, shifted.begin() + 1);
+      shifted[0] = pieces[3].bytes.back();
+      write(arena, pieces[3].device_offset, shifted);
+      return {&pieces[3]};
+    }
+  }
+  return {};
+}
+
+// Every planted piece is named, and nothing outside of them.
+bool is_caught(const VerifyResult& result, const std::vector<const Piece*>& planted) {
+  const auto touches = [](const Mismatch& mismatch, const Piece& piece) {
+    return mismatch.device_offset < piece.device_offset + piece.bytes.size() &&
+           piece.device_offset < mismatch.device_offset + mismatch.size_bytes;
+  };
+  const auto& mismatches = result.mismatches;
+  const bool all_named = std::all_of(planted.begin(), planted.end(), [&](const Piece* piece) {
+    return std::any_of(mismatches.begin(), mismatches.end(),
+                       [&](const Mismatch& mismatch) { return touches(mismatch, *piece); });
+  });
+  const bool no_other =
+      std::all_of(mismatches.begin(), mismatches.end(), [&](const auto& mismatch) {
+        return std::any_of(planted.begin(), planted.end(),
+                           [&](const Piece* piece) { return touches(mismatch, *piece); });
+      });
+  return all_named && no_other;
+}
+
+}  // namespace
+
+std::string_view to_string(Fault fault) noexcept {
+  switch (fault) {
+    case Fault::flip: return "flip";
+    case Fault::swap: return "swap";
+    case Fault::drop: return "drop";
+    case Fault::shift: return "shift";
+  }
+  return "flip";
+}
+
+std::vector<FaultResult> run_self_test(const ModelFile& model, const ArenaLayout& layout,
+                                       const Buffer& arena, LeafVerification& verification) {
+  const std::vector<Piece> pieces = choose_pieces(model, layout, arena);
+  std::vector<FaultResult> results;
+  for (const Fault fault : {Fault::flip, Fault::swap, Fault::drop, Fault::shift}) {
+    const auto planted = plant(fault, pieces, arena);
+    const VerifyResult found = verification.recheck();
+    for (const Piece* piece : planted) write(arena, piece->device_offset, piece->bytes);
+    results.push_back({fault, model.tensors()[planted.front()->tensor].name,
+                       planted.front()->device_offset, is_caught(found, planted)});
+  }
+  return results;
+}
+
+}  // namespace hiptool
