@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+#include "hiptool/leaf_verification.hpp"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <set>
+
+#include "hiptool/async_loader.hpp"
+#include "hiptool/copy.hpp"
+#include "hiptool/error.hpp"
+#include "hiptool/self_test.hpp"
+#include "load/chunks.hpp"
+#include "load/slot_digests.hpp"
+#include "small_model.hpp"
+
+using namespace hiptool;
+
+namespace {
+
+struct Fixture {
+  test::TemporaryFolder folder;
+  std::vector<test::SmallTensor> tensors = test::various_tensors();
+  std::filesystem::path path = test::write_small_model(folder.path() / "m.safetensors", tensors);
+  ModelFile model = ModelFile::open(path);
+  ArenaLayout layout = lay_out(model);
+  Platforms platforms;
+  Device device = test::device(platforms);
+  Buffer arena{device, layout.arena_bytes};
+
+  AsyncLoader::Options staged(std::uint64_t slot_bytes) const {
+    AsyncLoader::Options options;
+    options.slot_bytes = slot_bytes;
+    options.readers = 3;
+    options.always_stage = true;
+    return options;
+  }
+  void flip(std::uint64_t device_offset) const {
+    std::byte value[1];
+    copy_d2h_and_wait(value, arena.view(device_offset, 1));
+    value[0] ^= std::byte{1};
+    copy_h2d_and_wait(arena.view(device_offset, 1), value);
+  }
+};
+
+using Reference = LeafVerification::Reference;
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "chunks cover the arena and cut tensors only between leaves") {
+  for (const std::uint64_t most : {32'768u, 50'000u, 65'536u, 1'000'000u, 8'388'608u}) {
+    CAPTURE(most);
+    std::uint64_t end = 0;
+    for (const load::Chunk& chunk : load::cut_chunks(model, layout, most)) {
+      CHECK(chunk.begin == end);
+      CHECK(chunk.size_bytes() > 0);
+      CHECK(chunk.size_bytes() <= most);
+      end = chunk.end;
+      for (const Placement& placement : layout.placements) {
+        const std::uint64_t size = model.tensors()[placement.tensor].size_bytes;
+        const bool cuts = placement.device_offset < end && end < placement.device_offset + size;
+        if (cuts) CHECK((end - placement.device_offset) % leaf_bytes == 0);
+      }
+    }
+    CHECK(end == layout.arena_bytes);
+  }
+  for (const load::Chunk& chunk : load::cut_chunks(model, layout, 100)) {
+    CHECK(chunk.size_bytes() <= 100);
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "both references agree with a read-back, staged and in place") {
+  {
+    AsyncLoader loader(device);
+    loader.load(model, layout, arena);
+  }
+  const VerifyResult readback = verify_readback(model, layout, arena);
+  for (const Reference reference : {Reference::file, Reference::slots}) {
+    for (const bool stage : {true, false}) {
+      auto options = staged(40'000);
+      options.always_stage = stage;
+      AsyncLoader loader(device, options);
+      LeafVerification verification(model, layout, arena, reference);
+      loader.load(model, layout, arena, &verification);
+      const VerifyResult result = verification.finish();
+      CHECK(result.mismatch_count == 0);
+      CHECK(result.leaves == readback.leaves);
+      CHECK(result.model_digest == readback.model_digest);
+      CHECK(result.tensor_digests == readback.tensor_digests);
+      CHECK_FALSE(verification.image().empty());
+      CHECK(verification.recheck().mismatch_count == 0);
+    }
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "damage after the load is found by a second look and narrowed down") {
+  constexpr std::size_t large = 10;
+  AsyncLoader loader(device, staged(65'536));
+  LeafVerification verification(model, layout, arena, Reference::file);
+  loader.load(model, layout, arena, &verification);
+  CHECK(verification.finish().mismatch_count == 0);
+  const std::uint64_t place = layout.placements[large].device_offset + 5 * leaf_bytes + 77;
+  flip(place);
+  const VerifyResult result = verification.recheck();
+  REQUIRE(result.mismatches.size() == 1);
+  CHECK(result.mismatches[0].tensor == tensors[large].name);
+  CHECK(result.mismatches[0].device_offset == place);
+  CHECK(result.mismatches[0].size_bytes == 1);
+  CHECK(result.mismatches[0].file_offset ==
+        model.tensors()[large].file_offset + 5 * leaf_bytes + 77);
+}
+
+TEST_CASE("digests of slots are found by the offsets that were issued, wrong ones are missed") {
+  const test::TemporaryFolder folder;
+  const std::vector<test::SmallTensor> tensors{{"a", test::random_bytes(40'000, 1)},
+                                               {"b", test::random_bytes(100, 2)}};
+  const ModelFile model =
+      ModelFile::open(test::write_small_model(folder.path() / "m.safetensors", tensors));
+  const load::LeafMap leaves(model);
+  const ArenaLayout layout = lay_out(model);
+  const auto arena = test::expected_arena(tensors);
+  for (const std::uint64_t error : {0u, 1u}) {
+    load::SlotDigests slots;
+    std::vector<load::Piece> pieces;
+    load::for_each_piece(model, layout, 0, layout.arena_bytes, [&](load::Piece piece) {
+      if (piece.size_bytes == 100) piece.file_offset += error;  // a wrong read of tensor b
+      pieces.push_back(piece);
+    });
+    slots.add(arena, pieces);
+    std::vector<std::uint64_t> missing;
+    slots.collect(model, leaves, missing);
+    CHECK(missing == (error == 0 ? std::vector<std::uint64_t>{} : std::vector<std::uint64_t>{3}));
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "slots that cannot hold leaves are refused") {
+  AsyncLoader loader(device, staged(20'000));
+  LeafVerification verification(model, layout, arena, Reference::slots);
+  CHECK_THROWS_AS(loader.load(model, layout, arena, &verification), Error);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a verification that is given up ends at once and quietly") {
+  for (const Reference reference : {Reference::file, Reference::slots}) {
+    const LeafVerification verification(model, layout, arena, reference);
+  }
+  CancelToken cancel;
+  cancel.cancel();
+  VerifyOptions options;
+  options.cancel = &cancel;
+  LeafVerification verification(model, layout, arena, Reference::file, options);
+  CHECK_THROWS_AS(verification.finish(), Error);
+}
+
+TEST_CASE_FIXTURE(Fixture, "the self-test catches and names all four faults and mends them") {
+  AsyncLoader loader(device, staged(65'536));
+  LeafVerification verification(model, layout, arena, Reference::file);
+  loader.load(model, layout, arena, &verification);
+  CHECK(verification.finish().mismatch_count == 0);
+  const auto results = run_self_test(model, layout, arena, verification);
+  std::set<std::string> faults;
+  for (const FaultResult& result : results) {
+    CAPTURE(to_string(result.fault));
+    CHECK(result.is_caught);
+    CHECK(model.find(result.tensor) != nullptr);
+    faults.insert(std::string(to_string(result.fault)));
+  }
+  CHECK(faults == std::set<std::string>{"drop", "flip", "shift", "swap"});
+  CHECK(verify_readback(model, layout, arena).mismatch_count == 0);
+}
+
+TEST_CASE("the self-test refuses models that cannot show the faults") {
+  const test::TemporaryFolder folder;
+  Platforms platforms;
+  const Device device = test::device(platforms);
+  const std::vector<std::byte> zeros(100'000);
+  const std::map<std::string, std::vector<test::SmallTensor>> models{
+      {"tiny", {{"a", test::random_bytes(7, 1)}}}, {"constant", {{"a", zeros}, {"b", zeros}}}};
+  for (const auto& [name, tensors] : models) {
+    const ModelFile model = ModelFile::open(test::write_small_model(folder.path() / name, tensors));
+    const ArenaLayout layout = lay_out(model);
+    const Buffer arena(device, layout.arena_bytes);
+    AsyncLoader loader(device);
+    LeafVerification verification(model, layout, arena, Reference::file);
+    loader.load(model, layout, arena, &verification);
+    verification.finish();
+    CHECK_THROWS_AS(run_self_test(model, layout, arena, verification), Error);
+  }
+}
