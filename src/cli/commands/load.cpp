@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -15,7 +16,10 @@
 #include "cli/options.hpp"
 #include "cli/progress.hpp"
 #include "hiptool/error.hpp"
+#include "hiptool/leaf_verification.hpp"
+#include "hiptool/self_test.hpp"
 #include "model/model_writer.hpp"
+#include "system/residency.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -82,16 +86,15 @@ class DemoModel {
   std::filesystem::path path_;
 };
 
-// The mode that `auto` means as long as no kernel computes digests on the device.
-std::string verify_mode(const LoadOptions& options) {
-  const std::string mode = options.verify.value_or("auto");
-  if (mode == "auto") return "readback";
-  if (mode == "full" || mode == "fast" || mode == "published") {
-    throw Error(ErrorCode::unsupported, "parse options",
-                "--verify " + mode + " is not in this version",
-                "use --verify readback, which compares every byte");
+// Of the files' bytes, as far as the system tells.
+std::optional<std::uint64_t> cached_bytes(const ModelFile& model) {
+  std::uint64_t cached = 0;
+  for (const ModelPart& part : model.files()) {
+    const auto bytes = system::cached_bytes(part.path);
+    if (!bytes) return std::nullopt;
+    cached += *bytes;
   }
-  return mode;
+  return cached;
 }
 
 class LoadRun {
@@ -100,7 +103,7 @@ class LoadRun {
       : options_(options), context_(context), outcome_(outcome) {}
 
   void run() {
-    outcome_.verify_mode = verify_mode(options_);
+    outcome_.verify_mode = options_.verify.value_or("auto");
     std::optional<DemoModel> demo;
     if (options_.demo) {
       const auto timer = phase("make");
@@ -112,7 +115,9 @@ class LoadRun {
       const auto timer = phase("parse");
       outcome_.model = ModelFile::open(path, {options_.strict});
       outcome_.layout = lay_out(*outcome_.model);
+      outcome_.cached_bytes = cached_bytes(*outcome_.model);
     }
+    if (outcome_.verify_mode == "auto") choose_verify_mode();
     const bool needs_device = !options_.dry_run && !outcome_.model->tensors().empty();
     if (needs_device || context_.devices.is_explicit) start_device();
     if (outcome_.model->tensors().empty()) {
@@ -137,15 +142,44 @@ class LoadRun {
     check_fit(plan);
   }
 
+  // A second reading of a cold file would double the time of the load.
+  void choose_verify_mode() {
+    const auto& cached = outcome_.cached_bytes;
+    const bool is_cold = cached && *cached < outcome_.model->file_bytes() / 10 * 9;
+    outcome_.verify_mode = is_cold ? "fast" : "full";
+    if (is_cold) outcome_.verify_note = "the file is not cached, so it is read only once";
+  }
+
+  // Digests on the device, or a read-back where no kernel can be had for it.
+  std::unique_ptr<LeafVerification> start_verification(const Buffer& arena) {
+    const bool by_digest = outcome_.verify_mode == "full" || outcome_.verify_mode == "fast";
+    if (!by_digest) return nullptr;
+    const auto reference = outcome_.verify_mode == "full" ? LeafVerification::Reference::file
+                                                          : LeafVerification::Reference::slots;
+    VerifyOptions options;
+    options.cancel = &context_.environment.cancel;
+    try {
+      return std::make_unique<LeafVerification>(*outcome_.model, *outcome_.layout, arena, reference,
+                                                options);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported || options_.self_test) throw;
+      outcome_.verify_mode = "readback";
+      outcome_.verify_note = error.what();
+      return nullptr;
+    }
+  }
+
   void load() {
     CancelToken& cancel = context_.environment.cancel;
     Progress progress(context_.environment.console, context_.quiet);
     CountingObserver observer(progress);
     const Device& device = *outcome_.device;
     Buffer arena;
+    std::unique_ptr<LeafVerification> verification;
     {
       const auto timer = phase("allocate");
       arena = Buffer(device, outcome_.layout->arena_bytes);
+      verification = start_verification(arena);
     }
     AsyncLoader::Options loader_options;
     loader_options.cancel = &cancel;
@@ -154,17 +188,32 @@ class LoadRun {
     try {
       const auto timer = phase("load");
       progress.begin("load");
-      outcome_.load = loader.load(*outcome_.model, *outcome_.layout, arena);
+      outcome_.load = loader.load(*outcome_.model, *outcome_.layout, arena, verification.get());
       progress.end();
     } catch (...) {
       outcome_.done_bytes = observer.done_bytes();
       throw;
     }
     outcome_.done_bytes = observer.done_bytes();
-    probe_link(loader);
     outcome_.status = "loaded";
-    if (outcome_.verify_mode == "readback") verify(arena, observer, progress);
+    if (verification) {
+      const auto timer = phase("verify");
+      outcome_.verify = verification->finish();
+      if (outcome_.verify_note.empty()) {
+        outcome_.verify_note = "kernel image " + verification->image();
+      }
+      judge();
+    } else if (outcome_.verify_mode == "readback") {
+      read_back(arena, observer, progress);
+    }
+    probe_link(loader);
+    if (options_.self_test && outcome_.status == "verified") {
+      const auto timer = phase("self-test");
+      outcome_.self_test = run_self_test(*outcome_.model, *outcome_.layout, arena, *verification);
+    }
   }
+
+  void judge() { outcome_.status = outcome_.verify->mismatch_count == 0 ? "verified" : "mismatch"; }
 
   void probe_link(AsyncLoader& loader) {
     if (outcome_.device->is_host_memory()) return;  // there is no link
@@ -174,7 +223,7 @@ class LoadRun {
     outcome_.link_bytes_per_s = loader.probe_h2d_bytes_per_s(scratch, probe_bytes);
   }
 
-  void verify(const Buffer& arena, LoadObserver& observer, Progress& progress) {
+  void read_back(const Buffer& arena, LoadObserver& observer, Progress& progress) {
     const auto timer = phase("verify");
     VerifyOptions verify_options;
     verify_options.cancel = &context_.environment.cancel;
@@ -182,7 +231,7 @@ class LoadRun {
     progress.begin("verify");
     outcome_.verify = verify_readback(*outcome_.model, *outcome_.layout, arena, verify_options);
     progress.end();
-    outcome_.status = outcome_.verify->mismatch_count == 0 ? "verified" : "mismatch";
+    judge();
   }
 
   const LoadOptions& options_;
@@ -193,9 +242,16 @@ class LoadRun {
 };
 
 void check_options(const LoadOptions& options) {
-  if (options.self_test) {
-    throw Error(ErrorCode::unsupported, "parse options", "--self-test is not in this version",
-                "it comes with digests on the device");
+  const std::string mode = options.verify.value_or("auto");
+  if (mode == "published") {
+    throw Error(ErrorCode::unsupported, "parse options",
+                "--verify published is not in this version",
+                "use --verify auto, which compares every byte on the device with the file");
+  }
+  if (options.self_test && (mode == "none" || mode == "readback" || options.dry_run)) {
+    throw Error(ErrorCode::invalid_argument, "parse options",
+                "--self-test needs a load that is verified by digests",
+                "leave out --dry-run, and --verify or give it auto, full or fast");
   }
   const std::size_t wanted = options.demo ? 0 : 1;
   if (options.paths.size() == wanted) return;
@@ -236,20 +292,29 @@ int run_load(const LoadOptions& options, Context& context) {
     finish(&error);
     return exit_code_of(error.code(), environment.signal());
   }
+  if (options.self_test && outcome.status == "empty") {
+    throw Error(ErrorCode::invalid_argument, "self-test", "self-test: the model holds no tensors",
+                "take a larger model, or `hiptool load --demo --self-test`");
+  }
   finish(nullptr);
-  return outcome.status == "mismatch" ? exit_code_of(ErrorCode::data_mismatch) : exit_done;
+  const bool missed_fault = std::any_of(outcome.self_test.begin(), outcome.self_test.end(),
+                                        [](const FaultResult& fault) { return !fault.is_caught; });
+  const bool is_wrong = outcome.status == "mismatch" || missed_fault;
+  return is_wrong ? exit_code_of(ErrorCode::data_mismatch) : exit_done;
 }
 
 Runner add_load(CLI::App& app) {
   auto options = std::make_shared<LoadOptions>();
   add_words(app, "PATH", options->paths, "a .gguf or .safetensors file");
-  add_choice(app, "--verify", "MODE", options->verify,
-             {"auto", "full", "fast", "readback", "published", "none"},
-             "how the bytes on the device are proven; auto is readback in this version");
+  add_choice(
+      app, "--verify", "MODE", options->verify,
+      {"auto", "full", "fast", "readback", "published", "none"},
+      "how the bytes on the device are proven; auto: full, for files that are not cached fast");
   add_flag(app, "--tensors", options->tensors, "list every tensor");
   add_flag(app, "--dry-run", options->dry_run, "parse and plan only; opens no driver");
   add_flag(app, "--strict", options->strict, "refuse what the format's specification forbids");
-  add_flag(app, "--self-test", options->self_test, "prove the verifier; not in this version");
+  add_flag(app, "--self-test", options->self_test,
+           "plant faults afterwards and see each of them caught");
   add_flag(app, "--demo", options->demo, "load a 64 MiB model of random contents, made for it");
   return [options](Context& context) { return run_load(*options, context); };
 }

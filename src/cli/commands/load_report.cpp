@@ -78,6 +78,22 @@ Value devices_value(const LoadOutcome& outcome) {
   return devices;
 }
 
+Value algorithm(const LoadOutcome& outcome) {
+  if (!outcome.verify) return {};
+  return outcome.verify_mode == "readback" ? "byte-compare" : "xxh3-64 of 16 KiB leaves";
+}
+
+Value self_test_value(const LoadOutcome& outcome) {
+  Array faults;
+  for (const FaultResult& fault : outcome.self_test) {
+    faults.push_back(Object{{"fault", to_string(fault.fault)},
+                            {"tensor", fault.tensor},
+                            {"device_offset", fault.device_offset},
+                            {"caught", fault.is_caught}});
+  }
+  return faults;
+}
+
 Value verify_value(const LoadOutcome& outcome) {
   Array mismatches;
   if (outcome.verify) {
@@ -94,7 +110,7 @@ Value verify_value(const LoadOutcome& outcome) {
   const bool done = outcome.verify.has_value();
   return Object{
       {"mode", outcome.verify_mode},
-      {"algorithm", outcome.verify_mode == "readback" ? Value("byte-compare") : Value()},
+      {"algorithm", algorithm(outcome)},
       {"leaves", done ? Value(outcome.verify->leaves) : Value()},
       {"digest", done ? Value(hex(outcome.verify->model_digest)) : Value()},
       {"mismatches", std::move(mismatches)},
@@ -175,6 +191,14 @@ report::Line model_line(const ModelFile& model) {
   return {Tone::plain, std::move(text)};
 }
 
+std::string verify_text(const LoadOutcome& outcome) {
+  std::string text = "read back and compared with a second reading of the file";
+  if (outcome.verify_mode == "full") text = "digests of the device and of a second reading agree";
+  if (outcome.verify_mode == "fast") text = "digests of the device and of what was read agree";
+  if (outcome.status == "mismatch") text = "compared with a second reading of the file";
+  return outcome.verify_note.empty() ? text : text + "; " + outcome.verify_note;
+}
+
 // What a reader wants to know of the device and of how the bytes travelled.
 void add_notes(const LoadOutcome& outcome, std::vector<report::Line>& notes) {
   if (outcome.device) {
@@ -193,8 +217,7 @@ void add_notes(const LoadOutcome& outcome, std::vector<report::Line>& notes) {
                                       " host to device, probed with the same slots"});
   }
   if (outcome.verify) {
-    notes.push_back(
-        {Tone::plain, "verify  read back and compared with a second reading of the file"});
+    notes.push_back({Tone::plain, "verify  " + verify_text(outcome)});
     notes.push_back({Tone::plain, "digest  " + hex(outcome.verify->model_digest)});
   }
 }
@@ -227,6 +250,20 @@ report::Table mismatches_table(const LoadOutcome& outcome) {
   for (const Mismatch& mismatch : outcome.verify->mismatches) {
     table.rows.push_back(
         {mismatch.tensor, mismatch.file_offset, mismatch.device_offset, mismatch.size_bytes});
+  }
+  return table;
+}
+
+report::Table self_test_table(const LoadOutcome& outcome) {
+  report::Table table{"Self-test: faults planted in device memory",
+                      {{"fault", "Fault", Unit::none},
+                       {"caught", "Result", Unit::none},
+                       {"device_offset", "Device offset", Unit::none},
+                       {"tensor", "Tensor", Unit::none}},
+                      {}};
+  for (const FaultResult& fault : outcome.self_test) {
+    table.rows.push_back({to_string(fault.fault), fault.is_caught ? "caught" : "MISSED",
+                          fault.device_offset, fault.tensor});
   }
   return table;
 }
@@ -266,7 +303,7 @@ report::Report make_load_report(report::Object head, const LoadOutcome& outcome,
   add("wall_time_s", outcome.wall_time_s);
   add("bytes_per_s", load_rate(outcome));
   add("phases", phases_value(outcome));
-  add("residency", Object{{"cached_bytes", {}}, {"direct_bytes", 0}});
+  add("residency", Object{{"cached_bytes", outcome.cached_bytes}, {"direct_bytes", 0}});
 
   report.verdict.push_back(verdict_line(outcome));
   if (outcome.model) {
@@ -279,6 +316,10 @@ report::Report make_load_report(report::Object head, const LoadOutcome& outcome,
   if (outcome.status == "mismatch") report.tables.push_back(mismatches_table(outcome));
   if (outcome.load || outcome.status == "interrupted") {
     report.tables.push_back(phases_table(outcome));
+  }
+  if (!outcome.self_test.empty()) {
+    add("self_test", self_test_value(outcome));
+    report.tables.push_back(self_test_table(outcome));
   }
   if (with_tensors && outcome.model && outcome.layout) {
     add("tensors", tensors_value(outcome));
