@@ -69,12 +69,13 @@ class Load(CliTest):
     def test_verified(self):
         document = self.load(str(self.model), "--tensors")
         self.assertEqual(document["status"], "verified")
-        self.assertEqual(document["verify"]["mode"], "readback")
+        self.assertEqual(document["verify"]["mode"], "full")
         self.assertEqual(document["model"]["tensors"], 4)
         self.assertEqual(document["model"]["bytes"], 116_387)
         self.assertEqual(document["devices"][0]["id"], "cpu:0")
         self.assertEqual([phase["name"] for phase in document["phases"]],
                          ["parse", "start", "allocate", "load", "verify"])
+        self.assertEqual(document["residency"]["cached_bytes"], self.model.stat().st_size)
         self.assertEqual(len(document["tensors"]), 4)
 
     def test_digests_equal_an_independent_reference(self):
@@ -86,6 +87,24 @@ class Load(CliTest):
         self.assertEqual({tensor["name"]: tensor["digest"] for tensor in document["tensors"]},
                          digests)
         self.assertEqual(document["verify"]["digest"], whole)
+
+    def test_every_mode_finds_the_same_digest(self):
+        documents = [self.load(str(self.model), "--verify", mode)
+                     for mode in ("auto", "full", "fast", "readback")]
+        self.assertEqual(len({document["verify"]["digest"] for document in documents}), 1)
+        self.assertEqual([document["verify"]["mode"] for document in documents[1:]],
+                         ["full", "fast", "readback"])
+
+    def test_self_test_names_all_four_faults(self):
+        for mode in ("auto", "full", "fast"):
+            document = self.load(str(self.model), "--self-test", "--verify", mode)
+            self.assertEqual(document["status"], "verified")
+            self.assertEqual([fault["fault"] for fault in document["self_test"]],
+                             ["flip", "swap", "drop", "shift"])
+            self.assertTrue(all(fault["caught"] for fault in document["self_test"]))
+        tiny = write_safetensors(self.folder / "tiny.safetensors", {"a": b"abc"})
+        self.assertEqual(self.load(str(tiny), "--self-test", code=2)["error"]["code"],
+                         "invalid_argument")
 
     def test_real_files(self):
         data = pathlib.Path(os.environ.get("HIPTOOL_TEST_DATA", "")) / "csm-voices.safetensors"
@@ -131,9 +150,9 @@ class Load(CliTest):
 
     def test_wrong_usage(self):
         model = str(self.model)
-        for words in ([], [model, model], ["--demo", model], [model, "--verify", "full"],
-                      [model, "--verify", "fast"], [model, "--verify", "sometimes"],
-                      [model, "--self-test"], [model, "--device", "gpu"]):
+        for words in ([], [model, model], ["--demo", model], [model, "--verify", "published"],
+                      [model, "--verify", "sometimes"], [model, "--self-test", "--dry-run"],
+                      [model, "--self-test", "--verify", "readback"], [model, "--device", "gpu"]):
             with self.subTest(words):
                 result = run("load", *words)
                 self.assertEqual((result.returncode, result.stdout), (2, ""))

@@ -87,8 +87,8 @@ std::vector<std::uint64_t> places(std::uint64_t count) {
   return places;
 }
 
-const std::set<std::string> releases{"hipFree", "hipHostFree", "hipHostUnregister",
-                                     "hipStreamDestroy", "hipEventDestroy"};
+const std::set<std::string> releases{"hipFree",          "hipHostFree",     "hipHostUnregister",
+                                     "hipStreamDestroy", "hipEventDestroy", "hipModuleUnload"};
 const std::set<std::string> unknowns{"hipDeviceGetAttribute",      "hipDeviceGetName",
                                      "hipDeviceGetUuid",           "hipDeviceGetPCIBusId",
                                      "hipDeviceTotalMem",          "hipGetDevicePropertiesR0600",
