@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "hiptool/units.hpp"
+#include "kernels/images.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -26,6 +27,12 @@ Value numa_node(const DeviceFacts& device) {
 
 Value free_bytes(const DeviceFacts& device) {
   return device.memory ? Value(device.memory->free_bytes) : Value();
+}
+
+// Each kernel has the same targets, so one of them speaks for all.
+Value kernel_image(const DeviceFacts& device) {
+  const auto image = kernels::choose_image("digest", device.platform, device.info.arch);
+  return image ? Value(image->target) : Value();
 }
 
 struct Field {
@@ -63,7 +70,7 @@ std::vector<Field> main_fields(const DeviceFacts& device) {
       {{"integrated", "Integrated", Unit::none}, info.integrated},
       {{"ecc_enabled", "ECC", Unit::none}, info.ecc_enabled},
       {{"numa_node", "NUMA node", Unit::none}, numa_node(device)},
-      {{"kernel_image", "Kernel image", Unit::none}, Value()},
+      {{"kernel_image", "Kernel image", Unit::none}, kernel_image(device)},
   };
 }
 

@@ -11,6 +11,7 @@
 
 #include "cli/build_info.hpp"
 #include "hiptool/version.hpp"
+#include "kernels/images.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -72,7 +73,8 @@ std::string version_text(const Environment& environment) {
   text += fmt::format("built with:     {}, {}\n", build.compiler, build.build_type);
   text += fmt::format("libraries:      CLI11 {}, fmt {}, nlohmann_json {}, xxHash {}\n",
                       build.cli11, fmt_version(), build.nlohmann_json, build.xxhash);
-  text += "kernel targets: none in this build\n";
+  const auto targets = kernels::embedded_targets();
+  text += fmt::format("kernel targets: {}\n", fmt::join(targets, " "));
   const auto found = find_runtime_libraries(environment.system_root, environment.getenv);
   text += "runtimes found: " + (found.empty() ? "none" : found.front()) + "\n";
   for (std::size_t i = 1; i < found.size(); ++i) text += "                " + found[i] + "\n";
