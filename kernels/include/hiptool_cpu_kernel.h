@@ -78,13 +78,13 @@ struct Thunk<Kernel> {
   static constexpr std::size_t count = sizeof...(Values);
 
   static constexpr auto make_table() {
-    std::array<Argument, count == 0 ? 1 : count> table{};
+    std::array<Argument, count == 0 ? 1 : count> places{};
     [[maybe_unused]] std::size_t end = 0;
-    [[maybe_unused]] std::size_t place = 0;
+    [[maybe_unused]] std::size_t next = 0;
     ((end = (end + alignof(Values) - 1) / alignof(Values) * alignof(Values),
-      table[place++] = {end, sizeof(Values), std::is_pointer_v<Values>}, end += sizeof(Values)),
+      places[next++] = {end, sizeof(Values), std::is_pointer_v<Values>}, end += sizeof(Values)),
      ...);
-    return table;
+    return places;
   }
   static constexpr auto table = make_table();
 

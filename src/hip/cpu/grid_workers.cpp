@@ -12,6 +12,11 @@
 #include "hip/cpu/workers.hpp"
 
 namespace hiptool::hip::cpu {
+namespace {
+
+constexpr const char* ending_text = "the process is ending";
+
+}  // namespace
 
 struct GridWorkers::Job {
   explicit Job(const Launch& what) : launch(what), blocks(volume(what.grid)) {}
@@ -67,6 +72,7 @@ std::string GridWorkers::run(const Launch& launch) {
     const auto cores = static_cast<std::uint64_t>(std::max(1, current_facts()->cores));
     start_helpers(static_cast<std::size_t>(std::min(cores, job->blocks) - 1));
     const std::lock_guard lock(mutex_);
+    if (stopped_) job->fail(ending_text);
     jobs_.push_back(job);
     job_signal_.notify_all();
   }
@@ -119,7 +125,7 @@ std::thread GridWorkers::take_own_thread() {
 void GridWorkers::stop() {
   const std::lock_guard lock(mutex_);
   stopped_ = true;
-  for (const auto& job : jobs_) job->fail("the process is ending");
+  for (const auto& job : jobs_) job->fail(ending_text);
   job_signal_.notify_all();
 }
 

@@ -70,7 +70,8 @@ class ArgumentValues {
   std::vector<void*> addresses_;
 };
 
-/// HIP's list of keys and values: one buffer and its size, in any order, then the end.
+/// HIP's list of keys and values: one buffer and its size, in any order, then the end. A kernel
+/// without arguments needs neither.
 bool copy_list(ArgumentValues& values, void* const* extra) {
   const void* buffer = nullptr;
   const std::size_t* bytes = nullptr;
@@ -85,7 +86,8 @@ bool copy_list(ArgumentValues& values, void* const* extra) {
       return false;
     }
   }
-  return buffer != nullptr && bytes != nullptr && values.copy_packed(buffer, *bytes);
+  const bool is_whole = buffer != nullptr && bytes != nullptr;
+  return values.copy_packed(buffer, is_whole ? *bytes : 0);
 }
 
 bool copy_arguments(ArgumentValues& values, const CpuKernel& kernel, void* const* arguments,

@@ -189,6 +189,7 @@ TEST_CASE("launch: arguments come in one way, and whole") {
   CHECK(launch("test_half_warp", nullptr, nullptr) == hipErrorInvalidValue);
   CHECK(launch("test_half_warp", missing, nullptr) == hipErrorInvalidValue);
   CHECK(launch("test_nothing", nullptr, nullptr) == hipSuccess);
+  CHECK(launch("test_nothing", nullptr, extra) == hipSuccess);
 }
 
 TEST_CASE("launch: does not wait, and arguments are copied before it returns") {
