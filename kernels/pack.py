@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Packs all kernel images into one file and writes the assembly source that embeds it.
+
+Usage: pack.py BIN ASM [--bundle SOURCE FILE | --image SOURCE TARGET FILE | --text SOURCE FILE]...
+
+--bundle takes what clang writes for several AMD targets and stores each code object by itself;
+--image stores PTX and --text a source as target "source", both with a NUL behind.
+
+The file: magic, u32 version, u32 count, then for each image its source (24 bytes), its target
+(24 bytes), u64 offset and u64 size; all numbers little-endian, names filled up with NUL. Images
+begin on multiples of 4096, so that a runtime may map them.
+"""
+import hashlib
+import pathlib
+import struct
+import sys
+
+MAGIC = b"HIPTOOLK"
+VERSION = 1
+HEAD = struct.Struct("<8sII")
+ENTRY = struct.Struct("<24s24sQQ")
+ALIGNMENT = 4096
+
+BUNDLE_MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
+BUNDLE_PREFIX = "hipv4-amdgcn-amd-amdhsa--"
+
+ASSEMBLY = """\
+/* {digest}: changes with the images, for tools that do not see what .incbin reads. */
+  .section .rodata.hiptool_kernel_images, "a"
+  .balign {alignment}
+  .globl hiptool_kernel_images
+  .hidden hiptool_kernel_images
+hiptool_kernel_images:
+  .incbin "{path}"
+  .globl hiptool_kernel_images_end
+  .hidden hiptool_kernel_images_end
+hiptool_kernel_images_end:
+  .section .note.GNU-stack, "", %progbits
+"""
+
+
+def bundle_images(data):
+    """(target, code object) for each device of a bundle."""
+    if not data.startswith(BUNDLE_MAGIC):
+        raise ValueError("not a bundle of clang")
+    place = len(BUNDLE_MAGIC)
+    (count,) = struct.unpack_from("<Q", data, place)
+    place += 8
+    for _ in range(count):
+        offset, size, length = struct.unpack_from("<QQQ", data, place)
+        place += 24
+        name = data[place:place + length].decode()
+        place += length
+        if name.startswith(BUNDLE_PREFIX):
+            yield name[len(BUNDLE_PREFIX):], data[offset:offset + size]
+
+
+def up(size):
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+def name_field(name):
+    field = name.encode()
+    if len(field) >= 24:
+        raise ValueError(f"the name {name} is too long for the table")
+    return field
+
+
+def pack(images):
+    """The whole file for (source, target, bytes)."""
+    place = up(HEAD.size + ENTRY.size * len(images))
+    table = [HEAD.pack(MAGIC, VERSION, len(images))]
+    body = []
+    for source, target, data in images:
+        table.append(ENTRY.pack(name_field(source), name_field(target), place, len(data)))
+        body.append(data.ljust(up(len(data)), b"\0"))
+        place += up(len(data))
+    head = b"".join(table)
+    return head.ljust(up(len(head)), b"\0") + b"".join(body)
+
+
+def unpack(data):
+    """(source, target, bytes) of each image in a packed file."""
+    magic, version, count = HEAD.unpack_from(data)
+    if (magic, version) != (MAGIC, VERSION):
+        raise ValueError("not a file of kernel images")
+    for i in range(count):
+        source, target, offset, size = ENTRY.unpack_from(data, HEAD.size + ENTRY.size * i)
+        yield (source.rstrip(b"\0").decode(), target.rstrip(b"\0").decode(),
+               data[offset:offset + size])
+
+
+def read_arguments(arguments):
+    words = iter(arguments)
+    for word in words:
+        source = next(words)
+        if word == "--bundle":
+            for target, data in bundle_images(pathlib.Path(next(words)).read_bytes()):
+                yield source, target, data
+        elif word == "--image":
+            target = next(words)
+            yield source, target, pathlib.Path(next(words)).read_bytes() + b"\0"
+        elif word == "--text":
+            yield source, "source", pathlib.Path(next(words)).read_bytes() + b"\0"
+        else:
+            sys.exit(f"{word}: not known\n{__doc__}")
+
+
+def main():
+    binary, assembly = sys.argv[1:3]
+    data = pack(list(read_arguments(sys.argv[3:])))
+    pathlib.Path(binary).write_bytes(data)
+    digest = hashlib.sha256(data).hexdigest()
+    pathlib.Path(assembly).write_text(
+        ASSEMBLY.format(digest=digest, alignment=ALIGNMENT, path=binary), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

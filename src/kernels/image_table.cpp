@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/image_table.hpp"
+
+#include <charconv>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "hiptool/error.hpp"
+
+namespace hiptool::kernels {
+namespace {
+
+constexpr std::string_view magic = "HIPTOOLK";
+constexpr std::uint32_t version = 1;
+constexpr std::size_t head_bytes = 16;
+constexpr std::size_t name_bytes = 24;
+constexpr std::size_t entry_bytes = 64;
+
+[[noreturn]] void refuse(const char* why) {
+  throw Error(ErrorCode::internal, "read", std::string("the table of kernel images: ") + why);
+}
+
+std::span<const std::byte> piece(std::span<const std::byte> file, std::uint64_t offset,
+                                 std::uint64_t size) {
+  if (offset > file.size() || size > file.size() - offset) refuse("cut off");
+  return file.subspan(offset, size);
+}
+
+template <class Number>
+Number number_at(std::span<const std::byte> file, std::size_t offset) {
+  Number number = 0;
+  std::memcpy(&number, piece(file, offset, sizeof number).data(), sizeof number);
+  return number;
+}
+
+std::string_view text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::string_view name_at(std::span<const std::byte> file, std::size_t offset) {
+  const std::string_view field = text(piece(file, offset, name_bytes));
+  return field.substr(0, field.find('\0'));
+}
+
+// 90 of "sm_90" and "sm_90a"; 0 for what is no NVIDIA target.
+unsigned compute_capability(std::string_view target) {
+  constexpr std::string_view prefix = "sm_";
+  unsigned number = 0;
+  if (target.substr(0, prefix.size()) == prefix) {
+    target.remove_prefix(prefix.size());
+    std::from_chars(target.data(), target.data() + target.size(), number);
+  }
+  return number;
+}
+
+}  // namespace
+
+std::vector<Image> read_image_table(std::span<const std::byte> file) {
+  if (text(piece(file, 0, magic.size())) != magic || number_at<std::uint32_t>(file, 8) != version) {
+    refuse("of another kind");
+  }
+  std::vector<Image> images(number_at<std::uint32_t>(file, 12));
+  std::size_t entry = head_bytes;
+  for (Image& image : images) {
+    image.source = name_at(file, entry);
+    image.target = name_at(file, entry + name_bytes);
+    image.bytes = piece(file, number_at<std::uint64_t>(file, entry + 2 * name_bytes),
+                        number_at<std::uint64_t>(file, entry + 2 * name_bytes + 8));
+    entry += entry_bytes;
+  }
+  return images;
+}
+
+std::optional<Image> choose_image_of(std::span<const Image> images, std::string_view source,
+                                     Platform platform, std::string_view arch) {
+  if (platform == Platform::cpu) {
+    arch = "cpu";
+  } else if (platform == Platform::amd) {
+    // What follows a colon says which modes are on; our code objects run in all of them.
+    arch = arch.substr(0, arch.find(':'));
+    if (arch.substr(0, 3) != "gfx") return std::nullopt;
+  }
+  const unsigned highest = compute_capability(arch);
+  const Image* best = nullptr;
+  unsigned best_capability = 0;
+  for (const Image& image : images) {
+    if (image.source != source) continue;
+    if (platform == Platform::nvidia) {
+      const unsigned capability = compute_capability(image.target);
+      if (capability > best_capability && capability <= highest) {
+        best = &image;
+        best_capability = capability;
+      }
+    } else if (image.target == arch) {
+      best = &image;
+    }
+  }
+  if (best == nullptr) return std::nullopt;
+  return *best;
+}
+
+}  // namespace hiptool::kernels

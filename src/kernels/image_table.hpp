@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+/// The file that kernels/pack.py writes, and the rules by which an image is chosen from it.
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "kernels/images.hpp"
+
+namespace hiptool::kernels {
+
+/// The images of a packed file; they point into it. Throws Error(internal) for another file: it can
+/// only be one that the build made wrong.
+std::vector<Image> read_image_table(std::span<const std::byte> file);
+
+/// choose_image() over a given list.
+std::optional<Image> choose_image_of(std::span<const Image> images, std::string_view source,
+                                     Platform platform, std::string_view arch);
+
+}  // namespace hiptool::kernels

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/images.hpp"
+
+#include <algorithm>
+
+#include "hip/cpu/kernel_table.hpp"
+#include "kernels/image_table.hpp"
+
+// From the assembly source that kernels/pack.py writes.
+extern "C" {
+extern const std::byte hiptool_kernel_images[];
+extern const std::byte hiptool_kernel_images_end[];
+}
+
+namespace hiptool::kernels {
+
+void keep_cpu_kernels();  // generated with the build; see kernels/meson.build
+
+namespace {
+
+std::vector<Image> all_images() {
+  keep_cpu_kernels();
+  std::vector<Image> images = read_image_table({hiptool_kernel_images, hiptool_kernel_images_end});
+  // The processor has all kernels in its table; the image only stands for it. Its NUL is counted.
+  const auto cpu_bytes =
+      std::as_bytes(std::span(hip::cpu::cpu_image.data(), hip::cpu::cpu_image.size() + 1));
+  std::vector<Image> for_cpu;
+  for (const Image& image : images) {
+    const bool is_header = image.source.find('/') != std::string_view::npos;
+    if (image.target == "source" && !is_header) {
+      for_cpu.push_back({image.source, "cpu", cpu_bytes});
+    }
+  }
+  images.insert(images.end(), for_cpu.begin(), for_cpu.end());
+  return images;
+}
+
+}  // namespace
+
+std::span<const Image> embedded_images() {
+  static const std::vector<Image> images = all_images();
+  return images;
+}
+
+std::optional<Image> choose_image(std::string_view source, Platform platform,
+                                  std::string_view arch) {
+  return choose_image_of(embedded_images(), source, platform, arch);
+}
+
+std::vector<std::string_view> embedded_targets() {
+  std::vector<std::string_view> targets;
+  for (const Image& image : embedded_images()) {
+    const bool is_known = std::find(targets.begin(), targets.end(), image.target) != targets.end();
+    if (image.target != "source" && !is_known) targets.push_back(image.target);
+  }
+  return targets;
+}
+
+}  // namespace hiptool::kernels

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/images.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "hip/cpu/kernel_table.hpp"
+#include "hiptool/error.hpp"
+#include "kernels/image_table.hpp"
+
+namespace hiptool::kernels {
+namespace {
+
+std::string_view chosen(std::span<const Image> images, std::string_view source, Platform platform,
+                        std::string_view arch) {
+  const auto image = choose_image_of(images, source, platform, arch);
+  return image ? image->target : "none";
+}
+
+std::string_view text(const Image& image) {
+  return {reinterpret_cast<const char*>(image.bytes.data()), image.bytes.size()};
+}
+
+const std::vector<Image> some_images{
+    {"copy", "gfx90a", {}}, {"copy", "sm_60", {}},   {"copy", "source", {}}, {"copy", "cpu", {}},
+    {"fill", "gfx90a", {}}, {"fill", "gfx1030", {}}, {"fill", "sm_80", {}},  {"fill", "sm_60", {}},
+    {"fill", "sm_100", {}}, {"fill", "source", {}},
+};
+
+TEST_CASE("an AMD image needs the very processor, whatever modes are on") {
+  CHECK(chosen(some_images, "fill", Platform::amd, "gfx90a") == "gfx90a");
+  CHECK(chosen(some_images, "fill", Platform::amd, "gfx90a:sramecc+:xnack-") == "gfx90a");
+  CHECK(chosen(some_images, "fill", Platform::amd, "gfx1030") == "gfx1030");
+  CHECK(chosen(some_images, "copy", Platform::amd, "gfx1030") == "none");
+  for (const char* arch :
+       {"gfx90", "gfx90ab", "gfx1031", "gfx", "", ":", "sm_60", "source", "cpu"}) {
+    CAPTURE(arch);
+    CHECK(chosen(some_images, "fill", Platform::amd, arch) == "none");
+    CHECK(chosen(some_images, "copy", Platform::amd, arch) == "none");
+  }
+}
+
+TEST_CASE("an NVIDIA device takes the highest image that is not above it") {
+  CHECK(chosen(some_images, "fill", Platform::nvidia, "sm_60") == "sm_60");
+  CHECK(chosen(some_images, "fill", Platform::nvidia, "sm_75") == "sm_60");
+  CHECK(chosen(some_images, "fill", Platform::nvidia, "sm_80") == "sm_80");
+  CHECK(chosen(some_images, "fill", Platform::nvidia, "sm_90") == "sm_80");
+  CHECK(chosen(some_images, "fill", Platform::nvidia, "sm_90a") == "sm_80");
+  CHECK(chosen(some_images, "fill", Platform::nvidia, "sm_120") == "sm_100");
+  CHECK(chosen(some_images, "fill", Platform::nvidia, "sm_52") == "none");
+  CHECK(chosen(some_images, "copy", Platform::nvidia, "sm_90") == "sm_60");
+  for (const char* arch : {"", "sm_", "90", "gfx90a", "cpu", "source"}) {
+    CAPTURE(arch);
+    CHECK(chosen(some_images, "fill", Platform::nvidia, arch) == "none");
+  }
+}
+
+TEST_CASE("the processor takes its table, whatever it is called") {
+  CHECK(chosen(some_images, "copy", Platform::cpu, "x86_64") == "cpu");
+  CHECK(chosen(some_images, "copy", Platform::cpu, "") == "cpu");
+  CHECK(chosen(some_images, "fill", Platform::cpu, "x86_64") == "none");
+}
+
+TEST_CASE("an unknown source has no image") {
+  for (const Platform platform : {Platform::amd, Platform::nvidia, Platform::cpu}) {
+    CHECK(chosen(some_images, "fil", platform, "gfx90a") == "none");
+    CHECK(chosen(some_images, "", platform, "sm_90") == "none");
+  }
+}
+
+TEST_CASE("every source is embedded as text and stands on the processor") {
+  int sources = 0;
+  for (const Image& image : embedded_images()) {
+    CAPTURE(image.source);
+    CAPTURE(image.target);
+    REQUIRE_FALSE(image.bytes.empty());
+    if (image.target == "source") {
+      CHECK(text(image).back() == '\0');
+      CHECK(text(image).find("SPDX-License-Identifier") != std::string_view::npos);
+    }
+    if (image.target != "source" || image.source == "hip/hip_runtime.h") continue;
+    ++sources;
+    const auto cpu = choose_image(image.source, Platform::cpu, "any");
+    REQUIRE(cpu);
+    CHECK(std::string_view(text(*cpu).data()) == hip::cpu::cpu_image);
+  }
+  CHECK(sources > 0);
+}
+
+TEST_CASE("the header for run-time compilation is embedded, but is no kernel") {
+  const auto images = embedded_images();
+  CHECK(std::any_of(images.begin(), images.end(), [](const Image& image) {
+    return image.source == "hip/hip_runtime.h" && image.target == "source";
+  }));
+  CHECK_FALSE(choose_image("hip/hip_runtime.h", Platform::cpu, "any"));
+}
+
+TEST_CASE("embedded images are what their targets say, and begin on pages") {
+  for (const Image& image : embedded_images()) {
+    CAPTURE(image.source);
+    CAPTURE(image.target);
+    if (image.target.substr(0, 3) == "gfx") {
+      CHECK(text(image).substr(0, 4) ==
+            "\x7f"
+            "ELF");
+      CHECK(reinterpret_cast<std::uintptr_t>(image.bytes.data()) % 4096 == 0);
+    } else if (image.target.substr(0, 3) == "sm_") {
+      CHECK(text(image).find(".target " + std::string(image.target)) != std::string_view::npos);
+      CHECK(text(image).find('\0') == image.bytes.size() - 1);
+    }
+  }
+}
+
+TEST_CASE("targets are named once, and source text is none") {
+  const auto targets = embedded_targets();
+  CHECK(std::count(targets.begin(), targets.end(), "cpu") == 1);
+  CHECK(std::count(targets.begin(), targets.end(), "source") == 0);
+  for (const auto target : targets) CHECK(std::count(targets.begin(), targets.end(), target) == 1);
+}
+
+TEST_CASE("a table that is cut off or of another kind is refused") {
+  std::string file("HIPTOOLK\1\0\0\0\1\0\0\0", 16);
+  std::string entry(64, '\0');
+  entry.replace(0, 4, "fill");
+  entry.replace(24, 5, "sm_60");
+  entry[48] = 80;
+  entry[56] = 3;
+  file += entry + "PTX";
+  const auto read = [](const std::string& bytes) {
+    return read_image_table(std::as_bytes(std::span(bytes)));
+  };
+  const auto images = read(file);
+  REQUIRE(images.size() == 1);
+  CHECK(images[0].source == "fill");
+  CHECK(images[0].target == "sm_60");
+  CHECK(text(images[0]) == "PTX");
+  for (std::size_t size = 0; size < file.size(); ++size) {
+    CHECK_THROWS_AS(read(file.substr(0, size)), Error);
+  }
+  std::string other = file;
+  other[0] = 'X';
+  CHECK_THROWS_AS(read(other), Error);
+  other = file;
+  other[8] = 2;
+  CHECK_THROWS_AS(read(other), Error);
+}
+
+}  // namespace
+}  // namespace hiptool::kernels
