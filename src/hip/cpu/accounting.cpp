@@ -3,13 +3,15 @@
 
 #include "hip/cpu/allocations.hpp"
 #include "hip/cpu/events.hpp"
+#include "hip/cpu/modules.hpp"
 #include "hip/cpu/streams.hpp"
 
 namespace hiptool::hip::cpu {
 
 Accounting live_objects() {
   const Allocations::Counts memory = Allocations::instance().counts();
-  return {memory.device, memory.host, memory.registered, live_stream_count(), live_event_count()};
+  return {memory.device,       memory.host,        memory.registered,
+          live_stream_count(), live_event_count(), live_module_count()};
 }
 
 }  // namespace hiptool::hip::cpu

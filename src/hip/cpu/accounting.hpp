@@ -11,6 +11,7 @@ struct Accounting {
   std::size_t registrations = 0;
   std::size_t streams = 0;
   std::size_t events = 0;
+  std::size_t modules = 0;
 
   bool operator==(const Accounting&) const = default;
 };

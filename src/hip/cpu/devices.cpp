@@ -13,6 +13,7 @@
 
 #include "hip/cpu/entry.hpp"
 #include "hip/cpu/facts.hpp"
+#include "hip/cpu/kernel_settings.hpp"
 #include "hip/cpu/submission.hpp"
 
 namespace hiptool::hip::cpu {
@@ -21,9 +22,6 @@ namespace {
 std::atomic<int> known_count{1};
 thread_local int device_of_thread = 0;
 
-constexpr int warp_size = 32;
-constexpr int max_threads_per_block = 1024;
-constexpr int shared_bytes_per_block = 64 * 1024;
 constexpr int max_int = std::numeric_limits<int>::max();
 
 struct Peers {
@@ -58,7 +56,10 @@ hipError_t hipSetDeviceFlags(unsigned flags) {
   return one_mode ? hipSuccess : hipErrorInvalidValue;
 }
 
-hipError_t hipDeviceSynchronize() { return wait_for_device(device_of_thread); }
+hipError_t hipDeviceSynchronize() {
+  const hipError_t error = wait_for_device(device_of_thread);
+  return error == hipSuccess ? failure_of_device(device_of_thread) : error;
+}
 
 hipError_t hipDeviceGetName(char* name, int length, hipDevice_t device) {
   if (name == nullptr || length <= 0) return hipErrorInvalidValue;
@@ -116,11 +117,11 @@ std::optional<int> limit_of(hipDeviceAttribute_t attribute) {
     case hipDeviceAttributeMaxGridDimX:
     case hipDeviceAttributeMaxPitch: return max_int;
     case hipDeviceAttributeMaxGridDimY:
-    case hipDeviceAttributeMaxGridDimZ: return 65535;
+    case hipDeviceAttributeMaxGridDimZ: return max_grid_yz;
     case hipDeviceAttributeMaxSharedMemoryPerBlock:
     case hipDeviceAttributeSharedMemPerBlockOptin:
     case hipDeviceAttributeSharedMemPerMultiprocessor: return shared_bytes_per_block;
-    case hipDeviceAttributeWarpSize: return warp_size;
+    case hipDeviceAttributeWarpSize: return static_cast<int>(warp_size());
     default: return std::nullopt;
   }
 }
@@ -151,7 +152,7 @@ hipError_t hipGetDevicePropertiesR0600(void* properties, int ordinal) {
   copy_text(facts->name, base + layout.name_offset, property_name_bytes);
   copy_text(facts->arch, base + layout.gcn_arch_name_offset, arch_name_bytes);
   put(layout.total_global_mem_offset, facts->memory_bytes);
-  put(layout.warp_size_offset, warp_size);
+  put(layout.warp_size_offset, warp_size());
   put(max_threads_per_block_offset, max_threads_per_block);
   put(multiprocessor_count_offset, facts->cores);
   return hipSuccess;

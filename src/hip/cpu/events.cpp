@@ -86,7 +86,8 @@ hipError_t hipEventQuery(hipEvent_t event) {
   const auto object = events().find(event);
   if (object == nullptr) return hipErrorInvalidHandle;
   const auto record = object->newest();
-  return record == nullptr || record->ticket.done() ? hipSuccess : hipErrorNotReady;
+  if (record == nullptr) return hipSuccess;
+  return record->ticket.done() ? failure_of(record->ticket.queue) : hipErrorNotReady;
 }
 
 hipError_t hipEventSynchronize(hipEvent_t event) {
@@ -94,7 +95,7 @@ hipError_t hipEventSynchronize(hipEvent_t event) {
   if (object == nullptr) return hipErrorInvalidHandle;
   const auto record = object->newest();
   if (record == nullptr) return hipSuccess;
-  return record->ticket.wait() ? hipSuccess : hipErrorDeinitialized;
+  return record->ticket.wait() ? failure_of(record->ticket.queue) : hipErrorDeinitialized;
 }
 
 hipError_t hipEventElapsedTime(float* milliseconds, hipEvent_t start, hipEvent_t stop) {

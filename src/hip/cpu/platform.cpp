@@ -12,7 +12,9 @@
 #include "hip/cpu/events.hpp"
 #include "hip/cpu/facts.hpp"
 #include "hip/cpu/host_memory.hpp"
+#include "hip/cpu/launch.hpp"
 #include "hip/cpu/memory.hpp"
+#include "hip/cpu/modules.hpp"
 #include "hip/cpu/streams.hpp"
 #include "hip/cpu/submission.hpp"
 
@@ -66,6 +68,8 @@ Api make_table() {
   add_copy_calls(api);
   add_stream_calls(api);
   add_event_calls(api);
+  add_module_calls(api);
+  add_launch_calls(api);
   api.hipInit = &Entry<&hipInit>::call;
   api.hipRuntimeGetVersion = &Entry<&hipRuntimeGetVersion>::call;
   api.hipDriverGetVersion = &Entry<&hipRuntimeGetVersion>::call;

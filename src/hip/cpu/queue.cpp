@@ -67,7 +67,7 @@ void Queue::close() {
 
 bool Queue::is_over() const {
   const std::lock_guard lock(mutex_);
-  return closed_ && done_ == pushed_;
+  return closed_ && done_ == pushed_ && !failed_.load();
 }
 
 void Queue::abandon() {

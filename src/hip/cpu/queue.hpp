@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// One stream's work: an in-order queue with a worker thread of its own, started by the first work.
 #pragma once
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -49,9 +50,14 @@ class Queue : public std::enable_shared_from_this<Queue> {
   bool is_done(std::uint64_t number) const;
   bool wait(std::uint64_t number);
 
+  /// Work at hand has failed on the device; the next call that waits for it is to say so.
+  void note_failure() { failed_.store(true); }
+  /// Whether something has failed since the last call.
+  bool take_failure() { return failed_.exchange(false); }
+
   /// Takes no more work; what is queued still runs, then the worker ends.
   void close();
-  /// Closed and nothing left to do.
+  /// Closed and nothing left to do or to say.
   bool is_over() const;
   /// Drops what has not started; the worker ends after the work at hand.
   void abandon();
@@ -74,6 +80,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   std::uint64_t done_ = 0;
   bool closed_ = false;
   bool abandoned_ = false;
+  std::atomic<bool> failed_{false};
   std::thread worker_;
 };
 

@@ -58,13 +58,14 @@ hipError_t hipStreamQuery(hipStream_t stream) {
   const auto queue = find_queue(stream);
   if (queue == nullptr) return hipErrorInvalidHandle;
   const auto outstanding = queues_of(queue->traits().device).outstanding(queue);
-  return outstanding.empty() ? hipSuccess : hipErrorNotReady;
+  return outstanding.empty() ? failure_of(queue) : hipErrorNotReady;
 }
 
 hipError_t hipStreamSynchronize(hipStream_t stream) {
   const auto queue = find_queue(stream);
   if (queue == nullptr) return hipErrorInvalidHandle;
-  return wait_for(queues_of(queue->traits().device).outstanding(queue));
+  const hipError_t error = wait_for(queues_of(queue->traits().device).outstanding(queue));
+  return error == hipSuccess ? failure_of(queue) : error;
 }
 
 hipError_t hipLaunchHostFunc(hipStream_t stream, hipHostFn_t function, void* user_data) {

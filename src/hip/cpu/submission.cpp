@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "hip/cpu/devices.hpp"
+#include "hip/cpu/grid_workers.hpp"
 #include "hip/cpu/workers.hpp"
 
 namespace hiptool::hip::cpu {
@@ -76,6 +77,23 @@ std::vector<Ticket> DeviceQueues::outstanding() {
   return tickets;
 }
 
+bool DeviceQueues::take_failure(const std::shared_ptr<Queue>& queue) {
+  bool failed = queue->take_failure();
+  if (!queue->traits().is_null) return failed;
+  const std::lock_guard lock(mutex_);
+  for (const auto& other : queues_) {
+    if (other->traits().is_blocking) failed = other->take_failure() || failed;
+  }
+  return failed;
+}
+
+bool DeviceQueues::take_failure() {
+  const std::lock_guard lock(mutex_);
+  bool failed = null_queue_->take_failure();
+  for (const auto& queue : queues_) failed = queue->take_failure() || failed;
+  return failed;
+}
+
 void DeviceQueues::abandon() {
   const std::lock_guard lock(mutex_);
   null_queue_->abandon();
@@ -104,7 +122,16 @@ hipError_t submit_and_wait(const std::shared_ptr<Queue>& queue, std::function<vo
   Ticket ticket;
   const hipError_t error = submit(queue, std::move(run), &ticket);
   if (error != hipSuccess) return error;
-  return ticket.wait() ? hipSuccess : hipErrorDeinitialized;
+  return ticket.wait() ? failure_of(queue) : hipErrorDeinitialized;
+}
+
+hipError_t failure_of(const std::shared_ptr<Queue>& queue) {
+  const bool failed = queues_of(queue->traits().device).take_failure(queue);
+  return failed ? hipErrorLaunchFailure : hipSuccess;
+}
+
+hipError_t failure_of_device(int ordinal) {
+  return queues_of(ordinal).take_failure() ? hipErrorLaunchFailure : hipSuccess;
 }
 
 hipError_t wait_for(const std::vector<Ticket>& tickets) {
@@ -127,6 +154,7 @@ hipError_t wait_for_all_devices() {
 void shut_down_queues() {
   is_shut_down.store(true);
   for (int ordinal = 0; ordinal < max_devices; ++ordinal) queues_of(ordinal).abandon();
+  GridWorkers::instance().stop();
   Workers::instance().wait_all_retired(shut_down_limit);
   Workers::instance().join_retired();
 }

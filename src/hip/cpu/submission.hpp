@@ -30,6 +30,10 @@ class DeviceQueues {
   /// Everything that is not done on this device.
   std::vector<Ticket> outstanding();
 
+  /// Whether work that such a wait includes has failed; each failure is told once.
+  bool take_failure(const std::shared_ptr<Queue>& queue);
+  bool take_failure();
+
   void abandon();
 
  private:
@@ -47,10 +51,14 @@ DeviceQueues& queues_of(int ordinal);
 hipError_t submit(const std::shared_ptr<Queue>& queue, std::function<void()> run,
                   Ticket* ticket = nullptr, Ticket after = {});
 
-/// Submits and waits until it is done.
+/// Submits and waits until it is done; answers also the failure of older work.
 hipError_t submit_and_wait(const std::shared_ptr<Queue>& queue, std::function<void()> run);
 
 hipError_t wait_for(const std::vector<Ticket>& tickets);
+/// What the end of a wait for the queue or device is to answer: work that ran may have failed.
+hipError_t failure_of(const std::shared_ptr<Queue>& queue);
+hipError_t failure_of_device(int ordinal);
+
 hipError_t wait_for_device(int ordinal);
 hipError_t wait_for_all_devices();
 

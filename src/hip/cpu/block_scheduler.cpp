@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: MIT
+#include "hip/cpu/block_scheduler.hpp"
+
+#include <hiptool_cpu_kernel.h>
+
+#include <algorithm>
+#include <limits>
+#include <new>
+#include <utility>
+
+namespace hiptool_cpu {
+
+__thread Index threadIdx;
+__thread Index blockIdx;
+__thread Index blockDim;
+__thread Index gridDim;
+__thread int warpSize;
+
+}  // namespace hiptool_cpu
+
+namespace hiptool::hip::cpu {
+namespace {
+
+constexpr std::align_val_t shared_alignment{128};
+
+/// The one whose block runs on this system thread.
+__thread BlockScheduler* current_scheduler = nullptr;
+
+hiptool_cpu::Index to_index(const Dimensions& dimensions) {
+  return {dimensions.x, dimensions.y, dimensions.z};
+}
+
+/// The place of a number that counts x first.
+hiptool_cpu::Index place_in(const Dimensions& space, std::uint64_t number) {
+  const std::uint64_t row = number / space.x;
+  return {static_cast<unsigned>(number % space.x), static_cast<unsigned>(row % space.y),
+          static_cast<unsigned>(row / space.y)};
+}
+
+}  // namespace
+
+bool has_one_shared_memory() noexcept { return has_address_sanitizer || has_thread_sanitizer; }
+
+BlockRunner::BlockRunner() : scheduler_(std::make_unique<BlockScheduler>()) {}
+
+BlockRunner::~BlockRunner() = default;
+
+void BlockRunner::run(const Launch& launch, std::uint64_t block) { scheduler_->run(launch, block); }
+
+void BlockScheduler::FreeShared::operator()(void* memory) const {
+  ::operator delete(memory, shared_alignment);
+}
+
+void BlockScheduler::run(const Launch& launch, std::uint64_t block) {
+  prepare(launch, block);
+  current_scheduler = this;
+  try {
+    run_all();
+  } catch (...) {
+    end_fibers();
+    throw;
+  }
+  end_fibers();
+}
+
+void BlockScheduler::prepare(const Launch& launch, std::uint64_t block) {
+  launch_ = &launch;
+  count_ = static_cast<unsigned>(volume(launch.block));
+  threads_.resize(count_);
+  started_ = 0;
+  done_ = 0;
+  fibers_used_ = 0;
+  failure_ = nullptr;
+  // Of the exact size, so that the address sanitizer sees an overrun.
+  if (launch.shared_bytes != shared_bytes_) {
+    shared_.reset();
+    shared_.reset(launch.shared_bytes == 0 ? nullptr
+                                           : ::operator new(launch.shared_bytes, shared_alignment));
+    shared_bytes_ = launch.shared_bytes;
+  }
+  hiptool_cpu::blockIdx = place_in(launch.grid, block);
+  hiptool_cpu::blockDim = to_index(launch.block);
+  hiptool_cpu::gridDim = to_index(launch.grid);
+  hiptool_cpu::warpSize = static_cast<int>(launch.warp_size);
+}
+
+/// Whenever nothing is left to start, each thread that is not done waits for something.
+void BlockScheduler::run_all() {
+  block_start_.release();
+  while (started_ < count_) start_fiber();
+  while (done_ < count_) {
+    if (!release_exchanges()) release_barrier();
+  }
+  block_end_.acquire();
+}
+
+void BlockScheduler::start_fiber() {
+  Fiber& fiber = fibers_.at(fibers_used_);
+  fiber.start(&BlockScheduler::fiber_body, this);
+  ++fibers_used_;
+  enter(fiber);
+}
+
+/// Goes from thread to thread as long as none waits. The thread sanitizer needs one fiber a thread.
+void BlockScheduler::fiber_body(void* self) {
+  BlockScheduler& scheduler = *static_cast<BlockScheduler*>(self);
+  Fiber& own = *scheduler.running_;
+  do {
+    scheduler.run_next_thread(own);
+  } while (!has_thread_sanitizer && scheduler.failure_ == nullptr &&
+           scheduler.started_ < scheduler.count_);
+  own.leave_for_good();
+}
+
+void BlockScheduler::run_next_thread(Fiber& own) {
+  const unsigned index = started_++;
+  threads_[index] = {&own, State::running, 0, 0, 0};
+  make_current(index);
+  block_start_.acquire();
+  try {
+    launch_->kernel->run_thread(launch_->arguments);
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+  block_end_.release();
+  threads_[index].state = State::done;
+  ++done_;
+}
+
+void BlockScheduler::make_current(unsigned index) {
+  // Most blocks go along x only, and a division for each thread costs more than all the rest.
+  hiptool_cpu::Index& place = hiptool_cpu::threadIdx;
+  current_ = index;
+  if (index < launch_->block.x) {
+    place = {index, 0, 0};
+  } else {
+    place = place_in(launch_->block, index);
+  }
+}
+
+void BlockScheduler::enter(Fiber& fiber) {
+  running_ = &fiber;
+  fiber.enter();
+  if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+void BlockScheduler::stop_here(Thread& thread, State state, int line) {
+  thread.state = state;
+  thread.line = line;
+  thread.fiber->leave();
+}
+
+void BlockScheduler::wait_at_barrier(int line) {
+  barrier_.release();
+  stop_here(threads_[current_], State::at_barrier, line);
+  barrier_.acquire();
+}
+
+std::uint64_t BlockScheduler::exchange(std::uint64_t value, unsigned source_lane, int line) {
+  Thread& own = threads_[current_];
+  own.value = value;
+  own.source_lane = source_lane;
+  stop_here(own, State::at_exchange, line);
+  return own.value;
+}
+
+void BlockScheduler::resume_ready(unsigned first, unsigned last) {
+  for (unsigned index = first; index < last; ++index) {
+    Thread& thread = threads_[index];
+    if (thread.state != State::ready) continue;
+    thread.state = State::running;
+    make_current(index);
+    enter(*thread.fiber);
+  }
+}
+
+bool BlockScheduler::release_exchanges() {
+  bool released = false;
+  for (unsigned first = 0; first < count_; first += launch_->warp_size) {
+    released = release_exchange(first, std::min(count_, first + launch_->warp_size)) || released;
+  }
+  return released;
+}
+
+/// Gives the lanes that wait at the earliest line their values: lanes in a loop go before those
+/// that have left it, as on a device.
+bool BlockScheduler::release_exchange(unsigned first, unsigned last) {
+  int line = std::numeric_limits<int>::max();
+  for (unsigned index = first; index < last; ++index) {
+    const Thread& thread = threads_[index];
+    if (thread.state == State::at_exchange) line = std::min(line, thread.line);
+  }
+  const auto takes_part = [&](unsigned index) {
+    return index < last && threads_[index].state == State::at_exchange &&
+           threads_[index].line == line;
+  };
+  constexpr unsigned most_lanes = 64;
+  std::uint64_t received[most_lanes] = {};
+  bool released = false;
+  for (unsigned index = first; index < last; ++index) {
+    if (!takes_part(index)) continue;
+    const unsigned source = first + threads_[index].source_lane;
+    received[index - first] = threads_[takes_part(source) ? source : index].value;
+    released = true;
+  }
+  if (!released) return false;
+  for (unsigned index = first; index < last; ++index) {
+    if (!takes_part(index)) continue;
+    threads_[index].value = received[index - first];
+    threads_[index].state = State::ready;
+  }
+  resume_ready(first, last);
+  return true;
+}
+
+void BlockScheduler::release_barrier() {
+  const auto waiting = std::find_if(threads_.begin(), threads_.end(), [](const Thread& thread) {
+    return thread.state == State::at_barrier;
+  });
+  const int line = waiting->line;
+  const bool is_whole = std::all_of(threads_.begin(), threads_.end(), [&](const Thread& thread) {
+    return thread.state == State::at_barrier && thread.line == line;
+  });
+  if (!is_whole) throw KernelFault(describe_barrier_fault(line));
+  for (Thread& thread : threads_) thread.state = State::ready;
+  resume_ready(0, count_);
+}
+
+std::string BlockScheduler::describe_barrier_fault(int line) const {
+  unsigned here = 0;
+  unsigned elsewhere = 0;
+  for (const Thread& thread : threads_) {
+    if (thread.state != State::at_barrier) continue;
+    ++(thread.line == line ? here : elsewhere);
+  }
+  const hiptool_cpu::Index& block = hiptool_cpu::blockIdx;
+  return "kernel " + std::string(launch_->kernel->name) + ", block (" + std::to_string(block.x) +
+         ", " + std::to_string(block.y) + ", " + std::to_string(block.z) +
+         "): the barrier at line " + std::to_string(line) + " was reached by " +
+         std::to_string(here) + " of " + std::to_string(count_) + " threads, " +
+         std::to_string(elsewhere) + " wait at another barrier, " + std::to_string(done_) +
+         " have ended";
+}
+
+void BlockScheduler::end_fibers() {
+  for (unsigned place = 0; place < fibers_used_; ++place) fibers_.at(place).end();
+  fibers_used_ = 0;
+}
+
+}  // namespace hiptool::hip::cpu
+
+namespace hiptool_cpu {
+
+using hiptool::hip::cpu::current_scheduler;
+
+void wait_at_barrier(int line) { current_scheduler->wait_at_barrier(line); }
+
+std::uint64_t exchange(std::uint64_t value, unsigned source_lane, int line) {
+  return current_scheduler->exchange(value, source_lane, line);
+}
+
+unsigned lane() { return current_scheduler->lane(); }
+
+void* dynamic_shared() { return current_scheduler->dynamic_shared(); }
+
+void register_kernel(const char* name, const Argument* arguments, std::size_t count,
+                     void (*run_thread)(void* const* arguments)) {
+  std::vector<hiptool::hip::cpu::KernelArgument> table;
+  for (std::size_t place = 0; place < count; ++place) {
+    const Argument& argument = arguments[place];
+    table.push_back({argument.offset_bytes, argument.size_bytes, argument.is_pointer});
+  }
+  hiptool::hip::cpu::register_kernel({name, table, run_thread});
+}
+
+}  // namespace hiptool_cpu

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstddef>
+#include <deque>
+#include <vector>
+
+#include "hip/cpu/fiber_context.hpp"
+#include "hip/cpu/fiber_watch.hpp"
+
+namespace hiptool::hip::cpu {
+
+/// A function that can stop in its middle and go on later, always on the same system thread.
+class Fiber {
+ public:
+  Fiber(std::byte* stack, std::size_t bytes) : stack_(stack), bytes_(bytes) {}
+
+  /// The next enter() calls body(argument), whatever the fiber did before. The body must not
+  /// return; its last act is leave_for_good().
+  void start(FiberContext::Entry body, void* argument);
+  /// After leave_for_good(), or to give up a fiber in its middle.
+  void end() { watch_.ends(); }
+
+  void enter();  ///< from the worker
+  void leave();  ///< from the body, which goes on with the next enter()
+  void leave_for_good();
+
+ private:
+  static void begin(void* self);
+
+  std::byte* const stack_;
+  const std::size_t bytes_;
+  FiberContext context_;
+  FiberWatch watch_;
+  FiberContext::Entry body_ = nullptr;
+  void* argument_ = nullptr;
+};
+
+/// The fibers of one worker, made when they are first asked for.
+class Fibers {
+ public:
+  Fibers() = default;
+  ~Fibers();
+  Fibers(const Fibers&) = delete;
+  Fibers& operator=(const Fibers&) = delete;
+
+  Fiber& at(std::size_t place) {
+    while (place >= fibers_.size()) grow();
+    return fibers_[place];
+  }
+
+ private:
+  void grow();
+
+  std::deque<Fiber> fibers_;
+  std::vector<void*> mappings_;
+};
+
+}  // namespace hiptool::hip::cpu

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+/// What the sanitizers must be told of fibers; nothing in other builds. The files that include it
+/// are compiled without the thread sanitizer, so the build says by HIPTOOL_THREAD_SANITIZER that
+/// the kernels have it.
+#pragma once
+#include <cstddef>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define HIPTOOL_ADDRESS_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HIPTOOL_ADDRESS_SANITIZER
+#endif
+#endif
+
+#ifdef HIPTOOL_ADDRESS_SANITIZER
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+#ifdef HIPTOOL_THREAD_SANITIZER
+#include <sanitizer/tsan_interface.h>
+#endif
+
+namespace hiptool::hip::cpu {
+
+#ifdef HIPTOOL_ADDRESS_SANITIZER
+inline constexpr bool has_address_sanitizer = true;
+#else
+inline constexpr bool has_address_sanitizer = false;
+#endif
+#ifdef HIPTOOL_THREAD_SANITIZER
+inline constexpr bool has_thread_sanitizer = true;
+#else
+inline constexpr bool has_thread_sanitizer = false;
+#endif
+
+/// An order between fibers: what one did before release() is before what others do after acquire().
+class FiberOrder {
+ public:
+  void release() {
+#ifdef HIPTOOL_THREAD_SANITIZER
+    __tsan_release(this);
+#endif
+  }
+  void acquire() {
+#ifdef HIPTOOL_THREAD_SANITIZER
+    __tsan_acquire(this);
+#endif
+  }
+
+ private:
+  [[maybe_unused]] char address_ = 0;
+};
+
+#if defined(HIPTOOL_ADDRESS_SANITIZER)
+class FiberWatch {
+ public:
+  void starts(const std::byte* stack, std::size_t bytes) {
+    stack_ = stack;
+    bytes_ = bytes;
+  }
+  /// Frames that were never left are still marked in the stack.
+  void ends() { __asan_unpoison_memory_region(stack_, bytes_); }
+  void before_enter() { __sanitizer_start_switch_fiber(&worker_frames_, stack_, bytes_); }
+  void after_enter() { __sanitizer_finish_switch_fiber(worker_frames_, nullptr, nullptr); }
+  void first_entered() { __sanitizer_finish_switch_fiber(nullptr, &worker_stack_, &worker_bytes_); }
+  void before_leave(bool for_good) {
+    __sanitizer_start_switch_fiber(for_good ? nullptr : &own_frames_, worker_stack_, worker_bytes_);
+  }
+  void after_leave() { __sanitizer_finish_switch_fiber(own_frames_, nullptr, nullptr); }
+
+ private:
+  const std::byte* stack_ = nullptr;
+  std::size_t bytes_ = 0;
+  const void* worker_stack_ = nullptr;
+  std::size_t worker_bytes_ = 0;
+  void* worker_frames_ = nullptr;
+  void* own_frames_ = nullptr;
+};
+#elif defined(HIPTOOL_THREAD_SANITIZER)
+class FiberWatch {
+ public:
+  void starts(const std::byte*, std::size_t) { own_ = __tsan_create_fiber(0); }
+  void ends() { __tsan_destroy_fiber(own_); }
+  void before_enter() {
+    worker_ = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(own_, __tsan_switch_to_fiber_no_sync);
+  }
+  void after_enter() {}
+  void first_entered() {}
+  void before_leave(bool) { __tsan_switch_to_fiber(worker_, __tsan_switch_to_fiber_no_sync); }
+  void after_leave() {}
+
+ private:
+  void* own_ = nullptr;
+  void* worker_ = nullptr;
+};
+#else
+class FiberWatch {
+ public:
+  void starts(const std::byte*, std::size_t) {}
+  void ends() {}
+  void before_enter() {}
+  void after_enter() {}
+  void first_entered() {}
+  void before_leave(bool) {}
+  void after_leave() {}
+};
+#endif
+
+}  // namespace hiptool::hip::cpu

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstddef>
+
+#include "hip/cpu/kernel_table.hpp"
+
+namespace hiptool::hip::cpu {
+
+/// Limits of a launch, the least that HIP's devices have.
+inline constexpr unsigned max_threads_per_block = 1024;
+inline constexpr unsigned shared_bytes_per_block = 48 * 1024;
+inline constexpr unsigned max_grid_yz = 65535;
+
+/// What was set for the process: see kernel_table.hpp.
+KernelPath kernel_path() noexcept;
+unsigned warp_size() noexcept;
+
+}  // namespace hiptool::hip::cpu

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+/// Modules, functions and launches. There is no image for AMD here, so these cases pass it by.
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "hip/cpu/kernel_table.hpp"
+#include "kernels.hpp"
+#include "under_test.hpp"
+
+namespace hiptool::conformance {
+namespace {
+
+using namespace hip;
+
+bool has_image() { return under_test().platform != Platform::amd; }
+
+const void* image() {
+  return under_test().platform == Platform::nvidia ? nvidia_image : cpu::cpu_image.data();
+}
+
+class Module {
+ public:
+  Module() { REQUIRE(api().hipModuleLoadData(&handle_, image()) == hipSuccess); }
+  ~Module() { CHECK(api().hipModuleUnload(handle_) == hipSuccess); }
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  hipModule_t get() const { return handle_; }
+  hipFunction_t function(const char* name) const {
+    hipFunction_t found = nullptr;
+    REQUIRE(api().hipModuleGetFunction(&found, handle_, name) == hipSuccess);
+    return found;
+  }
+
+ private:
+  hipModule_t handle_ = nullptr;
+};
+
+constexpr unsigned threads = 256;
+constexpr unsigned count = 10000;  // no multiple of a block
+constexpr unsigned blocks = (count + threads - 1) / threads;
+constexpr std::size_t bytes = count * sizeof(unsigned);
+
+/// Appends a decimal digit to each number in memory: the order of launches can be read from them.
+class DigitKernel {
+ public:
+  hipError_t launch(const DeviceMemory& values, unsigned digit, hipStream_t stream,
+                    unsigned grid = blocks) const {
+    void* pointer = values.at();
+    unsigned n = count;
+    void* arguments[] = {&pointer, &digit, &n};
+    return api().hipModuleLaunchKernel(function_, grid, 1, 1, threads, 1, 1, 0, stream, arguments,
+                                       nullptr);
+  }
+  hipFunction_t get() const { return function_; }
+
+ private:
+  const Module module_;
+  const hipFunction_t function_ = module_.function("conformance_append_digit");
+};
+
+bool all_are(const DeviceMemory& memory, unsigned expected) {
+  const Bytes read = memory.read();
+  std::vector<unsigned> values(read.size() / sizeof(unsigned));
+  std::memcpy(values.data(), read.data(), read.size());
+  return values == std::vector<unsigned>(values.size(), expected);
+}
+
+TEST_CASE("modules: junk is no image") {
+  if (!has_image()) return;
+  hipModule_t module = nullptr;
+  for (const char* const junk : {"junk",
+                                 "\x7f"
+                                 "ELF junk",
+                                 ".version junk"}) {
+    CAPTURE(junk);
+    const hipError_t error = api().hipModuleLoadData(&module, junk);
+    const bool is_refused = error == hipErrorInvalidImage || error == hipErrorNoBinaryForGpu ||
+                            error == hipErrorInvalidKernelFile;
+    CHECK_MESSAGE(is_refused, error);
+  }
+  CHECK(api().hipModuleLoadData(nullptr, image()) == hipErrorInvalidValue);
+  CHECK(api().hipModuleLoadData(&module, nullptr) == hipErrorInvalidValue);
+  CHECK(api().hipModuleLoad(&module, "/nonexistent/image") == hipErrorFileNotFound);
+}
+
+TEST_CASE("modules: what is not in them is not found") {
+  if (!has_image()) return;
+  const Module module;
+  hipFunction_t function = nullptr;
+  hipDeviceptr_t pointer = nullptr;
+  std::size_t size = 0;
+  CHECK(api().hipModuleGetFunction(&function, module.get(), "missing") == hipErrorNotFound);
+  CHECK(api().hipModuleGetGlobal(&pointer, &size, module.get(), "missing") == hipErrorNotFound);
+}
+
+TEST_CASE("launch: vector add") {
+  if (!has_image()) return;
+  const Module module;
+  const DeviceMemory a(bytes);
+  const DeviceMemory b(bytes);
+  const DeviceMemory sum(bytes);
+  std::vector<float> numbers(count);
+  for (unsigned i = 0; i < count; ++i) numbers[i] = static_cast<float>(i);
+  Bytes as_bytes(bytes);
+  std::memcpy(as_bytes.data(), numbers.data(), bytes);
+  a.write(as_bytes);
+  b.write(as_bytes);
+  const Stream stream;
+  void* pointers[] = {a.at(), b.at(), sum.at()};
+  unsigned n = count;
+  void* arguments[] = {&pointers[0], &pointers[1], &pointers[2], &n};
+  REQUIRE(api().hipModuleLaunchKernel(module.function("conformance_vector_add"), blocks, 1, 1,
+                                      threads, 1, 1, 0, stream.get(), arguments,
+                                      nullptr) == hipSuccess);
+  REQUIRE(api().hipStreamSynchronize(stream.get()) == hipSuccess);
+  for (float& number : numbers) number += number;
+  std::memcpy(as_bytes.data(), numbers.data(), bytes);
+  CHECK(sum.read() == as_bytes);
+}
+
+TEST_CASE("launch: keeps the order of its stream") {
+  if (!has_image()) return;
+  const DigitKernel kernel;
+  const DeviceMemory values(bytes);
+  const PinnedMemory between(bytes);
+  const Stream stream;
+  Gate gate;
+  gate.block(stream.get());
+  REQUIRE(api().hipMemsetAsync(values.at(), 0, bytes, stream.get()) == hipSuccess);
+  REQUIRE(kernel.launch(values, 1, stream.get()) == hipSuccess);
+  REQUIRE(kernel.launch(values, 2, stream.get()) == hipSuccess);
+  REQUIRE(api().hipMemcpyAsync(between.data(), values.at(), bytes, hipMemcpyDeviceToHost,
+                               stream.get()) == hipSuccess);
+  REQUIRE(kernel.launch(values, 3, stream.get()) == hipSuccess);
+  CHECK(stays_busy(stream.get()));
+  CHECK(gate.holds());
+  gate.open();
+  REQUIRE(finishes(stream.get()));
+  CHECK(all_are(values, 123));
+  unsigned first = 0;
+  std::memcpy(&first, between.data(), sizeof(first));
+  CHECK(first == 12);
+}
+
+TEST_CASE("launch: waits for another stream's event") {
+  if (!has_image()) return;
+  const DigitKernel kernel;
+  const DeviceMemory values(bytes);
+  const Stream producer;
+  const Stream consumer;
+  const Event written(hipEventDisableTiming);
+  values.fill(0);
+  Gate gate;
+  gate.block(producer.get());
+  REQUIRE(kernel.launch(values, 4, producer.get()) == hipSuccess);
+  REQUIRE(api().hipEventRecord(written.get(), producer.get()) == hipSuccess);
+  REQUIRE(api().hipStreamWaitEvent(consumer.get(), written.get(), 0) == hipSuccess);
+  REQUIRE(kernel.launch(values, 2, consumer.get()) == hipSuccess);
+  CHECK(stays_busy(consumer.get()));
+  gate.open();
+  REQUIRE(finishes(consumer.get()));
+  CHECK(all_are(values, 42));
+}
+
+TEST_CASE("launch: arguments in one packed buffer") {
+  if (!has_image()) return;
+  const DigitKernel kernel;
+  const DeviceMemory values(bytes);
+  values.fill(0);
+  struct {
+    void* values;
+    unsigned digit;
+    unsigned n;
+  } arguments{values.at(), 7, count};
+  std::size_t size = sizeof(arguments);
+  const auto key = [](std::uintptr_t number) { return reinterpret_cast<void*>(number); };
+  void* list[] = {key(hip_launch_param_buffer_pointer), &arguments,
+                  key(hip_launch_param_buffer_size), &size, key(hip_launch_param_end)};
+  REQUIRE(api().hipModuleLaunchKernel(kernel.get(), blocks, 1, 1, threads, 1, 1, 0, nullptr,
+                                      nullptr, list) == hipSuccess);
+  REQUIRE(api().hipDeviceSynchronize() == hipSuccess);
+  CHECK(all_are(values, 7));
+}
+
+TEST_CASE("launch: impossible shapes are refused and leave the device usable") {
+  if (!has_image()) return;
+  const DigitKernel kernel;
+  const DeviceMemory values(bytes);
+  const Stream stream;
+  values.fill(0);
+  CHECK(kernel.launch(values, 1, stream.get(), 0) == hipErrorInvalidValue);
+  const auto with_block = [&](unsigned x, unsigned y) {
+    void* pointer = values.at();
+    unsigned digit = 1;
+    unsigned n = count;
+    void* arguments[] = {&pointer, &digit, &n};
+    return api().hipModuleLaunchKernel(kernel.get(), 1, 1, 1, x, y, 1, 0, stream.get(), arguments,
+                                       nullptr);
+  };
+  CHECK(with_block(0, 1) == hipErrorInvalidValue);
+  CHECK(with_block(1025, 1) == hipErrorInvalidConfiguration);
+  CHECK(with_block(33, 32) == hipErrorInvalidConfiguration);
+  CHECK(kernel.launch(values, 9, stream.get()) == hipSuccess);
+  REQUIRE(finishes(stream.get()));
+  CHECK(all_are(values, 9));
+}
+
+TEST_CASE("functions: say how many threads a block may have") {
+  if (!has_image()) return;
+  const DigitKernel kernel;
+  int value = 0;
+  CHECK(api().hipFuncGetAttribute(&value, HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, kernel.get()) ==
+        hipSuccess);
+  CHECK(value >= static_cast<int>(threads));
+  CHECK(api().hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(&value, kernel.get(), threads,
+                                                                 0) == hipSuccess);
+  CHECK(value >= 1);
+  int grid_size = 0;
+  int block_size = 0;
+  CHECK(api().hipModuleOccupancyMaxPotentialBlockSize(&grid_size, &block_size, kernel.get(), 0,
+                                                      128) == hipSuccess);
+  CHECK(grid_size >= 1);
+  CHECK(block_size >= 1);
+  CHECK(block_size <= 128);
+}
+
+}  // namespace
+}  // namespace hiptool::conformance
