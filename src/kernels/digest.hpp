@@ -9,12 +9,14 @@
 
 namespace hiptool::kernels {
 
+class KernelLoader;
+
 /// One range of device memory to be digested: its leaves are pieces of 16 KiB from its start, the
 /// last one shorter.
 struct DigestRange {
-  std::uint64_t device_offset = 0;   ///< in the buffer, any alignment
+  std::uint64_t device_offset = 0;  ///< in the buffer, any alignment
   std::uint64_t size_bytes = 0;
-  std::uint64_t first_leaf = 0;      ///< where its digests go in the list
+  std::uint64_t first_leaf = 0;  ///< where its digests go in the list
 };
 
 /// Computes leaf digests (XXH3-64, seed 0) on a device. Loads its kernel once.
@@ -23,6 +25,8 @@ class LeafDigester {
   /// Throws Error(unsupported) where there is neither an image nor a run-time compiler for the
   /// device; the message says which.
   explicit LeafDigester(const Device& device);
+  /// The same with a loader of the caller, who decides how kernels are compiled.
+  explicit LeafDigester(KernelLoader& loader);
   ~LeafDigester();
   LeafDigester(LeafDigester&& other) noexcept;
   LeafDigester& operator=(LeafDigester&& other) noexcept;
