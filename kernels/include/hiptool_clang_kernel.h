@@ -18,7 +18,8 @@ typedef unsigned uint4 __attribute__((ext_vector_type(4)));
 
 #if defined(__AMDGCN__)
 
-#define __launch_bounds__(threads) __attribute__((amdgpu_flat_work_group_size(1, threads)))
+// The second number means another thing to AMD than to NVIDIA, for which ours are meant.
+#define __launch_bounds__(threads, ...) __attribute__((amdgpu_flat_work_group_size(1, threads)))
 #define HIPTOOL_THREAD_ID(dim) __builtin_amdgcn_workitem_id_##dim()
 #define HIPTOOL_BLOCK_ID(dim) __builtin_amdgcn_workgroup_id_##dim()
 #define HIPTOOL_BLOCK_SIZE(dim) static_cast<unsigned>(__builtin_amdgcn_workgroup_size_##dim())
@@ -70,7 +71,7 @@ inline __device__ float atomicAdd(float* address, float value) {
 
 #else
 
-#define __launch_bounds__(threads) __attribute__((launch_bounds(threads)))
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define HIPTOOL_THREAD_ID(dim) __nvvm_read_ptx_sreg_tid_##dim()
 #define HIPTOOL_BLOCK_ID(dim) __nvvm_read_ptx_sreg_ctaid_##dim()
 #define HIPTOOL_BLOCK_SIZE(dim) __nvvm_read_ptx_sreg_ntid_##dim()
