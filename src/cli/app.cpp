@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/command_tree.hpp"
+#include "cli/commands/compile_kernel.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
@@ -85,6 +86,7 @@ int run_command(const Command& command, const CommandTree& tree, Session& sessio
 }
 
 int dispatch(int argc, const char* const* argv, Session& session) {
+  if (is_compile_kernel(argc, argv)) return run_compile_kernel(argc, argv);
   Console& console = session.environment.console;
   CommandTree tree;
   const Request request = parse(tree, argc, argv);

@@ -9,6 +9,8 @@
 
 namespace hiptool::kernels {
 
+class KernelLoader;
+
 /// One range of device memory to be digested: its leaves are pieces of 16 KiB from its start, the
 /// last one shorter.
 struct DigestRange {
@@ -23,6 +25,8 @@ class LeafDigester {
   /// Throws Error(unsupported) where there is neither an image nor a run-time compiler for the
   /// device; the message says which.
   explicit LeafDigester(const Device& device);
+  /// The same with a loader of the caller, who decides how kernels are compiled.
+  explicit LeafDigester(KernelLoader& loader);
   ~LeafDigester();
   LeafDigester(LeafDigester&& other) noexcept;
   LeafDigester& operator=(LeafDigester&& other) noexcept;

@@ -21,7 +21,8 @@ HEADER_ROOM = {
     "version": "base",
     "element_type": "model", "model_file": "model",
     "platform": "hip",
-    "buffer": "core", "copy": "core", "device": "core", "event": "core", "pinned_buffer": "core",
+    "buffer": "core", "copy": "core", "device": "core", "event": "core", "kernel": "core",
+    "kernel_timer": "core", "launch": "core", "module": "core", "pinned_buffer": "core",
     "stream": "core",
     "async_loader": "load", "load_plan": "load", "verify": "load",
 }

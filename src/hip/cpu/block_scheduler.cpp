@@ -91,7 +91,6 @@ void BlockScheduler::run_all() {
   while (done_ < count_) {
     if (!release_exchanges()) release_barrier();
   }
-  block_end_.acquire();
 }
 
 void BlockScheduler::start_fiber() {
@@ -147,6 +146,7 @@ void BlockScheduler::enter(Fiber& fiber) {
 void BlockScheduler::stop_here(Thread& thread, State state, int line) {
   thread.state = state;
   thread.line = line;
+  block_end_.release();  // it may never go on
   thread.fiber->leave();
 }
 
@@ -243,6 +243,7 @@ std::string BlockScheduler::describe_barrier_fault(int line) const {
 }
 
 void BlockScheduler::end_fibers() {
+  block_end_.acquire();
   for (unsigned place = 0; place < fibers_used_; ++place) fibers_.at(place).end();
   fibers_used_ = 0;
 }

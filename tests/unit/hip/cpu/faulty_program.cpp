@@ -28,7 +28,8 @@ extern "C" __global__ void faulty_race(int* values) { take_from_neighbour<false>
 
 extern "C" __global__ void faulty_overrun(int* values) {
   __shared__ int tile[64];
-  tile[threadIdx.x + 1] = values[threadIdx.x];  // one too far for the last thread
+  int* volatile place = tile;                    // or the compiler would see it first
+  place[threadIdx.x + 1] = values[threadIdx.x];  // one too far for the last thread
   __syncthreads();
   values[threadIdx.x] = tile[threadIdx.x];
 }

@@ -19,9 +19,7 @@ TEST_CASE("modules: only the own image is one") {
   const NothingLeaks nothing_leaks;
   const Api& api = bound();
   hipModule_t module = nullptr;
-  for (const char* const junk : {"", "junk", "hiptool cpu kernel",
-                                 "\x7f"
-                                 "ELF"}) {
+  for (const char* const junk : {"", "junk", "hiptool cpu kernel", "\177ELF"}) {
     CHECK(api.hipModuleLoadData(&module, junk) == hipErrorInvalidImage);
     CHECK(api.hipModuleLoadDataEx(&module, junk, 0, nullptr, nullptr) == hipErrorInvalidImage);
   }

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include "core/launch_limits.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "core/call.hpp"
+
+namespace hiptool::core {
+namespace {
+
+constexpr std::array axes{"x", "y", "z"};
+
+std::uint64_t limit(const Device& device, hip::hipDeviceAttribute_t number) {
+  int value = 0;
+  const bool is_known =
+      query<&hip::Api::hipDeviceGetAttribute>(device, &value, number, device.ordinal());
+  return is_known && value > 0 ? static_cast<std::uint64_t>(value) : LaunchLimits::none;
+}
+
+std::array<std::uint64_t, 3> sizes(const Dim3& dimensions) {
+  return {dimensions.x, dimensions.y, dimensions.z};
+}
+
+class Checker {
+ public:
+  Checker(const Kernel& kernel, const LaunchConfig& config) : kernel_(kernel), config_(config) {}
+
+  void require(bool holds, const std::string& what, std::uint64_t value, std::uint64_t most) const {
+    if (holds) return;
+    throw Error(ErrorCode::invalid_argument, "hipModuleLaunchKernel",
+                "launch of " + to_text(kernel_, config_) + " on " + kernel_.device().id() + ": " +
+                    what + " is " + std::to_string(value) + ", " +
+                    (value == 0 ? "at least 1 is needed" : "at most " + std::to_string(most)));
+  }
+  void require_at_most(const std::string& what, std::uint64_t value, std::uint64_t most) const {
+    require(value <= most, what, value, most);
+  }
+
+ private:
+  const Kernel& kernel_;
+  const LaunchConfig& config_;
+};
+
+}  // namespace
+
+LaunchLimits read_launch_limits(const Device& device) {
+  LaunchLimits limits;
+  limits.grid = {limit(device, hip::hipDeviceAttributeMaxGridDimX),
+                 limit(device, hip::hipDeviceAttributeMaxGridDimY),
+                 limit(device, hip::hipDeviceAttributeMaxGridDimZ)};
+  limits.block = {limit(device, hip::hipDeviceAttributeMaxBlockDimX),
+                  limit(device, hip::hipDeviceAttributeMaxBlockDimY),
+                  limit(device, hip::hipDeviceAttributeMaxBlockDimZ)};
+  limits.threads_per_block = limit(device, hip::hipDeviceAttributeMaxThreadsPerBlock);
+  limits.shared_bytes = limit(device, hip::hipDeviceAttributeMaxSharedMemoryPerBlock);
+  // AMD's dispatch packet counts threads, not blocks, in 32 bits (HIP programming guide).
+  if (device.platform() == Platform::amd) {
+    limits.threads_per_axis = std::numeric_limits<std::uint32_t>::max();
+  }
+  return limits;
+}
+
+std::string to_text(const Dim3& dimensions) {
+  return std::to_string(dimensions.x) + " x " + std::to_string(dimensions.y) + " x " +
+         std::to_string(dimensions.z);
+}
+
+std::string to_text(const Kernel& kernel, const LaunchConfig& config) {
+  return "kernel '" + kernel.name() + "', grid " + to_text(config.grid) + ", block " +
+         to_text(config.block) + ", " + std::to_string(config.shared_bytes) +
+         " bytes of shared memory";
+}
+
+void check_launch(const Kernel& kernel, const LaunchConfig& config, const LaunchLimits& limits) {
+  const Checker checker(kernel, config);
+  const auto grid = sizes(config.grid);
+  const auto block = sizes(config.block);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::string grid_axis = std::string("grid.") + axes[i];
+    const std::string block_axis = std::string("block.") + axes[i];
+    checker.require(grid[i] > 0, grid_axis, grid[i], limits.grid[i]);
+    checker.require(block[i] > 0, block_axis, block[i], limits.block[i]);
+    checker.require_at_most(grid_axis, grid[i], limits.grid[i]);
+    checker.require_at_most(block_axis, block[i], limits.block[i]);
+    checker.require_at_most(grid_axis + " times " + block_axis, grid[i] * block[i],
+                            limits.threads_per_axis);
+  }
+  // The product of three 32-bit numbers need not fit 64 bits.
+  const std::uint64_t plane = block[0] * block[1];
+  const std::uint64_t most = LaunchLimits::none;
+  const std::uint64_t threads = plane > most / block[2] ? most : plane * block[2];
+  checker.require_at_most(
+      "the number of threads in a block", threads,
+      std::min(limits.threads_per_block, kernel.max_threads_per_block().value_or(most)));
+  const std::uint64_t shared_bytes = kernel.static_shared_bytes().value_or(0) + config.shared_bytes;
+  checker.require_at_most("the shared memory of a block", shared_bytes, limits.shared_bytes);
+}
+
+}  // namespace hiptool::core

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "hip/rtc.hpp"
+
+#include <cstdlib>
+#include <optional>
+#include <vector>
+
+#include "hip/amd/library_search.hpp"
+#include "hip/rtc_library.hpp"
+
+namespace hiptool::hip::amd {
+namespace {
+
+/// The runtime in use; where there is none yet, the one that binding the platform would try first.
+std::optional<base::DynamicLibrary> find_runtime() {
+  for (int major = newest_major; major >= oldest_major; --major) {
+    auto mapped = base::DynamicLibrary::find_loaded(runtime_soname(major));
+    if (mapped) return mapped;
+  }
+  std::vector<std::string> names = list_candidates("/");
+  if (const char* chosen = std::getenv("HIPTOOL_HIP_LIBRARY"); chosen && *chosen != '\0') {
+    names = {chosen};
+  }
+  for (const std::string& name : names) {
+    std::string sentence;
+    if (auto library = base::DynamicLibrary::open(name, sentence)) return library;
+  }
+  return std::nullopt;
+}
+
+/// "7" from ".../libamdhip64.so.7.2.5"; empty where the name has no number.
+std::string major_of(const std::string& runtime_path) {
+  const std::string mark = ".so.";
+  const std::size_t at = runtime_path.rfind(mark);
+  if (at == std::string::npos) return {};
+  const std::size_t start = at + mark.size();
+  return runtime_path.substr(start, runtime_path.find('.', start) - start);
+}
+
+/// Before ROCm 6 the compiler may be inside the runtime. A compiler of another release brings
+/// another LLVM into the process, so its number must be the runtime's.
+std::vector<std::string> list_compilers(const std::string& runtime_path) {
+  const std::string major = major_of(runtime_path);
+  const auto folder = std::filesystem::path(runtime_path).parent_path();
+  std::vector<std::string> names;
+  if (!major.empty()) {
+    const std::string soname = "libhiprtc.so." + major;
+    if (!folder.empty()) names.push_back((folder / soname).string());
+    names.push_back(soname);
+  }
+  names.push_back(runtime_path);
+  return names;
+}
+
+}  // namespace
+
+RtcLibrary open_rtc() {
+  RtcLibrary found;
+  found.name = "hipRTC";
+  const auto runtime = find_runtime();
+  if (!runtime) {
+    found.reason = "no HIP runtime was found, so no hipRTC either";
+    return found;
+  }
+  for (const std::string& name : list_compilers(runtime->path())) {
+    std::string sentence;
+    const auto library = base::DynamicLibrary::open(name, sentence);
+    static RtcApi api;
+    if (!library || !load_rtc(*library, "hiprtc", "Code", api)) continue;
+    found.api = &api;
+    found.path = library->path();
+    found.version = found.name + " " + file_version(found.path);
+    return found;
+  }
+  found.reason = "there is no hipRTC (libhiprtc) beside the HIP runtime " + runtime->path();
+  return found;
+}
+
+}  // namespace hiptool::hip::amd

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+/// Run-time compilers as a table of their own: hipRTC and NVRTC have the same calls under different
+/// names. A library is loaded when it is first asked for and stays for the process.
+#pragma once
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "hiptool/platform.hpp"
+
+namespace hiptool::hip {
+
+/// Results are 0 for success; a program is a handle.
+struct RtcApi {
+  int (*create)(void** program, const char* source, const char* name, int header_count,
+                const char* const* headers, const char* const* header_names);
+  int (*compile)(void* program, int option_count, const char* const* options);
+  int (*get_log_size)(void* program, std::size_t* bytes);
+  int (*get_log)(void* program, char* log);
+  int (*get_code_size)(void* program, std::size_t* bytes);
+  int (*get_code)(void* program, char* code);
+  int (*destroy)(void** program);
+  const char* (*error_text)(int result);
+};
+
+/// A platform's compiler, or why there is none.
+struct RtcLibrary {
+  const RtcApi* api = nullptr;  ///< null without a compiler
+  std::string name;             ///< "hipRTC", "NVRTC"
+  std::string path;
+  std::string version;  ///< tells two compilers apart; part of what results are cached by
+  std::string reason;   ///< why there is none
+};
+
+/// Loads the compiler at the first call, which may take some 10 ms. Never throws for one that is
+/// not there. hipRTC is taken from the same release as the HIP runtime that this process has mapped
+/// or would find. Safe to use from several threads.
+const RtcLibrary& find_rtc(Platform platform);
+
+/// The compiler's options for an arch: "--offload-arch=gfx90a", "--gpu-architecture=compute_90".
+std::vector<std::string> rtc_options(Platform platform, const std::string& arch);
+
+/// Lowers the version that a PTX text states to what a driver knows, which is told as CUDA counts
+/// (12020 is 12.2). Instructions stay; a driver refuses those that it does not know.
+void lower_ptx_version(std::vector<std::byte>& ptx, int driver_version);
+
+namespace amd {
+RtcLibrary open_rtc();
+}
+namespace nvidia {
+RtcLibrary open_rtc();
+}
+
+}  // namespace hiptool::hip

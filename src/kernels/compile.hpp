@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+/// Compiling kernel texts at run time, for devices that this build has no image for.
+#pragma once
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hiptool/platform.hpp"
+#include "hiptool/trace.hpp"
+
+namespace hiptool::kernels {
+
+struct CompileRequest {
+  Platform platform = Platform::amd;
+  std::string arch;    ///< of the device itself: old compilers abort for one that they do not know
+  std::string name;    ///< for messages
+  std::string source;  ///< the text
+  std::string header;  ///< what the text includes as <hip/hip_runtime.h>
+};
+
+/// Gives back an image for a module. Blocks, for about 0.2 s. Throws Error(unsupported) where there
+/// is no compiler, Error(device) with the compiler's log where it refuses the text.
+using Compile = std::function<std::vector<std::byte>(const CompileRequest&)>;
+
+/// Compiles with hipRTC or NVRTC in this process.
+std::vector<std::byte> compile_in_process(const CompileRequest& request);
+
+/// Compiles in a child process, `program compile-kernel FILE --target ARCH --out FILE`, so that a
+/// compiler which aborts or hangs costs an Error and not the process. Throws Error(device) for a
+/// child that fails or dies, Error(timed_out) for one that takes longer.
+Compile compile_in_child(std::filesystem::path program, std::chrono::milliseconds timeout);
+
+/// Keeps what `inner` makes in files of that folder, by the content of text, header, options and
+/// compiler. A damaged file counts as none; one that cannot be written is told to the trace, which
+/// may be null. An empty folder: no cache.
+Compile with_disk_cache(Compile inner, std::filesystem::path folder,
+                        std::shared_ptr<TraceSink> trace);
+
+/// $XDG_CACHE_HOME/hiptool or ~/.cache/hiptool; empty where neither is set.
+std::filesystem::path cache_folder_from_environment();
+
+/// The platform that makes an arch: amd for "gfx90a", nvidia for "sm_90". Throws
+/// Error(invalid_argument) for others.
+Platform platform_of_arch(std::string_view arch);
+
+/// Texts by name: stems of kernel sources, and "hip/hip_runtime.h". Empty for one that is not
+/// there.
+using SourceText = std::function<std::string_view(std::string_view name)>;
+std::string_view embedded_text(std::string_view name);
+
+}  // namespace hiptool::kernels

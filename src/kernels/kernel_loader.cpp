@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/kernel_loader.hpp"
+
+#include <utility>
+
+#include "core/platform_state.hpp"
+#include "hip/api.hpp"
+#include "hip/rtc.hpp"
+#include "hiptool/error.hpp"
+#include "kernels/registry.hpp"
+
+namespace hiptool::kernels {
+namespace {
+
+constexpr std::string_view header_name = "hip/hip_runtime.h";
+
+/// A driver older than the compiler refuses what it wrote only because of the stated version.
+void suit_driver(const Device& device, std::vector<std::byte>& image) {
+  int version = 0;
+  if (device.platform() != Platform::nvidia ||
+      device.api().hipDriverGetVersion(&version) != hip::hipSuccess) {
+    return;
+  }
+  hip::lower_ptx_version(image, version);
+}
+
+}  // namespace
+
+KernelLoader::KernelLoader(const Device& device) : KernelLoader(device, Options{}) {}
+
+KernelLoader::KernelLoader(const Device& device, Options options)
+    : device_(device), arch_(device.info().arch), options_(std::move(options)) {
+  register_references();
+  if (!options_.choose) options_.choose = choose_image;
+  if (!options_.source_text) options_.source_text = embedded_text;
+  if (!options_.compile) {
+    options_.compile =
+        with_disk_cache(compile_in_process, cache_folder_from_environment(), device.state().trace);
+  }
+}
+
+const KernelLoader::Loaded& KernelLoader::load(std::string_view source) {
+  const std::lock_guard lock(mutex_);
+  const auto found = loaded_.find(source);
+  if (found != loaded_.end()) return found->second;
+  std::string name(source);
+  Loaded loaded = load_now(name);
+  return loaded_.emplace(std::move(name), std::move(loaded)).first->second;
+}
+
+Kernel KernelLoader::kernel(std::string_view name) {
+  const KernelEntry* entry = find_entry(name);
+  if (entry == nullptr) {
+    throw Error(ErrorCode::not_found, "load kernel",
+                "there is no kernel '" + std::string(name) + "'");
+  }
+  return Kernel(load(entry->source).module, std::string(name));
+}
+
+KernelLoader::Loaded KernelLoader::load_now(const std::string& source) const {
+  const auto image = options_.choose(source, device_.platform(), arch_);
+  if (!image) return compile_now(source);
+  return {Module(device_, image->bytes, source), std::string(image->target)};
+}
+
+KernelLoader::Loaded KernelLoader::compile_now(const std::string& source) const {
+  const std::string missing = "this build has no image of the kernels '" + source + "' for " +
+                              device_.id() + " (" + arch_ + ")";
+  const std::string_view text = options_.source_text(source);
+  const std::string_view header = options_.source_text(header_name);
+  if (device_.platform() == Platform::cpu || text.empty()) {
+    throw Error(ErrorCode::unsupported, "load kernel", missing);
+  }
+  try {
+    std::vector<std::byte> image = options_.compile(
+        {device_.platform(), arch_, source, std::string(text), std::string(header)});
+    suit_driver(device_, image);
+    return {Module(device_, image, source), "compiled for " + arch_};
+  } catch (const Error& error) {
+    throw error.with_context(missing + ", and compiling it now failed");
+  }
+}
+
+}  // namespace hiptool::kernels

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "hiptool/device.hpp"
+#include "hiptool/kernel.hpp"
+#include "hiptool/module.hpp"
+#include "kernels/compile.hpp"
+#include "kernels/images.hpp"
+
+namespace hiptool::kernels {
+
+/// Brings kernel sources onto one device: by the embedded image where there is one, else by
+/// compiling the embedded text for the device's own arch. Each source is loaded once. Safe to use
+/// from several threads.
+class KernelLoader {
+ public:
+  using Choose = std::function<std::optional<Image>(std::string_view source, Platform platform,
+                                                    std::string_view arch)>;
+  /// Where images and texts come from; another one is for tests.
+  struct Options {
+    Compile compile;         ///< empty: in this process, through the cache on disk
+    Choose choose;           ///< empty: the embedded images
+    SourceText source_text;  ///< empty: the embedded texts
+  };
+  struct Loaded {
+    Module module;
+    std::string image;  ///< "sm_60", "gfx90a", "cpu", or "compiled for sm_90"
+  };
+
+  explicit KernelLoader(const Device& device);
+  KernelLoader(const Device& device, Options options);
+
+  const Device& device() const noexcept { return device_; }
+
+  /// Blocks while it compiles and loads. Throws Error(unsupported) that says which is missing where
+  /// there is neither an image nor a run-time compiler.
+  const Loaded& load(std::string_view source);
+
+  /// The kernel of that registry name. Throws Error(not_found) for one that is not in the registry.
+  Kernel kernel(std::string_view name);
+
+ private:
+  Loaded load_now(const std::string& source) const;
+  Loaded compile_now(const std::string& source) const;
+
+  Device device_;
+  std::string arch_;
+  Options options_;
+  std::mutex mutex_;
+  std::map<std::string, Loaded, std::less<>> loaded_;
+};
+
+}  // namespace hiptool::kernels

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of kernel images have in common: reading the packed file, and skipping."""
+import pathlib
+import shutil
+import sys
+
+sys.dont_write_bytecode = True
+KERNELS = pathlib.Path(__file__).resolve().parents[2] / "kernels"
+sys.path.insert(0, str(KERNELS))
+import pack  # noqa: E402 (it lies in the folder named above)
+
+
+def skip(reason):
+    print(f"skipped: {reason}")
+    sys.exit(77)
+
+
+def images(path, prefix):
+    """(source, target, bytes) of the images whose target begins so; skips where there are none."""
+    found = [image for image in pack.unpack(pathlib.Path(path).read_bytes())
+             if image[1].startswith(prefix)]
+    if not found:
+        skip(f"this build has no images for {prefix}*")
+    return found
+
+
+def tool(*names):
+    """The first of these programs that is installed; skips without."""
+    for name in names:
+        path = shutil.which(name)
+        if path:
+            return path
+    return skip(f"{names[0]} is not installed")
+
+
+def finish(checked, findings):
+    for finding in findings:
+        print(finding)
+    print(f"{checked} checked, {len(findings)} wrong")
+    sys.exit(1 if findings or checked == 0 else 0)

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/kernel_loader.hpp"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <string>
+
+#include "hip/cpu/kernel_table.hpp"
+#include "hiptool/error.hpp"
+#include "support.hpp"
+#include "unit/core/fake_modules.hpp"
+
+using namespace hiptool;
+using namespace hiptool::kernels;
+
+namespace {
+
+std::string failure(const std::function<void()>& function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    return std::string(to_string(error.code())) + ": " + error.what();
+  }
+  return "nothing";
+}
+
+bool contains(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a source is loaded once, from its image") {
+  Platforms platforms;
+  const Device device = test::device(platforms);
+  int chosen = 0;
+  KernelLoader::Options options;
+  options.choose = [&](std::string_view source, Platform platform, std::string_view arch) {
+    ++chosen;
+    CHECK(arch == device.info().arch);
+    return choose_image(source, platform, arch);
+  };
+  KernelLoader loader(device, options);
+  const KernelLoader::Loaded& loaded = loader.load("fill");
+  CHECK(&loader.load("fill") == &loaded);
+  CHECK(chosen == 1);
+  CHECK(loaded.module.name() == "fill");
+  CHECK(loader.kernel("hiptool_fill_u32").name() == "hiptool_fill_u32");
+  CHECK(chosen == 1);
+  if (device.platform() == Platform::cpu) CHECK(loaded.image == "cpu");
+  CHECK(contains(failure([&] { loader.kernel("hiptool_none"); }), "not_found: there is no kernel"));
+}
+
+TEST_CASE("a kernel lives on when the loader is gone") {
+  Platforms platforms;
+  const Device device = test::device(platforms);
+  const Kernel kernel = KernelLoader(device).kernel("hiptool_fill_u32");
+  CHECK(kernel.native_handle() != nullptr);
+  CHECK(kernel.module().name() == "fill");
+}
+
+TEST_CASE("without an image the cpu platform has nothing to compile") {
+  Platforms platforms;
+  KernelLoader::Options options;
+  options.choose = [](std::string_view, Platform, std::string_view) {
+    return std::optional<Image>();
+  };
+  KernelLoader loader(find_device(platforms, "cpu"), options);
+  const std::string answer = failure([&] { loader.load("fill"); });
+  CHECK(contains(answer, "unsupported: "));
+  CHECK(contains(answer, "no image of the kernels 'fill' for cpu:0"));
+}
+
+TEST_CASE("without an image the text is compiled for the device's own arch") {
+  Platforms platforms({}, std::make_shared<test::FakeModuleBinder>());
+  const Device device = platforms.devices(Platform::nvidia).front();
+  const std::string ptx = "//\n.version 6.0\n.target sm_60\n";
+  int compiled = 0;
+  KernelLoader::Options options;
+  options.choose = [](std::string_view, Platform, std::string_view) {
+    return std::optional<Image>();
+  };
+  options.compile = [&](const CompileRequest& request) {
+    ++compiled;
+    CHECK(request.platform == Platform::nvidia);
+    CHECK(request.arch == "x86_64");  // what this device says
+    CHECK(request.source == embedded_text("fill"));
+    CHECK(contains(request.source, "hiptool_fill_u32"));
+    CHECK(contains(request.header, "HIPTOOL_EXPORT"));
+    const auto* const bytes = reinterpret_cast<const std::byte*>(ptx.c_str());
+    return std::vector<std::byte>(bytes, bytes + ptx.size() + 1);
+  };
+  KernelLoader loader(device, options);
+  CHECK(loader.load("fill").image == "compiled for x86_64");
+  CHECK(loader.load("fill").module.name() == "fill");
+  CHECK(compiled == 1);
+  CHECK(test::fake_modules().image == ptx);
+  CHECK(contains(failure([&] { loader.load("absent"); }), "unsupported: this build has no image"));
+
+  options.compile = [](const CompileRequest&) -> std::vector<std::byte> {
+    throw Error(ErrorCode::unsupported, "compile kernel", "no NVRTC was found");
+  };
+  KernelLoader without_compiler(device, options);
+  const std::string answer = failure([&] { without_compiler.load("fill"); });
+  CHECK(
+      contains(answer, "unsupported: this build has no image of the kernels 'fill' for nvidia:0"));
+  CHECK(contains(answer, "no NVRTC was found"));
+}
