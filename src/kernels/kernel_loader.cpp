@@ -71,14 +71,17 @@ KernelLoader::Loaded KernelLoader::compile_now(const std::string& source) const 
   if (device_.platform() == Platform::cpu || text.empty()) {
     throw Error(ErrorCode::unsupported, "load kernel", missing);
   }
+  std::vector<std::byte> image;
   try {
-    std::vector<std::byte> image = options_.compile(
+    image = options_.compile(
         {device_.platform(), arch_, source, std::string(text), std::string(header)});
-    suit_driver(device_, image);
-    return {Module(device_, image, source), "compiled for " + arch_};
   } catch (const Error& error) {
-    throw error.with_context(missing + ", and compiling it now failed");
+    // Whatever the compiler's trouble is, it means that this device cannot have the kernel here.
+    throw Error(ErrorCode::unsupported, "load kernel",
+                missing + ", and compiling it now failed: " + error.what(), error.hint());
   }
+  suit_driver(device_, image);
+  return {Module(device_, image, source), "compiled for " + arch_};
 }
 
 }  // namespace hiptool::kernels

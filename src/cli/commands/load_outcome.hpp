@@ -33,10 +33,10 @@ struct LoadOutcome {
   std::optional<LoadStatistics> load;
   std::optional<double> link_bytes_per_s;
   std::optional<VerifyResult> verify;
-  std::string verify_note;   ///< why this mode, and by which kernel image; may be empty
+  std::string verify_note;  ///< why this mode, and by which kernel image; may be empty
   std::vector<FaultResult> self_test;
-  std::optional<std::uint64_t> cached_bytes;   ///< of the files, when the load began
-  std::uint64_t done_bytes = 0;  ///< read and queued, for a load that was interrupted
+  std::optional<std::uint64_t> cached_bytes;  ///< of the files, when the load began
+  std::uint64_t done_bytes = 0;               ///< read and queued, for a load that was interrupted
   std::vector<Phase> phases;
   double wall_time_s = 0;
 };

@@ -56,7 +56,7 @@ TEST_CASE("the version names what it is made of and opens nothing") {
   Machine machine;
   CHECK(machine.run({"--version"}) == 0);
   for (const char* part : {"hiptool ", "built with:", "CLI11 2.", "fmt ", "nlohmann_json ",
-                           "xxHash ", "kernel targets: none in this build", "runtimes found:"}) {
+                           "xxHash ", "kernel targets: ", "runtimes found:"}) {
     CHECK(contains(machine.out.text, part));
   }
   CHECK(machine.run({"devices", "-V"}) == 0);

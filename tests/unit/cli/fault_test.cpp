@@ -111,7 +111,7 @@ TEST_CASE_FIXTURE(LoadFixture, "load without a fault is verified and leaves noth
   CHECK(clean.exit_code == 0);
   CHECK(contains(clean.out, "verified"));
   CHECK(clean.live.is_empty());
-  CHECK(clean.counts.at("hipMalloc") == 1);
+  CHECK(clean.counts.at("hipMalloc") >= 1);
   CHECK(clean.counts.at("hipHostRegister") >= 1);
   CHECK(clean.counts.at("hipMemcpyAsync") >= 2);
 }
