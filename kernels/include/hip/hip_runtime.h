@@ -51,7 +51,11 @@ inline __device__ unsigned long atomicOr(unsigned long* address, unsigned long v
 
 #elif defined(__HIPCC_RTC__)
 
-// hipRTC has HIP's words built in.
+// hipRTC has HIP's words built in. Which of these types it has, and as what, depends on its
+// release: macros serve with all of them.
+#define uint8_t __UINT8_TYPE__
+#define uint32_t __UINT32_TYPE__
+#define uint64_t __UINT64_TYPE__
 #define HIP_DYNAMIC_SHARED(type, name) extern __shared__ type name[];
 
 #elif defined(__clang__) && (defined(__HIP__) || defined(__CUDA__))
