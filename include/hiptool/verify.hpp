@@ -39,6 +39,9 @@ struct VerifyOptions {
   std::uint32_t threads = 0;  ///< 0 chooses from the cores
   const CancelToken* cancel = nullptr;
   LoadObserver* observer = nullptr;
+  /// A `hiptool` program that compiles kernels in a process of its own where the device has no
+  /// image, since an old hipRTC can abort; empty: in this process.
+  std::string compiler_program;
 };
 
 /// Reads the arena back and compares it byte by byte with a second, independent reading of the

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "cli/console.hpp"
 #include "hiptool/cancel.hpp"
@@ -19,6 +20,8 @@ struct Environment {
   std::function<std::unique_ptr<Platforms>(Platforms::Options)> make_platforms;
   GetEnvironment getenv;
   std::filesystem::path system_root = "/";
+  std::string program =
+      "";  ///< this program, to compile kernels as its own child; empty: in process
   std::chrono::system_clock::time_point started_at = std::chrono::system_clock::now();
 };
 

@@ -23,5 +23,6 @@ int main(int argc, char** argv) {
       console, cancel, [&interrupt] { return interrupt.signal(); },
       [](Platforms::Options options) { return std::make_unique<Platforms>(std::move(options)); },
       getenv};
+  environment.program = "/proc/self/exe";
   return cli::run(argc, argv, environment);
 }

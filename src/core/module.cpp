@@ -27,6 +27,9 @@ bool is_launch_blocking() {
 
 std::string arch_of(const Device& device) {
   const auto names = hip::read_device_names(device.api(), device.ordinal());
+  if (!names) {
+    device.state().note("hipGetDevicePropertiesR0600", "told no arch of " + device.id());
+  }
   return names && !names->arch.empty() ? names->arch : "unknown arch";
 }
 

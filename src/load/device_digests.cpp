@@ -2,22 +2,42 @@
 #include "load/device_digests.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <span>
+#include <utility>
 
 #include "core/call.hpp"
 #include "hiptool/copy.hpp"
+#include "kernels/compile.hpp"
+#include "kernels/kernel_loader.hpp"
 
 namespace hiptool::load {
+namespace {
+
+constexpr std::chrono::seconds compile_timeout{30};
+
+kernels::LeafDigester make_digester(const Device& device, const std::string& compiler_program) {
+  if (compiler_program.empty()) return kernels::LeafDigester(device);
+  kernels::KernelLoader::Options options;
+  options.compile =
+      kernels::with_disk_cache(kernels::compile_in_child(compiler_program, compile_timeout),
+                               kernels::cache_folder_from_environment(), device.state().trace);
+  kernels::KernelLoader loader(device, std::move(options));
+  return kernels::LeafDigester(loader);
+}
+
+}  // namespace
 
 DeviceDigests::DeviceDigests(const ModelFile& model, const ArenaLayout& layout,
-                             const LeafMap& leaves, const Buffer& arena)
+                             const LeafMap& leaves, const Buffer& arena,
+                             const std::string& compiler_program)
     : model_(model),
       layout_(layout),
       leaves_(leaves),
       arena_(arena),
       stream_(arena.device(), Stream::Priority::low),
       list_(arena.device(), leaves.count() * sizeof(std::uint64_t)),
-      digester_(arena.device()) {}
+      digester_(make_digester(arena.device(), compiler_program)) {}
 
 DeviceDigests::~DeviceDigests() { core::settle(stream_); }
 

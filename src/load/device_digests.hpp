@@ -20,7 +20,7 @@ namespace hiptool::load {
 class DeviceDigests {
  public:
   DeviceDigests(const ModelFile& model, const ArenaLayout& layout, const LeafMap& leaves,
-                const Buffer& arena);
+                const Buffer& arena, const std::string& compiler_program);
   /// Waits for the kernels; failures go to the trace.
   ~DeviceDigests();
   DeviceDigests(const DeviceDigests&) = delete;

@@ -47,7 +47,7 @@ struct LeafVerification::Impl final : load::ChunkSink {
         reference(by),
         options(chosen),
         leaves(of),
-        device(of, with, leaves, in) {
+        device(of, with, leaves, in, chosen.compiler_program) {
     if (reference != Reference::file) return;
     if (options.threads == 0) options.threads = load::choose_threads(1, 16, 2);
     from_files = std::async(std::launch::async, [this] {

@@ -27,11 +27,9 @@ struct Piece {
               "take a larger model, such as that of `hiptool load --demo`");
 }
 
-// Four pieces whose contents differ from each other, all of one size.
-std::vector<Piece> choose_pieces(const ModelFile& model, const ArenaLayout& layout,
-                                 const Buffer& arena) {
-  const std::uint64_t size = std::min(most_piece_bytes, layout.tensor_bytes / 8);
-  if (size < 2) refuse("the model is too small for four pieces");
+// Up to four pieces of one size, each inside a tensor, whose contents differ from each other.
+std::vector<Piece> find_pieces(const ModelFile& model, const ArenaLayout& layout,
+                               const Buffer& arena, std::uint64_t size) {
   std::vector<Piece> pieces;
   for (const Placement& placement : layout.placements) {
     const std::uint64_t tensor_bytes = model.tensors()[placement.tensor].size_bytes;
@@ -48,8 +46,19 @@ std::vector<Piece> choose_pieces(const ModelFile& model, const ArenaLayout& layo
       if (is_new && !is_constant) pieces.push_back(std::move(piece));
     }
   }
-  if (pieces.size() < 4) refuse("the model has no four pieces that differ");
   return pieces;
+}
+
+std::vector<Piece> choose_pieces(const ModelFile& model, const ArenaLayout& layout,
+                                 const Buffer& arena) {
+  constexpr std::uint64_t least_piece_bytes = 2;  // one byte cannot be shifted
+  std::uint64_t size = std::min(most_piece_bytes, layout.tensor_bytes / 8);
+  if (size < least_piece_bytes) refuse("the model is too small for four pieces");
+  for (; size >= least_piece_bytes; size /= 4) {
+    std::vector<Piece> pieces = find_pieces(model, layout, arena, size);
+    if (pieces.size() == 4) return pieces;
+  }
+  refuse("the model has no four pieces that differ");
 }
 
 void write(const Buffer& arena, std::uint64_t device_offset, std::span<const std::byte> bytes) {

@@ -158,6 +158,7 @@ class LoadRun {
                                                           : LeafVerification::Reference::slots;
     VerifyOptions options;
     options.cancel = &context_.environment.cancel;
+    options.compiler_program = context_.environment.program;
     try {
       return std::make_unique<LeafVerification>(*outcome_.model, *outcome_.layout, arena, reference,
                                                 options);

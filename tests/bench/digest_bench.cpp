@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+/// Rate of the leaf digest on a device, against the device's own copy traffic in the same run, and
+/// what it takes from the host-to-device rate when it runs beside copies as in a load.
+///
+/// Usage: digest_bench [DEVICE [SIZE]]; without DEVICE cpu, without SIZE 8GiB (cpu: 64MiB).
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "hiptool/async_loader.hpp"
+#include "hiptool/copy.hpp"
+#include "hiptool/device.hpp"
+#include "hiptool/error.hpp"
+#include "hiptool/event.hpp"
+#include "hiptool/units.hpp"
+#include "kernels/digest.hpp"
+
+namespace {
+
+using namespace hiptool;
+
+constexpr int samples = 9;
+constexpr std::uint64_t slot_bytes = 8u << 20;
+constexpr std::uint64_t probe_bytes = 4'000'000'000;
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// Seconds by device events, one warm-up first.
+double median_time_s(const Stream& stream, const std::function<void()>& work) {
+  std::vector<double> times;
+  for (int i = 0; i <= samples; ++i) {
+    Event start(stream.device());
+    Event stop(stream.device());
+    start.record(stream);
+    work();
+    stop.record(stream);
+    stop.synchronize();
+    if (i > 0) times.push_back(stop.elapsed_s(start));
+  }
+  return median(times);
+}
+
+// Digests one slot after the other, as a load does, until it is told to stop.
+void digest_slots(const Buffer& data, const Buffer& list, const std::atomic<bool>& stop) {
+  const Stream stream(data.device(), Stream::Priority::low);
+  kernels::LeafDigester digester(data.device());
+  for (std::uint64_t offset = 0; !stop.load();) {
+    digester.digest(data, {offset, slot_bytes, 0}, list, stream);
+    stream.synchronize();
+    // At the rate of the link a slot arrives about every 150 us.
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    offset = (offset + slot_bytes) % (data.size_bytes() - slot_bytes);
+  }
+}
+
+void measure_rate(const Buffer& data, const Buffer& list) {
+  const Stream stream(data.device());
+  const std::uint64_t half = data.size_bytes() / 2;
+  const double copy_s =
+      median_time_s(stream, [&] { copy_d2d(data.view(0, half), data.view(half, half), stream); });
+  kernels::LeafDigester digester(data.device());
+  const double digest_s = median_time_s(stream, [&] {
+    digester.digest(data, {0, data.size_bytes(), 0}, list, stream);
+  });
+  const double limit = static_cast<double>(2 * half) / copy_s;
+  const double rate = static_cast<double>(data.size_bytes()) / digest_s;
+  std::printf(
+      "digest   %s of %s, image %s; limit %s (device-to-device copy, read + write), ratio "
+      "%.3f\n",
+      format_rate(rate).c_str(), format_size(data.size_bytes()).c_str(), digester.image().c_str(),
+      format_rate(limit).c_str(), rate / limit);
+}
+
+void measure_beside_copies(const Buffer& data, const Buffer& list) {
+  AsyncLoader::Options options;
+  options.always_stage = true;
+  AsyncLoader loader(data.device(), options);
+  const Buffer target(data.device(), 64u << 20);
+  const std::uint64_t bytes = data.device().is_host_memory() ? data.size_bytes() : probe_bytes;
+  std::vector<double> alone;
+  std::vector<double> beside;
+  for (int i = 0; i < samples; ++i) {  // interleaved, so that drift meets both alike
+    alone.push_back(loader.probe_h2d_bytes_per_s(target, bytes));
+    std::atomic<bool> stop{false};
+    std::jthread digests([&] { digest_slots(data, list, stop); });
+    beside.push_back(loader.probe_h2d_bytes_per_s(target, bytes));
+    stop.store(true);
+  }
+  std::printf("h2d      %s beside digests; limit %s without, ratio %.4f (medians of %d pairs)\n",
+              format_rate(median(beside)).c_str(), format_rate(median(alone)).c_str(),
+              median(beside) / median(alone), samples);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  Platforms platforms(Platforms::Options::from_environment());
+  const Device device = find_device(platforms, argc > 1 ? argv[1] : "cpu");
+  const char* size = argc > 2 ? argv[2] : device.is_host_memory() ? "64MiB" : "8GiB";
+  const Buffer data(device, parse_size(size));
+  const Buffer list(device, data.size_bytes() / 2048 + 8);
+  const Stream stream(device);
+  fill(data, std::byte{0x5A}, stream);
+  stream.synchronize();
+  std::printf("%s %s\n", device.id().c_str(), device.info().name.c_str());
+  measure_rate(data, list);
+  measure_beside_copies(data, list);
+  return 0;
+} catch (const Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
+}
