@@ -2,7 +2,6 @@
 #include "kernels/digest.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "hiptool/error.hpp"
 #include "hiptool/launch.hpp"
@@ -43,20 +42,14 @@ struct LeafDigester::Impl {
 
 LeafDigester::LeafDigester(const Device& device) {
   KernelLoader loader(device);
-  impl_ = new Impl(loader);
+  impl_ = std::make_unique<Impl>(loader);
 }
 
-LeafDigester::LeafDigester(KernelLoader& loader) : impl_(new Impl(loader)) {}
+LeafDigester::LeafDigester(KernelLoader& loader) : impl_(std::make_unique<Impl>(loader)) {}
 
-LeafDigester::~LeafDigester() { delete impl_; }
-
-LeafDigester::LeafDigester(LeafDigester&& other) noexcept
-    : impl_(std::exchange(other.impl_, nullptr)) {}
-
-LeafDigester& LeafDigester::operator=(LeafDigester&& other) noexcept {
-  std::swap(impl_, other.impl_);
-  return *this;
-}
+LeafDigester::~LeafDigester() = default;
+LeafDigester::LeafDigester(LeafDigester&& other) noexcept = default;
+LeafDigester& LeafDigester::operator=(LeafDigester&& other) noexcept = default;
 
 const std::string& LeafDigester::image() const noexcept { return impl_->image; }
 
