@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "hiptool/load_plan.hpp"
+#include "hiptool/model_file.hpp"
 #include "support.hpp"
 
 namespace hiptool::test {
@@ -62,5 +64,16 @@ inline std::vector<std::byte> expected_arena(const std::vector<SmallTensor>& ten
   }
   return arena;
 }
+
+/// A parsed small model, its layout and the device that the suite runs on.
+struct ModelFixture {
+  TemporaryFolder folder;
+  std::vector<SmallTensor> tensors = various_tensors();
+  std::filesystem::path path = write_small_model(folder.path() / "m.safetensors", tensors);
+  ModelFile model = ModelFile::open(path);
+  ArenaLayout layout = lay_out(model);
+  Platforms platforms;
+  Device device = test::device(platforms);
+};
 
 }  // namespace hiptool::test

@@ -16,15 +16,7 @@ using namespace hiptool;
 
 namespace {
 
-struct Fixture {
-  test::TemporaryFolder folder;
-  std::vector<test::SmallTensor> tensors = test::various_tensors();
-  std::filesystem::path path = test::write_small_model(folder.path() / "m.safetensors", tensors);
-  ModelFile model = ModelFile::open(path);
-  ArenaLayout layout = lay_out(model);
-  Platforms platforms;
-  Device device = test::device(platforms);
-
+struct Fixture : test::ModelFixture {
   std::vector<std::byte> arena_bytes(const Buffer& arena) const {
     std::vector<std::byte> bytes(arena.size_bytes());
     copy_d2h_and_wait(bytes, arena);

@@ -9,19 +9,9 @@
 
 using namespace hiptool;
 
-namespace {
-
-struct Fixture {
-  test::TemporaryFolder folder;
-  std::vector<test::SmallTensor> tensors = test::various_tensors();
-  ModelFile model =
-      ModelFile::open(test::write_small_model(folder.path() / "m.safetensors", tensors));
-};
-
-}  // namespace
+using Fixture = test::ModelFixture;
 
 TEST_CASE_FIXTURE(Fixture, "tensors lie in file order at multiples of 256 bytes") {
-  const ArenaLayout layout = lay_out(model);
   REQUIRE(layout.placements.size() == tensors.size());
   CHECK(layout.arena_bytes == test::expected_arena(tensors).size());
   std::uint64_t end = 0;
@@ -37,7 +27,6 @@ TEST_CASE_FIXTURE(Fixture, "tensors lie in file order at multiples of 256 bytes"
 }
 
 TEST_CASE_FIXTURE(Fixture, "pieces of any range equal those found byte by byte") {
-  const ArenaLayout layout = lay_out(model);
   // owner[i] is the file offset of arena byte i, -1 in a gap
   std::vector<std::int64_t> owner(layout.arena_bytes, -1);
   for (const Placement& placement : layout.placements) {
@@ -65,15 +54,14 @@ TEST_CASE_FIXTURE(Fixture, "pieces of any range equal those found byte by byte")
 TEST_CASE_FIXTURE(Fixture, "a plan takes exactly one device") {
   Platforms::Options options;
   options.cpu_devices = 2;
-  Platforms platforms(options);
-  const auto devices = platforms.devices(Platform::cpu);
+  Platforms two(options);
+  const auto devices = two.devices(Platform::cpu);
   CHECK(plan_load(model, std::span(devices).first(1)).devices.front().device == devices[0]);
   CHECK_THROWS_AS(plan_load(model, devices), Error);
   CHECK_THROWS_AS(plan_load(model, {}), Error);
 }
 
 TEST_CASE_FIXTURE(Fixture, "a plan that does not fit is refused with the shortfall") {
-  Platforms platforms;
   const auto devices = platforms.devices(Platform::cpu);
   LoadPlan plan = plan_load(model, std::span(devices).first(1));
   check_fit(plan);

@@ -12,14 +12,7 @@ using namespace hiptool;
 
 namespace {
 
-struct Fixture {
-  test::TemporaryFolder folder;
-  std::vector<test::SmallTensor> tensors = test::various_tensors();
-  std::filesystem::path path = test::write_small_model(folder.path() / "m.safetensors", tensors);
-  ModelFile model = ModelFile::open(path);
-  ArenaLayout layout = lay_out(model);
-  Platforms platforms;
-  Device device = test::device(platforms);
+struct Fixture : test::ModelFixture {
   Buffer arena{device, layout.arena_bytes};
 
   Fixture() { copy_h2d_and_wait(arena, test::expected_arena(tensors)); }
