@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <span>
 
+#include "base/text.hpp"
 #include "hiptool/error.hpp"
 
 namespace hiptool {
@@ -29,15 +30,6 @@ constexpr std::array suffixes{Suffix{"", 1},         Suffix{"B", 1},        Suff
   throw Error(ErrorCode::invalid_argument, "parse size",
               "'" + std::string(text) + "' is not a size",
               "write it as 64MiB or 64M (binary), 64MB (decimal), 1.5GiB or 4096 (bytes)");
-}
-
-bool equals_ignoring_case(std::string_view left, std::string_view right) {
-  if (left.size() != right.size()) return false;
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-    if (lower(left[i]) != lower(right[i])) return false;
-  }
-  return true;
 }
 
 // Three significant digits, never in exponent form: 1.50, 13.0, 870.
@@ -74,7 +66,7 @@ std::uint64_t parse_size(std::string_view text) {
     return bytes;
   }
   for (const Suffix& candidate : suffixes) {
-    if (!equals_ignoring_case(candidate.text, suffix)) continue;
+    if (!base::equals_ignoring_case(candidate.text, suffix)) continue;
     const double bytes = number * candidate.factor;
     if (!(bytes < size_limit)) refuse(text);
     const double rounded = std::nearbyint(bytes);

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <string>
 
+#include "base/text.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
 #include "system/pci.hpp"
@@ -33,18 +34,10 @@ Device device_of(Platforms& platforms, Platform platform, int ordinal, std::stri
   return devices[static_cast<std::size_t>(ordinal)];
 }
 
-bool same_text(std::string_view left, std::string_view right) {
-  if (left.size() != right.size()) return false;
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-    if (lower(left[i]) != lower(right[i])) return false;
-  }
-  return true;
-}
-
 Device device_by_name(Platforms& platforms, std::string_view id) {
   const std::string bus_id = system::normalize_bus_id(id);
-  const bool looks_like_uuid = id.size() >= 8 && same_text(id.substr(0, 4), "GPU-");
+  const bool looks_like_uuid =
+      id.size() >= 8 && base::equals_ignoring_case(id.substr(0, 4), "GPU-");
   if (bus_id.empty() && !looks_like_uuid) {
     throw Error(ErrorCode::invalid_argument, "find device",
                 "'" + std::string(id) + "' is not a device",
@@ -53,7 +46,7 @@ Device device_by_name(Platforms& platforms, std::string_view id) {
   for (const Platform platform : all_platforms) {
     for (const Device& device : platforms.devices(platform)) {
       const DeviceInfo info = device.info();
-      if (looks_like_uuid ? info.uuid && same_text(*info.uuid, id)
+      if (looks_like_uuid ? info.uuid && base::equals_ignoring_case(*info.uuid, id)
                           : info.pci_bus_id && *info.pci_bus_id == bus_id) {
         return device;
       }

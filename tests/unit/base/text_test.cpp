@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#include "base/text.hpp"
+
+#include <doctest/doctest.h>
+
+using hiptool::base::equals_ignoring_case;
+
+TEST_CASE("only the case of ASCII letters is ignored") {
+  CHECK(equals_ignoring_case("", ""));
+  CHECK(equals_ignoring_case("GPU-0aZ", "gpu-0Az"));
+  CHECK_FALSE(equals_ignoring_case("a", "aa"));
+  CHECK_FALSE(equals_ignoring_case("aa", "a"));
+  CHECK_FALSE(equals_ignoring_case("@", "`"));  // 32 apart, like letters, but none
+  CHECK_FALSE(equals_ignoring_case("[", "{"));
+}
