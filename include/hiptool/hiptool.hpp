@@ -20,6 +20,7 @@
 #include "hiptool/platform.hpp"
 #include "hiptool/self_test.hpp"
 #include "hiptool/stream.hpp"
+#include "hiptool/timeline.hpp"
 #include "hiptool/trace.hpp"
 #include "hiptool/units.hpp"
 #include "hiptool/verify.hpp"

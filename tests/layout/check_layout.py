@@ -17,7 +17,8 @@ MAY_INCLUDE["cli"] = {"cli", *MAY_INCLUDE["measure"]}
 
 # The room that defines what a public header declares. hiptool.hpp is for users only.
 HEADER_ROOM = {
-    "cancel": "base", "error": "base", "export": "base", "trace": "base", "units": "base",
+    "cancel": "base", "error": "base", "export": "base", "timeline": "base",
+    "trace": "base", "units": "base",
     "version": "base",
     "element_type": "model", "model_file": "model",
     "platform": "hip",
@@ -27,7 +28,7 @@ HEADER_ROOM = {
     "async_loader": "load", "leaf_verification": "load", "load_plan": "load",
     "self_test": "load", "verify": "load",
 }
-REPORT_HEADERS = {"error", "export", "units", "version"}   # report knows no device
+REPORT_HEADERS = {"error", "export", "timeline", "units", "version"}   # report knows no device
 
 TOP_LEVEL = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "CHANGELOG.md",
              "CONTRIBUTING.md", "include", "src", "kernels", "tests", "subprojects"}
