@@ -99,23 +99,20 @@ void GgufParser::check_count(std::string_view field, std::uint64_t count,
 
 void GgufParser::check_metadata() {
   cursor_.set_place({"metadata", {}, 24});
-  const auto found = contents_.metadata.find("split.count");
-  if (found != contents_.metadata.end()) {
-    const auto* shards = std::get_if<std::uint64_t>(&found->second);
-    if (shards != nullptr && *shards > 1) {
-      cursor_.unreadable_kind(
-          "the file is one of " + std::to_string(*shards) +
-              " of a split model (split.count), which is not read yet",
-          "join the files with `llama-gguf-split --merge FIRST_FILE MERGED_FILE`");
-    }
+  const auto* shards = contents_.metadata.value<std::uint64_t>("split.count");
+  if (shards != nullptr && *shards > 1) {
+    cursor_.unreadable_kind(
+        "the file is one of " + std::to_string(*shards) +
+            " of a split model (split.count), which is not read yet",
+        "join the files with `llama-gguf-split --merge FIRST_FILE MERGED_FILE`");
   }
-  if (contents_.metadata.count("general.architecture") == 0) {
+  if (!contents_.metadata.has("general.architecture")) {
     cursor_.warn("architecture", "general.architecture is missing");
   }
 }
 
 void GgufParser::check_quantization() {
-  if (contents_.metadata.count("general.quantization_version") != 0) return;
+  if (contents_.metadata.has("general.quantization_version")) return;
   for (const TensorInfo& tensor : contents_.tensors) {
     if (tensor.type.block_elements() == 1) continue;
     cursor_.set_place({"metadata", {}, 24});

@@ -11,23 +11,6 @@ namespace hiptool::model {
 
 inline constexpr std::string_view gguf_magic = "GGUF";
 
-/// Numbers of the metadata value types (gguf.md).
-enum class GgufValueType : std::uint32_t {
-  u8,
-  i8,
-  u16,
-  i16,
-  u32,
-  i32,
-  f32,
-  boolean,
-  text,
-  array,
-  u64,
-  i64,
-  f64
-};
-
 /// Reads the header of a GGUF file of version 2 or 3. Limits are llama.cpp's (ggml/src/gguf.cpp).
 void parse_gguf(const base::File& file, Diagnostics& diagnostics, ModelFile::Contents& contents);
 

@@ -195,7 +195,7 @@ bool HeaderReader::number_unsigned(Json::number_unsigned_t number) {
 
 bool HeaderReader::string(std::string& text) {
   if (expected_ == Expected::metadata_text) {
-    contents_.metadata[metadata_key_] = std::move(text);
+    contents_.metadata.add({metadata_key_, GgufValueType::text, std::move(text)});
     return true;
   }
   if (expected_ == Expected::field && field_ == Field::type) {
@@ -225,7 +225,7 @@ bool HeaderReader::start_object(std::size_t) {
 bool HeaderReader::key(std::string& name) {
   if (expected_ == Expected::metadata_text) {
     metadata_key_ = std::move(name);
-    if (contents_.metadata.count(metadata_key_) != 0) corrupt("the key is there twice");
+    if (contents_.metadata.has(metadata_key_)) corrupt("the key is there twice");
   } else if (depth_ == 1 && name == metadata_name) {
     expected_ = Expected::metadata;
     metadata_key_ = name;
