@@ -32,50 +32,103 @@ struct TensorInfo {
 
 /// One file of a model.
 struct ModelPart {
-  std::filesystem::path path;
+  std::filesystem::path path;  ///< as it was found; links are not resolved
   std::uint64_t size_bytes = 0;
   std::int64_t modified_ns = 0;  ///< to notice that the file changed while it was read
+  /// The SHA-256 of the whole file in 64 hexadecimal digits, where a name publishes it: the blob
+  /// that a link of a Hugging Face snapshot leads to, or an Ollama blob. Nothing was compared yet.
+  std::optional<std::string> published_sha256 = {};
+};
+
+/// Bytes of one file that hold tensors, without the headers.
+struct ModelExtent {
+  std::uint32_t file = 0;  ///< index into ModelFile::files()
+  std::uint64_t file_offset = 0;
+  std::uint64_t size_bytes = 0;
+  friend bool operator==(const ModelExtent&, const ModelExtent&) = default;
+};
+
+/// What is known of a metadata value without its contents.
+struct MetadataEntry {
+  std::string key;
+  std::string_view type;  ///< GGUF's name: "u32", "f32", "bool", "string"; of an array's elements
+  bool is_array = false;
+  std::uint64_t count = 1;  ///< elements of an array
 };
 
 struct ModelOptions {
   bool strict = false;  ///< what the specifications forbid but readers accept becomes an error
+  /// Tensors of unknown type are taken as plain bytes, from their offset to that of the next tensor
+  /// or the end of the data. Such a type is called "opaque(N)" and has 0 bits a block.
+  bool opaque = false;
 };
 
-/// A parsed model file. Parsing reads headers with pread into owned memory, never maps the file and
-/// never reads tensor data; every count and size is checked against the bytes that remain before
-/// anything is allocated. The content decides the format, not the file's name.
+/// A parsed model of one or more files. Parsing reads headers with pread into owned memory, never
+/// maps a file and never reads tensor data; every count and size is checked against the bytes that
+/// remain before anything is allocated. The content decides the format, not the file's name.
 ///
-/// Formats: GGUF 2 and 3 (ggml's gguf.md), safetensors (its README and reference reader).
+/// Formats: GGUF 2 and 3 (ggml's gguf.md) and sets of them (llama.cpp's gguf-split), safetensors
+/// (its README and reference reader) and sets with an index.
 class HIPTOOL_API ModelFile {
  public:
-  /// Throws Error(input_failed) when the file cannot be opened or read or is of a kind that is not
-  /// read (old or big-endian GGUF, a shard, an unknown tensor type), and Error(corrupt_data) with
-  /// file, offset and field when it breaks its format.
+  /// Blocks while headers are read. The path may be
+  ///  - a model file, whatever its name;
+  ///  - any shard of a split GGUF, or a safetensors shard that lies beside its index: the set;
+  ///  - the index (model.safetensors.index.json) of a safetensors set;
+  ///  - a folder with one model, a snapshot of the Hugging Face cache, or the cache's folder
+  ///    models--ORGANISATION--NAME, which stands for the snapshot of its `main`;
+  ///  - an Ollama manifest, or a blob of Ollama's.
+  ///
+  /// Throws Error(input_failed) when a file is missing, cannot be read or is of a kind that is not
+  /// read (old or big-endian GGUF, an unknown tensor type), or a folder holds none or several
+  /// models; Error(corrupt_data) with file, offset and field when a file breaks its format or the
+  /// files of a set contradict each other; Error(host_out_of_memory).
   static ModelFile open(const std::filesystem::path& path, const ModelOptions& options = {});
 
   ModelFormat format() const noexcept;
   std::uint32_t format_version() const noexcept;  ///< GGUF: 2 or 3; safetensors: 1
+  /// What the caller gave; files() says what it stands for.
   const std::filesystem::path& path() const noexcept;
+  /// The files that hold tensors, shards in their order. An index is not among them.
   std::span<const ModelPart> files() const noexcept;
   /// In the order of file and file offset.
   std::span<const TensorInfo> tensors() const noexcept;
   /// The tensor of that name, or null.
   const TensorInfo* find(std::string_view name) const noexcept;
+  /// Where tensors lie, sorted by file and offset. Neighbours with less than 4096 bytes (padding)
+  /// between them are one extent.
+  std::vector<ModelExtent> extents() const;
 
   std::uint64_t tensor_bytes() const noexcept;  ///< sum over the tensors, without padding
   std::uint64_t parameters() const noexcept;    ///< sum of elements
   std::uint64_t file_bytes() const noexcept;    ///< sum of the files' sizes
 
+  /// The metadata in the order of the file: of the first shard, to which the other shards and the
+  /// index of a safetensors set add keys that it lacks.
+  std::vector<MetadataEntry> metadata() const;
+
   /// A metadata value, absent when the key is not there or of another type. Integers of any width
-  /// are accepted for integer(); safetensors metadata is all text.
+  /// are accepted for integer(); safetensors metadata is all text. A text above 1 MiB is read from
+  /// the file, which throws Error(input_failed) if that changed meanwhile.
   std::optional<std::string> text(std::string_view key) const;
   std::optional<std::int64_t> integer(std::string_view key) const;
   std::optional<double> real(std::string_view key) const;
   std::optional<bool> boolean(std::string_view key) const;
+
   /// Number of elements of an array value.
   std::optional<std::uint64_t> array_size(std::string_view key) const;
+  /// The elements of an array, read from the file now: absent when the key is not there or not an
+  /// array of such elements (an integer above 2^63 - 1 counts as another type). Throws
+  /// Error(input_failed) if the file cannot be read or changed since it was parsed.
+  std::optional<std::vector<std::int64_t>> integers(std::string_view key) const;
+  std::optional<std::vector<double>> reals(std::string_view key) const;
+  std::optional<std::vector<bool>> booleans(std::string_view key) const;
+  /// The same for at most `count` texts from the one at `first` (0 is the array's first); fewer, or
+  /// none, where the array ends.
+  std::optional<std::vector<std::string>> texts(std::string_view key, std::uint64_t first = 0,
+                                                std::uint64_t count = UINT64_MAX) const;
 
-  /// What the file's specification forbids but its readers accept, one sentence each.
+  /// What the files' specification forbids but its readers accept, one sentence each.
   std::span<const std::string> warnings() const noexcept;
 
   struct Contents;

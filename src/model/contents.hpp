@@ -1,47 +1,37 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
+#include <filesystem>
 #include <string>
+#include <string_view>
 #include <unordered_map>
-#include <variant>
 #include <vector>
 
 #include "hiptool/model_file.hpp"
+#include "model/metadata.hpp"
 #include "model/name_index.hpp"
 
 namespace hiptool {
-namespace model {
-
-/// An array value: its elements stay in the file. Vocabularies are most of a GGUF header and the
-/// tool never looks at their contents.
-struct StoredArray {
-  std::uint32_t type = 0;  ///< GGUF's number of the element type
-  std::uint64_t count = 0;
-  std::uint64_t file_offset = 0;  ///< of the first element
-};
-
-/// A text too long to keep; read when it is asked for.
-struct StoredText {
-  std::uint64_t file_offset = 0;
-  std::uint64_t size_bytes = 0;
-};
-
-using Value =
-    std::variant<std::uint64_t, std::int64_t, double, bool, std::string, StoredArray, StoredText>;
-
-}  // namespace model
-
 /// What a parser fills and ModelFile shows.
 struct ModelFile::Contents {
   ModelFormat format = ModelFormat::gguf;
   std::uint32_t version = 0;
+  std::filesystem::path path;  // as it was given
   std::vector<ModelPart> parts;
   std::vector<TensorInfo> tensors;
-  model::NameIndex index;
-  std::unordered_map<std::string, model::Value> metadata;
+  model::NameIndex<TensorInfo> index;
+  model::Metadata metadata;  // what it stores in a file stores it in the first part
+  std::unordered_map<std::string, ElementType::Entry> opaque_types;  // tensors point into it
   std::vector<std::string> warnings;
   std::uint64_t tensor_bytes = 0;
   std::uint64_t parameters = 0;
+
+  /// The type of that name in the file, which is not known here.
+  ElementType opaque_type(std::string_view name) {
+    const auto [found, is_new] = opaque_types.try_emplace("opaque(" + std::string(name) + ")");
+    if (is_new) found->second = {found->first, 1, 0};
+    return ElementType(found->second);
+  }
 };
 
 }  // namespace hiptool

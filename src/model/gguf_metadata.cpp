@@ -29,14 +29,9 @@ std::optional<std::uint64_t> smallest_bytes(std::uint32_t type) {
   return sizes[type];
 }
 
-constexpr bool is(std::uint32_t type, GgufValueType wanted) {
-  return type == static_cast<std::uint32_t>(wanted);
-}
-
 class MetadataReader {
  public:
-  MetadataReader(GgufCursor& cursor, ModelFile::Contents& contents)
-      : cursor_(cursor), contents_(contents) {}
+  MetadataReader(GgufCursor& cursor, Metadata& metadata) : cursor_(cursor), metadata_(metadata) {}
 
   void read_pair(std::uint64_t number);
   std::uint64_t alignment() const noexcept { return alignment_; }
@@ -48,14 +43,14 @@ class MetadataReader {
   bool read_boolean();
   StoredArray read_array();
   StoredArray read_array_head();
-  void skip_elements(std::uint32_t type, std::uint64_t count);
+  void skip_elements(GgufValueType type, std::uint64_t count);
   void skip_texts(std::uint64_t count);
   void skip_booleans(std::uint64_t count);
   void check_boolean(std::uint8_t value);
   void check_alignment(std::uint32_t type, const Value& value);
 
   GgufCursor& cursor_;
-  ModelFile::Contents& contents_;
+  Metadata& metadata_;
   std::uint64_t alignment_ = default_alignment;
 };
 
@@ -63,14 +58,14 @@ void MetadataReader::read_pair(std::uint64_t number) {
   cursor_.set_place({"metadata pair", {}, cursor_.reader().position(), number});
   const std::string key = read_key();
   cursor_.set_place({"metadata key", key, cursor_.place().offset});
-  if (contents_.metadata.count(key) != 0) cursor_.corrupt("the key is there twice");
+  if (metadata_.has(key)) cursor_.corrupt("the key is there twice");
   const auto type = cursor_.number<std::uint32_t>("value type");
   if (!smallest_bytes(type)) {
     cursor_.corrupt("value type " + std::to_string(type) + " does not exist (0 to 12 do)");
   }
   Value value = read_value(type);
   if (key == alignment_key) check_alignment(type, value);
-  contents_.metadata.emplace(key, std::move(value));
+  metadata_.add({key, static_cast<GgufValueType>(type), std::move(value)});
 }
 
 std::string MetadataReader::read_key() {
@@ -139,12 +134,12 @@ void MetadataReader::check_boolean(std::uint8_t value) {
 
 StoredArray MetadataReader::read_array_head() {
   StoredArray array;
-  array.type = cursor_.number<std::uint32_t>("array element type");
-  const auto element_bytes = smallest_bytes(array.type);
+  const auto type = cursor_.number<std::uint32_t>("array element type");
+  const auto element_bytes = smallest_bytes(type);
   if (!element_bytes) {
-    cursor_.corrupt("array element type " + std::to_string(array.type) +
-                    " does not exist (0 to 12 do)");
+    cursor_.corrupt("array element type " + std::to_string(type) + " does not exist (0 to 12 do)");
   }
+  array.type = static_cast<GgufValueType>(type);
   array.count = cursor_.number<std::uint64_t>("array count");
   if (array.count > most_array_elements) {
     cursor_.corrupt("array count " + std::to_string(array.count) + " is above 2^30");
@@ -165,7 +160,7 @@ StoredArray MetadataReader::read_array() {
   std::size_t depth = 1;
   while (depth > 0) {
     StoredArray& current = open[depth - 1];
-    if (!is(current.type, GgufValueType::array)) {
+    if (current.type != GgufValueType::array) {
       skip_elements(current.type, current.count);
       --depth;
     } else if (current.count == 0) {
@@ -180,13 +175,13 @@ StoredArray MetadataReader::read_array() {
   return outermost;
 }
 
-void MetadataReader::skip_elements(std::uint32_t type, std::uint64_t count) {
-  if (is(type, GgufValueType::text)) {
+void MetadataReader::skip_elements(GgufValueType type, std::uint64_t count) {
+  if (type == GgufValueType::text) {
     skip_texts(count);
-  } else if (is(type, GgufValueType::boolean)) {
+  } else if (type == GgufValueType::boolean) {
     skip_booleans(count);
   } else {
-    cursor_.reader().skip(count * *smallest_bytes(type));
+    cursor_.reader().skip(count * *smallest_bytes(static_cast<std::uint32_t>(type)));
   }
 }
 
@@ -209,7 +204,7 @@ void MetadataReader::skip_booleans(std::uint64_t count) {
 }
 
 void MetadataReader::check_alignment(std::uint32_t type, const Value& value) {
-  if (!is(type, GgufValueType::u32)) {
+  if (type != static_cast<std::uint32_t>(GgufValueType::u32)) {
     cursor_.corrupt("the value must be of type u32 (4), not " + std::to_string(type));
   }
   alignment_ = std::get<std::uint64_t>(value);
@@ -224,9 +219,8 @@ void MetadataReader::check_alignment(std::uint32_t type, const Value& value) {
 
 }  // namespace
 
-std::uint64_t read_gguf_metadata(GgufCursor& cursor, std::uint64_t count,
-                                 ModelFile::Contents& contents) {
-  MetadataReader reader(cursor, contents);
+std::uint64_t read_gguf_metadata(GgufCursor& cursor, std::uint64_t count, Metadata& metadata) {
+  MetadataReader reader(cursor, metadata);
   for (std::uint64_t index = 0; index < count; ++index) reader.read_pair(index + 1);
   return reader.alignment();
 }

@@ -3,6 +3,7 @@
 
 #include <limits>
 #include <new>
+#include <system_error>
 #include <utility>
 
 #include "base/file.hpp"
@@ -10,25 +11,84 @@
 #include "model/contents.hpp"
 #include "model/diagnostics.hpp"
 #include "model/file_kind.hpp"
-#include "model/gguf.hpp"
-#include "model/reader.hpp"
+#include "model/folder.hpp"
+#include "model/gguf_set.hpp"
+#include "model/json_reader.hpp"
+#include "model/ollama.hpp"
+#include "model/parts.hpp"
 #include "model/safetensors.hpp"
+#include "model/safetensors_set.hpp"
+#include "model/stored_values.hpp"
 
 namespace hiptool {
 namespace {
 
+void parse_file(const std::filesystem::path& path, bool may_be_json, const ModelOptions& options,
+                model::Diagnostics& diagnostics, ModelFile::Contents& contents);
+
+// A file that is JSON stands for others.
+void parse_json(const base::File& file, const ModelOptions& options,
+                model::Diagnostics& diagnostics, ModelFile::Contents& contents) {
+  const std::filesystem::path path = file.path();
+  diagnostics.move_to(path, "offset");
+  if (model::has_member(file, "weight_map", diagnostics)) {
+    contents.format = ModelFormat::safetensors;
+    model::parse_safetensors_index(path, options.opaque, diagnostics, contents);
+  } else if (model::has_member(file, "layers", diagnostics)) {
+    parse_file(model::find_ollama_blob(file, diagnostics), false, options, diagnostics, contents);
+  } else {
+    diagnostics.unreadable_kind(
+        {}, "the file is JSON text, but neither the index of a set nor a manifest",
+        "name the model file, its index (model.safetensors.index.json) or its folder");
+  }
+}
+
+void parse_safetensors_model(const base::File& file, const ModelOptions& options,
+                             model::Diagnostics& diagnostics, ModelFile::Contents& contents) {
+  if (const auto index = model::find_index(file.path(), diagnostics)) {
+    model::parse_safetensors_index(*index, options.opaque, diagnostics, contents);
+    return;
+  }
+  const base::File part = model::open_part(file.path(), diagnostics, contents);
+  model::parse_safetensors(part, options.opaque, diagnostics, contents);
+  part.check_unchanged(part.size_bytes(), part.modified_ns());
+}
+
+// JSON is followed once: a blob is no manifest again.
+void parse_file(const std::filesystem::path& path, bool may_be_json, const ModelOptions& options,
+                model::Diagnostics& diagnostics, ModelFile::Contents& contents) {
+  const base::File file = base::File::open(path);
+  diagnostics.move_to(path);
+  switch (model::find_kind(file, diagnostics)) {
+    case model::FileKind::gguf:
+      contents.format = ModelFormat::gguf;
+      model::parse_gguf_model(path, options.opaque, diagnostics, contents);
+      break;
+    case model::FileKind::safetensors:
+      contents.format = ModelFormat::safetensors;
+      parse_safetensors_model(file, options, diagnostics, contents);
+      break;
+    case model::FileKind::json:
+      if (!may_be_json) {
+        diagnostics.unreadable_kind({}, "the file is JSON text, not a model", "name a model file");
+      }
+      parse_json(file, options, diagnostics, contents);
+      break;
+  }
+}
+
 std::shared_ptr<const ModelFile::Contents> parse(const std::filesystem::path& path,
                                                  const ModelOptions& options) {
-  const base::File file = base::File::open(path);
-  model::Diagnostics diagnostics(path, options.strict);
+  std::error_code ignored;
+  const bool is_folder = std::filesystem::is_directory(path, ignored);
+  const std::filesystem::path file = is_folder ? model::find_model_in_folder(path) : path;
+  model::Diagnostics diagnostics(file, options.strict);
   auto contents = std::make_shared<ModelFile::Contents>();
-  contents->parts.push_back({path, file.size_bytes(), file.modified_ns()});
-  contents->format = model::find_format(file, diagnostics);
-  switch (contents->format) {
-    case ModelFormat::gguf: model::parse_gguf(file, diagnostics, *contents); break;
-    case ModelFormat::safetensors: model::parse_safetensors(file, diagnostics, *contents); break;
+  if (const auto reason = model::why_missing(file); reason && *reason != "it is missing") {
+    model::check_present({file}, "the model");
   }
-  file.check_unchanged(file.size_bytes(), file.modified_ns());
+  parse_file(file, true, options, diagnostics, *contents);
+  contents->path = path;
   contents->warnings = diagnostics.take_warnings();
   for (const TensorInfo& tensor : contents->tensors) {
     contents->tensor_bytes += tensor.size_bytes;
@@ -37,12 +97,15 @@ std::shared_ptr<const ModelFile::Contents> parse(const std::filesystem::path& pa
   return contents;
 }
 
-// The value of the key when it is of that type, or null.
-template <typename Wanted>
-const Wanted* find_value(const ModelFile::Contents& contents, std::string_view key) {
-  const auto found = contents.metadata.find(std::string(key));
-  return found == contents.metadata.end() ? nullptr : std::get_if<Wanted>(&found->second);
+// The first part as it was when it was parsed.
+base::File reopen_first(const ModelFile::Contents& contents) {
+  const ModelPart& part = contents.parts.front();
+  base::File file = base::File::open(part.path);
+  file.check_unchanged(part.size_bytes, part.modified_ns);
+  return file;
 }
+
+constexpr std::uint64_t most_padding_bytes = 4096;
 
 }  // namespace
 
@@ -61,9 +124,7 @@ ModelFile ModelFile::open(const std::filesystem::path& path, const ModelOptions&
 
 ModelFormat ModelFile::format() const noexcept { return contents_->format; }
 std::uint32_t ModelFile::format_version() const noexcept { return contents_->version; }
-const std::filesystem::path& ModelFile::path() const noexcept {
-  return contents_->parts.front().path;
-}
+const std::filesystem::path& ModelFile::path() const noexcept { return contents_->path; }
 std::span<const ModelPart> ModelFile::files() const noexcept { return contents_->parts; }
 std::span<const TensorInfo> ModelFile::tensors() const noexcept { return contents_->tensors; }
 
@@ -80,39 +141,93 @@ std::uint64_t ModelFile::file_bytes() const noexcept {
   return size_bytes;
 }
 
+std::vector<ModelExtent> ModelFile::extents() const {
+  std::vector<ModelExtent> extents;
+  for (const TensorInfo& tensor : contents_->tensors) {
+    if (tensor.size_bytes == 0) continue;
+    if (!extents.empty() && extents.back().file == tensor.file) {
+      ModelExtent& last = extents.back();
+      const std::uint64_t last_end = last.file_offset + last.size_bytes;
+      if (tensor.file_offset - last_end < most_padding_bytes) {
+        last.size_bytes = tensor.file_offset + tensor.size_bytes - last.file_offset;
+        continue;
+      }
+    }
+    extents.push_back({tensor.file, tensor.file_offset, tensor.size_bytes});
+  }
+  return extents;
+}
+
+std::vector<MetadataEntry> ModelFile::metadata() const {
+  std::vector<MetadataEntry> entries;
+  entries.reserve(contents_->metadata.items().size());
+  for (const model::MetadataItem& item : contents_->metadata.items()) {
+    MetadataEntry entry{item.name, model::type_name(item.type)};
+    if (const auto* array = std::get_if<model::StoredArray>(&item.value)) {
+      entry.type = model::type_name(array->type);
+      entry.is_array = true;
+      entry.count = array->count;
+    }
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
 std::optional<std::string> ModelFile::text(std::string_view key) const {
-  if (const auto* text = find_value<std::string>(*contents_, key)) return *text;
-  const auto* stored = find_value<model::StoredText>(*contents_, key);
+  const model::Metadata& metadata = contents_->metadata;
+  if (const auto* text = metadata.value<std::string>(key)) return *text;
+  const auto* stored = metadata.value<model::StoredText>(key);
   if (stored == nullptr) return std::nullopt;
-  const ModelPart& part = contents_->parts.front();
-  const base::File file = base::File::open(part.path);
-  file.check_unchanged(part.size_bytes, part.modified_ns);
-  model::Reader reader(file);
-  reader.skip(stored->file_offset);
-  return reader.take_text(stored->size_bytes);
+  return model::read_text(reopen_first(*contents_), *stored);
 }
 
 std::optional<std::int64_t> ModelFile::integer(std::string_view key) const {
-  if (const auto* value = find_value<std::int64_t>(*contents_, key)) return *value;
-  const auto* value = find_value<std::uint64_t>(*contents_, key);
+  const model::Metadata& metadata = contents_->metadata;
+  if (const auto* value = metadata.value<std::int64_t>(key)) return *value;
+  const auto* value = metadata.value<std::uint64_t>(key);
   constexpr auto largest = std::uint64_t{std::numeric_limits<std::int64_t>::max()};
   if (value == nullptr || *value > largest) return std::nullopt;
   return static_cast<std::int64_t>(*value);
 }
 
 std::optional<double> ModelFile::real(std::string_view key) const {
-  const auto* value = find_value<double>(*contents_, key);
+  const auto* value = contents_->metadata.value<double>(key);
   return value == nullptr ? std::nullopt : std::optional(*value);
 }
 
 std::optional<bool> ModelFile::boolean(std::string_view key) const {
-  const auto* value = find_value<bool>(*contents_, key);
+  const auto* value = contents_->metadata.value<bool>(key);
   return value == nullptr ? std::nullopt : std::optional(*value);
 }
 
 std::optional<std::uint64_t> ModelFile::array_size(std::string_view key) const {
-  const auto* value = find_value<model::StoredArray>(*contents_, key);
-  return value == nullptr ? std::nullopt : std::optional(value->count);
+  const auto* array = contents_->metadata.value<model::StoredArray>(key);
+  return array == nullptr ? std::nullopt : std::optional(array->count);
+}
+
+std::optional<std::vector<std::int64_t>> ModelFile::integers(std::string_view key) const {
+  const auto* array = contents_->metadata.value<model::StoredArray>(key);
+  if (array == nullptr) return std::nullopt;
+  return model::read_integers(reopen_first(*contents_), *array);
+}
+
+std::optional<std::vector<double>> ModelFile::reals(std::string_view key) const {
+  const auto* array = contents_->metadata.value<model::StoredArray>(key);
+  if (array == nullptr) return std::nullopt;
+  return model::read_reals(reopen_first(*contents_), *array);
+}
+
+std::optional<std::vector<bool>> ModelFile::booleans(std::string_view key) const {
+  const auto* array = contents_->metadata.value<model::StoredArray>(key);
+  if (array == nullptr) return std::nullopt;
+  return model::read_booleans(reopen_first(*contents_), *array);
+}
+
+std::optional<std::vector<std::string>> ModelFile::texts(std::string_view key, std::uint64_t first,
+                                                         std::uint64_t count) const {
+  const auto* array = contents_->metadata.value<model::StoredArray>(key);
+  if (array == nullptr) return std::nullopt;
+  return model::read_texts(reopen_first(*contents_), *array, first, count);
 }
 
 std::span<const std::string> ModelFile::warnings() const noexcept { return contents_->warnings; }

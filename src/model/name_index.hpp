@@ -3,21 +3,42 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
-
-#include "hiptool/model_file.hpp"
 
 namespace hiptool::model {
 
-/// Finds tensors of a vector by name. It keeps positions instead of views, so the vector may grow
-/// while names are added: duplicates are seen during parsing, at 16 bytes a tensor.
+/// Hash of a name with a seed that is drawn anew for each process: nobody can write a file whose
+/// names all fall together.
+std::uint32_t hash_of_name(std::string_view name) noexcept;
+
+/// Finds items of a vector by their `name`. It keeps positions instead of views, so the vector may
+/// grow while names are added: duplicates are seen during parsing, at 16 bytes an item.
+template <typename Item>
 class NameIndex {
  public:
-  /// Adds the tensor at that position; false when another one has its name.
-  bool insert(const std::vector<TensorInfo>& tensors, std::size_t position);
-  const TensorInfo* find(const std::vector<TensorInfo>& tensors,
-                         std::string_view name) const noexcept;
-  void clear() noexcept;
+  /// Adds the item at that position; false when another one has its name.
+  bool insert(const std::vector<Item>& items, std::size_t position) {
+    if ((used_ + 1) * 2 > slots_.size()) grow();
+    const std::string_view name = items[position].name;
+    const std::uint32_t hash = hash_of_name(name);
+    Slot& slot = slots_[slot_of(items, hash, name)];
+    if (slot.position != empty) return false;
+    slot = {hash, static_cast<std::uint32_t>(position)};
+    ++used_;
+    return true;
+  }
+
+  const Item* find(const std::vector<Item>& items, std::string_view name) const noexcept {
+    if (slots_.empty()) return nullptr;
+    const Slot& slot = slots_[slot_of(items, hash_of_name(name), name)];
+    return slot.position == empty ? nullptr : &items[slot.position];
+  }
+
+  void clear() noexcept {
+    slots_.clear();
+    used_ = 0;
+  }
 
  private:
   struct Slot {
@@ -26,10 +47,29 @@ class NameIndex {
   };
   static constexpr std::uint32_t empty = UINT32_MAX;
 
-  static std::uint32_t hash_of(std::string_view name) noexcept;
-  std::size_t slot_of(const std::vector<TensorInfo>& tensors, std::uint32_t hash,
-                      std::string_view name) const noexcept;
-  void grow();
+  std::size_t slot_of(const std::vector<Item>& items, std::uint32_t hash,
+                      std::string_view name) const noexcept {
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t index = hash & mask;
+    while (slots_[index].position != empty) {
+      const Slot& slot = slots_[index];
+      if (slot.hash == hash && items[slot.position].name == name) break;
+      index = (index + 1) & mask;
+    }
+    return index;
+  }
+
+  void grow() {
+    std::vector<Slot> larger(slots_.empty() ? 64 : slots_.size() * 2);
+    const std::size_t mask = larger.size() - 1;
+    for (const Slot& slot : slots_) {
+      if (slot.position == empty) continue;
+      std::size_t index = slot.hash & mask;
+      while (larger[index].position != empty) index = (index + 1) & mask;
+      larger[index] = slot;
+    }
+    slots_ = std::move(larger);
+  }
 
   std::vector<Slot> slots_;  // a power of two in number, at most half of them taken
   std::size_t used_ = 0;

@@ -39,6 +39,7 @@ struct LoadOptions {
   bool tensors = false;
   bool dry_run = false;
   bool strict = false;
+  bool opaque = false;
   bool demo = false;
   bool self_test = false;
 };
@@ -113,7 +114,7 @@ class LoadRun {
         demo ? demo->path() : std::filesystem::path(options_.paths.front());
     {
       const auto timer = phase("parse");
-      outcome_.model = ModelFile::open(path, {options_.strict});
+      outcome_.model = ModelFile::open(path, {options_.strict, options_.opaque});
       outcome_.layout = lay_out(*outcome_.model);
       outcome_.cached_bytes = cached_bytes(*outcome_.model);
     }
@@ -306,7 +307,8 @@ int run_load(const LoadOptions& options, Context& context) {
 
 Runner add_load(CLI::App& app) {
   auto options = std::make_shared<LoadOptions>();
-  add_words(app, "PATH", options->paths, "a .gguf or .safetensors file");
+  add_words(app, "PATH", options->paths,
+            "a model file, shard, index or folder, or an Ollama blob or manifest");
   add_choice(
       app, "--verify", "MODE", options->verify,
       {"auto", "full", "fast", "readback", "published", "none"},
@@ -314,6 +316,7 @@ Runner add_load(CLI::App& app) {
   add_flag(app, "--tensors", options->tensors, "list every tensor");
   add_flag(app, "--dry-run", options->dry_run, "parse and plan only; opens no driver");
   add_flag(app, "--strict", options->strict, "refuse what the format's specification forbids");
+  add_flag(app, "--opaque", options->opaque, "take tensors of unknown type as plain bytes");
   add_flag(app, "--self-test", options->self_test,
            "plant faults afterwards and see each of them caught");
   add_flag(app, "--demo", options->demo, "load a 64 MiB model of random contents, made for it");

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "hiptool/model_file.hpp"
 #include "model/element_types.hpp"
 
 using namespace hiptool;
@@ -12,7 +13,7 @@ using namespace hiptool;
 TEST_CASE("names are found while the vector grows") {
   const ElementType type(model::find_gguf_type("F32")->entry);
   std::vector<TensorInfo> tensors;
-  model::NameIndex index;
+  model::NameIndex<TensorInfo> index;
   CHECK(index.find(tensors, "0") == nullptr);
   for (std::size_t number = 0; number < 1000; ++number) {
     tensors.push_back({std::to_string(number), type, {}, 0, number, 0, 1});

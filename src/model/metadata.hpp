@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "model/name_index.hpp"
+
+namespace hiptool::model {
+
+/// Numbers of the metadata value types of GGUF (gguf.md).
+enum class GgufValueType : std::uint32_t {
+  u8,
+  i8,
+  u16,
+  i16,
+  u32,
+  i32,
+  f32,
+  boolean,
+  text,
+  array,
+  u64,
+  i64,
+  f64
+};
+
+/// An array value: its elements stay in the file. Vocabularies are most of a GGUF header and the
+/// tool never looks at their contents.
+struct StoredArray {
+  GgufValueType type = GgufValueType::u8;
+  std::uint64_t count = 0;
+  std::uint64_t file_offset = 0;  ///< of the first element
+};
+
+/// A text too long to keep; read when it is asked for.
+struct StoredText {
+  enum class Form { plain, json };  ///< json: in quotation marks and with escapes
+  std::uint64_t file_offset = 0;
+  std::uint64_t size_bytes = 0;
+  Form form = Form::plain;
+};
+
+using Value =
+    std::variant<std::uint64_t, std::int64_t, double, bool, std::string, StoredArray, StoredText>;
+
+struct MetadataItem {
+  std::string name;
+  GgufValueType type = GgufValueType::text;
+  Value value;
+};
+
+/// Keys with their values, in the order in which they were added.
+class Metadata {
+ public:
+  /// False, and nothing is added, when the key is there already.
+  bool add(MetadataItem item);
+  const MetadataItem* find(std::string_view key) const noexcept { return index_.find(items_, key); }
+  bool has(std::string_view key) const noexcept { return find(key) != nullptr; }
+  const std::vector<MetadataItem>& items() const noexcept { return items_; }
+
+  /// The key's value when it is of that kind, or null.
+  template <typename Wanted>
+  const Wanted* value(std::string_view key) const noexcept {
+    const MetadataItem* item = find(key);
+    return item == nullptr ? nullptr : std::get_if<Wanted>(&item->value);
+  }
+
+ private:
+  std::vector<MetadataItem> items_;
+  NameIndex<MetadataItem> index_;
+};
+
+}  // namespace hiptool::model

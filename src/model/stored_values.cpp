@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "model/stored_values.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <type_traits>
+
+#include "model/diagnostics.hpp"
+#include "model/json_reader.hpp"
+#include "model/reader.hpp"
+
+namespace hiptool::model {
+namespace {
+
+// The numbers of the array; nothing when one of them does not fit.
+template <typename Stored, typename Result>
+std::optional<std::vector<Result>> read_numbers(const base::File& file, const StoredArray& array) {
+  Reader reader(file);
+  reader.skip(array.file_offset);
+  // The file had room for all of them when it was parsed, and has not changed.
+  std::vector<Result> numbers;
+  numbers.reserve(static_cast<std::size_t>(array.count));
+  for (std::uint64_t index = 0; index < array.count; ++index) {
+    const Stored number = reader.take<Stored>();
+    if constexpr (std::is_same_v<Stored, std::uint64_t>) {
+      if (number > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) return std::nullopt;
+    }
+    numbers.push_back(static_cast<Result>(number));
+  }
+  return numbers;
+}
+
+}  // namespace
+
+std::string_view type_name(GgufValueType type) noexcept {
+  constexpr std::array<std::string_view, 13> names{"u8",  "i8",  "u16",  "i16",    "u32",
+                                                   "i32", "f32", "bool", "string", "array",
+                                                   "u64", "i64", "f64"};
+  return names[static_cast<std::size_t>(type)];
+}
+
+std::string read_text(const base::File& file, const StoredText& text) {
+  if (text.form == StoredText::Form::plain) {
+    Reader reader(file);
+    reader.skip(text.file_offset);
+    return reader.take_text(text.size_bytes);
+  }
+  const Diagnostics diagnostics(file.path(), false);
+  JsonReader json(file, text.file_offset, text.file_offset + text.size_bytes, diagnostics);
+  std::string decoded;
+  json.next();
+  json.read_text(decoded, text.size_bytes);
+  return decoded;
+}
+
+std::optional<std::vector<std::int64_t>> read_integers(const base::File& file,
+                                                       const StoredArray& array) {
+  switch (array.type) {
+    case GgufValueType::u8: return read_numbers<std::uint8_t, std::int64_t>(file, array);
+    case GgufValueType::i8: return read_numbers<std::int8_t, std::int64_t>(file, array);
+    case GgufValueType::u16: return read_numbers<std::uint16_t, std::int64_t>(file, array);
+    case GgufValueType::i16: return read_numbers<std::int16_t, std::int64_t>(file, array);
+    case GgufValueType::u32: return read_numbers<std::uint32_t, std::int64_t>(file, array);
+    case GgufValueType::i32: return read_numbers<std::int32_t, std::int64_t>(file, array);
+    case GgufValueType::u64: return read_numbers<std::uint64_t, std::int64_t>(file, array);
+    case GgufValueType::i64: return read_numbers<std::int64_t, std::int64_t>(file, array);
+    case GgufValueType::f32:
+    case GgufValueType::boolean:
+    case GgufValueType::text:
+    case GgufValueType::array:
+    case GgufValueType::f64: break;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::vector<double>> read_reals(const base::File& file, const StoredArray& array) {
+  if (array.type == GgufValueType::f32) return read_numbers<float, double>(file, array);
+  if (array.type == GgufValueType::f64) return read_numbers<double, double>(file, array);
+  return std::nullopt;
+}
+
+std::optional<std::vector<bool>> read_booleans(const base::File& file, const StoredArray& array) {
+  if (array.type != GgufValueType::boolean) return std::nullopt;
+  return read_numbers<std::uint8_t, bool>(file, array);
+}
+
+std::optional<std::vector<std::string>> read_texts(const base::File& file, const StoredArray& array,
+                                                   std::uint64_t first, std::uint64_t count) {
+  if (array.type != GgufValueType::text) return std::nullopt;
+  Reader reader(file);
+  reader.skip(array.file_offset);
+  std::vector<std::string> texts;
+  const std::uint64_t begin = std::min(first, array.count);
+  const std::uint64_t end = begin + std::min(count, array.count - begin);
+  for (std::uint64_t index = 0; index < end; ++index) {
+    const auto length = reader.take<std::uint64_t>();
+    if (index < begin) {
+      reader.skip(length);
+    } else {
+      texts.push_back(reader.take_text(length));
+    }
+  }
+  return texts;
+}
+
+}  // namespace hiptool::model
