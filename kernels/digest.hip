@@ -282,8 +282,8 @@ inline __device__ uint64_t digest_any(const uint8_t* leaf, uint32_t length, unsi
   const uint32_t stripes = is_long ? (length - 1) / stripe_bytes : 0;  // the last one is apart
   const uint32_t most = largest_of_warp(stripes);
 #pragma unroll 1
-  for (uint32_t first = 0; first <= stripes; first += stripes_of_block) {
-    const bool is_whole = first + stripes_of_block < stripes;
+  for (uint32_t first = 0; first < most; first += stripes_of_block) {
+    const bool is_whole = first + stripes_of_block <= stripes;
     if (first < stripes) {
       add_stripes<Alignment>(state, leaf, first, is_whole ? stripes_of_block : stripes - first);
     }
@@ -314,7 +314,7 @@ inline __device__ Leaf find_leaf(const uint8_t* arena, const Range* ranges, uint
   uint64_t high = range_count;
   while (high - low > 1) {
     const uint64_t middle = low + (high - low) / 2;
-    if (ranges[middle].first_leaf < number) {
+    if (ranges[middle].first_leaf <= number) {
       low = middle;
     } else {
       high = middle;
@@ -348,7 +348,7 @@ inline __device__ void digest_leaves(const uint8_t* arena, const Range* ranges,
         Alignment < 16 || largest_of_warp(leaf.length < leaf_bytes ? 1 : 0) != 0;
     const uint64_t digest = is_any_short ? digest_any<Alignment>(leaf.data, leaf.length, lane)
                                          : whole_leaf.digest(leaf.data, lane);
-    if (lane == 0) digests[wanted] = digest;
+    if (lane == 0 && wanted < end_leaf) digests[wanted] = digest;
   }
 }
 
