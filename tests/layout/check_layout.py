@@ -22,8 +22,9 @@ HEADER_ROOM = {
     "element_type": "model", "model_file": "model",
     "platform": "hip",
     "buffer": "core", "copy": "core", "device": "core", "event": "core", "kernel": "core",
-    "kernel_timer": "core", "launch": "core", "module": "core", "pinned_buffer": "core",
-    "stream": "core",
+    "kernel_timer": "core", "launch": "core", "memory_plan": "core", "module": "core",
+    "pinned_buffer": "core", "retry": "core", "stream": "core",
+    "dtype": "tensor",
     "async_loader": "load", "leaf_verification": "load", "load_plan": "load",
     "self_test": "load", "verify": "load",
 }
