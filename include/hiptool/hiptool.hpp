@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /// Everything at once.
 #pragma once
+#include "hiptool/arena.hpp"
 #include "hiptool/async_loader.hpp"
 #include "hiptool/buffer.hpp"
+#include "hiptool/caching_allocator.hpp"
 #include "hiptool/cancel.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/device.hpp"
