@@ -25,7 +25,7 @@ HEADER_ROOM = {
     "device": "core", "event": "core", "kernel": "core", "kernel_timer": "core",
     "launch": "core", "memory_plan": "core", "module": "core", "pinned_buffer": "core",
     "retry": "core", "stream": "core",
-    "dtype": "tensor",
+    "dtype": "tensor", "layout": "tensor", "tensor": "tensor",
     "async_loader": "load", "leaf_verification": "load", "load_plan": "load",
     "self_test": "load", "verify": "load",
 }
