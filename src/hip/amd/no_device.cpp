@@ -48,14 +48,15 @@ bool has_twin(const std::string& arch) { return arch.starts_with("gfx103") && ar
 
 DriverFinding explain_unknown_chip(const std::string& gpu, const std::string& archs) {
   DriverFinding finding;
-  finding.reason = "though there is an AMD GPU at " + gpu;
+  finding.reason = "the AMD GPU at " + gpu + (archs.empty() ? "" : " (" + archs + ")") +
+                   " is there and can be opened";
   if (archs.empty()) {
     finding.hint =
         "see with `rocminfo` whether the HSA runtime lists it; if not, this release of "
         "ROCm does not support the chip, or does not fit the kernel driver";
     return finding;
   }
-  finding.reason += " (" + archs + "), which this release of ROCm may not support";
+  finding.reason += ", but this release of ROCm may not support it";
   finding.hint =
       "see with `rocminfo | grep gfx` whether the HSA runtime lists it; if not, install "
       "a release of ROCm that supports " +

@@ -89,8 +89,8 @@ TEST_CASE("a chip that this release may not know is named as ROCm names it") {
   add_gpu(instinct, "90402");
   const DriverFinding known = explain(instinct);
   CHECK(known.reason ==
-        "though there is an AMD GPU at 0000:65:00.0 (gfx942), which this release of "
-        "ROCm may not support");
+        "the AMD GPU at 0000:65:00.0 (gfx942) is there and can be opened, but this release of ROCm "
+        "may not support it");
   CHECK(known.hint.c_str() == Contains("`rocminfo | grep gfx`"));
   CHECK(known.hint.c_str() == Contains("that supports gfx942"));
   CHECK(known.hint.find("HSA_OVERRIDE") == std::string::npos);
@@ -105,7 +105,7 @@ TEST_CASE("a chip that this release may not know is named as ROCm names it") {
 
   const SyntheticTree silent;
   add_gpu(silent, "0");
-  CHECK(explain(silent).reason == "though there is an AMD GPU at 0000:65:00.0");
+  CHECK(explain(silent).reason == "the AMD GPU at 0000:65:00.0 is there and can be opened");
   CHECK(explain(silent).hint.c_str() == Contains("`rocminfo`"));
 }
 
