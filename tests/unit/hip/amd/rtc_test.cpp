@@ -28,8 +28,8 @@ void map(const std::string& path) {
 
 TEST_CASE("a wheel's runtime has no number, and its compiler lies beside it") {
   test::TemporaryTree tree;
-  map(add(tree, "FAKE_HIP", "wheel/libamdhip64.so"));
-  const std::string compiler = add(tree, "FAKE_HIPRTC", "wheel/libhiprtc.so");
+  map(add(tree, "BARE_RUNTIME", "wheel/libamdhip64.so"));
+  const std::string compiler = add(tree, "EMPTY_HIPRTC", "wheel/libhiprtc.so");
   const RtcLibrary found = open_rtc();
   CHECK(found.api != nullptr);
   CHECK(found.path == compiler);
@@ -38,24 +38,24 @@ TEST_CASE("a wheel's runtime has no number, and its compiler lies beside it") {
 
 TEST_CASE("a runtime without a number is asked for it") {
   test::TemporaryTree tree;
-  setenv("HIPTOOL_HIP_LIBRARY", add(tree, "FAKE_HIP", "b/libamdhip64.so").c_str(), 1);
-  add(tree, "FAKE_HIPRTC", "b/libhiprtc.so.6");
-  const std::string compiler = add(tree, "FAKE_HIPRTC", "b/libhiprtc.so.7");
+  setenv("HIPTOOL_HIP_LIBRARY", add(tree, "BARE_RUNTIME", "b/libamdhip64.so").c_str(), 1);
+  add(tree, "EMPTY_HIPRTC", "b/libhiprtc.so.6");
+  const std::string compiler = add(tree, "EMPTY_HIPRTC", "b/libhiprtc.so.7");
   CHECK(open_rtc().path == compiler);
   unsetenv("HIPTOOL_HIP_LIBRARY");
 }
 
 TEST_CASE("no compiler of another release is taken") {
   test::TemporaryTree tree;
-  const std::string runtime = add(tree, "FAKE_HIP", "lib/libamdhip64.so.31");
+  const std::string runtime = add(tree, "BARE_RUNTIME", "lib/libamdhip64.so.31");
   map(runtime);
-  add(tree, "FAKE_HIPRTC", "lib/libhiprtc.so.32");
-  add(tree, "FAKE_HIPRTC", "lib/libhiprtc.so");
+  add(tree, "EMPTY_HIPRTC", "lib/libhiprtc.so.32");
+  add(tree, "EMPTY_HIPRTC", "lib/libhiprtc.so");
   const RtcLibrary none = open_rtc();
   CHECK(none.api == nullptr);
   CHECK(none.path.empty());
   CHECK(none.reason == "there is no hipRTC (libhiprtc) beside the HIP runtime " + runtime);
-  const std::string compiler = add(tree, "FAKE_HIPRTC", "lib/libhiprtc.so.31");
+  const std::string compiler = add(tree, "EMPTY_HIPRTC", "lib/libhiprtc.so.31");
   CHECK(open_rtc().path == compiler);
   CHECK(open_rtc().version.c_str() == Contains("libhiprtc.so.31 of "));
 }
