@@ -66,7 +66,8 @@ class Suite:
             "Dir::Etc::preferences": "/dev/null", "Dir::Etc::preferencesparts": "/dev/null",
             "Debug::NoLocking": "1", "APT::Sandbox::User": "", "APT::Default-Release": name,
             "APT::Update::Error-Mode": "any", "Acquire::Languages": "none",
-            "Acquire::Retries": "2", "Acquire::http::Timeout": "20",
+            "Acquire::Retries": "1", "Acquire::http::Timeout": "10",
+            "Acquire::https::Timeout": "10",
         }
         self.options = [word for key, value in options.items() for word in ("-o", f"{key}={value}")]
 
