@@ -10,10 +10,10 @@
 #include "nvidia_image.hpp"
 #include "under_test.hpp"
 
-// The suite's own, in place of hiptool's: from the assembly source that kernels/pack.py writes.
+// From the assembly source that kernels/pack.py writes; see kernels/meson.build.
 extern "C" {
-extern const std::byte hiptool_kernel_images[];
-extern const std::byte hiptool_kernel_images_end[];
+extern const std::byte conformance_images[];
+extern const std::byte conformance_images_end[];
 }
 
 namespace hiptool::conformance {
@@ -23,7 +23,7 @@ const void* find_amd_image() {
   const auto names = hip::read_device_names(api(), 0);
   if (!names) return nullptr;
   static const std::vector<kernels::Image> images =
-      kernels::read_image_table({hiptool_kernel_images, hiptool_kernel_images_end});
+      kernels::read_image_table({conformance_images, conformance_images_end});
   const auto image = kernels::choose_image_of(images, "conformance", Platform::amd, names->arch);
   return image ? image->bytes.data() : nullptr;
 }
