@@ -20,6 +20,7 @@ std::atomic<int> known_count{0};
 std::atomic<bool> is_initialized{false};
 std::array<CUctx_st, most_devices> contexts{{{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}}};
 thread_local CUcontext current = nullptr;
+thread_local bool is_in_host_function = false;
 
 struct Streams {
   std::mutex mutex;
@@ -44,7 +45,14 @@ void count_devices() { known_count.store(number_from("FAKE_CUDA_DEVICES", 2)); }
 
 void note_initialized() { is_initialized.store(true); }
 
-CUresult enter() { return is_initialized.load() ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED; }
+HostFunctionScope::HostFunctionScope() { is_in_host_function = true; }
+HostFunctionScope::~HostFunctionScope() { is_in_host_function = false; }
+
+CUresult enter() {
+  constexpr int not_permitted = 800;
+  if (is_in_host_function) return static_cast<CUresult>(not_permitted);
+  return is_initialized.load() ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+}
 
 CUresult enter_device(CUdevice device) {
   if (const CUresult result = enter(); result != CUDA_SUCCESS) return result;

@@ -18,7 +18,7 @@ int device_count();
 void count_devices();
 void note_initialized();
 
-/// 3 before cuInit; 101 for a device that is none.
+/// 3 before cuInit, 800 inside a host function; 101 for a device that is none.
 CUresult enter();
 CUresult enter_device(CUdevice device);
 
@@ -35,6 +35,15 @@ void add_stream(CUstream stream);
 void remove_stream(CUstream stream);
 /// Null for a stream that does not exist.
 CUcontext context_of(CUstream stream);
+
+/// While it lives, the thread runs a host function, which may not call the driver.
+class HostFunctionScope {
+ public:
+  HostFunctionScope();
+  ~HostFunctionScope();
+  HostFunctionScope(const HostFunctionScope&) = delete;
+  HostFunctionScope& operator=(const HostFunctionScope&) = delete;
+};
 
 /// The inner platform's numbers are CUDA's, but for one.
 inline CUresult to_cuda(hip::hipError_t error) {

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstring>
 #include <filesystem>
+#include <map>
+#include <mutex>
 #include <string>
 
 #include "fakes/cuda/call.hpp"
@@ -15,8 +17,30 @@ namespace {
 constexpr int error_log_buffer = 5;
 constexpr int error_log_buffer_bytes = 6;
 
+/// A module and its functions belong to the context that was current when it was loaded.
+struct Owners {
+  std::mutex mutex;
+  std::map<CUmodule, CUcontext> of_module;
+  std::map<CUfunction, CUcontext> of_function;
+};
+
+Owners& owners() {
+  static auto* const instance = new Owners;
+  return *instance;
+}
+
 CUresult load(CUmodule* module, const Contents& contents) {
-  return to_cuda(load_module(module, contents));
+  const CUresult result = to_cuda(load_module(module, contents));
+  if (result != CUDA_SUCCESS) return result;
+  const std::lock_guard lock(owners().mutex);
+  owners().of_module[*module] = current_context();
+  return CUDA_SUCCESS;
+}
+
+bool is_of_current_context(CUfunction function) {
+  const std::lock_guard lock(owners().mutex);
+  const auto found = owners().of_function.find(function);
+  return found != owners().of_function.end() && found->second == current_context();
 }
 
 /// Puts the log where the options point to, cut to fit and ended.
@@ -82,14 +106,19 @@ CUresult cuModuleUnload(CUmodule module) {
 }
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
   const CUresult entered = enter_context();
-  return entered == CUDA_SUCCESS ? to_cuda(find_function(function, module, name)) : entered;
+  if (entered != CUDA_SUCCESS) return entered;
+  const CUresult result = to_cuda(find_function(function, module, name));
+  if (result != CUDA_SUCCESS) return result;
+  const std::lock_guard lock(owners().mutex);
+  owners().of_function[*function] = owners().of_module[module];
+  return CUDA_SUCCESS;
 }
 CUresult cuModuleGetGlobal_v2(CUdeviceptr*, std::size_t*, CUmodule module, const char*) {
   const CUresult entered = enter_context();
   return entered == CUDA_SUCCESS ? to_cuda(find_global(module)) : entered;
 }
 
-/// The stream has to be one of the current context.
+/// Stream and function have to be of the current context.
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                         CUstream stream, void** arguments, void** extra) {
@@ -98,7 +127,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
   if (result != CUDA_SUCCESS) return result;
   const CUcontext of_stream = stream != nullptr ? context_of(stream) : current_context();
   state().launch_ordinals = {ordinal_of(current_context()), ordinal_of(of_stream)};
-  if (of_stream != current_context()) {
+  if (of_stream != current_context() || !is_of_current_context(function)) {
     return static_cast<CUresult>(hiptool::hip::hipErrorInvalidHandle);
   }
   std::array<void*, 5> list{};

@@ -1,12 +1,34 @@
 // SPDX-License-Identifier: MIT
 /// Streams and events. Calls with a handle need no context.
+#include <memory>
+
 #include "fakes/cuda/call.hpp"
 
 using namespace hiptool::fake;
 
 namespace {
 
-using HipCallback = hiptool::hip::hipStreamCallback_t;
+struct HostFunction {
+  CUhostFn function;
+  void* user_data;
+};
+
+void run_host_function(void* call) {
+  const std::unique_ptr<HostFunction> own(static_cast<HostFunction*>(call));
+  const HostFunctionScope scope;
+  own->function(own->user_data);
+}
+
+struct Callback {
+  CUstreamCallback function;
+  void* user_data;
+};
+
+void run_callback(CUstream stream, hiptool::hip::hipError_t status, void* call) {
+  const std::unique_ptr<Callback> own(static_cast<Callback*>(call));
+  const HostFunctionScope scope;
+  own->function(stream, to_cuda(status), own->user_data);
+}
 
 }  // namespace
 
@@ -42,12 +64,21 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
   return forward_after(enter_stream(stream), &Api::hipStreamWaitEvent, stream, event, flags);
 }
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* user_data) {
-  return forward_after(enter_stream(stream), &Api::hipLaunchHostFunc, stream, function, user_data);
+  if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  auto call = std::make_unique<HostFunction>(HostFunction{function, user_data});
+  const CUresult result = forward_after(enter_stream(stream), &Api::hipLaunchHostFunc, stream,
+                                        &run_host_function, static_cast<void*>(call.get()));
+  if (result == CUDA_SUCCESS) call.release();  // the function owns it now
+  return result;
 }
 CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void* user_data,
                              unsigned flags) {
-  return forward_after(enter_stream(stream), &Api::hipStreamAddCallback, stream,
-                       reinterpret_cast<HipCallback>(callback), user_data, flags);
+  if (callback == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  auto call = std::make_unique<Callback>(Callback{callback, user_data});
+  const CUresult result = forward_after(enter_stream(stream), &Api::hipStreamAddCallback, stream,
+                                        &run_callback, static_cast<void*>(call.get()), flags);
+  if (result == CUDA_SUCCESS) call.release();  // the callback owns it now
+  return result;
 }
 
 /// HIP's flags of its own are unknown here.

@@ -3,11 +3,19 @@
 /// (else the second half would prove nothing) and through the platform's table, which answers as
 /// HIP 7 whatever the release. FAKE_HIP names the stand-in, FAKE_HIP_MAJOR its release.
 #include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/dynamic_library.hpp"
 #include "hip/amd/runtime.hpp"
@@ -53,6 +61,12 @@ const Api& adapted() {
 }
 
 bool has(const char* name) { return library().symbol(name) != nullptr; }
+
+/// The suite's kernels for all targets; empty where the build could not make them.
+std::vector<char> read_bundle() {
+  std::ifstream file(test::fake_library("FAKE_HIP_BUNDLE"), std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
 
 bool is_rdna() {
   const char* arch = std::getenv("FAKE_HIP_ARCH");
@@ -176,6 +190,53 @@ TEST_CASE("a file with nothing in it is no image") {
   CHECK(adapted().hipModuleLoad(nullptr, path.c_str()) == hipErrorInvalidValue);
 }
 
+TEST_CASE("an object is for one architecture, a bundle for all of its own") {
+  const std::vector<char> bundle = read_bundle();
+  if (bundle.empty()) return;  // no device compiler
+  const Api& hip = adapted();
+  hipModule_t module = nullptr;
+  REQUIRE(hip.hipModuleLoadData(&module, bundle.data()) == hipSuccess);
+  CHECK(hip.hipModuleUnload(module) == hipSuccess);
+  CHECK(hip.hipModuleUnload(module) == hipErrorInvalidHandle);
+  int loaded = 0;
+  int refused = 0;
+  // Each object stands on a page of its own.
+  for (std::size_t at = 4096; at + 4096 < bundle.size(); at += 4096) {
+    if (std::memcmp(bundle.data() + at, "\177ELF", 4) != 0) continue;
+    const hipError_t error = hip.hipModuleLoadData(&module, bundle.data() + at);
+    if (error == hipErrorNoBinaryForGpu) ++refused;
+    if (error != hipSuccess) continue;
+    ++loaded;
+    CHECK(hip.hipModuleUnload(module) == hipSuccess);
+  }
+  CHECK(loaded == 1);
+  CHECK(refused >= 1);
+}
+
+TEST_CASE("a block that is too large") {
+  const std::vector<char> bundle = read_bundle();
+  if (bundle.empty()) return;  // no device compiler
+  hipModule_t module = nullptr;
+  hipFunction_t function = nullptr;
+  REQUIRE(adapted().hipModuleLoadData(&module, bundle.data()) == hipSuccess);
+  REQUIRE(adapted().hipModuleGetFunction(&function, module, "conformance_append_digit") ==
+          hipSuccess);
+  void* pointer = nullptr;
+  unsigned zero = 0;
+  void* arguments[] = {&pointer, &zero, &zero};
+  const auto launch = [&](const Api& api, unsigned threads, unsigned blocks) {
+    return api.hipModuleLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, nullptr, arguments,
+                                     nullptr);
+  };
+  CHECK(launch(raw(), 1025, 1) ==
+        (release() < 7 ? hipErrorInvalidValue : hipErrorInvalidConfiguration));
+  CHECK(launch(adapted(), 1025, 1) == hipErrorInvalidConfiguration);
+  CHECK(launch(adapted(), 64, 0) == hipErrorInvalidValue);
+  CHECK(launch(adapted(), 64, 1) == hipSuccess);
+  CHECK(adapted().hipDeviceSynchronize() == hipSuccess);
+  CHECK(adapted().hipModuleUnload(module) == hipSuccess);
+}
+
 TEST_CASE("a number that moved in HIP 10") {
   const auto name = [](int number) {
     return std::string(adapted().hipGetErrorName(static_cast<hipError_t>(number)));
@@ -222,10 +283,25 @@ TEST_CASE("a runtime that cannot tell its attributes") {
   unsetenv("FAKE_HIP_ATTRIBUTE_ERRORS");
 }
 
-TEST_CASE("a stream that does not exist is an error before HIP 7") {
-  if (release() >= 7) return;  // there it ends the process
+TEST_CASE("a stream that does not exist is an error, and since HIP 7 the process' end") {
   const auto unknown = reinterpret_cast<hipStream_t>(std::uintptr_t{0x7777});
-  CHECK(adapted().hipStreamQuery(unknown) == hipErrorContextIsDestroyed);
+  if (release() < 7) {
+    CHECK(adapted().hipStreamQuery(unknown) == hipErrorContextIsDestroyed);
+    return;
+  }
+  const Api& hip = adapted();
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    std::signal(SIGSEGV, SIG_DFL);  // a sanitizer's would report it
+    std::freopen("/dev/null", "w", stderr);
+    static_cast<void>(hip.hipStreamQuery(unknown));
+    _exit(0);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGSEGV);
 }
 
 }  // namespace hiptool::hip

@@ -230,11 +230,11 @@ TEST_CASE("a launch runs in its stream's context with CUDA's end marker") {
   hipStream_t stream = nullptr;
   hipModule_t module = nullptr;
   hipFunction_t function = nullptr;
+  REQUIRE(hip.hipSetDevice(1) == hipSuccess);
   REQUIRE(hip.hipModuleLoadData(&module,
                                 ".version 6.0\n.target sm_60\n.visible .entry "
                                 "conformance_append_digit(.param .u64 values)\n{}") == hipSuccess);
   REQUIRE(hip.hipModuleGetFunction(&function, module, "conformance_append_digit") == hipSuccess);
-  REQUIRE(hip.hipSetDevice(1) == hipSuccess);
   REQUIRE(hip.hipStreamCreateWithFlags(&stream, hipStreamNonBlocking) == hipSuccess);
   REQUIRE(hip.hipSetDevice(0) == hipSuccess);
   struct {
@@ -246,19 +246,34 @@ TEST_CASE("a launch runs in its stream's context with CUDA's end marker") {
   void* extra[] = {reinterpret_cast<void*>(hip_launch_param_buffer_pointer), &buffer,
                    reinterpret_cast<void*>(hip_launch_param_buffer_size), &size,
                    reinterpret_cast<void*>(hip_launch_param_end)};
-  CHECK(hip.hipModuleLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, nullptr, extra) ==
-        hipSuccess);
+  const auto launch = [&](unsigned threads, hipStream_t on) {
+    return hip.hipModuleLaunchKernel(function, 1, 1, 1, threads, 1, 1, 0, on, nullptr, extra);
+  };
+  CHECK(launch(32, stream) == hipSuccess);
   CHECK(state().launch_ordinals == std::array<int, 2>{1, 1});
   CHECK(state().extra[2] == extra[2]);
   CHECK(state().extra[4] == nullptr);
-  CHECK(hip.hipModuleLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, extra) ==
-        hipSuccess);
+  // The null stream is the thread's device's, to which the function does not belong.
+  CHECK(launch(32, nullptr) == hipErrorInvalidHandle);
   CHECK(state().launch_ordinals == std::array<int, 2>{0, 0});
-  CHECK(hip.hipModuleLaunchKernel(function, 1, 1, 1, 2048, 1, 1, 0, stream, nullptr, nullptr) ==
-        hipErrorInvalidConfiguration);
-  CHECK(hip.hipStreamSynchronize(stream) == hipSuccess);
+  REQUIRE(hip.hipSetDevice(1) == hipSuccess);
+  CHECK(launch(32, nullptr) == hipSuccess);
+  CHECK(launch(2048, stream) == hipErrorInvalidConfiguration);
+  CHECK(hip.hipDeviceSynchronize() == hipSuccess);
   CHECK(hip.hipStreamDestroy(stream) == hipSuccess);
   CHECK(hip.hipModuleUnload(module) == hipSuccess);
+  REQUIRE(hip.hipSetDevice(0) == hipSuccess);
+}
+
+TEST_CASE("a host function may not call the driver") {
+  const Api& hip = api();
+  static hipError_t inside = hipSuccess;
+  const auto call = [](void* table) {
+    inside = static_cast<const Api*>(table)->hipDeviceSynchronize();
+  };
+  REQUIRE(hip.hipLaunchHostFunc(nullptr, call, const_cast<Api*>(&hip)) == hipSuccess);
+  CHECK(hip.hipDeviceSynchronize() == hipSuccess);
+  CHECK(static_cast<int>(inside) == 800);
 }
 
 TEST_CASE("images are told apart") {
