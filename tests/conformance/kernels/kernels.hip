@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// The kernels of the module cases for the cpu; kernels.hpp has the same for NVIDIA.
-#include <hiptool_cpu_kernel.h>
+// The kernels of the module cases, for AMD and for the processor; nvidia_image.hpp has the same.
+#include <hip/hip_runtime.h>
 
 extern "C" __global__ void conformance_vector_add(const float* a, const float* b, float* sum,
                                                   unsigned n) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// What the stand-in for libcuda.so.1 tells its test, through one more exported function. Devices
-/// and the answer of cuInit come from the environment: FAKE_CUDA_DEVICES (2), FAKE_CUDA_INIT (0).
+/// What the stand-in for libcuda.so.1 tells its test, through one more exported function.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -15,10 +14,11 @@ struct FakeCudaState {
   int p2p_attribute = 0;                 ///< of the last cuDeviceGetP2PAttribute
   std::array<void*, 5> extra{};          ///< of the last launch
   std::array<int, 2> launch_ordinals{};  ///< current context's and stream's device at the launch
-  std::size_t allocations = 0;           ///< device and host memory that is not freed
 };
 
-/// Type of the exported function "fake_cuda_state".
+/// Type of the exported function "fake_cuda_state", and of "fake_cuda_allocations": how much device
+/// and host memory is not freed.
 using FakeCudaStateFunction = FakeCudaState* (*)();
+using FakeCudaAllocationsFunction = std::size_t (*)();
 
 }  // namespace hiptool::test

@@ -3,7 +3,7 @@
 
 namespace hiptool::conformance {
 
-/// The kernels of kernels.cpp, written by hand for every NVIDIA device from Pascal on.
+/// The kernels of kernels/kernels.hip, written by hand for every NVIDIA device from Pascal on.
 inline constexpr const char* nvidia_image = R"ptx(
 .version 6.0
 .target sm_60
