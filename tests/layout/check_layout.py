@@ -22,11 +22,12 @@ HEADER_ROOM = {
     "element_type": "model", "model_file": "model",
     "platform": "hip",
     "arena": "core", "buffer": "core", "caching_allocator": "core", "copy": "core",
-    "event": "core", "kernel": "core", "kernel_timer": "core", "launch": "core",
-    "memory_plan": "core", "module": "core", "pinned_buffer": "core", "retry": "core",
+    "device": "core", "event": "core", "kernel": "core", "kernel_timer": "core",
+    "launch": "core", "memory_plan": "core", "module": "core", "pinned_buffer": "core",
+    "retry": "core", "stream": "core",
     "dtype": "tensor", "layout": "tensor", "tensor": "tensor",
     "async_loader": "load", "file_digests": "load", "leaf_verification": "load",
-    "self_test": "load", "verify": "load",
+    "load_plan": "load", "self_test": "load", "verify": "load",
 }
 REPORT_HEADERS = {"error", "export", "timeline", "units", "version"}   # report knows no device
 
