@@ -15,6 +15,8 @@
 #include "hiptool/leaf_verification.hpp"
 #include "hiptool/load_plan.hpp"
 #include "hiptool/model_file.hpp"
+#include "hiptool/model_fit.hpp"
+#include "hiptool/model_summary.hpp"
 #include "hiptool/module.hpp"
 #include "hiptool/pinned_buffer.hpp"
 #include "hiptool/platform.hpp"

@@ -19,13 +19,13 @@ MAY_INCLUDE["cli"] = {"cli", *MAY_INCLUDE["measure"]}
 HEADER_ROOM = {
     "cancel": "base", "error": "base", "export": "base", "trace": "base", "units": "base",
     "version": "base",
-    "element_type": "model", "model_file": "model",
+    "element_type": "model", "model_file": "model", "model_summary": "model",
     "platform": "hip",
     "buffer": "core", "copy": "core", "device": "core", "event": "core", "kernel": "core",
     "kernel_timer": "core", "launch": "core", "module": "core", "pinned_buffer": "core",
     "stream": "core",
     "async_loader": "load", "leaf_verification": "load", "load_plan": "load",
-    "self_test": "load", "verify": "load",
+    "model_fit": "load", "self_test": "load", "verify": "load",
 }
 REPORT_HEADERS = {"error", "export", "units", "version"}   # report knows no device
 
