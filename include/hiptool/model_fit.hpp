@@ -43,8 +43,8 @@ struct ModelFit {
   std::uint64_t context = 0;  ///< tokens
   std::uint64_t weights_bytes = 0;
   std::uint64_t kv_cache_bytes = 0;
-  std::uint64_t margin_bytes = 0;
-  std::uint64_t total_bytes = 0;  ///< weights, cache and margin
+  std::uint64_t margin_bytes = 0;  ///< of one device; for a split the sum over its parts
+  std::uint64_t total_bytes = 0;   ///< weights, cache and margin
   FitVerdict verdict = FitVerdict::does_not_fit;
   bool is_held = false;  ///< the chosen devices hold everything; a split may need others
   std::uint64_t shortfall_bytes = 0;  ///< what the chosen devices lack; 0 when they hold everything
@@ -52,6 +52,9 @@ struct ModelFit {
   std::vector<FitPart> parts;
   /// Shares of weights and cache, one for each part; empty unless the verdict is `split`.
   std::vector<double> split;
+  /// The longest context that the one chosen device has room for, up to 2^30; 0: not even the
+  /// weights fit. Absent for several devices and where the cache does not grow with the context.
+  std::optional<std::uint64_t> most_context;
   /// How many layers llama.cpp's --n-gpu-layers may be given for the chosen devices, when they do
   /// not hold everything; absent in host memory.
   std::optional<std::uint64_t> gpu_layers;

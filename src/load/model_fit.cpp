@@ -235,6 +235,30 @@ std::uint64_t shortfall(const Unit& whole, std::span<const Unit> units,
   return place(units, devices, 1).left_over_bytes;
 }
 
+std::optional<std::uint64_t> most_context(const ModelSummary& summary, const Unit& whole,
+                                          const FitDevice& device) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 30;
+  const std::uint64_t token_bytes = kv_cache_bytes(summary, 1);
+  if (token_bytes == 0) return std::nullopt;
+  const auto fits_with = [&](std::uint64_t context) {
+    if (context > most_cache_bytes / token_bytes) return false;
+    Unit unit = whole;
+    unit.kv_cache_bytes = context * token_bytes;
+    return needed_bytes(unit, device) <= room_bytes(device);
+  };
+  std::uint64_t low = 0;
+  std::uint64_t high = most;
+  while (low < high) {
+    const std::uint64_t middle = (low + high + 1) / 2;
+    if (fits_with(middle)) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
+}
+
 void place_without_all(ModelFit& fit, const Units& units, std::span<const FitDevice> chosen,
                        std::span<const FitDevice> others) {
   const bool in_host = std::any_of(chosen.begin(), chosen.end(),
@@ -299,6 +323,7 @@ ModelFit fit_model(std::span<const TensorInfo> tensors, const ModelSummary& summ
   fit.weights_bytes = whole.weights_bytes;
   fit.margin_bytes = margin_of(whole, chosen.front());
   fit.total_bytes = fit.weights_bytes + fit.kv_cache_bytes + fit.margin_bytes;
+  if (chosen.size() == 1) fit.most_context = most_context(summary, whole, chosen.front());
   fit.is_held = chosen.size() == 1 ? fit.total_bytes <= room_bytes(chosen.front())
                                    : fits(units.all(), chosen);
   if (!fit.is_held) {

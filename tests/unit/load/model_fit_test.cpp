@@ -112,6 +112,7 @@ TEST_CASE("fit: on one device, to the byte") {
   CHECK(fit.margin_bytes == 64 * mib);
   CHECK(fit.total_bytes == 582 * mib);
   CHECK(fit.shortfall_bytes == 0);
+  CHECK(fit.most_context == 1024);
   CHECK(fit.split.empty());
   CHECK_FALSE(fit.gpu_layers.has_value());
   REQUIRE(fit.parts.size() == 1);
@@ -124,6 +125,7 @@ TEST_CASE("fit: on one device, to the byte") {
   fit = model.fit({short_by_one});
   CHECK_FALSE(fit.is_held);
   CHECK(fit.shortfall_bytes == 1);
+  CHECK(fit.most_context == 1023);
   // Without the embeddings there is room for all layers and the output.
   CHECK(fit.verdict == FitVerdict::gpu_layers);
   CHECK(fit.gpu_layers == 5);
@@ -227,6 +229,19 @@ TEST_CASE("fit: layers that the metadata does not have, or no tensors at all") {
   model.tensors.clear();
   CHECK(model.fit({device("amd:0", 72)}).is_held);
   CHECK_THROWS_AS(model.fit({}), Error);
+}
+
+TEST_CASE("fit: the longest context that there is room for") {
+  Model model;
+  // 8 KiB a token; (1000 - 510 - 64) MiB are left
+  CHECK(model.fit({device("amd:0", 1000)}).most_context == 54'528);
+  CHECK(model.fit({device("amd:0", 500)}).most_context == 0);
+  CHECK_FALSE(model.fit({device("amd:0", 500), device("amd:1", 500)}).most_context.has_value());
+  CHECK(model.fit({{"cpu:0", 518 * mib, 518 * mib, true}}).most_context == 1024);
+  model.summary = shape(4, 0, 0);
+  CHECK_FALSE(model.fit({device("amd:0", 1000)}).most_context.has_value());
+  model.summary = shape(4, 1, 1);
+  CHECK(model.fit({{"cpu:0", UINT64_MAX, UINT64_MAX, true}}).most_context == 1u << 30);
 }
 
 TEST_CASE("fit: the words of the verdicts") {
