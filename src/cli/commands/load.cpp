@@ -110,8 +110,8 @@ Command load_command() {
   command.examples = {
       {"hiptool load model.gguf", "onto the first GPU, verified"},
       {"hiptool load model.safetensors --device cpu", "into host memory"},
-      {"hiptool load model.gguf --dry-run --tensors", "what is in it, without a device"},
-      {"hiptool load model.gguf --dry-run --context 8192", "what it is and whether it fits"},
+      {"hiptool load model.gguf --dry-run --tensors", "what is in it; needs no device"},
+      {"hiptool load m.gguf --dry-run --context 8192", "what it is, and does it fit"},
       {"hiptool load --demo", "without a model at hand"},
   };
   command.formats = {OutputFormat::table, OutputFormat::json, OutputFormat::csv,
