@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: MIT
-#include <algorithm>
-
 #include "hiptool/error.hpp"
 #include "hiptool/load_plan.hpp"
 #include "hiptool/units.hpp"
+#include "load/margin.hpp"
 
 namespace hiptool {
 namespace {
 
-constexpr std::uint64_t minimum_margin_bytes = 64u << 20;
-
-// Room for what the runtime itself allocates (contexts of other libraries, kernels, fragmentation).
 std::uint64_t margin_bytes(const DevicePlan& plan) {
-  if (plan.device.is_host_memory()) return 0;
-  return std::max(plan.layout.arena_bytes / 20, minimum_margin_bytes);
+  return load::margin_bytes(plan.layout.arena_bytes, plan.device.is_host_memory());
 }
 
 }  // namespace

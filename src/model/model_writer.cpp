@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <span>
@@ -22,10 +23,13 @@ namespace {
 constexpr std::uint64_t slice_bytes = std::uint64_t{8} << 20;
 constexpr std::chrono::milliseconds progress_interval{50};
 
-/// Writes the data of a plan with several threads, slice by slice.
+/// Writes the data of one file with several threads, slice by slice.
 class DataWriter {
  public:
-  DataWriter(const WriterPlan& plan, OutputFile& file) : plan_(plan), file_(file) {}
+  /// The bytes before are those of files that are already written, for the progress.
+  DataWriter(const PlannedFile& plan, OutputFile& file, std::uint64_t before_bytes,
+             std::uint64_t total_bytes)
+      : plan_(plan), file_(file), before_bytes_(before_bytes), total_bytes_(total_bytes) {}
 
   void write_all(const ModelWriterOptions& options);
 
@@ -36,8 +40,10 @@ class DataWriter {
   void fill(std::span<std::byte> slice, std::uint64_t offset) const;
   void watch(const ModelWriterOptions& options, std::size_t workers);
 
-  const WriterPlan& plan_;
+  const PlannedFile& plan_;
   OutputFile& file_;
+  std::uint64_t before_bytes_;
+  std::uint64_t total_bytes_;
   std::atomic<std::uint64_t> next_slice_{0};
   std::atomic<std::uint64_t> done_bytes_{0};
   std::mutex mutex_;
@@ -107,7 +113,7 @@ void DataWriter::watch(const ModelWriterOptions& options, std::size_t workers) {
     const bool is_done =
         changed_.wait_for(lock, progress_interval, [&] { return finished_workers_ == workers; });
     lock.unlock();
-    if (options.progress) options.progress(done_bytes_, plan_.data_bytes);
+    if (options.progress) options.progress(before_bytes_ + done_bytes_, total_bytes_);
     lock.lock();
     if (is_done) return;
   }
@@ -132,18 +138,67 @@ void DataWriter::write_all(const ModelWriterOptions& options) {
   if (failure_) std::rethrow_exception(failure_);
 }
 
+/// The files of a plan, each under a temporary name until all are complete.
+class OutputSet {
+ public:
+  explicit OutputSet(const WriterPlan& plan) : plan_(plan) {
+    for (const PlannedFile& file : plan.files) {
+      total_bytes_ += file.size_bytes();
+      total_data_bytes_ += file.data_bytes;
+    }
+  }
+
+  void write(const ModelWriterOptions& options) {
+    std::uint64_t left_bytes = total_bytes_;
+    std::uint64_t before_bytes = 0;
+    for (const PlannedFile& planned : plan_.files) {
+      if (options.cancel != nullptr) options.cancel->throw_if_cancelled("make-model");
+      // Asks for the room of all files that are still to come.
+      OutputFile& file =
+          *files_.emplace_back(std::make_unique<OutputFile>(planned.path, left_bytes));
+      file.write_at(std::as_bytes(std::span(planned.header)), 0);
+      if (planned.data_bytes > 0) {
+        DataWriter(planned, file, before_bytes, total_data_bytes_).write_all(options);
+      }
+      file.finish();
+      left_bytes -= planned.size_bytes();
+      before_bytes += planned.data_bytes;
+    }
+  }
+
+  /// Gives the files their names, the one that readers begin with last: what is left behind when
+  /// the process dies half way cannot be taken for a model.
+  void commit() {
+    const bool has_index = plan_.files.back().tensors.empty();
+    if (!has_index) std::rotate(files_.begin(), files_.begin() + 1, files_.end());
+    try {
+      for (const auto& file : files_) file->commit();
+    } catch (...) {
+      for (const auto& file : files_) file->withdraw();
+      throw;
+    }
+  }
+
+  std::uint64_t total_bytes() const { return total_bytes_; }
+
+ private:
+  const WriterPlan& plan_;
+  std::uint64_t total_bytes_ = 0;
+  std::uint64_t total_data_bytes_ = 0;
+  std::vector<std::unique_ptr<OutputFile>> files_;
+};
+
 }  // namespace
 
 ModelWriterResult write_model(const ModelWriterOptions& options) {
   try {
     const WriterPlan plan = plan_model(options);
-    const std::uint64_t file_bytes = plan.header.size() + plan.data_bytes;
-    OutputFile file(options.path, file_bytes);
-    file.write_at(std::as_bytes(std::span(plan.header)), 0);
-    DataWriter(plan, file).write_all(options);
-    file.commit();
-    return {options.path, file_bytes, plan.tensor_bytes,
-            static_cast<std::uint32_t>(plan.tensors.size())};
+    OutputSet set(plan);
+    set.write(options);
+    set.commit();
+    const bool has_index = plan.files.back().tensors.empty();
+    const PlannedFile& entry = has_index ? plan.files.back() : plan.files.front();
+    return {entry.path, options.shards, set.total_bytes(), plan.tensor_bytes, plan.tensors};
   } catch (const std::bad_alloc&) {
     throw Error(ErrorCode::host_out_of_memory, "make-model",
                 "host memory does not suffice to write " + options.path.string());

@@ -72,10 +72,8 @@ OutputFile::OutputFile(const std::filesystem::path& target, std::uint64_t size_b
 }
 
 OutputFile::~OutputFile() {
-  if (descriptor_ >= 0) {
-    ::close(descriptor_);
-    ::unlink(temporary_.c_str());
-  }
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!is_committed_) ::unlink(temporary_.c_str());
 }
 
 void OutputFile::write_at(std::span<const std::byte> bytes, std::uint64_t offset) {
@@ -89,14 +87,22 @@ void OutputFile::write_at(std::span<const std::byte> bytes, std::uint64_t offset
   }
 }
 
-void OutputFile::commit() {
+void OutputFile::finish() {
+  if (descriptor_ < 0) return;
   // Network file systems report a full disk only here.
-  const bool is_closed = ::close(std::exchange(descriptor_, -1)) == 0;
-  const int close_error = errno;
-  if (is_closed && ::rename(temporary_.c_str(), target_.c_str()) == 0) return;
-  const int number = is_closed ? errno : close_error;
-  ::unlink(temporary_.c_str());
-  fail(target_, reason_of(number), hint_of(number));
+  if (::close(std::exchange(descriptor_, -1)) != 0) fail(target_, reason_of(errno), hint_of(errno));
+}
+
+void OutputFile::commit() {
+  finish();
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) {
+    fail(target_, reason_of(errno), hint_of(errno));
+  }
+  is_committed_ = true;
+}
+
+void OutputFile::withdraw() noexcept {
+  if (is_committed_) ::unlink(target_.c_str());
 }
 
 }  // namespace hiptool::model

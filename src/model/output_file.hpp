@@ -19,13 +19,18 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
 
   void write_at(std::span<const std::byte> bytes, std::uint64_t offset);
+  /// Closes the file, still under its temporary name; optional before commit().
+  void finish();
   /// Gives the file its name.
   void commit();
+  /// Takes a committed file away again, because others of its set could not be committed.
+  void withdraw() noexcept;
 
  private:
   std::filesystem::path target_;
   std::filesystem::path temporary_;
   int descriptor_ = -1;
+  bool is_committed_ = false;
 };
 
 }  // namespace hiptool::model

@@ -3,25 +3,23 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <functional>
+#include <cstddef>
 #include <iterator>
-#include <map>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "model/checked.hpp"
-#include "model/gguf.hpp"
-#include "model/safetensors.hpp"
+#include "hiptool/error.hpp"
 #include "model/text.hpp"
+#include "model/writer_headers.hpp"
 
 namespace hiptool::model {
 namespace {
 
 constexpr std::uint32_t most_tensors = 1'000'000;
 constexpr std::uint64_t most_size_bytes = std::uint64_t{1} << 60;
-constexpr std::uint64_t gguf_alignment = 32;
+constexpr std::uint32_t most_shards = 65'535;  // split.count is a u16
+constexpr std::uint64_t most_tokens = 10'000'000;
 constexpr std::uint64_t long_row = 4096;
 constexpr std::uint64_t short_row = 256;
 
@@ -47,7 +45,9 @@ const Role& role_of(std::uint32_t tensor) {
   return block_roles[(tensor - 2) % block_roles.size()];
 }
 
-std::uint64_t block_of(std::uint32_t tensor) { return (tensor - 2) / block_roles.size(); }
+std::uint32_t block_of(std::uint32_t tensor) {
+  return (tensor - 2) / std::uint32_t{block_roles.size()};
+}
 
 std::string name_of(std::uint32_t tensor) {
   const std::string role(role_of(tensor).name);
@@ -122,6 +122,18 @@ void check_options(const ModelWriterOptions& options) {
                 "a model of " + std::to_string(options.tensors) + " tensors is not possible",
                 "ask for 1 to 1000000 tensors");
   }
+  if (options.shards == 0 || options.shards > most_shards || options.shards > options.tensors) {
+    throw Error(ErrorCode::invalid_argument, "make-model",
+                std::to_string(options.tensors) + " tensors cannot be spread over " +
+                    std::to_string(options.shards) + " files",
+                "ask for 1 to 65535 files, and for no more files than tensors");
+  }
+  if (options.vocabulary > most_tokens ||
+      (options.vocabulary > 0 && options.format != ModelFormat::gguf)) {
+    throw Error(ErrorCode::invalid_argument, "make-model",
+                "a vocabulary of " + std::to_string(options.vocabulary) + " tokens is not possible",
+                "ask for at most 10000000 tokens, in a GGUF");
+  }
   if (options.size_bytes > most_size_bytes) {
     throw Error(ErrorCode::invalid_argument, "make-model",
                 "a model of " + std::to_string(options.size_bytes) + " bytes is not possible",
@@ -181,122 +193,22 @@ std::vector<PlannedTensor> plan_tensors(const ModelWriterOptions& options,
   return tensors;
 }
 
-/// Collects the fields of a GGUF header.
-class GgufHeader {
- public:
-  template <typename Number>
-  void number(Number value) {
-    std::array<char, sizeof value> bytes;
-    std::memcpy(bytes.data(), &value, sizeof value);
-    text_.append(bytes.data(), bytes.size());
+// Where each file begins in the order of the tensors: the bytes of each come as near as whole
+// tensors allow to an equal share, and none is left without a tensor.
+std::vector<std::size_t> cuts_of(const std::vector<PlannedTensor>& tensors, std::size_t files,
+                                 std::uint64_t tensor_bytes) {
+  std::vector<std::size_t> cuts{0};
+  std::uint64_t bytes = 0;
+  for (std::size_t index = 0; cuts.size() < files; ++index) {
+    bytes += tensors[index].size_bytes;
+    // bytes / tensor_bytes >= cuts / files, where the products may leave 64 bits.
+    const double share = static_cast<double>(bytes) / static_cast<double>(tensor_bytes);
+    const bool is_full = share * static_cast<double>(files) >= static_cast<double>(cuts.size());
+    const bool needs_rest = tensors.size() - index - 1 == files - cuts.size();
+    if (is_full || needs_rest) cuts.push_back(index + 1);
   }
-  void raw(std::string_view bytes) { text_.append(bytes); }
-  void string(std::string_view bytes) {
-    number<std::uint64_t>(bytes.size());
-    raw(bytes);
-  }
-  void key(std::string_view name, GgufValueType type) {
-    string(name);
-    number(static_cast<std::uint32_t>(type));
-  }
-  void pair(std::string_view name, std::uint32_t value) {
-    key(name, GgufValueType::u32);
-    number(value);
-  }
-  void pair(std::string_view name, std::string_view value) {
-    key(name, GgufValueType::text);
-    string(value);
-  }
-  std::string& text() { return text_; }
-
- private:
-  std::string text_;
-};
-
-// Enough for official readers and for tools that size a KV cache; in all 15 pairs.
-void write_metadata(GgufHeader& header, std::uint32_t tensors) {
-  const std::uint64_t blocks = tensors > 2 ? block_of(tensors - 1) + 1 : 1;
-  header.pair("general.architecture", "llama");
-  header.pair("general.name", "hiptool make-model");
-  header.key("general.tags", GgufValueType::array);
-  header.number(static_cast<std::uint32_t>(GgufValueType::text));
-  header.number<std::uint64_t>(2);
-  header.string("synthetic");
-  header.string("random");
-  header.pair("general.file_type", 1025);  // mostly F16, marked as a guess
-  header.pair("general.quantization_version", 2);
-  header.pair("llama.block_count", static_cast<std::uint32_t>(blocks));
-  header.pair("llama.context_length", 4096);
-  header.pair("llama.embedding_length", 4096);
-  header.pair("llama.feed_forward_length", 11008);
-  header.pair("llama.attention.head_count", 32);
-  header.pair("llama.attention.head_count_kv", 8);
-  header.key("llama.attention.layer_norm_rms_epsilon", GgufValueType::f32);
-  header.number(1e-5f);
-  header.pair("llama.rope.dimension_count", 128);
-  header.pair("llama.vocab_size", 32000);
-  header.pair("tokenizer.ggml.model", "none");
-}
-
-void finish_gguf(WriterPlan& plan) {
-  GgufHeader header;
-  header.raw(gguf_magic);
-  header.number<std::uint32_t>(3);
-  header.number<std::uint64_t>(plan.tensors.size());
-  header.number<std::uint64_t>(15);
-  write_metadata(header, static_cast<std::uint32_t>(plan.tensors.size()));
-  std::uint64_t offset = 0;
-  for (PlannedTensor& tensor : plan.tensors) {
-    tensor.offset = offset;
-    offset = *checked_align(offset + tensor.size_bytes, gguf_alignment);
-    header.string(tensor.name);
-    header.number(static_cast<std::uint32_t>(tensor.shape.size()));
-    for (const std::uint64_t extent : tensor.shape) header.number(extent);
-    header.number(tensor.type_id);
-    header.number(tensor.offset);
-  }
-  plan.header = std::move(header.text());
-  plan.header.resize(static_cast<std::size_t>(*checked_align(plan.header.size(), gguf_alignment)));
-  plan.data_bytes = offset;
-}
-
-void finish_safetensors(WriterPlan& plan) {
-  // The official writer's order: wide elements first keeps every tensor aligned without padding.
-  std::map<std::uint32_t, std::vector<PlannedTensor>, std::greater<>> by_width;
-  for (PlannedTensor& tensor : plan.tensors) {
-    const std::uint32_t width_bits = find_safetensors_type(tensor.type)->entry.block_bits;
-    by_width[width_bits].push_back(std::move(tensor));
-  }
-  plan.tensors.clear();
-  for (auto& [width_bits, tensors] : by_width) {
-    std::move(tensors.begin(), tensors.end(), std::back_inserter(plan.tensors));
-  }
-  std::string json = R"({"__metadata__":{"format":"pt","generator":"hiptool make-model"})";
-  std::uint64_t offset = 0;
-  for (PlannedTensor& tensor : plan.tensors) {
-    tensor.offset = offset;
-    json.append(",\"").append(tensor.name).append("\":{\"dtype\":\"").append(tensor.type);
-    json.append("\",\"shape\":[");
-    for (const std::uint64_t extent : tensor.shape) {
-      if (json.back() != '[') json += ',';
-      json.append(std::to_string(extent));
-    }
-    json.append("],\"data_offsets\":[").append(std::to_string(offset)).append(",");
-    offset += tensor.size_bytes;
-    json.append(std::to_string(offset)).append("]}");
-  }
-  json += '}';
-  json.resize(static_cast<std::size_t>(*checked_align(json.size(), 8)), ' ');
-  if (json.size() > most_safetensors_header_bytes) {
-    throw Error(ErrorCode::invalid_argument, "make-model",
-                "the header of " + std::to_string(plan.tensors.size()) +
-                    " tensors is above the 100000000 bytes that safetensors allows",
-                "ask for fewer tensors");
-  }
-  GgufHeader header;
-  header.string(json);  // safetensors, too, begins with a length of 64 bits
-  plan.header = std::move(header.text());
-  plan.data_bytes = offset;
+  cuts.push_back(tensors.size());
+  return cuts;
 }
 
 }  // namespace
@@ -304,13 +216,28 @@ void finish_safetensors(WriterPlan& plan) {
 WriterPlan plan_model(const ModelWriterOptions& options) {
   check_options(options);
   WriterPlan plan;
-  plan.tensors = plan_tensors(options, chosen_types(options));
-  for (const PlannedTensor& tensor : plan.tensors) plan.tensor_bytes += tensor.size_bytes;
-  if (options.format == ModelFormat::gguf) {
-    finish_gguf(plan);
-  } else {
-    finish_safetensors(plan);
+  std::vector<PlannedTensor> tensors = plan_tensors(options, chosen_types(options));
+  plan.tensors = static_cast<std::uint32_t>(tensors.size());
+  for (const PlannedTensor& tensor : tensors) plan.tensor_bytes += tensor.size_bytes;
+  const std::vector<std::size_t> cuts = cuts_of(tensors, options.shards, plan.tensor_bytes);
+  const std::uint32_t layers = plan.tensors > 2 ? block_of(plan.tensors - 1) + 1 : 1;
+  plan.files.resize(options.shards);
+  for (std::uint32_t number = 0; number < options.shards; ++number) {
+    PlannedFile& file = plan.files[number];
+    file.path = shard_path(options.path, options.format, number, options.shards);
+    const auto at = [&](std::size_t cut) {
+      return tensors.begin() + static_cast<std::ptrdiff_t>(cut);
+    };
+    file.tensors.assign(std::make_move_iterator(at(cuts[number])),
+                        std::make_move_iterator(at(cuts[number + 1])));
+    if (options.format == ModelFormat::gguf) {
+      finish_gguf(file, {number, options.shards, plan.tensors, layers, options.vocabulary});
+    } else {
+      finish_safetensors(file);
+    }
   }
+  const bool has_index = options.shards > 1 && options.format == ModelFormat::safetensors;
+  if (has_index) plan.files.push_back(make_index(options.path, plan));
   return plan;
 }
 

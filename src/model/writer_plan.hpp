@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -21,11 +22,20 @@ struct PlannedTensor {
 };
 
 /// A file to be written: its header, then its tensors in the order of their data.
-struct WriterPlan {
-  std::string header;  ///< with its padding
+struct PlannedFile {
+  std::filesystem::path path;
+  std::string header;  ///< with its padding; of an index the whole text
   std::vector<PlannedTensor> tensors;
-  std::uint64_t data_bytes = 0;    ///< with padding
-  std::uint64_t tensor_bytes = 0;  ///< without
+  std::uint64_t data_bytes = 0;  ///< with padding
+
+  std::uint64_t size_bytes() const { return header.size() + data_bytes; }
+};
+
+/// A model to be written: shards in their order, after them the index of a safetensors set.
+struct WriterPlan {
+  std::vector<PlannedFile> files;
+  std::uint32_t tensors = 0;
+  std::uint64_t tensor_bytes = 0;  ///< without padding
 };
 
 /// Decides names, types, sizes and the header. Throws Error(invalid_argument) for unknown types and

@@ -19,7 +19,7 @@ MAY_INCLUDE["cli"] = {"cli", *MAY_INCLUDE["measure"]}
 HEADER_ROOM = {
     "cancel": "base", "error": "base", "export": "base", "timeline": "base", "trace": "base",
     "units": "base", "version": "base",
-    "element_type": "model", "model_file": "model",
+    "element_type": "model", "model_file": "model", "model_summary": "model",
     "platform": "hip",
     "arena": "core", "buffer": "core", "caching_allocator": "core", "copy": "core",
     "device": "core", "event": "core", "kernel": "core", "kernel_timer": "core",
@@ -27,7 +27,7 @@ HEADER_ROOM = {
     "retry": "core", "stream": "core",
     "dtype": "tensor", "layout": "tensor", "tensor": "tensor",
     "async_loader": "load", "file_digests": "load", "leaf_verification": "load",
-    "load_plan": "load", "self_test": "load", "verify": "load",
+    "load_plan": "load", "model_fit": "load", "self_test": "load", "verify": "load",
 }
 REPORT_HEADERS = {"error", "export", "timeline", "units", "version"}   # report knows no device
 

@@ -10,6 +10,8 @@
 #include "hiptool/device.hpp"
 #include "hiptool/load_plan.hpp"
 #include "hiptool/model_file.hpp"
+#include "hiptool/model_fit.hpp"
+#include "hiptool/model_summary.hpp"
 #include "hiptool/self_test.hpp"
 #include "hiptool/verify.hpp"
 
@@ -27,7 +29,10 @@ struct LoadOutcome {
   std::string status = "failed";  ///< as in the document
   std::string verify_mode = "none";
   std::optional<ModelFile> model;
+  std::optional<ModelSummary> summary;
   std::optional<ArenaLayout> layout;
+  std::optional<ModelFit> fit;
+  std::size_t chosen_devices = 0;  ///< how many of the fit's parts were asked for; they come first
   std::optional<Device> device;
   std::string device_name;
   std::optional<LoadStatistics> load;

@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
+
+#include "cli/commands/load_fit_report.hpp"
+#include "cli/commands/load_model_report.hpp"
 #include "hiptool/units.hpp"
 
 namespace hiptool::cli {
@@ -50,19 +54,43 @@ std::string shape_text(const TensorInfo& tensor) {
 Value model_value(const LoadOutcome& outcome) {
   if (!outcome.model) return {};
   const ModelFile& model = *outcome.model;
-  return Object{
+  Object fields{
       {"path", model.path().string()},
       {"format", to_string(model.format())},
       {"files", static_cast<std::uint64_t>(model.files().size())},
       {"tensors", static_cast<std::uint64_t>(model.tensors().size())},
       {"bytes", model.tensor_bytes()},
       {"parameters", model.parameters()},
-      {"architecture", model.text("general.architecture")},
+      {"architecture", outcome.summary ? Value(outcome.summary->architecture) : Value()},
       {"file_bytes", model.file_bytes()},
   };
+  add_summary_fields(fields, outcome.summary.value_or(ModelSummary()));
+  return fields;
+}
+
+// Without a load: what the fit found, for the devices asked for.
+Array planned_devices(const LoadOutcome& outcome) {
+  Array devices;
+  for (std::size_t i = 0; i < outcome.chosen_devices; ++i) {
+    const FitPart& part = outcome.fit->parts[i];
+    devices.push_back(Object{{"id", part.device.id},
+                             {"tensors", part.tensors},
+                             {"bytes", part.tensor_bytes},
+                             {"copy_time_s", {}},
+                             {"copy_bytes_per_s", {}}});
+  }
+  return devices;
+}
+
+// Where the model goes as a whole; absent for several devices and where none was chosen.
+std::optional<std::string> device_id(const LoadOutcome& outcome) {
+  if (outcome.device) return outcome.device->id();
+  const bool is_planned = outcome.fit && outcome.chosen_devices == 1 && outcome.fit->is_held;
+  return is_planned ? std::optional(outcome.fit->parts.front().device.id) : std::nullopt;
 }
 
 Value devices_value(const LoadOutcome& outcome) {
+  if (!outcome.device && outcome.fit) return planned_devices(outcome);
   Array devices;
   if (outcome.device && outcome.layout) {
     const double copy_time_s = outcome.load ? outcome.load->copy_time_s : 0;
@@ -128,6 +156,7 @@ Value phases_value(const LoadOutcome& outcome) {
 
 Value tensors_value(const LoadOutcome& outcome) {
   const ModelFile& model = *outcome.model;
+  const auto device = device_id(outcome);
   Array tensors;
   for (const Placement& placement : outcome.layout->placements) {
     const TensorInfo& tensor = model.tensors()[placement.tensor];
@@ -139,8 +168,8 @@ Value tensors_value(const LoadOutcome& outcome) {
         {"bytes", tensor.size_bytes},
         {"file", model.files()[tensor.file].path.string()},
         {"file_offset", tensor.file_offset},
-        {"device", outcome.device ? Value(outcome.device->id()) : Value()},
-        {"device_offset", outcome.device ? Value(placement.device_offset) : Value()},
+        {"device", device},
+        {"device_offset", device ? Value(placement.device_offset) : Value()},
         {"digest",
          outcome.verify ? Value(hex(outcome.verify->tensor_digests[placement.tensor])) : Value()},
     });
@@ -165,6 +194,10 @@ report::Line verdict_line(const LoadOutcome& outcome) {
     return {Tone::plain,
             "empty: " + outcome.model->path().filename().string() + " holds no tensors"};
   }
+  const bool is_refused = outcome.fit && !outcome.fit->is_held;
+  if (is_refused || (outcome.fit && outcome.status == "planned")) {
+    return fit_verdict(*outcome.fit, outcome.model->tensor_bytes(), outcome.chosen_devices);
+  }
   if (outcome.status == "planned") {
     return {Tone::plain, "planned " + size +
                              (outcome.device ? place + ", which fits" : ", no device was opened")};
@@ -181,11 +214,14 @@ report::Line verdict_line(const LoadOutcome& outcome) {
   return {Tone::bad, "failed" + place + time};
 }
 
-report::Line model_line(const ModelFile& model) {
+report::Line model_line(const LoadOutcome& outcome) {
+  const ModelFile& model = *outcome.model;
   std::string text = "model   " + model.path().filename().string() + ": ";
   text += model.format() == ModelFormat::gguf ? fmt::format("GGUF v{}", model.format_version())
                                               : "safetensors";
-  if (const auto architecture = model.text("general.architecture")) text += ", " + *architecture;
+  if (outcome.summary && outcome.summary->architecture) {
+    text += ", " + *outcome.summary->architecture;
+  }
   text += ", " + count_of(model.tensors().size(), "tensor") + ", " +
           short_count(model.parameters()) + " parameters";
   return {Tone::plain, std::move(text)};
@@ -287,10 +323,33 @@ report::Table tensors_table(const LoadOutcome& outcome) {
   return table;
 }
 
+void append(std::vector<report::Line>& lines, std::vector<report::Line> more) {
+  lines.insert(lines.end(), std::make_move_iterator(more.begin()),
+               std::make_move_iterator(more.end()));
+}
+
+void add_summary(const LoadOutcome& outcome, const LoadReportOptions& options,
+                 report::Report& report) {
+  for (const std::string& warning : outcome.summary->warnings) {
+    report.notes.push_back({Tone::warning, "warning: " + warning});
+  }
+  if (!options.describes_model) return;
+  append(report.verdict, summary_lines(*outcome.summary));
+  report.tables.push_back(types_table(*outcome.summary));
+}
+
+void add_fit(const LoadOutcome& outcome, report::Report& report) {
+  report.document.emplace_back("fit", fit_value(*outcome.fit));
+  append(report.verdict, fit_lines(*outcome.fit));
+  if (outcome.load) return;  // then the fit is not what was asked for
+  append(report.notes, fit_notes(*outcome.fit, *outcome.summary));
+  report.tables.push_back(fit_table(*outcome.fit));
+}
+
 }  // namespace
 
 report::Report make_load_report(report::Object head, const LoadOutcome& outcome,
-                                bool with_tensors) {
+                                const LoadReportOptions& options) {
   report::Report report;
   report.document = std::move(head);
   const auto add = [&](const char* name, Value value) {
@@ -309,12 +368,14 @@ report::Report make_load_report(report::Object head, const LoadOutcome& outcome,
 
   report.verdict.push_back(verdict_line(outcome));
   if (outcome.model) {
-    report.verdict.push_back(model_line(*outcome.model));
+    report.verdict.push_back(model_line(outcome));
     for (const std::string& warning : outcome.model->warnings()) {
       report.notes.push_back({Tone::warning, "warning: " + warning});
     }
   }
+  if (outcome.summary) add_summary(outcome, options, report);
   add_notes(outcome, report.verdict);
+  if (outcome.fit) add_fit(outcome, report);
   if (outcome.status == "mismatch") report.tables.push_back(mismatches_table(outcome));
   if (outcome.load || outcome.status == "interrupted") {
     report.tables.push_back(phases_table(outcome));
@@ -323,7 +384,7 @@ report::Report make_load_report(report::Object head, const LoadOutcome& outcome,
     add("self_test", self_test_value(outcome));
     report.tables.push_back(self_test_table(outcome));
   }
-  if (with_tensors && outcome.model && outcome.layout) {
+  if (options.with_tensors && outcome.model && outcome.layout) {
     add("tensors", tensors_value(outcome));
     report.tables.push_back(tensors_table(outcome));
   }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
@@ -12,6 +13,7 @@
 #include "cli/progress.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/units.hpp"
+#include "model/element_types.hpp"
 #include "model/model_writer.hpp"
 
 namespace hiptool::cli {
@@ -29,6 +31,22 @@ ModelFormat choose_format(const MakeModelOptions& options) {
               "end it in .gguf or .safetensors, or use --format");
 }
 
+std::uint64_t count_types(ModelFormat format) {
+  if (format == ModelFormat::safetensors) return model::safetensors_types().size();
+  const auto types = model::gguf_types();
+  return static_cast<std::uint64_t>(std::count_if(
+      types.begin(), types.end(), [](const auto& type) { return !type.entry.name.empty(); }));
+}
+
+std::uint32_t choose_tensors(const MakeModelOptions& options, const std::vector<std::string>& types,
+                             ModelFormat format) {
+  constexpr std::uint64_t usual = 16;
+  if (options.tensors > 0) return static_cast<std::uint32_t>(options.tensors);
+  const bool has_all = std::find(types.begin(), types.end(), "all") != types.end();
+  const std::uint64_t for_types = has_all ? count_types(format) : types.size();
+  return static_cast<std::uint32_t>(std::max({usual, for_types, options.shards}));
+}
+
 report::Report make_report(const model::ModelWriterResult& result, ModelFormat format,
                            const MakeModelOptions& options, double duration_s,
                            const Environment& environment) {
@@ -36,6 +54,7 @@ report::Report make_report(const model::ModelWriterResult& result, ModelFormat f
   report.document = make_document(environment, "make-model", "ok");
   report.document.emplace_back("model", report::Object{{"path", result.path.string()},
                                                        {"format", to_string(format)},
+                                                       {"files", result.files},
                                                        {"tensors", result.tensors},
                                                        {"bytes", result.tensor_bytes},
                                                        {"file_bytes", result.file_bytes}});
@@ -43,9 +62,10 @@ report::Report make_report(const model::ModelWriterResult& result, ModelFormat f
   report.document.emplace_back("wall_time_s", duration_s);
   report.verdict.push_back(
       {report::Tone::good,
-       fmt::format("wrote {}: {}, {} in {} {}", result.path.string(), to_string(format),
+       fmt::format("wrote {}: {}, {} in {} {}{}", result.path.string(), to_string(format),
                    format_size(result.file_bytes), result.tensors,
-                   result.tensors == 1 ? "tensor" : "tensors")});
+                   result.tensors == 1 ? "tensor" : "tensors",
+                   result.files == 1 ? "" : fmt::format(" and {} shards", result.files))});
   return report;
 }
 
@@ -57,7 +77,8 @@ Command make_model_command() {
       .summary = "write a model file with random weights, to try things with",
       .examples = {{"hiptool make-model m.gguf --size 1GiB", "random weights to load"},
                    {"hiptool make-model m.safetensors --types BF16", "one element type"},
-                   {"hiptool make-model m.gguf --tensors 100 --seed 7", "the same bytes again"}},
+                   {"hiptool make-model m.gguf --tensors 100 --seed 7", "the same bytes again"},
+                   {"hiptool make-model m.gguf --types all --shards 3", "a set of files"}},
       .formats = {OutputFormat::table, OutputFormat::json},
       .takes_devices = false,
       .has_own_format = true,
@@ -71,9 +92,14 @@ Runner add_make_model(CLI::App& app) {
   add_choice(app, "--format", "NAME", options->format, {"gguf", "safetensors"},
              "format of the model, else by the ending of OUT");
   add_size(app, "--size", options->size_bytes, "of all tensors together, 64MiB if not given");
-  add_count(app, "--tensors", options->tensors, "how many tensors, 16 if not given", 1, 1'000'000);
+  add_count(app, "--tensors", options->tensors,
+            "how many tensors; if not given 16, or as many as types or shards", 1, 1'000'000);
   add_text(app, "--types", "LIST", options->types, "element types, such as F16,Q8_0, or all");
   add_count(app, "--seed", options->seed, "of the random weights, 1 if not given");
+  add_count(app, "--shards", options->shards, "files to spread the tensors over, 1 if not given", 1,
+            65'535);
+  add_count(app, "--vocabulary", options->vocabulary, "tokens to list in a GGUF, none if not given",
+            0, 10'000'000);
   return [options](Context& context) { return run_make_model(*options, context); };
 }
 
@@ -85,9 +111,11 @@ int run_make_model(const MakeModelOptions& options, Context& context) {
   writer.path = options.path;
   writer.format = format;
   writer.size_bytes = options.size_bytes;
-  writer.tensors = static_cast<std::uint32_t>(options.tensors);
   if (!options.types.empty()) writer.types = split_list(options.types, "--types");
+  writer.tensors = choose_tensors(options, writer.types, format);
   writer.seed = options.seed;
+  writer.shards = static_cast<std::uint32_t>(options.shards);
+  writer.vocabulary = options.vocabulary;
   writer.cancel = &environment.cancel;
   writer.progress = [&progress](std::uint64_t done, std::uint64_t total) {
     progress.on_progress(done, total);

@@ -12,9 +12,11 @@ struct MakeModelOptions {
   std::string path;
   std::optional<std::string> format;  ///< of the model; absent: by the file's extension
   std::uint64_t size_bytes = 64u << 20;
-  std::uint64_t tensors = 16;
-  std::string types;  ///< separated by commas; empty: the writer's choice
+  std::uint64_t tensors = 0;  ///< 0: 16, but one for each type or shard where there are more
+  std::string types;          ///< separated by commas; empty: the writer's choice
   std::uint64_t seed = 1;
+  std::uint64_t shards = 1;
+  std::uint64_t vocabulary = 0;
 };
 
 Command make_model_command();

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hiptool/export.hpp"
+#include "hiptool/model_file.hpp"
+
+namespace hiptool {
+
+/// The tensors of one element type.
+struct TypeShare {
+  std::string type;  ///< the format's own name: "Q4_K", "BF16"
+  std::uint64_t tensors = 0;
+  std::uint64_t size_bytes = 0;
+};
+
+/// What a model is, as its metadata tells: GGUF's keys (ggml's gguf.md), or for safetensors the
+/// config.json beside the files (Hugging Face transformers). What is not told stays absent.
+struct ModelSummary {
+  std::optional<std::string> architecture;  ///< "llama": general.architecture, model_type
+  std::optional<std::string> name;
+  std::uint64_t parameters = 0;          ///< sum of elements over the tensors
+  std::vector<TypeShare> types;          ///< most bytes first
+  std::optional<std::string> file_type;  ///< what the file calls its mix, "Q4_K_M"; for people only
+  std::optional<std::uint64_t> context_length;  ///< tokens that it was trained for
+  std::optional<std::uint64_t> layers;
+  std::optional<std::uint64_t> embedding_length;
+  /// Attention heads and heads of keys and values, one number for each layer (one alone where
+  /// `layers` is absent); 0 for a layer without attention. Empty: not told.
+  std::vector<std::uint64_t> heads;
+  std::vector<std::uint64_t> kv_heads;
+  std::optional<std::uint64_t> key_length;      ///< elements of a key of one head
+  std::optional<std::uint64_t> value_length;    ///< elements of a value of one head
+  std::optional<std::uint64_t> sliding_window;  ///< tokens that windowed layers look back
+  std::optional<std::uint64_t> experts;
+  std::optional<std::uint64_t> experts_used;  ///< for one token
+  std::optional<std::uint64_t> vocabulary_size;
+  bool is_recurrent = false;  ///< some layers keep a state that does not grow with the context
+  /// The keys without which a KV cache cannot be sized, as their file writes them; empty when it
+  /// can.
+  std::vector<std::string> missing_keys;
+  std::vector<std::string> warnings;  ///< what was passed over, one sentence each
+};
+
+/// Reads what the model's metadata says. A value of a wrong kind or beyond belief (more than 65 536
+/// layers, counts above 2^32) is passed over with a warning, and so is a config.json that is
+/// malformed, deeper than 16 levels or above 4 MiB. Blocks while it reads small parts of files;
+/// throws Error(input_failed) when a GGUF cannot be read any more or changed since it was parsed.
+HIPTOOL_API ModelSummary summarize(const ModelFile& model);
+
+}  // namespace hiptool

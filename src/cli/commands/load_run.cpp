@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/load_run.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+
+#include "cli/commands/load_fit.hpp"
+#include "cli/progress.hpp"
+#include "hiptool/error.hpp"
+#include "hiptool/leaf_verification.hpp"
+#include "hiptool/self_test.hpp"
+#include "model/model_writer.hpp"
+#include "system/residency.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint64_t demo_bytes = 64u << 20;
+constexpr std::uint32_t demo_tensors = 40;
+// A share of the link says something only about a load that takes longer than its own start.
+constexpr std::uint64_t least_probed_bytes = 1u << 30;
+constexpr std::uint64_t probe_bytes = 4'000'000'000;
+constexpr std::uint64_t probe_target_bytes = 64u << 20;
+
+// Shows progress and remembers how far it came.
+class CountingObserver final : public LoadObserver {
+ public:
+  explicit CountingObserver(LoadObserver& shown) : shown_(shown) {}
+  void on_progress(std::uint64_t done_bytes, std::uint64_t total_bytes) noexcept override {
+    done_bytes_.store(done_bytes, std::memory_order_relaxed);
+    shown_.on_progress(done_bytes, total_bytes);
+  }
+  std::uint64_t done_bytes() const { return done_bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  LoadObserver& shown_;
+  std::atomic<std::uint64_t> done_bytes_{0};
+};
+
+// A model of random contents that goes with the object.
+class DemoModel {
+ public:
+  explicit DemoModel(const CancelToken& cancel)
+      : path_(std::filesystem::temp_directory_path() /
+              ("hiptool-demo-" + std::to_string(getpid()) + ".gguf")) {
+    model::ModelWriterOptions options;
+    options.path = path_;
+    options.format = ModelFormat::gguf;
+    options.size_bytes = demo_bytes;
+    options.tensors = demo_tensors;
+    options.seed = 1;
+    options.cancel = &cancel;
+    model::write_model(options);
+  }
+  ~DemoModel() {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+  DemoModel(const DemoModel&) = delete;
+  DemoModel& operator=(const DemoModel&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// Of the files' bytes, as far as the system tells.
+std::optional<std::uint64_t> cached_bytes(const ModelFile& model) {
+  std::uint64_t cached = 0;
+  for (const ModelPart& part : model.files()) {
+    const auto bytes = system::cached_bytes(part.path);
+    if (!bytes) return std::nullopt;
+    cached += *bytes;
+  }
+  return cached;
+}
+
+class LoadRun {
+ public:
+  LoadRun(const LoadOptions& options, Context& context, LoadOutcome& outcome)
+      : options_(options), context_(context), outcome_(outcome) {}
+
+  void run() {
+    outcome_.verify_mode = options_.verify.value_or("auto");
+    std::optional<DemoModel> demo;
+    if (options_.demo) {
+      const auto timer = phase("make");
+      demo.emplace(context_.environment.cancel);
+    }
+    const std::filesystem::path path =
+        demo ? demo->path() : std::filesystem::path(options_.paths.front());
+    {
+      const auto timer = phase("parse");
+      outcome_.model = ModelFile::open(path, {options_.strict, options_.opaque});
+      outcome_.layout = lay_out(*outcome_.model);
+      outcome_.summary = summarize(*outcome_.model);
+      outcome_.cached_bytes = cached_bytes(*outcome_.model);
+    }
+    if (outcome_.verify_mode == "auto") choose_verify_mode();
+    // Says what is missing before any device is started.
+    if (options_.context > 0) kv_cache_bytes(*outcome_.summary, options_.context);
+    const bool needs_device = !options_.dry_run && !outcome_.model->tensors().empty();
+    if (options_.context > 0 && !needs_device) {
+      plan_fit();
+    } else if (needs_device || context_.devices.is_explicit) {
+      start_device();
+    }
+    if (outcome_.model->tensors().empty()) {
+      outcome_.status = "empty";
+    } else if (options_.dry_run) {
+      outcome_.status = "planned";
+    } else {
+      load();
+    }
+  }
+
+ private:
+  PhaseTimer phase(const char* name) { return PhaseTimer(outcome_, name, start_); }
+
+  void start_device() {
+    const auto timer = phase("start");
+    const auto devices = open_devices();
+    const LoadPlan plan = plan_load(*outcome_.model, devices);
+    if (options_.context > 0) {
+      check_fit_with_cache(ask_fit_memory(*platforms_, devices));
+    } else {
+      check_fit(plan);
+    }
+  }
+
+  std::vector<Device> open_devices() {
+    platforms_ = context_.make_platforms();
+    const auto devices = choose_devices(*platforms_, context_.devices);
+    if (devices.size() == 1) {
+      outcome_.device = devices.front();
+      outcome_.device_name = devices.front().info().name;
+    }
+    return devices;
+  }
+
+  // Without a load; the system's files are asked first.
+  void plan_fit() {
+    const auto timer = phase("plan");
+    auto memory = read_fit_memory(context_.environment, context_.devices);
+    if (!memory) {
+      const auto devices = open_devices();
+      memory = ask_fit_memory(*platforms_, devices);
+    }
+    check_fit_with_cache(*memory);
+  }
+
+  void check_fit_with_cache(const FitMemory& memory) {
+    outcome_.fit = fit_model(outcome_.model->tensors(), *outcome_.summary, options_.context,
+                             memory.chosen, memory.others);
+    outcome_.chosen_devices = memory.chosen.size();
+    if (!outcome_.fit->is_held) throw does_not_fit(*outcome_.fit, memory.chosen);
+  }
+
+  // A second reading of a cold file would double the time of the load.
+  void choose_verify_mode() {
+    const auto& cached = outcome_.cached_bytes;
+    const bool is_cold = cached && *cached < outcome_.model->file_bytes() / 10 * 9;
+    outcome_.verify_mode = is_cold ? "fast" : "full";
+    if (is_cold) outcome_.verify_note = "the file is not cached, so it is read only once";
+  }
+
+  // Digests on the device, or a read-back where no kernel can be had for it.
+  std::unique_ptr<LeafVerification> start_verification(const Buffer& arena) {
+    const bool by_digest = outcome_.verify_mode == "full" || outcome_.verify_mode == "fast";
+    if (!by_digest) return nullptr;
+    const auto reference = outcome_.verify_mode == "full" ? LeafVerification::Reference::file
+                                                          : LeafVerification::Reference::slots;
+    VerifyOptions options;
+    options.cancel = &context_.environment.cancel;
+    options.compiler_program = context_.environment.program;
+    try {
+      return std::make_unique<LeafVerification>(*outcome_.model, *outcome_.layout, arena, reference,
+                                                options);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported || options_.self_test) throw;
+      outcome_.verify_mode = "readback";
+      outcome_.verify_note = error.what();
+      return nullptr;
+    }
+  }
+
+  void load() {
+    CancelToken& cancel = context_.environment.cancel;
+    Progress progress(context_.environment.console, context_.quiet);
+    CountingObserver observer(progress);
+    const Device& device = *outcome_.device;
+    Buffer arena;
+    std::unique_ptr<LeafVerification> verification;
+    {
+      const auto timer = phase("allocate");
+      arena = Buffer(device, outcome_.layout->arena_bytes);
+      verification = start_verification(arena);
+    }
+    AsyncLoader::Options loader_options;
+    loader_options.cancel = &cancel;
+    loader_options.observer = &observer;
+    AsyncLoader loader(device, loader_options);
+    try {
+      const auto timer = phase("load");
+      progress.begin("load");
+      outcome_.load = loader.load(*outcome_.model, *outcome_.layout, arena, verification.get());
+      progress.end();
+    } catch (...) {
+      outcome_.done_bytes = observer.done_bytes();
+      throw;
+    }
+    outcome_.done_bytes = observer.done_bytes();
+    outcome_.status = "loaded";
+    if (verification) {
+      const auto timer = phase("verify");
+      outcome_.verify = verification->finish();
+      if (outcome_.verify_note.empty()) {
+        outcome_.verify_note = "kernel image " + verification->image();
+      }
+      judge();
+    } else if (outcome_.verify_mode == "readback") {
+      read_back(arena, observer, progress);
+    }
+    probe_link(loader);
+    if (options_.self_test && outcome_.status == "verified") {
+      const auto timer = phase("self-test");
+      outcome_.self_test = run_self_test(*outcome_.model, *outcome_.layout, arena, *verification);
+    }
+  }
+
+  void judge() { outcome_.status = outcome_.verify->mismatch_count == 0 ? "verified" : "mismatch"; }
+
+  void probe_link(AsyncLoader& loader) {
+    if (outcome_.device->is_host_memory()) return;  // there is no link
+    if (outcome_.layout->arena_bytes < least_probed_bytes) return;
+    const auto timer = phase("probe");
+    const Buffer scratch(*outcome_.device, probe_target_bytes);
+    outcome_.link_bytes_per_s = loader.probe_h2d_bytes_per_s(scratch, probe_bytes);
+  }
+
+  void read_back(const Buffer& arena, LoadObserver& observer, Progress& progress) {
+    const auto timer = phase("verify");
+    VerifyOptions verify_options;
+    verify_options.cancel = &context_.environment.cancel;
+    verify_options.observer = &observer;
+    progress.begin("verify");
+    outcome_.verify = verify_readback(*outcome_.model, *outcome_.layout, arena, verify_options);
+    progress.end();
+    judge();
+  }
+
+  const LoadOptions& options_;
+  Context& context_;
+  LoadOutcome& outcome_;
+  Clock::time_point start_ = Clock::now();
+  std::unique_ptr<Platforms> platforms_;
+};
+
+}  // namespace
+
+void run_load_steps(const LoadOptions& options, Context& context, LoadOutcome& outcome) {
+  LoadRun(options, context, outcome).run();
+}
+
+}  // namespace hiptool::cli

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hiptool/model_summary.hpp"
+
+namespace hiptool::model {
+
+inline constexpr std::uint64_t most_layers = 65'536;
+inline constexpr std::uint64_t most_count = std::uint64_t{1} << 32;
+
+/// The count if one can believe in it; else a warning of the summary says that it was passed over.
+std::optional<std::uint64_t> believable(ModelSummary& summary, std::string_view key,
+                                        std::int64_t value, std::uint64_t most = most_count);
+
+/// One number for each layer from one for all or from one each; empty, with a warning, where their
+/// count is not that of the layers.
+std::vector<std::uint64_t> for_each_layer(ModelSummary& summary, std::string_view key,
+                                          std::vector<std::uint64_t> values);
+
+/// Fills in what follows from the rest (as many KV heads as heads, lengths from the embedding) and
+/// names what is missing for a KV cache; the keys are those of the model's own metadata.
+struct KeyNames {
+  std::string layers;
+  std::string heads;
+  std::string key_length;
+};
+void complete(ModelSummary& summary, const KeyNames& keys);
+
+}  // namespace hiptool::model

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: MIT
+"""`hiptool load --dry-run`: what a model is, and whether it fits with its KV cache.
+
+The models are written by other programs (gguf, safetensors), and the numbers are computed here.
+Usage: fit_test.py PROGRAM [unittest options].
+"""
+import json
+import unittest
+
+import numpy
+
+import program
+from program import CliTest, run
+
+try:
+    import gguf
+    import safetensors.numpy
+except ImportError as missing:
+    print(f"skipped: the package {missing.name} is not installed")
+    raise SystemExit(77) from missing
+
+
+def aligned(size):
+    return (size + 255) // 256 * 256
+
+
+class Fit(CliTest):
+    def write_gguf(self, layers=32, heads=32, kv_heads=8, embedding=4096, **more):
+        """A GGUF of that shape with one small tensor in each layer; its tensors' sizes too."""
+        path = self.folder / "m.gguf"
+        writer = gguf.GGUFWriter(path, "llama")
+        writer.add_name("A model")
+        writer.add_context_length(8192)
+        writer.add_embedding_length(embedding)
+        writer.add_block_count(layers)
+        for key, value in (("head_count", heads), ("head_count_kv", kv_heads)):
+            if isinstance(value, list):
+                writer.add_array(f"llama.attention.{key}", value)
+            elif value is not None:
+                writer.add_uint32(f"llama.attention.{key}", value)
+        for key, value in more.items():
+            writer.add_uint32("llama." + key.replace("__", "."), value)
+        writer.add_array("tokenizer.ggml.tokens", ["a", "b", "ç"])
+        sizes = []
+        for name, count in [("token_embd.weight", 300), ("output.weight", 100)] + [
+                (f"blk.{layer}.attn_norm.weight", 3 + layer) for layer in range(layers)]:
+            writer.add_tensor(name, numpy.ones(count, dtype=numpy.float32))
+            sizes.append(4 * count)
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()
+        return path, sizes
+
+    def write_safetensors(self, config):
+        path = self.folder / "model.safetensors"
+        safetensors.numpy.save_file({"model.layers.0.a": numpy.ones((2, 3), numpy.float16)}, path)
+        text = config if isinstance(config, str) else json.dumps(config)
+        (self.folder / "config.json").write_text(text, encoding="utf-8")
+        return path
+
+    def plan(self, path, *words, code=0):
+        result = run("load", str(path), "--dry-run", "--format", "json", *words)
+        self.assertEqual(result.returncode, code, result.stderr)
+        return self.assert_document(result.stdout, "load.schema.json")
+
+    def test_llama_3_8b(self):
+        path, sizes = self.write_gguf()
+        document = self.plan(path, "--context", "8192", "--device", "cpu")
+        fit = document["fit"]
+        self.assertEqual(fit["kv_cache_bytes"], 8192 * 128 * 1024)
+        self.assertEqual(fit["kv_cache_bytes"], 8192 * 32 * 8 * (128 + 128) * 2)
+        self.assertEqual(fit["weights_bytes"], sum(map(aligned, sizes)))
+        self.assertEqual(fit["total_bytes"], fit["weights_bytes"] + fit["kv_cache_bytes"])
+        self.assertEqual((fit["verdict"], fit["split"], fit["gpu_layers"]), ("fits", None, None))
+        part, = fit["devices"]
+        self.assertEqual((part["id"], part["tensors"]), ("cpu:0", len(sizes)))
+        room = part["memory_free_bytes"] - fit["weights_bytes"]
+        self.assertEqual(fit["most_context"], room // (128 * 1024))
+        device, = document["devices"]
+        self.assertEqual((device["id"], device["bytes"]), ("cpu:0", sum(sizes)))
+        model = document["model"]
+        self.assertEqual([model[key] for key in (
+            "architecture", "name", "layers", "heads", "kv_heads", "key_length", "value_length",
+            "embedding_length", "context_length", "vocabulary_size", "experts")],
+            ["llama", "A model", 32, 32, 8, 128, 128, 4096, 8192, 3, None])
+        self.assertEqual(model["quantization"],
+                         [{"type": "F32", "tensors": len(sizes), "bytes": sum(sizes)}])
+
+    def test_heads_of_each_layer(self):
+        kv_heads = [2, 0, 4, 0]
+        path, _ = self.write_gguf(4, [8, 0, 8, 0], kv_heads, 512, attention__value_length=32,
+                                  ssm__state_size=16, attention__sliding_window=64)
+        document = self.plan(path, "--context", "1000")
+        self.assertEqual(document["model"]["kv_heads"], kv_heads)
+        self.assertEqual(document["fit"]["kv_cache_bytes"], 1000 * sum(kv_heads) * (64 + 32) * 2)
+        text = run("load", str(path), "--dry-run", "--context", "9000").stdout
+        self.assert_width(text)
+        for part in ("KV heads 0 to 4 by layer", "sliding window 64", "recurrent", "upper bound",
+                     "warning: the model was trained for 8 192 tokens"):
+            self.assertIn(part, text)
+
+    def test_config_json(self):
+        config = {"model_type": "llava", "text_config": {
+            "model_type": "mistral", "num_hidden_layers": 2, "num_attention_heads": 32,
+            "num_key_value_heads": 8, "hidden_size": 4096, "vocab_size": 32000}}
+        document = self.plan(self.write_safetensors(config), "--context", "100", "--tensors")
+        self.assertEqual(document["fit"]["kv_cache_bytes"], 100 * 2 * 8 * 256 * 2)
+        self.assertEqual(document["model"]["architecture"], "mistral")
+        self.assertEqual(document["model"]["vocabulary_size"], 32000)
+        self.assertEqual(document["tensors"][0]["device"], "cpu:0")
+
+    def test_malformed_config_json_is_a_warning(self):
+        for config in ("", "{", "[]", '{"num_hidden_layers": 1e99}', "{" * 100_000):
+            path = self.write_safetensors(config)
+            result = run("load", str(path), "--dry-run")
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.assertIn("warning: ", result.stdout)
+            self.assertIn("num_hidden_layers", run("load", str(path), "--dry-run", "--context",
+                                                   "5").stderr)
+
+    def test_what_does_not_fit(self):
+        path, _ = self.write_gguf()
+        context = 1 << 30
+        document = self.plan(path, "--context", str(context), code=3)
+        fit = document["fit"]
+        self.assertEqual((document["status"], document["error"]["code"]),
+                         ("failed", "out_of_memory"))
+        self.assertEqual((fit["verdict"], fit["gpu_layers"]), ("does not fit", None))
+        needed = fit["weights_bytes"] + context * 128 * 1024
+        self.assertEqual(fit["total_bytes"], needed)
+        self.assertGreater(fit["shortfall_bytes"], 0)
+        for words in (["--dry-run"], []):
+            result = run("load", str(path), *words, "--device", "cpu", "--context", str(context))
+            self.assertEqual(result.returncode, 3)
+            self.assertRegex(result.stderr, r"^error: the model needs .* TiB too little\n"
+                                            r"hint: take --context \d+ at most; or ")
+        longest = self.plan(path, "--context", "1")["fit"]["most_context"]
+        self.plan(path, "--context", str(longest // 2))
+
+    def test_every_form_at_80_columns(self):
+        path, _ = self.write_gguf()
+        for words in ([], ["--tensors"], ["--context", "4096"], ["--context", "1073741824"],
+                      ["--context", "5", "--device", "cpu", "--tensors"]):
+            text = run("load", str(path), "--dry-run", *words).stdout
+            self.assert_width(text)
+            self.assertIn("layers  32, embedding 4 096, heads 32, KV heads 8", text)
+        for form in ("csv", "markdown"):
+            result = run("load", str(path), "--dry-run", "--context", "5", "--format", form)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("cpu:0", result.stdout)
+
+    def test_wrong_usage(self):
+        path, _ = self.write_gguf()
+        for words in (["--context", "0"], ["--context", "-1"], ["--context", "8k"],
+                      ["--context", "1073741825"], ["--context"],
+                      ["--context", "5", "--device", "gpu"],
+                      ["--context", "5", "--device", "cpu,"]):
+            with self.subTest(words):
+                result = run("load", str(path), "--dry-run", *words)
+                self.assertEqual((result.returncode, result.stdout), (2, ""), result.stderr)
+        bare, _ = self.write_gguf(layers=0, heads=None, kv_heads=None)
+        document = self.plan(bare, "--context", "5", code=2)
+        self.assertEqual(document["error"]["code"], "not_found")
+        self.assertIn("llama.attention.head_count", document["error"]["message"])
+
+
+if __name__ == "__main__":
+    program.main(__doc__)

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: MIT
+"""`hiptool make-model`: files and sets of files that other programs read.
+
+Usage: make_model_test.py PROGRAM [unittest options].
+"""
+import json
+import os
+import resource
+import signal
+import subprocess
+import time
+
+import program
+from program import CliTest, clean_environment, default_signals, run
+
+try:
+    import gguf
+    import safetensors
+except ImportError as missing:
+    print(f"skipped: the package {missing.name} is not installed")
+    raise SystemExit(77) from missing
+
+# The package's table has 40 bytes for a Q8_1 block, ggml's struct has 36; others are newer than it.
+LEFT_OUT = {"Q8_1"}
+GGUF_TYPES = {kind.name for kind in gguf.GGMLQuantizationType} - LEFT_OUT
+NEWER_SAFETENSORS = {"F6_E2M3", "F6_E3M2", "F4", "F8_E8M0", "C64", "F8_E4M3FNUZ", "F8_E5M2FNUZ"}
+
+
+def field(reader, key):
+    return reader.fields[key].parts[-1].tolist()[0] if key in reader.fields else None
+
+
+class MakeModel(CliTest):
+    def make(self, name, *words, code=0):
+        result = run("make-model", str(self.folder / name), "--quiet", *words,
+                     environment=clean_environment(HIPTOOL_FORMAT="json"))
+        self.assertEqual(result.returncode, code, result.stderr)
+        return self.assert_document(result.stdout, "make-model.schema.json")
+
+    def names(self):
+        return sorted(os.listdir(self.folder))
+
+    def planned_types(self, path):
+        """Types by name as our own reader sees them in one file."""
+        result = run("load", str(path), "--dry-run", "--tensors", "--format", "json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return {tensor["name"]: tensor["dtype"] for tensor in json.loads(result.stdout)["tensors"]}
+
+    def test_gguf_set(self):
+        types = ",".join(sorted(GGUF_TYPES))
+        model = self.make("m.gguf", "--types", types, "--shards", "3", "--size", "3MiB",
+                          "--vocabulary", "1000")["model"]
+        shards = [f"m-0000{number}-of-00003.gguf" for number in (1, 2, 3)]
+        self.assertEqual(self.names(), shards)
+        self.assertEqual((model["files"], model["path"]), (3, str(self.folder / shards[0])))
+        self.assertEqual(model["file_bytes"],
+                         sum((self.folder / name).stat().st_size for name in shards))
+        readers = [gguf.GGUFReader(self.folder / name) for name in shards]
+        seen, size = [], 0
+        for number, reader in enumerate(readers):
+            self.assertEqual(field(reader, "split.no"), number)
+            self.assertEqual(field(reader, "split.count"), 3)
+            self.assertEqual(field(reader, "split.tensors.count"), model["tensors"])
+            for key, kind in (("split.no", "UINT16"), ("split.count", "UINT16"),
+                              ("split.tensors.count", "INT32")):
+                self.assertEqual(reader.fields[key].types[0].name, kind)
+            self.assertGreater(len(reader.tensors), 0)
+            self.assertEqual("general.architecture" in reader.fields, number == 0)
+            self.assertEqual("tokenizer.ggml.tokens" in reader.fields, number == 0)
+            seen += [tensor.name for tensor in reader.tensors]
+            bytes_here = sum(int(tensor.n_bytes) for tensor in reader.tensors)
+            self.assertLess(abs(bytes_here - model["bytes"] / 3), model["bytes"] / 3)
+            size += bytes_here
+        self.assertEqual((len(set(seen)), len(seen)), (model["tensors"], model["tensors"]))
+        self.assertEqual(size, model["bytes"])
+        self.assertEqual({tensor.tensor_type.name for reader in readers
+                          for tensor in reader.tensors}, GGUF_TYPES)
+        self.assertEqual(len(readers[0].fields["tokenizer.ggml.tokens"].data), 1000)
+        self.assertEqual(field(readers[0], "llama.vocab_size"), 1000)
+
+    def test_shards_hold_what_the_whole_file_holds(self):
+        self.make("whole.gguf", "--size", "1MiB", "--seed", "5")
+        self.make("set", "--size", "1MiB", "--seed", "5", "--shards", "4", "--format", "gguf")
+        whole = {tensor.name: tensor.data.tobytes()
+                 for tensor in gguf.GGUFReader(self.folder / "whole.gguf").tensors}
+        parts = {tensor.name: tensor.data.tobytes() for number in (1, 2, 3, 4)
+                 for tensor in gguf.GGUFReader(
+                     self.folder / f"set-0000{number}-of-00004.gguf").tensors}
+        self.assertEqual(parts, whole)
+
+    def test_safetensors_set(self):
+        model = self.make("model.safetensors", "--types", "F32,F16,BF16,I8,I64,U8,BOOL,F8_E4M3",
+                          "--shards", "2", "--size", "1MiB")["model"]
+        shards = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"]
+        self.assertEqual(self.names(), shards + ["model.safetensors.index.json"])
+        self.assertEqual(model["path"], str(self.folder / "model.safetensors.index.json"))
+        index = json.loads((self.folder / "model.safetensors.index.json").read_text("utf-8"))
+        self.assertEqual(index["metadata"]["total_size"], model["bytes"])
+        self.assertEqual(len(index["weight_map"]), model["tensors"])
+        size = 0
+        for shard in shards:
+            tensors = dict(safetensors.deserialize((self.folder / shard).read_bytes()))
+            self.assertEqual({name for name, file in index["weight_map"].items() if file == shard},
+                             set(tensors))
+            size += sum(len(tensor["data"]) for tensor in tensors.values())
+        self.assertEqual(size, model["bytes"])
+
+    def test_all_types_are_there_without_a_count(self):
+        self.make("all.gguf", "--types", "all", "--size", "1MiB")
+        self.assertLessEqual(GGUF_TYPES | LEFT_OUT,
+                             set(self.planned_types(self.folder / "all.gguf").values()))
+        model = self.make("all.safetensors", "--types", "all", "--size", "1MiB")["model"]
+        path = self.folder / "all.safetensors"
+        types = set(self.planned_types(path).values())
+        self.assertLessEqual(NEWER_SAFETENSORS, types)
+        self.assertEqual((len(types), model["tensors"]), (22, 22))
+        if hasattr(safetensors, "safe_open"):
+            with safetensors.safe_open(path, framework="np") as file:
+                self.assertEqual({file.get_slice(name).get_dtype() for name in file.keys()}, types)
+
+    def test_context_can_be_tried(self):
+        self.make("m.gguf", "--size", "1MiB", "--tensors", "20", "--vocabulary", "7")
+        result = run("load", str(self.folder / "m.gguf"), "--dry-run", "--context", "10",
+                     "--device", "cpu", "--format", "json")
+        document = self.assert_document(result.stdout, "load.schema.json")
+        self.assertEqual(document["model"]["layers"], 2)
+        self.assertEqual(document["model"]["vocabulary_size"], 7)
+        self.assertEqual(document["fit"]["kv_cache_bytes"], 10 * 2 * 8 * 256 * 2)
+
+    def test_one_shard_is_a_plain_file(self):
+        self.make("m.gguf", "--shards", "1", "--size", "1MiB")
+        self.assertEqual(self.names(), ["m.gguf"])
+        self.assertIsNone(field(gguf.GGUFReader(self.folder / "m.gguf"), "split.count"))
+
+    def test_more_shards_than_the_usual_tensors(self):
+        model = self.make("m.gguf", "--shards", "20", "--size", "1MiB")["model"]
+        self.assertEqual(model["tensors"], 20)
+        self.assertEqual(len(self.names()), 20)
+
+    def test_a_full_disk_leaves_no_part_of_a_set(self):
+        (self.folder / "m.gguf").write_bytes(b"before")
+        for name in ("m.gguf", "m.safetensors"):
+            def limit():
+                signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+                resource.setrlimit(resource.RLIMIT_FSIZE, (3 << 20, resource.RLIM_INFINITY))
+            # One of the tensors is larger than the limit, and so is only the shard that it is in.
+            result = run("make-model", str(self.folder / name), "--shards", "4", "--size", "8MiB",
+                         "--quiet", preexec_fn=limit)
+            self.assertEqual(result.returncode, 7, result.stderr)
+            self.assertIn("error: cannot write", result.stderr)
+            self.assertEqual(self.names(), ["m.gguf"])
+
+    def test_a_name_that_is_taken_leaves_no_part_of_a_set(self):
+        for taken in ("m-00003-of-00003.gguf", "m-00001-of-00003.gguf"):
+            (self.folder / taken).mkdir()
+            result = run("make-model", str(self.folder / "m.gguf"), "--shards", "3", "--size",
+                         "1MiB", "--quiet")
+            self.assertEqual(result.returncode, 7, result.stderr)
+            self.assertEqual(self.names(), [taken])
+            (self.folder / taken).rmdir()
+
+    def test_interrupted_sets_leave_nothing(self):
+        process = subprocess.Popen(
+            [program.PROGRAM, "make-model", str(self.folder / "big.gguf"), "--size", "16GiB",
+             "--shards", "4000", "--tensors", "4000", "--quiet"], env=clean_environment(),
+            preexec_fn=default_signals, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 60
+        while len(self.names()) < 3 and time.monotonic() < deadline:
+            time.sleep(0.005)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=120), 130)
+        self.assertEqual(self.names(), [])
+
+    def test_wrong_usage(self):
+        for words in (["m.gguf", "--shards", "0"], ["m.gguf", "--shards", "65536"],
+                      ["m.gguf", "--shards", "-1"], ["m.gguf", "--shards", "5", "--tensors", "4"],
+                      ["m.gguf", "--vocabulary", "10000001"], ["m", "--shards", "2"],
+                      ["m.safetensors", "--vocabulary", "5"]):
+            with self.subTest(words):
+                result = run("make-model", str(self.folder / words[0]), *words[1:])
+                self.assertEqual((result.returncode, result.stdout), (2, ""))
+                self.assertEqual(self.names(), [])
+
+
+if __name__ == "__main__":
+    program.main(__doc__)

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+#include "model/config_json.hpp"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+#include "builders.hpp"
+#include "hiptool/model_summary.hpp"
+#include "support.hpp"
+
+using namespace hiptool;
+using namespace hiptool::test;
+
+namespace {
+
+/// A folder as the hub has it: a model and its config.json.
+class Folder {
+ public:
+  explicit Folder(std::string_view config) {
+    write("model.safetensors",
+          safetensors(R"({"t":{"dtype":"BF16","shape":[2,3],"data_offsets":[0,12]}})", 12));
+    write("config.json", config);
+  }
+
+  void write(const char* name, std::string_view bytes) const {
+    std::ofstream(folder_.path() / name, std::ios::binary) << bytes;
+  }
+  ModelSummary summary() const {
+    return summarize(ModelFile::open(folder_.path() / "model.safetensors"));
+  }
+  const std::filesystem::path& path() const { return folder_.path(); }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+using Counts = std::vector<std::uint64_t>;
+
+}  // namespace
+
+TEST_CASE("config.json: a plain language model") {
+  const ModelSummary summary = Folder(R"({"architectures": ["MistralForCausalLM"],
+      "model_type": "mistral", "_name_or_path": "some/mistral", "num_hidden_layers": 3,
+      "num_attention_heads": 32, "num_key_value_heads": 8, "hidden_size": 4096,
+      "max_position_embeddings": 32768, "sliding_window": 4096, "vocab_size": 32000,
+      "num_local_experts": 8, "num_experts_per_tok": 2})")
+                                   .summary();
+  CHECK(summary.architecture == "mistral");
+  CHECK(summary.name == "some/mistral");
+  CHECK(summary.parameters == 6);
+  CHECK(summary.layers == 3);
+  CHECK(summary.heads == Counts{32, 32, 32});
+  CHECK(summary.kv_heads == Counts{8, 8, 8});
+  CHECK(summary.key_length == 128);
+  CHECK(summary.value_length == 128);
+  CHECK(summary.context_length == 32'768);
+  CHECK(summary.sliding_window == 4096);
+  CHECK(summary.vocabulary_size == 32'000);
+  CHECK(summary.experts == 8);
+  CHECK(summary.experts_used == 2);
+  CHECK_FALSE(summary.is_recurrent);
+  CHECK(summary.missing_keys.empty());
+  CHECK(summary.warnings.empty());
+}
+
+TEST_CASE("config.json: other spellings, a window that is not used, as many KV heads as heads") {
+  const ModelSummary summary = Folder(R"({"architectures": ["GPT2LMHeadModel"], "n_layer": 2,
+      "n_head": 12, "n_embd": 768, "n_positions": 1024, "head_dim": 100, "sliding_window": 9,
+      "use_sliding_window": false, "num_key_value_heads": null})")
+                                   .summary();
+  CHECK(summary.architecture == "GPT2LMHeadModel");
+  CHECK(summary.kv_heads == Counts{12, 12});
+  CHECK(summary.key_length == 100);
+  CHECK(summary.context_length == 1024);
+  CHECK_FALSE(summary.sliding_window.has_value());
+}
+
+TEST_CASE("config.json: the language part of a model that also sees") {
+  const ModelSummary summary = Folder(R"({"model_type": "llava", "hidden_size": 1,
+      "vision_config": {"num_hidden_layers": 24},
+      "text_config": {"model_type": "llama", "num_hidden_layers": 2, "num_attention_heads": 4,
+                      "hidden_size": 512}, "vocab_size": 7})")
+                                   .summary();
+  CHECK(summary.architecture == "llama");
+  CHECK(summary.layers == 2);
+  CHECK(summary.key_length == 128);
+  CHECK(summary.vocabulary_size == 7);
+}
+
+TEST_CASE("config.json: heads of each layer, layers without attention, compressed caches") {
+  const ModelSummary each = Folder(R"({"num_hidden_layers": 3, "num_query_heads": [4, 8, 8],
+      "num_kv_heads": [1, 2, 2], "head_dim": 64})")
+                                .summary();
+  CHECK(each.kv_heads == Counts{1, 2, 2});
+  const ModelSummary mixed = Folder(R"({"num_hidden_layers": 4, "num_attention_heads": 4,
+      "head_dim": 64, "layer_types": ["linear_attention", "full_attention", "mamba",
+      "sliding_attention"]})")
+                                 .summary();
+  CHECK(mixed.kv_heads == Counts{0, 4, 0, 4});
+  CHECK(mixed.is_recurrent);
+  const ModelSummary latent = Folder(R"({"num_hidden_layers": 2, "num_attention_heads": 128,
+      "num_key_value_heads": 128, "hidden_size": 7168, "kv_lora_rank": 512,
+      "qk_rope_head_dim": 64})")
+                                  .summary();
+  CHECK(latent.kv_heads == Counts{1, 1});
+  CHECK(latent.key_length == 576);
+  CHECK(latent.value_length == 512);
+}
+
+TEST_CASE("config.json: what cannot be used is a warning and no failure") {
+  const auto warnings_of = [](std::string_view config) {
+    const ModelSummary summary = Folder(config).summary();
+    CHECK_FALSE(summary.layers.has_value());
+    CHECK(summary.missing_keys.front() == "num_hidden_layers in config.json");
+    REQUIRE(summary.warnings.size() == 1);
+    return summary.warnings.front();
+  };
+  const auto says = [&](std::string_view config, std::string_view part) {
+    const std::string warning = warnings_of(config);
+    CAPTURE(warning);
+    CHECK(warning.find(part) != std::string::npos);
+  };
+  says("", "no JSON object");
+  says("{\"num_hidden_layers\": 2", "no JSON object");
+  says("[1]", "no JSON object");
+  says("{\"a\": \"\xff\"}", "no JSON object");
+  says(R"({"num_hidden_layers": 1.5})", "no whole number");
+  says(R"({"num_hidden_layers": -3})", "not believable");
+  says(R"({"num_hidden_layers": 18446744073709551615})", "not believable");
+  says("{\"a\":" + std::string(100'000, '[') + std::string(100'000, ']') + "}", "too deeply");
+  says("{\"a\": \"" + std::string(4u << 20, 'x') + "\"}", "4 MiB");
+}
+
+TEST_CASE("config.json: without one, or with a folder of that name") {
+  const Folder folder("{}");
+  std::filesystem::remove(folder.path() / "config.json");
+  CHECK(folder.summary().warnings.empty());
+  CHECK(folder.summary().missing_keys.size() == 2);
+  std::filesystem::create_directory(folder.path() / "config.json");
+  REQUIRE(folder.summary().warnings.size() == 1);
+  CHECK(folder.summary().warnings[0].find("folder") != std::string::npos);
+}
+
+TEST_CASE("config.json: fields of a wrong kind are left out") {
+  const ModelSummary summary = Folder(R"({"model_type": 5, "architectures": [7],
+      "num_hidden_layers": "32", "num_attention_heads": {"a": 1}, "num_kv_heads": [1, "x"],
+      "layer_types": [1, 2], "text_config": "none"})")
+                                   .summary();
+  CHECK_FALSE(summary.architecture.has_value());
+  CHECK_FALSE(summary.layers.has_value());
+  CHECK(summary.heads.empty());
+  CHECK(summary.kv_heads.empty());
+}
