@@ -13,8 +13,10 @@ namespace hiptool::system {
 enum class ResidencyMethod {
   automatic,  ///< the first of the others that this system lets this process use
   cachestat,  ///< cachestat(2), Linux 6.5: exact; 3 to 10 ms a GiB
-  mincore,    ///< mincore(2) on a throw-away mapping: exact, for files that this process may write; 15 to 25 ms a GiB
-  reads,      ///< preadv2(2) with RWF_NOWAIT, one byte in 64 KiB: an estimate; 20 ms a GiB
+  /// mincore(2) on a throw-away mapping: exact, for files that this process may write; 15 to 25 ms
+  /// a GiB
+  mincore,
+  reads,  ///< preadv2(2) with RWF_NOWAIT, one byte in 64 KiB: an estimate; 20 ms a GiB
 };
 
 /// A range of a file and how much of it is in the page cache.

@@ -215,19 +215,26 @@ TEST_CASE_FIXTURE(Fixture, "cancelling ends everything soon, whatever the runtim
     CAPTURE(std::string(point.slow_call));
     CAPTURE(static_cast<int>(point.work));
     CancelToken cancel;
-    auto chosen = options(ReadMode::buffered, 8'192);
-    chosen.slots = 12;
-    chosen.cancel = &cancel;
     std::chrono::steady_clock::time_point cancelled_at;
+    const auto give_up = [&] {
+      cancelled_at = std::chrono::steady_clock::now();
+      cancel.cancel();
+    };
+    Hook hook(give_up);
+    auto chosen = options(ReadMode::buffered, 8'192);
+    chosen.slots = point.work == Work::prepare ? 40 : 12;
+    chosen.cancel = &cancel;
+    chosen.observer = &hook;
     ErrorCode code = ErrorCode::internal;
     {
       AsyncLoader loader(device, chosen);
       const Buffer arena(device, layout.arena_bytes);
-      table.delay(point.slow_call, point.work == Work::prepare ? 15ms : 5ms);
-      std::jthread canceller([&] {
-        std::this_thread::sleep_for(40ms);
-        cancelled_at = std::chrono::steady_clock::now();
-        cancel.cancel();
+      const auto calls_before = table.count(point.slow_call);
+      table.delay(point.slow_call, 10ms);
+      std::jthread canceller([&] {  // the others report no progress
+        if (point.work == Work::load) return;
+        while (table.count(point.slow_call) < calls_before + 4) std::this_thread::sleep_for(1ms);
+        give_up();
       });
       try {
         if (point.work == Work::load) loader.load(model, layout, arena);
