@@ -182,6 +182,7 @@ TEST_CASE_FIXTURE(Fixture, "a file that another process truncates ends the load 
     const char* name = path.c_str();
     Hook hook([&] { in_another_process([name] { static_cast<void>(truncate(name, 500'003)); }); });
     auto chosen = options(mode);
+    chosen.readers = 1;  // which is the one that waits for the other process
     chosen.observer = &hook;
     const std::string message = failure_of(chosen);
     CAPTURE(message);
@@ -189,7 +190,8 @@ TEST_CASE_FIXTURE(Fixture, "a file that another process truncates ends the load 
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "a file that is replaced before the load or removed during it") {
+TEST_CASE_FIXTURE(Fixture,
+                  "a file removed during the load is whole, one that grew before it is refused") {
   // Its bytes are still all there.
   Hook hook([&] { std::filesystem::remove(path); });
   auto chosen = options(ReadMode::buffered);
