@@ -95,6 +95,12 @@ void File::read_at(std::span<std::byte> destination, std::uint64_t offset) const
 }
 
 Error File::ended_early(std::uint64_t offset, std::uint64_t missing_bytes) const {
+  // A read that starts beyond the end says nothing about where the end is.
+  struct stat status {};
+  if (fstat(descriptor_, &status) == 0 && static_cast<std::uint64_t>(status.st_size) < offset) {
+    missing_bytes += offset - static_cast<std::uint64_t>(status.st_size);
+    offset = static_cast<std::uint64_t>(status.st_size);
+  }
   return Error(ErrorCode::input_failed, "read",
                path_.string() + " ends at offset " + std::to_string(offset) + ", " +
                    std::to_string(missing_bytes) + " bytes too early",

@@ -33,7 +33,8 @@ struct AsyncLoader::Impl {
       for (std::uint32_t i = 0; i < options.streams; ++i) own_streams.emplace_back(device);
       streams.assign(own_streams.begin(), own_streams.end());
     }
-    if (options.reader_cpus.empty()) {
+    // Properties are slow to ask for, so only where something depends on them.
+    if (options.reader_cpus.empty() && system::numa_node_count("/") > 1) {
       const auto bus_id = device.info().pci_bus_id;
       if (bus_id) options.reader_cpus = system::cpus_near("/", *bus_id);
     }

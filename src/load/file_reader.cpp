@@ -70,7 +70,8 @@ const DirectFile* FileSet::choose_direct(std::uint32_t file, std::uint64_t offse
   if (!entry.reads_directly.load(std::memory_order_relaxed)) return nullptr;
   if (options_.mode == ReadMode::direct) return &entry.direct;
   if (size_bytes < least_direct_bytes) return nullptr;
-  const auto cached = system::cached_bytes(entry.buffered.descriptor(), offset, size_bytes);
+  const auto cached =
+      system::estimate_cached_bytes(entry.buffered.descriptor(), offset, size_bytes);
   return cached && *cached < size_bytes / 2 ? &entry.direct : nullptr;
 }
 

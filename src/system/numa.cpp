@@ -16,6 +16,7 @@ namespace hiptool::system {
 namespace {
 
 constexpr int most_cpus = 1 << 16;
+constexpr const char* nodes_folder = "sys/devices/system/node";
 
 bool set_affinity(const std::vector<int>& cpus) {
   const int highest = *std::max_element(cpus.begin(), cpus.end());
@@ -48,13 +49,17 @@ std::vector<int> parse_cpu_list(std::string_view text) {
   return cpus;
 }
 
+std::size_t numa_node_count(const std::filesystem::path& root) {
+  const auto nodes = parse_cpu_list(base::read_small_file(root / nodes_folder / "online"));
+  return std::max<std::size_t>(1, nodes.size());
+}
+
 std::vector<int> cpus_near(const std::filesystem::path& root, std::string_view bus_id) {
-  const auto nodes = root / "sys/devices/system/node";
-  if (parse_cpu_list(base::read_small_file(nodes / "online")).size() < 2) return {};
+  if (numa_node_count(root) < 2) return {};
   const auto device = find_pci_device(root, bus_id);
   if (!device || !device->numa_node) return {};
   const std::string node = "node" + std::to_string(*device->numa_node);
-  return parse_cpu_list(base::read_small_file(nodes / node / "cpulist"));
+  return parse_cpu_list(base::read_small_file(root / nodes_folder / node / "cpulist"));
 }
 
 std::vector<int> allowed_cpus() {

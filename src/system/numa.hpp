@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstddef>
 #include <filesystem>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,9 @@ namespace hiptool::system {
 /// Numbers of a list as the kernel writes it, "0-3,8,10-11"; what is no number ends it. At most
 /// 65 536 numbers.
 std::vector<int> parse_cpu_list(std::string_view text);
+
+/// How many NUMA nodes are online, read below `root`; 1 where the kernel does not say.
+std::size_t numa_node_count(const std::filesystem::path& root);
 
 /// The logical CPUs of the NUMA node that a PCI device hangs on, read below `root`. Empty where the
 /// system has one node, or does not say which one it is.

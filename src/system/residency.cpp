@@ -138,16 +138,51 @@ std::optional<std::vector<ResidentRange>> residency(int descriptor, std::uint64_
   return ranges;
 }
 
-std::optional<std::uint64_t> cached_bytes(const std::filesystem::path& file) {
+std::optional<std::uint64_t> estimate_cached_bytes(int descriptor, std::uint64_t offset,
+                                                   std::uint64_t size_bytes) {
+  constexpr std::uint64_t stride_bytes = 1u << 20;
+  constexpr std::uint64_t sample_bytes = 64u << 10;
+  std::uint64_t asked = 0;
+  std::uint64_t cached = 0;
+  for (std::uint64_t done = 0; done < size_bytes; done += stride_bytes) {
+    const std::uint64_t sample = std::min(sample_bytes, size_bytes - done);
+    const auto found = cached_bytes(descriptor, offset + done, sample);
+    if (!found) return std::nullopt;
+    asked += sample;
+    cached += *found;
+  }
+  if (cached == asked) return size_bytes;
+  const double share = static_cast<double>(cached) / static_cast<double>(asked);
+  return static_cast<std::uint64_t>(static_cast<double>(size_bytes) * share);
+}
+
+namespace {
+
+template <class Ask>
+std::optional<std::uint64_t> of_whole_file(const std::filesystem::path& file, Ask&& ask_range) {
   const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return std::nullopt;
   struct stat status {};
   std::optional<std::uint64_t> cached;
-  if (fstat(descriptor, &status) == 0) {
-    cached = cached_bytes(descriptor, 0, static_cast<std::uint64_t>(status.st_size));
+  if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) {
+    cached = ask_range(descriptor, static_cast<std::uint64_t>(status.st_size));
   }
   close(descriptor);
   return cached;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> cached_bytes(const std::filesystem::path& file) {
+  return of_whole_file(file, [](int descriptor, std::uint64_t size_bytes) {
+    return cached_bytes(descriptor, 0, size_bytes);
+  });
+}
+
+std::optional<std::uint64_t> estimate_cached_bytes(const std::filesystem::path& file) {
+  return of_whole_file(file, [](int descriptor, std::uint64_t size_bytes) {
+    return estimate_cached_bytes(descriptor, 0, size_bytes);
+  });
 }
 
 }  // namespace hiptool::system

@@ -38,6 +38,7 @@ TEST_CASE("lists of CPUs as the kernel writes them") {
 
 TEST_CASE("the CPUs near a device are those of its node") {
   const TwoNodes tree;
+  CHECK(numa_node_count(tree.root()) == 2);
   CHECK(cpus_near(tree.root(), "0000:65:00.0") == std::vector<int>{4, 5, 6, 7});
   CHECK(cpus_near(tree.root(), "65:00.0").size() == 4);
   CHECK(cpus_near(tree.root(), "0000:75:00.0").empty());  // the kernel does not say
@@ -50,6 +51,7 @@ TEST_CASE("on one node, or without a word of the kernel, every CPU is as near as
   tree.write("sys/devices/system/node/online", "0");
   CHECK(cpus_near(tree.root(), "0000:65:00.0").empty());
   const SyntheticTree nothing;
+  CHECK(numa_node_count(nothing.root()) == 1);
   CHECK(cpus_near(nothing.root(), "0000:65:00.0").empty());
 }
 

@@ -92,6 +92,20 @@ TEST_CASE_FIXTURE(Fixture, "ranges need not start on a page and may reach beyond
   CHECK(*system::cached_bytes(descriptor, 0, 0) == 0);
 }
 
+TEST_CASE_FIXTURE(Fixture, "a sample is exact for all and nothing, and near for parts") {
+  CHECK(*system::estimate_cached_bytes(path) == file_bytes);
+  CHECK(*system::estimate_cached_bytes(descriptor, 100, 2'000'000) == 2'000'000);
+  CHECK(*system::estimate_cached_bytes(descriptor, 100, 0) == 0);
+  if (!evict()) return;
+  CHECK(*system::estimate_cached_bytes(path) == 0);
+  read(range_bytes, 2 * range_bytes);
+  CHECK(*system::estimate_cached_bytes(descriptor, range_bytes, range_bytes) == range_bytes);
+  CHECK(*system::estimate_cached_bytes(descriptor, 3 * range_bytes, range_bytes) == 0);
+  const double share = static_cast<double>(*system::estimate_cached_bytes(path)) / file_bytes;
+  CHECK(share == doctest::Approx(2.0 * range_bytes / file_bytes).epsilon(0.2));
+  CHECK_FALSE(system::estimate_cached_bytes(folder.path()).has_value());
+}
+
 TEST_CASE_FIXTURE(Fixture, "nothing is known of what is no regular file") {
   CHECK_FALSE(system::cached_bytes(folder.path() / "absent").has_value());
   CHECK_FALSE(system::cached_bytes(folder.path()).has_value());
