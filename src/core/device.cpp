@@ -106,6 +106,7 @@ bool operator==(const Device& left, const Device& right) noexcept {
 }
 
 DeviceInfo Device::info() const {
+  core::require_usable(*this);
   DeviceInfo info;
   const auto names = hip::read_device_names(api(), ordinal_);
   info.name = read_name(*this);
@@ -151,6 +152,7 @@ MemoryInfo Device::memory() const {
 void Device::start() const { static_cast<void>(memory()); }
 
 DeviceGuard::DeviceGuard(const Device& device) : device_(device) {
+  core::require_usable(device);
   int current = -1;
   call<&Api::hipGetDevice>(device, {}, &current);
   if (current == device.ordinal()) return;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hip/binding.hpp"
+#include "scenarios_test.hpp"
 #include "under_test.hpp"
 
 namespace {
@@ -58,6 +59,7 @@ int main(int argument_count, char** arguments) {
     return 1;
   }
   hiptool::conformance::under_test() = {*platform, binding.api, binding.status.device_count};
+  hiptool::conformance::register_scenarios();
 
   doctest::Context context(static_cast<int>(others.size()), others.data());
   return context.run();
