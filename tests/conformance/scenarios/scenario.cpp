@@ -100,12 +100,11 @@ std::string reason_to_skip(const Scenario& scenario, std::span<const Device> dev
            std::to_string(devices.size());
   }
   if (scenario.races && finds_races) return "races on purpose, and the thread sanitizer is here";
-  if (scenario.needs_peer_access && !can_access_peer(devices[0], devices[1])) {
-    return devices[0].id() + " cannot access the memory of " + devices[1].id();
-  }
-  if (!scenario.needs_kernels) return {};
   try {
-    kernels::KernelLoader(devices.front()).load("fill");
+    if (scenario.needs_peer_access && !can_access_peer(devices[0], devices[1])) {
+      return devices[0].id() + " cannot access the memory of " + devices[1].id();
+    }
+    if (scenario.needs_kernels) kernels::KernelLoader(devices.front()).load("fill");
   } catch (const Error& error) {
     if (error.code() == ErrorCode::unsupported) return error.what();
     throw;

@@ -20,6 +20,8 @@ struct Fault {
   hip::hipError_t code = hip::hipErrorUnknown;
 };
 
+constexpr std::chrono::microseconds longest_delay{500};
+
 using Counts = std::map<std::string_view, std::uint64_t>;
 
 /// Only give texts; they have no error to answer.
@@ -59,23 +61,20 @@ Counts counts_of(const WrapperTable& table) {
   return counts;
 }
 
-/// The first calls of a kind one by one, then the last: each is another place in the code. All of
-/// them fail with an unknown error, the first and the last also with the codes that mean more.
-std::vector<Fault> faults_of(const Scenario& scenario, const Counts& counts) {
-  const std::uint64_t one_by_one = scenario.is_long ? 2 : 8;
+/// The first calls one by one, then the last: each is another place in the code. All of them fail
+/// with an unknown error, the first and the last also with the codes that mean more.
+std::vector<Fault> faults_of(std::string_view call, std::uint64_t count, bool few) {
+  const std::uint64_t one_by_one = few ? 2 : 8;
   constexpr std::array codes{hip::hipErrorOutOfMemory, hip::hipErrorInvalidValue,
                              hip::hipErrorIllegalAddress};
   std::vector<Fault> faults;
-  for (const auto& [call, count] : counts) {
-    if (contains(texts, call)) continue;
-    for (std::uint64_t nth = 1; nth <= std::min(count, one_by_one); ++nth) {
-      faults.push_back({call, nth});
-    }
-    if (count > one_by_one) faults.push_back({call, count});
-    for (const hip::hipError_t code : codes) {
-      faults.push_back({call, 1, code});
-      if (count > 1 && !scenario.is_long) faults.push_back({call, count, code});
-    }
+  for (std::uint64_t nth = 1; nth <= std::min(count, one_by_one); ++nth) {
+    faults.push_back({call, nth});
+  }
+  if (count > one_by_one) faults.push_back({call, count});
+  for (const hip::hipError_t code : codes) {
+    faults.push_back({call, 1, code});
+    if (count > 1 && !few) faults.push_back({call, count, code});
   }
   return faults;
 }
@@ -140,21 +139,15 @@ class Sweep {
 
   void visit(const Scenario& scenario) {
     const std::string name(scenario.name);
-    table_.reset();
+    begin();
     if (!check(name, judge_clean(run(subject_, scenario, table_, name)))) return;
     const Counts counts = counts_of(table_);
-    for (const Fault& fault : faults_of(scenario, counts)) {
-      const std::string what = name + ", " + to_text(fault);
-      table_.reset();
-      table_.fail(fault.call, fault.code, fault.nth);
-      const Outcome outcome = run(subject_, scenario, table_, what);
-      // Threads take another path now and then.
-      const bool was_reached = table_.count(fault.call) >= fault.nth;
-      check(what, was_reached ? judge(scenario, outcome, fault) : judge_clean(outcome));
-      runs_ += was_reached ? 1 : 0;
-      table_.reset();
-      check(what + ", and then once more without",
-            judge_clean(run(subject_, scenario, table_, what)));
+    for (const auto& [call, count] : counts) {
+      if (contains(texts, call)) continue;
+      for (const Fault& fault : faults_of(call, count, scenario.is_long)) visit(scenario, fault);
+      begin();
+      const std::string what = name + " after faults of " + std::string(call);
+      check(what, judge_clean(run(subject_, scenario, table_, what)));
     }
     ++scenarios_;
   }
@@ -166,6 +159,22 @@ class Sweep {
   }
 
  private:
+  void begin() {
+    table_.reset();
+    if (subject_.is_late) table_.delay_streams(++seed_, longest_delay);
+  }
+
+  void visit(const Scenario& scenario, const Fault& fault) {
+    const std::string what = std::string(scenario.name) + ", " + to_text(fault);
+    begin();
+    table_.fail(fault.call, fault.code, fault.nth);
+    const Outcome outcome = run(subject_, scenario, table_, what);
+    // Threads take another path now and then.
+    const bool was_reached = table_.count(fault.call) >= fault.nth;
+    check(what, was_reached ? judge(scenario, outcome, fault) : judge_clean(outcome));
+    runs_ += was_reached ? 1 : 0;
+  }
+
   bool check(const std::string& what, const std::string& finding) {
     if (finding.empty()) return true;
     std::cout << what << ": " << finding << '\n';
@@ -175,6 +184,7 @@ class Sweep {
 
   const Subject& subject_;
   WrapperTable table_;
+  std::uint64_t seed_ = 0;
   int scenarios_ = 0;
   int runs_ = 0;
   int findings_ = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /// Runs every scenario again and again while a wrapper table lets one call fail in each run, or
 /// lets work on streams complete late and out of order:
-/// sweep faults|delays --platform=cpu|nvidia|amd [--library=PATH] [--scenario=PART] [--seeds=N]
+/// sweep faults [--late] | delays [--seeds=N]
+///   --platform=cpu|nvidia|amd [--library=PATH] [--scenario=PART]
 #include <charconv>
 #include <iostream>
 #include <optional>
@@ -27,6 +28,7 @@ struct Options {
   std::string library;
   std::string_view scenario_part;
   int seeds = 10;
+  bool is_late = false;
 };
 
 bool take(std::string_view word, std::string_view option, std::string_view& value) {
@@ -53,6 +55,8 @@ std::optional<Options> parse(int argument_count, char** arguments) {
       options.library = value;
     } else if (take(word, "--seeds=", value)) {
       std::from_chars(value.data(), value.data() + value.size(), options.seeds);
+    } else if (word == "--late") {
+      options.is_late = true;
     } else if (word == "faults" || word == "delays") {
       options.mode = word;
     } else {
@@ -70,7 +74,7 @@ int main(int argument_count, char** arguments) {
   const auto options = parse(argument_count, arguments);
   if (!options) {
     std::cerr << "sweep faults|delays --platform=cpu|nvidia|amd [--library=PATH] "
-                 "[--scenario=PART] [--seeds=N]\n";
+                 "[--scenario=PART] [--seeds=N] [--late]\n";
     return exit_usage;
   }
   hiptool::hip::BindRequest request;
@@ -86,7 +90,7 @@ int main(int argument_count, char** arguments) {
     return 1;
   }
   const Subject subject{*options->platform, *binding.api, binding.status.device_count,
-                        options->scenario_part};
+                        options->scenario_part, options->is_late};
   const bool is_good = options->mode == "faults"
                            ? hiptool::sweep::sweep_faults(subject)
                            : hiptool::sweep::sweep_delays(subject, options->seeds);

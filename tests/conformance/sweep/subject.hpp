@@ -21,6 +21,7 @@ struct Subject {
   const hip::Api& api;
   int device_count = 0;
   std::string_view scenario_part;  ///< only scenarios whose names contain it
+  bool is_late = false;            ///< faults strike while work on streams completes late
 };
 
 /// How one run of a scenario ended.
