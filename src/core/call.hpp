@@ -31,7 +31,7 @@ inline bool is_lost(const Device& device) noexcept {
 }
 
 /// Throws Error(device_lost) that tells the first failure, without asking the runtime, where the
-/// process cannot use the device any more. DeviceGuard does this for every entry of the library.
+/// process cannot use the device any more. call() does so, and with it DeviceGuard.
 void require_usable(const Device& device);
 
 /// Calls and throws call_error unless it succeeded. Builds nothing on success.

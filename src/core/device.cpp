@@ -152,7 +152,6 @@ MemoryInfo Device::memory() const {
 void Device::start() const { static_cast<void>(memory()); }
 
 DeviceGuard::DeviceGuard(const Device& device) : device_(device) {
-  core::require_usable(device);
   int current = -1;
   call<&Api::hipGetDevice>(device, {}, &current);
   if (current == device.ordinal()) return;

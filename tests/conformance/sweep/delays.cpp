@@ -19,6 +19,11 @@ using scenarios::Scenario;
 using scenarios::Settled;
 
 constexpr std::chrono::microseconds longest_delay{1'000};
+
+// What is wrong has to show on a busy machine too.
+constexpr std::chrono::microseconds longest_delay_of_broken{6'000};
+constexpr int most_seeds_of_broken = 60;
+
 constexpr std::size_t size = 50'000;
 
 // What programs do wrong. Each leaves out one wait; with it, it is right.
@@ -96,7 +101,7 @@ class Sweep {
 
   void expect_right(const Scenario& scenario) {
     for (int seed = 1; seed <= seeds_; ++seed) {
-      const Outcome outcome = run_late(scenario, seed);
+      const Outcome outcome = run_late(scenario, seed, longest_delay);
       if (outcome.error) report(scenario, seed, outcome.error->what());
       if (outcome.wrong) report(scenario, seed, *outcome.wrong);
       if (!outcome.leaked.empty()) report(scenario, seed, "leaks: " + outcome.leaked);
@@ -104,14 +109,15 @@ class Sweep {
     ++scenarios_;
   }
 
-  /// Some seeds may be kind to a broken program; one that finds it is enough.
+  /// Some seeds are kind to a broken program; one that finds it is enough.
   void expect_wrong(const Scenario& scenario) {
-    int found = 0;
-    for (int seed = 1; seed <= seeds_; ++seed) {
-      if (run_late(scenario, seed).wrong) ++found;
+    for (int seed = 1; seed <= most_seeds_of_broken; ++seed) {
+      const Outcome outcome = run_late(scenario, seed, longest_delay_of_broken);
+      if (!outcome.wrong) continue;
+      std::cout << scenario.name << ": found by seed " << seed << ", " << *outcome.wrong << '\n';
+      return;
     }
-    std::cout << scenario.name << ": found by " << found << " of " << seeds_ << " seeds\n";
-    if (found == 0) report(scenario, seeds_, "no seed finds the missing wait");
+    report(scenario, most_seeds_of_broken, "no seed so far finds the missing wait");
   }
 
   bool finish() const {
@@ -121,9 +127,9 @@ class Sweep {
   }
 
  private:
-  Outcome run_late(const Scenario& scenario, int seed) {
+  Outcome run_late(const Scenario& scenario, int seed, std::chrono::microseconds longest) {
     table_.reset();
-    table_.delay_streams(static_cast<std::uint64_t>(seed), longest_delay);
+    table_.delay_streams(static_cast<std::uint64_t>(seed), longest);
     return run(subject_, scenario, table_,
                std::string(scenario.name) + ", seed " + std::to_string(seed));
   }
