@@ -45,16 +45,6 @@ TEST_CASE("a library that is nowhere") {
   CHECK(loaded.hint.c_str() == Contains("580.159.04"));
 }
 
-TEST_CASE("without a wish only the driver's own names are tried, never the toolkit's stub") {
-  test::TemporaryTree tree;
-  const PlatformStatus status = bind("", tree.root());
-  if (!status.library.empty()) return;  // a machine with a driver
-  REQUIRE(status.tried.size() == 2);
-  CHECK(status.tried[0].rfind("libcuda.so.1: ", 0) == 0);
-  CHECK(status.tried[1].rfind("/usr/lib/wsl/lib/libcuda.so.1: ", 0) == 0);
-  CHECK(status.reason.c_str() == Contains("libcuda.so.1 was not found"));
-}
-
 TEST_CASE("a file that is no library") {
   test::TemporaryTree tree;
   const PlatformStatus status = bind(tree.write("libcuda.so.1"), tree.root());
