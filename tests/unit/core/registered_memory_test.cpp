@@ -3,8 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
-#include <optional>
+#include <fstream>
 #include <utility>
 
 #include "fake_modules.hpp"
@@ -104,6 +103,21 @@ TEST_CASE_FIXTURE(Fixture, "pinned memory that the host lacks is no lack of devi
       CHECK(error.hint().find("on the host") != std::string::npos);
     }
   }
+}
+
+TEST_CASE_FIXTURE(Fixture, "memory that could not be pinned is given back to the host") {
+  const auto mapped_pages = [] {
+    std::uint64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    return pages;
+  };
+  constexpr std::uint64_t attempts = 100;
+  table.fail("hipHostRegister", hip::hipErrorUnknown, 1, attempts);
+  const std::uint64_t before = mapped_pages();
+  for (std::uint64_t i = 0; i < attempts; ++i) {
+    CHECK_THROWS_AS(PinnedBuffer(device, 2u << 20, PinnedBuffer::Method::registered), Error);
+  }
+  CHECK(mapped_pages() < before + attempts * (2u << 20) / 4'096 / 2);
 }
 
 TEST_CASE("only NVIDIA is told that the device just reads; the flag means another thing on AMD") {
