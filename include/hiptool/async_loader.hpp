@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "hiptool/buffer.hpp"
@@ -25,12 +26,36 @@ class HIPTOOL_API LoadObserver {
   virtual void on_progress(std::uint64_t done_bytes, std::uint64_t total_bytes) noexcept = 0;
 };
 
+/// How files are read.
+enum class ReadMode {
+  /// extents in the page cache through it, others past it, except on file systems where that gains
+  /// nothing (in memory, overlays, FUSE, networks)
+  automatic,
+  buffered,  ///< always through the page cache
+  direct,    ///< always past it (O_DIRECT), where the file system lets it
+};
+
+/// Details of reading; the defaults suit NVMe disks and the page cache alike.
+struct ReadOptions {
+  ReadMode mode = ReadMode::automatic;
+  std::uint64_t request_bytes = 1u << 20;  ///< of one pread from the page cache
+  std::uint64_t direct_request_bytes = 1u
+                                       << 20;  ///< of one direct request; whole multiples of 64 KiB
+  /// Direct requests that each reader keeps in flight: more than one through io_uring where the
+  /// kernel allows it, else one. 1 to 64.
+  std::uint32_t depth = 2;
+};
+
 /// What a load did.
 struct LoadStatistics {
   double load_time_s = 0;  ///< first read issued to last copy done
   double copy_time_s = 0;  ///< first to last copy by the device's own events; 0 without staging
-  std::uint64_t copied_bytes = 0;  ///< with the gaps between tensors
-  std::uint64_t read_bytes = 0;    ///< read from files
+  std::uint64_t copied_bytes = 0;       ///< with the gaps between tensors
+  std::uint64_t read_bytes = 0;         ///< read from files: the sum of the next two
+  std::uint64_t buffered_bytes = 0;     ///< of tensors, read through the page cache
+  std::uint64_t direct_bytes = 0;       ///< of tensors, read past it
+  std::string direct_engine;            ///< "io_uring" or "pread"; empty: nothing was read so
+  std::vector<std::string> read_notes;  ///< why a file was read otherwise than it might be
   std::uint32_t readers = 0;
   std::uint32_t slots = 0;
   std::uint64_t slot_bytes = 0;
@@ -50,18 +75,33 @@ class HIPTOOL_API AsyncLoader {
     std::vector<StreamRef> external_streams;
     /// Stage through pinned slots also where the host can write device memory in place.
     bool always_stage = false;
+    ReadOptions read;
+    /// Chunks at the start and the end of a load are smaller, so that the first copy starts early
+    /// and all readers end together.
+    bool ramp = true;
+    /// Each reader fills only slots of its own, instead of whichever is free first.
+    bool own_slots = false;
+    /// Logical CPUs that the readers run on. Empty: those of the device's NUMA node, where the
+    /// system has several and says which; else wherever the system likes.
+    std::vector<int> reader_cpus;
     const CancelToken* cancel = nullptr;
     LoadObserver* observer = nullptr;
   };
 
-  /// Makes streams; slots are pinned when they are first needed. Throws Error(invalid_argument) for
-  /// zero sizes or foreign streams, else what the runtime answered.
+  /// Makes streams; slots are pinned when they are first needed, or by prepare(). Throws
+  /// Error(invalid_argument) for sizes that are zero or out of bounds or foreign streams, else what
+  /// the runtime answered.
   AsyncLoader(const Device& device, Options options);
   explicit AsyncLoader(const Device& device);
   /// Waits for queued copies; failures go to the trace.
   ~AsyncLoader();
   AsyncLoader(const AsyncLoader&) = delete;
   AsyncLoader& operator=(const AsyncLoader&) = delete;
+
+  /// Pins the slots that are not pinned yet, several at once; about 30 ms for 128 MiB. Blocks. May
+  /// run on a thread of its own beside load() and upload(), which use slots as they come. Throws
+  /// Error(cancelled), Error(host_out_of_memory) or Error(device).
+  void prepare();
 
   /// Queues a copy of the bytes into the start of the destination, on the stream with the least
   /// bytes queued. The source may be reused when this returns. Blocks only while every slot is in
@@ -70,7 +110,8 @@ class HIPTOOL_API AsyncLoader {
 
   /// Reads the placed tensors from their files into the arena (at least layout.arena_bytes long)
   /// and waits until all of it is on the device. Gaps between tensors become zero. Throws
-  /// Error(input_failed) when a file is shorter than at parsing, was changed, or cannot be read,
+  /// Error(input_failed) when a file is shorter than at parsing, cannot be read, or was truncated,
+  /// grown, written to or replaced at any time up to the end of the load,
   /// Error(cancelled) when the token was set, else what the runtime answered; whatever happens, no
   /// copy is in flight afterwards.
   /// With a verification, made for the same model, layout and arena, the device digests each slot
@@ -83,6 +124,7 @@ class HIPTOOL_API AsyncLoader {
 
   /// Copies slot after slot to the buffer, without reading anything, at least `bytes` in all, on
   /// the same streams: the rate, in bytes per second by device events, that load() cannot exceed.
+  /// Blocks. Throws Error(cancelled) when the token is set meanwhile.
   double probe_h2d_bytes_per_s(const Buffer& destination, std::uint64_t bytes);
 
   std::size_t stream_count() const noexcept;

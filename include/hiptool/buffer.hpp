@@ -20,8 +20,11 @@ class HIPTOOL_API Buffer {
   /// with the free and total memory, or Error(device).
   Buffer(const Device& device, std::size_t size_bytes);
 
-  /// Borrows native device memory of the caller, who keeps it alive and frees it.
-  static Buffer from_native(const Device& device, void* address, std::size_t size_bytes);
+  /// Borrows native device memory of the caller, who keeps it alive and frees it. An owner, if one
+  /// is given, is let go with the last Buffer on the memory, on that Buffer's thread; what it does
+  /// then must not throw. Throws Error(invalid_argument) for a null address with a size.
+  static Buffer from_native(const Device& device, void* address, std::size_t size_bytes,
+                            std::shared_ptr<const void> owner = nullptr);
 
   /// Part of this buffer. Throws Error(out_of_bounds) unless offset <= size and
   /// size_bytes <= size - offset.
@@ -32,6 +35,8 @@ class HIPTOOL_API Buffer {
   /// Device address of the first byte, null if empty.
   void* address() const noexcept;
   void* native_handle() const noexcept { return address(); }
+  /// False only for a default-made buffer.
+  bool has_device() const noexcept { return allocation_ != nullptr; }
   /// The device; only for a buffer that was made on one.
   const Device& device() const;
 

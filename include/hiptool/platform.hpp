@@ -39,8 +39,9 @@ struct PlatformStatus {
 
 /// The platforms of this process, each opened when it is first asked for. Opening a platform may
 /// take some 100 ms (a driver starts) and blocks; a second call is free. Safe to use from several
-/// threads. Vendor libraries stay loaded to the end of the process (hip-abi: unloading them is not
-/// safe), so Devices outlive this object.
+/// threads: each platform is opened once, while the others wait. One that was not usable stays so
+/// for this object; a new one looks again. Vendor libraries stay loaded to the end of the process
+/// (hip-abi: unloading them is not safe), so Devices outlive this object.
 class HIPTOOL_API Platforms {
  public:
   struct Options {

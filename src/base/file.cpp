@@ -87,26 +87,51 @@ void File::read_at(std::span<std::byte> destination, std::uint64_t offset) const
     if (got > 0) {
       done += static_cast<std::size_t>(got);
     } else if (got == 0) {
-      throw Error(ErrorCode::input_failed, "read",
-                  path_.string() + " ends at offset " + std::to_string(offset + done) + ", " +
-                      std::to_string(destination.size() - done) + " bytes too early",
-                  "the file was truncated while it was read, or its download is not complete");
+      throw ended_early(offset + done, destination.size() - done);
     } else if (errno != EINTR) {
-      throw Error(ErrorCode::input_failed, "read",
-                  "cannot read " + path_.string() + " at offset " + std::to_string(offset + done) +
-                      ": " + system_message(errno));
+      throw unreadable(offset + done, errno);
     }
   }
 }
 
-void File::check_unchanged(std::uint64_t size_bytes, std::int64_t modified_ns) const {
+Error File::ended_early(std::uint64_t offset, std::uint64_t missing_bytes) const {
+  // A read that starts beyond the end says nothing about where the end is.
   struct stat status {};
-  const bool known = fstat(descriptor_, &status) == 0;
-  if (!known || static_cast<std::uint64_t>(status.st_size) != size_bytes ||
-      modified_ns_of(status) != modified_ns) {
-    throw Error(ErrorCode::input_failed, "read", path_.string() + " changed while it was read",
-                "wait until nothing writes to the file, then try again");
+  if (fstat(descriptor_, &status) == 0 && static_cast<std::uint64_t>(status.st_size) < offset) {
+    missing_bytes += offset - static_cast<std::uint64_t>(status.st_size);
+    offset = static_cast<std::uint64_t>(status.st_size);
   }
+  return Error(ErrorCode::input_failed, "read",
+               path_.string() + " ends at offset " + std::to_string(offset) + ", " +
+                   std::to_string(missing_bytes) + " bytes too early",
+               "the file was truncated while it was read, or its download is not complete");
+}
+
+Error File::unreadable(std::uint64_t offset, int number) const {
+  return Error(ErrorCode::input_failed, "read",
+               "cannot read " + path_.string() + " at offset " + std::to_string(offset) + ": " +
+                   system_message(number));
+}
+
+void File::check_unchanged(std::uint64_t size_bytes, std::int64_t modified_ns) const {
+  const auto changed = [&](const std::string& how) {
+    return Error(ErrorCode::input_failed, "read",
+                 path_.string() + " changed while it was read: " + how,
+                 "wait until nothing writes to the file, then try again");
+  };
+  struct stat status {};
+  if (fstat(descriptor_, &status) != 0) throw changed(system_message(errno));
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  if (size != size_bytes) {
+    throw changed((size < size_bytes ? "it was truncated from " : "it grew from ") +
+                  std::to_string(size_bytes) + " to " + std::to_string(size) + " bytes");
+  }
+  struct stat named {};
+  if (stat(path_.c_str(), &named) == 0 &&
+      (named.st_dev != status.st_dev || named.st_ino != status.st_ino)) {
+    throw changed("it was replaced by another file");
+  }
+  if (modified_ns_of(status) != modified_ns) throw changed("it was written to");
 }
 
 std::string read_small_file(const std::filesystem::path& path) {

@@ -6,6 +6,8 @@
 #include <span>
 #include <string>
 
+#include "hiptool/error.hpp"
+
 namespace hiptool::base {
 
 /// A file opened for reading; owning and move-only. Reads are pread: threads may share one object.
@@ -28,8 +30,14 @@ class File {
   /// Error(input_failed) with path and offset when the file ends before or cannot be read.
   void read_at(std::span<std::byte> destination, std::uint64_t offset) const;
 
-  /// Throws Error(input_failed) if size or time of change differ from those given.
+  /// Throws Error(input_failed), which says what happened, if size or time of change differ from
+  /// those given or the path names another file by now. A path that names nothing is no change: the
+  /// open file is still whole.
   void check_unchanged(std::uint64_t size_bytes, std::int64_t modified_ns) const;
+
+  /// What read_at throws where the file ends too early, and where the system answered an errno.
+  Error ended_early(std::uint64_t offset, std::uint64_t missing_bytes) const;
+  Error unreadable(std::uint64_t offset, int number) const;
 
  private:
   File(int descriptor, std::filesystem::path path, std::uint64_t size, std::int64_t modified);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/xxh3.hpp"
 #include "cli/build_info.hpp"
 #include "hiptool/version.hpp"
 #include "kernels/images.hpp"
@@ -71,8 +72,9 @@ std::string version_text(const Environment& environment) {
   const BuildInfo build = build_info();
   std::string text = fmt::format("hiptool {} ({})\n", version(), git_description());
   text += fmt::format("built with:     {}, {}\n", build.compiler, build.build_type);
-  text += fmt::format("libraries:      CLI11 {}, fmt {}, nlohmann_json {}, xxHash {}\n",
-                      build.cli11, fmt_version(), build.nlohmann_json, build.xxhash);
+  text += fmt::format("libraries:      CLI11 {}, fmt {}, nlohmann_json {}, xxHash {} ({})\n",
+                      build.cli11, fmt_version(), build.nlohmann_json, build.xxhash,
+                      to_string(base::xxh3_path()));
   const auto targets = kernels::embedded_targets();
   text += fmt::format("kernel targets: {}\n", fmt::join(targets, " "));
   const auto found = find_runtime_libraries(environment.system_root, environment.getenv);

@@ -2,6 +2,7 @@
 #include "hiptool/buffer.hpp"
 
 #include <cassert>
+#include <utility>
 
 #include "core/call.hpp"
 #include "hiptool/units.hpp"
@@ -28,9 +29,10 @@ struct Buffer::Allocation {
   Device device;
   void* address = nullptr;
   bool owned = false;
+  std::shared_ptr<const void> owner;  // of memory that is not owned here
 
-  Allocation(const Device& on, void* at, bool is_owned)
-      : device(on), address(at), owned(is_owned) {}
+  Allocation(const Device& on, void* at, bool is_owned, std::shared_ptr<const void> by = nullptr)
+      : device(on), address(at), owned(is_owned), owner(std::move(by)) {}
   Allocation(const Allocation&) = delete;
   Allocation& operator=(const Allocation&) = delete;
   ~Allocation() {
@@ -53,12 +55,13 @@ Buffer::Buffer(const Device& device, std::size_t size_bytes) : size_bytes_(size_
   allocation_ = std::move(allocation);
 }
 
-Buffer Buffer::from_native(const Device& device, void* address, std::size_t size_bytes) {
+Buffer Buffer::from_native(const Device& device, void* address, std::size_t size_bytes,
+                           std::shared_ptr<const void> owner) {
   if (address == nullptr && size_bytes > 0) {
     throw Error(ErrorCode::invalid_argument, "wrap buffer", "a null address is not accepted");
   }
   Buffer buffer;
-  buffer.allocation_ = std::make_shared<Allocation>(device, address, false);
+  buffer.allocation_ = std::make_shared<Allocation>(device, address, false, std::move(owner));
   buffer.size_bytes_ = size_bytes;
   return buffer;
 }

@@ -44,9 +44,14 @@ std::byte* map_huge(std::size_t size_bytes) {
   return data;
 }
 
+// Pages must be there before they are pinned.
 void touch(std::byte* data, std::size_t size_bytes) {
+  // Linux 5.14; its number is the same on every architecture
+  // (include/uapi/asm-generic/mman-common.h).
+  constexpr int populate_write = 23;
+  if (madvise(data, size_bytes, populate_write) == 0) return;
   for (std::size_t offset = 0; offset < size_bytes; offset += page_bytes) {
-    // A plain store could be optimised away; pages must be there before they are pinned.
+    // A plain store could be optimised away.
     *static_cast<volatile std::byte*>(data + offset) = std::byte{0};
   }
 }
@@ -65,7 +70,7 @@ PinnedBuffer::PinnedBuffer(const Device& device, std::size_t size_bytes, Method 
     return;
   }
   std::byte* data = map_huge(size_bytes);
-  touch(data, size_bytes);
+  touch(data, mapped_bytes(size_bytes));
   const hip::hipError_t error =
       device_.api().hipHostRegister(data, mapped_bytes(size_bytes), hip::hipHostRegisterDefault);
   if (error != hip::hipSuccess) {

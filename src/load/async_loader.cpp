@@ -11,6 +11,7 @@
 #include "load/file_load.hpp"
 #include "load/staging_ring.hpp"
 #include "load/workers.hpp"
+#include "system/numa.hpp"
 
 namespace hiptool {
 
@@ -32,7 +33,17 @@ struct AsyncLoader::Impl {
       for (std::uint32_t i = 0; i < options.streams; ++i) own_streams.emplace_back(device);
       streams.assign(own_streams.begin(), own_streams.end());
     }
-    ring = std::make_unique<load::StagingRing>(device, streams, options.slots, options.slot_bytes);
+    // Properties are slow to ask for, so only where something depends on them.
+    if (options.reader_cpus.empty() && system::numa_node_count("/") > 1) {
+      const auto bus_id = device.info().pci_bus_id;
+      if (bus_id) options.reader_cpus = system::cpus_near("/", *bus_id);
+    }
+    load::StagingRing::Options ring_options;
+    ring_options.slots = options.slots;
+    ring_options.slot_bytes = options.slot_bytes;
+    ring_options.owners = options.readers;
+    ring_options.cpus = options.reader_cpus;
+    ring = std::make_unique<load::StagingRing>(device, streams, ring_options);
   }
 
   void check_options() const {
@@ -42,6 +53,14 @@ struct AsyncLoader::Impl {
     if (options.slot_bytes == 0) refuse("a staging slot needs at least one byte");
     if (options.external_streams.empty() && options.streams == 0) {
       refuse("a loader needs at least one stream");
+    }
+    const ReadOptions& read = options.read;
+    if (read.request_bytes == 0) refuse("a read needs at least one byte");
+    if (read.depth == 0 || read.depth > 64)
+      refuse("a reader has 1 to 64 direct requests in flight");
+    if (read.direct_request_bytes == 0 || read.direct_request_bytes > (1u << 30) ||
+        read.direct_request_bytes % (64u << 10) != 0) {
+      refuse("a direct request has whole multiples of 64 KiB, 1 GiB at most");
     }
     for (const StreamRef& stream : options.external_streams) {
       if (!(stream.device() == device)) {
@@ -63,6 +82,10 @@ AsyncLoader::AsyncLoader(const Device& device, Options options)
     : impl_(std::make_unique<Impl>(device, std::move(options))) {}
 
 AsyncLoader::~AsyncLoader() = default;
+
+void AsyncLoader::prepare() {
+  impl_->ring->prepare(impl_->options.readers, [this] { impl_->throw_if_cancelled(); });
+}
 
 void AsyncLoader::upload(const Buffer& destination, std::span<const std::byte> source) {
   if (source.size() > destination.size_bytes()) {
@@ -100,14 +123,17 @@ LoadStatistics AsyncLoader::load(const ModelFile& model, const ArenaLayout& layo
   options.check = [&impl] { impl.throw_if_cancelled(); };
   options.observer = impl.options.observer;
   options.sink = verification != nullptr ? &verification->sink() : nullptr;
+  options.read = impl.options.read;
+  options.ramp = impl.options.ramp;
+  options.own_slots = impl.options.own_slots;
+  options.cpus = impl.options.reader_cpus;
   return load::FileLoad(model, layout, arena, *impl.ring, options).run();
 }
 
 void AsyncLoader::synchronize() { impl_->ring->drain(); }
 
 double AsyncLoader::probe_h2d_bytes_per_s(const Buffer& destination, std::uint64_t bytes) {
-  impl_->throw_if_cancelled();
-  return impl_->ring->probe(destination, bytes);
+  return impl_->ring->probe(destination, bytes, [this] { impl_->throw_if_cancelled(); });
 }
 
 std::size_t AsyncLoader::stream_count() const noexcept { return impl_->streams.size(); }

@@ -21,8 +21,10 @@ struct Chunk {
 
 /// Cuts the arena into chunks of at most `most_bytes`. A tensor is cut only between its leaves, so
 /// every leaf lies in one chunk (as long as a chunk can hold a leaf and a gap at all).
+/// With `readers`, chunks start small and end small: the first copy need not wait for a whole slot,
+/// the readers end at nearly the same time, and a small model is divided among them too.
 std::vector<Chunk> cut_chunks(const ModelFile& model, const ArenaLayout& layout,
-                              std::uint64_t most_bytes);
+                              std::uint64_t most_bytes, std::uint32_t readers = 0);
 
 /// Told by the loader's threads what becomes of each chunk; may throw, which ends the load.
 class ChunkSink {

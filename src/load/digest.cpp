@@ -11,6 +11,8 @@
 #include <numeric>
 #include <vector>
 
+#include "base/xxh3.hpp"
+
 namespace hiptool::load {
 namespace {
 
@@ -42,11 +44,11 @@ class Hasher {
 }  // namespace
 
 std::uint64_t leaf_digest(std::span<const std::byte> bytes) noexcept {
-  return XXH3_64bits(bytes.data(), bytes.size());
+  return base::xxh3_64(bytes.data(), bytes.size());
 }
 
 std::uint64_t tensor_digest(std::span<const std::uint64_t> leaf_digests) {
-  return XXH3_64bits(leaf_digests.data(), leaf_digests.size_bytes());
+  return base::xxh3_64(leaf_digests.data(), leaf_digests.size_bytes());
 }
 
 std::uint64_t model_digest(const ModelFile& model, std::span<const std::uint64_t> tensor_digests) {

@@ -9,6 +9,7 @@
 #include "core/platform_state.hpp"
 #include "load/pieces.hpp"
 #include "load/workers.hpp"
+#include "system/numa.hpp"
 
 namespace hiptool::load {
 
@@ -19,47 +20,41 @@ FileLoad::FileLoad(const ModelFile& model, const ArenaLayout& layout, const Buff
       arena_(arena),
       ring_(ring),
       options_(options),
-      chunks_(cut_chunks(model, layout, ring.slot_bytes())) {
-  for (const ModelPart& part : model.files()) files_.push_back(base::File::open(part.path));
-  check_files();
-}
-
-void FileLoad::check_files() const {
-  for (std::size_t i = 0; i < files_.size(); ++i) {
-    files_[i].check_unchanged(model_.files()[i].size_bytes, model_.files()[i].modified_ns);
-  }
-}
+      files_(model, options.read),
+      chunks_(cut_chunks(model, layout, ring.slot_bytes(), options.ramp ? options.readers : 0)) {}
 
 // Fills `bytes`, which stand for the chunk, with tensors and zero gaps.
-std::uint64_t FileLoad::read(const Chunk& chunk, std::span<std::byte> bytes) {
+std::uint64_t FileLoad::read(Reader& reader, const Chunk& chunk, std::span<std::byte> bytes) {
   std::uint64_t read = 0;
   std::uint64_t filled = 0;
-  std::vector<Piece> pieces;
+  reader.pieces.clear();
+  reader.parts.clear();
   for_each_piece(model_, layout_, chunk.begin, chunk.end, [&](const Piece& piece) {
     std::memset(bytes.data() + filled, 0, piece.range_offset - filled);
-    files_[piece.file].read_at(bytes.subspan(piece.range_offset, piece.size_bytes),
-                               piece.file_offset);
+    reader.parts.push_back(
+        {piece.file, piece.file_offset, bytes.subspan(piece.range_offset, piece.size_bytes)});
+    reader.pieces.push_back(piece);
     filled = piece.range_offset + piece.size_bytes;
     read += piece.size_bytes;
-    if (options_.sink != nullptr) pieces.push_back(piece);
   });
   std::memset(bytes.data() + filled, 0, bytes.size() - filled);
-  if (options_.sink != nullptr) options_.sink->on_read(chunk, bytes, pieces);
+  reader.files.read(reader.parts);
+  if (options_.sink != nullptr) options_.sink->on_read(chunk, bytes, reader.pieces);
   return read;
 }
 
-std::uint64_t FileLoad::load_chunk(const Chunk& chunk) {
+std::uint64_t FileLoad::load_chunk(Reader& reader, const Chunk& chunk) {
   const Buffer part = arena_.view(chunk.begin, chunk.size_bytes());
   if (!options_.stages) {
     const std::uint64_t bytes =
-        read(chunk, {static_cast<std::byte*>(part.address()), part.size_bytes()});
+        read(reader, chunk, {static_cast<std::byte*>(part.address()), part.size_bytes()});
     if (options_.sink != nullptr) options_.sink->on_queued(chunk, nullptr);
     return bytes;
   }
-  StagingSlot& slot = ring_.acquire();
+  StagingSlot& slot = options_.own_slots ? ring_.acquire_own(reader.index) : ring_.acquire();
   std::uint64_t bytes = 0;
   try {
-    bytes = read(chunk, slot.memory.bytes().first(part.size_bytes()));
+    bytes = read(reader, chunk, slot.memory.bytes().first(part.size_bytes()));
   } catch (...) {
     ring_.give_back(slot);
     throw;
@@ -70,12 +65,14 @@ std::uint64_t FileLoad::load_chunk(const Chunk& chunk) {
   return bytes;
 }
 
-void FileLoad::read_chunks(const std::atomic<bool>& stop) {
+void FileLoad::read_chunks(std::uint32_t index, const std::atomic<bool>& stop) {
+  const system::CpuBinding near_device(options_.cpus);
+  Reader reader{index, FileReader(files_, options_.check), {}, {}};
   while (!stop.load()) {
     options_.check();
-    const std::size_t index = next_.fetch_add(1);
-    if (index >= chunks_.size()) return;
-    const std::uint64_t bytes = load_chunk(chunks_[index]);
+    const std::size_t next = next_.fetch_add(1);
+    if (next >= chunks_.size()) return;
+    const std::uint64_t bytes = load_chunk(reader, chunks_[next]);
     const std::uint64_t done = read_bytes_.fetch_add(bytes) + bytes;
     if (options_.observer != nullptr) {
       options_.observer->on_progress(done, layout_.tensor_bytes);
@@ -93,8 +90,9 @@ LoadStatistics FileLoad::run() {
   ring_.reset_timer();
   const auto start = std::chrono::steady_clock::now();
   try {
-    run_workers(statistics.readers,
-                [this](std::uint32_t, const std::atomic<bool>& stop) { read_chunks(stop); });
+    run_workers(statistics.readers, [this](std::uint32_t index, const std::atomic<bool>& stop) {
+      read_chunks(index, stop);
+    });
   } catch (...) {
     try {
       ring_.drain();
@@ -106,9 +104,9 @@ LoadStatistics FileLoad::run() {
   ring_.drain();
   statistics.load_time_s =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  statistics.read_bytes = read_bytes_.load();
+  files_.report(statistics);
   statistics.copy_time_s = ring_.copy_time_s();
-  check_files();
+  files_.check_unchanged();
   return statistics;
 }
 

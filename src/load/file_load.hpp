@@ -5,12 +5,12 @@
 #include <functional>
 #include <vector>
 
-#include "base/file.hpp"
 #include "hiptool/async_loader.hpp"
 #include "hiptool/buffer.hpp"
 #include "hiptool/load_plan.hpp"
 #include "hiptool/model_file.hpp"
 #include "load/chunks.hpp"
+#include "load/file_reader.hpp"
 #include "load/staging_ring.hpp"
 
 namespace hiptool::load {
@@ -25,6 +25,10 @@ class FileLoad {
     std::function<void()> check;  ///< called between chunks; may throw to end the load
     LoadObserver* observer = nullptr;
     ChunkSink* sink = nullptr;
+    ReadOptions read;
+    bool ramp = true;
+    bool own_slots = false;
+    std::vector<int> cpus;  ///< that readers run on; empty: any
   };
 
   /// Opens the files. Throws Error(input_failed) if one changed since it was parsed.
@@ -35,17 +39,23 @@ class FileLoad {
   LoadStatistics run();
 
  private:
-  void read_chunks(const std::atomic<bool>& stop);
-  std::uint64_t load_chunk(const Chunk& chunk);
-  std::uint64_t read(const Chunk& chunk, std::span<std::byte> bytes);
-  void check_files() const;
+  struct Reader {
+    std::uint32_t index = 0;
+    FileReader files;
+    std::vector<Piece> pieces;    // of the chunk at hand
+    std::vector<ReadPart> parts;  // the same
+  };
+
+  void read_chunks(std::uint32_t index, const std::atomic<bool>& stop);
+  std::uint64_t load_chunk(Reader& reader, const Chunk& chunk);
+  std::uint64_t read(Reader& reader, const Chunk& chunk, std::span<std::byte> bytes);
 
   const ModelFile& model_;
   const ArenaLayout& layout_;
   const Buffer& arena_;
   StagingRing& ring_;
   Options options_;
-  std::vector<base::File> files_;
+  FileSet files_;
   std::vector<Chunk> chunks_;
   std::atomic<std::size_t> next_{0};
   std::atomic<std::uint64_t> read_bytes_{0};

@@ -2,12 +2,15 @@
 #include "load/staging_ring.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <string>
 
 #include "core/call.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
+#include "load/workers.hpp"
+#include "system/numa.hpp"
 
 namespace hiptool::load {
 
@@ -15,14 +18,17 @@ StagingSlot::StagingSlot(const Device& device, std::size_t size_bytes)
     : memory(device, size_bytes, PinnedBuffer::Method::registered),
       copied(device, Event::Kind::ordering, true) {}
 
-StagingRing::StagingRing(const Device& device, std::vector<StreamRef> streams, std::size_t slots,
-                         std::size_t slot_bytes)
+StagingRing::StagingRing(const Device& device, std::vector<StreamRef> streams,
+                         const Options& options)
     : device_(device),
       streams_(std::move(streams)),
-      slot_limit_(slots),
-      slot_bytes_(slot_bytes),
+      options_(options),
+      owners_(std::max<std::size_t>(1, std::min(options.owners, options.slots))),
+      slots_(options.slots),
       queued_bytes_(streams_.size(), 0),
-      timers_(streams_.size()) {}
+      timers_(streams_.size()) {
+  for (std::size_t index = 0; index < options.slots; ++index) unmade_.push_back(index);
+}
 
 StagingRing::~StagingRing() {
   try {
@@ -32,37 +38,71 @@ StagingRing::~StagingRing() {
   }
 }
 
-StagingSlot& StagingRing::acquire() {
+std::optional<std::size_t> StagingRing::take_unmade(Owner owner) {
+  const auto found = std::find_if(unmade_.begin(), unmade_.end(), [&](std::size_t index) {
+    return !owner || index % owners_ == *owner;
+  });
+  if (found == unmade_.end()) return std::nullopt;
+  const std::size_t index = *found;
+  unmade_.erase(found);
+  return index;
+}
+
+StagingSlot* StagingRing::take_from(std::deque<StagingSlot*>& slots, Owner owner) {
+  const auto found = std::find_if(slots.begin(), slots.end(), [&](const StagingSlot* slot) {
+    return !owner || slot->owner == *owner;
+  });
+  if (found == slots.end()) return nullptr;
+  StagingSlot* slot = *found;
+  slots.erase(found);
+  return slot;
+}
+
+// Without the lock: pinning takes milliseconds.
+StagingSlot& StagingRing::make_slot(std::size_t index) {
+  std::unique_ptr<StagingSlot> slot;
+  try {
+    const system::CpuBinding near_device(options_.cpus);
+    slot = std::make_unique<StagingSlot>(device_, options_.slot_bytes);
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    unmade_.push_back(index);
+    slot_free_.notify_all();  // whoever waits must try to make one itself
+    throw;
+  }
+  slot->owner = index % owners_;
+  const std::lock_guard lock(mutex_);
+  slots_[index] = std::move(slot);
+  return *slots_[index];
+}
+
+void StagingRing::prepare(std::uint32_t threads, const std::function<void()>& check) {
+  run_workers(threads, [&](std::uint32_t, const std::atomic<bool>& stop) {
+    while (!stop.load()) {
+      check();
+      std::optional<std::size_t> index;
+      {
+        const std::lock_guard lock(mutex_);
+        index = take_unmade(std::nullopt);
+      }
+      if (!index) return;
+      give_back(make_slot(*index));
+    }
+  });
+}
+
+StagingSlot& StagingRing::acquire_for(Owner owner) {
   std::unique_lock lock(mutex_);
   for (;;) {
-    if (!free_.empty()) {
-      StagingSlot& slot = *free_.back();
-      free_.pop_back();
-      return slot;
-    }
-    if (slots_.size() + creating_ < slot_limit_) {
-      ++creating_;
+    if (StagingSlot* slot = take_from(free_, owner)) return *slot;
+    if (const auto index = take_unmade(owner)) {
       lock.unlock();
-      std::unique_ptr<StagingSlot> slot;
-      try {
-        slot = std::make_unique<StagingSlot>(device_, slot_bytes_);
-      } catch (...) {
-        lock.lock();
-        --creating_;
-        slot_free_.notify_all();  // whoever waits must try to make one itself
-        throw;
-      }
-      lock.lock();
-      --creating_;
-      slots_.push_back(std::move(slot));
-      return *slots_.back();
+      return make_slot(*index);
     }
-    if (!in_flight_.empty()) {
-      StagingSlot& slot = *in_flight_.front();
-      in_flight_.pop_front();
+    if (StagingSlot* slot = take_from(in_flight_, owner)) {
       lock.unlock();
-      wait_for(slot);
-      return slot;
+      wait_for(*slot);
+      return *slot;
     }
     slot_free_.wait(lock);
   }
@@ -76,7 +116,7 @@ void StagingRing::wait_for(StagingSlot& slot) {
     slot.queued_bytes = 0;
   };
   try {
-    slot.copied.synchronize();
+    if (!slot.copied.is_done()) slot.copied.synchronize();
   } catch (...) {
     core::settle(streams_[slot.stream]);
     account();
@@ -130,15 +170,15 @@ void StagingRing::submit(StagingSlot& slot, const Buffer& destination, std::size
     const std::lock_guard lock(mutex_);
     in_flight_.push_back(&slot);
   }
-  slot_free_.notify_one();
+  slot_free_.notify_all();
 }
 
 void StagingRing::give_back(StagingSlot& slot) noexcept {
   {
     const std::lock_guard lock(mutex_);
-    free_.push_back(&slot);
+    free_.push_front(&slot);  // the one used last may still be in a cache
   }
-  slot_free_.notify_one();
+  slot_free_.notify_all();
 }
 
 void StagingRing::drain() {
@@ -148,8 +188,9 @@ void StagingRing::drain() {
     {
       const std::lock_guard lock(mutex_);
       if (in_flight_.empty()) break;
-      slot = in_flight_.front();
-      in_flight_.pop_front();
+      // The last first: when it is done, so are nearly all others, without a wait for each.
+      slot = in_flight_.back();
+      in_flight_.pop_back();
     }
     try {
       wait_for(*slot);
@@ -182,8 +223,9 @@ double StagingRing::copy_time_s() {
   return longest_s;
 }
 
-double StagingRing::probe(const Buffer& destination, std::uint64_t size_bytes) {
-  const std::size_t piece = std::min(slot_bytes_, destination.size_bytes());
+double StagingRing::probe(const Buffer& destination, std::uint64_t size_bytes,
+                          const std::function<void()>& check) {
+  const std::size_t piece = std::min(options_.slot_bytes, destination.size_bytes());
   if (piece == 0) return 0;
   std::vector<StagingSlot*> slots;
   const auto give_all_back = [&] {
@@ -191,18 +233,24 @@ double StagingRing::probe(const Buffer& destination, std::uint64_t size_bytes) {
     slots.clear();
   };
   try {
-    while (slots.size() < slot_limit_) slots.push_back(&acquire());
+    while (slots.size() < options_.slots) slots.push_back(&acquire());
     const std::uint64_t places = destination.size_bytes() / piece;
     reset_timer();
     std::uint64_t done = 0;
     for (std::uint64_t i = 0; done < size_bytes; ++i, done += piece) {
-      const std::size_t stream = i % streams_.size();
+      check();
+      StagingSlot& slot = *slots[i % slots.size()];
+      // A slot is used again only when its copy is done, as in a load, so that little is queued
+      // when somebody cancels.
+      if (i >= slots.size()) slot.copied.synchronize();
+      slot.stream = i % streams_.size();
       {
         const std::lock_guard lock(mutex_);
-        start_timer(stream);
+        start_timer(slot.stream);
       }
-      copy_h2d(destination.view(i % places * piece, piece),
-               slots[i % slots.size()]->memory.bytes().first(piece), streams_[stream]);
+      copy_h2d(destination.view(i % places * piece, piece), slot.memory.bytes().first(piece),
+               streams_[slot.stream]);
+      slot.copied.record(streams_[slot.stream]);
     }
     const double elapsed_s = copy_time_s();
     give_all_back();

@@ -27,23 +27,37 @@ struct StagingSlot {
   Event copied;
   std::uint64_t queued_bytes = 0;  ///< of the copy in flight
   std::size_t stream = 0;          ///< on which it is
+  std::size_t owner = 0;           ///< the reader that it is for, where readers have their own
 };
 
-/// A small ring of pinned slots that threads fill and queue to the device. Slots are pinned when
-/// they are first needed, by the thread that needs them, so that pinning overlaps the first reads.
-/// All members may be called from many threads.
+/// A small ring of pinned slots that threads fill and queue to the device. Slots are pinned ahead
+/// by prepare(), or when they are first needed, by the thread that needs them, so that pinning
+/// overlaps the first reads. All members may be called from many threads.
 class StagingRing {
  public:
-  StagingRing(const Device& device, std::vector<StreamRef> streams, std::size_t slots,
-              std::size_t slot_bytes);
+  struct Options {
+    std::size_t slots = 2;
+    std::size_t slot_bytes = 8u << 20;
+    std::size_t owners = 1;  ///< that the slots are dealt out to for acquire_own()
+    std::vector<int> cpus;   ///< near which the slots' memory shall be; empty: anywhere
+  };
+
+  StagingRing(const Device& device, std::vector<StreamRef> streams, const Options& options);
   /// Waits for the copies in flight; failures go to the trace.
   ~StagingRing();
 
-  std::size_t slot_bytes() const noexcept { return slot_bytes_; }
-  std::size_t slot_count() const noexcept { return slot_limit_; }
+  std::size_t slot_bytes() const noexcept { return options_.slot_bytes; }
+  std::size_t slot_count() const noexcept { return options_.slots; }
+
+  /// Pins all slots that are not pinned yet, on that many threads. `check` may throw to end it.
+  void prepare(std::uint32_t threads, const std::function<void()>& check);
 
   /// A slot that may be written. Blocks while all are in flight or in other hands.
-  StagingSlot& acquire();
+  StagingSlot& acquire() { return acquire_for(std::nullopt); }
+
+  /// The same among the slots of one owner only (0 to owners - 1; owners share if there are fewer
+  /// slots).
+  StagingSlot& acquire_own(std::size_t owner) { return acquire_for(owner % owners_); }
 
   /// Queues the slot's first bytes to the destination on the stream with the least bytes queued,
   /// and returns at once. The slot comes back when the copy is done; on an exception at once.
@@ -64,7 +78,9 @@ class StagingRing {
   void reset_timer();
 
   /// Copies whole slots to the destination without filling them; bytes per second by device events.
-  double probe(const Buffer& destination, std::uint64_t size_bytes);
+  /// `check` is called between copies and may throw to end it.
+  double probe(const Buffer& destination, std::uint64_t size_bytes,
+               const std::function<void()>& check);
 
  private:
   struct Timer {
@@ -73,20 +89,26 @@ class StagingRing {
     bool started = false;
   };
 
+  using Owner = std::optional<std::size_t>;
+
+  StagingSlot& acquire_for(Owner owner);
+  StagingSlot& make_slot(std::size_t index);
+  std::optional<std::size_t> take_unmade(Owner owner);
+  StagingSlot* take_from(std::deque<StagingSlot*>& slots, Owner owner);
   void wait_for(StagingSlot& slot);
   std::size_t pick_stream(std::uint64_t size_bytes);
   void start_timer(std::size_t stream);
 
   Device device_;
   std::vector<StreamRef> streams_;
-  std::size_t slot_limit_;
-  std::size_t slot_bytes_;
+  Options options_;
+  std::size_t owners_;
 
   std::mutex mutex_;
   std::condition_variable slot_free_;
-  std::vector<std::unique_ptr<StagingSlot>> slots_;
-  std::size_t creating_ = 0;
-  std::vector<StagingSlot*> free_;
+  std::vector<std::unique_ptr<StagingSlot>> slots_;  // null: not made yet
+  std::deque<std::size_t> unmade_;                   // that nobody is making either
+  std::deque<StagingSlot*> free_;
   std::deque<StagingSlot*> in_flight_;
   std::vector<std::uint64_t> queued_bytes_;
   std::vector<Timer> timers_;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
-#include <deque>
 #include <filesystem>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "hiptool/model_file.hpp"
@@ -11,16 +12,6 @@
 #include "model/name_index.hpp"
 
 namespace hiptool {
-namespace model {
-
-/// A tensor type that is not known; tensors point at it.
-struct OpaqueType {
-  std::string name;
-  ElementType::Entry entry{};
-};
-
-}  // namespace model
-
 /// What a parser fills and ModelFile shows.
 struct ModelFile::Contents {
   ModelFormat format = ModelFormat::gguf;
@@ -30,10 +21,17 @@ struct ModelFile::Contents {
   std::vector<TensorInfo> tensors;
   model::NameIndex<TensorInfo> index;
   model::Metadata metadata;  // what it stores in a file stores it in the first part
-  std::deque<model::OpaqueType> opaque_types;
+  std::unordered_map<std::string, ElementType::Entry> opaque_types;  // tensors point into it
   std::vector<std::string> warnings;
   std::uint64_t tensor_bytes = 0;
   std::uint64_t parameters = 0;
+
+  /// The type of that name in the file, which is not known here.
+  ElementType opaque_type(std::string_view name) {
+    const auto [found, is_new] = opaque_types.try_emplace("opaque(" + std::string(name) + ")");
+    if (is_new) found->second = {found->first, 1, 0};
+    return ElementType(found->second);
+  }
 };
 
 }  // namespace hiptool

@@ -16,7 +16,11 @@ std::string Diagnostics::sentence(const Place& place, std::string_view cause) co
     } else if (place.number > 0) {
       text.append(" ").append(std::to_string(place.number));
     }
-    text.append(" at header offset ").append(std::to_string(place.offset)).append(": ");
+    text.append(" at ")
+        .append(offset_name_)
+        .append(" ")
+        .append(std::to_string(place.offset))
+        .append(": ");
   }
   return text.append(cause);
 }
@@ -50,6 +54,8 @@ void Diagnostics::warn(std::string_view rule, const Place& place, std::string_vi
   }
   warnings_.push_back({rule, sentence(place, cause)});
 }
+
+void Diagnostics::note(std::string_view cause) { warnings_.push_back({{}, sentence({}, cause)}); }
 
 std::vector<std::string> Diagnostics::take_warnings() {
   std::vector<std::string> texts;

@@ -23,6 +23,12 @@ class Diagnostics {
  public:
   Diagnostics(std::filesystem::path path, bool strict) : path_(std::move(path)), strict_(strict) {}
 
+  /// From now on messages name this file. `offset_name` is what its offsets are called.
+  void move_to(std::filesystem::path path, std::string_view offset_name = "header offset") {
+    path_ = std::move(path);
+    offset_name_ = offset_name;
+  }
+
   /// The file breaks its format.
   [[noreturn]] void corrupt(const Place& place, std::string_view cause,
                             std::string hint = {}) const;
@@ -35,6 +41,8 @@ class Diagnostics {
   /// Notes what a specification forbids and readers accept; an error when strict. The first case of
   /// each rule is kept in full and the others are counted, so that a million of them stay small.
   void warn(std::string_view rule, const Place& place, std::string_view cause);
+  /// Notes what no specification forbids but users should know; no error when strict.
+  void note(std::string_view cause);
   std::vector<std::string> take_warnings();
 
  private:
@@ -47,6 +55,7 @@ class Diagnostics {
   std::string sentence(const Place& place, std::string_view cause) const;
 
   std::filesystem::path path_;
+  std::string_view offset_name_ = "header offset";
   bool strict_;
   std::vector<Warning> warnings_;
 };

@@ -26,6 +26,8 @@ constexpr std::string_view page_hint =
     "this is often an error page saved in place of a download; download the model again";
 constexpr std::string_view pickle_hint =
     "convert it to safetensors with `safetensors.torch.save_file`";
+constexpr std::string_view other_hint = "convert the original model to safetensors or GGUF";
+constexpr std::string_view unpack_hint = "unpack it first";
 
 // The magics of ggml are u32 numbers: in little-endian files their letters stand backwards.
 constexpr std::array foreign_kinds{
@@ -43,13 +45,49 @@ constexpr std::array foreign_kinds{
     ForeignKind{"<html", "a web page, not a model", page_hint},
     ForeignKind{"<?xml", "an XML text, not a model", page_hint},
     ForeignKind{"pk\x03\x04", "a zip archive, such as a PyTorch checkpoint", pickle_hint},
+    ForeignKind{"pk\x05\x06", "an empty zip archive", "download the model again"},
     ForeignKind{"\x80\x02", "a Python pickle, such as an old PyTorch checkpoint", pickle_hint},
-    ForeignKind{"\x1f\x8b", "a gzip archive", "unpack it first"},
-    ForeignKind{"(\xb5/\xfd", "a zstd archive", "unpack it first"},
+    ForeignKind{"\x80\x03", "a Python pickle", pickle_hint},
+    ForeignKind{"\x80\x04", "a Python pickle", pickle_hint},
+    ForeignKind{"\x80\x05", "a Python pickle", pickle_hint},
+    ForeignKind{"\x93numpy", "a NumPy array (.npy)",
+                "convert it to safetensors with `safetensors.numpy.save_file`"},
+    ForeignKind{"\x89hdf\r\n\x1a\n", "an HDF5 file, such as a Keras model", other_hint},
+    ForeignKind{"\x7f"
+                "elf",
+                "a program or library (ELF)", "name a .gguf or .safetensors file"},
+    ForeignKind{"\x1f\x8b", "a gzip archive", unpack_hint},
+    ForeignKind{"(\xb5/\xfd", "a zstd archive", unpack_hint},
+    ForeignKind{"\xfd"
+                "7zxz",
+                "an xz archive", unpack_hint},
+    ForeignKind{"bzh", "a bzip2 archive", unpack_hint},
+    ForeignKind{"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", unpack_hint},
+    ForeignKind{"rar!\x1a\x07", "a RAR archive", unpack_hint},
+    ForeignKind{"\x04\"m\x18", "an LZ4 archive", unpack_hint},
 };
 
-constexpr std::string_view json_hint =
-    "name the .safetensors file itself; an index or a folder is not read yet";
+struct MarkedKind {
+  std::size_t offset;
+  std::string_view mark;
+  std::string_view name;
+  std::string_view hint;
+};
+
+// Kinds that are told by bytes further on.
+constexpr std::array marked_kinds{
+    MarkedKind{257, "ustar", "a tar archive", unpack_hint},
+    MarkedKind{4, "TFL3", "a TensorFlow Lite model", other_hint},
+};
+
+// ONNX has no magic: a protocol buffer whose first field is the version of the format (8 and a
+// small number), followed by the producer's name or the field after it (0x12 to 0x3A, lengths).
+bool is_onnx(std::string_view head) {
+  if (head.size() < 16 || head[0] != 8 || head[1] < 1 || head[1] > 32) return false;
+  constexpr std::string_view fields("\x12\x1a\x22\x2a\x32\x3a\x42");
+  if (fields.find(head[2]) == std::string_view::npos) return false;
+  return head[3] > 0 && (head[4] >= ' ' || head[4] == 8);
+}
 
 std::string lower_case(std::string_view text) {
   std::string lower(text);
@@ -87,36 +125,45 @@ bool has_safetensors_length(std::string_view head) {
 
 }  // namespace
 
-ModelFormat find_format(const base::File& file, const Diagnostics& diagnostics) {
+FileKind find_kind(const base::File& file, const Diagnostics& diagnostics) {
   if (file.size_bytes() == 0) {
     diagnostics.corrupt({}, "the file is empty", "download the model again");
   }
-  std::array<char, 64> buffer{};
+  std::array<char, 512> buffer{};
   const std::string_view head(buffer.data(), static_cast<std::size_t>(std::min<std::uint64_t>(
                                                  buffer.size(), file.size_bytes())));
   file.read_at(std::as_writable_bytes(std::span(buffer.data(), head.size())), 0);
+  const auto refuse = [&](std::string_view name, std::string_view hint) {
+    diagnostics.unreadable_kind({}, "the file is " + std::string(name), std::string(hint));
+  };
 
-  if (head.substr(0, gguf_magic.size()) == gguf_magic) return ModelFormat::gguf;
+  if (head.substr(0, gguf_magic.size()) == gguf_magic) return FileKind::gguf;
+  if (head.substr(0, gguf_magic.size()) == "FUGG") {
+    refuse("big-endian GGUF, which is not read",
+           "make it little-endian with gguf_convert_endian.py of llama.cpp");
+  }
+  const bool has_brace = head.size() > 8 && head[8] == '{';
+  for (const MarkedKind& kind : marked_kinds) {
+    const bool is_long = head.size() >= kind.offset + kind.mark.size();
+    if (is_long && !has_brace && head.substr(kind.offset, kind.mark.size()) == kind.mark) {
+      refuse(kind.name, kind.hint);
+    }
+  }
   if (has_safetensors_length(head)) {
     if (std::all_of(head.begin(), head.end(), [](char byte) { return byte == '\0'; })) {
       diagnostics.corrupt({}, "the file begins with zero bytes; its download is incomplete",
                           "download the model again");
     }
-    return ModelFormat::safetensors;
+    return FileKind::safetensors;
   }
   const std::string lower = lower_case(without_leading_space(head));
   for (const ForeignKind& kind : foreign_kinds) {
-    if (lower.compare(0, kind.start.size(), kind.start) == 0) {
-      diagnostics.unreadable_kind({}, "the file is " + std::string(kind.name),
-                                  std::string(kind.hint));
-    }
+    if (lower.compare(0, kind.start.size(), kind.start) == 0) refuse(kind.name, kind.hint);
   }
   // A safetensors header whose length is damaged still begins with its brace.
-  if (head.size() > 8 && head[8] == '{' && head[7] == '\0') return ModelFormat::safetensors;
-  if (!lower.empty() && (lower.front() == '{' || lower.front() == '[')) {
-    diagnostics.unreadable_kind({}, "the file is JSON text, such as a model's index or settings",
-                                std::string(json_hint));
-  }
+  if (has_brace && head[7] == '\0') return FileKind::safetensors;
+  if (is_onnx(head)) refuse("an ONNX model", other_hint);
+  if (!lower.empty() && (lower.front() == '{' || lower.front() == '[')) return FileKind::json;
   if (head.size() < 8) {
     diagnostics.truncated({}, "the file has only " + std::to_string(head.size()) + " bytes");
   }

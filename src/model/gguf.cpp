@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,33 +26,45 @@ constexpr std::uint64_t most_name_bytes = 63;  // GGML_MAX_NAME counts the termi
 constexpr std::uint32_t most_dimensions = 4;   // GGML_MAX_DIMS
 constexpr std::uint64_t most_elements = std::numeric_limits<std::int64_t>::max();
 
+bool is_opaque(const TensorInfo& tensor) { return tensor.type.block_bits() == 0; }
+
 class GgufParser {
  public:
-  GgufParser(const base::File& file, Diagnostics& diagnostics, ModelFile::Contents& contents)
-      : file_(file), diagnostics_(diagnostics), contents_(contents), cursor_(file, diagnostics) {}
+  GgufParser(const base::File& file, bool opaque, Diagnostics& diagnostics,
+             ModelFile::Contents& contents)
+      : file_(file),
+        opaque_(opaque),
+        diagnostics_(diagnostics),
+        contents_(contents),
+        first_(contents.tensors.size()),
+        cursor_(file, diagnostics) {}
 
-  void parse();
+  void parse(Metadata& metadata);
 
  private:
   void check_version(std::uint32_t version) const;
   void check_count(std::string_view field, std::uint64_t count, std::uint64_t each_bytes);
-  void check_quantization();
-  void check_metadata();
   void read_tensor(std::uint64_t number);
   std::string read_name();
   std::vector<std::uint64_t> read_shape();
-  const GgufType& read_type();
+  ElementType read_type();
   std::uint64_t count_elements(const std::vector<std::uint64_t>& shape) const;
+  std::uint64_t count_bytes(ElementType type, const std::vector<std::uint64_t>& shape,
+                            std::uint64_t elements) const;
   void place_data(std::uint64_t alignment);
+  void place_tensors(std::uint64_t data_start, std::uint64_t alignment);
+  void check_order();
 
   const base::File& file_;
+  bool opaque_;
   Diagnostics& diagnostics_;
   ModelFile::Contents& contents_;
+  std::size_t first_;  // of this file's tensors
   GgufCursor cursor_;
   std::vector<std::uint64_t> header_offsets_;  // of the tensors, for messages
 };
 
-void GgufParser::parse() {
+void GgufParser::parse(Metadata& metadata) {
   cursor_.set_place({"header", {}, 0});
   cursor_.reader().skip(gguf_magic.size());
   contents_.version = cursor_.number<std::uint32_t>("version");
@@ -61,13 +75,9 @@ void GgufParser::parse() {
   check_count("metadata count", pairs, smallest_pair_bytes);
   if (tensors > most_tensors) cursor_.corrupt("tensor count is above 2^31");
 
-  const std::uint64_t alignment = read_gguf_metadata(cursor_, pairs, contents_);
-  check_metadata();
-  // Growth is left to the vector: a count that lies must not cost memory up front.
-  contents_.tensors.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(tensors, 1u << 16)));
+  const std::uint64_t alignment = read_gguf_metadata(cursor_, pairs, metadata);
   for (std::uint64_t index = 0; index < tensors; ++index) read_tensor(index + 1);
   if (tensors > 0) place_data(alignment);
-  check_quantization();
 }
 
 void GgufParser::check_version(std::uint32_t version) const {
@@ -97,53 +107,19 @@ void GgufParser::check_count(std::string_view field, std::uint64_t count,
   }
 }
 
-void GgufParser::check_metadata() {
-  cursor_.set_place({"metadata", {}, 24});
-  const auto* shards = contents_.metadata.value<std::uint64_t>("split.count");
-  if (shards != nullptr && *shards > 1) {
-    cursor_.unreadable_kind(
-        "the file is one of " + std::to_string(*shards) +
-            " of a split model (split.count), which is not read yet",
-        "join the files with `llama-gguf-split --merge FIRST_FILE MERGED_FILE`");
-  }
-  if (!contents_.metadata.has("general.architecture")) {
-    cursor_.warn("architecture", "general.architecture is missing");
-  }
-}
-
-void GgufParser::check_quantization() {
-  if (contents_.metadata.has("general.quantization_version")) return;
-  for (const TensorInfo& tensor : contents_.tensors) {
-    if (tensor.type.block_elements() == 1) continue;
-    cursor_.set_place({"metadata", {}, 24});
-    cursor_.warn("quantization", "general.quantization_version is missing");
-    return;
-  }
-}
-
 void GgufParser::read_tensor(std::uint64_t number) {
   cursor_.set_place({"tensor", {}, cursor_.reader().position(), number});
   std::string name = read_name();
   cursor_.name_place(name);
   std::vector<std::uint64_t> shape = read_shape();
   const std::uint64_t elements = count_elements(shape);
-  const ElementType::Entry& type = read_type().entry;
-  const std::uint64_t row = shape.empty() ? 1 : shape.front();
-  if (row % type.block_elements != 0) {
-    cursor_.corrupt("a row of " + std::to_string(row) + " elements is not a whole number of " +
-                    std::string(type.name) + " blocks of " + std::to_string(type.block_elements));
-  }
-  const auto size_bytes = checked_multiply(elements / type.block_elements, type.block_bits / 8);
-  if (!size_bytes) cursor_.corrupt("the size in bytes does not fit 64 bits");
+  const ElementType type = read_type();
+  const std::uint64_t size_bytes = count_bytes(type, shape, elements);
   const auto offset = cursor_.number<std::uint64_t>("offset");
-
-  contents_.tensors.push_back(
-      {std::move(name), ElementType(type), std::move(shape), 0, offset, *size_bytes, elements});
-  cursor_.name_place(contents_.tensors.back().name);
+  contents_.tensors.push_back({std::move(name), type, std::move(shape),
+                               static_cast<std::uint32_t>(contents_.parts.size() - 1), offset,
+                               size_bytes, elements});
   header_offsets_.push_back(cursor_.place().offset);
-  if (!contents_.index.insert(contents_.tensors, contents_.tensors.size() - 1)) {
-    cursor_.corrupt("the name is there twice");
-  }
 }
 
 std::string GgufParser::read_name() {
@@ -169,14 +145,15 @@ std::vector<std::uint64_t> GgufParser::read_shape() {
   return shape;
 }
 
-const GgufType& GgufParser::read_type() {
+ElementType GgufParser::read_type() {
   const auto id = cursor_.number<std::uint32_t>("type");
-  if (const GgufType* type = find_gguf_type(id)) return *type;
+  if (const GgufType* type = find_gguf_type(id)) return ElementType(type->entry);
+  if (opaque_) return contents_.opaque_type(std::to_string(id));
   const bool is_removed = id < gguf_types().size();
   cursor_.unreadable_kind(
       "type " + std::to_string(id) +
           (is_removed ? " was removed from ggml" : " is not a tensor type of ggml"),
-      "quantize the model again with a current llama.cpp");
+      "quantize the model again with a current llama.cpp; --opaque takes it as plain bytes");
 }
 
 std::uint64_t GgufParser::count_elements(const std::vector<std::uint64_t>& shape) const {
@@ -191,12 +168,35 @@ std::uint64_t GgufParser::count_elements(const std::vector<std::uint64_t>& shape
   return elements;
 }
 
+// Of an unknown type 0: what it takes is seen when all offsets are known.
+std::uint64_t GgufParser::count_bytes(ElementType type, const std::vector<std::uint64_t>& shape,
+                                      std::uint64_t elements) const {
+  if (type.block_bits() == 0) return 0;
+  const std::uint64_t row = shape.empty() ? 1 : shape.front();
+  if (row % type.block_elements() != 0) {
+    cursor_.corrupt("a row of " + std::to_string(row) + " elements is not a whole number of " +
+                    std::string(type.name()) + " blocks of " +
+                    std::to_string(type.block_elements()));
+  }
+  const auto size_bytes = checked_multiply(elements / type.block_elements(), type.block_bits() / 8);
+  if (!size_bytes) cursor_.corrupt("the size in bytes does not fit 64 bits");
+  return *size_bytes;
+}
+
 void GgufParser::place_data(std::uint64_t alignment) {
-  const std::uint64_t header_end = cursor_.reader().position();
-  const auto data_start = checked_align(header_end, alignment);
+  const auto data_start = checked_align(cursor_.reader().position(), alignment);
+  place_tensors(data_start.value_or(UINT64_MAX), alignment);
+  sort_by_offset(contents_, first_, header_offsets_);
+  index_names(contents_, first_, header_offsets_, diagnostics_);
+  check_order();
+}
+
+// Makes offsets absolute, once they are known to fit.
+void GgufParser::place_tensors(std::uint64_t data_start, std::uint64_t alignment) {
   std::uint64_t expected = 0;
-  for (std::size_t index = 0; index < contents_.tensors.size(); ++index) {
-    TensorInfo& tensor = contents_.tensors[index];
+  bool is_known = true;  // what is expected
+  for (std::size_t index = 0; index < header_offsets_.size(); ++index) {
+    TensorInfo& tensor = contents_.tensors[first_ + index];
     const std::uint64_t offset = tensor.file_offset;
     const Place place{"tensor", tensor.name, header_offsets_[index]};
     if (offset % alignment != 0) {
@@ -204,7 +204,7 @@ void GgufParser::place_data(std::uint64_t alignment) {
                                       " is not a multiple of the alignment " +
                                       std::to_string(alignment));
     }
-    const auto start = data_start ? checked_add(*data_start, offset) : std::nullopt;
+    const auto start = checked_add(data_start, offset);
     const auto end = start ? checked_add(*start, tensor.size_bytes) : std::nullopt;
     if (!end || *end > file_.size_bytes()) {
       diagnostics_.truncated(place, "offset " + std::to_string(start.value_or(offset)) + " + " +
@@ -212,23 +212,58 @@ void GgufParser::place_data(std::uint64_t alignment) {
                                         " bytes end beyond the file (" +
                                         std::to_string(file_.size_bytes()) + " bytes)");
     }
-    if (offset != expected) {
+    if (is_known && offset != expected) {
       diagnostics_.warn("consecutive", place,
                         "offset " + std::to_string(offset) + " where llama.cpp expects " +
                             std::to_string(expected));
     }
     // Below the file's size, so this cannot wrap for any alignment (a u32).
     expected = checked_align(offset + tensor.size_bytes, alignment).value_or(0);
+    is_known = !is_opaque(tensor);
     tensor.file_offset = *start;
   }
-  sort_by_offset(contents_, header_offsets_);
-  check_no_overlap(contents_.tensors, header_offsets_, diagnostics_);
+}
+
+// Tensors, sorted by offset, share no bytes; those of unknown type get what is up to the next.
+void GgufParser::check_order() {
+  const std::span<TensorInfo> tensors = std::span(contents_.tensors).subspan(first_);
+  for (std::size_t index = 0; index < tensors.size(); ++index) {
+    TensorInfo& tensor = tensors[index];
+    const bool is_last = index + 1 == tensors.size();
+    const std::uint64_t limit = is_last ? file_.size_bytes() : tensors[index + 1].file_offset;
+    if (is_opaque(tensor)) tensor.size_bytes = limit - tensor.file_offset;
+    const std::uint64_t end = tensor.file_offset + tensor.size_bytes;
+    const bool is_cut = is_opaque(tensor) && tensor.size_bytes == 0 && tensor.elements > 0;
+    if (is_last && is_cut) {
+      diagnostics_.truncated({"tensor", tensor.name, header_offsets_[index]},
+                             "the file ends where its data begin");
+    }
+    if (is_last || (end <= limit && !is_cut)) continue;
+    diagnostics_.corrupt({"tensor", tensors[index + 1].name, header_offsets_[index + 1]},
+                         "offset " + std::to_string(limit) + " overlaps tensor " +
+                             in_quotes(tensor.name) + ", which ends at " + std::to_string(end));
+  }
 }
 
 }  // namespace
 
-void parse_gguf(const base::File& file, Diagnostics& diagnostics, ModelFile::Contents& contents) {
-  GgufParser(file, diagnostics, contents).parse();
+void parse_gguf(const base::File& file, bool opaque, Diagnostics& diagnostics, Metadata& metadata,
+                ModelFile::Contents& contents) {
+  GgufParser(file, opaque, diagnostics, contents).parse(metadata);
+}
+
+void check_gguf_model(Diagnostics& diagnostics, const ModelFile::Contents& contents) {
+  constexpr Place place{"metadata", {}, 24};
+  if (!contents.metadata.has("general.architecture")) {
+    diagnostics.warn("architecture", place, "general.architecture is missing");
+  }
+  if (contents.metadata.has("general.quantization_version")) return;
+  const bool has_quantized =
+      std::any_of(contents.tensors.begin(), contents.tensors.end(),
+                  [](const TensorInfo& tensor) { return tensor.type.block_elements() > 1; });
+  if (has_quantized) {
+    diagnostics.warn("quantization", place, "general.quantization_version is missing");
+  }
 }
 
 }  // namespace hiptool::model

@@ -31,8 +31,7 @@ std::optional<std::uint64_t> smallest_bytes(std::uint32_t type) {
 
 class MetadataReader {
  public:
-  MetadataReader(GgufCursor& cursor, ModelFile::Contents& contents)
-      : cursor_(cursor), contents_(contents) {}
+  MetadataReader(GgufCursor& cursor, Metadata& metadata) : cursor_(cursor), metadata_(metadata) {}
 
   void read_pair(std::uint64_t number);
   std::uint64_t alignment() const noexcept { return alignment_; }
@@ -51,7 +50,7 @@ class MetadataReader {
   void check_alignment(std::uint32_t type, const Value& value);
 
   GgufCursor& cursor_;
-  ModelFile::Contents& contents_;
+  Metadata& metadata_;
   std::uint64_t alignment_ = default_alignment;
 };
 
@@ -59,14 +58,14 @@ void MetadataReader::read_pair(std::uint64_t number) {
   cursor_.set_place({"metadata pair", {}, cursor_.reader().position(), number});
   const std::string key = read_key();
   cursor_.set_place({"metadata key", key, cursor_.place().offset});
-  if (contents_.metadata.has(key)) cursor_.corrupt("the key is there twice");
+  if (metadata_.has(key)) cursor_.corrupt("the key is there twice");
   const auto type = cursor_.number<std::uint32_t>("value type");
   if (!smallest_bytes(type)) {
     cursor_.corrupt("value type " + std::to_string(type) + " does not exist (0 to 12 do)");
   }
   Value value = read_value(type);
   if (key == alignment_key) check_alignment(type, value);
-  contents_.metadata.add({key, static_cast<GgufValueType>(type), std::move(value)});
+  metadata_.add({key, static_cast<GgufValueType>(type), std::move(value)});
 }
 
 std::string MetadataReader::read_key() {
@@ -220,9 +219,8 @@ void MetadataReader::check_alignment(std::uint32_t type, const Value& value) {
 
 }  // namespace
 
-std::uint64_t read_gguf_metadata(GgufCursor& cursor, std::uint64_t count,
-                                 ModelFile::Contents& contents) {
-  MetadataReader reader(cursor, contents);
+std::uint64_t read_gguf_metadata(GgufCursor& cursor, std::uint64_t count, Metadata& metadata) {
+  MetadataReader reader(cursor, metadata);
   for (std::uint64_t index = 0; index < count; ++index) reader.read_pair(index + 1);
   return reader.alignment();
 }

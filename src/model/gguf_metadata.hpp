@@ -2,8 +2,8 @@
 #pragma once
 #include <cstdint>
 
-#include "model/contents.hpp"
 #include "model/gguf_cursor.hpp"
+#include "model/metadata.hpp"
 
 namespace hiptool::model {
 
@@ -11,7 +11,6 @@ namespace hiptool::model {
 inline constexpr std::uint64_t smallest_pair_bytes = 8 + 4 + 1;
 
 /// Reads the metadata pairs of a GGUF header and returns the alignment of its data.
-std::uint64_t read_gguf_metadata(GgufCursor& cursor, std::uint64_t count,
-                                 ModelFile::Contents& contents);
+std::uint64_t read_gguf_metadata(GgufCursor& cursor, std::uint64_t count, Metadata& metadata);
 
 }  // namespace hiptool::model

@@ -38,8 +38,10 @@ struct StoredArray {
 
 /// A text too long to keep; read when it is asked for.
 struct StoredText {
+  enum class Form { plain, json };  ///< json: in quotation marks and with escapes
   std::uint64_t file_offset = 0;
   std::uint64_t size_bytes = 0;
+  Form form = Form::plain;
 };
 
 using Value =

@@ -3,6 +3,7 @@
 
 #include <limits>
 #include <new>
+#include <system_error>
 #include <utility>
 
 #include "base/file.hpp"
@@ -10,27 +11,84 @@
 #include "model/contents.hpp"
 #include "model/diagnostics.hpp"
 #include "model/file_kind.hpp"
-#include "model/gguf.hpp"
-#include "model/reader.hpp"
+#include "model/folder.hpp"
+#include "model/gguf_set.hpp"
+#include "model/json_reader.hpp"
+#include "model/ollama.hpp"
+#include "model/parts.hpp"
 #include "model/safetensors.hpp"
+#include "model/safetensors_set.hpp"
 #include "model/stored_values.hpp"
 
 namespace hiptool {
 namespace {
 
+void parse_file(const std::filesystem::path& path, bool may_be_json, const ModelOptions& options,
+                model::Diagnostics& diagnostics, ModelFile::Contents& contents);
+
+// A file that is JSON stands for others.
+void parse_json(const base::File& file, const ModelOptions& options,
+                model::Diagnostics& diagnostics, ModelFile::Contents& contents) {
+  const std::filesystem::path path = file.path();
+  diagnostics.move_to(path, "offset");
+  if (model::has_member(file, "weight_map", diagnostics)) {
+    contents.format = ModelFormat::safetensors;
+    model::parse_safetensors_index(path, options.opaque, diagnostics, contents);
+  } else if (model::has_member(file, "layers", diagnostics)) {
+    parse_file(model::find_ollama_blob(file, diagnostics), false, options, diagnostics, contents);
+  } else {
+    diagnostics.unreadable_kind(
+        {}, "the file is JSON text, but neither the index of a set nor a manifest",
+        "name the model file, its index (model.safetensors.index.json) or its folder");
+  }
+}
+
+void parse_safetensors_model(const base::File& file, const ModelOptions& options,
+                             model::Diagnostics& diagnostics, ModelFile::Contents& contents) {
+  if (const auto index = model::find_index(file.path(), diagnostics)) {
+    model::parse_safetensors_index(*index, options.opaque, diagnostics, contents);
+    return;
+  }
+  const base::File part = model::open_part(file.path(), diagnostics, contents);
+  model::parse_safetensors(part, options.opaque, diagnostics, contents);
+  part.check_unchanged(part.size_bytes(), part.modified_ns());
+}
+
+// JSON is followed once: a blob is no manifest again.
+void parse_file(const std::filesystem::path& path, bool may_be_json, const ModelOptions& options,
+                model::Diagnostics& diagnostics, ModelFile::Contents& contents) {
+  const base::File file = base::File::open(path);
+  diagnostics.move_to(path);
+  switch (model::find_kind(file, diagnostics)) {
+    case model::FileKind::gguf:
+      contents.format = ModelFormat::gguf;
+      model::parse_gguf_model(path, options.opaque, diagnostics, contents);
+      break;
+    case model::FileKind::safetensors:
+      contents.format = ModelFormat::safetensors;
+      parse_safetensors_model(file, options, diagnostics, contents);
+      break;
+    case model::FileKind::json:
+      if (!may_be_json) {
+        diagnostics.unreadable_kind({}, "the file is JSON text, not a model", "name a model file");
+      }
+      parse_json(file, options, diagnostics, contents);
+      break;
+  }
+}
+
 std::shared_ptr<const ModelFile::Contents> parse(const std::filesystem::path& path,
                                                  const ModelOptions& options) {
-  const base::File file = base::File::open(path);
-  model::Diagnostics diagnostics(path, options.strict);
+  std::error_code ignored;
+  const bool is_folder = std::filesystem::is_directory(path, ignored);
+  const std::filesystem::path file = is_folder ? model::find_model_in_folder(path) : path;
+  model::Diagnostics diagnostics(file, options.strict);
   auto contents = std::make_shared<ModelFile::Contents>();
-  contents->path = path;
-  contents->parts.push_back({path, file.size_bytes(), file.modified_ns()});
-  contents->format = model::find_format(file, diagnostics);
-  switch (contents->format) {
-    case ModelFormat::gguf: model::parse_gguf(file, diagnostics, *contents); break;
-    case ModelFormat::safetensors: model::parse_safetensors(file, diagnostics, *contents); break;
+  if (const auto reason = model::why_missing(file); reason && *reason != "it is missing") {
+    model::check_present({file}, "the model");
   }
-  file.check_unchanged(file.size_bytes(), file.modified_ns());
+  parse_file(file, true, options, diagnostics, *contents);
+  contents->path = path;
   contents->warnings = diagnostics.take_warnings();
   for (const TensorInfo& tensor : contents->tensors) {
     contents->tensor_bytes += tensor.size_bytes;
@@ -120,10 +178,7 @@ std::optional<std::string> ModelFile::text(std::string_view key) const {
   if (const auto* text = metadata.value<std::string>(key)) return *text;
   const auto* stored = metadata.value<model::StoredText>(key);
   if (stored == nullptr) return std::nullopt;
-  const base::File file = reopen_first(*contents_);
-  model::Reader reader(file);
-  reader.skip(stored->file_offset);
-  return reader.take_text(stored->size_bytes);
+  return model::read_text(reopen_first(*contents_), *stored);
 }
 
 std::optional<std::int64_t> ModelFile::integer(std::string_view key) const {

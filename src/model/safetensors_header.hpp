@@ -1,19 +1,41 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
-#include <string_view>
+#include <string>
 #include <vector>
 
-#include "model/contents.hpp"
+#include "base/file.hpp"
 #include "model/diagnostics.hpp"
+#include "model/element_types.hpp"
+#include "model/metadata.hpp"
 
 namespace hiptool::model {
 
-/// Reads the JSON text of a safetensors header, which starts at that offset of its file. Adds the
-/// tensors (their offsets relative to the data) and the metadata to the contents, and for each
-/// tensor the file offset of its entry.
-void read_safetensors_header(std::string_view json, std::uint64_t json_offset,
-                             Diagnostics& diagnostics, ModelFile::Contents& contents,
-                             std::vector<std::uint64_t>& header_offsets);
+/// One tensor of a safetensors header, its size found equal to its range. Offsets count from the
+/// start of the data.
+struct SafetensorsEntry {
+  std::string name;
+  std::uint64_t header_offset = 0;  ///< of the name, in the file
+  std::string type_name;
+  const SafetensorsType* type = nullptr;  ///< null: not known, which only opaque reading lets pass
+  std::vector<std::uint64_t> shape;
+  std::uint64_t elements = 0;
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+/// Receives what a header holds, in its order.
+class SafetensorsSink {
+ public:
+  virtual ~SafetensorsSink() = default;
+  /// False when there is already a tensor of that name. The entry may be emptied.
+  virtual bool take_tensor(SafetensorsEntry& entry) = 0;
+  /// False when the key is there already.
+  virtual bool take_metadata(MetadataItem item) = 0;
+};
+
+/// Reads the JSON text of a safetensors header, which is that range of its file.
+void read_safetensors_header(const base::File& file, std::uint64_t begin, std::uint64_t end,
+                             bool opaque, Diagnostics& diagnostics, SafetensorsSink& sink);
 
 }  // namespace hiptool::model

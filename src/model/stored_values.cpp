@@ -6,6 +6,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "model/diagnostics.hpp"
+#include "model/json_reader.hpp"
 #include "model/reader.hpp"
 
 namespace hiptool::model {
@@ -36,6 +38,20 @@ std::string_view type_name(GgufValueType type) noexcept {
                                                    "i32", "f32", "bool", "string", "array",
                                                    "u64", "i64", "f64"};
   return names[static_cast<std::size_t>(type)];
+}
+
+std::string read_text(const base::File& file, const StoredText& text) {
+  if (text.form == StoredText::Form::plain) {
+    Reader reader(file);
+    reader.skip(text.file_offset);
+    return reader.take_text(text.size_bytes);
+  }
+  const Diagnostics diagnostics(file.path(), false);
+  JsonReader json(file, text.file_offset, text.file_offset + text.size_bytes, diagnostics);
+  std::string decoded;
+  json.next();
+  json.read_text(decoded, text.size_bytes);
+  return decoded;
 }
 
 std::optional<std::vector<std::int64_t>> read_integers(const base::File& file,

@@ -14,6 +14,7 @@ namespace hiptool::model {
 /// GGUF's name of a value type: "u32", "string".
 std::string_view type_name(GgufValueType type) noexcept;
 
+std::string read_text(const base::File& file, const StoredText& text);
 /// The elements of an array of a parsed file, nothing when they are of another type.
 std::optional<std::vector<std::int64_t>> read_integers(const base::File& file,
                                                        const StoredArray& array);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -19,8 +20,9 @@ bool comes_before(const TensorInfo& left, const TensorInfo& right) {
 
 }  // namespace
 
-void sort_by_offset(ModelFile::Contents& contents, std::vector<std::uint64_t>& header_offsets) {
-  std::vector<TensorInfo>& tensors = contents.tensors;
+void sort_by_offset(ModelFile::Contents& contents, std::size_t first,
+                    std::vector<std::uint64_t>& header_offsets) {
+  const std::span<TensorInfo> tensors = std::span(contents.tensors).subspan(first);
   if (std::is_sorted(tensors.begin(), tensors.end(), comes_before)) return;
   std::vector<std::size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -28,33 +30,34 @@ void sort_by_offset(ModelFile::Contents& contents, std::vector<std::uint64_t>& h
     if (comes_before(tensors[left], tensors[right])) return true;
     return !comes_before(tensors[right], tensors[left]) && left < right;
   });
-  std::vector<TensorInfo> sorted;
-  std::vector<std::uint64_t> sorted_offsets;
-  sorted.reserve(tensors.size());
-  sorted_offsets.reserve(tensors.size());
-  for (const std::size_t position : order) {
-    sorted.push_back(std::move(tensors[position]));
-    sorted_offsets.push_back(header_offsets[position]);
-  }
-  tensors = std::move(sorted);
-  header_offsets = std::move(sorted_offsets);
-  contents.index.clear();
-  for (std::size_t position = 0; position < tensors.size(); ++position) {
-    contents.index.insert(tensors, position);
+  // Along each cycle of the permutation, so that no second vector of tensors is needed.
+  for (std::size_t start = 0; start < order.size(); ++start) {
+    if (order[start] == start) continue;
+    TensorInfo tensor = std::move(tensors[start]);
+    const std::uint64_t header_offset = header_offsets[start];
+    std::size_t hole = start;
+    while (order[hole] != start) {
+      const std::size_t source = std::exchange(order[hole], hole);
+      tensors[hole] = std::move(tensors[source]);
+      header_offsets[hole] = header_offsets[source];
+      hole = source;
+    }
+    order[hole] = hole;
+    tensors[hole] = std::move(tensor);
+    header_offsets[hole] = header_offset;
   }
 }
 
-void check_no_overlap(const std::vector<TensorInfo>& tensors,
-                      const std::vector<std::uint64_t>& header_offsets,
-                      const Diagnostics& diagnostics) {
-  for (std::size_t position = 1; position < tensors.size(); ++position) {
-    const TensorInfo& previous = tensors[position - 1];
-    const TensorInfo& tensor = tensors[position];
-    const std::uint64_t end = previous.file_offset + previous.size_bytes;
-    if (tensor.file_offset >= end) continue;
-    diagnostics.corrupt({"tensor", tensor.name, header_offsets[position]},
-                        "offset " + std::to_string(tensor.file_offset) + " overlaps tensor " +
-                            in_quotes(previous.name) + ", which ends at " + std::to_string(end));
+void index_names(ModelFile::Contents& contents, std::size_t first,
+                 const std::vector<std::uint64_t>& header_offsets, const Diagnostics& diagnostics) {
+  for (std::size_t position = first; position < contents.tensors.size(); ++position) {
+    if (contents.index.insert(contents.tensors, position)) continue;
+    const TensorInfo& tensor = contents.tensors[position];
+    const TensorInfo& other = *contents.index.find(contents.tensors, tensor.name);
+    const Place place{"tensor", tensor.name, header_offsets[position - first]};
+    if (other.file == tensor.file) diagnostics.corrupt(place, "the name is there twice");
+    diagnostics.corrupt(place, "a tensor of this name is also in " +
+                                   in_quotes(contents.parts[other.file].path.filename().string()));
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -8,13 +9,15 @@
 
 namespace hiptool::model {
 
-/// Brings the tensors, and with them the header offsets of their entries, into the order of their
-/// data; empty tensors stand before others at the same offset. The index follows.
-void sort_by_offset(ModelFile::Contents& contents, std::vector<std::uint64_t>& header_offsets);
+/// Brings the tensors from that position on, those of one file, and with them the header offsets of
+/// their entries into the order of their data; empty tensors stand before others at the same
+/// offset.
+void sort_by_offset(ModelFile::Contents& contents, std::size_t first,
+                    std::vector<std::uint64_t>& header_offsets);
 
-/// Refuses tensors, sorted by offset, that share bytes. Their ends must have been checked.
-void check_no_overlap(const std::vector<TensorInfo>& tensors,
-                      const std::vector<std::uint64_t>& header_offsets,
-                      const Diagnostics& diagnostics);
+/// Enters the names of the tensors from that position on into the index. Refuses one that is there
+/// already, in this file or in one before.
+void index_names(ModelFile::Contents& contents, std::size_t first,
+                 const std::vector<std::uint64_t>& header_offsets, const Diagnostics& diagnostics);
 
 }  // namespace hiptool::model

@@ -11,6 +11,7 @@
 
 #include "base/file.hpp"
 #include "system/device_node.hpp"
+#include "system/kfd.hpp"
 #include "system/node_failure.hpp"
 #include "system/pci.hpp"
 
@@ -60,17 +61,27 @@ const PciDevice* find_taken(const std::vector<PciDevice>& gpus) {
   return taken == gpus.end() ? nullptr : &*taken;
 }
 
-DriverFinding explain_taken(const std::string& brand, const PciDevice& gpu,
+DriverFinding explain_taken(const fs::path& root, const std::string& brand, const PciDevice& gpu,
                             const std::string& driver) {
   const bool is_passed_through = gpu.driver == "vfio-pci" || gpu.driver == "pciback" ||
                                  gpu.driver == "xen-pciback" || gpu.driver == "pci-stub";
   const std::string purpose =
       is_passed_through ? " (set aside for a virtual machine)" : std::string();
+  const std::string drivers = " | sudo tee /sys/bus/pci/drivers/";
+  std::string hint = "give it back: `echo " + gpu.bus_id + drivers + gpu.driver + "/unbind`";
+  if (!is_there(root / "sys/module" / driver)) hint += ", `sudo modprobe " + driver + "`";
   return {
       brand + " GPU " + gpu.bus_id + " is bound to " + gpu.driver + purpose + ", not to " + driver,
-      "give it back: `echo " + gpu.bus_id + " | sudo tee /sys/bus/pci/drivers/" + gpu.driver +
-          "/unbind` and `echo " + gpu.bus_id + " | sudo tee /sys/bus/pci/drivers/" + driver +
-          "/bind`"};
+      hint + " and `echo " + gpu.bus_id + drivers + driver + "/bind`"};
+}
+
+/// amdgpu takes two generations from radeon if told so (Linux, module parameters of both).
+DriverFinding explain_radeon(const PciDevice& gpu) {
+  return {
+      "AMD GPU " + gpu.bus_id + " is bound to radeon, the driver of old chips, not to amdgpu",
+      "see with `lspci -nns " + gpu.bus_id +
+          "` which chip it is: ROCm runs on newer ones; some are given to amdgpu by booting with "
+          "`radeon.cik_support=0 amdgpu.cik_support=1`"};
 }
 
 DriverFinding explain_not_loaded(const std::string& brand, const PciDevice& gpu,
@@ -94,40 +105,11 @@ DriverFinding explain_failed_open(int error_number, const fs::path& root, const 
   return explain_node_failure(error_number, node, owner, container_option);
 }
 
-/// The GPUs among the nodes of the KFD topology, by the minor number of their render node.
-struct Topology {
-  std::size_t nodes = 0;
-  std::size_t unreadable = 0;
-  std::size_t gpus = 0;
-  std::vector<std::string> render_minors;
-};
-
-std::string read_property(const fs::path& file, std::string_view key) {
-  std::istringstream lines(base::read_small_file(file));
-  for (std::string name, value; lines >> name >> value;) {
-    if (name == key) return value;
-  }
-  return {};
-}
-
-Topology read_topology(const fs::path& root) {
-  Topology topology;
-  for (const fs::path& node : entries(root / "sys/class/kfd/kfd/topology/nodes")) {
-    ++topology.nodes;
-    const std::string gpu_id = base::read_small_file(node / "gpu_id");
-    if (gpu_id.empty()) ++topology.unreadable;
-    if (!is_all_digits(gpu_id) || gpu_id == "0") continue;  // 0: a CPU
-    ++topology.gpus;
-    const std::string minor = read_property(node / "properties", "drm_render_minor");
-    if (is_all_digits(minor) && minor != "0") topology.render_minors.push_back(minor);
-  }
-  return topology;
-}
-
-DriverFinding explain_render_nodes(const fs::path& root, const std::vector<std::string>& minors) {
+DriverFinding explain_render_nodes(const fs::path& root, const std::vector<KfdGpu>& gpus) {
   std::optional<DriverFinding> first;
-  for (const std::string& minor : minors) {
-    const std::string node = "/dev/dri/renderD" + minor;
+  for (const KfdGpu& gpu : gpus) {
+    if (gpu.render_minor.empty()) continue;
+    const std::string node = "/dev/dri/renderD" + gpu.render_minor;
     const int error_number = try_open(root / node.substr(1));
     if (error_number == 0) return {};
     if (first) continue;
@@ -149,16 +131,17 @@ DriverFinding explain_kfd(const fs::path& root) {
                 "`; otherwise boot a kernel built with CONFIG_HSA_AMD"};
   }
   if (error_number != 0) return explain_failed_open(error_number, root, "/dev/kfd", amd_container);
-  const Topology topology = read_topology(root);
-  if (topology.nodes > 0 && topology.gpus == 0) {
-    if (topology.unreadable > 0) {
-      return {"the compute nodes of the AMD GPUs cannot be read",
-              std::string("in a container, start it with `") + amd_container + "`"};
+  const KfdTopology topology = read_kfd_topology(root);
+  if (topology.gpus.empty()) {
+    if (topology.nodes == 0 || topology.unreadable > 0) {
+      return {"the compute nodes of the AMD GPUs (/sys/class/kfd) cannot be read",
+              std::string("in a container, start it with `") + amd_container +
+                  "` and with /sys; look with `ls /sys/class/kfd/kfd/topology/nodes`"};
     }
     return {"amdgpu is loaded, but it offers none of the AMD GPUs for computing",
             "see with `sudo dmesg | grep -i kfd` why it skipped them; ROCm runs on some GPUs only"};
   }
-  return explain_render_nodes(root, topology.render_minors);
+  return explain_render_nodes(root, topology.gpus);
 }
 
 // "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  Tue ..." and, from the open flavour,
@@ -217,7 +200,10 @@ DriverFinding explain_amd(const fs::path& root) {
   const std::vector<PciDevice> gpus = gpus_of(root, vendor_amd);
   if (gpus.empty()) return {};
   if (is_any_bound(gpus, "amdgpu")) return explain_kfd(root);
-  if (const PciDevice* taken = find_taken(gpus)) return explain_taken("AMD", *taken, "amdgpu");
+  if (const PciDevice* taken = find_taken(gpus)) {
+    if (taken->driver == "radeon") return explain_radeon(*taken);
+    return explain_taken(root, "AMD", *taken, "amdgpu");
+  }
   if (!is_there(root / "sys/module/amdgpu")) {
     return explain_not_loaded("AMD", gpus.front(), "amdgpu",
                               "look for `blacklist amdgpu` with `grep -r amdgpu /etc/modprobe.d`");
@@ -235,7 +221,7 @@ DriverFinding explain_nvidia(const fs::path& root) {
             "install NVIDIA's driver, run `echo blacklist nouveau | sudo tee "
             "/etc/modprobe.d/blacklist-nouveau.conf` and `sudo update-initramfs -u`, then restart"};
   }
-  if (taken != nullptr) return explain_taken("NVIDIA", *taken, "nvidia");
+  if (taken != nullptr) return explain_taken(root, "NVIDIA", *taken, "nvidia");
   if (nvidia_driver_version(root).empty()) {
     return explain_not_loaded("NVIDIA", gpus.front(), "nvidia",
                               "install the driver of this kernel release, for example with "

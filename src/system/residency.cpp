@@ -5,10 +5,13 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <vector>
+#include <cerrno>
+#include <cstddef>
+#include <string>
 
 namespace hiptool::system {
 namespace {
@@ -17,7 +20,7 @@ namespace {
 constexpr long cachestat_number = 451;
 struct CachestatRange {
   std::uint64_t offset = 0;
-  std::uint64_t length = 0;  // 0: to the end of the file
+  std::uint64_t length = 0;
 };
 struct Cachestat {
   std::uint64_t cached_pages = 0;
@@ -29,21 +32,24 @@ struct Cachestat {
 
 std::uint64_t page_bytes() { return static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)); }
 
-std::optional<std::uint64_t> pages_by_cachestat(int descriptor) {
-  CachestatRange range;
+// The methods count whole pages; the caller starts on one.
+using Count = std::optional<std::uint64_t>;
+
+Count by_cachestat(int descriptor, std::uint64_t offset, std::uint64_t size_bytes) {
+  CachestatRange range{offset, size_bytes};
   Cachestat found;
   if (syscall(cachestat_number, descriptor, &range, &found, 0u) != 0) return std::nullopt;
-  return found.cached_pages;
+  return found.cached_pages * page_bytes();
 }
 
-std::optional<std::uint64_t> pages_by_mincore(int descriptor, std::uint64_t size_bytes) {
+Count by_mincore(int descriptor, std::uint64_t offset, std::uint64_t size_bytes) {
   const std::uint64_t window_bytes = std::uint64_t{1} << 30;  // bounds the vector of answers
   std::uint64_t pages = 0;
   std::vector<unsigned char> answers;
-  for (std::uint64_t offset = 0; offset < size_bytes; offset += window_bytes) {
-    const std::uint64_t length = std::min(window_bytes, size_bytes - offset);
+  for (std::uint64_t done = 0; done < size_bytes; done += window_bytes) {
+    const std::uint64_t length = std::min(window_bytes, size_bytes - done);
     void* mapped =
-        mmap(nullptr, length, PROT_READ, MAP_SHARED, descriptor, static_cast<off_t>(offset));
+        mmap(nullptr, length, PROT_READ, MAP_SHARED, descriptor, static_cast<off_t>(offset + done));
     if (mapped == MAP_FAILED) return std::nullopt;
     answers.resize((length + page_bytes() - 1) / page_bytes());
     const bool is_known = mincore(mapped, length, answers.data()) == 0;
@@ -52,24 +58,131 @@ std::optional<std::uint64_t> pages_by_mincore(int descriptor, std::uint64_t size
     pages += static_cast<std::uint64_t>(std::count_if(
         answers.begin(), answers.end(), [](unsigned char answer) { return (answer & 1) != 0; }));
   }
-  return pages;
+  return pages * page_bytes();
+}
+
+Count by_reads(int descriptor, std::uint64_t offset, std::uint64_t size_bytes) {
+  constexpr std::uint64_t step_bytes = 64u << 10;
+  std::uint64_t cached = 0;
+  for (std::uint64_t done = 0; done < size_bytes; done += step_bytes) {
+    const std::uint64_t length = std::min(step_bytes, size_bytes - done);
+    // From the end backwards, and from the end of each step: the kernel may read ahead where it
+    // found nothing, which must not be counted at the next step.
+    const std::uint64_t at = offset + size_bytes - done - 1;
+    std::byte byte{};
+    const iovec target{&byte, 1};
+    const ssize_t got = preadv2(descriptor, &target, 1, static_cast<off_t>(at), RWF_NOWAIT);
+    if (got == 1) {
+      cached += length;
+    } else if (got < 0 && errno != EAGAIN && errno != EINTR) {
+      return std::nullopt;
+    }
+  }
+  return cached;
+}
+
+// To others, mincore (since Linux 5.2) says of every page that it is there.
+bool is_told_by_mincore(int descriptor, const struct stat& status) {
+  if (geteuid() == status.st_uid) return true;
+  const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
+  return access(link.c_str(), W_OK) == 0;
+}
+
+Count ask(int descriptor, const struct stat& status, std::uint64_t offset, std::uint64_t size_bytes,
+          ResidencyMethod method) {
+  const bool any = method == ResidencyMethod::automatic;
+  Count found;
+  if (any || method == ResidencyMethod::cachestat) {
+    found = by_cachestat(descriptor, offset, size_bytes);
+  }
+  const bool may_map = method == ResidencyMethod::mincore || any;
+  if (!found && may_map && is_told_by_mincore(descriptor, status)) {
+    found = by_mincore(descriptor, offset, size_bytes);
+  }
+  if (!found && (any || method == ResidencyMethod::reads)) {
+    found = by_reads(descriptor, offset, size_bytes);
+  }
+  return found;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> cached_bytes(int descriptor, std::uint64_t offset,
+                                          std::uint64_t size_bytes, ResidencyMethod method) {
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  const auto end = static_cast<std::uint64_t>(status.st_size);
+  if (offset >= end || size_bytes == 0) return 0;
+  size_bytes = std::min(size_bytes, end - offset);
+  const std::uint64_t before = offset % page_bytes();
+  const Count found = ask(descriptor, status, offset - before, size_bytes + before, method);
+  // Pages at either end count whole; the share of the range itself is near enough.
+  if (!found) return std::nullopt;
+  return std::min(*found, size_bytes);
+}
+
+std::optional<std::vector<ResidentRange>> residency(int descriptor, std::uint64_t range_bytes,
+                                                    ResidencyMethod method) {
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode) || range_bytes == 0) {
+    return std::nullopt;
+  }
+  const auto end = static_cast<std::uint64_t>(status.st_size);
+  std::vector<ResidentRange> ranges;
+  for (std::uint64_t offset = 0; offset < end; offset += range_bytes) {
+    const std::uint64_t size_bytes = std::min(range_bytes, end - offset);
+    const auto cached = cached_bytes(descriptor, offset, size_bytes, method);
+    if (!cached) return std::nullopt;
+    ranges.push_back({offset, size_bytes, *cached});
+  }
+  return ranges;
+}
+
+std::optional<std::uint64_t> estimate_cached_bytes(int descriptor, std::uint64_t offset,
+                                                   std::uint64_t size_bytes) {
+  constexpr std::uint64_t stride_bytes = 1u << 20;
+  constexpr std::uint64_t sample_bytes = 64u << 10;
+  std::uint64_t asked = 0;
+  std::uint64_t cached = 0;
+  for (std::uint64_t done = 0; done < size_bytes; done += stride_bytes) {
+    const std::uint64_t sample = std::min(sample_bytes, size_bytes - done);
+    const auto found = cached_bytes(descriptor, offset + done, sample);
+    if (!found) return std::nullopt;
+    asked += sample;
+    cached += *found;
+  }
+  if (cached == asked) return size_bytes;
+  const double share = static_cast<double>(cached) / static_cast<double>(asked);
+  return static_cast<std::uint64_t>(static_cast<double>(size_bytes) * share);
+}
+
+namespace {
+
+template <class Ask>
+std::optional<std::uint64_t> of_whole_file(const std::filesystem::path& file, Ask&& ask_range) {
+  const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) return std::nullopt;
+  struct stat status {};
+  std::optional<std::uint64_t> cached;
+  if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) {
+    cached = ask_range(descriptor, static_cast<std::uint64_t>(status.st_size));
+  }
+  close(descriptor);
+  return cached;
 }
 
 }  // namespace
 
 std::optional<std::uint64_t> cached_bytes(const std::filesystem::path& file) {
-  const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return std::nullopt;
-  std::optional<std::uint64_t> cached;
-  struct stat status {};
-  if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) {
-    const auto size_bytes = static_cast<std::uint64_t>(status.st_size);
-    auto pages = pages_by_cachestat(descriptor);
-    if (!pages) pages = pages_by_mincore(descriptor, size_bytes);
-    if (pages) cached = std::min(*pages * page_bytes(), size_bytes);
-  }
-  close(descriptor);
-  return cached;
+  return of_whole_file(file, [](int descriptor, std::uint64_t size_bytes) {
+    return cached_bytes(descriptor, 0, size_bytes);
+  });
+}
+
+std::optional<std::uint64_t> estimate_cached_bytes(const std::filesystem::path& file) {
+  return of_whole_file(file, [](int descriptor, std::uint64_t size_bytes) {
+    return estimate_cached_bytes(descriptor, 0, size_bytes);
+  });
 }
 
 }  // namespace hiptool::system

@@ -3,6 +3,7 @@
 /// is checked while compiling. Our headers come first: the vendor's flags are macros.
 #include "hip/abi.hpp"
 #include "hip/api.hpp"
+#include "hip/rtc.hpp"
 
 #include "interop/same_abi.hpp"
 
@@ -38,6 +39,10 @@ constexpr unsigned our_read_only_flag = ours::hipHostRegisterReadOnly;
 }  // namespace
 
 #include <hip/hip_runtime_api.h>
+#include <hip/hiprtc.h>
+#if HIP_VERSION_MAJOR >= 6
+#include <hip/hip_deprecated.h>
+#endif
 
 namespace {
 
@@ -355,18 +360,43 @@ constexpr void check_calls() {
 #endif
 }
 
+constexpr void check_rtc_calls() {
+  check_call<decltype(ours::RtcApi::create), decltype(&::hiprtcCreateProgram)>();
+  check_call<decltype(ours::RtcApi::get_log_size), decltype(&::hiprtcGetProgramLogSize)>();
+  check_call<decltype(ours::RtcApi::get_log), decltype(&::hiprtcGetProgramLog)>();
+  check_call<decltype(ours::RtcApi::get_code_size), decltype(&::hiprtcGetCodeSize)>();
+  check_call<decltype(ours::RtcApi::get_code), decltype(&::hiprtcGetCode)>();
+  check_call<decltype(ours::RtcApi::destroy), decltype(&::hiprtcDestroyProgram)>();
+  check_call<decltype(ours::RtcApi::error_text), decltype(&::hiprtcGetErrorString)>();
+  check_call<decltype(ours::RtcApi::compile), decltype(&::hiprtcCompileProgram)>();
+  check_number<0, ::HIPRTC_SUCCESS>();
+}
+
+/// HIP 6 and later have both layouts, the old one under a name of its own.
+template <class Properties, const ours::PropertyLayout& layout>
+constexpr void check_properties() {
+  static_assert(sizeof(Properties) == layout.size_bytes);
+  static_assert(offsetof(Properties, name) == layout.name_offset);
+  static_assert(offsetof(Properties, totalGlobalMem) == layout.total_global_mem_offset);
+  static_assert(offsetof(Properties, warpSize) == layout.warp_size_offset);
+  static_assert(offsetof(Properties, gcnArchName) == layout.gcn_arch_name_offset);
+  static_assert(sizeof(Properties::name) == ours::property_name_bytes);
+  static_assert(sizeof(Properties::gcnArchName) == ours::property_name_bytes);
+  static_assert(sizeof(Properties) <= ours::property_buffer_bytes);
+}
+
+constexpr void check_property_layouts() {
 #if HIP_VERSION_MAJOR < 6
-constexpr ours::PropertyLayout our_layout = ours::property_layout_r0000;
+  check_properties<hipDeviceProp_t, ours::property_layout_r0000>();
 #else
-constexpr ours::PropertyLayout our_layout = ours::property_layout_r0600;
+  check_properties<hipDeviceProp_tR0000, ours::property_layout_r0000>();
+  check_call<decltype(ours::Api::hipGetDevicePropertiesR0000),
+             decltype(&::hipGetDevicePropertiesR0000)>();
+  check_properties<hipDeviceProp_tR0600, ours::property_layout_r0600>();
+  static_assert(offsetof(::hipPointerAttribute_t, type) ==
+                offsetof(ours::hipPointerAttribute_t, type));
 #endif
-static_assert(sizeof(hipDeviceProp_t) == our_layout.size_bytes);
-static_assert(offsetof(hipDeviceProp_t, name) == our_layout.name_offset);
-static_assert(offsetof(hipDeviceProp_t, totalGlobalMem) == our_layout.total_global_mem_offset);
-static_assert(offsetof(hipDeviceProp_t, warpSize) == our_layout.warp_size_offset);
-static_assert(offsetof(hipDeviceProp_t, gcnArchName) == our_layout.gcn_arch_name_offset);
-static_assert(sizeof(hipDeviceProp_t::name) == ours::property_name_bytes);
-static_assert(sizeof(hipDeviceProp_t) <= ours::property_buffer_bytes);
+}
 
 static_assert(sizeof(ours::hipUUID) == sizeof(::hipUUID));
 static_assert(sizeof(ours::hipPointerAttribute_t) == sizeof(::hipPointerAttribute_t));
@@ -402,5 +432,7 @@ int main() {
   check_hipJitOption();
   check_newer_numbers();
   check_calls();
+  check_rtc_calls();
+  check_property_layouts();
   return same_launch_markers() ? 0 : 1;
 }

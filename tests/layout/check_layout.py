@@ -17,17 +17,19 @@ MAY_INCLUDE["cli"] = {"cli", *MAY_INCLUDE["measure"]}
 
 # The room that defines what a public header declares. hiptool.hpp is for users only.
 HEADER_ROOM = {
-    "cancel": "base", "error": "base", "export": "base", "trace": "base", "units": "base",
-    "version": "base",
+    "cancel": "base", "error": "base", "export": "base", "timeline": "base", "trace": "base",
+    "units": "base", "version": "base",
     "element_type": "model", "model_file": "model", "model_summary": "model",
     "platform": "hip",
-    "buffer": "core", "copy": "core", "device": "core", "event": "core", "kernel": "core",
-    "kernel_timer": "core", "launch": "core", "module": "core", "pinned_buffer": "core",
-    "stream": "core",
-    "async_loader": "load", "leaf_verification": "load", "load_plan": "load",
-    "model_fit": "load", "self_test": "load", "verify": "load",
+    "arena": "core", "buffer": "core", "caching_allocator": "core", "copy": "core",
+    "device": "core", "event": "core", "kernel": "core", "kernel_timer": "core",
+    "launch": "core", "memory_plan": "core", "module": "core", "pinned_buffer": "core",
+    "retry": "core", "stream": "core",
+    "dtype": "tensor", "layout": "tensor", "tensor": "tensor",
+    "async_loader": "load", "file_digests": "load", "leaf_verification": "load",
+    "load_plan": "load", "model_fit": "load", "self_test": "load", "verify": "load",
 }
-REPORT_HEADERS = {"error", "export", "units", "version"}   # report knows no device
+REPORT_HEADERS = {"error", "export", "timeline", "units", "version"}   # report knows no device
 
 TOP_LEVEL = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "CHANGELOG.md",
              "CONTRIBUTING.md", "include", "src", "kernels", "tests", "subprojects"}

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "hip/amd/library_search.hpp"
 
+#include <link.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -15,12 +17,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view unversioned_name = "libamdhip64.so";
+constexpr std::string_view soname_prefix = "libamdhip64.so.";
 
 /// The major of "libamdhip64.so.<major>"; names with more numbers are what that link points to.
 std::optional<int> major_of(std::string_view file_name) {
-  const std::string prefix = std::string(unversioned_name) + ".";
-  if (file_name.substr(0, prefix.size()) != prefix) return std::nullopt;
-  const std::string_view digits = file_name.substr(prefix.size());
+  if (!file_name.starts_with(soname_prefix)) return std::nullopt;
+  const std::string_view digits = file_name.substr(soname_prefix.size());
   int major = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), major);
   if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
@@ -84,6 +86,19 @@ void add_runtimes(std::vector<std::string>& candidates, const std::vector<fs::pa
   }
 }
 
+/// Collects (major, path) of runtimes; 0 stands for a file without a number, as wheels have it.
+int add_mapped(dl_phdr_info* info, std::size_t, void* found) {
+  const std::string path = info->dlpi_name != nullptr ? info->dlpi_name : "";
+  const std::string name = path.substr(path.rfind('/') + 1);
+  const bool is_runtime = name == unversioned_name || name.starts_with(soname_prefix);
+  if (!is_runtime) return 0;
+  int major = 0;
+  std::from_chars(name.data() + std::min(name.size(), soname_prefix.size()),
+                  name.data() + name.size(), major);
+  static_cast<std::vector<std::pair<int, std::string>>*>(found)->emplace_back(major, path);
+  return 0;
+}
+
 }  // namespace
 
 std::string runtime_soname(int major) {
@@ -108,6 +123,19 @@ std::vector<fs::path> list_rocm_folders(const fs::path& root) {
   for (const fs::path& core : list_versions(opt / "rocm", "core-")) folders.push_back(core / "lib");
   for (const fs::path& rocm : list_versions(opt, "rocm-")) folders.push_back(rocm / "lib");
   return folders;
+}
+
+std::optional<base::DynamicLibrary> find_mapped(const std::string& preferred_path) {
+  if (!preferred_path.empty()) {
+    if (auto preferred = base::DynamicLibrary::find_loaded(preferred_path)) return preferred;
+  }
+  std::vector<std::pair<int, std::string>> mapped;
+  dl_iterate_phdr(add_mapped, &mapped);
+  std::sort(mapped.begin(), mapped.end(), std::greater<>());
+  for (const auto& [major, path] : mapped) {
+    if (auto library = base::DynamicLibrary::find_loaded(path)) return library;
+  }
+  return std::nullopt;
 }
 
 std::vector<std::string> list_candidates(const fs::path& root) {

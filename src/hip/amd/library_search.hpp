@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "base/dynamic_library.hpp"
 
 namespace hiptool::hip::amd {
 
@@ -20,6 +23,10 @@ std::vector<std::filesystem::path> list_runtimes(const std::filesystem::path& fo
 /// Folders below <root>/opt that ROCm installs into, best first: the links /opt/rocm/lib, lib64 and
 /// hip/lib, then versioned folders by version, newest first.
 std::vector<std::filesystem::path> list_rocm_folders(const std::filesystem::path& root);
+
+/// The runtime that is in this process already, whatever its major or folder: the one of that path
+/// if it is given and there, else the newest.
+std::optional<base::DynamicLibrary> find_mapped(const std::string& preferred_path);
 
 /// Everything to try, in order, after what is mapped already: folders of ROCM_PATH, HIP_PATH and
 /// ROCM_HOME; bare sonames, so that the system's linker decides; <root>/opt; the unversioned name.

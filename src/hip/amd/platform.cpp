@@ -5,11 +5,11 @@
 #include <mutex>
 
 #include "hip/amd/library_search.hpp"
+#include "hip/amd/no_device.hpp"
 #include "hip/amd/runtime.hpp"
 #include "hip/binding.hpp"
 #include "hip/load_error.hpp"
 #include "system/drivers.hpp"
-#include "system/pci.hpp"
 
 namespace hiptool::hip {
 namespace amd {
@@ -32,13 +32,6 @@ BoundRuntime& bound() {
 void refuse(PlatformStatus& status, std::string reason, std::string hint) {
   status.reason = std::move(reason);
   status.hint = std::move(hint);
-}
-
-std::string find_gpu(const BindRequest& request) {
-  for (const system::PciDevice& device : system::list_gpus(request.system_root)) {
-    if (device.vendor == system::vendor_amd) return device.bus_id;
-  }
-  return {};
 }
 
 /// What was tried and why it failed. Names that are nowhere are told in one line.
@@ -79,7 +72,7 @@ class Attempts {
   void explain(PlatformStatus& status, const BindRequest& request) const {
     if (!reason_.empty()) return refuse(status, reason_, hint_);
     const std::string wanted = request.library.empty() ? "libamdhip64" : request.library;
-    const std::string gpu = find_gpu(request);
+    const std::string gpu = find_gpu(request.system_root);
     if (gpu.empty()) {
       return refuse(status, wanted + " was not found and no AMD GPU is on the PCI bus", {});
     }
@@ -99,29 +92,6 @@ std::string describe(const Api& api, hipError_t error) {
   return std::string(name != nullptr ? name : "unknown") + " (" + std::to_string(error) + ")";
 }
 
-std::string visibility_hint() {
-  for (const char* name : {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"}) {
-    if (const char* value = std::getenv(name); value != nullptr) {
-      return std::string(name) + " is set to \"" + value + "\" and may hide the devices: unset it";
-    }
-  }
-  return "check what rocminfo lists, and in a container that it was given /dev/kfd and /dev/dri";
-}
-
-void explain_no_device(PlatformStatus& status, const BindRequest& request) {
-  const system::DriverFinding files = system::explain_amd(request.system_root);
-  if (!files.reason.empty()) {
-    return refuse(status, "the HIP runtime reports no device: " + files.reason, files.hint);
-  }
-  const std::string gpu = find_gpu(request);
-  if (gpu.empty()) {
-    return refuse(status, "the HIP runtime reports no device, and no AMD GPU is on the PCI bus",
-                  {});
-  }
-  refuse(status, "the HIP runtime reports no device, though there is an AMD GPU at " + gpu,
-         visibility_hint());
-}
-
 bool means_no_device(hipError_t error) {
   return error == hipErrorNoDevice || error == hipErrorInvalidDevice;  // HIP 7 and HIP 5
 }
@@ -132,7 +102,9 @@ void start(const Api& api, PlatformStatus& status, const BindRequest& request) {
   if (error == hipSuccess) error = api.hipGetDeviceCount(&status.device_count);
   if (means_no_device(error) || (error == hipSuccess && status.device_count <= 0)) {
     status.device_count = 0;
-    return explain_no_device(status, request);
+    const auto getenv = [](const char* name) -> const char* { return std::getenv(name); };
+    const system::DriverFinding cause = explain_no_device(request.system_root, getenv);
+    return refuse(status, "the HIP runtime reports no device: " + cause.reason, cause.hint);
   }
   if (error != hipSuccess) {
     status.device_count = 0;
@@ -188,14 +160,6 @@ bool try_library(const std::string& name, const BindRequest& request, Attempts& 
   return false;
 }
 
-bool try_mapped(const BindRequest& request, Attempts& attempts, Binding& binding) {
-  for (int major = newest_major; major >= oldest_major; --major) {
-    const auto library = base::DynamicLibrary::find_loaded(runtime_soname(major));
-    if (library) return bind_library(*library, request, attempts, binding);
-  }
-  return false;
-}
-
 void bind(const BindRequest& request, Binding& binding) {
   PlatformStatus& status = binding.status;
   status.driver_version = system::amdgpu_driver_version(request.system_root);
@@ -204,7 +168,8 @@ void bind(const BindRequest& request, Binding& binding) {
   if (!request.library.empty()) {
     is_found = try_library(request.library, request, attempts, binding);
   } else {
-    is_found = try_mapped(request, attempts, binding);
+    const auto mapped = find_mapped(bound().path);
+    is_found = mapped && bind_library(*mapped, request, attempts, binding);
     for (const std::string& name : list_candidates(request.system_root)) {
       if (is_found) break;
       is_found = try_library(name, request, attempts, binding);

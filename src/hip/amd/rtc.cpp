@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hip/amd/library_search.hpp"
+#include "hip/amd/runtime.hpp"
 #include "hip/rtc_library.hpp"
 
 namespace hiptool::hip::amd {
@@ -13,13 +14,13 @@ namespace {
 
 /// The runtime in use; where there is none yet, the one that binding the platform would try first.
 std::optional<base::DynamicLibrary> find_runtime() {
-  for (int major = newest_major; major >= oldest_major; --major) {
-    auto mapped = base::DynamicLibrary::find_loaded(runtime_soname(major));
-    if (mapped) return mapped;
-  }
-  std::vector<std::string> names = list_candidates("/");
+  std::vector<std::string> names;
   if (const char* chosen = std::getenv("HIPTOOL_HIP_LIBRARY"); chosen && *chosen != '\0') {
     names = {chosen};
+  } else if (auto mapped = find_mapped({})) {
+    return mapped;
+  } else {
+    names = list_candidates("/");
   }
   for (const std::string& name : names) {
     std::string sentence;
@@ -37,18 +38,32 @@ std::string major_of(const std::string& runtime_path) {
   return runtime_path.substr(start, runtime_path.find('.', start) - start);
 }
 
-/// Before ROCm 6 the compiler may be inside the runtime. A compiler of another release brings
-/// another LLVM into the process, so its number must be the runtime's.
-std::vector<std::string> list_compilers(const std::string& runtime_path) {
-  const std::string major = major_of(runtime_path);
-  const auto folder = std::filesystem::path(runtime_path).parent_path();
+/// The runtime's own word where its file has no number, as in Python wheels.
+std::string ask_major(const base::DynamicLibrary& runtime) {
+  const auto get_version =
+      runtime.function<decltype(Api::hipRuntimeGetVersion)>("hipRuntimeGetVersion");
+  int version = 0;
+  if (get_version == nullptr || get_version(&version) != hipSuccess || version <= 0) return {};
+  return std::to_string(major_of_version(version));
+}
+
+/// Before ROCm 7 the compiler may be inside the runtime. A compiler of another release brings
+/// another LLVM into the process, so its number must be the runtime's or its folder, both without
+/// numbers.
+std::vector<std::string> list_compilers(const base::DynamicLibrary& runtime) {
+  const std::string soname = "libhiprtc.so";
+  const auto folder = std::filesystem::path(runtime.path()).parent_path();
   std::vector<std::string> names;
-  if (!major.empty()) {
-    const std::string soname = "libhiprtc.so." + major;
+  std::string major = major_of(runtime.path());
+  if (major.empty()) {
     if (!folder.empty()) names.push_back((folder / soname).string());
-    names.push_back(soname);
+    major = ask_major(runtime);
   }
-  names.push_back(runtime_path);
+  if (!major.empty()) {
+    if (!folder.empty()) names.push_back((folder / (soname + "." + major)).string());
+    names.push_back(soname + "." + major);
+  }
+  names.push_back(runtime.path());
   return names;
 }
 
@@ -62,7 +77,7 @@ RtcLibrary open_rtc() {
     found.reason = "no HIP runtime was found, so no hipRTC either";
     return found;
   }
-  for (const std::string& name : list_compilers(runtime->path())) {
+  for (const std::string& name : list_compilers(*runtime)) {
     std::string sentence;
     const auto library = base::DynamicLibrary::open(name, sentence);
     static RtcApi api;

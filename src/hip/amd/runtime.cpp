@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "hip/amd/runtime.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <new>
+
+#include "hip/amd/last_error.hpp"
 
 namespace hiptool::hip::amd {
 namespace {
@@ -13,6 +16,10 @@ struct Adapted {
   decltype(Api::hipPointerGetAttributes) pointer_get_attributes;
   decltype(Api::hipFreeAsync) free_async;
   decltype(Api::hipStreamAddCallback) stream_add_callback;
+  decltype(Api::hipModuleLoad) module_load;
+  decltype(Api::hipModuleLaunchKernel) launch_kernel;
+  decltype(Api::hipGetDevice) get_device;
+  decltype(Api::hipDeviceGetAttribute) get_attribute;
   bool has_old_memory_types;
 };
 
@@ -71,6 +78,37 @@ hipError_t launch_host_function(hipStream_t stream, hipHostFn_t function, void* 
   return error;
 }
 
+/// A file with nothing in it was an invalid value before HIP 7 (HIP 7.0 release notes).
+hipError_t load_module(hipModule_t* module, const char* path) {
+  if (module == nullptr || path == nullptr) return hipErrorInvalidValue;
+  const hipError_t error = adapted().module_load(module, path);
+  return error == hipErrorInvalidValue ? hipErrorInvalidImage : error;
+}
+
+/// Asked only after a launch has failed.
+bool is_block_too_large(std::uint64_t threads) {
+  int ordinal = 0;
+  int limit = 0;
+  return adapted().get_device(&ordinal) == hipSuccess &&
+         adapted().get_attribute(&limit, hipDeviceAttributeMaxThreadsPerBlock, ordinal) ==
+             hipSuccess &&
+         threads > static_cast<std::uint64_t>(limit);
+}
+
+/// A block larger than the device can run was an invalid value before HIP 7 (HIP 7.0 release
+/// notes, hipModuleLaunchKernel).
+hipError_t launch_kernel(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                         unsigned block_x, unsigned block_y, unsigned block_z,
+                         unsigned shared_bytes, hipStream_t stream, void** arguments,
+                         void** extra) {
+  const hipError_t error =
+      adapted().launch_kernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+                              shared_bytes, stream, arguments, extra);
+  if (error != hipErrorInvalidValue) return error;
+  const std::uint64_t threads = std::uint64_t{block_x} * block_y * block_z;
+  return is_block_too_large(threads) ? hipErrorInvalidConfiguration : error;
+}
+
 bool has(const base::DynamicLibrary& library, const char* name) {
   return library.symbol(name) != nullptr;
 }
@@ -105,17 +143,20 @@ std::string format_version(int version) {
 }
 
 void adapt_runtime(Api& api, const base::DynamicLibrary& library, int major) {
-  adapted() = {api.hipHostRegister, api.hipPointerGetAttributes, api.hipFreeAsync,
-               api.hipStreamAddCallback, major == 4 || major == 5};
+  adapted() = {api.hipHostRegister,      api.hipPointerGetAttributes, api.hipFreeAsync,
+               api.hipStreamAddCallback, api.hipModuleLoad,           api.hipModuleLaunchKernel,
+               api.hipGetDevice,         api.hipDeviceGetAttribute,   major == 4 || major == 5};
   api.hipHostRegister = host_register;
-  const bool is_before_7 = major >= 4 && major < 7;
-  if (is_before_7 && has(library, "hipPointerGetAttributes")) {
-    api.hipPointerGetAttributes = pointer_get_attributes;
-  }
-  if (is_before_7 && has(library, "hipFreeAsync")) api.hipFreeAsync = free_async;
   if (!has(library, "hipLaunchHostFunc") && has(library, "hipStreamAddCallback")) {
     api.hipLaunchHostFunc = launch_host_function;
   }
+  const bool is_before_7 = major >= 4 && major < 7;
+  if (!is_before_7) return;
+  if (has(library, "hipPointerGetAttributes")) api.hipPointerGetAttributes = pointer_get_attributes;
+  if (has(library, "hipFreeAsync")) api.hipFreeAsync = free_async;
+  if (has(library, "hipModuleLoad")) api.hipModuleLoad = load_module;
+  if (has(library, "hipModuleLaunchKernel")) api.hipModuleLaunchKernel = launch_kernel;
+  keep_last_error(api);
 }
 
 }  // namespace hiptool::hip::amd

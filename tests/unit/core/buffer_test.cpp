@@ -202,6 +202,23 @@ TEST_CASE("pinned memory of both kinds serves copies, empty is allowed") {
   }
 }
 
+TEST_CASE("an owner is let go with the last buffer on its memory") {
+  Platforms platforms;
+  const Device device = test::device(platforms);
+  const Buffer memory(device, 64);
+  auto owner = std::make_shared<int>(7);
+  Buffer view;
+  {
+    const Buffer lent = Buffer::from_native(device, memory.address(), 64, owner);
+    CHECK(lent.has_device());
+    view = lent.view(8, 8);
+  }
+  CHECK(owner.use_count() == 2);
+  view = Buffer();
+  CHECK(owner.use_count() == 1);
+  CHECK_FALSE(view.has_device());
+}
+
 TEST_CASE("native memory can be borrowed and stays the caller's") {
   Platforms platforms;
   const Device device = test::device(platforms);

@@ -104,6 +104,13 @@ inline std::string safetensors(std::string_view json, std::size_t data_bytes = 0
   return Bytes().u64(json.size()).raw(json).zeros(data_bytes).data();
 }
 
+/// Writes the bytes to a file, in place of what it held.
+inline std::filesystem::path write_file(const std::filesystem::path& path, std::string_view bytes) {
+  std::ofstream stream(path, std::ios::binary | std::ios::trunc);
+  stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  return path;
+}
+
 /// A file with these bytes that goes away with the object.
 class TemporaryFile {
  public:
@@ -121,9 +128,15 @@ class TemporaryFile {
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
 
-  void write(std::string_view bytes) {
-    std::ofstream stream(path_, std::ios::binary | std::ios::trunc);
-    stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  void write(std::string_view bytes) { write_file(path_, bytes); }
+  /// Changes bytes in place, and the time of the change with them.
+  void write_over(std::size_t offset, std::string_view bytes) const {
+    {
+      std::fstream stream(path_, std::ios::binary | std::ios::in | std::ios::out);
+      stream.seekp(static_cast<std::streamoff>(offset));
+      stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    }
+    std::filesystem::last_write_time(path_, std::filesystem::file_time_type::clock::now());
   }
   const std::filesystem::path& path() const { return path_; }
 

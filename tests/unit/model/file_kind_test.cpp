@@ -13,13 +13,37 @@ TEST_CASE("files that are no model are named for what they are") {
                 "Git LFS pointer");
   check_refused("<!DOCTYPE html><html></html>", "input_failed", "web page");
   check_refused("\n  <HTML><body>error</body>", "input_failed", "web page");
-  check_refused(R"({"weight_map":{"a":"model-00001-of-00002.safetensors"}})", "input_failed",
-                "JSON text");
+  check_refused(R"({"architectures":["LlamaForCausalLM"]})", "input_failed", "JSON text");
   check_refused("[]", "input_failed", "JSON text");
   check_refused("PK\x03\x04 archive/data.pkl", "input_failed", "zip archive");
   check_refused("\x80\x02\x8a\x0alFFFFFFF", "input_failed", "pickle");
   check_refused("\x1f\x8b\x08gggggggggg", "input_failed", "gzip");
   check_refused("(\xb5/\xfdzzzzzzzzz", "input_failed", "zstd");
+  check_refused("\x93NUMPY\1\0v", "input_failed", "NumPy array (.npy)");
+  check_refused("\x89HDF\r\n\x1a\nxxxx", "input_failed", "HDF5");
+  check_refused(
+      "\xfd"
+      "7zXZxxxxxx",
+      "input_failed", "xz archive");
+  check_refused("BZh91AY&SY", "input_failed", "bzip2");
+  check_refused("7z\xbc\xaf\x27\x1cxxxx", "input_failed", "7-Zip");
+  check_refused("Rar!\x1a\x07xxxx", "input_failed", "RAR");
+  check_refused("\x04\"M\x18xxxxxxx", "input_failed", "LZ4");
+  check_refused(
+      "\x7f"
+      "ELF\2\1\1xxxxxxx",
+      "input_failed", "ELF");
+  check_refused(std::string("\x1c\0\0\0TFL3\x14\0\x20\0", 12), "input_failed", "TensorFlow Lite");
+  // An exporter's name follows the version of the format.
+  check_refused(
+      "\x08\x0a\x12\x07pytorch\x1a\x05"
+      "2.9.1:xxxx",
+      "input_failed", "ONNX");
+  std::string tar(1024, '\0');
+  tar.replace(0, 5, "a.bin");
+  tar.replace(257, 5, "ustar");
+  check_refused(tar, "input_failed", "tar archive");
+  check_refused("FUGG\0\0\0\3xxxxxxxx", "input_failed", "big-endian GGUF");
   check_refused("Entry not found", "input_failed", "neither GGUF nor safetensors",
                 "45 6e 74 72 79 20 6e 6f");
 }
@@ -49,7 +73,8 @@ TEST_CASE("paths that are no file") {
     }
     return ErrorCode::internal;
   };
-  CHECK(code_of(std::filesystem::temp_directory_path()) == ErrorCode::input_failed);
+  CHECK(code_of("/proc/self/fdinfo") == ErrorCode::input_failed);  // a folder without models
+  CHECK(code_of("/dev/null") == ErrorCode::input_failed);
   CHECK(code_of("/nonexistent/model.gguf") == ErrorCode::input_failed);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -11,12 +12,11 @@
 
 namespace hiptool::test {
 
-/// What refused the file: "corrupt_data: MESSAGE"; "accepted" when nothing did.
-inline std::string refusal(std::string_view bytes, bool strict = false) {
+/// What refused the model: "corrupt_data: MESSAGE"; "accepted" when nothing did.
+inline std::string refusal_of(const std::filesystem::path& path, const ModelOptions& options = {}) {
   try {
-    open_bytes(bytes, strict);
+    ModelFile::open(path, options);
   } catch (const Error& error) {
-    CHECK(error.operation() == "parse");
     CHECK_FALSE(error.hint().empty());
     const std::string message = error.what();
     CHECK(message.find('\n') == std::string::npos);
@@ -25,15 +25,25 @@ inline std::string refusal(std::string_view bytes, bool strict = false) {
   return "accepted";
 }
 
-/// Checks that the file is refused with that code, and names each of the parts in its message.
+inline std::string refusal(std::string_view bytes, bool strict = false) {
+  const TemporaryFile file(bytes);
+  return refusal_of(file.path(), {strict});
+}
+
+/// Checks that this begins with the code and has each of the parts.
 template <typename... Parts>
-void check_refused(std::string_view bytes, std::string_view code, const Parts&... parts) {
-  const std::string found = refusal(bytes);
+void check_message(const std::string& found, std::string_view code, const Parts&... parts) {
   CAPTURE(found);
   CHECK(found.substr(0, code.size()) == code);
   for (const std::string_view part : std::initializer_list<std::string_view>{parts...}) {
     CHECK_MESSAGE(found.find(part) != std::string::npos, "missing: ", std::string(part));
   }
+}
+
+/// Checks that the file is refused with that code, and names each of the parts in its message.
+template <typename... Parts>
+void check_refused(std::string_view bytes, std::string_view code, const Parts&... parts) {
+  check_message(refusal(bytes), code, parts...);
 }
 
 /// Checks that the file is read with one warning that has the text, and refused when strict.

@@ -125,8 +125,8 @@ TEST_CASE("safetensors: malformed JSON") {
        {"{", "{\"a\"", "{]", "{}x", "{} {}", "{,}", "{'a':1}", "{/**/}", "{\"t\":{}"}) {
     check_refused(safetensors(json), "corrupt_data", "at header offset ");
   }
-  check_refused(safetensors({"{}\0", 3}), "corrupt_data", "offset 11:", "NUL");
-  check_refused(safetensors({"{}\0 ", 4}), "corrupt_data", "NUL");
+  check_refused(safetensors({"{}\0", 3}), "corrupt_data", "offset 10:", "'\\x00'");
+  check_refused(safetensors({"{}\0 ", 4}), "corrupt_data", "offset 10:", "'\\x00'");
   check_refused(safetensors("\xef\xbb\xbf{}"), "corrupt_data", "offset 8:", "'\\xef'");
   check_refused(safetensors("x{}"), "corrupt_data", "offset 8:", "'x' instead of '{'");
   check_refused(safetensors("[]"), "corrupt_data", "offset 8:", "instead of '{'");

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <cerrno>
+#include <system_error>
 
 using namespace hiptool::system;
 
@@ -43,13 +44,20 @@ TEST_CASE("EACCES where joining the group would not help") {
 }
 
 TEST_CASE("every number that the KFD is known to answer has a reason and a hint") {
-  CHECK(has(explain(EPERM).reason, "container"));
-  CHECK(has(explain(EPERM).hint, "`--device /dev/kfd`"));
-  CHECK(has(explain(ENXIO).reason, "no driver behind it"));
-  CHECK(has(explain(ENODEV).hint, "sudo rm /dev/kfd"));
-  CHECK(has(explain(EAGAIN).reason, "reset"));
-  CHECK(has(explain(EINVAL).reason, "PCIe atomics"));
-  CHECK(has(explain(ENOMEM).hint, "dmesg"));
-  CHECK(has(explain(EFAULT).reason, "does not support this GPU"));
+  CHECK(explain(EPERM).reason ==
+        "opening /dev/kfd is forbidden by the device rules of the container");
+  CHECK(explain(EPERM).hint == "start the container with `--device /dev/kfd`");
+  for (const int number : {ENXIO, ENODEV}) {
+    CHECK(has(explain(number).reason, "/dev/kfd has no driver behind it"));
+    CHECK(has(explain(number).hint, "`sudo rm /dev/kfd`"));
+  }
+  CHECK(explain(EAGAIN).reason == "/dev/kfd cannot be opened while the GPU is reset");
+  CHECK(explain(EAGAIN).hint == "wait a minute and try again");
+  for (const int number : {EINVAL, ENOMEM, EFAULT}) {
+    CHECK(has(explain(number).reason, "it does not support this GPU, or the slot lacks PCIe"));
+    CHECK(has(explain(number).reason, std::generic_category().message(number).c_str()));
+    CHECK(has(explain(number).hint, "`sudo dmesg | grep -iE 'kfd|amdgpu|nvrm'`"));
+  }
   CHECK(has(explain(EMFILE).reason, "Too many open files"));
+  CHECK(has(explain(EMFILE).hint, "`ls -l /dev/kfd`"));
 }

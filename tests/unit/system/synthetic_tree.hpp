@@ -51,7 +51,8 @@ class SyntheticTree {
     const std::string folder = "sys/class/kfd/kfd/topology/nodes/" + std::to_string(number) + "/";
     write(folder + "gpu_id", gpu_id);
     write(folder + "properties",
-          "cpu_cores_count 0\nsimd_count 1216\ndrm_render_minor " + std::to_string(render_minor));
+          "cpu_cores_count 0\nsimd_count 1216\ngfx_target_version 90402\ndrm_render_minor " +
+              std::to_string(render_minor));
   }
 
  private:

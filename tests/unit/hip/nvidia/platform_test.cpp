@@ -64,7 +64,7 @@ TEST_CASE("a file that is no library") {
 
 TEST_CASE("a driver without a required symbol is named with the symbol") {
   test::TemporaryTree tree;
-  const PlatformStatus status = bind(test::fake_library("FAKE_CUDA_WITHOUT_ALLOC"), tree.root());
+  const PlatformStatus status = bind(test::fake_library("FAKE_CUDA_WITHOUT_REQUIRED"), tree.root());
   CHECK_FALSE(status.usable);
   CHECK(status.library.empty());
   CHECK(status.reason.c_str() == Contains("lacks cuMemAlloc_v2"));
@@ -84,10 +84,10 @@ TEST_CASE("what cuInit answers is explained") {
            Expected{802, "(802)", "nvidia-fabricmanager"},
            Expected{34, "stub for linking", "stubs folder"},
            Expected{804, "forward compatibility", "compat folder"},
-           Expected{100, "hipErrorNoDevice (100)", ""},
-           Expected{999, "hipErrorUnknown (999)", ""},
+           Expected{100, "CUDA_ERROR_NO_DEVICE (100)", ""},
+           Expected{999, "CUDA_ERROR_UNKNOWN (999)", ""},
            Expected{46, "(46)", "compute mode"},
-           Expected{3, "hipErrorNotInitialized (3)", ""},
+           Expected{3, "CUDA_ERROR_NOT_INITIALIZED (3)", ""},
        }) {
     CAPTURE(expected.result);
     const PlatformStatus status = bind_with_init(expected.result, tree.root());

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "hiptool/buffer.hpp"
+#include "hiptool/device.hpp"
+#include "hiptool/export.hpp"
+
+namespace hiptool {
+
+/// What an arena holds at one moment: capacity = padded + free.
+struct ArenaCounters {
+  std::size_t capacity_bytes = 0;
+  std::size_t requested_bytes = 0;  ///< of all slices, as they were asked for
+  std::size_t padded_bytes = 0;     ///< of all slices, each rounded up to 256
+  std::size_t free_bytes = 0;
+  std::size_t largest_free_bytes = 0;
+  std::size_t slice_count = 0;
+  std::size_t fragment_count = 0;  ///< free ranges; 1 when all that is free lies together
+
+  /// 1 - largest_free / free; 0 when nothing is free.
+  double fragmentation() const noexcept;
+};
+
+/// Many slices in one allocation, for programs that place hundreds of tensors: best fit, nothing
+/// lost between slices, freed neighbours grow together.
+///
+/// A slice is a Buffer. It keeps the allocation alive, also when the Arena is gone, and its range
+/// is free again when the last Buffer on it (the slice and its views) goes. The arena knows no
+/// streams: let a slice go only when the work that uses it is done. Safe to use from several
+/// threads. A moved-from Arena may only be destroyed or assigned to.
+class HIPTOOL_API Arena {
+ public:
+  static constexpr std::size_t minimum_alignment_bytes = 256;
+
+  /// Allocates the capacity, rounded up to 256 bytes. Throws what Buffer throws.
+  Arena(const Device& device, std::size_t capacity_bytes);
+
+  /// Divides memory that is there: from the first address in it that is a multiple of 256, as many
+  /// multiples of 256 as fit. Keeps the buffer. Throws Error(invalid_argument) for a buffer on no
+  /// device.
+  explicit Arena(const Buffer& memory);
+
+  ~Arena();
+  Arena(Arena&&) noexcept;
+  Arena& operator=(Arena&&) noexcept;
+
+  /// A slice of exactly this size, in the smallest free range that can hold it, at an address that
+  /// is a multiple of the alignment. Its bytes are what they were. Size 0 takes no range and has a
+  /// null address. Makes no runtime call and does not block. Throws Error(invalid_argument) for an
+  /// alignment that is below 256 or no power of two, and Error(out_of_memory), which is
+  /// recoverable, when no free range can hold it.
+  Buffer allocate(std::size_t size_bytes, std::size_t alignment_bytes = minimum_alignment_bytes);
+
+  /// The same, and find() knows it by the name for as long as it lives. Throws
+  /// Error(invalid_argument) for a name that is empty or taken by a slice that lives.
+  Buffer allocate_named(std::string name, std::size_t size_bytes,
+                        std::size_t alignment_bytes = minimum_alignment_bytes);
+
+  /// The living slice of that name, whole. Throws Error(not_found).
+  Buffer find(std::string_view name) const;
+
+  ArenaCounters counters() const;
+  const Device& device() const;
+
+ private:
+  struct State;
+  struct Slice;
+  static Buffer to_buffer(const std::shared_ptr<Slice>& slice);
+  Buffer allocate_slice(std::string name, std::size_t size_bytes, std::size_t alignment_bytes);
+  void place(Slice& slice, std::size_t alignment_bytes);  // under the lock
+
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace hiptool

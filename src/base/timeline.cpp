@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#include "hiptool/timeline.hpp"
+
+#include <new>
+#include <utility>
+
+namespace hiptool {
+
+std::uint32_t Timeline::add_lane(std::string name) {
+  const std::lock_guard lock(mutex_);
+  lanes_.push_back(std::move(name));
+  return static_cast<std::uint32_t>(lanes_.size() - 1);
+}
+
+void Timeline::add(const Span& span) {
+  const std::lock_guard lock(mutex_);
+  spans_.push_back(span);
+}
+
+std::vector<std::string> Timeline::lanes() const {
+  const std::lock_guard lock(mutex_);
+  return lanes_;
+}
+
+std::vector<Timeline::Span> Timeline::spans() const {
+  const std::lock_guard lock(mutex_);
+  return spans_;
+}
+
+TimelineScope::~TimelineScope() {
+  if (timeline_ == nullptr) return;
+  span_.end = Timeline::Clock::now();
+  try {
+    timeline_->add(span_);
+  } catch (const std::bad_alloc&) {
+    // A span less is better than a program less.
+  }
+}
+
+}  // namespace hiptool

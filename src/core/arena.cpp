@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+#include "hiptool/arena.hpp"
+
+#include <bit>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "core/free_ranges.hpp"
+#include "hiptool/error.hpp"
+#include "hiptool/memory_plan.hpp"
+#include "hiptool/units.hpp"
+
+namespace hiptool {
+namespace {
+
+static_assert(Arena::minimum_alignment_bytes == core::FreeRanges::granule_bytes);
+
+// The part of a buffer between the first and the last multiple of the granule.
+Buffer aligned_part(const Buffer& memory) {
+  if (memory.is_empty()) return memory;
+  constexpr std::size_t granule = core::FreeRanges::granule_bytes;
+  const std::size_t beyond = reinterpret_cast<std::uintptr_t>(memory.address()) % granule;
+  const std::size_t front = beyond == 0 ? 0 : granule - beyond;
+  if (front >= memory.size_bytes()) return memory.view(0, 0);
+  return memory.view(front, (memory.size_bytes() - front) / granule * granule);
+}
+
+const Buffer& require_device(const Buffer& memory) {
+  if (!memory.has_device()) {
+    throw Error(ErrorCode::invalid_argument, "make arena", "the buffer is on no device");
+  }
+  return memory;
+}
+
+}  // namespace
+
+double ArenaCounters::fragmentation() const noexcept {
+  if (free_bytes == 0) return 0;
+  return 1.0 - static_cast<double>(largest_free_bytes) / static_cast<double>(free_bytes);
+}
+
+struct Arena::State {
+  const Buffer memory;
+  mutable std::mutex mutex;  // guards what follows
+  core::FreeRanges ranges;
+  std::map<std::string, std::weak_ptr<Slice>, std::less<>> names;
+  std::size_t requested_bytes = 0;
+  std::size_t padded_bytes = 0;
+  std::size_t slice_count = 0;
+
+  explicit State(Buffer aligned)
+      : memory(std::move(aligned)),
+        ranges(reinterpret_cast<std::uintptr_t>(memory.address()), memory.size_bytes()) {}
+};
+
+// A range that is given back with this object; the owner behind a slice's Buffers.
+struct Arena::Slice {
+  std::shared_ptr<State> state;
+  std::string name;
+  std::size_t offset = 0;
+  std::size_t requested_bytes = 0;
+  std::size_t padded_bytes = 0;
+  bool is_counted = false;
+
+  Slice(std::shared_ptr<State> of, std::string called, std::size_t size_bytes)
+      : state(std::move(of)), name(std::move(called)), requested_bytes(size_bytes) {}
+  Slice(const Slice&) = delete;
+  Slice& operator=(const Slice&) = delete;
+  ~Slice() {
+    const std::lock_guard lock(state->mutex);
+    if (!name.empty()) forget_name();
+    if (padded_bytes > 0) state->ranges.give_back(offset);
+    state->padded_bytes -= padded_bytes;
+    if (!is_counted) return;
+    state->requested_bytes -= requested_bytes;
+    --state->slice_count;
+  }
+
+ private:
+  // Another slice may have got the name after the last Buffer on this one went.
+  void forget_name() {
+    const auto entry = state->names.find(name);
+    if (entry != state->names.end() && entry->second.expired()) state->names.erase(entry);
+  }
+};
+
+Arena::Arena(const Device& device, std::size_t capacity_bytes)
+    : Arena(Buffer(device, padded_size(capacity_bytes))) {}
+
+Arena::Arena(const Buffer& memory)
+    : state_(std::make_shared<State>(aligned_part(require_device(memory)))) {}
+
+Arena::~Arena() = default;
+Arena::Arena(Arena&&) noexcept = default;
+Arena& Arena::operator=(Arena&&) noexcept = default;
+
+Buffer Arena::to_buffer(const std::shared_ptr<Slice>& slice) {
+  const Buffer& memory = slice->state->memory;
+  void* address = slice->padded_bytes == 0
+                      ? nullptr
+                      : static_cast<std::byte*>(memory.address()) + slice->offset;
+  return Buffer::from_native(memory.device(), address, slice->requested_bytes, slice);
+}
+
+Buffer Arena::allocate(std::size_t size_bytes, std::size_t alignment_bytes) {
+  return allocate_slice({}, size_bytes, alignment_bytes);
+}
+
+Buffer Arena::allocate_named(std::string name, std::size_t size_bytes,
+                             std::size_t alignment_bytes) {
+  if (name.empty()) {
+    throw Error(ErrorCode::invalid_argument, "allocate from arena", "an empty name is no name");
+  }
+  return allocate_slice(std::move(name), size_bytes, alignment_bytes);
+}
+
+Buffer Arena::allocate_slice(std::string name, std::size_t size_bytes,
+                             std::size_t alignment_bytes) {
+  if (alignment_bytes < minimum_alignment_bytes || !std::has_single_bit(alignment_bytes)) {
+    throw Error(ErrorCode::invalid_argument, "allocate from arena",
+                "an alignment of " + std::to_string(alignment_bytes) +
+                    " bytes is not a power of two from 256 on");
+  }
+  // Made before the lock is taken, so that a failure gives everything back after it is released.
+  const auto slice = std::make_shared<Slice>(state_, std::move(name), size_bytes);
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (!slice->name.empty()) {
+      std::weak_ptr<Slice>& known = state_->names[slice->name];
+      if (!known.expired()) {
+        throw Error(ErrorCode::invalid_argument, "allocate from arena",
+                    "a slice named '" + slice->name + "' is there already");
+      }
+      known = slice;
+    }
+    if (size_bytes > 0) place(*slice, alignment_bytes);
+    state_->requested_bytes += size_bytes;
+    ++state_->slice_count;
+    slice->is_counted = true;
+  }
+  return to_buffer(slice);
+}
+
+void Arena::place(Slice& slice, std::size_t alignment_bytes) {
+  const std::size_t padded_bytes = padded_size(slice.requested_bytes);
+  const auto offset = state_->ranges.take(padded_bytes, alignment_bytes);
+  if (!offset) {
+    throw Error(
+        ErrorCode::out_of_memory, "allocate from arena",
+        format_size(slice.requested_bytes) + " do not fit the arena of " +
+            format_size(state_->memory.size_bytes()) + " on " + state_->memory.device().id() +
+            ": " + format_size(state_->memory.size_bytes() - state_->padded_bytes) + " are free, " +
+            format_size(state_->ranges.largest_bytes()) + " of them in one piece",
+        "let other slices go, or make the arena larger");
+  }
+  slice.offset = *offset;
+  slice.padded_bytes = padded_bytes;
+  state_->padded_bytes += padded_bytes;
+}
+
+Buffer Arena::find(std::string_view name) const {
+  std::shared_ptr<Slice> slice;
+  {
+    const std::lock_guard lock(state_->mutex);
+    const auto entry = state_->names.find(name);
+    if (entry != state_->names.end()) slice = entry->second.lock();
+  }
+  if (!slice) {
+    throw Error(ErrorCode::not_found, "find slice",
+                "the arena has no slice named '" + std::string(name) + "'");
+  }
+  return to_buffer(slice);
+}
+
+ArenaCounters Arena::counters() const {
+  const std::lock_guard lock(state_->mutex);
+  ArenaCounters counters;
+  counters.capacity_bytes = state_->memory.size_bytes();
+  counters.requested_bytes = state_->requested_bytes;
+  counters.padded_bytes = state_->padded_bytes;
+  counters.free_bytes = counters.capacity_bytes - counters.padded_bytes;
+  counters.largest_free_bytes = state_->ranges.largest_bytes();
+  counters.slice_count = state_->slice_count;
+  counters.fragment_count = state_->ranges.count();
+  return counters;
+}
+
+const Device& Arena::device() const { return state_->memory.device(); }
+
+}  // namespace hiptool

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+/// Why a runtime that loads and starts reports no device. It says the same for every cause, so the
+/// cause is looked for in files below /sys and /dev and in the environment.
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "system/drivers.hpp"
+
+namespace hiptool::hip::amd {
+
+/// Bus id of the first AMD GPU; empty if there is none.
+std::string find_gpu(const std::filesystem::path& root);
+
+/// Value of an environment variable, null if it is not set.
+using GetVariable = std::function<const char*(const char* name)>;
+
+/// What follows "the HIP runtime reports no device" in a sentence, and what to do. Never empty.
+system::DriverFinding explain_no_device(const std::filesystem::path& root,
+                                        const GetVariable& get_variable);
+
+}  // namespace hiptool::hip::amd

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+/// The part of NVML that is used, declared after NVIDIA's NVML API reference (r580).
+#pragma once
+#include <cstdint>
+
+namespace hiptool::hip::nvidia {
+
+using nvmlReturn_t = int;
+using nvmlDevice_t = struct nvmlDevice_st*;
+
+inline constexpr nvmlReturn_t NVML_SUCCESS = 0;
+inline constexpr nvmlReturn_t NVML_ERROR_INSUFFICIENT_SIZE = 7;
+
+inline constexpr int NVML_CLOCK_SM = 1;
+inline constexpr int NVML_CLOCK_MEM = 2;
+inline constexpr int NVML_TEMPERATURE_GPU = 0;
+inline constexpr int NVML_MEMORY_ERROR_TYPE_CORRECTED = 0;
+inline constexpr int NVML_MEMORY_ERROR_TYPE_UNCORRECTED = 1;
+inline constexpr int NVML_VOLATILE_ECC = 0;
+inline constexpr unsigned NVML_NVLINK_MAX_LINKS =
+    18;  // of the newest board so far; more may answer
+
+struct nvmlBAR1Memory_t {
+  unsigned long long bar1Total;
+  unsigned long long bar1Free;
+  unsigned long long bar1Used;
+};
+
+struct nvmlProcessInfo_t {  // of nvmlDeviceGetComputeRunningProcesses_v3
+  unsigned pid;
+  unsigned long long usedGpuMemory;
+  unsigned gpuInstanceId;
+  unsigned computeInstanceId;
+};
+static_assert(sizeof(nvmlProcessInfo_t) == 24);
+
+/// Any call may be missing (null) in an older library, except the first four.
+struct Nvml {
+  nvmlReturn_t (*nvmlInit_v2)();
+  nvmlReturn_t (*nvmlShutdown)();
+  const char* (*nvmlErrorString)(nvmlReturn_t);
+  nvmlReturn_t (*nvmlDeviceGetHandleByPciBusId_v2)(const char* bus_id, nvmlDevice_t* device);
+
+  nvmlReturn_t (*nvmlSystemGetDriverVersion)(char* version, unsigned length);
+  nvmlReturn_t (*nvmlDeviceGetClockInfo)(nvmlDevice_t, int type, unsigned* megahertz);
+  nvmlReturn_t (*nvmlDeviceGetTemperature)(nvmlDevice_t, int sensor, unsigned* celsius);
+  nvmlReturn_t (*nvmlDeviceGetPowerUsage)(nvmlDevice_t, unsigned* milliwatts);
+  nvmlReturn_t (*nvmlDeviceGetEnforcedPowerLimit)(nvmlDevice_t, unsigned* milliwatts);
+  nvmlReturn_t (*nvmlDeviceGetPowerManagementDefaultLimit)(nvmlDevice_t, unsigned* milliwatts);
+  nvmlReturn_t (*nvmlDeviceGetCurrentClocksEventReasons)(nvmlDevice_t, unsigned long long* bits);
+  nvmlReturn_t (*nvmlDeviceGetCurrentClocksThrottleReasons)(nvmlDevice_t, unsigned long long* bits);
+  nvmlReturn_t (*nvmlDeviceGetTotalEccErrors)(nvmlDevice_t, int type, int counter,
+                                              unsigned long long* count);
+  nvmlReturn_t (*nvmlDeviceGetRemappedRows)(nvmlDevice_t, unsigned* corrected,
+                                            unsigned* uncorrected, unsigned* pending,
+                                            unsigned* failed);
+  nvmlReturn_t (*nvmlDeviceGetCurrPcieLinkGeneration)(nvmlDevice_t, unsigned* generation);
+  nvmlReturn_t (*nvmlDeviceGetCurrPcieLinkWidth)(nvmlDevice_t, unsigned* width);
+  nvmlReturn_t (*nvmlDeviceGetPcieReplayCounter)(nvmlDevice_t, unsigned* count);
+  nvmlReturn_t (*nvmlDeviceGetBAR1MemoryInfo)(nvmlDevice_t, nvmlBAR1Memory_t* memory);
+  nvmlReturn_t (*nvmlDeviceGetPersistenceMode)(nvmlDevice_t, int* enabled);
+  nvmlReturn_t (*nvmlDeviceGetMigMode)(nvmlDevice_t, unsigned* current, unsigned* pending);
+  nvmlReturn_t (*nvmlDeviceGetNvLinkState)(nvmlDevice_t, unsigned link, int* enabled);
+  nvmlReturn_t (*nvmlDeviceGetComputeRunningProcesses_v3)(nvmlDevice_t, unsigned* count,
+                                                          nvmlProcessInfo_t* processes);
+};
+
+/// A bit of nvmlClocksEventReasons and what it means; idle (1) and clocks that the user chose (2)
+/// are left out, as they tell of no trouble.
+struct ClocksEventReason {
+  std::uint64_t bit;
+  const char* text;
+};
+inline constexpr ClocksEventReason clocks_event_reasons[] = {
+    {0x4, "power cap"},
+    {0x8, "hardware slowdown"},
+    {0x10, "sync boost"},
+    {0x20, "thermal slowdown by software"},
+    {0x40, "thermal slowdown by hardware"},
+    {0x80, "power brake"},
+    {0x100, "display clock setting"},
+    {0x200, "board limit"},
+    {0x400, "reliability"},
+};
+
+}  // namespace hiptool::hip::nvidia

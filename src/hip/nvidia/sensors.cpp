@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+#include "hip/sensors.hpp"
+
+#include <string>
+#include <utility>
+
+#include "base/dynamic_library.hpp"
+#include "hip/nvidia/nvml.hpp"
+
+namespace hiptool::hip::nvidia {
+namespace {
+
+/// Fills the table; the name of the first call that is missing but needed, or null.
+const char* load(const base::DynamicLibrary& library, Nvml& nvml) {
+  const char* missing = nullptr;
+  const auto take = [&](auto& function, const char* name, bool is_needed = false) {
+    function = library.function<std::remove_reference_t<decltype(function)>>(name);
+    if (function == nullptr && is_needed && missing == nullptr) missing = name;
+  };
+  take(nvml.nvmlInit_v2, "nvmlInit_v2", true);
+  take(nvml.nvmlShutdown, "nvmlShutdown", true);
+  take(nvml.nvmlErrorString, "nvmlErrorString", true);
+  take(nvml.nvmlDeviceGetHandleByPciBusId_v2, "nvmlDeviceGetHandleByPciBusId_v2", true);
+  take(nvml.nvmlSystemGetDriverVersion, "nvmlSystemGetDriverVersion");
+  take(nvml.nvmlDeviceGetClockInfo, "nvmlDeviceGetClockInfo");
+  take(nvml.nvmlDeviceGetTemperature, "nvmlDeviceGetTemperature");
+  take(nvml.nvmlDeviceGetPowerUsage, "nvmlDeviceGetPowerUsage");
+  take(nvml.nvmlDeviceGetEnforcedPowerLimit, "nvmlDeviceGetEnforcedPowerLimit");
+  take(nvml.nvmlDeviceGetPowerManagementDefaultLimit, "nvmlDeviceGetPowerManagementDefaultLimit");
+  take(nvml.nvmlDeviceGetCurrentClocksEventReasons, "nvmlDeviceGetCurrentClocksEventReasons");
+  take(nvml.nvmlDeviceGetCurrentClocksThrottleReasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
+  take(nvml.nvmlDeviceGetTotalEccErrors, "nvmlDeviceGetTotalEccErrors");
+  take(nvml.nvmlDeviceGetRemappedRows, "nvmlDeviceGetRemappedRows");
+  take(nvml.nvmlDeviceGetCurrPcieLinkGeneration, "nvmlDeviceGetCurrPcieLinkGeneration");
+  take(nvml.nvmlDeviceGetCurrPcieLinkWidth, "nvmlDeviceGetCurrPcieLinkWidth");
+  take(nvml.nvmlDeviceGetPcieReplayCounter, "nvmlDeviceGetPcieReplayCounter");
+  take(nvml.nvmlDeviceGetBAR1MemoryInfo, "nvmlDeviceGetBAR1MemoryInfo");
+  take(nvml.nvmlDeviceGetPersistenceMode, "nvmlDeviceGetPersistenceMode");
+  take(nvml.nvmlDeviceGetMigMode, "nvmlDeviceGetMigMode");
+  take(nvml.nvmlDeviceGetNvLinkState, "nvmlDeviceGetNvLinkState");
+  take(nvml.nvmlDeviceGetComputeRunningProcesses_v3, "nvmlDeviceGetComputeRunningProcesses_v3");
+  return missing;
+}
+
+/// What a call that may be missing or not supported answers for the device.
+template <class Number, class Function, class... Arguments>
+std::optional<Number> ask(Function function, Arguments... arguments) {
+  Number number{};
+  if (function == nullptr || function(arguments..., &number) != NVML_SUCCESS) return {};
+  return number;
+}
+
+std::optional<double> scaled(std::optional<unsigned> number, double factor) {
+  return number ? std::optional(*number * factor) : std::nullopt;
+}
+
+std::vector<std::string> words_of(std::uint64_t bits) {
+  std::vector<std::string> reasons;
+  for (const ClocksEventReason& reason : clocks_event_reasons) {
+    if ((bits & reason.bit) != 0) reasons.emplace_back(reason.text);
+  }
+  return reasons;
+}
+
+class NvmlSensors final : public Sensors {
+ public:
+  NvmlSensors(const Nvml& nvml, std::string source) : nvml_(nvml), source_(std::move(source)) {}
+  ~NvmlSensors() override { nvml_.nvmlShutdown(); }
+
+  const std::string& source() const noexcept override { return source_; }
+
+  SensorReading read(std::string_view pci_bus_id) override {
+    SensorReading reading;
+    nvmlDevice_t device = nullptr;
+    const std::string bus_id(pci_bus_id);
+    if (nvml_.nvmlDeviceGetHandleByPciBusId_v2(bus_id.c_str(), &device) != NVML_SUCCESS) {
+      return reading;
+    }
+    read_state(device, reading);
+    read_health(device, reading);
+    read_links(device, reading);
+    reading.process_ids = processes(device);
+    return reading;
+  }
+
+ private:
+  void read_state(nvmlDevice_t device, SensorReading& reading) const {
+    reading.clock_hz =
+        scaled(ask<unsigned>(nvml_.nvmlDeviceGetClockInfo, device, NVML_CLOCK_SM), 1e6);
+    reading.memory_clock_hz =
+        scaled(ask<unsigned>(nvml_.nvmlDeviceGetClockInfo, device, NVML_CLOCK_MEM), 1e6);
+    reading.temperature_c =
+        scaled(ask<unsigned>(nvml_.nvmlDeviceGetTemperature, device, NVML_TEMPERATURE_GPU), 1);
+    reading.power_w = scaled(ask<unsigned>(nvml_.nvmlDeviceGetPowerUsage, device), 1e-3);
+    reading.power_limit_w =
+        scaled(ask<unsigned>(nvml_.nvmlDeviceGetEnforcedPowerLimit, device), 1e-3);
+    reading.default_power_limit_w =
+        scaled(ask<unsigned>(nvml_.nvmlDeviceGetPowerManagementDefaultLimit, device), 1e-3);
+    auto bits = ask<unsigned long long>(nvml_.nvmlDeviceGetCurrentClocksEventReasons, device);
+    if (!bits) {  // its name before r535
+      bits = ask<unsigned long long>(nvml_.nvmlDeviceGetCurrentClocksThrottleReasons, device);
+    }
+    if (bits) reading.throttle_reasons = words_of(*bits);
+    const auto persistence = ask<int>(nvml_.nvmlDeviceGetPersistenceMode, device);
+    if (persistence) reading.persistence_enabled = *persistence != 0;
+    unsigned pending = 0;
+    unsigned current = 0;
+    if (nvml_.nvmlDeviceGetMigMode != nullptr &&
+        nvml_.nvmlDeviceGetMigMode(device, &current, &pending) == NVML_SUCCESS) {
+      reading.partitioned = current != 0;
+    }
+  }
+
+  void read_health(nvmlDevice_t device, SensorReading& reading) const {
+    reading.corrected_errors =
+        ask<unsigned long long>(nvml_.nvmlDeviceGetTotalEccErrors, device,
+                                NVML_MEMORY_ERROR_TYPE_CORRECTED, NVML_VOLATILE_ECC);
+    reading.uncorrected_errors =
+        ask<unsigned long long>(nvml_.nvmlDeviceGetTotalEccErrors, device,
+                                NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_VOLATILE_ECC);
+    unsigned corrected = 0;
+    unsigned uncorrected = 0;
+    unsigned pending = 0;
+    unsigned failed = 0;
+    if (nvml_.nvmlDeviceGetRemappedRows != nullptr &&
+        nvml_.nvmlDeviceGetRemappedRows(device, &corrected, &uncorrected, &pending, &failed) ==
+            NVML_SUCCESS) {
+      reading.repair_pending = pending != 0;
+      reading.repair_failed = failed != 0;
+    }
+  }
+
+  void read_links(nvmlDevice_t device, SensorReading& reading) const {
+    reading.pcie_generation = ask<unsigned>(nvml_.nvmlDeviceGetCurrPcieLinkGeneration, device);
+    reading.pcie_width = ask<unsigned>(nvml_.nvmlDeviceGetCurrPcieLinkWidth, device);
+    reading.pcie_replays = ask<unsigned>(nvml_.nvmlDeviceGetPcieReplayCounter, device);
+    const auto window = ask<nvmlBAR1Memory_t>(nvml_.nvmlDeviceGetBAR1MemoryInfo, device);
+    if (window) reading.host_visible_bytes = window->bar1Total;
+    for (unsigned link = 0; link < NVML_NVLINK_MAX_LINKS; ++link) {
+      const auto state = ask<int>(nvml_.nvmlDeviceGetNvLinkState, device, link);
+      if (!state) break;  // no such link, or none at all
+      reading.links_up = reading.links_up.value_or(0) + (*state != 0 ? 1 : 0);
+    }
+  }
+
+  std::optional<std::vector<std::uint64_t>> processes(nvmlDevice_t device) const {
+    const auto list = nvml_.nvmlDeviceGetComputeRunningProcesses_v3;
+    if (list == nullptr) return {};
+    unsigned count = 0;
+    nvmlReturn_t result = list(device, &count, nullptr);
+    std::vector<nvmlProcessInfo_t> found;
+    // Processes may start between the two calls.
+    for (int attempt = 0; result == NVML_ERROR_INSUFFICIENT_SIZE && attempt < 4; ++attempt) {
+      count = 2 * count + 4;
+      found.resize(count);
+      result = list(device, &count, found.data());
+    }
+    if (result != NVML_SUCCESS) return {};
+    std::vector<std::uint64_t> ids;
+    for (unsigned i = 0; i < count && i < found.size(); ++i) ids.push_back(found[i].pid);
+    return ids;
+  }
+
+  Nvml nvml_;
+  std::string source_;
+};
+
+}  // namespace
+
+SensorLibrary open_sensors(const std::string& chosen) {
+  const std::string name = chosen.empty() ? "libnvidia-ml.so.1" : chosen;
+  std::string sentence;
+  const auto library = base::DynamicLibrary::open(name, sentence);
+  if (!library) return {nullptr, "NVML cannot be loaded: " + sentence};
+  Nvml nvml{};
+  if (const char* missing = load(*library, nvml)) {
+    return {nullptr, library->path() + " lacks " + missing};
+  }
+  if (const nvmlReturn_t result = nvml.nvmlInit_v2(); result != NVML_SUCCESS) {
+    const char* text = nvml.nvmlErrorString(result);
+    return {nullptr,
+            "NVML does not start: " + std::string(text != nullptr ? text : std::to_string(result))};
+  }
+  std::string source = library->path();
+  char version[96] = {};
+  if (nvml.nvmlSystemGetDriverVersion != nullptr &&
+      nvml.nvmlSystemGetDriverVersion(version, sizeof(version) - 1) == NVML_SUCCESS) {
+    source += ", driver " + std::string(version);
+  }
+  return {std::make_unique<NvmlSensors>(nvml, std::move(source)), {}};
+}
+
+}  // namespace hiptool::hip::nvidia

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+/// What a device's sensors say, by the vendor's monitoring library or the kernel's files. Nothing
+/// here starts a device or needs one to be usable.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hiptool/platform.hpp"
+
+namespace hiptool::hip {
+
+/// One look at a device. What could not be read is absent, never zero.
+struct SensorReading {
+  std::optional<double> clock_hz;  ///< of the multiprocessors, now
+  std::optional<double> memory_clock_hz;
+  std::optional<double> temperature_c;
+  std::optional<double> power_w;
+  std::optional<double> power_limit_w;
+  std::optional<double> default_power_limit_w;
+  /// Why clocks are held down, in words; empty: they are not. Idle is no reason.
+  std::optional<std::vector<std::string>> throttle_reasons;
+  std::optional<std::uint64_t> corrected_errors;    ///< of memory, since the driver was loaded
+  std::optional<std::uint64_t> uncorrected_errors;  ///< the same
+  std::optional<bool> repair_pending;               ///< a reset will remap or retire memory
+  std::optional<bool> repair_failed;
+  std::optional<std::uint64_t> pcie_generation;  ///< of the link now
+  std::optional<std::uint64_t> pcie_width;
+  std::optional<std::uint64_t> pcie_replays;
+  std::optional<std::uint64_t> host_visible_bytes;  ///< of device memory, through the PCI window
+  std::optional<bool> persistence_enabled;
+  std::optional<bool> partitioned;        ///< MIG, or a compute or memory partition other than one
+  std::optional<std::uint64_t> links_up;  ///< NVLink or XGMI links that work
+  std::optional<std::vector<std::uint64_t>> process_ids;  ///< that use the device
+};
+
+/// The sensors of one platform.
+class Sensors {
+ public:
+  virtual ~Sensors() = default;
+
+  /// Where readings come from: the path of the library and the driver, or "sysfs of amdgpu".
+  virtual const std::string& source() const noexcept = 0;
+
+  /// Reads one device by its PCI bus id ("0000:65:00.0"); all absent for one that is not known.
+  /// Takes some milliseconds; never throws for what a device does not have.
+  virtual SensorReading read(std::string_view pci_bus_id) = 0;
+};
+
+/// The sensors or, without any, the reason.
+struct SensorLibrary {
+  std::unique_ptr<Sensors> sensors;
+  std::string reason;
+};
+
+/// Never throws for sensors that are not there. The kernel's files are read below `root`; cpu has
+/// no sensors.
+SensorLibrary open_sensors(Platform platform, const std::filesystem::path& root = "/");
+
+namespace amd {
+SensorLibrary open_sensors(const std::filesystem::path& root);
+}
+namespace nvidia {
+/// By NVML; `library` is another one to open in its place.
+SensorLibrary open_sensors(const std::string& library = {});
+}  // namespace nvidia
+
+}  // namespace hiptool::hip

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#include "measure/sampling.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/statistics.hpp"
+
+namespace hiptool::measure {
+namespace {
+
+constexpr double stable_within = 0.05;
+
+void warm_up(const SamplingOptions& options, const std::function<double()>& sample) {
+  double previous = 0;
+  for (std::size_t i = 0; i < options.most_warm_ups; ++i) {
+    const double current = sample();
+    if (i > 0 && std::abs(current - previous) <= stable_within * previous) return;
+    previous = current;
+  }
+}
+
+}  // namespace
+
+std::vector<double> collect_samples(const SamplingOptions& options,
+                                    const std::function<double()>& sample,
+                                    const SamplingClock& clock) {
+  warm_up(options, sample);
+  const auto start = clock();
+  const auto elapsed_s = [&] { return std::chrono::duration<double>(clock() - start).count(); };
+  std::vector<double> samples;
+  const std::size_t most = std::max(options.least_samples, options.most_samples);
+  while (samples.size() < most) {
+    samples.push_back(sample());
+    if (samples.size() < options.least_samples) continue;
+    if (elapsed_s() >= options.time_budget_s) break;
+    // One sample has no noise that could be judged.
+    if (samples.size() > 1 &&
+        base::summarize(samples).relative_standard_error <= options.noise_target) {
+      break;
+    }
+  }
+  return samples;
+}
+
+}  // namespace hiptool::measure

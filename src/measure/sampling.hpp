@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+namespace hiptool::measure {
+
+/// When enough is enough.
+struct SamplingOptions {
+  std::size_t least_samples = 9;  ///< fewer allow no comparison
+  std::size_t most_samples = 1000;
+  double noise_target = 0.005;    ///< relative standard error that ends it
+  double time_budget_s = 0.5;     ///< of one series, warm-up not counted; least_samples come first
+  std::size_t most_warm_ups = 5;  ///< two in a row within 5 % end it earlier
+};
+
+using SamplingClock = std::function<std::chrono::steady_clock::time_point()>;
+
+/// Calls `sample`, which returns the seconds that one run took, until the noise or the time target
+/// is met, and returns every sample after the warm-up. `clock` is for tests.
+std::vector<double> collect_samples(const SamplingOptions& options,
+                                    const std::function<double()>& sample,
+                                    const SamplingClock& clock = std::chrono::steady_clock::now);
+
+}  // namespace hiptool::measure

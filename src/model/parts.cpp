@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#include "model/parts.hpp"
+
+#include <algorithm>
+#include <system_error>
+
+#include "hiptool/error.hpp"
+
+namespace hiptool::model {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t sha256_digits = 64;
+
+bool is_sha256(std::string_view text) {
+  return text.size() == sha256_digits && std::all_of(text.begin(), text.end(), [](char letter) {
+           return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'f');
+         });
+}
+
+std::optional<std::string> sha256_of_name(const fs::path& path) {
+  const std::string name = path.filename().string();
+  if (is_sha256(name) && path.parent_path().filename() == "blobs") return name;
+  // Old versions of Ollama wrote a colon.
+  const bool is_ollama = name.rfind("sha256-", 0) == 0 || name.rfind("sha256:", 0) == 0;
+  if (is_ollama && is_sha256(std::string_view(name).substr(7))) return name.substr(7);
+  return std::nullopt;
+}
+
+// What a link leads to, without following further links.
+std::optional<fs::path> link_target(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_symlink(fs::symlink_status(path, error))) return std::nullopt;
+  const fs::path target = fs::read_symlink(path, error);
+  if (error) return std::nullopt;
+  return (path.parent_path() / target).lexically_normal();
+}
+
+void add_unfinished(const fs::path& folder, std::vector<fs::path>& found) {
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (entry->path().extension() == ".incomplete" || name.find("-partial") != std::string::npos) {
+      found.push_back(entry->path());
+    }
+  }
+}
+
+}  // namespace
+
+base::File open_part(const fs::path& path, Diagnostics& diagnostics,
+                     ModelFile::Contents& contents) {
+  base::File file = base::File::open(path);
+  diagnostics.move_to(path);
+  contents.parts.push_back({path, file.size_bytes(), file.modified_ns(), published_sha256(path)});
+  return file;
+}
+
+std::optional<std::string> published_sha256(const fs::path& path) {
+  constexpr int most_links = 8;
+  fs::path at = path;
+  for (int link = 0; link < most_links; ++link) {
+    if (auto digest = sha256_of_name(at)) return digest;
+    const auto target = link_target(at);
+    if (!target) break;
+    at = *target;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> why_missing(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (fs::exists(status)) return std::nullopt;
+  if (status.type() != fs::file_type::not_found) return std::nullopt;  // opening it says why
+  const auto target = link_target(path);
+  if (!target) return "it is missing";
+  fs::path partial = *target;
+  partial += ".incomplete";
+  const std::string end = fs::exists(partial, error)
+                              ? ", whose download is not finished (" + partial.string() + ")"
+                              : ", which is missing";
+  return "it is a link to " + target->string() + end;
+}
+
+void check_present(const std::vector<fs::path>& paths, const std::string& set) {
+  constexpr std::size_t most_counted = 1000;
+  std::size_t missing = 0;
+  std::string message;
+  const fs::path* first = nullptr;
+  for (const fs::path& path : paths) {
+    const auto reason = why_missing(path);
+    if (!reason) continue;
+    if (first == nullptr) {
+      first = &path;
+      message = "cannot open " + path.string() + ", a file of " + set + ": " + *reason;
+    }
+    if (++missing == most_counted) break;
+  }
+  if (first == nullptr) return;
+  if (missing > 1) {
+    message += " (and " + std::to_string(missing - 1) +
+               (missing == most_counted ? " or more" : "") + " other files of it)";
+  }
+  std::string hint = "put all files of the set into one folder, or finish the download";
+  const auto unfinished = unfinished_downloads(first->parent_path());
+  if (!unfinished.empty()) {
+    hint = "finish the download, of which " + unfinished.front().string() + " is a part";
+  }
+  throw Error(ErrorCode::input_failed, "open", message, hint);
+}
+
+std::vector<fs::path> unfinished_downloads(const fs::path& folder) {
+  std::vector<fs::path> found;
+  add_unfinished(folder, found);
+  add_unfinished(folder / "blobs", found);
+  // The cache's snapshots/REVISION; and what `--local-dir` leaves.
+  if (folder.parent_path().filename() == "snapshots") {
+    add_unfinished(folder.parent_path().parent_path() / "blobs", found);
+  }
+  add_unfinished(folder / ".cache" / "huggingface" / "download", found);
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace hiptool::model

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/file.hpp"
+#include "model/contents.hpp"
+#include "model/diagnostics.hpp"
+
+namespace hiptool::model {
+
+/// Opens the file as the next part of the model; messages are about it from then on.
+base::File open_part(const std::filesystem::path& path, Diagnostics& diagnostics,
+                     ModelFile::Contents& contents);
+
+/// The SHA-256 that the path's name, or the name it is a link to, publishes: 64 hexadecimal digits
+/// in a folder `blobs` (Hugging Face's cache) or behind `sha256-` (Ollama's).
+std::optional<std::string> published_sha256(const std::filesystem::path& path);
+
+/// Why the path cannot be opened, for a message: "it is missing", "it is a link to a file that is
+/// missing", "its download is not finished"; nothing when a file is there.
+std::optional<std::string> why_missing(const std::filesystem::path& path);
+
+/// Refuses the set, with one error that names the first of its files that are missing.
+void check_present(const std::vector<std::filesystem::path>& paths, const std::string& set);
+
+/// Unfinished downloads of Hugging Face's and Ollama's that belong to the folder.
+std::vector<std::filesystem::path> unfinished_downloads(const std::filesystem::path& folder);
+
+}  // namespace hiptool::model

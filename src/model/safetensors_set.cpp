@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+#include "model/safetensors_set.hpp"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "model/file_kind.hpp"
+#include "model/json_reader.hpp"
+#include "model/parts.hpp"
+#include "model/safetensors.hpp"
+#include "model/shard_name.hpp"
+#include "model/text.hpp"
+
+namespace hiptool::model {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Kind = JsonReader::Kind;
+
+constexpr std::string_view map_name = "weight_map";
+constexpr std::uint64_t most_name_bytes = 4096;
+
+struct NamedFile {
+  std::string name;
+};
+
+// A name with a path in it could reach files outside of the model's folder.
+bool is_plain_name(std::string_view name) {
+  if (name.empty() || name == "." || name == "..") return false;
+  return std::none_of(name.begin(), name.end(), [](char letter) {
+    return letter == '/' || letter == '\\' || (letter >= 0 && letter < 0x20);
+  });
+}
+
+class Index {
+ public:
+  Index(const fs::path& path, Diagnostics& diagnostics)
+      : path_(path), file_(base::File::open(path)), diagnostics_(diagnostics) {
+    here();
+  }
+
+  /// Reads the files' names and the metadata, of which what is one value goes there.
+  void read(Metadata& metadata);
+  bool lists(std::string_view file_name) const {
+    return by_name_.find(files_, file_name) != nullptr;
+  }
+  std::vector<fs::path> paths() const;
+  /// Compares the map with the tensors that are in the files, which are in the order of paths().
+  void compare(const ModelFile::Contents& contents);
+
+ private:
+  // Calls visit(tensor, place of its entry) at each value of the weight_map.
+  template <typename Visit>
+  void walk(Metadata* metadata, Visit&& visit);
+  void read_metadata(JsonReader& json, Metadata* metadata);
+  void read_file_name(JsonReader& json, const Place& place, std::string& name);
+  void want(JsonReader& json, Kind wanted, const Place& place, std::string_view what);
+  void compare_entry(const ModelFile::Contents& contents, const std::string& tensor,
+                     std::string_view file_name, const Place& place, std::vector<bool>& is_mapped);
+  void here() { diagnostics_.move_to(path_, "offset"); }
+
+  fs::path path_;
+  base::File file_;
+  Diagnostics& diagnostics_;
+  std::vector<NamedFile> files_;
+  NameIndex<NamedFile> by_name_;
+  std::optional<double> total_bytes_;
+};
+
+void Index::want(JsonReader& json, Kind wanted, const Place& place, std::string_view what) {
+  const Kind found = json.next();
+  if (found == wanted) return;
+  std::string cause(what);
+  cause.append(" is ").append(to_string(found)).append(" instead of ").append(to_string(wanted));
+  diagnostics_.corrupt(place, cause);
+}
+
+template <typename Visit>
+void Index::walk(Metadata* metadata, Visit&& visit) {
+  JsonReader json(file_, 0, file_.size_bytes(), diagnostics_);
+  const Place whole{"index", {}, 0};
+  want(json, Kind::object, whole, "the JSON text");
+  json.enter();
+  bool has_map = false;
+  bool has_metadata = false;
+  std::string key;
+  while (json.next_key(key)) {
+    const Place place{"key", key, json.key_offset()};
+    const bool is_map = key == map_name;
+    const bool is_metadata = key == "metadata";
+    if ((is_map && std::exchange(has_map, true)) ||
+        (is_metadata && std::exchange(has_metadata, true))) {
+      diagnostics_.corrupt(place, "the key is there twice");
+    }
+    if (is_metadata) {
+      read_metadata(json, metadata);
+    } else if (is_map) {
+      want(json, Kind::object, place, map_name);
+      json.enter();
+      std::string tensor;
+      while (json.next_key(tensor)) {
+        visit(json, tensor, Place{"tensor", tensor, json.key_offset()});
+      }
+    } else {
+      json.skip();
+    }
+  }
+  json.finish();
+  if (!has_map) diagnostics_.corrupt(whole, "weight_map is missing");
+}
+
+void Index::read_metadata(JsonReader& json, Metadata* metadata) {
+  if (json.next() != Kind::object || metadata == nullptr) {
+    json.skip();
+    return;
+  }
+  json.enter();
+  std::string key;
+  while (json.next_key(key)) {
+    MetadataItem item{key, GgufValueType::text, {}};
+    switch (json.next()) {
+      case Kind::boolean:
+        item.type = GgufValueType::boolean;
+        item.value = json.read_boolean();
+        break;
+      case Kind::number: {
+        const JsonReader::Number number = json.read_number();
+        item.type = number.is_whole ? GgufValueType::u64 : GgufValueType::f64;
+        if (number.is_whole) {
+          item.value = number.whole;
+        } else {
+          item.value = number.real;
+        }
+        if (key == "total_size") total_bytes_ = number.real;
+        break;
+      }
+      case Kind::text: {
+        std::string text;
+        if (!json.read_text(text, most_name_bytes)) continue;
+        item.value = std::move(text);
+        break;
+      }
+      default: json.skip(); continue;
+    }
+    metadata->add(std::move(item));
+  }
+}
+
+void Index::read_file_name(JsonReader& json, const Place& place, std::string& name) {
+  want(json, Kind::text, place, "the file's name");
+  const bool fits = json.read_text(name, most_name_bytes);
+  if (!fits || !is_plain_name(name)) {
+    diagnostics_.corrupt(place,
+                         "the file's name " + in_quotes(name) + " is not that of a file beside it",
+                         "an index may only name files in its own folder; do not trust this one");
+  }
+}
+
+void Index::read(Metadata& metadata) {
+  std::string name;
+  walk(&metadata, [&](JsonReader& json, const std::string&, const Place& place) {
+    read_file_name(json, place, name);
+    if (by_name_.find(files_, name) != nullptr) return;
+    files_.push_back({name});
+    by_name_.insert(files_, files_.size() - 1);
+  });
+  if (files_.empty()) diagnostics_.corrupt({"index", {}, 0}, "weight_map lists no tensor");
+  std::sort(files_.begin(), files_.end(),
+            [](const NamedFile& left, const NamedFile& right) { return left.name < right.name; });
+  by_name_.clear();
+  for (std::size_t position = 0; position < files_.size(); ++position) {
+    by_name_.insert(files_, position);
+  }
+}
+
+std::vector<fs::path> Index::paths() const {
+  std::vector<fs::path> paths;
+  for (const NamedFile& file : files_) paths.push_back(path_.parent_path() / file.name);
+  return paths;
+}
+
+void Index::compare_entry(const ModelFile::Contents& contents, const std::string& tensor,
+                          std::string_view file_name, const Place& place,
+                          std::vector<bool>& is_mapped) {
+  const TensorInfo* found = contents.index.find(contents.tensors, tensor);
+  if (found == nullptr) {
+    diagnostics_.corrupt(place, "the tensor is not in " + in_quotes(file_name));
+  }
+  if (files_[found->file].name != file_name) {
+    diagnostics_.corrupt(place, "the tensor is not in " + in_quotes(file_name) + " but in " +
+                                    in_quotes(files_[found->file].name));
+  }
+  const auto position = static_cast<std::size_t>(found - contents.tensors.data());
+  if (is_mapped[position]) diagnostics_.corrupt(place, "the tensor is there twice");
+  is_mapped[position] = true;
+}
+
+void Index::compare(const ModelFile::Contents& contents) {
+  here();
+  std::vector<bool> is_mapped(contents.tensors.size());
+  std::string name;
+  walk(nullptr, [&](JsonReader& json, const std::string& tensor, const Place& place) {
+    read_file_name(json, place, name);
+    compare_entry(contents, tensor, name, place, is_mapped);
+  });
+  std::uint64_t bytes = 0;
+  for (std::size_t position = 0; position < contents.tensors.size(); ++position) {
+    const TensorInfo& tensor = contents.tensors[position];
+    bytes += tensor.size_bytes;
+    if (is_mapped[position]) continue;
+    diagnostics_.warn("unmapped", {},
+                      "weight_map lacks tensor " + in_quotes(tensor.name) + " of " +
+                          in_quotes(files_[tensor.file].name));
+  }
+  if (total_bytes_ && *total_bytes_ != static_cast<double>(bytes)) {
+    diagnostics_.warn(
+        "total size", {},
+        "metadata.total_size differs from the " + std::to_string(bytes) + " bytes of the tensors");
+  }
+  file_.check_unchanged(file_.size_bytes(), file_.modified_ns());
+}
+
+}  // namespace
+
+std::optional<fs::path> find_index(const fs::path& path, Diagnostics& diagnostics) {
+  const std::string file_name = path.filename().string();
+  const auto name = parse_shard_name(file_name);
+  if (!name || name->total < 2) return std::nullopt;
+  fs::path index = path.parent_path() / (name->prefix + name->suffix + ".index.json");
+  const std::string shards = "of the " + std::to_string(name->total) + " files of the set that " +
+                             in_quotes(file_name) + " is named after, only this one is read: ";
+  std::error_code error;
+  if (!fs::exists(index, error)) {
+    diagnostics.note(shards + in_quotes(index.filename().string()) + " is not beside it");
+    return std::nullopt;
+  }
+  Metadata metadata;
+  Index reader(index, diagnostics);
+  reader.read(metadata);
+  if (reader.lists(file_name)) return index;
+  diagnostics.move_to(path);
+  diagnostics.note(shards + in_quotes(index.filename().string()) + " does not list it");
+  return std::nullopt;
+}
+
+void parse_safetensors_index(const fs::path& path, bool opaque, Diagnostics& diagnostics,
+                             ModelFile::Contents& contents) {
+  Index index(path, diagnostics);
+  Metadata metadata;
+  index.read(metadata);
+  const std::vector<fs::path> paths = index.paths();
+  check_present(paths, in_quotes(path.filename().string()));
+  for (const fs::path& part : paths) {
+    const base::File file = open_part(part, diagnostics, contents);
+    const FileKind kind = find_kind(file, diagnostics);
+    if (kind != FileKind::safetensors) {
+      diagnostics.unreadable_kind({}, "the file is not safetensors, which an index lists",
+                                  "download the files of the set anew");
+    }
+    parse_safetensors(file, opaque, diagnostics, contents);
+    file.check_unchanged(file.size_bytes(), file.modified_ns());
+  }
+  for (const MetadataItem& item : metadata.items()) contents.metadata.add(item);
+  index.compare(contents);
+}
+
+}  // namespace hiptool::model

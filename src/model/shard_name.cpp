@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#include "model/shard_name.hpp"
+
+#include <charconv>
+
+namespace hiptool::model {
+namespace {
+
+constexpr std::string_view between = "-of-";
+
+bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
+
+std::string padded(std::uint32_t number, std::size_t digits) {
+  std::string text = std::to_string(number);
+  if (text.size() < digits) text.insert(0, digits - text.size(), '0');
+  return text;
+}
+
+std::uint32_t number_of(std::string_view digits) {
+  std::uint32_t number = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return number;
+}
+
+}  // namespace
+
+std::string ShardName::of(std::uint32_t other_number) const {
+  return prefix + "-" + padded(other_number, digits) + std::string(between) +
+         padded(total, digits) + suffix;
+}
+
+std::optional<ShardName> parse_shard_name(std::string_view file_name) {
+  const std::size_t middle = file_name.rfind(between);
+  if (middle == std::string_view::npos) return std::nullopt;
+  std::size_t begin = middle;
+  while (begin > 0 && is_digit(file_name[begin - 1])) --begin;
+  std::size_t end = middle + between.size();
+  while (end < file_name.size() && is_digit(file_name[end])) ++end;
+  const std::size_t digits = middle - begin;
+  const bool has_form = (digits == 5 || digits == 6) && end - middle - between.size() == digits &&
+                        begin >= 1 && file_name[begin - 1] == '-';
+  if (!has_form) return std::nullopt;
+  ShardName name;
+  name.prefix = file_name.substr(0, begin - 1);
+  name.number = number_of(file_name.substr(begin, digits));
+  name.total = number_of(file_name.substr(middle + between.size(), digits));
+  name.suffix = file_name.substr(end);
+  name.digits = digits;
+  if (name.number == 0 || name.number > name.total) return std::nullopt;
+  return name;
+}
+
+}  // namespace hiptool::model

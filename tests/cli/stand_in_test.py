@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""The program over stand-ins for the vendors' libraries, which FAKE_AMD5, FAKE_AMD7 and FAKE_CUDA
+name. They run hiptool's own kernels on the processor, so nothing here was shown for a real device.
+
+Usage: stand_in_test.py PROGRAM [unittest options].
+"""
+import os
+
+import program
+from load_test import write_safetensors
+from program import CliTest, clean_environment, run
+
+# A device, its library, the kernel image that it must find.
+CASES = [("amd:0", "FAKE_AMD5", "gfx90a"), ("amd:1", "FAKE_AMD7", "gfx90a"),
+         ("nvidia:0", "FAKE_CUDA", "sm_60")]
+
+
+def environment(library, **more):
+    """The one library, and nothing of the other vendor."""
+    names = {"HIPTOOL_HIP_LIBRARY": "/nowhere/hip", "HIPTOOL_CUDA_LIBRARY": "/nowhere/cuda"}
+    which = "HIPTOOL_CUDA_LIBRARY" if library == "FAKE_CUDA" else "HIPTOOL_HIP_LIBRARY"
+    return clean_environment(**{**names, which: os.environ[library]}, **more)
+
+
+class StandIn(CliTest):
+    def load(self, *words, **options):
+        result = run("load", *words, "--format", "json", **options)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        return self.assert_document(result.stdout, "load.schema.json")
+
+    def devices(self, library, **more):
+        result = run("devices", "--format", "json", environment=environment(library, **more))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        document = self.assert_document(result.stdout, "devices.schema.json")
+        return document, {device["id"]: device for device in document["devices"]}
+
+    def test_load_verifies_by_the_kernel_of_the_devices_arch(self):
+        model = str(write_safetensors(self.folder / "m.safetensors", {
+            "a": os.urandom(100_000), "b": os.urandom(16_384), "c": os.urandom(3)}))
+        on_cpu = self.load(model, "--device", "cpu")
+        for device, library, image in CASES:
+            for path in ("native", "fibers"):
+                with self.subTest(device=device, library=library, path=path):
+                    variables = environment(library, FAKE_KERNEL_PATH=path)
+                    document = self.load(model, "--device", device, "--self-test",
+                                         environment=variables)
+                    self.assertEqual(document["status"], "verified")
+                    self.assertEqual(document["verify"]["mode"], "full")
+                    self.assertEqual(document["verify"]["digest"], on_cpu["verify"]["digest"])
+                    self.assertTrue(all(fault["caught"] for fault in document["self_test"]))
+                    text = run("load", model, "--device", device, environment=variables)
+                    self.assertIn(f"kernel image {image}", text.stdout)
+
+    def test_devices_of_every_kind(self):
+        for device, library, _ in CASES:
+            with self.subTest(device=device, library=library):
+                document, devices = self.devices(library)
+                self.assertIn(device, devices)
+                self.assertIn(os.environ[library],
+                              [platform["library"] for platform in document["platforms"]])
+
+    def test_what_amd_tells_in_a_way_of_its_own(self):
+        for library in ("FAKE_AMD5", "FAKE_AMD7"):
+            _, devices = self.devices(library)
+            self.assertEqual(devices["amd:1"]["uuid"], "GPU-5a1d00c0ffee0001")
+            self.assertEqual(devices["amd:1"]["arch"], "gfx90a")
+            self.assertEqual(devices["amd:1"]["compute_units"], 96)
+            _, devices = self.devices(library, FAKE_HIP_ARCH="gfx1100")
+            self.assertEqual(devices["amd:0"]["compute_units"], 96)
+            self.assertEqual(devices["amd:0"]["warp_size"], 32)
+
+    def test_a_runtime_that_tells_no_attributes(self):
+        _, devices = self.devices("FAKE_AMD7", FAKE_HIP_ATTRIBUTE_ERRORS="1")
+        self.assertEqual(devices["amd:0"]["name"], "Fake Instinct 0")
+        self.assertIsNone(devices["amd:0"]["compute_units"])
+
+
+if __name__ == "__main__":
+    program.main(__doc__)

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include "fakes/cuda/call.hpp"
+
+using namespace hiptool::fake;
+using namespace hiptool::hip;
+
+namespace {
+
+CUresult copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
+  return forward(&Api::hipMemcpy, to_pointer(to), to_pointer(from), bytes, hipMemcpyDefault);
+}
+
+CUresult copy_async(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
+  return forward_after(enter_stream(stream), &Api::hipMemcpyAsync, to_pointer(to), to_pointer(from),
+                       bytes, hipMemcpyDefault, stream);
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
+  return copy(to, from, bytes);
+}
+CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
+  return copy_async(to, from, bytes, stream);
+}
+CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, std::size_t bytes) {
+  return copy(to, to_address(from), bytes);
+}
+CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, std::size_t bytes) {
+  return copy(to_address(to), from, bytes);
+}
+CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
+  return copy(to, from, bytes);
+}
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, std::size_t bytes,
+                              CUstream stream) {
+  return copy_async(to, to_address(from), bytes, stream);
+}
+CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
+  return copy_async(to_address(to), from, bytes, stream);
+}
+CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, std::size_t bytes,
+                              CUstream stream) {
+  return copy_async(to, from, bytes, stream);
+}
+CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                      CUcontext from_context, std::size_t bytes) {
+  if (to_context == nullptr || from_context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  return forward(&Api::hipMemcpyPeer, to_pointer(to), ordinal_of(to_context), to_pointer(from),
+                 ordinal_of(from_context), bytes);
+}
+CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                           CUcontext from_context, std::size_t bytes, CUstream stream) {
+  if (to_context == nullptr || from_context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  return forward_after(enter_stream(stream), &Api::hipMemcpyPeerAsync, to_pointer(to),
+                       ordinal_of(to_context), to_pointer(from), ordinal_of(from_context), bytes,
+                       stream);
+}
+
+/// Both ends are "unified" here, which is what the nvidia platform asks for.
+CUresult cuMemcpy2DAsync_v2(const CudaMemcpy2D* rows, CUstream stream) {
+  if (rows == nullptr || rows->source_type != CU_MEMORYTYPE_UNIFIED ||
+      rows->destination_type != CU_MEMORYTYPE_UNIFIED || rows->source_x_bytes != 0 ||
+      rows->source_y != 0 || rows->destination_x_bytes != 0 || rows->destination_y != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return forward_after(enter_stream(stream), &Api::hipMemcpy2DAsync,
+                       to_pointer(rows->destination_device), rows->destination_pitch,
+                       to_pointer(rows->source_device), rows->source_pitch, rows->width_bytes,
+                       rows->height, hipMemcpyDefault, stream);
+}
+CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, std::size_t count) {
+  return forward(&Api::hipMemset, to_pointer(to), int{value}, count);
+}
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t count, CUstream stream) {
+  return forward_after(enter_stream(stream), &Api::hipMemsetAsync, to_pointer(to), int{value},
+                       count, stream);
+}
+CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, std::size_t count, CUstream stream) {
+  return forward_after(enter_stream(stream), &Api::hipMemsetD32Async, to_pointer(to),
+                       static_cast<int>(value), count, stream);
+}
+
+}  // extern "C"

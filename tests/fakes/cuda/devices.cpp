@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+/// Devices and their contexts.
+#include <array>
+#include <cstdio>
+#include <cstring>
+
+#include "fakes/cuda/call.hpp"
+
+using namespace hiptool::fake;
+
+namespace {
+
+struct AttributeValue {
+  int number;  ///< CU_DEVICE_ATTRIBUTE_* of cuda.h
+  int value;
+};
+
+/// An H200's, as far as the processor can keep to them.
+constexpr std::array attribute_values{
+    AttributeValue{1, 1024},     AttributeValue{2, 1024},        AttributeValue{3, 1024},
+    AttributeValue{4, 1024},     AttributeValue{5, 2147483647},  AttributeValue{6, 65535},
+    AttributeValue{7, 65535},    AttributeValue{8, 49152},       AttributeValue{9, 65536},
+    AttributeValue{10, 32},      AttributeValue{11, 2147483647}, AttributeValue{12, 65536},
+    AttributeValue{13, 1980000}, AttributeValue{16, 132},        AttributeValue{17, 0},
+    AttributeValue{18, 0},       AttributeValue{19, 1},          AttributeValue{20, 0},
+    AttributeValue{31, 1},       AttributeValue{32, 1},          AttributeValue{34, 0},
+    AttributeValue{36, 3201000}, AttributeValue{37, 6144},       AttributeValue{38, 62914560},
+    AttributeValue{39, 2048},    AttributeValue{40, 3},          AttributeValue{41, 1},
+    AttributeValue{50, 0},       AttributeValue{75, 9},          AttributeValue{76, 0},
+    AttributeValue{78, 1},       AttributeValue{81, 49152},      AttributeValue{82, 65536},
+    AttributeValue{83, 1},       AttributeValue{85, 0},          AttributeValue{86, 0},
+    AttributeValue{88, 0},       AttributeValue{89, 1},          AttributeValue{91, 1},
+    AttributeValue{95, 1},       AttributeValue{97, 49152},      AttributeValue{99, 1},
+    AttributeValue{100, 0},      AttributeValue{101, 0},         AttributeValue{102, 1},
+    AttributeValue{106, 32},     AttributeValue{113, 1},         AttributeValue{115, 1},
+    AttributeValue{119, 9},
+};
+
+CUresult write_uuid(CUuuid* uuid, CUdevice device) {
+  const CUresult result = enter_device(device);
+  if (result == CUDA_SUCCESS) std::memset(uuid->bytes, 0xA0 + device, sizeof(uuid->bytes));
+  return result;
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuDeviceGetCount(int* count) {
+  if (const CUresult result = enter(); result != CUDA_SUCCESS) return result;
+  count_devices();
+  *count = device_count();
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGet(CUdevice* device, int ordinal) {
+  const CUresult result = enter_device(ordinal);
+  if (result == CUDA_SUCCESS) *device = ordinal;
+  return result;
+}
+CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
+  if (const CUresult result = enter_device(device); result != CUDA_SUCCESS) return result;
+  if (name == nullptr || length <= 0) return CUDA_ERROR_INVALID_VALUE;
+  std::snprintf(name, static_cast<std::size_t>(length), "Fake GPU %d", device);
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) { return write_uuid(uuid, device); }
+CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) { return write_uuid(uuid, device); }
+CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice device) {
+  return forward_after(enter_device(device), &Api::hipDeviceTotalMem, bytes, device);
+}
+CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
+  if (const CUresult result = enter_device(device); result != CUDA_SUCCESS) return result;
+  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  constexpr int pci_bus_id = 33;
+  if (static_cast<int>(attribute) == pci_bus_id) {
+    *value = device;
+    return CUDA_SUCCESS;
+  }
+  for (const AttributeValue& entry : attribute_values) {
+    if (entry.number != static_cast<int>(attribute)) continue;
+    *value = entry.value;
+    return CUDA_SUCCESS;
+  }
+  return CUDA_ERROR_INVALID_VALUE;
+}
+CUresult cuDeviceGetPCIBusId(char* id, int length, CUdevice device) {
+  if (const CUresult result = enter_device(device); result != CUDA_SUCCESS) return result;
+  if (id == nullptr || length < 13) return CUDA_ERROR_INVALID_VALUE;
+  std::snprintf(id, static_cast<std::size_t>(length), "0000:%02X:00.0",
+                static_cast<unsigned>(device));
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* id) {
+  unsigned bus = 0;
+  if (std::sscanf(id, "0000:%x:00.0", &bus) != 1) return CUDA_ERROR_INVALID_VALUE;
+  const CUresult result = enter_device(static_cast<int>(bus));
+  if (result == CUDA_SUCCESS) *device = static_cast<int>(bus);
+  return result;
+}
+CUresult cuDeviceCanAccessPeer(int* can_access, CUdevice device, CUdevice peer) {
+  const CUresult result = enter_device(device);
+  return forward_after(result == CUDA_SUCCESS ? enter_device(peer) : result,
+                       &Api::hipDeviceCanAccessPeer, can_access, device, peer);
+}
+/// CUDA counts from 1, HIP from 0.
+CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute, CUdevice source,
+                                 CUdevice destination) {
+  state().p2p_attribute = attribute;
+  CUresult result = enter_device(source);
+  if (result == CUDA_SUCCESS) result = enter_device(destination);
+  return forward_after(result, &Api::hipDeviceGetP2PAttribute, value,
+                       static_cast<hiptool::hip::hipDeviceP2PAttr>(attribute - 1), source,
+                       destination);
+}
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
+  return forward_after(enter_device(device), &Api::hipDeviceGetDefaultMemPool, pool, device);
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+  if (const CUresult result = enter_device(device); result != CUDA_SUCCESS) return result;
+  ++state().retained[static_cast<std::size_t>(device)];
+  *context = primary_context(device);
+  return CUDA_SUCCESS;
+}
+CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags) {
+  return forward_after(enter_device(device), &Api::hipSetDeviceFlags, flags);
+}
+CUresult cuCtxSetCurrent(CUcontext context) {
+  const CUresult result = enter();
+  if (result == CUDA_SUCCESS) make_current(context);
+  return result;
+}
+CUresult cuCtxSynchronize() { return forward(&Api::hipDeviceSynchronize); }
+CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  return forward(&Api::hipDeviceGetStreamPriorityRange, least, greatest);
+}
+CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
+  if (peer == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  return forward(&Api::hipDeviceEnablePeerAccess, ordinal_of(peer), flags);
+}
+CUresult cuCtxDisablePeerAccess(CUcontext peer) {
+  if (peer == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  return forward(&Api::hipDeviceDisablePeerAccess, ordinal_of(peer));
+}
+
+}  // extern "C"

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include "fakes/cuda/image.hpp"
+
+#include <charconv>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+#include "fakes/common/elf.hpp"
+
+namespace hiptool::fake {
+namespace {
+
+constexpr std::uint16_t cuda_machine = 190;
+constexpr int device_arch = 90;
+constexpr int newest_ptx_major = 9;  // what a driver of CUDA 13.0 reads
+
+constexpr int invalid_image = 200;
+constexpr int no_binary_for_gpu = 209;
+constexpr int invalid_ptx = 218;
+constexpr int unsupported_ptx_version = 222;
+
+/// The number behind a word that begins a line, such as ".target sm_".
+std::optional<int> number_after(std::string_view text, std::string_view word) {
+  const std::size_t at = text.find(word);
+  if (at == std::string_view::npos) return std::nullopt;
+  int number = 0;
+  const char* const start = text.data() + at + word.size();
+  const auto [end, error] = std::from_chars(start, text.data() + text.size(), number);
+  return error == std::errc{} ? std::optional(number) : std::nullopt;
+}
+
+Contents read_ptx(std::string_view text) {
+  const auto version = number_after(text, ".version ");
+  const auto target = number_after(text, ".target sm_");
+  if (!version || !target) {
+    return {invalid_ptx, {}, "ptxas fatal   : Ptx assembly aborted due to errors"};
+  }
+  if (*version > newest_ptx_major) return {unsupported_ptx_version, {}, "unsupported .version"};
+  if (*target > device_arch) return {no_binary_for_gpu, {}, "the .target is newer than the device"};
+  Contents contents;
+  constexpr std::string_view word = ".entry";
+  for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at)) {
+    at = text.find_first_not_of(" \t\r\n", at + word.size());
+    const std::size_t end = text.find_first_of(" \t\r\n(", at);
+    if (end == std::string_view::npos) break;
+    contents.kernels.emplace_back(text.substr(at, end - at));
+    at = end;
+  }
+  return contents;
+}
+
+/// Code of sm_9x runs on sm_90 if x is no more than 0; each kernel has a section of its own.
+Contents read_object(const char* image) {
+  constexpr std::string_view mark = ".text.";
+  constexpr std::size_t flags_offset = 48;
+  const Elf object(image);
+  if (!object.is_for(cuda_machine)) return {invalid_image, {}, {}};
+  std::uint32_t flags = 0;
+  std::memcpy(&flags, image + flags_offset, sizeof(flags));
+  if ((flags & 0xff) != device_arch) return {no_binary_for_gpu, {}, {}};
+  Contents contents;
+  for (const std::string& name : object.section_names()) {
+    if (name.starts_with(mark)) contents.kernels.push_back(name.substr(mark.size()));
+  }
+  return contents;
+}
+
+}  // namespace
+
+Contents read_cuda_image(const void* image) {
+  const char* const bytes = static_cast<const char*>(image);
+  if (std::strncmp(bytes, "\177ELF", 4) == 0) return read_object(bytes);
+  const std::string_view text(bytes);
+  const bool is_ptx = text.find(".version") != std::string_view::npos;
+  return is_ptx ? read_ptx(text) : Contents{invalid_image, {}, {}};
+}
+
+}  // namespace hiptool::fake

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include "fakes/common/modules.hpp"
+
+namespace hiptool::fake {
+
+/// Reads what CUDA's driver loads: a PTX text or an object (cubin), for devices of sm_90.
+Contents read_cuda_image(const void* image);
+
+}  // namespace hiptool::fake

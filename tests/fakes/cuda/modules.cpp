@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "fakes/cuda/call.hpp"
+#include "fakes/cuda/image.hpp"
+
+using namespace hiptool::fake;
+
+namespace {
+
+constexpr int error_log_buffer = 5;
+constexpr int error_log_buffer_bytes = 6;
+
+/// A module and its functions belong to the context that was current when it was loaded.
+struct Owners {
+  std::mutex mutex;
+  std::map<CUmodule, CUcontext> of_module;
+  std::map<CUfunction, CUcontext> of_function;
+};
+
+Owners& owners() {
+  static auto* const instance = new Owners;
+  return *instance;
+}
+
+CUresult load(CUmodule* module, const Contents& contents) {
+  const CUresult result = to_cuda(load_module(module, contents));
+  if (result != CUDA_SUCCESS) return result;
+  const std::lock_guard lock(owners().mutex);
+  owners().of_module[*module] = current_context();
+  return CUDA_SUCCESS;
+}
+
+bool is_of_current_context(CUfunction function) {
+  const std::lock_guard lock(owners().mutex);
+  const auto found = owners().of_function.find(function);
+  return found != owners().of_function.end() && found->second == current_context();
+}
+
+/// Puts the log where the options point to, cut to fit and ended.
+void put_log(const std::string& log, unsigned count, const CUjit_option* options, void** values) {
+  char* buffer = nullptr;
+  std::size_t bytes = 0;
+  for (unsigned index = 0; index < count; ++index) {
+    const int option = static_cast<int>(options[index]);
+    if (option == error_log_buffer) buffer = static_cast<char*>(values[index]);
+    if (option == error_log_buffer_bytes) bytes = reinterpret_cast<std::size_t>(values[index]);
+  }
+  if (buffer == nullptr || bytes == 0) return;
+  const std::size_t length = std::min(log.size(), bytes - 1);
+  std::memcpy(buffer, log.data(), length);
+  buffer[length] = '\0';
+}
+
+/// CUDA's list ends with 0 and the inner platform's with 3, which CUDA does not know.
+bool translate_list(void** extra, std::array<void*, 5>& list) {
+  for (std::size_t place = 0; place < list.size(); place += 2) {
+    const auto key = reinterpret_cast<std::uintptr_t>(extra[place]);
+    if (key == 0) {
+      list[place] = reinterpret_cast<void*>(hiptool::hip::hip_launch_param_end);
+      return true;
+    }
+    if (key > 2 || place + 1 == list.size()) return false;
+    list[place] = extra[place];
+    list[place + 1] = extra[place + 1];
+  }
+  return false;
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned count,
+                            CUjit_option* options, void** values) {
+  const CUresult entered = enter_context();
+  if (entered != CUDA_SUCCESS) return entered;
+  if (module == nullptr || image == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const Contents contents = read_cuda_image(image);
+  put_log(contents.log, count, options, values);
+  return load(module, contents);
+}
+CUresult cuModuleLoadData(CUmodule* module, const void* image) {
+  return cuModuleLoadDataEx(module, image, 0, nullptr, nullptr);
+}
+CUresult cuModuleLoad(CUmodule* module, const char* path) {
+  const CUresult entered = enter_context();
+  if (entered != CUDA_SUCCESS) return entered;
+  std::error_code failure;
+  if (!std::filesystem::is_regular_file(path, failure)) {
+    return static_cast<CUresult>(hiptool::hip::hipErrorFileNotFound);
+  }
+  const std::vector<char> image = read_image_file(path);
+  return image.empty() ? static_cast<CUresult>(hiptool::hip::hipErrorInvalidImage)
+                       : load(module, read_cuda_image(image.data()));
+}
+CUresult cuModuleUnload(CUmodule module) {
+  const CUresult entered = enter_context();
+  return entered == CUDA_SUCCESS ? to_cuda(unload_module(module)) : entered;
+}
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
+  const CUresult entered = enter_context();
+  if (entered != CUDA_SUCCESS) return entered;
+  const CUresult result = to_cuda(find_function(function, module, name));
+  if (result != CUDA_SUCCESS) return result;
+  const std::lock_guard lock(owners().mutex);
+  owners().of_function[*function] = owners().of_module[module];
+  return CUDA_SUCCESS;
+}
+CUresult cuModuleGetGlobal_v2(CUdeviceptr*, std::size_t*, CUmodule module, const char*) {
+  const CUresult entered = enter_context();
+  return entered == CUDA_SUCCESS ? to_cuda(find_global(module)) : entered;
+}
+
+/// Stream and function have to be of the current context.
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                        CUstream stream, void** arguments, void** extra) {
+  CUresult result = enter_context();
+  if (result == CUDA_SUCCESS) result = enter_stream(stream);
+  if (result != CUDA_SUCCESS) return result;
+  const CUcontext of_stream = stream != nullptr ? context_of(stream) : current_context();
+  state().launch_ordinals = {ordinal_of(current_context()), ordinal_of(of_stream)};
+  if (of_stream != current_context() || !is_of_current_context(function)) {
+    return static_cast<CUresult>(hiptool::hip::hipErrorInvalidHandle);
+  }
+  std::array<void*, 5> list{};
+  if (extra != nullptr) {
+    std::copy(extra, extra + list.size(), state().extra.begin());
+    if (!translate_list(extra, list)) return CUDA_ERROR_INVALID_VALUE;
+    extra = list.data();
+  }
+  return forward(&Api::hipModuleLaunchKernel, function, grid_x, grid_y, grid_z, block_x, block_y,
+                 block_z, shared_bytes, stream, arguments, extra);
+}
+CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
+  return forward(&Api::hipFuncGetAttribute, value, attribute, function);
+}
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function,
+                                                     int block_size, std::size_t shared_bytes) {
+  return forward(&Api::hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, blocks, function,
+                 block_size, shared_bytes);
+}
+CUresult cuOccupancyMaxPotentialBlockSize(int* grid_size, int* block_size, CUfunction function,
+                                          CUoccupancyB2DSize, std::size_t shared_bytes,
+                                          int block_size_limit) {
+  return forward(&Api::hipModuleOccupancyMaxPotentialBlockSize, grid_size, block_size, function,
+                 shared_bytes, block_size_limit);
+}
+
+}  // extern "C"

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+/// Streams and events. Calls with a handle need no context.
+#include <memory>
+
+#include "fakes/cuda/call.hpp"
+
+using namespace hiptool::fake;
+
+namespace {
+
+struct HostFunction {
+  CUhostFn function;
+  void* user_data;
+};
+
+void run_host_function(void* call) {
+  const std::unique_ptr<HostFunction> own(static_cast<HostFunction*>(call));
+  const HostFunctionScope scope;
+  own->function(own->user_data);
+}
+
+struct Callback {
+  CUstreamCallback function;
+  void* user_data;
+};
+
+void run_callback(CUstream stream, hiptool::hip::hipError_t status, void* call) {
+  const std::unique_ptr<Callback> own(static_cast<Callback*>(call));
+  const HostFunctionScope scope;
+  own->function(stream, to_cuda(status), own->user_data);
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
+  const CUresult result = forward(&Api::hipStreamCreateWithPriority, stream, flags, priority);
+  if (result == CUDA_SUCCESS) add_stream(*stream);
+  return result;
+}
+CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
+  return cuStreamCreateWithPriority(stream, flags, 0);
+}
+CUresult cuStreamDestroy_v2(CUstream stream) {
+  const CUresult entered = enter_stream(stream);
+  if (entered == CUDA_SUCCESS) remove_stream(stream);
+  return forward_after(entered, &Api::hipStreamDestroy, stream);
+}
+CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
+  const CUresult entered = enter_stream(stream);
+  if (entered == CUDA_SUCCESS) {
+    *context = stream != nullptr ? context_of(stream) : current_context();
+  }
+  return entered;
+}
+CUresult cuStreamQuery(CUstream stream) {
+  return forward_after(enter_stream(stream), &Api::hipStreamQuery, stream);
+}
+CUresult cuStreamSynchronize(CUstream stream) {
+  return forward_after(enter_stream(stream), &Api::hipStreamSynchronize, stream);
+}
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
+  return forward_after(enter_stream(stream), &Api::hipStreamWaitEvent, stream, event, flags);
+}
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* user_data) {
+  if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  auto call = std::make_unique<HostFunction>(HostFunction{function, user_data});
+  const CUresult result = forward_after(enter_stream(stream), &Api::hipLaunchHostFunc, stream,
+                                        &run_host_function, static_cast<void*>(call.get()));
+  if (result == CUDA_SUCCESS) call.release();  // the function owns it now
+  return result;
+}
+CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void* user_data,
+                             unsigned flags) {
+  if (callback == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  auto call = std::make_unique<Callback>(Callback{callback, user_data});
+  const CUresult result = forward_after(enter_stream(stream), &Api::hipStreamAddCallback, stream,
+                                        &run_callback, static_cast<void*>(call.get()), flags);
+  if (result == CUDA_SUCCESS) call.release();  // the callback owns it now
+  return result;
+}
+
+/// HIP's flags of its own are unknown here.
+CUresult cuEventCreate(CUevent* event, unsigned flags) {
+  constexpr unsigned known = 7;
+  state().event_flags = flags;
+  const CUresult entered = enter_context();
+  const bool is_known = (flags & ~known) == 0;
+  return forward_after(entered != CUDA_SUCCESS || is_known ? entered : CUDA_ERROR_INVALID_VALUE,
+                       &Api::hipEventCreateWithFlags, event, flags);
+}
+CUresult cuEventDestroy_v2(CUevent event) {
+  return forward_after(enter(), &Api::hipEventDestroy, event);
+}
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  return forward_after(enter_stream(stream), &Api::hipEventRecord, event, stream);
+}
+CUresult cuEventQuery(CUevent event) { return forward_after(enter(), &Api::hipEventQuery, event); }
+CUresult cuEventSynchronize(CUevent event) {
+  return forward_after(enter(), &Api::hipEventSynchronize, event);
+}
+CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent stop) {
+  return forward_after(enter(), &Api::hipEventElapsedTime, milliseconds, start, stop);
+}
+
+}  // extern "C"

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+namespace hiptool::fake {
+
+/// Which release a stand-in for libamdhip64 is. What a release lacks altogether its linker map
+/// takes away.
+struct Variant {
+  int major;
+  int version;  ///< as hipRuntimeGetVersion counts
+};
+
+extern const Variant variant;
+
+}  // namespace hiptool::fake

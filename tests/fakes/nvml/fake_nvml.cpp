@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+/// A stand-in for libnvidia-ml.so.1 with one device, "0000:65:00.0". FAKE_NVML_INIT is the answer
+/// of its start, FAKE_NVML_REASONS the bits of why clocks are held down; FAKE_NVML_BARE lets all
+/// optional questions answer "not supported".
+#include <cstdlib>
+#include <cstring>
+
+#include "hip/nvidia/nvml.hpp"
+
+using namespace hiptool::hip::nvidia;  // the vendor's names, which this file is all about
+
+struct hiptool::hip::nvidia::nvmlDevice_st {
+  int index;
+};
+
+namespace {
+
+constexpr nvmlReturn_t not_supported = 3;
+constexpr nvmlReturn_t not_found = 6;
+nvmlDevice_st the_device{0};
+int starts = 0;
+
+template <class Number>
+nvmlReturn_t answer(Number* out, unsigned long long value) {
+  if (std::getenv("FAKE_NVML_BARE") != nullptr) return not_supported;
+  *out = static_cast<Number>(value);
+  return NVML_SUCCESS;
+}
+
+}  // namespace
+
+extern "C" {
+
+int fake_nvml_starts() { return starts; }
+
+nvmlReturn_t nvmlInit_v2() {
+  const char* result = std::getenv("FAKE_NVML_INIT");
+  if (result != nullptr) return std::atoi(result);
+  ++starts;
+  return NVML_SUCCESS;
+}
+nvmlReturn_t nvmlShutdown() {
+  --starts;
+  return NVML_SUCCESS;
+}
+const char* nvmlErrorString(nvmlReturn_t result) {
+  return result == 9 ? "Driver Not Loaded" : nullptr;
+}
+nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, nvmlDevice_t* device) {
+  *device = &the_device;
+  return std::strcmp(bus_id, "0000:65:00.0") == 0 ? NVML_SUCCESS : not_found;
+}
+nvmlReturn_t nvmlSystemGetDriverVersion(char* version, unsigned length) {
+  std::strncpy(version, "580.159.04", length);
+  return NVML_SUCCESS;
+}
+nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t, int type, unsigned* megahertz) {
+  return answer(megahertz, type == NVML_CLOCK_SM ? 1980 : 3201);
+}
+nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t, int, unsigned* celsius) {
+  return answer(celsius, 41);
+}
+nvmlReturn_t nvmlDeviceGetPowerUsage(nvmlDevice_t, unsigned* milliwatts) {
+  return answer(milliwatts, 75500);
+}
+nvmlReturn_t nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t, unsigned* milliwatts) {
+  return answer(milliwatts, 600000);
+}
+nvmlReturn_t nvmlDeviceGetPowerManagementDefaultLimit(nvmlDevice_t, unsigned* milliwatts) {
+  return answer(milliwatts, 700000);
+}
+nvmlReturn_t nvmlDeviceGetCurrentClocksThrottleReasons(nvmlDevice_t, unsigned long long* bits) {
+  const char* value = std::getenv("FAKE_NVML_REASONS");
+  return answer(bits, value == nullptr ? 1 : std::strtoull(value, nullptr, 0));
+}
+nvmlReturn_t nvmlDeviceGetTotalEccErrors(nvmlDevice_t, int type, int, unsigned long long* count) {
+  return answer(count, type == NVML_MEMORY_ERROR_TYPE_CORRECTED ? 12 : 0);
+}
+nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t, unsigned* corrected, unsigned* uncorrected,
+                                       unsigned* pending, unsigned* failed) {
+  *corrected = *uncorrected = *failed = 0;
+  return answer(pending, 1);
+}
+nvmlReturn_t nvmlDeviceGetCurrPcieLinkGeneration(nvmlDevice_t, unsigned* generation) {
+  return answer(generation, 5);
+}
+nvmlReturn_t nvmlDeviceGetCurrPcieLinkWidth(nvmlDevice_t, unsigned* width) {
+  return answer(width, 16);
+}
+nvmlReturn_t nvmlDeviceGetPcieReplayCounter(nvmlDevice_t, unsigned* count) {
+  return answer(count, 7);
+}
+nvmlReturn_t nvmlDeviceGetBAR1MemoryInfo(nvmlDevice_t, nvmlBAR1Memory_t* memory) {
+  return answer(&memory->bar1Total, 256ULL << 30);
+}
+nvmlReturn_t nvmlDeviceGetPersistenceMode(nvmlDevice_t, int* enabled) { return answer(enabled, 1); }
+nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t, unsigned* current, unsigned* pending) {
+  *pending = 1;
+  return answer(current, 0);
+}
+nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t, unsigned link, int* enabled) {
+  return link < 4 ? answer(enabled, link != 2 ? 1 : 0) : not_supported;
+}
+/// More processes at each call than at the one before.
+nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t, unsigned* count,
+                                                     nvmlProcessInfo_t* processes) {
+  if (std::getenv("FAKE_NVML_BARE") != nullptr) return not_supported;
+  static unsigned running = 0;
+  const unsigned space = processes != nullptr ? *count : 0;
+  *count = ++running;
+  if (space < running) return NVML_ERROR_INSUFFICIENT_SIZE;
+  for (unsigned i = 0; i < running; ++i) processes[i] = {100 + i, 0, 0, 0};
+  return NVML_SUCCESS;
+}
+
+}  // extern "C"

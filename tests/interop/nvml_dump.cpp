@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+/// Our declarations of NVML as JSON, for nvml_reference.py.
+#include <cstdio>
+
+#include "hip/nvidia/nvml.hpp"
+
+using namespace hiptool::hip::nvidia;  // the vendor's names, which this file is all about
+
+int main() {
+  std::printf("{\"NVML_ERROR_INSUFFICIENT_SIZE\": %d, \"NVML_CLOCK_SM\": %d, ",
+              NVML_ERROR_INSUFFICIENT_SIZE, NVML_CLOCK_SM);
+  std::printf("\"NVML_CLOCK_MEM\": %d, \"NVML_TEMPERATURE_GPU\": %d, ", NVML_CLOCK_MEM,
+              NVML_TEMPERATURE_GPU);
+  std::printf("\"NVML_MEMORY_ERROR_TYPE_CORRECTED\": %d, ", NVML_MEMORY_ERROR_TYPE_CORRECTED);
+  std::printf("\"NVML_MEMORY_ERROR_TYPE_UNCORRECTED\": %d, ", NVML_MEMORY_ERROR_TYPE_UNCORRECTED);
+  std::printf("\"NVML_VOLATILE_ECC\": %d, ", NVML_VOLATILE_ECC);
+  std::printf("\"sizeof bar1\": %zu, \"sizeof process\": %zu, ", sizeof(nvmlBAR1Memory_t),
+              sizeof(nvmlProcessInfo_t));
+  std::printf("\"reasons\": {");
+  const char* separator = "";
+  for (const ClocksEventReason& reason : clocks_event_reasons) {
+    std::printf("%s\"%s\": %llu", separator, reason.text,
+                static_cast<unsigned long long>(reason.bit));
+    separator = ", ";
+  }
+  std::printf("}}\n");
+  return 0;
+}

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""Our declarations of NVML against NVIDIA's own Python binding (package nvidia-ml-py), which is
+made from the same header. Usage: nvml_reference.py NVML_DUMP"""
+import ctypes
+import json
+import subprocess
+import sys
+
+try:
+    import pynvml
+except ImportError:
+    print("skipped: no Python package nvidia-ml-py")
+    sys.exit(77)
+
+REASONS = {
+    "power cap": "SwPowerCap",
+    "hardware slowdown": "HwSlowdown",
+    "sync boost": "SyncBoost",
+    "thermal slowdown by software": "SwThermalSlowdown",
+    "thermal slowdown by hardware": "HwThermalSlowdown",
+    "power brake": "HwPowerBrakeSlowdown",
+    "display clock setting": "DisplayClockSetting",
+    "board limit": "BoardLimit",
+    "reliability": "Reliability",
+}
+
+ours = json.loads(subprocess.run([sys.argv[1]], check=True, capture_output=True).stdout)
+reasons = ours.pop("reasons")
+theirs = {name: getattr(pynvml, name) for name in ours if name.startswith("NVML")}
+theirs["sizeof bar1"] = ctypes.sizeof(pynvml.c_nvmlBAR1Memory_t)
+theirs["sizeof process"] = ctypes.sizeof(pynvml.c_nvmlProcessInfo_v2_t)
+their_reasons = {text: getattr(pynvml, "nvmlClocksThrottleReason" + name)
+                 for text, name in REASONS.items()}
+wrong = [f"{name}: ours {ours[name]}, theirs {theirs[name]}"
+         for name in ours if ours[name] != theirs[name]]
+wrong += [f"reason {text}: ours {reasons.get(text)}, theirs {bit}"
+          for text, bit in their_reasons.items() if reasons.get(text) != bit]
+print("\n".join(wrong) or f"{len(ours) + len(reasons)} declarations are equal")
+sys.exit(1 if wrong or len(reasons) != len(REASONS) else 0)

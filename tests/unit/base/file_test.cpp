@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#include "base/file.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <string>
+
+#include "hiptool/error.hpp"
+#include "support.hpp"
+
+using namespace hiptool;
+using base::File;
+
+namespace {
+
+struct Fixture {
+  test::TemporaryFolder folder;
+  std::filesystem::path path = folder.path() / "file";
+
+  Fixture() { write("0123456789"); }
+  // An hour old, so that every later write shows, however coarse the file system's clock is.
+  void write(const std::string& text) const {
+    std::ofstream(path) << text;
+    std::filesystem::last_write_time(
+        path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+  }
+};
+
+std::string message_of(const std::function<void()>& function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::input_failed);
+    return error.what();
+  }
+  return "no failure";
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "a read fills its span or says where the file ends") {
+  const File file = File::open(path);
+  std::vector<std::byte> bytes(4);
+  file.read_at(bytes, 6);
+  CHECK(static_cast<char>(bytes[0]) == '6');
+  CHECK(static_cast<char>(bytes[3]) == '9');
+  CHECK(has(message_of([&] { file.read_at(bytes, 7); }), "ends at offset 10, 1 bytes too early"));
+  // Also for a read that starts beyond the end.
+  CHECK(has(message_of([&] { file.read_at(bytes, 30); }), "ends at offset 10, 24 bytes too early"));
+}
+
+TEST_CASE_FIXTURE(Fixture, "what happened to a file is told") {
+  const File file = File::open(path);
+  const auto check = [&] {
+    return message_of([&] { file.check_unchanged(file.size_bytes(), file.modified_ns()); });
+  };
+  CHECK(check() == "no failure");
+  std::ofstream(path, std::ios::app) << "more";
+  CHECK(has(check(), "it grew from 10 to 14 bytes"));
+  std::filesystem::resize_file(path, 3);
+  CHECK(has(check(), "it was truncated from 10 to 3 bytes"));
+  std::ofstream(path) << "abcdefghij";
+  CHECK(has(check(), "it was written to"));
+}
+
+TEST_CASE_FIXTURE(Fixture, "a replaced file is told, a removed one is still whole") {
+  const File file = File::open(path);
+  const auto check = [&] {
+    return message_of([&] { file.check_unchanged(file.size_bytes(), file.modified_ns()); });
+  };
+  const auto modified = std::filesystem::last_write_time(path);
+  std::filesystem::remove(path);
+  CHECK(check() == "no failure");
+  write("0123456789");
+  std::filesystem::last_write_time(path, modified);  // alike in all but what it is
+  CHECK(has(check(), "it was replaced by another file"));
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#include "hiptool/platform.hpp"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <functional>
+#include <new>
+#include <thread>
+#include <vector>
+
+#include "hip/binding.hpp"
+#include "hiptool/device.hpp"
+
+using namespace hiptool;
+
+namespace {
+
+constexpr int thread_count = 16;
+
+// Counts, and takes long enough for all threads to arrive while one binds.
+class CountingBinder final : public hip::Binder {
+ public:
+  std::atomic<int> binds{0};
+  std::atomic<int> failures_left{0};  ///< binds that throw
+  std::atomic<int> unusable_left{0};  ///< binds that find nothing
+
+  hip::Binding bind(Platform platform, const hip::BindRequest& request) override {
+    ++binds;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (failures_left.fetch_sub(1) > 0) throw std::bad_alloc();
+    if (unusable_left.fetch_sub(1) > 0) {
+      hip::Binding binding;
+      binding.status.platform = platform;
+      binding.status.reason = "not yet";
+      return binding;
+    }
+    return hip::bind_cpu(request);
+  }
+};
+
+void on_all_threads(const std::function<void()>& function) {
+  std::barrier start(thread_count);
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < thread_count; ++i) {
+    threads.emplace_back([&] {
+      start.arrive_and_wait();
+      function();
+    });
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a platform is bound once however many threads ask for it") {
+  const auto binder = std::make_shared<CountingBinder>();
+  Platforms platforms(Platforms::Options{}, binder);
+  std::atomic<int> usable{0};
+  std::atomic<const void*> api{nullptr};
+  std::atomic<int> different{0};
+  on_all_threads([&] {
+    if (platforms.status(Platform::cpu).usable) ++usable;
+    const auto devices = platforms.devices(Platform::cpu);
+    if (devices.size() != 1) return;
+    const void* first = nullptr;
+    const void* own = &devices[0].state();
+    if (!api.compare_exchange_strong(first, own) && first != own) ++different;
+  });
+  CHECK(binder->binds == 1);
+  CHECK(usable == thread_count);
+  CHECK(api != nullptr);
+  CHECK(different == 0);
+}
+
+TEST_CASE("a platform that is not usable is looked for once; another Platforms may find it") {
+  const auto binder = std::make_shared<CountingBinder>();
+  binder->unusable_left = 1;
+  Platforms first(Platforms::Options{}, binder);
+  std::atomic<int> unusable{0};
+  on_all_threads([&] {
+    if (!first.status(Platform::cpu).usable && first.devices(Platform::cpu).empty()) ++unusable;
+  });
+  CHECK(unusable == thread_count);
+  CHECK(binder->binds == 1);
+  CHECK(first.status(Platform::cpu).reason == "not yet");
+  Platforms second(Platforms::Options{}, binder);
+  CHECK(second.status(Platform::cpu).usable);
+  CHECK_FALSE(first.status(Platform::cpu).usable);
+}
+
+TEST_CASE("a bind that throws reaches one caller and the others try again") {
+  const auto binder = std::make_shared<CountingBinder>();
+  binder->failures_left = 3;
+  Platforms platforms(Platforms::Options{}, binder);
+  std::atomic<int> usable{0};
+  std::atomic<int> failed{0};
+  on_all_threads([&] {
+    try {
+      if (platforms.status(Platform::cpu).usable) ++usable;
+    } catch (const std::bad_alloc&) {
+      ++failed;
+    }
+  });
+  CHECK(failed == 3);
+  CHECK(usable == thread_count - 3);
+  CHECK(binder->binds == 4);
+}

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: MIT
+/// What the releases of AMD's runtime do otherwise, each seen twice: as the stand-in answers it
+/// (else the second half would prove nothing) and through the platform's table, which answers as
+/// HIP 7 whatever the release. FAKE_HIP names the stand-in, FAKE_HIP_MAJOR its release.
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/dynamic_library.hpp"
+#include "hip/amd/runtime.hpp"
+#include "hip/api.hpp"
+#include "hip/binding.hpp"
+#include "hip/properties.hpp"
+#include "unit/hip/temporary_tree.hpp"
+
+namespace hiptool::hip {
+namespace {
+
+int release() { return std::stoi(test::fake_library("FAKE_HIP_MAJOR")); }
+
+const base::DynamicLibrary& library() {
+  static const auto opened = [] {
+    std::string error;
+    auto found = base::DynamicLibrary::open(test::fake_library("FAKE_HIP"), error);
+    if (!found) throw std::runtime_error(error);
+    return *found;
+  }();
+  return opened;
+}
+
+/// The release's own calls.
+const Api& raw() {
+  static const Api table = [] {
+    Api api{};
+    if (!amd::load_runtime(library(), api).empty()) throw std::runtime_error("a call is missing");
+    return api;
+  }();
+  return table;
+}
+
+/// The platform's table.
+const Api& adapted() {
+  static const Binding binding = [] {
+    BindRequest request;
+    request.library = test::fake_library("FAKE_HIP");
+    return bind_amd(request);
+  }();
+  REQUIRE(binding.status.usable);
+  return *binding.api;
+}
+
+bool has(const char* name) { return library().symbol(name) != nullptr; }
+
+/// The suite's kernels for all targets; empty where the build could not make them.
+std::vector<char> read_bundle() {
+  std::ifstream file(test::fake_library("FAKE_HIP_BUNDLE"), std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool is_rdna() {
+  const char* arch = std::getenv("FAKE_HIP_ARCH");
+  return arch != nullptr && std::string(arch).starts_with("gfx1");
+}
+
+}  // namespace
+
+TEST_CASE("each release has its own symbols") {
+  CHECK(has("hipGetDeviceProperties"));
+  CHECK(has("hipGetDevicePropertiesR0600") == (release() >= 6));
+  CHECK(has("hipGetDevicePropertiesR0000") == (release() >= 6));
+  CHECK(has("hipLaunchHostFunc") == (release() >= 6));
+  CHECK(has("hiprtcCompileProgram") == (release() <= 6));
+  CHECK(has("hipStreamAddCallback"));
+}
+
+TEST_CASE("names and architecture come from the layout that the release has") {
+  const auto names = read_device_names(adapted(), 1);
+  REQUIRE(names);
+  CHECK(names->name == "Fake Instinct 1");
+  CHECK(names->arch == (is_rdna() ? "gfx1100" : "gfx90a"));
+  alignas(8) std::array<char, property_buffer_bytes> old{};
+  REQUIRE(adapted().hipGetDevicePropertiesR0000(old.data(), 0) == hipSuccess);
+  CHECK(std::string(old.data() + 396).starts_with(is_rdna() ? "gfx1100" : "gfx90a:sramecc+"));
+  CHECK(adapted().hipGetDevicePropertiesR0600(old.data(), 0) ==
+        (release() >= 6 ? hipSuccess : hipErrorNotSupported));
+}
+
+TEST_CASE("RDNA tells half of its multiprocessors") {
+  int told = 0;
+  int real = 0;
+  int warp = 0;
+  const Api& hip = adapted();
+  REQUIRE(hip.hipDeviceGetAttribute(&told, hipDeviceAttributeMultiprocessorCount, 0) == hipSuccess);
+  REQUIRE(hip.hipDeviceGetAttribute(&real, hipDeviceAttributePhysicalMultiProcessorCount, 0) ==
+          hipSuccess);
+  REQUIRE(hip.hipDeviceGetAttribute(&warp, hipDeviceAttributeWarpSize, 0) == hipSuccess);
+  CHECK(real == (is_rdna() ? 2 * told : told));
+  CHECK(warp == (is_rdna() ? 32 : 64));
+}
+
+TEST_CASE("an attribute that the release does not have is an error") {
+  int value = 0;
+  CHECK(adapted().hipDeviceGetAttribute(&value, hipDeviceAttributeHostRegisterSupported, 0) ==
+        (release() >= 6 ? hipSuccess : hipErrorInvalidValue));
+}
+
+TEST_CASE("freeing null on a stream") {
+  CHECK(raw().hipFreeAsync(nullptr, nullptr) ==
+        (release() < 7 ? hipErrorInvalidValue : hipSuccess));
+  CHECK(adapted().hipFreeAsync(nullptr, nullptr) == hipSuccess);
+}
+
+TEST_CASE("attributes of memory that the runtime does not know, and of null") {
+  int plain = 0;
+  hipPointerAttribute_t found{};
+  CHECK(raw().hipPointerGetAttributes(&found, &plain) ==
+        (release() == 5 ? hipErrorInvalidValue : hipSuccess));
+  CHECK(raw().hipPointerGetAttributes(&found, nullptr) ==
+        (release() < 7 ? hipErrorInvalidValue : hipSuccess));
+  for (const void* pointer :
+       {static_cast<const void*>(&plain), static_cast<const void*>(nullptr)}) {
+    found.type = hipMemoryTypeDevice;
+    CHECK(adapted().hipPointerGetAttributes(&found, pointer) == hipSuccess);
+    CHECK(found.type == hipMemoryTypeUnregistered);
+  }
+  CHECK(adapted().hipPointerGetAttributes(nullptr, &plain) == hipErrorInvalidValue);
+}
+
+TEST_CASE("the numbers of memory types") {
+  const Api& hip = adapted();
+  void* device = nullptr;
+  void* host = nullptr;
+  void* managed = nullptr;
+  REQUIRE(hip.hipMalloc(&device, 64) == hipSuccess);
+  REQUIRE(hip.hipHostMalloc(&host, 64, 0) == hipSuccess);
+  REQUIRE(hip.hipMallocManaged(&managed, 64, hipMemAttachGlobal) == hipSuccess);
+  hipPointerAttribute_t found{};
+  REQUIRE(raw().hipPointerGetAttributes(&found, device) == hipSuccess);
+  CHECK(found.type == (release() == 5 ? 1 : 2));
+  REQUIRE(raw().hipPointerGetAttributes(&found, host) == hipSuccess);
+  CHECK(found.type == (release() == 5 ? 0 : 1));
+  const auto type = [&](const void* pointer) {
+    REQUIRE(hip.hipPointerGetAttributes(&found, pointer) == hipSuccess);
+    return found.type;
+  };
+  CHECK(type(device) == hipMemoryTypeDevice);
+  CHECK(type(host) == hipMemoryTypeHost);
+  CHECK(type(managed) == hipMemoryTypeManaged);
+  CHECK(hip.hipFree(device) == hipSuccess);
+  CHECK(hip.hipHostFree(host) == hipSuccess);
+  CHECK(hip.hipFree(managed) == hipSuccess);
+}
+
+TEST_CASE("the last error") {
+  int count = 0;
+  REQUIRE(raw().hipSetDevice(-1) == hipErrorInvalidDevice);
+  REQUIRE(raw().hipGetDeviceCount(&count) == hipSuccess);
+  CHECK(raw().hipGetLastError() == (release() < 7 ? hipSuccess : hipErrorInvalidDevice));
+  const Api& hip = adapted();
+  static_cast<void>(hip.hipGetLastError());
+  REQUIRE(hip.hipSetDevice(-1) == hipErrorInvalidDevice);
+  REQUIRE(hip.hipGetDeviceCount(&count) == hipSuccess);
+  std::thread([&] { CHECK(hip.hipGetLastError() == hipSuccess); }).join();
+  CHECK(hip.hipGetLastError() == hipErrorInvalidDevice);
+  CHECK(hip.hipGetLastError() == hipSuccess);
+  // A call that only some releases have is kept as well.
+  CHECK(hip.hipMalloc(nullptr, 1) == hipErrorInvalidValue);
+  CHECK(hip.hipGetLastError() == hipErrorInvalidValue);
+}
+
+TEST_CASE("a file with nothing in it is no image") {
+  test::TemporaryTree tree;
+  const std::string path = tree.write("empty.co", "").string();
+  hipModule_t module = nullptr;
+  CHECK(raw().hipModuleLoad(&module, path.c_str()) ==
+        (release() < 7 ? hipErrorInvalidValue : hipErrorInvalidImage));
+  CHECK(adapted().hipModuleLoad(&module, path.c_str()) == hipErrorInvalidImage);
+  CHECK(adapted().hipModuleLoad(&module, nullptr) == hipErrorInvalidValue);
+  CHECK(adapted().hipModuleLoad(nullptr, path.c_str()) == hipErrorInvalidValue);
+}
+
+TEST_CASE("an object is for one architecture, a bundle for all of its own") {
+  const std::vector<char> bundle = read_bundle();
+  if (bundle.empty()) return;  // no device compiler
+  const Api& hip = adapted();
+  hipModule_t module = nullptr;
+  REQUIRE(hip.hipModuleLoadData(&module, bundle.data()) == hipSuccess);
+  CHECK(hip.hipModuleUnload(module) == hipSuccess);
+  CHECK(hip.hipModuleUnload(module) == hipErrorInvalidHandle);
+  int loaded = 0;
+  int refused = 0;
+  // Each object stands on a page of its own.
+  for (std::size_t at = 4096; at + 4096 < bundle.size(); at += 4096) {
+    if (std::memcmp(bundle.data() + at, "\177ELF", 4) != 0) continue;
+    const hipError_t error = hip.hipModuleLoadData(&module, bundle.data() + at);
+    if (error == hipErrorNoBinaryForGpu) ++refused;
+    if (error != hipSuccess) continue;
+    ++loaded;
+    CHECK(hip.hipModuleUnload(module) == hipSuccess);
+  }
+  CHECK(loaded == 1);
+  CHECK(refused >= 1);
+}
+
+TEST_CASE("a block that is too large") {
+  const std::vector<char> bundle = read_bundle();
+  if (bundle.empty()) return;  // no device compiler
+  hipModule_t module = nullptr;
+  hipFunction_t function = nullptr;
+  REQUIRE(adapted().hipModuleLoadData(&module, bundle.data()) == hipSuccess);
+  REQUIRE(adapted().hipModuleGetFunction(&function, module, "conformance_append_digit") ==
+          hipSuccess);
+  void* pointer = nullptr;
+  unsigned zero = 0;
+  void* arguments[] = {&pointer, &zero, &zero};
+  const auto launch = [&](const Api& api, unsigned threads, unsigned blocks) {
+    return api.hipModuleLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, nullptr, arguments,
+                                     nullptr);
+  };
+  CHECK(launch(raw(), 1025, 1) ==
+        (release() < 7 ? hipErrorInvalidValue : hipErrorInvalidConfiguration));
+  CHECK(launch(adapted(), 1025, 1) == hipErrorInvalidConfiguration);
+  CHECK(launch(adapted(), 64, 0) == hipErrorInvalidValue);
+  CHECK(launch(adapted(), 64, 1) == hipSuccess);
+  CHECK(adapted().hipDeviceSynchronize() == hipSuccess);
+  CHECK(adapted().hipModuleUnload(module) == hipSuccess);
+}
+
+TEST_CASE("a number that moved in HIP 10") {
+  const auto name = [](int number) {
+    return std::string(adapted().hipGetErrorName(static_cast<hipError_t>(number)));
+  };
+  CHECK(name(1054) == (release() >= 10 ? "hipErrorInvalidClusterSize" : "hipErrorTbd"));
+  CHECK(name(1055) == (release() >= 10 ? "hipErrorTbd" : "hipErrorUnknown"));
+}
+
+TEST_CASE("the uuid is text, the bus id agrees with the attributes") {
+  hipUUID uuid{};
+  REQUIRE(adapted().hipDeviceGetUuid(&uuid, 1) == hipSuccess);
+  CHECK(std::string(uuid.bytes, sizeof(uuid.bytes)) == "5a1d00c0ffee0001");
+  std::array<char, 20> id{};
+  REQUIRE(adapted().hipDeviceGetPCIBusId(id.data(), 20, 1) == hipSuccess);
+  int bus = 0;
+  REQUIRE(adapted().hipDeviceGetAttribute(&bus, hipDeviceAttributePciBusId, 1) == hipSuccess);
+  CHECK(std::string(id.data()) == "0000:42:00.0");
+  CHECK(bus == 0x42);
+  int ordinal = -1;
+  CHECK(adapted().hipDeviceGetByPCIBusId(&ordinal, id.data()) == hipSuccess);
+  CHECK(ordinal == 1);
+}
+
+TEST_CASE("without devices every call says so") {
+  setenv("FAKE_HIP_DEVICES", "0", 1);
+  int count = -1;
+  CHECK(raw().hipGetDeviceCount(&count) == hipErrorNoDevice);
+  CHECK(count == 0);
+  const hipError_t none = release() == 5 ? hipErrorInvalidDevice : hipErrorNoDevice;
+  void* pointer = nullptr;
+  CHECK(raw().hipInit(0) == none);
+  CHECK(raw().hipMalloc(&pointer, 16) == none);
+  int version = 0;
+  CHECK(raw().hipRuntimeGetVersion(&version) == hipSuccess);
+  unsetenv("FAKE_HIP_DEVICES");
+  CHECK(raw().hipInit(0) == hipSuccess);
+}
+
+TEST_CASE("a runtime that cannot tell its attributes") {
+  setenv("FAKE_HIP_ATTRIBUTE_ERRORS", "1", 1);
+  int value = 0;
+  CHECK(adapted().hipDeviceGetAttribute(&value, hipDeviceAttributeWarpSize, 0) ==
+        hipErrorInvalidValue);
+  unsetenv("FAKE_HIP_ATTRIBUTE_ERRORS");
+}
+
+TEST_CASE("a stream that does not exist is an error, and since HIP 7 the process' end") {
+  const auto unknown = reinterpret_cast<hipStream_t>(std::uintptr_t{0x7777});
+  if (release() < 7) {
+    CHECK(adapted().hipStreamQuery(unknown) == hipErrorContextIsDestroyed);
+    return;
+  }
+  const Api& hip = adapted();
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    std::signal(SIGSEGV, SIG_DFL);  // a sanitizer's would report it
+    std::freopen("/dev/null", "w", stderr);
+    static_cast<void>(hip.hipStreamQuery(unknown));
+    _exit(0);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGSEGV);
+}
+
+}  // namespace hiptool::hip

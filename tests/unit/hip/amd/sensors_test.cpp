@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// Synthetic trees, written by hand after the kernel's documentation of amdgpu.
+#include <doctest/doctest.h>
+
+#include "hip/sensors.hpp"
+#include "temporary_tree.hpp"
+
+using hiptool::hip::SensorLibrary;
+using hiptool::hip::SensorReading;
+using hiptool::hip::amd::open_sensors;
+
+namespace {
+
+const std::string gpu = "sys/bus/pci/devices/0000:03:00.0/";
+
+class AmdTree : public hiptool::test::TemporaryTree {
+ public:
+  AmdTree() {
+    write("sys/module/amdgpu/refcnt", "1\n");
+    write(gpu + "vendor", "0x1002\n");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("amdgpu: clocks, power, memory errors and processes in base units") {
+  AmdTree tree;
+  tree.write(gpu + "hwmon/hwmon4/freq1_input", "2100000000\n");
+  tree.write(gpu + "hwmon/hwmon4/freq2_input", "1300000000\n");
+  tree.write(gpu + "hwmon/hwmon4/temp1_input", "46000\n");
+  tree.write(gpu + "hwmon/hwmon4/power1_average", "151000000\n");
+  tree.write(gpu + "hwmon/hwmon4/power1_cap", "550000000\n");
+  tree.write(gpu + "hwmon/hwmon4/power1_cap_default", "750000000\n");
+  tree.write(gpu + "ras/umc_err_count", "ue: 2\nce: 31\n");
+  tree.write(gpu + "mem_info_vis_vram_total", "268435456\n");
+  tree.write(gpu + "pcie_replay_count", "5\n");
+  tree.write(gpu + "current_compute_partition", "CPX\n");
+  tree.write(gpu + "current_memory_partition", "NPS1\n");
+  tree.write("sys/class/kfd/kfd/proc/4711/pasid", "1\n");
+  const SensorLibrary library = open_sensors(tree.root());
+  REQUIRE(library.sensors);
+  const SensorReading reading = library.sensors->read("0000:03:00.0");
+  CHECK(reading.clock_hz == 2.1e9);
+  CHECK(reading.memory_clock_hz == 1.3e9);
+  CHECK(reading.temperature_c == 46);
+  CHECK(reading.power_w == doctest::Approx(151));
+  CHECK(reading.power_limit_w == doctest::Approx(550));
+  CHECK(reading.default_power_limit_w == doctest::Approx(750));
+  CHECK(reading.uncorrected_errors == 2);
+  CHECK(reading.corrected_errors == 31);
+  CHECK(reading.host_visible_bytes == 268435456);
+  CHECK(reading.pcie_replays == 5);
+  CHECK(reading.partitioned == true);
+  CHECK(reading.process_ids == std::vector<std::uint64_t>{4711});
+  CHECK_FALSE(reading.throttle_reasons);
+}
+
+TEST_CASE("amdgpu: newer kernels give the power of the moment instead of an average") {
+  AmdTree tree;
+  tree.write(gpu + "hwmon/hwmon0/power1_input", "20000000\n");
+  tree.write(gpu + "current_compute_partition", "SPX\n");
+  const SensorReading reading = open_sensors(tree.root()).sensors->read("03:00.0");
+  CHECK(reading.power_w == doctest::Approx(20));
+  CHECK(reading.partitioned == false);
+}
+
+TEST_CASE("amdgpu: files that are missing or no numbers are absent") {
+  AmdTree tree;
+  tree.write(gpu + "hwmon/hwmon0/freq1_input", "unknown\n");
+  tree.write(gpu + "ras/umc_err_count", "ue:\n");
+  const SensorReading reading = open_sensors(tree.root()).sensors->read("0000:03:00.0");
+  CHECK_FALSE(reading.clock_hz);
+  CHECK_FALSE(reading.power_w);
+  CHECK_FALSE(reading.uncorrected_errors);
+  CHECK_FALSE(reading.corrected_errors);
+  CHECK_FALSE(reading.partitioned);
+  CHECK_FALSE(reading.process_ids);
+}
+
+TEST_CASE("amdgpu: no driver, no sensors; no such device, no reading") {
+  hiptool::test::TemporaryTree empty;
+  CHECK_FALSE(open_sensors(empty.root()).sensors);
+  CHECK(open_sensors(empty.root()).reason == "the kernel driver amdgpu is not loaded");
+  AmdTree tree;
+  CHECK_FALSE(open_sensors(tree.root()).sensors->read("0000:04:00.0").process_ids);
+  CHECK_FALSE(open_sensors(tree.root()).sensors->read("gpu").process_ids);
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+
+#include "hip/sensors.hpp"
+#include "temporary_tree.hpp"
+
+using hiptool::hip::SensorLibrary;
+using hiptool::hip::SensorReading;
+using hiptool::hip::nvidia::open_sensors;
+using hiptool::test::fake_library;
+using Words = std::vector<std::string>;
+
+namespace {
+
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+  ~Variable() { unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+};
+
+SensorLibrary open_fake() { return open_sensors(fake_library("FAKE_NVML")); }
+
+}  // namespace
+
+TEST_CASE("nvml: everything it says, in base units") {
+  const SensorLibrary library = open_fake();
+  REQUIRE(library.sensors);
+  CHECK(library.reason.empty());
+  CHECK(library.sensors->source().find(", driver 580.159.04") != std::string::npos);
+  const SensorReading reading = library.sensors->read("0000:65:00.0");
+  CHECK(reading.clock_hz == 1980e6);
+  CHECK(reading.memory_clock_hz == 3201e6);
+  CHECK(reading.temperature_c == 41);
+  CHECK(reading.power_w == 75.5);
+  CHECK(reading.power_limit_w == 600);
+  CHECK(reading.default_power_limit_w == 700);
+  CHECK(reading.throttle_reasons == Words{});
+  CHECK(reading.corrected_errors == 12);
+  CHECK(reading.uncorrected_errors == 0);
+  CHECK(reading.repair_pending == true);
+  CHECK(reading.repair_failed == false);
+  CHECK(reading.pcie_generation == 5);
+  CHECK(reading.pcie_width == 16);
+  CHECK(reading.pcie_replays == 7);
+  CHECK(reading.host_visible_bytes == 256ULL << 30);
+  CHECK(reading.persistence_enabled == true);
+  CHECK(reading.partitioned == false);
+  CHECK(reading.links_up == 3);
+  REQUIRE(reading.process_ids);
+  CHECK(reading.process_ids->front() == 100);
+}
+
+TEST_CASE("nvml: why clocks are held down; idle and clocks of the user's choice are no reason") {
+  const Variable reasons("FAKE_NVML_REASONS", "0x47");
+  const SensorLibrary library = open_fake();
+  REQUIRE(library.sensors);
+  CHECK(library.sensors->read("0000:65:00.0").throttle_reasons ==
+        Words{"power cap", "thermal slowdown by hardware"});
+}
+
+TEST_CASE("nvml: what a device does not have is absent, never zero") {
+  const Variable bare("FAKE_NVML_BARE", "1");
+  const SensorLibrary library = open_fake();
+  REQUIRE(library.sensors);
+  const SensorReading reading = library.sensors->read("0000:65:00.0");
+  CHECK_FALSE(reading.clock_hz);
+  CHECK_FALSE(reading.power_w);
+  CHECK_FALSE(reading.throttle_reasons);
+  CHECK_FALSE(reading.uncorrected_errors);
+  CHECK_FALSE(reading.repair_pending);
+  CHECK_FALSE(reading.host_visible_bytes);
+  CHECK_FALSE(reading.partitioned);
+  CHECK_FALSE(reading.links_up);
+  CHECK_FALSE(reading.process_ids);
+}
+
+TEST_CASE("nvml: a device that it does not know says nothing") {
+  const SensorLibrary library = open_fake();
+  REQUIRE(library.sensors);
+  CHECK_FALSE(library.sensors->read("0000:66:00.0").clock_hz);
+  CHECK_FALSE(library.sensors->read("").clock_hz);
+}
+
+TEST_CASE("nvml: without it there is a reason") {
+  CHECK(open_sensors("libhiptool-no-nvml.so.1").reason.find("libhiptool-no-nvml.so.1") !=
+        std::string::npos);
+  const SensorLibrary wrong = open_sensors(fake_library("FAKE_CUDA"));
+  CHECK_FALSE(wrong.sensors);
+  CHECK(wrong.reason.find("lacks nvmlInit_v2") != std::string::npos);
+  const Variable init("FAKE_NVML_INIT", "9");
+  CHECK(open_fake().reason == "NVML does not start: Driver Not Loaded");
+  const Variable unknown("FAKE_NVML_INIT", "77");
+  CHECK(open_fake().reason == "NVML does not start: 77");
+}

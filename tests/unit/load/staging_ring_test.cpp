@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#include "load/staging_ring.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <future>
+#include <set>
+#include <thread>
+
+#include "hiptool/copy.hpp"
+#include "hiptool/error.hpp"
+#include "system/numa.hpp"
+#include "watched_device.hpp"
+
+using namespace hiptool;
+
+namespace {
+
+struct Fixture : test::WatchedDevice {
+  Stream stream{device};
+
+  load::StagingRing::Options options(std::size_t slots, std::size_t owners = 1) const {
+    load::StagingRing::Options options;
+    options.slots = slots;
+    options.slot_bytes = 4096;
+    options.owners = owners;
+    return options;
+  }
+};
+
+void no_check() {}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "prepare pins every slot once, also beside threads that take them") {
+  load::StagingRing ring(device, {stream}, options(16));
+  std::vector<load::StagingSlot*> taken(4);
+  {
+    std::jthread prepare([&] { ring.prepare(4, no_check); });
+    std::vector<std::jthread> takers;
+    for (auto& slot : taken) takers.emplace_back([&] { slot = &ring.acquire(); });
+  }
+  CHECK(table.live().registrations == 16);
+  CHECK(std::set(taken.begin(), taken.end()).size() == 4);
+  for (auto* slot : taken) ring.give_back(*slot);
+  const auto before = table.count("hipHostRegister");
+  ring.prepare(4, no_check);
+  for (int i = 0; i < 16; ++i) ring.acquire();
+  CHECK(table.count("hipHostRegister") == before);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a slot that cannot be pinned is told, and tried again") {
+  load::StagingRing ring(device, {stream}, options(4));
+  table.fail("hipHostRegister", hip::hipErrorOutOfMemory, 3);
+  CHECK_THROWS_AS(ring.prepare(1, no_check), Error);
+  CHECK(table.live().registrations == 2);
+  ring.prepare(2, no_check);
+  CHECK(table.live().registrations == 4);
+  load::StagingRing cancelled(device, {stream}, options(4));
+  CHECK_THROWS_AS(cancelled.prepare(2, [] { throw Error(ErrorCode::cancelled, "load", "enough"); }),
+                  Error);
+  CHECK(table.live().registrations == 4);
+}
+
+TEST_CASE_FIXTURE(Fixture, "an owner gets its own slots and no other") {
+  load::StagingRing ring(device, {stream}, options(6, 3));
+  const auto* first = &ring.acquire_own(1);
+  const auto* second = &ring.acquire_own(1);
+  CHECK(first != second);
+  CHECK(first->owner == 1);
+  CHECK(second->owner == 1);
+  auto& other = ring.acquire_own(2);
+  CHECK(other.owner == 2);
+  ring.give_back(other);
+  // All of owner 1 are in hands: it must wait although one of owner 2 is free.
+  auto waiting = std::async(std::launch::async, [&] { return &ring.acquire_own(1); });
+  CHECK(waiting.wait_for(std::chrono::milliseconds(50)) == std::future_status::timeout);
+  ring.give_back(*const_cast<load::StagingSlot*>(second));
+  CHECK(waiting.get() == second);
+  // Fewer slots than owners: they share.
+  load::StagingRing small(device, {stream}, options(2, 5));
+  CHECK(small.acquire_own(4).owner == 0);
+}
+
+TEST_CASE_FIXTURE(Fixture, "an owner that has nothing free waits for its own copy") {
+  load::StagingRing ring(device, {stream}, options(2, 2));
+  const Buffer target(device, 4096);
+  std::promise<void> opened;
+  auto& mine = ring.acquire_own(0);
+  auto& other = ring.acquire_own(1);
+  ring.submit(other, target, 4096);
+  stream.synchronize();
+  StreamRef(stream).launch_host_function(
+      [gate = opened.get_future().share()] { gate.wait_for(std::chrono::seconds(20)); });
+  ring.submit(mine, target, 4096);
+  auto again = std::async(std::launch::async, [&] { return &ring.acquire_own(0); });
+  CHECK(&ring.acquire_own(1) == &other);  // its copy is done
+  CHECK(again.wait_for(std::chrono::milliseconds(50)) == std::future_status::timeout);
+  opened.set_value();
+  CHECK(again.get() == &mine);
+}
+
+TEST_CASE_FIXTURE(Fixture, "eight threads pass slots on and every copy arrives") {
+  for (const bool own : {false, true}) {
+    load::StagingRing ring(device, {stream}, options(11, 8));
+    constexpr std::size_t each = 100;
+    const Buffer target(device, 8 * each * 4096);
+    {
+      std::vector<std::jthread> threads;
+      for (std::size_t thread = 0; thread < 8; ++thread) {
+        threads.emplace_back([&, thread] {
+          for (std::size_t i = 0; i < each; ++i) {
+            auto& slot = own ? ring.acquire_own(thread) : ring.acquire();
+            const std::size_t number = thread * each + i;
+            std::memset(slot.memory.data(), static_cast<int>(number % 251), 4096);
+            ring.submit(slot, target.view(number * 4096, 4096), 4096);
+          }
+        });
+      }
+    }
+    ring.drain();
+    std::vector<std::byte> bytes(target.size_bytes());
+    copy_d2h_and_wait(bytes, target);
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      if (bytes[i] != static_cast<std::byte>(i / 4096 % 251)) FAIL("wrong byte ", i);
+    }
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "slots are touched near the device and the thread moves on as before") {
+  std::jthread([&] {
+    const auto before = system::allowed_cpus();
+    auto near = options(1);
+    near.cpus = {before.front()};
+    load::StagingRing ring(device, {stream}, near);
+    ring.acquire();
+    CHECK(system::allowed_cpus() == before);
+  });
+}
+
+TEST_CASE_FIXTURE(Fixture, "the probe stops when it is told to, with nothing in flight") {
+  load::StagingRing ring(device, {stream}, options(3));
+  const Buffer target(device, 4096);
+  int calls = 0;
+  CHECK_THROWS_AS(ring.probe(target, 1u << 30,
+                             [&] {
+                               if (++calls == 10) throw Error(ErrorCode::cancelled, "load", "x");
+                             }),
+                  Error);
+  CHECK(StreamRef(stream).is_done());
+  CHECK(ring.probe(target, 100 * 4096, no_check) > 0);
+}

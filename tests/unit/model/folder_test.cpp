@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#include "model/folder.hpp"
+
+#include <doctest/doctest.h>
+
+#include "refusal.hpp"
+#include "support.hpp"
+
+using namespace hiptool;
+using namespace hiptool::test;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string digest(64, 'b');
+
+std::string tensors(const std::string& name) {
+  return safetensors("{\"" + name + R"(":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})", 1);
+}
+
+std::string gguf(const std::string& name) {
+  return Gguf().architecture().tensor(name, {8}, 0, 0).data(32).bytes();
+}
+
+// models--me--it of the Hugging Face cache with one revision of one file.
+struct Cache {
+  TemporaryFolder parent;
+  fs::path root = parent.path() / "models--me--it";
+  fs::path snapshot = root / "snapshots" / "0123abc";
+
+  Cache() {
+    for (const char* folder : {"blobs", "refs", "snapshots/0123abc"}) {
+      fs::create_directories(root / folder);
+    }
+    write_file(root / "refs" / "main", "0123abc");
+    write_file(root / "blobs" / digest, tensors("t"));
+    fs::create_symlink("../../blobs/" + digest, snapshot / "model.safetensors");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("folder: index before file before gguf") {
+  const TemporaryFolder folder;
+  const auto found = [&] {
+    const ModelFile model = ModelFile::open(folder.path());
+    CHECK(model.path() == folder.path());
+    return model.files()[0].path.filename().string() + " " + model.tensors()[0].name;
+  };
+  write_file(folder.path() / "config.json", "{}");
+  write_file(folder.path() / "m.gguf", gguf("of.gguf"));
+  CHECK(found() == "m.gguf of.gguf");
+  write_file(folder.path() / "any.safetensors", tensors("single"));
+  CHECK(found() == "any.safetensors single");
+  write_file(folder.path() / "other.safetensors", tensors("listed"));
+  write_file(folder.path() / "model.safetensors.index.json",
+             R"({"weight_map":{"listed":"other.safetensors"}})");
+  CHECK(found() == "other.safetensors listed");
+}
+
+TEST_CASE("folder: several models are listed") {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "b.gguf", gguf("t"));
+  write_file(folder.path() / "a.gguf", gguf("t"));
+  check_message(refusal_of(folder.path()), "input_failed", folder.path().string(), "2 GGUF models",
+                "'a.gguf', 'b.gguf'");
+  write_file(folder.path() / "y.safetensors", tensors("t"));
+  write_file(folder.path() / "x.safetensors", tensors("t"));
+  check_message(refusal_of(folder.path()), "input_failed", "'x.safetensors', 'y.safetensors'");
+  write_file(folder.path() / "one.safetensors.index.json", "{}");
+  write_file(folder.path() / "two.safetensors.index.json", "{}");
+  check_message(refusal_of(folder.path()), "input_failed", "'one.safetensors.index.json', 'two");
+}
+
+TEST_CASE("folder: a gguf set is one model") {
+  const TemporaryFolder folder;
+  for (std::uint16_t number = 0; number < 2; ++number) {
+    Gguf shard = Gguf().architecture();
+    shard.pair("split.no", 2, Bytes().number(number));
+    shard.pair("split.count", 2, Bytes().number<std::uint16_t>(2));
+    shard.pair("split.tensors.count", 5, Bytes().u32(2));
+    shard.tensor("t" + std::to_string(number), {8}, 0, 0).data(32);
+    write_file(folder.path() / ("m-0000" + std::to_string(number + 1) + "-of-00002.gguf"),
+               shard.bytes());
+  }
+  CHECK(ModelFile::open(folder.path()).tensors().size() == 2);
+  fs::remove(folder.path() / "m-00001-of-00002.gguf");
+  check_message(refusal_of(folder.path()), "input_failed", "m-00001-of-00002.gguf");
+  write_file(folder.path() / "other.gguf", gguf("t"));
+  check_message(refusal_of(folder.path()), "input_failed", "'m-00001-of-00002.gguf', 'other.gguf'");
+}
+
+TEST_CASE("folder: shards whose index is missing") {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "model-00001-of-00002.safetensors", tensors("a"));
+  write_file(folder.path() / "model-00002-of-00002.safetensors", tensors("b"));
+  check_message(refusal_of(folder.path()), "input_failed",
+                "index 'model.safetensors.index.json' is missing");
+}
+
+TEST_CASE("folder: without a model") {
+  const TemporaryFolder folder;
+  check_message(refusal_of(folder.path()), "input_failed", "no .safetensors or .gguf file");
+  write_file(folder.path() / "pytorch_model.bin", "PK");
+  check_message(refusal_of(folder.path()), "input_failed", "'pytorch_model.bin'", "not read");
+  fs::create_directory(folder.path() / "unet");
+  write_file(folder.path() / "unet" / "x.safetensors", tensors("t"));
+  check_message(refusal_of(folder.path()), "input_failed", "sub-folders do: 'unet'");
+  const fs::path local = folder.path() / ".cache" / "huggingface" / "download";
+  fs::create_directories(local);
+  write_file(local / "abc.incomplete", "x");
+  check_message(refusal_of(folder.path()), "input_failed", "not finished", "abc.incomplete");
+}
+
+TEST_CASE("folder: the Hugging Face cache") {
+  const Cache cache;
+  for (const fs::path& given :
+       {cache.root, cache.root / "", cache.snapshot, cache.snapshot / "model.safetensors"}) {
+    const ModelFile model = ModelFile::open(given);
+    CHECK(model.path() == given);
+    REQUIRE(model.files().size() == 1);
+    CHECK(model.files()[0].path.filename() == "model.safetensors");
+    CHECK(model.files()[0].published_sha256 == digest);
+  }
+  CHECK(ModelFile::open(cache.root / "blobs" / digest).files()[0].published_sha256 == digest);
+}
+
+TEST_CASE("folder: refs of the cache") {
+  const Cache cache;
+  for (const char* revision : {"../../other", "..", "a\\b"}) {
+    write_file(cache.root / "refs" / "main", revision);
+    check_message(refusal_of(cache.root), "input_failed", "names no snapshot");
+  }
+  write_file(cache.root / "refs" / "main", "fff");
+  check_message(refusal_of(cache.root), "input_failed", "snapshot 'fff'", "missing");
+  fs::remove(cache.root / "refs" / "main");
+  CHECK(ModelFile::open(cache.root).tensors().size() == 1);
+  fs::create_directory(cache.root / "snapshots" / "999");
+  check_message(refusal_of(cache.root), "input_failed", "'0123abc', '999'");
+}
+
+TEST_CASE("folder: downloads of the cache that are not finished") {
+  const Cache cache;
+  fs::rename(cache.root / "blobs" / digest, cache.root / "blobs" / (digest + ".incomplete"));
+  for (const fs::path& given : {cache.root, cache.snapshot, cache.snapshot / "model.safetensors"}) {
+    check_message(refusal_of(given), "input_failed", "model.safetensors", "not finished",
+                  digest + ".incomplete");
+  }
+  fs::remove(cache.snapshot / "model.safetensors");
+  check_message(refusal_of(cache.root), "input_failed", "not finished", digest + ".incomplete");
+  fs::remove(cache.root / "blobs" / (digest + ".incomplete"));
+  fs::create_symlink("../../blobs/" + digest, cache.snapshot / "model.safetensors");
+  check_message(refusal_of(cache.root), "input_failed", "model.safetensors",
+                digest + ", which is missing");
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#include "model/ollama.hpp"
+
+#include <doctest/doctest.h>
+
+#include "refusal.hpp"
+#include "support.hpp"
+
+using namespace hiptool;
+using namespace hiptool::test;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string digest(64, 'c');
+
+std::string layer(const std::string& kind, const std::string& content, std::size_t size) {
+  return R"({"mediaType":"application/vnd.ollama.image.)" + kind + R"(","digest":"sha256:)" +
+         content + R"(","size":)" + std::to_string(size) + "}";
+}
+
+std::string manifest(const std::string& layers) {
+  return R"({"schemaVersion":2,"config":{"digest":"sha256:00","size":5},"layers":[)" + layers +
+         "]}";
+}
+
+struct Store {
+  TemporaryFolder folder;
+  std::string model = Gguf().architecture().tensor("t", {8}, 0, 0).data(32).bytes();
+  fs::path tag = folder.path() / "manifests" / "registry.ollama.ai" / "library" / "it" / "latest";
+  fs::path blob = folder.path() / "blobs" / ("sha256-" + digest);
+
+  Store() {
+    fs::create_directories(tag.parent_path());
+    fs::create_directories(blob.parent_path());
+    write_file(blob, model);
+  }
+  std::string refusal(const std::string& layers) const {
+    write_file(tag, manifest(layers));
+    return refusal_of(tag);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("ollama: blob and manifest") {
+  const Store store;
+  const ModelFile blob = ModelFile::open(store.blob, {true});
+  CHECK(blob.format() == ModelFormat::gguf);
+  CHECK(blob.files()[0].published_sha256 == digest);
+  write_file(store.tag, manifest(layer("template", std::string(64, '0'), 3) + "," +
+                                 layer("model", digest, store.model.size()) + "," +
+                                 layer("params", std::string(64, '1'), 3)));
+  const ModelFile model = ModelFile::open(store.tag, {true});
+  CHECK(model.path() == store.tag);
+  CHECK(model.files()[0].path == store.blob);
+  CHECK(model.files()[0].published_sha256 == digest);
+  CHECK(model.tensors()[0].name == "t");
+  // Also beside the manifest.
+  const TemporaryFolder other;
+  fs::rename(store.blob, other.path() / store.blob.filename());
+  write_file(other.path() / "manifest", manifest(layer("model", digest, store.model.size())));
+  CHECK(ModelFile::open(other.path() / "manifest").tensors().size() == 1);
+}
+
+TEST_CASE("ollama: manifests that lead to no model") {
+  const Store store;
+  check_message(store.refusal(""), "input_failed", "lists no layer of type");
+  check_message(store.refusal("1,[],{\"mediaType\":5},{}"), "input_failed", "no layer of type");
+  check_message(store.refusal(layer("model", digest, 1)), "corrupt_data", "the manifest says 1");
+  const std::string good = layer("model", digest, store.model.size());
+  check_message(store.refusal(good + "," + good), "input_failed", "several model layers");
+  check_message(store.refusal(layer("model", "../../" + std::string(58, 'a'), 1)), "corrupt_data",
+                "digest");
+  check_message(store.refusal(layer("model", "abc", 1)), "corrupt_data", "digest 'sha256:abc'");
+  check_message(store.refusal(layer("model", std::string(64, 'd'), 1)), "input_failed",
+                "sha256-ddd", "neither beside the manifest nor");
+  check_message(store.refusal(good + ","), "corrupt_data", "malformed");
+  write_file(store.tag, manifest(good) + "x");
+  check_message(refusal_of(store.tag), "corrupt_data", "malformed");
+}
+
+TEST_CASE("ollama: a blob that is not a model") {
+  const Store store;
+  const std::string inner = manifest(layer("model", digest, 1));
+  write_file(store.blob, inner);
+  check_message(store.refusal(layer("model", digest, inner.size())), "input_failed", "JSON text");
+  write_file(store.blob, "");
+  check_message(store.refusal(layer("model", digest, 0)), "corrupt_data", "the file is empty");
+}

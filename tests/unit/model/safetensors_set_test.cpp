@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+#include "model/safetensors_set.hpp"
+
+#include <doctest/doctest.h>
+
+#include "refusal.hpp"
+#include "support.hpp"
+
+using namespace hiptool;
+using namespace hiptool::test;
+
+namespace {
+
+std::string one_tensor(const std::string& name, int size, const std::string& before = {}) {
+  const std::string number = std::to_string(size);
+  return safetensors("{" + before + "\"" + name + "\":{\"dtype\":\"U8\",\"shape\":[" + number +
+                         "],\"data_offsets\":[0," + number + "]}}",
+                     static_cast<std::size_t>(size));
+}
+
+const std::string first_name = "model-00001-of-00002.safetensors";
+const std::string second_name = "model-00002-of-00002.safetensors";
+
+// Two files of one tensor each, and their index.
+struct Set {
+  TemporaryFolder folder;
+  Set() {
+    write_file(first(), one_tensor("z", 3, R"("__metadata__":{"format":"pt"},)"));
+    write_file(second(), one_tensor("a", 5, R"("__metadata__":{"format":"np","more":"x"},)"));
+    write_index(R"({"a":")" + second_name + R"(","z":")" + first_name + R"("})");
+  }
+  std::filesystem::path first() const { return folder.path() / first_name; }
+  std::filesystem::path second() const { return folder.path() / second_name; }
+  std::filesystem::path index() const { return folder.path() / "model.safetensors.index.json"; }
+  void write_index(const std::string& map,
+                   const std::string& metadata = "{\"total_size\": 8}") const {
+    write_file(index(), "{\"metadata\": " + metadata + ", \"weight_map\": " + map + "}\n");
+  }
+  std::string refusal_of_map(const std::string& map) const {
+    write_index(map);
+    return refusal_of(index());
+  }
+};
+
+}  // namespace
+
+TEST_CASE("safetensors set: from the index and from each of its files") {
+  const Set set;
+  for (const auto& given : {set.index(), set.first(), set.second()}) {
+    const ModelFile model = ModelFile::open(given, {true});
+    CHECK(model.path() == given);
+    CHECK(model.format() == ModelFormat::safetensors);
+    REQUIRE(model.files().size() == 2);
+    CHECK(model.files()[0].path == set.first());
+    CHECK(model.files()[1].path == set.second());
+    CHECK(model.file_bytes() ==
+          std::filesystem::file_size(set.first()) + std::filesystem::file_size(set.second()));
+    REQUIRE(model.tensors().size() == 2);
+    CHECK(model.tensors()[0].name == "z");
+    CHECK(model.tensors()[0].file == 0);
+    CHECK(model.find("a") == &model.tensors()[1]);
+    CHECK(model.find("a")->file == 1);
+    CHECK(model.find("a")->file_offset + 5 == model.files()[1].size_bytes);
+    CHECK(model.text("format") == "pt");
+    CHECK(model.text("more") == "x");
+    CHECK(model.integer("total_size") == 8);
+    CHECK(model.warnings().empty());
+  }
+}
+
+TEST_CASE("safetensors set: a shard without its index is a file of its own") {
+  const Set set;
+  std::filesystem::remove(set.index());
+  const ModelFile alone = ModelFile::open(set.first(), {true});
+  CHECK(alone.files().size() == 1);
+  CHECK(alone.tensors().size() == 1);
+  REQUIRE(alone.warnings().size() == 1);
+  CHECK(alone.warnings()[0].find("'model.safetensors.index.json' is not beside it") !=
+        std::string::npos);
+  // Nor is one that its index does not list.
+  set.write_index(R"({"a":")" + second_name + R"("})");
+  const ModelFile unlisted = ModelFile::open(set.first(), {true});
+  CHECK(unlisted.tensors().size() == 1);
+  REQUIRE(unlisted.warnings().size() == 1);
+  CHECK(unlisted.warnings()[0].find("does not list it") != std::string::npos);
+}
+
+TEST_CASE("safetensors set: names that leave the folder are refused") {
+  const Set set;
+  for (const char* name : {"../secret.safetensors", "/etc/passwd", "sub/model.safetensors", "", ".",
+                           "..", "a\\\\b.safetensors", "a\\u0000b", "a\\nb"}) {
+    CAPTURE(name);
+    check_message(set.refusal_of_map("{\"a\":\"" + second_name + "\",\"z\":\"" + name + "\"}"),
+                  "corrupt_data", "index.json: tensor 'z' at offset ",
+                  "is not that of a file beside it");
+  }
+  check_message(set.refusal_of_map("{\"z\":\"" + std::string(5000, 'x') + "\"}"), "corrupt_data",
+                "is not that of a file beside it");
+  check_message(set.refusal_of_map("{\"z\":1}"), "corrupt_data", "tensor 'z' at offset ",
+                "a number instead of a string");
+}
+
+TEST_CASE("safetensors set: missing files") {
+  const Set set;
+  std::filesystem::remove(set.second());
+  check_message(refusal_of(set.index()), "input_failed", set.second().string(), "it is missing",
+                "model.safetensors.index.json");
+  check_message(refusal_of(set.first()), "input_failed", set.second().string());
+  std::filesystem::create_symlink("../../blobs/abc", set.second());
+  check_message(refusal_of(set.index()), "input_failed", second_name,
+                "blobs/abc, which is missing");
+}
+
+TEST_CASE("safetensors set: the map and the files must agree") {
+  const Set set;
+  const auto map = [&](const std::string& a, const std::string& z, const std::string& more = {}) {
+    return "{\"a\":\"" + a + "\",\"z\":\"" + z + "\"" + more + "}";
+  };
+  check_message(set.refusal_of_map(map(second_name, first_name, ",\"q\":\"" + first_name + "\"")),
+                "corrupt_data", "tensor 'q' at offset ", "not in '" + first_name + "'");
+  check_message(set.refusal_of_map(map(first_name, second_name)), "corrupt_data",
+                "tensor 'a' at offset ", "not in '" + first_name + "' but in '" + second_name);
+  check_message(set.refusal_of_map(map(second_name, first_name, ",\"a\":\"" + second_name + "\"")),
+                "corrupt_data", "tensor 'a' at offset ", "twice");
+  set.write_index(map(second_name, first_name));
+  write_file(set.second(), one_tensor("z", 3));
+  check_message(refusal_of(set.index()), "corrupt_data", second_name + ": tensor 'z'",
+                "also in '" + first_name + "'");
+}
+
+TEST_CASE("safetensors set: what is only warned of") {
+  const Set set;
+  const auto warning = [&](const std::string& map, const std::string& metadata) {
+    set.write_index(map, metadata);
+    const ModelFile model = ModelFile::open(set.index());
+    check_message(refusal_of(set.index(), {true}), "corrupt_data");
+    return model.warnings().size() == 1 ? model.warnings()[0] : "not one warning";
+  };
+  const std::string map = "{\"a\":\"" + second_name + "\",\"z\":\"" + first_name + "\"}";
+  CHECK(warning(map, "{\"total_size\": 9}").find("total_size") != std::string::npos);
+  CHECK(warning(map, "{\"total_size\": -8.5}").find("total_size") != std::string::npos);
+  write_file(set.second(),
+             safetensors(R"({"a":{"dtype":"U8","shape":[5],"data_offsets":[0,5]},)"
+                         R"("extra":{"dtype":"U8","shape":[0],"data_offsets":[5,5]}})",
+                         5));
+  CHECK(warning(map, "{\"total_size\": 8}").find("weight_map lacks tensor 'extra'") !=
+        std::string::npos);
+}
+
+TEST_CASE("safetensors set: what an index may leave out or add") {
+  const Set set;
+  const std::string map = "{\"a\":\"" + second_name + "\",\"z\":\"" + first_name + "\"}";
+  for (const char* metadata : {"{}", "null", "[1]", "{\"total_size\": 8.0}",
+                               "{\"x\":{\"y\":[null]},\"flag\":true,\"n\":null}"}) {
+    CAPTURE(metadata);
+    set.write_index(map, metadata);
+    CHECK(ModelFile::open(set.index(), {true}).tensors().size() == 2);
+  }
+  CHECK(ModelFile::open(set.index()).boolean("flag") == true);
+  write_file(set.index(), "{\"weight_map\": " + map + ", \"other\": [1, {}]}");
+  CHECK(ModelFile::open(set.index(), {true}).tensors().size() == 2);
+}
+
+TEST_CASE("safetensors set: an index that is broken") {
+  const Set set;
+  const std::string map = "{\"a\":\"" + second_name + "\"}";
+  check_message(set.refusal_of_map("{}"), "corrupt_data", "lists no tensor");
+  check_message(set.refusal_of_map("[]"), "corrupt_data", "weight_map is an array");
+  write_file(set.index(), "{\"weight_map\": " + map + ",\"weight_map\": " + map + "}");
+  check_message(refusal_of(set.index()), "corrupt_data", "'weight_map' at offset", "twice");
+  const std::string whole = "{\"weight_map\": {\"a\":\"" + second_name + "\"}}";
+  for (std::size_t size = 1; size < whole.size(); ++size) {
+    write_file(set.index(), whole.substr(0, size));
+    CAPTURE(size);
+    const std::string found = refusal_of(set.index());
+    CHECK_MESSAGE(found.find("corrupt_data: ") == 0, found);
+  }
+}
+
+TEST_CASE("safetensors set: a file of it that is something else") {
+  const Set set;
+  write_file(set.second(), "PK\x03\x04 archive/data.pkl");
+  check_message(refusal_of(set.index()), "input_failed", second_name, "zip archive");
+  write_file(set.second(), Gguf().bytes());
+  check_message(refusal_of(set.index()), "input_failed", second_name, "not safetensors");
+}
