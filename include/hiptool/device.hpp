@@ -45,6 +45,13 @@ struct MemoryInfo {
 };
 
 /// One device of one platform: a cheap value. Two Devices are equal when platform and ordinal are.
+///
+/// Once a call on a device failed with a sticky error (illegal address, launch failure, assert, ECC
+/// and the like, see Error::is_recoverable), the process cannot use that device any more (HIP API
+/// reference, hipErrorIllegalAddress; cuda.h, CUDA_ERROR_ILLEGAL_ADDRESS). Every later call on it,
+/// through any object of the same Platforms, then throws Error(device_lost) with the native error
+/// and the text of the first failure and does not ask the runtime; only releases still do. Other
+/// devices are not concerned.
 class HIPTOOL_API Device {
  public:
   Device(std::shared_ptr<const core::PlatformState> state, int ordinal);
@@ -55,7 +62,8 @@ class HIPTOOL_API Device {
   /// "nvidia:0".
   std::string id() const;
 
-  /// Reads the properties. Starts no context on a GPU; does not block on queued work.
+  /// Reads the properties. Starts no context on a GPU; does not block on queued work. Throws only
+  /// Error(device_lost), on a device that was lost before.
   DeviceInfo info() const;
 
   /// Free and total memory. Creates the device's context where there is none (on NVIDIA about 0.1 s

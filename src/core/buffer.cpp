@@ -17,7 +17,7 @@ Error allocation_error(const Device& device, std::size_t size_bytes, hip::hipErr
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;
   if (error == hip::hipErrorOutOfMemory &&
-      device.api().hipMemGetInfo(&free_bytes, &total_bytes) == hip::hipSuccess) {
+      core::query<&Api::hipMemGetInfo>(device, &free_bytes, &total_bytes)) {
     detail = format_size(free_bytes) + " of " + format_size(total_bytes) + " are free";
   }
   return core::call_error(device, "hipMalloc", error, format_size(size_bytes), detail);

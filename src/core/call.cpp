@@ -7,6 +7,8 @@ namespace {
 std::string_view hint_of(ErrorCode code) {
   switch (code) {
     case ErrorCode::out_of_memory: return "free memory on the device, or choose another device";
+    case ErrorCode::host_out_of_memory:
+      return "free memory on the host, or raise the limit of the container";
     case ErrorCode::device_lost: return "start a new process; look into the kernel log (dmesg)";
     case ErrorCode::unavailable: return "run `hiptool devices` to see what can be used";
     default: return {};
@@ -64,10 +66,12 @@ ErrorCode error_code_of(hip::hipError_t error) noexcept {
   }
 }
 
-Error call_error(const Device& device, std::string_view call_name, hip::hipError_t error,
-                 std::string_view subject, std::string_view detail) {
+namespace {
+
+Error make_error(const Device& device, ErrorCode code, std::string_view call_name,
+                 hip::hipError_t error, std::string_view subject, std::string_view detail) {
   Error::Fields fields;
-  fields.code = error_code_of(error);
+  fields.code = code;
   fields.operation = std::string(call_name);
   fields.message = fields.operation;
   if (!subject.empty()) fields.message += " of " + std::string(subject);
@@ -77,7 +81,38 @@ Error call_error(const Device& device, std::string_view call_name, hip::hipError
   const char* name = device.api().hipGetErrorName(error);
   fields.native = NativeError{std::string(to_string(device.platform())), static_cast<int>(error),
                               name != nullptr ? name : "unknown"};
-  return Error(std::move(fields));
+  Error made(std::move(fields));
+  if (code == ErrorCode::device_lost) {
+    device.state().lost_devices->mark(device.ordinal(), made);
+  }
+  return made;
+}
+
+}  // namespace
+
+Error call_error(const Device& device, std::string_view call_name, hip::hipError_t error,
+                 std::string_view subject, std::string_view detail) {
+  return make_error(device, error_code_of(error), call_name, error, subject, detail);
+}
+
+Error host_memory_error(const Device& device, std::string_view call_name, hip::hipError_t error,
+                        std::string_view subject) {
+  const ErrorCode code =
+      error == hip::hipErrorOutOfMemory ? ErrorCode::host_out_of_memory : error_code_of(error);
+  return make_error(device, code, call_name, error, subject, {});
+}
+
+void require_usable(const Device& device) {
+  if (!is_lost(device)) return;
+  const auto first = device.state().lost_devices->first_failure(device.ordinal());
+  Error::Fields fields;
+  fields.code = ErrorCode::device_lost;
+  fields.operation = first ? first->operation() : "use device";
+  fields.message = device.id() + " cannot be used any more since " +
+                   (first ? first->what() : "a call failed with a sticky error");
+  fields.hint = std::string(hint_of(fields.code));
+  if (first) fields.native = first->native();
+  throw Error(std::move(fields));
 }
 
 void note_failure(const Device& device, std::string_view call_name,
@@ -85,8 +120,14 @@ void note_failure(const Device& device, std::string_view call_name,
   try {
     device.state().note(call_name,
                         "failed on " + device.id() + ": " + describe(device.api(), error));
+    if (error_code_of(error) == ErrorCode::device_lost) {
+      static_cast<void>(call_error(device, call_name, error));  // marks the device
+    }
   } catch (...) {
     device.state().note(call_name, "failed");  // no memory for a better text
+    if (error_code_of(error) == ErrorCode::device_lost) {
+      device.state().lost_devices->mark(device.ordinal(), std::nullopt);
+    }
   }
 }
 
@@ -94,16 +135,16 @@ void settle(const StreamRef& stream) noexcept {
   const Device& device = stream.device();
   const QuietDeviceGuard guard(device);
   const auto native = static_cast<hip::hipStream_t>(stream.native_handle());
-  if (query<&hip::Api::hipStreamSynchronize>(device, native)) return;
+  if (release<&hip::Api::hipStreamSynchronize>(device, native)) return;
   // The stream does not answer, so all of the device is asked: releasing memory that is in use
   // would be worse.
-  query<&hip::Api::hipDeviceSynchronize>(device);
+  release<&hip::Api::hipDeviceSynchronize>(device);
 }
 
 QuietDeviceGuard::QuietDeviceGuard(const Device& device) noexcept : device_(device) {
   int current = -1;
-  if (!query<&hip::Api::hipGetDevice>(device, &current) || current == device.ordinal()) return;
-  if (query<&hip::Api::hipSetDevice>(device, device.ordinal())) previous_ = current;
+  if (!release<&hip::Api::hipGetDevice>(device, &current) || current == device.ordinal()) return;
+  if (release<&hip::Api::hipSetDevice>(device, device.ordinal())) previous_ = current;
 }
 
 QuietDeviceGuard::~QuietDeviceGuard() {

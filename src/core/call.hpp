@@ -16,35 +16,62 @@ namespace hiptool::core {
 ErrorCode error_code_of(hip::hipError_t error) noexcept;
 
 /// "hipMalloc of 64 MiB on nvidia:0: hipErrorOutOfMemory (2), out of memory". `subject` may be
-/// empty; it says on what the call worked.
+/// empty; it says on what the call worked. A sticky error (ErrorCode::device_lost) makes the device
+/// a lost one: every failed call must come through here or through note_failure.
 Error call_error(const Device& device, std::string_view call_name, hip::hipError_t error,
                  std::string_view subject = {}, std::string_view detail = {});
+
+/// As call_error, but hipErrorOutOfMemory is host memory that did not suffice.
+Error host_memory_error(const Device& device, std::string_view call_name, hip::hipError_t error,
+                        std::string_view subject);
+
+/// Whether a call on this device failed with a sticky error before.
+inline bool is_lost(const Device& device) noexcept {
+  return device.state().lost_devices->is_lost(device.ordinal());
+}
+
+/// Throws Error(device_lost) that tells the first failure, without asking the runtime, where the
+/// process cannot use the device any more. call() does so, and with it DeviceGuard.
+void require_usable(const Device& device);
 
 /// Calls and throws call_error unless it succeeded. Builds nothing on success.
 template <auto Member, class... Arguments>
 void call(const Device& device, std::string_view subject, Arguments... arguments) {
+  require_usable(device);
   const hip::hipError_t error = (device.api().*Member)(arguments...);
   if (error != hip::hipSuccess) {
     throw call_error(device, hip::call_name<Member>(), error, subject);
   }
 }
 
-/// Writes a failed call to the trace. Never throws.
-void note_failure(const Device& device, std::string_view call_name, hip::hipError_t error) noexcept;
-
-/// For destructors: calls, and a failure goes to the trace.
+/// The same for calls that take memory of the host: no memory is Error(host_out_of_memory) then.
 template <auto Member, class... Arguments>
-void release(const Device& device, Arguments... arguments) noexcept {
+void call_for_host_memory(const Device& device, std::string_view subject, Arguments... arguments) {
+  require_usable(device);
   const hip::hipError_t error = (device.api().*Member)(arguments...);
   if (error != hip::hipSuccess) {
-    note_failure(device, hip::call_name<Member>(), error);
+    throw host_memory_error(device, hip::call_name<Member>(), error, subject);
   }
 }
 
+/// Writes a failed call to the trace; a sticky error makes the device a lost one. Never throws.
+void note_failure(const Device& device, std::string_view call_name, hip::hipError_t error) noexcept;
+
+/// For destructors: calls, on a lost device too, and says whether it succeeded. A failure goes to
+/// the trace.
+template <auto Member, class... Arguments>
+bool release(const Device& device, Arguments... arguments) noexcept {
+  const hip::hipError_t error = (device.api().*Member)(arguments...);
+  if (error == hip::hipSuccess) return true;
+  note_failure(device, hip::call_name<Member>(), error);
+  return false;
+}
+
 /// For what a runtime need not know: calls, and says whether it answered. A failure other than "not
-/// supported" or "no such attribute" goes to the trace.
+/// supported" or "no such attribute" goes to the trace. A lost device is not asked.
 template <auto Member, class... Arguments>
 bool query(const Device& device, Arguments... arguments) noexcept {
+  if (is_lost(device)) return false;
   const hip::hipError_t error = (device.api().*Member)(arguments...);
   if (error == hip::hipSuccess) return true;
   if (error != hip::hipErrorNotSupported && error != hip::hipErrorInvalidValue) {
@@ -54,7 +81,7 @@ bool query(const Device& device, Arguments... arguments) noexcept {
 }
 
 /// Waits for a stream after something failed, so that memory its copies use may go. Never throws; a
-/// wait that fails goes to the trace.
+/// wait that fails goes to the trace. A lost device is waited for too: its copies may still run.
 void settle(const StreamRef& stream) noexcept;
 
 /// Makes the device current without throwing, for destructors; puts the previous one back.

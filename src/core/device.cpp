@@ -106,6 +106,7 @@ bool operator==(const Device& left, const Device& right) noexcept {
 }
 
 DeviceInfo Device::info() const {
+  core::require_usable(*this);
   DeviceInfo info;
   const auto names = hip::read_device_names(api(), ordinal_);
   info.name = read_name(*this);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/text.hpp"
+#include "core/call.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
 #include "system/pci.hpp"
@@ -45,6 +46,7 @@ Device device_by_name(Platforms& platforms, std::string_view id) {
   }
   for (const Platform platform : all_platforms) {
     for (const Device& device : platforms.devices(platform)) {
+      if (core::is_lost(device)) continue;
       const DeviceInfo info = device.info();
       if (looks_like_uuid ? info.uuid && base::equals_ignoring_case(*info.uuid, id)
                           : info.pci_bus_id && *info.pci_bus_id == bus_id) {

@@ -108,6 +108,7 @@ ModuleState::~ModuleState() {
 Module::Module(std::shared_ptr<const core::ModuleState> state) : state_(std::move(state)) {}
 
 Module::Module(const Device& device, std::span<const std::byte> image, std::string name) {
+  core::require_usable(device);
   const std::string arch = core::arch_of(device);
   core::check_image(image, device.platform(), device.id() + " (" + arch + ")", name);
   auto state =

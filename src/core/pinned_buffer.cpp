@@ -11,7 +11,7 @@
 namespace hiptool {
 namespace {
 
-using core::call;
+using core::call_for_host_memory;
 using hip::Api;
 
 constexpr std::size_t huge_page_bytes = 2u << 20;
@@ -65,7 +65,8 @@ PinnedBuffer::PinnedBuffer(const Device& device, std::size_t size_bytes, Method 
   const std::string subject = format_size(size_bytes);
   if (method == Method::runtime) {
     void* pointer = nullptr;
-    call<&Api::hipHostMalloc>(device_, subject, &pointer, size_bytes, hip::hipHostMallocDefault);
+    call_for_host_memory<&Api::hipHostMalloc>(device_, subject, &pointer, size_bytes,
+                                              hip::hipHostMallocDefault);
     data_ = static_cast<std::byte*>(pointer);
     return;
   }
@@ -75,7 +76,7 @@ PinnedBuffer::PinnedBuffer(const Device& device, std::size_t size_bytes, Method 
       device_.api().hipHostRegister(data, mapped_bytes(size_bytes), hip::hipHostRegisterDefault);
   if (error != hip::hipSuccess) {
     munmap(data, mapped_bytes(size_bytes));
-    throw core::call_error(device_, "hipHostRegister", error, subject);
+    throw core::host_memory_error(device_, "hipHostRegister", error, subject);
   }
   data_ = data;
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/lost_devices.hpp"
 #include "hip/api.hpp"
 #include "hiptool/platform.hpp"
 #include "hiptool/trace.hpp"
@@ -17,6 +18,7 @@ struct PlatformState {
   const hip::Api* api = nullptr;
   int device_count = 0;
   std::shared_ptr<TraceSink> trace;
+  std::unique_ptr<LostDevices> lost_devices = std::make_unique<LostDevices>(device_count);
 
   void note(std::string_view source, std::string_view text) const noexcept {
     if (trace) trace->note(source, text);

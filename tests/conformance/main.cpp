@@ -13,6 +13,7 @@
 
 #include "hip/binding.hpp"
 #include "image.hpp"
+#include "scenarios_test.hpp"
 #include "under_test.hpp"
 
 namespace {
@@ -73,6 +74,7 @@ int main(int argument_count, char** arguments) {
   if (!hiptool::conformance::find_image()) {
     std::cout << "LEFT OUT: the cases of modules and launches; there is no image for this device\n";
   }
+  hiptool::conformance::register_scenarios();
 
   doctest::Context context(static_cast<int>(others.size()), others.data());
   return context.run();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <mutex>
+#include <random>
 
 #include "fakes/wrapper_table.hpp"
 
@@ -25,13 +26,21 @@ struct WrapperState {
   std::vector<Failure> failures;
   std::uint64_t copies_before_damage = 0;  ///< 0: none is to be damaged
   std::uint64_t damage_offset = 0;
+  std::chrono::microseconds longest_delay{0};  ///< of work on a stream; 0: none is delayed
+  std::mt19937_64 generator;
+  std::map<hip::hipStream_t, std::chrono::microseconds> paces;  ///< the longest delay of a stream
   LiveCounts live;
 
   /// Notes the call, sleeps if told to, and says which failure it is to answer (hipSuccess: none).
   hip::hipError_t begin(std::string_view call);
+  /// Puts a delay on the stream, in front of the work that is about to be queued.
+  void hold_back(hip::hipStream_t stream);
   void change_live(std::int64_t LiveCounts::*count, int change);
   void end_copy(void* destination, hip::hipStream_t stream);
   void forget();
+
+ private:
+  std::chrono::microseconds draw_delay(hip::hipStream_t stream);
 };
 
 WrapperState& wrapper_state(int slot) noexcept;

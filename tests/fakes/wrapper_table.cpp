@@ -104,12 +104,44 @@ void WrapperState::end_copy(void* destination, hip::hipStream_t stream) {
   static_cast<void>(inner.hipMemcpy(at, &byte, 1, hip::hipMemcpyDefault));
 }
 
+std::chrono::microseconds WrapperState::draw_delay(hip::hipStream_t stream) {
+  using std::chrono::microseconds;
+  const std::lock_guard lock(mutex);
+  if (stream == nullptr || longest_delay.count() == 0) return microseconds(0);
+  const auto [pace, is_new] = paces.try_emplace(stream);
+  // Every third stream is prompt, every third slow, the others in between.
+  constexpr std::array shares{0.0, 0.2, 1.0};
+  if (is_new) {
+    const double share = shares[generator() % shares.size()];
+    pace->second =
+        microseconds(static_cast<std::int64_t>(share * static_cast<double>(longest_delay.count())));
+  }
+  if (generator() % 4 == 0) return microseconds(0);
+  const std::uint64_t half = static_cast<std::uint64_t>(pace->second.count()) / 2;
+  return microseconds(static_cast<std::int64_t>(half + generator() % (half + 1)));
+}
+
+void WrapperState::hold_back(hip::hipStream_t stream) {
+  auto delay = std::make_unique<std::chrono::microseconds>(draw_delay(stream));
+  if (delay->count() == 0) return;
+  const auto sleep = [](void* data) {
+    const std::unique_ptr<std::chrono::microseconds> time(
+        static_cast<std::chrono::microseconds*>(data));
+    std::this_thread::sleep_for(*time);
+  };
+  if (inner.hipLaunchHostFunc(stream, sleep, delay.get()) == hip::hipSuccess) {
+    static_cast<void>(delay.release());  // the host function deletes it
+  }
+}
+
 void WrapperState::forget() {
   counts.clear();
   delays.clear();
   trace.clear();
   failures.clear();
   copies_before_damage = 0;
+  longest_delay = {};
+  paces.clear();
 }
 
 WrapperTable::WrapperTable(const hip::Api& inner) : slot_(take_slot(inner)) {}
@@ -138,6 +170,14 @@ void WrapperTable::delay(std::string_view call, std::chrono::microseconds time) 
   WrapperState& state = wrapper_state(slot_);
   const std::lock_guard lock(state.mutex);
   state.delays[name] = time;
+}
+
+void WrapperTable::delay_streams(std::uint64_t seed, std::chrono::microseconds longest) {
+  WrapperState& state = wrapper_state(slot_);
+  const std::lock_guard lock(state.mutex);
+  state.generator.seed(seed);
+  state.longest_delay = longest;
+  state.paces.clear();
 }
 
 void WrapperTable::corrupt_copy(std::uint64_t nth, std::uint64_t offset) {

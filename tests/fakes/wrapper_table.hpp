@@ -49,14 +49,20 @@ class WrapperTable {
 
   /// Lets the n-th call from now (1: the next one) and the `times - 1` after it fail with the code;
   /// the inner call is not made. A failing release (hipFree, hipHostFree, hipHostUnregister, a
-  /// destroy or unload) is different: the inner release is made, counted as a release, and the code
-  /// answered all the same, so a test that injects one still leaks nothing. Throws
-  /// std::invalid_argument for a name that no call has, as do the following.
+  /// destroy or unload, disabling peer access) is different: the inner release is made, counted as
+  /// a release, and the code answered all the same, so a test that injects one still leaks nothing.
+  /// Throws std::invalid_argument for a name that no call has, as do the following.
   void fail(std::string_view call, hip::hipError_t code, std::uint64_t nth = 1,
             std::uint64_t times = 1);
 
   /// Sleeps before each inner call of that name.
   void delay(std::string_view call, std::chrono::microseconds time);
+
+  /// From now on work that is queued on streams (copies, fills, launches, host functions) completes
+  /// late, by a random time up to `longest` that depends on the stream: some streams are prompt,
+  /// others slow, so they finish in another order than they were given work in. Nothing is delayed
+  /// on the null stream. The order within a stream stays. A host function on the stream sleeps.
+  void delay_streams(std::uint64_t seed, std::chrono::microseconds longest);
 
   /// Damages what the n-th copy from now (1: the next one, of any copy call) wrote: one byte at
   /// `offset` of the destination is inverted. The copy is waited for and the byte is changed

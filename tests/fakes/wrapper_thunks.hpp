@@ -49,7 +49,8 @@ using hip::Api;
 template <auto Member>
 inline constexpr bool is_release =
     is_one_of<Member, &Api::hipFree, &Api::hipFreeAsync, &Api::hipHostFree, &Api::hipHostUnregister,
-              &Api::hipStreamDestroy, &Api::hipEventDestroy, &Api::hipModuleUnload>();
+              &Api::hipStreamDestroy, &Api::hipEventDestroy, &Api::hipModuleUnload,
+              &Api::hipDeviceDisablePeerAccess>();
 
 template <auto Member>
 inline constexpr bool is_copy =
@@ -57,6 +58,14 @@ inline constexpr bool is_copy =
               &Api::hipMemcpyDtoH, &Api::hipMemcpyDtoD, &Api::hipMemcpyHtoDAsync,
               &Api::hipMemcpyDtoHAsync, &Api::hipMemcpyDtoDAsync, &Api::hipMemcpyPeer,
               &Api::hipMemcpyPeerAsync, &Api::hipMemcpy2DAsync>();
+
+/// Work that is done when its stream comes to it.
+template <auto Member>
+inline constexpr bool is_queued =
+    is_one_of<Member, &Api::hipMemcpyAsync, &Api::hipMemcpyHtoDAsync, &Api::hipMemcpyDtoHAsync,
+              &Api::hipMemcpyDtoDAsync, &Api::hipMemcpyPeerAsync, &Api::hipMemcpy2DAsync,
+              &Api::hipMemsetAsync, &Api::hipMemsetD32Async, &Api::hipLaunchHostFunc,
+              &Api::hipModuleLaunchKernel>();
 
 /// The live count that a call changes; null for all others.
 template <auto Member>
@@ -136,6 +145,7 @@ struct Thunk<Slot, Member, hip::hipError_t (*)(Arguments...)> {
     WrapperState& state = wrapper_state(Slot);
     const hip::hipError_t injected = state.begin(name_of_call<Member>);
     if (injected != hip::hipSuccess && !is_release<Member>) return injected;
+    if constexpr (is_queued<Member>) state.hold_back(find_stream(arguments...));
     const hip::hipError_t error = (state.inner.*Member)(arguments...);
     if (error == hip::hipSuccess) account(state, arguments...);
     return injected != hip::hipSuccess ? injected : error;

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -138,6 +139,88 @@ TEST_CASE("a delayed call takes its time") {
   const auto start = std::chrono::steady_clock::now();
   table.api().hipEventQuery(nullptr);
   CHECK(std::chrono::steady_clock::now() - start >= std::chrono::milliseconds(20));
+}
+
+TEST_CASE("work on streams is held back, by the seed, and not on the null stream") {
+  static std::vector<int> held;  // how often a delay stood before each piece of work
+  Api inner = make_heap_api();
+  inner.hipLaunchHostFunc = [](hipStream_t, hipHostFn_t function, void* data) {
+    ++held.back();
+    function(data);
+    return hipSuccess;
+  };
+  WrapperTable table(inner);
+  std::array<int, 3> streams{};
+  const auto stream = [&](std::size_t index) {
+    return reinterpret_cast<hipStream_t>(&streams[index]);
+  };
+  const auto pattern = [&](hipStream_t chosen, std::size_t others) {
+    held.clear();
+    int to = 0;
+    const int from = 1;
+    for (int i = 0; i < 40; ++i) {
+      held.push_back(0);
+      const hipStream_t used = others == 0 ? chosen : stream(static_cast<std::size_t>(i) % others);
+      table.api().hipMemcpyAsync(&to, &from, sizeof to, hipMemcpyDefault, used);
+    }
+    return held;
+  };
+  const std::vector<int> none(40, 0);
+  CHECK(pattern(stream(0), 0) == none);
+  table.delay_streams(1, std::chrono::microseconds(20));
+  const std::vector<int> first = pattern(nullptr, 3);
+  CHECK(first != none);
+  CHECK(*std::max_element(first.begin(), first.end()) == 1);
+  table.delay_streams(1, std::chrono::microseconds(20));
+  CHECK(pattern(nullptr, 3) == first);
+  table.delay_streams(2, std::chrono::microseconds(20));
+  CHECK(pattern(nullptr, 3) != first);
+  CHECK(pattern(nullptr, 0) == none);
+  table.reset();
+  CHECK(pattern(nullptr, 3) == none);
+}
+
+TEST_CASE("streams have paces of their own: some are prompt, some are slow") {
+  static std::chrono::microseconds slept{0};
+  Api inner = make_heap_api();
+  inner.hipLaunchHostFunc = [](hipStream_t, hipHostFn_t function, void* data) {
+    const auto start = std::chrono::steady_clock::now();
+    function(data);
+    slept += std::chrono::duration_cast<std::chrono::microseconds>(
+        std::chrono::steady_clock::now() - start);
+    return hipSuccess;
+  };
+  WrapperTable table(inner);
+  table.delay_streams(3, std::chrono::milliseconds(4));
+  std::array<int, 12> streams{};
+  int prompt = 0;
+  int slow = 0;
+  for (int& stream : streams) {
+    slept = {};
+    int to = 0;
+    const int from = 1;
+    for (int i = 0; i < 6; ++i) {
+      table.api().hipMemcpyAsync(&to, &from, sizeof to, hipMemcpyDefault,
+                                 reinterpret_cast<hipStream_t>(&stream));
+    }
+    if (slept.count() == 0) ++prompt;
+    if (slept >= std::chrono::milliseconds(4)) ++slow;
+  }
+  CHECK(prompt >= 1);
+  CHECK(slow >= 1);
+}
+
+TEST_CASE("a runtime without host functions has no delays, and what it refuses is not lost") {
+  WrapperTable table(make_heap_api());
+  table.delay_streams(1, std::chrono::milliseconds(1));
+  std::array<int, 8> streams{};
+  int to = 0;
+  const int from = 7;
+  for (int& stream : streams) {
+    CHECK(table.api().hipMemcpyAsync(&to, &from, sizeof to, hipMemcpyDefault,
+                                     reinterpret_cast<hipStream_t>(&stream)) == hipSuccess);
+  }
+  CHECK(to == 7);
 }
 
 TEST_CASE("threads are counted together") {

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#include "hiptool/async_loader.hpp"
+#include "hiptool/leaf_verification.hpp"
+#include "hiptool/verify.hpp"
+#include "scenarios/scenario.hpp"
+#include "scenarios/tools.hpp"
+#include "small_model.hpp"
+
+namespace hiptool::scenarios {
+namespace {
+
+struct SmallModel {
+  test::TemporaryFolder folder;
+  std::vector<test::SmallTensor> tensors;
+  ModelFile model;
+  ArenaLayout layout;
+
+  SmallModel() : tensors(make_tensors()), model(open()), layout(lay_out(model)) {}
+
+  static std::vector<test::SmallTensor> make_tensors() {
+    std::vector<test::SmallTensor> made;
+    for (const std::size_t size : {1u, 0u, 257u, 16'385u, 120'001u, 40'000u, 7u}) {
+      made.push_back({"t" + std::to_string(made.size()), random_bytes(size, made.size())});
+    }
+    return made;
+  }
+  ModelFile open() const {
+    return ModelFile::open(test::write_small_model(folder.path() / "m.safetensors", tensors));
+  }
+};
+
+AsyncLoader::Options staged() {
+  AsyncLoader::Options options;
+  options.slot_bytes = 2 * leaf_bytes;
+  options.readers = 2;
+  options.slots = 3;
+  options.always_stage = true;
+  return options;
+}
+
+}  // namespace
+
+void a_model_is_loaded(const Place& place) {
+  const SmallModel small;
+  const Buffer arena(place.device(), small.layout.arena_bytes);
+  AsyncLoader loader(place.device(), staged());
+  loader.load(small.model, small.layout, arena);
+  expect_equal(read_back(arena), test::expected_arena(small.tensors), "the loaded model");
+  const VerifyResult result = verify_readback(small.model, small.layout, arena);
+  expect(result.mismatch_count == 0, "what was read back equals the file");
+  const Bytes more = random_bytes(100'000, 60);
+  loader.upload(arena, more);
+  loader.synchronize();
+  expect_equal(read_back(arena.view(0, more.size())), more, "an upload behind the load");
+}
+
+void a_model_is_verified_while_loading(const Place& place) {
+  const SmallModel small;
+  using enum LeafVerification::Reference;
+  for (const auto reference : {file, slots}) {
+    const Buffer arena(place.device(), small.layout.arena_bytes);
+    LeafVerification verification(small.model, small.layout, arena, reference);
+    AsyncLoader loader(place.device(), staged());
+    loader.load(small.model, small.layout, arena, &verification);
+    const VerifyResult result = verification.finish();
+    expect(result.mismatch_count == 0, "digests of the device equal those of the file");
+    expect(result.compared_bytes == small.layout.tensor_bytes, "every byte was compared");
+  }
+}
+
+}  // namespace hiptool::scenarios
