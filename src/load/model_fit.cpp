@@ -266,7 +266,7 @@ void place_without_all(ModelFit& fit, const Units& units, std::span<const FitDev
   if (!in_host) fit.gpu_layers = most_gpu_layers(units, chosen);
   std::vector<FitDevice> devices(chosen.begin(), chosen.end());
   devices.insert(devices.end(), others.begin(), others.end());
-  if (!others.empty() && fits(units.all(), devices)) {
+  if (fits(units.all(), devices)) {
     set_split(fit, devices, units.all());
     return;
   }

@@ -52,7 +52,7 @@ std::optional<Vram> read_one(const fs::path& drm, int minor) {
   return vram;
 }
 
-// Render minors in the order of the topology's nodes; CPUs have no node to render with.
+// Render minors in the order of the topology's nodes; a CPU's is 0, which no render node has.
 std::vector<int> minors_of_topology(const fs::path& root) {
   const fs::path nodes = root / "sys/class/kfd/kfd/topology/nodes";
   std::vector<int> numbers;
@@ -65,9 +65,7 @@ std::vector<int> minors_of_topology(const fs::path& root) {
     std::istringstream lines(base::read_small_file(nodes / std::to_string(number) / "properties"));
     for (std::string key, value; lines >> key >> value;) {
       if (key != "drm_render_minor") continue;
-      if (const auto minor = parse_number<int>(value); minor && *minor > 0) {
-        minors.push_back(*minor);
-      }
+      if (const auto minor = parse_number<int>(value)) minors.push_back(*minor);
     }
   }
   return minors;

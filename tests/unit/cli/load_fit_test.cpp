@@ -210,6 +210,7 @@ TEST_CASE_FIXTURE(Fixture, "fit: without the model's shape there is none; contex
   const std::string path = folder / "bare.gguf";
   Gguf file;
   file.architecture();
+  file.tensor("a", {64}, 24, 0).data(64);
   std::ofstream(path, std::ios::binary) << file.bytes();
   for (const char* dry : {"--dry-run", "--quiet"}) {
     CHECK(machine.run({"load", path, dry, "--context", "16"}) == 2);

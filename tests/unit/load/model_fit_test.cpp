@@ -196,6 +196,12 @@ TEST_CASE("fit: a split keeps layers whole and fills devices alike") {
   REQUIRE(uneven.is_held);
   CHECK(uneven.parts[0].weights_bytes == 50 * mib);
   CHECK(uneven.parts[1].weights_bytes == 460 * mib);
+
+  const ModelFit unused = model.fit({device("amd:0", 10), device("amd:1", 900)});
+  REQUIRE(unused.is_held);
+  CHECK(unused.parts[0].tensors == 0);
+  CHECK(unused.parts[0].margin_bytes == 0);
+  CHECK(unused.margin_bytes == 64 * mib);
 }
 
 TEST_CASE("fit: other devices of the machine help only as advice") {

@@ -172,6 +172,16 @@ TEST_CASE("summary: as many heads as layers, or they count for nothing") {
   CHECK(summary.warnings[0].find("2 numbers for 3 layers") != std::string::npos);
 }
 
+TEST_CASE("summary: an array longer than any model has layers is not even read") {
+  Gguf file;
+  file.architecture();
+  add_u32(file, "llama.block_count", 3);
+  add_array(file, "llama.attention.head_count", std::vector<std::int32_t>(65'537, 1));
+  const ModelSummary summary = summary_of(file);
+  CHECK(summary.heads.empty());
+  CHECK(summary.warnings.empty());
+}
+
 TEST_CASE("summary: names of file types; unknown ones have none") {
   const auto name_of = [](std::uint32_t number) {
     Gguf file;
