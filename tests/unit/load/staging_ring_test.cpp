@@ -66,6 +66,25 @@ TEST_CASE_FIXTURE(Fixture, "a slot that cannot be pinned is told, and tried agai
   CHECK(table.live().registrations == 4);
 }
 
+TEST_CASE_FIXTURE(Fixture, "no more slots are pinned than are needed at once") {
+  const auto before = table.live().registrations;
+  load::StagingRing ring(device, {stream}, options(8));
+  const Buffer target(device, 4096);
+  for (int i = 0; i < 20; ++i) {
+    ring.submit(ring.acquire(), target, 4096);
+    stream.synchronize();
+  }
+  CHECK(table.live().registrations == before + 1);
+  std::promise<void> opened;
+  StreamRef(stream).launch_host_function(
+      [gate = opened.get_future().share()] { gate.wait_for(std::chrono::seconds(20)); });
+  for (int i = 0; i < 8; ++i) ring.submit(ring.acquire(), target, 4096);
+  CHECK(table.live().registrations == before + 8);
+  opened.set_value();
+  for (int i = 0; i < 20; ++i) ring.submit(ring.acquire(), target, 4096);
+  CHECK(table.live().registrations == before + 8);
+}
+
 TEST_CASE_FIXTURE(Fixture, "an owner gets its own slots and no other") {
   load::StagingRing ring(device, {stream}, options(6, 3));
   const auto* first = &ring.acquire_own(1);
