@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +11,9 @@
 #include "model/checked.hpp"
 #include "model/element_types.hpp"
 #include "model/gguf_cursor.hpp"
+#include "model/gguf_layout.hpp"
 #include "model/gguf_metadata.hpp"
+#include "model/header_survey.hpp"
 #include "model/tensor_layout.hpp"
 #include "model/text.hpp"
 
@@ -26,19 +27,30 @@ constexpr std::uint64_t most_name_bytes = 63;  // GGML_MAX_NAME counts the termi
 constexpr std::uint32_t most_dimensions = 4;   // GGML_MAX_DIMS
 constexpr std::uint64_t most_elements = std::numeric_limits<std::int64_t>::max();
 
-bool is_opaque(const TensorInfo& tensor) { return tensor.type.block_bits() == 0; }
+// Headers with more are surveyed first, so that refusing them costs little memory.
+constexpr std::uint64_t most_unsurveyed_tensors = 150'000;
+constexpr std::uint64_t most_unsurveyed_pairs = 200'000;
+constexpr std::uint64_t most_pairs = std::uint64_t{1} << 22;
+
+constexpr ElementType::Entry unknown_entry{"unknown", 1, 0};
 
 class GgufParser {
  public:
+  // With a survey nothing is added to the contents.
   GgufParser(const base::File& file, bool opaque, Diagnostics& diagnostics,
-             ModelFile::Contents& contents)
+             ModelFile::Contents& contents, HeaderSurvey* survey)
       : file_(file),
         opaque_(opaque),
         diagnostics_(diagnostics),
         contents_(contents),
+        survey_(survey),
         first_(contents.tensors.size()),
         cursor_(file, diagnostics) {}
 
+  void read_counts();
+  bool is_large() const {
+    return tensors_ > most_unsurveyed_tensors || pairs_ > most_unsurveyed_pairs;
+  }
   void parse(Metadata& metadata);
 
  private:
@@ -52,32 +64,42 @@ class GgufParser {
   std::uint64_t count_bytes(ElementType type, const std::vector<std::uint64_t>& shape,
                             std::uint64_t elements) const;
   void place_data(std::uint64_t alignment);
-  void place_tensors(std::uint64_t data_start, std::uint64_t alignment);
-  void check_order();
+  std::string name_at(std::uint64_t header_offset);
 
   const base::File& file_;
   bool opaque_;
   Diagnostics& diagnostics_;
   ModelFile::Contents& contents_;
+  HeaderSurvey* survey_;
   std::size_t first_;  // of this file's tensors
   GgufCursor cursor_;
-  std::vector<std::uint64_t> header_offsets_;  // of the tensors, for messages
+  std::uint64_t tensors_ = 0;
+  std::uint64_t pairs_ = 0;
+  std::vector<TensorRange> ranges_;  // of the tensors
 };
 
-void GgufParser::parse(Metadata& metadata) {
+void GgufParser::read_counts() {
   cursor_.set_place({"header", {}, 0});
   cursor_.reader().skip(gguf_magic.size());
   contents_.version = cursor_.number<std::uint32_t>("version");
   check_version(contents_.version);
-  const auto tensors = cursor_.number<std::uint64_t>("tensor count");
-  const auto pairs = cursor_.number<std::uint64_t>("metadata count");
-  check_count("tensor count", tensors, smallest_tensor_bytes);
-  check_count("metadata count", pairs, smallest_pair_bytes);
-  if (tensors > most_tensors) cursor_.corrupt("tensor count is above 2^31");
+  tensors_ = cursor_.number<std::uint64_t>("tensor count");
+  pairs_ = cursor_.number<std::uint64_t>("metadata count");
+  check_count("tensor count", tensors_, smallest_tensor_bytes);
+  check_count("metadata count", pairs_, smallest_pair_bytes);
+  if (tensors_ > most_tensors) cursor_.corrupt("tensor count is above 2^31");
+  if (pairs_ > most_pairs) cursor_.corrupt("metadata count is above 2^22");
+}
 
-  const std::uint64_t alignment = read_gguf_metadata(cursor_, pairs, metadata);
-  for (std::uint64_t index = 0; index < tensors; ++index) read_tensor(index + 1);
-  if (tensors > 0) place_data(alignment);
+void GgufParser::parse(Metadata& metadata) {
+  read_counts();
+  const std::uint64_t alignment = read_gguf_metadata(cursor_, pairs_, metadata, survey_);
+  // Beyond that growth is left to the vectors: a count that lies must not cost memory up front.
+  const auto room = static_cast<std::size_t>(std::min(tensors_, most_unsurveyed_tensors));
+  ranges_.reserve(room);
+  if (survey_ == nullptr && first_ == 0) contents_.tensors.reserve(room);
+  for (std::uint64_t index = 0; index < tensors_; ++index) read_tensor(index + 1);
+  if (tensors_ > 0) place_data(alignment);
 }
 
 void GgufParser::check_version(std::uint32_t version) const {
@@ -116,10 +138,15 @@ void GgufParser::read_tensor(std::uint64_t number) {
   const ElementType type = read_type();
   const std::uint64_t size_bytes = count_bytes(type, shape, elements);
   const auto offset = cursor_.number<std::uint64_t>("offset");
-  contents_.tensors.push_back({std::move(name), type, std::move(shape),
-                               static_cast<std::uint32_t>(contents_.parts.size() - 1), offset,
-                               size_bytes, elements});
-  header_offsets_.push_back(cursor_.place().offset);
+  ranges_.push_back(make_range(offset, size_bytes, cursor_.place().offset, type.block_bits() == 0,
+                               elements > 0));
+  if (survey_ == nullptr) {
+    contents_.tensors.push_back({std::move(name), type, std::move(shape),
+                                 static_cast<std::uint32_t>(contents_.parts.size() - 1), offset,
+                                 size_bytes, elements});
+  } else if (!survey_->add(HeaderSurvey::Space::tensors, name)) {
+    cursor_.corrupt("the name is there twice");
+  }
 }
 
 std::string GgufParser::read_name() {
@@ -148,6 +175,7 @@ std::vector<std::uint64_t> GgufParser::read_shape() {
 ElementType GgufParser::read_type() {
   const auto id = cursor_.number<std::uint32_t>("type");
   if (const GgufType* type = find_gguf_type(id)) return ElementType(type->entry);
+  if (opaque_ && survey_ != nullptr) return ElementType(unknown_entry);
   if (opaque_) return contents_.opaque_type(std::to_string(id));
   const bool is_removed = id < gguf_types().size();
   cursor_.unreadable_kind(
@@ -185,63 +213,39 @@ std::uint64_t GgufParser::count_bytes(ElementType type, const std::vector<std::u
 
 void GgufParser::place_data(std::uint64_t alignment) {
   const auto data_start = checked_align(cursor_.reader().position(), alignment);
-  place_tensors(data_start.value_or(UINT64_MAX), alignment);
-  sort_by_offset(contents_, first_, header_offsets_);
-  index_names(contents_, first_, header_offsets_, diagnostics_);
-  check_order();
-}
-
-// Makes offsets absolute, once they are known to fit.
-void GgufParser::place_tensors(std::uint64_t data_start, std::uint64_t alignment) {
-  std::uint64_t expected = 0;
-  bool is_known = true;  // what is expected
-  for (std::size_t index = 0; index < header_offsets_.size(); ++index) {
+  if (survey_ == nullptr) sort_by_offset(contents_, first_);
+  lay_out_gguf(
+      ranges_, {data_start.value_or(UINT64_MAX), alignment, file_.size_bytes()},
+      [this](std::uint64_t header_offset) { return name_at(header_offset); }, diagnostics_);
+  if (survey_ != nullptr) return;
+  for (std::size_t index = 0; index < ranges_.size(); ++index) {
     TensorInfo& tensor = contents_.tensors[first_ + index];
-    const std::uint64_t offset = tensor.file_offset;
-    const Place place{"tensor", tensor.name, header_offsets_[index]};
-    if (offset % alignment != 0) {
-      diagnostics_.corrupt(place, "offset " + std::to_string(offset) +
-                                      " is not a multiple of the alignment " +
-                                      std::to_string(alignment));
-    }
-    const auto start = checked_add(data_start, offset);
-    const auto end = start ? checked_add(*start, tensor.size_bytes) : std::nullopt;
-    if (!end || *end > file_.size_bytes()) {
-      diagnostics_.truncated(place, "offset " + std::to_string(start.value_or(offset)) + " + " +
-                                        std::to_string(tensor.size_bytes) +
-                                        " bytes end beyond the file (" +
-                                        std::to_string(file_.size_bytes()) + " bytes)");
-    }
-    if (is_known && offset != expected) {
-      diagnostics_.warn("consecutive", place,
-                        "offset " + std::to_string(offset) + " where llama.cpp expects " +
-                            std::to_string(expected));
-    }
-    // Below the file's size, so this cannot wrap for any alignment (a u32).
-    expected = checked_align(offset + tensor.size_bytes, alignment).value_or(0);
-    is_known = !is_opaque(tensor);
-    tensor.file_offset = *start;
+    tensor.file_offset = ranges_[index].offset;
+    tensor.size_bytes = ranges_[index].size_bytes;
   }
+  index_names(contents_, first_, ranges_, diagnostics_);
 }
 
-// Tensors, sorted by offset, share no bytes; those of unknown type get what is up to the next.
-void GgufParser::check_order() {
-  const std::span<TensorInfo> tensors = std::span(contents_.tensors).subspan(first_);
-  for (std::size_t index = 0; index < tensors.size(); ++index) {
-    TensorInfo& tensor = tensors[index];
-    const bool is_last = index + 1 == tensors.size();
-    const std::uint64_t limit = is_last ? file_.size_bytes() : tensors[index + 1].file_offset;
-    if (is_opaque(tensor)) tensor.size_bytes = limit - tensor.file_offset;
-    const std::uint64_t end = tensor.file_offset + tensor.size_bytes;
-    const bool is_cut = is_opaque(tensor) && tensor.size_bytes == 0 && tensor.elements > 0;
-    if (is_last && is_cut) {
-      diagnostics_.truncated({"tensor", tensor.name, header_offsets_[index]},
-                             "the file ends where its data begin");
-    }
-    if (is_last || (end <= limit && !is_cut)) continue;
-    diagnostics_.corrupt({"tensor", tensors[index + 1].name, header_offsets_[index + 1]},
-                         "offset " + std::to_string(limit) + " overlaps tensor " +
-                             in_quotes(tensor.name) + ", which ends at " + std::to_string(end));
+std::string GgufParser::name_at(std::uint64_t header_offset) {
+  Reader reader(file_);
+  reader.skip(header_offset);
+  return reader.take_text(reader.take<std::uint64_t>());
+}
+
+// Refuses a large header for the price of a reading, not of its contents.
+void survey_gguf(const base::File& file, bool opaque, const Diagnostics& diagnostics) {
+  Diagnostics scratch = diagnostics;
+  ModelFile::Contents contents;
+  contents.parts.emplace_back();
+  Metadata metadata;
+  GgufParser head(file, opaque, scratch, contents, nullptr);
+  head.read_counts();
+  if (!head.is_large()) return;
+  HeaderSurvey survey;
+  GgufParser(file, opaque, scratch, contents, &survey).parse(metadata);
+  if (const auto hash = survey.repeated_hash()) {
+    HeaderSurvey search(*hash);
+    GgufParser(file, opaque, scratch, contents, &search).parse(metadata);
   }
 }
 
@@ -249,7 +253,8 @@ void GgufParser::check_order() {
 
 void parse_gguf(const base::File& file, bool opaque, Diagnostics& diagnostics, Metadata& metadata,
                 ModelFile::Contents& contents) {
-  GgufParser(file, opaque, diagnostics, contents).parse(metadata);
+  survey_gguf(file, opaque, diagnostics);
+  GgufParser(file, opaque, diagnostics, contents, nullptr).parse(metadata);
 }
 
 void check_gguf_model(Diagnostics& diagnostics, const ModelFile::Contents& contents) {

@@ -31,7 +31,8 @@ std::optional<std::uint64_t> smallest_bytes(std::uint32_t type) {
 
 class MetadataReader {
  public:
-  MetadataReader(GgufCursor& cursor, Metadata& metadata) : cursor_(cursor), metadata_(metadata) {}
+  MetadataReader(GgufCursor& cursor, Metadata& metadata, HeaderSurvey* survey)
+      : cursor_(cursor), metadata_(metadata), survey_(survey) {}
 
   void read_pair(std::uint64_t number);
   std::uint64_t alignment() const noexcept { return alignment_; }
@@ -51,6 +52,7 @@ class MetadataReader {
 
   GgufCursor& cursor_;
   Metadata& metadata_;
+  HeaderSurvey* survey_;
   std::uint64_t alignment_ = default_alignment;
 };
 
@@ -58,14 +60,16 @@ void MetadataReader::read_pair(std::uint64_t number) {
   cursor_.set_place({"metadata pair", {}, cursor_.reader().position(), number});
   const std::string key = read_key();
   cursor_.set_place({"metadata key", key, cursor_.place().offset});
-  if (metadata_.has(key)) cursor_.corrupt("the key is there twice");
+  const bool is_new =
+      survey_ == nullptr ? !metadata_.has(key) : survey_->add(HeaderSurvey::Space::metadata, key);
+  if (!is_new) cursor_.corrupt("the key is there twice");
   const auto type = cursor_.number<std::uint32_t>("value type");
   if (!smallest_bytes(type)) {
     cursor_.corrupt("value type " + std::to_string(type) + " does not exist (0 to 12 do)");
   }
   Value value = read_value(type);
   if (key == alignment_key) check_alignment(type, value);
-  metadata_.add({key, static_cast<GgufValueType>(type), std::move(value)});
+  if (survey_ == nullptr) metadata_.add({key, static_cast<GgufValueType>(type), std::move(value)});
 }
 
 std::string MetadataReader::read_key() {
@@ -219,8 +223,9 @@ void MetadataReader::check_alignment(std::uint32_t type, const Value& value) {
 
 }  // namespace
 
-std::uint64_t read_gguf_metadata(GgufCursor& cursor, std::uint64_t count, Metadata& metadata) {
-  MetadataReader reader(cursor, metadata);
+std::uint64_t read_gguf_metadata(GgufCursor& cursor, std::uint64_t count, Metadata& metadata,
+                                 HeaderSurvey* survey) {
+  MetadataReader reader(cursor, metadata, survey);
   for (std::uint64_t index = 0; index < count; ++index) reader.read_pair(index + 1);
   return reader.alignment();
 }

@@ -268,7 +268,23 @@ bool JsonReader::take_digits(std::string& text) {
   return fits;
 }
 
+// Of a plain whole number inside the window, which is what headers are full of.
+bool JsonReader::read_short_number(Number& number) {
+  constexpr std::ptrdiff_t most_digits = 18;
+  if (end_ - at_ <= most_digits || *at_ == '0' || *at_ == '-') return false;
+  const char* digit = at_;
+  std::uint64_t whole = 0;
+  for (; digit - at_ < most_digits && is_digit(*digit); ++digit) {
+    whole = whole * 10 + static_cast<std::uint64_t>(*digit - '0');
+  }
+  if (is_digit(*digit) || *digit == '.' || *digit == 'e' || *digit == 'E') return false;
+  at_ = digit;
+  number = {true, false, whole, static_cast<double>(whole)};
+  return true;
+}
+
 JsonReader::Number JsonReader::read_number() {
+  if (Number number; read_short_number(number)) return number;
   std::string text;
   Number number;
   if (peek() == '-') {

@@ -87,6 +87,7 @@ class JsonReader {
   std::uint32_t take_escaped();
   void take_sequence(int first, char* bytes, std::size_t& size);
   bool take_digits(std::string& text);
+  bool read_short_number(Number& number);
   [[noreturn]] void unexpected(std::string_view wanted);
 
   const base::File& file_;

@@ -6,15 +6,14 @@
 
 namespace hiptool::model {
 
-std::uint32_t hash_of_name(std::string_view name) noexcept {
+std::uint64_t wide_hash_of_name(std::string_view name) noexcept {
   static const std::uint64_t seed = [] {
     std::uint64_t random = 0;
     // Without random bytes it is a fixed seed, which honest files do not mind.
     if (::getrandom(&random, sizeof random, GRND_NONBLOCK) < 0) return std::uint64_t{0};
     return random;
   }();
-  const std::uint64_t wide = XXH3_64bits_withSeed(name.data(), name.size(), seed);
-  return static_cast<std::uint32_t>(wide ^ (wide >> 32));
+  return XXH3_64bits_withSeed(name.data(), name.size(), seed);
 }
 
 }  // namespace hiptool::model

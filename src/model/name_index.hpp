@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -10,7 +12,11 @@ namespace hiptool::model {
 
 /// Hash of a name with a seed that is drawn anew for each process: nobody can write a file whose
 /// names all fall together.
-std::uint32_t hash_of_name(std::string_view name) noexcept;
+std::uint64_t wide_hash_of_name(std::string_view name) noexcept;
+inline std::uint32_t hash_of_name(std::string_view name) noexcept {
+  const std::uint64_t wide = wide_hash_of_name(name);
+  return static_cast<std::uint32_t>(wide ^ (wide >> 32));
+}
 
 /// Finds items of a vector by their `name`. It keeps positions instead of views, so the vector may
 /// grow while names are added: duplicates are seen during parsing, at 16 bytes an item.
@@ -19,7 +25,7 @@ class NameIndex {
  public:
   /// Adds the item at that position; false when another one has its name.
   bool insert(const std::vector<Item>& items, std::size_t position) {
-    if ((used_ + 1) * 2 > slots_.size()) grow();
+    reserve(used_ + 1);
     const std::string_view name = items[position].name;
     const std::uint32_t hash = hash_of_name(name);
     Slot& slot = slots_[slot_of(items, hash, name)];
@@ -33,6 +39,11 @@ class NameIndex {
     if (slots_.empty()) return nullptr;
     const Slot& slot = slots_[slot_of(items, hash_of_name(name), name)];
     return slot.position == empty ? nullptr : &items[slot.position];
+  }
+
+  /// Makes room for that many items at once.
+  void reserve(std::size_t count) {
+    if (slots_.size() < count * 2) grow(count);
   }
 
   void clear() noexcept {
@@ -59,8 +70,8 @@ class NameIndex {
     return index;
   }
 
-  void grow() {
-    std::vector<Slot> larger(slots_.empty() ? 64 : slots_.size() * 2);
+  void grow(std::size_t count) {
+    std::vector<Slot> larger(std::bit_ceil(std::max<std::size_t>(count * 2, 64)));
     const std::size_t mask = larger.size() - 1;
     for (const Slot& slot : slots_) {
       if (slot.position == empty) continue;

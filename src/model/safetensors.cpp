@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "model/header_survey.hpp"
+#include "model/json_reader.hpp"
 #include "model/reader.hpp"
 #include "model/safetensors_header.hpp"
 #include "model/tensor_layout.hpp"
@@ -51,58 +53,151 @@ void check_first_character(const base::File& file, Diagnostics& diagnostics) {
   diagnostics.warn("white space", place, "white space stands before the '{'");
 }
 
+TensorRange range_of(const SafetensorsEntry& entry) {
+  return make_range(entry.begin, entry.end - entry.begin, entry.header_offset, false,
+                    entry.elements > 0);
+}
+
 // Keeps what a header holds.
 class StoringSink final : public SafetensorsSink {
  public:
-  StoringSink(ModelFile::Contents& contents, bool is_first)
-      : contents_(contents), is_first_(is_first) {}
+  explicit StoringSink(ModelFile::Contents& contents)
+      : contents_(contents), file_(static_cast<std::uint32_t>(contents.parts.size() - 1)) {}
 
-  bool take_tensor(SafetensorsEntry& entry) override {
+  bool take_tensor(const SafetensorsEntry& entry) override {
     const ElementType type = entry.type == nullptr ? contents_.opaque_type(entry.type_name)
                                                    : ElementType(entry.type->entry);
-    contents_.tensors.push_back({std::move(entry.name), type, std::move(entry.shape),
-                                 static_cast<std::uint32_t>(contents_.parts.size() - 1),
-                                 entry.begin, entry.end - entry.begin, entry.elements});
-    header_offsets.push_back(entry.header_offset);
+    contents_.tensors.push_back({entry.name, type, entry.shape, file_, entry.begin,
+                                 entry.end - entry.begin, entry.elements});
+    ranges.push_back(range_of(entry));
     return true;  // names are compared when all are there
   }
 
   bool take_metadata(MetadataItem item) override {
-    if (is_first_) return contents_.metadata.add(std::move(item));
+    if (file_ == 0) return contents_.metadata.add(std::move(item));
     if (!keys_.add({item.name, item.type, {}})) return false;
     // Long texts are stored in the first part only.
     if (!std::holds_alternative<StoredText>(item.value)) contents_.metadata.add(std::move(item));
     return true;
   }
 
-  std::vector<std::uint64_t> header_offsets;
+  std::vector<TensorRange> ranges;
 
  private:
   ModelFile::Contents& contents_;
-  bool is_first_;
+  std::uint32_t file_;
   Metadata keys_;  // of a later part
 };
 
+// Keeps only what shows whether the header is sound.
+class SurveySink final : public SafetensorsSink {
+ public:
+  explicit SurveySink(HeaderSurvey& survey) : survey_(survey) {}
+
+  bool take_tensor(const SafetensorsEntry& entry) override {
+    ranges.push_back(range_of(entry));
+    return survey_.add(HeaderSurvey::Space::tensors, entry.name);
+  }
+  bool take_metadata(MetadataItem item) override {
+    return survey_.add(HeaderSurvey::Space::metadata, item.name);
+  }
+
+  std::vector<TensorRange> ranges;
+
+ private:
+  HeaderSurvey& survey_;
+};
+
+class SafetensorsParser {
+ public:
+  SafetensorsParser(const base::File& file, bool opaque, const Diagnostics& diagnostics)
+      : file_(file),
+        opaque_(opaque),
+        data_start_(json_offset + read_header_length(file, diagnostics)) {}
+
+  void survey(const Diagnostics& diagnostics) const;
+  void parse(Diagnostics& diagnostics, ModelFile::Contents& contents) const;
+
+ private:
+  static constexpr std::uint64_t json_offset = sizeof(std::uint64_t);
+
+  void read(Diagnostics& diagnostics, SafetensorsSink& sink) const {
+    read_safetensors_header(file_, json_offset, data_start_, opaque_, diagnostics, sink);
+  }
+  void check_coverage(const std::vector<TensorRange>& ranges, const Diagnostics& diagnostics) const;
+  std::string name_at(std::uint64_t header_offset, const Diagnostics& diagnostics) const;
+
+  const base::File& file_;
+  bool opaque_;
+  std::uint64_t data_start_;
+};
+
+// Refuses a large header for the price of a reading, not of its contents.
+void SafetensorsParser::survey(const Diagnostics& diagnostics) const {
+  constexpr std::uint64_t most_read_at_once = std::uint64_t{12} << 20;
+  if (data_start_ <= most_read_at_once) return;
+  Diagnostics scratch = diagnostics;
+  HeaderSurvey survey;
+  {
+    SurveySink sink(survey);
+    read(scratch, sink);
+    sort_by_offset(sink.ranges);
+    check_coverage(sink.ranges, diagnostics);
+  }
+  if (const auto hash = survey.repeated_hash()) {
+    HeaderSurvey search(*hash);
+    SurveySink sink(search);
+    read(scratch, sink);
+  }
+}
+
+void SafetensorsParser::parse(Diagnostics& diagnostics, ModelFile::Contents& contents) const {
+  constexpr std::uint64_t usual_entry_bytes = 128;
+  const std::size_t first = contents.tensors.size();
+  StoringSink sink(contents);
+  if (first == 0)
+    contents.tensors.reserve(static_cast<std::size_t>(data_start_ / usual_entry_bytes));
+  check_first_character(file_, diagnostics);
+  read(diagnostics, sink);
+  sort_by_offset(contents, first);
+  sort_by_offset(sink.ranges);
+  index_names(contents, first, sink.ranges, diagnostics);
+  check_coverage(sink.ranges, diagnostics);
+  for (TensorInfo& tensor : std::span(contents.tensors).subspan(first)) {
+    tensor.file_offset += data_start_;
+  }
+}
+
+std::string SafetensorsParser::name_at(std::uint64_t header_offset,
+                                       const Diagnostics& diagnostics) const {
+  JsonReader json(file_, header_offset, data_start_, diagnostics);
+  std::string name;
+  json.next();
+  json.read_text(name, data_start_);
+  return name;
+}
+
 // No hole, no overlap, nothing missing, nothing left over.
-void check_coverage(std::span<const TensorInfo> tensors,
-                    const std::vector<std::uint64_t>& header_offsets, std::uint64_t data_bytes,
-                    const Diagnostics& diagnostics) {
+void SafetensorsParser::check_coverage(const std::vector<TensorRange>& ranges,
+                                       const Diagnostics& diagnostics) const {
+  const std::uint64_t data_bytes = file_.size_bytes() - data_start_;
   std::uint64_t expected = 0;
-  for (std::size_t index = 0; index < tensors.size(); ++index) {
-    const TensorInfo& tensor = tensors[index];
-    const Place place{"tensor", tensor.name, header_offsets[index]};
-    if (tensor.file_offset != expected) {
-      const char* const fault = tensor.file_offset > expected ? "leave a hole" : "overlap";
-      diagnostics.corrupt(place, "data_offsets begin at " + std::to_string(tensor.file_offset) +
+  for (const TensorRange& range : ranges) {
+    const std::uint64_t end = range.offset + range.size_bytes;  // one that the header gave
+    if (range.offset == expected && end <= data_bytes) {
+      expected = end;
+      continue;
+    }
+    const std::string name = name_at(range.header_offset, diagnostics);
+    const Place place{"tensor", name, range.header_offset};
+    if (range.offset != expected) {
+      const char* const fault = range.offset > expected ? "leave a hole" : "overlap";
+      diagnostics.corrupt(place, "data_offsets begin at " + std::to_string(range.offset) +
                                      " where " + std::to_string(expected) +
                                      " is expected; tensors " + fault);
     }
-    expected += tensor.size_bytes;  // an end that the header gave: cannot wrap
-    if (expected > data_bytes) {
-      diagnostics.truncated(place, "data_offsets end at " + std::to_string(expected) +
-                                       ", the file has " + std::to_string(data_bytes) +
-                                       " bytes of data");
-    }
+    diagnostics.truncated(place, "data_offsets end at " + std::to_string(end) + ", the file has " +
+                                     std::to_string(data_bytes) + " bytes of data");
   }
   if (expected < data_bytes) {
     diagnostics.corrupt(header_place,
@@ -114,19 +209,10 @@ void check_coverage(std::span<const TensorInfo> tensors,
 
 void parse_safetensors(const base::File& file, bool opaque, Diagnostics& diagnostics,
                        ModelFile::Contents& contents) {
-  constexpr std::uint64_t json_offset = sizeof(std::uint64_t);
   contents.version = 1;
-  const std::uint64_t length = read_header_length(file, diagnostics);
-  const std::uint64_t data_start = json_offset + length;
-  check_first_character(file, diagnostics);
-  const std::size_t first = contents.tensors.size();
-  StoringSink sink(contents, contents.parts.size() == 1);
-  read_safetensors_header(file, json_offset, data_start, opaque, diagnostics, sink);
-  sort_by_offset(contents, first, sink.header_offsets);
-  index_names(contents, first, sink.header_offsets, diagnostics);
-  const std::span<TensorInfo> tensors = std::span(contents.tensors).subspan(first);
-  check_coverage(tensors, sink.header_offsets, file.size_bytes() - data_start, diagnostics);
-  for (TensorInfo& tensor : tensors) tensor.file_offset += data_start;
+  const SafetensorsParser parser(file, opaque, diagnostics);
+  parser.survey(diagnostics);
+  parser.parse(diagnostics, contents);
 }
 
 }  // namespace hiptool::model

@@ -96,6 +96,7 @@ void HeaderReader::read_metadata() {
   }
   if (kind != Kind::object) want(Kind::object, metadata_name);
   json_.enter();
+  std::size_t items = 0;
   while (json_.next_key(key_)) {
     place_ = {"metadata key", key_, json_.key_offset()};
     want(Kind::text, "the value");
@@ -108,13 +109,13 @@ void HeaderReader::read_metadata() {
       item.value = StoredText{offset, json_.offset() - offset, StoredText::Form::json};
     }
     if (!sink_.take_metadata(std::move(item))) corrupt("the key is there twice");
+    if (++items > most_metadata_items) corrupt("__metadata__ has more than 2^22 keys");
   }
 }
 
 void HeaderReader::read_tensor() {
-  const std::string name = entry_.name;  // outlives the entry, which the sink may empty
   entry_.header_offset = json_.key_offset();
-  place_ = {"tensor", name, entry_.header_offset};
+  place_ = {"tensor", entry_.name, entry_.header_offset};
   json_.set_place(place_);
   want(Kind::object, "the entry");
   json_.enter();

@@ -28,11 +28,13 @@ struct SafetensorsEntry {
 class SafetensorsSink {
  public:
   virtual ~SafetensorsSink() = default;
-  /// False when there is already a tensor of that name. The entry may be emptied.
-  virtual bool take_tensor(SafetensorsEntry& entry) = 0;
+  /// False when there is already a tensor of that name.
+  virtual bool take_tensor(const SafetensorsEntry& entry) = 0;
   /// False when the key is there already.
   virtual bool take_metadata(MetadataItem item) = 0;
 };
+
+inline constexpr std::size_t most_metadata_items = std::size_t{1} << 22;
 
 /// Reads the JSON text of a safetensors header, which is that range of its file.
 void read_safetensors_header(const base::File& file, std::uint64_t begin, std::uint64_t end,

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "model/text.hpp"
@@ -18,10 +19,20 @@ bool comes_before(const TensorInfo& left, const TensorInfo& right) {
          std::pair(right.file_offset, right.size_bytes);
 }
 
+// Entries stand in the header in the order in which they were read.
+bool range_comes_before(const TensorRange& left, const TensorRange& right) {
+  return std::tuple(left.offset, left.size_bytes, std::uint64_t{left.header_offset}) <
+         std::tuple(right.offset, right.size_bytes, std::uint64_t{right.header_offset});
+}
+
 }  // namespace
 
-void sort_by_offset(ModelFile::Contents& contents, std::size_t first,
-                    std::vector<std::uint64_t>& header_offsets) {
+void sort_by_offset(std::vector<TensorRange>& ranges) {
+  if (std::is_sorted(ranges.begin(), ranges.end(), range_comes_before)) return;
+  std::sort(ranges.begin(), ranges.end(), range_comes_before);
+}
+
+void sort_by_offset(ModelFile::Contents& contents, std::size_t first) {
   const std::span<TensorInfo> tensors = std::span(contents.tensors).subspan(first);
   if (std::is_sorted(tensors.begin(), tensors.end(), comes_before)) return;
   std::vector<std::size_t> order(tensors.size());
@@ -34,27 +45,25 @@ void sort_by_offset(ModelFile::Contents& contents, std::size_t first,
   for (std::size_t start = 0; start < order.size(); ++start) {
     if (order[start] == start) continue;
     TensorInfo tensor = std::move(tensors[start]);
-    const std::uint64_t header_offset = header_offsets[start];
     std::size_t hole = start;
     while (order[hole] != start) {
       const std::size_t source = std::exchange(order[hole], hole);
       tensors[hole] = std::move(tensors[source]);
-      header_offsets[hole] = header_offsets[source];
       hole = source;
     }
     order[hole] = hole;
     tensors[hole] = std::move(tensor);
-    header_offsets[hole] = header_offset;
   }
 }
 
 void index_names(ModelFile::Contents& contents, std::size_t first,
-                 const std::vector<std::uint64_t>& header_offsets, const Diagnostics& diagnostics) {
+                 const std::vector<TensorRange>& ranges, const Diagnostics& diagnostics) {
+  contents.index.reserve(contents.tensors.size());
   for (std::size_t position = first; position < contents.tensors.size(); ++position) {
     if (contents.index.insert(contents.tensors, position)) continue;
     const TensorInfo& tensor = contents.tensors[position];
     const TensorInfo& other = *contents.index.find(contents.tensors, tensor.name);
-    const Place place{"tensor", tensor.name, header_offsets[position - first]};
+    const Place place{"tensor", tensor.name, ranges[position - first].header_offset};
     if (other.file == tensor.file) diagnostics.corrupt(place, "the name is there twice");
     diagnostics.corrupt(place, "a tensor of this name is also in " +
                                    in_quotes(contents.parts[other.file].path.filename().string()));
