@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// XXH3-64 (seed 0, default secret) of each 16 KiB leaf of a range, after the published
+// XXH3-64 (seed 0, default secret) of each 16 KiB leaf of many ranges, after the published
 // specification of XXH3. Eight lanes share a leaf: XXH3 keeps eight accumulators, and what one
 // block of 1024 bytes adds to them may be added in any order, so lane L takes 16 bytes, two
 // accumulators' worth, of every second stripe, and only once a block the halves come together.
@@ -10,6 +10,7 @@ namespace {
 constexpr uint32_t leaf_bytes = 16384;
 constexpr uint32_t block_bytes = 1024;  // between two scrambles
 constexpr uint32_t stripe_bytes = 64;
+constexpr uint32_t stripes_of_block = block_bytes / stripe_bytes;
 constexpr unsigned lanes = 8;
 constexpr unsigned loads = block_bytes / (16 * lanes);  // of a lane in a block
 
@@ -144,21 +145,16 @@ inline __device__ uint64_t digest_short(const uint8_t* data, uint32_t length) {
   return digest_up_to_240(data, length);
 }
 
-struct Words {
+struct alignas(16) Words {
   uint64_t first;
   uint64_t second;
 };
 
-// How 16 bytes are read from data of a known alignment.
+// How 16 bytes are read from data of a known alignment, 16 or 1.
 template <unsigned Alignment>
 inline __device__ Words read_pair(const uint8_t* data) {
   if constexpr (Alignment == 16) {
-    const uint4 words = *reinterpret_cast<const uint4*>(data);
-    return {words.x | static_cast<uint64_t>(words.y) << 32, words.z | static_cast<uint64_t>(words.w)
-                                                                          << 32};
-  } else if constexpr (Alignment == 8) {
-    const uint64_t* words = reinterpret_cast<const uint64_t*>(data);
-    return {words[0], words[1]};
+    return *reinterpret_cast<const Words*>(data);
   } else {
     return {read_64(data), read_64(data + 8)};
   }
@@ -173,9 +169,14 @@ struct Lane {
   unsigned parity;
   uint64_t own;
   uint64_t sums[2];  // of this block, without the owned values
+  uint64_t scramble_key;
 
   inline __device__ explicit Lane(unsigned lane)
-      : pair(lane % 4), parity(lane / 4), own(first_accumulators[2 * pair + parity]), sums{0, 0} {}
+      : pair(lane % 4),
+        parity(lane / 4),
+        own(first_accumulators[2 * pair + parity]),
+        sums{0, 0},
+        scramble_key(secret(scramble_secret + 8 * (2 * pair + parity))) {}
 
   inline __device__ void add(Words data, uint64_t first_secret, uint64_t second_secret) {
     sums[0] += data.second + product(data.first ^ first_secret);
@@ -191,7 +192,14 @@ struct Lane {
     sums[1] = 0;
   }
 
-  inline __device__ void scramble(uint64_t key) { own = (own ^ own >> 47 ^ key) * prime32_1; }
+  inline __device__ void scramble() { own = (own ^ own >> 47 ^ scramble_key) * prime32_1; }
+
+  // Ends at the leaf's end, so it may overlap the one before.
+  inline __device__ void add_last_stripe(const uint8_t* leaf, uint32_t length) {
+    if (parity != 0) return;
+    const unsigned offset = last_stripe_secret + 16 * pair;
+    add(read_pair<1>(leaf + length - stripe_bytes + 16 * pair), secret(offset), secret(offset + 8));
+  }
 
   inline __device__ uint64_t merge(uint32_t length) const {
     const uint64_t keyed = own ^ secret(merge_secret + 16 * pair + 8 * parity);
@@ -202,65 +210,53 @@ struct Lane {
   }
 };
 
-// Any length above 240, by the eight lanes of a group together.
-template <unsigned Alignment>
-inline __device__ uint64_t digest_long(const uint8_t* data, uint32_t length, unsigned lane) {
-  Lane state(lane);
-  const uint64_t key = secret(scramble_secret + 8 * (2 * state.pair + state.parity));
-  const uint32_t stripes = (length - 1) / stripe_bytes;
-  const uint32_t stripes_of_block = block_bytes / stripe_bytes;
-  for (uint32_t first = 0; first <= stripes; first += stripes_of_block) {
-#pragma unroll 4
-    for (uint32_t n = state.parity; n < stripes_of_block; n += 2) {
-      if (first + n >= stripes) break;
-      const uint8_t* place = data + (first + n) * stripe_bytes + 16 * state.pair;
-      const unsigned word = n + 2 * state.pair;
-      state.add(read_pair<Alignment>(place), secret_words[word], secret_words[word + 1]);
-    }
-    if (first + stripes_of_block <= stripes) {
-      state.collect();
-      state.scramble(key);
-    }
+// The value of the warp's lane that has the largest.
+inline __device__ uint32_t largest_of_warp(uint32_t value) {
+  for (unsigned distance = lanes; distance < static_cast<unsigned>(warpSize); distance *= 2) {
+    const uint32_t other = __shfl_xor(value, static_cast<int>(distance));
+    if (other > value) value = other;
   }
-  if (state.parity == 0) {
-    const unsigned offset = last_stripe_secret + 16 * state.pair;
-    state.add(read_pair<1>(data + length - stripe_bytes + 16 * state.pair), secret(offset),
-              secret(offset + 8));
-  }
-  state.collect();
-  return state.merge(length);
+  return value;
 }
 
-// The same for whole leaves with everything known: keys in registers, a block's loads in flight.
+// The stripes [first, first + count) of a leaf, at most a block.
 template <unsigned Alignment>
-struct LeafDigest {
-  uint64_t keys[2 * loads];  // of this lane's stripes, which are two words apart
-  uint64_t last_keys[2];
-  uint64_t scramble_key;
+inline __device__ void add_stripes(Lane& state, const uint8_t* leaf, uint32_t first,
+                                   uint32_t count) {
+  [[maybe_unused]] constexpr unsigned unrolled = Alignment == 16 ? 4 : 1;
+#pragma unroll unrolled
+  for (uint32_t n = state.parity; n < count; n += 2) {
+    const uint8_t* place = leaf + (first + n) * stripe_bytes + 16 * state.pair;
+    const unsigned word = n + 2 * state.pair;
+    state.add(read_pair<Alignment>(place), secret_words[word], secret_words[word + 1]);
+  }
+}
 
-  inline __device__ explicit LeafDigest(unsigned lane) {
-    const unsigned pair = lane % 4;
-    const unsigned parity = lane / 4;
+// Digests whole leaves at addresses that are multiples of 16, by the eight lanes of a group: keys
+// in registers, a block's loads in flight together.
+struct WholeLeaf {
+  uint64_t keys[2 * loads];  // of this lane's stripes, which are two words apart
+
+  inline __device__ explicit WholeLeaf(unsigned lane) {
 #pragma unroll
-    for (unsigned i = 0; i < 2 * loads; ++i) keys[i] = secret_words[parity + 2 * pair + i];
-    // The last stripe of the leaf is the last of its block, but has a key of its own.
-    const unsigned offset = last_stripe_secret + 16 * pair;
-    last_keys[0] = parity != 0 ? secret(offset) : keys[2 * loads - 2];
-    last_keys[1] = parity != 0 ? secret(offset + 8) : keys[2 * loads - 1];
-    scramble_key = secret(scramble_secret + 8 * (2 * pair + parity));
+    for (unsigned i = 0; i < 2 * loads; ++i) keys[i] = secret_words[lane / 4 + 2 * (lane % 4) + i];
   }
 
-  inline __device__ uint64_t operator()(const uint8_t* leaf, unsigned lane) const {
+  inline __device__ uint64_t digest(const uint8_t* leaf, unsigned lane) const {
     Lane state(lane);
     const uint8_t* place = leaf + 16 * lane;
 #pragma unroll 1
     for (uint32_t block = 0; block < leaf_bytes / block_bytes - 1; ++block) {
       add_block(state, place, keys[2 * loads - 2], keys[2 * loads - 1]);
       state.collect();
-      state.scramble(scramble_key);
+      state.scramble();
       place += block_bytes;
     }
-    add_block(state, place, last_keys[0], last_keys[1]);
+    // The last stripe of the leaf is the last of its block, but has a key of its own.
+    const bool has_last = state.parity != 0;
+    const unsigned offset = last_stripe_secret + 16 * state.pair;
+    add_block(state, place, has_last ? secret(offset) : keys[2 * loads - 2],
+              has_last ? secret(offset + 8) : keys[2 * loads - 1]);
     state.collect();
     return state.merge(leaf_bytes);
   }
@@ -270,71 +266,109 @@ struct LeafDigest {
                                    uint64_t last_second) const {
     Words data[loads];
 #pragma unroll
-    for (unsigned i = 0; i < loads; ++i) data[i] = read_pair<Alignment>(place + 16 * lanes * i);
+    for (unsigned i = 0; i < loads; ++i) data[i] = read_pair<16>(place + 16 * lanes * i);
 #pragma unroll
     for (unsigned i = 0; i + 1 < loads; ++i) state.add(data[i], keys[2 * i], keys[2 * i + 1]);
     state.add(data[loads - 1], last_first, last_second);
   }
 };
 
-// Data that came at odd addresses is rare, and read bytewise anyway.
-template <>
-struct LeafDigest<1> {
-  inline __device__ explicit LeafDigest(unsigned) {}
-  inline __device__ uint64_t operator()(const uint8_t* leaf, unsigned lane) const {
-    return digest_long<1>(leaf, leaf_bytes, lane);
+// Of a leaf of any length. All groups of a warp go through as many blocks as the longest of them
+// has, because a shuffle needs the whole warp.
+template <unsigned Alignment>
+inline __device__ uint64_t digest_any(const uint8_t* leaf, uint32_t length, unsigned lane) {
+  Lane state(lane);
+  const bool is_long = length > 240;
+  const uint32_t stripes = is_long ? (length - 1) / stripe_bytes : 0;  // the last one is apart
+  const uint32_t most = largest_of_warp(stripes);
+#pragma unroll 1
+  for (uint32_t first = 0; first < most; first += stripes_of_block) {
+    const bool is_whole = first + stripes_of_block <= stripes;
+    if (first < stripes) {
+      add_stripes<Alignment>(state, leaf, first, is_whole ? stripes_of_block : stripes - first);
+    }
+    state.collect();
+    if (is_whole) state.scramble();
   }
+  if (is_long) state.add_last_stripe(leaf, length);
+  state.collect();
+  const uint64_t digest = state.merge(length);
+  return is_long || lane != 0 ? digest : digest_short(leaf, length);
+}
+
+// Bytes of the arena that are digested on their own; as src/kernels/digest.cpp has it.
+struct Range {
+  uint64_t device_offset;
+  uint64_t size_bytes;
+  uint64_t first_leaf;
 };
 
-template <unsigned Alignment>
-inline __device__ void digest_range(const uint8_t* data, uint64_t size_bytes, uint64_t* digests) {
-  const unsigned lane = threadIdx.x % lanes;
-  const unsigned group = threadIdx.x / lanes;
-  const unsigned groups = blockDim.x / lanes;
-  const uint64_t full = size_bytes / leaf_bytes;
-  const uint32_t rest = static_cast<uint32_t>(size_bytes % leaf_bytes);
+struct Leaf {
+  const uint8_t* data;
+  uint32_t length;
+};
 
-  if (full > 0) {
-    const LeafDigest<Alignment> digest_leaf(lane);
-    // Shuffles need whole warps: groups past the end repeat the last leaf and keep it to
-    // themselves.
-    for (uint64_t first = static_cast<uint64_t>(blockIdx.x) * groups; first < full;
-         first += static_cast<uint64_t>(gridDim.x) * groups) {
-      const uint64_t wanted = first + group;
-      const uint64_t leaf = wanted < full ? wanted : full - 1;
-      const uint64_t digest = digest_leaf(data + leaf * leaf_bytes, lane);
-      if (lane == 0 && wanted < full) digests[wanted] = digest;
+inline __device__ Leaf find_leaf(const uint8_t* arena, const Range* ranges, uint64_t range_count,
+                                 uint64_t number) {
+  uint64_t low = 0;
+  uint64_t high = range_count;
+  while (high - low > 1) {
+    const uint64_t middle = low + (high - low) / 2;
+    if (ranges[middle].first_leaf <= number) {
+      low = middle;
+    } else {
+      high = middle;
     }
   }
+  const Range range = ranges[low];
+  const uint64_t offset = (number - range.first_leaf) * leaf_bytes;
+  const uint64_t rest = range.size_bytes - offset;
+  return {arena + range.device_offset + offset,
+          rest < leaf_bytes ? static_cast<uint32_t>(rest) : leaf_bytes};
+}
 
-  // The shorter leaf falls to the first warp of the last block, all groups of it alike.
-  const bool is_last_block = blockIdx.x == gridDim.x - 1;
-  if (!is_last_block || threadIdx.x >= static_cast<unsigned>(warpSize)) return;
-  if (rest == 0 && full > 0) return;
-  const uint8_t* const leaf = data + full * leaf_bytes;
-  if (rest > 240) {
-    const uint64_t digest = digest_long<Alignment>(leaf, rest, lane);
-    if (threadIdx.x == 0) digests[full] = digest;
-  } else if (threadIdx.x == 0) {
-    digests[full] = digest_short(leaf, rest);
+template <unsigned Alignment>
+inline __device__ void digest_leaves(const uint8_t* arena, const Range* ranges,
+                                     uint64_t range_count, uint64_t first_leaf, uint64_t end_leaf,
+                                     uint64_t* digests) {
+  const unsigned warp = static_cast<unsigned>(warpSize);
+  const unsigned lane = threadIdx.x % lanes;
+  const unsigned group = threadIdx.x / lanes;
+  const unsigned first_group = threadIdx.x / warp * (warp / lanes);  // of this warp
+  const unsigned groups = blockDim.x / lanes;
+  const WholeLeaf whole_leaf(lane);
+  for (uint64_t first = first_leaf + static_cast<uint64_t>(blockIdx.x) * groups;
+       first + first_group < end_leaf; first += static_cast<uint64_t>(gridDim.x) * groups) {
+    // Shuffles need whole warps: groups past the end repeat the last leaf and keep it to
+    // themselves.
+    const uint64_t wanted = first + group;
+    const Leaf leaf =
+        find_leaf(arena, ranges, range_count, wanted < end_leaf ? wanted : end_leaf - 1);
+    const bool is_any_short =
+        Alignment < 16 || largest_of_warp(leaf.length < leaf_bytes ? 1 : 0) != 0;
+    const uint64_t digest = is_any_short ? digest_any<Alignment>(leaf.data, leaf.length, lane)
+                                         : whole_leaf.digest(leaf.data, lane);
+    if (lane == 0 && wanted < end_leaf) digests[wanted] = digest;
   }
 }
 
 }  // namespace
 
-// digests[i] = XXH3-64 of data[i * 16384 ...), the last leaf shorter; of nothing, if size_bytes is
-// 0. Any alignment of data. Blocks are whole warps of one dimension, any number of them. Three
-// blocks of 256 on a multiprocessor have enough loads in flight for the memory's full speed.
+// digests[i] = XXH3-64 of leaf i, for the leaves [first_leaf, end_leaf) of ranges that lie in any
+// order. A range's leaves are pieces of 16 KiB from its start, the last one shorter, and have
+// numbers from its first_leaf on, which grow from range to range without a gap; no range is empty.
+// `alignment` divides the address of every range; 16 and more is read in words. Blocks are whole
+// warps of one dimension, any number of them. Three blocks of 256 on a multiprocessor have enough
+// loads in flight for the memory's full speed.
 extern "C" __global__ void __launch_bounds__(256, 3)
-    hiptool_leaf_digest(const uint8_t* data, uint64_t size_bytes, uint64_t* digests) {
-  const unsigned misalignment = static_cast<unsigned>(reinterpret_cast<uint64_t>(data) % 16);
-  if (misalignment == 0) {
-    digest_range<16>(data, size_bytes, digests);
-  } else if (misalignment == 8) {
-    digest_range<8>(data, size_bytes, digests);
+    hiptool_tensor_digests(const uint8_t* arena, const Range* ranges, uint64_t range_count,
+                           uint64_t first_leaf, uint64_t end_leaf, uint32_t alignment,
+                           uint64_t* digests) {
+  if (alignment >= 16) {
+    digest_leaves<16>(arena, ranges, range_count, first_leaf, end_leaf, digests);
   } else {
-    digest_range<1>(data, size_bytes, digests);
+    digest_leaves<1>(arena, ranges, range_count, first_leaf, end_leaf, digests);
   }
 }
 
-HIPTOOL_EXPORT(hiptool_leaf_digest);
+HIPTOOL_EXPORT(hiptool_tensor_digests);

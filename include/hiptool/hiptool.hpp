@@ -9,6 +9,7 @@
 #include "hiptool/element_type.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/event.hpp"
+#include "hiptool/file_digests.hpp"
 #include "hiptool/kernel.hpp"
 #include "hiptool/kernel_timer.hpp"
 #include "hiptool/launch.hpp"

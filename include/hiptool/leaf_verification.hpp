@@ -6,6 +6,7 @@
 
 #include "hiptool/buffer.hpp"
 #include "hiptool/export.hpp"
+#include "hiptool/file_digests.hpp"
 #include "hiptool/load_plan.hpp"
 #include "hiptool/model_file.hpp"
 #include "hiptool/verify.hpp"
@@ -28,24 +29,33 @@ class HIPTOOL_API LeafVerification {
             ///< checked against the parsed header (mode `fast`): catches what goes wrong after that
   };
 
-  /// Loads the digest kernel. Throws Error(unsupported) where the device has neither an image nor a
-  /// run-time compiler, else what the runtime answered.
+  /// Begins to load the digest kernel, on a thread of its own where there is an image of it; else
+  /// blocks while it is compiled. Throws Error(unsupported) where the device has neither an image
+  /// nor a run-time compiler, else what the runtime answered.
   LeafVerification(const ModelFile& model, const ArenaLayout& layout, const Buffer& arena,
                    Reference reference, const VerifyOptions& options = {});
-  /// Stops reading and waits for the device; failures go to the trace.
+  /// The same with a second reader that has started already, such as before the device did. It may
+  /// serve several. options.threads is not used; limit_threads() of the reader is left to the
+  /// caller. A null one is Reference::slots.
+  LeafVerification(const ModelFile& model, const ArenaLayout& layout, const Buffer& arena,
+                   std::shared_ptr<FileDigests> files, const VerifyOptions& options = {});
+  /// Stops reading (unless others share the reader) and waits for the device; failures go to the
+  /// trace.
   ~LeafVerification();
   LeafVerification(const LeafVerification&) = delete;
   LeafVerification& operator=(const LeafVerification&) = delete;
 
   /// Waits for both lists and compares them. A difference is narrowed down by reading the leaf
-  /// back. Throws as verify_readback does, and what the background reader failed with.
+  /// back. Throws as verify_readback does, what the second reader failed with, and what the
+  /// digest kernel could not be loaded with.
   VerifyResult finish();
 
   /// Digests the whole arena anew and compares it with the digests of the file; after finish().
   VerifyResult recheck();
 
-  /// The kernel image in use: "sm_60", "gfx90a", "cpu", "compiled for sm_90".
-  const std::string& image() const noexcept;
+  /// The kernel image in use: "sm_60", "gfx90a", "cpu", "compiled for sm_90". Waits until it is
+  /// loaded; throws what that failed with.
+  const std::string& image() const;
 
   /// For AsyncLoader.
   load::ChunkSink& sink() noexcept;

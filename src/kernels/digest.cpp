@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/launch.hpp"
 #include "kernels/kernel_loader.hpp"
@@ -24,14 +25,33 @@ Error range_error(const std::string& what, std::uint64_t size, std::uint64_t off
                   std::uint64_t available) {
   return Error(ErrorCode::out_of_bounds, "digest",
                std::to_string(size) + " " + what + " from " + std::to_string(offset) +
-                   " on do not fit a buffer of " + std::to_string(available));
+                   " on do not fit in " + std::to_string(available));
 }
 
 }  // namespace
 
+DigestTable::DigestTable(const Buffer& data, std::span<const DigestRange> ranges) : data_(data) {
+  static_assert(sizeof(Entry) == 24, "the kernel has three words");
+  auto addresses = reinterpret_cast<std::uintptr_t>(data.address());
+  for (const DigestRange& range : ranges) {
+    if (range.device_offset > data.size_bytes() ||
+        range.size_bytes > data.size_bytes() - range.device_offset) {
+      throw range_error("bytes", range.size_bytes, range.device_offset, data.size_bytes());
+    }
+    if (range.size_bytes == 0) continue;
+    entries_.push_back({range.device_offset, range.size_bytes, leaf_count_});
+    leaf_count_ += divide_up(range.size_bytes, leaf_bytes);
+    addresses |= range.device_offset;
+  }
+  alignment_ = addresses % 16 == 0 ? 16 : 1;
+  if (entries_.empty()) return;
+  on_device_ = Buffer(data.device(), entries_.size() * sizeof(Entry));
+  copy_h2d_and_wait(on_device_, std::as_bytes(std::span(entries_)));
+}
+
 struct LeafDigester::Impl {
   explicit Impl(KernelLoader& loader)
-      : kernel(loader.kernel("hiptool_leaf_digest")),
+      : kernel(loader.kernel("hiptool_tensor_digests")),
         image(loader.load("digest").image),
         most_blocks(loader.device().info().compute_units.value_or(1) * blocks_per_unit) {}
 
@@ -53,31 +73,38 @@ LeafDigester& LeafDigester::operator=(LeafDigester&& other) noexcept = default;
 
 const std::string& LeafDigester::image() const noexcept { return impl_->image; }
 
-void LeafDigester::digest(const Buffer& data, const DigestRange& range, const Buffer& digests,
-                          const StreamRef& stream) {
-  const std::uint64_t size_bytes = range.size_bytes;
-  if (range.device_offset > data.size_bytes() ||
-      size_bytes > data.size_bytes() - range.device_offset) {
-    throw range_error("bytes", size_bytes, range.device_offset, data.size_bytes());
-  }
-  const std::uint64_t leaves = divide_up(size_bytes, leaf_bytes);
+void LeafDigester::digest(const DigestTable& table, std::uint64_t first_leaf,
+                          std::uint64_t end_leaf, const Buffer& digests, const StreamRef& stream) {
   const std::uint64_t places = digests.size_bytes() / sizeof(std::uint64_t);
-  if (range.first_leaf > places || leaves > places - range.first_leaf) {
-    throw range_error("digests", leaves, range.first_leaf, places);
+  const std::uint64_t available = std::min(table.leaf_count(), places);
+  if (first_leaf > end_leaf || end_leaf > available) {
+    throw range_error("leaves", end_leaf - first_leaf, first_leaf, available);
   }
-  if (leaves == 0) return;
-  const Buffer source = data.view(range.device_offset, size_bytes);
-  const Buffer target =
-      digests.view(range.first_leaf * sizeof(std::uint64_t), leaves * sizeof(std::uint64_t));
-  if (reinterpret_cast<std::uintptr_t>(target.address()) % sizeof(std::uint64_t) != 0) {
+  if (first_leaf == end_leaf) return;
+  if (reinterpret_cast<std::uintptr_t>(digests.address()) % sizeof(std::uint64_t) != 0) {
     throw Error(ErrorCode::invalid_argument, "digest",
                 "the list of digests does not begin at a multiple of 8 bytes");
   }
-  const std::uint64_t blocks = std::min(divide_up(leaves, leaves_per_block), impl_->most_blocks);
+  // Only the entries of these leaves: the kernel has the fewer steps to find one.
+  using Entry = DigestTable::Entry;
+  const auto& entries = table.entries_;
+  const auto end = std::partition_point(entries.begin(), entries.end(), [&](const Entry& entry) {
+    return entry.first_leaf < end_leaf;
+  });
+  const auto first =
+      std::partition_point(entries.begin(), end,
+                           [&](const Entry& entry) { return entry.first_leaf <= first_leaf; }) -
+      1;
+  const auto count = static_cast<std::uint64_t>(end - first);
+  const auto place = static_cast<std::uint64_t>(first - entries.begin());
+  const Buffer ranges = table.on_device_.view(place * sizeof(Entry), count * sizeof(Entry));
+  const std::uint64_t blocks =
+      std::min(divide_up(end_leaf - first_leaf, leaves_per_block), impl_->most_blocks);
   LaunchConfig config;
   config.grid.x = static_cast<std::uint32_t>(blocks);
   config.block.x = block_threads;
-  launch(impl_->kernel, config, stream, source, size_bytes, target);
+  launch(impl_->kernel, config, stream, table.data_, ranges, count, first_leaf, end_leaf,
+         table.alignment_, digests);
 }
 
 }  // namespace hiptool::kernels

@@ -2,7 +2,9 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "hiptool/buffer.hpp"
 #include "hiptool/device.hpp"
@@ -12,12 +14,38 @@ namespace hiptool::kernels {
 
 class KernelLoader;
 
-/// One range of device memory to be digested: its leaves are pieces of 16 KiB from its start, the
-/// last one shorter.
+/// Contiguous bytes of a buffer that are digested on their own, such as a tensor: its leaves are
+/// pieces of 16 KiB from its start, the last one shorter; an empty one has none.
 struct DigestRange {
-  std::uint64_t device_offset = 0;  ///< in the buffer, any alignment
+  std::uint64_t device_offset = 0;  ///< in the buffer
   std::uint64_t size_bytes = 0;
-  std::uint64_t first_leaf = 0;  ///< where its digests go in the list
+};
+
+/// The ranges of one buffer, as the kernel looks them up. Leaves are numbered through all ranges in
+/// the order in which these are given, from 0.
+class DigestTable {
+ public:
+  /// Brings the table to the device; blocks. Ranges may have any alignment; where all are at
+  /// multiples of 16 bytes the kernel reads fastest. Throws Error(out_of_bounds) for a range that
+  /// leaves the buffer.
+  DigestTable(const Buffer& data, std::span<const DigestRange> ranges);
+
+  std::uint64_t leaf_count() const noexcept { return leaf_count_; }
+
+ private:
+  friend class LeafDigester;
+  // As kernels/digest.hip has it.
+  struct Entry {
+    std::uint64_t device_offset = 0;
+    std::uint64_t size_bytes = 0;
+    std::uint64_t first_leaf = 0;
+  };
+
+  Buffer data_;
+  std::vector<Entry> entries_;  // none is empty
+  Buffer on_device_;
+  std::uint64_t leaf_count_ = 0;
+  std::uint32_t alignment_ = 0;
 };
 
 /// Computes leaf digests (XXH3-64, seed 0) on a device. Loads its kernel once.
@@ -32,10 +60,12 @@ class LeafDigester {
   LeafDigester(LeafDigester&& other) noexcept;
   LeafDigester& operator=(LeafDigester&& other) noexcept;
 
-  /// Queues the digests of one contiguous range: digest i of the range goes to
-  /// digests[range.first_leaf + i] (u64). Does not block.
-  void digest(const Buffer& data, const DigestRange& range, const Buffer& digests,
-              const StreamRef& stream);
+  /// Queues the digests of the leaves [first_leaf, end_leaf) with one launch, however many ranges
+  /// they belong to: that of leaf i goes to digests[i] (u64). Does not block; table, data and
+  /// digests must live until it is done. Throws Error(out_of_bounds) for leaves that the table or
+  /// the list does not have.
+  void digest(const DigestTable& table, std::uint64_t first_leaf, std::uint64_t end_leaf,
+              const Buffer& digests, const StreamRef& stream);
 
   /// The image in use: "sm_60", "gfx90a", "cpu", or "compiled for sm_90".
   const std::string& image() const noexcept;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/references.hpp"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+
+#include "base/xxh3.hpp"
 
 namespace hiptool::kernels::references {
 namespace {
@@ -77,17 +77,26 @@ void pattern_check(Dimensions, Dimensions, void* const* arguments) {
   std::atomic_ref(result[2]).fetch_or(bits);
 }
 
-void leaf_digest(Dimensions, Dimensions, void* const* arguments) {
+void tensor_digests(Dimensions, Dimensions, void* const* arguments) {
   constexpr std::uint64_t leaf_bytes = 16384;
-  const auto* data = value_at<const std::uint8_t*>(arguments, 0);
-  auto size_bytes = value_at<std::uint64_t>(arguments, 1);
-  auto* digest = value_at<std::uint64_t*>(arguments, 2);
-  do {  // nothing has one digest too
-    const std::uint64_t size = std::min(size_bytes, leaf_bytes);
-    *digest++ = XXH3_64bits(data, size);
-    data += size;
-    size_bytes -= size;
-  } while (size_bytes > 0);
+  struct Range {
+    std::uint64_t device_offset, size_bytes, first_leaf;
+  };
+  const auto* const arena = value_at<const std::uint8_t*>(arguments, 0);
+  const auto* const ranges = value_at<const Range*>(arguments, 1);
+  const auto range_count = value_at<std::uint64_t>(arguments, 2);
+  const auto end_leaf = value_at<std::uint64_t>(arguments, 4);
+  auto* const digests = value_at<std::uint64_t*>(arguments, 6);
+  const auto after = [](std::uint64_t leaf, const Range& range) { return leaf < range.first_leaf; };
+  auto leaf = value_at<std::uint64_t>(arguments, 3);
+  const Range* range = std::upper_bound(ranges, ranges + range_count, leaf, after) - 1;
+  for (; leaf < end_leaf; ++range) {
+    std::uint64_t done = (leaf - range->first_leaf) * leaf_bytes;
+    for (; done < range->size_bytes && leaf < end_leaf; done += leaf_bytes) {
+      digests[leaf++] = base::xxh3_64(arena + range->device_offset + done,
+                                      std::min(leaf_bytes, range->size_bytes - done));
+    }
+  }
 }
 
 }  // namespace hiptool::kernels::references

@@ -12,6 +12,6 @@ void copy_16(Dimensions grid, Dimensions block, void* const* arguments);
 void copy_1(Dimensions grid, Dimensions block, void* const* arguments);
 void pattern_write(Dimensions grid, Dimensions block, void* const* arguments);
 void pattern_check(Dimensions grid, Dimensions block, void* const* arguments);
-void leaf_digest(Dimensions grid, Dimensions block, void* const* arguments);
+void tensor_digests(Dimensions grid, Dimensions block, void* const* arguments);
 
 }  // namespace hiptool::kernels::references

@@ -24,8 +24,10 @@ constexpr std::array pattern_check_arguments{Argument{"in", input, 4}, Argument{
                                              Argument{"seed", u32, 0},
                                              Argument{"result", output, 8}};
 constexpr std::array gate_arguments{Argument{"flag", input, 4}, Argument{"max_spins", u64, 0}};
-constexpr std::array digest_arguments{Argument{"data", input, 1}, Argument{"size_bytes", u64, 0},
-                                      Argument{"digests", output, 8}};
+constexpr std::array digest_arguments{
+    Argument{"arena", input, 1},    Argument{"ranges", input, 24}, Argument{"range_count", u64, 0},
+    Argument{"first_leaf", u64, 0}, Argument{"end_leaf", u64, 0},  Argument{"alignment", u32, 0},
+    Argument{"digests", output, 8}};
 
 template <std::uint64_t Factor>
 std::uint64_t times(std::uint64_t count) {
@@ -52,8 +54,8 @@ constexpr std::array all{
     // No reference: on the host too, what it does is to wait for somebody else's write.
     KernelEntry{"hiptool_gate", "gate", "waits until a flag is not 0", gate_arguments, times<0>,
                 times<0>, 0, nullptr},
-    KernelEntry{"hiptool_leaf_digest", "digest", "XXH3-64 of each 16 KiB", digest_arguments,
-                digest_bytes, times<0>, 0, references::leaf_digest},
+    KernelEntry{"hiptool_tensor_digests", "digest", "XXH3-64 of each 16 KiB of many tensors",
+                digest_arguments, digest_bytes, times<0>, 0, references::tensor_digests},
 };
 
 }  // namespace

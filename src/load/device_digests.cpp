@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <chrono>
 #include <span>
+#include <system_error>
 #include <utility>
 
 #include "core/call.hpp"
 #include "hiptool/copy.hpp"
 #include "kernels/compile.hpp"
+#include "kernels/images.hpp"
 #include "kernels/kernel_loader.hpp"
+#include "load/workers.hpp"
 
 namespace hiptool::load {
 namespace {
@@ -26,6 +29,10 @@ kernels::LeafDigester make_digester(const Device& device, const std::string& com
   return kernels::LeafDigester(loader);
 }
 
+std::uint64_t leaf_count(std::uint64_t size_bytes) {
+  return (size_bytes + leaf_bytes - 1) / leaf_bytes;
+}
+
 }  // namespace
 
 DeviceDigests::DeviceDigests(const ModelFile& model, const ArenaLayout& layout,
@@ -35,43 +42,114 @@ DeviceDigests::DeviceDigests(const ModelFile& model, const ArenaLayout& layout,
       layout_(layout),
       leaves_(leaves),
       arena_(arena),
-      stream_(arena.device(), Stream::Priority::low),
-      list_(arena.device(), leaves.count() * sizeof(std::uint64_t)),
-      digester_(make_digester(arena.device(), compiler_program)) {}
+      compiler_program_(compiler_program),
+      first_leaf_{0},
+      list_(arena.device(), leaves.count() * sizeof(std::uint64_t)) {
+  for (const Placement& placement : layout.placements) {
+    first_leaf_.push_back(first_leaf_.back() +
+                          leaf_count(model.tensors()[placement.tensor].size_bytes));
+  }
+  const Device& device = arena.device();
+  const std::uint32_t streams = device.is_host_memory() ? choose_threads(1, 16, 2) : 1;
+  for (std::uint32_t i = 0; i < streams; ++i) streams_.emplace_back(device, Stream::Priority::low);
+  const bool has_image =
+      kernels::choose_image("digest", device.platform(), device.info().arch).has_value();
+  // Whether a kernel can be compiled is known only afterwards, and the caller is to know it before
+  // he loads.
+  const auto policy = has_image ? std::launch::async : std::launch::deferred;
+  try {
+    prepared_ = std::async(policy, [this] { prepare(); }).share();
+  } catch (const std::system_error&) {  // no thread to be had
+    prepared_ = std::async(std::launch::deferred, [this] { prepare(); }).share();
+  }
+  if (!has_image) prepared_.get();
+}
 
-DeviceDigests::~DeviceDigests() { core::settle(stream_); }
+DeviceDigests::~DeviceDigests() {
+  prepared_.wait();
+  for (const Stream& stream : streams_) core::settle(stream);
+}
+
+void DeviceDigests::prepare() {
+  kernels::LeafDigester digester = make_digester(arena_.device(), compiler_program_);
+  std::vector<kernels::DigestRange> ranges;
+  ranges.reserve(layout_.placements.size());
+  for (const Placement& placement : layout_.placements) {
+    ranges.push_back({placement.device_offset, model_.tensors()[placement.tensor].size_bytes});
+  }
+  kernels::DigestTable table(arena_, ranges);
+  const std::lock_guard lock(mutex_);
+  table_.emplace(std::move(table));
+  digester_.emplace(std::move(digester));
+  launch_waiting();
+}
+
+// Number of the first leaf that begins at or behind the offset.
+std::uint64_t DeviceDigests::leaves_before(std::uint64_t device_offset) const {
+  const auto& placements = layout_.placements;
+  const auto next = std::partition_point(
+      placements.begin(), placements.end(),
+      [&](const Placement& placement) { return placement.device_offset < device_offset; });
+  if (next == placements.begin()) return 0;
+  const auto place = static_cast<std::size_t>(next - placements.begin()) - 1;
+  return std::min(first_leaf_[place] + leaf_count(device_offset - placements[place].device_offset),
+                  first_leaf_[place + 1]);
+}
 
 void DeviceDigests::add(const Chunk& chunk, const Event* copied) {
-  const auto& placements = layout_.placements;
   const std::lock_guard lock(mutex_);
-  if (copied != nullptr) stream_.wait(*copied);
-  auto placement =
-      std::partition_point(placements.begin(), placements.end(), [&](const Placement& candidate) {
-        return candidate.device_offset + model_.tensors()[candidate.tensor].size_bytes <=
-               chunk.begin;
-      });
-  for (; placement != placements.end() && placement->device_offset < chunk.end; ++placement) {
-    const std::uint64_t size_bytes = model_.tensors()[placement->tensor].size_bytes;
-    const std::uint64_t begin = std::max(chunk.begin, placement->device_offset);
-    const std::uint64_t end = std::min(chunk.end, placement->device_offset + size_bytes);
-    if (begin >= end) continue;  // an empty tensor
-    const std::uint64_t leaf = (begin - placement->device_offset) / leaf_bytes;
-    digester_.digest(arena_, {begin, end - begin, leaves_.first[placement->tensor] + leaf}, list_,
-                     stream_);
+  const Leaves leaves{next_stream_++ % streams_.size(), leaves_before(chunk.begin),
+                      leaves_before(chunk.end)};
+  if (leaves.begin == leaves.end) return;
+  // The stream takes note of the event's present record, kernel or no kernel: afterwards the slot
+  // may be filled and its event recorded anew, or be gone.
+  if (copied != nullptr) streams_[leaves.stream].wait(*copied);
+  waiting_.push_back(leaves);
+  if (digester_) launch_waiting();
+}
+
+// Neighbours share a launch: the first of them may come when many chunks have arrived.
+void DeviceDigests::launch_waiting() {
+  std::sort(waiting_.begin(), waiting_.end(), [](const Leaves& left, const Leaves& right) {
+    return std::pair(left.stream, left.begin) < std::pair(right.stream, right.begin);
+  });
+  for (std::size_t i = 0; i < waiting_.size();) {
+    Leaves run = waiting_[i++];
+    const auto continues = [&](const Leaves& next) {
+      return next.stream == run.stream && next.begin == run.end;
+    };
+    while (i < waiting_.size() && continues(waiting_[i])) run.end = waiting_[i++].end;
+    digester_->digest(*table_, run.begin, run.end, list_, streams_[run.stream]);
   }
+  waiting_.clear();
 }
 
 std::vector<std::uint64_t> DeviceDigests::fetch() {
-  std::vector<std::uint64_t> digests(leaves_.count());
+  prepared_.get();
+  std::vector<std::uint64_t> listed(leaves_.count());
   const std::lock_guard lock(mutex_);
+  const Stream& stream = streams_.front();
   try {
-    copy_d2h(std::as_writable_bytes(std::span(digests)), list_, stream_);
-    stream_.synchronize();
+    for (std::size_t i = 1; i < streams_.size(); ++i) streams_[i].synchronize();
+    copy_d2h(std::as_writable_bytes(std::span(listed)), list_, stream);
+    stream.synchronize();
   } catch (...) {
-    core::settle(stream_);
+    core::settle(stream);
     throw;
   }
+  std::vector<std::uint64_t> digests(leaves_.count());
+  for (std::size_t place = 0; place < layout_.placements.size(); ++place) {
+    const auto from = listed.begin() + static_cast<std::ptrdiff_t>(first_leaf_[place]);
+    const auto count = static_cast<std::ptrdiff_t>(first_leaf_[place + 1] - first_leaf_[place]);
+    const std::uint64_t first = leaves_.first[layout_.placements[place].tensor];
+    std::copy(from, from + count, digests.begin() + static_cast<std::ptrdiff_t>(first));
+  }
   return digests;
+}
+
+const std::string& DeviceDigests::image() const {
+  prepared_.get();
+  return digester_->image();
 }
 
 }  // namespace hiptool::load

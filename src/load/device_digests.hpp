@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
+#include <exception>
+#include <future>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,9 +19,13 @@
 namespace hiptool::load {
 
 /// The list of leaf digests that the device computes of its own memory, on a stream of low
-/// priority.
+/// priority (on the processor, where a stream is one thread, on several). The kernel is loaded on a
+/// thread of its own, so that a driver that compiles it first (6 to 80 ms for PTX) holds nothing
+/// up; chunks that arrive before are digested then.
 class DeviceDigests {
  public:
+  /// Blocks only where the device has no image of the kernel, while that is compiled. Throws
+  /// Error(unsupported) where there is neither.
   DeviceDigests(const ModelFile& model, const ArenaLayout& layout, const LeafMap& leaves,
                 const Buffer& arena, const std::string& compiler_program);
   /// Waits for the kernels; failures go to the trace.
@@ -27,23 +34,41 @@ class DeviceDigests {
   DeviceDigests& operator=(const DeviceDigests&) = delete;
 
   /// Queues the digests of all leaves of a chunk, behind the event if there is one. From any
-  /// thread.
+  /// thread. The event may be recorded anew or go afterwards.
   void add(const Chunk& chunk, const Event* copied);
 
-  /// Waits and brings the list to the host.
+  /// Waits and brings the list, in the order of the LeafMap, to the host. Throws what the kernel
+  /// could not be loaded with.
   std::vector<std::uint64_t> fetch();
 
-  const std::string& image() const noexcept { return digester_.image(); }
+  /// Waits until the kernel is loaded; throws what that failed with.
+  const std::string& image() const;
 
  private:
+  /// Leaves of the table, which is in the order of the arena.
+  struct Leaves {
+    std::size_t stream = 0;
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+  };
+  void prepare();
+  std::uint64_t leaves_before(std::uint64_t device_offset) const;
+  void launch_waiting();
+
   const ModelFile& model_;
   const ArenaLayout& layout_;
   const LeafMap& leaves_;
-  const Buffer& arena_;
-  Stream stream_;
+  Buffer arena_;
+  std::string compiler_program_;
+  std::vector<std::uint64_t> first_leaf_;  // by placement, then their number
   Buffer list_;
   std::mutex mutex_;
-  kernels::LeafDigester digester_;
+  std::vector<Stream> streams_;
+  std::size_t next_stream_ = 0;
+  std::vector<Leaves> waiting_;  // until the kernel is there
+  std::optional<kernels::DigestTable> table_;
+  std::optional<kernels::LeafDigester> digester_;
+  std::shared_future<void> prepared_;  // last: its thread uses the others
 };
 
 }  // namespace hiptool::load

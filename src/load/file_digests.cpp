@@ -1,49 +1,213 @@
 // SPDX-License-Identifier: MIT
-#include "load/file_digests.hpp"
+#include "hiptool/file_digests.hpp"
+
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <future>
+#include <limits>
+#include <mutex>
+#include <new>
 #include <span>
+#include <system_error>
 
 #include "base/file.hpp"
+#include "hiptool/error.hpp"
 #include "load/digest.hpp"
+#include "load/leaves.hpp"
 #include "load/workers.hpp"
 
-namespace hiptool::load {
+namespace hiptool {
 namespace {
 
-// Small enough to stay in a core's cache between reading and hashing.
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint32_t most_threads = 64;
+constexpr std::uint32_t all_threads = std::numeric_limits<std::uint32_t>::max();
+// Stays in a core's second-level cache between reading and hashing.
 constexpr std::uint64_t piece_bytes = 16 * leaf_bytes;
 // What a thread takes at a time.
 constexpr std::uint64_t range_bytes = 512 * leaf_bytes;
 
-}  // namespace
+// A page of its own, so that no load of the hash crosses a cache line.
+class PieceBuffer {
+ public:
+  PieceBuffer() : bytes_(new (alignment) std::byte[piece_bytes]) {}
+  ~PieceBuffer() { ::operator delete[](bytes_, alignment); }
+  PieceBuffer(const PieceBuffer&) = delete;
+  PieceBuffer& operator=(const PieceBuffer&) = delete;
 
-std::vector<std::uint64_t> digest_files(const ModelFile& model, const LeafMap& leaves,
-                                        std::uint32_t threads, const std::function<void()>& check) {
-  std::vector<base::File> files;
-  for (const ModelPart& part : model.files()) files.push_back(base::File::open(part.path));
-  const std::vector<LeafRange> ranges = cut_leaf_ranges(model, range_bytes);
-  std::vector<std::uint64_t> digests(leaves.count());
-  std::atomic<std::size_t> next{0};
-  const auto work = [&](std::uint32_t, const std::atomic<bool>& stop) {
-    std::vector<std::byte> buffer(piece_bytes);
-    for (std::size_t index = next++; index < ranges.size() && !stop.load(); index = next++) {
-      const LeafRange& range = ranges[index];
-      const TensorInfo& tensor = model.tensors()[range.tensor];
-      std::uint64_t leaf = leaves.first[range.tensor] + range.tensor_offset / leaf_bytes;
-      for (std::uint64_t done = 0; done < range.size_bytes; done += piece_bytes) {
-        check();
-        const auto bytes = std::span(buffer).first(std::min(piece_bytes, range.size_bytes - done));
-        files[tensor.file].read_at(bytes, tensor.file_offset + range.tensor_offset + done);
-        for (std::uint64_t at = 0; at < bytes.size(); at += leaf_bytes) {
-          digests[leaf++] = leaf_digest(bytes.subspan(at, std::min(leaf_bytes, bytes.size() - at)));
-        }
-      }
-    }
-  };
-  run_workers(static_cast<std::uint32_t>(std::min<std::size_t>(threads, ranges.size())), work);
-  return digests;
+  std::span<std::byte> first(std::uint64_t size_bytes) const { return {bytes_, size_bytes}; }
+
+ private:
+  static constexpr std::align_val_t alignment{4096};
+  std::byte* bytes_;
+};
+
+// What check_unchanged cannot see: another file under the same name.
+void check_not_replaced(const base::File& file) {
+  struct stat opened {};
+  struct stat named {};
+  const bool is_same = fstat(file.descriptor(), &opened) == 0 &&
+                       ::stat(file.path().c_str(), &named) == 0 && opened.st_dev == named.st_dev &&
+                       opened.st_ino == named.st_ino;
+  if (is_same) return;
+  throw Error(ErrorCode::input_failed, "read",
+              file.path().string() + " was replaced or removed while it was read",
+              "wait until nothing writes to the folder, then try again");
 }
 
-}  // namespace hiptool::load
+}  // namespace
+
+struct FileDigests::Impl {
+  const ModelFile& model;
+  Options options;
+  load::LeafMap leaves;
+  std::vector<load::LeafRange> ranges;
+  std::vector<base::File> files;
+  std::vector<std::uint64_t> digests;
+  std::atomic<std::size_t> next{0};
+  std::atomic<std::uint64_t> bytes{0};
+  Clock::time_point start = Clock::now();
+  std::atomic<Clock::duration> last{Clock::duration::zero()};  // zero: not done yet
+  std::atomic<bool> is_given_up{false};
+  std::atomic<bool> is_failed{false};
+  std::mutex mutex;
+  std::condition_variable limit_changed;
+  std::uint32_t limit = all_threads;
+  std::shared_future<void> done;  // last: its threads use the others
+
+  Impl(const ModelFile& of, const Options& chosen)
+      : model(of),
+        options(chosen),
+        leaves(of),
+        ranges(load::cut_leaf_ranges(of, range_bytes)),
+        digests(leaves.count()) {
+    for (const ModelPart& part : model.files()) files.push_back(base::File::open(part.path));
+    check_unchanged();
+    if (options.threads == 0) options.threads = load::choose_threads(1, most_threads, 1);
+    try {
+      done = std::async(std::launch::async, [this] { run(); }).share();
+    } catch (const std::system_error&) {
+      throw Error(ErrorCode::host_out_of_memory, "start thread",
+                  "the system refuses to start a thread", "raise the limit with `ulimit -u`");
+    }
+  }
+
+  ~Impl() {
+    is_given_up.store(true);
+    wake();
+    done.wait();
+  }
+
+  void set_limit(std::uint32_t threads) {
+    {
+      const std::lock_guard lock(mutex);
+      limit = threads;
+    }
+    limit_changed.notify_all();
+  }
+
+  // What the pausing threads look at has changed, and not under the lock.
+  void wake() {
+    { const std::lock_guard lock(mutex); }
+    limit_changed.notify_all();
+  }
+
+  bool is_over() const {
+    return next.load() >= ranges.size() || is_failed.load() || is_given_up.load();
+  }
+
+  void check_unchanged() const {
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      files[i].check_unchanged(model.files()[i].size_bytes, model.files()[i].modified_ns);
+    }
+  }
+
+  void run() {
+    const auto threads =
+        static_cast<std::uint32_t>(std::min<std::size_t>(options.threads, ranges.size()));
+    load::run_workers(threads, [this](std::uint32_t index, const std::atomic<bool>&) {
+      try {
+        digest_ranges(index);
+      } catch (...) {
+        is_failed.store(true);
+        wake();
+        throw;
+      }
+      wake();
+    });
+    throw_if_given_up();
+    // A change after this is a change after the model was verified.
+    check_unchanged();
+    for (const base::File& file : files) check_not_replaced(file);
+    last.store(Clock::now() - start);
+  }
+
+  void digest_ranges(std::uint32_t index) {
+    const PieceBuffer buffer;
+    for (;;) {
+      {
+        std::unique_lock lock(mutex);
+        limit_changed.wait(lock, [&] { return index < limit || is_over(); });
+      }
+      const std::size_t place = next++;
+      if (place >= ranges.size() || is_failed.load()) return;
+      digest_range(ranges[place], buffer);
+    }
+  }
+
+  void digest_range(const load::LeafRange& range, const PieceBuffer& buffer) {
+    const TensorInfo& tensor = model.tensors()[range.tensor];
+    std::uint64_t leaf = leaves.first[range.tensor] + range.tensor_offset / leaf_bytes;
+    for (std::uint64_t at = 0; at < range.size_bytes && !is_failed.load(); at += piece_bytes) {
+      throw_if_given_up();
+      const auto piece = buffer.first(std::min(piece_bytes, range.size_bytes - at));
+      files[tensor.file].read_at(piece, tensor.file_offset + range.tensor_offset + at);
+      for (std::uint64_t done_bytes = 0; done_bytes < piece.size(); done_bytes += leaf_bytes) {
+        const auto size = std::min<std::uint64_t>(leaf_bytes, piece.size() - done_bytes);
+        digests[leaf++] = load::leaf_digest(piece.subspan(done_bytes, size));
+      }
+      bytes.fetch_add(piece.size(), std::memory_order_relaxed);
+    }
+  }
+
+  void throw_if_given_up() const {
+    if (is_given_up.load(std::memory_order_relaxed)) {
+      throw Error(ErrorCode::cancelled, "verify", "verify was given up");
+    }
+    if (options.cancel != nullptr) options.cancel->throw_if_cancelled("verify");
+  }
+};
+
+FileDigests::FileDigests(const ModelFile& model) : FileDigests(model, Options{}) {}
+
+FileDigests::FileDigests(const ModelFile& model, const Options& options)
+    : impl_(std::make_unique<Impl>(model, options)) {}
+
+FileDigests::~FileDigests() = default;
+
+void FileDigests::limit_threads(std::uint32_t threads) {
+  if (threads == 0) {
+    const std::uint32_t cores = load::choose_threads(1, most_threads, 1);
+    threads = std::max(cores - std::min(cores, load::choose_threads(1, 8, 2)), 1u);
+  }
+  impl_->set_limit(threads);
+}
+
+const std::vector<std::uint64_t>& FileDigests::get() {
+  impl_->set_limit(all_threads);
+  impl_->done.get();
+  return impl_->digests;
+}
+
+FileDigests::Statistics FileDigests::statistics() const {
+  auto duration = impl_->last.load();
+  if (duration == Clock::duration::zero()) duration = Clock::now() - impl_->start;
+  return {impl_->bytes.load(), std::chrono::duration<double>(duration).count()};
+}
+
+}  // namespace hiptool

@@ -2,10 +2,8 @@
 #include "hiptool/leaf_verification.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <future>
-#include <optional>
+#include <utility>
 
 #include "base/file.hpp"
 #include "hiptool/copy.hpp"
@@ -14,7 +12,6 @@
 #include "load/device_digests.hpp"
 #include "load/differences.hpp"
 #include "load/digest.hpp"
-#include "load/file_digests.hpp"
 #include "load/slot_digests.hpp"
 #include "load/workers.hpp"
 
@@ -23,50 +20,44 @@ namespace {
 
 constexpr std::uint64_t recheck_chunk_bytes = 8u << 20;
 
+// For the time of a load, which needs the other cores.
+std::shared_ptr<FileDigests> start_reading(const ModelFile& model, const VerifyOptions& options) {
+  const std::uint32_t threads =
+      options.threads != 0 ? options.threads : load::choose_threads(1, 16, 2);
+  return std::make_shared<FileDigests>(model, FileDigests::Options{threads, options.cancel});
+}
+
 }  // namespace
 
 struct LeafVerification::Impl final : load::ChunkSink {
   const ModelFile& model;
   const ArenaLayout& layout;
   const Buffer& arena;
-  Reference reference;
+  std::shared_ptr<FileDigests> files;  // null: the slots are the reference
   VerifyOptions options;
   load::LeafMap leaves;
   load::DeviceDigests device;
   load::SlotDigests slots;
   std::vector<std::uint64_t> expected;
   std::vector<std::uint64_t> never_read;
-  std::atomic<bool> stop{false};
-  std::future<std::vector<std::uint64_t>> from_files;  // last: its thread uses the others
 
-  Impl(const ModelFile& of, const ArenaLayout& with, const Buffer& in, Reference by,
-       const VerifyOptions& chosen)
+  Impl(const ModelFile& of, const ArenaLayout& with, const Buffer& in,
+       std::shared_ptr<FileDigests> by, const VerifyOptions& chosen)
       : model(of),
         layout(with),
         arena(in),
-        reference(by),
+        files(std::move(by)),
         options(chosen),
         leaves(of),
-        device(of, with, leaves, in, chosen.compiler_program) {
-    if (reference != Reference::file) return;
-    if (options.threads == 0) options.threads = load::choose_threads(1, 16, 2);
-    from_files = std::async(std::launch::async, [this] {
-      return load::digest_files(model, leaves, options.threads, [this] { throw_if_stopped(); });
-    });
-  }
+        device(of, with, leaves, in, chosen.compiler_program) {}
 
-  ~Impl() override { stop.store(true); }
-
-  void throw_if_stopped() const {
-    if (stop.load(std::memory_order_relaxed)) {
-      throw Error(ErrorCode::cancelled, "verify", "verify was given up");
-    }
+  void throw_if_cancelled() const {
     if (options.cancel != nullptr) options.cancel->throw_if_cancelled("verify");
   }
 
   void on_read(const load::Chunk&, std::span<const std::byte> bytes,
                std::span<const load::Piece> pieces) override {
-    if (reference == Reference::slots) slots.add(bytes, pieces);
+    if (!files) slots.add(bytes, pieces);
   }
 
   void on_queued(const load::Chunk& chunk, const Event* copied) override {
@@ -74,11 +65,14 @@ struct LeafVerification::Impl final : load::ChunkSink {
   }
 
   void take_expected() {
-    if (reference == Reference::file) {
-      expected = from_files.get();
-    } else {
+    throw_if_cancelled();
+    if (!files) {
       expected = slots.collect(model, leaves, never_read);
+      return;
     }
+    expected = files->get();
+    if (expected.size() == leaves.count()) return;
+    throw Error(ErrorCode::invalid_argument, "verify", "the digests are of another model");
   }
 
   VerifyResult compare() {
@@ -111,8 +105,8 @@ struct LeafVerification::Impl final : load::ChunkSink {
   std::vector<load::Difference> narrow(const std::vector<std::uint64_t>& wrong) {
     constexpr std::size_t most = 16 * max_mismatches;  // a run may be many leaves long
     std::vector<load::Difference> differences;
-    std::vector<base::File> files;
-    for (const ModelPart& part : model.files()) files.push_back(base::File::open(part.path));
+    std::vector<base::File> opened;
+    for (const ModelPart& part : model.files()) opened.push_back(base::File::open(part.path));
     std::vector<std::uint64_t> device_offsets(model.tensors().size());
     for (const Placement& placement : layout.placements) {
       device_offsets[placement.tensor] = placement.device_offset;
@@ -126,7 +120,7 @@ struct LeafVerification::Impl final : load::ChunkSink {
       const std::uint64_t size_bytes = std::min(leaf_bytes, tensor.size_bytes - offset);
       std::vector<std::byte> want(size_bytes);
       std::vector<std::byte> got(size_bytes);
-      files[tensor.file].read_at(want, tensor.file_offset + offset);
+      opened[tensor.file].read_at(want, tensor.file_offset + offset);
       copy_d2h_and_wait(got, arena.view(device_offsets[index] + offset, size_bytes));
       differences.push_back(want == got ? load::Difference{index, offset / leaf_bytes, offset,
                                                            offset + size_bytes - 1}
@@ -139,7 +133,14 @@ struct LeafVerification::Impl final : load::ChunkSink {
 LeafVerification::LeafVerification(const ModelFile& model, const ArenaLayout& layout,
                                    const Buffer& arena, Reference reference,
                                    const VerifyOptions& options)
-    : impl_(std::make_unique<Impl>(model, layout, arena, reference, options)) {}
+    : LeafVerification(model, layout, arena,
+                       reference == Reference::file ? start_reading(model, options) : nullptr,
+                       options) {}
+
+LeafVerification::LeafVerification(const ModelFile& model, const ArenaLayout& layout,
+                                   const Buffer& arena, std::shared_ptr<FileDigests> files,
+                                   const VerifyOptions& options)
+    : impl_(std::make_unique<Impl>(model, layout, arena, std::move(files), options)) {}
 
 LeafVerification::~LeafVerification() = default;
 
@@ -151,13 +152,13 @@ VerifyResult LeafVerification::finish() {
 VerifyResult LeafVerification::recheck() {
   for (const load::Chunk& chunk :
        load::cut_chunks(impl_->model, impl_->layout, recheck_chunk_bytes)) {
-    impl_->throw_if_stopped();
+    impl_->throw_if_cancelled();
     impl_->device.add(chunk, nullptr);
   }
   return impl_->compare();
 }
 
-const std::string& LeafVerification::image() const noexcept { return impl_->device.image(); }
+const std::string& LeafVerification::image() const { return impl_->device.image(); }
 
 load::ChunkSink& LeafVerification::sink() noexcept { return *impl_; }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-/// Rate of the leaf digest on a device, against the device's own copy traffic in the same run, and
-/// what it takes from the host-to-device rate when it runs beside copies as in a load.
+/// Rate of the leaf digest on a device, for tensors of several sizes, against the device's own copy
+/// traffic in the same run, and what it takes from the host-to-device rate when it runs beside
+/// copies as in a load.
 ///
 /// Usage: digest_bench [DEVICE [SIZE]]; without DEVICE cpu, without SIZE 8GiB (cpu: 64MiB).
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <cstdio>
 #include <functional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "hiptool/async_loader.hpp"
@@ -16,6 +18,7 @@
 #include "hiptool/error.hpp"
 #include "hiptool/event.hpp"
 #include "hiptool/units.hpp"
+#include "hiptool/verify.hpp"
 #include "kernels/digest.hpp"
 
 namespace {
@@ -46,16 +49,28 @@ double median_time_s(const Stream& stream, const std::function<void()>& work) {
   return median(times);
 }
 
+// Tensors of one size at multiples of 256 bytes, as many as fit.
+std::vector<kernels::DigestRange> cut_ranges(const Buffer& data, std::uint64_t tensor_bytes) {
+  const std::uint64_t step = (tensor_bytes + 255) / 256 * 256;
+  std::vector<kernels::DigestRange> ranges;
+  for (std::uint64_t at = 0; at + tensor_bytes <= data.size_bytes(); at += step) {
+    ranges.push_back({at, tensor_bytes});
+  }
+  return ranges;
+}
+
 // Digests one slot after the other, as a load does, until it is told to stop.
 void digest_slots(const Buffer& data, const Buffer& list, const std::atomic<bool>& stop) {
   const Stream stream(data.device(), Stream::Priority::low);
   kernels::LeafDigester digester(data.device());
-  for (std::uint64_t offset = 0; !stop.load();) {
-    digester.digest(data, {offset, slot_bytes, 0}, list, stream);
+  const kernels::DigestTable table(data, cut_ranges(data, data.size_bytes()));
+  constexpr std::uint64_t slot_leaves = slot_bytes / leaf_bytes;
+  for (std::uint64_t leaf = 0; !stop.load();) {
+    digester.digest(table, leaf, leaf + slot_leaves, list, stream);
     stream.synchronize();
     // At the rate of the link a slot arrives about every 150 us.
     std::this_thread::sleep_for(std::chrono::microseconds(100));
-    offset = (offset + slot_bytes) % (data.size_bytes() - slot_bytes);
+    leaf = (leaf + slot_leaves) % (table.leaf_count() - slot_leaves);
   }
 }
 
@@ -65,16 +80,20 @@ void measure_rate(const Buffer& data, const Buffer& list) {
   const double copy_s =
       median_time_s(stream, [&] { copy_d2d(data.view(0, half), data.view(half, half), stream); });
   kernels::LeafDigester digester(data.device());
-  const double digest_s = median_time_s(stream, [&] {
-    digester.digest(data, {0, data.size_bytes(), 0}, list, stream);
-  });
   const double limit = static_cast<double>(2 * half) / copy_s;
-  const double rate = static_cast<double>(data.size_bytes()) / digest_s;
-  std::printf(
-      "digest   %s of %s, image %s; limit %s (device-to-device copy, read + write), ratio "
-      "%.3f\n",
-      format_rate(rate).c_str(), format_size(data.size_bytes()).c_str(), digester.image().c_str(),
-      format_rate(limit).c_str(), rate / limit);
+  std::printf("limit    %s (device-to-device copy of %s, read + write), image %s\n",
+              format_rate(limit).c_str(), format_size(half).c_str(), digester.image().c_str());
+  for (const auto& [tensor_bytes, what] :
+       {std::pair(data.size_bytes(), "one tensor"), std::pair(std::size_t{128} << 10, "128 KiB"),
+        std::pair(std::size_t{40'000}, "40000 bytes"), std::pair(std::size_t{4096}, "4 KiB")}) {
+    const auto ranges = cut_ranges(data, tensor_bytes);
+    const kernels::DigestTable table(data, ranges);
+    const double digest_s =
+        median_time_s(stream, [&] { digester.digest(table, 0, table.leaf_count(), list, stream); });
+    const double rate = static_cast<double>(ranges.size() * tensor_bytes) / digest_s;
+    std::printf("digest   %s, %zu tensors (%s), ratio %.3f\n", format_rate(rate).c_str(),
+                ranges.size(), what, rate / limit);
+  }
 }
 
 void measure_beside_copies(const Buffer& data, const Buffer& list) {
@@ -104,7 +123,7 @@ int main(int argc, char** argv) try {
   const Device device = find_device(platforms, argc > 1 ? argv[1] : "cpu");
   const char* size = argc > 2 ? argv[2] : device.is_host_memory() ? "64MiB" : "8GiB";
   const Buffer data(device, parse_size(size));
-  const Buffer list(device, data.size_bytes() / 2048 + 8);
+  const Buffer list(device, data.size_bytes() / 512 + 8);
   const Stream stream(device);
   fill(data, std::byte{0x5A}, stream);
   stream.synchronize();

@@ -24,8 +24,8 @@ HEADER_ROOM = {
     "buffer": "core", "copy": "core", "device": "core", "event": "core", "kernel": "core",
     "kernel_timer": "core", "launch": "core", "module": "core", "pinned_buffer": "core",
     "stream": "core",
-    "async_loader": "load", "leaf_verification": "load", "load_plan": "load",
-    "self_test": "load", "verify": "load",
+    "async_loader": "load", "file_digests": "load", "leaf_verification": "load",
+    "load_plan": "load", "self_test": "load", "verify": "load",
 }
 REPORT_HEADERS = {"error", "export", "units", "version"}   # report knows no device
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <random>
 #include <utility>
 #include <vector>
 
@@ -17,12 +18,14 @@
 
 using namespace hiptool;
 using kernels::DigestRange;
+using kernels::DigestTable;
 using kernels::LeafDigester;
 
 namespace {
 
 constexpr std::size_t leaf_bytes = 16384;
 constexpr std::byte untouched{0x5A};
+constexpr std::uint64_t untouched_digest = 0x5A5A5A5A5A5A5A5Au;
 
 std::optional<Error> failure(const std::function<void()>& function) {
   try {
@@ -33,72 +36,188 @@ std::optional<Error> failure(const std::function<void()>& function) {
   return std::nullopt;
 }
 
-/// Digests a range on the device and compares each place of the list.
-void check_range(LeafDigester& digester, const Device& device, const Stream& stream,
-                 const std::vector<std::byte>& bytes, const Buffer& data, const DigestRange& range,
-                 std::size_t places) {
-  const Buffer digests(device, places * 8);
-  fill(digests, untouched, stream);
-  digester.digest(data, range, digests, stream);
-  stream.synchronize();
-  std::vector<std::uint64_t> seen(places);
-  copy_d2h_and_wait(std::as_writable_bytes(std::span(seen)), digests);
-  std::vector<std::uint64_t> expected(places, 0x5A5A5A5A5A5A5A5Au);
-  for (std::size_t done = 0, leaf = range.first_leaf; done < range.size_bytes; ++leaf) {
-    const std::size_t size = std::min<std::size_t>(leaf_bytes, range.size_bytes - done);
-    expected[leaf] = XXH3_64bits(bytes.data() + range.device_offset + done, size);
-    done += size;
+/// The digests of all leaves by libxxhash.
+std::vector<std::uint64_t> expected_digests(const std::vector<std::byte>& bytes,
+                                            const std::vector<DigestRange>& ranges) {
+  std::vector<std::uint64_t> digests;
+  for (const DigestRange& range : ranges) {
+    for (std::size_t done = 0; done < range.size_bytes; done += leaf_bytes) {
+      const std::size_t size = std::min<std::size_t>(leaf_bytes, range.size_bytes - done);
+      digests.push_back(XXH3_64bits(bytes.data() + range.device_offset + done, size));
+    }
   }
-  CHECK(seen == expected);
+  return digests;
 }
+
+/// Sets how the cpu platform runs kernels, and its defaults again afterwards.
+class Execution {
+ public:
+  Execution(hip::cpu::KernelPath path, unsigned lanes) {
+    hip::cpu::set_kernel_path(path);
+    hip::cpu::set_warp_size(lanes);
+  }
+  ~Execution() {
+    hip::cpu::set_kernel_path(hip::cpu::KernelPath::native);
+    hip::cpu::set_warp_size(32);
+  }
+  Execution(const Execution&) = delete;
+  Execution& operator=(const Execution&) = delete;
+};
+
+/// Natively and as threads in warps of 32 and 64; on a GPU the same thing three times.
+void for_each_execution(const std::function<void()>& check) {
+  using hip::cpu::KernelPath;
+  for (const auto& [path, lanes] :
+       {std::pair(KernelPath::native, 32u), std::pair(KernelPath::fibers, 32u),
+        std::pair(KernelPath::fibers, 64u)}) {
+    const bool is_native = path == KernelPath::native;
+    const unsigned warp = lanes;
+    CAPTURE(is_native);
+    CAPTURE(warp);
+    const Execution execution(path, lanes);
+    check();
+  }
+}
+
+struct Fixture {
+  Platforms platforms;
+  Device device = test::device(platforms);
+  Stream stream{device};
+  LeafDigester digester{device};
+
+  /// Digests leaves of a table; every place of the list, of which the table's leaves are a part.
+  std::vector<std::uint64_t> digest(const DigestTable& table, std::uint64_t first,
+                                    std::uint64_t end) {
+    const std::uint64_t places = table.leaf_count() + 2;
+    const Buffer list(device, places * 8);
+    fill(list, untouched, stream);
+    digester.digest(table, first, end, list, stream);
+    stream.synchronize();
+    std::vector<std::uint64_t> seen(places);
+    copy_d2h_and_wait(std::as_writable_bytes(std::span(seen)), list);
+    return seen;
+  }
+
+  /// All leaves, and some from the middle: right where they were asked for, untouched elsewhere.
+  void check(const std::vector<std::byte>& bytes, const std::vector<DigestRange>& ranges) {
+    const Buffer data(device, bytes.size());
+    copy_h2d_and_wait(data, bytes);
+    const DigestTable table(data, ranges);
+    const auto all = expected_digests(bytes, ranges);
+    REQUIRE(table.leaf_count() == all.size());
+    const std::uint64_t count = all.size();
+    for_each_execution([&] {
+      for (const auto& [first, end] :
+           {std::pair(std::uint64_t{0}, count), std::pair(count / 3, count - count / 4),
+            std::pair(count / 2, count / 2)}) {
+        std::vector<std::uint64_t> expected(count + 2, untouched_digest);
+        std::copy(all.begin() + static_cast<std::ptrdiff_t>(first),
+                  all.begin() + static_cast<std::ptrdiff_t>(end),
+                  expected.begin() + static_cast<std::ptrdiff_t>(first));
+        CHECK(digest(table, first, end) == expected);
+      }
+    });
+  }
+};
 
 }  // namespace
 
-TEST_CASE("digests are those of the host, for all sizes and alignments, and nothing else changes") {
-  Platforms platforms;
-  const Device device = test::device(platforms);
-  const Stream stream(device);
-  LeafDigester digester(device);
-  const auto bytes = test::random_bytes(40 * leaf_bytes, 5);
-  const Buffer data(device, bytes.size());
-  copy_h2d_and_wait(data, bytes);
-  for (const auto path : {hip::cpu::KernelPath::native, hip::cpu::KernelPath::fibers}) {
-    hip::cpu::set_kernel_path(path);
-    for (const std::size_t size :
-         {std::size_t{0}, std::size_t{1}, std::size_t{240}, std::size_t{241}, leaf_bytes - 1,
-          leaf_bytes, leaf_bytes + 1, 3 * leaf_bytes + 100, 33 * leaf_bytes}) {
-      for (const std::size_t offset : {0u, 1u, 8u, 4096u}) {
-        CAPTURE(size);
-        CAPTURE(offset);
-        check_range(digester, device, stream, bytes, data, {offset, size, 3}, 40);
-      }
+TEST_CASE_FIXTURE(Fixture, "one range, for all kinds of sizes and alignments") {
+  const auto bytes = test::random_bytes(7 * leaf_bytes, 5);
+  for (const std::size_t size :
+       {std::size_t{0}, std::size_t{1}, std::size_t{240}, std::size_t{241}, leaf_bytes - 1,
+        leaf_bytes, leaf_bytes + 1, 3 * leaf_bytes + 100, 6 * leaf_bytes}) {
+    for (const std::size_t offset : {0u, 1u, 8u, 4096u}) {
+      CAPTURE(size);
+      CAPTURE(offset);
+      check(bytes, {{offset, size}});
     }
   }
-  hip::cpu::set_kernel_path(hip::cpu::KernelPath::native);
 }
 
-TEST_CASE("ranges that do not fit are refused") {
-  Platforms platforms;
-  const Device device = test::device(platforms);
-  const Stream stream(device);
-  LeafDigester first(device);
-  LeafDigester digester(std::move(first));
+TEST_CASE_FIXTURE(Fixture, "every length that a last leaf can have, side by side in one warp") {
+  // Lengths on both sides of each border of XXH3, of stripes and of blocks, in an order that puts
+  // short and long ones next to each other.
+  std::vector<std::uint64_t> lengths;
+  for (std::uint64_t length = 1; length <= 260; ++length) lengths.push_back(length);
+  for (std::uint64_t length = 320; length <= leaf_bytes; length += 64) {
+    lengths.insert(lengths.end(), {length - 1, length, length + 1});
+  }
+  std::shuffle(lengths.begin(), lengths.end(), std::mt19937(7));
+  lengths.resize(300);
+  std::vector<DigestRange> ranges;
+  std::uint64_t offset = 0;
+  for (const std::uint64_t length : lengths) {
+    ranges.push_back({offset, length});
+    offset += (length + 255) / 256 * 256;
+  }
+  check(test::random_bytes(offset, 6), ranges);
+}
+
+TEST_CASE_FIXTURE(Fixture, "ranges of several leaves, empty ones among them, in any order") {
+  const auto bytes = test::random_bytes(40 * leaf_bytes, 8);
+  check(bytes, {{20 * leaf_bytes, 5 * leaf_bytes},
+                {0, 0},
+                {256, 1},
+                {512, 3 * leaf_bytes + 7},
+                {30 * leaf_bytes, 0},
+                {30 * leaf_bytes, 2 * leaf_bytes - 1},
+                {40 * leaf_bytes, 0}});
+  check(bytes, {});
+  check(bytes, {{0, 0}, {5, 0}});
+}
+
+TEST_CASE_FIXTURE(Fixture, "ten thousand tensors of odd sizes in one launch") {
+  std::mt19937 generator(9);
+  std::vector<DigestRange> ranges;
+  std::uint64_t offset = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    const std::uint64_t size = i % 500 == 0 ? 2 * leaf_bytes + generator() % 100 : generator() % 70;
+    ranges.push_back({offset, size});
+    offset += (size + 15) / 16 * 16;
+  }
+  check(test::random_bytes(offset, 10), ranges);
+}
+
+TEST_CASE_FIXTURE(Fixture, "more leaves than the launch has room for at once") {
+  if (device.platform() != Platform::cpu) return;  // a GPU's grid holds more than a test's memory
+  const std::uint64_t units = device.info().compute_units.value_or(1);
+  const std::uint64_t size = 256;
+  std::vector<DigestRange> ranges;
+  for (std::uint64_t i = 0; i < units * 16 * 32 + 5; ++i)
+    ranges.push_back({i * size, size - i % 3});
+  check(test::random_bytes(ranges.size() * size, 12), ranges);
+}
+
+TEST_CASE_FIXTURE(Fixture, "ranges and leaves that do not fit are refused") {
+  LeafDigester other(std::move(digester));
   const Buffer data(device, 2 * leaf_bytes);
-  const Buffer digests(device, 16);
-  const auto code = [&](const DigestRange& range, const Buffer& list) {
-    const auto error = failure([&] { digester.digest(data, range, list, stream); });
+  constexpr auto huge = ~std::uint64_t{0};
+  const auto code_of_range = [&](const DigestRange& range) {
+    const auto error = failure([&] { DigestTable(data, std::vector{range}); });
     return error ? error->code() : ErrorCode::internal;
   };
-  constexpr auto huge = ~std::uint64_t{0};
-  CHECK(code({0, 2 * leaf_bytes, 0}, digests) == ErrorCode::internal);  // nothing thrown
-  CHECK(code({2 * leaf_bytes, 0, 2}, digests) == ErrorCode::internal);
-  CHECK(code({0, 2 * leaf_bytes + 1, 0}, digests) == ErrorCode::out_of_bounds);
-  CHECK(code({1, 2 * leaf_bytes, 0}, digests) == ErrorCode::out_of_bounds);
-  CHECK(code({huge, 2, 0}, digests) == ErrorCode::out_of_bounds);
-  CHECK(code({0, huge, 0}, digests) == ErrorCode::out_of_bounds);
-  CHECK(code({0, 2 * leaf_bytes, 1}, digests) == ErrorCode::out_of_bounds);
-  CHECK(code({0, 1, huge}, digests) == ErrorCode::out_of_bounds);
-  CHECK(code({0, 1, 0}, digests.view(4, 8)) == ErrorCode::invalid_argument);
+  CHECK(code_of_range({0, 2 * leaf_bytes}) == ErrorCode::internal);  // nothing thrown
+  CHECK(code_of_range({2 * leaf_bytes, 0}) == ErrorCode::internal);
+  CHECK(code_of_range({0, 2 * leaf_bytes + 1}) == ErrorCode::out_of_bounds);
+  CHECK(code_of_range({1, 2 * leaf_bytes}) == ErrorCode::out_of_bounds);
+  CHECK(code_of_range({huge, 2}) == ErrorCode::out_of_bounds);
+  CHECK(code_of_range({0, huge}) == ErrorCode::out_of_bounds);
+
+  const Buffer list(device, 24);
+  const DigestTable table(data, std::vector{DigestRange{0, 2 * leaf_bytes}});
+  const auto code = [&](std::uint64_t first, std::uint64_t end, const Buffer& digests) {
+    const auto error = failure([&] { other.digest(table, first, end, digests, stream); });
+    return error ? error->code() : ErrorCode::internal;
+  };
+  CHECK(code(0, 2, list) == ErrorCode::internal);
+  CHECK(code(2, 2, list) == ErrorCode::internal);
+  CHECK(code(0, 3, list) == ErrorCode::out_of_bounds);  // the table has two
+  CHECK(code(0, 2, list.view(0, 8)) == ErrorCode::out_of_bounds);
+  CHECK(code(1, 0, list) == ErrorCode::out_of_bounds);
+  CHECK(code(3, 3, list) == ErrorCode::out_of_bounds);
+  CHECK(code(0, huge, list) == ErrorCode::out_of_bounds);
+  CHECK(code(0, 1, list.view(4, 16)) == ErrorCode::invalid_argument);
   stream.synchronize();
-  CHECK(digester.image() == (device.platform() == Platform::cpu ? "cpu" : digester.image()));
+  CHECK(other.image() == (device.platform() == Platform::cpu ? "cpu" : other.image()));
 }

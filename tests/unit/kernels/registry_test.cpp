@@ -67,8 +67,8 @@ TEST_CASE("the argument tables are those of the sources as compiled for the proc
 TEST_CASE("figures of a bench") {
   CHECK(find_entry("hiptool_fill_u32")->bytes_moved(10) == 40);
   CHECK(find_entry("hiptool_copy_16")->bytes_moved(10) == 320);
-  CHECK(find_entry("hiptool_leaf_digest")->bytes_moved(16384) == 16392);
-  CHECK(find_entry("hiptool_leaf_digest")->bytes_moved(16385) == 16401);
+  CHECK(find_entry("hiptool_tensor_digests")->bytes_moved(16384) == 16392);
+  CHECK(find_entry("hiptool_tensor_digests")->bytes_moved(16385) == 16401);
   CHECK(find_entry("hiptool_pattern_write")->operations(2) == 26);
 }
 
