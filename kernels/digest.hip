@@ -212,7 +212,7 @@ struct Lane {
 
 // The value of the warp's lane that has the largest.
 inline __device__ uint32_t largest_of_warp(uint32_t value) {
-  for (unsigned distance = 2 * lanes; distance < static_cast<unsigned>(warpSize); distance *= 2) {
+  for (unsigned distance = lanes; distance < static_cast<unsigned>(warpSize); distance *= 2) {
     const uint32_t other = __shfl_xor(value, static_cast<int>(distance));
     if (other > value) value = other;
   }
@@ -290,7 +290,7 @@ inline __device__ uint64_t digest_any(const uint8_t* leaf, uint32_t length, unsi
     state.collect();
     if (is_whole) state.scramble();
   }
-  state.add_last_stripe(leaf, length);
+  if (is_long) state.add_last_stripe(leaf, length);
   state.collect();
   const uint64_t digest = state.merge(length);
   return is_long || lane != 0 ? digest : digest_short(leaf, length);
