@@ -120,6 +120,45 @@ TEST_CASE("a helper thread releases memory of another device without a context o
   CHECK(state().retained[1] == 0);
 }
 
+TEST_CASE("every call works first in a thread, which starts without a context") {
+  const Api& hip = api();
+  void* memory = nullptr;
+  void* pinned = nullptr;
+  hipEvent_t event = nullptr;
+  REQUIRE(hip.hipMalloc(&memory, 64) == hipSuccess);
+  REQUIRE(hip.hipHostMalloc(&pinned, 64, 0) == hipSuccess);
+  REQUIRE(hip.hipEventCreateWithFlags(&event, hipEventDisableTiming) == hipSuccess);
+  const auto alone = [](auto call) {
+    hipError_t error = hipErrorUnknown;
+    std::thread([&] { error = call(); }).join();
+    return error;
+  };
+  std::size_t bytes = 0;
+  int number = 0;
+  hipPointerAttribute_t attributes{};
+  CHECK(alone([&] { return hip.hipStreamQuery(nullptr); }) == hipSuccess);
+  CHECK(alone([&] { return hip.hipStreamSynchronize(nullptr); }) == hipSuccess);
+  CHECK(alone([&] { return hip.hipEventRecord(event, nullptr); }) == hipSuccess);
+  CHECK(alone([&] { return hip.hipStreamWaitEvent(nullptr, event, 0); }) == hipSuccess);
+  CHECK(alone([&] { return hip.hipEventSynchronize(event); }) == hipSuccess);
+  CHECK(alone([&] {
+          return hip.hipLaunchHostFunc(
+              nullptr, [](void*) {}, nullptr);
+        }) == hipSuccess);
+  CHECK(alone([&] { return hip.hipDeviceSynchronize(); }) == hipSuccess);
+  CHECK(alone([&] { return hip.hipMemGetInfo(&bytes, &bytes); }) == hipSuccess);
+  CHECK(alone([&] { return hip.hipDeviceGetStreamPriorityRange(&number, &number); }) == hipSuccess);
+  CHECK(alone([&] { return hip.hipMemset(memory, 1, 64); }) == hipSuccess);
+  CHECK(alone([&] { return hip.hipMemsetAsync(memory, 1, 64, nullptr); }) == hipSuccess);
+  CHECK(alone([&] { return hip.hipMemcpyHtoD(memory, pinned, 64); }) == hipSuccess);
+  CHECK(alone([&] { return hip.hipMemcpyDtoHAsync(pinned, memory, 64, nullptr); }) == hipSuccess);
+  CHECK(alone([&] { return hip.hipMemcpyPeer(memory, 0, pinned, 0, 64); }) == hipSuccess);
+  CHECK(alone([&] { return hip.hipPointerGetAttributes(&attributes, memory); }) == hipSuccess);
+  CHECK(alone([&] { return hip.hipEventDestroy(event); }) == hipSuccess);
+  CHECK(alone([&] { return hip.hipHostFree(pinned); }) == hipSuccess);
+  CHECK(alone([&] { return hip.hipFree(memory); }) == hipSuccess);
+}
+
 TEST_CASE("nothing is allocated for nothing") {
   const Api& hip = api();
   int dummy = 0;
