@@ -13,18 +13,6 @@
 #include "system/numa.hpp"
 
 namespace hiptool::load {
-namespace {
-
-// A failed copy too: whoever waits for it learns of it.
-bool seems_done(const StagingSlot& slot) noexcept {
-  try {
-    return slot.copied.is_done();
-  } catch (const std::exception&) {
-    return true;
-  }
-}
-
-}  // namespace
 
 StagingSlot::StagingSlot(const Device& device, std::size_t size_bytes)
     : memory(device, size_bytes, PinnedBuffer::Method::registered),
@@ -116,27 +104,34 @@ StagingSlot& StagingRing::acquire_for(Owner owner) {
     lock.unlock();
     if (oldest == nullptr) return make_slot(*index);
     // Pinning takes ten times as long as a copy: one slot more is made only where it is needed.
-    const bool is_enough = !index || seems_done(*oldest);
+    bool is_enough = true;
+    std::exception_ptr failure;
     if (index) {
+      try {
+        is_enough = oldest->copied.is_done();
+      } catch (...) {
+        failure = std::current_exception();
+      }
       lock.lock();
       is_enough ? unmade_.push_front(*index) : in_flight_.push_front(oldest);
       lock.unlock();
       slot_free_.notify_all();
     }
     if (!is_enough) return make_slot(*index);
-    wait_for(*oldest);
+    wait_for(*oldest, failure);
     return *oldest;
   }
 }
 
 // The slot is the caller's afterwards; on an exception it is given back first.
-void StagingRing::wait_for(StagingSlot& slot) {
+void StagingRing::wait_for(StagingSlot& slot, const std::exception_ptr& failure) {
   const auto account = [&] {
     const std::lock_guard lock(mutex_);
     queued_bytes_[slot.stream] -= slot.queued_bytes;
     slot.queued_bytes = 0;
   };
   try {
+    if (failure) std::rethrow_exception(failure);
     if (!slot.copied.is_done()) slot.copied.synchronize();
   } catch (...) {
     core::settle(streams_[slot.stream]);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -95,7 +96,7 @@ class StagingRing {
   StagingSlot& make_slot(std::size_t index);
   std::optional<std::size_t> take_unmade(Owner owner);
   StagingSlot* take_from(std::deque<StagingSlot*>& slots, Owner owner);
-  void wait_for(StagingSlot& slot);
+  void wait_for(StagingSlot& slot, const std::exception_ptr& failure = {});
   std::size_t pick_stream(std::uint64_t size_bytes);
   void start_timer(std::size_t stream);
 

@@ -85,6 +85,23 @@ TEST_CASE_FIXTURE(Fixture, "no more slots are pinned than are needed at once") {
   CHECK(table.live().registrations == before + 8);
 }
 
+TEST_CASE_FIXTURE(Fixture,
+                  "a copy that failed is told to whoever takes its slot, which comes back") {
+  load::StagingRing ring(device, {stream}, options(2));
+  const Buffer target(device, 4096);
+  for (const bool is_whole : {false, true}) {
+    if (is_whole) ring.prepare(1, no_check);
+    auto& first = ring.acquire();
+    auto* second = is_whole ? &ring.acquire() : nullptr;
+    ring.submit(first, target, 4096);
+    table.fail("hipEventQuery", hip::hipErrorIllegalAddress);
+    CHECK_THROWS_AS(ring.acquire(), Error);
+    CHECK(&ring.acquire() == &first);
+    ring.give_back(first);
+    if (second != nullptr) ring.give_back(*second);
+  }
+}
+
 TEST_CASE_FIXTURE(Fixture, "an owner gets its own slots and no other") {
   load::StagingRing ring(device, {stream}, options(6, 3));
   const auto* first = &ring.acquire_own(1);
