@@ -6,8 +6,8 @@
 #include <cctype>
 
 #include "core/call.hpp"
+#include "core/device_names.hpp"
 #include "core/platform_state.hpp"
-#include "hip/properties.hpp"
 #include "system/pci.hpp"
 
 namespace hiptool {
@@ -108,13 +108,11 @@ bool operator==(const Device& left, const Device& right) noexcept {
 DeviceInfo Device::info() const {
   core::require_usable(*this);
   DeviceInfo info;
-  const auto names = hip::read_device_names(api(), ordinal_);
+  const auto names = core::read_names(*this);
   info.name = read_name(*this);
   if (names) {
     if (info.name.empty()) info.name = names->name;
     info.arch = names->arch;
-  } else {
-    state_->note("hipGetDevicePropertiesR0600", "told no name and arch of " + id());
   }
   info.uuid = read_uuid(*this);
   info.pci_bus_id = read_pci_bus_id(*this);

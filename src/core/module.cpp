@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "core/call.hpp"
+#include "core/device_names.hpp"
 #include "core/image_check.hpp"
 #include "core/module_state.hpp"
-#include "hip/properties.hpp"
 
 namespace hiptool {
 namespace core {
@@ -26,10 +26,7 @@ bool is_launch_blocking() {
 }
 
 std::string arch_of(const Device& device) {
-  const auto names = hip::read_device_names(device.api(), device.ordinal());
-  if (!names) {
-    device.state().note("hipGetDevicePropertiesR0600", "told no arch of " + device.id());
-  }
+  const auto names = read_names(device);
   return names && !names->arch.empty() ? names->arch : "unknown arch";
 }
 

@@ -33,13 +33,16 @@ std::optional<DeviceNames> decode(const PropertyBuffer& buffer, const PropertyLa
 
 }  // namespace
 
-std::optional<DeviceNames> read_device_names(const Api& api, int ordinal) {
+std::optional<DeviceNames> read_device_names(const Api& api, int ordinal, hipError_t* error) {
   alignas(8) PropertyBuffer buffer{};
-  hipError_t error = api.hipGetDevicePropertiesR0600(buffer.data(), ordinal);
-  if (error == hipSuccess) return decode(buffer, property_layout_r0600);
-  if (error != hipErrorNotSupported) return std::nullopt;
-  error = api.hipGetDevicePropertiesR0000(buffer.data(), ordinal);
-  return error == hipSuccess ? decode(buffer, property_layout_r0000) : std::nullopt;
+  const PropertyLayout* layout = &property_layout_r0600;
+  hipError_t result = api.hipGetDevicePropertiesR0600(buffer.data(), ordinal);
+  if (result == hipErrorNotSupported) {
+    layout = &property_layout_r0000;
+    result = api.hipGetDevicePropertiesR0000(buffer.data(), ordinal);
+  }
+  if (error != nullptr) *error = result;
+  return result == hipSuccess ? decode(buffer, *layout) : std::nullopt;
 }
 
 }  // namespace hiptool::hip

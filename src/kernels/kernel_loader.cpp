@@ -58,6 +58,11 @@ Kernel KernelLoader::kernel(std::string_view name) {
 }
 
 KernelLoader::Loaded KernelLoader::load_now(const std::string& source) const {
+  if (arch_.empty()) {
+    throw Error(ErrorCode::unsupported, "load kernel",
+                "the runtime does not tell the architecture of " + device_.id() +
+                    ", so no image of the kernels '" + source + "' can be chosen");
+  }
   const auto image = options_.choose(source, device_.platform(), arch_);
   if (!image) return compile_now(source);
   return {Module(device_, image->bytes, source), std::string(image->target)};
