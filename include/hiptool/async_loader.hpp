@@ -13,6 +13,7 @@
 #include "hiptool/load_plan.hpp"
 #include "hiptool/model_file.hpp"
 #include "hiptool/stream.hpp"
+#include "hiptool/timeline.hpp"
 
 namespace hiptool {
 
@@ -86,6 +87,7 @@ class HIPTOOL_API AsyncLoader {
     std::vector<int> reader_cpus;
     const CancelToken* cancel = nullptr;
     LoadObserver* observer = nullptr;
+    Timeline* timeline = nullptr;  ///< gets a lane for each reader and stream, if there is one
   };
 
   /// Makes streams; slots are pinned when they are first needed, or by prepare(). Throws

@@ -7,6 +7,7 @@
 #include "hiptool/cancel.hpp"
 #include "hiptool/export.hpp"
 #include "hiptool/model_file.hpp"
+#include "hiptool/timeline.hpp"
 
 namespace hiptool {
 
@@ -18,6 +19,7 @@ class HIPTOOL_API FileDigests {
   struct Options {
     std::uint32_t threads = 0;            ///< 0: one for each core this process may use
     const CancelToken* cancel = nullptr;  ///< must outlive this object
+    Timeline* timeline = nullptr;         ///< gets a lane for each thread; must outlive this object
   };
   struct Statistics {
     std::uint64_t bytes = 0;  ///< read and hashed so far

@@ -10,6 +10,7 @@
 #include "hiptool/export.hpp"
 #include "hiptool/load_plan.hpp"
 #include "hiptool/model_file.hpp"
+#include "hiptool/timeline.hpp"
 
 namespace hiptool {
 
@@ -42,6 +43,7 @@ struct VerifyOptions {
   /// A `hiptool` program that compiles kernels in a process of its own where the device has no
   /// image, since an old hipRTC can abort; empty: in this process.
   std::string compiler_program;
+  Timeline* timeline = nullptr;  ///< gets lanes for what digests, if there is one
 };
 
 /// Reads the arena back and compares it byte by byte with a second, independent reading of the

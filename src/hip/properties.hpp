@@ -15,7 +15,8 @@ struct DeviceNames {
 
 /// Reads the struct with the R0600 layout if the table has that call, else with R0000 (chosen by
 /// the call's presence, never by a version). Absent when neither call works or what came back is
-/// not sane (printable name, warp size 32 or 64); `error`, if given, is what the last call answered.
+/// not sane (printable name, warp size 32 or 64); `error`, if given, is what the last call
+/// answered.
 std::optional<DeviceNames> read_device_names(const Api& api, int ordinal,
                                              hipError_t* error = nullptr);
 

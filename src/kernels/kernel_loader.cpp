@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "core/call.hpp"
 #include "core/platform_state.hpp"
 #include "hip/api.hpp"
 #include "hip/rtc.hpp"
@@ -59,6 +60,7 @@ Kernel KernelLoader::kernel(std::string_view name) {
 
 KernelLoader::Loaded KernelLoader::load_now(const std::string& source) const {
   if (arch_.empty()) {
+    core::require_usable(device_);  // else that is the reason
     throw Error(ErrorCode::unsupported, "load kernel",
                 "the runtime does not tell the architecture of " + device_.id() +
                     ", so no image of the kernels '" + source + "' can be chosen");

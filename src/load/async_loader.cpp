@@ -43,6 +43,7 @@ struct AsyncLoader::Impl {
     ring_options.slot_bytes = options.slot_bytes;
     ring_options.owners = options.readers;
     ring_options.cpus = options.reader_cpus;
+    if (stages()) ring_options.timeline = options.timeline;
     ring = std::make_unique<load::StagingRing>(device, streams, ring_options);
   }
 
@@ -127,6 +128,7 @@ LoadStatistics AsyncLoader::load(const ModelFile& model, const ArenaLayout& layo
   options.ramp = impl.options.ramp;
   options.own_slots = impl.options.own_slots;
   options.cpus = impl.options.reader_cpus;
+  options.timeline = impl.options.timeline;
   return load::FileLoad(model, layout, arena, *impl.ring, options).run();
 }
 

@@ -37,7 +37,7 @@ std::uint64_t leaf_count(std::uint64_t size_bytes) {
 
 DeviceDigests::DeviceDigests(const ModelFile& model, const ArenaLayout& layout,
                              const LeafMap& leaves, const Buffer& arena,
-                             const std::string& compiler_program)
+                             const std::string& compiler_program, Timeline* timeline)
     : model_(model),
       layout_(layout),
       leaves_(leaves),
@@ -52,6 +52,10 @@ DeviceDigests::DeviceDigests(const ModelFile& model, const ArenaLayout& layout,
   const Device& device = arena.device();
   const std::uint32_t streams = device.is_host_memory() ? choose_threads(1, 16, 2) : 1;
   for (std::uint32_t i = 0; i < streams; ++i) streams_.emplace_back(device, Stream::Priority::low);
+  if (timeline != nullptr) {
+    trace_.emplace(*timeline, std::vector<StreamRef>(streams_.begin(), streams_.end()),
+                   "device digests");
+  }
   const bool has_image =
       kernels::choose_image("digest", device.platform(), device.info().arch).has_value();
   // Whether a kernel can be compiled is known only afterwards, and the caller is to know it before
@@ -119,7 +123,10 @@ void DeviceDigests::launch_waiting() {
       return next.stream == run.stream && next.begin == run.end;
     };
     while (i < waiting_.size() && continues(waiting_[i])) run.end = waiting_[i++].end;
+    std::size_t piece = 0;
+    if (trace_) piece = trace_->begin(run.stream, "digest", (run.end - run.begin) * leaf_bytes);
     digester_->digest(*table_, run.begin, run.end, list_, streams_[run.stream]);
+    if (trace_) trace_->end(piece);
   }
   waiting_.clear();
 }
@@ -133,6 +140,7 @@ std::vector<std::uint64_t> DeviceDigests::fetch() {
     for (std::size_t i = 1; i < streams_.size(); ++i) streams_[i].synchronize();
     copy_d2h(std::as_writable_bytes(std::span(listed)), list_, stream);
     stream.synchronize();
+    if (trace_) trace_->finish();
   } catch (...) {
     core::settle(stream);
     throw;

@@ -15,6 +15,7 @@
 #include "kernels/digest.hpp"
 #include "load/chunks.hpp"
 #include "load/leaves.hpp"
+#include "load/stream_trace.hpp"
 
 namespace hiptool::load {
 
@@ -27,7 +28,8 @@ class DeviceDigests {
   /// Blocks only where the device has no image of the kernel, while that is compiled. Throws
   /// Error(unsupported) where there is neither.
   DeviceDigests(const ModelFile& model, const ArenaLayout& layout, const LeafMap& leaves,
-                const Buffer& arena, const std::string& compiler_program);
+                const Buffer& arena, const std::string& compiler_program,
+                Timeline* timeline = nullptr);
   /// Waits for the kernels; failures go to the trace.
   ~DeviceDigests();
   DeviceDigests(const DeviceDigests&) = delete;
@@ -68,6 +70,7 @@ class DeviceDigests {
   std::vector<Leaves> waiting_;  // until the kernel is there
   std::optional<kernels::DigestTable> table_;
   std::optional<kernels::LeafDigester> digester_;
+  std::optional<StreamTrace> trace_;
   std::shared_future<void> prepared_;  // last: its thread uses the others
 };
 

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <new>
 #include <span>
+#include <string>
 #include <system_error>
 
 #include "base/file.hpp"
@@ -149,6 +150,10 @@ struct FileDigests::Impl {
 
   void digest_ranges(std::uint32_t index) {
     const PieceBuffer buffer;
+    std::uint32_t lane = 0;
+    if (options.timeline != nullptr) {
+      lane = options.timeline->add_lane("digest " + std::to_string(index));
+    }
     for (;;) {
       {
         std::unique_lock lock(mutex);
@@ -156,6 +161,8 @@ struct FileDigests::Impl {
       }
       const std::size_t place = next++;
       if (place >= ranges.size() || is_failed.load()) return;
+      const TimelineScope scope(options.timeline, lane, "read and digest",
+                                ranges[place].size_bytes);
       digest_range(ranges[place], buffer);
     }
   }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstring>
 #include <exception>
+#include <string>
 
 #include "core/platform_state.hpp"
 #include "load/pieces.hpp"
@@ -38,9 +39,20 @@ std::uint64_t FileLoad::read(Reader& reader, const Chunk& chunk, std::span<std::
     read += piece.size_bytes;
   });
   std::memset(bytes.data() + filled, 0, bytes.size() - filled);
-  reader.files.read(reader.parts);
-  if (options_.sink != nullptr) options_.sink->on_read(chunk, bytes, reader.pieces);
+  {
+    const TimelineScope scope(options_.timeline, reader.lane, "read", read);
+    reader.files.read(reader.parts);
+  }
+  if (options_.sink != nullptr) {
+    const TimelineScope scope(options_.timeline, reader.lane, "after reading", read);
+    options_.sink->on_read(chunk, bytes, reader.pieces);
+  }
   return read;
+}
+
+StagingSlot& FileLoad::acquire(const Reader& reader) {
+  const TimelineScope scope(options_.timeline, reader.lane, "wait for a slot");
+  return options_.own_slots ? ring_.acquire_own(reader.index) : ring_.acquire();
 }
 
 std::uint64_t FileLoad::load_chunk(Reader& reader, const Chunk& chunk) {
@@ -51,7 +63,7 @@ std::uint64_t FileLoad::load_chunk(Reader& reader, const Chunk& chunk) {
     if (options_.sink != nullptr) options_.sink->on_queued(chunk, nullptr);
     return bytes;
   }
-  StagingSlot& slot = options_.own_slots ? ring_.acquire_own(reader.index) : ring_.acquire();
+  StagingSlot& slot = acquire(reader);
   std::uint64_t bytes = 0;
   try {
     bytes = read(reader, chunk, slot.memory.bytes().first(part.size_bytes()));
@@ -59,6 +71,7 @@ std::uint64_t FileLoad::load_chunk(Reader& reader, const Chunk& chunk) {
     ring_.give_back(slot);
     throw;
   }
+  const TimelineScope scope(options_.timeline, reader.lane, "queue");
   ring_.submit(slot, part, part.size_bytes(), [&](const Event& copied) {
     if (options_.sink != nullptr) options_.sink->on_queued(chunk, &copied);
   });
@@ -67,7 +80,10 @@ std::uint64_t FileLoad::load_chunk(Reader& reader, const Chunk& chunk) {
 
 void FileLoad::read_chunks(std::uint32_t index, const std::atomic<bool>& stop) {
   const system::CpuBinding near_device(options_.cpus);
-  Reader reader{index, FileReader(files_, options_.check), {}, {}};
+  const std::uint32_t lane = options_.timeline != nullptr
+                                 ? options_.timeline->add_lane("reader " + std::to_string(index))
+                                 : 0;
+  Reader reader{index, lane, FileReader(files_, options_.check), {}, {}};
   while (!stop.load()) {
     options_.check();
     const std::size_t next = next_.fetch_add(1);

@@ -29,6 +29,7 @@ class FileLoad {
     bool ramp = true;
     bool own_slots = false;
     std::vector<int> cpus;  ///< that readers run on; empty: any
+    Timeline* timeline = nullptr;
   };
 
   /// Opens the files. Throws Error(input_failed) if one changed since it was parsed.
@@ -41,12 +42,14 @@ class FileLoad {
  private:
   struct Reader {
     std::uint32_t index = 0;
+    std::uint32_t lane = 0;  // of the timeline
     FileReader files;
     std::vector<Piece> pieces;    // of the chunk at hand
     std::vector<ReadPart> parts;  // the same
   };
 
   void read_chunks(std::uint32_t index, const std::atomic<bool>& stop);
+  StagingSlot& acquire(const Reader& reader);
   std::uint64_t load_chunk(Reader& reader, const Chunk& chunk);
   std::uint64_t read(Reader& reader, const Chunk& chunk, std::span<std::byte> bytes);
 

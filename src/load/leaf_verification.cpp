@@ -24,7 +24,8 @@ constexpr std::uint64_t recheck_chunk_bytes = 8u << 20;
 std::shared_ptr<FileDigests> start_reading(const ModelFile& model, const VerifyOptions& options) {
   const std::uint32_t threads =
       options.threads != 0 ? options.threads : load::choose_threads(1, 16, 2);
-  return std::make_shared<FileDigests>(model, FileDigests::Options{threads, options.cancel});
+  return std::make_shared<FileDigests>(
+      model, FileDigests::Options{threads, options.cancel, options.timeline});
 }
 
 }  // namespace
@@ -49,7 +50,7 @@ struct LeafVerification::Impl final : load::ChunkSink {
         files(std::move(by)),
         options(chosen),
         leaves(of),
-        device(of, with, leaves, in, chosen.compiler_program) {}
+        device(of, with, leaves, in, chosen.compiler_program, chosen.timeline) {}
 
   void throw_if_cancelled() const {
     if (options.cancel != nullptr) options.cancel->throw_if_cancelled("verify");

@@ -28,6 +28,7 @@ StagingRing::StagingRing(const Device& device, std::vector<StreamRef> streams,
       queued_bytes_(streams_.size(), 0),
       timers_(streams_.size()) {
   for (std::size_t index = 0; index < options.slots; ++index) unmade_.push_back(index);
+  if (options.timeline != nullptr) trace_.emplace(*options.timeline, streams_, "copies");
 }
 
 StagingRing::~StagingRing() {
@@ -167,8 +168,11 @@ void StagingRing::submit(StagingSlot& slot, const Buffer& destination, std::size
       slot.queued_bytes = size_bytes;
       start_timer(slot.stream);
     }
+    std::size_t piece = 0;
+    if (trace_) piece = trace_->begin(slot.stream, "copy", size_bytes);
     copy_h2d(destination, slot.memory.bytes().first(size_bytes), streams_[slot.stream]);
     queued = true;
+    if (trace_) trace_->end(piece);
     slot.copied.record(streams_[slot.stream]);
     if (on_queued) on_queued(slot.copied);
   } catch (...) {
@@ -216,6 +220,7 @@ void StagingRing::drain() {
     }
   }
   if (failure) std::rethrow_exception(failure);
+  if (trace_) trace_->finish();
 }
 
 void StagingRing::reset_timer() {

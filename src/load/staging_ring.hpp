@@ -17,6 +17,8 @@
 #include "hiptool/event.hpp"
 #include "hiptool/pinned_buffer.hpp"
 #include "hiptool/stream.hpp"
+#include "hiptool/timeline.hpp"
+#include "load/stream_trace.hpp"
 
 namespace hiptool::load {
 
@@ -39,8 +41,9 @@ class StagingRing {
   struct Options {
     std::size_t slots = 2;
     std::size_t slot_bytes = 8u << 20;
-    std::size_t owners = 1;  ///< that the slots are dealt out to for acquire_own()
-    std::vector<int> cpus;   ///< near which the slots' memory shall be; empty: anywhere
+    std::size_t owners = 1;        ///< that the slots are dealt out to for acquire_own()
+    std::vector<int> cpus;         ///< near which the slots' memory shall be; empty: anywhere
+    Timeline* timeline = nullptr;  ///< gets a lane for each stream
   };
 
   StagingRing(const Device& device, std::vector<StreamRef> streams, const Options& options);
@@ -114,6 +117,7 @@ class StagingRing {
   std::vector<std::uint64_t> queued_bytes_;
   std::vector<Timer> timers_;
   std::optional<std::size_t> first_stream_;
+  std::optional<StreamTrace> trace_;
 };
 
 }  // namespace hiptool::load

@@ -11,6 +11,7 @@
 #include "cli/failure.hpp"
 #include "cli/options.hpp"
 #include "hiptool/error.hpp"
+#include "report/trace_writer.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -48,8 +49,12 @@ int run_load(const LoadOptions& options, Context& context) {
   check_options(options);
   Environment& environment = context.environment;
   LoadOutcome outcome;
+  // Opened now, so that a wrong path is known before the work starts.
+  std::optional<ExportFile> trace;
+  if (!options.trace.empty()) trace.emplace(options.trace);
   const auto finish = [&](const Error* error) {
     outcome.wall_time_s = wall_time_s(environment);
+    if (trace && outcome.timeline) trace->write(report::to_trace(*outcome.timeline));
     report::Object head = make_document(environment, "load", outcome.status);
     if (error != nullptr) add_error(head, *error);
     const LoadReportOptions shown{options.dry_run, options.tensors};
@@ -88,6 +93,10 @@ Runner add_load(CLI::App& app) {
       app, "--verify", "MODE", options->verify,
       {"auto", "full", "fast", "readback", "published", "none"},
       "how the bytes on the device are proven; auto: full, for files that are not cached fast");
+  add_choice(app, "--io", "MODE", options->io, {"auto", "buffered", "direct"},
+             "how files are read; auto: past the page cache (direct) where they are not in it");
+  add_text(app, "--trace", "FILE", options->trace,
+           "write what happened when, for ui.perfetto.dev or chrome://tracing");
   add_flag(app, "--tensors", options->tensors, "list every tensor");
   add_flag(app, "--dry-run", options->dry_run, "parse and plan only; opens no driver");
   add_count(app, "--context", options->context,

@@ -2,6 +2,7 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "hiptool/model_fit.hpp"
 #include "hiptool/model_summary.hpp"
 #include "hiptool/self_test.hpp"
+#include "hiptool/timeline.hpp"
 #include "hiptool/verify.hpp"
 
 namespace hiptool::cli {
@@ -44,6 +46,7 @@ struct LoadOutcome {
   std::uint64_t done_bytes = 0;               ///< read and queued, for a load that was interrupted
   std::vector<Phase> phases;
   double wall_time_s = 0;
+  std::unique_ptr<Timeline> timeline;  ///< null unless one was asked for; lane 0 has the phases
 };
 
 /// Records one phase from its making to its end, also when an exception passes.
@@ -51,21 +54,23 @@ class PhaseTimer {
  public:
   using Clock = std::chrono::steady_clock;
 
-  PhaseTimer(LoadOutcome& outcome, std::string name, Clock::time_point run_start)
-      : outcome_(outcome), name_(std::move(name)), run_start_(run_start), start_(Clock::now()) {}
+  /// `name` is a literal.
+  PhaseTimer(LoadOutcome& outcome, const char* name, Clock::time_point run_start)
+      : outcome_(outcome), name_(name), run_start_(run_start), start_(Clock::now()) {}
   ~PhaseTimer() {
     const auto seconds = [](Clock::duration duration) {
       return std::chrono::duration<double>(duration).count();
     };
-    outcome_.phases.push_back(
-        {std::move(name_), seconds(start_ - run_start_), seconds(Clock::now() - start_)});
+    const Clock::time_point end = Clock::now();
+    outcome_.phases.push_back({name_, seconds(start_ - run_start_), seconds(end - start_)});
+    if (outcome_.timeline) outcome_.timeline->add({0, name_, start_, end, 0});
   }
   PhaseTimer(const PhaseTimer&) = delete;
   PhaseTimer& operator=(const PhaseTimer&) = delete;
 
  private:
   LoadOutcome& outcome_;
-  std::string name_;
+  const char* name_;
   Clock::time_point run_start_;
   Clock::time_point start_;
 };

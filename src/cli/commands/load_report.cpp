@@ -235,6 +235,16 @@ std::string verify_text(const LoadOutcome& outcome) {
   return outcome.verify_note.empty() ? text : text + "; " + outcome.verify_note;
 }
 
+std::string reads_text(const LoadStatistics& load) {
+  if (load.direct_bytes == 0) return "buffered reads";
+  std::string text = "direct reads (" + load.direct_engine + ")";
+  if (load.buffered_bytes > 0) {
+    text += " of " + format_size(load.direct_bytes) + ", buffered of " +
+            format_size(load.buffered_bytes);
+  }
+  return text;
+}
+
 // What a reader wants to know of the device and of how the bytes travelled.
 void add_notes(const LoadOutcome& outcome, std::vector<report::Line>& notes) {
   if (outcome.device) {
@@ -242,11 +252,15 @@ void add_notes(const LoadOutcome& outcome, std::vector<report::Line>& notes) {
   }
   if (outcome.load) {
     const LoadStatistics& load = *outcome.load;
-    std::string text = "path    buffered reads by " + count_of(load.readers, "thread") + ", ";
+    std::string text =
+        "path    " + reads_text(load) + " by " + count_of(load.readers, "thread") + ", ";
     text += load.slots == 0
                 ? "straight into device memory"
                 : fmt::format("{} pinned slots of {}", load.slots, format_size(load.slot_bytes));
     notes.push_back({Tone::plain, std::move(text)});
+    for (const std::string& note : load.read_notes) {
+      notes.push_back({Tone::plain, "read    " + note});
+    }
   }
   if (outcome.link_bytes_per_s) {
     notes.push_back({Tone::plain, "link    " + format_rate(*outcome.link_bytes_per_s) +
@@ -364,7 +378,9 @@ report::Report make_load_report(report::Object head, const LoadOutcome& outcome,
   add("wall_time_s", outcome.wall_time_s);
   add("bytes_per_s", load_rate(outcome));
   add("phases", phases_value(outcome));
-  add("residency", Object{{"cached_bytes", outcome.cached_bytes}, {"direct_bytes", 0}});
+  add("residency",
+      Object{{"cached_bytes", outcome.cached_bytes},
+             {"direct_bytes", outcome.load ? Value(outcome.load->direct_bytes) : Value(0)}});
 
   report.verdict.push_back(verdict_line(outcome));
   if (outcome.model) {

@@ -6,10 +6,12 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "cli/commands/load_fit.hpp"
 #include "cli/progress.hpp"
 #include "hiptool/error.hpp"
+#include "hiptool/file_digests.hpp"
 #include "hiptool/leaf_verification.hpp"
 #include "hiptool/self_test.hpp"
 #include "model/model_writer.hpp"
@@ -24,7 +26,7 @@ constexpr std::uint64_t demo_bytes = 64u << 20;
 constexpr std::uint32_t demo_tensors = 40;
 // A share of the link says something only about a load that takes longer than its own start.
 constexpr std::uint64_t least_probed_bytes = 1u << 30;
-constexpr std::uint64_t probe_bytes = 4'000'000'000;
+constexpr std::uint64_t probe_bytes = 1'000'000'000;
 constexpr std::uint64_t probe_target_bytes = 64u << 20;
 
 // Shows progress and remembers how far it came.
@@ -74,7 +76,7 @@ class DemoModel {
 std::optional<std::uint64_t> cached_bytes(const ModelFile& model) {
   std::uint64_t cached = 0;
   for (const ModelPart& part : model.files()) {
-    const auto bytes = system::cached_bytes(part.path);
+    const auto bytes = system::estimate_cached_bytes(part.path);
     if (!bytes) return std::nullopt;
     cached += *bytes;
   }
@@ -88,6 +90,10 @@ class LoadRun {
 
   void run() {
     outcome_.verify_mode = options_.verify.value_or("auto");
+    if (!options_.trace.empty()) {
+      outcome_.timeline = std::make_unique<Timeline>();
+      outcome_.timeline->add_lane("steps");
+    }
     std::optional<DemoModel> demo;
     if (options_.demo) {
       const auto timer = phase("make");
@@ -106,6 +112,7 @@ class LoadRun {
     // Says what is missing before any device is started.
     if (options_.context > 0) kv_cache_bytes(*outcome_.summary, options_.context);
     const bool needs_device = !options_.dry_run && !outcome_.model->tensors().empty();
+    if (needs_device) start_file_digests();
     if (options_.context > 0 && !needs_device) {
       plan_fit();
     } else if (needs_device || context_.devices.is_explicit) {
@@ -162,39 +169,75 @@ class LoadRun {
     if (!outcome_.fit->is_held) throw does_not_fit(*outcome_.fit, memory.chosen);
   }
 
+  // Where nothing is known a file counts as warm: that is the cheaper mistake.
+  bool is_warm() const {
+    const auto& cached = outcome_.cached_bytes;
+    return !cached || *cached >= outcome_.model->file_bytes() / 10 * 9;
+  }
+
   // A second reading of a cold file would double the time of the load.
   void choose_verify_mode() {
-    const auto& cached = outcome_.cached_bytes;
-    const bool is_cold = cached && *cached < outcome_.model->file_bytes() / 10 * 9;
-    outcome_.verify_mode = is_cold ? "fast" : "full";
-    if (is_cold) outcome_.verify_note = "the file is not cached, so it is read only once";
+    outcome_.verify_mode = is_warm() ? "full" : "fast";
+    if (!is_warm()) outcome_.verify_note = "the file is not cached, so it is read only once";
+  }
+
+  // The second reader works while the driver starts, which takes longer than its work.
+  void start_file_digests() {
+    if (outcome_.verify_mode != "full") return;
+    FileDigests::Options options;
+    options.cancel = &context_.environment.cancel;
+    options.timeline = outcome_.timeline.get();
+    file_digests_ = std::make_shared<FileDigests>(*outcome_.model, options);
   }
 
   // Digests on the device, or a read-back where no kernel can be had for it.
   std::unique_ptr<LeafVerification> start_verification(const Buffer& arena) {
     const bool by_digest = outcome_.verify_mode == "full" || outcome_.verify_mode == "fast";
     if (!by_digest) return nullptr;
-    const auto reference = outcome_.verify_mode == "full" ? LeafVerification::Reference::file
-                                                          : LeafVerification::Reference::slots;
     VerifyOptions options;
     options.cancel = &context_.environment.cancel;
     options.compiler_program = context_.environment.program;
+    options.timeline = outcome_.timeline.get();
     try {
-      return std::make_unique<LeafVerification>(*outcome_.model, *outcome_.layout, arena, reference,
-                                                options);
+      return std::make_unique<LeafVerification>(*outcome_.model, *outcome_.layout, arena,
+                                                file_digests_, options);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported || options_.self_test) throw;
+      file_digests_.reset();
       outcome_.verify_mode = "readback";
       outcome_.verify_note = error.what();
       return nullptr;
     }
   }
 
+  AsyncLoader::Options loader_options(LoadObserver& observer) const {
+    AsyncLoader::Options options;
+    options.cancel = &context_.environment.cancel;
+    options.observer = &observer;
+    options.timeline = outcome_.timeline.get();
+    const std::string io = options_.io.value_or("auto");
+    if (io == "buffered") options.read.mode = ReadMode::buffered;
+    if (io == "direct") options.read.mode = ReadMode::direct;
+    return options;
+  }
+
+  // What goes wrong here is met again, and told, when the load needs the slot.
+  void pin(AsyncLoader& loader) const {
+    try {
+      loader.prepare();
+    } catch (const Error& error) {
+      if (context_.notes) context_.notes->note("prepare", error.what());
+    }
+  }
+
   void load() {
-    CancelToken& cancel = context_.environment.cancel;
     Progress progress(context_.environment.console, context_.quiet);
     CountingObserver observer(progress);
     const Device& device = *outcome_.device;
+    AsyncLoader loader(device, loader_options(observer));
+    // Pinning takes as long as allocating and finding the kernel; a cold file needs few slots.
+    std::jthread pinning;
+    if (is_warm()) pinning = std::jthread([&loader, this] { pin(loader); });
     Buffer arena;
     std::unique_ptr<LeafVerification> verification;
     {
@@ -202,10 +245,7 @@ class LoadRun {
       arena = Buffer(device, outcome_.layout->arena_bytes);
       verification = start_verification(arena);
     }
-    AsyncLoader::Options loader_options;
-    loader_options.cancel = &cancel;
-    loader_options.observer = &observer;
-    AsyncLoader loader(device, loader_options);
+    if (file_digests_) file_digests_->limit_threads(0);
     try {
       const auto timer = phase("load");
       progress.begin("load");
@@ -217,6 +257,8 @@ class LoadRun {
     }
     outcome_.done_bytes = observer.done_bytes();
     outcome_.status = "loaded";
+    // How a file could be read otherwise is of interest only where that was wanted.
+    if (is_warm() && options_.io != "direct") outcome_.load->read_notes.clear();
     if (verification) {
       const auto timer = phase("verify");
       outcome_.verify = verification->finish();
@@ -260,6 +302,7 @@ class LoadRun {
   LoadOutcome& outcome_;
   Clock::time_point start_ = Clock::now();
   std::unique_ptr<Platforms> platforms_;
+  std::shared_ptr<FileDigests> file_digests_;  // null in modes that need none
 };
 
 }  // namespace

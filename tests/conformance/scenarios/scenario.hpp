@@ -31,6 +31,10 @@ struct Scenario {
   std::string_view refused_call = {};  ///< the call whose hipErrorOutOfMemory it expects
   bool is_long = false;                ///< so it gets fewer faults
   bool races = false;                  ///< on purpose, so nothing for the thread sanitizer
+  /// It holds a stream by a host function and expects others to go on. Host functions without a
+  /// mandated order "may be serialized" (CUDA driver API, cuLaunchHostFunc), so delays that are
+  /// host functions themselves would be held, too.
+  bool holds_host_functions = false;
 };
 
 std::span<const Scenario> all();
