@@ -69,9 +69,11 @@ class HIPTOOL_API AsyncLoader {
  public:
   struct Options {
     std::uint32_t streams = 2;
-    std::uint64_t slot_bytes = 8u << 20;
-    std::uint32_t readers = 0;  ///< threads that read files; 0 chooses from the cores
-    std::uint32_t slots = 0;    ///< 0 is two for each reader
+    /// Measured on an H200 and 16 cores: 20 slots of 4 MiB, which stay in the processor's cache,
+    /// load at 0.95 to 0.97 of the rate that their copies reach alone; of 8 MiB at 0.87 to 0.92.
+    std::uint64_t slot_bytes = 4u << 20;
+    std::uint32_t readers = 0;  ///< threads that read files; 0: one for each core, at most 16
+    std::uint32_t slots = 0;    ///< 0: one for each reader and four that are on their way
     /// Streams of the caller instead of own ones; all must be on the loader's device.
     std::vector<StreamRef> external_streams;
     /// Stage through pinned slots also where the host can write device memory in place.
@@ -100,7 +102,7 @@ class HIPTOOL_API AsyncLoader {
   AsyncLoader(const AsyncLoader&) = delete;
   AsyncLoader& operator=(const AsyncLoader&) = delete;
 
-  /// Pins the slots that are not pinned yet, several at once; about 30 ms for 128 MiB. Blocks. May
+  /// Pins the slots that are not pinned yet, several at once; about 25 ms for 128 MiB. Blocks. May
   /// run on a thread of its own beside load() and upload(), which use slots as they come. Throws
   /// Error(cancelled), Error(host_out_of_memory) or Error(device).
   void prepare();

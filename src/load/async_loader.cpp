@@ -25,9 +25,9 @@ struct AsyncLoader::Impl {
   Impl(const Device& on, Options chosen) : device(on), options(std::move(chosen)) {
     check_options();
     if (options.readers == 0) {
-      options.readers = stages() ? load::choose_threads(1, 8, 2) : load::choose_threads(1, 16, 1);
+      options.readers = load::choose_threads(1, 16, 1);
     }
-    if (options.slots == 0) options.slots = std::max(2 * options.readers, 2u);
+    if (options.slots == 0) options.slots = options.readers + 4;
     streams = options.external_streams;
     if (streams.empty()) {
       for (std::uint32_t i = 0; i < options.streams; ++i) own_streams.emplace_back(device);

@@ -199,8 +199,7 @@ FileDigests::~FileDigests() = default;
 
 void FileDigests::limit_threads(std::uint32_t threads) {
   if (threads == 0) {
-    const std::uint32_t cores = load::choose_threads(1, most_threads, 1);
-    threads = std::max(cores - std::min(cores, load::choose_threads(1, 8, 2)), 1u);
+    threads = load::choose_threads(1, most_threads, 2);
   }
   impl_->set_limit(threads);
 }

@@ -40,7 +40,7 @@ class StagingRing {
  public:
   struct Options {
     std::size_t slots = 2;
-    std::size_t slot_bytes = 8u << 20;
+    std::size_t slot_bytes = 4u << 20;
     std::size_t owners = 1;        ///< that the slots are dealt out to for acquire_own()
     std::vector<int> cpus;         ///< near which the slots' memory shall be; empty: anywhere
     Timeline* timeline = nullptr;  ///< gets a lane for each stream

@@ -51,7 +51,7 @@ void run_workers(
 
 std::uint32_t choose_threads(std::uint32_t least, std::uint32_t most,
                              std::uint32_t cores_per_thread) {
-  const auto cores = static_cast<std::uint32_t>(system::read_host("/").cores);
+  const auto cores = static_cast<std::uint32_t>(system::usable_cores("/"));
   return std::clamp(cores / cores_per_thread, least, most);
 }
 

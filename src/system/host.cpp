@@ -82,6 +82,10 @@ std::uint64_t bounded_cores(std::uint64_t cores, std::optional<double> quota) {
 
 }  // namespace
 
+std::uint64_t usable_cores(const fs::path& root) {
+  return bounded_cores(cores_of_affinity(), read_cgroup_limits(root).cpu_cores);
+}
+
 Host read_host(const fs::path& root) {
   const CgroupLimits limits = read_cgroup_limits(root);
   Host host;

@@ -17,6 +17,9 @@ struct Host {
 
 Host read_host(const std::filesystem::path& root);
 
+/// Host::cores alone, without reading what takes milliseconds on machines with many cores.
+std::uint64_t usable_cores(const std::filesystem::path& root);
+
 /// Memory that can be taken without swapping: MemAvailable, bounded by what the cgroup leaves.
 std::uint64_t available_memory_bytes(const std::filesystem::path& root);
 

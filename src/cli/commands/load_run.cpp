@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -15,6 +16,7 @@
 #include "hiptool/leaf_verification.hpp"
 #include "hiptool/self_test.hpp"
 #include "model/model_writer.hpp"
+#include "system/host.hpp"
 #include "system/residency.hpp"
 
 namespace hiptool::cli {
@@ -210,11 +212,22 @@ class LoadRun {
     }
   }
 
-  AsyncLoader::Options loader_options(LoadObserver& observer) const {
+  // The cores are the load's where the second reader is nearly done, else they are shared.
+  bool is_second_reader_busy() const {
+    return file_digests_ &&
+           file_digests_->statistics().bytes < outcome_.model->tensor_bytes() / 4 * 3;
+  }
+
+  static std::uint32_t half_of_cores() {
+    return std::max(1u, static_cast<std::uint32_t>(system::usable_cores("/")) / 2);
+  }
+
+  AsyncLoader::Options loader_options(LoadObserver& observer, bool is_shared) const {
     AsyncLoader::Options options;
     options.cancel = &context_.environment.cancel;
     options.observer = &observer;
     options.timeline = outcome_.timeline.get();
+    if (is_shared) options.readers = half_of_cores();
     const std::string io = options_.io.value_or("auto");
     if (io == "buffered") options.read.mode = ReadMode::buffered;
     if (io == "direct") options.read.mode = ReadMode::direct;
@@ -234,7 +247,8 @@ class LoadRun {
     Progress progress(context_.environment.console, context_.quiet);
     CountingObserver observer(progress);
     const Device& device = *outcome_.device;
-    AsyncLoader loader(device, loader_options(observer));
+    const bool is_shared = is_second_reader_busy();
+    AsyncLoader loader(device, loader_options(observer, is_shared));
     // Pinning takes as long as allocating and finding the kernel; a cold file needs few slots.
     std::jthread pinning;
     if (is_warm()) pinning = std::jthread([&loader, this] { pin(loader); });
@@ -245,7 +259,7 @@ class LoadRun {
       arena = Buffer(device, outcome_.layout->arena_bytes);
       verification = start_verification(arena);
     }
-    if (file_digests_) file_digests_->limit_threads(0);
+    if (file_digests_) file_digests_->limit_threads(is_shared ? half_of_cores() : 1);
     try {
       const auto timer = phase("load");
       progress.begin("load");
