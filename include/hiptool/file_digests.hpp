@@ -38,8 +38,8 @@ class HIPTOOL_API FileDigests {
 
   /// From now on at most so many threads run (at least one): for the time in which a load needs the
   /// cores. 0: half of the cores, which with readers on the other half keeps up with a load at the
-  /// rate of the link. Threads above it pause after the 8 MiB they are at. From any thread; does not
-  /// block.
+  /// rate of the link. Threads above it pause after the 8 MiB they are at. From any thread; does
+  /// not block.
   void limit_threads(std::uint32_t threads);
 
   /// Lets all threads run again, waits for them and gives the digest of each leaf: those of tensor
