@@ -12,6 +12,7 @@
 #include "hiptool/export.hpp"
 #include "hiptool/load_plan.hpp"
 #include "hiptool/model_file.hpp"
+#include "hiptool/staging_memory.hpp"
 #include "hiptool/stream.hpp"
 #include "hiptool/timeline.hpp"
 
@@ -90,6 +91,7 @@ class HIPTOOL_API AsyncLoader {
     const CancelToken* cancel = nullptr;
     LoadObserver* observer = nullptr;
     Timeline* timeline = nullptr;  ///< gets a lane for each reader and stream, if there is one
+    std::shared_ptr<StagingMemory> memory;  ///< for slots, made ahead; more is made as needed
   };
 
   /// Makes streams; slots are pinned when they are first needed, or by prepare(). Throws

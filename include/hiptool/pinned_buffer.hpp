@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstddef>
+#include <optional>
 #include <span>
 
 #include "hiptool/device.hpp"
 #include "hiptool/export.hpp"
+#include "hiptool/host_memory.hpp"
 
 namespace hiptool {
 
@@ -21,6 +23,8 @@ class HIPTOOL_API PinnedBuffer {
   /// Blocks while pages are touched and pinned. Size 0 makes no runtime call. Throws
   /// Error(host_out_of_memory) or Error(device) naming the call.
   PinnedBuffer(const Device& device, std::size_t size_bytes, Method method = Method::runtime);
+  /// Registers memory that was touched already and keeps it. Throws as above.
+  PinnedBuffer(const Device& device, HostMemory memory);
   ~PinnedBuffer();
   PinnedBuffer(PinnedBuffer&& other) noexcept;
   PinnedBuffer& operator=(PinnedBuffer&& other) noexcept;
@@ -31,12 +35,13 @@ class HIPTOOL_API PinnedBuffer {
   const Device& device() const noexcept { return device_; }
 
  private:
+  void pin(HostMemory memory);
   void free() noexcept;
 
   Device device_;
   std::byte* data_ = nullptr;
   std::size_t size_bytes_ = 0;
-  Method method_ = Method::runtime;
+  std::optional<HostMemory> memory_;  // of ours; none: the runtime's
 };
 
 }  // namespace hiptool

@@ -43,6 +43,7 @@ struct AsyncLoader::Impl {
     ring_options.slot_bytes = options.slot_bytes;
     ring_options.owners = options.readers;
     ring_options.cpus = options.reader_cpus;
+    ring_options.memory = options.memory;
     if (stages()) ring_options.timeline = options.timeline;
     ring = std::make_unique<load::StagingRing>(device, streams, ring_options);
   }

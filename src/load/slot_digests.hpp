@@ -24,15 +24,21 @@ class SlotDigests {
                                      std::vector<std::uint64_t>& missing);
 
  private:
-  struct Entry {
+  /// A piece of a file that was read at once, with the digests of its leaves.
+  struct Run {
     std::uint32_t file = 0;
-    std::uint32_t size_bytes = 0;
     std::uint64_t file_offset = 0;
-    std::uint64_t digest = 0;
+    std::uint64_t size_bytes = 0;
+    std::vector<std::uint64_t> digests;
+
+    std::uint64_t end() const { return file_offset + size_bytes; }
+    /// The digest of the leaf that begins there and has that size, or null.
+    const std::uint64_t* find(std::uint32_t in_file, std::uint64_t offset,
+                              std::uint64_t wanted_bytes) const;
   };
 
   std::mutex mutex_;
-  std::vector<Entry> entries_;
+  std::vector<Run> runs_;
 };
 
 }  // namespace hiptool::load

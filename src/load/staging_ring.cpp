@@ -14,9 +14,8 @@
 
 namespace hiptool::load {
 
-StagingSlot::StagingSlot(const Device& device, std::size_t size_bytes)
-    : memory(device, size_bytes, PinnedBuffer::Method::registered),
-      copied(device, Event::Kind::ordering, true) {}
+StagingSlot::StagingSlot(const Device& device, PinnedBuffer pinned)
+    : memory(std::move(pinned)), copied(device, Event::Kind::ordering, true) {}
 
 StagingRing::StagingRing(const Device& device, std::vector<StreamRef> streams,
                          const Options& options)
@@ -64,7 +63,11 @@ StagingSlot& StagingRing::make_slot(std::size_t index) {
   std::unique_ptr<StagingSlot> slot;
   try {
     const system::CpuBinding near_device(options_.cpus);
-    slot = std::make_unique<StagingSlot>(device_, options_.slot_bytes);
+    auto ready = options_.memory ? options_.memory->take(options_.slot_bytes) : std::nullopt;
+    slot = std::make_unique<StagingSlot>(
+        device_,
+        ready ? PinnedBuffer(device_, std::move(*ready))
+              : PinnedBuffer(device_, options_.slot_bytes, PinnedBuffer::Method::registered));
   } catch (...) {
     const std::lock_guard lock(mutex_);
     unmade_.push_back(index);

@@ -16,6 +16,7 @@
 #include "hiptool/device.hpp"
 #include "hiptool/event.hpp"
 #include "hiptool/pinned_buffer.hpp"
+#include "hiptool/staging_memory.hpp"
 #include "hiptool/stream.hpp"
 #include "hiptool/timeline.hpp"
 #include "load/stream_trace.hpp"
@@ -24,7 +25,7 @@ namespace hiptool::load {
 
 /// One pinned slot and the event that says when its last copy is done.
 struct StagingSlot {
-  StagingSlot(const Device& device, std::size_t size_bytes);
+  StagingSlot(const Device& device, PinnedBuffer pinned);
 
   PinnedBuffer memory;
   Event copied;
@@ -44,6 +45,7 @@ class StagingRing {
     std::size_t owners = 1;        ///< that the slots are dealt out to for acquire_own()
     std::vector<int> cpus;         ///< near which the slots' memory shall be; empty: anywhere
     Timeline* timeline = nullptr;  ///< gets a lane for each stream
+    std::shared_ptr<StagingMemory> memory;  ///< that was touched before, if there is any
   };
 
   StagingRing(const Device& device, std::vector<StreamRef> streams, const Options& options);

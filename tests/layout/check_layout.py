@@ -22,12 +22,14 @@ HEADER_ROOM = {
     "element_type": "model", "model_file": "model", "model_summary": "model",
     "platform": "hip",
     "arena": "core", "buffer": "core", "caching_allocator": "core", "copy": "core",
-    "device": "core", "event": "core", "kernel": "core", "kernel_timer": "core",
-    "launch": "core", "memory_plan": "core", "module": "core", "peer_access": "core",
-    "pinned_buffer": "core", "registered_memory": "core", "retry": "core", "stream": "core",
+    "device": "core", "event": "core", "host_memory": "core", "kernel": "core",
+    "kernel_timer": "core", "launch": "core", "memory_plan": "core", "module": "core",
+    "peer_access": "core", "pinned_buffer": "core", "registered_memory": "core",
+    "retry": "core", "stream": "core",
     "dtype": "tensor", "layout": "tensor", "tensor": "tensor",
     "async_loader": "load", "file_digests": "load", "leaf_verification": "load",
-    "load_plan": "load", "model_fit": "load", "self_test": "load", "verify": "load",
+    "load_plan": "load", "model_fit": "load", "self_test": "load", "staging_memory": "load",
+    "verify": "load",
 }
 REPORT_HEADERS = {"error", "export", "timeline", "units", "version"}   # report knows no device
 

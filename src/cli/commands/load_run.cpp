@@ -17,6 +17,8 @@
 #include "hiptool/self_test.hpp"
 #include "model/model_writer.hpp"
 #include "system/host.hpp"
+#include "system/numa.hpp"
+#include "system/pci.hpp"
 #include "system/residency.hpp"
 
 namespace hiptool::cli {
@@ -115,6 +117,7 @@ class LoadRun {
     if (options_.context > 0) kv_cache_bytes(*outcome_.summary, options_.context);
     const bool needs_device = !options_.dry_run && !outcome_.model->tensors().empty();
     if (needs_device) start_file_digests();
+    if (needs_device) start_staging_memory();
     if (options_.context > 0 && !needs_device) {
       plan_fit();
     } else if (needs_device || context_.devices.is_explicit) {
@@ -192,6 +195,18 @@ class LoadRun {
     file_digests_ = std::make_shared<FileDigests>(*outcome_.model, options);
   }
 
+  // So does a thread that touches the slots, where there will be a GPU to pin them for. (With
+  // several NUMA nodes the right one is known only afterwards.)
+  void start_staging_memory() {
+    const auto& root = context_.environment.system_root;
+    if (!is_warm() || system::list_gpus(root).empty() || system::numa_node_count(root) > 1) return;
+    const std::uint64_t slot_bytes = AsyncLoader::Options().slot_bytes;
+    const std::uint64_t needed = outcome_.model->tensor_bytes() / slot_bytes + 1;
+    const std::uint64_t most = std::min<std::uint64_t>(system::usable_cores("/"), 16) + 4;
+    staging_memory_ = std::make_shared<StagingMemory>(
+        static_cast<std::uint32_t>(std::min(needed, most)), slot_bytes);
+  }
+
   // Digests on the device, or a read-back where no kernel can be had for it.
   std::unique_ptr<LeafVerification> start_verification(const Buffer& arena) {
     const bool by_digest = outcome_.verify_mode == "full" || outcome_.verify_mode == "fast";
@@ -227,6 +242,7 @@ class LoadRun {
     options.cancel = &context_.environment.cancel;
     options.observer = &observer;
     options.timeline = outcome_.timeline.get();
+    options.memory = staging_memory_;
     if (is_shared) options.readers = half_of_cores();
     const std::string io = options_.io.value_or("auto");
     if (io == "buffered") options.read.mode = ReadMode::buffered;
@@ -317,6 +333,7 @@ class LoadRun {
   Clock::time_point start_ = Clock::now();
   std::unique_ptr<Platforms> platforms_;
   std::shared_ptr<FileDigests> file_digests_;  // null in modes that need none
+  std::shared_ptr<StagingMemory> staging_memory_;
 };
 
 }  // namespace

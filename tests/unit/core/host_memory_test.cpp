@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#include "hiptool/host_memory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "hiptool/copy.hpp"
+#include "hiptool/error.hpp"
+#include "hiptool/pinned_buffer.hpp"
+#include "support.hpp"
+#include "wrapped_device.hpp"
+
+using namespace hiptool;
+
+TEST_CASE("host memory: huge pages that can be written to their end") {
+  HostMemory memory(3u << 20);
+  CHECK(memory.size_bytes() == 3u << 20);
+  CHECK(memory.mapped_bytes() == 4u << 20);
+  CHECK(reinterpret_cast<std::uintptr_t>(memory.data()) % (2u << 20) == 0);
+  memory.data()[memory.mapped_bytes() - 1] = std::byte{1};
+  const HostMemory moved = std::move(memory);
+  CHECK(moved.data()[moved.mapped_bytes() - 1] == std::byte{1});
+  CHECK(memory.data() == nullptr);  // NOLINT: looked at on purpose
+  CHECK(memory.size_bytes() == 0);
+  CHECK(HostMemory(0).data() == nullptr);
+}
+
+TEST_CASE("host memory: more than there is") {
+  for (const std::size_t size : {std::numeric_limits<std::size_t>::max(), std::size_t{1} << 60}) {
+    try {
+      const HostMemory memory(size);
+      FAIL("an exception was expected");
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::host_out_of_memory);
+    }
+  }
+}
+
+TEST_CASE("host memory: a pinned buffer takes it over, and what fails frees it") {
+  test::WrappedDevice wrapped;
+  HostMemory memory(100'000);
+  const std::byte* const address = memory.data();
+  {
+    const PinnedBuffer pinned(wrapped.device(), std::move(memory));
+    CHECK(pinned.data() == address);
+    CHECK(pinned.size_bytes() == 100'000);
+    CHECK(wrapped.table().live().registrations == 1);
+    const auto bytes = test::random_bytes(pinned.size_bytes(), 1);
+    const Buffer buffer(wrapped.device(), bytes.size());
+    copy_h2d_and_wait(buffer, bytes);
+    copy_d2h_and_wait(pinned.bytes(), buffer);
+    CHECK(std::equal(bytes.begin(), bytes.end(), pinned.data()));
+  }
+  CHECK(wrapped.table().live().is_empty());
+  wrapped.table().fail("hipHostRegister", hip::hipErrorOutOfMemory);
+  CHECK_THROWS_AS(PinnedBuffer(wrapped.device(), HostMemory(4096)), Error);
+  CHECK(wrapped.table().live().is_empty());
+  CHECK(PinnedBuffer(wrapped.device(), HostMemory(0)).data() == nullptr);
+}
