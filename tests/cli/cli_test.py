@@ -242,7 +242,7 @@ class MakeModel(CliTest):
             with self.subTest(number.name):
                 path = self.folder / "big.gguf"
                 process = subprocess.Popen(
-                    [program.PROGRAM, "make-model", str(path), "--size", "64GiB"], text=True,
+                    [program.PROGRAM, "make-model", str(path), "--size", "16GiB"], text=True,
                     env=clean_environment(HIPTOOL_FORMAT="json"), preexec_fn=default_signals,
                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
                 deadline = time.monotonic() + 60

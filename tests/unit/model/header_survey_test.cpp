@@ -85,8 +85,12 @@ TEST_CASE("survey: a large header that is bad at its end costs little") {
                 "leave a hole");
   const double grown = peak_memory_mib() - before;
   CAPTURE(grown);
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  MESSAGE("not compared: a sanitizer keeps memory of its own");
+#else
   // Some 90 MiB are the test's own texts; kept tensors would take 90 more.
   CHECK(grown < 140);
+#endif
 }
 
 TEST_CASE("survey: a large sound header is read as others are") {
