@@ -103,8 +103,8 @@ class HIPTOOL_API ModelFile {
   std::uint64_t parameters() const noexcept;    ///< sum of elements
   std::uint64_t file_bytes() const noexcept;    ///< sum of the files' sizes
 
-  /// The metadata in the order of the file: of the first shard, to which the other shards and the
-  /// index of a safetensors set add keys that it lacks.
+  /// The metadata in the order of the file: of a set that of its first file, to which the other
+  /// files and the index of a safetensors set add keys that it lacks.
   std::vector<MetadataEntry> metadata() const;
 
   /// A metadata value, absent when the key is not there or of another type. Integers of any width
@@ -119,7 +119,8 @@ class HIPTOOL_API ModelFile {
   std::optional<std::uint64_t> array_size(std::string_view key) const;
   /// The elements of an array, read from the file now: absent when the key is not there or not an
   /// array of such elements (an integer above 2^63 - 1 counts as another type). Throws
-  /// Error(input_failed) if the file cannot be read or changed since it was parsed.
+  /// Error(input_failed) if the file cannot be read or changed since it was parsed and
+  /// Error(host_out_of_memory); array_size() says beforehand how many there are.
   std::optional<std::vector<std::int64_t>> integers(std::string_view key) const;
   std::optional<std::vector<double>> reals(std::string_view key) const;
   std::optional<std::vector<bool>> booleans(std::string_view key) const;

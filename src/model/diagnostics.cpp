@@ -1,11 +1,31 @@
 // SPDX-License-Identifier: MIT
 #include "model/diagnostics.hpp"
 
+#include <system_error>
 #include <utility>
 
 #include "model/text.hpp"
 
 namespace hiptool::model {
+
+namespace {
+
+// Names that downloaders give to files they have not finished.
+bool is_unfinished(const std::filesystem::path& path) {
+  const std::string name = path.filename().string();
+  for (const std::string_view end :
+       {".incomplete", ".part", ".crdownload", ".download", ".partial", "-partial", ".tmp"}) {
+    if (name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0) {
+      return true;
+    }
+  }
+  std::filesystem::path control = path;
+  control += ".aria2";
+  std::error_code ignored;
+  return std::filesystem::exists(control, ignored);
+}
+
+}  // namespace
 
 std::string Diagnostics::sentence(const Place& place, std::string_view cause) const {
   std::string text = path_.string() + ": ";
@@ -31,9 +51,10 @@ void Diagnostics::corrupt(const Place& place, std::string_view cause, std::strin
 }
 
 void Diagnostics::truncated(const Place& place, std::string_view cause) const {
-  corrupt(place,
-          std::string(cause) + "; the file is truncated, damaged or its download is incomplete",
-          "compare the file's size with the publisher's and download it again");
+  corrupt(
+      place, std::string(cause) + "; the file is truncated, damaged or its download is incomplete",
+      is_unfinished(path_) ? "finish the download: the file's name is that of an unfinished one"
+                           : "compare the file's size with the publisher's and download it again");
 }
 
 void Diagnostics::unreadable_kind(const Place& place, std::string_view cause,

@@ -138,8 +138,8 @@ void GgufParser::read_tensor(std::uint64_t number) {
   const ElementType type = read_type();
   const std::uint64_t size_bytes = count_bytes(type, shape, elements);
   const auto offset = cursor_.number<std::uint64_t>("offset");
-  ranges_.push_back(make_range(offset, size_bytes, cursor_.place().offset, type.block_bits() == 0,
-                               elements > 0));
+  ranges_.push_back(
+      make_range(offset, size_bytes, cursor_.place().offset, type.block_bits() == 0, elements > 0));
   if (survey_ == nullptr) {
     contents_.tensors.push_back({std::move(name), type, std::move(shape),
                                  static_cast<std::uint32_t>(contents_.parts.size() - 1), offset,

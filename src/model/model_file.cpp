@@ -107,6 +107,23 @@ base::File reopen_first(const ModelFile::Contents& contents) {
 
 constexpr std::uint64_t most_padding_bytes = 4096;
 
+// The array of that key, read anew by that function; absent when the key is no array.
+template <typename Read>
+auto read_array(const ModelFile::Contents& contents, std::string_view key, Read&& read)
+    -> decltype(read(std::declval<const base::File&>(),
+                     std::declval<const model::StoredArray&>())) {
+  const auto* array = contents.metadata.value<model::StoredArray>(key);
+  if (array == nullptr) return std::nullopt;
+  const base::File file = reopen_first(contents);
+  try {
+    return read(file, *array);
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorCode::host_out_of_memory, "read",
+                file.path().string() + ": host memory does not suffice for the " +
+                    std::to_string(array->count) + " elements of " + std::string(key));
+  }
+}
+
 }  // namespace
 
 std::string_view to_string(ModelFormat format) noexcept {
@@ -206,28 +223,22 @@ std::optional<std::uint64_t> ModelFile::array_size(std::string_view key) const {
 }
 
 std::optional<std::vector<std::int64_t>> ModelFile::integers(std::string_view key) const {
-  const auto* array = contents_->metadata.value<model::StoredArray>(key);
-  if (array == nullptr) return std::nullopt;
-  return model::read_integers(reopen_first(*contents_), *array);
+  return read_array(*contents_, key, model::read_integers);
 }
 
 std::optional<std::vector<double>> ModelFile::reals(std::string_view key) const {
-  const auto* array = contents_->metadata.value<model::StoredArray>(key);
-  if (array == nullptr) return std::nullopt;
-  return model::read_reals(reopen_first(*contents_), *array);
+  return read_array(*contents_, key, model::read_reals);
 }
 
 std::optional<std::vector<bool>> ModelFile::booleans(std::string_view key) const {
-  const auto* array = contents_->metadata.value<model::StoredArray>(key);
-  if (array == nullptr) return std::nullopt;
-  return model::read_booleans(reopen_first(*contents_), *array);
+  return read_array(*contents_, key, model::read_booleans);
 }
 
 std::optional<std::vector<std::string>> ModelFile::texts(std::string_view key, std::uint64_t first,
                                                          std::uint64_t count) const {
-  const auto* array = contents_->metadata.value<model::StoredArray>(key);
-  if (array == nullptr) return std::nullopt;
-  return model::read_texts(reopen_first(*contents_), *array, first, count);
+  return read_array(*contents_, key, [&](const base::File& file, const model::StoredArray& array) {
+    return model::read_texts(file, array, first, count);
+  });
 }
 
 std::span<const std::string> ModelFile::warnings() const noexcept { return contents_->warnings; }

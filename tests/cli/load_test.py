@@ -174,7 +174,9 @@ class Load(CliTest):
                 self.assertIn("hint: ", result.stderr)
         self.assertEqual(self.load(str(self.folder / "absent"), code=4)["error"]["code"],
                          "input_failed")
-        self.assertEqual(self.load(str(self.folder), code=4)["error"]["code"], "input_failed")
+        empty = self.folder / "no-model"
+        empty.mkdir()
+        self.assertEqual(self.load(str(empty), code=4)["error"]["code"], "input_failed")
 
     def test_too_large_for_the_device(self):
         huge = write_safetensors(self.folder / "huge.safetensors", {}, sparse_bytes=1 << 43)

@@ -24,7 +24,10 @@ Json value_of(const ModelFile& model, const std::string& key) {
   if (const auto boolean = model.boolean(key)) return *boolean;
   if (const auto integer = model.integer(key)) return *integer;
   if (const auto real = model.real(key)) return *real;
-  if (const auto count = model.array_size(key)) return Json{{"array_size", *count}};
+  if (const auto texts = model.texts(key)) return *texts;
+  if (const auto integers = model.integers(key)) return *integers;
+  if (const auto reals = model.reals(key)) return *reals;
+  if (const auto booleans = model.booleans(key)) return *booleans;
   return nullptr;
 }
 
@@ -32,6 +35,10 @@ void show(const std::vector<std::string>& arguments) {
   const auto start = std::chrono::steady_clock::now();
   const ModelFile model = ModelFile::open(arguments.front());
   const std::chrono::duration<double> parse_time = std::chrono::steady_clock::now() - start;
+  Json names = Json::array();
+  for (const ModelPart& part : model.files()) names.push_back(part.path.filename().string());
+  Json keys = Json::array();
+  for (const MetadataEntry& entry : model.metadata()) keys.push_back(entry.key);
   print({{"format", to_string(model.format())},
          {"version", model.format_version()},
          {"tensors", model.tensors().size()},
@@ -39,7 +46,9 @@ void show(const std::vector<std::string>& arguments) {
          {"parameters", model.parameters()},
          {"file_bytes", model.file_bytes()},
          {"parse_time_s", parse_time.count()},
-         {"warnings", model.warnings()}});
+         {"warnings", model.warnings()},
+         {"files", names},
+         {"keys", keys}});
   for (std::size_t index = 1; index < arguments.size(); ++index) {
     print({{"key", arguments[index]}, {"value", value_of(model, arguments[index])}});
   }
@@ -47,6 +56,7 @@ void show(const std::vector<std::string>& arguments) {
     print({{"name", tensor.name},
            {"type", tensor.type.name()},
            {"shape", tensor.shape},
+           {"file", tensor.file},
            {"offset", tensor.file_offset},
            {"size", tensor.size_bytes},
            {"elements", tensor.elements}});

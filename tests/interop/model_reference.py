@@ -133,9 +133,9 @@ class Reference(unittest.TestCase):
             "general.architecture": "llama", "general.name": "interop", "t.u8": 200, "t.i8": -100,
             "t.u16": 60000, "t.i16": -30000, "t.u32": 4000000000, "t.i32": -2000000000,
             "t.u64": 2**62, "t.i64": -(2**62), "t.f32": 0.25, "t.f64": 1e200, "t.yes": True,
-            "t.text": "gr\u00fc\u00df\nline", "t.texts": {"array_size": 3},
-            "t.integers": {"array_size": 1000}, "t.reals": {"array_size": 2},
-            "t.flags": {"array_size": 2}, "t.absent": None}
+            "t.text": "gr\u00fc\u00df\nline", "t.texts": ["a", "", "long " * 100],
+            "t.integers": list(range(1000)), "t.reals": [0.5, 1.5], "t.flags": [True, False],
+            "t.absent": None}
         self.assertEqual(dump(path, *wanted)[1], wanted)
 
     def test_gguf_of_the_official_writer_with_alignment(self):
@@ -237,6 +237,53 @@ class Reference(unittest.TestCase):
                     array = numpy.frombuffer(theirs["data"], dtype=kind)
                     self.assertTrue(numpy.isfinite(array).all(), name)
 
+    def test_gguf_set_of_the_official_writer(self):
+        writer = gguf.GGUFWriter(self.folder / "set.gguf", "llama", split_max_tensors=2)
+        writer.add_context_length(99)
+        arrays = {f"t.{index}": numpy.full(index + 3, index, dtype=numpy.float32)
+                  for index in range(5)}
+        for name, array in arrays.items():
+            writer.add_tensor(name, array)
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()
+        paths = sorted(self.folder.glob("set-*.gguf"))
+        self.assertEqual(len(paths), 3)
+        for given in [*paths, self.folder]:
+            head, values, tensors = dump(given, "llama.context_length")
+            self.assertEqual(head["warnings"], [])
+            self.assertEqual(head["files"], [path.name for path in paths])
+            self.assertEqual(values, {"llama.context_length": 99})
+            self.assertEqual(set(tensors), set(arrays))
+            for name, array in arrays.items():
+                path = paths[tensors[name]["file"]]
+                self.assertEqual(digest_of(path, tensors[name]), digest(array.tobytes()), name)
+
+    def test_safetensors_set_with_files_of_the_official_writer(self):
+        names = [f"model-0000{number}-of-00002.safetensors" for number in (1, 2)]
+        arrays = {f"t.{index}": numpy.full((2, index), index, dtype=numpy.float16)
+                  for index in range(6)}
+        weight_map = {name: names[index % 2] for index, name in enumerate(arrays)}
+        for file in names:
+            safetensors.numpy.save_file(
+                {name: array for name, array in arrays.items() if weight_map[name] == file},
+                self.folder / file, metadata={"format": "np"})
+        index = self.folder / "model.safetensors.index.json"
+        total = sum(array.nbytes for array in arrays.values())
+        index.write_text(json.dumps({"metadata": {"total_size": total}, "weight_map": weight_map},
+                                    indent=2))
+        for given in [index, self.folder / names[1], self.folder]:
+            head, values, tensors = dump(given, "format", "total_size")
+            self.assertEqual(head["warnings"], [])
+            self.assertEqual(head["files"], names)
+            self.assertEqual(values, {"format": "np", "total_size": total})
+            self.assertEqual(set(tensors), set(arrays))
+            for name, array in arrays.items():
+                path = self.folder / names[tensors[name]["file"]]
+                self.assertEqual(path.name, weight_map[name])
+                self.assertEqual(digest_of(path, tensors[name]), digest(array.tobytes()), name)
+
     def real_file(self, name):
         path = pathlib.Path(DATA) / name
         if not DATA or not path.is_file():
@@ -252,10 +299,8 @@ class Reference(unittest.TestCase):
             fields = [key for key in reader.fields if not key.startswith("GGUF.")]
             values = dump(path, *fields)[1]
             for key in fields:
-                theirs = reader.get_field(key).contents()
-                if isinstance(theirs, list):
-                    theirs = {"array_size": len(theirs)}
-                self.assertEqual(values[key], theirs, key)
+                self.assertEqual(values[key], reader.get_field(key).contents(), key)
+            self.assertEqual(head["keys"], fields)
 
     def test_real_safetensors_file(self):
         path = self.real_file("csm-voices.safetensors")

@@ -4,12 +4,14 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <fstream>
 #include <functional>
 #include <future>
 #include <thread>
 
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
+#include "hiptool/verify.hpp"
 #include "small_model.hpp"
 
 using namespace hiptool;
@@ -111,6 +113,33 @@ TEST_CASE_FIXTURE(Fixture, "a loader can be used again and a model of no bytes i
       ModelFile::open(test::write_small_model(folder.path() / "e.safetensors", {{"nothing", {}}}));
   const LoadStatistics statistics = loader.load(empty, lay_out(empty), Buffer(device, 0));
   CHECK(statistics.read_bytes == 0);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a set of two files arrives as one model") {
+  const std::size_t half = tensors.size() / 2;
+  const std::vector<test::SmallTensor> first(tensors.begin(),
+                                             tensors.begin() + static_cast<std::ptrdiff_t>(half));
+  const std::vector<test::SmallTensor> second(tensors.begin() + static_cast<std::ptrdiff_t>(half),
+                                              tensors.end());
+  const auto file_name = [](int number) {
+    return "s-0000" + std::to_string(number) + "-of-00002.safetensors";
+  };
+  test::write_small_model(folder.path() / file_name(1), first);
+  test::write_small_model(folder.path() / file_name(2), second);
+  std::string map;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    map += (i == 0 ? "\"" : ",\"") + tensors[i].name + "\":\"" + file_name(i < half ? 1 : 2) + "\"";
+  }
+  std::ofstream(folder.path() / "s.safetensors.index.json") << "{\"weight_map\":{" << map << "}}";
+  const ModelFile set = ModelFile::open(folder.path() / file_name(2));
+  REQUIRE(set.files().size() == 2);
+  REQUIRE(set.tensor_bytes() == layout.tensor_bytes);
+  const ArenaLayout set_layout = lay_out(set);
+  AsyncLoader loader(device, staged(4'096));
+  const Buffer arena = dirty_arena();
+  loader.load(set, set_layout, arena);
+  CHECK(arena_bytes(arena) == test::expected_arena(tensors));
+  CHECK(verify_readback(set, set_layout, arena).mismatch_count == 0);
 }
 
 TEST_CASE_FIXTURE(Fixture, "four threads upload a thousand buffers") {

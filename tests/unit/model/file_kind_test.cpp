@@ -88,3 +88,19 @@ TEST_CASE("messages name the file") {
     CHECK_FALSE(error.hint().empty());
   }
 }
+
+TEST_CASE("truncated files with the name of an unfinished download") {
+  const auto hint_for = [](const char* name) {
+    const TemporaryFile file("GGUF\3\0", name);
+    try {
+      ModelFile::open(file.path());
+    } catch (const Error& error) {
+      return error.hint();
+    }
+    return std::string();
+  };
+  for (const char* name : {"m.gguf.part", "abc.incomplete", "sha256-ab-partial"}) {
+    CHECK(hint_for(name).find("finish the download") != std::string::npos);
+  }
+  CHECK(hint_for("m.gguf").find("download it again") != std::string::npos);
+}
