@@ -101,7 +101,7 @@ def gguf_seeds():
         "string-bad": gguf({"k": string(b"\xff")}),
         "strings": gguf({"k": strings("a", "", "bc")}), "strings-empty": gguf({"k": strings()}),
         "nested": gguf({"k": struct.pack("<I", ARRAY) + nested}),
-        "nested-too-deep": gguf({"k": struct.pack("<I", ARRAY) + nested + nested}),
+        "nested-too-deep": gguf({"k": struct.pack("<IIQ", ARRAY, ARRAY, 1) + nested}),
         "nested-empty": gguf({"k": array(ARRAY, 2, struct.pack("<IQIQ", ARRAY, 0, STRING, 0))}),
         "bool-2": gguf({"k": value("bool", 2)}), "bools-2": gguf({"k": numbers("bool", 0, 2)}),
         "key-twice": gguf([("k", value("u8", 1)), ("j", value("u8", 1)), ("k", value("u8", 1))]),
