@@ -198,8 +198,6 @@ def safetensors_seeds():
         "offsets-size": {"t": entry("U8", [2], 0, 1)},
         "entry-number": {"t": 1}, "metadata-number": {"__metadata__": 1},
         "metadata-value": {"__metadata__": {"a": 1}}, "metadata-null": {"__metadata__": None},
-        "hole": {"t": entry("U8", [1], 0, 1), "u": entry("U8", [1], 2, 3)},
-        "overlap": {"t": entry("U8", [2], 0, 2), "u": entry("U8", [1], 1, 2)},
     }
     for name, header in headers.items():
         seeds[name] = safetensors(header, b"\1")
@@ -238,6 +236,8 @@ def safetensors_seeds():
                "c": entry("F4", [0], 3, 3), "d": entry("NEW", [1], 3, 9)}
     long_text = {f"key {n}": "x" * 30 for n in range(8)}
     seeds |= {
+        "hole": safetensors({"t": byte, "u": entry("U8", [1], 2, 3)}, b"abc"),
+        "overlap": safetensors({"t": entry("U8", [2], 0, 2), "u": entry("U8", [1], 1, 2)}, b"ab"),
         "empty": safetensors({}), "unordered": safetensors(dict(list(tensors.items())[:3]), b"abc"),
         "unknown-type": safetensors(tensors, b"abcdefghi"),
         "metadata": safetensors({"__metadata__": {"format": "pt", "\u00e9": "\n"}, "t": byte},

@@ -3,9 +3,10 @@
 # Plants one fault after the other into a temporary copy of the sources and shows that the fuzz
 # target finds each: how many of the seeds hit it, and how soon the fuzzer alone does, without
 # these seeds. Exits 1 if one is not found in time. Needs clang 14.
-# Usage: planted.sh [SECONDS]   the time for each fault, 60 unless given
+# Usage: planted.sh [SECONDS [TARGET]]   the time for each fault, 60 unless given
 set -euo pipefail
 most_seconds=${1:-60}
+only=${2:-}
 top=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -23,6 +24,7 @@ echo '|---|---|---|---|'
 # plant TARGET NAME FILE OLD NEW
 plant() {
   local target=$1 name=$2 file=src/model/$3 old=$4 new=$5 hits=0 start seed after
+  [ -z "$only" ] || [ "$only" = "$target" ] || return 0
   cp "$file" "$work/original"
   OLD=$old NEW=$new python3 - "$file" <<'END'
 import os, pathlib, sys
