@@ -5,8 +5,10 @@
 #include <initializer_list>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -22,6 +24,31 @@ using Names = std::initializer_list<const char*>;
 
 constexpr std::uint64_t most_config_bytes = 4u << 20;
 constexpr int deepest_nesting = 16;
+constexpr int most_values = 200'000;  // a parsed one takes about 100 bytes
+
+// Looked at before parsing: the parser's own callback compares each value with all before it in
+// its array, so that 4 MiB could take it hours.
+std::optional<std::string> why_unwieldy(std::string_view text) {
+  int depth = 0;
+  int values = 0;
+  bool is_in_string = false;
+  for (std::size_t index = 0; index < text.size(); ++index) {
+    const char letter = text[index];
+    if (is_in_string) {
+      if (letter == '\\') ++index;
+      is_in_string = letter != '"';
+    } else if (letter == '"') {
+      is_in_string = true;
+    } else if (letter == '{' || letter == '[') {
+      if (++depth > deepest_nesting) return "it is nested too deeply";
+    } else if (letter == '}' || letter == ']') {
+      --depth;
+    } else if (letter == ',' && ++values > most_values) {
+      return "it has more than 200000 values";
+    }
+  }
+  return std::nullopt;
+}
 
 // Null, with a warning, for what cannot be used.
 Json parse_config(const std::filesystem::path& path, ModelSummary& summary) {
@@ -34,13 +61,8 @@ Json parse_config(const std::filesystem::path& path, ModelSummary& summary) {
     if (file.size_bytes() > most_config_bytes) return pass_over("it is larger than 4 MiB");
     std::string text(static_cast<std::size_t>(file.size_bytes()), '\0');
     file.read_at(std::as_writable_bytes(std::span(text)), 0);
-    bool is_too_deep = false;
-    const auto limit_depth = [&](int depth, Json::parse_event_t, Json&) {
-      if (depth > deepest_nesting) is_too_deep = true;
-      return !is_too_deep;
-    };
-    Json json = Json::parse(text, limit_depth, false);
-    if (is_too_deep) return pass_over("it is nested too deeply");
+    if (const auto reason = why_unwieldy(text)) return pass_over(*reason);
+    Json json = Json::parse(text, nullptr, false);
     if (!json.is_object()) return pass_over("it is no JSON object");
     return json;
   } catch (const Error& error) {

@@ -259,6 +259,11 @@ void parse_gguf(const base::File& file, bool opaque, Diagnostics& diagnostics, M
 
 void check_gguf_model(Diagnostics& diagnostics, const ModelFile::Contents& contents) {
   constexpr Place place{"metadata", {}, 24};
+  for (const std::string_view key : {"general.architecture", "general.name"}) {
+    // They are shown, and all keys of a model begin with its architecture.
+    if (contents.metadata.value<StoredText>(key) == nullptr) continue;
+    diagnostics.corrupt(place, std::string(key) + " is longer than 1 MiB");
+  }
   if (!contents.metadata.has("general.architecture")) {
     diagnostics.warn("architecture", place, "general.architecture is missing");
   }

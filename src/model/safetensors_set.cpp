@@ -24,6 +24,9 @@ using Kind = JsonReader::Kind;
 
 constexpr std::string_view map_name = "weight_map";
 constexpr std::uint64_t most_name_bytes = 4096;
+// Beyond belief, and cheap to refuse.
+constexpr std::size_t most_files = 65'536;
+constexpr std::size_t most_metadata_keys = 65'536;
 
 struct NamedFile {
   std::string name;
@@ -148,6 +151,9 @@ void Index::read_metadata(JsonReader& json, Metadata* metadata) {
       default: json.skip(); continue;
     }
     metadata->add(std::move(item));
+    if (metadata->items().size() > most_metadata_keys) {
+      diagnostics_.corrupt({"index", {}, 0}, "metadata has more than 65536 keys");
+    }
   }
 }
 
@@ -166,6 +172,9 @@ void Index::read(Metadata& metadata) {
   walk(&metadata, [&](JsonReader& json, const std::string&, const Place& place) {
     read_file_name(json, place, name);
     if (by_name_.find(files_, name) != nullptr) return;
+    if (files_.size() == most_files) {
+      diagnostics_.corrupt(place, "weight_map lists more than 65536 files");
+    }
     files_.push_back({name});
     by_name_.insert(files_, files_.size() - 1);
   });

@@ -10,6 +10,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   std::vector<std::uint8_t> file(bytes, bytes + size);
   constexpr std::array<std::uint8_t, 4> magic{'G', 'G', 'U', 'F'};
   if (size >= magic.size()) std::memcpy(file.data(), magic.data(), magic.size());
-  hiptool::fuzz::open_model(file.data(), file.size());
+  hiptool::fuzz::check_bytes(file.data(), file.size());
   return 0;
 }

@@ -2,6 +2,6 @@
 #include "memory_file.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  hiptool::fuzz::open_model(bytes, size);
+  hiptool::fuzz::check_bytes(bytes, size);
   return 0;
 }

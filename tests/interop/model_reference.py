@@ -138,6 +138,57 @@ class Reference(unittest.TestCase):
             "t.absent": None}
         self.assertEqual(dump(path, *wanted)[1], wanted)
 
+    def test_arrays_of_every_element_type(self):
+        path = self.folder / "arrays.gguf"
+        kinds = {"UINT8": [0, 255], "INT8": [-128, 127], "UINT16": [0, 65535],
+                 "INT16": [-32768, 32767], "UINT32": [0, 2**32 - 1], "INT32": [-2**31, 2**31 - 1],
+                 "UINT64": [0, 2**63 - 1], "INT64": [-2**63, 2**63 - 1], "FLOAT32": [0.5, -2.0],
+                 "FLOAT64": [1e200, 0.1], "BOOL": [True, False], "STRING": ["", "\u00e9\u20ac\n"]}
+        values = {f"t.{kind}": elements for kind, elements in kinds.items()}
+        writer = gguf.GGUFWriter(path, "llama")
+        for kind, elements in kinds.items():
+            writer.add_key_value(f"t.{kind}", elements, gguf.GGUFValueType.ARRAY,
+                                 gguf.GGUFValueType[kind])
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.close()
+        head, found, _ = dump(path, *values)
+        self.assertEqual(head["warnings"], [])
+        self.assertEqual(found, values)
+        reader = gguf.GGUFReader(path)
+        for key, elements in values.items():
+            self.assertEqual(reader.get_field(key).contents(), elements, key)
+
+    def test_tensors_of_the_official_quantizers(self):
+        path = self.folder / "quantized.gguf"
+        random = numpy.random.default_rng(3)
+        writer = gguf.GGUFWriter(path, "llama")
+        writer.add_quantization_version(2)
+        expected = {}
+        for kind in GGUF_TYPES:
+            elements, _ = gguf.GGML_QUANT_SIZES[kind]
+            values = random.standard_normal((3, 2 * elements)).astype(numpy.float32)
+            try:
+                data = gguf.quantize(values, kind)
+            except NotImplementedError:
+                continue
+            writer.add_tensor(kind.name, data, raw_dtype=kind)
+            expected[kind.name] = (2 * elements, data)
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()
+        self.assertGreaterEqual(
+            set(expected), {"F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0"})
+        head, _ = self.compare_with_gguf_reader(path)
+        self.assertEqual(head["warnings"], [])
+        tensors = dump(path)[2]
+        self.assertEqual(set(tensors), set(expected))
+        for name, (row, data) in expected.items():
+            self.assertEqual((tensors[name]["type"], tensors[name]["shape"]), (name, [row, 3]))
+            self.assertEqual(tensors[name]["size"], data.nbytes)
+            self.assertEqual(digest_of(path, tensors[name]), digest(data.tobytes()), name)
+
     def test_gguf_of_the_official_writer_with_alignment(self):
         path = self.folder / "aligned.gguf"
         writer = gguf.GGUFWriter(path, "llama")

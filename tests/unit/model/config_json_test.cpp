@@ -39,6 +39,21 @@ using Counts = std::vector<std::uint64_t>;
 
 }  // namespace
 
+TEST_CASE("config.json: one that would take long to parse is passed over") {
+  const auto array_of = [](std::string_view element, int count) {
+    std::string text = R"({"num_hidden_layers":4,"a":[)";
+    for (int index = 0; index < count; ++index) text.append(element);
+    return text + "0]}";
+  };
+  const ModelSummary bomb = Folder(array_of("{},", 1'300'000)).summary();
+  CHECK_FALSE(bomb.layers);
+  REQUIRE(bomb.warnings.size() == 1);
+  CHECK(bomb.warnings[0].find("more than 200000 values") != std::string::npos);
+  // As many as are taken, and commas in a string, cost no time worth speaking of.
+  CHECK(Folder(array_of("{},", 199'000)).summary().layers == 4);
+  CHECK(Folder(array_of(R"(",,[[{{\"]",)", 100'000)).summary().layers == 4);
+}
+
 TEST_CASE("config.json: a plain language model") {
   const ModelSummary summary = Folder(R"({"architectures": ["MistralForCausalLM"],
       "model_type": "mistral", "_name_or_path": "some/mistral", "num_hidden_layers": 3,

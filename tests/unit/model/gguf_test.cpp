@@ -155,6 +155,15 @@ TEST_CASE("gguf: a long text stays in the file until it is asked for") {
   CHECK_THROWS_AS(model.text("a.b"), Error);
 }
 
+TEST_CASE("gguf: a text that is shown may not be long") {
+  const Bytes longest = Bytes().text(std::string(1u << 20, 'x'));
+  const Bytes longer = Bytes().text(std::string((1u << 20) + 1, 'x'));
+  for (const std::string key : {"general.architecture", "general.name"}) {
+    CHECK(refusal(Gguf().pair(key, 8, longest).bytes()) == "accepted");
+    check_refused(Gguf().pair(key, 8, longer).bytes(), "corrupt_data", key, "longer than 1 MiB");
+  }
+}
+
 TEST_CASE("gguf: header fields") {
   Gguf gguf = sound();
   gguf.version = 1;

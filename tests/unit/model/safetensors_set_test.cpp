@@ -184,3 +184,23 @@ TEST_CASE("safetensors set: a file of it that is something else") {
   write_file(set.second(), Gguf().bytes());
   check_message(refusal_of(set.index()), "input_failed", second_name, "not safetensors");
 }
+
+TEST_CASE("safetensors set: an index with more than one can believe in") {
+  const Set set;
+  const auto entries = [](int count, const std::string& value) {
+    std::string text = "{\"z\":" + value;
+    for (int index = 1; index < count; ++index) {
+      const std::string number = std::to_string(index);
+      text += ",\"" + number + "\":" + (value == "0" ? value : "\"f" + number + "\"");
+    }
+    return text + "}";
+  };
+  const std::string name = "\"" + first_name + "\"";
+  check_message(set.refusal_of_map(entries(65'536, name)), "input_failed", "it is missing");
+  check_message(set.refusal_of_map(entries(65'537, name)), "corrupt_data", "more than 65536 files");
+  const std::string map = R"({"a":")" + second_name + R"(","z":")" + first_name + R"("})";
+  set.write_index(map, entries(65'536, "0"));
+  CHECK(refusal_of(set.index()) == "accepted");
+  set.write_index(map, entries(65'537, "0"));
+  check_message(refusal_of(set.index()), "corrupt_data", "more than 65536 keys");
+}
