@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -316,8 +317,11 @@ TEST_CASE("a thousand loads leave nothing behind") {
   CHECK(watched.table.live().streams == live.streams);
   CHECK(watched.table.live().events == live.events);
   CHECK(entries_of("/proc/self/fd") == descriptors);
-  CHECK(entries_of("/proc/self/task") == threads);
-  if (!watched.device.is_host_memory()) {  // whose free memory is that of the whole machine
+  CHECK(entries_of("/proc/self/task") <= threads);  // some may have been ending then
+  // The free memory of the processor and of stand-ins is that of the whole machine.
+  const bool is_stand_in = std::getenv("HIPTOOL_HIP_LIBRARY") != nullptr ||
+                           std::getenv("HIPTOOL_CUDA_LIBRARY") != nullptr;
+  if (!watched.device.is_host_memory() && !is_stand_in) {
     CHECK(watched.device.memory().free_bytes + (1u << 20) >= memory.free_bytes);
   }
   if (keeps_freed_memory) return;
