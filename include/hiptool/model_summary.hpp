@@ -47,8 +47,9 @@ struct ModelSummary {
 
 /// Reads what the model's metadata says. A value of a wrong kind or beyond belief (more than 65 536
 /// layers, counts above 2^32) is passed over with a warning, and so is a config.json that is
-/// malformed, deeper than 16 levels, above 4 MiB or of more than 200 000 values. Blocks while it reads small parts of files;
-/// throws Error(input_failed) when a GGUF cannot be read any more or changed since it was parsed.
+/// malformed, deeper than 16 levels, above 4 MiB or of more than 200 000 values. Blocks while it
+/// reads small parts of files; throws Error(input_failed) when a GGUF cannot be read any more or
+/// changed since it was parsed.
 HIPTOOL_API ModelSummary summarize(const ModelFile& model);
 
 }  // namespace hiptool
