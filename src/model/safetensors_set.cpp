@@ -23,7 +23,8 @@ namespace fs = std::filesystem;
 using Kind = JsonReader::Kind;
 
 constexpr std::string_view map_name = "weight_map";
-constexpr std::uint64_t most_name_bytes = 4096;
+constexpr std::uint64_t most_text_bytes = 4096;
+constexpr std::uint64_t most_name_bytes = 255;  // NAME_MAX of Linux
 // Beyond belief, and cheap to refuse.
 constexpr std::size_t most_files = 65'536;
 constexpr std::size_t most_metadata_keys = 65'536;
@@ -36,7 +37,7 @@ struct NamedFile {
 bool is_plain_name(std::string_view name) {
   if (name.empty() || name == "." || name == "..") return false;
   return std::none_of(name.begin(), name.end(), [](char letter) {
-    return letter == '/' || letter == '\\' || (letter >= 0 && letter < 0x20);
+    return letter == '/' || letter == '\\' || (letter >= 0 && letter < 0x20) || letter == 0x7F;
   });
 }
 
@@ -144,7 +145,7 @@ void Index::read_metadata(JsonReader& json, Metadata* metadata) {
       }
       case Kind::text: {
         std::string text;
-        if (!json.read_text(text, most_name_bytes)) continue;
+        if (!json.read_text(text, most_text_bytes)) continue;
         item.value = std::move(text);
         break;
       }

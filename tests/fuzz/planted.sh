@@ -52,7 +52,9 @@ END
     missed=1
   else
     after="$(python3 -c 'import sys, time; print(f"{time.time() - float(sys.argv[1]):.1f} s")' \
-      "$start"), $(grep -oE 'broken rule: .*|ERROR: AddressSanitizer: [a-z-]+' log | head -n 1)"
+      "$start"), $(grep -oE \
+        'broken rule: .*|runtime error: .*|ERROR: AddressSanitizer: [a-zA-Z-]+' log |
+        head -n 1 || true)"
   fi
   echo "| $target | $name | $hits | $after |"
   cp "$work/original" "$file"

@@ -8,6 +8,7 @@
 
 using namespace hiptool;
 using namespace hiptool::test;
+using namespace std::string_literals;
 
 namespace {
 
@@ -203,4 +204,15 @@ TEST_CASE("safetensors set: an index with more than one can believe in") {
   CHECK(refusal_of(set.index()) == "accepted");
   set.write_index(map, entries(65'537, "0"));
   check_message(refusal_of(set.index()), "corrupt_data", "more than 65536 keys");
+}
+
+TEST_CASE("safetensors set: names that no file can have") {
+  const Set set;
+  const auto map_to = [](const std::string& name) { return R"({"a":")" + name + "\"}"; };
+  check_message(set.refusal_of_map(map_to(std::string(255, 'f'))), "input_failed", "is missing");
+  for (const std::string& name : {std::string(256, 'f'), std::string(5000, 'f'), "a\x7F"s}) {
+    const std::string found = set.refusal_of_map(map_to(name));
+    check_message(found, "corrupt_data", "is not that of a file beside it");
+    CHECK(found.size() < 500);
+  }
 }
