@@ -296,6 +296,7 @@ def index_seeds():
         "metadata-twice": pieces(b'{"metadata":{},"metadata":{},"weight_map":{}}'),
         "empty": pieces({"weight_map": {}}), "list": pieces({"weight_map": [1]}),
         "path": pieces({"weight_map": {"t": "../a"}}), "dots": pieces({"weight_map": {"t": ".."}}),
+        "path-here": pieces({"weight_map": {"t": "./a"}}, one),
         "name-long": pieces({"weight_map": {"t": "a" * 256}}),
         "name-longest": pieces({"weight_map": {"t": "a" * 255}}),
         "control": pieces({"weight_map": {"t": "a\nb"}}),
