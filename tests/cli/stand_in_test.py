@@ -69,6 +69,19 @@ class StandIn(CliTest):
             self.assertEqual(devices["amd:0"]["compute_units"], 96)
             self.assertEqual(devices["amd:0"]["warp_size"], 32)
 
+    def test_without_a_kernel_the_note_is_short_and_the_compilers_log_is_kept(self):
+        model = str(write_safetensors(self.folder / "m.safetensors", {"a": os.urandom(100_000)}))
+        variables = environment("FAKE_AMD5", FAKE_HIP_ARCH="gfx999")
+        result = run("load", model, "--device", "amd:0", environment=variables)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("verified", result.stdout)
+        self.assertIn("read back", result.stdout)
+        self.assertIn("image of the kernels 'digest' for amd:0 (gfx999)", result.stdout)
+        self.assertLess(len(result.stdout.splitlines()), 25)
+        self.assertNotIn("__global__", result.stdout + result.stderr)
+        verbose = run("load", model, "--device", "amd:0", "--verbose", environment=variables)
+        self.assertIn("__global__", verbose.stderr)
+
     def test_a_runtime_that_tells_no_attributes(self):
         _, devices = self.devices("FAKE_AMD7", FAKE_HIP_ATTRIBUTE_ERRORS="1")
         self.assertEqual(devices["amd:0"]["name"], "Fake Instinct 0")

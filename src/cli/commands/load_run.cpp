@@ -222,7 +222,10 @@ class LoadRun {
       if (error.code() != ErrorCode::unsupported || options_.self_test) throw;
       file_digests_.reset();
       outcome_.verify_mode = "readback";
-      outcome_.verify_note = error.what();
+      // A compiler's log may be long; its first line says which it was.
+      const std::string reason = error.what();
+      outcome_.verify_note = reason.substr(0, reason.find('\n'));
+      if (context_.notes) context_.notes->note("load kernel", reason);
       return nullptr;
     }
   }
