@@ -50,7 +50,8 @@ Platforms::Options Platforms::Options::from_environment() {
 
 struct Platforms::Impl {
   struct Entry {
-    std::once_flag once;
+    std::mutex mutex;  // held while it is opened: the others wait
+    bool is_open = false;
     PlatformStatus status;
     std::shared_ptr<const core::PlatformState> state;  // null unless usable
   };
@@ -61,19 +62,21 @@ struct Platforms::Impl {
 
   Entry& open(Platform platform) {
     Entry& entry = entries.at(static_cast<std::size_t>(platform));
-    std::call_once(entry.once, [&] {
-      hip::BindRequest request;
-      if (platform == Platform::amd) request.library = options.hip_library;
-      if (platform == Platform::nvidia) request.library = options.cuda_library;
-      request.system_root = options.system_root;
-      request.cpu_devices = options.cpu_devices;
-      hip::Binding binding = binder->bind(platform, request);
-      entry.status = std::move(binding.status);
-      if (entry.status.usable) {
-        entry.state = std::make_shared<const core::PlatformState>(
-            core::PlatformState{platform, binding.api, entry.status.device_count, options.trace});
-      }
-    });
+    // Not call_once: one that throws hangs the next under the thread sanitizer.
+    const std::lock_guard lock(entry.mutex);
+    if (entry.is_open) return entry;
+    hip::BindRequest request;
+    if (platform == Platform::amd) request.library = options.hip_library;
+    if (platform == Platform::nvidia) request.library = options.cuda_library;
+    request.system_root = options.system_root;
+    request.cpu_devices = options.cpu_devices;
+    hip::Binding binding = binder->bind(platform, request);
+    entry.status = std::move(binding.status);
+    if (entry.status.usable) {
+      entry.state = std::make_shared<const core::PlatformState>(
+          core::PlatformState{platform, binding.api, entry.status.device_count, options.trace});
+    }
+    entry.is_open = true;
     return entry;
   }
 };

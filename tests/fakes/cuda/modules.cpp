@@ -126,7 +126,8 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
   if (result == CUDA_SUCCESS) result = enter_stream(stream);
   if (result != CUDA_SUCCESS) return result;
   const CUcontext of_stream = stream != nullptr ? context_of(stream) : current_context();
-  state().launch_ordinals = {ordinal_of(current_context()), ordinal_of(of_stream)};
+  state().launch_ordinals[0] = ordinal_of(current_context());
+  state().launch_ordinals[1] = ordinal_of(of_stream);
   if (of_stream != current_context() || !is_of_current_context(function)) {
     return static_cast<CUresult>(hiptool::hip::hipErrorInvalidHandle);
   }

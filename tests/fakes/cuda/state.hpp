@@ -2,18 +2,21 @@
 /// What the stand-in for libcuda.so.1 tells its test, through one more exported function.
 #pragma once
 #include <array>
+#include <atomic>
 #include <cstddef>
 
 namespace hiptool::test {
 
 struct FakeCudaState {
-  std::array<int, 8> retained{};         ///< how often each device's primary context was retained
-  unsigned host_flags = 0;               ///< of the last cuMemHostAlloc
-  unsigned register_flags = 0;           ///< of the last cuMemHostRegister
-  unsigned event_flags = 0;              ///< of the last cuEventCreate
-  int p2p_attribute = 0;                 ///< of the last cuDeviceGetP2PAttribute
-  std::array<void*, 5> extra{};          ///< of the last launch
-  std::array<int, 2> launch_ordinals{};  ///< current context's and stream's device at the launch
+  std::array<std::atomic<int>, 8>
+      retained{};                        ///< how often each device's primary context was retained
+  std::atomic<unsigned> host_flags = 0;  ///< of the last cuMemHostAlloc
+  std::atomic<unsigned> register_flags = 0;   ///< of the last cuMemHostRegister
+  std::atomic<unsigned> event_flags = 0;      ///< of the last cuEventCreate
+  std::atomic<int> p2p_attribute = 0;         ///< of the last cuDeviceGetP2PAttribute
+  std::array<std::atomic<void*>, 5> extra{};  ///< of the last launch
+  std::array<std::atomic<int>, 2>
+      launch_ordinals{};  ///< current context's and stream's device at the launch
 };
 
 /// Type of the exported function "fake_cuda_state", and of "fake_cuda_allocations": how much device

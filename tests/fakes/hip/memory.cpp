@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// Memory of devices and of the host.
+#include <atomic>
+
 #include "fakes/hip/call.hpp"
 
 using namespace hiptool::fake;
@@ -17,7 +19,7 @@ int type_before_6(const hipPointerAttribute_t& attributes) {
 
 extern "C" {
 
-unsigned fake_hip_register_flags = 0;
+std::atomic<unsigned> fake_hip_register_flags = 0;
 
 hipError_t hipMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
   return forward(&Api::hipMemGetInfo, free_bytes, total_bytes);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
@@ -15,7 +16,7 @@ namespace {
 
 using namespace hip;  // HIP's names, which this file is all about
 
-int inner_frees = 0;
+std::atomic<int> inner_frees{0};
 
 /// A table on the heap, with just the calls that the tests make.
 Api make_heap_api() {

@@ -3,6 +3,8 @@
 /// kept XX
 #include <doctest/doctest.h>
 
+#include <atomic>
+
 #include "base/dynamic_library.hpp"
 #include "hip/api.hpp"
 #include "hip/binding.hpp"
@@ -125,7 +127,8 @@ TEST_CASE("a usable runtime is bound") {
   std::string error;
   const auto opened = base::DynamicLibrary::open(library, error);
   REQUIRE(opened);
-  const auto* flags = static_cast<unsigned*>(opened->symbol("fake_hip_register_flags"));
+  const auto* flags =
+      static_cast<std::atomic<unsigned>*>(opened->symbol("fake_hip_register_flags"));
   REQUIRE(flags != nullptr);
   CHECK(*flags == hipHostRegisterPortable);
 }

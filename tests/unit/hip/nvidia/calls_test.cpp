@@ -289,12 +289,14 @@ TEST_CASE("a launch runs in its stream's context with CUDA's end marker") {
     return hip.hipModuleLaunchKernel(function, 1, 1, 1, threads, 1, 1, 0, on, nullptr, extra);
   };
   CHECK(launch(32, stream) == hipSuccess);
-  CHECK(state().launch_ordinals == std::array<int, 2>{1, 1});
+  CHECK(state().launch_ordinals[0] == 1);
+  CHECK(state().launch_ordinals[1] == 1);
   CHECK(state().extra[2] == extra[2]);
   CHECK(state().extra[4] == nullptr);
   // The null stream is the thread's device's, to which the function does not belong.
   CHECK(launch(32, nullptr) == hipErrorInvalidHandle);
-  CHECK(state().launch_ordinals == std::array<int, 2>{0, 0});
+  CHECK(state().launch_ordinals[0] == 0);
+  CHECK(state().launch_ordinals[1] == 0);
   REQUIRE(hip.hipSetDevice(1) == hipSuccess);
   CHECK(launch(32, nullptr) == hipSuccess);
   CHECK(launch(2048, stream) == hipErrorInvalidConfiguration);
