@@ -178,6 +178,13 @@ class Load(CliTest):
         empty.mkdir()
         self.assertEqual(self.load(str(empty), code=4)["error"]["code"], "input_failed")
 
+    def test_warnings_reach_programs(self):
+        lone = write_safetensors(self.folder / "model-00001-of-00002.safetensors",
+                                 {"a": os.urandom(100)})
+        document = self.load(str(lone))
+        self.assertEqual(len(document["model"]["warnings"]), 1)
+        self.assertIn("index", document["model"]["warnings"][0])
+
     def test_too_large_for_the_device(self):
         huge = write_safetensors(self.folder / "huge.safetensors", {}, sparse_bytes=1 << 43)
         document = self.load(str(huge), code=3)

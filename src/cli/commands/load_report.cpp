@@ -65,6 +65,12 @@ Value model_value(const LoadOutcome& outcome) {
       {"file_bytes", model.file_bytes()},
   };
   add_summary_fields(fields, outcome.summary.value_or(ModelSummary()));
+  Array warnings(model.warnings().begin(), model.warnings().end());
+  if (outcome.summary) {
+    warnings.insert(warnings.end(), outcome.summary->warnings.begin(),
+                    outcome.summary->warnings.end());
+  }
+  fields.emplace_back("warnings", std::move(warnings));
   return fields;
 }
 
