@@ -30,7 +30,7 @@ constexpr std::uint64_t most_elements = std::numeric_limits<std::int64_t>::max()
 // Headers with more are surveyed first, so that refusing them costs little memory.
 constexpr std::uint64_t most_unsurveyed_tensors = 150'000;
 constexpr std::uint64_t most_unsurveyed_pairs = 200'000;
-constexpr std::uint64_t most_pairs = std::uint64_t{1} << 22;
+constexpr std::uint64_t most_pairs = std::uint64_t{1} << 21;
 
 constexpr ElementType::Entry unknown_entry{"unknown", 1, 0};
 
@@ -88,7 +88,7 @@ void GgufParser::read_counts() {
   check_count("tensor count", tensors_, smallest_tensor_bytes);
   check_count("metadata count", pairs_, smallest_pair_bytes);
   if (tensors_ > most_tensors) cursor_.corrupt("tensor count is above 2^31");
-  if (pairs_ > most_pairs) cursor_.corrupt("metadata count is above 2^22");
+  if (pairs_ > most_pairs) cursor_.corrupt("metadata count is above 2^21");
 }
 
 void GgufParser::parse(Metadata& metadata) {

@@ -109,7 +109,7 @@ void HeaderReader::read_metadata() {
       item.value = StoredText{offset, json_.offset() - offset, StoredText::Form::json};
     }
     if (!sink_.take_metadata(std::move(item))) corrupt("the key is there twice");
-    if (++items > most_metadata_items) corrupt("__metadata__ has more than 2^22 keys");
+    if (++items > most_metadata_items) corrupt("__metadata__ has more than 2^21 keys");
   }
 }
 

@@ -34,7 +34,7 @@ class SafetensorsSink {
   virtual bool take_metadata(MetadataItem item) = 0;
 };
 
-inline constexpr std::size_t most_metadata_items = std::size_t{1} << 22;
+inline constexpr std::size_t most_metadata_items = std::size_t{1} << 21;
 
 /// Reads the JSON text of a safetensors header, which is that range of its file.
 void read_safetensors_header(const base::File& file, std::uint64_t begin, std::uint64_t end,

@@ -77,7 +77,7 @@ def gguf_of_tensors(path, count, last=b"", last_count=0, kind=F32):
 
 
 def gguf_pairs_twice(path):
-    count = 4_000_000
+    count = 2_000_000
     return write(path, head(0, count), many(
         count - 1, lambda number: pair(f"k{number}", U8, b"\0")), pair("k7", U8, b"\0"))
 
@@ -102,7 +102,7 @@ GGUF = {
     "150 000 tokens, then cut": lambda path: write(path, head(0, 2), *tokens(150_000)),
     "10^6 tensors, last of no type": lambda path: gguf_of_tensors(
         path, 1_000_000, tensor("x", 0, kind=99), 1),
-    "4 10^6 pairs, last twice": gguf_pairs_twice,
+    "2 10^6 pairs, last twice": gguf_pairs_twice,
     "architecture of 64 MiB": lambda path: write(
         path, head(0, 1), text("general.architecture"), struct.pack("<IQ", STRING, 64 * MIB),
         (b"x" * MIB for _ in range(64))),
