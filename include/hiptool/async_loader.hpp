@@ -83,8 +83,6 @@ class HIPTOOL_API AsyncLoader {
     /// Chunks at the start and the end of a load are smaller, so that the first copy starts early
     /// and all readers end together.
     bool ramp = true;
-    /// Each reader fills only slots of its own, instead of whichever is free first.
-    bool own_slots = false;
     /// Logical CPUs that the readers run on. Empty: those of the device's NUMA node, where the
     /// system has several and says which; else wherever the system likes.
     std::vector<int> reader_cpus;
@@ -132,6 +130,13 @@ class HIPTOOL_API AsyncLoader {
   /// the same streams: the rate, in bytes per second by device events, that load() cannot exceed.
   /// Blocks. Throws Error(cancelled) when the token is set meanwhile.
   double probe_h2d_bytes_per_s(const Buffer& destination, std::uint64_t bytes);
+
+  /// Reads the model's first so many bytes as load() does, without copying them to the device: the
+  /// rate, in bytes per second, that load() cannot exceed either. Where the host writes device
+  /// memory in place, the arena gets the bytes that it has after load(). Blocks. Throws as load()
+  /// does for files, and Error(cancelled) when the token is set meanwhile.
+  double probe_read_bytes_per_s(const ModelFile& model, const ArenaLayout& layout,
+                                const Buffer& arena, std::uint64_t most_bytes);
 
   std::size_t stream_count() const noexcept;
   StreamRef stream(std::size_t index) const;  ///< Error(out_of_bounds) for a bad index

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -23,6 +24,12 @@ struct Environment {
   std::string program =
       "";  ///< this program, to compile kernels as its own child; empty: in process
   std::chrono::system_clock::time_point started_at = std::chrono::system_clock::now();
+
+  /// Seconds since then.
+  double elapsed_s() const {
+    const std::chrono::duration<double> elapsed = std::chrono::system_clock::now() - started_at;
+    return std::max(0.0, elapsed.count());
+  }
 };
 
 }  // namespace hiptool::cli

@@ -14,6 +14,16 @@
 #include "system/numa.hpp"
 
 namespace hiptool {
+namespace {
+
+void require_arena(const ArenaLayout& layout, const Buffer& arena) {
+  if (arena.size_bytes() >= layout.arena_bytes) return;
+  throw Error(ErrorCode::out_of_bounds, "load",
+              "load: an arena of " + std::to_string(arena.size_bytes()) +
+                  " bytes is too small for a layout of " + std::to_string(layout.arena_bytes));
+}
+
+}  // namespace
 
 struct AsyncLoader::Impl {
   Device device;
@@ -41,7 +51,6 @@ struct AsyncLoader::Impl {
     load::StagingRing::Options ring_options;
     ring_options.slots = options.slots;
     ring_options.slot_bytes = options.slot_bytes;
-    ring_options.owners = options.readers;
     ring_options.cpus = options.reader_cpus;
     ring_options.memory = options.memory;
     if (stages()) ring_options.timeline = options.timeline;
@@ -72,6 +81,17 @@ struct AsyncLoader::Impl {
   }
 
   bool stages() const { return options.always_stage || !device.is_host_memory(); }
+
+  load::FileLoad::Options file_load_options() const {
+    load::FileLoad::Options chosen;
+    chosen.stages = stages();
+    chosen.readers = options.readers;
+    chosen.check = [this] { throw_if_cancelled(); };
+    chosen.read = options.read;
+    chosen.ramp = options.ramp;
+    chosen.cpus = options.reader_cpus;
+    return chosen;
+  }
 
   void throw_if_cancelled() const {
     if (options.cancel != nullptr) options.cancel->throw_if_cancelled("load");
@@ -109,28 +129,24 @@ void AsyncLoader::upload(const Buffer& destination, std::span<const std::byte> s
 LoadStatistics AsyncLoader::load(const ModelFile& model, const ArenaLayout& layout,
                                  const Buffer& arena, LeafVerification* verification) {
   Impl& impl = *impl_;
-  if (arena.size_bytes() < layout.arena_bytes) {
-    throw Error(ErrorCode::out_of_bounds, "load",
-                "load: an arena of " + std::to_string(arena.size_bytes()) +
-                    " bytes is too small for a layout of " + std::to_string(layout.arena_bytes));
-  }
+  require_arena(layout, arena);
   if (verification != nullptr && impl.options.slot_bytes < 2 * leaf_bytes) {
     throw Error(ErrorCode::invalid_argument, "load",
                 "load: slots of " + std::to_string(impl.options.slot_bytes) +
                     " bytes are too small for digests of whole leaves");
   }
-  load::FileLoad::Options options;
-  options.stages = impl.stages();
-  options.readers = impl.options.readers;
-  options.check = [&impl] { impl.throw_if_cancelled(); };
+  load::FileLoad::Options options = impl.file_load_options();
   options.observer = impl.options.observer;
   options.sink = verification != nullptr ? &verification->sink() : nullptr;
-  options.read = impl.options.read;
-  options.ramp = impl.options.ramp;
-  options.own_slots = impl.options.own_slots;
-  options.cpus = impl.options.reader_cpus;
   options.timeline = impl.options.timeline;
   return load::FileLoad(model, layout, arena, *impl.ring, options).run();
+}
+
+double AsyncLoader::probe_read_bytes_per_s(const ModelFile& model, const ArenaLayout& layout,
+                                           const Buffer& arena, std::uint64_t most_bytes) {
+  require_arena(layout, arena);
+  return load::FileLoad(model, layout, arena, *impl_->ring, impl_->file_load_options())
+      .probe(most_bytes);
 }
 
 void AsyncLoader::synchronize() { impl_->ring->drain(); }

@@ -52,7 +52,7 @@ std::uint64_t FileLoad::read(Reader& reader, const Chunk& chunk, std::span<std::
 
 StagingSlot& FileLoad::acquire(const Reader& reader) {
   const TimelineScope scope(options_.timeline, reader.lane, "wait for a slot");
-  return options_.own_slots ? ring_.acquire_own(reader.index) : ring_.acquire();
+  return ring_.acquire();
 }
 
 std::uint64_t FileLoad::load_chunk(Reader& reader, const Chunk& chunk) {
@@ -78,7 +78,24 @@ std::uint64_t FileLoad::load_chunk(Reader& reader, const Chunk& chunk) {
   return bytes;
 }
 
-void FileLoad::read_chunks(std::uint32_t index, const std::atomic<bool>& stop) {
+std::uint64_t FileLoad::probe_chunk(Reader& reader, const Chunk& chunk) {
+  if (!options_.stages) {
+    const Buffer part = arena_.view(chunk.begin, chunk.size_bytes());  // the same bytes again
+    return read(reader, chunk, {static_cast<std::byte*>(part.address()), part.size_bytes()});
+  }
+  StagingSlot& slot = acquire(reader);
+  try {
+    const std::uint64_t bytes = read(reader, chunk, slot.memory.bytes().first(chunk.size_bytes()));
+    ring_.give_back(slot);
+    return bytes;
+  } catch (...) {
+    ring_.give_back(slot);
+    throw;
+  }
+}
+
+void FileLoad::read_chunks(std::uint32_t index, const std::atomic<bool>& stop,
+                           std::uint64_t (FileLoad::*work)(Reader&, const Chunk&)) {
   const system::CpuBinding near_device(options_.cpus);
   const std::uint32_t lane = options_.timeline != nullptr
                                  ? options_.timeline->add_lane("reader " + std::to_string(index))
@@ -88,7 +105,7 @@ void FileLoad::read_chunks(std::uint32_t index, const std::atomic<bool>& stop) {
     options_.check();
     const std::size_t next = next_.fetch_add(1);
     if (next >= chunks_.size()) return;
-    const std::uint64_t bytes = load_chunk(reader, chunks_[next]);
+    const std::uint64_t bytes = (this->*work)(reader, chunks_[next]);
     const std::uint64_t done = read_bytes_.fetch_add(bytes) + bytes;
     if (options_.observer != nullptr) {
       options_.observer->on_progress(done, layout_.tensor_bytes);
@@ -107,7 +124,7 @@ LoadStatistics FileLoad::run() {
   const auto start = std::chrono::steady_clock::now();
   try {
     run_workers(statistics.readers, [this](std::uint32_t index, const std::atomic<bool>& stop) {
-      read_chunks(index, stop);
+      read_chunks(index, stop, &FileLoad::load_chunk);
     });
   } catch (...) {
     try {
@@ -124,6 +141,18 @@ LoadStatistics FileLoad::run() {
   statistics.copy_time_s = ring_.copy_time_s();
   files_.check_unchanged();
   return statistics;
+}
+
+double FileLoad::probe(std::uint64_t most_bytes) {
+  const auto past = std::partition_point(
+      chunks_.begin(), chunks_.end(), [&](const Chunk& chunk) { return chunk.begin < most_bytes; });
+  chunks_.erase(past, chunks_.end());
+  const auto start = std::chrono::steady_clock::now();
+  run_workers(options_.readers, [this](std::uint32_t index, const std::atomic<bool>& stop) {
+    read_chunks(index, stop, &FileLoad::probe_chunk);
+  });
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  return static_cast<double>(read_bytes_.load()) / elapsed.count();
 }
 
 }  // namespace hiptool::load

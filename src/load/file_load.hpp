@@ -27,7 +27,6 @@ class FileLoad {
     ChunkSink* sink = nullptr;
     ReadOptions read;
     bool ramp = true;
-    bool own_slots = false;
     std::vector<int> cpus;  ///< that readers run on; empty: any
     Timeline* timeline = nullptr;
   };
@@ -39,6 +38,10 @@ class FileLoad {
   /// Blocks until everything has arrived; whatever happens, no copy is in flight afterwards.
   LoadStatistics run();
 
+  /// Instead of run(): reads the first so many bytes of the model as run() does, but copies
+  /// nothing. Bytes per second; 0 for an empty model.
+  double probe(std::uint64_t most_bytes);
+
  private:
   struct Reader {
     std::uint32_t index = 0;
@@ -48,9 +51,11 @@ class FileLoad {
     std::vector<ReadPart> parts;  // the same
   };
 
-  void read_chunks(std::uint32_t index, const std::atomic<bool>& stop);
   StagingSlot& acquire(const Reader& reader);
   std::uint64_t load_chunk(Reader& reader, const Chunk& chunk);
+  std::uint64_t probe_chunk(Reader& reader, const Chunk& chunk);
+  void read_chunks(std::uint32_t index, const std::atomic<bool>& stop,
+                   std::uint64_t (FileLoad::*work)(Reader&, const Chunk&));
   std::uint64_t read(Reader& reader, const Chunk& chunk, std::span<std::byte> bytes);
 
   const ModelFile& model_;

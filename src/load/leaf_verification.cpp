@@ -41,6 +41,7 @@ struct LeafVerification::Impl final : load::ChunkSink {
   load::SlotDigests slots;
   std::vector<std::uint64_t> expected;
   std::vector<std::uint64_t> never_read;
+  std::uint32_t lane = 0;
 
   Impl(const ModelFile& of, const ArenaLayout& with, const Buffer& in,
        std::shared_ptr<FileDigests> by, const VerifyOptions& chosen)
@@ -50,7 +51,9 @@ struct LeafVerification::Impl final : load::ChunkSink {
         files(std::move(by)),
         options(chosen),
         leaves(of),
-        device(of, with, leaves, in, chosen.compiler_program, chosen.timeline) {}
+        device(of, with, leaves, in, chosen.compiler_program, chosen.timeline) {
+    if (options.timeline != nullptr) lane = options.timeline->add_lane("verdict");
+  }
 
   void throw_if_cancelled() const {
     if (options.cancel != nullptr) options.cancel->throw_if_cancelled("verify");
@@ -65,8 +68,11 @@ struct LeafVerification::Impl final : load::ChunkSink {
     device.add(chunk, copied);
   }
 
+  TimelineScope scope(std::string_view what) const { return {options.timeline, lane, what}; }
+
   void take_expected() {
     throw_if_cancelled();
+    const auto timer = scope("file digests");
     if (!files) {
       expected = slots.collect(model, leaves, never_read);
       return;
@@ -78,7 +84,11 @@ struct LeafVerification::Impl final : load::ChunkSink {
 
   VerifyResult compare() {
     const auto start = std::chrono::steady_clock::now();
-    const std::vector<std::uint64_t> found = device.fetch();
+    const std::vector<std::uint64_t> found = [&] {
+      const auto timer = scope("device digests");
+      return device.fetch();
+    }();
+    const auto timer = scope("compare");
     std::vector<std::uint64_t> wrong = never_read;
     for (std::uint64_t leaf = 0; leaf < leaves.count(); ++leaf) {
       if (found[leaf] != expected[leaf]) wrong.push_back(leaf);

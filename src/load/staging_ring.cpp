@@ -13,6 +13,16 @@
 #include "system/numa.hpp"
 
 namespace hiptool::load {
+namespace {
+
+StagingSlot* take_first(std::deque<StagingSlot*>& slots) {
+  if (slots.empty()) return nullptr;
+  StagingSlot* const slot = slots.front();
+  slots.pop_front();
+  return slot;
+}
+
+}  // namespace
 
 StagingSlot::StagingSlot(const Device& device, PinnedBuffer pinned)
     : memory(std::move(pinned)), copied(device, Event::Kind::ordering, true) {}
@@ -22,7 +32,6 @@ StagingRing::StagingRing(const Device& device, std::vector<StreamRef> streams,
     : device_(device),
       streams_(std::move(streams)),
       options_(options),
-      owners_(std::max<std::size_t>(1, std::min(options.owners, options.slots))),
       slots_(options.slots),
       queued_bytes_(streams_.size(), 0),
       timers_(streams_.size()) {
@@ -38,24 +47,11 @@ StagingRing::~StagingRing() {
   }
 }
 
-std::optional<std::size_t> StagingRing::take_unmade(Owner owner) {
-  const auto found = std::find_if(unmade_.begin(), unmade_.end(), [&](std::size_t index) {
-    return !owner || index % owners_ == *owner;
-  });
-  if (found == unmade_.end()) return std::nullopt;
-  const std::size_t index = *found;
-  unmade_.erase(found);
+std::optional<std::size_t> StagingRing::take_unmade() {
+  if (unmade_.empty()) return std::nullopt;
+  const std::size_t index = unmade_.front();
+  unmade_.pop_front();
   return index;
-}
-
-StagingSlot* StagingRing::take_from(std::deque<StagingSlot*>& slots, Owner owner) {
-  const auto found = std::find_if(slots.begin(), slots.end(), [&](const StagingSlot* slot) {
-    return !owner || slot->owner == *owner;
-  });
-  if (found == slots.end()) return nullptr;
-  StagingSlot* slot = *found;
-  slots.erase(found);
-  return slot;
 }
 
 // Without the lock: pinning takes milliseconds.
@@ -74,7 +70,6 @@ StagingSlot& StagingRing::make_slot(std::size_t index) {
     slot_free_.notify_all();  // whoever waits must try to make one itself
     throw;
   }
-  slot->owner = index % owners_;
   const std::lock_guard lock(mutex_);
   slots_[index] = std::move(slot);
   return *slots_[index];
@@ -87,7 +82,7 @@ void StagingRing::prepare(std::uint32_t threads, const std::function<void()>& ch
       std::optional<std::size_t> index;
       {
         const std::lock_guard lock(mutex_);
-        index = take_unmade(std::nullopt);
+        index = take_unmade();
       }
       if (!index) return;
       give_back(make_slot(*index));
@@ -95,12 +90,12 @@ void StagingRing::prepare(std::uint32_t threads, const std::function<void()>& ch
   });
 }
 
-StagingSlot& StagingRing::acquire_for(Owner owner) {
+StagingSlot& StagingRing::acquire() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    if (StagingSlot* slot = take_from(free_, owner)) return *slot;
-    StagingSlot* const oldest = take_from(in_flight_, owner);
-    const auto index = take_unmade(owner);
+    if (StagingSlot* slot = take_first(free_)) return *slot;
+    StagingSlot* const oldest = take_first(in_flight_);
+    const auto index = take_unmade();
     if (oldest == nullptr && !index) {
       slot_free_.wait(lock);
       continue;

@@ -31,7 +31,6 @@ struct StagingSlot {
   Event copied;
   std::uint64_t queued_bytes = 0;  ///< of the copy in flight
   std::size_t stream = 0;          ///< on which it is
-  std::size_t owner = 0;           ///< the reader that it is for, where readers have their own
 };
 
 /// A small ring of pinned slots that threads fill and queue to the device. Slots are pinned ahead
@@ -42,7 +41,6 @@ class StagingRing {
   struct Options {
     std::size_t slots = 2;
     std::size_t slot_bytes = 4u << 20;
-    std::size_t owners = 1;        ///< that the slots are dealt out to for acquire_own()
     std::vector<int> cpus;         ///< near which the slots' memory shall be; empty: anywhere
     Timeline* timeline = nullptr;  ///< gets a lane for each stream
     std::shared_ptr<StagingMemory> memory;  ///< that was touched before, if there is any
@@ -59,11 +57,7 @@ class StagingRing {
   void prepare(std::uint32_t threads, const std::function<void()>& check);
 
   /// A slot that may be written. Blocks while all are in flight or in other hands.
-  StagingSlot& acquire() { return acquire_for(std::nullopt); }
-
-  /// The same among the slots of one owner only (0 to owners - 1; owners share if there are fewer
-  /// slots).
-  StagingSlot& acquire_own(std::size_t owner) { return acquire_for(owner % owners_); }
+  StagingSlot& acquire();
 
   /// Queues the slot's first bytes to the destination on the stream with the least bytes queued,
   /// and returns at once. The slot comes back when the copy is done; on an exception at once.
@@ -95,12 +89,8 @@ class StagingRing {
     bool started = false;
   };
 
-  using Owner = std::optional<std::size_t>;
-
-  StagingSlot& acquire_for(Owner owner);
   StagingSlot& make_slot(std::size_t index);
-  std::optional<std::size_t> take_unmade(Owner owner);
-  StagingSlot* take_from(std::deque<StagingSlot*>& slots, Owner owner);
+  std::optional<std::size_t> take_unmade();
   void wait_for(StagingSlot& slot, const std::exception_ptr& failure = {});
   std::size_t pick_stream(std::uint64_t size_bytes);
   void start_timer(std::size_t stream);
@@ -108,7 +98,6 @@ class StagingRing {
   Device device_;
   std::vector<StreamRef> streams_;
   Options options_;
-  std::size_t owners_;
 
   std::mutex mutex_;
   std::condition_variable slot_free_;

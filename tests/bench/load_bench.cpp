@@ -40,7 +40,7 @@ constexpr const char* usage =
     "  --cold               evict the file before each load and each read\n"
     "  --raw-threads N --raw-request SIZE   of the O_DIRECT limit (4, 1MiB)\n"
     "  --fresh              a new loader for each load, so that each one pins its ring\n"
-    "  --no-prepare --no-ramp --own-slots --stage\n"
+    "  --no-prepare --no-ramp --stage --probe-first --fresh-arena\n"
     "  --repeat N           loads, 5; medians are printed   --json\n";
 
 struct Settings {
@@ -52,6 +52,8 @@ struct Settings {
   bool cold = false;
   bool fresh = false;
   bool prepare = true;
+  bool probe_first = false;
+  bool fresh_arena = false;
   bool json = false;
   std::uint32_t raw_threads = 4;
   std::uint64_t raw_request_bytes = 1u << 20;
@@ -76,9 +78,10 @@ Settings parse(int argc, char** argv) {
       {"cold", 0, nullptr, 'c'},        {"raw-threads", 1, nullptr, 'T'},
       {"raw-request", 1, nullptr, 'R'}, {"fresh", 0, nullptr, 'f'},
       {"no-prepare", 0, nullptr, 'P'},  {"no-ramp", 0, nullptr, 'M'},
-      {"own-slots", 0, nullptr, 'o'},   {"stage", 0, nullptr, 'S'},
-      {"repeat", 1, nullptr, 'n'},      {"json", 0, nullptr, 'j'},
-      {"help", 0, nullptr, 'h'},        {nullptr, 0, nullptr, 0}};
+      {"stage", 0, nullptr, 'S'},       {"probe-first", 0, nullptr, 'F'},
+      {"fresh-arena", 0, nullptr, 'A'}, {"repeat", 1, nullptr, 'n'},
+      {"json", 0, nullptr, 'j'},        {"help", 0, nullptr, 'h'},
+      {nullptr, 0, nullptr, 0}};
   const auto number = [] { return static_cast<std::uint32_t>(std::stoul(optarg)); };
   for (int letter = 0; (letter = getopt_long(argc, argv, "", options.data(), nullptr)) != -1;) {
     switch (letter) {
@@ -98,7 +101,8 @@ Settings parse(int argc, char** argv) {
       case 'f': settings.fresh = true; break;
       case 'P': settings.prepare = false; break;
       case 'M': settings.loader.ramp = false; break;
-      case 'o': settings.loader.own_slots = true; break;
+      case 'F': settings.probe_first = true; break;
+      case 'A': settings.fresh_arena = true; break;
       case 'S': settings.loader.always_stage = true; break;
       case 'n': settings.repeat = static_cast<int>(number()); break;
       case 'j': settings.json = true; break;
@@ -143,6 +147,10 @@ class Bench {
     figures.residency_s = seconds_since(start);
     for (int i = 0; i < settings_.repeat; ++i) {
       if (loader_ == nullptr || settings_.fresh) make_loader(figures);
+      if (settings_.fresh_arena && i > 0) {
+        arena_ = Buffer();
+        arena_ = Buffer(device_, layout_.arena_bytes);
+      }
       load(figures);
       measure_limits(figures);
     }
@@ -156,6 +164,10 @@ class Bench {
     const auto start = Clock::now();
     if (settings_.prepare && stages_) loader_->prepare();
     figures.prepare_s.push_back(seconds_since(start));
+    if (settings_.probe_first) {
+      const Buffer scratch(device_, 64u << 20);
+      loader_->probe_h2d_bytes_per_s(scratch, 400'000'000);
+    }
   }
 
   void load(Figures& figures) {

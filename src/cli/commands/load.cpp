@@ -40,11 +40,6 @@ void check_options(const LoadOptions& options) {
               "give exactly one PATH, or --demo alone");
 }
 
-double wall_time_s(const Environment& environment) {
-  const auto elapsed = std::chrono::system_clock::now() - environment.started_at;
-  return std::max(0.0, std::chrono::duration<double>(elapsed).count());
-}
-
 int run_load(const LoadOptions& options, Context& context) {
   check_options(options);
   Environment& environment = context.environment;
@@ -53,7 +48,8 @@ int run_load(const LoadOptions& options, Context& context) {
   std::optional<ExportFile> trace;
   if (!options.trace.empty()) trace.emplace(options.trace);
   const auto finish = [&](const Error* error) {
-    outcome.wall_time_s = wall_time_s(environment);
+    outcome.wall_time_s = environment.elapsed_s();
+    if (outcome.verdict_time_s == 0) outcome.verdict_time_s = outcome.wall_time_s;
     if (trace && outcome.timeline) trace->write(report::to_trace(*outcome.timeline));
     report::Object head = make_document(environment, "load", outcome.status);
     if (error != nullptr) add_error(head, *error);

@@ -26,6 +26,20 @@ struct Phase {
   double duration_s = 0;
 };
 
+/// Rates that bound the load, measured after it with the same slots and threads. Empty: not known.
+struct LoadLimits {
+  std::optional<double> h2d_bytes_per_s;   ///< copies without reading
+  std::optional<double> read_bytes_per_s;  ///< reading without copies
+
+  bool is_read_bound() const {
+    return read_bytes_per_s && (!h2d_bytes_per_s || *read_bytes_per_s < *h2d_bytes_per_s);
+  }
+  /// The lower of the two.
+  std::optional<double> lower() const {
+    return is_read_bound() ? read_bytes_per_s : h2d_bytes_per_s;
+  }
+};
+
 /// What a run of `load` has found out so far; complete at its end, partial when it failed.
 struct LoadOutcome {
   std::string status = "failed";  ///< as in the document
@@ -38,13 +52,14 @@ struct LoadOutcome {
   std::optional<Device> device;
   std::string device_name;
   std::optional<LoadStatistics> load;
-  std::optional<double> link_bytes_per_s;
+  LoadLimits limits;
   std::optional<VerifyResult> verify;
   std::string verify_note;  ///< why this mode, and by which kernel image; may be empty
   std::vector<FaultResult> self_test;
   std::optional<std::uint64_t> cached_bytes;  ///< of the files, when the load began
   std::uint64_t done_bytes = 0;               ///< read and queued, for a load that was interrupted
   std::vector<Phase> phases;
+  double verdict_time_s = 0;  ///< from the process's start to the verdict, without the probes
   double wall_time_s = 0;
   std::unique_ptr<Timeline> timeline;  ///< null unless one was asked for; lane 0 has the phases
 };

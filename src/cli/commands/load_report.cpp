@@ -27,13 +27,13 @@ std::optional<double> load_rate(const LoadOutcome& outcome) {
   return static_cast<double>(outcome.load->read_bytes) / outcome.load->load_time_s;
 }
 
-// Of what the link can do; the gaps between tensors cross the link too.
+// Of the lower limit; the gaps between tensors cross the link too.
 std::optional<double> share_of_limit(const LoadOutcome& outcome) {
-  if (!outcome.load || !outcome.link_bytes_per_s || outcome.load->load_time_s <= 0) {
+  if (!outcome.load || !outcome.limits.lower() || outcome.load->load_time_s <= 0) {
     return std::nullopt;
   }
   return static_cast<double>(outcome.load->copied_bytes) / outcome.load->load_time_s /
-         *outcome.link_bytes_per_s;
+         *outcome.limits.lower();
 }
 
 std::string short_count(std::uint64_t count) {
@@ -187,9 +187,10 @@ report::Line verdict_line(const LoadOutcome& outcome) {
   const std::string size =
       outcome.model ? format_size(outcome.model->tensor_bytes()) : std::string();
   const std::string place = outcome.device ? " on " + outcome.device->id() : std::string();
-  const std::string time = " in " + format_duration(outcome.wall_time_s);
+  const std::string time = " in " + format_duration(outcome.verdict_time_s);
   const auto share = share_of_limit(outcome);
-  const std::string of_link = share ? ", " + format_share(*share) + " of the link" : "";
+  const char* limit = outcome.limits.is_read_bound() ? " of the read rate" : " of the link";
+  const std::string of_link = share ? ", " + format_share(*share) + limit : "";
   if (outcome.status == "verified") {
     return {Tone::good, "verified " + size + place + time + of_link};
   }
@@ -268,9 +269,12 @@ void add_notes(const LoadOutcome& outcome, std::vector<report::Line>& notes) {
       notes.push_back({Tone::plain, "read    " + note});
     }
   }
-  if (outcome.link_bytes_per_s) {
-    notes.push_back({Tone::plain, "link    " + format_rate(*outcome.link_bytes_per_s) +
-                                      " host to device, probed with the same slots"});
+  const LoadLimits& limits = outcome.limits;
+  if (limits.lower()) {
+    std::string text;
+    if (limits.h2d_bytes_per_s) text = "link " + format_rate(*limits.h2d_bytes_per_s) + ", ";
+    if (limits.read_bytes_per_s) text += "reading " + format_rate(*limits.read_bytes_per_s) + ", ";
+    notes.push_back({Tone::plain, "limits  " + text + "each probed alone by the same threads"});
   }
   if (outcome.verify) {
     notes.push_back({Tone::plain, "verify  " + verify_text(outcome)});
@@ -378,9 +382,11 @@ report::Report make_load_report(report::Object head, const LoadOutcome& outcome,
   add("model", model_value(outcome));
   add("devices", devices_value(outcome));
   add("verify", verify_value(outcome));
-  add("limits", Object{{"h2d_bytes_per_s", outcome.link_bytes_per_s}, {"read_bytes_per_s", {}}});
+  add("limits", Object{{"h2d_bytes_per_s", outcome.limits.h2d_bytes_per_s},
+                       {"read_bytes_per_s", outcome.limits.read_bytes_per_s}});
   add("share_of_limit", share_of_limit(outcome));
   add("load_time_s", outcome.load ? Value(outcome.load->load_time_s) : Value());
+  add("verdict_time_s", outcome.verdict_time_s);
   add("wall_time_s", outcome.wall_time_s);
   add("bytes_per_s", load_rate(outcome));
   add("phases", phases_value(outcome));

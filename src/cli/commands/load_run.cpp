@@ -31,6 +31,7 @@ constexpr std::uint32_t demo_tensors = 40;
 // A share of the link says something only about a load that takes longer than its own start.
 constexpr std::uint64_t least_probed_bytes = 1u << 30;
 constexpr std::uint64_t probe_bytes = 1'000'000'000;
+constexpr std::uint64_t cold_probe_bytes = 256u << 20;  // a disk is slow
 constexpr std::uint64_t probe_target_bytes = 64u << 20;
 
 // Shows progress and remembers how far it came.
@@ -302,7 +303,8 @@ class LoadRun {
     } else if (outcome_.verify_mode == "readback") {
       read_back(arena, observer, progress);
     }
-    probe_link(loader);
+    outcome_.verdict_time_s = context_.environment.elapsed_s();
+    measure_limits(loader, arena);
     if (options_.self_test && outcome_.status == "verified") {
       const auto timer = phase("self-test");
       outcome_.self_test = run_self_test(*outcome_.model, *outcome_.layout, arena, *verification);
@@ -311,12 +313,20 @@ class LoadRun {
 
   void judge() { outcome_.status = outcome_.verify->mismatch_count == 0 ? "verified" : "mismatch"; }
 
-  void probe_link(AsyncLoader& loader) {
-    if (outcome_.device->is_host_memory()) return;  // there is no link
+  void measure_limits(AsyncLoader& loader, const Buffer& arena) {
     if (outcome_.layout->arena_bytes < least_probed_bytes) return;
     const auto timer = phase("probe");
+    LoadLimits& limits = outcome_.limits;
+    limits.read_bytes_per_s = loader.probe_read_bytes_per_s(
+        *outcome_.model, *outcome_.layout, arena,
+        outcome_.load->direct_bytes > 0 ? cold_probe_bytes : probe_bytes);
+    if (outcome_.device->is_host_memory()) return;  // there is no link
     const Buffer scratch(*outcome_.device, probe_target_bytes);
-    outcome_.link_bytes_per_s = loader.probe_h2d_bytes_per_s(scratch, probe_bytes);
+    // The better one of two, since the first copies after a pause are slow.
+    for (int i = 0; i < 2; ++i) {
+      limits.h2d_bytes_per_s = std::max(limits.h2d_bytes_per_s.value_or(0),
+                                        loader.probe_h2d_bytes_per_s(scratch, probe_bytes));
+    }
   }
 
   void read_back(const Buffer& arena, LoadObserver& observer, Progress& progress) {

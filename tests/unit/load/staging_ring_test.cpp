@@ -23,11 +23,10 @@ namespace {
 struct Fixture : test::WatchedDevice {
   Stream stream{device};
 
-  load::StagingRing::Options options(std::size_t slots, std::size_t owners = 1) const {
+  load::StagingRing::Options options(std::size_t slots) const {
     load::StagingRing::Options options;
     options.slots = slots;
     options.slot_bytes = 4096;
-    options.owners = owners;
     return options;
   }
 };
@@ -102,68 +101,28 @@ TEST_CASE_FIXTURE(Fixture,
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "an owner gets its own slots and no other") {
-  load::StagingRing ring(device, {stream}, options(6, 3));
-  const auto* first = &ring.acquire_own(1);
-  const auto* second = &ring.acquire_own(1);
-  CHECK(first != second);
-  CHECK(first->owner == 1);
-  CHECK(second->owner == 1);
-  auto& other = ring.acquire_own(2);
-  CHECK(other.owner == 2);
-  ring.give_back(other);
-  // All of owner 1 are in hands: it must wait although one of owner 2 is free.
-  auto waiting = std::async(std::launch::async, [&] { return &ring.acquire_own(1); });
-  CHECK(waiting.wait_for(std::chrono::milliseconds(50)) == std::future_status::timeout);
-  ring.give_back(*const_cast<load::StagingSlot*>(second));
-  CHECK(waiting.get() == second);
-  // Fewer slots than owners: they share.
-  load::StagingRing small(device, {stream}, options(2, 5));
-  CHECK(small.acquire_own(4).owner == 0);
-}
-
-TEST_CASE_FIXTURE(Fixture, "an owner that has nothing free waits for its own copy") {
-  load::StagingRing ring(device, {stream}, options(2, 2));
-  const Buffer target(device, 4096);
-  std::promise<void> opened;
-  auto& mine = ring.acquire_own(0);
-  auto& other = ring.acquire_own(1);
-  ring.submit(other, target, 4096);
-  stream.synchronize();
-  StreamRef(stream).launch_host_function(
-      [gate = opened.get_future().share()] { gate.wait_for(std::chrono::seconds(20)); });
-  ring.submit(mine, target, 4096);
-  auto again = std::async(std::launch::async, [&] { return &ring.acquire_own(0); });
-  CHECK(&ring.acquire_own(1) == &other);  // its copy is done
-  CHECK(again.wait_for(std::chrono::milliseconds(50)) == std::future_status::timeout);
-  opened.set_value();
-  CHECK(again.get() == &mine);
-}
-
 TEST_CASE_FIXTURE(Fixture, "eight threads pass slots on and every copy arrives") {
-  for (const bool own : {false, true}) {
-    load::StagingRing ring(device, {stream}, options(11, 8));
-    constexpr std::size_t each = 100;
-    const Buffer target(device, 8 * each * 4096);
-    {
-      std::vector<std::jthread> threads;
-      for (std::size_t thread = 0; thread < 8; ++thread) {
-        threads.emplace_back([&, thread] {
-          for (std::size_t i = 0; i < each; ++i) {
-            auto& slot = own ? ring.acquire_own(thread) : ring.acquire();
-            const std::size_t number = thread * each + i;
-            std::memset(slot.memory.data(), static_cast<int>(number % 251), 4096);
-            ring.submit(slot, target.view(number * 4096, 4096), 4096);
-          }
-        });
-      }
+  load::StagingRing ring(device, {stream}, options(11));
+  constexpr std::size_t each = 100;
+  const Buffer target(device, 8 * each * 4096);
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t thread = 0; thread < 8; ++thread) {
+      threads.emplace_back([&, thread] {
+        for (std::size_t i = 0; i < each; ++i) {
+          auto& slot = ring.acquire();
+          const std::size_t number = thread * each + i;
+          std::memset(slot.memory.data(), static_cast<int>(number % 251), 4096);
+          ring.submit(slot, target.view(number * 4096, 4096), 4096);
+        }
+      });
     }
-    ring.drain();
-    std::vector<std::byte> bytes(target.size_bytes());
-    copy_d2h_and_wait(bytes, target);
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-      if (bytes[i] != static_cast<std::byte>(i / 4096 % 251)) FAIL("wrong byte ", i);
-    }
+  }
+  ring.drain();
+  std::vector<std::byte> bytes(target.size_bytes());
+  copy_d2h_and_wait(bytes, target);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (bytes[i] != static_cast<std::byte>(i / 4096 % 251)) FAIL("wrong byte ", i);
   }
 }
 

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: MIT
+"""Loads one .safetensors file with hiptool (verified) and with other loaders, by turns.
+
+    load_peers.py HIPTOOL FILE [--repeat N] [--cold]
+
+Every load is a process of its own. A peer's clock starts after its imports and the start of CUDA
+and stops when every tensor is on the device and the device is idle; hiptool's load time is that of
+its own report, its verdict time that of the whole process. The limit is the rate of pinned copies
+that hiptool measures in each run. A peer that cannot be imported is named as absent. Needs torch.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+PEERS = {
+    "safetensors": """
+from safetensors.torch import load_file
+def load(path):
+    return load_file(path, device="cuda:0")
+""",
+    "fastsafetensors": """
+from fastsafetensors import fastsafe_open
+def load(path):
+    with fastsafe_open([path], device="cuda:0", nogds=True) as f:
+        return {key: f.get_tensor(key) for key in f.keys()}
+""",
+    "runai-model-streamer": """
+import os
+os.environ.setdefault("RUNAI_STREAMER_CONCURRENCY", "16")
+from runai_model_streamer import SafetensorsStreamer
+def load(path):
+    with SafetensorsStreamer() as streamer:
+        streamer.stream_file(path)
+        return {name: tensor.to("cuda:0") for name, tensor in streamer.get_tensors()}
+""",
+    "instanttensor": """
+from instanttensor import safe_open
+def load(path):
+    with safe_open(path, framework="pt", device=0) as f:
+        return dict(f.tensors())
+""",
+}
+
+HARNESS = """
+import json, sys, time, torch
+torch.zeros(1, device="cuda:0"); torch.cuda.synchronize()
+{loader}
+start = time.perf_counter()
+tensors = load(sys.argv[1])
+torch.cuda.synchronize()
+elapsed = time.perf_counter() - start
+size = sum(t.numel() * t.element_size() for t in tensors.values())
+assert all(t.is_cuda for t in tensors.values())
+print("RESULT", json.dumps({{"bytes": size, "seconds": elapsed, "tensors": len(tensors)}}))
+"""
+
+
+def evict(path):
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def warm(path):
+    with open(path, "rb", buffering=0) as file:
+        while file.read(1 << 24):
+            pass
+
+
+def run_peer(name, path):
+    done = subprocess.run([sys.executable, "-c", HARNESS.format(loader=PEERS[name]), path],
+                          capture_output=True, text=True, timeout=180, check=False)
+    for line in done.stdout.splitlines():
+        if line.startswith("RESULT "):
+            return json.loads(line[7:])
+    return (done.stderr.strip() or "no output").splitlines()[-1]
+
+
+def run_hiptool(program, path, mode):
+    start = time.perf_counter()
+    done = subprocess.run([program, "load", path, "--verify", mode, "--format", "json", "--quiet"],
+                          capture_output=True, text=True, timeout=180, check=True)
+    document = json.loads(done.stdout)
+    document["process_s"] = time.perf_counter() - start
+    return document
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("hiptool")
+    parser.add_argument("file")
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--cold", action="store_true")
+    options = parser.parse_args()
+    prepare = evict if options.cold else warm
+    mode = "fast" if options.cold else "full"
+    ours, peers, absent = [], {name: [] for name in PEERS}, {}
+    for _ in range(options.repeat):
+        prepare(options.file)
+        ours.append(run_hiptool(options.hiptool, options.file, mode))
+        for name in PEERS:
+            if name in absent:
+                continue
+            prepare(options.file)
+            result = run_peer(name, options.file)
+            if isinstance(result, str):
+                absent[name] = result
+            else:
+                peers[name].append(result["bytes"] / result["seconds"])
+    assert all(document["status"] == "verified" for document in ours)
+    limit = statistics.median(min(value for value in document["limits"].values() if value)
+                              for document in ours)
+    rate = statistics.median(document["bytes_per_s"] for document in ours)
+    verdict = statistics.median(document["model"]["bytes"] / document["verdict_time_s"]
+                                for document in ours)
+    print(f"{'cold' if options.cold else 'warm'}, {ours[0]['model']['bytes'] / 1e9:.2f} GB, "
+          f"medians of {options.repeat}; limit {limit / 1e9:.1f} GB/s")
+    rows = [(f"hiptool load, verified ({mode})", rate), ("  start to verdict", verdict)]
+    rows += [(name, statistics.median(rates)) for name, rates in peers.items() if rates]
+    for name, value in rows:
+        print(f"{name:32} {value / 1e9:6.2f} GB/s  {value / limit:6.3f} of the limit  "
+              f"{rate / value:6.2f} times")
+    for name, reason in absent.items():
+        print(f"{name:32} absent: {reason}")
+    best = max((statistics.median(rates) for rates in peers.values() if rates), default=0)
+    return 0 if rate > best else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
