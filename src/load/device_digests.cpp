@@ -18,6 +18,9 @@ namespace hiptool::load {
 namespace {
 
 constexpr std::chrono::seconds compile_timeout{30};
+// Chunks for which kernels are launched at once on a GPU: each launch keeps the readers that send
+// their copies meanwhile waiting, and the last ones take microseconds.
+constexpr std::size_t launched_at_once = 8;
 
 kernels::LeafDigester make_digester(const Device& device, const std::string& compiler_program) {
   if (compiler_program.empty()) return kernels::LeafDigester(device);
@@ -44,7 +47,8 @@ DeviceDigests::DeviceDigests(const ModelFile& model, const ArenaLayout& layout,
       arena_(arena),
       compiler_program_(compiler_program),
       first_leaf_{0},
-      list_(arena.device(), leaves.count() * sizeof(std::uint64_t)) {
+      list_(arena.device(), leaves.count() * sizeof(std::uint64_t)),
+      least_waiting_(arena.device().is_host_memory() ? 1 : launched_at_once) {
   for (const Placement& placement : layout.placements) {
     first_leaf_.push_back(first_leaf_.back() +
                           leaf_count(model.tensors()[placement.tensor].size_bytes));
@@ -82,10 +86,19 @@ void DeviceDigests::prepare() {
     ranges.push_back({placement.device_offset, model_.tensors()[placement.tensor].size_bytes});
   }
   kernels::DigestTable table(arena_, ranges);
+  // Touched now, beside the load, because touching takes longer than all that fetch() does.
+  listed_.resize(leaves_.count());
+  const auto& placements = layout_.placements;
+  const auto is_before = [](const Placement& left, const Placement& right) {
+    return left.tensor < right.tensor;
+  };
+  if (!std::is_sorted(placements.begin(), placements.end(), is_before)) {
+    ordered_.resize(leaves_.count());
+  }
   const std::lock_guard lock(mutex_);
   table_.emplace(std::move(table));
   digester_.emplace(std::move(digester));
-  launch_waiting();
+  if (waiting_.size() >= least_waiting_) launch_waiting();
 }
 
 // Number of the first leaf that begins at or behind the offset.
@@ -109,7 +122,7 @@ void DeviceDigests::add(const Chunk& chunk, const Event* copied) {
   // may be filled and its event recorded anew, or be gone.
   if (copied != nullptr) streams_[leaves.stream].wait(*copied);
   waiting_.push_back(leaves);
-  if (digester_) launch_waiting();
+  if (digester_ && waiting_.size() >= least_waiting_) launch_waiting();
 }
 
 // Neighbours share a launch: the first of them may come when many chunks have arrived.
@@ -131,28 +144,32 @@ void DeviceDigests::launch_waiting() {
   waiting_.clear();
 }
 
-std::vector<std::uint64_t> DeviceDigests::fetch() {
+std::span<const std::uint64_t> DeviceDigests::fetch() {
   prepared_.get();
-  std::vector<std::uint64_t> listed(leaves_.count());
   const std::lock_guard lock(mutex_);
+  launch_waiting();
   const Stream& stream = streams_.front();
   try {
     for (std::size_t i = 1; i < streams_.size(); ++i) streams_[i].synchronize();
-    copy_d2h(std::as_writable_bytes(std::span(listed)), list_, stream);
+    copy_d2h(std::as_writable_bytes(std::span(listed_)), list_, stream);
     stream.synchronize();
     if (trace_) trace_->finish();
   } catch (...) {
     core::settle(stream);
     throw;
   }
-  std::vector<std::uint64_t> digests(leaves_.count());
+  return in_order();
+}
+
+std::span<const std::uint64_t> DeviceDigests::in_order() {
+  if (ordered_.empty()) return listed_;
   for (std::size_t place = 0; place < layout_.placements.size(); ++place) {
-    const auto from = listed.begin() + static_cast<std::ptrdiff_t>(first_leaf_[place]);
+    const auto from = listed_.begin() + static_cast<std::ptrdiff_t>(first_leaf_[place]);
     const auto count = static_cast<std::ptrdiff_t>(first_leaf_[place + 1] - first_leaf_[place]);
     const std::uint64_t first = leaves_.first[layout_.placements[place].tensor];
-    std::copy(from, from + count, digests.begin() + static_cast<std::ptrdiff_t>(first));
+    std::copy(from, from + count, ordered_.begin() + static_cast<std::ptrdiff_t>(first));
   }
-  return digests;
+  return ordered_;
 }
 
 const std::string& DeviceDigests::image() const {

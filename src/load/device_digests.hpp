@@ -5,6 +5,7 @@
 #include <future>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,9 +40,9 @@ class DeviceDigests {
   /// thread. The event may be recorded anew or go afterwards.
   void add(const Chunk& chunk, const Event* copied);
 
-  /// Waits and brings the list, in the order of the LeafMap, to the host. Throws what the kernel
-  /// could not be loaded with.
-  std::vector<std::uint64_t> fetch();
+  /// Waits and brings the list, in the order of the LeafMap, to the host, where it stays until the
+  /// next call. Throws what the kernel could not be loaded with.
+  std::span<const std::uint64_t> fetch();
 
   /// Waits until the kernel is loaded; throws what that failed with.
   const std::string& image() const;
@@ -56,6 +57,7 @@ class DeviceDigests {
   void prepare();
   std::uint64_t leaves_before(std::uint64_t device_offset) const;
   void launch_waiting();
+  std::span<const std::uint64_t> in_order();
 
   const ModelFile& model_;
   const ArenaLayout& layout_;
@@ -67,7 +69,10 @@ class DeviceDigests {
   std::mutex mutex_;
   std::vector<Stream> streams_;
   std::size_t next_stream_ = 0;
-  std::vector<Leaves> waiting_;  // until the kernel is there
+  std::vector<Leaves> waiting_;  // until the kernel is there and there are enough of them
+  std::size_t least_waiting_;
+  std::vector<std::uint64_t> listed_;   // as list_
+  std::vector<std::uint64_t> ordered_;  // as the LeafMap; empty where that is the same
   std::optional<kernels::DigestTable> table_;
   std::optional<kernels::LeafDigester> digester_;
   std::optional<StreamTrace> trace_;

@@ -51,13 +51,19 @@ std::uint64_t tensor_digest(std::span<const std::uint64_t> leaf_digests) {
   return base::xxh3_64(leaf_digests.data(), leaf_digests.size_bytes());
 }
 
-std::uint64_t model_digest(const ModelFile& model, std::span<const std::uint64_t> tensor_digests) {
+std::vector<std::uint32_t> digest_order(const ModelFile& model) {
   const auto tensors = model.tensors();
   std::vector<std::uint32_t> order(tensors.size());
   std::iota(order.begin(), order.end(), 0u);
   std::sort(order.begin(), order.end(), [&](std::uint32_t left, std::uint32_t right) {
     return tensors[left].name < tensors[right].name;  // std::string compares bytes as unsigned
   });
+  return order;
+}
+
+std::uint64_t model_digest(const ModelFile& model, std::span<const std::uint32_t> order,
+                           std::span<const std::uint64_t> tensor_digests) {
+  const auto tensors = model.tensors();
   Hasher hasher;
   for (const std::uint32_t index : order) {
     const TensorInfo& tensor = tensors[index];

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "hiptool/model_file.hpp"
 
@@ -16,7 +17,12 @@ std::uint64_t tensor_digest(std::span<const std::uint64_t> leaf_digests);
 
 /// XXH3-64 over, for each tensor in byte-wise order of name: name, zero byte, type name, zero byte,
 /// rank and dims as u64 little-endian, tensor digest as u64 little-endian. `tensor_digests` is by
-/// index of model.tensors(). The definition never changes within schema version 1 of `load`.
-std::uint64_t model_digest(const ModelFile& model, std::span<const std::uint64_t> tensor_digests);
+/// index of model.tensors(), `order` is digest_order(model). The definition never changes within
+/// schema version 1 of `load`.
+std::uint64_t model_digest(const ModelFile& model, std::span<const std::uint32_t> order,
+                           std::span<const std::uint64_t> tensor_digests);
+
+/// Indices of the tensors by name: the order in which model_digest() takes them.
+std::vector<std::uint32_t> digest_order(const ModelFile& model);
 
 }  // namespace hiptool::load

@@ -97,7 +97,8 @@ class Verifier {
       result.tensor_digests.push_back(load::tensor_digest(leaves));
     }
     result.compared_bytes = compared_bytes_.load();
-    result.model_digest = load::model_digest(model_, result.tensor_digests);
+    result.model_digest =
+        load::model_digest(model_, load::digest_order(model_), result.tensor_digests);
     result.mismatch_count = differences_.size();
     result.mismatches = load::join_differences(model_, layout_, differences_);
     return result;

@@ -48,6 +48,8 @@ int run_load(const LoadOptions& options, Context& context) {
   std::optional<ExportFile> trace;
   if (!options.trace.empty()) trace.emplace(options.trace);
   const auto finish = [&](const Error* error) {
+    // The report alone needs it, of 100 000 tensors for some milliseconds.
+    if (outcome.model && !outcome.summary) outcome.summary = summarize(*outcome.model);
     outcome.wall_time_s = environment.elapsed_s();
     if (outcome.verdict_time_s == 0) outcome.verdict_time_s = outcome.wall_time_s;
     if (trace && outcome.timeline) trace->write(report::to_trace(*outcome.timeline));

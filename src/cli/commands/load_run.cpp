@@ -110,12 +110,14 @@ class LoadRun {
       const auto timer = phase("parse");
       outcome_.model = ModelFile::open(path, {options_.strict, options_.opaque});
       outcome_.layout = lay_out(*outcome_.model);
-      outcome_.summary = summarize(*outcome_.model);
       outcome_.cached_bytes = cached_bytes(*outcome_.model);
     }
     if (outcome_.verify_mode == "auto") choose_verify_mode();
     // Says what is missing before any device is started.
-    if (options_.context > 0) kv_cache_bytes(*outcome_.summary, options_.context);
+    if (options_.context > 0) {
+      outcome_.summary = summarize(*outcome_.model);
+      kv_cache_bytes(*outcome_.summary, options_.context);
+    }
     const bool needs_device = !options_.dry_run && !outcome_.model->tensors().empty();
     if (needs_device) start_file_digests();
     if (needs_device) start_staging_memory();

@@ -73,16 +73,20 @@ std::uint64_t count_chunks(const ModelFile& model, const ArenaLayout& layout, st
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "a chunk is one launch, however many tensors are in it") {
+TEST_CASE_FIXTURE(Fixture, "a chunk is one launch at most, however many tensors are in it") {
   const Buffer arena(device, layout.arena_bytes);
   AsyncLoader loader(device, staged());
   LeafVerification verification(model, layout, arena, Reference::file);
   CHECK_FALSE(verification.image().empty());
   table.reset();
   loader.load(model, layout, arena, &verification);
-  CHECK(table.count("hipModuleLaunchKernel") == count_chunks(model, layout, 65'536));
-  CHECK(table.count("hipModuleLaunchKernel") > 5);
+  const std::uint64_t chunks = count_chunks(model, layout, 65'536);
+  const auto before = table.count("hipModuleLaunchKernel");
+  // On a GPU some chunks share a launch, and the last ones wait for the end.
+  if (device.is_host_memory()) CHECK(before == chunks);
   CHECK(verification.finish().mismatch_count == 0);
+  CHECK(table.count("hipModuleLaunchKernel") > chunks / 8);
+  CHECK(table.count("hipModuleLaunchKernel") <= chunks);
 }
 
 TEST_CASE_FIXTURE(Fixture, "a kernel that takes long to load holds no load up") {
