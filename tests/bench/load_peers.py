@@ -71,6 +71,12 @@ def warm(path):
             pass
 
 
+def cached_share(program, path):
+    done = subprocess.run([program, "load", path, "--dry-run", "--format", "json", "--quiet"],
+                          capture_output=True, text=True, timeout=60, check=True)
+    return json.loads(done.stdout)["residency"]["cached_bytes"] / os.path.getsize(path)
+
+
 def run_peer(name, path):
     done = subprocess.run([sys.executable, "-c", HARNESS.format(loader=PEERS[name]), path],
                           capture_output=True, text=True, timeout=180, check=False)
@@ -89,6 +95,11 @@ def run_hiptool(program, path, mode):
     return document
 
 
+def peers_text(peers):
+    return "; ".join(name + " " + " ".join(f"{rate / 1e9:.2f}" for rate in rates)
+                     for name, rates in peers.items() if rates)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("hiptool")
@@ -96,16 +107,24 @@ def main():
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--cold", action="store_true")
     options = parser.parse_args()
-    prepare = evict if options.cold else warm
+
+    def prepare(path):
+        (evict if options.cold else warm)(path)
+        cached = cached_share(options.hiptool, path)
+        assert cached < 0.001 if options.cold else cached > 0.999, f"{cached:.4f} is cached"
+
     mode = "fast" if options.cold else "full"
     ours, peers, absent = [], {name: [] for name in PEERS}, {}
+    turns = ["hiptool", *PEERS]
     for _ in range(options.repeat):
-        prepare(options.file)
-        ours.append(run_hiptool(options.hiptool, options.file, mode))
-        for name in PEERS:
+        turns.append(turns.pop(0))  # nobody always comes after the same one
+        for name in turns:
             if name in absent:
                 continue
             prepare(options.file)
+            if name == "hiptool":
+                ours.append(run_hiptool(options.hiptool, options.file, mode))
+                continue
             result = run_peer(name, options.file)
             if isinstance(result, str):
                 absent[name] = result
@@ -121,6 +140,7 @@ def main():
           f"medians of {options.repeat}; limit {limit / 1e9:.1f} GB/s")
     rows = [(f"hiptool load, verified ({mode})", rate), ("  start to verdict", verdict)]
     rows += [(name, statistics.median(rates)) for name, rates in peers.items() if rates]
+    print("each: " + peers_text({"hiptool": [d["bytes_per_s"] for d in ours], **peers}))
     for name, value in rows:
         print(f"{name:32} {value / 1e9:6.2f} GB/s  {value / limit:6.3f} of the limit  "
               f"{rate / value:6.2f} times")
