@@ -50,8 +50,11 @@ void spread(std::span<const ReadPart> extent, std::uint64_t offset,
 
 }  // namespace
 
-FileSet::FileSet(const ModelFile& model, const ReadOptions& options)
+FileSet::FileSet(const ModelFile& model, const ReadOptions& options, std::uint64_t trial_bytes)
     : options_(options), parts_(model.files().begin(), model.files().end()) {
+  if (options_.mode == ReadMode::automatic && model.file_bytes() / 16 >= trial_bytes) {
+    trial_.emplace(trial_bytes);
+  }
   for (std::uint32_t i = 0; i < parts_.size(); ++i) {
     Entry& entry = files_.emplace_back(base::File::open(parts_[i].path));
     // Doubles the kernel's read-ahead; a cached file is not touched.
@@ -104,6 +107,7 @@ void FileSet::report(LoadStatistics& statistics) const {
   statistics.direct_engine = engine != nullptr && statistics.direct_bytes > 0 ? engine : "";
   const std::lock_guard lock(mutex_);
   statistics.read_notes.assign(notes_.begin(), notes_.end());
+  if (trial_ && trial_->decision()) statistics.read_notes.push_back(trial_->text());
 }
 
 FileReader::FileReader(FileSet& files, std::function<void()> check,
@@ -118,7 +122,12 @@ void FileReader::read(std::span<const ReadPart> parts) {
     const std::uint64_t size_bytes = end_of(extent.back()) - begin_of(extent);
     const DirectFile* direct =
         files_.choose_direct(extent.front().file, begin_of(extent), size_bytes);
+    PathTrial* const trial = direct != nullptr ? files_.trial() : nullptr;
+    const auto path = trial != nullptr ? trial->choose(size_bytes) : PathTrial::Path::direct;
+    if (path == PathTrial::Path::buffered) direct = nullptr;
+    const auto start = PathTrial::Clock::now();
     if (direct == nullptr || !read_directly(*direct, extent)) read_buffered(extent);
+    if (trial != nullptr) trial->report(path, size_bytes, PathTrial::Clock::now() - start);
     first = next;
   }
 }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -17,6 +18,7 @@
 #include "hiptool/model_file.hpp"
 #include "load/direct_file.hpp"
 #include "load/direct_reader.hpp"
+#include "load/path_trial.hpp"
 
 namespace hiptool::load {
 
@@ -31,7 +33,10 @@ struct ReadPart {
 class FileSet {
  public:
   /// Opens the files. Throws Error(input_failed) if one cannot be opened or changed since parsing.
-  FileSet(const ModelFile& model, const ReadOptions& options);
+  /// Where files of at least sixteen times `trial_bytes` are to be read the better way, both ways
+  /// are tried for so many bytes.
+  FileSet(const ModelFile& model, const ReadOptions& options,
+          std::uint64_t trial_bytes = 256u << 20);
 
   const ReadOptions& options() const noexcept { return options_; }
   const base::File& file(std::uint32_t index) const { return files_[index].buffered; }
@@ -42,6 +47,9 @@ class FileSet {
   /// of two there and of ten here.
   const DirectFile* choose_direct(std::uint32_t file, std::uint64_t offset,
                                   std::uint64_t size_bytes) const;
+
+  /// Decides about extents that choose_direct() has a descriptor for; null where nothing is tried.
+  PathTrial* trial() noexcept { return trial_ ? &*trial_ : nullptr; }
 
   /// No more direct reads of that file; the reason is noted.
   void give_up_direct(std::uint32_t file, const std::string& why);
@@ -68,6 +76,7 @@ class FileSet {
   ReadOptions options_;
   std::vector<ModelPart> parts_;
   std::deque<Entry> files_;  // entries cannot move
+  std::optional<PathTrial> trial_;
   std::atomic<std::uint64_t> buffered_bytes_{0};
   std::atomic<std::uint64_t> direct_bytes_{0};
   std::atomic<const char*> engine_{nullptr};

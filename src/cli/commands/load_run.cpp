@@ -319,9 +319,13 @@ class LoadRun {
     if (outcome_.layout->arena_bytes < least_probed_bytes) return;
     const auto timer = phase("probe");
     LoadLimits& limits = outcome_.limits;
-    limits.read_bytes_per_s = loader.probe_read_bytes_per_s(
-        *outcome_.model, *outcome_.layout, arena,
-        outcome_.load->direct_bytes > 0 ? cold_probe_bytes : probe_bytes);
+    // What a disk can do cannot be asked again once the file is in the page cache.
+    const bool is_from_disk = outcome_.load->direct_bytes > 0 || !is_warm();
+    if (!is_from_disk || outcome_.load->buffered_bytes < outcome_.load->direct_bytes) {
+      limits.read_bytes_per_s =
+          loader.probe_read_bytes_per_s(*outcome_.model, *outcome_.layout, arena,
+                                        is_from_disk ? cold_probe_bytes : probe_bytes);
+    }
     if (outcome_.device->is_host_memory()) return;  // there is no link
     const Buffer scratch(*outcome_.device, probe_target_bytes);
     // The better one of two, since the first copies after a pause are slow.

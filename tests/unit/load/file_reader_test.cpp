@@ -133,6 +133,25 @@ TEST_CASE_FIXTURE(Fixture, "by itself a reader goes past the cache for what is n
   CHECK(files.choose_direct(0, 1'900'000, 1'000'000) != nullptr);
 }
 
+TEST_CASE_FIXTURE(Fixture, "a large cold file is read both ways before one is chosen") {
+  CHECK(load::FileSet(model, options(ReadMode::automatic)).trial() == nullptr);  // too small
+  CHECK(load::FileSet(model, options(ReadMode::direct), 1).trial() == nullptr);
+  if (!test::evict(path) || !load::DirectFile::open(base::File::open(path), false).is_open())
+    return;
+  load::FileSet files(model, options(ReadMode::automatic), 150'000);
+  REQUIRE(files.trial() != nullptr);
+  posix_fadvise(files.file(0).descriptor(), 0, 0, POSIX_FADV_RANDOM);  // no read-ahead
+  load::FileReader reader(files, [] {});
+  const std::vector<std::pair<std::uint64_t, std::uint64_t>> cold{
+      {0, 200'000}, {1'000'000, 200'000}, {2'000'000, 200'000}};
+  const auto statistics = read_and_compare(files, reader, cold);
+  CHECK(statistics.direct_bytes >= 200'000);
+  CHECK(statistics.buffered_bytes >= 200'000);
+  REQUIRE(files.trial()->decision());
+  REQUIRE(statistics.read_notes.size() == 1);
+  CHECK(statistics.read_notes[0] == files.trial()->text());
+}
+
 TEST_CASE_FIXTURE(Fixture, "a file system that refuses a direct read is read through the cache") {
   if (!can_read_directly()) {
     load::FileSet files(model, options(ReadMode::direct));
