@@ -28,6 +28,11 @@ void check_options(const LoadOptions& options) {
                 "--self-test needs a load that is verified by digests",
                 "leave out --dry-run, and --verify or give it auto, full or fast");
   }
+  if (options.check_tensors && options.dry_run) {
+    throw Error(ErrorCode::invalid_argument, "parse options",
+                "--check-tensors looks at values, which a --dry-run does not read",
+                "leave out --dry-run; `--device cpu` needs no GPU");
+  }
   const std::size_t wanted = options.demo ? 0 : 1;
   if (options.paths.size() == wanted) return;
   if (options.paths.empty()) {
@@ -82,7 +87,9 @@ int run_load(const LoadOptions& options, Context& context) {
   const bool missed_fault = std::any_of(outcome.self_test.begin(), outcome.self_test.end(),
                                         [](const FaultResult& fault) { return !fault.is_caught; });
   const bool is_wrong = outcome.status == "mismatch" || missed_fault;
-  return is_wrong ? exit_code_of(ErrorCode::data_mismatch) : exit_done;
+  if (is_wrong) return exit_code_of(ErrorCode::data_mismatch);
+  const bool has_bad_values = outcome.values && !outcome.values->findings.empty();
+  return has_bad_values ? exit_check_failed : exit_done;
 }
 
 Runner add_load(CLI::App& app) {
@@ -106,6 +113,8 @@ Runner add_load(CLI::App& app) {
   add_flag(app, "--opaque", options->opaque, "take tensors of unknown type as plain bytes");
   add_flag(app, "--self-test", options->self_test,
            "plant faults afterwards and see each of them caught");
+  add_flag(app, "--check-tensors", options->check_tensors,
+           "look for NaN and infinity in the values and scales on the device");
   add_flag(app, "--demo", options->demo, "load a 64 MiB model of random contents, made for it");
   return [options](Context& context) { return run_load(*options, context); };
 }

@@ -15,6 +15,7 @@
 #include "hiptool/model_summary.hpp"
 #include "hiptool/self_test.hpp"
 #include "hiptool/timeline.hpp"
+#include "hiptool/value_check.hpp"
 #include "hiptool/verify.hpp"
 
 namespace hiptool::cli {
@@ -42,6 +43,7 @@ struct LoadOutcome {
   std::optional<VerifyResult> verify;
   std::string verify_note;  ///< why this mode, and by which kernel image; may be empty
   std::vector<FaultResult> self_test;
+  std::optional<ValueCheckResult> values;     ///< with --check-tensors
   std::optional<std::uint64_t> cached_bytes;  ///< of the files, when the load began
   std::uint64_t done_bytes = 0;               ///< read and queued, for a load that was interrupted
   std::vector<Phase> phases;

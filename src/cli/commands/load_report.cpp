@@ -7,6 +7,7 @@
 
 #include "cli/commands/load_fit_report.hpp"
 #include "cli/commands/load_model_report.hpp"
+#include "cli/commands/load_values.hpp"
 #include "hiptool/units.hpp"
 
 namespace hiptool::cli {
@@ -398,6 +399,11 @@ report::Report make_load_report(report::Object head, const LoadOutcome& outcome,
   if (outcome.summary) add_summary(outcome, options, report);
   add_notes(outcome, report.verdict);
   if (outcome.fit) add_fit(outcome, report);
+  if (outcome.values) {
+    add("values", values_value(outcome));
+    report.verdict.push_back(values_line(outcome));
+    if (!outcome.values->findings.empty()) report.tables.push_back(values_table(outcome));
+  }
   if (outcome.status == "mismatch") report.tables.push_back(mismatches_table(outcome));
   if (outcome.load || outcome.status == "interrupted") {
     report.tables.push_back(phases_table(outcome));

@@ -302,6 +302,7 @@ class LoadRun {
     } else if (outcome_.verify_mode == "readback") {
       read_back(arena, observer, progress);
     }
+    check_tensors(arena);
     probe_link(loader);
     if (options_.self_test && outcome_.status == "verified") {
       const auto timer = phase("self-test");
@@ -310,6 +311,14 @@ class LoadRun {
   }
 
   void judge() { outcome_.status = outcome_.verify->mismatch_count == 0 ? "verified" : "mismatch"; }
+
+  // Values of bytes that are not the file's say nothing of the model.
+  void check_tensors(const Buffer& arena) {
+    if (!options_.check_tensors || outcome_.status == "mismatch") return;
+    const auto timer = phase("values");
+    outcome_.values = check_values(*outcome_.model, *outcome_.layout, arena,
+                                   {&context_.environment.cancel, context_.environment.program});
+  }
 
   void probe_link(AsyncLoader& loader) {
     if (outcome_.device->is_host_memory()) return;  // there is no link

@@ -22,6 +22,7 @@ struct LoadOptions {
   bool opaque = false;
   bool demo = false;
   bool self_test = false;
+  bool check_tensors = false;
 };
 
 /// Parses, plans and, unless it is a dry run, loads and verifies. The outcome holds what was found
