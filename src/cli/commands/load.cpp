@@ -18,19 +18,17 @@ namespace {
 
 void check_options(const LoadOptions& options) {
   const std::string mode = options.verify.value_or("auto");
-  if (mode == "published") {
-    throw Error(ErrorCode::unsupported, "parse options",
-                "--verify published is not in this version",
-                "use --verify auto, which compares every byte on the device with the file");
-  }
   if (options.self_test && (mode == "none" || mode == "readback" || options.dry_run)) {
     throw Error(ErrorCode::invalid_argument, "parse options",
                 "--self-test needs a load that is verified by digests",
                 "leave out --dry-run, and --verify or give it auto, full or fast");
   }
-  if (options.check_tensors && options.dry_run) {
+  const bool reads_data = options.check_tensors || !options.write_manifest.empty() ||
+                          !options.check_manifest.empty() || mode == "published";
+  if (reads_data && options.dry_run) {
     throw Error(ErrorCode::invalid_argument, "parse options",
-                "--check-tensors looks at values, which a --dry-run does not read",
+                "a --dry-run reads no tensor, which --check-tensors, manifests and --verify "
+                "published need",
                 "leave out --dry-run; `--device cpu` needs no GPU");
   }
   const std::size_t wanted = options.demo ? 0 : 1;
@@ -99,11 +97,16 @@ Runner add_load(CLI::App& app) {
   add_choice(
       app, "--verify", "MODE", options->verify,
       {"auto", "full", "fast", "readback", "published", "none"},
-      "how the bytes on the device are proven; auto: full, for files that are not cached fast");
+      "how the bytes on the device are proven; auto: full, for files that are not cached fast; "
+      "published: auto, and each file's SHA-256 is the one that is published for it");
   add_choice(app, "--io", "MODE", options->io, {"auto", "buffered", "direct"},
              "how files are read; auto: past the page cache (direct) where they are not in it");
   add_text(app, "--trace", "FILE", options->trace,
            "write what happened when, for ui.perfetto.dev or chrome://tracing");
+  add_text(app, "--write-manifest", "FILE", options->write_manifest,
+           "write the tensors' digests; for .xxh64, .xxh3 and .sha256 as llama-gguf-hash does");
+  add_text(app, "--check-manifest", "FILE", options->check_manifest,
+           "compare the files with a manifest of either form");
   add_flag(app, "--tensors", options->tensors, "list every tensor");
   add_flag(app, "--dry-run", options->dry_run, "parse and plan only; opens no driver");
   add_count(app, "--context", options->context,

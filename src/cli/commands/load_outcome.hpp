@@ -27,6 +27,13 @@ struct Phase {
   double duration_s = 0;
 };
 
+/// A file beside the SHA-256 that is published for it.
+struct PublishedHash {
+  std::uint32_t file = 0;  ///< index into ModelFile::files()
+  std::string published;
+  std::string found;  ///< empty until it was computed
+};
+
 /// What a run of `load` has found out so far; complete at its end, partial when it failed.
 struct LoadOutcome {
   std::string status = "failed";  ///< as in the document
@@ -46,6 +53,9 @@ struct LoadOutcome {
   std::optional<ValueCheckResult> values;     ///< with --check-tensors
   std::optional<std::uint64_t> cached_bytes;  ///< of the files, when the load began
   std::uint64_t done_bytes = 0;               ///< read and queued, for a load that was interrupted
+  std::vector<PublishedHash> published;       ///< with --verify published
+  std::string checked_manifest;               ///< its path, once the model was found to be like it
+  std::string written_manifest;               ///< its path, once it is there
   std::vector<Phase> phases;
   double wall_time_s = 0;
   std::unique_ptr<Timeline> timeline;  ///< null unless one was asked for; lane 0 has the phases

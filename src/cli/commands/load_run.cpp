@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "cli/commands/load_fit.hpp"
+#include "cli/commands/load_hashes.hpp"
 #include "cli/progress.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/file_digests.hpp"
@@ -94,6 +95,8 @@ class LoadRun {
 
   void run() {
     outcome_.verify_mode = options_.verify.value_or("auto");
+    // The rest of it is done beside, by hashes_.
+    if (outcome_.verify_mode == "published") outcome_.verify_mode = "auto";
     if (!options_.trace.empty()) {
       outcome_.timeline = std::make_unique<Timeline>();
       outcome_.timeline->add_lane("steps");
@@ -116,6 +119,7 @@ class LoadRun {
     // Says what is missing before any device is started.
     if (options_.context > 0) kv_cache_bytes(*outcome_.summary, options_.context);
     const bool needs_device = !options_.dry_run && !outcome_.model->tensors().empty();
+    start_hashes();
     if (needs_device) start_file_digests();
     if (needs_device) start_staging_memory();
     if (options_.context > 0 && !needs_device) {
@@ -130,10 +134,25 @@ class LoadRun {
     } else {
       load();
     }
+    finish_hashes();
   }
 
  private:
   PhaseTimer phase(const char* name) { return PhaseTimer(outcome_, name, start_); }
+
+  void start_hashes() {
+    const bool is_wanted = options_.verify == "published" || !options_.write_manifest.empty() ||
+                           !options_.check_manifest.empty();
+    if (is_wanted) hashes_.emplace(options_, outcome_, context_.environment.cancel);
+  }
+
+  void finish_hashes() {
+    if (!hashes_) return;
+    const auto timer = phase("hash");
+    Progress progress(context_.environment.console, context_.quiet);
+    hashes_->finish(outcome_.verify ? std::optional(outcome_.verify->tensor_digests) : std::nullopt,
+                    progress);
+  }
 
   void start_device() {
     const auto timer = phase("start");
@@ -346,6 +365,7 @@ class LoadRun {
   std::unique_ptr<Platforms> platforms_;
   std::shared_ptr<FileDigests> file_digests_;  // null in modes that need none
   std::shared_ptr<StagingMemory> staging_memory_;
+  std::optional<LoadHashes> hashes_;
 };
 
 }  // namespace

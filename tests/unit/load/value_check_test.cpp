@@ -101,6 +101,27 @@ TEST_CASE_FIXTURE(Fixture, "values are found at both ends and across tiles") {
   CHECK(result.findings[1].first_offset == 0);
 }
 
+TEST_CASE_FIXTURE(Fixture, "tiles leave nothing out between them") {
+  for (const std::size_t index : {524'287u, 524'288u, 1'048'575u, 1'048'576u, 2'097'152u}) {
+    plant<std::uint16_t>(tensors[0], index, 0x7E00);
+  }
+  load();
+  CHECK(check_values(*model, layout, arena).nan == 5);
+}
+
+TEST_CASE_FIXTURE(Fixture, "more tensors than are looked at in one launch") {
+  tensors.clear();
+  for (int i = 0; i < 64 * 64 + 10; ++i) {
+    tensors.push_back({"t" + std::to_string(i), "F32", 4, std::vector<std::byte>(4)});
+  }
+  plant<std::uint32_t>(tensors.back(), 0, 0xFF800000);
+  load();
+  const ValueCheckResult result = check_values(*model, layout, arena);
+  CHECK(result.checked == tensors.size());
+  REQUIRE(result.findings.size() == 1);
+  CHECK(result.findings[0].tensor == tensors.size() - 1);
+}
+
 TEST_CASE_FIXTURE(Fixture, "only what the layout places is looked at, and parts add up") {
   plant<std::uint16_t>(tensors[0], 5, 0x7C00);
   plant<std::uint16_t>(tensors[2], 3, 0x7FC0);
