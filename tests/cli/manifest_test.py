@@ -261,6 +261,14 @@ class Manifest(CliTest):
         self.assertEqual(sorted(file.name for file in self.folder.iterdir()),
                          ["m.gguf", "m.json"])
 
+    def test_a_manifest_never_replaces_the_model(self):
+        before = self.model.read_bytes()
+        link = self.folder / "link"
+        link.symlink_to("m.gguf")
+        for path in (self.model, link):
+            self.load(self.model, "--write-manifest", str(path), code=2)
+        self.assertEqual(self.model.read_bytes(), before)
+
     def test_nothing_is_written_of_a_model_unlike_its_manifest(self):
         manifest = self.write("m.json")
         self.damage(self.model, gguf_tensors(self.model)[0][0])

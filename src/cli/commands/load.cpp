@@ -133,6 +133,7 @@ Command load_command() {
       {"hiptool load model.safetensors --device cpu", "into host memory"},
       {"hiptool load model.gguf --dry-run --tensors", "what is in it; needs no device"},
       {"hiptool load m.gguf --dry-run --context 8192", "what it is, and does it fit"},
+      {"hiptool load m.gguf --check-manifest m.json", "is it still the model it was"},
       {"hiptool load --demo", "without a model at hand"},
   };
   command.formats = {OutputFormat::table, OutputFormat::json, OutputFormat::csv,
