@@ -3,12 +3,15 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cstring>
 #include <fstream>
+#include <set>
 
 #include "hiptool/async_loader.hpp"
 #include "hiptool/error.hpp"
 #include "support.hpp"
+#include "watched_device.hpp"
 
 using namespace hiptool;
 
@@ -169,4 +172,43 @@ TEST_CASE_FIXTURE(Fixture, "what is no use is refused") {
       CHECK(error.code() == ErrorCode::cancelled);
     }
   }
+}
+
+TEST_CASE_FIXTURE(Fixture, "whichever call fails, it is told and nothing remains") {
+  plant<std::uint16_t>(tensors[0], 7, 0x7E00);
+  test::WatchedDevice watched;
+  test::WrapperTable& table = watched.table;
+  const ModelFile file = ModelFile::open(write(folder.path() / "m.safetensors", tensors));
+  const ArenaLayout places = lay_out(file);
+  const Buffer memory(watched.device, places.arena_bytes);
+  AsyncLoader(watched.device).load(file, places, memory);
+  const auto live = [&table] {
+    const test::LiveCounts counts = table.live();
+    return std::array{counts.device_memory, counts.host_memory, counts.registrations,
+                      counts.streams,       counts.events,      counts.modules};
+  };
+  const auto before = live();
+  table.reset();
+  CHECK(check_values(file, places, memory).nan == 1);
+  const auto trace = table.trace();
+  const std::set<std::string_view> calls(trace.begin(), trace.end());
+  CHECK(calls.count("hipModuleLaunchKernel") == 1);
+  int failed = 0;
+  for (const std::string_view call : calls) {
+    for (const std::uint64_t nth : {1u, 2u, 3u}) {
+      CAPTURE(std::string(call));
+      CAPTURE(nth);
+      table.reset();
+      table.fail(call, hip::hipErrorUnknown, nth);
+      try {
+        const ValueCheckResult result = check_values(file, places, memory);
+        CHECK(result.nan == 1);
+      } catch (const Error& error) {
+        ++failed;
+        CHECK(error.code() != ErrorCode::internal);
+      }
+      CHECK((live() == before));
+    }
+  }
+  CHECK(failed > 10);
 }
