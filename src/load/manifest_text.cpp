@@ -19,7 +19,7 @@ namespace hiptool::load {
 namespace {
 
 constexpr std::string_view schema = "hiptool.manifest/1";
-constexpr std::uint64_t most_bytes = 256u << 20;  // of lines, which are kept; a million are 100 MiB
+constexpr std::uint64_t most_bytes = 256u << 20;  // a million tensors take about 150 MiB
 constexpr std::uint64_t most_name_bytes = 1u << 20;
 constexpr std::size_t most_dims = 64;
 
@@ -243,6 +243,10 @@ Manifest read_manifest(const std::filesystem::path& path) {
   const base::File file = base::File::open(path);
   Manifest manifest;
   manifest.path = path;
+  if (file.size_bytes() > most_bytes) {
+    throw Error(ErrorCode::input_failed, "read manifest",
+                path.string() + " is too large for a manifest", "is it the model itself?");
+  }
   std::array<std::byte, 64> start{};
   const auto head =
       std::span(start).first(std::min<std::uint64_t>(start.size(), file.size_bytes()));
@@ -253,10 +257,6 @@ Manifest read_manifest(const std::filesystem::path& path) {
   if (first != head.end() && *first == std::byte{'{'}) {
     DigestReader(file, manifest).read();
     return manifest;
-  }
-  if (file.size_bytes() > most_bytes) {
-    throw Error(ErrorCode::input_failed, "read manifest",
-                path.string() + " is too large for a manifest", "is it the model itself?");
   }
   std::string text(file.size_bytes(), '\0');
   file.read_at(std::as_writable_bytes(std::span(text)), 0);

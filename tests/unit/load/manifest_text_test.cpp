@@ -141,3 +141,17 @@ TEST_CASE_FIXTURE(Fixture, "bad documents") {
     CHECK(refuse(text) == ErrorCode::input_failed);
   }
 }
+
+TEST_CASE_FIXTURE(Fixture, "a model given for a manifest is not read into memory") {
+  for (const char* start : {"{", "xxh64 "}) {
+    std::ofstream(path, std::ios::binary) << start;
+    std::filesystem::resize_file(path, (std::uint64_t{256} << 20) + 1);
+    try {
+      load::read_manifest(path);
+      FAIL("it was taken");
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::input_failed);
+      CHECK(std::string(error.what()).find("too large") != std::string::npos);
+    }
+  }
+}
