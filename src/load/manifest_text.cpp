@@ -206,7 +206,7 @@ void read_lines(std::string_view text, Manifest& manifest) {
 void append_quoted(std::string& text, std::string_view value) {
   if (!model::is_utf8(value)) {
     throw Error(ErrorCode::unsupported, "write manifest",
-                "JSON cannot hold a name that is not valid UTF-8: " + std::string(value),
+                "a tensor's name is not valid UTF-8, which JSON cannot hold",
                 "give the manifest a name that ends in .xxh64");
   }
   constexpr std::string_view digits = "0123456789abcdef";

@@ -147,6 +147,9 @@ class Manifest(CliTest):
         lines = [line for shard in shards for line in expected_lines(shard, "sha256")]
         self.assertEqual(manifest.read_text().splitlines(), lines)
         self.check(manifest, shards[1])
+        moved = [line.replace(f"{shards[2]}:", f"{shards[0]}:") for line in lines]
+        manifest.write_text("\n".join(moved) + "\n")
+        self.assertIn("there is no tensor", self.check(manifest, shards[1], 4)["message"])
         manifest.write_text("\n".join(lines[:-1]) + "\n")   # each tensor of it is still there
         self.check(manifest, shards[1])
         manifest.write_text("\n".join(line for line in lines if str(shards[2]) not in line) + "\n")
@@ -260,6 +263,16 @@ class Manifest(CliTest):
         self.assertEqual(kept.read_bytes(), before)
         self.assertEqual(sorted(file.name for file in self.folder.iterdir()),
                          ["m.gguf", "m.json"])
+
+    def test_a_name_that_json_cannot_hold(self):
+        self.model.write_bytes(self.model.read_bytes().replace(b"output_norm", b"\xffutput_norm"))
+        error = self.load(self.model, "--write-manifest", str(self.folder / "m.json"),
+                          code=2)["error"]
+        self.assertIn(".xxh64", error["hint"])
+        manifest = self.folder / "m.xxh64"
+        self.load(self.model, "--write-manifest", str(manifest))
+        self.assertIn(b":\xffutput_norm", manifest.read_bytes())
+        self.check(manifest)
 
     def test_a_manifest_never_replaces_the_model(self):
         before = self.model.read_bytes()

@@ -88,6 +88,15 @@ TEST_CASE_FIXTURE(Fixture, "each difference of digests is told") {
     good.tensors[0].shape = {1, 5};
     CHECK(has(digest_failure(), "shape [5], the manifest [1, 5]"));
   }
+  SUBCASE("another shape of the same rank") {
+    good.tensors[0].shape = {4};
+    CHECK(has(digest_failure(), "shape [5], the manifest [4]"));
+  }
+  SUBCASE("another model digest follows from it and is not told") {
+    digests[1] = 0x23;
+    CHECK(has(digest_failure(), "'c'"));
+    CHECK_FALSE(has(digest_failure(), "other difference"));
+  }
   SUBCASE("another size") {
     good.tensors[0].bytes = 6;
     CHECK(has(digest_failure(), "5 bytes, the manifest 6"));
