@@ -37,5 +37,6 @@
 #include "hiptool/timeline.hpp"
 #include "hiptool/trace.hpp"
 #include "hiptool/units.hpp"
+#include "hiptool/value_check.hpp"
 #include "hiptool/verify.hpp"
 #include "hiptool/version.hpp"

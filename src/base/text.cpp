@@ -17,4 +17,12 @@ bool equals_ignoring_case(std::string_view left, std::string_view right) noexcep
                     [](char one, char other) { return to_lower(one) == to_lower(other); });
 }
 
+std::string to_hex(std::uint64_t number) {
+  std::string text(16, '0');
+  for (std::size_t i = text.size(); i-- > 0; number >>= 4) {
+    text[i] = "0123456789abcdef"[number & 15];
+  }
+  return text;
+}
+
 }  // namespace hiptool::base

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace hiptool::base {
 
 /// True when two texts differ in nothing but the case of ASCII letters, whatever the locale is.
 bool equals_ignoring_case(std::string_view left, std::string_view right) noexcept;
+
+/// 16 hexadecimal digits, lower case.
+std::string to_hex(std::uint64_t number);
 
 }  // namespace hiptool::base

@@ -11,6 +11,7 @@ struct BuildInfo {
   std::string_view cli11;
   std::string_view nlohmann_json;
   std::string_view xxhash;
+  std::string_view nettle;
 };
 
 BuildInfo build_info() noexcept;

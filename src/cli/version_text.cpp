@@ -72,9 +72,10 @@ std::string version_text(const Environment& environment) {
   const BuildInfo build = build_info();
   std::string text = fmt::format("hiptool {} ({})\n", version(), git_description());
   text += fmt::format("built with:     {}, {}\n", build.compiler, build.build_type);
-  text += fmt::format("libraries:      CLI11 {}, fmt {}, nlohmann_json {}, xxHash {} ({})\n",
-                      build.cli11, fmt_version(), build.nlohmann_json, build.xxhash,
-                      to_string(base::xxh3_path()));
+  text +=
+      fmt::format("libraries:      CLI11 {}, fmt {}, nlohmann_json {}, xxHash {} ({}), nettle {}\n",
+                  build.cli11, fmt_version(), build.nlohmann_json, build.xxhash,
+                  to_string(base::xxh3_path()), build.nettle);
   const auto targets = kernels::embedded_targets();
   text += fmt::format("kernel targets: {}\n", fmt::join(targets, " "));
   const auto found = find_runtime_libraries(environment.system_root, environment.getenv);

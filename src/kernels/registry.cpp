@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "kernels/references.hpp"
+#include "kernels/value_check.hpp"
 
 namespace hiptool::kernels {
 namespace {
@@ -28,6 +29,10 @@ constexpr std::array digest_arguments{
     Argument{"arena", input, 1},    Argument{"ranges", input, 24}, Argument{"range_count", u64, 0},
     Argument{"first_leaf", u64, 0}, Argument{"end_leaf", u64, 0},  Argument{"alignment", u32, 0},
     Argument{"digests", output, 8}};
+constexpr std::array value_check_arguments{
+    Argument{"arena", input, 1},        Argument{"tiles", input, 32},
+    Argument{"descriptors", input, 48}, Argument{"first_tile", u64, 0},
+    Argument{"end_tile", u64, 0},       Argument{"results", output, 8}};
 
 template <std::uint64_t Factor>
 std::uint64_t times(std::uint64_t count) {
@@ -56,6 +61,9 @@ constexpr std::array all{
                 times<0>, 0, nullptr},
     KernelEntry{"hiptool_tensor_digests", "digest", "XXH3-64 of each 16 KiB of many tensors",
                 digest_arguments, digest_bytes, times<0>, 0, references::tensor_digests},
+    // For so many bytes of plain values; of quantised ones only the scales are read.
+    KernelEntry{"hiptool_value_check", "value_check", "counts NaN and infinity in many tensors",
+                value_check_arguments, times<1>, times<0>, 0, references::value_check},
 };
 
 }  // namespace

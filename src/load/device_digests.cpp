@@ -2,33 +2,26 @@
 #include "load/device_digests.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <span>
 #include <system_error>
 #include <utility>
 
 #include "core/call.hpp"
 #include "hiptool/copy.hpp"
-#include "kernels/compile.hpp"
 #include "kernels/images.hpp"
 #include "kernels/kernel_loader.hpp"
+#include "load/kernel_compiling.hpp"
 #include "load/workers.hpp"
 
 namespace hiptool::load {
 namespace {
 
-constexpr std::chrono::seconds compile_timeout{30};
 // Chunks for which kernels are launched at once on a GPU: each launch keeps the readers that send
 // their copies meanwhile waiting, and the last ones take microseconds.
 constexpr std::size_t launched_at_once = 8;
 
 kernels::LeafDigester make_digester(const Device& device, const std::string& compiler_program) {
-  if (compiler_program.empty()) return kernels::LeafDigester(device);
-  kernels::KernelLoader::Options options;
-  options.compile =
-      kernels::with_disk_cache(kernels::compile_in_child(compiler_program, compile_timeout),
-                               kernels::cache_folder_from_environment(), device.state().trace);
-  kernels::KernelLoader loader(device, std::move(options));
+  kernels::KernelLoader loader(device, loader_options(device, compiler_program));
   return kernels::LeafDigester(loader);
 }
 

@@ -70,6 +70,24 @@ std::optional<std::string> published_sha256(const fs::path& path) {
   return std::nullopt;
 }
 
+std::optional<std::string> downloaded_sha256(const fs::path& path) {
+  constexpr int most_folders = 4;  // a repository has its files in few folders below each other
+  std::error_code error;
+  const fs::path whole = fs::absolute(path, error).lexically_normal();
+  fs::path folder = whole.parent_path();
+  for (int up = 0; !error && up < most_folders; ++up, folder = folder.parent_path()) {
+    fs::path beside =
+        folder / ".cache" / "huggingface" / "download" / whole.lexically_relative(folder);
+    beside += ".metadata";
+    const std::string text = base::read_small_file(beside);
+    const std::size_t begin = text.find('\n');
+    if (begin == std::string::npos) continue;
+    const std::string etag = text.substr(begin + 1, text.find('\n', begin + 1) - begin - 1);
+    if (is_sha256(etag)) return etag;
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> why_missing(const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);

@@ -19,6 +19,11 @@ base::File open_part(const std::filesystem::path& path, Diagnostics& diagnostics
 /// in a folder `blobs` (Hugging Face's cache) or behind `sha256-` (Ollama's).
 std::optional<std::string> published_sha256(const std::filesystem::path& path);
 
+/// The SHA-256 that a download into a folder (`hf download --local-dir`) has left for the file, in
+/// FOLDER/.cache/huggingface/download/PATH.metadata, whose second line is the etag: of a large file
+/// its SHA-256, of a small one a git hash, which is none.
+std::optional<std::string> downloaded_sha256(const std::filesystem::path& path);
+
 /// Why the path cannot be opened, for a message: "it is missing", "it is a link to a file that is
 /// missing", "its download is not finished"; nothing when a file is there.
 std::optional<std::string> why_missing(const std::filesystem::path& path);

@@ -29,7 +29,7 @@ HEADER_ROOM = {
     "dtype": "tensor", "layout": "tensor", "tensor": "tensor",
     "async_loader": "load", "file_digests": "load", "leaf_verification": "load",
     "load_plan": "load", "model_fit": "load", "self_test": "load", "staging_memory": "load",
-    "verify": "load",
+    "value_check": "load", "verify": "load",
 }
 REPORT_HEADERS = {"error", "export", "timeline", "units", "version"}   # report knows no device
 

@@ -18,15 +18,18 @@ namespace {
 
 void check_options(const LoadOptions& options) {
   const std::string mode = options.verify.value_or("auto");
-  if (mode == "published") {
-    throw Error(ErrorCode::unsupported, "parse options",
-                "--verify published is not in this version",
-                "use --verify auto, which compares every byte on the device with the file");
-  }
   if (options.self_test && (mode == "none" || mode == "readback" || options.dry_run)) {
     throw Error(ErrorCode::invalid_argument, "parse options",
                 "--self-test needs a load that is verified by digests",
                 "leave out --dry-run, and --verify or give it auto, full or fast");
+  }
+  const bool reads_data = options.check_tensors || !options.write_manifest.empty() ||
+                          !options.check_manifest.empty() || mode == "published";
+  if (reads_data && options.dry_run) {
+    throw Error(ErrorCode::invalid_argument, "parse options",
+                "a --dry-run reads no tensor, which --check-tensors, manifests and --verify "
+                "published need",
+                "leave out --dry-run; `--device cpu` needs no GPU");
   }
   const std::size_t wanted = options.demo ? 0 : 1;
   if (options.paths.size() == wanted) return;
@@ -80,7 +83,9 @@ int run_load(const LoadOptions& options, Context& context) {
   const bool missed_fault = std::any_of(outcome.self_test.begin(), outcome.self_test.end(),
                                         [](const FaultResult& fault) { return !fault.is_caught; });
   const bool is_wrong = outcome.status == "mismatch" || missed_fault;
-  return is_wrong ? exit_code_of(ErrorCode::data_mismatch) : exit_done;
+  if (is_wrong) return exit_code_of(ErrorCode::data_mismatch);
+  const bool has_bad_values = outcome.values && !outcome.values->findings.empty();
+  return has_bad_values ? exit_check_failed : exit_done;
 }
 
 Runner add_load(CLI::App& app) {
@@ -90,11 +95,16 @@ Runner add_load(CLI::App& app) {
   add_choice(
       app, "--verify", "MODE", options->verify,
       {"auto", "full", "fast", "readback", "published", "none"},
-      "how the bytes on the device are proven; auto: full, for files that are not cached fast");
+      "how the bytes on the device are proven; auto: full, for files that are not cached fast; "
+      "published: auto, and each file's SHA-256 is the one that is published for it");
   add_choice(app, "--io", "MODE", options->io, {"auto", "buffered", "direct"},
              "how files are read; auto: past the page cache (direct) where they are not in it");
   add_text(app, "--trace", "FILE", options->trace,
            "write what happened when, for ui.perfetto.dev or chrome://tracing");
+  add_text(app, "--write-manifest", "FILE", options->write_manifest,
+           "write the tensors' digests; for .xxh64, .xxh3 and .sha256 as llama-gguf-hash does");
+  add_text(app, "--check-manifest", "FILE", options->check_manifest,
+           "compare the files with a manifest of either form");
   add_flag(app, "--tensors", options->tensors, "list every tensor");
   add_flag(app, "--dry-run", options->dry_run, "parse and plan only; opens no driver");
   add_count(app, "--context", options->context,
@@ -104,6 +114,8 @@ Runner add_load(CLI::App& app) {
   add_flag(app, "--opaque", options->opaque, "take tensors of unknown type as plain bytes");
   add_flag(app, "--self-test", options->self_test,
            "plant faults afterwards and see each of them caught");
+  add_flag(app, "--check-tensors", options->check_tensors,
+           "look for NaN and infinity in the values and scales on the device");
   add_flag(app, "--demo", options->demo, "load a 64 MiB model of random contents, made for it");
   return [options](Context& context) { return run_load(*options, context); };
 }
@@ -119,6 +131,7 @@ Command load_command() {
       {"hiptool load model.safetensors --device cpu", "into host memory"},
       {"hiptool load model.gguf --dry-run --tensors", "what is in it; needs no device"},
       {"hiptool load m.gguf --dry-run --context 8192", "what it is, and does it fit"},
+      {"hiptool load m.gguf --check-manifest m.json", "is it still the model it was"},
       {"hiptool load --demo", "without a model at hand"},
   };
   command.formats = {OutputFormat::table, OutputFormat::json, OutputFormat::csv,

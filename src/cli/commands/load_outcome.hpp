@@ -15,6 +15,7 @@
 #include "hiptool/model_summary.hpp"
 #include "hiptool/self_test.hpp"
 #include "hiptool/timeline.hpp"
+#include "hiptool/value_check.hpp"
 #include "hiptool/verify.hpp"
 
 namespace hiptool::cli {
@@ -40,6 +41,13 @@ struct LoadLimits {
   }
 };
 
+/// A file beside the SHA-256 that is published for it.
+struct PublishedHash {
+  std::uint32_t file = 0;  ///< index into ModelFile::files()
+  std::string published;
+  std::string found;  ///< empty until it was computed
+};
+
 /// What a run of `load` has found out so far; complete at its end, partial when it failed.
 struct LoadOutcome {
   std::string status = "failed";  ///< as in the document
@@ -56,8 +64,12 @@ struct LoadOutcome {
   std::optional<VerifyResult> verify;
   std::string verify_note;  ///< why this mode, and by which kernel image; may be empty
   std::vector<FaultResult> self_test;
+  std::optional<ValueCheckResult> values;     ///< with --check-tensors
   std::optional<std::uint64_t> cached_bytes;  ///< of the files, when the load began
   std::uint64_t done_bytes = 0;               ///< read and queued, for a load that was interrupted
+  std::vector<PublishedHash> published;       ///< with --verify published
+  std::string checked_manifest;               ///< its path, once the model was found to be like it
+  std::string written_manifest;               ///< its path, once it is there
   std::vector<Phase> phases;
   double verdict_time_s = 0;  ///< from the process's start to the verdict, without the probes
   double wall_time_s = 0;

@@ -6,7 +6,9 @@
 #include <iterator>
 
 #include "cli/commands/load_fit_report.hpp"
+#include "cli/commands/load_hashes_report.hpp"
 #include "cli/commands/load_model_report.hpp"
+#include "cli/commands/load_values.hpp"
 #include "hiptool/units.hpp"
 
 namespace hiptool::cli {
@@ -148,6 +150,7 @@ Value verify_value(const LoadOutcome& outcome) {
       {"leaves", done ? Value(outcome.verify->leaves) : Value()},
       {"digest", done ? Value(hex(outcome.verify->model_digest)) : Value()},
       {"mismatches", std::move(mismatches)},
+      {"published", published_value(outcome)},
   };
 }
 
@@ -382,6 +385,7 @@ report::Report make_load_report(report::Object head, const LoadOutcome& outcome,
   add("model", model_value(outcome));
   add("devices", devices_value(outcome));
   add("verify", verify_value(outcome));
+  add("manifest", manifest_value(outcome));
   add("limits", Object{{"h2d_bytes_per_s", outcome.limits.h2d_bytes_per_s},
                        {"read_bytes_per_s", outcome.limits.read_bytes_per_s}});
   add("share_of_limit", share_of_limit(outcome));
@@ -404,6 +408,12 @@ report::Report make_load_report(report::Object head, const LoadOutcome& outcome,
   if (outcome.summary) add_summary(outcome, options, report);
   add_notes(outcome, report.verdict);
   if (outcome.fit) add_fit(outcome, report);
+  append(report.verdict, hashes_lines(outcome));
+  if (outcome.values) {
+    add("values", values_value(outcome));
+    report.verdict.push_back(values_line(outcome));
+    if (!outcome.values->findings.empty()) report.tables.push_back(values_table(outcome));
+  }
   if (outcome.status == "mismatch") report.tables.push_back(mismatches_table(outcome));
   if (outcome.load || outcome.status == "interrupted") {
     report.tables.push_back(phases_table(outcome));

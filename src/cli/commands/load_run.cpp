@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "cli/commands/load_fit.hpp"
+#include "cli/commands/load_hashes.hpp"
 #include "cli/progress.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/file_digests.hpp"
@@ -95,6 +96,8 @@ class LoadRun {
 
   void run() {
     outcome_.verify_mode = options_.verify.value_or("auto");
+    // The rest of it is done beside, by hashes_.
+    if (outcome_.verify_mode == "published") outcome_.verify_mode = "auto";
     if (!options_.trace.empty()) {
       outcome_.timeline = std::make_unique<Timeline>();
       outcome_.timeline->add_lane("steps");
@@ -119,6 +122,7 @@ class LoadRun {
       kv_cache_bytes(*outcome_.summary, options_.context);
     }
     const bool needs_device = !options_.dry_run && !outcome_.model->tensors().empty();
+    start_hashes();
     if (needs_device) start_file_digests();
     if (needs_device) start_staging_memory();
     if (options_.context > 0 && !needs_device) {
@@ -133,10 +137,25 @@ class LoadRun {
     } else {
       load();
     }
+    finish_hashes();
   }
 
  private:
   PhaseTimer phase(const char* name) { return PhaseTimer(outcome_, name, start_); }
+
+  void start_hashes() {
+    const bool is_wanted = options_.verify == "published" || !options_.write_manifest.empty() ||
+                           !options_.check_manifest.empty();
+    if (is_wanted) hashes_.emplace(options_, outcome_, context_.environment.cancel);
+  }
+
+  void finish_hashes() {
+    if (!hashes_) return;
+    const auto timer = phase("hash");
+    Progress progress(context_.environment.console, context_.quiet);
+    hashes_->finish(outcome_.verify ? std::optional(outcome_.verify->tensor_digests) : std::nullopt,
+                    progress);
+  }
 
   void start_device() {
     const auto timer = phase("start");
@@ -305,6 +324,7 @@ class LoadRun {
     } else if (outcome_.verify_mode == "readback") {
       read_back(arena, observer, progress);
     }
+    check_tensors(arena);
     outcome_.verdict_time_s = context_.environment.elapsed_s();
     measure_limits(loader, arena);
     if (options_.self_test && outcome_.status == "verified") {
@@ -314,6 +334,14 @@ class LoadRun {
   }
 
   void judge() { outcome_.status = outcome_.verify->mismatch_count == 0 ? "verified" : "mismatch"; }
+
+  // Values of bytes that are not the file's say nothing of the model.
+  void check_tensors(const Buffer& arena) {
+    if (!options_.check_tensors || outcome_.status == "mismatch") return;
+    const auto timer = phase("values");
+    outcome_.values = check_values(*outcome_.model, *outcome_.layout, arena,
+                                   {&context_.environment.cancel, context_.environment.program});
+  }
 
   void measure_limits(AsyncLoader& loader, const Buffer& arena) {
     if (outcome_.layout->arena_bytes < least_probed_bytes) return;
@@ -353,6 +381,7 @@ class LoadRun {
   std::unique_ptr<Platforms> platforms_;
   std::shared_ptr<FileDigests> file_digests_;  // null in modes that need none
   std::shared_ptr<StagingMemory> staging_memory_;
+  std::optional<LoadHashes> hashes_;
 };
 
 }  // namespace

@@ -14,6 +14,8 @@ struct LoadOptions {
   std::vector<std::string> paths;
   std::optional<std::string> verify;
   std::optional<std::string> io;
+  std::string write_manifest;  ///< empty: none, as the next one
+  std::string check_manifest;
   std::string trace;          ///< the file for the timeline; empty: none
   std::uint64_t context = 0;  ///< tokens of the KV cache to make room for; 0: not asked
   bool tensors = false;
@@ -22,6 +24,7 @@ struct LoadOptions {
   bool opaque = false;
   bool demo = false;
   bool self_test = false;
+  bool check_tensors = false;
 };
 
 /// Parses, plans and, unless it is a dry run, loads and verifies. The outcome holds what was found

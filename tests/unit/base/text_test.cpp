@@ -13,3 +13,9 @@ TEST_CASE("only the case of ASCII letters is ignored") {
   CHECK_FALSE(equals_ignoring_case("@", "`"));  // 32 apart, like letters, but none
   CHECK_FALSE(equals_ignoring_case("[", "{"));
 }
+
+TEST_CASE("numbers in hexadecimal keep their leading zeros") {
+  CHECK(hiptool::base::to_hex(0) == "0000000000000000");
+  CHECK(hiptool::base::to_hex(0x0123456789ABCDEF) == "0123456789abcdef");
+  CHECK(hiptool::base::to_hex(~std::uint64_t{0}) == "ffffffffffffffff");
+}

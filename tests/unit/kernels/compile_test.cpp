@@ -73,7 +73,7 @@ bool is_missing(Platform platform) {
   return true;
 }
 
-constexpr const char* all_sources[] = {"fill", "copy", "pattern", "gate", "digest"};
+constexpr const char* all_sources[] = {"fill", "copy", "pattern", "gate", "digest", "value_check"};
 
 }  // namespace
 

@@ -31,6 +31,32 @@ TEST_CASE("published digests stand in names and in what links lead to") {
   CHECK_FALSE(model::published_sha256(path("absent")).has_value());
 }
 
+TEST_CASE("a download into a folder leaves a digest beside it") {
+  const TemporaryFolder folder;
+  const std::string digest = "0123456789abcdef" + std::string(48, '7');
+  const auto note = [&](const std::string& path, const std::string& text) {
+    const auto beside =
+        folder.path() / ".cache" / "huggingface" / "download" / (path + ".metadata");
+    std::filesystem::create_directories(beside.parent_path());
+    write_file(beside, text);
+  };
+  const auto found = [&](const std::string& path) {
+    return model::downloaded_sha256(folder.path() / path);
+  };
+  note("m.gguf", "commit\n" + digest + "\n1700000000.25\n");
+  note("sub/folder/m.gguf", "commit\n" + digest);
+  note("small.json", "commit\n" + std::string(40, 'a') + "\n1\n");
+  note("short", "commit");
+  note("later", "commit\n\n" + digest + "\n");
+  CHECK(found("m.gguf") == digest);
+  CHECK(found("sub/folder/m.gguf") == digest);
+  CHECK(found("sub/./folder/../folder/m.gguf") == digest);
+  for (const char* name : {"small.json", "short", "later", "absent", "sub/m.gguf", ""}) {
+    CAPTURE(std::string(name));
+    CHECK_FALSE(found(name).has_value());
+  }
+}
+
 TEST_CASE("why a path cannot be opened") {
   const TemporaryFolder folder;
   const auto path = [&](const std::string& name) { return folder.path() / name; };

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <string>
+
+#include "hiptool/device.hpp"
+#include "kernels/kernel_loader.hpp"
+
+namespace hiptool::load {
+
+/// How a load gets kernels of which the device has no image: compiled by that `hiptool` program in
+/// a process of its own, since an old hipRTC can abort; empty: in this process.
+kernels::KernelLoader::Options loader_options(const Device& device,
+                                              const std::string& compiler_program);
+
+}  // namespace hiptool::load

@@ -1,0 +1,384 @@
+# SPDX-License-Identifier: MIT
+"""Manifests and published hashes of `hiptool load`, against hashes worked out here.
+
+Usage: manifest_test.py PROGRAM [unittest options].
+"""
+import hashlib
+import json
+import os
+import pathlib
+import resource
+import signal
+import struct
+import subprocess
+
+import program
+from program import CliTest, clean_environment, run
+
+try:
+    import xxhash
+except ImportError:
+    xxhash = None
+
+HASHES = {"sha256": hashlib.sha256}
+if xxhash:
+    HASHES.update({"xxh64": xxhash.xxh64, "xxh3": xxhash.xxh3_64})
+
+
+def gguf_tensors(path):
+    """Name and bytes of each tensor in the order of its offset, by a reader of GGUF 3 that knows
+    what `make-model` writes: F32, F16, Q4_0 and so on by their sizes alone."""
+    data = path.read_bytes()
+    place = 0
+
+    def take(form):
+        nonlocal place
+        values = struct.unpack_from("<" + form, data, place)
+        place += struct.calcsize("<" + form)
+        return values[0]
+
+    def text():
+        nonlocal place
+        size = take("Q")
+        place += size
+        return data[place - size:place].decode()
+
+    def value(kind):
+        if kind == 8:
+            return text()
+        if kind == 9:
+            inner, count = take("I"), take("Q")
+            return [value(inner) for _ in range(count)]
+        return take("BbHhIifB??QqdB"[kind] if kind < 8 else {10: "Q", 11: "q", 12: "d"}[kind])
+
+    assert data[:4] == b"GGUF"
+    place = 4
+    assert take("I") == 3
+    tensors, keys = take("Q"), take("Q")
+    alignment = 32
+    for _ in range(keys):
+        name = text()
+        found = value(take("I"))
+        if name == "general.alignment":
+            alignment = found
+    infos = []
+    for _ in range(tensors):
+        name = text()
+        shape = [take("Q") for _ in range(take("I"))]
+        infos.append((take("I"), shape, name, take("Q")))
+    start = -(-place // alignment) * alignment
+    blocks = {0: (1, 4), 1: (1, 2), 2: (32, 18), 8: (32, 34), 12: (256, 144), 14: (256, 210),
+              30: (1, 2)}
+    found = []
+    for kind, shape, name, offset in sorted(infos, key=lambda info: info[3]):
+        elements, size = blocks[kind]
+        count = 1
+        for extent in shape:
+            count *= extent
+        found.append((name, data[start + offset:start + offset + count // elements * size]))
+    return found
+
+
+def expected_lines(path, name):
+    """What llama-gguf-hash prints for one file."""
+    whole = HASHES[name]()
+    lines = []
+    for tensor, data in gguf_tensors(path):
+        lines.append(f"{name:<8}  {HASHES[name](data).hexdigest()}  {path}:{tensor}")
+        whole.update(data)
+    return lines + [f"{name:<8}  {whole.hexdigest()}  {path}"]
+
+
+class Manifest(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.model = self.make("m.gguf")
+
+    def make(self, name, *words, seed="1"):
+        path = self.folder / name
+        done = run("make-model", str(path), "--size", "300KiB", "--tensors", "5", "--seed", seed,
+                   *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return path
+
+    def load(self, model, *words, code=0, **options):
+        done = run("load", str(model), "--device", "cpu", "--format", "json", *words, **options)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return self.assert_document(done.stdout, "load.schema.json")
+
+    def write(self, name, model=None):
+        manifest = self.folder / name
+        document = self.load(model or self.model, "--write-manifest", str(manifest))
+        self.assertEqual(document["status"], "verified")
+        self.assertEqual(document["manifest"], {"checked": None, "written": str(manifest)})
+        return manifest
+
+    def check(self, manifest, model=None, code=0, *words):
+        document = self.load(model or self.model, "--check-manifest", str(manifest), *words,
+                             code=code)
+        if code == 0:
+            self.assertEqual(document["manifest"]["checked"], str(manifest))
+            return None
+        self.assertEqual(document["status"], "failed")
+        self.assertIsNone(document["manifest"]["checked"])
+        return document["error"]
+
+    def damage(self, model, tensor):
+        """Flips a bit in the middle of a tensor."""
+        data = dict(gguf_tensors(model))[tensor]
+        content = bytearray(model.read_bytes())
+        content[content.index(data) + len(data) // 2] ^= 1
+        model.write_bytes(content)
+
+    def test_lines_are_those_of_llama_gguf_hash(self):
+        if not xxhash:
+            self.skipTest("the package xxhash is not installed")
+        for name in HASHES:
+            manifest = self.write("m." + name)
+            self.assertEqual(manifest.read_text().splitlines(),
+                             expected_lines(self.model, name))
+            self.check(manifest)
+
+    def test_lines_of_a_set_are_those_of_its_files(self):
+        self.make("set.gguf", "--shards", "3")
+        shards = sorted(self.folder.glob("set-*.gguf"))
+        self.assertEqual(len(shards), 3)
+        manifest = self.write("set.sha256", shards[0])
+        lines = [line for shard in shards for line in expected_lines(shard, "sha256")]
+        self.assertEqual(manifest.read_text().splitlines(), lines)
+        self.check(manifest, shards[1])
+        moved = [line.replace(f"{shards[2]}:", f"{shards[0]}:") for line in lines]
+        manifest.write_text("\n".join(moved) + "\n")
+        self.assertIn("there is no tensor", self.check(manifest, shards[1], 4)["message"])
+        manifest.write_text("\n".join(lines[:-1]) + "\n")   # each tensor of it is still there
+        self.check(manifest, shards[1])
+        manifest.write_text("\n".join(line for line in lines if str(shards[2]) not in line) + "\n")
+        self.assertIn(str(shards[2]), self.check(manifest, shards[1], 4)["message"])
+
+    def test_digests_are_those_of_the_document(self):
+        manifest = json.loads(self.write("m.json").read_text())
+        document = self.load(self.model, "--tensors")
+        self.assertEqual(manifest["schema"], "hiptool.manifest/1")
+        self.assertEqual(manifest["digest"], document["verify"]["digest"])
+        keys = ("name", "dtype", "shape", "bytes", "digest")
+        self.assertEqual([[tensor[key] for key in keys] for tensor in manifest["tensors"]],
+                         [[tensor[key] for key in keys] for tensor in document["tensors"]])
+
+    def test_every_mode_writes_and_checks_the_same(self):
+        manifest = self.write("m.json")
+        for mode in ("none", "fast", "full", "readback"):
+            other = self.folder / f"{mode}.json"
+            document = self.load(self.model, "--write-manifest", str(other), "--verify", mode,
+                                 "--check-manifest", str(manifest))
+            self.assertEqual(document["status"], "loaded" if mode == "none" else "verified")
+            self.assertEqual(other.read_bytes(), manifest.read_bytes())
+        # The digests do not depend on the files that hold the tensors.
+        both = self.folder / "both.xxh3"
+        self.load(self.model, "--write-manifest", str(both), "--check-manifest", str(manifest))
+        self.load(self.model, "--check-manifest", str(both), "--write-manifest",
+                  str(self.folder / "again.sha256"))
+        self.assertEqual((self.folder / "again.sha256").read_text().splitlines(),
+                         expected_lines(self.model, "sha256"))
+
+    def test_a_changed_tensor_is_named_in_both_forms(self):
+        manifests = [self.write("m." + kind) for kind in ("json", "xxh64", "sha256", "xxh3")]
+        name = gguf_tensors(self.model)[2][0]
+        self.damage(self.model, name)
+        for manifest in manifests:
+            error = self.check(manifest, self.model, 4)
+            self.assertEqual(error["code"], "manifest_mismatch")
+            self.assertIn(f"'{name}'", error["message"])
+            self.assertIn(str(self.model), error["message"])
+            self.check(manifest, self.model, 4, "--verify", "none")
+
+    def test_the_whole_of_a_file_alone_is_enough_and_is_compared(self):
+        lines = expected_lines(self.model, "sha256")
+        manifest = self.folder / "whole.txt"
+        manifest.write_text(lines[-1] + "\n")
+        self.check(manifest)
+        manifest.write_text(lines[0] + "\n")   # one tensor of five
+        self.assertIn("neither", self.check(manifest, self.model, 4)["message"])
+        self.damage(self.model, gguf_tensors(self.model)[0][0])
+        manifest.write_text(lines[-1] + "\n")
+        self.assertIn("the whole", self.check(manifest, self.model, 4)["message"])
+
+    def test_the_manifest_of_another_model(self):
+        other = self.make("other.gguf", "--types", "F16", seed="2")
+        for kind in ("json", "sha256"):
+            manifest = self.write("other." + kind, other)
+            error = self.check(manifest, self.model, 4)
+            self.assertEqual(error["code"], "manifest_mismatch")
+        self.assertIn("none of the model's files", error["message"])
+        other.rename(self.folder / "moved.gguf")
+        self.model.rename(other)   # now with the name that the lines have
+        self.assertIn("other difference", self.check(manifest, other, 4)["message"])
+
+    def test_lines_of_another_folder_and_with_verdicts(self):
+        lines = [line.replace(str(self.folder), "some/other folder")
+                 for line in expected_lines(self.model, "sha256")]
+        manifest = self.folder / "m.txt"
+        manifest.write_text("manifest  x  sha256\n" + "".join(f"{line}  -  Ok\n" for line in lines)
+                            + "\nVerification results for x - Success\n")
+        self.check(manifest)
+        manifest.write_text("".join(f"sha1      {'0' * 40}  {self.model}\r\n{line}\r\n"
+                                    for line in lines))
+        self.check(manifest)
+
+    def test_the_strongest_hash_counts(self):
+        lines = expected_lines(self.model, "sha256")
+        manifest = self.folder / "all.txt"
+        wrong = f"xxh64     {'0' * 16}  {self.model}\n"
+        manifest.write_text(wrong + "\n".join(lines) + "\n")
+        self.check(manifest)
+        manifest.write_text(wrong)
+        self.check(manifest, self.model, 4)
+
+    def test_damaged_manifests(self):
+        whole = self.write("m.json").read_bytes()
+        manifest = self.folder / "bad.json"
+        for text in (whole[:len(whole) // 2], whole[:-3], b"{}", b"{", b"", b"\0" * 50, b"[1]",
+                     whole.replace(b"hiptool.manifest/1", b"other/1"),
+                     whole.replace(b'"digest": "', b'"digest": "x', 1),
+                     whole.replace(b'"bytes": ', b'"bytes": -', 1), b"sha256", b"sha256 00 x\n",
+                     b"sha1      " + b"0" * 40 + b"  m.gguf\n"):
+            manifest.write_bytes(text)
+            error = self.check(manifest, self.model, 4)
+            self.assertIn(error["code"], ("corrupt_data", "input_failed"), text[:40])
+            self.assertIn(str(manifest), error["message"])
+        lines = self.write("m.sha256").read_text()
+        manifest.write_text(lines[:-20])
+        self.assertIn("line 6", self.check(manifest, self.model, 4)["message"])
+        self.check(self.folder / "absent", self.model, 4)
+
+    def test_a_manifest_that_cannot_be_written(self):
+        self.load(self.model, "--write-manifest", str(self.folder / "none" / "m.json"), code=7)
+        self.load(self.model, "--write-manifest", str(self.folder), code=7)
+        kept = self.write("m.json")
+        before = kept.read_bytes()
+
+        def no_room():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+        self.load(self.model, "--write-manifest", str(kept), code=7, preexec_fn=no_room)
+        self.assertEqual(kept.read_bytes(), before)
+        self.assertEqual(sorted(file.name for file in self.folder.iterdir()),
+                         ["m.gguf", "m.json"])
+
+    def test_a_name_that_json_cannot_hold(self):
+        self.model.write_bytes(self.model.read_bytes().replace(b"output_norm", b"\xffutput_norm"))
+        error = self.load(self.model, "--write-manifest", str(self.folder / "m.json"),
+                          code=2)["error"]
+        self.assertIn(".xxh64", error["hint"])
+        manifest = self.folder / "m.xxh64"
+        self.load(self.model, "--write-manifest", str(manifest))
+        self.assertIn(b":\xffutput_norm", manifest.read_bytes())
+        self.check(manifest)
+
+    def test_a_manifest_never_replaces_the_model(self):
+        before = self.model.read_bytes()
+        link = self.folder / "link"
+        link.symlink_to("m.gguf")
+        for path in (self.model, link):
+            self.load(self.model, "--write-manifest", str(path), code=2)
+        self.assertEqual(self.model.read_bytes(), before)
+
+    def test_nothing_is_written_of_a_model_unlike_its_manifest(self):
+        manifest = self.write("m.json")
+        self.damage(self.model, gguf_tensors(self.model)[0][0])
+        self.load(self.model, "--check-manifest", str(manifest), "--write-manifest",
+                  str(self.folder / "new.json"), code=4)
+        self.assertFalse((self.folder / "new.json").exists())
+
+    def test_what_cannot_be_combined(self):
+        for words in (["--check-manifest", "x"], ["--write-manifest", "x"], ["--check-tensors"],
+                      ["--verify", "published"]):
+            done = run("load", str(self.model), "--dry-run", *words)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("--dry-run", done.stderr)
+
+    def test_table(self):
+        manifest = self.folder / "m.xxh3"
+        done = run("load", str(self.model), "--device", "cpu", "--write-manifest", str(manifest))
+        self.assertIn(f"wrote   {manifest}", done.stdout)
+        done = run("load", str(self.model), "--device", "cpu", "--check-manifest", str(manifest))
+        self.assertIn(f"same    the files are as in {manifest}", done.stdout)
+
+
+class Published(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.model = self.folder / "m.gguf"
+        run("make-model", str(self.model), "--size", "100KiB", "--tensors", "3")
+        self.hash = hashlib.sha256(self.model.read_bytes()).hexdigest()
+
+    def load(self, path, code=0):
+        done = run("load", str(path), "--device", "cpu", "--format", "json", "--verify",
+                   "published")
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return self.assert_document(done.stdout, "load.schema.json")
+
+    def places(self, name):
+        """The model where hashes are published, with that one for its name."""
+        blobs = self.folder / "cache" / "models--a--b" / "blobs"
+        snapshot = self.folder / "cache" / "models--a--b" / "snapshots" / "r"
+        ollama = self.folder / "ollama"
+        local = self.folder / "local" / "sub"
+        notes = self.folder / "local" / ".cache" / "huggingface" / "download" / "sub"
+        for folder in (blobs, snapshot, ollama, local, notes):
+            folder.mkdir(parents=True, exist_ok=True)
+        data = self.model.read_bytes()
+        (blobs / name).write_bytes(data)
+        (snapshot / "m.gguf").unlink(missing_ok=True)
+        (snapshot / "m.gguf").symlink_to(os.path.relpath(blobs / name, snapshot))
+        (ollama / f"sha256-{name}").write_bytes(data)
+        (local / "m.gguf").write_bytes(data)
+        (notes / "m.gguf.metadata").write_text(f"{'a' * 40}\n{name}\n1700000000.5\n")
+        return [blobs / name, snapshot / "m.gguf", ollama / f"sha256-{name}", local / "m.gguf"]
+
+    def test_a_file_as_it_was_published(self):
+        for path in self.places(self.hash):
+            document = self.load(path)
+            self.assertEqual(document["status"], "verified")
+            self.assertEqual(document["verify"]["published"],
+                             [{"file": str(path), "published": self.hash, "found": self.hash}])
+            self.assertIn(document["verify"]["mode"], ("full", "fast"))
+            self.assertIsNotNone(document["verify"]["digest"])
+
+    def test_another_file_than_was_published(self):
+        for path in self.places("0" * 64):
+            document = self.load(path, 4)
+            self.assertEqual(document["status"], "failed")
+            self.assertEqual(document["error"]["code"], "manifest_mismatch")
+            self.assertIn(str(path), document["error"]["message"])
+            self.assertEqual(document["verify"]["published"][0]["found"], self.hash)
+
+    def test_a_damaged_header_counts_too(self):
+        path = self.places(self.hash)[3]
+        data = bytearray(path.read_bytes())
+        place = data.index(b"general.") + 8   # of a metadata key, in no tensor
+        data[place] ^= 1
+        path.write_bytes(data)
+        self.assertEqual(self.load(path, 4)["error"]["code"], "manifest_mismatch")
+
+    def test_no_published_hash_is_wrong_usage(self):
+        done = run("load", str(self.model), "--device", "cpu", "--verify", "published")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(str(self.model), done.stderr)
+        self.assertIn("Ollama", done.stderr)
+        notes = self.folder / ".cache" / "huggingface" / "download"
+        notes.mkdir(parents=True)
+        for text in (f"{'a' * 40}\n{'b' * 40}\n1\n", "", "\n\n\n", self.hash, f"\n{self.hash}x\n"):
+            (notes / "m.gguf.metadata").write_text(text)
+            done = run("load", str(self.model), "--device", "cpu", "--verify", "published")
+            self.assertEqual(done.returncode, 2, text)
+
+    def test_sha256_agrees_with_the_system(self):
+        path = self.places(self.hash)[3]
+        done = subprocess.run(["sha256sum", path], capture_output=True, text=True, check=True,
+                              env=clean_environment())
+        self.assertEqual(self.load(path)["verify"]["published"][0]["found"],
+                         done.stdout.split()[0])
+
+
+if __name__ == "__main__":
+    program.main(__doc__)
