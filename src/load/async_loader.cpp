@@ -108,13 +108,24 @@ void AsyncLoader::upload(const Buffer& destination, std::span<const std::byte> s
 
 LoadStatistics AsyncLoader::load(const ModelFile& model, const ArenaLayout& layout,
                                  const Buffer& arena, LeafVerification* verification) {
+  load::FileSet files(model, impl_->options.read);
+  load::LoadPart part{model, layout, arena, files, nullptr, impl_->options.observer, {}};
+  if (verification != nullptr) part.sink = &verification->sink();
+  LoadStatistics statistics = load_part(part);
+  files.report(statistics);
+  files.check_unchanged();
+  return statistics;
+}
+
+LoadStatistics AsyncLoader::load_part(const load::LoadPart& part) {
   Impl& impl = *impl_;
-  if (arena.size_bytes() < layout.arena_bytes) {
+  if (part.arena.size_bytes() < part.layout.arena_bytes) {
     throw Error(ErrorCode::out_of_bounds, "load",
-                "load: an arena of " + std::to_string(arena.size_bytes()) +
-                    " bytes is too small for a layout of " + std::to_string(layout.arena_bytes));
+                "load: an arena of " + std::to_string(part.arena.size_bytes()) +
+                    " bytes is too small for a layout of " +
+                    std::to_string(part.layout.arena_bytes));
   }
-  if (verification != nullptr && impl.options.slot_bytes < 2 * leaf_bytes) {
+  if (part.sink != nullptr && impl.options.slot_bytes < 2 * leaf_bytes) {
     throw Error(ErrorCode::invalid_argument, "load",
                 "load: slots of " + std::to_string(impl.options.slot_bytes) +
                     " bytes are too small for digests of whole leaves");
@@ -122,15 +133,18 @@ LoadStatistics AsyncLoader::load(const ModelFile& model, const ArenaLayout& layo
   load::FileLoad::Options options;
   options.stages = impl.stages();
   options.readers = impl.options.readers;
-  options.check = [&impl] { impl.throw_if_cancelled(); };
-  options.observer = impl.options.observer;
-  options.sink = verification != nullptr ? &verification->sink() : nullptr;
-  options.read = impl.options.read;
+  options.check = [&impl, &part] {
+    impl.throw_if_cancelled();
+    if (part.check) part.check();
+  };
+  options.observer = part.observer;
+  options.sink = part.sink;
   options.ramp = impl.options.ramp;
   options.own_slots = impl.options.own_slots;
   options.cpus = impl.options.reader_cpus;
   options.timeline = impl.options.timeline;
-  return load::FileLoad(model, layout, arena, *impl.ring, options).run();
+  options.lane = part.lane;
+  return load::FileLoad(part.model, part.layout, part.arena, part.files, *impl.ring, options).run();
 }
 
 void AsyncLoader::synchronize() { impl_->ring->drain(); }

@@ -33,6 +33,15 @@ std::uint64_t leaf_count(std::uint64_t size_bytes) {
   return (size_bytes + leaf_bytes - 1) / leaf_bytes;
 }
 
+// The number of the first leaf of each placement, and of all.
+std::vector<std::uint64_t> number_leaves(const ModelFile& model, const ArenaLayout& layout) {
+  std::vector<std::uint64_t> first{0};
+  for (const Placement& placement : layout.placements) {
+    first.push_back(first.back() + leaf_count(model.tensors()[placement.tensor].size_bytes));
+  }
+  return first;
+}
+
 }  // namespace
 
 DeviceDigests::DeviceDigests(const ModelFile& model, const ArenaLayout& layout,
@@ -43,12 +52,8 @@ DeviceDigests::DeviceDigests(const ModelFile& model, const ArenaLayout& layout,
       leaves_(leaves),
       arena_(arena),
       compiler_program_(compiler_program),
-      first_leaf_{0},
-      list_(arena.device(), leaves.count() * sizeof(std::uint64_t)) {
-  for (const Placement& placement : layout.placements) {
-    first_leaf_.push_back(first_leaf_.back() +
-                          leaf_count(model.tensors()[placement.tensor].size_bytes));
-  }
+      first_leaf_(number_leaves(model, layout)),
+      list_(arena.device(), first_leaf_.back() * sizeof(std::uint64_t)) {
   const Device& device = arena.device();
   const std::uint32_t streams = device.is_host_memory() ? choose_threads(1, 16, 2) : 1;
   for (std::uint32_t i = 0; i < streams; ++i) streams_.emplace_back(device, Stream::Priority::low);
@@ -133,7 +138,7 @@ void DeviceDigests::launch_waiting() {
 
 std::vector<std::uint64_t> DeviceDigests::fetch() {
   prepared_.get();
-  std::vector<std::uint64_t> listed(leaves_.count());
+  std::vector<std::uint64_t> listed(first_leaf_.back());
   const std::lock_guard lock(mutex_);
   const Stream& stream = streams_.front();
   try {

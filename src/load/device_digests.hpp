@@ -39,8 +39,8 @@ class DeviceDigests {
   /// thread. The event may be recorded anew or go afterwards.
   void add(const Chunk& chunk, const Event* copied);
 
-  /// Waits and brings the list, in the order of the LeafMap, to the host. Throws what the kernel
-  /// could not be loaded with.
+  /// Waits and brings the list, in the order of the LeafMap, to the host; leaves that the layout
+  /// does not have are zero. Throws what the kernel could not be loaded with.
   std::vector<std::uint64_t> fetch();
 
   /// Waits until the kernel is loaded; throws what that failed with.

@@ -6,6 +6,7 @@
 
 #include "cli/commands/load_report.hpp"
 #include "cli/commands/load_run.hpp"
+#include "cli/commands/load_split.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
@@ -87,6 +88,7 @@ int run_load(const LoadOptions& options, Context& context) {
 
 Runner add_load(CLI::App& app) {
   auto options = std::make_shared<LoadOptions>();
+  auto split = std::make_shared<std::string>();
   add_words(app, "PATH", options->paths,
             "a model file, shard, index or folder, or an Ollama blob or manifest");
   add_choice(
@@ -95,6 +97,9 @@ Runner add_load(CLI::App& app) {
       "how the bytes on the device are proven; auto: full, for files that are not cached fast");
   add_choice(app, "--io", "MODE", options->io, {"auto", "buffered", "direct"},
              "how files are read; auto: past the page cache (direct) where they are not in it");
+  add_text(app, "--split", "HOW", *split,
+           "over several devices: by bytes (the default), by layer, in proportions A,B,.. or "
+           "replicate");
   add_text(app, "--trace", "FILE", options->trace,
            "write what happened when, for ui.perfetto.dev or chrome://tracing");
   add_flag(app, "--tensors", options->tensors, "list every tensor");
@@ -107,7 +112,10 @@ Runner add_load(CLI::App& app) {
   add_flag(app, "--self-test", options->self_test,
            "plant faults afterwards and see each of them caught");
   add_flag(app, "--demo", options->demo, "load a 64 MiB model of random contents, made for it");
-  return [options](Context& context) { return run_load(*options, context); };
+  return [options, split](Context& context) {
+    if (!split->empty()) options->split = parse_split(*split);
+    return run_load(*options, context);
+  };
 }
 
 }  // namespace
@@ -119,6 +127,7 @@ Command load_command() {
   command.examples = {
       {"hiptool load model.gguf", "onto the first GPU, verified"},
       {"hiptool load model.safetensors --device cpu", "into host memory"},
+      {"hiptool load model.gguf --device all", "divided among all GPUs"},
       {"hiptool load model.gguf --dry-run --tensors", "what is in it; needs no device"},
       {"hiptool load m.gguf --dry-run --context 8192", "what it is, and does it fit"},
       {"hiptool load --demo", "without a model at hand"},

@@ -32,13 +32,13 @@ struct LoadOutcome {
   std::string verify_mode = "none";
   std::optional<ModelFile> model;
   std::optional<ModelSummary> summary;
-  std::optional<ArenaLayout> layout;
+  std::optional<ArenaLayout> layout;  ///< on one device, whichever it will be
+  std::optional<LoadPlan> plan;       ///< absent as long as no device is chosen
   std::optional<ModelFit> fit;
   std::size_t chosen_devices = 0;  ///< how many of the fit's parts were asked for; they come first
-  std::optional<Device> device;
-  std::string device_name;
-  std::optional<LoadStatistics> load;
-  std::optional<double> link_bytes_per_s;
+  std::optional<LoadStatistics> load;        ///< of all devices together
+  std::vector<LoadStatistics> device_loads;  ///< by device of the plan
+  std::optional<double> link_bytes_per_s;    ///< of all devices together, see share_of_limit
   std::optional<VerifyResult> verify;
   std::string verify_note;  ///< why this mode, and by which kernel image; may be empty
   std::vector<FaultResult> self_test;

@@ -7,6 +7,8 @@
 
 #include "cli/commands/load_fit_report.hpp"
 #include "cli/commands/load_model_report.hpp"
+#include "cli/commands/load_placement_report.hpp"
+#include "cli/commands/load_split.hpp"
 #include "hiptool/units.hpp"
 
 namespace hiptool::cli {
@@ -20,20 +22,28 @@ using report::Value;
 
 std::string hex(std::uint64_t digest) { return fmt::format("{:016x}", digest); }
 
-Value positive(double number) { return number > 0 ? Value(number) : Value(); }
-
 std::optional<double> load_rate(const LoadOutcome& outcome) {
   if (!outcome.load || outcome.load->load_time_s <= 0) return std::nullopt;
   return static_cast<double>(outcome.load->read_bytes) / outcome.load->load_time_s;
 }
 
-// Of what the link can do; the gaps between tensors cross the link too.
+bool is_copied(const LoadOutcome& outcome) {
+  return outcome.plan && outcome.plan->split == SplitKind::replicate;
+}
+
+// Of what the links can do; the gaps between tensors cross them too. Copies go their ways at once,
+// so one of them is what counts.
 std::optional<double> share_of_limit(const LoadOutcome& outcome) {
   if (!outcome.load || !outcome.link_bytes_per_s || outcome.load->load_time_s <= 0) {
     return std::nullopt;
   }
-  return static_cast<double>(outcome.load->copied_bytes) / outcome.load->load_time_s /
-         *outcome.link_bytes_per_s;
+  const std::uint64_t bytes =
+      is_copied(outcome) ? outcome.device_loads.front().copied_bytes : outcome.load->copied_bytes;
+  return static_cast<double>(bytes) / outcome.load->load_time_s / *outcome.link_bytes_per_s;
+}
+
+bool has_several_devices(const LoadOutcome& outcome) {
+  return outcome.plan && outcome.plan->devices.size() > 1;
 }
 
 std::string short_count(std::uint64_t count) {
@@ -45,10 +55,6 @@ std::string short_count(std::uint64_t count) {
 
 std::string count_of(std::uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", format_count(count), noun, count == 1 ? "" : "s");
-}
-
-std::string shape_text(const TensorInfo& tensor) {
-  return fmt::format("[{}]", fmt::join(tensor.shape, ", "));
 }
 
 Value model_value(const LoadOutcome& outcome) {
@@ -74,44 +80,6 @@ Value model_value(const LoadOutcome& outcome) {
   return fields;
 }
 
-// Without a load: what the fit found, for the devices asked for.
-Array planned_devices(const LoadOutcome& outcome) {
-  Array devices;
-  for (std::size_t i = 0; i < outcome.chosen_devices; ++i) {
-    const FitPart& part = outcome.fit->parts[i];
-    devices.push_back(Object{{"id", part.device.id},
-                             {"tensors", part.tensors},
-                             {"bytes", part.tensor_bytes},
-                             {"copy_time_s", {}},
-                             {"copy_bytes_per_s", {}}});
-  }
-  return devices;
-}
-
-// Where the model goes as a whole; absent for several devices and where none was chosen.
-std::optional<std::string> device_id(const LoadOutcome& outcome) {
-  if (outcome.device) return outcome.device->id();
-  const bool is_planned = outcome.fit && outcome.chosen_devices == 1 && outcome.fit->is_held;
-  return is_planned ? std::optional(outcome.fit->parts.front().device.id) : std::nullopt;
-}
-
-Value devices_value(const LoadOutcome& outcome) {
-  if (!outcome.device && outcome.fit) return planned_devices(outcome);
-  Array devices;
-  if (outcome.device && outcome.layout) {
-    const double copy_time_s = outcome.load ? outcome.load->copy_time_s : 0;
-    const double copied = outcome.load ? static_cast<double>(outcome.load->copied_bytes) : 0;
-    devices.push_back(Object{
-        {"id", outcome.device->id()},
-        {"tensors", static_cast<std::uint64_t>(outcome.layout->placements.size())},
-        {"bytes", outcome.layout->tensor_bytes},
-        {"copy_time_s", positive(copy_time_s)},
-        {"copy_bytes_per_s", copy_time_s > 0 ? Value(copied / copy_time_s) : Value()},
-    });
-  }
-  return devices;
-}
-
 Value algorithm(const LoadOutcome& outcome) {
   if (!outcome.verify) return {};
   return outcome.verify_mode == "readback" ? "byte-compare" : "xxh3-64 of 16 KiB leaves";
@@ -122,6 +90,7 @@ Value self_test_value(const LoadOutcome& outcome) {
   for (const FaultResult& fault : outcome.self_test) {
     faults.push_back(Object{{"fault", to_string(fault.fault)},
                             {"tensor", fault.tensor},
+                            {"device", fault.device},
                             {"device_offset", fault.device_offset},
                             {"caught", fault.is_caught}});
   }
@@ -136,6 +105,7 @@ Value verify_value(const LoadOutcome& outcome) {
           {"tensor", mismatch.tensor},
           {"file", outcome.model->files()[mismatch.file].path.string()},
           {"file_offset", mismatch.file_offset},
+          {"device", mismatch.device},
           {"device_offset", mismatch.device_offset},
           {"bytes", mismatch.size_bytes},
       });
@@ -160,36 +130,15 @@ Value phases_value(const LoadOutcome& outcome) {
   return phases;
 }
 
-Value tensors_value(const LoadOutcome& outcome) {
-  const ModelFile& model = *outcome.model;
-  const auto device = device_id(outcome);
-  Array tensors;
-  for (const Placement& placement : outcome.layout->placements) {
-    const TensorInfo& tensor = model.tensors()[placement.tensor];
-    Array shape(tensor.shape.begin(), tensor.shape.end());
-    tensors.push_back(Object{
-        {"name", tensor.name},
-        {"dtype", tensor.type.name()},
-        {"shape", std::move(shape)},
-        {"bytes", tensor.size_bytes},
-        {"file", model.files()[tensor.file].path.string()},
-        {"file_offset", tensor.file_offset},
-        {"device", device},
-        {"device_offset", device ? Value(placement.device_offset) : Value()},
-        {"digest",
-         outcome.verify ? Value(hex(outcome.verify->tensor_digests[placement.tensor])) : Value()},
-    });
-  }
-  return tensors;
-}
-
 report::Line verdict_line(const LoadOutcome& outcome) {
   const std::string size =
       outcome.model ? format_size(outcome.model->tensor_bytes()) : std::string();
-  const std::string place = outcome.device ? " on " + outcome.device->id() : std::string();
+  const std::string place = outcome.plan ? " on " + place_text(outcome) : std::string();
   const std::string time = " in " + format_duration(outcome.wall_time_s);
   const auto share = share_of_limit(outcome);
-  const std::string of_link = share ? ", " + format_share(*share) + " of the link" : "";
+  const std::string of_link = share ? ", " + format_share(*share) + " of the link" +
+                                          (has_several_devices(outcome) ? "s" : "")
+                                    : std::string();
   if (outcome.status == "verified") {
     return {Tone::good, "verified " + size + place + time + of_link};
   }
@@ -205,8 +154,8 @@ report::Line verdict_line(const LoadOutcome& outcome) {
     return fit_verdict(*outcome.fit, outcome.model->tensor_bytes(), outcome.chosen_devices);
   }
   if (outcome.status == "planned") {
-    return {Tone::plain, "planned " + size +
-                             (outcome.device ? place + ", which fits" : ", no device was opened")};
+    return {Tone::plain,
+            "planned " + size + (outcome.plan ? place + ", which fits" : ", no device was opened")};
   }
   if (outcome.status == "mismatch") {
     return {Tone::bad, fmt::format("WRONG DATA{}: {} of {} pieces differ from the file", place,
@@ -251,11 +200,14 @@ std::string reads_text(const LoadStatistics& load) {
   return text;
 }
 
+void append(std::vector<report::Line>& lines, std::vector<report::Line> more) {
+  lines.insert(lines.end(), std::make_move_iterator(more.begin()),
+               std::make_move_iterator(more.end()));
+}
+
 // What a reader wants to know of the device and of how the bytes travelled.
 void add_notes(const LoadOutcome& outcome, std::vector<report::Line>& notes) {
-  if (outcome.device) {
-    notes.push_back({Tone::plain, "device  " + outcome.device->id() + " " + outcome.device_name});
-  }
+  append(notes, device_lines(outcome));
   if (outcome.load) {
     const LoadStatistics& load = *outcome.load;
     std::string text =
@@ -270,7 +222,9 @@ void add_notes(const LoadOutcome& outcome, std::vector<report::Line>& notes) {
   }
   if (outcome.link_bytes_per_s) {
     notes.push_back({Tone::plain, "link    " + format_rate(*outcome.link_bytes_per_s) +
-                                      " host to device, probed with the same slots"});
+                                      (has_several_devices(outcome)
+                                           ? " host to devices at once, probed with the same slots"
+                                           : " host to device, probed with the same slots")});
   }
   if (outcome.verify) {
     notes.push_back({Tone::plain, "verify  " + verify_text(outcome)});
@@ -308,7 +262,9 @@ report::Table mismatches_table(const LoadOutcome& outcome) {
   for (const Mismatch& mismatch : outcome.verify->mismatches) {
     table.rows.push_back(
         {mismatch.tensor, mismatch.file_offset, mismatch.device_offset, mismatch.size_bytes});
+    if (has_several_devices(outcome)) table.rows.back().emplace_back(mismatch.device);
   }
+  if (has_several_devices(outcome)) table.columns.push_back({"device", "Device", Unit::none});
   return table;
 }
 
@@ -322,30 +278,10 @@ report::Table self_test_table(const LoadOutcome& outcome) {
   for (const FaultResult& fault : outcome.self_test) {
     table.rows.push_back({to_string(fault.fault), fault.is_caught ? "caught" : "MISSED",
                           fault.device_offset, fault.tensor});
+    if (has_several_devices(outcome)) table.rows.back().emplace_back(fault.device);
   }
+  if (has_several_devices(outcome)) table.columns.push_back({"device", "Device", Unit::none});
   return table;
-}
-
-report::Table tensors_table(const LoadOutcome& outcome) {
-  report::Table table{"Tensors",
-                      {{"name", "Name", Unit::none},
-                       {"dtype", "Type", Unit::none},
-                       {"shape", "Shape", Unit::none},
-                       {"bytes", "Size", Unit::size}},
-                      {}};
-  if (outcome.verify) table.columns.push_back({"digest", "Digest", Unit::none});
-  for (const Placement& placement : outcome.layout->placements) {
-    const TensorInfo& tensor = outcome.model->tensors()[placement.tensor];
-    std::vector<Value> row{tensor.name, tensor.type.name(), shape_text(tensor), tensor.size_bytes};
-    if (outcome.verify) row.emplace_back(hex(outcome.verify->tensor_digests[placement.tensor]));
-    table.rows.push_back(std::move(row));
-  }
-  return table;
-}
-
-void append(std::vector<report::Line>& lines, std::vector<report::Line> more) {
-  lines.insert(lines.end(), std::make_move_iterator(more.begin()),
-               std::make_move_iterator(more.end()));
 }
 
 void add_summary(const LoadOutcome& outcome, const LoadReportOptions& options,
@@ -377,6 +313,7 @@ report::Report make_load_report(report::Object head, const LoadOutcome& outcome,
   };
   add("model", model_value(outcome));
   add("devices", devices_value(outcome));
+  if (outcome.plan) add("split", std::string(to_string(outcome.plan->split)));
   add("verify", verify_value(outcome));
   add("limits", Object{{"h2d_bytes_per_s", outcome.link_bytes_per_s}, {"read_bytes_per_s", {}}});
   add("share_of_limit", share_of_limit(outcome));
@@ -395,10 +332,18 @@ report::Report make_load_report(report::Object head, const LoadOutcome& outcome,
       report.notes.push_back({Tone::warning, "warning: " + warning});
     }
   }
+  if (outcome.plan) {
+    for (const std::string& warning : outcome.plan->warnings) {
+      report.notes.push_back({Tone::warning, "warning: " + warning});
+    }
+  }
   if (outcome.summary) add_summary(outcome, options, report);
   add_notes(outcome, report.verdict);
   if (outcome.fit) add_fit(outcome, report);
   if (outcome.status == "mismatch") report.tables.push_back(mismatches_table(outcome));
+  if (outcome.load && has_several_devices(outcome)) {
+    report.tables.push_back(devices_table(outcome));
+  }
   if (outcome.load || outcome.status == "interrupted") {
     report.tables.push_back(phases_table(outcome));
   }

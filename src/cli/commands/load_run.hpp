@@ -14,7 +14,8 @@ struct LoadOptions {
   std::vector<std::string> paths;
   std::optional<std::string> verify;
   std::optional<std::string> io;
-  std::string trace;          ///< the file for the timeline; empty: none
+  std::string trace;  ///< the file for the timeline; empty: none
+  LoadSplit split;
   std::uint64_t context = 0;  ///< tokens of the KV cache to make room for; 0: not asked
   bool tensors = false;
   bool dry_run = false;
