@@ -45,8 +45,8 @@ class HIPTOOL_API PlanVerification {
 };
 
 /// One result of those of a plan's devices, in its order: leaves, bytes and differences of all, at
-/// most max_mismatches of them named; digests by tensor from the device that has it (of copies, the
-/// first), and the digest of the model. Pure arithmetic.
+/// most max_mismatches of them named; digests by tensor from the device that has it, and the digest
+/// of the model. Pure arithmetic.
 HIPTOOL_API VerifyResult join_results(const ModelFile& model, const LoadPlan& plan,
                                       std::span<const VerifyResult> results);
 

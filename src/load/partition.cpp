@@ -96,7 +96,8 @@ class Cutter {
     return ends;
   }
 
-  // Each device gets its part of what is left, as far as it and the devices behind it hold theirs.
+  // Each device gets its part of what is left, as far as it and the devices behind it hold theirs,
+  // and one unit at least, which need not be worth much.
   std::vector<std::size_t> balance(std::uint64_t limit) const {
     const std::size_t devices = most_bytes_.size();
     std::vector<std::size_t> least(devices + 1, units());
@@ -108,8 +109,12 @@ class Cutter {
     for (std::size_t device = 0; device < devices; ++device) {
       const std::uint64_t left = before_.back() - before_[begin];
       const std::uint64_t wanted = before_[begin] + left / (devices - device);
-      begin = std::clamp(closest(before_, wanted), least[device + 1],
-                         farthest(begin, most(device, limit)));
+      const std::size_t most_end = farthest(begin, most(device, limit));
+      const std::size_t least_end = std::max(least[device + 1], std::min(begin + 1, most_end));
+      // One unit at least for each device behind, if there are as many.
+      const std::size_t kept = std::min(units(), devices - device - 1);
+      const std::size_t last_end = std::clamp(units() - kept, least_end, most_end);
+      begin = std::clamp(closest(before_, wanted), least_end, last_end);
       ends.push_back(begin);
     }
     return ends;

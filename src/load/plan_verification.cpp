@@ -62,8 +62,6 @@ VerifyResult join_results(const ModelFile& model, const LoadPlan& plan,
     for (const Mismatch& mismatch : result.mismatches) {
       if (joined.mismatches.size() < max_mismatches) joined.mismatches.push_back(mismatch);
     }
-    const bool is_copy = plan.split == SplitKind::replicate && i > 0;
-    if (is_copy) continue;
     for (const Placement& placement : plan.devices[i].layout.placements) {
       joined.tensor_digests[placement.tensor] = result.tensor_digests[placement.tensor];
     }
