@@ -121,8 +121,8 @@ LoadStatistics AsyncLoader::load_part(const load::LoadPart& part) {
   Impl& impl = *impl_;
   if (part.arena.size_bytes() < part.layout.arena_bytes) {
     throw Error(ErrorCode::out_of_bounds, "load",
-                "load: an arena of " + std::to_string(part.arena.size_bytes()) +
-                    " bytes is too small for a layout of " +
+                "load: an arena of " + std::to_string(part.arena.size_bytes()) + " bytes on " +
+                    impl.device.id() + " is too small for a layout of " +
                     std::to_string(part.layout.arena_bytes));
   }
   if (part.sink != nullptr && impl.options.slot_bytes < 2 * leaf_bytes) {

@@ -72,12 +72,6 @@ class SharedProgress {
   std::atomic<std::uint64_t> done_bytes_{0};
 };
 
-// A runtime's failure says on which device it was.
-Error name_device(const Error& error, const Device& device) {
-  const bool is_named = std::string_view(error.what()).find(device.id()) != std::string_view::npos;
-  return error.native() && !is_named ? error.with_context(device.id()) : error;
-}
-
 }  // namespace
 
 struct PlanLoader::Impl {
@@ -231,11 +225,7 @@ PlanStatistics PlanLoader::load(std::span<const Buffer> arenas, PlanVerification
       if (stop.load()) throw Error(ErrorCode::cancelled, "load", "another device failed");
     };
     part.lane = impl.lane_of(i);
-    try {
-      statistics.devices[i] = impl.loaders[i]->load_part(part);
-    } catch (const Error& error) {
-      throw name_device(error, impl.plan.devices[i].device);
-    }
+    statistics.devices[i] = impl.loaders[i]->load_part(part);
   });
   if (replicator) {
     replicator->finish();
