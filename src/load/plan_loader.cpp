@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -25,18 +24,6 @@ constexpr std::uint32_t most_readers = 16;  // of one device, as of an AsyncLoad
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-// Runs work(index, stop) for each index, all at once where there are threads for it.
-void run_for_each(std::size_t count,
-                  const std::function<void(std::size_t, const std::atomic<bool>&)>& work) {
-  std::atomic<std::size_t> next{0};
-  load::run_workers(static_cast<std::uint32_t>(count),
-                    [&](std::uint32_t, const std::atomic<bool>& stop) {
-                      for (std::size_t i = next++; i < count && !stop.load(); i = next++) {
-                        work(i, stop);
-                      }
-                    });
 }
 
 /// Bytes of several devices in one sum.
@@ -184,14 +171,14 @@ PlanLoader::PlanLoader(const ModelFile& model, const LoadPlan& plan, AsyncLoader
 PlanLoader::~PlanLoader() = default;
 
 void PlanLoader::prepare() {
-  run_for_each(impl_->loaders.size(), [this](std::size_t i, const std::atomic<bool>&) {
+  load::run_for_each(impl_->loaders.size(), [this](std::size_t i, const std::atomic<bool>&) {
     if (impl_->loaders[i]) impl_->loaders[i]->prepare();
   });
 }
 
 std::vector<Buffer> PlanLoader::allocate() const {
   std::vector<Buffer> arenas(impl_->plan.devices.size());
-  run_for_each(arenas.size(), [&](std::size_t i, const std::atomic<bool>&) {
+  load::run_for_each(arenas.size(), [&](std::size_t i, const std::atomic<bool>&) {
     const DevicePlan& part = impl_->plan.devices[i];
     if (!impl_->is_empty(i)) arenas[i] = Buffer(part.device, part.layout.arena_bytes);
   });
@@ -215,7 +202,7 @@ PlanStatistics PlanLoader::load(std::span<const Buffer> arenas, PlanVerification
   load::FileSet files(impl.model, impl.options.read);
   const auto replicator = impl.make_replicator(arenas, verification);
   const auto start = Clock::now();
-  run_for_each(arenas.size(), [&](std::size_t i, const std::atomic<bool>& stop) {
+  load::run_for_each(arenas.size(), [&](std::size_t i, const std::atomic<bool>& stop) {
     if (!impl.loaders[i]) return;
     SharedProgress::Part part_progress(progress);
     load::LoadPart part{
@@ -265,7 +252,7 @@ std::vector<double> PlanLoader::probe_h2d_bytes_per_s(std::uint64_t target_bytes
     if (!impl.loaders[i] && !more[i]) continue;
     targets[i] = Buffer(impl.plan.devices[i].device, target_bytes);
   }
-  run_for_each(rates.size(), [&](std::size_t i, const std::atomic<bool>&) {
+  load::run_for_each(rates.size(), [&](std::size_t i, const std::atomic<bool>&) {
     AsyncLoader* loader = more[i] ? more[i].get() : impl.loaders[i].get();
     if (loader != nullptr) rates[i] = loader->probe_h2d_bytes_per_s(targets[i], bytes);
   });

@@ -35,6 +35,7 @@ struct LoadOutcome {
   std::optional<ArenaLayout> layout;  ///< on one device, whichever it will be
   std::optional<LoadPlan> plan;       ///< absent as long as no device is chosen
   std::optional<ModelFit> fit;
+  std::vector<std::string> device_names;  ///< by device of the plan: "NVIDIA H200"
   std::size_t chosen_devices = 0;  ///< how many of the fit's parts were asked for; they come first
   std::optional<LoadStatistics> load;        ///< of all devices together
   std::vector<LoadStatistics> device_loads;  ///< by device of the plan

@@ -133,8 +133,9 @@ std::vector<report::Line> device_lines(const LoadOutcome& outcome) {
   std::vector<report::Line> lines;
   if (!outcome.plan) return lines;
   const auto& devices = outcome.plan->devices;
-  for (const DevicePlan& part : devices) {
-    std::string text = "device  " + part.device.id() + " " + part.device.info().name;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const DevicePlan& part = devices[i];
+    std::string text = "device  " + part.device.id() + " " + outcome.device_names[i];
     if (devices.size() > 1) {
       const std::size_t tensors = part.layout.placements.size();
       text += fmt::format(": {} tensor{}, {}", format_count(tensors), tensors == 1 ? "" : "s",

@@ -121,6 +121,7 @@ class LoadRun {
     const auto devices = open_devices();
     const auto memory = read_memory(devices);
     outcome_.plan = plan_load(*outcome_.model, devices, options_.split, memory);
+    for (const Device& device : devices) outcome_.device_names.push_back(device.info().name);
     if (options_.context > 0) {
       check_fit_with_cache(ask_fit_memory(*platforms_, devices));
     } else {
@@ -335,9 +336,14 @@ class LoadRun {
   void self_test(std::span<const Buffer> arenas, PlanVerification& verification) {
     for (std::size_t i = 0; i < arenas.size(); ++i) {
       if (verification.at(i) == nullptr) continue;
-      const auto faults = run_self_test(*outcome_.model, outcome_.plan->devices[i].layout,
-                                        arenas[i], *verification.at(i));
-      outcome_.self_test.insert(outcome_.self_test.end(), faults.begin(), faults.end());
+      const DevicePlan& part = outcome_.plan->devices[i];
+      try {
+        const auto faults =
+            run_self_test(*outcome_.model, part.layout, arenas[i], *verification.at(i));
+        outcome_.self_test.insert(outcome_.self_test.end(), faults.begin(), faults.end());
+      } catch (const Error& error) {
+        throw arenas.size() > 1 ? error.with_context(part.device.id()) : error;
+      }
     }
   }
 
