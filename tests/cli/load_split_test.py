@@ -3,6 +3,7 @@
 
 Usage: load_split_test.py PROGRAM [unittest options].
 """
+import json
 import os
 import unittest
 
@@ -125,6 +126,28 @@ class LoadSplit(CliTest):
         self.assertEqual([fault["device"] for fault in document["self_test"]],
                          [device for device in DEVICES for _ in range(4)])
         self.assertTrue(all(fault["caught"] for fault in document["self_test"]))
+
+    def test_timeline_tells_devices_apart(self):
+        trace = self.folder / "trace.json"
+        self.load(str(self.model), "--trace", str(trace))
+        events = json.loads(trace.read_text(encoding="utf-8"))["traceEvents"]
+        lanes = [event["args"]["name"] for event in events if event["name"] == "thread_name"]
+        for device in DEVICES:
+            self.assertIn(f"{device} reader 0", lanes)
+            self.assertIn(f"{device} device digests 0", lanes)
+        self.assertEqual(len(lanes), len(set(lanes)))
+
+    def test_context(self):
+        path = str(self.folder / "m.gguf")
+        result = run("make-model", path, "--size", "1MiB", "--tensors", "30")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        document = self.load(path, "--context", "100", "--split", "replicate")
+        self.assertEqual((document["status"], document["fit"]["verdict"]), ("verified", "fits"))
+        self.assertEqual([part["id"] for part in document["fit"]["devices"]], DEVICES)
+        self.assertEqual(len({part["kv_cache_bytes"] for part in document["fit"]["devices"]}), 1)
+        document = self.load(path, "--context", str(1 << 30), "--split", "replicate", code=3)
+        self.assertIn("on cpu:0, where", document["error"]["message"])
+        self.assertEqual(self.load(path, "--context", "100")["fit"]["verdict"], "split")
 
     def test_more_devices_than_tensors(self):
         tiny = write_safetensors(self.folder / "tiny.safetensors", {"a": b"abc", "b": b"defg"})
