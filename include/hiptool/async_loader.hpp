@@ -20,6 +20,10 @@ namespace hiptool {
 
 class LeafVerification;
 
+namespace load {
+struct LoadPart;
+}
+
 /// Told about progress from the loader's threads; implementations lock and must not throw.
 class HIPTOOL_API LoadObserver {
  public:
@@ -64,8 +68,9 @@ struct LoadStatistics {
 };
 
 /// Moves host bytes and model files into device memory through a small ring of pinned staging slots
-/// and several streams. Usable without the command line. One object serves one device. upload() may
-/// be called from many threads at once; load() by one thread at a time.
+/// and several streams. Usable without the command line. One object serves one device, PlanLoader
+/// several at once. upload() may be called from many threads at once; load() by one thread at a
+/// time.
 class HIPTOOL_API AsyncLoader {
  public:
   struct Options {
@@ -142,6 +147,9 @@ class HIPTOOL_API AsyncLoader {
   StreamRef stream(std::size_t index) const;  ///< Error(out_of_bounds) for a bad index
 
  private:
+  friend class PlanLoader;
+  LoadStatistics load_part(const load::LoadPart& part);
+
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

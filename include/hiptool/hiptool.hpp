@@ -27,6 +27,8 @@
 #include "hiptool/module.hpp"
 #include "hiptool/peer_access.hpp"
 #include "hiptool/pinned_buffer.hpp"
+#include "hiptool/plan_loader.hpp"
+#include "hiptool/plan_verification.hpp"
 #include "hiptool/platform.hpp"
 #include "hiptool/registered_memory.hpp"
 #include "hiptool/retry.hpp"

@@ -19,7 +19,8 @@ class ChunkSink;
 
 /// Verification by digests while a model is loaded: a kernel on the device computes the digest of
 /// each leaf as it arrives, the host computes those of the file, and the two lists are compared.
-/// Hand it to AsyncLoader::load and call finish() afterwards. The arena must outlive it.
+/// Hand it to AsyncLoader::load and call finish() afterwards. The arena must outlive it. The layout
+/// may have a part of the model; only that part is verified then.
 class HIPTOOL_API LeafVerification {
  public:
   /// Where the host's digests come from.
@@ -39,6 +40,10 @@ class HIPTOOL_API LeafVerification {
   /// caller. A null one is Reference::slots.
   LeafVerification(const ModelFile& model, const ArenaLayout& layout, const Buffer& arena,
                    std::shared_ptr<FileDigests> files, const VerifyOptions& options = {});
+  /// Of a copy of the same layout in another arena, made from what the original's was made from:
+  /// the reference is the original's. It is finished after the original, which must outlive it.
+  LeafVerification(const LeafVerification& original, const Buffer& arena,
+                   const VerifyOptions& options = {});
   /// Stops reading (unless others share the reader) and waits for the device; failures go to the
   /// trace.
   ~LeafVerification();

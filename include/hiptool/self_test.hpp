@@ -29,6 +29,7 @@ struct FaultResult {
   std::string tensor;               ///< in which it was planted
   std::uint64_t device_offset = 0;  ///< where the damage begins
   bool is_caught = false;           ///< reported, in this tensor, and nowhere else
+  std::string device;               ///< "nvidia:0"
 };
 
 /// Proves the verifier: plants each fault in the loaded arena, lets the verification look again and

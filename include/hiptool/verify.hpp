@@ -21,6 +21,7 @@ struct Mismatch {
   std::uint64_t file_offset = 0;    ///< of the first differing byte
   std::uint64_t device_offset = 0;  ///< of the same byte in the arena
   std::uint64_t size_bytes = 0;     ///< first to last differing byte within one 16 KiB leaf
+  std::string device;               ///< "nvidia:0"
 };
 
 struct VerifyResult {
@@ -28,8 +29,10 @@ struct VerifyResult {
   std::uint64_t compared_bytes = 0;
   std::vector<Mismatch> mismatches;  ///< in the order of device_offset, at most max_mismatches
   std::uint64_t mismatch_count = 0;  ///< leaves that differ, also beyond that limit
-  std::uint64_t model_digest = 0;    ///< digest of the files' bytes, see tensor_digests
-  std::vector<std::uint64_t> tensor_digests;  ///< by index of ModelFile::tensors(); files' bytes
+  /// Digest of the files' bytes, see tensor_digests; 0 where the layout has a part of the model.
+  std::uint64_t model_digest = 0;
+  /// By index of ModelFile::tensors(), of the files' bytes; 0 for tensors that the layout lacks.
+  std::vector<std::uint64_t> tensor_digests;
   double duration_s = 0;
 };
 

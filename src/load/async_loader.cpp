@@ -16,11 +16,12 @@
 namespace hiptool {
 namespace {
 
-void require_arena(const ArenaLayout& layout, const Buffer& arena) {
+void require_arena(const ArenaLayout& layout, const Buffer& arena, const Device& device) {
   if (arena.size_bytes() >= layout.arena_bytes) return;
   throw Error(ErrorCode::out_of_bounds, "load",
-              "load: an arena of " + std::to_string(arena.size_bytes()) +
-                  " bytes is too small for a layout of " + std::to_string(layout.arena_bytes));
+              "load: an arena of " + std::to_string(arena.size_bytes()) + " bytes on " +
+                  device.id() + " is too small for a layout of " +
+                  std::to_string(layout.arena_bytes));
 }
 
 }  // namespace
@@ -87,7 +88,6 @@ struct AsyncLoader::Impl {
     chosen.stages = stages();
     chosen.readers = options.readers;
     chosen.check = [this] { throw_if_cancelled(); };
-    chosen.read = options.read;
     chosen.ramp = options.ramp;
     chosen.cpus = options.reader_cpus;
     return chosen;
@@ -128,24 +128,40 @@ void AsyncLoader::upload(const Buffer& destination, std::span<const std::byte> s
 
 LoadStatistics AsyncLoader::load(const ModelFile& model, const ArenaLayout& layout,
                                  const Buffer& arena, LeafVerification* verification) {
+  load::FileSet files(model, impl_->options.read);
+  load::LoadPart part{model, layout, arena, files, nullptr, impl_->options.observer, {}};
+  if (verification != nullptr) part.sink = &verification->sink();
+  LoadStatistics statistics = load_part(part);
+  files.report(statistics);
+  files.check_unchanged();
+  return statistics;
+}
+
+LoadStatistics AsyncLoader::load_part(const load::LoadPart& part) {
   Impl& impl = *impl_;
-  require_arena(layout, arena);
-  if (verification != nullptr && impl.options.slot_bytes < 2 * leaf_bytes) {
+  require_arena(part.layout, part.arena, impl.device);
+  if (part.sink != nullptr && impl.options.slot_bytes < 2 * leaf_bytes) {
     throw Error(ErrorCode::invalid_argument, "load",
                 "load: slots of " + std::to_string(impl.options.slot_bytes) +
                     " bytes are too small for digests of whole leaves");
   }
   load::FileLoad::Options options = impl.file_load_options();
-  options.observer = impl.options.observer;
-  options.sink = verification != nullptr ? &verification->sink() : nullptr;
+  options.check = [&impl, &part] {
+    impl.throw_if_cancelled();
+    if (part.check) part.check();
+  };
+  options.observer = part.observer;
+  options.sink = part.sink;
   options.timeline = impl.options.timeline;
-  return load::FileLoad(model, layout, arena, *impl.ring, options).run();
+  options.lane = part.lane;
+  return load::FileLoad(part.model, part.layout, part.arena, part.files, *impl.ring, options).run();
 }
 
 double AsyncLoader::probe_read_bytes_per_s(const ModelFile& model, const ArenaLayout& layout,
                                            const Buffer& arena, std::uint64_t most_bytes) {
-  require_arena(layout, arena);
-  return load::FileLoad(model, layout, arena, *impl_->ring, impl_->file_load_options())
+  require_arena(layout, arena, impl_->device);
+  load::FileSet files(model, impl_->options.read);
+  return load::FileLoad(model, layout, arena, files, *impl_->ring, impl_->file_load_options())
       .probe(most_bytes);
 }
 

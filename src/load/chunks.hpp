@@ -31,6 +31,10 @@ class ChunkSink {
  public:
   virtual ~ChunkSink() = default;
 
+  /// The slot is about to be filled: whatever the sink itself queued from it must be done. Not
+  /// called for device memory that is read into.
+  virtual void before_fill(std::span<const std::byte> slot) { static_cast<void>(slot); }
+
   /// The chunk was read: its bytes as they go to the device, and where they came from.
   virtual void on_read(const Chunk& chunk, std::span<const std::byte> bytes,
                        std::span<const Piece> pieces) = 0;

@@ -29,6 +29,15 @@ std::uint64_t leaf_count(std::uint64_t size_bytes) {
   return (size_bytes + leaf_bytes - 1) / leaf_bytes;
 }
 
+// The number of the first leaf of each placement, and of all.
+std::vector<std::uint64_t> number_leaves(const ModelFile& model, const ArenaLayout& layout) {
+  std::vector<std::uint64_t> first{0};
+  for (const Placement& placement : layout.placements) {
+    first.push_back(first.back() + leaf_count(model.tensors()[placement.tensor].size_bytes));
+  }
+  return first;
+}
+
 }  // namespace
 
 DeviceDigests::DeviceDigests(const ModelFile& model, const ArenaLayout& layout,
@@ -39,13 +48,9 @@ DeviceDigests::DeviceDigests(const ModelFile& model, const ArenaLayout& layout,
       leaves_(leaves),
       arena_(arena),
       compiler_program_(compiler_program),
-      first_leaf_{0},
-      list_(arena.device(), leaves.count() * sizeof(std::uint64_t)),
+      first_leaf_(number_leaves(model, layout)),
+      list_(arena.device(), first_leaf_.back() * sizeof(std::uint64_t)),
       least_waiting_(arena.device().is_host_memory() ? 1 : launched_at_once) {
-  for (const Placement& placement : layout.placements) {
-    first_leaf_.push_back(first_leaf_.back() +
-                          leaf_count(model.tensors()[placement.tensor].size_bytes));
-  }
   const Device& device = arena.device();
   const std::uint32_t streams = device.is_host_memory() ? choose_threads(1, 16, 2) : 1;
   for (std::uint32_t i = 0; i < streams; ++i) streams_.emplace_back(device, Stream::Priority::low);
@@ -80,12 +85,13 @@ void DeviceDigests::prepare() {
   }
   kernels::DigestTable table(arena_, ranges);
   // Touched now, beside the load, because touching takes longer than all that fetch() does.
-  listed_.resize(leaves_.count());
+  listed_.resize(first_leaf_.back());
   const auto& placements = layout_.placements;
   const auto is_before = [](const Placement& left, const Placement& right) {
     return left.tensor < right.tensor;
   };
-  if (!std::is_sorted(placements.begin(), placements.end(), is_before)) {
+  if (placements.size() != model_.tensors().size() ||
+      !std::is_sorted(placements.begin(), placements.end(), is_before)) {
     ordered_.resize(leaves_.count());
   }
   const std::lock_guard lock(mutex_);

@@ -41,7 +41,8 @@ class DeviceDigests {
   void add(const Chunk& chunk, const Event* copied);
 
   /// Waits and brings the list, in the order of the LeafMap, to the host, where it stays until the
-  /// next call. Throws what the kernel could not be loaded with.
+  /// next call; leaves that the layout does not have are zero. Throws what the kernel could not be
+  /// loaded with.
   std::span<const std::uint64_t> fetch();
 
   /// Waits until the kernel is loaded; throws what that failed with.

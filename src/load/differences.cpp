@@ -17,7 +17,7 @@ Difference locate_difference(std::uint32_t tensor, std::uint64_t tensor_offset,
 }
 
 std::vector<Mismatch> join_differences(const ModelFile& model, const ArenaLayout& layout,
-                                       std::vector<Difference>& differences) {
+                                       const Device& device, std::vector<Difference>& differences) {
   std::vector<std::uint64_t> device_offsets(model.tensors().size());
   for (const Placement& placement : layout.placements) {
     device_offsets[placement.tensor] = placement.device_offset;
@@ -40,7 +40,8 @@ std::vector<Mismatch> join_differences(const ModelFile& model, const ArenaLayout
       break;
     } else {
       mismatches.push_back({tensor.name, tensor.file, tensor.file_offset + next.first,
-                            device_offsets[next.tensor] + next.first, next.last + 1 - next.first});
+                            device_offsets[next.tensor] + next.first, next.last + 1 - next.first,
+                            device.id()});
     }
     previous = &next;
   }

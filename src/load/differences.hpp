@@ -25,6 +25,6 @@ Difference locate_difference(std::uint32_t tensor, std::uint64_t tensor_offset,
 /// Neighbouring leaves of a tensor become one run; runs are in the order of the arena, at most
 /// max_mismatches. Sorts its input.
 std::vector<Mismatch> join_differences(const ModelFile& model, const ArenaLayout& layout,
-                                       std::vector<Difference>& differences);
+                                       const Device& device, std::vector<Difference>& differences);
 
 }  // namespace hiptool::load

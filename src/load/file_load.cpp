@@ -15,13 +15,13 @@
 namespace hiptool::load {
 
 FileLoad::FileLoad(const ModelFile& model, const ArenaLayout& layout, const Buffer& arena,
-                   StagingRing& ring, const Options& options)
+                   FileSet& files, StagingRing& ring, const Options& options)
     : model_(model),
       layout_(layout),
       arena_(arena),
       ring_(ring),
       options_(options),
-      files_(model, options.read),
+      files_(files),
       chunks_(cut_chunks(model, layout, ring.slot_bytes(), options.ramp ? options.readers : 0)) {}
 
 // Fills `bytes`, which stand for the chunk, with tensors and zero gaps.
@@ -66,6 +66,7 @@ std::uint64_t FileLoad::load_chunk(Reader& reader, const Chunk& chunk) {
   StagingSlot& slot = acquire(reader);
   std::uint64_t bytes = 0;
   try {
+    if (options_.sink != nullptr) options_.sink->before_fill(slot.memory.bytes());
     bytes = read(reader, chunk, slot.memory.bytes().first(part.size_bytes()));
   } catch (...) {
     ring_.give_back(slot);
@@ -97,9 +98,10 @@ std::uint64_t FileLoad::probe_chunk(Reader& reader, const Chunk& chunk) {
 void FileLoad::read_chunks(std::uint32_t index, const std::atomic<bool>& stop,
                            std::uint64_t (FileLoad::*work)(Reader&, const Chunk&)) {
   const system::CpuBinding near_device(options_.cpus);
-  const std::uint32_t lane = options_.timeline != nullptr
-                                 ? options_.timeline->add_lane("reader " + std::to_string(index))
-                                 : 0;
+  const std::uint32_t lane =
+      options_.timeline != nullptr
+          ? options_.timeline->add_lane(options_.lane + " " + std::to_string(index))
+          : 0;
   Reader reader{index, lane, FileReader(files_, options_.check), {}, {}};
   while (!stop.load()) {
     options_.check();
@@ -137,9 +139,7 @@ LoadStatistics FileLoad::run() {
   ring_.drain();
   statistics.load_time_s =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  files_.report(statistics);
   statistics.copy_time_s = ring_.copy_time_s();
-  files_.check_unchanged();
   return statistics;
 }
 

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "hiptool/async_loader.hpp"
@@ -25,17 +26,18 @@ class FileLoad {
     std::function<void()> check;  ///< called between chunks; may throw to end the load
     LoadObserver* observer = nullptr;
     ChunkSink* sink = nullptr;
-    ReadOptions read;
     bool ramp = true;
     std::vector<int> cpus;  ///< that readers run on; empty: any
     Timeline* timeline = nullptr;
+    std::string lane = "reader";  ///< of the timeline; a number is added
   };
 
-  /// Opens the files. Throws Error(input_failed) if one changed since it was parsed.
-  FileLoad(const ModelFile& model, const ArenaLayout& layout, const Buffer& arena,
+  /// `files` may serve several loads at once.
+  FileLoad(const ModelFile& model, const ArenaLayout& layout, const Buffer& arena, FileSet& files,
            StagingRing& ring, const Options& options);
 
-  /// Blocks until everything has arrived; whatever happens, no copy is in flight afterwards.
+  /// Blocks until everything has arrived; whatever happens, no copy is in flight afterwards. What
+  /// the statistics say of reading is left to the FileSet, and so is whether a file changed.
   LoadStatistics run();
 
   /// Instead of run(): reads the first so many bytes of the model as run() does, but copies
@@ -63,10 +65,22 @@ class FileLoad {
   const Buffer& arena_;
   StagingRing& ring_;
   Options options_;
-  FileSet files_;
+  FileSet& files_;
   std::vector<Chunk> chunks_;
   std::atomic<std::size_t> next_{0};
   std::atomic<std::uint64_t> read_bytes_{0};
+};
+
+/// One device's part of a load.
+struct LoadPart {
+  const ModelFile& model;
+  const ArenaLayout& layout;
+  const Buffer& arena;
+  FileSet& files;
+  ChunkSink* sink = nullptr;
+  LoadObserver* observer = nullptr;
+  std::function<void()> check;  ///< may throw to end the load
+  std::string lane = "reader";
 };
 
 }  // namespace hiptool::load

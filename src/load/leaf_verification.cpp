@@ -39,6 +39,7 @@ struct LeafVerification::Impl final : load::ChunkSink {
   const ArenaLayout& layout;
   const Buffer& arena;
   std::shared_ptr<FileDigests> files;  // null: the slots are the reference
+  const Impl* original = nullptr;      // whose reference it is, of a copy on another device
   VerifyOptions options;
   load::LeafMap leaves;
   load::DeviceDigests device;
@@ -58,8 +59,9 @@ struct LeafVerification::Impl final : load::ChunkSink {
         options(chosen),
         leaves(of),
         device(of, with, leaves, in, chosen.compiler_program, chosen.timeline) {
-    if (options.timeline != nullptr) lane = options.timeline->add_lane("verdict");
+    if (options.timeline != nullptr) lane = options.timeline->add_lane(in.device().id() + " verdict");
     // While the model is loaded: of 100 000 names it takes as long as a tenth of the load.
+    if (with.placements.size() != of.tensors().size()) return;  // then somebody joins the parts
     const auto sort_names = [&of] { return load::digest_order(of); };
     try {
       order = std::async(std::launch::async, sort_names).share();
@@ -74,7 +76,7 @@ struct LeafVerification::Impl final : load::ChunkSink {
 
   void on_read(const load::Chunk&, std::span<const std::byte> bytes,
                std::span<const load::Piece> pieces) override {
-    if (!files) slots.add(bytes, pieces);
+    if (!files && original == nullptr) slots.add(bytes, pieces);
   }
 
   void on_queued(const load::Chunk& chunk, const Event* copied) override {
@@ -86,14 +88,31 @@ struct LeafVerification::Impl final : load::ChunkSink {
   void take_expected() {
     throw_if_cancelled();
     const auto timer = scope("file digests");
+    if (original != nullptr) {
+      expected = original->expected;
+      never_read = original->never_read;
+      return;
+    }
     if (!files) {
       slot_digests = slots.collect(model, leaves, never_read);
       expected = slot_digests;
+      keep_placed(never_read);
       return;
     }
     expected = files->get();
     if (expected.size() == leaves.count()) return;
     throw Error(ErrorCode::invalid_argument, "verify", "the digests are of another model");
+  }
+
+  // What another device gets is not missing here.
+  void keep_placed(std::vector<std::uint64_t>& numbers) const {
+    std::vector<bool> is_placed(model.tensors().size());
+    for (const Placement& placement : layout.placements) is_placed[placement.tensor] = true;
+    const auto is_elsewhere = [&](std::uint64_t leaf) {
+      const auto next = std::upper_bound(leaves.first.begin(), leaves.first.end(), leaf);
+      return !is_placed[static_cast<std::size_t>(next - leaves.first.begin()) - 1];
+    };
+    numbers.erase(std::remove_if(numbers.begin(), numbers.end(), is_elsewhere), numbers.end());
   }
 
   VerifyResult compare() {
@@ -104,23 +123,27 @@ struct LeafVerification::Impl final : load::ChunkSink {
     }();
     const auto timer = scope("compare");
     std::vector<std::uint64_t> wrong = never_read;
-    for (std::uint64_t leaf = 0; leaf < leaves.count(); ++leaf) {
-      if (found[leaf] != expected[leaf]) wrong.push_back(leaf);
+    VerifyResult result;
+    result.tensor_digests.resize(model.tensors().size());
+    for (const Placement& placement : layout.placements) {
+      const std::uint64_t first = leaves.first[placement.tensor];
+      const std::uint64_t end = leaves.first[placement.tensor + 1];
+      for (std::uint64_t leaf = first; leaf < end; ++leaf) {
+        if (found[leaf] != expected[leaf]) wrong.push_back(leaf);
+      }
+      result.leaves += end - first;
+      result.tensor_digests[placement.tensor] =
+          load::tensor_digest(expected.subspan(first, end - first));
     }
     std::sort(wrong.begin(), wrong.end());
     wrong.erase(std::unique(wrong.begin(), wrong.end()), wrong.end());
-    VerifyResult result;
-    result.leaves = leaves.count();
     result.compared_bytes = layout.tensor_bytes;
     result.mismatch_count = wrong.size();
     std::vector<load::Difference> differences = narrow(wrong);
-    result.mismatches = load::join_differences(model, layout, differences);
-    for (std::size_t tensor = 0; tensor < model.tensors().size(); ++tensor) {
-      const auto first = leaves.first[tensor];
-      result.tensor_digests.push_back(
-          load::tensor_digest(expected.subspan(first, leaves.first[tensor + 1] - first)));
+    result.mismatches = load::join_differences(model, layout, arena.device(), differences);
+    if (layout.placements.size() == model.tensors().size()) {
+      result.model_digest = load::model_digest(model, order.get(), result.tensor_digests);
     }
-    result.model_digest = load::model_digest(model, order.get(), result.tensor_digests);
     result.duration_s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return result;
@@ -166,6 +189,13 @@ LeafVerification::LeafVerification(const ModelFile& model, const ArenaLayout& la
                                    const Buffer& arena, std::shared_ptr<FileDigests> files,
                                    const VerifyOptions& options)
     : impl_(std::make_unique<Impl>(model, layout, arena, std::move(files), options)) {}
+
+LeafVerification::LeafVerification(const LeafVerification& original, const Buffer& arena,
+                                   const VerifyOptions& options)
+    : impl_(std::make_unique<Impl>(original.impl_->model, original.impl_->layout, arena, nullptr,
+                                   options)) {
+  impl_->original = original.impl_.get();
+}
 
 LeafVerification::~LeafVerification() = default;
 

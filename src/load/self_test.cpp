@@ -148,7 +148,8 @@ std::vector<FaultResult> run_self_test(const ModelFile& model, const ArenaLayout
     const VerifyResult found = verification.recheck();
     for (const Piece* piece : planted) write(arena, piece->device_offset, piece->bytes);
     results.push_back({fault, model.tensors()[planted.front()->tensor].name,
-                       planted.front()->device_offset, is_caught(found, planted)});
+                       planted.front()->device_offset, is_caught(found, planted),
+                       arena.device().id()});
   }
   return results;
 }

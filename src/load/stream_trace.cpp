@@ -10,7 +10,8 @@ StreamTrace::StreamTrace(Timeline& timeline, std::vector<StreamRef> streams,
                          const std::string& name)
     : timeline_(timeline), streams_(std::move(streams)), anchor_(streams_.front().device()) {
   for (std::size_t i = 0; i < streams_.size(); ++i) {
-    lanes_.push_back(timeline_.add_lane(name + " " + std::to_string(i)));
+    lanes_.push_back(
+        timeline_.add_lane(streams_[i].device().id() + " " + name + " " + std::to_string(i)));
   }
   anchor_.record(streams_.front());
   anchor_.synchronize();

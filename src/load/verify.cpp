@@ -77,8 +77,9 @@ class Verifier {
         leaf_digests_(model.tensors().size()) {
     // A reader of its own: opened anew, offsets straight from the parsed header.
     for (const ModelPart& part : model.files()) files_.push_back(base::File::open(part.path));
-    for (std::size_t i = 0; i < leaf_digests_.size(); ++i) {
-      leaf_digests_[i].resize((model.tensors()[i].size_bytes + leaf_bytes - 1) / leaf_bytes);
+    for (const Placement& placement : layout.placements) {
+      const std::uint64_t size_bytes = model.tensors()[placement.tensor].size_bytes;
+      leaf_digests_[placement.tensor].resize((size_bytes + leaf_bytes - 1) / leaf_bytes);
     }
   }
 
@@ -92,15 +93,19 @@ class Verifier {
 
   VerifyResult result() {
     VerifyResult result;
-    for (const auto& leaves : leaf_digests_) {
+    result.tensor_digests.resize(leaf_digests_.size());
+    for (const Placement& placement : layout_.placements) {
+      const auto& leaves = leaf_digests_[placement.tensor];
       result.leaves += leaves.size();
-      result.tensor_digests.push_back(load::tensor_digest(leaves));
+      result.tensor_digests[placement.tensor] = load::tensor_digest(leaves);
     }
     result.compared_bytes = compared_bytes_.load();
-    result.model_digest =
-        load::model_digest(model_, load::digest_order(model_), result.tensor_digests);
+    if (layout_.placements.size() == model_.tensors().size()) {
+      result.model_digest =
+          load::model_digest(model_, load::digest_order(model_), result.tensor_digests);
+    }
     result.mismatch_count = differences_.size();
-    result.mismatches = load::join_differences(model_, layout_, differences_);
+    result.mismatches = load::join_differences(model_, layout_, arena_.device(), differences_);
     return result;
   }
 

@@ -49,6 +49,14 @@ void run_workers(
   if (failure) std::rethrow_exception(failure);
 }
 
+void run_for_each(std::size_t count,
+                  const std::function<void(std::size_t i, const std::atomic<bool>& stop)>& work) {
+  std::atomic<std::size_t> next{0};
+  run_workers(static_cast<std::uint32_t>(count), [&](std::uint32_t, const std::atomic<bool>& stop) {
+    for (std::size_t i = next++; i < count && !stop.load(); i = next++) work(i, stop);
+  });
+}
+
 std::uint32_t choose_threads(std::uint32_t least, std::uint32_t most,
                              std::uint32_t cores_per_thread) {
   const auto cores = static_cast<std::uint32_t>(system::usable_cores("/"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 
@@ -11,6 +12,11 @@ namespace hiptool::load {
 void run_workers(
     std::uint32_t count,
     const std::function<void(std::uint32_t index, const std::atomic<bool>& stop)>& work);
+
+/// Runs `work(i, stop)` for each i below `count`, all at once where there are threads for it;
+/// throws as run_workers does.
+void run_for_each(std::size_t count,
+                  const std::function<void(std::size_t i, const std::atomic<bool>& stop)>& work);
 
 /// Threads to use when the caller names none: the cores this process may use, within the limits.
 std::uint32_t choose_threads(std::uint32_t least, std::uint32_t most,

@@ -28,8 +28,8 @@ HEADER_ROOM = {
     "retry": "core", "stream": "core",
     "dtype": "tensor", "layout": "tensor", "tensor": "tensor",
     "async_loader": "load", "file_digests": "load", "leaf_verification": "load",
-    "load_plan": "load", "model_fit": "load", "self_test": "load", "staging_memory": "load",
-    "value_check": "load", "verify": "load",
+    "load_plan": "load", "model_fit": "load", "plan_loader": "load", "plan_verification": "load",
+    "self_test": "load", "staging_memory": "load", "value_check": "load", "verify": "load",
 }
 REPORT_HEADERS = {"error", "export", "timeline", "units", "version"}   # report knows no device
 

@@ -6,6 +6,7 @@
 
 #include "cli/commands/load_report.hpp"
 #include "cli/commands/load_run.hpp"
+#include "cli/commands/load_split.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
@@ -90,6 +91,7 @@ int run_load(const LoadOptions& options, Context& context) {
 
 Runner add_load(CLI::App& app) {
   auto options = std::make_shared<LoadOptions>();
+  auto split = std::make_shared<std::string>();
   add_words(app, "PATH", options->paths,
             "a model file, shard, index or folder, or an Ollama blob or manifest");
   add_choice(
@@ -99,6 +101,9 @@ Runner add_load(CLI::App& app) {
       "published: auto, and each file's SHA-256 is the one that is published for it");
   add_choice(app, "--io", "MODE", options->io, {"auto", "buffered", "direct"},
              "how files are read; auto: past the page cache (direct) where they are not in it");
+  add_text(app, "--split", "HOW", *split,
+           "over several devices: by bytes (the default), by layer, in proportions A,B,.. or "
+           "replicate");
   add_text(app, "--trace", "FILE", options->trace,
            "write what happened when, for ui.perfetto.dev or chrome://tracing");
   add_text(app, "--write-manifest", "FILE", options->write_manifest,
@@ -117,7 +122,10 @@ Runner add_load(CLI::App& app) {
   add_flag(app, "--check-tensors", options->check_tensors,
            "look for NaN and infinity in the values and scales on the device");
   add_flag(app, "--demo", options->demo, "load a 64 MiB model of random contents, made for it");
-  return [options](Context& context) { return run_load(*options, context); };
+  return [options, split](Context& context) {
+    if (!split->empty()) options->split = parse_split(*split);
+    return run_load(*options, context);
+  };
 }
 
 }  // namespace
@@ -129,6 +137,7 @@ Command load_command() {
   command.examples = {
       {"hiptool load model.gguf", "onto the first GPU, verified"},
       {"hiptool load model.safetensors --device cpu", "into host memory"},
+      {"hiptool load model.gguf --device all", "divided among all GPUs"},
       {"hiptool load model.gguf --dry-run --tensors", "what is in it; needs no device"},
       {"hiptool load m.gguf --dry-run --context 8192", "what it is, and does it fit"},
       {"hiptool load m.gguf --check-manifest m.json", "is it still the model it was"},

@@ -152,6 +152,24 @@ FitMemory ask_fit_memory(Platforms& platforms, const std::vector<Device>& device
   return memory;
 }
 
+ModelFit fit_copies(std::span<const TensorInfo> tensors, const ModelSummary& summary,
+                    std::uint64_t context, std::span<const FitDevice> devices) {
+  ModelFit all;
+  for (const FitDevice& device : devices) {
+    ModelFit one = fit_model(tensors, summary, context, std::span(&device, 1));
+    if (!one.is_held) return one;
+    std::vector<FitPart> parts = std::move(all.parts);
+    parts.push_back(one.parts.front());
+    const auto most_context = all.most_context;
+    all = std::move(one);
+    if (most_context && all.most_context) {
+      all.most_context = std::min(*most_context, *all.most_context);
+    }
+    all.parts = std::move(parts);
+  }
+  return all;
+}
+
 Error does_not_fit(const ModelFit& fit, const std::vector<FitDevice>& chosen) {
   return Error(
       ErrorCode::out_of_memory, "plan load",

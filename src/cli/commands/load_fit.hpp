@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "cli/command.hpp"
@@ -25,6 +27,10 @@ std::optional<FitMemory> read_fit_memory(const Environment& environment,
 /// Asks the runtime for free and total memory of the devices; of the platform's other ones only for
 /// the total, because more would start them.
 FitMemory ask_fit_memory(Platforms& platforms, const std::vector<Device>& devices);
+
+/// fit_model for a copy on each device: that of the first one that does not hold it, else of all.
+ModelFit fit_copies(std::span<const TensorInfo> tensors, const ModelSummary& summary,
+                    std::uint64_t context, std::span<const FitDevice> devices);
 
 /// What to say when the chosen devices do not hold the model: how much is missing, and what would
 /// help.

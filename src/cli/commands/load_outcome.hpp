@@ -54,13 +54,14 @@ struct LoadOutcome {
   std::string verify_mode = "none";
   std::optional<ModelFile> model;
   std::optional<ModelSummary> summary;
-  std::optional<ArenaLayout> layout;
+  std::optional<ArenaLayout> layout;  ///< on one device, whichever it will be
+  std::optional<LoadPlan> plan;       ///< absent as long as no device is chosen
   std::optional<ModelFit> fit;
+  std::vector<std::string> device_names;  ///< by device of the plan: "NVIDIA H200"
   std::size_t chosen_devices = 0;  ///< how many of the fit's parts were asked for; they come first
-  std::optional<Device> device;
-  std::string device_name;
-  std::optional<LoadStatistics> load;
-  LoadLimits limits;
+  std::optional<LoadStatistics> load;        ///< of all devices together
+  std::vector<LoadStatistics> device_loads;  ///< by device of the plan
+  LoadLimits limits;                         ///< of all devices together, see share_of_limit
   std::optional<VerifyResult> verify;
   std::string verify_note;  ///< why this mode, and by which kernel image; may be empty
   std::vector<FaultResult> self_test;

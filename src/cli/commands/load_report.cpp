@@ -8,6 +8,8 @@
 #include "cli/commands/load_fit_report.hpp"
 #include "cli/commands/load_hashes_report.hpp"
 #include "cli/commands/load_model_report.hpp"
+#include "cli/commands/load_placement_report.hpp"
+#include "cli/commands/load_split.hpp"
 #include "cli/commands/load_values.hpp"
 #include "hiptool/units.hpp"
 
@@ -22,20 +24,28 @@ using report::Value;
 
 std::string hex(std::uint64_t digest) { return fmt::format("{:016x}", digest); }
 
-Value positive(double number) { return number > 0 ? Value(number) : Value(); }
-
 std::optional<double> load_rate(const LoadOutcome& outcome) {
   if (!outcome.load || outcome.load->load_time_s <= 0) return std::nullopt;
   return static_cast<double>(outcome.load->read_bytes) / outcome.load->load_time_s;
 }
 
-// Of the lower limit; the gaps between tensors cross the link too.
+bool is_copied(const LoadOutcome& outcome) {
+  return outcome.plan && outcome.plan->split == SplitKind::replicate;
+}
+
+// Of the lower limit; the gaps between tensors cross the links too. Copies go their ways at once,
+// so one of them is what counts.
 std::optional<double> share_of_limit(const LoadOutcome& outcome) {
   if (!outcome.load || !outcome.limits.lower() || outcome.load->load_time_s <= 0) {
     return std::nullopt;
   }
-  return static_cast<double>(outcome.load->copied_bytes) / outcome.load->load_time_s /
-         *outcome.limits.lower();
+  const std::uint64_t bytes =
+      is_copied(outcome) ? outcome.device_loads.front().copied_bytes : outcome.load->copied_bytes;
+  return static_cast<double>(bytes) / outcome.load->load_time_s / *outcome.limits.lower();
+}
+
+bool has_several_devices(const LoadOutcome& outcome) {
+  return outcome.plan && outcome.plan->devices.size() > 1;
 }
 
 std::string short_count(std::uint64_t count) {
@@ -47,10 +57,6 @@ std::string short_count(std::uint64_t count) {
 
 std::string count_of(std::uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", format_count(count), noun, count == 1 ? "" : "s");
-}
-
-std::string shape_text(const TensorInfo& tensor) {
-  return fmt::format("[{}]", fmt::join(tensor.shape, ", "));
 }
 
 Value model_value(const LoadOutcome& outcome) {
@@ -76,44 +82,6 @@ Value model_value(const LoadOutcome& outcome) {
   return fields;
 }
 
-// Without a load: what the fit found, for the devices asked for.
-Array planned_devices(const LoadOutcome& outcome) {
-  Array devices;
-  for (std::size_t i = 0; i < outcome.chosen_devices; ++i) {
-    const FitPart& part = outcome.fit->parts[i];
-    devices.push_back(Object{{"id", part.device.id},
-                             {"tensors", part.tensors},
-                             {"bytes", part.tensor_bytes},
-                             {"copy_time_s", {}},
-                             {"copy_bytes_per_s", {}}});
-  }
-  return devices;
-}
-
-// Where the model goes as a whole; absent for several devices and where none was chosen.
-std::optional<std::string> device_id(const LoadOutcome& outcome) {
-  if (outcome.device) return outcome.device->id();
-  const bool is_planned = outcome.fit && outcome.chosen_devices == 1 && outcome.fit->is_held;
-  return is_planned ? std::optional(outcome.fit->parts.front().device.id) : std::nullopt;
-}
-
-Value devices_value(const LoadOutcome& outcome) {
-  if (!outcome.device && outcome.fit) return planned_devices(outcome);
-  Array devices;
-  if (outcome.device && outcome.layout) {
-    const double copy_time_s = outcome.load ? outcome.load->copy_time_s : 0;
-    const double copied = outcome.load ? static_cast<double>(outcome.load->copied_bytes) : 0;
-    devices.push_back(Object{
-        {"id", outcome.device->id()},
-        {"tensors", static_cast<std::uint64_t>(outcome.layout->placements.size())},
-        {"bytes", outcome.layout->tensor_bytes},
-        {"copy_time_s", positive(copy_time_s)},
-        {"copy_bytes_per_s", copy_time_s > 0 ? Value(copied / copy_time_s) : Value()},
-    });
-  }
-  return devices;
-}
-
 Value algorithm(const LoadOutcome& outcome) {
   if (!outcome.verify) return {};
   return outcome.verify_mode == "readback" ? "byte-compare" : "xxh3-64 of 16 KiB leaves";
@@ -124,6 +92,7 @@ Value self_test_value(const LoadOutcome& outcome) {
   for (const FaultResult& fault : outcome.self_test) {
     faults.push_back(Object{{"fault", to_string(fault.fault)},
                             {"tensor", fault.tensor},
+                            {"device", fault.device},
                             {"device_offset", fault.device_offset},
                             {"caught", fault.is_caught}});
   }
@@ -138,6 +107,7 @@ Value verify_value(const LoadOutcome& outcome) {
           {"tensor", mismatch.tensor},
           {"file", outcome.model->files()[mismatch.file].path.string()},
           {"file_offset", mismatch.file_offset},
+          {"device", mismatch.device},
           {"device_offset", mismatch.device_offset},
           {"bytes", mismatch.size_bytes},
       });
@@ -163,37 +133,16 @@ Value phases_value(const LoadOutcome& outcome) {
   return phases;
 }
 
-Value tensors_value(const LoadOutcome& outcome) {
-  const ModelFile& model = *outcome.model;
-  const auto device = device_id(outcome);
-  Array tensors;
-  for (const Placement& placement : outcome.layout->placements) {
-    const TensorInfo& tensor = model.tensors()[placement.tensor];
-    Array shape(tensor.shape.begin(), tensor.shape.end());
-    tensors.push_back(Object{
-        {"name", tensor.name},
-        {"dtype", tensor.type.name()},
-        {"shape", std::move(shape)},
-        {"bytes", tensor.size_bytes},
-        {"file", model.files()[tensor.file].path.string()},
-        {"file_offset", tensor.file_offset},
-        {"device", device},
-        {"device_offset", device ? Value(placement.device_offset) : Value()},
-        {"digest",
-         outcome.verify ? Value(hex(outcome.verify->tensor_digests[placement.tensor])) : Value()},
-    });
-  }
-  return tensors;
-}
-
 report::Line verdict_line(const LoadOutcome& outcome) {
   const std::string size =
       outcome.model ? format_size(outcome.model->tensor_bytes()) : std::string();
-  const std::string place = outcome.device ? " on " + outcome.device->id() : std::string();
+  const std::string place = outcome.plan ? " on " + place_text(outcome) : std::string();
   const std::string time = " in " + format_duration(outcome.verdict_time_s);
   const auto share = share_of_limit(outcome);
-  const char* limit = outcome.limits.is_read_bound() ? " of the read rate" : " of the link";
-  const std::string of_link = share ? ", " + format_share(*share) + limit : "";
+  const char* limit = outcome.limits.is_read_bound() ? " of the read rate"
+                      : has_several_devices(outcome) ? " of the links"
+                                                     : " of the link";
+  const std::string of_link = share ? ", " + format_share(*share) + limit : std::string();
   if (outcome.status == "verified") {
     return {Tone::good, "verified " + size + place + time + of_link};
   }
@@ -209,8 +158,8 @@ report::Line verdict_line(const LoadOutcome& outcome) {
     return fit_verdict(*outcome.fit, outcome.model->tensor_bytes(), outcome.chosen_devices);
   }
   if (outcome.status == "planned") {
-    return {Tone::plain, "planned " + size +
-                             (outcome.device ? place + ", which fits" : ", no device was opened")};
+    return {Tone::plain,
+            "planned " + size + (outcome.plan ? place + ", which fits" : ", no device was opened")};
   }
   if (outcome.status == "mismatch") {
     return {Tone::bad, fmt::format("WRONG DATA{}: {} of {} pieces differ from the file", place,
@@ -255,11 +204,14 @@ std::string reads_text(const LoadStatistics& load) {
   return text;
 }
 
+void append(std::vector<report::Line>& lines, std::vector<report::Line> more) {
+  lines.insert(lines.end(), std::make_move_iterator(more.begin()),
+               std::make_move_iterator(more.end()));
+}
+
 // What a reader wants to know of the device and of how the bytes travelled.
 void add_notes(const LoadOutcome& outcome, std::vector<report::Line>& notes) {
-  if (outcome.device) {
-    notes.push_back({Tone::plain, "device  " + outcome.device->id() + " " + outcome.device_name});
-  }
+  append(notes, device_lines(outcome));
   if (outcome.load) {
     const LoadStatistics& load = *outcome.load;
     std::string text =
@@ -275,7 +227,10 @@ void add_notes(const LoadOutcome& outcome, std::vector<report::Line>& notes) {
   const LoadLimits& limits = outcome.limits;
   if (limits.lower()) {
     std::string text;
-    if (limits.h2d_bytes_per_s) text = "link " + format_rate(*limits.h2d_bytes_per_s) + ", ";
+    if (limits.h2d_bytes_per_s) {
+      text = (has_several_devices(outcome) ? "links " : "link ") +
+             format_rate(*limits.h2d_bytes_per_s) + ", ";
+    }
     if (limits.read_bytes_per_s) text += "reading " + format_rate(*limits.read_bytes_per_s) + ", ";
     notes.push_back({Tone::plain, "limits  " + text + "each probed alone by the same threads"});
   }
@@ -315,7 +270,9 @@ report::Table mismatches_table(const LoadOutcome& outcome) {
   for (const Mismatch& mismatch : outcome.verify->mismatches) {
     table.rows.push_back(
         {mismatch.tensor, mismatch.file_offset, mismatch.device_offset, mismatch.size_bytes});
+    if (has_several_devices(outcome)) table.rows.back().emplace_back(mismatch.device);
   }
+  if (has_several_devices(outcome)) table.columns.push_back({"device", "Device", Unit::none});
   return table;
 }
 
@@ -329,30 +286,10 @@ report::Table self_test_table(const LoadOutcome& outcome) {
   for (const FaultResult& fault : outcome.self_test) {
     table.rows.push_back({to_string(fault.fault), fault.is_caught ? "caught" : "MISSED",
                           fault.device_offset, fault.tensor});
+    if (has_several_devices(outcome)) table.rows.back().emplace_back(fault.device);
   }
+  if (has_several_devices(outcome)) table.columns.push_back({"device", "Device", Unit::none});
   return table;
-}
-
-report::Table tensors_table(const LoadOutcome& outcome) {
-  report::Table table{"Tensors",
-                      {{"name", "Name", Unit::none},
-                       {"dtype", "Type", Unit::none},
-                       {"shape", "Shape", Unit::none},
-                       {"bytes", "Size", Unit::size}},
-                      {}};
-  if (outcome.verify) table.columns.push_back({"digest", "Digest", Unit::none});
-  for (const Placement& placement : outcome.layout->placements) {
-    const TensorInfo& tensor = outcome.model->tensors()[placement.tensor];
-    std::vector<Value> row{tensor.name, tensor.type.name(), shape_text(tensor), tensor.size_bytes};
-    if (outcome.verify) row.emplace_back(hex(outcome.verify->tensor_digests[placement.tensor]));
-    table.rows.push_back(std::move(row));
-  }
-  return table;
-}
-
-void append(std::vector<report::Line>& lines, std::vector<report::Line> more) {
-  lines.insert(lines.end(), std::make_move_iterator(more.begin()),
-               std::make_move_iterator(more.end()));
 }
 
 void add_summary(const LoadOutcome& outcome, const LoadReportOptions& options,
@@ -384,6 +321,7 @@ report::Report make_load_report(report::Object head, const LoadOutcome& outcome,
   };
   add("model", model_value(outcome));
   add("devices", devices_value(outcome));
+  if (outcome.plan) add("split", std::string(to_string(outcome.plan->split)));
   add("verify", verify_value(outcome));
   add("manifest", manifest_value(outcome));
   add("limits", Object{{"h2d_bytes_per_s", outcome.limits.h2d_bytes_per_s},
@@ -405,6 +343,11 @@ report::Report make_load_report(report::Object head, const LoadOutcome& outcome,
       report.notes.push_back({Tone::warning, "warning: " + warning});
     }
   }
+  if (outcome.plan) {
+    for (const std::string& warning : outcome.plan->warnings) {
+      report.notes.push_back({Tone::warning, "warning: " + warning});
+    }
+  }
   if (outcome.summary) add_summary(outcome, options, report);
   add_notes(outcome, report.verdict);
   if (outcome.fit) add_fit(outcome, report);
@@ -415,6 +358,9 @@ report::Report make_load_report(report::Object head, const LoadOutcome& outcome,
     if (!outcome.values->findings.empty()) report.tables.push_back(values_table(outcome));
   }
   if (outcome.status == "mismatch") report.tables.push_back(mismatches_table(outcome));
+  if (outcome.load && has_several_devices(outcome)) {
+    report.tables.push_back(devices_table(outcome));
+  }
   if (outcome.load || outcome.status == "interrupted") {
     report.tables.push_back(phases_table(outcome));
   }

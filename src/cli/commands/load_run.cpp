@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "cli/commands/load_run.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <thread>
 
+#include "cli/commands/load_demo.hpp"
 #include "cli/commands/load_fit.hpp"
 #include "cli/commands/load_hashes.hpp"
 #include "cli/progress.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/file_digests.hpp"
-#include "hiptool/leaf_verification.hpp"
+#include "hiptool/plan_loader.hpp"
+#include "hiptool/plan_verification.hpp"
 #include "hiptool/self_test.hpp"
-#include "model/model_writer.hpp"
 #include "system/host.hpp"
 #include "system/numa.hpp"
 #include "system/pci.hpp"
@@ -27,8 +26,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint64_t demo_bytes = 64u << 20;
-constexpr std::uint32_t demo_tensors = 40;
 // A share of the link says something only about a load that takes longer than its own start.
 constexpr std::uint64_t least_probed_bytes = 1u << 30;
 constexpr std::uint64_t probe_bytes = 1'000'000'000;
@@ -50,34 +47,6 @@ class CountingObserver final : public LoadObserver {
   std::atomic<std::uint64_t> done_bytes_{0};
 };
 
-// A model of random contents that goes with the object.
-class DemoModel {
- public:
-  explicit DemoModel(const CancelToken& cancel)
-      : path_(std::filesystem::temp_directory_path() /
-              ("hiptool-demo-" + std::to_string(getpid()) + ".gguf")) {
-    model::ModelWriterOptions options;
-    options.path = path_;
-    options.format = ModelFormat::gguf;
-    options.size_bytes = demo_bytes;
-    options.tensors = demo_tensors;
-    options.seed = 1;
-    options.cancel = &cancel;
-    model::write_model(options);
-  }
-  ~DemoModel() {
-    std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
-  }
-  DemoModel(const DemoModel&) = delete;
-  DemoModel& operator=(const DemoModel&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
 // Of the files' bytes, as far as the system tells.
 std::optional<std::uint64_t> cached_bytes(const ModelFile& model) {
   std::uint64_t cached = 0;
@@ -87,6 +56,18 @@ std::optional<std::uint64_t> cached_bytes(const ModelFile& model) {
     cached += *bytes;
   }
   return cached;
+}
+
+// What the bytes of a load cannot exceed: the sum of all links, or for copies, which all get the
+// same bytes, the slowest link that is used.
+double link_limit(const LoadPlan& plan, const std::vector<double>& rates) {
+  double sum = 0;
+  double least = 0;
+  for (const double rate : rates) {
+    sum += rate;
+    if (rate > 0 && (least == 0 || rate < least)) least = rate;
+  }
+  return plan.split == SplitKind::replicate ? least : sum;
 }
 
 class LoadRun {
@@ -128,7 +109,7 @@ class LoadRun {
     if (options_.context > 0 && !needs_device) {
       plan_fit();
     } else if (needs_device || context_.devices.is_explicit) {
-      start_device();
+      start_devices();
     }
     if (outcome_.model->tensors().empty()) {
       outcome_.status = "empty";
@@ -157,25 +138,22 @@ class LoadRun {
                     progress);
   }
 
-  void start_device() {
+  void start_devices() {
     const auto timer = phase("start");
     const auto devices = open_devices();
-    const LoadPlan plan = plan_load(*outcome_.model, devices);
+    const auto memory = read_memory(devices);
+    outcome_.plan = plan_load(*outcome_.model, devices, options_.split, memory);
+    for (const Device& device : devices) outcome_.device_names.push_back(device.info().name);
     if (options_.context > 0) {
       check_fit_with_cache(ask_fit_memory(*platforms_, devices));
     } else {
-      check_fit(plan);
+      check_fit(*outcome_.model, *outcome_.plan, platforms_->devices(devices.front().platform()));
     }
   }
 
   std::vector<Device> open_devices() {
     platforms_ = context_.make_platforms();
-    const auto devices = choose_devices(*platforms_, context_.devices);
-    if (devices.size() == 1) {
-      outcome_.device = devices.front();
-      outcome_.device_name = devices.front().info().name;
-    }
-    return devices;
+    return choose_devices(*platforms_, context_.devices);
   }
 
   // Without a load; the system's files are asked first.
@@ -190,10 +168,16 @@ class LoadRun {
   }
 
   void check_fit_with_cache(const FitMemory& memory) {
-    outcome_.fit = fit_model(outcome_.model->tensors(), *outcome_.summary, options_.context,
-                             memory.chosen, memory.others);
+    const auto tensors = outcome_.model->tensors();
+    outcome_.fit =
+        options_.split.kind == SplitKind::replicate
+            ? fit_copies(tensors, *outcome_.summary, options_.context, memory.chosen)
+            : fit_model(tensors, *outcome_.summary, options_.context, memory.chosen, memory.others);
     outcome_.chosen_devices = memory.chosen.size();
-    if (!outcome_.fit->is_held) throw does_not_fit(*outcome_.fit, memory.chosen);
+    if (outcome_.fit->is_held) return;
+    const bool is_copy = options_.split.kind == SplitKind::replicate;
+    throw does_not_fit(*outcome_.fit,
+                       is_copy ? std::vector{outcome_.fit->parts.front().device} : memory.chosen);
   }
 
   // Where nothing is known a file counts as warm: that is the cheaper mistake.
@@ -221,16 +205,21 @@ class LoadRun {
   // several NUMA nodes the right one is known only afterwards.)
   void start_staging_memory() {
     const auto& root = context_.environment.system_root;
-    if (!is_warm() || system::list_gpus(root).empty() || system::numa_node_count(root) > 1) return;
+    const std::uint64_t gpus = system::list_gpus(root).size();
+    if (!is_warm() || gpus == 0 || system::numa_node_count(root) > 1) return;
+    const auto& ids = context_.devices.ids;
+    const bool is_all = std::find(ids.begin(), ids.end(), "all") != ids.end();
+    const std::uint64_t devices = is_all ? gpus : std::max<std::uint64_t>(1, ids.size());
     const std::uint64_t slot_bytes = AsyncLoader::Options().slot_bytes;
     const std::uint64_t needed = outcome_.model->tensor_bytes() / slot_bytes + 1;
-    const std::uint64_t most = std::min<std::uint64_t>(system::usable_cores("/"), 16) + 4;
+    const std::uint64_t most =
+        std::min<std::uint64_t>(system::usable_cores("/"), 16 * devices) + 4 * devices;
     staging_memory_ = std::make_shared<StagingMemory>(
         static_cast<std::uint32_t>(std::min(needed, most)), slot_bytes);
   }
 
   // Digests on the device, or a read-back where no kernel can be had for it.
-  std::unique_ptr<LeafVerification> start_verification(const Buffer& arena) {
+  std::unique_ptr<PlanVerification> start_verification(std::span<const Buffer> arenas) {
     const bool by_digest = outcome_.verify_mode == "full" || outcome_.verify_mode == "fast";
     if (!by_digest) return nullptr;
     VerifyOptions options;
@@ -238,7 +227,7 @@ class LoadRun {
     options.compiler_program = context_.environment.program;
     options.timeline = outcome_.timeline.get();
     try {
-      return std::make_unique<LeafVerification>(*outcome_.model, *outcome_.layout, arena,
+      return std::make_unique<PlanVerification>(*outcome_.model, *outcome_.plan, arenas,
                                                 file_digests_, options);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported || options_.self_test) throw;
@@ -276,7 +265,7 @@ class LoadRun {
   }
 
   // What goes wrong here is met again, and told, when the load needs the slot.
-  void pin(AsyncLoader& loader) const {
+  void pin(PlanLoader& loader) const {
     try {
       loader.prepare();
     } catch (const Error& error) {
@@ -287,24 +276,25 @@ class LoadRun {
   void load() {
     Progress progress(context_.environment.console, context_.quiet);
     CountingObserver observer(progress);
-    const Device& device = *outcome_.device;
     const bool is_shared = is_second_reader_busy();
-    AsyncLoader loader(device, loader_options(observer, is_shared));
+    PlanLoader loader(*outcome_.model, *outcome_.plan, loader_options(observer, is_shared));
     // Pinning takes as long as allocating and finding the kernel; a cold file needs few slots.
     std::jthread pinning;
     if (is_warm()) pinning = std::jthread([&loader, this] { pin(loader); });
-    Buffer arena;
-    std::unique_ptr<LeafVerification> verification;
+    std::vector<Buffer> arenas;
+    std::unique_ptr<PlanVerification> verification;
     {
       const auto timer = phase("allocate");
-      arena = Buffer(device, outcome_.layout->arena_bytes);
-      verification = start_verification(arena);
+      arenas = loader.allocate();
+      verification = start_verification(arenas);
     }
     if (file_digests_) file_digests_->limit_threads(is_shared ? half_of_cores() : 1);
     try {
       const auto timer = phase("load");
       progress.begin("load");
-      outcome_.load = loader.load(*outcome_.model, *outcome_.layout, arena, verification.get());
+      PlanStatistics statistics = loader.load(arenas, verification.get());
+      outcome_.load = std::move(statistics.total);
+      outcome_.device_loads = std::move(statistics.devices);
       progress.end();
     } catch (...) {
       outcome_.done_bytes = observer.done_bytes();
@@ -322,56 +312,97 @@ class LoadRun {
       }
       judge();
     } else if (outcome_.verify_mode == "readback") {
-      read_back(arena, observer, progress);
+      read_back(arenas, observer, progress);
     }
-    check_tensors(arena);
+    check_tensors(arenas);
     outcome_.verdict_time_s = context_.environment.elapsed_s();
-    measure_limits(loader, arena);
+    measure_limits(loader, arenas);
     if (options_.self_test && outcome_.status == "verified") {
       const auto timer = phase("self-test");
-      outcome_.self_test = run_self_test(*outcome_.model, *outcome_.layout, arena, *verification);
+      self_test(arenas, *verification);
     }
   }
 
   void judge() { outcome_.status = outcome_.verify->mismatch_count == 0 ? "verified" : "mismatch"; }
 
   // Values of bytes that are not the file's say nothing of the model.
-  void check_tensors(const Buffer& arena) {
+  void check_tensors(std::span<const Buffer> arenas) {
     if (!options_.check_tensors || outcome_.status == "mismatch") return;
     const auto timer = phase("values");
-    outcome_.values = check_values(*outcome_.model, *outcome_.layout, arena,
-                                   {&context_.environment.cancel, context_.environment.program});
+    // Copies are equal, which the verification shows.
+    const std::size_t count = outcome_.plan->split == SplitKind::replicate ? 1 : arenas.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      const ArenaLayout& layout = outcome_.plan->devices[i].layout;
+      if (layout.placements.empty()) continue;
+      ValueCheckResult found =
+          check_values(*outcome_.model, layout, arenas[i],
+                       {&context_.environment.cancel, context_.environment.program});
+      if (outcome_.values) {
+        merge_values(*outcome_.values, std::move(found));
+      } else {
+        outcome_.values = std::move(found);
+      }
+    }
   }
 
-  void measure_limits(AsyncLoader& loader, const Buffer& arena) {
-    if (outcome_.layout->arena_bytes < least_probed_bytes) return;
+  void measure_limits(PlanLoader& loader, std::span<const Buffer> arenas) {
+    std::uint64_t bytes = 0;
+    bool has_link = true;
+    for (const DevicePlan& part : outcome_.plan->devices) {
+      if (part.device.is_host_memory()) has_link = false;
+      bytes += part.layout.arena_bytes;
+    }
+    if (bytes < least_probed_bytes) return;
     const auto timer = phase("probe");
     LoadLimits& limits = outcome_.limits;
     // What a disk can do cannot be asked again once the file is in the page cache.
     const bool is_from_disk = outcome_.load->direct_bytes > 0 || !is_warm();
     if (!is_from_disk || outcome_.load->buffered_bytes < outcome_.load->direct_bytes) {
       limits.read_bytes_per_s =
-          loader.probe_read_bytes_per_s(*outcome_.model, *outcome_.layout, arena,
-                                        is_from_disk ? cold_probe_bytes : probe_bytes);
+          loader.probe_read_bytes_per_s(arenas, is_from_disk ? cold_probe_bytes : probe_bytes);
     }
-    if (outcome_.device->is_host_memory()) return;  // there is no link
-    const Buffer scratch(*outcome_.device, probe_target_bytes);
+    if (!has_link) return;
     // The better one of two, since the first copies after a pause are slow.
     for (int i = 0; i < 2; ++i) {
-      limits.h2d_bytes_per_s = std::max(limits.h2d_bytes_per_s.value_or(0),
-                                        loader.probe_h2d_bytes_per_s(scratch, probe_bytes));
+      limits.h2d_bytes_per_s =
+          std::max(limits.h2d_bytes_per_s.value_or(0),
+                   link_limit(*outcome_.plan,
+                              loader.probe_h2d_bytes_per_s(probe_target_bytes, probe_bytes)));
     }
   }
 
-  void read_back(const Buffer& arena, LoadObserver& observer, Progress& progress) {
+  void read_back(std::span<const Buffer> arenas, LoadObserver& observer, Progress& progress) {
     const auto timer = phase("verify");
     VerifyOptions verify_options;
     verify_options.cancel = &context_.environment.cancel;
     verify_options.observer = &observer;
     progress.begin("verify");
-    outcome_.verify = verify_readback(*outcome_.model, *outcome_.layout, arena, verify_options);
+    std::vector<VerifyResult> results;
+    for (std::size_t i = 0; i < arenas.size(); ++i) {
+      const ArenaLayout& layout = outcome_.plan->devices[i].layout;
+      if (!layout.placements.empty()) {
+        results.push_back(verify_readback(*outcome_.model, layout, arenas[i], verify_options));
+      } else {
+        results.emplace_back();
+      }
+    }
+    outcome_.verify = join_results(*outcome_.model, *outcome_.plan, results);
     progress.end();
     judge();
+  }
+
+  void self_test(std::span<const Buffer> arenas, PlanVerification& verification) {
+    for (std::size_t i = 0; i < arenas.size(); ++i) {
+      if (verification.at(i) == nullptr) continue;
+      const DevicePlan& part = outcome_.plan->devices[i];
+      try {
+        const auto faults =
+            run_self_test(*outcome_.model, part.layout, arenas[i], *verification.at(i));
+        outcome_.self_test.insert(outcome_.self_test.end(), faults.begin(), faults.end());
+      } catch (const Error& error) {
+        throw arenas.size() > 1 ? error.with_context(part.device.id()) : error;
+      }
+    }
   }
 
   const LoadOptions& options_;
