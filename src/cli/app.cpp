@@ -14,7 +14,9 @@
 #include "cli/first_look.hpp"
 #include "cli/help.hpp"
 #include "cli/options.hpp"
+#include "cli/rank.hpp"
 #include "cli/version_text.hpp"
+#include "system/host.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -44,12 +46,25 @@ void show_help(const Request& request, const CommandTree& tree, Console& console
   }
 }
 
-OutputFormat choose_format(const Command& command, const CommonOptions& common,
-                           const Environment& environment) {
+std::optional<OutputFormat> choose_format(const Command& command, const CommonOptions& common,
+                                          const Environment& environment) {
   if (!common.format.empty()) return parse_format(common.format, command.formats, "--format");
   const std::string preset = environment.getenv("HIPTOOL_FORMAT").value_or("");
   if (!preset.empty()) return parse_format(preset, command.formats, "HIPTOOL_FORMAT");
-  return OutputFormat::table;
+  return std::nullopt;
+}
+
+std::vector<Export> choose_exports(const Command& command, const CommonOptions& common,
+                                   const Environment& environment) {
+  std::vector<OutputFormat> formats = command.formats;
+  formats.insert(formats.end(), command.export_formats.begin(), command.export_formats.end());
+  std::vector<Export> exports;
+  for (const std::string& text : common.exports) exports.push_back(parse_export(text, formats));
+  if (exports.empty()) return exports;
+  const auto rank = find_rank(environment.getenv);
+  const std::string host = system::read_host(environment.system_root).name;
+  for (Export& one : exports) one.path = name_for_rank(one.path, rank, host);
+  return exports;
 }
 
 DeviceSelection select_devices(const Command& command, const CommonOptions& common,
@@ -73,11 +88,8 @@ DeviceSelection select_devices(const Command& command, const CommonOptions& comm
 int run_command(const Command& command, const CommandTree& tree, Session& session) {
   Environment& environment = session.environment;
   const CommonOptions& common = tree.common();
-  const OutputFormat format = choose_format(command, common, environment);
-  std::vector<Export> exports;
-  for (const std::string& text : common.exports) {
-    exports.push_back(parse_export(text, command.formats));
-  }
+  const std::optional<OutputFormat> format = choose_format(command, common, environment);
+  const std::vector<Export> exports = choose_exports(command, common, environment);
   DeviceSelection devices = select_devices(command, common, environment);
   session.output.emplace(environment.console, format, exports);
   Context context{environment,   *session.output, std::move(devices),

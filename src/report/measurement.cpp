@@ -5,7 +5,7 @@
 #include <set>
 
 #include "hiptool/error.hpp"
-#include "hiptool/units.hpp"
+#include "report/markup.hpp"
 #include "report/tree.hpp"
 
 namespace hiptool::report {
@@ -23,7 +23,7 @@ std::string joined(std::initializer_list<std::string> parts) {
 
 // "256MiB": a label is one word.
 std::string size_word(std::uint64_t size_bytes) {
-  std::string text = format_size(size_bytes);
+  std::string text = short_size(size_bytes);
   text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
   return text;
 }
@@ -120,13 +120,13 @@ std::vector<Measurement> load_measurements(const Object& document) {
   return results;
 }
 
-std::string named(const Value& list, const std::string& id) {
+std::string field_in(const Value& list, const std::string& id, std::string_view field) {
   for (const Value& device : elements(list)) {
     if (text_of(member(device, "id")) == id || text_of(member(device, "device")) == id) {
-      return text_of(member(device, "name"));
+      return text_of(member(device, field));
     }
   }
-  return text_of(member(member(list, id), "name"));
+  return text_of(member(member(list, id), field));
 }
 
 }  // namespace
@@ -161,11 +161,11 @@ std::vector<Measurement> measurements(const Object& document) {
   return results;
 }
 
-std::string device_name(const Object& document, const std::string& id) {
+std::string device_field(const Object& document, const std::string& id, std::string_view field) {
   const Value& context = member(document, "context");
   const Value& in_context = member(context, "devices");
   for (const Value* list : {&member(document, "devices"), &in_context, &context}) {
-    if (const std::string name = named(*list, id); !name.empty()) return name;
+    if (std::string text = field_in(*list, id, field); !text.empty()) return text;
   }
   return {};
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/report.hpp"
@@ -43,9 +44,9 @@ DocumentKind kind_of(const Object& document);
 /// the same id.
 std::vector<Measurement> measurements(const Object& document);
 
-/// What the document calls the device with that id ("nvidia:0"): from its devices or its context.
-/// Empty where it does not say.
-std::string device_name(const Object& document, const std::string& id);
+/// A text that the document has for the device with that id ("nvidia:0"), such as "name" or
+/// "pci_bus_id": from its devices or its context. Empty where it does not say.
+std::string device_field(const Object& document, const std::string& id, std::string_view field);
 
 /// The platform of a device id: "nvidia" of "nvidia:0"; empty for what is none.
 std::string platform_of(const std::string& id);

@@ -181,10 +181,11 @@ class Compare(program.CliTest):
         self.assertGreater(float(rows[0]["low"]), 0.2)
 
     def test_wrong_words(self):
+        usage = "hiptool report compare OLD NEW"
         for words, part in ((("report",), "ACTION"), (("report", "compar", "a", "b"), "compare"),
-                            (("report", "compare"), "two files"),
-                            (("report", "compare", "a"), "two files"),
-                            (("report", "compare", "a", "b", "c"), "two files"),
+                            (("report", "compare"), usage),
+                            (("report", "compare", "a"), usage),
+                            (("report", "compare", "a", "b", "c"), usage),
                             (("report", "compare", "a", "b", "--device", "cpu"), "no device")):
             result = program.run(*words)
             self.assertEqual(result.returncode, 2, words)

@@ -6,6 +6,7 @@ import random
 
 GIB = 1 << 30
 MIB = 1 << 20
+HOSTILE = "a\"b\\c<d>&'e'\n{f=\"g\"}\x1b[2J\u202e\uffff\u00e4"
 
 
 def head(command, host="node01", status="ok"):
@@ -45,14 +46,16 @@ def cell(kind="h2d", memory="pinned", engine="copy", source="host", destination=
     }
 
 
-def context(clock=1980e6, speed=32.0, width=16, idle_speed=2.5, throttle=(), device="nvidia:0",
+def context(clock=1980e6, speed=32.0, width=16, idle_speed=2.5, throttle=(),
             name="NVIDIA H200", driver="560.35.05"):
+    """Only the first device differs from the usual, apart from its name."""
     def moment(speed_gt_s):
         return {"link": {"speed_gt_s": speed_gt_s, "width": width}, "clock_hz": clock,
                 "temperature_c": 40, "throttle": list(throttle)}
     return {"driver": driver, "runtime": "12.6",
-            "devices": [{"id": device, "name": name, "before": moment(idle_speed),
-                         "during": moment(speed), "after": moment(idle_speed)}]}
+            "devices": [{"id": "nvidia:0", "name": name, "before": moment(idle_speed),
+                         "during": moment(speed), "after": moment(idle_speed)},
+                        *({"id": f"nvidia:{index}", "name": name} for index in range(1, 16))]}
 
 
 def bench_copy(cells, host="node01", status="ok", context_of=None):
@@ -90,6 +93,26 @@ def load(host="node01", status="verified", rate=5.5e9, path="/models/a.gguf"):
         "phases": [{"name": "read", "start_s": 0.0, "duration_s": 1.0}],
         "residency": {"cached_bytes": 0, "direct_bytes": 13 * GIB},
     }
+
+
+def sweep():
+    return [cell(kind=kind, size=1 << power, rate=52e9 * (1 << power) / ((1 << power) + 5e5))
+            for kind in ("h2d", "d2h") for power in range(12, 31, 3)]
+
+
+def pairs(count=8):
+    return [cell(kind="p2p-read", source=f"nvidia:{a}", destination=f"nvidia:{b}",
+                         rate=40e9 if (a, b) == (2, 5) else 389.994e9, noise=0)
+            for a in range(count) for b in range(count) if a != b]
+
+
+def all_kinds():
+    """Every status, sizes, pairs, and a hostile name."""
+    odd = cell(kind="bidir", status="failed", reason=HOSTILE)
+    odd["id"] = HOSTILE
+    return bench_copy(
+        [*sweep(), *pairs(), odd, cell(kind="d2d", status="skipped", reason="no peer"),
+         cell(memory="registered", status="mismatch", reason="3 bytes differ")])
 
 
 def write(folder, name, document):

@@ -123,11 +123,11 @@ TEST_CASE("kinds and names") {
   CHECK(kind_of(parsed(R"({"schema":"hiptool.bench-copy/12"})")).version == "12");
   CHECK(kind_of(parsed(R"({"schema":"hiptool.load"})")).name.empty());
   CHECK(kind_of(parsed(R"({"schema":"other.load/1"})")).name.empty());
-  CHECK(device_name(parsed(R"({"devices":[{"id":"amd:0","name":"X"}]})"), "amd:0") == "X");
-  CHECK(device_name(parsed(R"({"context":{"devices":[{"device":"amd:0","name":"X"}]}})"),
-                    "amd:0") == "X");
-  CHECK(device_name(parsed(R"({"context":{"amd:0":{"name":"X"}}})"), "amd:0") == "X");
-  CHECK(device_name(parsed(R"({"context":3})"), "amd:0").empty());
+  CHECK(device_field(parsed(R"({"devices":[{"id":"amd:0","name":"X"}]})"), "amd:0", "name") == "X");
+  CHECK(device_field(parsed(R"({"context":{"devices":[{"device":"amd:0","name":"X"}]}})"),
+                    "amd:0", "name") == "X");
+  CHECK(device_field(parsed(R"({"context":{"amd:0":{"name":"X"}}})"), "amd:0", "name") == "X");
+  CHECK(device_field(parsed(R"({"context":3})"), "amd:0", "name").empty());
   CHECK(platform_of("nvidia:12") == "nvidia");
   CHECK(platform_of("host").empty());
 }
