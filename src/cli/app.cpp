@@ -112,17 +112,24 @@ int dispatch(int argc, const char* const* argv, Session& session) {
   return exit_done;
 }
 
-// What failed, for people on err and, where asked for, as the one document on out.
+// What failed, for people on err and, where asked for, as the one document on out and in the
+// exports: those who read a run's file must not find that of the run before.
 int report_failure(const Error& error, Session& session) {
   Environment& environment = session.environment;
   print_error(environment.console, error);
-  const bool has_written = session.output && session.output->has_written();
-  if (session.look.wants_json && !has_written) {
-    report::Report report;
-    report.document = make_document(environment, session.look.command, "failed");
-    add_error(report.document, error);
-    environment.console.out(report::to_json(report));
+  if (session.output && session.output->has_written()) {
+    return exit_code_of(error.code(), environment.signal());
   }
+  report::Report report;
+  report.document = make_document(environment, session.look.command, "failed");
+  add_error(report.document, error);
+  report.verdict = {{report::Tone::bad, error.what()}};
+  try {
+    if (session.output) session.output->write_exports(report);
+  } catch (const std::exception& exception) {
+    print_error(environment.console, as_error(exception));
+  }
+  if (session.look.wants_json) environment.console.out(report::to_json(report));
   return exit_code_of(error.code(), environment.signal());
 }
 

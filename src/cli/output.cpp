@@ -42,6 +42,13 @@ std::string render(const report::Report& report, OutputFormat format,
   return {};
 }
 
+const report::Report& choose(OutputFormat format, const report::Report& for_people,
+                             const report::Report& for_programs) {
+  const bool is_for_people = format == OutputFormat::table || format == OutputFormat::markdown ||
+                             format == OutputFormat::html;
+  return is_for_people ? for_people : for_programs;
+}
+
 mode_t creation_mask() {
   const mode_t mask = ::umask(0);
   ::umask(mask);
@@ -161,18 +168,19 @@ std::vector<OutputFormat> Output::formats() const {
   return list;
 }
 
-void Output::write(const report::Report& for_people, const report::Report& for_programs) {
-  const auto choose = [&](OutputFormat format) -> const report::Report& {
-    const bool is_for_people = format == OutputFormat::table || format == OutputFormat::markdown ||
-                               format == OutputFormat::html;
-    return is_for_people ? for_people : for_programs;
-  };
+void Output::write_exports(const report::Report& for_people, const report::Report& for_programs) {
   for (const auto& target : exports_) {
-    target->file.write(render(choose(target->format), target->format, {file_columns, false, true}));
+    const OutputFormat format = target->format;
+    target->file.write(
+        render(choose(format, for_people, for_programs), format, {file_columns, false, true}));
   }
   exports_.clear();
+}
+
+void Output::write(const report::Report& for_people, const report::Report& for_programs) {
+  write_exports(for_people, for_programs);
   has_written_ = true;
-  console_.out(render(choose(format_), format_,
+  console_.out(render(choose(format_, for_people, for_programs), format_,
                       {console_.width_out(), console_.has_color_out(), console_.has_unicode()}));
 }
 

@@ -72,9 +72,13 @@ class Output {
   void write(const report::Report& report) { write(report, report); }
   /// With tables for people (table, markdown) that differ from those for programs (json, csv).
   void write(const report::Report& for_people, const report::Report& for_programs);
+  /// The exports alone, for a run that failed.
+  void write_exports(const report::Report& report) { write_exports(report, report); }
   bool has_written() const noexcept { return has_written_; }
 
  private:
+  void write_exports(const report::Report& for_people, const report::Report& for_programs);
+
   struct OpenExport;
   Console& console_;
   OutputFormat format_;

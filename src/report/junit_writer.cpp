@@ -35,6 +35,11 @@ std::string reason_or(const std::string& reason, const std::string& other) {
   return reason.empty() ? other : reason;
 }
 
+bool is_true(const Value& value) {
+  const auto* truth = std::get_if<bool>(&value.data());
+  return truth != nullptr && *truth;
+}
+
 TestCase measured_case(const Measurement& one) {
   TestCase test{one.id, Outcome::passed, reason_or(one.reason, one.status), one.status, {}};
   if (one.status == "skipped") test.outcome = Outcome::skipped;
@@ -81,6 +86,17 @@ TestCase compared_case(const Value& cell) {
   return test;
 }
 
+TestCase threshold_case(const Value& threshold) {
+  TestCase test;
+  test.name = text_of(member(threshold, "threshold")) + " " + text_of(member(threshold, "cell"));
+  test.kind = "threshold";
+  const bool is_met = is_true(member(threshold, "is_met"));
+  if (!is_met) test.outcome = Outcome::failed;
+  test.message = "measured " + format_value(member(threshold, "measured_bytes_per_s"), Unit::rate) +
+                 ", at least " + format_value(member(threshold, "least_bytes_per_s"), Unit::rate);
+  return test;
+}
+
 void add_load_cases(const Object& document, std::vector<TestCase>& tests) {
   const std::string status = text_of(member(document, "status"));
   const std::string path = text_of(member(member(document, "model"), "path"));
@@ -117,6 +133,13 @@ std::vector<TestCase> cases_of(const Object& document) {
     for (const Value& cell : elements(member(document, "cells"))) {
       tests.push_back(compared_case(cell));
     }
+  }
+  for (const Value& threshold : elements(member(document, "thresholds"))) {
+    tests.push_back(threshold_case(threshold));
+  }
+  for (const Value& cell : elements(member(document, "baseline"))) {
+    tests.push_back(compared_case(cell));
+    tests.back().name += " against the baseline";
   }
   for (const Value& check : elements(member(document, "checks"))) {
     tests.push_back(check_case(check));

@@ -57,14 +57,38 @@ Measurement common_fields(const Value& entry) {
   return result;
 }
 
+// "host" or ids of devices with commas.
+void add_devices(const std::string& text, std::vector<std::string>& devices) {
+  for (std::size_t start = 0; start <= text.size();) {
+    const std::size_t end = std::min(text.find(',', start), text.size());
+    std::string id = text.substr(start, end - start);
+    const bool is_known = std::find(devices.begin(), devices.end(), id) != devices.end();
+    if (!platform_of(id).empty() && !is_known) devices.push_back(std::move(id));
+    start = end + 1;
+  }
+}
+
+// An id is a label, "@" and the devices; else the fields have to do.
+void set_labels(const Value& cell, Measurement& result) {
+  const std::string size = size_word(result.size_bytes);
+  result.series = joined({text_of(member(cell, "kind")), text_of(member(cell, "memory")),
+                          text_of(member(cell, "engine"))});
+  result.label = joined({result.series, size});
+  const auto end = result.id.find('@');
+  if (end == std::string::npos || end == 0) return;
+  result.label = result.series = result.id.substr(0, end);
+  const auto place = result.series.find("." + size);
+  if (place != std::string::npos) result.series.erase(place, size.size() + 1);
+}
+
 Measurement copy_cell(const Value& cell) {
   Measurement result = common_fields(cell);
   result.source = text_of(member(cell, "source"));
   result.destination = text_of(member(cell, "destination"));
   result.size_bytes = count_of(member(cell, "size_bytes")).value_or(0);
-  result.series = joined({text_of(member(cell, "kind")), text_of(member(cell, "memory")),
-                          text_of(member(cell, "engine"))});
-  result.label = joined({result.series, size_word(result.size_bytes)});
+  set_labels(cell, result);
+  add_devices(result.source, result.devices);
+  add_devices(result.destination, result.devices);
   result.bytes_per_s = number_of(member(cell, "median_bytes_per_s"));
   result.low_bytes_per_s = number_of(member(cell, "p05_bytes_per_s"));
   result.high_bytes_per_s = number_of(member(cell, "p95_bytes_per_s"));
@@ -79,6 +103,7 @@ Measurement kernel_result(const Value& entry) {
   Measurement result = common_fields(entry);
   const auto count = count_of(member(entry, "elements"));
   result.destination = text_of(member(entry, "device"));
+  add_devices(result.destination, result.devices);
   result.series = joined({text_of(member(entry, "kernel")), text_of(member(entry, "dtype"))});
   result.label = joined({result.series, count ? std::to_string(*count) : std::string()});
   result.size_bytes = count_of(member(entry, "bytes")).value_or(0);
@@ -104,11 +129,13 @@ std::vector<Measurement> load_measurements(const Object& document) {
   load.bytes_per_s = number_of(member(document, "bytes_per_s"));
   load.share_of_limit = number_of(member(document, "share_of_limit"));
   const Array& devices = elements(member(document, "devices"));
+  for (const Value& device : devices) add_devices(text_of(member(device, "id")), load.devices);
   if (devices.size() == 1) load.destination = text_of(member(devices.front(), "id"));
   if (load.bytes_per_s) results.push_back(load);
   for (const Value& device : devices) {
     Measurement copy = load;
     copy.destination = text_of(member(device, "id"));
+    copy.devices = {copy.destination};
     copy.label = copy.series = "load-copy." + name;
     copy.id = copy.label + "." + copy.destination;
     copy.size_bytes = count_of(member(device, "bytes")).value_or(0);
@@ -173,7 +200,8 @@ std::string device_field(const Object& document, const std::string& id, std::str
 std::string platform_of(const std::string& id) {
   for (const char* platform : {"amd", "nvidia", "cpu"}) {
     const std::string start = std::string(platform) + ":";
-    if (id.compare(0, start.size(), start) == 0) return platform;
+    if (id.size() == start.size() || id.compare(0, start.size(), start) != 0) continue;
+    if (id.find_first_not_of("0123456789", start.size()) == std::string::npos) return platform;
   }
   return {};
 }

@@ -16,8 +16,9 @@ struct Measurement {
   std::string id;           ///< unique in its document
   std::string label;        ///< what was measured, without the devices: "h2d.pinned.copy.256MiB"
   std::string series;       ///< the label without its size
-  std::string source;       ///< of a copy: a device id or "host"; empty for others
+  std::string source;       ///< of a copy: "host" or device ids with commas; empty for others
   std::string destination;  ///< the same; the device of what is no copy
+  std::vector<std::string> devices;  ///< that took part, each once
   std::uint64_t size_bytes = 0;
   std::string status;  ///< "ok", "skipped", "failed" or "mismatch"
   std::string reason;

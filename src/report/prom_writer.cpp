@@ -143,6 +143,15 @@ void add_checks(Metrics& metrics, const Object& document) {
   }
 }
 
+void add_thresholds(Metrics& metrics, const Object& document) {
+  for (const Value& threshold : elements(member(document, "thresholds"))) {
+    metrics.add("hiptool_threshold_met", "1 if a measurement reached its threshold, else 0.",
+                {{"threshold", text_of(member(threshold, "threshold"))},
+                 {"id", text_of(member(threshold, "cell"))}},
+                number_or_truth(member(threshold, "is_met")));
+  }
+}
+
 void add_measurements(Metrics& metrics, const Object& document) {
   for (const Measurement& one : measurements(document)) {
     const Labels labels{{"id", one.id},
@@ -182,6 +191,7 @@ std::string to_prom(const Report& report) {
               unix_time(text_of(member(document, "started_at"))));
   if (kind_of(document).name == "devices") add_devices(metrics, document);
   add_checks(metrics, document);
+  add_thresholds(metrics, document);
   add_measurements(metrics, document);
   return metrics.text();
 }

@@ -101,8 +101,15 @@ class Junit(Rendered):
         doctor = {**samples.head("devices"), "platforms": [], "devices": [], "checks": [
             {"id": "iommu", "severity": "fail", "device": None, "read": "on", "source": "x",
              "expected": "pt", "fix": "set iommu=pt"}]}
+        limit = {"threshold": "h2d>=60GB/s", "cell": samples.cell()["id"],
+                 "least_bytes_per_s": 60e9, "measured_bytes_per_s": 52e9, "met": 0, "measured": 1}
+        missed = {**samples.bench_copy([samples.cell()]),
+                  "thresholds": [{**limit, "is_met": False}, {**limit, "is_met": True}]}
+        slower = {**samples.bench_copy([samples.cell()]), "baseline": [
+            {"id": samples.cell()["id"], "verdict": "SLOWER", "change": 0.1, "low": 0.09,
+             "high": 0.11, "reason": None}]}
         interrupted = samples.bench_copy([samples.cell()], status="interrupted")
-        for document in (failed, wrong, nan, doctor, interrupted):
+        for document in (failed, wrong, nan, doctor, missed, slower, interrupted):
             suites = junitparser.JUnitXml.fromstring(self.render(document, "junit").encode())
             self.assertEqual(suites.failures + suites.errors, 1, document["status"])
         for document in (samples.load(), samples.head("devices"),

@@ -102,6 +102,22 @@ class Merge(program.CliTest):
                                  {("node01", "nvidia:2")})
                 self.assertEqual(document["exclude_hosts"], ["node01"])
 
+    def test_copies_among_many_devices(self):
+        def document(host, rate):
+            both = "nvidia:0,nvidia:1,nvidia:2"
+            cells = [samples.cell(kind="one-to-all", source="nvidia:0",
+                                  destination="nvidia:1,nvidia:2", rate=rate),
+                     samples.cell(kind="all-to-one", source="nvidia:0,nvidia:1",
+                                  destination="nvidia:2", rate=rate),
+                     samples.cell(kind="all-to-all", source=both, destination=both, rate=rate)]
+            return samples.bench_copy(cells, host=host)
+
+        merged = self.merge([document("a", 50e9), document("b", 50e9), document("c", 40e9)])
+        self.assertEqual({group["device_name"] for group in merged["groups"]}, {"NVIDIA H200"})
+        self.assertEqual(
+            sorted((one["host"], one["device"] or one["source"]) for one in merged["blamed"]),
+            [("c", "nvidia:0"), ("c", "nvidia:0,nvidia:1,nvidia:2"), ("c", "nvidia:2")])
+
     def test_a_slow_link_is_blamed_alone(self):
         for count in (2, 3, 4, 8):
             document = self.merge([matrix(lambda a, b: (a, b) == (1, 0), count),

@@ -25,13 +25,20 @@ def times(median_s, count=15, seed=1, noise=0.004):
     return [median_s * (1 + dice.gauss(0, noise)) for _ in range(count)]
 
 
+def cell_id(series, size, source, destination):
+    unit, name = next((unit, name) for unit, name in ((GIB, "GiB"), (MIB, "MiB"), (1 << 10, "KiB"))
+                      if size >= unit)
+    devices = ">".join(end for end in (source, destination) if end != "host")
+    return f"{series}.{size // unit}{name}@{devices}"
+
+
 def cell(kind="h2d", memory="pinned", engine="copy", source="host", destination="nvidia:0",
          size=256 * MIB, rate=52e9, count=15, seed=1, noise=0.004, status="ok", reason=None):
     samples = times(size / rate, count, seed, noise) if status == "ok" else []
     rates = sorted(size / sample for sample in samples)
     middle = rates[len(rates) // 2] if rates else None
     return {
-        "id": f"{kind}.{memory}.{engine}.{source}.{destination}.{size}",
+        "id": cell_id(f"{kind}.{memory}.{engine}", size, source, destination),
         "kind": kind, "memory": memory, "engine": engine, "source": source,
         "destination": destination, "size_bytes": size, "status": status, "reason": reason,
         "samples_s": samples, "median_bytes_per_s": middle,

@@ -39,8 +39,9 @@ const Measurement* find(const std::vector<Measurement>& list, const std::string&
 
 bool concerns(const ContextDifference& difference, const Measurement& measured) {
   if (difference.kind == ContextDifference::Kind::software) return false;
-  return difference.device.empty() || measured.source == difference.device ||
-         measured.destination == difference.device;
+  const auto& devices = measured.devices;
+  return difference.device.empty() ||
+         std::find(devices.begin(), devices.end(), difference.device) != devices.end();
 }
 
 std::string difference_reason(const std::vector<ContextDifference>& differences,

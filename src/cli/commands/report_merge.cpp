@@ -2,6 +2,7 @@
 #include "cli/commands/report_merge.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -30,11 +31,11 @@ std::string name_of(const ReportFile& file, const std::string& device) {
   return name.empty() ? platform : name;
 }
 
+// "NVIDIA H200", or "NVIDIA H200 and NVIDIA L4" where several took part.
 std::string device_name_of(const ReportFile& file, const Measurement& measured) {
-  const std::string source = name_of(file, measured.source);
-  const std::string destination = name_of(file, measured.destination);
-  if (source.empty() || source == destination) return destination;
-  return destination.empty() ? source : source + " to " + destination;
+  std::set<std::string> names;
+  for (const std::string& device : measured.devices) names.insert(name_of(file, device));
+  return fmt::format("{}", fmt::join(names, " and "));
 }
 
 struct Rate {
@@ -82,8 +83,11 @@ Blame blame_of(const MergedGroup& group, const MergedMember& member) {
   const Measurement& measured = *member.measured;
   const std::string host = host_of(*member.file);
   if (!measured.is_pair) {
-    const bool has_device = !report::platform_of(measured.destination).empty();
-    return {host, has_device ? measured.destination : measured.source, {}, {}};
+    // One to all and all to one: the one. All to all: nobody in particular.
+    for (const std::string& end : {measured.destination, measured.source}) {
+      if (!report::platform_of(end).empty()) return {host, end, {}, {}};
+    }
+    return {host, {}, measured.source, measured.destination};
   }
   const double row = slowness(group, member, [&measured](const Measurement& other) {
     return other.source == measured.source;

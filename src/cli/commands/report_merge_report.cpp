@@ -120,7 +120,8 @@ std::size_t count_hosts(const Merge& merge) {
 
 Value shown(double value, const std::string& unit) {
   if (unit == "bytes_per_s") return report::format_value(value, Unit::rate);
-  return fmt::format("{:.4g} {}", value, unit == "flops_per_s" ? "FLOP/s" : "1/s");
+  if (unit == "per_s") return report::format_value(1 / value, Unit::duration);
+  return fmt::format("{:.4g} FLOP/s", value);
 }
 
 std::string signed_share(double share) { return fmt::format("{:+.1f} %", share * 100); }
@@ -146,14 +147,17 @@ report::Table people_stragglers(const Merge& merge) {
 }
 
 report::Table people_groups(const Merge& merge) {
-  report::Table table{"Measured",
-                      {{"label", "Measured", Unit::none},
-                       {"device_name", "Device", Unit::none},
-                       {"members", "Members", Unit::count},
-                       {"median", "Median", Unit::none},
-                       {"min", "Least", Unit::none},
-                       {"max", "Most", Unit::none}},
-                      {}};
+  std::set<std::string> names;
+  for (const MergedGroup& group : merge.groups) names.insert(group.device_name);
+  report::Table table{"Measured", {{"label", "Measured", Unit::none}}, {}};
+  // One name for all stands above, so that the table stays narrow.
+  const bool has_names = names.size() > 1;
+  if (has_names) table.columns.push_back({"device_name", "Device", Unit::none});
+  if (!has_names && !names.begin()->empty()) table.title += " on " + *names.begin();
+  table.columns.push_back({"members", "Results", Unit::count});
+  table.columns.push_back({"median", "Median", Unit::none});
+  table.columns.push_back({"min", "Least", Unit::none});
+  table.columns.push_back({"max", "Most", Unit::none});
   for (const MergedGroup& group : merge.groups) {
     double least = group.median;
     double most = group.median;
@@ -161,10 +165,13 @@ report::Table people_groups(const Merge& merge) {
       least = std::min(least, member.value);
       most = std::max(most, member.value);
     }
-    table.rows.push_back({group.label, text_or_absent(group.device_name),
-                          static_cast<std::uint64_t>(group.members.size()),
-                          shown(group.median, group.unit), shown(least, group.unit),
-                          shown(most, group.unit)});
+    auto& row = table.rows.emplace_back();
+    row.emplace_back(group.label);
+    if (has_names) row.emplace_back(text_or_absent(group.device_name));
+    row.emplace_back(static_cast<std::uint64_t>(group.members.size()));
+    row.push_back(shown(group.median, group.unit));
+    row.push_back(shown(least, group.unit));
+    row.push_back(shown(most, group.unit));
   }
   return table;
 }

@@ -3,17 +3,13 @@
 
 #include <doctest/doctest.h>
 
+#include "documents.hpp"
 #include "hiptool/error.hpp"
-#include "report/tree.hpp"
 
 using namespace hiptool;
 using namespace hiptool::report;
 
 namespace {
-
-Object parsed(const std::string& text) {
-  return std::get<Object>(parse_json(text, "sample").data());
-}
 
 Object cells(const std::string& list) {
   return parsed(R"({"schema":"hiptool.bench-copy/1","cells":[)" + list + "]}");
@@ -58,6 +54,18 @@ TEST_CASE("a pair is two different devices") {
   CHECK_FALSE(pair("nvidia:0", "nvidia:0"));
   CHECK_FALSE(pair("host", "nvidia:0"));
   CHECK_FALSE(pair("all", "nvidia:0"));
+}
+
+TEST_CASE("an id that says what was measured and where is the label") {
+  const auto list = measurements(
+      cells(R"({"id":"h2d.pinned.copy.64KiB.latency@amd:0","size_bytes":65536,"kind":"h2d"},
+               {"id":"p2p-read.copy.64KiB@amd:0>amd:1+amd:2","size_bytes":65536,
+                "source":"amd:0","destination":"amd:1,amd:2,amd:0,x"})"));
+  CHECK(list[0].label == "h2d.pinned.copy.64KiB.latency");
+  CHECK(list[0].series == "h2d.pinned.copy.latency");
+  CHECK(list[1].series == "p2p-read.copy");
+  CHECK(list[1].devices == std::vector<std::string>{"amd:0", "amd:1", "amd:2"});
+  CHECK_FALSE(list[1].is_pair);
 }
 
 TEST_CASE("a sample that is no time is told and left out") {
@@ -124,10 +132,12 @@ TEST_CASE("kinds and names") {
   CHECK(kind_of(parsed(R"({"schema":"hiptool.load"})")).name.empty());
   CHECK(kind_of(parsed(R"({"schema":"other.load/1"})")).name.empty());
   CHECK(device_field(parsed(R"({"devices":[{"id":"amd:0","name":"X"}]})"), "amd:0", "name") == "X");
-  CHECK(device_field(parsed(R"({"context":{"devices":[{"device":"amd:0","name":"X"}]}})"),
-                    "amd:0", "name") == "X");
+  CHECK(device_field(parsed(R"({"context":{"devices":[{"device":"amd:0","name":"X"}]}})"), "amd:0",
+                     "name") == "X");
   CHECK(device_field(parsed(R"({"context":{"amd:0":{"name":"X"}}})"), "amd:0", "name") == "X");
   CHECK(device_field(parsed(R"({"context":3})"), "amd:0", "name").empty());
   CHECK(platform_of("nvidia:12") == "nvidia");
   CHECK(platform_of("host").empty());
+  CHECK(platform_of("cpu:").empty());
+  CHECK(platform_of("cpu:0,cpu:1").empty());
 }
