@@ -14,7 +14,9 @@
 #include "cli/first_look.hpp"
 #include "cli/help.hpp"
 #include "cli/options.hpp"
+#include "cli/rank.hpp"
 #include "cli/version_text.hpp"
+#include "system/host.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -44,12 +46,25 @@ void show_help(const Request& request, const CommandTree& tree, Console& console
   }
 }
 
-OutputFormat choose_format(const Command& command, const CommonOptions& common,
-                           const Environment& environment) {
+std::optional<OutputFormat> choose_format(const Command& command, const CommonOptions& common,
+                                          const Environment& environment) {
   if (!common.format.empty()) return parse_format(common.format, command.formats, "--format");
   const std::string preset = environment.getenv("HIPTOOL_FORMAT").value_or("");
   if (!preset.empty()) return parse_format(preset, command.formats, "HIPTOOL_FORMAT");
-  return OutputFormat::table;
+  return std::nullopt;
+}
+
+std::vector<Export> choose_exports(const Command& command, const CommonOptions& common,
+                                   const Environment& environment) {
+  std::vector<OutputFormat> formats = command.formats;
+  formats.insert(formats.end(), command.export_formats.begin(), command.export_formats.end());
+  std::vector<Export> exports;
+  for (const std::string& text : common.exports) exports.push_back(parse_export(text, formats));
+  if (exports.empty()) return exports;
+  const auto rank = find_rank(environment.getenv);
+  const std::string host = system::read_host(environment.system_root).name;
+  for (Export& one : exports) one.path = name_for_rank(one.path, rank, host);
+  return exports;
 }
 
 DeviceSelection select_devices(const Command& command, const CommonOptions& common,
@@ -73,11 +88,8 @@ DeviceSelection select_devices(const Command& command, const CommonOptions& comm
 int run_command(const Command& command, const CommandTree& tree, Session& session) {
   Environment& environment = session.environment;
   const CommonOptions& common = tree.common();
-  const OutputFormat format = choose_format(command, common, environment);
-  std::vector<Export> exports;
-  for (const std::string& text : common.exports) {
-    exports.push_back(parse_export(text, command.formats));
-  }
+  const std::optional<OutputFormat> format = choose_format(command, common, environment);
+  const std::vector<Export> exports = choose_exports(command, common, environment);
   DeviceSelection devices = select_devices(command, common, environment);
   session.output.emplace(environment.console, format, exports);
   Context context{environment,   *session.output, std::move(devices),
@@ -100,17 +112,24 @@ int dispatch(int argc, const char* const* argv, Session& session) {
   return exit_done;
 }
 
-// What failed, for people on err and, where asked for, as the one document on out.
+// What failed, for people on err and, where asked for, as the one document on out and in the
+// exports: those who read a run's file must not find that of the run before.
 int report_failure(const Error& error, Session& session) {
   Environment& environment = session.environment;
   print_error(environment.console, error);
-  const bool has_written = session.output && session.output->has_written();
-  if (session.look.wants_json && !has_written) {
-    report::Report report;
-    report.document = make_document(environment, session.look.command, "failed");
-    add_error(report.document, error);
-    environment.console.out(report::to_json(report));
+  if (session.output && session.output->has_written()) {
+    return exit_code_of(error.code(), environment.signal());
   }
+  report::Report report;
+  report.document = make_document(environment, session.look.command, "failed");
+  add_error(report.document, error);
+  report.verdict = {{report::Tone::bad, error.what()}};
+  try {
+    if (session.output) session.output->write_exports(report);
+  } catch (const std::exception& exception) {
+    print_error(environment.console, as_error(exception));
+  }
+  if (session.look.wants_json) environment.console.out(report::to_json(report));
   return exit_code_of(error.code(), environment.signal());
 }
 

@@ -4,6 +4,7 @@
 #include "cli/commands/devices.hpp"
 #include "cli/commands/load.hpp"
 #include "cli/commands/make_model.hpp"
+#include "cli/commands/report.hpp"
 
 namespace hiptool::cli {
 
@@ -19,6 +20,7 @@ const std::vector<Command>& commands() {
       devices_command(),
       load_command(),
       make_model_command(),
+      report_command(),
   };
   return list;
 }

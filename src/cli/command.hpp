@@ -45,7 +45,8 @@ struct Command {
   std::string name;
   std::string summary;
   std::vector<Example> examples;
-  std::vector<OutputFormat> formats;  ///< that its report can be written in
+  std::vector<OutputFormat> formats;              ///< that its report can be written in
+  std::vector<OutputFormat> export_formats = {};  ///< that only --export writes, besides those
   bool takes_devices = false;
   bool has_own_format = false;  ///< its --format means something else than the output's
   Runner (*add)(CLI::App& app) = nullptr;

@@ -32,7 +32,8 @@ void CommandTree::add_common_options() {
              "only devices of one platform");
   add_text(root, "--format", "FORMAT", common_.format,
            "format of standard output: table, json, csv, markdown");
-  add_texts(root, "--export", "FORMAT=FILE", common_.exports, "write a file too; repeatable");
+  add_texts(root, "--export", "FORMAT=FILE", common_.exports,
+            "write a file too; repeatable; {rank} and {host} in its name are replaced");
   add_choice(root, "--color", "WHEN", common_.color, {"auto", "always", "never"}, "use colour");
   add_flag(root, "-q,--quiet", common_.quiet, "no progress, only results and errors");
   add_flag(root, "-v,--verbose", common_.verbose, "also what the runtimes remarked");

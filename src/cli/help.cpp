@@ -9,6 +9,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/suggest.hpp"
 #include "hiptool/error.hpp"
+#include "report/text.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -84,6 +85,18 @@ std::string options_text(const CLI::App& app, bool positional, const HelpStyle& 
   return text;
 }
 
+std::string names_line(std::string line, const std::vector<OutputFormat>& formats,
+                       const HelpStyle& style) {
+  for (const OutputFormat format : formats) {
+    line.append(to_string(format)).append(format == formats.back() ? "" : ", ");
+  }
+  std::string text;
+  for (const std::string& part : report::wrap(line, std::min(style.width, widest_text), 2)) {
+    text += part + "\n";
+  }
+  return text;
+}
+
 std::string usage_line(const CLI::App& app) {
   std::string line = "Usage: hiptool " + app.get_name() + " [options]";
   for (const CLI::Option* option : app.get_options()) {
@@ -109,6 +122,9 @@ constexpr std::string_view environment_text =
   TERM                   dumb: no colour, no progress bar
   LC_ALL, LC_CTYPE, LANG plain ASCII unless they name UTF-8
   LD_LIBRARY_PATH        where runtime libraries are searched first
+  OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK, RANK, SLURM_PROCID,
+  JOB_COMPLETION_INDEX   the rank in a job; files of --export get it into their
+                         names: {rank}, {host}, else out.json to out.3.json
 
 The vendors' runtimes read their own, among them:
 
@@ -168,11 +184,9 @@ std::string command_help_text(const CommandTree& tree, const Command& command,
   }
   text += "\n" + heading("Options of every command:", style) +
           options_text(tree.root(), false, style, &command);
-  std::string formats;
-  for (const OutputFormat format : command.formats) {
-    formats += (formats.empty() ? "" : ", ") + std::string(to_string(format));
-  }
-  return text + "\nOutput formats of this command: " + formats + "\n";
+  text += "\n" + names_line("Output formats of this command: ", command.formats, style);
+  if (command.export_formats.empty()) return text;
+  return text + names_line("With --export also: ", command.export_formats, style);
 }
 
 std::string topic_text(const std::string& topic) {

@@ -22,8 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array all_formats{OutputFormat::table, OutputFormat::json, OutputFormat::csv,
-                                 OutputFormat::markdown};
 constexpr std::size_t file_columns = 100;
 
 std::string render(const report::Report& report, OutputFormat format,
@@ -33,8 +31,22 @@ std::string render(const report::Report& report, OutputFormat format,
     case OutputFormat::json: return report::to_json(report);
     case OutputFormat::csv: return report::to_csv(report);
     case OutputFormat::markdown: return report::to_markdown(report);
+    case OutputFormat::html: return report::to_html(report);
+    case OutputFormat::svg: return report::to_svg(report);
+    case OutputFormat::gbench: return report::to_gbench(report);
+    case OutputFormat::gha: return report::to_gha(report);
+    case OutputFormat::bmf: return report::to_bmf(report);
+    case OutputFormat::junit: return report::to_junit(report);
+    case OutputFormat::prom: return report::to_prom(report);
   }
   return {};
+}
+
+const report::Report& choose(OutputFormat format, const report::Report& for_people,
+                             const report::Report& for_programs) {
+  const bool is_for_people = format == OutputFormat::table || format == OutputFormat::markdown ||
+                             format == OutputFormat::html;
+  return is_for_people ? for_people : for_programs;
 }
 
 mode_t creation_mask() {
@@ -45,12 +57,27 @@ mode_t creation_mask() {
 
 }  // namespace
 
+const std::vector<OutputFormat>& all_formats() {
+  static const std::vector<OutputFormat> list{
+      OutputFormat::table, OutputFormat::json,  OutputFormat::csv,    OutputFormat::markdown,
+      OutputFormat::html,  OutputFormat::svg,   OutputFormat::gbench, OutputFormat::gha,
+      OutputFormat::bmf,   OutputFormat::junit, OutputFormat::prom};
+  return list;
+}
+
 std::string_view to_string(OutputFormat format) noexcept {
   switch (format) {
     case OutputFormat::table: return "table";
     case OutputFormat::json: return "json";
     case OutputFormat::csv: return "csv";
     case OutputFormat::markdown: return "markdown";
+    case OutputFormat::html: return "html";
+    case OutputFormat::svg: return "svg";
+    case OutputFormat::gbench: return "gbench";
+    case OutputFormat::gha: return "gha";
+    case OutputFormat::bmf: return "bmf";
+    case OutputFormat::junit: return "junit";
+    case OutputFormat::prom: return "prom";
   }
   return "";
 }
@@ -60,7 +87,7 @@ OutputFormat parse_format(std::string_view text, const std::vector<OutputFormat>
   std::vector<std::string> names;
   for (const OutputFormat format : formats) names.emplace_back(to_string(format));
   check_choice(text, names, what);
-  return *std::find_if(all_formats.begin(), all_formats.end(),
+  return *std::find_if(formats.begin(), formats.end(),
                        [&](OutputFormat format) { return to_string(format) == text; });
 }
 
@@ -125,24 +152,35 @@ struct Output::OpenExport {
   ExportFile file;
 };
 
-Output::Output(Console& console, OutputFormat format, const std::vector<Export>& exports)
-    : console_(console), format_(format) {
+Output::Output(Console& console, std::optional<OutputFormat> format,
+               const std::vector<Export>& exports)
+    : console_(console),
+      format_(format.value_or(OutputFormat::table)),
+      is_chosen_(format.has_value()) {
   for (const Export& request : exports) exports_.push_back(std::make_unique<OpenExport>(request));
 }
 
 Output::~Output() = default;
 
-void Output::write(const report::Report& for_people, const report::Report& for_programs) {
-  const auto choose = [&](OutputFormat format) -> const report::Report& {
-    const bool is_for_people = format == OutputFormat::table || format == OutputFormat::markdown;
-    return is_for_people ? for_people : for_programs;
-  };
+std::vector<OutputFormat> Output::formats() const {
+  std::vector<OutputFormat> list{format_};
+  for (const auto& target : exports_) list.push_back(target->format);
+  return list;
+}
+
+void Output::write_exports(const report::Report& for_people, const report::Report& for_programs) {
   for (const auto& target : exports_) {
-    target->file.write(render(choose(target->format), target->format, {file_columns, false, true}));
+    const OutputFormat format = target->format;
+    target->file.write(
+        render(choose(format, for_people, for_programs), format, {file_columns, false, true}));
   }
   exports_.clear();
+}
+
+void Output::write(const report::Report& for_people, const report::Report& for_programs) {
+  write_exports(for_people, for_programs);
   has_written_ = true;
-  console_.out(render(choose(format_), format_,
+  console_.out(render(choose(format_, for_people, for_programs), format_,
                       {console_.width_out(), console_.has_color_out(), console_.has_unicode()}));
 }
 

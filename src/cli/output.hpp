@@ -2,6 +2,7 @@
 #pragma once
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,7 +12,10 @@
 
 namespace hiptool::cli {
 
-enum class OutputFormat { table, json, csv, markdown };
+enum class OutputFormat { table, json, csv, markdown, html, svg, gbench, gha, bmf, junit, prom };
+
+/// All formats, in the order of the help.
+const std::vector<OutputFormat>& all_formats();
 
 std::string_view to_string(OutputFormat format) noexcept;
 
@@ -52,22 +56,33 @@ class ExportFile {
 /// Where a command's report goes: standard output in one format, and the exports.
 class Output {
  public:
-  /// Opens every export.
-  Output(Console& console, OutputFormat format, const std::vector<Export>& exports);
+  /// Opens every export; without a format it is the table.
+  Output(Console& console, std::optional<OutputFormat> format, const std::vector<Export>& exports);
   ~Output();
 
   OutputFormat format() const noexcept { return format_; }
+  /// Of standard output and of the exports.
+  std::vector<OutputFormat> formats() const;
+  /// The format of standard output if the user chose none.
+  void prefer(OutputFormat format) noexcept {
+    if (!is_chosen_) format_ = format;
+  }
   /// Exports first, then standard output, so that a failing export still leaves room for the one
   /// document that says so.
   void write(const report::Report& report) { write(report, report); }
   /// With tables for people (table, markdown) that differ from those for programs (json, csv).
   void write(const report::Report& for_people, const report::Report& for_programs);
+  /// The exports alone, for a run that failed.
+  void write_exports(const report::Report& report) { write_exports(report, report); }
   bool has_written() const noexcept { return has_written_; }
 
  private:
+  void write_exports(const report::Report& for_people, const report::Report& for_programs);
+
   struct OpenExport;
   Console& console_;
   OutputFormat format_;
+  bool is_chosen_;
   std::vector<std::unique_ptr<OpenExport>> exports_;
   bool has_written_ = false;
 };

@@ -97,6 +97,34 @@ std::string to_csv(const Report& report);
 /// Verdict, tables and notes as GitHub Markdown.
 std::string to_markdown(const Report& report);
 
+// The writers below say what the document holds; those that follow what was measured write an
+// empty list for a document that measured nothing. None throws for a member that is missing.
+
+/// Charts of what was measured: rate over size, and bars. Readable in light and dark.
+std::string to_svg(const Report& report);
+
+/// One page that needs neither network nor script: verdict, charts, heat maps of pairs of devices,
+/// tables and notes.
+std::string to_html(const Report& report);
+
+/// Google Benchmark's JSON: every sample as an iteration, then the median as an aggregate. Times
+/// are in microseconds; processor time, which is not measured, is set to the real one.
+std::string to_gbench(const Report& report);
+
+/// github-action-benchmark's "customBiggerIsBetter": rates in GB/s or GFLOP/s. What failed has the
+/// value 0, what was skipped is left out.
+std::string to_gha(const Report& report);
+
+/// Bencher Metric Format: rates in bytes per second, bounds at the 5th and 95th percentile.
+std::string to_bmf(const Report& report);
+
+/// JUnit XML: a test case for each measurement, check and compared cell. Wrong data, a failed check
+/// and SLOWER are failures, a failed run is an error, AMBIGUOUS and unknown are skipped.
+std::string to_junit(const Report& report);
+
+/// Prometheus' text exposition format 0.0.4: gauges in base units, without time stamps.
+std::string to_prom(const Report& report);
+
 /// One value for people: 141 GB as "131 GiB" for Unit::size, 52.4e9 as "52.4 GB/s" for Unit::rate.
 std::string format_value(const Value& value, Unit unit, bool unicode = true);
 

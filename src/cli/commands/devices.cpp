@@ -71,6 +71,7 @@ Command devices_command() {
                    {"hiptool devices --require gpu", "exit 3 without a usable GPU"}},
       .formats = {OutputFormat::table, OutputFormat::json, OutputFormat::csv,
                   OutputFormat::markdown},
+      .export_formats = {OutputFormat::html, OutputFormat::junit, OutputFormat::prom},
       .takes_devices = true,
       .has_own_format = false,
       .add = add_devices,

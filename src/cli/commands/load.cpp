@@ -145,6 +145,8 @@ Command load_command() {
   };
   command.formats = {OutputFormat::table, OutputFormat::json, OutputFormat::csv,
                      OutputFormat::markdown};
+  command.export_formats = {OutputFormat::html, OutputFormat::svg,   OutputFormat::gha,
+                            OutputFormat::bmf,  OutputFormat::junit, OutputFormat::prom};
   command.takes_devices = true;
   command.add = add_load;
   return command;

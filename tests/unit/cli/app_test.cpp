@@ -4,7 +4,10 @@
 
 #include <doctest/doctest.h>
 
+#include <unistd.h>
+
 #include <csignal>
+#include <fstream>
 
 #include "cli/command.hpp"
 #include "harness.hpp"
@@ -182,6 +185,25 @@ TEST_CASE("a broken output is exit 7, a closed one is not") {
   CHECK(machine.run({"devices"}) == 0);
   CHECK(machine.err.text.empty());
   CHECK(machine.run({"devices", "nvidia:9"}) == 3);
+}
+
+TEST_CASE("exports of a run that failed say so") {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "out.json") << "old";
+  Machine machine;
+  CHECK(machine.run({"devices", "nvidia:7", "--export", "json=" + (folder / "out.json"), "--export",
+                     "junit=" + (folder / "out.xml"), "--export", "prom=" + (folder / "out.prom"),
+                     "--export", "html=" + (folder / "out.html")}) == 3);
+  CHECK(contains(start_of(folder / "out.json"), "\"status\": \"failed\""));
+  CHECK(contains(start_of(folder / "out.json"), "\"code\": \"unavailable\""));
+  CHECK(contains(start_of(folder / "out.xml"), "errors=\"1\""));
+  CHECK(contains(start_of(folder / "out.prom"), "hiptool_success{command=\"devices\"} 0\n"));
+  CHECK(contains(start_of(folder / "out.html"), "class=\"verdict bad\""));
+  // An export that fails too hides neither the reason nor its code.
+  if (::access("/dev/full", W_OK) == 0) {
+    CHECK(machine.run({"devices", "nvidia:7", "--export", "json=/dev/full"}) == 3);
+    CHECK(contains(machine.err.text, "error: write /dev/full"));
+  }
 }
 
 TEST_CASE("an export that cannot be opened stops the run before its work") {

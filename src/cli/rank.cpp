@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include "cli/rank.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace hiptool::cli {
+namespace {
+
+struct Launcher {
+  const char* rank;
+  const char* size;     // null: it does not say
+  bool starts_several;  // if it does not say how many
+};
+
+// Sources: mpirun(1) of Open MPI, the PMIx standard 3.3.3, PMI of MPICH, torchrun's manual, srun(1)
+// of Slurm, "Indexed Job" of Kubernetes. A step's number of tasks says more than that of its job.
+constexpr std::array launchers{
+    Launcher{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", true},
+    Launcher{"PMIX_RANK", "SLURM_NTASKS", true},
+    Launcher{"PMI_RANK", "PMI_SIZE", true},
+    Launcher{"RANK", "WORLD_SIZE", false},
+    Launcher{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", true},
+    Launcher{"JOB_COMPLETION_INDEX", nullptr, true},
+};
+
+std::optional<std::uint64_t> read_number(const GetEnvironment& environment, const char* name) {
+  const std::string text = environment(name).value_or("");
+  std::uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (text.empty() || error != std::errc{} || stop != end) return std::nullopt;
+  return number;
+}
+
+std::optional<std::uint64_t> read_size(const GetEnvironment& environment,
+                                       const Launcher& launcher) {
+  if (launcher.size == nullptr) return std::nullopt;
+  const auto size = read_number(environment, launcher.size);
+  const bool is_slurm = std::string_view(launcher.rank) == "SLURM_PROCID";
+  return is_slurm && !size ? read_number(environment, "SLURM_NTASKS") : size;
+}
+
+bool replace_all(std::string& text, std::string_view mark, const std::string& with) {
+  bool is_found = false;
+  for (auto at = text.find(mark); at != std::string::npos; at = text.find(mark, at + with.size())) {
+    text.replace(at, mark.size(), with);
+    is_found = true;
+  }
+  return is_found;
+}
+
+}  // namespace
+
+std::optional<Rank> find_rank(const GetEnvironment& environment) {
+  for (const Launcher& launcher : launchers) {
+    const auto number = read_number(environment, launcher.rank);
+    if (!number) continue;
+    const auto size = read_size(environment, launcher);
+    const bool has_others = size ? *size > 1 : launcher.starts_several || *number > 0;
+    return Rank{*number, has_others};
+  }
+  return std::nullopt;
+}
+
+std::filesystem::path name_for_rank(const std::filesystem::path& path,
+                                    const std::optional<Rank>& rank, const std::string& host) {
+  std::string text = path.string();
+  std::string host_word = host;
+  // A name of the host is one step of the path, never several.
+  std::replace(host_word.begin(), host_word.end(), '/', '_');
+  replace_all(text, "{host}", host_word);
+  const std::string number = std::to_string(rank ? rank->number : 0);
+  const bool has_rank = replace_all(text, "{rank}", number);
+  if (has_rank || !rank || !rank->has_others) return text;
+  std::error_code ignored;
+  const auto status = std::filesystem::status(text, ignored);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) return text;
+  std::filesystem::path named(text);
+  const std::string extension = named.extension().string();
+  return named.replace_filename(named.stem().string() + "." + number + extension);
+}
+
+}  // namespace hiptool::cli

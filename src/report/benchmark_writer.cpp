@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// For those who follow benchmarks over time: Google Benchmark's tools, github-action-benchmark and
+// Bencher.
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "report/measurement.hpp"
+#include "report/report.hpp"
+#include "report/tree.hpp"
+
+namespace hiptool::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string dump(const Json& tree) {
+  return tree.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+bool is_wrong(const Measurement& one) { return one.status == "failed" || one.status == "mismatch"; }
+
+std::string why(const Measurement& one) {
+  return one.reason.empty() ? one.status : one.status + ": " + one.reason;
+}
+
+Json google_entry(const Measurement& one, std::size_t family) {
+  return {{"name", one.id},
+          {"family_index", family},
+          {"per_family_instance_index", 0},
+          {"run_name", one.id}};
+}
+
+// No processor time is measured; readers of the format ask for the field.
+void add_time(Json& entry, const Measurement& one, double time_s) {
+  entry["real_time"] = time_s * 1e6;
+  entry["cpu_time"] = time_s * 1e6;
+  entry["time_unit"] = "us";
+  if (one.bytes_per_s && one.median_s && time_s > 0) {
+    entry["bytes_per_second"] = *one.bytes_per_s * *one.median_s / time_s;
+  }
+}
+
+void add_google_entries(Json& list, const Measurement& one, std::size_t family) {
+  Json entry = google_entry(one, family);
+  entry["run_type"] = "iteration";
+  entry["repetitions"] = one.samples_s.size();
+  entry["threads"] = 1;
+  entry["iterations"] = 1;
+  if (one.status != "ok") {
+    entry["repetition_index"] = 0;
+    entry["error_occurred"] = true;
+    entry["error_message"] = why(one);
+    add_time(entry, one, 0);
+    list.push_back(entry);
+    return;
+  }
+  for (std::size_t i = 0; i < one.samples_s.size(); ++i) {
+    entry["repetition_index"] = i;
+    add_time(entry, one, one.samples_s[i]);
+    list.push_back(entry);
+  }
+  if (!one.median_s) return;
+  Json median = google_entry(one, family);
+  median["name"] = one.id + "_median";
+  median["run_type"] = "aggregate";
+  median["repetitions"] = one.samples_s.size();
+  median["threads"] = 1;
+  median["aggregate_name"] = "median";
+  median["aggregate_unit"] = "time";
+  median["iterations"] = one.samples_s.size();
+  add_time(median, one, *one.median_s);
+  list.push_back(median);
+}
+
+}  // namespace
+
+std::string to_gbench(const Report& report) {
+  const Object& document = report.document;
+  const Value& host = member(document, "host");
+  Json tree;
+  tree["context"] = {{"date", text_of(member(document, "started_at"))},
+                     {"host_name", text_of(member(host, "name"))},
+                     {"executable", "hiptool"},
+                     {"num_cpus", count_of(member(host, "cores")).value_or(0)},
+                     {"mhz_per_cpu", 0},
+                     {"cpu_scaling_enabled", false},
+                     {"caches", Json::array()},
+                     {"library_build_type", "release"},
+                     {"hiptool_version", text_of(member(member(document, "tool"), "version"))}};
+  Json list = Json::array();
+  std::size_t family = 0;
+  for (const Measurement& one : measurements(document)) add_google_entries(list, one, family++);
+  tree["benchmarks"] = std::move(list);
+  return dump(tree);
+}
+
+std::string to_gha(const Report& report) {
+  Json list = Json::array();
+  for (const Measurement& one : measurements(report.document)) {
+    const bool is_rate = one.bytes_per_s.has_value();
+    const auto& number = is_rate ? one.bytes_per_s : one.flops_per_s;
+    const char* unit = is_rate || !number ? "GB/s" : "GFLOP/s";
+    if (is_wrong(one)) {
+      // A missing entry would pass unnoticed; zero raises the alert.
+      list.push_back({{"name", one.id}, {"unit", unit}, {"value", 0}, {"extra", why(one)}});
+    } else if (one.status == "ok" && number) {
+      Json entry{{"name", one.id}, {"unit", unit}, {"value", *number / 1e9}};
+      if (is_rate && one.low_bytes_per_s && one.high_bytes_per_s) {
+        const double half = std::abs(*one.high_bytes_per_s - *one.low_bytes_per_s) / 2;
+        entry["range"] = "± " + Json(std::round(half * 1e-6) / 1e3).dump();
+      }
+      entry["extra"] = one.samples_s.empty()
+                           ? one.label
+                           : "median of " + std::to_string(one.samples_s.size()) + " samples";
+      list.push_back(std::move(entry));
+    }
+  }
+  return dump(list);
+}
+
+std::string to_bmf(const Report& report) {
+  Json tree = Json::object();
+  for (const Measurement& one : measurements(report.document)) {
+    if (one.status != "ok" || !one.bytes_per_s) continue;
+    Json measure{{"value", *one.bytes_per_s}};
+    if (one.low_bytes_per_s) measure["lower_value"] = *one.low_bytes_per_s;
+    if (one.high_bytes_per_s) measure["upper_value"] = *one.high_bytes_per_s;
+    tree[one.id] = {{"bytes-per-second", std::move(measure)}};
+  }
+  return dump(tree);
+}
+
+}  // namespace hiptool::report

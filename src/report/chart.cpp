@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+#include "report/chart.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "report/markup.hpp"
+#include "report/matrix.hpp"
+#include "report/measurement.hpp"
+#include "report/text.hpp"
+
+namespace hiptool::report {
+namespace {
+
+constexpr std::size_t most_series = 8;
+constexpr std::size_t most_bars = 30;
+constexpr double width = 760;
+constexpr double right = 24;
+constexpr double title_height = 34;
+constexpr double plot_height = 300;
+constexpr double letter_width = 6.6;  // of the widest usual sans-serif at 12 pixels
+constexpr double line_height = 20;
+
+std::string line(double x1, double y1, double x2, double y2, std::string_view classes) {
+  return element("line", {at("x1", x1), at("y1", y1), at("x2", x2), at("y2", y2),
+                          attribute("class", classes)});
+}
+
+// A round step (1, 2 or 5 times a power of ten) of which about five reach the value.
+double round_step(double largest) {
+  const double rough = largest / 5;
+  const double power = std::pow(10, std::floor(std::log10(rough)));
+  for (const double factor : {1.0, 2.0, 5.0}) {
+    if (rough <= factor * power) return factor * power;
+  }
+  return 10 * power;
+}
+
+struct RateAxis {
+  double step = 1;
+  double top = 5;
+
+  explicit RateAxis(double largest) {
+    if (!(largest > 0) || !std::isfinite(largest)) return;
+    step = round_step(largest);
+    top = step * std::ceil(largest / step);
+  }
+  std::size_t steps() const { return static_cast<std::size_t>(std::lround(top / step)); }
+};
+
+std::string rate_text(double bytes_per_s) { return format_value(bytes_per_s, Unit::rate); }
+
+// Shapes too, so that series can be told apart without colour.
+std::string marker(std::size_t series, double x, double y, const std::string& tip) {
+  const std::string classes = attribute("class", "s" + std::to_string(series) + " mark");
+  const std::string title = element("title", {}, markup_text(tip));
+  switch (series % 4) {
+    case 0: return element("circle", {at("cx", x), at("cy", y), at("r", 4), classes}, title);
+    case 1:
+      return element("rect",
+                     {at("x", x - 3.5), at("y", y - 3.5), at("width", 7), at("height", 7), classes},
+                     title);
+    case 2:
+      return element(
+          "path",
+          {attribute("d", "M" + coordinate(x) + " " + coordinate(y - 5) + "l5 9h-10z"), classes},
+          title);
+    default:
+      return element(
+          "path",
+          {attribute("d", "M" + coordinate(x) + " " + coordinate(y - 5) + "l5 5l-5 5l-5 -5z"),
+           classes},
+          title);
+  }
+}
+
+class SizePlot {
+ public:
+  explicit SizePlot(const Chart& chart) : chart_(chart), axis_(largest()) {
+    for (const ChartSeries& series : chart.series) {
+      for (const ChartPoint& point : series.points) {
+        const double place = std::log2(static_cast<double>(point.size_bytes));
+        first_ = std::min(first_, place);
+        last_ = std::max(last_, place);
+      }
+    }
+    first_ = std::floor(first_);
+    last_ = std::max(std::ceil(last_), first_ + 1);
+  }
+
+  Drawing take() {
+    elements_ = label(16, 20, "title", chart_.title);
+    add_rates();
+    add_sizes();
+    for (std::size_t i = 0; i < chart_.series.size(); ++i) add_series(i);
+    const double height = bottom() + 54 + line_height * static_cast<double>(chart_.series.size());
+    return {std::move(elements_), width, height};
+  }
+
+ private:
+  static constexpr double left = 84;
+
+  double largest() const {
+    double rate = 0;
+    for (const ChartSeries& series : chart_.series) {
+      for (const ChartPoint& point : series.points) rate = std::max(rate, point.bytes_per_s);
+    }
+    return rate;
+  }
+  static double bottom() { return title_height + plot_height; }
+  double x_of(double place) const {
+    return left + (place - first_) / (last_ - first_) * (width - left - right);
+  }
+  double y_of(double rate) const { return bottom() - rate / axis_.top * plot_height; }
+
+  void add_rates() {
+    for (std::size_t i = 0; i <= axis_.steps(); ++i) {
+      const double rate = axis_.step * static_cast<double>(i);
+      elements_ += line(left, y_of(rate), width - right, y_of(rate), i == 0 ? "axis" : "grid");
+      elements_ += label(left - 8, y_of(rate) + 4, "end", i == 0 ? "0" : rate_text(rate));
+    }
+  }
+
+  void add_sizes() {
+    const auto powers = static_cast<int>(last_ - first_);
+    const int step = std::max(1, (powers + 8) / 9);
+    for (int power = 0; power <= powers; power += step) {
+      const double place = first_ + power;
+      const double x = x_of(place);
+      elements_ += line(x, title_height, x, bottom(), "grid");
+      elements_ += label(x, bottom() + 18, "middle",
+                         short_size(static_cast<std::uint64_t>(std::exp2(place))));
+    }
+    elements_ += label((left + width - right) / 2, bottom() + 36, "middle faint", "size of a copy");
+  }
+
+  void add_series(std::size_t index) {
+    const ChartSeries& series = chart_.series[index];
+    std::string marks;
+    std::string path;
+    for (const ChartPoint& point : series.points) {
+      const double x = x_of(std::log2(static_cast<double>(point.size_bytes)));
+      const double y = y_of(point.bytes_per_s);
+      path += (path.empty() ? "M" : "L") + coordinate(x) + " " + coordinate(y);
+      marks += marker(
+          index, x, y,
+          series.name + ", " + short_size(point.size_bytes) + ": " + rate_text(point.bytes_per_s));
+    }
+    const std::string color = "s" + std::to_string(index);
+    elements_ += element("path", {attribute("d", path), attribute("class", color + " curve")});
+    elements_ += marks;
+    const double y = bottom() + 58 + line_height * static_cast<double>(index);
+    elements_ += marker(index, left + 8, y - 4, series.name);
+    elements_ += label(left + 20, y, "", series.name);
+  }
+
+  const Chart& chart_;
+  RateAxis axis_;
+  double first_ = 62;
+  double last_ = 0;
+  std::string elements_;
+};
+
+Drawing draw_bars(const Chart& chart) {
+  double largest = 0;
+  std::size_t longest = 0;
+  for (const ChartBar& bar : chart.bars) {
+    largest = std::max({largest, bar.bytes_per_s, bar.limit_bytes_per_s});
+    longest = std::max(longest, display_width(printable(bar.name)));
+  }
+  const double left = std::min(24 + letter_width * static_cast<double>(longest), width * 0.6);
+  const double room = width - left - right - 84;  // behind the bar stands its rate
+  const double unit = largest > 0 ? room / largest : 0;
+  std::string elements = label(16, 20, "title", chart.title);
+  double y = title_height + 4;
+  for (const ChartBar& bar : chart.bars) {
+    const double length = std::max(bar.bytes_per_s * unit, 0.0);
+    elements += label(left - 8, y + 15, "end", bar.name);
+    elements += element("rect", {at("x", left), at("y", y + 3), at("width", length),
+                                 at("height", 16), attribute("class", "s0 bar")});
+    double end = left + length;
+    if (bar.limit_bytes_per_s > 0) {
+      const double limit = left + bar.limit_bytes_per_s * unit;
+      elements += line(limit, y, limit, y + 22, "limit");
+      end = std::max(end, limit);
+    }
+    elements += label(end + 8, y + 15, "", rate_text(bar.bytes_per_s));
+    y += 26;
+  }
+  const bool has_limit = std::any_of(chart.bars.begin(), chart.bars.end(),
+                                     [](const ChartBar& bar) { return bar.limit_bytes_per_s > 0; });
+  elements += line(left, title_height, left, y, "axis");
+  if (has_limit) {
+    elements += line(left + 4, y + 8, left + 4, y + 24, "limit");
+    elements += label(left + 14, y + 20, "faint", "limit");
+    y += 30;
+  }
+  return {std::move(elements), width, y + 10};
+}
+
+std::string direction(const Measurement& measured) {
+  if (measured.source.empty()) return measured.destination;
+  return measured.source + " to " + measured.destination;
+}
+
+template <class Item, class Add>
+void split(std::vector<Item> items, std::size_t most, std::vector<Chart>& charts, Add add) {
+  for (std::size_t start = 0; start < items.size(); start += most) {
+    const std::size_t end = std::min(items.size(), start + most);
+    Chart chart;
+    add(chart, std::vector<Item>(items.begin() + static_cast<std::ptrdiff_t>(start),
+                                 items.begin() + static_cast<std::ptrdiff_t>(end)));
+    charts.push_back(std::move(chart));
+  }
+}
+
+}  // namespace
+
+std::vector<Chart> charts_of(const Object& document) {
+  std::vector<std::pair<std::string, std::vector<const Measurement*>>> groups;
+  std::map<std::string, std::size_t> places;
+  const std::vector<Measurement> all = measurements(document);
+  std::set<std::string> in_matrix;
+  for (const Matrix& matrix : matrices_of(document)) in_matrix.insert(matrix.label);
+  for (const Measurement& one : all) {
+    if (one.status != "ok" || !one.bytes_per_s || !(*one.bytes_per_s >= 0)) continue;
+    if (one.is_pair && in_matrix.count(one.label) > 0) continue;
+    const std::string name = one.series + ", " + direction(one);
+    const auto [place, is_new] = places.emplace(name, groups.size());
+    if (is_new) groups.push_back({name, {}});
+    groups[place->second].second.push_back(&one);
+  }
+  std::vector<ChartSeries> series;
+  std::vector<ChartBar> bars;
+  std::vector<ChartBar> local_bars;  // many times as fast as a link
+  for (auto& [name, members] : groups) {
+    std::map<std::uint64_t, double> points;
+    for (const Measurement* one : members) {
+      if (one->size_bytes > 0) points[one->size_bytes] = *one->bytes_per_s;
+    }
+    if (points.size() > 1) {
+      series.push_back({name, {}});
+      for (const auto& [size, rate] : points) series.back().points.push_back({size, rate});
+      continue;
+    }
+    for (const Measurement* one : members) {
+      const double share = one->share_of_limit.value_or(0);
+      const double limit = share > 0 ? *one->bytes_per_s / share : 0;
+      auto& list = !one->source.empty() && one->source == one->destination ? local_bars : bars;
+      list.push_back({one->label + ", " + direction(*one), *one->bytes_per_s,
+                      std::isfinite(limit) ? limit : 0});
+    }
+  }
+  std::vector<Chart> charts;
+  split(std::move(series), most_series, charts, [](Chart& chart, std::vector<ChartSeries> part) {
+    chart.title = "Rate over size";
+    chart.series = std::move(part);
+  });
+  const auto add_bars = [&charts](const char* title, std::vector<ChartBar> list) {
+    split(std::move(list), most_bars, charts, [title](Chart& chart, std::vector<ChartBar> part) {
+      chart.title = title;
+      chart.bars = std::move(part);
+    });
+  };
+  add_bars("Rates", std::move(bars));
+  add_bars("Rates within a device", std::move(local_bars));
+  return charts;
+}
+
+Drawing draw(const Chart& chart) {
+  return chart.series.empty() ? draw_bars(chart) : SizePlot(chart).take();
+}
+
+// The palette of Okabe and Ito (2008), which colour-blind readers tell apart; yellow is left out.
+std::string_view chart_style() noexcept {
+  return R"(.chart text{font:12px system-ui,"DejaVu Sans",sans-serif;fill:#222}
+.chart .title{font-size:15px;font-weight:600}
+.chart .end{text-anchor:end}
+.chart .middle{text-anchor:middle}
+.chart .faint{fill:#666}
+.chart .back{fill:#fff}
+.chart .grid{stroke:#ddd}
+.chart .axis{stroke:#666}
+.chart .limit{stroke:#d55e00;stroke-width:2}
+.chart .curve{fill:none;stroke-width:2}
+.chart .s0{stroke:#0072b2}.chart .s1{stroke:#e69f00}.chart .s2{stroke:#009e73}
+.chart .s3{stroke:#cc79a7}.chart .s4{stroke:#56b4e9}.chart .s5{stroke:#d55e00}
+.chart .s6{stroke:#888}.chart .s7{stroke:#7b5ea7}
+.chart .heat{fill:#0072b2}
+.chart .s0.mark,.chart .bar{fill:#0072b2}.chart .s1.mark{fill:#e69f00}
+.chart .s2.mark{fill:#009e73}.chart .s3.mark{fill:#cc79a7}.chart .s4.mark{fill:#56b4e9}
+.chart .s5.mark{fill:#d55e00}.chart .s6.mark{fill:#888}.chart .s7.mark{fill:#7b5ea7}
+@media (prefers-color-scheme:dark){
+.chart text{fill:#ddd}.chart .faint{fill:#aaa}.chart .back{fill:#16181c}
+.chart .grid{stroke:#3a3d44}.chart .axis{stroke:#999}}
+)";
+}
+
+}  // namespace hiptool::report

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+/// Drawings of what was measured, as SVG.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/report.hpp"
+
+namespace hiptool::report {
+
+struct ChartPoint {
+  std::uint64_t size_bytes = 0;  ///< above 0
+  double bytes_per_s = 0;
+};
+
+struct ChartSeries {
+  std::string name;
+  std::vector<ChartPoint> points;  ///< by size, at least one
+};
+
+struct ChartBar {
+  std::string name;
+  double bytes_per_s = 0;
+  double limit_bytes_per_s = 0;  ///< drawn as a mark; 0: unknown
+};
+
+/// Rates over sizes if there are series, else bars.
+struct Chart {
+  std::string title;
+  std::vector<ChartSeries> series;
+  std::vector<ChartBar> bars;
+};
+
+/// The charts of a document: what was measured at two sizes or more over the size, all else as
+/// bars; pairs of devices that make a matrix are left to the heat map. At most eight series and
+/// thirty bars in a chart, so that each can be read.
+std::vector<Chart> charts_of(const Object& document);
+
+struct Drawing {
+  std::string elements;  ///< inside <svg>, from (0, 0) on
+  double width = 0;
+  double height = 0;
+};
+
+Drawing draw(const Chart& chart);
+
+/// The rules of style that drawings need, for light and dark; scoped to `.chart`.
+std::string_view chart_style() noexcept;
+
+}  // namespace hiptool::report

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+#include "report/document_report.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "report/matrix.hpp"
+#include "report/measurement.hpp"
+#include "report/tree.hpp"
+
+namespace hiptool::report {
+namespace {
+
+// The head, which writers show in their own way.
+constexpr std::array<std::string_view, 7> head{"schema",     "tool",   "host",   "error",
+                                               "started_at", "status", "context"};
+
+bool ends_with(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+Unit unit_of(std::string_view key) {
+  if (ends_with(key, "flops_per_s")) return Unit::none;
+  if (ends_with(key, "_per_s")) return Unit::rate;
+  if (ends_with(key, "bytes")) return Unit::size;
+  if (ends_with(key, "_s") && !ends_with(key, "gt_s")) return Unit::duration;
+  if (ends_with(key, "_hz")) return Unit::frequency;
+  if (key.substr(0, 6) == "share_" || key == "overlap" || key == "cv" || key == "effect" ||
+      key == "change" || key == "deviation") {
+    return Unit::share;
+  }
+  return Unit::none;
+}
+
+// "median_bytes_per_s" to "median rate", "size_bytes" to "size": the unit stands in the values.
+std::string title_of(std::string key) {
+  const Unit unit = unit_of(key);
+  const std::array<std::pair<Unit, std::string_view>, 4> endings{{{Unit::rate, "bytes_per_s"},
+                                                                  {Unit::size, "_bytes"},
+                                                                  {Unit::duration, "_s"},
+                                                                  {Unit::frequency, "_hz"}}};
+  for (const auto& [ending_unit, ending] : endings) {
+    if (unit != ending_unit || !ends_with(key, ending)) continue;
+    key.erase(key.size() - ending.size());
+    if (unit == Unit::rate) key += "rate";
+  }
+  std::replace(key.begin(), key.end(), '_', ' ');
+  return key;
+}
+
+bool is_shown(const Value& value) {
+  if (value.is_absent()) return false;
+  const auto* list = std::get_if<Array>(&value.data());
+  if (list == nullptr) return true;
+  // Long lists are samples; a few words or numbers (a shape) can be read.
+  return !list->empty() && list->size() <= 8 && number_of(list->front()) == std::nullopt;
+}
+
+Table list_table(const std::string& name, const Array& list) {
+  Table table;
+  table.title = title_of(name);
+  std::map<std::string, std::size_t> places;
+  for (const Value& entry : list) {
+    const auto* members = std::get_if<Object>(&entry.data());
+    if (members == nullptr) continue;
+    for (const auto& [key, value] : *members) {
+      if (!is_shown(value) || !places.emplace(key, table.columns.size()).second) continue;
+      table.columns.push_back({key, title_of(key), unit_of(key)});
+    }
+  }
+  for (const Value& entry : list) {
+    const auto* members = std::get_if<Object>(&entry.data());
+    if (members == nullptr) continue;
+    auto& row = table.rows.emplace_back(table.columns.size());
+    for (const auto& [key, value] : *members) {
+      const auto place = places.find(key);
+      if (place != places.end() && is_shown(value)) row[place->second] = value;
+    }
+  }
+  return table;
+}
+
+// One line for each member; their units differ, so values are made text here.
+Table object_table(const std::string& name, const Object& members) {
+  Table table{title_of(name), {{"field", "field", Unit::none}, {"value", "value", Unit::none}}, {}};
+  for (const auto& [key, value] : members) {
+    const auto* list = std::get_if<Array>(&value.data());
+    if (!is_shown(value) || list != nullptr) continue;
+    table.rows.push_back({title_of(key), format_value(value, unit_of(key))});
+  }
+  return table;
+}
+
+Line verdict(const Object& document) {
+  const std::string status = text_of(member(document, "status"));
+  const std::string verdict = text_of(member(document, "verdict"));
+  std::map<std::string, std::size_t> counts;
+  for (const Measurement& one : measurements(document)) ++counts[one.status];
+  const std::string text =
+      kind_of(document).name + " ended " + (verdict.empty() ? status : verdict);
+  std::string parts;
+  for (const auto& [name, count] : counts) {
+    parts += (parts.empty() ? ": " : ", ") + std::to_string(count) + " " +
+             (name.empty() ? "without status" : name);
+  }
+  const bool is_bad = status == "failed" || status == "mismatch" || verdict == "SLOWER" ||
+                      counts.count("mismatch") > 0 || counts.count("failed") > 0;
+  const bool is_doubtful = status == "interrupted" || verdict == "AMBIGUOUS";
+  return {is_bad ? Tone::bad : is_doubtful ? Tone::warning : Tone::good, text + parts};
+}
+
+}  // namespace
+
+Report report_of(Object document) {
+  Report report;
+  report.verdict = {verdict(document)};
+  const std::string error = text_of(member(member(document, "error"), "message"));
+  if (!error.empty()) report.verdict.push_back({Tone::bad, error});
+  Table single{"", {{"field", "field", Unit::none}, {"value", "value", Unit::none}}, {}};
+  for (const auto& [name, value] : document) {
+    if (std::find(head.begin(), head.end(), name) != head.end()) continue;
+    if (const auto* list = std::get_if<Array>(&value.data())) {
+      Table table = list_table(name, *list);
+      if (!table.columns.empty()) report.tables.push_back(std::move(table));
+    } else if (const auto* members = std::get_if<Object>(&value.data())) {
+      Table table = object_table(name, *members);
+      if (!table.rows.empty()) report.tables.push_back(std::move(table));
+    } else if (is_shown(value)) {
+      single.rows.push_back({title_of(name), format_value(value, unit_of(name))});
+    }
+  }
+  if (!single.rows.empty()) report.tables.insert(report.tables.begin(), std::move(single));
+  report.document = std::move(document);
+  return report;
+}
+
+}  // namespace hiptool::report

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "report/cells.hpp"
+#include "report/chart.hpp"
+#include "report/markup.hpp"
+#include "report/matrix.hpp"
+#include "report/measurement.hpp"
+#include "report/report.hpp"
+#include "report/tree.hpp"
+
+namespace hiptool::report {
+namespace {
+
+constexpr std::string_view page_style = R"(:root{color-scheme:light dark}
+body{font:15px/1.45 system-ui,"DejaVu Sans",sans-serif;margin:0;color:#222;background:#fff}
+main{max-width:70rem;margin:0 auto;padding:1.5rem}
+h1{font-size:1.5rem;margin:0 0 .75rem}h2{font-size:1.1rem;margin:2rem 0 .5rem}
+.verdict{font-size:1.15rem;font-weight:600;margin:.4rem 0;padding:.4rem .8rem;
+border-left:.35rem solid #888}
+.good{border-color:#009e73}.warning{border-color:#e69f00}.bad{border-color:#d55e00}
+dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1.2rem;margin:1rem 0}
+dt{color:#666}dd{margin:0}
+.scroll{overflow-x:auto}
+table{border-collapse:collapse;font-variant-numeric:tabular-nums}
+th,td{padding:.25rem .7rem;border-bottom:1px solid #ddd;text-align:left;vertical-align:top}
+th{white-space:nowrap}.number{text-align:right;white-space:nowrap}
+svg{max-width:100%;height:auto}
+@media (prefers-color-scheme:dark){body{color:#ddd;background:#16181c}dt{color:#aaa}
+th,td{border-color:#3a3d44}}
+)";
+
+std::string_view tone_class(Tone tone) {
+  switch (tone) {
+    case Tone::good: return "verdict good";
+    case Tone::warning: return "verdict warning";
+    case Tone::bad: return "verdict bad";
+    case Tone::plain: break;
+  }
+  return "verdict";
+}
+
+std::string title_of(const Object& document) {
+  const std::string kind = kind_of(document).name;
+  const std::string host = text_of(member(member(document, "host"), "name"));
+  std::string title = "hiptool";
+  if (!kind.empty()) title += " " + kind;
+  if (!host.empty()) title += " on " + host;
+  return title;
+}
+
+void add_pair(std::string& text, std::string_view name, const Value& value, Unit unit) {
+  if (value.is_absent()) return;
+  text.append("<dt>").append(name).append("</dt><dd>");
+  text += markup_text(format_value(value, unit)) + "</dd>\n";
+}
+
+std::string summary(const Object& document) {
+  const Value& host = member(document, "host");
+  std::string pairs;
+  add_pair(pairs, "status", member(document, "status"), Unit::none);
+  add_pair(pairs, "started", member(document, "started_at"), Unit::none);
+  add_pair(pairs, "host", member(host, "name"), Unit::none);
+  add_pair(pairs, "processor", member(host, "cpu"), Unit::none);
+  add_pair(pairs, "cores", member(host, "cores"), Unit::count);
+  add_pair(pairs, "memory", member(host, "memory_bytes"), Unit::size);
+  add_pair(pairs, "kernel", member(host, "kernel"), Unit::none);
+  add_pair(pairs, "hiptool", member(member(document, "tool"), "version"), Unit::none);
+  add_pair(pairs, "error", member(member(document, "error"), "message"), Unit::none);
+  return pairs.empty() ? pairs : "<dl>\n" + pairs + "</dl>\n";
+}
+
+std::string heading(const std::string& title) {
+  return title.empty() ? title : "<h2>" + markup_text(title) + "</h2>\n";
+}
+
+std::string grid(const Table& table) {
+  if (table.columns.empty() || table.rows.empty()) {
+    return table.title.empty() ? "" : heading(table.title) + "<p>(none)</p>\n";
+  }
+  std::string text = heading(table.title) + "<div class=\"scroll\"><table>\n<thead><tr>";
+  std::vector<std::string> classes;
+  for (std::size_t column = 0; column < table.columns.size(); ++column) {
+    classes.emplace_back(is_number_column(table, column) ? " class=\"number\"" : "");
+    text += "<th scope=\"col\"" + classes.back() + ">" + markup_text(table.columns[column].title) +
+            "</th>";
+  }
+  text += "</tr></thead>\n<tbody>\n";
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    text += "<tr>";
+    for (std::size_t column = 0; column < table.columns.size(); ++column) {
+      const std::string value = format_value(cell(table, row, column), table.columns[column].unit);
+      text += "<td" + classes[column] + ">" + markup_text(value) + "</td>";
+    }
+    text += "</tr>\n";
+  }
+  return text + "</tbody>\n</table></div>\n";
+}
+
+std::string heat_map(const Matrix& matrix) {
+  const Table table = table_of(matrix);
+  std::string text = heading(table.title) + "<div class=\"scroll\"><table class=\"heat\">\n<tr>";
+  for (const Column& column : table.columns) {
+    text += "<th scope=\"col\" class=\"number\">" + markup_text(column.title) + "</th>";
+  }
+  text += "</tr>\n";
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    text += "<tr><th scope=\"row\" class=\"number\">" +
+            markup_text(format_value(table.rows[row][0], Unit::none)) + "</th>";
+    for (std::size_t column = 1; column < table.columns.size(); ++column) {
+      const auto rate = matrix.bytes_per_s[row][column - 1];
+      const double share = rate ? 0.6 * strength(matrix, *rate) : 0;
+      const std::string color = " style=\"background:rgba(0,114,178," + coordinate(share) + ")\"";
+      text += "<td class=\"number\"" + color + ">" +
+              markup_text(format_value(table.rows[row][column], Unit::none)) + "</td>";
+    }
+    text += "</tr>\n";
+  }
+  return text + "</table></div>\n";
+}
+
+std::string charts(const Object& document) {
+  std::string text;
+  for (const Chart& chart : charts_of(document)) {
+    const Drawing drawing = draw(chart);
+    text += "<figure style=\"margin:1rem 0\"><svg class=\"chart\" role=\"img\"" +
+            attribute("aria-label", chart.title) + " width=\"" + coordinate(drawing.width) +
+            "\" height=\"" + coordinate(drawing.height) + "\" viewBox=\"0 0 " +
+            coordinate(drawing.width) + " " + coordinate(drawing.height) + "\">\n" +
+            drawing.elements + "</svg></figure>\n";
+  }
+  return text;
+}
+
+std::string notes(const std::vector<Line>& lines) {
+  std::string text;
+  for (const Line& line : lines) {
+    if (!line.text.empty()) text += "<li>" + markup_text(line.text) + "</li>\n";
+  }
+  return text.empty() ? text : "<h2>Notes</h2>\n<ul>\n" + text + "</ul>\n";
+}
+
+}  // namespace
+
+std::string to_html(const Report& report) {
+  const std::string title = markup_text(title_of(report.document));
+  std::string text =
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
+      title + "</title>\n<style>\n" + std::string(page_style) + std::string(chart_style()) +
+      "</style>\n</head>\n<body>\n<main>\n<h1>" + title + "</h1>\n";
+  for (const Line& line : report.verdict) {
+    text += "<p class=\"" + std::string(tone_class(line.tone)) + "\">" + markup_text(line.text) +
+            "</p>\n";
+  }
+  text += summary(report.document) + charts(report.document);
+  const std::vector<Matrix> matrices = matrices_of(report.document);
+  for (const Matrix& matrix : matrices) text += heat_map(matrix);
+  for (const Table& table : report.tables) {
+    // A table that is a matrix has just been shown.
+    const bool is_shown =
+        std::any_of(matrices.begin(), matrices.end(),
+                    [&table](const Matrix& matrix) { return matrix.title == table.title; });
+    if (!is_shown) text += grid(table);
+  }
+  return text + notes(report.notes) + "</main>\n</body>\n</html>\n";
+}
+
+}  // namespace hiptool::report

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/markup.hpp"
+#include "report/measurement.hpp"
+#include "report/report.hpp"
+#include "report/tree.hpp"
+
+namespace hiptool::report {
+namespace {
+
+enum class Outcome { passed, skipped, failed, error };
+
+struct TestCase {
+  std::string name;
+  Outcome outcome = Outcome::passed;
+  std::string message;
+  std::string kind;  ///< of the failure: "mismatch", "SLOWER"
+  std::optional<double> time_s;
+};
+
+std::string seconds(double value) {
+  std::array<char, 48> text;
+  const auto result =
+      std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed, 6);
+  return std::string(text.data(), result.ptr);
+}
+
+std::string reason_or(const std::string& reason, const std::string& other) {
+  return reason.empty() ? other : reason;
+}
+
+bool is_true(const Value& value) {
+  const auto* truth = std::get_if<bool>(&value.data());
+  return truth != nullptr && *truth;
+}
+
+TestCase measured_case(const Measurement& one) {
+  TestCase test{one.id, Outcome::passed, reason_or(one.reason, one.status), one.status, {}};
+  if (one.status == "skipped") test.outcome = Outcome::skipped;
+  if (one.status == "mismatch") test.outcome = Outcome::failed;
+  if (one.status != "ok" && one.status != "skipped" && one.status != "mismatch") {
+    test.outcome = Outcome::error;
+  }
+  double total_s = 0;
+  for (const double sample : one.samples_s) total_s += sample;
+  if (total_s > 0 && std::isfinite(total_s)) test.time_s = total_s;
+  return test;
+}
+
+// What is wrong with the device or machine; unknown is no pass.
+TestCase check_case(const Value& check) {
+  const std::string severity = text_of(member(check, "severity"));
+  const std::string device = text_of(member(check, "device"));
+  TestCase test;
+  test.name = text_of(member(check, "id")) + (device.empty() ? "" : " " + device);
+  test.kind = severity;
+  if (severity == "fail") test.outcome = Outcome::failed;
+  if (severity == "unknown") test.outcome = Outcome::skipped;
+  for (const char* field : {"read", "expected", "fix"}) {
+    const Value& value = member(check, field);
+    if (value.is_absent()) continue;
+    if (!test.message.empty()) test.message += "; ";
+    test.message.append(field).append(": ").append(format_value(value, Unit::none));
+  }
+  return test;
+}
+
+TestCase compared_case(const Value& cell) {
+  const std::string verdict = text_of(member(cell, "verdict"));
+  TestCase test{text_of(member(cell, "id")),
+                Outcome::passed,
+                "time changed by " + format_value(member(cell, "change"), Unit::share),
+                verdict,
+                {}};
+  if (verdict == "SLOWER") test.outcome = Outcome::failed;
+  if (verdict == "AMBIGUOUS") {
+    test.outcome = Outcome::skipped;
+    test.message = text_of(member(cell, "reason"));
+  }
+  return test;
+}
+
+TestCase threshold_case(const Value& threshold) {
+  TestCase test;
+  test.name = text_of(member(threshold, "threshold")) + " " + text_of(member(threshold, "cell"));
+  test.kind = "threshold";
+  const bool is_met = is_true(member(threshold, "is_met"));
+  if (!is_met) test.outcome = Outcome::failed;
+  test.message = "measured " + format_value(member(threshold, "measured_bytes_per_s"), Unit::rate) +
+                 ", at least " + format_value(member(threshold, "least_bytes_per_s"), Unit::rate);
+  return test;
+}
+
+void add_load_cases(const Object& document, std::vector<TestCase>& tests) {
+  const std::string status = text_of(member(document, "status"));
+  const std::string path = text_of(member(member(document, "model"), "path"));
+  TestCase load{"load " + path, Outcome::passed, status, status, {}};
+  load.time_s = number_of(member(document, "load_time_s"));
+  if (status == "mismatch") {
+    load.outcome = Outcome::failed;
+    for (const Value& one : elements(member(member(document, "verify"), "mismatches"))) {
+      load.message += "\n" + format_value(one, Unit::none);
+    }
+  }
+  tests.push_back(load);
+  const Value& values = member(document, "values");
+  const double bad =
+      number_of(member(values, "nan")).value_or(0) + number_of(member(values, "inf")).value_or(0);
+  if (values.is_absent()) return;
+  tests.push_back({"values " + path,
+                   bad > 0 ? Outcome::failed : Outcome::passed,
+                   format_value(values, Unit::none),
+                   "values",
+                   {}});
+}
+
+std::vector<TestCase> cases_of(const Object& document) {
+  std::vector<TestCase> tests;
+  const std::string kind = kind_of(document).name;
+  const std::string status = text_of(member(document, "status"));
+  if (kind == "load") {
+    add_load_cases(document, tests);
+  } else {
+    for (const Measurement& one : measurements(document)) tests.push_back(measured_case(one));
+  }
+  if (kind == "report") {
+    for (const Value& cell : elements(member(document, "cells"))) {
+      tests.push_back(compared_case(cell));
+    }
+  }
+  for (const Value& threshold : elements(member(document, "thresholds"))) {
+    tests.push_back(threshold_case(threshold));
+  }
+  for (const Value& cell : elements(member(document, "baseline"))) {
+    tests.push_back(compared_case(cell));
+    tests.back().name += " against the baseline";
+  }
+  for (const Value& check : elements(member(document, "checks"))) {
+    tests.push_back(check_case(check));
+  }
+  // Also what failed as a whole, so that a run that ended early is never a green file.
+  const Value& error = member(document, "error");
+  TestCase whole{kind, Outcome::passed, {}, text_of(member(error, "code")), {}};
+  if (status == "failed" || status == "interrupted" || !error.is_absent()) {
+    whole.outcome = Outcome::error;
+    whole.message = reason_or(text_of(member(error, "message")), status);
+    tests.push_back(whole);
+  } else if (tests.empty()) {
+    tests.push_back(whole);
+  }
+  return tests;
+}
+
+std::string result_element(const TestCase& test) {
+  const std::string said = attribute("message", test.message);
+  const std::string typed = said + attribute("type", reason_or(test.kind, "failed"));
+  switch (test.outcome) {
+    case Outcome::skipped: return "<skipped" + said + "/>";
+    case Outcome::failed:
+      return "<failure" + typed + ">" + markup_text(test.message) + "</failure>";
+    case Outcome::error: return "<error" + typed + ">" + markup_text(test.message) + "</error>";
+    case Outcome::passed: break;
+  }
+  return {};
+}
+
+std::string case_element(const TestCase& test, const std::string& suite) {
+  std::string text = "    <testcase" + attribute("name", test.name) +
+                     attribute("classname", suite) +
+                     attribute("time", seconds(test.time_s.value_or(0)));
+  const std::string result = result_element(test);
+  if (result.empty()) return text + "/>\n";
+  return text + ">" + result + "</testcase>\n";
+}
+
+}  // namespace
+
+std::string to_junit(const Report& report) {
+  const Object& document = report.document;
+  const std::string suite = "hiptool." + kind_of(document).name;
+  std::array<std::size_t, 4> counts{};
+  double total_s = 0;
+  std::string cases;
+  const std::vector<TestCase> tests = cases_of(document);
+  for (const TestCase& test : tests) {
+    ++counts[static_cast<std::size_t>(test.outcome)];
+    total_s += test.time_s.value_or(0);
+    cases += case_element(test, suite);
+  }
+  const auto count = [&counts](Outcome outcome) {
+    return std::to_string(counts[static_cast<std::size_t>(outcome)]);
+  };
+  // The schema of JUnit's own Ant task has the time of the start without a zone.
+  const std::string started = text_of(member(document, "started_at")).substr(0, 19);
+  const std::string numbers =
+      attribute("tests", std::to_string(tests.size())) +
+      attribute("failures", count(Outcome::failed)) + attribute("errors", count(Outcome::error)) +
+      attribute("skipped", count(Outcome::skipped)) + attribute("time", seconds(total_s));
+  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" + attribute("name", "hiptool") +
+         numbers + ">\n  <testsuite" + attribute("name", suite) + numbers +
+         attribute("hostname", text_of(member(member(document, "host"), "name"))) +
+         attribute("timestamp", started) + ">\n" + cases + "  </testsuite>\n</testsuites>\n";
+}
+
+}  // namespace hiptool::report

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+/// Cells between devices as nvbandwidth shows them: a row for each source, a column for each
+/// destination.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/report.hpp"
+
+namespace hiptool::report {
+
+struct Matrix {
+  std::string label;  ///< of its measurements
+  std::string title;  ///< "p2p-read.pinned.copy.256MiB: from row to column, GB/s"
+  std::vector<std::string> sources;
+  std::vector<std::string> destinations;
+  std::vector<std::vector<std::optional<double>>> bytes_per_s;  ///< by source, then destination
+};
+
+/// The document's cells that lie between devices, a matrix for each kind, memory, engine and size
+/// with two sources and two destinations at least. What is not "ok" is absent.
+std::vector<Matrix> matrices_of(const Object& document);
+
+/// A rate as a share of the matrix's fastest one, 0 to 1; so that a slow link stands out and the
+/// small differences of the others do not.
+double strength(const Matrix& matrix, double bytes_per_s);
+
+/// For people: GB/s with two decimals. Devices of one platform are told by their ordinals alone, so
+/// that eight of them fit into 80 columns.
+Table table_of(const Matrix& matrix);
+
+}  // namespace hiptool::report

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+#include <array>
+#include <charconv>
+#include <ctime>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report/measurement.hpp"
+#include "report/report.hpp"
+#include "report/text.hpp"
+#include "report/tree.hpp"
+
+namespace hiptool::report {
+namespace {
+
+using Labels = std::vector<std::pair<std::string, std::string>>;
+
+// Exposition format 0.0.4: backslash, quote and line feed are escaped in label values; printable()
+// has taken the line feeds away and written \xNN, whose backslash is doubled here.
+std::string label_text(const Labels& labels) {
+  std::string text;
+  for (const auto& [name, value] : labels) {
+    if (value.empty()) continue;  // the same as no label
+    text += (text.empty() ? "{" : ",") + name + "=\"";
+    for (const char letter : printable(value)) {
+      if (letter == '\\' || letter == '"') text += '\\';
+      text += letter;
+    }
+    text += '"';
+  }
+  return text.empty() ? text : text + "}";
+}
+
+std::string number_text(double value) {
+  std::array<char, 48> digits;
+  const auto result = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+  return std::string(digits.data(), result.ptr);
+}
+
+// Gauges in the order they were first named; the samples of each stand together, as the format
+// demands, and none twice.
+class Metrics {
+ public:
+  void add(const std::string& name, const std::string& help, const Labels& labels, double value) {
+    const std::string key = name + label_text(labels);
+    if (!keys_.insert(key).second) return;
+    const auto [place, is_new] = places_.emplace(name, texts_.size());
+    if (is_new) texts_.push_back("# HELP " + name + " " + help + "\n# TYPE " + name + " gauge\n");
+    texts_[place->second] += key + " " + number_text(value) + "\n";
+  }
+
+  void add(const std::string& name, const std::string& help, const Labels& labels,
+           const std::optional<double>& value) {
+    if (value) add(name, help, labels, *value);
+  }
+
+  std::string text() const {
+    std::string all;
+    for (const std::string& one : texts_) all += one;
+    return all;
+  }
+
+ private:
+  std::set<std::string> keys_;
+  std::map<std::string, std::size_t> places_;
+  std::vector<std::string> texts_;
+};
+
+// Names end in the whole word of their base unit there: "clock_hz" to "clock_hertz".
+std::string metric_name(std::string name) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> endings{
+      {{"_per_s", "_per_second"}, {"_hz", "_hertz"}, {"_s", "_seconds"}}};
+  for (const auto& [short_form, long_form] : endings) {
+    if (name.size() <= short_form.size()) continue;
+    const std::size_t start = name.size() - short_form.size();
+    if (std::string_view(name).substr(start) != short_form) continue;
+    return name.replace(start, std::string::npos, long_form);
+  }
+  return name;
+}
+
+bool is_metric_word(std::string_view name) {
+  return !name.empty() &&
+         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string_view::npos;
+}
+
+// "2026-03-01T12:00:00Z"; absent for another form.
+std::optional<double> unix_time(const std::string& text) {
+  std::tm moment{};
+  const char* end = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &moment);
+  if (end == nullptr || *end != '\0') return std::nullopt;
+  return static_cast<double>(::timegm(&moment));
+}
+
+std::optional<double> number_or_truth(const Value& value) {
+  if (const auto* truth = std::get_if<bool>(&value.data())) return *truth ? 1 : 0;
+  return number_of(value);
+}
+
+void add_numbers(Metrics& metrics, const Value& object, const std::string& start,
+                 const Labels& labels) {
+  const auto* members = std::get_if<Object>(&object.data());
+  if (members == nullptr) return;
+  for (const auto& [name, value] : *members) {
+    if (!is_metric_word(name) || name == "ordinal") continue;
+    if (std::holds_alternative<Object>(value.data())) {
+      add_numbers(metrics, value, start + name + "_", labels);
+      continue;
+    }
+    metrics.add(metric_name(start + name), "The field " + name + " of a device.", labels,
+                number_or_truth(value));
+  }
+}
+
+void add_devices(Metrics& metrics, const Object& document) {
+  for (const Value& device : elements(member(document, "devices"))) {
+    const std::string id = text_of(member(device, "id"));
+    Labels labels{{"device", id}};
+    for (const char* name : {"platform", "name", "arch", "uuid", "pci_bus_id"}) {
+      labels.emplace_back(name, text_of(member(device, name)));
+    }
+    metrics.add("hiptool_device_info", "A usable device; always 1.", labels, 1.0);
+    add_numbers(metrics, device, "hiptool_device_", {{"device", id}});
+  }
+  for (const Value& platform : elements(member(document, "platforms"))) {
+    const Labels labels{{"platform", text_of(member(platform, "platform"))},
+                        {"runtime_version", text_of(member(platform, "runtime_version"))},
+                        {"driver_version", text_of(member(platform, "driver_version"))}};
+    metrics.add("hiptool_platform_usable", "1 if the platform can be used, else 0.", labels,
+                text_of(member(platform, "status")) == "ok" ? 1.0 : 0.0);
+  }
+}
+
+void add_checks(Metrics& metrics, const Object& document) {
+  for (const Value& check : elements(member(document, "checks"))) {
+    const Labels labels{{"check", text_of(member(check, "id"))},
+                        {"device", text_of(member(check, "device"))},
+                        {"severity", text_of(member(check, "severity"))}};
+    metrics.add("hiptool_check", "Outcome of a check, in its severity; always 1.", labels, 1.0);
+  }
+}
+
+void add_thresholds(Metrics& metrics, const Object& document) {
+  for (const Value& threshold : elements(member(document, "thresholds"))) {
+    metrics.add("hiptool_threshold_met", "1 if a measurement reached its threshold, else 0.",
+                {{"threshold", text_of(member(threshold, "threshold"))},
+                 {"id", text_of(member(threshold, "cell"))}},
+                number_or_truth(member(threshold, "is_met")));
+  }
+}
+
+void add_measurements(Metrics& metrics, const Object& document) {
+  for (const Measurement& one : measurements(document)) {
+    const Labels labels{{"id", one.id},
+                        {"label", one.label},
+                        {"source", one.source},
+                        {"destination", one.destination}};
+    Labels with_status = labels;
+    with_status.emplace_back("status", one.status);
+    metrics.add("hiptool_measurement_status", "How a measurement ended, as a label; always 1.",
+                with_status, 1.0);
+    if (one.status != "ok") continue;
+    metrics.add("hiptool_bytes_per_second", "Median rate; bytes copied count once.", labels,
+                one.bytes_per_s);
+    metrics.add("hiptool_duration_seconds", "Median time of one sample.", labels, one.median_s);
+    metrics.add("hiptool_flops_per_second", "Median rate of floating point operations.", labels,
+                one.flops_per_s);
+    metrics.add("hiptool_share_of_limit", "Rate as a share of what is possible, 0 to 1.", labels,
+                one.share_of_limit);
+  }
+}
+
+}  // namespace
+
+std::string to_prom(const Report& report) {
+  const Object& document = report.document;
+  const std::string status = text_of(member(document, "status"));
+  const bool is_bad = status == "failed" || status == "mismatch" || status == "interrupted";
+  const Labels labels{{"command", kind_of(document).name}};
+  Metrics metrics;
+  metrics.add("hiptool_success", "1 if the run ended well, else 0.", labels, is_bad ? 0.0 : 1.0);
+  metrics.add("hiptool_run_info", "What ran; always 1.",
+              {{"command", kind_of(document).name},
+               {"status", status},
+               {"version", text_of(member(member(document, "tool"), "version"))}},
+              1.0);
+  metrics.add("hiptool_start_time_seconds", "When the run started, since 1970.", labels,
+              unix_time(text_of(member(document, "started_at"))));
+  if (kind_of(document).name == "devices") add_devices(metrics, document);
+  add_checks(metrics, document);
+  add_thresholds(metrics, document);
+  add_measurements(metrics, document);
+  return metrics.text();
+}
+
+}  // namespace hiptool::report

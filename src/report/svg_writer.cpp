@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "report/chart.hpp"
+#include "report/heat_map.hpp"
+#include "report/markup.hpp"
+#include "report/report.hpp"
+
+namespace hiptool::report {
+
+std::string to_svg(const Report& report) {
+  double width = 760;
+  double height = 0;
+  std::string body;
+  std::vector<Drawing> drawings;
+  for (const Chart& chart : charts_of(report.document)) drawings.push_back(draw(chart));
+  for (const Matrix& matrix : matrices_of(report.document)) {
+    drawings.push_back(draw_heat_map(matrix));
+  }
+  for (const Drawing& drawing : drawings) {
+    body +=
+        "<g transform=\"translate(0 " + coordinate(height) + ")\">\n" + drawing.elements + "</g>\n";
+    width = std::max(width, drawing.width);
+    height += drawing.height;
+  }
+  if (body.empty()) {
+    height = 48;
+    body = "<text x=\"16\" y=\"28\">nothing was measured</text>\n";
+  }
+  const std::string size = coordinate(width) + " " + coordinate(height);
+  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" width=\"" +
+         coordinate(width) + "\" height=\"" + coordinate(height) + "\" viewBox=\"0 0 " + size +
+         "\">\n<style>\n" + std::string(chart_style()) + "</style>\n" +
+         "<rect class=\"back\" width=\"100%\" height=\"100%\"/>\n" + body + "</svg>\n";
+}
+
+}  // namespace hiptool::report

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT
+"""Output formats, read by the tools that they are for: PROGRAM Prometheus|Junit|Drawing. Exits 77
+where that tool is not installed."""
+import importlib
+import shutil
+import subprocess
+import sys
+
+import program
+import report_samples as samples
+
+
+def needed(name, have):
+    if not have:
+        print(f"skipped: {name} is not installed")
+        sys.exit(77)
+
+
+def module(name):
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+class Rendered(program.CliTest):
+    def render(self, document, output_format, code=0):
+        path = samples.write(self.folder, "document.json", document)
+        result = program.run("report", "render", path, "--format", output_format)
+        self.assertEqual(result.returncode, code, result.stderr)
+        return result.stdout
+
+
+class Prometheus(Rendered):
+    def test_prometheus(self):
+        text = self.render(samples.all_kinds(), "prom")
+        families = {family.name: family
+                    for family in prometheus.text_string_to_metric_families(text)}
+        for family in families.values():
+            self.assertEqual(family.type, "gauge")
+            self.assertTrue(family.documentation)
+            for sample in family.samples:
+                self.assertIsNone(sample.timestamp)
+        rates = families["hiptool_bytes_per_second"].samples
+        cells = samples.all_kinds()["cells"]
+        self.assertEqual({sample.labels["id"]: sample.value for sample in rates},
+                         {cell["id"]: cell["median_bytes_per_s"] for cell in cells
+                          if cell["status"] == "ok"})
+        statuses = families["hiptool_measurement_status"].samples
+        self.assertEqual(sorted({sample.labels["status"] for sample in statuses}),
+                         ["failed", "mismatch", "ok", "skipped"])
+        self.assertEqual(families["hiptool_start_time_seconds"].samples[0].value, 1772366400)
+        odd = next(sample for sample in statuses if sample.labels["status"] == "failed")
+        self.assertTrue(odd.labels["id"].startswith("a\"b\\c<d>&'e'\\x0A{f=\"g\"}\\x1B[2J"))
+        self.assertEqual(text.count("# TYPE"), len(families))
+        self.assertTrue(text.endswith("\n"))
+
+
+    def test_prometheus_of_a_live_command(self):
+        file = self.folder / "hiptool.prom"
+        result = program.run("devices", "--export", f"prom={file}",
+                             environment=program.clean_environment(HIPTOOL_CPU_DEVICES="3"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        families = {family.name: family for family in
+                    prometheus.text_string_to_metric_families(file.read_text(encoding="utf-8"))}
+        self.assertEqual(families["hiptool_success"].samples[0].value, 1)
+        memory = {sample.labels["device"]: sample.value
+                  for sample in families["hiptool_device_memory_total_bytes"].samples}
+        self.assertGreaterEqual(memory.keys(), {"cpu:0", "cpu:1", "cpu:2"})
+        self.assertGreater(memory["cpu:0"], 1 << 20)
+        self.assertEqual(list(self.folder.iterdir()), [file])   # nothing half-written beside it
+
+
+
+class Junit(Rendered):
+    def test_junit(self):
+        suites = junitparser.JUnitXml.fromstring(self.render(samples.all_kinds(), "junit").encode())
+        suite = next(iter(suites))
+        cells = samples.all_kinds()["cells"]
+        self.assertEqual((suite.tests, suite.failures, suite.errors, suite.skipped),
+                         (len(cells), 1, 1, 1))
+        self.assertEqual((suite.hostname, suite.timestamp), ("node01", "2026-03-01T12:00:00"))
+        cases = list(suite)
+        self.assertEqual(cases[0].name, cells[0]["id"])
+        self.assertTrue(cases[0].is_passed)
+        self.assertAlmostEqual(cases[0].time, sum(cells[0]["samples_s"]), delta=1e-6)
+        self.assertIn("3 bytes differ", cases[-1].result[0].message)
+        self.assertIsInstance(cases[-1].result[0], junitparser.Failure)
+        self.assertIsInstance(cases[-2].result[0], junitparser.Skipped)
+        self.assertIsInstance(cases[-3].result[0], junitparser.Error)
+
+
+    def test_junit_is_never_green_for_what_failed(self):
+        failed = {**samples.head("bench-copy", status="failed"),
+                  "error": {"code": "unavailable", "message": "no device", "hint": None,
+                            "native": None}}
+        wrong = samples.load(status="mismatch")
+        wrong["verify"]["mismatches"] = [{"tensor": "t", "file": "f", "file_offset": 1,
+                                          "device_offset": 2, "bytes": 3}]
+        nan = {**samples.load(), "values": {"checked": 9, "nan": 1, "inf": 0, "tensors": []}}
+        doctor = {**samples.head("devices"), "platforms": [], "devices": [], "checks": [
+            {"id": "iommu", "severity": "fail", "device": None, "read": "on", "source": "x",
+             "expected": "pt", "fix": "set iommu=pt"}]}
+        limit = {"threshold": "h2d>=60GB/s", "cell": samples.cell()["id"],
+                 "least_bytes_per_s": 60e9, "measured_bytes_per_s": 52e9, "met": 0, "measured": 1}
+        missed = {**samples.bench_copy([samples.cell()]),
+                  "thresholds": [{**limit, "is_met": False}, {**limit, "is_met": True}]}
+        slower = {**samples.bench_copy([samples.cell()]), "baseline": [
+            {"id": samples.cell()["id"], "verdict": "SLOWER", "change": 0.1, "low": 0.09,
+             "high": 0.11, "reason": None}]}
+        interrupted = samples.bench_copy([samples.cell()], status="interrupted")
+        for document in (failed, wrong, nan, doctor, missed, slower, interrupted):
+            suites = junitparser.JUnitXml.fromstring(self.render(document, "junit").encode())
+            self.assertEqual(suites.failures + suites.errors, 1, document["status"])
+        for document in (samples.load(), samples.head("devices"),
+                         samples.bench_copy([])):
+            suites = junitparser.JUnitXml.fromstring(self.render(document, "junit").encode())
+            self.assertEqual((suites.tests > 0, suites.failures + suites.errors), (True, 0))
+
+
+    def test_junit_of_a_comparison(self):
+        files = [samples.write(self.folder, f"{rate}.json", samples.bench_copy(
+            [samples.cell(rate=rate), samples.cell(kind="d2h"),
+             samples.cell(kind="d2d", count=3)])) for rate in (52e9, 40e9)]
+        result = program.run("report", "compare", *files, "--format", "junit")
+        self.assertEqual(result.returncode, 1)
+        suites = junitparser.JUnitXml.fromstring(result.stdout.encode())
+        self.assertEqual((suites.tests, suites.failures, suites.skipped), (3, 1, 1))
+
+
+
+class Drawing(Rendered):
+    def test_svg_can_be_drawn(self):
+        drawing = self.render(samples.all_kinds(), "svg").encode()
+        picture = subprocess.run(["rsvg-convert"], input=drawing, capture_output=True, check=True,
+                                 timeout=60).stdout
+        self.assertEqual(picture[:8], b"\x89PNG\r\n\x1a\n")
+        self.assertGreater(len(picture), 20_000)
+
+
+
+if __name__ == "__main__":
+    prometheus = module("prometheus_client.parser")
+    junitparser = module("junitparser")
+    if "Prometheus" in sys.argv:
+        needed("prometheus_client", prometheus)
+    if "Junit" in sys.argv:
+        needed("junitparser", junitparser)
+    if "Drawing" in sys.argv:
+        needed("rsvg-convert", shutil.which("rsvg-convert"))
+    program.main(__doc__)

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#include "report/chart.hpp"
+
+#include <doctest/doctest.h>
+
+#include <regex>
+
+#include "documents.hpp"
+#include "sample.hpp"
+
+using namespace hiptool::report;
+
+namespace {
+
+std::string series(const std::string& device, std::initializer_list<double> rates) {
+  std::string cells;
+  std::uint64_t size = 4096;
+  for (const double rate : rates) {
+    const std::string id = "h2d." + std::to_string(size / 1024) + "KiB@" + device;
+    cells += (cells.empty() ? "" : ",") + copy_cell(id, "host", device, size, rate);
+    size *= 2;
+  }
+  return cells;
+}
+
+std::vector<Chart> charts(const std::string& cells) { return charts_of(parsed(bench_copy(cells))); }
+
+// Every coordinate is a plain number within the drawing's reach.
+bool is_drawable(const Drawing& drawing) {
+  static const std::regex bad(
+      R"re( (x|y|x1|x2|y1|y2|cx|cy|width|height)="([^"]*[^0-9."][^"]*|[0-9]{5}[^"]*)")re");
+  return !std::regex_search(drawing.elements, bad) && drawing.width > 0 && drawing.height > 0;
+}
+
+}  // namespace
+
+TEST_CASE("two sizes make a curve, one a bar") {
+  const auto list = charts(series("amd:0", {1e9, 3e9}) + "," +
+                           copy_cell("d2h.1MiB@amd:0", "amd:0", "host", 1 << 20, 5e9) + "," +
+                           copy_cell("d2d.1MiB@amd:0", "amd:0", "amd:0", 1 << 20, 9e11));
+  REQUIRE(list.size() == 3);
+  CHECK(list[0].series.size() == 1);
+  CHECK(list[0].series[0].name == "h2d, host to amd:0");
+  REQUIRE(list[0].series[0].points.size() == 2);
+  CHECK(list[0].series[0].points[1].size_bytes == 8192);
+  CHECK(list[0].series[0].points[1].bytes_per_s == 3e9);
+  REQUIRE(list[1].bars.size() == 1);
+  CHECK(list[1].bars[0].name == "d2h.1MiB, amd:0 to host");
+  // What stays in a device is too fast for the scale of a link.
+  CHECK(list[2].title == "Rates within a device");
+}
+
+TEST_CASE("what did not work is not drawn") {
+  CHECK(charts(copy_cell("a", "host", "amd:0", 1, 1e9, "mismatch")).empty());
+  CHECK(charts_of(parsed("{}")).empty());
+}
+
+TEST_CASE("too many series or bars are spread over charts") {
+  std::string curves;
+  std::string bars;
+  for (int device = 0; device < 17; ++device) {
+    const std::string id = "amd:" + std::to_string(device);
+    curves += (device == 0 ? "" : ",") + series(id, {1e9, 2e9});
+    bars += (device == 0 ? "" : ",") + copy_cell("x@" + id, "host", id, 1, 1e9) + "," +
+            copy_cell("y@" + id, "host", id, 1, 1e9);
+  }
+  const auto list = charts(curves);
+  REQUIRE(list.size() == 3);
+  CHECK(list[1].series.size() == 8);
+  CHECK(list[2].series.size() == 1);
+  CHECK(charts(bars).size() == 2);
+}
+
+TEST_CASE("rates of any size can be drawn") {
+  for (const double rate : {0.0, 1e-9, 1.0, 999.0, 5e10, 1e18}) {
+    CAPTURE(rate);
+    for (const Chart& chart : charts(series("amd:0", {rate, rate})))
+      CHECK(is_drawable(draw(chart)));
+    for (const Chart& chart : charts(series("amd:0", {rate}))) CHECK(is_drawable(draw(chart)));
+  }
+  Chart extreme;
+  extreme.series = {{"x", {{1, 1e300}, {UINT64_MAX, 1e-300}}}};
+  CHECK(is_drawable(draw(extreme)));
+}
+
+TEST_CASE("the axis ends at a round rate above the fastest") {
+  const std::string text = draw(charts(series("amd:0", {1e9, 52e9})).front()).elements;
+  for (const char* tick : {">0<", ">20.0 GB/s<", ">60.0 GB/s<", ">4 KiB<", ">8 KiB<"}) {
+    CAPTURE(tick);
+    CHECK(text.find(tick) != std::string::npos);
+  }
+  CHECK(text.find(">80.0 GB/s<") == std::string::npos);
+}
+
+TEST_CASE("limits are marked and hostile names stay text") {
+  Chart chart;
+  chart.title = hostile_name;
+  chart.bars = {{hostile_name, 5, 10}, {"plain", 5, 0}};
+  const std::string text = draw(chart).elements;
+  CHECK(is_safe(text));
+  CHECK(text.find("<b>") == std::string::npos);
+  CHECK(count_of(text, "class=\"limit\"") == 2);  // the mark and its legend
+  chart.series = {{hostile_name, {{1, 1}, {2, 2}}}};
+  CHECK(draw(chart).elements.find("<b>") == std::string::npos);
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#include "report/matrix.hpp"
+
+#include <doctest/doctest.h>
+
+#include "documents.hpp"
+
+using namespace hiptool::report;
+
+namespace {
+
+std::string pair(const std::string& source, const std::string& destination, double rate,
+                 const std::string& status = "ok") {
+  return copy_cell("p.1MiB@" + source + ">" + destination, source, destination, 1 << 20, rate,
+                   status);
+}
+
+}  // namespace
+
+TEST_CASE("a row for each source, a column for each destination, in the order of devices") {
+  const auto list = matrices_of(parsed(bench_copy(
+      pair("nvidia:10", "nvidia:9", 1e9) + "," + pair("nvidia:9", "nvidia:10", 2.345e9) + "," +
+      pair("nvidia:9", "nvidia:1", 3e9, "failed") + "," + pair("nvidia:1", "nvidia:9", 4e9))));
+  REQUIRE(list.size() == 1);
+  const Matrix& matrix = list.front();
+  CHECK(matrix.label == "p.1MiB");
+  CHECK(matrix.sources == std::vector<std::string>{"nvidia:1", "nvidia:9", "nvidia:10"});
+  CHECK(matrix.destinations == matrix.sources);
+  CHECK(matrix.bytes_per_s[0][1] == 4e9);
+  CHECK(matrix.bytes_per_s[1][2] == 2.345e9);
+  CHECK(matrix.bytes_per_s[2][1] == 1e9);
+  CHECK_FALSE(matrix.bytes_per_s[1][0]);  // failed
+  CHECK_FALSE(matrix.bytes_per_s[0][0]);
+  CHECK(strength(matrix, 4e9) == 1);
+  CHECK(strength(matrix, 1e9) == 0.25);
+
+  const Table table = table_of(matrix);
+  CHECK(table.title == "p.1MiB: from row to column, GB/s");
+  CHECK(table.columns[0].title == "nvidia");
+  CHECK(table.columns[3].title == "10");
+  CHECK(format_value(table.rows[1][0], Unit::none) == "9");
+  CHECK(format_value(table.rows[1][3], Unit::none) == "2.35");
+  CHECK(table.rows[0][1].is_absent());
+}
+
+TEST_CASE("devices of several platforms keep their whole names") {
+  const auto list = matrices_of(
+      parsed(bench_copy(pair("amd:0", "nvidia:0", 1e9) + "," + pair("nvidia:0", "amd:0", 1e9))));
+  REQUIRE(list.size() == 1);
+  const Table table = table_of(list.front());
+  CHECK(table.columns[0].title.empty());
+  CHECK(table.columns[1].title == "amd:0");
+}
+
+TEST_CASE("one pair, lists of devices and the host make no matrix") {
+  CHECK(matrices_of(parsed(bench_copy(pair("amd:0", "amd:1", 1e9)))).empty());
+  CHECK(matrices_of(parsed(bench_copy(pair("amd:0", "amd:1,amd:2", 1e9) + "," +
+                                      pair("amd:1", "amd:0,amd:2", 1e9))))
+            .empty());
+  CHECK(
+      matrices_of(parsed(bench_copy(pair("host", "amd:1", 1e9) + "," + pair("host", "amd:0", 1e9))))
+          .empty());
+}
