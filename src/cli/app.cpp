@@ -8,6 +8,7 @@
 
 #include "cli/command_tree.hpp"
 #include "cli/commands/compile_kernel.hpp"
+#include "cli/commands/probe_platform.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
@@ -87,6 +88,9 @@ int run_command(const Command& command, const CommandTree& tree, Session& sessio
 
 int dispatch(int argc, const char* const* argv, Session& session) {
   if (is_compile_kernel(argc, argv)) return run_compile_kernel(argc, argv);
+  if (is_probe_platform(argc, argv)) {
+    return run_probe_platform(argc, argv, session.environment);
+  }
   Console& console = session.environment.console;
   CommandTree tree;
   const Request request = parse(tree, argc, argv);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "hip/sensors.hpp"
 #include "hiptool/cancel.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/platform.hpp"
@@ -21,6 +22,7 @@ struct DeviceFacts {
   DeviceInfo info;
   std::optional<MemoryInfo> memory;  ///< absent where asking would start the device
   std::optional<system::PciDevice> pci;
+  std::optional<hip::SensorReading> sensors;  ///< where they were read
 };
 
 struct Inventory {

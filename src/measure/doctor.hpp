@@ -47,6 +47,7 @@ struct DoctorGpu {
   Platform platform = Platform::amd;
   std::string id;  ///< "amd:0"; empty for one that only the bus shows
   DeviceInfo info;
+  std::optional<MemoryInfo> memory;  ///< absent where asking would start the device
   std::optional<system::PciDevice> pci;
   std::optional<system::PciPath> path_under_load;  ///< the fastest seen while copies ran
   hip::SensorReading sensors;

@@ -25,9 +25,11 @@ void examine_one(const Evidence& evidence, const DoctorGpu& gpu, bool is_any_bou
   const std::string source = "/sys/bus/pci/devices/" + gpu.pci->bus_id + "/driver";
   const std::string expected = driver_of(gpu.platform);
   const auto finding = system::explain_binding(evidence.root, *gpu.pci);
-  if (finding.reason.empty()) {
-    list.add({"driver-bound", Severity::pass, gpu.id, gpu.pci->bus_id + " has " + gpu.pci->driver,
-              source, expected, ""});
+  // What the runtime uses has its driver, also where a container's /sys does not name it.
+  if (finding.reason.empty() || !gpu.id.empty()) {
+    const std::string driver = gpu.pci->driver.empty() ? "its driver" : gpu.pci->driver;
+    list.add({"driver-bound", Severity::pass, gpu.id, gpu.pci->bus_id + " has " + driver, source,
+              expected, ""});
     return;
   }
   // A card that was given away beside others that work is somebody's wish.
@@ -47,7 +49,8 @@ void examine_hang(const PlatformAnswer& answer, CheckList& list) {
       return;
     case PlatformAnswer::Kind::hung:
       list.add({"driver-hang", Severity::fail, "",
-                fmt::format("{}: the driver gave no answer within {:.1f} s", name, answer.after_s),
+                fmt::format("{}: the driver hangs: no answer within {:.1f} s{}", name,
+                            answer.after_s, answer.detail.empty() ? "" : " while " + answer.detail),
                 source, "an answer within seconds",
                 look + "; restart the machine if the driver is stuck, or, on NVIDIA without "
                        "persistence mode, run `sudo nvidia-smi -pm 1`"});

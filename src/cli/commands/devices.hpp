@@ -10,6 +10,7 @@ namespace hiptool::cli {
 struct DevicesOptions {
   std::string id;                      ///< empty: all devices
   std::optional<std::string> require;  ///< "gpu", "amd" or "nvidia"
+  bool doctor = false;
 };
 
 Command devices_command();
