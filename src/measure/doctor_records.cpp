@@ -138,6 +138,7 @@ void visit_sensors(Reading& reading, const Visit& visit) {
   visit("persistence_enabled", reading.persistence_enabled);
   visit("partitioned", reading.partitioned);
   visit("links_up", reading.links_up);
+  visit("link_remotes", reading.link_remotes);
   visit("process_ids", reading.process_ids);
 }
 
