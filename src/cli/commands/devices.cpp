@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cli/commands/devices_doctor.hpp"
+#include "cli/commands/devices_topology.hpp"
 #include "cli/devices_report.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
@@ -65,20 +66,43 @@ DeviceSelection selection_of(const DevicesOptions& options, const Context& conte
 struct Findings {
   Inventory inventory;
   std::optional<std::vector<measure::Check>> checks;  ///< with --doctor
+  std::optional<TopologyFindings> topology;           ///< with --topology
 };
+
+// The drivers were asked elsewhere and are not opened here again.
+measure::AskPeer peers_answered(const std::vector<measure::PeerAnswer>& answers) {
+  return [answers](const std::string& from, const std::string& to) -> std::optional<bool> {
+    for (const measure::PeerAnswer& answer : answers) {
+      if (answer.from == from && answer.to == to) return answer.can_access;
+    }
+    return {};
+  };
+}
 
 Findings find_out(const DevicesOptions& options, const DeviceSelection& selection,
                   Context& context) {
+  const Environment& environment = context.environment;
+  Findings findings;
   if (options.doctor) {
     Diagnosis diagnosis = diagnose(selection, context);
-    return {std::move(diagnosis.inventory), std::move(diagnosis.checks)};
+    findings.inventory = std::move(diagnosis.inventory);
+    findings.checks = std::move(diagnosis.checks);
+    if (options.topology) {
+      findings.topology = find_topology(findings.inventory, environment.system_root,
+                                        peers_answered(diagnosis.evidence.peers));
+    }
+    return findings;
   }
-  const Environment& environment = context.environment;
   const auto platforms = context.make_platforms();
-  if (!selection.ids.empty()) return {look_up(*platforms, selection, context), {}};
-  return {take_inventory(*platforms, selection.platform, environment.system_root, *context.notes,
-                         environment.cancel),
-          {}};
+  findings.inventory = selection.ids.empty()
+                           ? take_inventory(*platforms, selection.platform, environment.system_root,
+                                            *context.notes, environment.cancel)
+                           : look_up(*platforms, selection, context);
+  if (options.topology) {
+    findings.topology =
+        find_topology(findings.inventory, environment.system_root, peers_of(*platforms));
+  }
+  return findings;
 }
 
 // No GPU anywhere, so that only the host was looked at.
@@ -111,6 +135,21 @@ void add_checks(const std::vector<measure::Check>& checks, bool verbose, report:
   for_people.notes = std::move(lines);
 }
 
+constexpr std::size_t few_pairs = 12;  // of four devices
+
+void add_topology(const TopologyFindings& topology, bool verbose, report::Report& report,
+                  report::Report& for_people) {
+  report.document.emplace_back("topology", topology_value(topology));
+  report.tables.push_back(topology_pairs(topology));
+  if (topology.ids.size() > 1) {
+    for_people.tables.push_back(topology_matrix(topology));
+    if (verbose || topology.pairs.size() <= few_pairs) {
+      for_people.tables.push_back(topology_pairs(topology));
+    }
+  }
+  for (report::Line& line : topology_notes(topology)) for_people.notes.push_back(std::move(line));
+}
+
 }  // namespace
 
 Command devices_command() {
@@ -120,6 +159,7 @@ Command devices_command() {
       .examples = {{"hiptool devices", "what can compute here"},
                    {"hiptool devices nvidia:0", "everything about one device"},
                    {"hiptool devices --doctor", "what is wrong with GPUs, and what to do"},
+                   {"hiptool devices --topology", "which devices have fast ways between them"},
                    {"hiptool devices --format json", "for programs"},
                    {"hiptool devices --require gpu", "exit 3 without a usable GPU"}},
       .formats = {OutputFormat::table, OutputFormat::json, OutputFormat::csv,
@@ -137,6 +177,7 @@ Runner add_devices(CLI::App& app) {
              "exit 3 unless such a device is usable");
   add_flag(app, "--doctor", options->doctor,
            "examine drivers, links, memory and limits; exit 1 if a check fails");
+  add_flag(app, "--topology", options->topology, "how the devices reach each other");
   return [options](Context& context) { return run_devices(*options, context); };
 }
 
@@ -163,6 +204,7 @@ int run_devices(const DevicesOptions& options, Context& context) {
   } else {
     for_people.tables = {short_table(inventory, environment.console.has_unicode())};
   }
+  if (findings.topology) add_topology(*findings.topology, context.verbose, report, for_people);
   if (findings.checks) add_checks(*findings.checks, context.verbose, report, for_people);
   context.output.write(for_people, report);
   if (failure) {
