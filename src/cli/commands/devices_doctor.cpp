@@ -20,7 +20,7 @@ using measure::Severity;
 
 constexpr std::chrono::milliseconds patience{4500};
 
-DeviceFacts facts_of(const measure::DoctorGpu& gpu) {
+DeviceFacts facts_of(const measure::DoctorGpu& gpu, const std::filesystem::path& root) {
   DeviceFacts facts;
   facts.id = gpu.id;
   facts.platform = gpu.platform;
@@ -30,7 +30,7 @@ DeviceFacts facts_of(const measure::DoctorGpu& gpu) {
   }
   facts.info = gpu.info;
   facts.memory = gpu.memory;
-  facts.pci = gpu.pci;
+  read_pci(root, facts);
   facts.sensors = gpu.sensors;
   return facts;
 }
@@ -75,7 +75,8 @@ void take_results(std::vector<measure::ProbeResult> results, Diagnosis& diagnosi
     diagnosis.inventory.platforms.push_back(result.answer.status);
     diagnosis.evidence.platforms.push_back(std::move(result.answer));
     for (measure::DoctorGpu& gpu : result.gpus) {
-      if (!gpu.id.empty()) diagnosis.inventory.devices.push_back(facts_of(gpu));
+      if (!gpu.id.empty())
+        diagnosis.inventory.devices.push_back(facts_of(gpu, diagnosis.evidence.root));
       diagnosis.evidence.gpus.push_back(std::move(gpu));
     }
     std::move(result.peers.begin(), result.peers.end(),
