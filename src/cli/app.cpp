@@ -15,6 +15,7 @@
 #include "cli/first_look.hpp"
 #include "cli/help.hpp"
 #include "cli/options.hpp"
+#include "cli/reference.hpp"
 #include "cli/version_text.hpp"
 
 namespace hiptool::cli {
@@ -35,11 +36,14 @@ HelpStyle help_style(const Console& console) {
   return {console.width_out(), console.has_color_out()};
 }
 
-void show_help(const Request& request, const CommandTree& tree, Console& console) {
+void show_help(const Request& request, CommandTree& tree, Console& console) {
   if (request.command != nullptr) {
     console.out(command_help_text(tree, *request.command, help_style(console)));
   } else if (request.topic.empty() || request.topic == "help") {
     console.out(overview_text(tree, help_style(console)));
+  } else if (request.topic == "reference" || request.topic == "man") {
+    const auto text = request.topic == "man" ? man_page_text : reference_text;
+    console.out(text(describe_commands(tree), describe_common_options(tree)));
   } else {
     console.out(topic_text(request.topic));
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
 
+#include "cli/commands/completion.hpp"
 #include "cli/commands/devices.hpp"
 #include "cli/commands/load.hpp"
 #include "cli/commands/make_model.hpp"
@@ -19,6 +20,7 @@ const std::vector<Command>& commands() {
       devices_command(),
       load_command(),
       make_model_command(),
+      completion_command(),
   };
   return list;
 }
