@@ -183,6 +183,23 @@ std::string targets_of(Platform platform) {
   return text.empty() ? "none" : text;
 }
 
+// "; the nearest target is gfx1030", which AMD's later chips of a family often run.
+std::string nearest_hint(Platform platform, const std::string& arch) {
+  if (platform != Platform::amd) return {};
+  constexpr std::size_t shortest = 5;  // "gfx10"
+  std::string_view nearest;
+  std::size_t longest = shortest - 1;
+  for (const std::string_view target : kernels::embedded_targets()) {
+    const auto limit = std::min(target.size(), arch.size());
+    std::size_t same = 0;
+    while (same < limit && target[same] == arch[same]) ++same;
+    if (same <= longest || target.substr(0, 3) != "gfx") continue;
+    longest = same;
+    nearest = target;
+  }
+  return nearest.empty() ? "" : "; the nearest target is " + std::string(nearest);
+}
+
 void judge_target(Platform platform, const std::string& device, const std::string& name,
                   const std::string& arch, const std::string& source, CheckList& list) {
   if (arch.empty()) {
@@ -201,9 +218,9 @@ void judge_target(Platform platform, const std::string& device, const std::strin
             source,
             "an image in this program; without one kernels are compiled at run time or "
             "not at all (on MI350X the runtime then says \"invalid resource handle\")",
-            "install the runtime compiler of the platform, or build hiptool where `clang --target="
-            "amdgcn-amd-amdhsa -mcpu=" +
-                arch + "` works"});
+            "install the platform's run-time compiler (hiprtc, NVRTC), or do without kernels: "
+            "`hiptool load --verify readback`" +
+                nearest_hint(platform, arch)});
 }
 
 void examine_targets(const Evidence& evidence, const std::vector<system::KfdNode>& nodes,
