@@ -124,13 +124,14 @@ class Documents(CliTest):
             ran += 1
             result = subprocess.run(words, capture_output=True, text=True, check=False,
                                     env=clean_environment(MANWIDTH="80"))
-            said = [line for line in (result.stderr + (result.stdout if words[0] == "mandoc" else "")
-                                      ).splitlines() if "missing date" not in line]
+            text = result.stderr + (result.stdout if words[0] == "mandoc" else "")
+            said = [line for line in text.splitlines() if "missing date" not in line]
             self.assertEqual(said, [], words[0])
         if ran == 0:
             self.skipTest("neither man, groff nor mandoc is installed")
         text = page.read_text(encoding="utf-8")
-        for word in ["\\-\\-doctor", "\\-\\-verify MODE", "EXIT STATUS", "HIPTOOL_DEVICE", "1.5GiB"]:
+        for word in ["\\-\\-doctor", "\\-\\-verify MODE", "EXIT STATUS", "HIPTOOL_DEVICE",
+                     "1.5GiB"]:
             self.assertIn(word, text)
 
     def test_the_reference_has_every_option_that_help_has(self):

@@ -147,7 +147,8 @@ void add_topology(const TopologyFindings& topology, bool verbose, report::Report
       for_people.tables.push_back(topology_pairs(topology));
     }
   }
-  for (report::Line& line : topology_notes(topology)) for_people.notes.push_back(std::move(line));
+  const std::vector<report::Line> lines = topology_notes(topology);
+  for_people.notes.insert(for_people.notes.begin(), lines.begin(), lines.end());
 }
 
 }  // namespace
