@@ -27,7 +27,10 @@ void examine_uvm(const Evidence& evidence, CheckList& list) {
   }
   const bool has_module = is_there(evidence.root / "sys/module/nvidia_uvm");
   const bool has_node = is_there(evidence.root / "dev/nvidia-uvm");
-  const bool is_good = has_module && has_node;
+  // A container may hide /sys/module; a driver that works has what it needs.
+  const PlatformAnswer* answer = answer_of(evidence, Platform::nvidia);
+  const bool is_usable = answer != nullptr && answer->status.usable;
+  const bool is_good = is_usable || (has_module && has_node);
   list.add({"uvm", is_good ? Severity::pass : Severity::fail, "",
             std::string("module nvidia_uvm ") + (has_module ? "loaded" : "not loaded") +
                 ", /dev/nvidia-uvm " + (has_node ? "there" : "missing"),
