@@ -8,6 +8,7 @@
 
 #include "cli/command_tree.hpp"
 #include "cli/commands/compile_kernel.hpp"
+#include "cli/commands/probe_platform.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
@@ -15,6 +16,7 @@
 #include "cli/help.hpp"
 #include "cli/options.hpp"
 #include "cli/rank.hpp"
+#include "cli/reference.hpp"
 #include "cli/version_text.hpp"
 #include "system/host.hpp"
 
@@ -36,11 +38,14 @@ HelpStyle help_style(const Console& console) {
   return {console.width_out(), console.has_color_out()};
 }
 
-void show_help(const Request& request, const CommandTree& tree, Console& console) {
+void show_help(const Request& request, CommandTree& tree, Console& console) {
   if (request.command != nullptr) {
     console.out(command_help_text(tree, *request.command, help_style(console)));
   } else if (request.topic.empty() || request.topic == "help") {
     console.out(overview_text(tree, help_style(console)));
+  } else if (request.topic == "reference" || request.topic == "man") {
+    const auto text = request.topic == "man" ? man_page_text : reference_text;
+    console.out(text(describe_commands(tree), describe_common_options(tree)));
   } else {
     console.out(topic_text(request.topic));
   }
@@ -99,6 +104,9 @@ int run_command(const Command& command, const CommandTree& tree, Session& sessio
 
 int dispatch(int argc, const char* const* argv, Session& session) {
   if (is_compile_kernel(argc, argv)) return run_compile_kernel(argc, argv);
+  if (is_probe_platform(argc, argv)) {
+    return run_probe_platform(argc, argv, session.environment);
+  }
   Console& console = session.environment.console;
   CommandTree tree;
   const Request request = parse(tree, argc, argv);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
 
+#include "cli/commands/completion.hpp"
 #include "cli/commands/devices.hpp"
 #include "cli/commands/load.hpp"
 #include "cli/commands/make_model.hpp"
@@ -21,6 +22,7 @@ const std::vector<Command>& commands() {
       load_command(),
       make_model_command(),
       report_command(),
+      completion_command(),
   };
   return list;
 }

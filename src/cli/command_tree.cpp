@@ -19,7 +19,8 @@ CommandTree::CommandTree()
     runners_.push_back(command.add(*subcommand));
   }
   CLI::App* help = root_->add_subcommand("help", "explain a command or a topic");
-  add_text(*help, "TOPIC", "", help_topic_, "a command, exit-codes, environment or units");
+  add_text(*help, "TOPIC", "", help_topic_,
+           "a command, exit-codes, environment, units, reference or man");
 }
 
 CommandTree::~CommandTree() = default;

@@ -75,7 +75,7 @@ std::vector<Field> main_fields(const DeviceFacts& device) {
 }
 
 std::vector<Field> link_fields(const DeviceFacts& device) {
-  const system::PciLink link = device.pci ? device.pci->link : system::PciLink{};
+  const system::PciLink link = link_of(device);
   return {
       {{"speed_gt_s", "PCIe speed, GT/s", Unit::none}, link.speed_gt_s},
       {{"width", "PCIe lanes", Unit::none}, link.width},

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "cli/command_docs.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/suggest.hpp"
 #include "hiptool/error.hpp"
@@ -168,7 +169,7 @@ std::string overview_text(const CommandTree& tree, const HelpStyle& style) {
     text += two_columns(command->get_name(), command->get_description(), style);
   }
   text += "\n" + heading("Options of every command:", style) + options_text(root, false, style);
-  return text + "\nMore: hiptool help COMMAND, hiptool help exit-codes, environment or units\n";
+  return text + "\nMore: hiptool help COMMAND, exit-codes, environment, units, reference or man\n";
 }
 
 std::string command_help_text(const CommandTree& tree, const Command& command,
@@ -193,7 +194,7 @@ std::string topic_text(const std::string& topic) {
   if (topic == "exit-codes") return exit_codes_text();
   if (topic == "environment") return std::string(environment_text);
   if (topic == "units") return std::string(units_text);
-  std::vector<std::string> topics{"exit-codes", "environment", "units"};
+  std::vector<std::string> topics = help_topics();
   for (const Command& command : commands()) topics.push_back(command.name);
   const std::string near = suggestion(topic, topics);
   throw Error(ErrorCode::invalid_argument, "help", "there is no help on '" + topic + "'",

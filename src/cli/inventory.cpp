@@ -5,6 +5,12 @@
 
 namespace hiptool::cli {
 
+void read_pci(const std::filesystem::path& root, DeviceFacts& facts) {
+  if (!facts.info.pci_bus_id) return;
+  facts.pci = system::find_pci_device(root, *facts.info.pci_bus_id);
+  facts.path = system::read_pci_path(root, *facts.info.pci_bus_id);
+}
+
 DeviceFacts read_facts(const Device& device, const std::filesystem::path& root, TraceSink& trace) {
   DeviceFacts facts;
   facts.id = device.id();
@@ -23,7 +29,7 @@ DeviceFacts read_facts(const Device& device, const std::filesystem::path& root, 
       trace.note("devices", facts.id + ": " + error.what());
     }
   }
-  if (facts.info.pci_bus_id) facts.pci = system::find_pci_device(root, *facts.info.pci_bus_id);
+  read_pci(root, facts);
   return facts;
 }
 
@@ -47,20 +53,26 @@ Inventory take_inventory(Platforms& platforms, std::optional<Platform> only,
   return inventory;
 }
 
-std::optional<MemoryPeak> memory_peak(const DeviceFacts& device) {
-  const DeviceInfo& info = device.info;
-  // Only CUDA's memory clock is known to be that of a double data rate bus.
-  if (device.platform != Platform::nvidia) return {};
-  if (!info.memory_clock_hz || !info.memory_bus_width_bits) return {};
-  if (*info.memory_clock_hz == 0 || *info.memory_bus_width_bits == 0) return {};
-  return MemoryPeak{2.0 * static_cast<double>(*info.memory_clock_hz) *
-                        static_cast<double>(*info.memory_bus_width_bits) / 8,
-                    "memory-clock"};
+std::optional<measure::MemoryPeak> memory_peak(const DeviceFacts& device) {
+  return measure::memory_peak(device.platform, device.info);
+}
+
+system::PciLink link_of(const DeviceFacts& device) {
+  if (!device.pci) return {};
+  system::PciLink link = device.pci->link;
+  if (const auto* now = device.path.slowest_now()) {
+    link.speed_gt_s = now->link.speed_gt_s;
+    link.width = now->link.width;
+  }
+  if (const auto* best = device.path.slowest_at_best()) {
+    link.max_speed_gt_s = best->link.max_speed_gt_s;
+    link.max_width = best->link.max_width;
+  }
+  return link;
 }
 
 std::optional<double> link_peak_bytes_per_s(const DeviceFacts& device) {
-  if (!device.pci) return {};
-  const system::PciLink& link = device.pci->link;
+  const system::PciLink link = link_of(device);
   // An idle device lowers its speed, so what it can do counts first.
   const auto speed = link.max_speed_gt_s ? link.max_speed_gt_s : link.speed_gt_s;
   const auto width = link.max_width ? link.max_width : link.width;

@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <sstream>
 
 #include "cli/suggest.hpp"
 #include "hiptool/error.hpp"
@@ -13,6 +14,8 @@
 
 namespace hiptool::cli {
 namespace {
+
+const std::string choices_mark = "choices ";
 
 // The name people know an option by: the long one.
 std::string long_name(const std::string& names) {
@@ -80,12 +83,31 @@ void add_choice(CLI::App& app, const std::string& names, const std::string& valu
                 std::optional<std::string>& target, std::vector<std::string> choices,
                 const std::string& help) {
   const std::string full_help = fmt::format("{}: {}", help, fmt::join(choices, ", "));
+  // A validator that is never asked carries the words for completion.
+  const std::string words = choices_mark + fmt::format("{}", fmt::join(choices, " "));
   const auto parse = [&target, name = long_name(names),
                       choices = std::move(choices)](const std::string& text) {
     check_choice(text, choices, name);
     target = text;
   };
-  app.add_option_function<std::string>(names, parse, full_help)->type_name(value_name)->take_last();
+  app.add_option_function<std::string>(names, parse, full_help)
+      ->type_name(value_name)
+      ->take_last()
+      ->check(CLI::Validator().name(words).active(false));
+}
+
+std::vector<std::string> choices_of(CLI::Option& option) {
+  std::vector<std::string> choices;
+  const CLI::Validator* mark = nullptr;
+  try {
+    mark = option.get_validator(0);
+  } catch (const CLI::OptionNotFound&) {
+    return choices;
+  }
+  if (mark->get_name().rfind(choices_mark, 0) != 0) return choices;
+  std::istringstream words(mark->get_name().substr(choices_mark.size()));
+  for (std::string word; words >> word;) choices.push_back(word);
+  return choices;
 }
 
 std::vector<std::string> split_list(std::string_view text, const std::string& what) {

@@ -11,7 +11,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace hiptool::cli {
 
@@ -37,6 +38,9 @@ void add_count(CLI::App& app, const std::string& names, std::uint64_t& target,
 void add_choice(CLI::App& app, const std::string& names, const std::string& value_name,
                 std::optional<std::string>& target, std::vector<std::string> choices,
                 const std::string& help);
+
+/// The words that an option made by add_choice takes; empty for any other.
+std::vector<std::string> choices_of(CLI::Option& option);
 
 /// Splits at commas; throws Error(invalid_argument) naming `what` for an empty element.
 std::vector<std::string> split_list(std::string_view text, const std::string& what);

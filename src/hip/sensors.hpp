@@ -35,6 +35,8 @@ struct SensorReading {
   std::optional<bool> persistence_enabled;
   std::optional<bool> partitioned;        ///< MIG, or a compute or memory partition other than one
   std::optional<std::uint64_t> links_up;  ///< NVLink or XGMI links that work
+  /// Bus ids at the far ends of the NVLinks that work: a switch's or another GPU's.
+  std::optional<std::vector<std::string>> link_remotes;
   std::optional<std::vector<std::uint64_t>> process_ids;  ///< that use the device
 };
 

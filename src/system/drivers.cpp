@@ -144,6 +144,33 @@ DriverFinding explain_kfd(const fs::path& root) {
   return explain_render_nodes(root, topology.gpus);
 }
 
+DriverFinding explain_amd_binding(const fs::path& root, const PciDevice& gpu) {
+  if (gpu.driver == "amdgpu") return {};
+  if (gpu.driver == "radeon") return explain_radeon(gpu);
+  if (!gpu.driver.empty()) return explain_taken(root, "AMD", gpu, "amdgpu");
+  if (!is_there(root / "sys/module/amdgpu")) {
+    return explain_not_loaded("AMD", gpu, "amdgpu",
+                              "look for `blacklist amdgpu` with `grep -r amdgpu /etc/modprobe.d`");
+  }
+  return explain_not_taken("AMD", gpu, "amdgpu", "amdgpu");
+}
+
+DriverFinding explain_nvidia_binding(const fs::path& root, const PciDevice& gpu) {
+  if (gpu.driver == "nvidia") return {};
+  if (gpu.driver == "nouveau") {
+    return {"NVIDIA GPU " + gpu.bus_id + " is bound to nouveau, which knows no CUDA",
+            "install NVIDIA's driver, run `echo blacklist nouveau | sudo tee "
+            "/etc/modprobe.d/blacklist-nouveau.conf` and `sudo update-initramfs -u`, then restart"};
+  }
+  if (!gpu.driver.empty()) return explain_taken(root, "NVIDIA", gpu, "nvidia");
+  if (nvidia_driver_version(root).empty()) {
+    return explain_not_loaded("NVIDIA", gpu, "nvidia",
+                              "install the driver of this kernel release, for example with "
+                              "`sudo apt install nvidia-driver`");
+  }
+  return explain_not_taken("NVIDIA", gpu, "nvidia", "nvrm");
+}
+
 // "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  Tue ..." and, from the open flavour,
 // "... Open Kernel Module for x86_64  580.159.04  Release Build ...": the first word of numbers
 // joined by full stops.
@@ -200,15 +227,8 @@ DriverFinding explain_amd(const fs::path& root) {
   const std::vector<PciDevice> gpus = gpus_of(root, vendor_amd);
   if (gpus.empty()) return {};
   if (is_any_bound(gpus, "amdgpu")) return explain_kfd(root);
-  if (const PciDevice* taken = find_taken(gpus)) {
-    if (taken->driver == "radeon") return explain_radeon(*taken);
-    return explain_taken(root, "AMD", *taken, "amdgpu");
-  }
-  if (!is_there(root / "sys/module/amdgpu")) {
-    return explain_not_loaded("AMD", gpus.front(), "amdgpu",
-                              "look for `blacklist amdgpu` with `grep -r amdgpu /etc/modprobe.d`");
-  }
-  return explain_not_taken("AMD", gpus.front(), "amdgpu", "amdgpu");
+  const PciDevice* taken = find_taken(gpus);
+  return explain_binding(root, taken != nullptr ? *taken : gpus.front());
 }
 
 DriverFinding explain_nvidia(const fs::path& root) {
@@ -216,18 +236,12 @@ DriverFinding explain_nvidia(const fs::path& root) {
   if (gpus.empty()) return {};
   if (is_any_bound(gpus, "nvidia")) return explain_nvidia_nodes(root);
   const PciDevice* taken = find_taken(gpus);
-  if (taken != nullptr && taken->driver == "nouveau") {
-    return {"NVIDIA GPU " + taken->bus_id + " is bound to nouveau, which knows no CUDA",
-            "install NVIDIA's driver, run `echo blacklist nouveau | sudo tee "
-            "/etc/modprobe.d/blacklist-nouveau.conf` and `sudo update-initramfs -u`, then restart"};
-  }
-  if (taken != nullptr) return explain_taken(root, "NVIDIA", *taken, "nvidia");
-  if (nvidia_driver_version(root).empty()) {
-    return explain_not_loaded("NVIDIA", gpus.front(), "nvidia",
-                              "install the driver of this kernel release, for example with "
-                              "`sudo apt install nvidia-driver`");
-  }
-  return explain_not_taken("NVIDIA", gpus.front(), "nvidia", "nvrm");
+  return explain_binding(root, taken != nullptr ? *taken : gpus.front());
+}
+
+DriverFinding explain_binding(const fs::path& root, const PciDevice& gpu) {
+  return gpu.vendor == vendor_amd ? explain_amd_binding(root, gpu)
+                                  : explain_nvidia_binding(root, gpu);
 }
 
 }  // namespace hiptool::system

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <string>
 
+#include "system/pci.hpp"
+
 namespace hiptool::system {
 
 /// Version of the loaded NVIDIA kernel driver, "580.159.04" (/sys/module/nvidia/version, else
@@ -21,5 +23,8 @@ struct DriverFinding {
 };
 DriverFinding explain_amd(const std::filesystem::path& root);
 DriverFinding explain_nvidia(const std::filesystem::path& root);
+
+/// Why this one GPU is not bound to the driver that its platform needs; empty where it is.
+DriverFinding explain_binding(const std::filesystem::path& root, const PciDevice& gpu);
 
 }  // namespace hiptool::system

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// Our declarations of NVML as JSON, for nvml_reference.py.
+#include <cstddef>
 #include <cstdio>
 
 #include "hip/nvidia/nvml.hpp"
@@ -16,6 +17,8 @@ int main() {
   std::printf("\"NVML_VOLATILE_ECC\": %d, ", NVML_VOLATILE_ECC);
   std::printf("\"sizeof bar1\": %zu, \"sizeof process\": %zu, ", sizeof(nvmlBAR1Memory_t),
               sizeof(nvmlProcessInfo_t));
+  std::printf("\"sizeof pci\": %zu, \"offset busId\": %zu, ", sizeof(nvmlPciInfo_t),
+              offsetof(nvmlPciInfo_t, busId));
   std::printf("\"reasons\": {");
   const char* separator = "";
   for (const ClocksEventReason& reason : clocks_event_reasons) {

@@ -28,6 +28,8 @@ ours = json.loads(subprocess.run([sys.argv[1]], check=True, capture_output=True)
 reasons = ours.pop("reasons")
 theirs = {name: getattr(pynvml, name) for name in ours if name.startswith("NVML")}
 theirs["sizeof bar1"] = ctypes.sizeof(pynvml.c_nvmlBAR1Memory_t)
+theirs["sizeof pci"] = ctypes.sizeof(pynvml.nvmlPciInfo_t)
+theirs["offset busId"] = pynvml.nvmlPciInfo_t.busId.offset
 theirs["sizeof process"] = ctypes.sizeof(pynvml.c_nvmlProcessInfo_v2_t)
 # Older releases of the binding lack the newest reasons.
 their_reasons = {text: getattr(pynvml, "nvmlClocksThrottleReason" + name)

@@ -10,6 +10,8 @@ namespace hiptool::cli {
 struct DevicesOptions {
   std::string id;                      ///< empty: all devices
   std::optional<std::string> require;  ///< "gpu", "amd" or "nvidia"
+  bool doctor = false;
+  bool topology = false;
 };
 
 Command devices_command();

@@ -34,6 +34,17 @@ struct nvmlProcessInfo_t {  // of nvmlDeviceGetComputeRunningProcesses_v3
 };
 static_assert(sizeof(nvmlProcessInfo_t) == 24);
 
+struct nvmlPciInfo_t {
+  char busIdLegacy[16];
+  unsigned domain;
+  unsigned bus;
+  unsigned device;
+  unsigned pciDeviceId;
+  unsigned pciSubSystemId;
+  char busId[32];
+};
+static_assert(sizeof(nvmlPciInfo_t) == 68);
+
 /// Any call may be missing (null) in an older library, except the first four.
 struct Nvml {
   nvmlReturn_t (*nvmlInit_v2)();
@@ -61,6 +72,8 @@ struct Nvml {
   nvmlReturn_t (*nvmlDeviceGetPersistenceMode)(nvmlDevice_t, int* enabled);
   nvmlReturn_t (*nvmlDeviceGetMigMode)(nvmlDevice_t, unsigned* current, unsigned* pending);
   nvmlReturn_t (*nvmlDeviceGetNvLinkState)(nvmlDevice_t, unsigned link, int* enabled);
+  nvmlReturn_t (*nvmlDeviceGetNvLinkRemotePciInfo_v2)(nvmlDevice_t, unsigned link,
+                                                      nvmlPciInfo_t* remote);
   nvmlReturn_t (*nvmlDeviceGetComputeRunningProcesses_v3)(nvmlDevice_t, unsigned* count,
                                                           nvmlProcessInfo_t* processes);
 };

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "hip/sensors.hpp"
 
+#include <cstring>
 #include <string>
 #include <utility>
 
 #include "base/dynamic_library.hpp"
 #include "hip/nvidia/nvml.hpp"
+#include "system/pci.hpp"
 
 namespace hiptool::hip::nvidia {
 namespace {
@@ -38,6 +40,7 @@ const char* load(const base::DynamicLibrary& library, Nvml& nvml) {
   take(nvml.nvmlDeviceGetPersistenceMode, "nvmlDeviceGetPersistenceMode");
   take(nvml.nvmlDeviceGetMigMode, "nvmlDeviceGetMigMode");
   take(nvml.nvmlDeviceGetNvLinkState, "nvmlDeviceGetNvLinkState");
+  take(nvml.nvmlDeviceGetNvLinkRemotePciInfo_v2, "nvmlDeviceGetNvLinkRemotePciInfo_v2");
   take(nvml.nvmlDeviceGetComputeRunningProcesses_v3, "nvmlDeviceGetComputeRunningProcesses_v3");
   return missing;
 }
@@ -140,7 +143,16 @@ class NvmlSensors final : public Sensors {
       const auto state = ask<int>(nvml_.nvmlDeviceGetNvLinkState, device, link);
       if (!state) break;  // no such link, or none at all
       reading.links_up = reading.links_up.value_or(0) + (*state != 0 ? 1 : 0);
+      if (*state != 0) read_remote(device, link, reading);
     }
+  }
+
+  void read_remote(nvmlDevice_t device, unsigned link, SensorReading& reading) const {
+    const auto remote = ask<nvmlPciInfo_t>(nvml_.nvmlDeviceGetNvLinkRemotePciInfo_v2, device, link);
+    if (!remote) return;
+    const std::string_view text(remote->busId, strnlen(remote->busId, sizeof(remote->busId)));
+    if (!reading.link_remotes) reading.link_remotes.emplace();
+    reading.link_remotes->push_back(system::normalize_bus_id(text));
   }
 
   std::optional<std::vector<std::uint64_t>> processes(nvmlDevice_t device) const {

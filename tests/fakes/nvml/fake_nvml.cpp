@@ -2,6 +2,7 @@
 /// A stand-in for libnvidia-ml.so.1 with one device, "0000:65:00.0". FAKE_NVML_INIT is the answer
 /// of its start, FAKE_NVML_REASONS the bits of why clocks are held down; FAKE_NVML_BARE lets all
 /// optional questions answer "not supported".
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -100,6 +101,12 @@ nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t, unsigned* current, unsigned* pen
 }
 nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t, unsigned link, int* enabled) {
   return link < 4 ? answer(enabled, link != 2 ? 1 : 0) : not_supported;
+}
+nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t, unsigned link,
+                                                 nvmlPciInfo_t* remote) {
+  if (link == 3) return not_supported;
+  std::snprintf(remote->busId, sizeof(remote->busId), "00000000:%02X:00.0", 0xa0 + link);
+  return std::getenv("FAKE_NVML_BARE") != nullptr ? not_supported : NVML_SUCCESS;
 }
 /// More processes at each call than at the one before.
 nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t, unsigned* count,

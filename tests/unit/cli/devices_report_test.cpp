@@ -82,6 +82,16 @@ TEST_CASE("the link's peak is that of the speed it can have, not of the idle one
   CHECK_FALSE(link_peak_bytes_per_s(cpu()));
 }
 
+TEST_CASE("a board's own switch does not hide the slower link to the machine") {
+  DeviceFacts device = gpu(0);
+  device.path.hops = {{"0000:65:00.0", {16.0, 16, 32.0, 16}}, {"0000:64:00.0", {8.0, 8, 16.0, 8}}};
+  CHECK(link_of(device).speed_gt_s == 8.0);
+  CHECK(link_of(device).width == 8);
+  CHECK(link_of(device).max_speed_gt_s == 16.0);
+  CHECK(link_of(device).max_width == 8);
+  CHECK(*link_peak_bytes_per_s(device) == doctest::Approx(15.754e9).epsilon(0.001));
+}
+
 TEST_CASE("the document has every field; what is not known is null") {
   const std::string text = json_of({{unusable_amd()}, {gpu(0), cpu()}, {}});
   for (const char* key : {"id",

@@ -53,6 +53,7 @@ TEST_CASE("nvml: everything it says, in base units") {
   CHECK(reading.persistence_enabled == true);
   CHECK(reading.partitioned == false);
   CHECK(reading.links_up == 3);
+  CHECK(reading.link_remotes == std::vector<std::string>{"0000:a0:00.0", "0000:a1:00.0"});
   REQUIRE(reading.process_ids);
   CHECK(reading.process_ids->front() == 100);
 }

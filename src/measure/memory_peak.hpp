@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <optional>
+
+#include "hiptool/device.hpp"
+#include "hiptool/platform.hpp"
+
+namespace hiptool::measure {
+
+/// What the memory of a device can carry at most, in bytes per second, and how that is known:
+/// "data-sheet" (the vendor's figure for a board of that name) or "memory-clock" (clock, transfers
+/// for each clock and width of the bus).
+struct MemoryPeak {
+  double bytes_per_s = 0;
+  const char* source = "";
+};
+
+/// On NVIDIA by the clock, which the driver gives for a bus of double data rate. On AMD by the data
+/// sheet, else by the clock of the memory's controller, times the transfers of the memory that such
+/// an architecture has (Linux, gpu/amdgpu documentation: HBM 2, GDDR5 4, GDDR6 16; MI300 and MI350
+/// reach their data sheets with 4). Absent for memory that is the host's and where nothing is
+/// known.
+std::optional<MemoryPeak> memory_peak(Platform platform, const DeviceInfo& info);
+
+}  // namespace hiptool::measure

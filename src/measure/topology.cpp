@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+#include "measure/topology.hpp"
+
+#include <algorithm>
+#include <sstream>
+#include <system_error>
+
+#include "base/file.hpp"
+#include "system/kfd_links.hpp"
+#include "system/numa.hpp"
+#include "system/pci.hpp"
+#include "system/pci_path.hpp"
+
+namespace hiptool::measure {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Linux gives each XGMI link between neighbours a weight of 15 (amdkfd/kfd_crat.c).
+constexpr std::uint64_t xgmi_weight = 15;
+
+/// Where a device sits on the PCI bus.
+struct Place {
+  system::PciPath path;
+  std::string host_bridge;  ///< "pci0000:60"
+  std::optional<int> node;
+};
+
+Place place_of(const fs::path& root, const std::string& bus_id) {
+  Place place;
+  place.path = system::read_pci_path(root, bus_id);
+  if (const auto device = system::find_pci_device(root, bus_id)) place.node = device->numa_node;
+  std::error_code error;
+  const fs::path real =
+      fs::canonical(root / "sys/bus/pci/devices" / system::normalize_bus_id(bus_id), error);
+  if (error || place.path.hops.empty()) return place;
+  for (const fs::path& part : real) {
+    if (part.string().rfind("pci", 0) == 0) place.host_bridge = part.string();
+  }
+  return place;
+}
+
+/// Bridges on the way from one to the other, the common one counted once; absent without one.
+std::optional<std::uint64_t> hops_below_common(const Place& from, const Place& to) {
+  for (std::size_t i = 1; i < from.path.hops.size(); ++i) {
+    for (std::size_t j = 1; j < to.path.hops.size(); ++j) {
+      if (from.path.hops[i].bus_id == to.path.hops[j].bus_id) return i + j - 1;
+    }
+  }
+  return {};
+}
+
+std::optional<std::uint64_t> numa_distance(const fs::path& root, int from, int to) {
+  const fs::path nodes = root / "sys/devices/system/node";
+  const auto online = system::parse_cpu_list(base::read_small_file(nodes / "online"));
+  const auto at = std::find(online.begin(), online.end(), to);
+  std::istringstream distances(
+      base::read_small_file(nodes / ("node" + std::to_string(from)) / "distance"));
+  std::uint64_t distance = 0;
+  for (auto node = online.begin(); distances >> distance && node != online.end(); ++node) {
+    if (node == at) return distance;
+  }
+  return {};
+}
+
+void judge_pcie(const fs::path& root, const Place& from, const Place& to, TopologyPair& pair) {
+  if (from.node && to.node) pair.numa_distance = numa_distance(root, *from.node, *to.node);
+  if (from.path.hops.empty() || to.path.hops.empty()) return;
+  pair.source = "/sys/bus/pci/devices";
+  if (const auto hops = hops_below_common(from, to)) {
+    pair.kind = LinkKind::pcie_switch;
+    pair.hops = hops;
+    return;
+  }
+  pair.hops = from.path.hops.size() - 1 + to.path.hops.size() - 1;
+  if (!from.host_bridge.empty() && from.host_bridge == to.host_bridge) {
+    pair.kind = LinkKind::pcie_root;
+  } else if (system::numa_node_count(root) < 2 || (from.node && from.node == to.node)) {
+    pair.kind = LinkKind::same_node;
+  } else if (from.node && to.node) {
+    pair.kind = LinkKind::across_nodes;
+  }
+}
+
+void judge_xgmi(const std::vector<system::KfdNode>& nodes, const std::string& from,
+                const std::string& to, TopologyPair& pair) {
+  const auto find = [&](const std::string& bus_id) {
+    return std::find_if(nodes.begin(), nodes.end(), [&](const system::KfdNode& node) {
+      return node.is_gpu && !bus_id.empty() && node.bus_id == bus_id;
+    });
+  };
+  const auto start = find(from);
+  const auto end = find(to);
+  if (start == nodes.end() || end == nodes.end()) return;
+  std::uint64_t count = 0;
+  std::uint64_t weight = 0;
+  for (const system::KfdLink& link : start->links) {
+    if (link.type != system::KfdLink::xgmi || link.to_node != end->number) continue;
+    ++count;
+    weight = link.weight;
+  }
+  if (count == 0) return;
+  pair.kind = LinkKind::xgmi;
+  pair.count = count;
+  pair.hops = weight >= xgmi_weight ? std::optional(weight / xgmi_weight) : std::nullopt;
+  pair.source = "io_links of /sys/class/kfd/kfd/topology/nodes";
+}
+
+// Either the far ends are the peer, or both devices have links to the same switches.
+void judge_nvlink(const TopologyDevice& from, const TopologyDevice& to, TopologyPair& pair) {
+  if (!from.nvlink_remotes || !to.nvlink_remotes) return;
+  const auto& remotes = *from.nvlink_remotes;
+  std::uint64_t count = 0;
+  for (const std::string& remote : remotes) {
+    const bool is_peer = remote == to.bus_id;
+    const bool is_shared =
+        remote != from.bus_id && std::find(to.nvlink_remotes->begin(), to.nvlink_remotes->end(),
+                                           remote) != to.nvlink_remotes->end();
+    if (is_peer || is_shared) ++count;
+  }
+  if (count == 0) return;
+  pair.kind = LinkKind::nvlink;
+  pair.count = count;
+  pair.hops.reset();
+  pair.source = "NVML";
+}
+
+}  // namespace
+
+std::string_view to_string(LinkKind kind) noexcept {
+  switch (kind) {
+    case LinkKind::nvlink: return "nvlink";
+    case LinkKind::xgmi: return "xgmi";
+    case LinkKind::pcie_switch: return "switch";
+    case LinkKind::pcie_root: return "root";
+    case LinkKind::same_node: return "node";
+    case LinkKind::across_nodes: return "across-nodes";
+    case LinkKind::unknown: return "unknown";
+  }
+  return "unknown";
+}
+
+std::vector<TopologyPair> read_topology(const fs::path& root,
+                                        const std::vector<TopologyDevice>& devices,
+                                        const AskPeer& ask_peer) {
+  const auto nodes = system::read_kfd_nodes(root);
+  std::vector<Place> places;
+  for (const TopologyDevice& device : devices) places.push_back(place_of(root, device.bus_id));
+  std::vector<TopologyPair> pairs;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    for (std::size_t j = 0; j < devices.size(); ++j) {
+      if (i == j) continue;
+      TopologyPair& pair = pairs.emplace_back();
+      pair.from = devices[i].id;
+      pair.to = devices[j].id;
+      pair.source = "nothing tells";
+      judge_pcie(root, places[i], places[j], pair);
+      judge_xgmi(nodes, devices[i].bus_id, devices[j].bus_id, pair);
+      judge_nvlink(devices[i], devices[j], pair);
+      if (ask_peer && devices[i].platform == devices[j].platform) {
+        pair.peer_access = ask_peer(pair.from, pair.to);
+      }
+    }
+  }
+  return pairs;
+}
+
+}  // namespace hiptool::measure

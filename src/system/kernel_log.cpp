@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include "system/kernel_log.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace hiptool::system {
+namespace {
+
+constexpr std::size_t most_bytes = std::size_t{4} << 20;
+
+// The device gives one record for each read, a file of a tree as many as fit.
+std::optional<std::string> read_all(int descriptor) {
+  std::string text;
+  std::array<char, 8192> part;
+  while (text.size() < most_bytes) {
+    const ssize_t got = ::read(descriptor, part.data(), part.size());
+    if (got > 0) {
+      text.append(part.data(), static_cast<std::size_t>(got));
+      continue;
+    }
+    if (got == 0 || errno == EAGAIN) return text;
+    // EPIPE: records were overwritten meanwhile; the next read goes on after them.
+    if (errno != EPIPE && errno != EINTR) return std::nullopt;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string_view message_of(std::string_view record) {
+  const auto semicolon = record.find(';');
+  const bool is_record = !record.empty() && record.front() >= '0' && record.front() <= '9';
+  if (!is_record || semicolon == std::string_view::npos) return {};
+  return record.substr(semicolon + 1);
+}
+
+std::optional<std::vector<std::string>> read_kernel_log(const std::filesystem::path& root) {
+  const int descriptor =
+      ::open((root / "dev/kmsg").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+  if (descriptor < 0) return {};
+  const auto text = read_all(descriptor);
+  ::close(descriptor);
+  if (!text) return {};
+  std::vector<std::string> messages;
+  for (std::size_t start = 0; start < text->size();) {
+    const std::size_t end = std::min(text->find('\n', start), text->size());
+    const auto message = message_of(std::string_view(*text).substr(start, end - start));
+    if (!message.empty()) messages.emplace_back(message);
+    start = end + 1;
+  }
+  return messages;
+}
+
+}  // namespace hiptool::system

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace hiptool::system {
+
+/// How a node of the KFD topology reaches another one. The numbers are those of the kernel
+/// (drivers/gpu/drm/amd/amdkfd/kfd_crat.h, CRAT_IOLINK_TYPE_*).
+struct KfdLink {
+  enum Type : int { pcie = 2, xgmi = 11 };
+  int type = 0;
+  int to_node = -1;
+  std::uint64_t weight = 0;              ///< the SLIT distance that the driver gives it
+  std::uint64_t max_bandwidth_mb_s = 0;  ///< 0: not told
+};
+
+/// A node of the KFD topology with its links, of which a CPU is one kind.
+struct KfdNode {
+  int number = 0;
+  bool is_gpu = false;
+  bool is_readable = true;     ///< a container may not read what it was not given
+  std::string arch;            ///< "gfx942"; empty where not told
+  std::string bus_id;          ///< "0000:05:00.0"; empty for a CPU
+  std::string render_minor;    ///< "128"; empty where not told
+  std::vector<KfdLink> links;  ///< io_links and p2p_links
+};
+
+/// Nodes below <root>/sys/class/kfd/kfd/topology/nodes by number; empty where there are none.
+std::vector<KfdNode> read_kfd_nodes(const std::filesystem::path& root);
+
+}  // namespace hiptool::system

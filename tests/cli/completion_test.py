@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: MIT
+"""Completion in the real shells, the manual page and the reference, all from the command tree.
+
+Usage: completion_test.py PROGRAM bash|zsh|fish|documents. Exits 77 where the shell is not there.
+"""
+import json
+import re
+import shutil
+import subprocess
+import sys
+
+import program
+from program import CliTest, clean_environment, run
+
+WHAT = sys.argv.pop(2) if len(sys.argv) > 2 else sys.exit(__doc__)
+COMMANDS = {"devices", "load", "make-model", "completion", "help"}
+
+
+class Shell(CliTest):
+    """What every shell has to offer for a line that is not finished."""
+    def setUp(self):
+        super().setUp()
+        self.script = self.folder / "_hiptool"
+        result = run("completion", WHAT)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.script.write_text(result.stdout, encoding="utf-8")
+        (self.folder / "model.gguf").write_bytes(b"")
+
+    def shell(self, words, text):
+        result = subprocess.run([*words, text], cwd=self.folder, env=clean_environment(),
+                                stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                encoding="utf-8", timeout=60, check=False)
+        self.assertEqual(result.stderr, "")
+        self.assertEqual(result.returncode, 0)
+        return result.stdout
+
+    def offers(self, line):
+        raise NotImplementedError
+
+    def check_all(self):
+        self.assertLessEqual(COMMANDS, self.offers("hiptool "))
+        self.assertEqual(self.offers("hiptool dev"), {"devices"})
+        options = self.offers("hiptool devices --")
+        self.assertLessEqual({"--doctor", "--topology", "--require", "--format"}, options)
+        self.assertNotIn("--verify", options)
+        self.assertEqual(self.offers("hiptool devices --require "), {"gpu", "amd", "nvidia"})
+        self.assertEqual(self.offers("hiptool load --verify re"), {"readback"})
+        self.assertEqual(self.offers("hiptool make-model --format s"), {"safetensors"})
+        self.assertEqual(self.offers("hiptool devices --format m"), {"markdown"})
+        self.assertEqual(self.offers("hiptool load mod"), {"model.gguf"})
+        self.assertEqual(self.offers("hiptool load --trace mod"), {"model.gguf"})
+        self.assertEqual(self.offers("hiptool completion f"), {"fish"})
+        self.assertEqual(self.offers("hiptool help exi"), {"exit-codes"})
+        self.assertEqual(self.offers("hiptool --color n"), {"never"})
+        # The value of an option that is called like a command is no command.
+        self.assertEqual(self.offers("hiptool --export load dev"), {"devices"})
+
+
+class Bash(Shell):
+    def offers(self, line):
+        words = line.split(" ")
+        quoted = " ".join(f"'{word}'" for word in words)
+        text = self.shell(["bash", "--norc", "-c"], f"""
+            source {self.script}
+            complete -p hiptool > /dev/null || exit 1
+            COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; COMP_LINE='{line}'
+            COMP_POINT=${{#COMP_LINE}}; _hiptool hiptool
+            printf '%s\\n' "${{COMPREPLY[@]}}" """)
+        return {word for word in text.splitlines() if word}
+
+    def test_bash(self):
+        self.check_all()
+
+    def test_a_value_after_an_equals_sign(self):
+        self.assertEqual(self.offers("hiptool devices --require = nv"), {"nvidia"})
+        self.assertEqual(self.offers("hiptool devices --require ="), {"gpu", "amd", "nvidia"})
+
+
+class Fish(Shell):
+    def offers(self, line):
+        text = self.shell(["fish", "--no-config", "-c"],
+                          f"source {self.script}; complete -C '{line}'")
+        return {word.split("\t")[0] for word in text.splitlines()}
+
+    def test_fish(self):
+        self.check_all()
+
+
+class Zsh(Shell):
+    def offers(self, line):
+        # A zsh of its own on a pseudo terminal lists what it would offer, between two marks.
+        text = self.shell(["zsh", "-f", "-c"], f"""
+            zmodload zsh/zpty
+            zpty shell "PS1= TERM=dumb zsh -f -i"
+            zpty -w shell 'PS1= PS2=; stty -echo; fpath=({self.folder} $fpath)'
+            zpty -w shell 'autoload -Uz compinit; compinit -D -u; LISTMAX=10000'
+            zpty -w shell 'compadd() {{ builtin compadd -O found "$@" 2>/dev/null; \
+                print -rl -- "MARK:"${{^found}}; builtin compadd "$@" }}'
+            zpty -w shell 'bindkey "^I" complete-word; print READY'
+            zpty -m -r shell reply '*READY*'
+            zpty -w -n shell '{line}'$'\\t'
+            zpty -w -n shell $'\\x15'
+            zpty -w shell 'print DO${{:-NE}}'
+            zpty -m -r shell reply '*DONE*'
+            print -r -- $reply
+            zpty -d shell""")
+        return set(re.findall(r"MARK:([^\s:=]+)", text))
+
+    def test_zsh(self):
+        self.check_all()
+
+
+class Documents(CliTest):
+    def test_the_manual_page_is_clean_and_whole(self):
+        page = self.folder / "hiptool.1"
+        page.write_text(run("help", "man").stdout, encoding="utf-8")
+        checks = [["man", "--warnings", "-l", str(page)], ["groff", "-man", "-ww", "-z", str(page)]]
+        if shutil.which("mandoc"):
+            checks.append(["mandoc", "-T", "lint", "-W", "warning", str(page)])
+        ran = 0
+        for words in checks:
+            if not shutil.which(words[0]):
+                continue
+            ran += 1
+            result = subprocess.run(words, capture_output=True, text=True, check=False,
+                                    env=clean_environment(MANWIDTH="80"))
+            text = result.stderr + (result.stdout if words[0] == "mandoc" else "")
+            said = [line for line in text.splitlines() if "missing date" not in line]
+            self.assertEqual(said, [], words[0])
+        if ran == 0:
+            self.skipTest("neither man, groff nor mandoc is installed")
+        text = page.read_text(encoding="utf-8")
+        for word in ["\\-\\-doctor", "\\-\\-verify MODE", "EXIT STATUS", "HIPTOOL_DEVICE",
+                     "1.5GiB"]:
+            self.assertIn(word, text)
+
+    def test_the_reference_has_every_option_that_help_has(self):
+        text = run("help", "reference").stdout
+        for command in COMMANDS - {"help"}:
+            self.assertIn(f"## hiptool {command}\n", text)
+            for line in run("help", command).stdout.splitlines():
+                words = [word for word in line.split() if word.startswith("--")]
+                if line.startswith("  -") or line.startswith("      --"):
+                    self.assertIn(words[0], text, command)
+
+    def test_completion_without_a_shell_or_for_another_one(self):
+        self.assertEqual(run("completion").returncode, 2)
+        wrong = run("completion", "tcsh")
+        self.assertEqual(wrong.returncode, 2)
+        self.assertIn("bash, zsh, fish", wrong.stderr)
+
+    def test_one_document_on_request_and_a_script_whatever_the_default_format_is(self):
+        script = run("completion", "bash").stdout
+        document = self.assert_document(run("completion", "bash", "--format", "json").stdout,
+                                        "completion.schema.json")
+        self.assertEqual(document["script"], script)
+        for name in ("csv", "markdown"):
+            variables = clean_environment(HIPTOOL_FORMAT=name)
+            self.assertEqual(run("completion", "bash", environment=variables).stdout, script)
+        self.assertEqual(json.loads(json.dumps(document["shell"])), "bash")
+
+
+CLASSES = {"bash": Bash, "fish": Fish, "zsh": Zsh, "documents": Documents}
+
+
+def load_tests(loader, _tests, _pattern):
+    return loader.loadTestsFromTestCase(CLASSES[WHAT])
+
+
+if __name__ == "__main__":
+    if WHAT != "documents" and shutil.which(WHAT) is None:
+        print(f"skipped: {WHAT} is not installed")
+        sys.exit(77)
+    program.main(__doc__)

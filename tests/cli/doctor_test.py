@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: MIT
+"""`devices --doctor` and `--topology` as a process: drivers that hang, exit codes, time.
+
+FAKE_CUDA names the stand-in of the CUDA driver. Usage: doctor_test.py PROGRAM.
+"""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import program
+from program import CliTest, clean_environment, default_signals, run
+
+NOTHING = {"HIPTOOL_HIP_LIBRARY": "/nowhere/hip", "HIPTOOL_CUDA_LIBRARY": "/nowhere/cuda"}
+IDS = {"driver-bound", "driver-hang", "kfd-missing", "kfd-perm", "kfd-einval", "kfd-nomem",
+       "render-node", "hidden", "gfx-target", "gfx-override", "driver-runtime", "iommu", "atomics",
+       "large-bar", "link-down", "numa", "numa-balance", "throttle", "ecc", "xid", "reset", "busy",
+       "queues", "env-trap", "xgmi", "nvlink", "acs", "p2p", "memlock", "shm", "nouveau", "uvm",
+       "fabric", "mig", "partition", "persistence", "power-cap", "wsl"}
+
+
+def has_gpu_on_the_bus():
+    for device in pathlib.Path("/sys/bus/pci/devices").glob("*"):
+        try:
+            vendor = (device / "vendor").read_text(encoding="ascii").strip()
+            kind = (device / "class").read_text(encoding="ascii")
+        except OSError:
+            continue
+        if vendor in ("0x1002", "0x10de") and kind.startswith(("0x03", "0x1200")):
+            return True
+    return False
+
+
+def stand_in(**more):
+    return clean_environment(**{**NOTHING, "HIPTOOL_CUDA_LIBRARY": os.environ["FAKE_CUDA"]}, **more)
+
+
+def children_of(process):
+    found = []
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+            stat = (folder / "stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if b"probe-platform" in words and int(stat[1]) == process.pid and stat[0] != "Z":
+            found.append(int(folder.name))
+    return found
+
+
+class Doctor(CliTest):
+    def diagnose(self, *words, code=0, environment=None):
+        result = run("devices", "--doctor", *words, "--format", "json",
+                     environment=environment or stand_in())
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        document = self.assert_document(result.stdout, "devices.schema.json")
+        self.assertEqual({check["id"] for check in document["checks"]}, IDS)
+        return document, document["checks"]
+
+    def only(self, checks, name):
+        found = [check for check in checks if check["id"] == name]
+        self.assertEqual(len(found), 1, found)
+        return found[0]
+
+    def test_without_a_gpu_nothing_was_examined(self):
+        if has_gpu_on_the_bus():
+            self.skipTest("this machine has a GPU")
+        document, checks = self.diagnose(code=3, environment=clean_environment(**NOTHING))
+        self.assertEqual(document["error"]["code"], "unavailable")
+        self.assertEqual(self.only(checks, "kfd-missing")["severity"], "unknown")
+        result = run("devices", "--doctor", environment=clean_environment(**NOTHING))
+        self.assert_width(result.stdout)
+        self.assertIn("fix:", result.stdout)
+
+    def test_a_driver_that_hangs_is_told_within_five_seconds(self):
+        start = time.monotonic()
+        document, checks = self.diagnose(code=1, environment=stand_in(FAKE_CUDA_INIT_SLEEP_S="60"))
+        self.assertLess(time.monotonic() - start, 5.4)   # 5 s and the time of this test itself
+        hangs = [check for check in checks
+                 if check["id"] == "driver-hang" and check["severity"] == "fail"]
+        self.assertEqual(len(hangs), 1)
+        self.assertIn("nvidia: the driver hangs", hangs[0]["read"])
+        platforms = {one["platform"]: one for one in document["platforms"]}
+        self.assertEqual(platforms["nvidia"]["status"], "unavailable")
+        self.assertEqual(platforms["cpu"]["status"], "ok")
+
+    def test_ctrl_c_ends_it_and_its_children_while_a_driver_hangs(self):
+        with subprocess.Popen([program.PROGRAM, "devices", "--doctor"], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, env=stand_in(FAKE_CUDA_INIT_SLEEP_S="60"),
+                              preexec_fn=default_signals) as process:
+            end = time.monotonic() + 4
+            while not children_of(process) and time.monotonic() < end:
+                time.sleep(0.02)
+            children = children_of(process)
+            self.assertGreaterEqual(len(children), 1)
+            start = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.wait(timeout=30), 130)
+            self.assertLess(time.monotonic() - start, 2)
+            self.assertEqual(children_of(process), [])
+            for child in children:
+                self.assertFalse(self.is_alive(child), child)
+
+    @staticmethod
+    def is_alive(process_id):
+        try:
+            stat = pathlib.Path(f"/proc/{process_id}/stat").read_text(encoding="ascii")
+        except OSError:
+            return False
+        return stat.rsplit(")", 1)[1].split()[0] != "Z"
+
+    def test_a_child_does_not_outlive_a_parent_that_is_killed(self):
+        with subprocess.Popen([program.PROGRAM, "devices", "--doctor"], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL,
+                              env=stand_in(FAKE_CUDA_INIT_SLEEP_S="60")) as process:
+            end = time.monotonic() + 4
+            while not children_of(process) and time.monotonic() < end:
+                time.sleep(0.02)
+            time.sleep(0.3)   # until the child has asked for its end
+            children = children_of(process)
+            process.kill()
+            process.wait(timeout=30)
+        end = time.monotonic() + 5
+        while any(map(self.is_alive, children)) and time.monotonic() < end:
+            time.sleep(0.02)
+        self.assertFalse(any(map(self.is_alive, children)))
+
+    def test_devices_that_work(self):
+        document, checks = self.diagnose()
+        self.assertEqual([device["id"] for device in document["devices"]
+                          if device["platform"] == "nvidia"], ["nvidia:0", "nvidia:1"])
+        self.assertEqual(self.only(checks, "p2p")["severity"], "pass")
+        targets = [check for check in checks if check["id"] == "gfx-target"]
+        self.assertEqual([check["device"] for check in targets], ["nvidia:0", "nvidia:1"])
+
+    def test_the_list_is_the_same_as_without_the_examination(self):
+        plain = json.loads(run("devices", "--format", "json", environment=stand_in()).stdout)
+        document, _ = self.diagnose()
+        memory = "memory_free_bytes"   # of the cpu, from one moment to the next
+        for one, other in zip(plain["devices"], document["devices"], strict=True):
+            self.assertEqual({**one, memory: 0}, {**other, memory: 0})
+
+    def test_one_device_and_one_that_is_not_there(self):
+        document, checks = self.diagnose("nvidia:1")
+        self.assertEqual([device["id"] for device in document["devices"]], ["nvidia:1"])
+        self.assertNotIn("nvidia:0", json.dumps(checks))
+        result = run("devices", "--doctor", "nvidia:7", environment=stand_in())
+        self.assertEqual(result.returncode, 3)
+        self.assertIn("nvidia:7", result.stderr)
+
+    def test_variables_warn_and_do_not_fail(self):
+        _, checks = self.diagnose(environment=stand_in(
+            CUDA_LAUNCH_BLOCKING="1", CUDA_DEVICE_MAX_CONNECTIONS="1"))
+        self.assertEqual(self.only(checks, "env-trap")["fix"], "`unset CUDA_LAUNCH_BLOCKING`")
+        self.assertEqual(self.only(checks, "queues")["severity"], "warn")
+
+    def test_screens_of_every_format(self):
+        for columns in (80, 160):
+            for words in (["--doctor"], ["--doctor", "--verbose"], ["--topology"],
+                          ["nvidia:0", "--doctor"]):
+                result = run("devices", *words, environment=stand_in(COLUMNS=str(columns)))
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assert_width(result.stdout, columns)
+        rows = run("devices", "--doctor", "--format", "csv", environment=stand_in()).stdout
+        self.assertIn("id,severity,device,read,source,expected,fix\n", rows.replace("\r", ""))
+        text = run("devices", "--doctor", "--verbose", environment=stand_in()).stdout
+        for name in IDS:
+            self.assertIn(f" {name}: ", text)
+
+    def test_topology(self):
+        for words in ([], ["--doctor"]):
+            result = run("devices", "--topology", *words, "--format", "json",
+                         environment=stand_in())
+            self.assertEqual(result.returncode, 0, result.stderr)
+            topology = self.assert_document(result.stdout, "devices.schema.json")["topology"]
+            self.assertEqual(topology["devices"], ["nvidia:0", "nvidia:1"])
+            self.assertEqual([row[i] for i, row in enumerate(topology["kinds"])], ["self"] * 2)
+            self.assertEqual([link["peer_access"] for link in topology["links"]], [True, True])
+
+    def test_a_list_without_gpus_takes_less_than_a_tenth_of_a_second(self):
+        if has_gpu_on_the_bus():
+            self.skipTest("this machine has a GPU")
+        best = 1.0
+        for _ in range(10):
+            start = time.monotonic()
+            run("devices", environment=clean_environment())
+            best = min(best, time.monotonic() - start)
+        self.assertLess(best, 0.1)
+
+    def test_the_hidden_command_is_in_no_help_and_refuses_other_words(self):
+        self.assertNotIn("probe-platform", run("--help").stdout + run("help", "reference").stdout)
+        self.assertEqual(run("probe-platform", "nvidia").returncode, 2)
+        self.assertEqual(run("probe-platform", "intel", "/").returncode, 2)
+
+
+if __name__ == "__main__":
+    program.main(__doc__)
