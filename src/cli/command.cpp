@@ -5,6 +5,7 @@
 #include "cli/commands/devices.hpp"
 #include "cli/commands/load.hpp"
 #include "cli/commands/make_model.hpp"
+#include "cli/commands/report.hpp"
 
 namespace hiptool::cli {
 
@@ -21,6 +22,7 @@ const std::vector<Command>& commands() {
       load_command(),
       bench_copy_command(),
       make_model_command(),
+      report_command(),
   };
   return list;
 }

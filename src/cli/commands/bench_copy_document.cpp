@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cli/commands/bench_copy_document.hpp"
 
+#include "cli/commands/report_compare.hpp"
+
 namespace hiptool::cli {
 namespace {
 
@@ -195,21 +197,11 @@ Value thresholds_value(const BenchCopyOutcome& outcome) {
   return array;
 }
 
-std::string_view word_of(base::Verdict verdict) {
-  switch (verdict) {
-    case base::Verdict::same: return "SAME";
-    case base::Verdict::faster: return "FASTER";
-    case base::Verdict::slower: return "SLOWER";
-    case base::Verdict::ambiguous: return "AMBIGUOUS";
-  }
-  return "";
-}
-
 Value comparisons_value(const BenchCopyOutcome& outcome) {
   Array array;
   for (const BaselineComparison& compared : outcome.comparisons) {
     array.emplace_back(Object{{"id", compared.id},
-                              {"verdict", word_of(compared.comparison.verdict)},
+                              {"verdict", to_string(compared.comparison.verdict)},
                               {"change", compared.comparison.change},
                               {"low", compared.comparison.interval.low},
                               {"high", compared.comparison.interval.high},

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "cli/commands/bench_copy_document.hpp"
+#include "cli/commands/report_compare.hpp"
 #include "hiptool/units.hpp"
 
 namespace hiptool::cli {
@@ -118,9 +119,7 @@ void add_comparison_lines(const BenchCopyOutcome& outcome, std::vector<Line>& li
   for (const BaselineComparison& compared : outcome.comparisons) {
     const base::Comparison& comparison = compared.comparison;
     const bool is_slower = comparison.verdict == base::Verdict::slower;
-    constexpr std::array<const char*, 4> words{"SAME", "FASTER", "SLOWER", "AMBIGUOUS"};
-    std::string text =
-        fmt::format("{}: {}", compared.id, words[static_cast<std::size_t>(comparison.verdict)]);
+    std::string text = fmt::format("{}: {}", compared.id, to_string(comparison.verdict));
     if (std::isfinite(comparison.change)) {
       text += fmt::format(", takes {:+.1f} % ({:+.1f} to {:+.1f})", 100 * comparison.change,
                           100 * comparison.interval.low, 100 * comparison.interval.high);
@@ -157,7 +156,8 @@ void add_doubt_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) 
     }
     if (result.is_serialised) {
       lines.push_back({Tone::warning, id + ": the copies ran one after the other"});
-    } else if (result.clocks_disagree && result.wall_s) {
+    } else if (result.clocks_disagree && result.wall_s &&
+               result.cell.devices.front().platform() != Platform::cpu) {  // one clock there
       lines.push_back(
           {Tone::warning,
            fmt::format("{}: the host's clock says {}, the device's events {}", id,

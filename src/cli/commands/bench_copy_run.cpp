@@ -115,6 +115,8 @@ void mark_unmeasured(const std::vector<PlannedCell>& plan, BenchCopyOutcome& out
 void measure_all(const std::vector<PlannedCell>& plan, const std::vector<Threshold>& thresholds,
                  const measure::Retry& retry, CopyBench& bench, Context& context,
                  BenchCopyOutcome& outcome) {
+  // A threshold that cannot be judged is told when all is measured.
+  std::optional<Error> unjudged;
   try {
     for (const PlannedCell& planned : plan) {
       context.environment.cancel.throw_if_cancelled("bench-copy");
@@ -122,12 +124,18 @@ void measure_all(const std::vector<PlannedCell>& plan, const std::vector<Thresho
       // Kept before it is judged: judging may measure again and be interrupted.
       outcome.results.push_back(result);
       tell_progress(context, result, outcome.results.size(), plan.size());
-      judge_cell(thresholds, retry, planned, bench, outcome.results.back(), outcome.judgements);
+      try {
+        judge_cell(thresholds, retry, planned, bench, outcome.results.back(), outcome.judgements);
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::invalid_argument) throw;
+        if (!unjudged) unjudged = error;
+      }
     }
   } catch (const Error& error) {
     if (error.code() == ErrorCode::cancelled) mark_unmeasured(plan, outcome);
     throw;
   }
+  if (unjudged) throw *unjudged;
 }
 
 }  // namespace
@@ -141,8 +149,8 @@ void run_bench_copy_steps(const BenchCopyOptions& options, Context& context,
   for (const std::string& text : options.thresholds) {
     if (text.empty() || text.front() != '@') measure::parse_threshold(text);
   }
-  std::optional<Baseline> baseline;
-  if (!options.baseline.empty()) baseline.emplace(options.baseline);
+  std::optional<ReportFile> baseline;
+  if (!options.baseline.empty()) baseline = read_baseline(options.baseline);
 
   const auto platforms = context.make_platforms();
   const std::vector<Device> devices =
@@ -181,7 +189,7 @@ void run_bench_copy_steps(const BenchCopyOptions& options, Context& context,
     throw;
   }
   finish();
-  if (baseline) outcome.comparisons = baseline->compare(outcome);
+  if (baseline) outcome.comparisons = compare_with_baseline(*baseline, outcome);
   measure::require_selected(thresholds,
                             measured_cells(outcome.results, [](const CopyResult& result) {
                               return result.status != CopyStatus::skipped;

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+#include "report/measurement.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "hiptool/error.hpp"
+#include "hiptool/units.hpp"
+#include "report/tree.hpp"
+
+namespace hiptool::report {
+namespace {
+
+std::string joined(std::initializer_list<std::string> parts) {
+  std::string text;
+  for (const std::string& part : parts) {
+    if (part.empty()) continue;
+    if (!text.empty()) text += ".";
+    text += part;
+  }
+  return text;
+}
+
+// "256MiB": a label is one word.
+std::string size_word(std::uint64_t size_bytes) {
+  std::string text = format_size(size_bytes);
+  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
+  return text;
+}
+
+void read_samples(const Value& samples, Measurement& result) {
+  for (const Value& sample : elements(samples)) {
+    const auto time_s = number_of(sample);
+    if (time_s && *time_s > 0) {
+      result.samples_s.push_back(*time_s);
+    } else {
+      result.has_bad_sample = true;
+    }
+  }
+}
+
+double median_of(std::vector<double> samples) {
+  std::sort(samples.begin(), samples.end());
+  const std::size_t middle = samples.size() / 2;
+  return samples.size() % 2 == 1 ? samples[middle] : (samples[middle - 1] + samples[middle]) / 2;
+}
+
+// What cells and results have in common.
+Measurement common_fields(const Value& entry) {
+  Measurement result;
+  result.id = text_of(member(entry, "id"));
+  result.status = text_of(member(entry, "status"));
+  result.reason = text_of(member(entry, "reason"));
+  read_samples(member(entry, "samples_s"), result);
+  result.median_s = number_of(member(entry, "median_s"));
+  if (!result.median_s && !result.samples_s.empty()) result.median_s = median_of(result.samples_s);
+  return result;
+}
+
+Measurement copy_cell(const Value& cell) {
+  Measurement result = common_fields(cell);
+  result.source = text_of(member(cell, "source"));
+  result.destination = text_of(member(cell, "destination"));
+  result.size_bytes = count_of(member(cell, "size_bytes")).value_or(0);
+  result.series = joined({text_of(member(cell, "kind")), text_of(member(cell, "memory")),
+                          text_of(member(cell, "engine"))});
+  result.label = joined({result.series, size_word(result.size_bytes)});
+  result.bytes_per_s = number_of(member(cell, "median_bytes_per_s"));
+  result.low_bytes_per_s = number_of(member(cell, "p05_bytes_per_s"));
+  result.high_bytes_per_s = number_of(member(cell, "p95_bytes_per_s"));
+  result.share_of_limit = number_of(member(cell, "share_of_limit"));
+  result.is_pair = !platform_of(result.source).empty() &&
+                   !platform_of(result.destination).empty() && result.source != result.destination;
+  if (result.id.empty()) result.id = joined({result.label, result.source, result.destination});
+  return result;
+}
+
+Measurement kernel_result(const Value& entry) {
+  Measurement result = common_fields(entry);
+  const auto count = count_of(member(entry, "elements"));
+  result.destination = text_of(member(entry, "device"));
+  result.series = joined({text_of(member(entry, "kernel")), text_of(member(entry, "dtype"))});
+  result.label = joined({result.series, count ? std::to_string(*count) : std::string()});
+  result.size_bytes = count_of(member(entry, "bytes")).value_or(0);
+  result.bytes_per_s = number_of(member(entry, "bytes_per_s"));
+  result.flops_per_s = number_of(member(entry, "flops_per_s"));
+  result.share_of_limit = number_of(member(entry, "share_of_peak"));
+  if (result.id.empty()) result.id = joined({result.label, result.destination});
+  return result;
+}
+
+std::vector<Measurement> load_measurements(const Object& document) {
+  std::vector<Measurement> results;
+  const Value& model = member(document, "model");
+  if (model.is_absent()) return results;
+  const std::string status = text_of(member(document, "status"));
+  const std::string path = text_of(member(model, "path"));
+  const std::string name = path.substr(path.find_last_of('/') + 1);
+  Measurement load;
+  load.id = load.label = load.series = "load." + name;
+  load.status = status == "verified" || status == "loaded" ? "ok" : status;
+  load.size_bytes = count_of(member(model, "bytes")).value_or(0);
+  load.median_s = number_of(member(document, "load_time_s"));
+  load.bytes_per_s = number_of(member(document, "bytes_per_s"));
+  load.share_of_limit = number_of(member(document, "share_of_limit"));
+  const Array& devices = elements(member(document, "devices"));
+  if (devices.size() == 1) load.destination = text_of(member(devices.front(), "id"));
+  if (load.bytes_per_s) results.push_back(load);
+  for (const Value& device : devices) {
+    Measurement copy = load;
+    copy.destination = text_of(member(device, "id"));
+    copy.label = copy.series = "load-copy." + name;
+    copy.id = copy.label + "." + copy.destination;
+    copy.size_bytes = count_of(member(device, "bytes")).value_or(0);
+    copy.median_s = number_of(member(device, "copy_time_s"));
+    copy.bytes_per_s = number_of(member(device, "copy_bytes_per_s"));
+    copy.share_of_limit.reset();
+    if (copy.bytes_per_s) results.push_back(copy);
+  }
+  return results;
+}
+
+std::string named(const Value& list, const std::string& id) {
+  for (const Value& device : elements(list)) {
+    if (text_of(member(device, "id")) == id || text_of(member(device, "device")) == id) {
+      return text_of(member(device, "name"));
+    }
+  }
+  return text_of(member(member(list, id), "name"));
+}
+
+}  // namespace
+
+DocumentKind kind_of(const Object& document) {
+  constexpr std::string_view start = "hiptool.";
+  const std::string schema = text_of(member(document, "schema"));
+  const auto slash = schema.find('/');
+  if (schema.compare(0, start.size(), start) != 0 || slash == std::string::npos) return {};
+  return {schema.substr(start.size(), slash - start.size()), schema.substr(slash + 1)};
+}
+
+std::vector<Measurement> measurements(const Object& document) {
+  const std::string kind = kind_of(document).name;
+  if (kind == "load") return load_measurements(document);
+  std::vector<Measurement> results;
+  if (kind == "bench-copy") {
+    for (const Value& cell : elements(member(document, "cells"))) {
+      results.push_back(copy_cell(cell));
+    }
+  } else if (kind == "run-kernel") {
+    for (const Value& entry : elements(member(document, "results"))) {
+      results.push_back(kernel_result(entry));
+    }
+  }
+  std::set<std::string_view> ids;
+  for (const Measurement& result : results) {
+    if (ids.insert(result.id).second) continue;
+    throw Error(ErrorCode::corrupt_data, "read measurements",
+                "two results have the id '" + result.id + "'");
+  }
+  return results;
+}
+
+std::string device_name(const Object& document, const std::string& id) {
+  const Value& context = member(document, "context");
+  const Value& in_context = member(context, "devices");
+  for (const Value* list : {&member(document, "devices"), &in_context, &context}) {
+    if (const std::string name = named(*list, id); !name.empty()) return name;
+  }
+  return {};
+}
+
+std::string platform_of(const std::string& id) {
+  for (const char* platform : {"amd", "nvidia", "cpu"}) {
+    const std::string start = std::string(platform) + ":";
+    if (id.compare(0, start.size(), start) == 0) return platform;
+  }
+  return {};
+}
+
+}  // namespace hiptool::report

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: MIT
+"""`hiptool report compare`: verdicts, reasons, exit codes."""
+import csv
+import io
+import json
+import unittest
+
+import program
+import report_samples as samples
+
+
+class Compare(program.CliTest):
+    def compare(self, old, new, *words):
+        """Exit code and document; both sides are documents or texts."""
+        result = program.run("report", "compare", samples.write(self.folder, "old.json", old),
+                             samples.write(self.folder, "new.json", new), "--format", "json",
+                             *words)
+        return result.returncode, self.assert_document(result.stdout, "report.schema.json")
+
+    def verdict(self, old, new, *words):
+        code, document = self.compare(old, new, *words)
+        self.assertEqual(len(document["cells"]), 1)
+        self.assertEqual(code, 1 if document["cells"][0]["verdict"] == "SLOWER" else 0)
+        self.assertEqual(document["verdict"], document["cells"][0]["verdict"])
+        return document["cells"][0]
+
+    def one(self, rate=52e9, **more):
+        context = more.pop("context_of", None)
+        return samples.bench_copy([samples.cell(rate=rate, **more)], context_of=context)
+
+    def test_verdicts_and_their_exit_codes(self):
+        slower = self.verdict(self.one(), self.one(rate=52e9 / 1.1, seed=2))
+        self.assertEqual(slower["verdict"], "SLOWER")
+        self.assertAlmostEqual(slower["change"], 0.1, delta=0.02)
+        self.assertLess(slower["low"], slower["change"])
+        self.assertGreater(slower["high"], slower["change"])
+        self.assertGreater(slower["low"], 0.03)
+        self.assertIsNone(slower["reason"])
+        faster = self.verdict(self.one(), self.one(rate=52e9 * 1.1, seed=2))
+        self.assertEqual(faster["verdict"], "FASTER")
+        self.assertEqual(self.verdict(self.one(), self.one(seed=2))["verdict"], "SAME")
+
+    def test_change_is_that_of_the_medians(self):
+        old, new = self.one(), self.one(rate=40e9, seed=5)
+        median = lambda document: sorted(document["cells"][0]["samples_s"])[7]
+        self.assertAlmostEqual(self.verdict(old, new)["change"], median(new) / median(old) - 1)
+
+    def test_too_few_samples(self):
+        for old_count, new_count in ((8, 15), (15, 8), (0, 15), (1, 1)):
+            cell = self.verdict(self.one(count=old_count), self.one(rate=20e9, count=new_count))
+            self.assertEqual(cell["verdict"], "AMBIGUOUS")
+            self.assertIn("samples, fewer than 9", cell["reason"])
+        nine = self.verdict(self.one(count=9), self.one(rate=20e9, count=9))
+        self.assertEqual(nine["verdict"], "SLOWER")
+
+    def test_straddling_interval(self):
+        cell = self.verdict(self.one(noise=0.1), self.one(rate=51e9, noise=0.1, seed=3))
+        self.assertEqual(cell["verdict"], "AMBIGUOUS")
+        self.assertIn("straddles", cell["reason"])
+
+    def test_effect(self):
+        old, new = self.one(), self.one(rate=52e9 / 1.1, seed=2)
+        self.assertEqual(self.verdict(old, new, "--effect", "20%")["verdict"], "SAME")
+        self.assertEqual(self.verdict(old, new, "--effect", "0.2")["verdict"], "SAME")
+        self.assertEqual(self.verdict(old, new, "--effect=3 %")["verdict"], "SLOWER")
+        for bad in ("0", "-3%", "100%", "x", "3%%", "nan", "1e-2x", "inf"):
+            result = program.run("report", "compare", "a", "b", f"--effect={bad}")
+            self.assertEqual(result.returncode, 2, bad)
+            self.assertIn("--effect", result.stderr)
+
+    def test_clocks_link_and_throttling_make_it_ambiguous(self):
+        new = {"rate": 20e9, "seed": 2}
+        for word, changed in (("clocks", {"clock": 1400e6}), ("link", {"speed": 16.0}),
+                              ("link", {"width": 8}), ("throttling", {"throttle": ["thermal"]})):
+            cell = self.verdict(self.one(),
+                                self.one(context_of=samples.context(**changed), **new))
+            self.assertEqual((cell["verdict"], word in cell["reason"]), ("AMBIGUOUS", True), word)
+        # What sleeps between the copies, a jitter of the clock, another driver: no obstacles.
+        for changed in ({"idle_speed": 8.0}, {"clock": 1950e6}, {"driver": "570.1"}):
+            cell = self.verdict(self.one(),
+                                self.one(context_of=samples.context(**changed), **new))
+            self.assertEqual(cell["verdict"], "SLOWER", changed)
+
+    def test_a_difference_concerns_its_device_only(self):
+        slow = {"rate": 20e9, "seed": 2}
+        old = samples.bench_copy([samples.cell(), samples.cell(destination="nvidia:1")])
+        new = samples.bench_copy([samples.cell(**slow),
+                                  samples.cell(destination="nvidia:1", **slow)],
+                                 context_of=samples.context(width=4))
+        code, document = self.compare(old, new)
+        self.assertEqual([cell["verdict"] for cell in document["cells"]],
+                         ["AMBIGUOUS", "SLOWER"])
+        self.assertEqual(code, 1)
+        difference = document["context_differences"][0]
+        self.assertEqual((difference["kind"], difference["device"], difference["old"],
+                          difference["new"]), ("link", "nvidia:0", 16, 4))
+
+    def test_a_driver_is_told_but_no_obstacle(self):
+        _, document = self.compare(self.one(),
+                                   self.one(context_of=samples.context(driver="570.1")))
+        self.assertEqual([one["kind"] for one in document["context_differences"]], ["software"])
+
+    def test_unknown_context_is_no_difference(self):
+        new = self.one(rate=20e9, seed=2)
+        new["context"] = None
+        self.assertEqual(self.verdict(self.one(), new)["verdict"], "SLOWER")
+
+    def test_cells_that_did_not_work(self):
+        for status in ("skipped", "failed", "mismatch"):
+            cell = self.verdict(self.one(), self.one(status=status, reason="no peer"))
+            self.assertEqual(cell["verdict"], "AMBIGUOUS")
+            self.assertEqual(cell["reason"], f"new is {status}: no peer")
+        bad = self.one()
+        bad["cells"][0]["samples_s"][3] = 0.0
+        self.assertIn("no time", self.verdict(bad, self.one())["reason"])
+
+    def test_cells_on_one_side(self):
+        both, left = samples.cell(), samples.cell(kind="d2h")
+        right = samples.cell(kind="d2d")
+        code, document = self.compare(samples.bench_copy([both, left]),
+                                      samples.bench_copy([right, both]))
+        self.assertEqual(code, 0)
+        self.assertEqual([cell["id"] for cell in document["cells"]], [both["id"]])
+        self.assertEqual(document["only_old"], [left["id"]])
+        self.assertEqual(document["only_new"], [right["id"]])
+        code, document = self.compare(samples.bench_copy([left]), samples.bench_copy([right]))
+        self.assertEqual((code, document["status"]), (2, "failed"))
+        self.assertIn("no cell in common", document["error"]["message"])
+
+    def test_kernels(self):
+        results = [samples.kernel_result(), samples.kernel_result(dtype="f64")]
+        slower = [samples.kernel_result(median_s=1.2e-3, seed=4),
+                  samples.kernel_result(dtype="f64", seed=5)]
+        code, document = self.compare(samples.run_kernel(results), samples.run_kernel(slower))
+        self.assertEqual(code, 1)
+        self.assertEqual([(cell["id"], cell["verdict"]) for cell in document["cells"]],
+                         [("add.f32.67108864.nvidia:0", "SLOWER"),
+                          ("add.f64.67108864.nvidia:0", "SAME")])
+        self.assertEqual(document["counts"],
+                         {"same": 1, "faster": 0, "slower": 1, "ambiguous": 0})
+
+    def test_documents_that_cannot_be_compared_are_wrong_usage(self):
+        other_version = {**self.one(), "schema": "hiptool.bench-copy/2"}
+        for old, new in ((self.one(), samples.run_kernel([samples.kernel_result()])),
+                         (self.one(), other_version), (other_version, other_version),
+                         (samples.load(), samples.load())):
+            code, document = self.compare(old, new)
+            self.assertEqual((code, document["status"]), (2, "failed"))
+
+    def test_damaged_documents_are_bad_input(self):
+        text = json.dumps(self.one())
+        twice = samples.bench_copy([samples.cell(), samples.cell(seed=2)])
+        for bad in ("", "{", text[:-1], text + "x", "[]", "3", "null", '{"a": 1, "a": 2}',
+                    '{"schema": "other/1"}', '{"schema": 3}', "[" * 100_000, '{"x":' * 70,
+                    "\x00", '{"a": NaN}', twice):
+            code, document = self.compare(bad, self.one())
+            self.assertEqual(code, 4, str(bad)[:40])
+            self.assertIn("old.json", document["error"]["message"])
+            self.assertLess(len(document["error"]["message"]), 1000)
+        result = program.run("report", "compare", str(self.folder / "none"), "x")
+        self.assertEqual(result.returncode, 4)
+
+    def test_members_of_a_wrong_type_are_told_not_crashed_on(self):
+        for field in ("cells", "context", "host", "tool", "status", "started_at"):
+            for value in ("text", [1], {"a": {}}):
+                code, _ = self.compare({**self.one(), field: value}, self.one())
+                self.assertIn(code, (0, 2), (field, value))
+
+    def test_table_for_people(self):
+        old = samples.write(self.folder, "old.json", self.one())
+        new = samples.write(self.folder, "new.json", self.one(rate=40e9, seed=2))
+        result = program.run("report", "compare", old, new)
+        self.assertEqual(result.returncode, 1)
+        self.assertTrue(result.stdout.startswith("SLOWER: of 1 cell 1 slower\n"), result.stdout)
+        self.assert_width(result.stdout)
+        self.assertIn("52.0 GB/s", result.stdout)
+        self.assertIn("+29.7 %", result.stdout)
+        result = program.run("report", "compare", old, new, "--format", "csv")
+        rows = list(csv.DictReader(io.StringIO(result.stdout)))
+        self.assertEqual(rows[0]["verdict"], "SLOWER")
+        self.assertGreater(float(rows[0]["low"]), 0.2)
+
+    def test_wrong_words(self):
+        for words, part in ((("report",), "ACTION"), (("report", "compar", "a", "b"), "compare"),
+                            (("report", "compare"), "two files"),
+                            (("report", "compare", "a"), "two files"),
+                            (("report", "compare", "a", "b", "c"), "two files"),
+                            (("report", "compare", "a", "b", "--device", "cpu"), "no device")):
+            result = program.run(*words)
+            self.assertEqual(result.returncode, 2, words)
+            self.assertIn(part, result.stderr)
+
+
+if __name__ == "__main__":
+    program.main(__doc__)

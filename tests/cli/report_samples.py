@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""Documents of bench-copy, run-kernel, load and devices, as the command line promises them; made
+without hiptool, so that the report command is not tested with its own writer alone."""
+import json
+import random
+
+GIB = 1 << 30
+MIB = 1 << 20
+
+
+def head(command, host="node01", status="ok"):
+    return {
+        "schema": f"hiptool.{command}/1",
+        "tool": {"version": "1.2.3", "commit": "1.2.3-4-gabcdef0"},
+        "host": {"name": host, "kernel": "6.1.0", "cpu": "Some CPU", "cores": 64,
+                 "memory_bytes": 512 * GIB},
+        "started_at": "2026-03-01T12:00:00Z",
+        "status": status,
+    }
+
+
+def times(median_s, count=15, seed=1, noise=0.004):
+    dice = random.Random(seed)
+    return [median_s * (1 + dice.gauss(0, noise)) for _ in range(count)]
+
+
+def cell(kind="h2d", memory="pinned", engine="copy", source="host", destination="nvidia:0",
+         size=256 * MIB, rate=52e9, count=15, seed=1, noise=0.004, status="ok", reason=None):
+    samples = times(size / rate, count, seed, noise) if status == "ok" else []
+    rates = sorted(size / sample for sample in samples)
+    middle = rates[len(rates) // 2] if rates else None
+    return {
+        "id": f"{kind}.{memory}.{engine}.{source}.{destination}.{size}",
+        "kind": kind, "memory": memory, "engine": engine, "source": source,
+        "destination": destination, "size_bytes": size, "status": status, "reason": reason,
+        "samples_s": samples, "median_bytes_per_s": middle,
+        "min_bytes_per_s": rates[0] if rates else None,
+        "max_bytes_per_s": rates[-1] if rates else None,
+        "p05_bytes_per_s": rates[0] if rates else None,
+        "p95_bytes_per_s": rates[-1] if rates else None,
+        "cv": noise if rates else None, "latency_s": None,
+        "traffic_bytes_per_s": 2 * middle if middle else None, "wall_bytes_per_s": middle,
+        "overlap": None, "limit_bytes_per_s": 63e9, "limit_source": "pcie-link",
+        "share_of_limit": middle / 63e9 if middle else None, "wrong": None,
+    }
+
+
+def context(clock=1980e6, speed=32.0, width=16, idle_speed=2.5, throttle=(), device="nvidia:0",
+            name="NVIDIA H200", driver="560.35.05"):
+    def moment(speed_gt_s):
+        return {"link": {"speed_gt_s": speed_gt_s, "width": width}, "clock_hz": clock,
+                "temperature_c": 40, "throttle": list(throttle)}
+    return {"driver": driver, "runtime": "12.6",
+            "devices": [{"id": device, "name": name, "before": moment(idle_speed),
+                         "during": moment(speed), "after": moment(idle_speed)}]}
+
+
+def bench_copy(cells, host="node01", status="ok", context_of=None):
+    return {**head("bench-copy", host, status), "context": context_of or context(),
+            "cells": list(cells)}
+
+
+def kernel_result(kernel="add", dtype="f32", elements=1 << 26, median_s=1e-3, device="nvidia:0",
+                  count=15, seed=1, status="ok", reason=None):
+    return {
+        "kernel": kernel, "device": device, "dtype": dtype, "elements": elements,
+        "status": status, "reason": reason, "checked": elements, "max_error": 0.0,
+        "tolerance": 0.0, "wrong": None, "samples_s": times(median_s, count, seed),
+        "median_s": median_s, "bytes_per_s": 12 * elements / median_s,
+        "flops_per_s": elements / median_s, "share_of_peak": 0.9, "peak_source": "memory-clock",
+    }
+
+
+def run_kernel(results, host="node01"):
+    return {**head("run-kernel", host), "context": context(), "results": list(results)}
+
+
+def load(host="node01", status="verified", rate=5.5e9, path="/models/a.gguf"):
+    return {
+        **head("load", host, status),
+        "model": {"path": path, "format": "gguf", "files": 1, "tensors": 291,
+                  "bytes": 13 * GIB, "parameters": 7_000_000_000, "architecture": "llama",
+                  "file_bytes": 13 * GIB + 4096},
+        "devices": [{"id": "nvidia:0", "tensors": 291, "bytes": 13 * GIB, "copy_time_s": 0.27,
+                     "copy_bytes_per_s": 13 * GIB / 0.27}],
+        "verify": {"mode": "full", "algorithm": "xxh3-64 of 16 KiB leaves", "leaves": 100,
+                   "digest": "0123456789abcdef", "mismatches": []},
+        "limits": {"h2d_bytes_per_s": 63e9, "read_bytes_per_s": None}, "share_of_limit": 0.1,
+        "load_time_s": 13 * GIB / rate, "wall_time_s": 13 * GIB / rate + 1, "bytes_per_s": rate,
+        "phases": [{"name": "read", "start_s": 0.0, "duration_s": 1.0}],
+        "residency": {"cached_bytes": 0, "direct_bytes": 13 * GIB},
+    }
+
+
+def write(folder, name, document):
+    """The path of a file that holds the document."""
+    path = folder / name
+    text = document if isinstance(document, str) else json.dumps(document)
+    path.write_text(text, encoding="utf-8")
+    return str(path)

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include "report/measurement.hpp"
+
+#include <doctest/doctest.h>
+
+#include "hiptool/error.hpp"
+#include "report/tree.hpp"
+
+using namespace hiptool;
+using namespace hiptool::report;
+
+namespace {
+
+Object parsed(const std::string& text) {
+  return std::get<Object>(parse_json(text, "sample").data());
+}
+
+Object cells(const std::string& list) {
+  return parsed(R"({"schema":"hiptool.bench-copy/1","cells":[)" + list + "]}");
+}
+
+constexpr const char* h2d =
+    R"({"id":"h2d.x","kind":"h2d","memory":"pinned","engine":"copy","source":"host",
+        "destination":"nvidia:0","size_bytes":268435456,"status":"ok","reason":null,
+        "samples_s":[0.5,0.25,1],"median_bytes_per_s":5e8,"p05_bytes_per_s":3e8,
+        "p95_bytes_per_s":9e8,"share_of_limit":0.8})";
+
+}  // namespace
+
+TEST_CASE("a cell") {
+  const auto list = measurements(cells(h2d));
+  REQUIRE(list.size() == 1);
+  const Measurement& cell = list.front();
+  CHECK(cell.id == "h2d.x");
+  CHECK(cell.label == "h2d.pinned.copy.256MiB");
+  CHECK(cell.series == "h2d.pinned.copy");
+  CHECK(cell.source == "host");
+  CHECK(cell.destination == "nvidia:0");
+  CHECK(cell.size_bytes == 268435456);
+  CHECK(cell.samples_s == std::vector<double>{0.5, 0.25, 1});
+  CHECK(cell.median_s == 0.5);
+  CHECK(cell.bytes_per_s == 5e8);
+  CHECK(cell.low_bytes_per_s == 3e8);
+  CHECK(cell.high_bytes_per_s == 9e8);
+  CHECK(cell.share_of_limit == 0.8);
+  CHECK_FALSE(cell.has_bad_sample);
+  CHECK_FALSE(cell.is_pair);
+}
+
+TEST_CASE("a pair is two different devices") {
+  const auto pair = [](const char* source, const char* destination) {
+    return measurements(cells(std::string(R"({"source":")") + source + R"(","destination":")" +
+                              destination + "\"}"))
+        .front()
+        .is_pair;
+  };
+  CHECK(pair("nvidia:0", "nvidia:1"));
+  CHECK_FALSE(pair("nvidia:0", "nvidia:0"));
+  CHECK_FALSE(pair("host", "nvidia:0"));
+  CHECK_FALSE(pair("all", "nvidia:0"));
+}
+
+TEST_CASE("a sample that is no time is told and left out") {
+  for (const char* bad : {"0", "-1", "null", "\"1\"", "[]"}) {
+    const auto list = measurements(cells(std::string(R"({"samples_s":[1,)") + bad + "]}"));
+    CAPTURE(bad);
+    CHECK(list.front().has_bad_sample);
+    CHECK(list.front().samples_s == std::vector<double>{1});
+  }
+}
+
+TEST_CASE("a kernel's result and the id it is known by") {
+  const auto list = measurements(parsed(
+      R"({"schema":"hiptool.run-kernel/1","results":[{"kernel":"add","dtype":"f32",
+          "elements":1024,"device":"amd:1","status":"ok","samples_s":[1,3],"bytes_per_s":5,
+          "flops_per_s":7,"share_of_peak":0.5}]})"));
+  REQUIRE(list.size() == 1);
+  CHECK(list.front().id == "add.f32.1024.amd:1");
+  CHECK(list.front().label == "add.f32.1024");
+  CHECK(list.front().destination == "amd:1");
+  CHECK(list.front().median_s == 2);
+  CHECK(list.front().flops_per_s == 7);
+  CHECK(list.front().share_of_limit == 0.5);
+}
+
+TEST_CASE("a load and its copies") {
+  const auto list = measurements(parsed(
+      R"({"schema":"hiptool.load/1","status":"verified","model":{"path":"/m/a.gguf","bytes":100},
+          "load_time_s":2,"bytes_per_s":50,"devices":[{"id":"cpu:0","bytes":60,"copy_time_s":1,
+          "copy_bytes_per_s":60},{"id":"cpu:1","bytes":40,"copy_bytes_per_s":null}]})"));
+  REQUIRE(list.size() == 2);
+  CHECK(list[0].id == "load.a.gguf");
+  CHECK(list[0].status == "ok");
+  CHECK(list[0].bytes_per_s == 50);
+  CHECK(list[0].destination.empty());
+  CHECK(list[1].id == "load-copy.a.gguf.cpu:0");
+  CHECK(list[1].bytes_per_s == 60);
+  CHECK(list[1].size_bytes == 60);
+}
+
+TEST_CASE("two results with the same id are damage") {
+  CHECK(measurements(cells(R"({"id":"a"},{"id":"b"})")).size() == 2);
+  CHECK_THROWS_WITH_AS(measurements(cells(R"({"id":"a"},{"id":"b"},{"id":"a"})")),
+                       "two results have the id 'a'", Error);
+}
+
+TEST_CASE("members of any type are borne") {
+  for (const char* value : {"null", "\"x\"", "-1", "1e300", "[]", "{}", "[[{}]]", "true"}) {
+    for (const char* name : {"id", "kind", "memory", "source", "size_bytes", "status", "reason",
+                             "samples_s", "median_s", "median_bytes_per_s"}) {
+      const std::string entry = std::string("{\"") + name + "\":" + value + "}";
+      CHECK(measurements(cells(entry)).size() == 1);
+    }
+    CHECK(measurements(
+              parsed(R"({"schema":"hiptool.bench-copy/1","cells":)" + std::string(value) + "}"))
+              .size() < 2);
+    CHECK(kind_of(parsed(std::string("{\"schema\":") + value + "}")).name.empty());
+  }
+}
+
+TEST_CASE("kinds and names") {
+  CHECK(kind_of(parsed(R"({"schema":"hiptool.bench-copy/12"})")).name == "bench-copy");
+  CHECK(kind_of(parsed(R"({"schema":"hiptool.bench-copy/12"})")).version == "12");
+  CHECK(kind_of(parsed(R"({"schema":"hiptool.load"})")).name.empty());
+  CHECK(kind_of(parsed(R"({"schema":"other.load/1"})")).name.empty());
+  CHECK(device_name(parsed(R"({"devices":[{"id":"amd:0","name":"X"}]})"), "amd:0") == "X");
+  CHECK(device_name(parsed(R"({"context":{"devices":[{"device":"amd:0","name":"X"}]}})"),
+                    "amd:0") == "X");
+  CHECK(device_name(parsed(R"({"context":{"amd:0":{"name":"X"}}})"), "amd:0") == "X");
+  CHECK(device_name(parsed(R"({"context":3})"), "amd:0").empty());
+  CHECK(platform_of("nvidia:12") == "nvidia");
+  CHECK(platform_of("host").empty());
+}
