@@ -47,7 +47,6 @@ CopyLane::CopyLane(const CopyCell& cell, const CopyRoute& route, std::uint32_t s
 CopyLane::~CopyLane() { core::settle(stream_); }
 
 void CopyLane::queue(std::uint64_t sample, std::size_t copies) {
-  start_.record(stream_);
   for (std::size_t i = 0; i < copies; ++i) queue_copy(sample);
   stop_.record(stream_);
 }

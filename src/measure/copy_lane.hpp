@@ -27,7 +27,9 @@ class CopyLane {
   const CopyRoute& route() const noexcept { return route_; }
   const Stream& stream() const noexcept { return stream_; }
 
-  /// Queues `copies` times the copy of that sample, between two events.
+  /// Queues the start of a measurement.
+  void queue_start() { start_.record(stream_); }
+  /// Queues `copies` times the copy of that sample, and the end.
   void queue(std::uint64_t sample, std::size_t copies);
   /// Queues the copy of that sample alone.
   void queue_copy(std::uint64_t sample);

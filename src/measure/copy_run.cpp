@@ -11,8 +11,6 @@
 namespace hiptool::measure {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::size_t marks_per_lane = 3;  // the wait for the gate and two events
 
 std::uint32_t next_seed() {
@@ -20,8 +18,8 @@ std::uint32_t next_seed() {
   return seed.fetch_add(1);
 }
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 }  // namespace
@@ -123,7 +121,7 @@ CopySample CopyRun::run_latency() {
 CopySample CopyRun::run_lanes(bool holds) {
   ++sample_;
   auto start = Clock::now();
-  const bool was_held = queue_all(holds);
+  const bool was_held = queue_all(holds, start);
   if (was_held) start = Clock::now();
   for (auto& [id, gate] : gates_) gate->open();
   for (const auto& lane : lanes_) lane->stream().synchronize();
@@ -132,13 +130,20 @@ CopySample CopyRun::run_lanes(bool holds) {
   return sample;
 }
 
-// Whether all gates were still closed when the last copy was queued.
-bool CopyRun::queue_all(bool holds) {
+// Whether all gates were still closed when the last copy was queued. Sets the start of the host's
+// time where they were not to close.
+bool CopyRun::queue_all(bool holds, Clock::time_point& start) {
   for (auto& [id, gate] : gates_) gate->close(holds);
   for (const auto& lane : lanes_) {
     gates_.at(lane->route().executor.id())->hold(lane->stream());
-    lane->queue(sample_, copies_);
+    lane->queue_start();
   }
+  if (!holds) {
+    // A start that the device reaches late would hide time of copies that block their caller.
+    for (const auto& lane : lanes_) lane->stream().synchronize();
+    start = Clock::now();
+  }
+  for (const auto& lane : lanes_) lane->queue(sample_, copies_);
   if (!holds) return false;
   for (const auto& [id, gate] : gates_) has_gate_expired_ |= gate->has_expired();
   return !has_gate_expired_;

@@ -46,6 +46,7 @@ class CopyRun {
   bool has_gate_expired() const noexcept { return has_gate_expired_; }
 
  private:
+  using Clock = std::chrono::steady_clock;
   class PeerAccess;
 
   void enable_peers();
@@ -53,7 +54,7 @@ class CopyRun {
   bool may_close_gates() const;
   CopySample run_latency();
   CopySample run_lanes(bool holds);
-  bool queue_all(bool holds);
+  bool queue_all(bool holds, Clock::time_point& start);
   CopySample read_times(double wall_s) const;
 
   CopyCell cell_;
