@@ -167,6 +167,7 @@ Value device_value(const measure::DeviceContext& context) {
       {"memory_peak_bytes_per_s", peak},
       {"memory_peak_source", peak_source},
       {"sensors", text_or_absent(context.sensors_source)},
+      {"sensors_reason", text_or_absent(context.sensors_missing)},
       {"before", state_value(context.before)},
       {"during", state_value(context.during)},
       {"after", state_value(context.after)},
