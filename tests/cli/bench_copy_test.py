@@ -12,7 +12,7 @@ import subprocess
 import time
 
 import program
-from program import CliTest, clean_environment, default_signals, run
+from program import CliTest, clean_environment, default_signals, run, run_on_terminal
 
 FEW = ["--samples", "9", "--size", "64KiB"]
 
@@ -123,6 +123,16 @@ class BenchCopy(CliTest):
         self.assertEqual(result.returncode, 0)
         self.assertIn("| h2d |", result.stdout)
         self.assertEqual(len(result.stderr.splitlines()), 6)
+
+    def test_long_names_leave_no_room_for_bars_but_for_a_table(self):
+        code, output = run_on_terminal(
+            "bench-copy", "--device", "cpu:10,cpu:11", "--kind", "bidir,p2p-write", "--memory",
+            "registered", "--engine", "kernel", *FEW, HIPTOOL_CPU_DEVICES="12")
+        lines = output.decode().replace("\r", "").splitlines()
+        self.assertEqual(code, 0, output)
+        self.assertTrue(any("Copy" in line and "Rate" in line for line in lines), lines)
+        row = [line for line in lines if line.startswith("p2p-write by kernel")][0]
+        self.assertIn("cpu:10>cpu:11", row)
 
     def test_time_bounds_a_cell(self):
         started = time.monotonic()
