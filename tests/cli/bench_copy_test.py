@@ -127,7 +127,7 @@ class BenchCopy(CliTest):
     def test_long_names_leave_no_room_for_bars_but_for_a_table(self):
         code, output = run_on_terminal(
             "bench-copy", "--device", "cpu:10,cpu:11", "--kind", "bidir,p2p-write", "--memory",
-            "registered", "--engine", "kernel", *FEW, HIPTOOL_CPU_DEVICES="12")
+            "registered", "--engine", "kernel", *FEW, "--samples", "15", HIPTOOL_CPU_DEVICES="12")
         lines = output.decode().replace("\r", "").splitlines()
         self.assertEqual(code, 0, output)
         self.assertTrue(any("Copy" in line and "Rate" in line for line in lines), lines)
