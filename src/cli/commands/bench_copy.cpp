@@ -108,13 +108,13 @@ bool BenchCopyOutcome::is_good_enough() const {
 Command bench_copy_command() {
   Command command;
   command.name = "bench-copy";
-  command.summary = "measure how fast copies are, of what they could be, and check their data";
+  command.summary = "measure how fast copies are, and check their data";
   command.examples = {
-      {"hiptool bench-copy", "the first GPU's link and memory, in seconds"},
+      {"hiptool bench-copy", "the first GPU, in seconds"},
       {"hiptool bench-copy --kind h2d --size 4KiB..1GiB", "over many sizes"},
-      {"hiptool bench-copy --device all --kind p2p-write", "between all GPUs"},
-      {"hiptool bench-copy --fail-below 'h2d.pinned>=48GB/s'", "exit 1 if it is slower"},
-      {"hiptool bench-copy --export json=now.json", "to compare with later (--baseline)"},
+      {"hiptool bench-copy --kind p2p-write", "between all GPUs"},
+      {"hiptool bench-copy --fail-below 'h2d>=48GB/s'", "exit 1 if slower"},
+      {"hiptool bench-copy --export json=now.json", "for --baseline later"},
   };
   command.formats = {OutputFormat::table, OutputFormat::json, OutputFormat::csv,
                      OutputFormat::markdown};

@@ -22,7 +22,6 @@ using measure::HostKind;
 
 constexpr std::uint64_t gpu_bytes = std::uint64_t{256} << 20;
 constexpr std::uint64_t cpu_bytes = std::uint64_t{16} << 20;
-constexpr double ci_time_s = 45;
 constexpr double most_time_s = 3600;
 
 [[noreturn]] void refuse(std::string message, std::string hint = {}) {
