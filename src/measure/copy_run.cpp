@@ -99,10 +99,12 @@ void CopyRun::choose_copies() {
 
 CopySample CopyRun::run() {
   if (cell_.is_latency) return run_latency();
-  const bool holds = may_close_gates();
-  CopySample sample = run_lanes(holds);
-  if (!holds || !has_gate_expired_) return sample;
-  return run_lanes(false);  // its times held the queueing too
+  for (;;) {
+    const bool holds = may_close_gates();
+    CopySample sample = run_lanes(holds);
+    // Behind a gate that opened too early its times held the queueing too.
+    if (sample.is_gated == holds) return sample;
+  }
 }
 
 CopySample CopyRun::run_latency() {
@@ -145,8 +147,13 @@ bool CopyRun::queue_all(bool holds, Clock::time_point& start) {
   }
   for (const auto& lane : lanes_) lane->queue(sample_, copies_);
   if (!holds) return false;
-  for (const auto& [id, gate] : gates_) has_gate_expired_ |= gate->has_expired();
-  return !has_gate_expired_;
+  bool was_held = true;
+  for (const auto& [id, gate] : gates_) {
+    if (!gate->has_expired()) continue;
+    was_held = false;
+    if (!gate->lengthen()) has_gate_expired_ = true;
+  }
+  return was_held;
 }
 
 CopySample CopyRun::read_times(double wall_s) const {

@@ -11,8 +11,11 @@
 namespace hiptool::measure {
 namespace {
 
-// A look at pinned host memory takes a device about a microsecond, so the bound is about the limit.
-constexpr std::uint64_t spins_per_ms = 1000;
+// A look at memory of the host takes a device about a microsecond, so the bound is about the limit;
+// less where the two share a cache.
+constexpr std::uint64_t usual_spins_per_ms = 1000;
+constexpr std::uint64_t most_spins_per_ms = 100'000;
+constexpr std::uint64_t spins_step = 10;
 
 std::uint32_t* flag_of(const PinnedBuffer& flag) {
   return reinterpret_cast<std::uint32_t*>(flag.data());
@@ -35,7 +38,11 @@ struct Gate::Waiter {
 };
 
 Gate::Gate(const DeviceTools& tools, std::chrono::milliseconds limit)
-    : stream_(tools.device()), opened_(tools.device()), limit_(limit), kernel_(tools.gate()) {
+    : stream_(tools.device()),
+      opened_(tools.device()),
+      limit_(limit),
+      kernel_(tools.gate()),
+      spins_per_ms_(usual_spins_per_ms) {
   if (kernel_) flag_.emplace(tools.device(), sizeof(std::uint32_t));
   if (tools.device().platform() == Platform::cpu) waiter_ = std::make_shared<Waiter>();
 }
@@ -47,6 +54,7 @@ Gate::~Gate() {
 
 void Gate::close(bool holds) {
   is_closed_ = holds && can_close();
+  closed_at_ = std::chrono::steady_clock::now();
   if (is_closed_ && waiter_) {
     waiter_->set(false);
     stream_.launch_host_function([waiter = waiter_, limit = limit_] {
@@ -56,9 +64,16 @@ void Gate::close(bool holds) {
   } else if (is_closed_) {
     std::atomic_ref(*flag_of(*flag_)).store(0);
     launch(*kernel_, {{1}, {1}}, stream_, static_cast<const void*>(flag_->data()),
-           static_cast<std::uint64_t>(limit_.count()) * spins_per_ms);
+           static_cast<std::uint64_t>(limit_.count()) * spins_per_ms_);
   }
   opened_.record(stream_);
+}
+
+bool Gate::lengthen() {
+  const bool is_early = std::chrono::steady_clock::now() - closed_at_ < limit_;
+  if (!kernel_ || !is_early || spins_per_ms_ >= most_spins_per_ms) return false;
+  spins_per_ms_ *= spins_step;
+  return true;
 }
 
 void Gate::open() noexcept {

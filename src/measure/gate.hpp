@@ -35,6 +35,9 @@ class Gate {
   void hold(const StreamRef& stream) const { stream.wait(opened_); }
   /// Whether it opened by itself before open().
   bool has_expired() const { return is_closed_ && opened_.is_done(); }
+  /// After has_expired(): true if it opened long before its time, because the device looks at the
+  /// flag faster than thought; it holds longer from now on.
+  bool lengthen();
   void open() noexcept;
 
   /// Reached when the gate is open: the start of the work behind it.
@@ -50,6 +53,8 @@ class Gate {
   std::optional<PinnedBuffer> flag_;
   std::shared_ptr<Waiter> waiter_;
   bool is_closed_ = false;
+  std::chrono::steady_clock::time_point closed_at_;
+  std::uint64_t spins_per_ms_;
 };
 
 }  // namespace hiptool::measure
