@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
 
+#include "cli/commands/bench_copy.hpp"
 #include "cli/commands/completion.hpp"
 #include "cli/commands/devices.hpp"
 #include "cli/commands/load.hpp"
@@ -20,6 +21,7 @@ const std::vector<Command>& commands() {
   static const std::vector<Command> list{
       devices_command(),
       load_command(),
+      bench_copy_command(),
       make_model_command(),
       report_command(),
       completion_command(),

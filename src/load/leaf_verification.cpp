@@ -59,7 +59,8 @@ struct LeafVerification::Impl final : load::ChunkSink {
         options(chosen),
         leaves(of),
         device(of, with, leaves, in, chosen.compiler_program, chosen.timeline) {
-    if (options.timeline != nullptr) lane = options.timeline->add_lane(in.device().id() + " verdict");
+    if (options.timeline != nullptr)
+      lane = options.timeline->add_lane(in.device().id() + " verdict");
     // While the model is loaded: of 100 000 names it takes as long as a tenth of the load.
     if (with.placements.size() != of.tensors().size()) return;  // then somebody joins the parts
     const auto sort_names = [&of] { return load::digest_order(of); };

@@ -62,7 +62,7 @@ std::optional<double> transfers_for_each_clock(Platform platform, const DeviceIn
 std::optional<MemoryPeak> memory_peak(Platform platform, const DeviceInfo& info) {
   if (platform == Platform::amd) {
     for (const Board& board : boards) {
-      if (has_words(info.name, board.name)) return MemoryPeak{board.bytes_per_s, "data-sheet"};
+      if (has_words(info.name, board.name)) return MemoryPeak{board.bytes_per_s, "sku-table"};
     }
     // LPDDR's clock and width are told for one channel of the host's memory.
     if (info.integrated.value_or(false)) return {};

@@ -8,7 +8,7 @@
 namespace hiptool::measure {
 
 /// What the memory of a device can carry at most, in bytes per second, and how that is known:
-/// "data-sheet" (the vendor's figure for a board of that name) or "memory-clock" (clock, transfers
+/// "sku-table" (the vendor's figure for a board of that name) or "memory-clock" (clock, transfers
 /// for each clock and width of the bus).
 struct MemoryPeak {
   double bytes_per_s = 0;

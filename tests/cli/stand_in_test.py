@@ -51,6 +51,19 @@ class StandIn(CliTest):
                     text = run("load", model, "--device", device, environment=variables)
                     self.assertIn(f"kernel image {image}", text.stdout)
 
+    def test_copies_are_gated_by_a_kernel_and_checked_by_kernels(self):
+        for device, library, _ in CASES:
+            with self.subTest(device=device, library=library):
+                result = run("bench-copy", "--device", device, "--kind", "h2d,d2h,d2d", "--engine",
+                             "copy,kernel", "--size", "64KiB", "--samples", "9", "--format", "json",
+                             environment=environment(library))
+                self.assertEqual(result.returncode, 0, result.stderr)
+                cells = self.assert_document(result.stdout, "bench-copy.schema.json")["cells"]
+                self.assertEqual([cell["status"] for cell in cells], ["ok"] * 6)
+                # The gate's kernel spins much faster here than on a GPU: on a busy machine it may
+                # be open too early in a cell or two.
+                self.assertGreaterEqual(sum(cell["gated"] for cell in cells), 4, result.stdout)
+
     def test_devices_of_every_kind(self):
         for device, library, _ in CASES:
             with self.subTest(device=device, library=library):

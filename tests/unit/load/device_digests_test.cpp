@@ -91,10 +91,9 @@ TEST_CASE_FIXTURE(Fixture, "a chunk is one launch at most, however many tensors 
 
 TEST_CASE_FIXTURE(Fixture, "a kernel that takes long to load holds no load up") {
   const Buffer arena(device, layout.arena_bytes);
-  delay_module(std::chrono::milliseconds(150));
   for (const Reference reference : {Reference::file, Reference::slots}) {
     table.reset();
-    delay_module(std::chrono::milliseconds(150));
+    delay_module(std::chrono::milliseconds(700));
     LeafVerification verification(model, layout, arena, reference);
     {
       AsyncLoader loader(device, staged());  // gone before the kernel comes, and its events with it

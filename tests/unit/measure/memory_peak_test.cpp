@@ -43,7 +43,7 @@ TEST_CASE("memory peak: clocks by the kind of memory, against the vendors' figur
 TEST_CASE("memory peak: the data sheet of the board that is named, and of no other") {
   const DeviceInfo xtx = memory("AMD Radeon RX 7900 XTX", "gfx1100", 1249, 384);
   CHECK(peak(Platform::amd, xtx) == 960e9);
-  CHECK(memory_peak(Platform::amd, xtx)->source == std::string("data-sheet"));
+  CHECK(memory_peak(Platform::amd, xtx)->source == std::string("sku-table"));
   CHECK(peak(Platform::amd, memory("AMD Radeon RX 7900 XT", "gfx1100", 1, 1)) == 800e9);
   CHECK(peak(Platform::amd, memory("AMD Instinct MI250X", "gfx90a", 1, 1)) == 1.6384e12);
   CHECK(peak(Platform::amd, memory("AMD Instinct MI300X VF", "gfx942", 1, 1)) == 5.3e12);
