@@ -36,9 +36,8 @@ print(next(d["id"] for d in json.load(open(sys.argv[1]))["devices"] if d["platfo
 bench quick 0 --device "$first"
 bench again 0 --device "$first"
 bench ci 0 --device "$first" --preset ci
-bench sweep 0 --device "$first" --kind h2d,d2h,d2d --size 4KiB..256MiB
+bench sweep 0 --device "$first" --kind h2d,d2h,d2d --size 4KiB..1GiB
 bench memories 0 --device "$first" --kind h2d,d2h --memory pinned,pageable,registered
-bench managed 0 --device "$first" --kind h2d,d2h --memory managed --samples 9
 bench kernel 0 --device "$first" --kind h2d,d2h,d2d,bidir --engine kernel
 bench latency 0 --device "$first" --testcase host_device_latency_sm
 bench torch 0 --device "$first" --kind h2d,d2h,d2d --size 256MiB --samples 50
