@@ -137,7 +137,7 @@ each file sys/devices/virtual/dmi/id/sys_vendor
 
 [ -r "$root/proc/cmdline" ] && tr ' ' '\n' <"$root/proc/cmdline" |
   grep -E '^(iommu|amd_iommu|intel_iommu|pci|pcie_[a-z_]*|numa_balancing|rcutree)[=.]' |
-  tr '\n' ' ' | emit proc/cmdline
+  paste -sd ' ' - | emit proc/cmdline
 [ -r "$root/proc/self/limits" ] && grep -E '^(Limit|Max locked memory)' "$root/proc/self/limits" |
   emit proc/self/limits
 [ -r "$root/proc/self/mounts" ] && grep -E '^[^ ]+ /dev/shm ' "$root/proc/self/mounts" |

