@@ -205,6 +205,11 @@ std::string direction(const Measurement& measured) {
   return measured.source + " to " + measured.destination;
 }
 
+// Many times as fast as a link, which would lie on the axis beside it.
+bool is_local(const Measurement& measured) {
+  return !measured.source.empty() && measured.source == measured.destination;
+}
+
 template <class Item, class Add>
 void split(std::vector<Item> items, std::size_t most, std::vector<Chart>& charts, Add add) {
   for (std::size_t start = 0; start < items.size(); start += most) {
@@ -233,22 +238,24 @@ std::vector<Chart> charts_of(const Object& document) {
     groups[place->second].second.push_back(&one);
   }
   std::vector<ChartSeries> series;
+  std::vector<ChartSeries> local_series;
   std::vector<ChartBar> bars;
-  std::vector<ChartBar> local_bars;  // many times as fast as a link
+  std::vector<ChartBar> local_bars;
   for (auto& [name, members] : groups) {
     std::map<std::uint64_t, double> points;
     for (const Measurement* one : members) {
       if (one->size_bytes > 0) points[one->size_bytes] = *one->bytes_per_s;
     }
     if (points.size() > 1) {
-      series.push_back({name, {}});
-      for (const auto& [size, rate] : points) series.back().points.push_back({size, rate});
+      auto& list = is_local(*members.front()) ? local_series : series;
+      list.push_back({name, {}});
+      for (const auto& [size, rate] : points) list.back().points.push_back({size, rate});
       continue;
     }
     for (const Measurement* one : members) {
       const double share = one->share_of_limit.value_or(0);
       const double limit = share > 0 ? *one->bytes_per_s / share : 0;
-      auto& list = !one->source.empty() && one->source == one->destination ? local_bars : bars;
+      auto& list = is_local(*one) ? local_bars : bars;
       list.push_back({one->label + ", " + direction(*one), *one->bytes_per_s,
                       std::isfinite(limit) ? limit : 0});
     }
@@ -258,6 +265,11 @@ std::vector<Chart> charts_of(const Object& document) {
     chart.title = "Rate over size";
     chart.series = std::move(part);
   });
+  split(std::move(local_series), most_series, charts,
+        [](Chart& chart, std::vector<ChartSeries> part) {
+          chart.title = "Rate over size, within a device";
+          chart.series = std::move(part);
+        });
   const auto add_bars = [&charts](const char* title, std::vector<ChartBar> list) {
     split(std::move(list), most_bars, charts, [title](Chart& chart, std::vector<ChartBar> part) {
       chart.title = title;

@@ -23,7 +23,7 @@ border-left:.35rem solid #888}
 .good{border-color:#009e73}.warning{border-color:#e69f00}.bad{border-color:#d55e00}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1.2rem;margin:1rem 0}
 dt{color:#666}dd{margin:0}
-.scroll{overflow-x:auto}
+.scroll{overflow-x:auto;margin-bottom:1.5rem}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 th,td{padding:.25rem .7rem;border-bottom:1px solid #ddd;text-align:left;vertical-align:top}
 th{white-space:nowrap}.number{text-align:right;white-space:nowrap}
@@ -76,6 +76,16 @@ std::string heading(const std::string& title) {
   return title.empty() ? title : "<h2>" + markup_text(title) + "</h2>\n";
 }
 
+std::string background(double share) {
+  return " style=\"background:rgba(0,114,178," + coordinate(0.6 * share) + ")\"";
+}
+
+std::string heat_style(const Table& table, std::size_t row, std::size_t column) {
+  if (row >= table.heat.size() || column >= table.heat[row].size()) return {};
+  const double heat = table.heat[row][column];
+  return heat > 0 ? background(heat) : std::string();
+}
+
 std::string grid(const Table& table) {
   if (table.columns.empty() || table.rows.empty()) {
     return table.title.empty() ? "" : heading(table.title) + "<p>(none)</p>\n";
@@ -92,7 +102,8 @@ std::string grid(const Table& table) {
     text += "<tr>";
     for (std::size_t column = 0; column < table.columns.size(); ++column) {
       const std::string value = format_value(cell(table, row, column), table.columns[column].unit);
-      text += "<td" + classes[column] + ">" + markup_text(value) + "</td>";
+      text += "<td" + classes[column] + heat_style(table, row, column) + ">" + markup_text(value) +
+              "</td>";
     }
     text += "</tr>\n";
   }
@@ -111,9 +122,7 @@ std::string heat_map(const Matrix& matrix) {
             markup_text(format_value(table.rows[row][0], Unit::none)) + "</th>";
     for (std::size_t column = 1; column < table.columns.size(); ++column) {
       const auto rate = matrix.bytes_per_s[row][column - 1];
-      const double share = rate ? 0.6 * strength(matrix, *rate) : 0;
-      const std::string color = " style=\"background:rgba(0,114,178," + coordinate(share) + ")\"";
-      text += "<td class=\"number\"" + color + ">" +
+      text += "<td class=\"number\"" + background(rate ? strength(matrix, *rate) : 0) + ">" +
               markup_text(format_value(table.rows[row][column], Unit::none)) + "</td>";
     }
     text += "</tr>\n";

@@ -95,6 +95,20 @@ report::Object topology_value(const TopologyFindings& topology) {
   return {{"devices", std::move(ids)}, {"kinds", std::move(rows)}, {"links", std::move(links)}};
 }
 
+// For the colours of a matrix: 1 is the shortest way.
+double closeness(measure::LinkKind kind) {
+  switch (kind) {
+    case measure::LinkKind::nvlink:
+    case measure::LinkKind::xgmi: return 1;
+    case measure::LinkKind::pcie_switch: return 0.7;
+    case measure::LinkKind::pcie_root: return 0.45;
+    case measure::LinkKind::same_node: return 0.3;
+    case measure::LinkKind::across_nodes: return 0.15;
+    case measure::LinkKind::unknown: break;
+  }
+  return 0;
+}
+
 report::Table topology_matrix(const TopologyFindings& topology) {
   report::Table table;
   table.title = "Links between devices";
@@ -102,10 +116,14 @@ report::Table topology_matrix(const TopologyFindings& topology) {
   for (const std::string& id : topology.ids) table.columns.push_back({id, id, Unit::none});
   for (const std::string& from : topology.ids) {
     std::vector<report::Value> row{from};
+    std::vector<double> heat{0};
     for (const std::string& to : topology.ids) {
-      row.emplace_back(cell_text(find_pair(topology, from, to)));
+      const measure::TopologyPair* pair = find_pair(topology, from, to);
+      row.emplace_back(cell_text(pair));
+      heat.push_back(pair != nullptr ? closeness(pair->kind) : 0);
     }
     table.rows.push_back(std::move(row));
+    table.heat.push_back(std::move(heat));
   }
   return table;
 }

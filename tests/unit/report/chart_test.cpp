@@ -50,6 +50,19 @@ TEST_CASE("two sizes make a curve, one a bar") {
   CHECK(list[2].title == "Rates within a device");
 }
 
+TEST_CASE("curves of copies within a device have a chart and a scale of their own") {
+  std::string cells = series("amd:0", {1e9, 3e9});
+  for (const std::uint64_t size : {4096, 8192}) {
+    cells += "," + copy_cell("d2d." + std::to_string(size / 1024) + "KiB@amd:0", "amd:0", "amd:0",
+                             size, 2e12);
+  }
+  const auto list = charts(cells);
+  REQUIRE(list.size() == 2);
+  CHECK(list[0].series.size() == 1);
+  CHECK(list[1].title == "Rate over size, within a device");
+  CHECK(list[1].series.size() == 1);
+}
+
 TEST_CASE("what did not work is not drawn") {
   CHECK(charts(copy_cell("a", "host", "amd:0", 1, 1e9, "mismatch")).empty());
   CHECK(charts_of(parsed("{}")).empty());

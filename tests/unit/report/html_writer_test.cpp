@@ -46,6 +46,18 @@ TEST_CASE("an empty report is a page, an empty table says so") {
   CHECK(has(to_html(report), "<h2>Cells</h2>\n<p>(none)</p>"));
 }
 
+TEST_CASE("a table says how strongly its cells are coloured") {
+  Report report;
+  report.tables = {{"Links",
+                    {{"a", "A", Unit::none}, {"b", "B", Unit::none}},
+                    {{1, 2}, {3, 4}},
+                    {{0, 1}, {0.25}}}};
+  const std::string page = to_html(report);
+  CHECK(count_of(page, "rgba(0,114,178,") == 2);
+  CHECK(count_of(page, "rgba(0,114,178,0.6)\">2<") == 1);
+  CHECK(count_of(page, "rgba(0,114,178,0.15)\">3<") == 1);
+}
+
 TEST_CASE("a matrix is shown once, as a heat map") {
   Report report;
   report.document = parsed(bench_copy(copy_cell("p@amd:0>amd:1", "amd:0", "amd:1", 1, 4e9) + "," +
