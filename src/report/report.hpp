@@ -63,7 +63,7 @@ struct Table {
   std::vector<Column> columns;
   std::vector<std::vector<Value>> rows;
   /// How strongly formats that can do so colour each cell, from 0 to 1; empty: not at all.
-  std::vector<std::vector<double>> heat;
+  std::vector<std::vector<double>> heat = {};
 };
 
 /// How good a line is, for its colour; meaning never rests on colour alone.

@@ -52,7 +52,7 @@ TEST_CASE("two sizes make a curve, one a bar") {
 
 TEST_CASE("curves of copies within a device have a chart and a scale of their own") {
   std::string cells = series("amd:0", {1e9, 3e9});
-  for (const std::uint64_t size : {4096, 8192}) {
+  for (const std::uint64_t size : {std::uint64_t{4096}, std::uint64_t{8192}}) {
     cells += "," + copy_cell("d2d." + std::to_string(size / 1024) + "KiB@amd:0", "amd:0", "amd:0",
                              size, 2e12);
   }
