@@ -19,12 +19,8 @@ std::unique_ptr<Platforms> Context::make_platforms() const {
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> list{
-      devices_command(),
-      load_command(),
-      bench_copy_command(),
-      make_model_command(),
-      report_command(),
-      completion_command(),
+      devices_command(),    load_command(),   bench_copy_command(),
+      make_model_command(), report_command(), completion_command(),
   };
   return list;
 }

@@ -88,15 +88,16 @@ class Fish(Shell):
 
 class Zsh(Shell):
     def offers(self, line):
-        # A zsh of its own on a pseudo terminal lists what it would offer, between two marks.
+        # A zsh of its own on a pseudo terminal lists what it would offer, between two marks. They
+        # are put together when they are printed: what is typed may be echoed.
         text = self.shell(["zsh", "-f", "-c"], f"""
             zmodload zsh/zpty
             zpty shell "PS1= TERM=dumb zsh -f -i"
             zpty -w shell 'PS1= PS2=; stty -echo; fpath=({self.folder} $fpath)'
             zpty -w shell 'autoload -Uz compinit; compinit -D -u; LISTMAX=10000'
             zpty -w shell 'compadd() {{ builtin compadd -O found "$@" 2>/dev/null; \
-                print -rl -- "MARK:"${{^found}}; builtin compadd "$@" }}'
-            zpty -w shell 'bindkey "^I" complete-word; print READY'
+                print -rl -- "MA""RK:"${{^found}}; builtin compadd "$@" }}'
+            zpty -w shell 'bindkey "^I" complete-word; print REA${{:-DY}}'
             zpty -m -r shell reply '*READY*'
             zpty -w -n shell '{line}'$'\\t'
             zpty -w -n shell $'\\x15'
