@@ -17,6 +17,10 @@ bool equals_ignoring_case(std::string_view left, std::string_view right) noexcep
                     [](char one, char other) { return to_lower(one) == to_lower(other); });
 }
 
+bool is_all_digits(std::string_view text) noexcept {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 std::string to_hex(std::uint64_t number) {
   std::string text(16, '0');
   for (std::size_t i = text.size(); i-- > 0; number >>= 4) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/document.hpp"
 #include "hiptool/units.hpp"
 #include "kernels/images.hpp"
 
@@ -18,8 +19,6 @@ using report::Value;
 
 constexpr std::size_t longest_name = 32;
 constexpr std::size_t devices_in_verdict = 3;
-
-Value text_or_absent(const std::string& text) { return text.empty() ? Value() : Value(text); }
 
 Value numa_node(const DeviceFacts& device) {
   return device.pci ? Value(device.pci->numa_node) : Value();

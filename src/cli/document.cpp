@@ -9,10 +9,6 @@
 namespace hiptool::cli {
 namespace {
 
-report::Value text_or_absent(const std::string& text) {
-  return text.empty() ? report::Value() : report::Value(text);
-}
-
 report::Value number_or_absent(std::uint64_t number) {
   return number == 0 ? report::Value() : report::Value(number);
 }

@@ -20,4 +20,9 @@ void add_error(report::Object& document, const Error& error);
 /// The same moment as "2026-03-01T12:00:00Z".
 std::string iso_time(std::chrono::system_clock::time_point time);
 
+/// For what is told as an empty text where it is not known.
+inline report::Value text_or_absent(const std::string& text) {
+  return text.empty() ? report::Value() : report::Value(text);
+}
+
 }  // namespace hiptool::cli

@@ -10,7 +10,7 @@
 namespace hiptool::kernels {
 namespace {
 
-constexpr const char* header_name = "hip/hip_runtime.h";
+constexpr const char* include_name = "hip/hip_runtime.h";
 
 /// One program of a run-time compiler: made, compiled for one arch, destroyed.
 class Program {
@@ -20,7 +20,7 @@ class Program {
     const std::string file = request.name + ".hip";
     const char* const header = request.header.c_str();
     check("create", library.api->create(&program_, request.source.c_str(), file.c_str(), 1, &header,
-                                        &header_name));
+                                        &include_name));
   }
   ~Program() { library_.api->destroy(&program_); }
   Program(const Program&) = delete;

@@ -140,15 +140,16 @@ class Units {
   Unit second_embedding_;
 };
 
-struct Placement {
+struct GroupPlacement {
   std::vector<Unit> loads;  ///< one for each device
   std::uint64_t left_over_bytes = 0;
 };
 
 // Units in order onto devices in order; a device takes the next unit while no more than this share
 // of its room is needed.
-Placement place(std::span<const Unit> units, std::span<const FitDevice> devices, double share) {
-  Placement placement;
+GroupPlacement place(std::span<const Unit> units, std::span<const FitDevice> devices,
+                     double share) {
+  GroupPlacement placement;
   placement.loads.resize(devices.size());
   std::size_t device = 0;
   for (const Unit& unit : units) {

@@ -105,7 +105,10 @@ class Verifier {
           load::model_digest(model_, load::digest_order(model_), result.tensor_digests);
     }
     result.mismatch_count = differences_.size();
-    result.mismatches = load::join_differences(model_, layout_, arena_.device(), differences_);
+    // A device that gets no tensors may have no arena either.
+    if (!differences_.empty()) {
+      result.mismatches = load::join_differences(model_, layout_, arena_.device(), differences_);
+    }
     return result;
   }
 

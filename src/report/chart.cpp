@@ -131,7 +131,7 @@ class SizePlot {
       const double x = x_of(place);
       elements_ += line(x, title_height, x, bottom(), "grid");
       elements_ += label(x, bottom() + 18, "middle",
-                         short_size(static_cast<std::uint64_t>(std::exp2(place))));
+                         short_size(static_cast<std::uint64_t>(std::exp2(std::min(place, 63.0)))));
     }
     elements_ += label((left + width - right) / 2, bottom() + 36, "middle faint", "size of a copy");
   }

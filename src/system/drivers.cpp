@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/file.hpp"
+#include "base/text.hpp"
 #include "system/device_node.hpp"
 #include "system/kfd.hpp"
 #include "system/node_failure.hpp"
@@ -37,10 +38,6 @@ std::vector<fs::path> entries(const fs::path& folder) {
   }
   std::sort(paths.begin(), paths.end());
   return paths;
-}
-
-bool is_all_digits(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 std::vector<PciDevice> gpus_of(const fs::path& root, std::uint32_t vendor) {
@@ -190,7 +187,7 @@ std::string missing_nvidia_node(const fs::path& root) {
   const auto nodes = entries(root / "dev");
   const bool has_gpu = std::any_of(nodes.begin(), nodes.end(), [](const fs::path& node) {
     const std::string name = node.filename().string();
-    return name.rfind("nvidia", 0) == 0 && is_all_digits(std::string_view(name).substr(6));
+    return name.rfind("nvidia", 0) == 0 && base::is_all_digits(std::string_view(name).substr(6));
   });
   if (!has_gpu) return "/dev/nvidia0";
   return is_there(root / "dev/nvidia-uvm") ? "" : "/dev/nvidia-uvm";

@@ -8,15 +8,12 @@
 #include <system_error>
 
 #include "base/file.hpp"
+#include "base/text.hpp"
 
 namespace hiptool::system {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_all_digits(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
 
 std::string read_property(const fs::path& file, std::string_view key) {
   std::istringstream lines(base::read_small_file(file));
@@ -45,11 +42,11 @@ KfdTopology read_kfd_topology(const fs::path& root) {
     ++topology.nodes;
     const std::string gpu_id = base::read_small_file(node / "gpu_id");
     if (gpu_id.empty()) ++topology.unreadable;
-    if (!is_all_digits(gpu_id) || gpu_id == "0") continue;  // 0: a CPU
+    if (!base::is_all_digits(gpu_id) || gpu_id == "0") continue;  // 0: a CPU
     KfdGpu gpu;
     gpu.arch = gfx_name(read_property(node / "properties", "gfx_target_version"));
     const std::string minor = read_property(node / "properties", "drm_render_minor");
-    if (is_all_digits(minor) && minor != "0") gpu.render_minor = minor;
+    if (base::is_all_digits(minor) && minor != "0") gpu.render_minor = minor;
     topology.gpus.push_back(std::move(gpu));
   }
   return topology;

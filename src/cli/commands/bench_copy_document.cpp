@@ -2,6 +2,7 @@
 #include "cli/commands/bench_copy_document.hpp"
 
 #include "cli/commands/report_compare.hpp"
+#include "cli/document.hpp"
 #include "measure/memory_peak.hpp"
 
 namespace hiptool::cli {
@@ -12,8 +13,6 @@ using measure::CopyResult;
 using report::Array;
 using report::Object;
 using report::Value;
-
-Value text_or_absent(const std::string& text) { return text.empty() ? Value() : Value(text); }
 
 Array numbers(const std::vector<double>& values) { return {values.begin(), values.end()}; }
 

@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "base/text.hpp"
+#include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "hiptool/error.hpp"
 #include "measure/doctor_probe.hpp"
@@ -98,10 +99,6 @@ std::vector<measure::ProbeResult> probe(const std::vector<Platform>& platforms, 
     results.push_back(measure::probe_here(*opened, platform, options));
   }
   return results;
-}
-
-report::Value text_or_absent(const std::string& text) {
-  return text.empty() ? report::Value() : report::Value(text);
 }
 
 std::size_t count_of(const std::vector<Check>& checks, Severity severity) {

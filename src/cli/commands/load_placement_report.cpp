@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "hiptool/units.hpp"
 
 namespace hiptool::cli {
@@ -17,8 +18,6 @@ using report::Unit;
 using report::Value;
 
 constexpr std::size_t most_named_devices = 4;
-
-std::string hex(std::uint64_t digest) { return fmt::format("{:016x}", digest); }
 
 // Without a driver: what the fit found, for the devices asked for.
 Array planned_devices(const LoadOutcome& outcome) {
@@ -49,7 +48,7 @@ CopyRate copy_rate(const LoadOutcome& outcome, std::size_t device) {
 }
 
 Value digest_of(const LoadOutcome& outcome, std::uint32_t tensor) {
-  return outcome.verify ? Value(hex(outcome.verify->tensor_digests[tensor])) : Value();
+  return outcome.verify ? Value(base::to_hex(outcome.verify->tensor_digests[tensor])) : Value();
 }
 
 Object tensor_value(const LoadOutcome& outcome, std::uint32_t index, Value device,

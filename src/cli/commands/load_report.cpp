@@ -5,6 +5,7 @@
 
 #include <iterator>
 
+#include "base/text.hpp"
 #include "cli/commands/load_fit_report.hpp"
 #include "cli/commands/load_hashes_report.hpp"
 #include "cli/commands/load_model_report.hpp"
@@ -21,8 +22,6 @@ using report::Object;
 using report::Tone;
 using report::Unit;
 using report::Value;
-
-std::string hex(std::uint64_t digest) { return fmt::format("{:016x}", digest); }
 
 std::optional<double> load_rate(const LoadOutcome& outcome) {
   if (!outcome.load || outcome.load->load_time_s <= 0) return std::nullopt;
@@ -118,7 +117,7 @@ Value verify_value(const LoadOutcome& outcome) {
       {"mode", outcome.verify_mode},
       {"algorithm", algorithm(outcome)},
       {"leaves", done ? Value(outcome.verify->leaves) : Value()},
-      {"digest", done ? Value(hex(outcome.verify->model_digest)) : Value()},
+      {"digest", done ? Value(base::to_hex(outcome.verify->model_digest)) : Value()},
       {"mismatches", std::move(mismatches)},
       {"published", published_value(outcome)},
   };
@@ -236,7 +235,7 @@ void add_notes(const LoadOutcome& outcome, std::vector<report::Line>& notes) {
   }
   if (outcome.verify) {
     notes.push_back({Tone::plain, "verify  " + verify_text(outcome)});
-    notes.push_back({Tone::plain, "digest  " + hex(outcome.verify->model_digest)});
+    notes.push_back({Tone::plain, "digest  " + base::to_hex(outcome.verify->model_digest)});
   }
 }
 

@@ -21,8 +21,6 @@ using report::Tone;
 using report::Unit;
 using report::Value;
 
-Value text_or_absent(const std::string& text) { return text.empty() ? Value() : Value(text); }
-
 // The device to look at: the one to blame, else the end of the link.
 std::string device_of(const Blame& blame) {
   return blame.device.empty() ? blame.destination : blame.device;

@@ -15,7 +15,7 @@ namespace hiptool::hip::cpu {
 namespace {
 
 /// What is known under one name; owns what the kernel's views point to.
-struct Entry {
+struct TableEntry {
   std::vector<KernelArgument> arguments;
   CpuKernel kernel;
   NativeKernel native = nullptr;
@@ -24,7 +24,7 @@ struct Entry {
 /// Entries never move and never go.
 struct Table {
   std::mutex mutex;
-  std::map<std::string, Entry, std::less<>> entries;
+  std::map<std::string, TableEntry, std::less<>> entries;
 };
 
 /// Sources register themselves before main, in any order; never destroyed, as workers may still
@@ -47,7 +47,7 @@ void register_kernel(const CpuKernel& kernel) {
   if (kernel.name.empty() || kernel.run_thread == nullptr) refuse(kernel.name, "is incomplete");
   const std::lock_guard lock(table().mutex);
   const auto place = table().entries.try_emplace(std::string(kernel.name)).first;
-  Entry& entry = place->second;
+  TableEntry& entry = place->second;
   if (entry.kernel.run_thread != nullptr) refuse(kernel.name, "is already registered");
   entry.arguments.assign(kernel.arguments.begin(), kernel.arguments.end());
   entry.kernel = {place->first, entry.arguments, kernel.run_thread};
@@ -56,7 +56,7 @@ void register_kernel(const CpuKernel& kernel) {
 void register_native(std::string_view name, NativeKernel function) {
   if (name.empty() || function == nullptr) refuse(name, "has an incomplete native function");
   const std::lock_guard lock(table().mutex);
-  Entry& entry = table().entries.try_emplace(std::string(name)).first->second;
+  TableEntry& entry = table().entries.try_emplace(std::string(name)).first->second;
   if (entry.native != nullptr) refuse(name, "already has a native function");
   entry.native = function;
 }

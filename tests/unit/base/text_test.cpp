@@ -19,3 +19,10 @@ TEST_CASE("numbers in hexadecimal keep their leading zeros") {
   CHECK(hiptool::base::to_hex(0x0123456789ABCDEF) == "0123456789abcdef");
   CHECK(hiptool::base::to_hex(~std::uint64_t{0}) == "ffffffffffffffff");
 }
+
+TEST_CASE("only decimal digits are digits, and nothing is none") {
+  for (const char* text : {"0", "7", "0123456789"}) CHECK(base::is_all_digits(text));
+  for (const char* text : {"", " 1", "1 ", "-1", "+1", "0x1", "1a"}) {
+    CHECK_FALSE(base::is_all_digits(text));
+  }
+}

@@ -11,13 +11,14 @@ namespace {
 
 // A configuration space with an AER capability at 0x100 and one of ACS at 0x148.
 std::string config_with(char control, std::size_t size = 4096) {
-  std::string bytes(size, '\0');
+  std::string bytes(4096, '\0');
   bytes[0x100] = 1;
   bytes[0x102] = char(0x81);  // version 1, next at 0x148
   bytes[0x103] = 0x14;
   bytes[0x148] = 0x0d;
   bytes[0x14a] = 1;
   bytes[0x14e] = control;
+  bytes.resize(size);
   return bytes;
 }
 
