@@ -21,8 +21,8 @@ TEST_CASE("numbers in hexadecimal keep their leading zeros") {
 }
 
 TEST_CASE("only decimal digits are digits, and nothing is none") {
-  for (const char* text : {"0", "7", "0123456789"}) CHECK(base::is_all_digits(text));
+  for (const char* text : {"0", "7", "0123456789"}) CHECK(hiptool::base::is_all_digits(text));
   for (const char* text : {"", " 1", "1 ", "-1", "+1", "0x1", "1a"}) {
-    CHECK_FALSE(base::is_all_digits(text));
+    CHECK_FALSE(hiptool::base::is_all_digits(text));
   }
 }
