@@ -137,7 +137,7 @@ void WrapperState::hold_back(hip::hipStream_t stream) {
 void WrapperState::forget() {
   counts.clear();
   delays.clear();
-  trace = {};  // with its room: tests look at the heap
+  std::vector<std::string_view>().swap(trace);  // with its room: tests look at the heap
   failures.clear();
   copies_before_damage = 0;
   longest_delay = {};
