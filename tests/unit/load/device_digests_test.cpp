@@ -113,7 +113,7 @@ TEST_CASE_FIXTURE(Fixture, "a kernel that takes long to load holds no load up") 
 
 TEST_CASE_FIXTURE(Fixture, "damage is found whenever the kernel comes") {
   const Buffer arena(device, layout.arena_bytes);
-  for (const int delay_ms : {0, 100}) {
+  for (const int delay_ms : {0, 700}) {
     table.reset();
     if (delay_ms > 0) delay_module(std::chrono::milliseconds(delay_ms));
     AsyncLoader loader(device, staged());
