@@ -148,8 +148,8 @@ TEST_CASE_FIXTURE(Fixture, "a large cold file is read both ways before one is ch
   CHECK(statistics.direct_bytes >= 200'000);
   CHECK(statistics.buffered_bytes >= 200'000);
   REQUIRE(files.trial()->decision());
-  REQUIRE(statistics.read_notes.size() == 1);
-  CHECK(statistics.read_notes[0] == files.trial()->text());
+  REQUIRE_FALSE(statistics.read_notes.empty());  // without io_uring that is a note too
+  CHECK(statistics.read_notes.back() == files.trial()->text());
 }
 
 TEST_CASE_FIXTURE(Fixture, "a file system that refuses a direct read is read through the cache") {
