@@ -138,7 +138,9 @@ TEST_CASE_FIXTURE(Fixture, "a large cold file is read both ways before one is ch
   CHECK(load::FileSet(model, options(ReadMode::direct), 1).trial() == nullptr);
   if (!test::evict(path) || !load::DirectFile::open(base::File::open(path), false).is_open())
     return;
-  load::FileSet files(model, options(ReadMode::automatic), 150'000);
+  auto chosen = options(ReadMode::automatic);
+  chosen.depth = 1;  // where io_uring is missing, more would be told in a note
+  load::FileSet files(model, chosen, 150'000);
   REQUIRE(files.trial() != nullptr);
   posix_fadvise(files.file(0).descriptor(), 0, 0, POSIX_FADV_RANDOM);  // no read-ahead
   load::FileReader reader(files, [] {});
@@ -148,8 +150,8 @@ TEST_CASE_FIXTURE(Fixture, "a large cold file is read both ways before one is ch
   CHECK(statistics.direct_bytes >= 200'000);
   CHECK(statistics.buffered_bytes >= 200'000);
   REQUIRE(files.trial()->decision());
-  REQUIRE_FALSE(statistics.read_notes.empty());  // without io_uring that is a note too
-  CHECK(statistics.read_notes.back() == files.trial()->text());
+  REQUIRE(statistics.read_notes.size() == 1);
+  CHECK(statistics.read_notes[0] == files.trial()->text());
 }
 
 TEST_CASE_FIXTURE(Fixture, "a file system that refuses a direct read is read through the cache") {
