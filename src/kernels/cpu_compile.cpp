@@ -76,10 +76,10 @@ void compile(const WorkFolder& folder, const fs::path& source, const fs::path& c
              const std::string& library) {
   const std::string log = folder.file("log");
   // -w: what the compiler merely remarks would bury what it refuses.
-  const auto status = run_child(
-      {compiler.string(), "-std=c++17", "-O2", "-w", "-fPIC", "-shared", "-fvisibility=hidden",
-       "-ffp-contract=off", "-I" + folder.file(""), "-o", library, folder.file("kernel.cpp")},
-      log, compile_timeout);
+  const auto status = run_child({compiler.string(), "-std=c++17", "-O2", "-w", "-fPIC", "-shared",
+                                 "-fvisibility=hidden", "-ffp-contract=off", "-Wl,-z,defs",
+                                 "-I" + folder.file(""), "-o", library, folder.file("kernel.cpp")},
+                                log, compile_timeout);
   if (!status) {
     throw Error(
         ErrorCode::timed_out, operation,
