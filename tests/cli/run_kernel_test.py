@@ -153,11 +153,10 @@ class OnTheProcessor(RunKernel):
 
     def test_arguments_that_do_not_fit(self):
         good = list(self.saxpy_words(None))
-        for change, part in (({1: "f64:2.5"}, "argument 0"), ({1: "i16:2"}, "argument 0"),
-                             ({3: "u64:4096"}, "argument 1"), ({7: "buf:u32:1:zeros"}, "argument 3"),
-                             ({7: "u64:1000"}, "argument 3")):
-            words = [change.get(i, word) for i, word in enumerate(good)]
-            self.assertIn(part, self.saxpy(*words, code=2)["error"]["message"])
+        for place, word, argument in ((1, "f64:2.5", 0), (1, "i16:2", 0), (3, "u64:4096", 1),
+                                      (7, "buf:u32:1:zeros", 3), (7, "u64:1000", 3)):
+            words = [*good[:place], word, *good[place + 1:]]
+            self.assertIn(f"argument {argument}", self.saxpy(*words, code=2)["error"]["message"])
         self.assertIn("takes 4 arguments, and 2 are given",
                       self.saxpy(*good[:4], code=2)["error"]["message"])
 
