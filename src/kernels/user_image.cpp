@@ -182,6 +182,11 @@ UserImage read_user_image(const Device& device, const fs::path& path,
     if (!is_text(bytes)) refuse(path, "is no kernel image of any known kind");
     return from_text(device, path, text_of(bytes), compilers);
   }
+  if (device.platform() == Platform::cpu && kind != ImageKind::cpu) {
+    refuse(path,
+           "is " + std::string(core::describe(kind)) + ", which " + device.id() + " does not run",
+           "give HIP or CUDA text, or choose a GPU with --device");
+  }
   const std::string arch = device.info().arch;
   core::check_image(bytes, device.platform(), device.id() + " (" + arch + ")", path.string());
   if (kind == ImageKind::amd_bundle) bytes = take_entry(path, bytes, device.id(), arch);
