@@ -92,9 +92,7 @@ class PtxParameter {
  public:
   void take(std::string_view word, PtxWords& words) {
     is_empty_ = false;
-    if (word == ".align") {
-      words.next();
-    } else if (word == ".ptr") {
+    if (word == ".ptr") {
       argument_.kind = ArgumentKind::pointer;
     } else if (word == "[") {
       take_count(number_in(words.next()));

@@ -8,6 +8,7 @@ import os
 import pathlib
 import shutil
 import struct
+import sys
 import unittest
 
 import program
@@ -128,6 +129,19 @@ class OnTheProcessor(RunKernel):
         self.assertIn("32640 98176 163712 229248", result.stdout)
         self.assertIn("not checked", result.stdout)
 
+    def test_several_devices(self):
+        environment = clean_environment(HIPTOOL_CPU_DEVICES="2")
+        words = ("--device", "cpu:0,cpu:1", "--module", str(self.text), "--name", "sums",
+                 "--grid", "1", "--block", "256", "--arg", "buf:i32:256:iota", "--arg",
+                 "buf:i32:1:zeros")
+        document = self.document(*words, "--out", "1:print:1", environment=environment)
+        self.assertEqual([(result["device"], result["outputs"][0]["values"])
+                          for result in document["results"]],
+                         [("cpu:0", [32640]), ("cpu:1", [32640])])
+        out = self.folder / "out"
+        self.error(*words, "--out", f"1:{out}", code=2, environment=environment)
+        self.assertFalse(out.exists())
+
     def test_kernels_of_a_text(self):
         words = ("--device", "cpu", "--module", str(self.text), "--grid", "1", "--block", "1")
         error = self.error(*words, "--name", "sapxy", code=2)
@@ -243,6 +257,24 @@ class OnStandIns(RunKernel):
                 error = self.error(*words[:4], "--name", "hiptool_fill_u3", *words[6:], code=2,
                                    environment=environment)
                 self.assertEqual(error["hint"], "did you mean 'hiptool_fill_u32'?")
+
+    def test_single_code_objects(self):
+        sys.path.insert(0, os.environ["PACK"])
+        import pack   # pylint: disable=import-error,import-outside-toplevel
+        bundle = (pathlib.Path(os.environ["KERNELS"]) / "fill.hipfb").read_bytes()
+        objects = dict(pack.bundle_images(bundle))
+        fill = ("--arg", "buf:u32:9:zeros", "--arg", "u64:9", "--arg", "u32:7")
+        for target in objects:
+            file = self.folder / f"fill.{target}.co"
+            file.write_bytes(objects[target])
+            words = self.words("amd:0", file, *fill, "--out", "0:print:1")
+            environment = self.environment("FAKE_AMD7", FAKE_HIP_ARCH="gfx1100")
+            if target == "gfx1100":
+                outputs = self.document(*words, environment=environment)["results"][0]["outputs"]
+                self.assertEqual(outputs[0]["values"], [7])
+            else:
+                message = self.error(*words, code=4, environment=environment)["message"]
+                self.assertIn(f"a code object for {target}; amd:0 is gfx1100", message)
 
     def test_images_for_something_else(self):
         for device, library, image in (("amd:0", "FAKE_AMD7", "fill.ptx"),

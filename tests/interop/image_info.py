@@ -11,8 +11,11 @@ import subprocess
 import sys
 import tempfile
 
-from kernel_arguments import kernels_of
-from kernel_images import finish, images, tool
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent / "fuzz"))
+sys.dont_write_bytecode = True
+from image_seeds import image_seeds  # noqa: E402 (it lies in the folder named above)
+from kernel_arguments import kernels_of  # noqa: E402
+from kernel_images import finish, images, tool  # noqa: E402
 
 SOURCE = """
 struct S { int a[3]; double b; };
@@ -30,6 +33,14 @@ template __global__ void of_type<double>(double, double*);
 # As the C++ ABI lays them out.
 EXPECTED = {"all": [4, 8, 24, 1, 2, 7, 8, 4, 1], "none": [], "_Z7mangledPxb": [8, 1],
             "_Z7of_typeIdEvT_PS0_": [8, 8]}
+
+
+# Seeds of the fuzz target, which are made without a compiler: target and kernels.
+SEEDS = {
+    "amd": ("gfx90a", {"add": [(8, "p"), (4, "v")], "none": []}),
+    "cubin": ("sm_75", {"add": [(8, "?"), (4, "?")]}),
+    "ptx": ("sm_60", {"add": [(8, "p"), (4, "?"), (24, "v")], "none": [], "bare": []}),
+}
 
 
 def info_of(program, path):
@@ -65,6 +76,11 @@ def check_amd(program, binary, folder):
         if sum(kind == "p" for list_ in kernels.values() for _, kind in list_) != pointers:
             findings.append(f"{source} for {target}: not {pointers} pointers")
         count += 1
+    for name, wanted in SEEDS.items():
+        file = folder / name
+        file.write_bytes(image_seeds()[name])
+        if info_of(program, file) != wanted:
+            findings.append(f"{name}: {info_of(program, file)}, wanted {wanted}")
     return count, findings
 
 

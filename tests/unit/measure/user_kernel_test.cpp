@@ -21,12 +21,15 @@ std::vector<std::byte> bytes_of(const std::vector<Number>& numbers) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// Adds argument 1 to each byte of the first, whose address it gets, once for each thread.
+int stale_launches = 0;  // whose buffer was not as it was given
+
+/// Adds the second argument to the first byte of the buffer, which begins with zero.
 void add_byte(void* const* arguments) {
   unsigned char* bytes = nullptr;
   unsigned char added = 0;
   std::memcpy(&bytes, arguments[0], sizeof(bytes));
   std::memcpy(&added, arguments[1], sizeof(added));
+  if (bytes[0] != 0) ++stale_launches;
   bytes[0] = static_cast<unsigned char>(bytes[0] + added);
 }
 
@@ -96,6 +99,7 @@ TEST_CASE("the first launch is checked, and samples begin with fresh buffers") {
     run.samples = samples;
     const UserKernelResult result = run_user_kernel(kernel, run);
     CHECK_FALSE(result.wrong);
+    CHECK(stale_launches == 0);
     CHECK(result.checked == 4);
     CHECK(result.samples_s.size() == samples);
     REQUIRE(result.outputs.size() == 1);
