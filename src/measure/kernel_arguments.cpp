@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "measure/kernel_arguments.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <limits>
-#include <new>
-#include <stdexcept>
 #include <utility>
 
 #include "base/file.hpp"
@@ -51,6 +51,12 @@ std::vector<std::byte> read_buffer_file(const std::string& path, std::uint64_t s
   return bytes;
 }
 
+/// What is beyond this would be promised by the system all the same, and end the process later.
+std::uint64_t host_memory_bytes() {
+  return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+         static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
 std::vector<std::byte> make_content(const KernelArgument& argument, std::string_view content) {
   const std::uint64_t size = argument.count * size_bytes(argument.type);
   const std::string_view kind = take_part(content);
@@ -77,15 +83,11 @@ void parse_buffer(KernelArgument& argument, std::string_view rest) {
            "' is no number of elements, of which there must be at least one");
   }
   argument.count = *count;
-  try {
-    argument.bytes = make_content(argument, rest);
-  } catch (const std::bad_alloc&) {
+  if (argument.count * size_bytes(argument.type) > host_memory_bytes()) {
     throw Error(ErrorCode::host_out_of_memory, operation,
-                "'" + argument.text + "' needs more memory than this machine gives");
-  } catch (const std::length_error&) {
-    throw Error(ErrorCode::host_out_of_memory, operation,
-                "'" + argument.text + "' needs more memory than this machine gives");
+                "'" + argument.text + "' needs more memory than this machine has");
   }
+  argument.bytes = make_content(argument, rest);
 }
 
 std::string describe(const kernels::ArgumentInfo& info) {

@@ -38,6 +38,12 @@ extern "C" __global__ void __launch_bounds__(256) sums(const int* in, int* out) 
   if (threadIdx.x == 0) out[blockIdx.x] = part[0];
 }
 """
+# The stand-ins run kernels of this name, whatever their code says.
+FILL = """extern "C" __global__ void hiptool_fill_u32(unsigned* out, unsigned long n, unsigned value) {
+  for (unsigned long i = threadIdx.x; i < n; i += blockDim.x)
+    out[i] = value;
+}
+"""
 HAS_COMPILER = any(shutil.which(name) for name in ("c++", "g++", "clang++"))
 N = 1000
 
@@ -194,8 +200,11 @@ class WrongWords(RunKernel):
     def test_files(self):
         short = self.folder / "short"
         short.write_bytes(b"123")
+        long = self.folder / "long"
+        long.write_bytes(b"12345")
         cases = [("--arg", f"buf:i32:1:file:{short}"), ("--arg", "buf:i32:1:file:/nowhere/x"),
                  ("--arg", "buf:i32:1:zeros", "--expect", f"0:{short}"),
+                 ("--arg", "buf:i32:1:zeros", "--expect", f"0:{long}"),
                  ("--arg", "buf:i32:1:zeros", "--expect", "0:/nowhere/x")]
         for more in cases:
             with self.subTest(more=more):
@@ -275,6 +284,22 @@ class OnStandIns(RunKernel):
             else:
                 message = self.error(*words, code=4, environment=environment)["message"]
                 self.assertIn(f"a code object for {target}; amd:0 is gfx1100", message)
+
+    def test_a_text_by_nvrtc(self):
+        environment = self.environment("FAKE_CUDA", XDG_CACHE_HOME=str(self.folder))
+        self.text.write_text("#include <hip/hip_runtime.h>\n" + FILL, encoding="utf-8")
+        words = ("--device", "nvidia:0", "--module", str(self.text), "--grid", "1", "--block", "64",
+                 "--arg", "buf:u32:8:zeros", "--arg", "u64:8", "--arg", "u32:7")
+        result = run("run-kernel", *words, "--out", "0:print:8", environment=environment)
+        if "no NVRTC was found" in result.stderr:
+            self.skipTest("NVRTC is not installed")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("7 7 7 7 7 7 7 7", result.stdout)
+        error = self.error(*words[:-1], "u64:7", code=2, environment=environment)
+        self.assertIn("argument 2", error["message"])
+        self.text.write_text(FILL.replace("value;", "nothing;"), encoding="utf-8")
+        message = self.error(*words, code=4, environment=environment)["message"]
+        self.assertIn("saxpy.hip(3)", message)
 
     def test_images_for_something_else(self):
         for device, library, image in (("amd:0", "FAKE_AMD7", "fill.ptx"),

@@ -74,14 +74,14 @@ def parameter(ordinal, offset, size):
     return struct.pack("<BBHIHHI", 4, 23, 12, 0, ordinal, offset, 0x1f000 | size << 18)
 
 
-def cubin(*parameters):
+def cubin(*parameters, flags=0x6004b04, abi_version=8):
     texts = b"\0add\0helper\0"
     symbols = bytes(24)
     for place, other in ((1, 0x10), (5, 0)):
         symbols += struct.pack("<IBBHQQ", place, 0x12, other, 1, 0, 64)
     info = struct.pack("<BBH", 3, 25, 28) + b"".join(parameters)
     return elf(CUDA, [section(".strtab", STRINGS, texts), section(".symtab", SYMBOLS, symbols, 1),
-                      section(".nv.info.add", CUDA_INFO, info)], 0x6004b04, 8)
+                      section(".nv.info.add", CUDA_INFO, info)], flags, abi_version)
 
 
 PTX = b"""// text
@@ -116,6 +116,7 @@ def image_seeds():
         "amd-deep": amd(b"\x81\xa1x" + b"\x91" * 500 + b"\x01"),
         "amd-count": amd(b"\x81\xaeamdhsa.kernels\xdd\xff\xff\xff\xff\x80"),
         "cubin": cubin(parameter(1, 8, 4), parameter(0, 0, 8)),
+        "cubin-old": cubin(parameter(0, 0, 8), flags=0x500550, abi_version=7),
         "cubin-gap": cubin(parameter(2, 8, 4), parameter(0, 0, 8)),
         "ptx": PTX,
         "ptx-open": PTX[:200],

@@ -95,7 +95,7 @@ TEST_CASE("embedded images tell the arguments that the cpu's compiler sees") {
 TEST_CASE("PTX: sizes of all kinds of parameters") {
   const ImageInfo info = read_ptx(R"(
 // .entry not_this( .param .u32 a )
-/* .entry nor_this() */
+/* one / two .entry nor_this() */
 .version 8.0
 .target sm_75, debug
 .address_size 64
@@ -168,6 +168,14 @@ TEST_CASE("a bundle's entries") {
     CAPTURE(kept);
     CHECK_THROWS_AS(read_bundle(std::span(bytes).first(kept)), Error);
   }
+  // One entry without bytes, whose name is longer than all that follows.
+  std::string long_name = bundle.substr(0, 24) + std::string(8 + 24, '\0') + "name";
+  long_name[24] = 1;
+  long_name[24 + 8 + 16] = 5;
+  CHECK_THROWS_AS(read_bundle(bytes_of(long_name)), Error);
+  long_name[24 + 8 + 16] = 4;
+  const std::vector<std::byte> short_name = bytes_of(long_name);
+  CHECK(read_bundle(short_name).front().target == "name");
   const std::string many = bundle.substr(0, 24) + std::string(8, '\xff') + bundle.substr(32);
   CHECK_THROWS_AS(read_bundle(bytes_of(many)), Error);
 }

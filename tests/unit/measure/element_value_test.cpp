@@ -122,6 +122,8 @@ TEST_CASE("reals are rounded to the nearest, ties to even") {
   CHECK(bits("f64", "0.1") == 0x3fb999999999999au);
   for (const Refused& one : std::initializer_list<Refused>{{"f16", "65520"},
                                                            {"f16", "-1e5"},
+                                                           {"f16", "1e300"},
+                                                           {"bf16", "1e300"},
                                                            {"bf16", "3.4e38"},
                                                            {"f32", "1e39"},
                                                            {"f64", "1e309"},
@@ -168,6 +170,7 @@ TEST_CASE("counting wraps around in whole types and rounds in reals") {
   CHECK(element<std::uint8_t>(bytes, 256) == 0);
   CHECK(element<float>(iota(ElementType::f32, 1000), 999) == 999.0f);
   CHECK(element<std::uint16_t>(iota(ElementType::f16, 2050), 2049) == 0x6800);  // 2048
+  CHECK(element<std::uint16_t>(iota(ElementType::f16, 100'001), 100'000) == 0x7c00);
 }
 
 TEST_CASE("random elements: by the seed alone, and reals below 1") {
