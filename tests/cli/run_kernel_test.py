@@ -39,9 +39,9 @@ extern "C" __global__ void __launch_bounds__(256) sums(const int* in, int* out) 
 }
 """
 # The stand-ins run kernels of this name, whatever their code says.
-FILL = """extern "C" __global__ void hiptool_fill_u32(unsigned* out, unsigned long n, unsigned value) {
+FILL = """extern "C" __global__ void hiptool_fill_u32(unsigned* out, unsigned long n, unsigned v) {
   for (unsigned long i = threadIdx.x; i < n; i += blockDim.x)
-    out[i] = value;
+    out[i] = v;
 }
 """
 HAS_COMPILER = any(shutil.which(name) for name in ("c++", "g++", "clang++"))
@@ -297,7 +297,7 @@ class OnStandIns(RunKernel):
         self.assertIn("7 7 7 7 7 7 7 7", result.stdout)
         error = self.error(*words[:-1], "u64:7", code=2, environment=environment)
         self.assertIn("argument 2", error["message"])
-        self.text.write_text(FILL.replace("value;", "nothing;"), encoding="utf-8")
+        self.text.write_text(FILL.replace("= v;", "= nothing;"), encoding="utf-8")
         message = self.error(*words, code=4, environment=environment)["message"]
         self.assertIn("saxpy.hip(3)", message)
 
