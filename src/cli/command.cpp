@@ -7,6 +7,7 @@
 #include "cli/commands/load.hpp"
 #include "cli/commands/make_model.hpp"
 #include "cli/commands/report.hpp"
+#include "cli/commands/run_kernel.hpp"
 
 namespace hiptool::cli {
 
@@ -19,7 +20,7 @@ std::unique_ptr<Platforms> Context::make_platforms() const {
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> list{
-      devices_command(),    load_command(),   bench_copy_command(),
+      devices_command(),    load_command(),   bench_copy_command(), run_kernel_command(),
       make_model_command(), report_command(), completion_command(),
   };
   return list;

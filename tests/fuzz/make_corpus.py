@@ -10,6 +10,9 @@ import pathlib
 import struct
 import sys
 
+sys.dont_write_bytecode = True
+from image_seeds import image_seeds  # noqa: E402 (leaves no files beside it)
+
 MARK = b"\n--8<--\n"   # between the files of one input; file_folder.hpp
 # ggml.h: number, elements and bytes of a block.
 GGUF_TYPES = {
@@ -373,7 +376,7 @@ def summary_seeds():
 
 
 SEEDS = {"gguf": gguf_seeds, "safetensors": safetensors_seeds, "index": index_seeds,
-         "gguf_set": gguf_set_seeds, "summary": summary_seeds}
+         "gguf_set": gguf_set_seeds, "summary": summary_seeds, "image": image_seeds}
 
 
 def main():

@@ -81,7 +81,7 @@ TEST_CASE("every source is embedded as text and stands on the processor") {
       CHECK(text(image).back() == '\0');
       CHECK(text(image).find("SPDX-License-Identifier") != std::string_view::npos);
     }
-    if (image.target != "source" || image.source == "hip/hip_runtime.h") continue;
+    if (image.target != "source" || image.source.find('/') != std::string_view::npos) continue;
     ++sources;
     const auto cpu = choose_image(image.source, Platform::cpu, "any");
     REQUIRE(cpu);

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+/// Stands before a kernel source that is compiled for the processor at run time: defines what
+/// hiptool_cpu_kernel.h only declares by calls into the program that loads the library.
+#pragma once
+#include "hiptool_cpu_host.h"
+
+namespace hiptool_cpu {
+
+__thread Index threadIdx;
+__thread Index blockIdx;
+__thread Index blockDim;
+__thread Index gridDim;
+__thread int warpSize;
+
+namespace {
+
+Host host;
+
+/// After each wait another thread of the block may have run on this system thread.
+void take_place() {
+  Place place;
+  host.read_place(&place);
+  threadIdx = place.thread;
+  blockIdx = place.block;
+  blockDim = place.block_size;
+  gridDim = place.grid_size;
+  warpSize = place.warp_size;
+}
+
+template <auto Kernel>
+void run_thread_here(void* const* arguments) {
+  take_place();
+  Thunk<Kernel>::run_thread(arguments);
+}
+
+template <auto Kernel>
+void open_library(const Host* from, LoadedKernel* kernel) {
+  using Own = Thunk<Kernel>;
+  host = *from;
+  *kernel = {Own::table.data(), Own::count, &run_thread_here<Kernel>};
+}
+
+}  // namespace
+
+void wait_at_barrier(int line) {
+  host.wait_at_barrier(line);
+  take_place();
+}
+
+std::uint64_t exchange(std::uint64_t value, unsigned source_lane, int line) {
+  const std::uint64_t taken = host.exchange(value, source_lane, line);
+  take_place();
+  return taken;
+}
+
+unsigned lane() { return host.lane(); }
+
+void* dynamic_shared() { return host.dynamic_shared(); }
+
+/// A source may export its kernels as hiptool's own do; here the one that was asked for counts.
+void register_kernel(const char*, const Argument*, std::size_t, void (*)(void* const*)) {}
+
+}  // namespace hiptool_cpu

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+/// What the words of run-kernel mean. Everything here throws Error(invalid_argument) that names the
+/// option.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "hiptool/launch.hpp"
+
+namespace hiptool::cli {
+
+/// "X[,Y[,Z]]", each from 1 to 2^32 - 1.
+Dim3 parse_dimensions(const std::string& text, const std::string& option);
+
+/// "I:print:N" or "I:FILE".
+struct OutputWord {
+  std::size_t argument = 0;
+  std::optional<std::uint64_t> print_count;
+  std::string file;  ///< empty where it is printed
+};
+OutputWord parse_output(const std::string& text);
+
+/// "I:FILE".
+struct ExpectWord {
+  std::size_t argument = 0;
+  std::string file;
+};
+ExpectWord parse_expect(const std::string& text);
+
+/// A number from 0; absent for an empty text.
+std::optional<double> parse_tolerance(const std::string& text);
+
+}  // namespace hiptool::cli

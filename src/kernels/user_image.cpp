@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/user_image.hpp"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "base/file.hpp"
+#include "hip/api.hpp"
+#include "hip/cpu/kernel_table.hpp"
+#include "hip/rtc.hpp"
+#include "hiptool/error.hpp"
+#include "kernels/cpu_compile.hpp"
+
+namespace hiptool::kernels {
+namespace {
+
+namespace fs = std::filesystem;
+using core::ImageKind;
+
+constexpr const char* operation = "load kernel";
+constexpr std::uint64_t most_bytes = std::uint64_t{1} << 32;
+
+std::vector<std::byte> read_all(const fs::path& path) {
+  const base::File file = base::File::open(path);
+  if (file.size_bytes() > most_bytes) {
+    throw Error(ErrorCode::input_failed, operation,
+                path.string() + " has more than 4 GiB, which no kernel image has");
+  }
+  std::vector<std::byte> bytes(file.size_bytes());
+  file.read_at(bytes, 0);
+  return bytes;
+}
+
+std::string text_of(const std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+bool is_text(const std::vector<std::byte>& bytes) {
+  return std::find(bytes.begin(), bytes.end(), std::byte{0}) == bytes.end();
+}
+
+[[noreturn]] void refuse(const fs::path& path, const std::string& why, std::string hint = {}) {
+  throw Error(ErrorCode::input_failed, operation, path.string() + " " + why, std::move(hint));
+}
+
+std::vector<KernelInfo> kernels_of_text(const fs::path& path, const std::string& text) {
+  std::vector<KernelInfo> kernels;
+  for (std::string& name : list_source_kernels(text)) kernels.push_back({std::move(name), {}});
+  if (kernels.empty()) {
+    refuse(path, "is neither a kernel image nor a text with a __global__ function",
+           "give an AMD code object or bundle, PTX, a cubin, a fat binary, or HIP or CUDA text");
+  }
+  return kernels;
+}
+
+/// The text for a run-time compiler, whose messages shall name the user's file.
+std::string with_file_name(const fs::path& path, const std::string& text) {
+  std::string name = path.filename().string();
+  std::replace_if(
+      name.begin(), name.end(), [](char letter) { return letter == '"' || letter == '\\'; }, '_');
+  return "#line 1 \"" + name + "\"\n" + text;
+}
+
+/// A driver older than the compiler refuses what it wrote only because of the stated version.
+void suit_driver(const Device& device, std::vector<std::byte>& image) {
+  int version = 0;
+  if (device.platform() == Platform::nvidia &&
+      device.api().hipDriverGetVersion(&version) == hip::hipSuccess) {
+    hip::lower_ptx_version(image, version);
+  }
+}
+
+UserImage from_text(const Device& device, const fs::path& path, const std::string& text,
+                    const UserCompilers& compilers) {
+  UserImage image;
+  image.path = path;
+  image.kernels = kernels_of_text(path, text);
+  const std::string arch = device.info().arch;
+  if (device.platform() == Platform::cpu) {
+    image.description = "compiled by " + compilers.for_host.filename().string();
+    return image;
+  }
+  if (const auto& library = hip::find_rtc(device.platform()); library.api == nullptr) {
+    throw Error(ErrorCode::unsupported, operation,
+                path.string() + " is a kernel text, and " + library.reason,
+                "give a compiled image, or choose another device");
+  }
+  const CompileRequest request{device.platform(), arch, path.stem().string(),
+                               with_file_name(path, text),
+                               std::string(embedded_text("hip/hip_runtime.h"))};
+  try {
+    image.bytes = compilers.compile(request);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::device) throw;
+    throw Error(ErrorCode::input_failed, operation, path.string() + ": " + error.what(),
+                error.hint());
+  }
+  suit_driver(device, image.bytes);
+  image.description = "compiled for " + arch;
+  image.kernels = read_image_info(image.bytes).kernels;
+  return image;
+}
+
+/// The bundle's code object for that processor.
+std::vector<std::byte> take_entry(const fs::path& path, const std::vector<std::byte>& bundle,
+                                  const std::string& device, std::string_view arch) {
+  std::string targets;
+  for (const BundleEntry& entry : read_bundle(bundle)) {
+    const std::string_view processor = processor_of(entry.target);
+    if (processor == processor_of(arch)) return {entry.bytes.begin(), entry.bytes.end()};
+    if (entry.bytes.empty()) continue;  // the host's
+    targets += (targets.empty() ? "" : ", ") + std::string(processor);
+  }
+  refuse(path, "has no code object for " + device + " (" + std::string(arch) + "), but for " +
+                   (targets.empty() ? "none at all" : targets));
+}
+
+void check_target(const fs::path& path, const Device& device, const ImageInfo& info,
+                  std::string_view arch) {
+  if (info.kind != ImageKind::amd_object || info.target.empty() || arch.empty()) return;
+  const std::string_view target = info.target;
+  if (target == processor_of(arch) || target.find("generic") != std::string_view::npos) return;
+  refuse(path,
+         "is a code object for " + info.target + "; " + device.id() + " is " + std::string(arch));
+}
+
+std::vector<ArgumentInfo> arguments_on_cpu(const hip::cpu::CpuKernel& kernel) {
+  std::vector<ArgumentInfo> arguments;
+  for (const hip::cpu::KernelArgument& one : kernel.arguments) {
+    arguments.push_back(
+        {one.size_bytes, one.is_pointer ? ArgumentKind::pointer : ArgumentKind::value});
+  }
+  return arguments;
+}
+
+UserKernel load_on_cpu(const Device& device, const UserImage& image, const std::string& name,
+                       const UserCompilers& compilers) {
+  const std::string registered =
+      image.bytes.empty() ? compile_for_cpu(image.path, name, compilers.for_host) : name;
+  const auto cpu_bytes =
+      std::as_bytes(std::span(hip::cpu::cpu_image.data(), hip::cpu::cpu_image.size()));
+  UserKernel loaded{Kernel(Module(device, cpu_bytes, image.path.filename().string()), registered),
+                    {}};
+  const hip::cpu::CpuKernel* const kernel = hip::cpu::find_kernel(registered);
+  if (kernel != nullptr) loaded.arguments = arguments_on_cpu(*kernel);
+  return loaded;
+}
+
+}  // namespace
+
+std::string plain_name(const std::string& name) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
+  if (status != 0 || text == nullptr || !name.starts_with("_Z")) return name;
+  const std::string_view whole = text.get();
+  return std::string(whole.substr(0, whole.find('(')));
+}
+
+std::string find_user_kernel(const std::vector<KernelInfo>& kernels, const std::string& name) {
+  std::string found;
+  for (const KernelInfo& kernel : kernels) {
+    if (kernel.name == name) return name;
+    if (plain_name(kernel.name) != name) continue;
+    if (!found.empty()) return {};  // which of them is meant is not told
+    found = kernel.name;
+  }
+  return found;
+}
+
+UserImage read_user_image(const Device& device, const fs::path& path,
+                          const UserCompilers& compilers) {
+  std::vector<std::byte> bytes = read_all(path);
+  const ImageKind kind = core::identify_image(bytes);
+  if (kind == ImageKind::empty) refuse(path, "is empty");
+  if (kind == ImageKind::unknown) {
+    if (!is_text(bytes)) refuse(path, "is no kernel image of any known kind");
+    return from_text(device, path, text_of(bytes), compilers);
+  }
+  if (device.platform() == Platform::cpu && kind != ImageKind::cpu) {
+    refuse(path,
+           "is " + std::string(core::describe(kind)) + ", which " + device.id() + " does not run",
+           "give HIP or CUDA text, or choose a GPU with --device");
+  }
+  const std::string arch = device.info().arch;
+  core::check_image(bytes, device.platform(), device.id() + " (" + arch + ")", path.string());
+  if (kind == ImageKind::amd_bundle) bytes = take_entry(path, bytes, device.id(), arch);
+  const ImageInfo info = read_image_info(bytes);
+  check_target(path, device, info, arch);
+  UserImage image;
+  image.path = path;
+  image.description = core::describe(kind);
+  image.bytes = std::move(bytes);
+  image.kernels = info.kernels;
+  return image;
+}
+
+UserKernel load_user_kernel(const Device& device, const UserImage& image, const std::string& name,
+                            const UserCompilers& compilers) {
+  std::string symbol = name;
+  if (image.kernels) {
+    symbol = find_user_kernel(*image.kernels, name);
+    if (symbol.empty()) {
+      throw Error(ErrorCode::not_found, operation,
+                  image.path.string() + " has no kernel '" + name + "'");
+    }
+  }
+  if (device.platform() == Platform::cpu) return load_on_cpu(device, image, symbol, compilers);
+  UserKernel loaded{Kernel(Module(device, image.bytes, image.path.filename().string()), symbol),
+                    {}};
+  if (!image.kernels) return loaded;
+  for (const KernelInfo& kernel : *image.kernels) {
+    if (kernel.name == symbol) loaded.arguments = kernel.arguments;
+  }
+  return loaded;
+}
+
+}  // namespace hiptool::kernels

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Any bytes as a kernel image, whatever their first ones say.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+#include <string_view>
+
+#include "core/image_check.hpp"
+#include "hiptool/error.hpp"
+#include "kernels/image_info.hpp"
+
+using namespace hiptool;
+
+namespace {
+
+/// Only one kind of failure is there for damaged images.
+template <class Read>
+void check(const Read& read) {
+  try {
+    read();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::corrupt_data) std::abort();
+  }
+}
+
+void check_result(const kernels::ImageInfo& info) {
+  if (!info.kernels) return;
+  for (const kernels::KernelInfo& kernel : *info.kernels) {
+    for (const kernels::ArgumentInfo& argument : kernel.arguments) {
+      const bool has_size = argument.size_bytes > 0;
+      if (info.kind == core::ImageKind::ptx && !has_size) std::abort();
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  const auto image = std::as_bytes(std::span(bytes, size));
+  const std::string_view text(reinterpret_cast<const char*>(bytes), size);
+  check([&] { check_result(kernels::read_image_info(image)); });
+  check([&] { check_result(kernels::read_amd_object(image)); });
+  check([&] { check_result(kernels::read_cubin(image)); });
+  check([&] { check_result(kernels::read_ptx(text)); });
+  check([&] {
+    for (const kernels::BundleEntry& entry : kernels::read_bundle(image)) {
+      check([&] { check_result(kernels::read_image_info(entry.bytes)); });
+    }
+  });
+  return 0;
+}
