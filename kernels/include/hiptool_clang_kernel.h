@@ -175,3 +175,17 @@ inline __device__ uint32_t atomicOr(uint32_t* address, uint32_t value) {
 inline __device__ uint64_t atomicOr(uint64_t* address, uint64_t value) {
   return HIPTOOL_ATOMIC(or, address, value);
 }
+
+inline __device__ float __uint_as_float(uint32_t bits) { return __builtin_bit_cast(float, bits); }
+
+inline __device__ uint32_t __float_as_uint(float value) {
+  return __builtin_bit_cast(uint32_t, value);
+}
+
+inline __device__ double __longlong_as_double(long long bits) {
+  return __builtin_bit_cast(double, bits);
+}
+
+inline __device__ long long __double_as_longlong(double value) {
+  return __builtin_bit_cast(long long, value);
+}

@@ -33,6 +33,21 @@ constexpr std::array value_check_arguments{
     Argument{"arena", input, 1},        Argument{"tiles", input, 32},
     Argument{"descriptors", input, 48}, Argument{"first_tile", u64, 0},
     Argument{"end_tile", u64, 0},       Argument{"results", output, 8}};
+constexpr std::array stream_arguments{Argument{"a", input, 16}, Argument{"b", input, 16},
+                                      Argument{"out", output, 16}, Argument{"count", u64, 0}};
+constexpr std::array stream_write_arguments{Argument{"out", output, 16}, Argument{"count", u64, 0},
+                                            Argument{"word", u32, 0}};
+constexpr std::array sum_4_arguments{Argument{"a", input, 16}, Argument{"b", input, 16},
+                                     Argument{"count", u64, 0}, Argument{"out", output, 4}};
+constexpr std::array sum_8_arguments{Argument{"a", input, 16}, Argument{"b", input, 16},
+                                     Argument{"count", u64, 0}, Argument{"out", output, 8}};
+constexpr std::array memtest_write_arguments{Argument{"out", output, 16}, Argument{"count", u64, 0},
+                                             Argument{"test", u32, 0}, Argument{"pass", u32, 0},
+                                             Argument{"flip", u32, 0}};
+constexpr std::array memtest_check_arguments{
+    Argument{"data", output, 16}, Argument{"count", u64, 0}, Argument{"test", u32, 0},
+    Argument{"pass", u32, 0},     Argument{"flip", u32, 0},  Argument{"invert", u32, 0},
+    Argument{"result", output, 8}};
 
 template <std::uint64_t Factor>
 std::uint64_t times(std::uint64_t count) {
@@ -43,6 +58,15 @@ std::uint64_t times(std::uint64_t count) {
 std::uint64_t digest_bytes(std::uint64_t count) {
   constexpr std::uint64_t leaf_bytes = 16384;
   return count + (count + leaf_bytes - 1) / leaf_bytes * 8;
+}
+
+/// A kernel that only the bench uses; its count is in units of 16 bytes. What it computes is held
+/// against expected values there, so it has no reference: on the processor it runs as it is.
+constexpr KernelEntry bench(std::string_view name, std::string_view source,
+                            std::string_view description, std::span<const Argument> arguments,
+                            std::uint64_t (*bytes_moved)(std::uint64_t),
+                            std::uint64_t (*operations)(std::uint64_t)) {
+  return {name, source, description, arguments, bytes_moved, operations, 0, nullptr};
 }
 
 constexpr std::array all{
@@ -64,6 +88,33 @@ constexpr std::array all{
     // For so many bytes of plain values; of quantised ones only the scales are read.
     KernelEntry{"hiptool_value_check", "value_check", "counts NaN and infinity in many tensors",
                 value_check_arguments, times<1>, times<0>, 0, references::value_check},
+    bench("hiptool_stream_copy", "stream", "out = a", stream_arguments, times<32>, times<0>),
+    bench("hiptool_stream_scale_f32", "stream", "out = 3 a", stream_arguments, times<32>, times<4>),
+    bench("hiptool_stream_scale_f64", "stream", "out = 3 a", stream_arguments, times<32>, times<2>),
+    bench("hiptool_stream_add_f32", "stream", "out = a + b", stream_arguments, times<48>, times<4>),
+    bench("hiptool_stream_add_f64", "stream", "out = a + b", stream_arguments, times<48>, times<2>),
+    bench("hiptool_stream_triad_f32", "stream", "out = a + 3 b", stream_arguments, times<48>,
+          times<8>),
+    bench("hiptool_stream_triad_f64", "stream", "out = a + 3 b", stream_arguments, times<48>,
+          times<4>),
+    bench("hiptool_stream_nstream_f32", "stream", "out = out + a + 3 b", stream_arguments,
+          times<64>, times<12>),
+    bench("hiptool_stream_nstream_f64", "stream", "out = out + a + 3 b", stream_arguments,
+          times<64>, times<6>),
+    bench("hiptool_stream_write", "stream", "out = a word for each place", stream_write_arguments,
+          times<16>, times<0>),
+    bench("hiptool_stream_memset", "stream", "out = one word", stream_write_arguments, times<16>,
+          times<0>),
+    bench("hiptool_read", "reduce", "all words xored", sum_4_arguments, times<16>, times<0>),
+    bench("hiptool_sum_u32", "reduce", "sum of a", sum_4_arguments, times<16>, times<4>),
+    bench("hiptool_sum_f32", "reduce", "sum of a", sum_4_arguments, times<16>, times<4>),
+    bench("hiptool_sum_f64", "reduce", "sum of a", sum_8_arguments, times<16>, times<2>),
+    bench("hiptool_dot_f32", "reduce", "sum of a b", sum_4_arguments, times<32>, times<8>),
+    bench("hiptool_dot_f64", "reduce", "sum of a b", sum_8_arguments, times<32>, times<4>),
+    bench("hiptool_memtest_write", "memtest", "writes what a memory test expects",
+          memtest_write_arguments, times<16>, times<0>),
+    bench("hiptool_memtest_check", "memtest", "finds words that a memory test does not expect",
+          memtest_check_arguments, times<16>, times<0>),
 };
 
 }  // namespace
