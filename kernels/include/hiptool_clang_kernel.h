@@ -2,7 +2,9 @@
 // HIP's words over the builtins of clang, for AMD and for NVIDIA, without either vendor's headers.
 #pragma once
 
+typedef __INT8_TYPE__ int8_t;
 typedef __UINT8_TYPE__ uint8_t;
+typedef __UINT16_TYPE__ uint16_t;
 typedef __UINT32_TYPE__ uint32_t;
 typedef __UINT64_TYPE__ uint64_t;
 
@@ -189,3 +191,9 @@ inline __device__ double __longlong_as_double(long long bits) {
 inline __device__ long long __double_as_longlong(double value) {
   return __builtin_bit_cast(long long, value);
 }
+
+inline __device__ float __fmaf_rn(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
+
+inline __device__ double __fma_rn(double x, double y, double z) { return __builtin_fma(x, y, z); }
+
+inline __device__ float __fsqrt_rn(float x) { return __builtin_sqrtf(x); }

@@ -241,3 +241,9 @@ inline long long __double_as_longlong(double value) {
   std::memcpy(&bits, &value, sizeof(bits));
   return bits;
 }
+
+inline float __fmaf_rn(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
+
+inline double __fma_rn(double x, double y, double z) { return __builtin_fma(x, y, z); }
+
+inline float __fsqrt_rn(float x) { return __builtin_sqrtf(x); }

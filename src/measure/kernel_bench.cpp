@@ -30,6 +30,9 @@ const std::vector<FamilyEntry>& families() {
     std::vector<FamilyEntry> list;
     add_memory_families(list);
     add_reduction_families(list);
+    add_unit_families(list);
+    add_compute_families(list);
+    add_model_families(list);
     add_memory_tests(list);
     return list;
   }();
@@ -89,6 +92,7 @@ class Bench {
       : options_(options), device_(device), info_(device.info()), stream_(device) {
     context_.compute_units = info_.compute_units.value_or(1);
     context_.warp_size = info_.warp_size.value_or(32);
+    context_.arch = info_.arch;
     context_.stream = &stream_;
     context_.find_kernel = options.find_kernel;
     if (!context_.find_kernel) {
@@ -98,6 +102,7 @@ class Bench {
   }
 
   std::vector<std::uint64_t> sizes(const FamilyEntry& entry) const {
+    if (entry.arrays == 0) return {1};
     if (options_.memory_share) {
       const auto share = *options_.memory_share / static_cast<double>(entry.arrays);
       const double bytes = static_cast<double>(device_.memory().free_bytes) * share;
@@ -192,16 +197,18 @@ class Bench {
     if (run_s <= 0) return;
     if (figures.bytes > 0) result.bytes_per_s = figures.bytes / run_s;
     if (figures.flops > 0) result.flops_per_s = figures.flops / run_s;
-    if (const auto per_clock = work.flops_per_clock()) {
+    if (const auto per_clock = work.per_clock()) {
       std::optional<double> clock = result.clock_hz;
       if (!clock && info_.clock_hz) clock = static_cast<double>(*info_.clock_hz);
-      if (!clock || !result.flops_per_s) return;
+      const auto rate = result.flops_per_s ? result.flops_per_s : result.bytes_per_s;
+      if (!clock || !rate) return;
       const double peak = *clock * *per_clock * static_cast<double>(context_.compute_units);
-      result.share_of_peak = *result.flops_per_s / peak;
+      result.share_of_peak = *rate / peak;
       result.peak_source =
           result.clock_hz ? "sku-table, clock observed" : "sku-table, clock nominal";
       return;
     }
+    if (figures.bytes == 0 || figures.steps > 1) return;
     // What a cache holds says nothing of the memory.
     const std::uint64_t cached = 4 * info_.l2_cache_bytes.value_or(0);
     const bool is_of_memory = figures.size_bytes * entry.arrays > cached;

@@ -46,7 +46,8 @@ std::string to_text(const Value& value, ValueKind kind) {
 /// Collects what a comparison sees, in order of the index.
 class Judge {
  public:
-  Judge(ValueKind kind, double tolerance) : kind_(kind), tolerance_(tolerance) {}
+  Judge(ValueKind kind, double tolerance, double floor)
+      : kind_(kind), tolerance_(tolerance), floor_(floor) {}
 
   void compare(std::uint64_t first, std::span<const std::byte> got,
                std::span<const std::byte> expected) {
@@ -64,7 +65,7 @@ class Judge {
   void compare_one(std::uint64_t index, const Value& got, const Value& expected) {
     if (got.bits == expected.bits) return;
     const double error =
-        std::abs(got.number - expected.number) / std::max(1.0, std::abs(expected.number));
+        std::abs(got.number - expected.number) / std::max(floor_, std::abs(expected.number));
     // Written so that NaN is wrong.
     if (tolerance_ > 0 && error <= tolerance_) {
       result_.max_error = std::max(result_.max_error, error);
@@ -83,6 +84,7 @@ class Judge {
 
   ValueKind kind_;
   double tolerance_;
+  double floor_;
   Comparison result_;
 };
 
@@ -103,9 +105,9 @@ LaunchConfig stride_grid(const WorkContext& context, std::uint64_t units,
 std::size_t value_bytes(ValueKind kind) noexcept { return kind == ValueKind::f64 ? 8 : 4; }
 
 Comparison compare_values(const Buffer& data, std::uint64_t count, ValueKind kind, double tolerance,
-                          const Fill& expected) {
+                          const Fill& expected, double floor) {
   const std::size_t bytes = value_bytes(kind);
-  Judge judge(kind, tolerance);
+  Judge judge(kind, tolerance, floor);
   std::vector<std::byte> got(std::min<std::uint64_t>(count * bytes, piece_bytes));
   std::vector<std::byte> wanted(got.size());
   const std::uint64_t step = std::max<std::uint64_t>(1, got.size() / bytes);

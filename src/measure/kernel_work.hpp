@@ -26,6 +26,7 @@ namespace hiptool::measure {
 struct WorkContext {
   const StreamRef* stream = nullptr;
   std::function<Kernel(std::string_view)> find_kernel;
+  std::string arch;
   std::string dtype;
   std::uint64_t size_bytes = 0;  ///< of one array
   std::uint64_t compute_units = 1;
@@ -60,19 +61,24 @@ class KernelWork {
   virtual void queue() = 0;
   /// Compares all that the runs since reset() left. Blocks.
   virtual Comparison check() = 0;
-  /// Operations that one multiprocessor can do in a clock; absent where memory is the limit.
-  virtual std::optional<double> flops_per_clock() const { return std::nullopt; }
+  /// Operations, or bytes where it counts none, that one multiprocessor can do in a clock; absent
+  /// where memory is the limit or nobody says.
+  virtual std::optional<double> per_clock() const { return std::nullopt; }
 };
 
 /// A family with what makes its work.
 struct FamilyEntry {
   KernelFamily family;
-  std::uint64_t arrays = 1;  ///< of the given size, for a share of the memory
+  /// Of the given size, for a share of the memory. 0: the size has no meaning, and memory no share.
+  std::uint64_t arrays = 1;
   std::function<std::unique_ptr<KernelWork>(const Device&, const WorkContext&)> make;
 };
 
 void add_memory_families(std::vector<FamilyEntry>& families);
 void add_reduction_families(std::vector<FamilyEntry>& families);
+void add_compute_families(std::vector<FamilyEntry>& families);
+void add_unit_families(std::vector<FamilyEntry>& families);
+void add_model_families(std::vector<FamilyEntry>& families);
 void add_memory_tests(std::vector<FamilyEntry>& families);
 
 /// Grid for a kernel that strides over `units`: no more blocks than there is work for.
@@ -93,9 +99,9 @@ void write_values(const Buffer& data, ValueKind kind, const Fill& fill);
 
 /// Copies `count` values from the device, piece by piece, and compares them with what `expected`
 /// writes: bit by bit with a tolerance of 0, else |got - expected| <= tolerance *
-/// max(1, |expected|). The first wrong one is read once more. Blocks.
+/// max(floor, |expected|). The first wrong one is read once more. Blocks.
 Comparison compare_values(const Buffer& data, std::uint64_t count, ValueKind kind, double tolerance,
-                          const Fill& expected);
+                          const Fill& expected, double floor = 1);
 
 /// The values of a table, again and again. Its length should divide no power of two, so that data
 /// at a wrong place is seen.
