@@ -56,6 +56,9 @@ constexpr std::array transpose_arguments{Argument{"in", input, 4}, Argument{"out
                                          Argument{"rows", u64, 0}, Argument{"columns", u64, 0}};
 constexpr std::array row_arguments{Argument{"in", input, 16}, Argument{"weights", input, 16},
                                    Argument{"out", output, 16}, Argument{"rows", u64, 0}};
+constexpr std::array dequantize_arguments{Argument{"blocks", input, 1}, Argument{"grids", input, 2},
+                                          Argument{"out", output, 16},  Argument{"count", u64, 0},
+                                          Argument{"type", u32, 0},     Argument{"shape", u32, 0}};
 constexpr std::array memtest_write_arguments{Argument{"out", output, 16}, Argument{"count", u64, 0},
                                              Argument{"test", u32, 0}, Argument{"pass", u32, 0},
                                              Argument{"flip", u32, 0}};
@@ -162,6 +165,9 @@ constexpr std::array all{
           times<12288>),
     bench("hiptool_swiglu_f32", "model", "swish of one array times another", row_arguments,
           times<49152>, times<20480>),
+    // For so many values, without what their blocks take.
+    bench("hiptool_dequantize", "dequantize", "a quantised type of GGUF to f32",
+          dequantize_arguments, times<4>, times<2>),
     // For so many steps, and so many words.
     bench("hiptool_chase", "units", "follows a chain of indices", chase_arguments, times<4>,
           times<0>),

@@ -33,6 +33,7 @@ const std::vector<FamilyEntry>& families() {
     add_unit_families(list);
     add_compute_families(list);
     add_model_families(list);
+    add_dequantize_family(list);
     add_memory_tests(list);
     return list;
   }();

@@ -79,6 +79,7 @@ void add_reduction_families(std::vector<FamilyEntry>& families);
 void add_compute_families(std::vector<FamilyEntry>& families);
 void add_unit_families(std::vector<FamilyEntry>& families);
 void add_model_families(std::vector<FamilyEntry>& families);
+void add_dequantize_family(std::vector<FamilyEntry>& families);
 void add_memory_tests(std::vector<FamilyEntry>& families);
 
 /// Grid for a kernel that strides over `units`: no more blocks than there is work for.
