@@ -92,9 +92,9 @@ class Bench {
   Bench(const KernelBenchOptions& options, const Device& device)
       : options_(options), device_(device), info_(device.info()), stream_(device) {
     context_.compute_units = info_.compute_units.value_or(1);
-    context_.warp_size = info_.warp_size.value_or(32);
     context_.arch = info_.arch;
     context_.stream = &stream_;
+    context_.blocks_per_unit = options.blocks_per_unit;
     context_.find_kernel = options.find_kernel;
     if (!context_.find_kernel) {
       loader_ = std::make_unique<kernels::KernelLoader>(device);
@@ -188,7 +188,11 @@ class Bench {
     const auto samples =
         collect_samples(sampling, [&] { return time_runs(work, repeats) / figures.steps; });
     result.samples_s.insert(result.samples_s.end(), samples.begin(), samples.end());
-    if (options_.clock_hz) result.clock_hz = options_.clock_hz();
+    if (!options_.clock_hz) return;
+    // While there is work: an idle device says another clock.
+    for (std::size_t i = 0; i < repeats; ++i) work.queue();
+    result.clock_hz = options_.clock_hz();
+    stream_.synchronize();
   }
 
   void rate(const FamilyEntry& entry, const KernelWork& work, const KernelWork::Figures& figures,

@@ -44,8 +44,10 @@ struct KernelBenchOptions {
   std::optional<std::size_t> samples;  ///< exactly so many; absent: until the noise is low enough
   double soak_s = 0;                   ///< repeats a family, checked each time, for so long
   std::optional<Peak> memory_peak;     ///< bytes per second; absent: memory has no share of peak
-  /// Clock of the multiprocessors now; called right after work was timed. May be empty.
+  /// Clock of the multiprocessors now; called while work is queued. May be empty.
   std::function<std::optional<double>()> clock_hz;
+  /// Blocks for each multiprocessor instead of the measured best; to measure it.
+  std::optional<std::uint64_t> blocks_per_unit;
   const CancelToken* cancel = nullptr;
   std::function<void(const KernelResult&)> on_result;  ///< as soon as each is known; may be empty
   /// Looks up a kernel by its name in the registry; empty: the built-in ones. For tests.

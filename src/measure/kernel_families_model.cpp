@@ -48,8 +48,8 @@ class RowWork final : public KernelWork {
         in_(device, rows_ * columns * 4),
         weights_(device, step == Step::swiglu ? in_.size_bytes() : 2 * columns * 4),
         out_(device, in_.size_bytes()) {
-    config_.grid.x =
-        static_cast<std::uint32_t>(std::min(rows_, context.compute_units * blocks_per_unit));
+    config_.grid.x = static_cast<std::uint32_t>(
+        std::min(rows_, context.compute_units * context.blocks_per_unit.value_or(blocks_per_unit)));
     config_.block.x = 256;
     if (step == Step::rope) {
       for (std::size_t i = 0; i < columns; i += 2) {

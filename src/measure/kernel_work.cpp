@@ -94,7 +94,8 @@ LaunchConfig stride_grid(const WorkContext& context, std::uint64_t units,
                          std::uint64_t blocks_per_unit, std::uint64_t units_per_thread) {
   const std::uint64_t of_block = block_threads * units_per_thread;
   const std::uint64_t wanted = units / of_block + (units % of_block != 0 ? 1 : 0);
-  const std::uint64_t most = context.compute_units * blocks_per_unit;
+  const std::uint64_t most =
+      context.compute_units * context.blocks_per_unit.value_or(blocks_per_unit);
   LaunchConfig config;
   config.grid.x = static_cast<std::uint32_t>(
       std::max<std::uint64_t>(1, std::min({wanted, most, std::uint64_t{1} << 30})));

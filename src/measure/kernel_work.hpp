@@ -30,7 +30,7 @@ struct WorkContext {
   std::string dtype;
   std::uint64_t size_bytes = 0;  ///< of one array
   std::uint64_t compute_units = 1;
-  std::uint64_t warp_size = 32;
+  std::optional<std::uint64_t> blocks_per_unit;  ///< instead of what the family takes
 };
 
 /// What one check saw.
