@@ -2,7 +2,9 @@
 // HIP's words over the builtins of clang, for AMD and for NVIDIA, without either vendor's headers.
 #pragma once
 
+typedef __INT8_TYPE__ int8_t;
 typedef __UINT8_TYPE__ uint8_t;
+typedef __UINT16_TYPE__ uint16_t;
 typedef __UINT32_TYPE__ uint32_t;
 typedef __UINT64_TYPE__ uint64_t;
 
@@ -175,3 +177,23 @@ inline __device__ uint32_t atomicOr(uint32_t* address, uint32_t value) {
 inline __device__ uint64_t atomicOr(uint64_t* address, uint64_t value) {
   return HIPTOOL_ATOMIC(or, address, value);
 }
+
+inline __device__ float __uint_as_float(uint32_t bits) { return __builtin_bit_cast(float, bits); }
+
+inline __device__ uint32_t __float_as_uint(float value) {
+  return __builtin_bit_cast(uint32_t, value);
+}
+
+inline __device__ double __longlong_as_double(long long bits) {
+  return __builtin_bit_cast(double, bits);
+}
+
+inline __device__ long long __double_as_longlong(double value) {
+  return __builtin_bit_cast(long long, value);
+}
+
+inline __device__ float __fmaf_rn(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
+
+inline __device__ double __fma_rn(double x, double y, double z) { return __builtin_fma(x, y, z); }
+
+inline __device__ float __fsqrt_rn(float x) { return __builtin_sqrtf(x); }

@@ -217,3 +217,33 @@ template <class Value>
 Value atomicOr(Value* place, typename hiptool_cpu::Same<Value>::Type value) {
   return __atomic_fetch_or(place, value, __ATOMIC_RELAXED);
 }
+
+inline float __uint_as_float(std::uint32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
+inline std::uint32_t __float_as_uint(float value) {
+  std::uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
+
+inline double __longlong_as_double(long long bits) {
+  double value;
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
+inline long long __double_as_longlong(double value) {
+  long long bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
+
+inline float __fmaf_rn(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
+
+inline double __fma_rn(double x, double y, double z) { return __builtin_fma(x, y, z); }
+
+inline float __fsqrt_rn(float x) { return __builtin_sqrtf(x); }

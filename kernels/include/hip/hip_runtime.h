@@ -9,7 +9,9 @@
 // nvcc and NVRTC bring CUDA's words; these are the ones that HIP has in addition.
 
 #if defined(__CUDACC_RTC__)
+typedef signed char int8_t;
 typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
 typedef unsigned int uint32_t;
 typedef unsigned long uint64_t;
 #else
@@ -53,7 +55,9 @@ inline __device__ unsigned long atomicOr(unsigned long* address, unsigned long v
 
 // hipRTC has HIP's words built in. Which of these types it has, and as what, depends on its
 // release: macros serve with all of them.
+#define int8_t __INT8_TYPE__
 #define uint8_t __UINT8_TYPE__
+#define uint16_t __UINT16_TYPE__
 #define uint32_t __UINT32_TYPE__
 #define uint64_t __UINT64_TYPE__
 #define HIP_DYNAMIC_SHARED(type, name) extern __shared__ type name[];

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// Reads that end in one value for each block: the host joins them, in an order of its own.
+#include <hip/hip_runtime.h>
+
+namespace {
+
+// Measured: more hide no more latency.
+constexpr unsigned in_flight = 4;
+constexpr unsigned most_warps = 8;  // of a block of 256 threads
+
+struct Sum {
+  template <class Value>
+  static __device__ Value join(Value a, Value b) {
+    return a + b;
+  }
+};
+struct Xor {
+  static __device__ uint32_t join(uint32_t a, uint32_t b) { return a ^ b; }
+};
+
+// In thread 0: the values of all threads of the block, joined.
+template <class Join, class Value>
+inline __device__ Value join_block(Value value) {
+  __shared__ Value of_warps[most_warps];
+  const unsigned lanes = static_cast<unsigned>(static_cast<int>(warpSize));
+  for (unsigned distance = lanes / 2; distance > 0; distance /= 2) {
+    value = Join::join(value, __shfl_down(value, distance));
+  }
+  if (threadIdx.x % lanes == 0) of_warps[threadIdx.x / lanes] = value;
+  __syncthreads();
+  if (threadIdx.x != 0) return value;
+  for (unsigned i = 1; i < blockDim.x / lanes; ++i) value = Join::join(value, of_warps[i]);
+  return value;
+}
+
+struct WordXor {
+  using Join = Xor;
+  static __device__ uint32_t of(uint4 a, uint4) { return a.x ^ a.y ^ a.z ^ a.w; }
+};
+struct WordSum {
+  using Join = Sum;
+  static __device__ uint32_t of(uint4 a, uint4) { return a.x + a.y + a.z + a.w; }
+};
+struct SumF32 {
+  using Join = Sum;
+  static __device__ float of(uint4 a, uint4) {
+    return (__uint_as_float(a.x) + __uint_as_float(a.y)) +
+           (__uint_as_float(a.z) + __uint_as_float(a.w));
+  }
+};
+struct DotF32 {
+  using Join = Sum;
+  static __device__ float of(uint4 a, uint4 b) {
+    return (__uint_as_float(a.x) * __uint_as_float(b.x) +
+            __uint_as_float(a.y) * __uint_as_float(b.y)) +
+           (__uint_as_float(a.z) * __uint_as_float(b.z) +
+            __uint_as_float(a.w) * __uint_as_float(b.w));
+  }
+};
+
+inline __device__ double double_of(uint32_t low, uint32_t high) {
+  return __longlong_as_double(
+      static_cast<long long>(static_cast<uint64_t>(high) << 32 | static_cast<uint64_t>(low)));
+}
+
+struct SumF64 {
+  using Join = Sum;
+  static __device__ double of(uint4 a, uint4) { return double_of(a.x, a.y) + double_of(a.z, a.w); }
+};
+struct DotF64 {
+  using Join = Sum;
+  static __device__ double of(uint4 a, uint4 b) {
+    return double_of(a.x, a.y) * double_of(b.x, b.y) + double_of(a.z, a.w) * double_of(b.z, b.w);
+  }
+};
+
+template <class Term, bool has_second, class Value>
+inline __device__ void reduce_units(const uint4* a, const uint4* b, uint64_t count, Value* out) {
+  const uint64_t stride = static_cast<uint64_t>(gridDim.x) * blockDim.x;
+  uint64_t i = static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  Value sum = 0;
+  for (; i + stride * (in_flight - 1) < count; i += stride * in_flight) {
+    uint4 x[in_flight];
+    uint4 y[in_flight];
+#pragma unroll
+    for (unsigned k = 0; k < in_flight; ++k) {
+      x[k] = a[i + k * stride];
+      y[k] = has_second ? b[i + k * stride] : x[k];
+    }
+#pragma unroll
+    for (unsigned k = 0; k < in_flight; ++k) {
+      sum = Term::Join::join(sum, Term::of(x[k], y[k]));
+    }
+  }
+  for (; i < count; i += stride) {
+    const uint4 x = a[i];
+    sum = Term::Join::join(sum, Term::of(x, has_second ? b[i] : x));
+  }
+  sum = join_block<typename Term::Join>(sum);
+  if (threadIdx.x == 0) out[blockIdx.x] = sum;
+}
+
+}  // namespace
+
+// out[block] = the block's share of all 32-bit words, xored, or added modulo 2^32
+extern "C" __global__ void __launch_bounds__(256)
+    hiptool_read(const uint4* a, const uint4* b, uint64_t count, uint32_t* out) {
+  reduce_units<WordXor, false>(a, b, count, out);
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    hiptool_sum_u32(const uint4* a, const uint4* b, uint64_t count, uint32_t* out) {
+  reduce_units<WordSum, false>(a, b, count, out);
+}
+
+// out[block] = the block's share of sum(a[i])
+extern "C" __global__ void __launch_bounds__(256)
+    hiptool_sum_f32(const uint4* a, const uint4* b, uint64_t count, float* out) {
+  reduce_units<SumF32, false>(a, b, count, out);
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    hiptool_sum_f64(const uint4* a, const uint4* b, uint64_t count, double* out) {
+  reduce_units<SumF64, false>(a, b, count, out);
+}
+
+// out[block] = the block's share of sum(a[i] b[i])
+extern "C" __global__ void __launch_bounds__(256)
+    hiptool_dot_f32(const uint4* a, const uint4* b, uint64_t count, float* out) {
+  reduce_units<DotF32, true>(a, b, count, out);
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    hiptool_dot_f64(const uint4* a, const uint4* b, uint64_t count, double* out) {
+  reduce_units<DotF64, true>(a, b, count, out);
+}
+
+HIPTOOL_EXPORT(hiptool_read);
+HIPTOOL_EXPORT(hiptool_sum_u32);
+HIPTOOL_EXPORT(hiptool_sum_f32);
+HIPTOOL_EXPORT(hiptool_sum_f64);
+HIPTOOL_EXPORT(hiptool_dot_f32);
+HIPTOOL_EXPORT(hiptool_dot_f64);

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+/// The built-in kernels as a bench: every run is checked, timed and rated.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hiptool/cancel.hpp"
+#include "hiptool/device.hpp"
+#include "hiptool/kernel.hpp"
+
+namespace hiptool::measure {
+
+/// One name that `run-kernel` takes.
+struct KernelFamily {
+  std::string name;         ///< "stream-triad"
+  std::string group;        ///< "stream"; also a name that is taken, for all of the group
+  std::string description;  ///< what it does and what its size counts
+  std::vector<std::string> dtypes;
+};
+
+/// Every family, in the order in which `all` runs them. Opens no driver.
+std::vector<KernelFamily> list_kernels();
+
+/// The most that a device can do, and who says so.
+struct Peak {
+  double per_s = 0;
+  std::string source;  ///< "memory-clock", "sku-table", "probe", "user"
+};
+
+struct KernelResult;
+
+struct KernelBenchOptions {
+  std::vector<std::string> names;   ///< families or groups; empty or "all": every family
+  std::vector<std::string> dtypes;  ///< only these; empty: all that the family has
+  /// Bytes of one array, one run for each; empty: 256 MiB on a GPU, 4 MiB on cpu.
+  std::vector<std::uint64_t> sizes_bytes;
+  /// Instead of sizes: all arrays together take this share (0..1) of the free memory.
+  std::optional<double> memory_share;
+  std::optional<std::size_t> samples;  ///< exactly so many; absent: until the noise is low enough
+  double soak_s = 0;                   ///< repeats a family, checked each time, for so long
+  std::optional<Peak> memory_peak;     ///< bytes per second; absent: memory has no share of peak
+  /// Clock of the multiprocessors now; called while work is queued. May be empty.
+  std::function<std::optional<double>()> clock_hz;
+  /// Blocks for each multiprocessor instead of the measured best; to measure it.
+  std::optional<std::uint64_t> blocks_per_unit;
+  const CancelToken* cancel = nullptr;
+  std::function<void(const KernelResult&)> on_result;  ///< as soon as each is known; may be empty
+  /// Looks up a kernel by its name in the registry; empty: the built-in ones. For tests.
+  std::function<Kernel(std::string_view)> find_kernel;
+};
+
+/// What was wrong in checked data.
+struct WrongValues {
+  std::optional<std::uint64_t> first_bad_index;  ///< absent where one value stands for all
+  std::string expected;                          ///< at that index, as a decimal number
+  std::string got;
+  std::uint64_t xor_bits = 0;  ///< all bits that are wrong in any value
+  std::uint64_t count = 0;
+  bool reread_agrees =
+      false;  ///< false: a second read gave other data, so the transfer is at fault
+};
+
+enum class KernelStatus { ok, mismatch, skipped, failed };
+
+/// "ok", "mismatch", "skipped" or "failed".
+std::string_view to_string(KernelStatus status) noexcept;
+
+struct KernelResult {
+  std::string kernel;
+  std::string device;
+  std::string dtype;
+  std::uint64_t elements = 0;
+  std::uint64_t size_bytes = 0;  ///< of one array, as it was really taken
+  KernelStatus status = KernelStatus::ok;
+  std::string reason;         ///< of skipped and failed
+  std::uint64_t checked = 0;  ///< values that were compared, over all checks
+  double max_error = 0;       ///< largest difference seen, in the unit of `tolerance`
+  double tolerance = 0;       ///< 0: compared bit by bit
+  std::optional<WrongValues> wrong;
+  std::vector<double> samples_s;
+  std::optional<double> median_s;     ///< of one launch, or of one step for latencies
+  std::optional<double> bytes_per_s;  ///< read plus written
+  std::optional<double> flops_per_s;  ///< arithmetic operations, integer ones too
+  std::optional<double> share_of_peak;
+  std::string peak_source;
+  std::optional<double> clock_hz;  ///< that was observed, where it could be read
+};
+
+/// Runs what the options ask for on one device and returns a result for every family, type and
+/// size, in order; what cannot run there is skipped with the reason and never left out. A mismatch
+/// or a failed call ends that run only; after an error that the device does not recover from the
+/// remaining ones are failed too. Blocks; when cancelled it returns the results so far.
+///
+/// Throws Error(not_found) for an unknown name, with the nearest known one as hint, and
+/// Error(invalid_argument) for an unknown type, a size of 0, or a share outside 0..1.
+std::vector<KernelResult> run_kernels(const KernelBenchOptions& options, const Device& device);
+
+}  // namespace hiptool::measure

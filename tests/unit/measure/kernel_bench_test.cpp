@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+#include "measure/kernel_bench.hpp"
+
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+
+#include "broken_kernels.hpp"
+#include "hip/cpu/kernel_table.hpp"
+#include "hiptool/copy.hpp"
+#include "hiptool/error.hpp"
+#include "kernels/kernel_loader.hpp"
+#include "measure/kernel_work.hpp"
+#include "support.hpp"
+
+using namespace hiptool;
+using namespace hiptool::measure;
+
+namespace {
+
+KernelBenchOptions quick(std::vector<std::string> names, std::uint64_t size_bytes = 65536) {
+  KernelBenchOptions options;
+  options.names = std::move(names);
+  options.sizes_bytes = {size_bytes};
+  options.samples = 1;
+  return options;
+}
+
+std::string failure(const KernelBenchOptions& options, const Device& device) {
+  try {
+    run_kernels(options, device);
+  } catch (const Error& error) {
+    return std::string(to_string(error.code())) + ": " + error.what();
+  }
+  return "nothing";
+}
+
+/// One kernel is another one.
+KernelBenchOptions with_broken(KernelBenchOptions options, kernels::KernelLoader& loader,
+                               std::string name, std::string broken) {
+  keep_broken_kernels();
+  options.find_kernel = [&loader, name, broken](std::string_view wanted) {
+    if (wanted != name) return loader.kernel(wanted);
+    return Kernel(loader.load("fill").module, broken);
+  };
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("families have unique names, and groups are no families") {
+  std::set<std::string> names;
+  std::set<std::string> groups;
+  for (const KernelFamily& family : list_kernels()) {
+    CHECK(names.insert(family.name).second);
+    groups.insert(family.group);
+    CHECK(!family.description.empty());
+    CHECK(!family.dtypes.empty());
+  }
+  for (const std::string& group : groups) CHECK((names.count(group) == 0 || group == "all"));
+  CHECK(names.count("stream-triad") == 1);
+}
+
+TEST_CASE("every family of every type is right, also at sizes that fit nothing") {
+  Platforms platforms;
+  const Device device = test::device(platforms);
+  for (const unsigned lanes : {32u, 64u}) {
+    hip::cpu::set_warp_size(lanes);
+    for (const std::uint64_t size_bytes : {1u, 4112u, 65536u, 300016u}) {
+      std::size_t told = 0;
+      KernelBenchOptions options = quick({"all"}, size_bytes);
+      options.on_result = [&](const KernelResult&) { ++told; };
+      const auto results = run_kernels(options, device);
+      CHECK(told == results.size());
+      std::size_t expected = 0;
+      for (const KernelFamily& family : list_kernels()) expected += family.dtypes.size();
+      CHECK(results.size() == expected);
+      for (const KernelResult& result : results) {
+        CAPTURE(result.kernel);
+        CAPTURE(result.dtype);
+        CAPTURE(size_bytes);
+        CAPTURE(lanes);
+        CHECK(result.reason == "");
+        CHECK(to_string(result.status) == "ok");
+        CHECK(result.checked > 0);
+        CHECK(result.elements > 0);
+        CHECK(result.samples_s.size() == 1);
+        CHECK(result.max_error <= result.tolerance);
+        CHECK(result.median_s.value_or(0) > 0);
+        CHECK(result.device == device.id());
+      }
+    }
+  }
+  hip::cpu::set_warp_size(32);
+}
+
+TEST_CASE("a kernel that is wrong anywhere is found out, with the place") {
+  Platforms platforms;
+  const Device device = find_device(platforms, "cpu");
+  kernels::KernelLoader loader(device);
+  struct Case {
+    const char* family;
+    const char* kernel;
+    const char* broken;
+    std::optional<std::uint64_t> first;
+    std::uint64_t count;
+    std::uint64_t bits;
+  };
+  const Case cases[] = {
+      {"stream-triad", "hiptool_stream_triad_f32", "broken_triad_short", 16380, 4, 0},
+      {"stream-copy", "hiptool_stream_copy", "broken_copy_bit", 4002, 1, 0x10},
+      {"memset", "hiptool_stream_memset", "broken_memset", 0, 16384, 0},
+      {"sum", "hiptool_sum_f32", "broken_sum", std::nullopt, 1, 0},
+      {"memtest-address", "hiptool_memtest_write", "broken_memtest_write", 3109, 2, 0x80000000u},
+      {"memtest-address", "hiptool_memtest_check", "broken_memtest_check", std::nullopt, 1, 0},
+  };
+  for (const Case& test : cases) {
+    CAPTURE(test.family);
+    CAPTURE(test.broken);
+    KernelBenchOptions options = quick({test.family});
+    options.dtypes = {"f32", "u32"};
+    if (std::string(test.family) == "stream-copy" || std::string(test.family) == "sum") {
+      options.dtypes = {"f32"};
+    }
+    const auto results =
+        run_kernels(with_broken(options, loader, test.kernel, test.broken), device);
+    REQUIRE(results.size() == 1);
+    CHECK(results[0].status == KernelStatus::mismatch);
+    REQUIRE(results[0].wrong);
+    CHECK(results[0].wrong->first_bad_index == test.first);
+    if (test.count != 2) CHECK(results[0].wrong->count == test.count);
+    if (test.bits != 0) CHECK(results[0].wrong->xor_bits == test.bits);
+    CHECK(results[0].wrong->expected != results[0].wrong->got);
+    CHECK(results[0].samples_s.empty());
+  }
+}
+
+TEST_CASE("names, groups and types choose; what is unknown is refused before anything runs") {
+  Platforms platforms;
+  const Device device = find_device(platforms, "cpu");
+  CHECK(run_kernels(quick({"stream-triad"}), device).size() == 2);
+  CHECK(run_kernels(quick({"memtest"}), device).size() == 5);
+  KernelBenchOptions options = quick({"sum", "stream-dot", "sum"});
+  options.dtypes = {"f64"};
+  options.sizes_bytes = {4096, 8192};
+  const auto results = run_kernels(options, device);
+  REQUIRE(results.size() == 4);
+  CHECK(results[0].kernel == "sum");
+  CHECK(results[0].elements == 512);
+  CHECK(results[3].kernel == "stream-dot");
+  CHECK(results[3].size_bytes == 8192);
+  CHECK(failure(quick({"stream-tria"}), device) == "not_found: there is no kernel 'stream-tria'");
+  options.dtypes = {"f63"};
+  CHECK(failure(options, device) == "invalid_argument: no kernel has the type 'f63'");
+  CHECK(failure(quick({"sum"}, 0), device).find("invalid_argument") == 0);
+  options = quick({"sum"});
+  for (const double share : {0.0, -0.1, 1.01, std::nan("")}) {
+    options.memory_share = share;
+    CHECK(failure(options, device).find("invalid_argument") == 0);
+  }
+  options = quick({"sum"});
+  options.samples = 0;
+  CHECK(failure(options, device).find("invalid_argument") == 0);
+}
+
+TEST_CASE("what cannot run is skipped or failed with the reason") {
+  Platforms platforms;
+  const Device device = find_device(platforms, "cpu");
+  KernelBenchOptions options = quick({"memset"});
+  options.dtypes = {"f64"};
+  auto results = run_kernels(options, device);
+  REQUIRE(results.size() == 1);
+  CHECK(results[0].status == KernelStatus::skipped);
+  CHECK(results[0].reason == "memset has none of the types asked for");
+
+  results = run_kernels(quick({"memset"}, std::uint64_t{1} << 60), device);
+  REQUIRE(results.size() == 1);
+  CHECK(results[0].status == KernelStatus::skipped);
+  CHECK(!results[0].reason.empty());
+
+  for (const ErrorCode code : {ErrorCode::unsupported, ErrorCode::device}) {
+    options = quick({"memset", "sum"});
+    options.dtypes = {"u32"};
+    options.find_kernel = [code](std::string_view) -> Kernel {
+      throw Error(code, "test", "no such thing");
+    };
+    results = run_kernels(options, device);
+    REQUIRE(results.size() == 2);
+    for (const KernelResult& result : results) {
+      CHECK(result.reason == "no such thing");
+      CHECK(result.status ==
+            (code == ErrorCode::device ? KernelStatus::failed : KernelStatus::skipped));
+    }
+  }
+}
+
+TEST_CASE("samples, soak and cancelling") {
+  Platforms platforms;
+  const Device device = find_device(platforms, "cpu");
+  KernelBenchOptions options = quick({"memset"}, 4096);
+  options.samples = 7;
+  CHECK(run_kernels(options, device).at(0).samples_s.size() == 7);
+  options.soak_s = 0.05;
+  const KernelResult soaked = run_kernels(options, device).at(0);
+  CHECK(soaked.samples_s.size() > 7);
+  CHECK(soaked.samples_s.size() % 7 == 0);
+  CHECK(soaked.checked == soaked.samples_s.size() / 7 * 2 * 1024);
+
+  CancelToken cancel;
+  options = quick({"memset", "sum"}, 4096);
+  options.dtypes = {"u32"};
+  options.cancel = &cancel;
+  options.on_result = [&](const KernelResult&) { cancel.cancel(); };
+  CHECK(run_kernels(options, device).size() == 1);
+}
+
+TEST_CASE("rates count what the definitions say, and the share is of the peak given") {
+  Platforms platforms;
+  const Device device = find_device(platforms, "cpu");
+  KernelBenchOptions options = quick({"stream-triad"}, 64 << 20);
+  options.dtypes = {"f64"};
+  options.memory_peak = Peak{1e9, "user"};
+  const KernelResult result = run_kernels(options, device).at(0);
+  REQUIRE(result.median_s);
+  CHECK(*result.bytes_per_s == doctest::Approx(3.0 * (64 << 20) / *result.median_s));
+  CHECK(*result.flops_per_s == doctest::Approx(2.0 * (8 << 20) / *result.median_s));
+  CHECK(*result.share_of_peak == doctest::Approx(*result.bytes_per_s / 1e9));
+  CHECK(result.peak_source == "user");
+}
+
+TEST_CASE("a second read that differs says that the transfer is at fault") {
+  Platforms platforms;
+  const Device device = find_device(platforms, "cpu");
+  const Buffer data(device, 64);
+  std::vector<float> values(16, 1.0f);
+  copy_h2d_and_wait(data, std::as_bytes(std::span(values)));
+  for (const bool changes : {false, true}) {
+    const Comparison seen = compare_values(data, 16, ValueKind::f32, 0,
+                                           [&](std::uint64_t first, std::span<std::byte> to) {
+                                             CHECK(first == 0);
+                                             std::vector<float> expected(16, 1.0f);
+                                             expected[5] = 2.0f;
+                                             std::memcpy(to.data(), expected.data(), to.size());
+                                             if (changes)
+                                               static_cast<float*>(data.address())[5] = 7.0f;
+                                           });
+    CHECK(seen.checked == 16);
+    REQUIRE(seen.wrong);
+    CHECK(seen.wrong->first_bad_index == 5);
+    CHECK(seen.wrong->expected == "2");
+    CHECK(seen.wrong->got == "1");
+    CHECK(seen.wrong->reread_agrees == !changes);
+  }
+}
+
+TEST_CASE("a tolerance lets rounding pass, and NaN never") {
+  Platforms platforms;
+  const Device device = find_device(platforms, "cpu");
+  const Buffer data(device, 12);
+  const auto compare = [&](float got) {
+    const std::vector<float> values{100.0f, got, 0.25f};
+    copy_h2d_and_wait(data, std::as_bytes(std::span(values)));
+    return compare_values(data, 3, ValueKind::f32, 0.01,
+                          periodic(std::vector<float>{100.0f, 200.0f, 0.25f}));
+  };
+  CHECK(!compare(201.5f).wrong);
+  CHECK(compare(201.0f).max_error == doctest::Approx(0.005));
+  CHECK(compare(203.0f).wrong->first_bad_index == 1);
+  CHECK(compare(std::nanf("")).wrong->count == 1);
+}
