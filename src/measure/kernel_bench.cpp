@@ -63,8 +63,20 @@ void check_options(const KernelBenchOptions& options) {
   }
 }
 
+std::vector<std::string> chosen_types(const KernelBenchOptions& options,
+                                      const KernelFamily& family) {
+  if (options.dtypes.empty()) return family.dtypes;
+  std::vector<std::string> chosen;
+  for (const std::string& dtype : family.dtypes) {
+    if (contains(options.dtypes, dtype)) chosen.push_back(dtype);
+  }
+  return chosen;
+}
+
 /// The families asked for, each once, in their own order.
-std::vector<const FamilyEntry*> choose(const std::vector<std::string>& names) {
+std::vector<const FamilyEntry*> choose(const KernelBenchOptions& options) {
+  check_options(options);
+  const std::vector<std::string>& names = options.names;
   const bool all = names.empty() || contains(names, "all");
   for (const std::string& name : names) {
     const bool is_known =
@@ -83,7 +95,13 @@ std::vector<const FamilyEntry*> choose(const std::vector<std::string>& names) {
       chosen.push_back(&entry);
     }
   }
-  return chosen;
+  const bool has_work = std::any_of(chosen.begin(), chosen.end(), [&](const FamilyEntry* entry) {
+    return !chosen_types(options, entry->family).empty();
+  });
+  if (has_work) return chosen;
+  throw Error(ErrorCode::invalid_argument, "run kernels",
+              "none of the kernels has a type that was asked for",
+              "hiptool run-kernel --list names the types of each");
 }
 
 /// Runs families on one device, one after the other.
@@ -127,6 +145,7 @@ class Bench {
           error.code() == ErrorCode::unsupported || error.code() == ErrorCode::out_of_memory;
       result.status = cannot ? KernelStatus::skipped : KernelStatus::failed;
       result.reason = error.what();
+      result.error = error;
     }
     return result;
   }
@@ -230,12 +249,31 @@ class Bench {
   WorkContext context_;
 };
 
-KernelResult skipped(const FamilyEntry& entry, const Device& device) {
+/// One result that there will be.
+struct Job {
+  const FamilyEntry* entry = nullptr;
+  std::string dtype;  ///< empty: none of those asked for is one of the family
+  std::uint64_t size_bytes = 0;
+};
+
+std::vector<Job> plan_jobs(const KernelBenchOptions& options, const Bench& bench) {
+  std::vector<Job> jobs;
+  for (const FamilyEntry* entry : choose(options)) {
+    const std::vector<std::string> dtypes = chosen_types(options, entry->family);
+    for (const std::string& dtype : dtypes) {
+      for (const std::uint64_t size : bench.sizes(*entry)) jobs.push_back({entry, dtype, size});
+    }
+    if (dtypes.empty()) jobs.push_back({entry, "", 0});
+  }
+  return jobs;
+}
+
+KernelResult skipped(const Job& job, const Device& device) {
   KernelResult result;
-  result.kernel = entry.family.name;
+  result.kernel = job.entry->family.name;
   result.device = device.id();
   result.status = KernelStatus::skipped;
-  result.reason = entry.family.name + " has none of the types asked for";
+  result.reason = "has none of the types asked for";
   return result;
 }
 
@@ -257,23 +295,25 @@ std::vector<KernelFamily> list_kernels() {
   return list;
 }
 
+std::vector<KernelFamily> chosen_kernels(const KernelBenchOptions& options) {
+  std::vector<KernelFamily> list;
+  for (const FamilyEntry* entry : choose(options)) {
+    list.push_back(entry->family);
+    list.back().dtypes = chosen_types(options, entry->family);
+  }
+  return list;
+}
+
 std::vector<KernelResult> run_kernels(const KernelBenchOptions& options, const Device& device) {
-  check_options(options);
-  const auto chosen = choose(options.names);
+  choose(options);  // refuses what is wrong before a kernel is loaded
+  Bench bench(options, device);
+  const std::vector<Job> jobs = plan_jobs(options, bench);
   std::vector<KernelResult> results;
-  const auto tell = [&](KernelResult result) {
-    results.push_back(std::move(result));
-    if (options.on_result) options.on_result(results.back());
-  };
   try {
-    Bench bench(options, device);
-    for (const FamilyEntry* entry : chosen) {
-      const std::size_t before = results.size();
-      for (const std::string& dtype : entry->family.dtypes) {
-        if (!options.dtypes.empty() && !contains(options.dtypes, dtype)) continue;
-        for (const std::uint64_t size : bench.sizes(*entry)) tell(bench.run(*entry, dtype, size));
-      }
-      if (results.size() == before) tell(skipped(*entry, device));
+    for (const Job& job : jobs) {
+      results.push_back(job.dtype.empty() ? skipped(job, device)
+                                          : bench.run(*job.entry, job.dtype, job.size_bytes));
+      if (options.on_result) options.on_result(results.back(), results.size(), jobs.size());
     }
   } catch (const Error& error) {
     if (error.code() != ErrorCode::cancelled) throw;

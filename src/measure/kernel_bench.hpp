@@ -11,7 +11,9 @@
 
 #include "hiptool/cancel.hpp"
 #include "hiptool/device.hpp"
+#include "hiptool/error.hpp"
 #include "hiptool/kernel.hpp"
+#include "report/report.hpp"
 
 namespace hiptool::measure {
 
@@ -49,7 +51,8 @@ struct KernelBenchOptions {
   /// Blocks for each multiprocessor instead of the measured best; to measure it.
   std::optional<std::uint64_t> blocks_per_unit;
   const CancelToken* cancel = nullptr;
-  std::function<void(const KernelResult&)> on_result;  ///< as soon as each is known; may be empty
+  /// As soon as each is known, with how many are known and how many there will be; may be empty.
+  std::function<void(const KernelResult&, std::size_t done, std::size_t total)> on_result;
   /// Looks up a kernel by its name in the registry; empty: the built-in ones. For tests.
   std::function<Kernel(std::string_view)> find_kernel;
 };
@@ -57,12 +60,12 @@ struct KernelBenchOptions {
 /// What was wrong in checked data.
 struct WrongValues {
   std::optional<std::uint64_t> first_bad_index;  ///< absent where one value stands for all
-  std::string expected;                          ///< at that index, as a decimal number
-  std::string got;
+  report::Value expected;                        ///< the number at that index
+  report::Value got;
   std::uint64_t xor_bits = 0;  ///< all bits that are wrong in any value
   std::uint64_t count = 0;
-  bool reread_agrees =
-      false;  ///< false: a second read gave other data, so the transfer is at fault
+  /// False: a second read gave other data, so the transfer is at fault.
+  bool reread_agrees = false;
 };
 
 enum class KernelStatus { ok, mismatch, skipped, failed };
@@ -77,10 +80,11 @@ struct KernelResult {
   std::uint64_t elements = 0;
   std::uint64_t size_bytes = 0;  ///< of one array, as it was really taken
   KernelStatus status = KernelStatus::ok;
-  std::string reason;         ///< of skipped and failed
-  std::uint64_t checked = 0;  ///< values that were compared, over all checks
-  double max_error = 0;       ///< largest difference seen, in the unit of `tolerance`
-  double tolerance = 0;       ///< 0: compared bit by bit
+  std::string reason;          ///< of skipped and failed
+  std::optional<Error> error;  ///< what was thrown, if anything
+  std::uint64_t checked = 0;   ///< values that were compared, over all checks
+  double max_error = 0;        ///< largest difference seen, in the unit of `tolerance`
+  double tolerance = 0;        ///< 0: compared bit by bit
   std::optional<WrongValues> wrong;
   std::vector<double> samples_s;
   std::optional<double> median_s;     ///< of one launch, or of one step for latencies
@@ -91,13 +95,17 @@ struct KernelResult {
   std::optional<double> clock_hz;  ///< that was observed, where it could be read
 };
 
+/// The families that the options choose, each with those of its types that were asked for, maybe
+/// none. Opens no driver. Throws as run_kernels() does.
+std::vector<KernelFamily> chosen_kernels(const KernelBenchOptions& options);
+
 /// Runs what the options ask for on one device and returns a result for every family, type and
 /// size, in order; what cannot run there is skipped with the reason and never left out. A mismatch
 /// or a failed call ends that run only; after an error that the device does not recover from the
 /// remaining ones are failed too. Blocks; when cancelled it returns the results so far.
 ///
-/// Throws Error(not_found) for an unknown name, with the nearest known one as hint, and
-/// Error(invalid_argument) for an unknown type, a size of 0, or a share outside 0..1.
+/// Throws Error(not_found) for an unknown name, and Error(invalid_argument) for an unknown type,
+/// one that none of the kernels has, a size of 0, or a share outside 0..1; before anything runs.
 std::vector<KernelResult> run_kernels(const KernelBenchOptions& options, const Device& device);
 
 }  // namespace hiptool::measure

@@ -253,8 +253,8 @@ class GemmWork final : public KernelWork {
     if (!seen.wrong) {
       // The row was wrong and is right now.
       seen.wrong.emplace();
-      seen.wrong->expected = std::to_string(wanted[0]);
-      seen.wrong->got = std::to_string(got[0]);
+      seen.wrong->expected = wanted[0];
+      seen.wrong->got = double{got[0]};
       seen.wrong->count = 1;
       seen.wrong->first_bad_index = 0;
     }
@@ -284,7 +284,7 @@ class GemmWork final : public KernelWork {
 
 void add_compute_families(std::vector<FamilyEntry>& families) {
   families.push_back(
-      {{"fma", "compute", "arithmetic: multiply-adds in registers", {"f32", "f64", "i32"}},
+      {{"fma", "compute", "multiply-adds in registers", {"f32", "f64", "i32"}},
        0,
        [](const Device& device, const WorkContext& context) -> std::unique_ptr<KernelWork> {
          if (context.dtype == "f64") return std::make_unique<FmaWork<double>>(device, context);

@@ -163,7 +163,7 @@ void add_memory_families(std::vector<FamilyEntry>& families) {
     const std::string name = row.name;
     const Operation operation = row.operation;
     families.push_back(
-        {{"stream-" + name, "stream", std::string("memory: ") + row.what, {"f32", "f64"}},
+        {{"stream-" + name, "stream", row.what, {"f32", "f64"}},
          row.arrays,
          [name, operation](const Device& device,
                            const WorkContext& context) -> std::unique_ptr<KernelWork> {
@@ -176,15 +176,15 @@ void add_memory_families(std::vector<FamilyEntry>& families) {
          }});
   }
   for (const bool is_memset : {false, true}) {
-    families.push_back({{is_memset ? "memset" : "write",
-                         "stream",
-                         is_memset ? "memory: every word becomes the same"
-                                   : "memory: every word becomes one of its own place",
-                         {"u32"}},
-                        1,
-                        [is_memset](const Device& device, const WorkContext& context) {
-                          return std::make_unique<WriteWork>(device, context, is_memset);
-                        }});
+    families.push_back(
+        {{is_memset ? "memset" : "write",
+          "stream",
+          is_memset ? "every word becomes the same" : "every word becomes one of its own place",
+          {"u32"}},
+         1,
+         [is_memset](const Device& device, const WorkContext& context) {
+           return std::make_unique<WriteWork>(device, context, is_memset);
+         }});
   }
 }
 

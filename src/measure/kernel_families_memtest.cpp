@@ -97,9 +97,10 @@ class MemoryTestWork final : public KernelWork {
     const Found found = read_found();
     if (found.wrong > 0) result.wrong = describe(found);
     if (!saw_planted_ && !result.wrong) {
+      // Not a planted wrong bit was found: a test that finds nothing says nothing.
       result.wrong.emplace();
-      result.wrong->expected = "a planted wrong bit is found";
-      result.wrong->got = "it is not";
+      result.wrong->expected = 1;
+      result.wrong->got = 0;
       result.wrong->count = 1;
     }
     return result;
@@ -144,8 +145,8 @@ class MemoryTestWork final : public KernelWork {
                         data_.view(found.first * 4, 4));
     }
     const std::uint32_t expected = word_at(test_, found.first, pass_);
-    wrong.expected = std::to_string(expected);
-    wrong.got = std::to_string(word);
+    wrong.expected = expected;
+    wrong.got = word;
     wrong.reread_agrees = word != expected;
     return wrong;
   }
@@ -180,10 +181,7 @@ void add_memory_tests(std::vector<FamilyEntry>& families) {
   };
   for (const Row& row : rows) {
     const Test test = row.test;
-    families.push_back({{std::string("memtest-") + row.name,
-                         "memtest",
-                         std::string("memory test: ") + row.what,
-                         {"u32"}},
+    families.push_back({{std::string("memtest-") + row.name, "memtest", row.what, {"u32"}},
                         1,
                         [test](const Device& device, const WorkContext& context) {
                           return std::make_unique<MemoryTestWork>(device, context, test);

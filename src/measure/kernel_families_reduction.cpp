@@ -58,8 +58,8 @@ class ReductionWork final : public KernelWork {
     if (!std::isnan(error)) result.max_error = error;
     if (error <= tolerance_) return result;
     WrongValues wrong;
-    wrong.expected = std::to_string(expected_);
-    wrong.got = std::to_string(total);
+    wrong.expected = expected_;
+    wrong.got = total;
     wrong.xor_bits = bits_of(total) ^ bits_of(expected_);
     wrong.count = 1;
     wrong.reread_agrees = bits_of(read_total()) == bits_of(total);
@@ -157,17 +157,17 @@ std::unique_ptr<KernelWork> make(const Device& device, const WorkContext& contex
 }  // namespace
 
 void add_reduction_families(std::vector<FamilyEntry>& families) {
-  families.push_back({{"read", "reduction", "memory: all words, xored", {"u32"}},
+  families.push_back({{"read", "reduction", "all words, xored", {"u32"}},
                       1,
                       [](const Device& device, const WorkContext& context) {
                         return make(device, context, "hiptool_read", false);
                       }});
-  families.push_back({{"sum", "reduction", "memory: sum of all values", {"u32", "f32", "f64"}},
+  families.push_back({{"sum", "reduction", "sum of all values", {"u32", "f32", "f64"}},
                       1,
                       [](const Device& device, const WorkContext& context) {
                         return make(device, context, "hiptool_sum_" + context.dtype, false);
                       }});
-  families.push_back({{"stream-dot", "reduction", "memory: sum of a b", {"f32", "f64"}},
+  families.push_back({{"stream-dot", "stream", "sum of a b", {"f32", "f64"}},
                       2,
                       [](const Device& device, const WorkContext& context) {
                         return make(device, context, "hiptool_dot_" + context.dtype, true);

@@ -287,10 +287,10 @@ void add(std::vector<FamilyEntry>& families, const char* name, const char* group
 }  // namespace
 
 void add_unit_families(std::vector<FamilyEntry>& families) {
-  add<TransposeWork>(families, "transpose", "units", "memory: rows become columns", 2);
+  add<TransposeWork>(families, "transpose", "units", "rows become columns", 2);
   add<ChaseWork>(families, "chase", "latency", "time of one load that waits for the one before", 1);
   add<LaunchWork>(families, "launch", "latency", "time of one launch in a queue", 0);
-  add<SharedReadWork>(families, "shared-read", "units", "shared memory: 16 bytes a thread", 0);
+  add<SharedReadWork>(families, "shared-read", "units", "shared memory, 16 bytes a thread", 0);
   add<AtomicWork>(families, "atomic-one", "units", "atomic additions to one counter", 0,
                   std::uint32_t{1});
   add<AtomicWork>(families, "atomic-many", "units", "atomic additions to 1024 counters", 0,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "measure/kernel_threshold.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <utility>
@@ -15,6 +16,12 @@ namespace {
   throw Error(ErrorCode::invalid_argument, "read threshold",
               "'" + text + "' is no threshold of a kernel",
               "write 'stream-triad.f32>=90%', 'sum>=3.5TB/s' or 'gemm.f32>=20TFLOP/s'");
+}
+
+[[noreturn]] void refuse_unmeasured(const KernelThreshold& threshold, const char* why) {
+  throw Error(ErrorCode::invalid_argument, "judge threshold",
+              "the threshold '" + threshold.text + "' " + why,
+              "write the name as hiptool run-kernel --list has it, and a type of it after a dot");
 }
 
 double factor_of(char prefix, const std::string& text) {
@@ -82,14 +89,25 @@ KernelThreshold parse_kernel_threshold(const std::string& text) {
   return threshold;
 }
 
+void require_named(const KernelThreshold& threshold, const std::vector<KernelFamily>& families) {
+  const auto is_named = [&](const KernelFamily& family) {
+    if (family.name != threshold.kernel) return false;
+    if (threshold.dtype.empty()) return !family.dtypes.empty();
+    return std::find(family.dtypes.begin(), family.dtypes.end(), threshold.dtype) !=
+           family.dtypes.end();
+  };
+  if (std::any_of(families.begin(), families.end(), is_named)) return;
+  refuse_unmeasured(threshold, "names no kernel that will run");
+}
+
 std::string judge_threshold(const KernelThreshold& threshold,
                             std::span<const KernelResult> results) {
-  bool is_named = false;
+  bool is_measured = false;
   std::string below;
   for (const KernelResult& result : results) {
     if (result.kernel != threshold.kernel) continue;
     if (!threshold.dtype.empty() && result.dtype != threshold.dtype) continue;
-    is_named = true;
+    is_measured = is_measured || !result.samples_s.empty();
     const std::optional<double> value = measured(threshold, result);
     if (value && *value >= threshold.least) continue;
     if (!below.empty()) below += "; ";
@@ -97,10 +115,7 @@ std::string judge_threshold(const KernelThreshold& threshold,
     below += value ? describe(threshold, *value) + ", below " + describe(threshold, threshold.least)
                    : std::string("not known, so not ") + describe(threshold, threshold.least);
   }
-  if (!is_named) {
-    throw Error(ErrorCode::invalid_argument, "judge threshold",
-                "the threshold '" + threshold.text + "' names no kernel that was run");
-  }
+  if (!is_measured) refuse_unmeasured(threshold, "names no kernel that was measured");
   return below;
 }
 

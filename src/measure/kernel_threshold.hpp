@@ -21,9 +21,12 @@ struct KernelThreshold {
 /// Throws Error(invalid_argument) with these forms for anything else.
 KernelThreshold parse_kernel_threshold(const std::string& text);
 
+/// Throws Error(invalid_argument) where the threshold names none of these, with a type of theirs.
+void require_named(const KernelThreshold& threshold, const std::vector<KernelFamily>& families);
+
 /// What the results are below, in words; empty: nothing. A result that was skipped, or whose share
 /// is not known, cannot be judged and is named as well. Throws Error(invalid_argument) where the
-/// threshold names no result at all.
+/// threshold names no result that was measured.
 std::string judge_threshold(const KernelThreshold& threshold,
                             std::span<const KernelResult> results);
 

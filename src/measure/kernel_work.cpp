@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -36,11 +35,9 @@ Value value_at(std::span<const std::byte> data, std::size_t index, ValueKind kin
   return {bits, static_cast<double>(load<float>(data, index))};
 }
 
-std::string to_text(const Value& value, ValueKind kind) {
-  if (kind == ValueKind::u32) return std::to_string(value.bits);
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.*g", kind == ValueKind::f64 ? 17 : 9, value.number);
-  return text;
+report::Value number_of(const Value& value, ValueKind kind) {
+  if (kind == ValueKind::u32) return value.bits;
+  return value.number;
 }
 
 /// Collects what a comparison sees, in order of the index.
@@ -60,6 +57,7 @@ class Judge {
   }
 
   Comparison take() { return std::move(result_); }
+  std::uint64_t first_wrong_bits() const { return first_wrong_bits_; }
 
  private:
   void compare_one(std::uint64_t index, const Value& got, const Value& expected) {
@@ -75,8 +73,9 @@ class Judge {
     if (!result_.wrong) {
       result_.wrong.emplace();
       result_.wrong->first_bad_index = index;
-      result_.wrong->expected = to_text(expected, kind_);
-      result_.wrong->got = to_text(got, kind_);
+      first_wrong_bits_ = got.bits;
+      result_.wrong->expected = number_of(expected, kind_);
+      result_.wrong->got = number_of(got, kind_);
     }
     result_.wrong->xor_bits |= got.bits ^ expected.bits;
     ++result_.wrong->count;
@@ -85,6 +84,7 @@ class Judge {
   ValueKind kind_;
   double tolerance_;
   double floor_;
+  std::uint64_t first_wrong_bits_ = 0;
   Comparison result_;
 };
 
@@ -127,7 +127,7 @@ Comparison compare_values(const Buffer& data, std::uint64_t count, ValueKind kin
     const std::uint64_t place = *result.wrong->first_bad_index;
     std::byte again[8] = {};
     read(place, std::span(again).first(bytes));
-    result.wrong->reread_agrees = to_text(value_at(again, 0, kind), kind) == result.wrong->got;
+    result.wrong->reread_agrees = value_at(again, 0, kind).bits == judge.first_wrong_bits();
   }
   return result;
 }

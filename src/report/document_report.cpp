@@ -21,7 +21,7 @@ bool ends_with(std::string_view text, std::string_view end) {
 }
 
 Unit unit_of(std::string_view key) {
-  if (ends_with(key, "flops_per_s")) return Unit::none;
+  if (ends_with(key, "flops_per_s")) return Unit::operations;
   if (ends_with(key, "_per_s")) return Unit::rate;
   if (ends_with(key, "bytes")) return Unit::size;
   if (ends_with(key, "_s") && !ends_with(key, "gt_s")) return Unit::duration;
@@ -36,7 +36,8 @@ Unit unit_of(std::string_view key) {
 // "median_bytes_per_s" to "median rate", "size_bytes" to "size": the unit stands in the values.
 std::string title_of(std::string key) {
   const Unit unit = unit_of(key);
-  const std::array<std::pair<Unit, std::string_view>, 4> endings{{{Unit::rate, "bytes_per_s"},
+  const std::array<std::pair<Unit, std::string_view>, 5> endings{{{Unit::rate, "bytes_per_s"},
+                                                                  {Unit::operations, "flops_per_s"},
                                                                   {Unit::size, "_bytes"},
                                                                   {Unit::duration, "_s"},
                                                                   {Unit::frequency, "_hz"}}};
@@ -44,6 +45,7 @@ std::string title_of(std::string key) {
     if (unit != ending_unit || !ends_with(key, ending)) continue;
     key.erase(key.size() - ending.size());
     if (unit == Unit::rate) key += "rate";
+    if (unit == Unit::operations) key += "operations";
   }
   std::replace(key.begin(), key.end(), '_', ' ');
   return key;

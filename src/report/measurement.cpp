@@ -106,7 +106,7 @@ Measurement kernel_result(const Value& entry) {
   add_devices(result.destination, result.devices);
   result.series = joined({text_of(member(entry, "kernel")), text_of(member(entry, "dtype"))});
   result.label = joined({result.series, count ? std::to_string(*count) : std::string()});
-  result.size_bytes = count_of(member(entry, "bytes")).value_or(0);
+  result.size_bytes = count_of(member(entry, "size_bytes")).value_or(0);
   result.bytes_per_s = number_of(member(entry, "bytes_per_s"));
   result.flops_per_s = number_of(member(entry, "flops_per_s"));
   result.share_of_limit = number_of(member(entry, "share_of_peak"));

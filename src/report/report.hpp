@@ -47,8 +47,8 @@ class Value {
   Data data_;
 };
 
-/// How a column's numbers are shown to people.
-enum class Unit { none, count, size, rate, duration, share, frequency };
+/// How a column's numbers are shown to people; operations are those of arithmetic in a second.
+enum class Unit { none, count, size, rate, duration, share, frequency, operations };
 
 struct Column {
   std::string key;    ///< header in CSV: "memory_total_bytes"

@@ -22,18 +22,19 @@ std::string significant(double value, int digits) {
   return std::string(text.data(), result.ptr);
 }
 
-std::string format_frequency(double frequency_hz) {
-  constexpr std::array units{" Hz", " kHz", " MHz", " GHz", " THz"};
-  std::size_t unit = 0;
-  while (unit + 1 < units.size() && frequency_hz >= 999.5) {
-    frequency_hz /= 1000;
-    ++unit;
+// "1.98 GHz": three digits and a decimal prefix.
+std::string format_scaled(double value, const char* unit) {
+  constexpr std::array prefixes{" ", " k", " M", " G", " T", " P"};
+  std::size_t prefix = 0;
+  while (prefix + 1 < prefixes.size() && value >= 999.5) {
+    value /= 1000;
+    ++prefix;
   }
-  const int decimals = frequency_hz < 9.995 ? 2 : frequency_hz < 99.95 ? 1 : 0;
+  const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
   std::array<char, 48> text;
-  const auto result = std::to_chars(text.data(), text.data() + text.size(), frequency_hz,
-                                    std::chars_format::fixed, unit == 0 ? 0 : decimals);
-  return std::string(text.data(), result.ptr) + units[unit];
+  const auto result = std::to_chars(text.data(), text.data() + text.size(), value,
+                                    std::chars_format::fixed, prefix == 0 ? 0 : decimals);
+  return std::string(text.data(), result.ptr).append(prefixes[prefix]).append(unit);
 }
 
 std::string plain(double value) {
@@ -49,6 +50,7 @@ const char* base_unit(Unit unit) {
     case Unit::rate: return " B/s";
     case Unit::duration: return " s";
     case Unit::frequency: return " Hz";
+    case Unit::operations: return " FLOP/s";
     case Unit::share:
     case Unit::count:
     case Unit::none: return "";
@@ -70,7 +72,8 @@ std::string format_real(double value, Unit unit) {
     case Unit::rate: return format_rate(value);
     case Unit::duration: return value == 0 ? "0 s" : format_duration(value);
     case Unit::share: return format_share(value);
-    case Unit::frequency: return format_frequency(value);
+    case Unit::frequency: return format_scaled(value, "Hz");
+    case Unit::operations: return format_scaled(value, "FLOP/s");
     case Unit::none: break;
   }
   return plain(value);

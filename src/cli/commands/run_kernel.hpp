@@ -10,6 +10,14 @@
 namespace hiptool::cli {
 
 struct RunKernelOptions {
+  // The built-in kernels.
+  std::vector<std::string> names;   ///< families, groups or "all"
+  bool list = false;                ///< only names them
+  std::vector<std::string> dtypes;  ///< comma-separated lists
+  std::string size;                 ///< sizes, or a share of the free memory: "80%"
+  std::uint64_t seconds = 0;        ///< how long each is repeated
+  std::vector<std::string> fail_below;
+  // The user's own.
   std::string module;  ///< the user's file
   std::string name;    ///< empty: the only kernel in it
   std::string grid;    ///< "X[,Y[,Z]]"
@@ -19,7 +27,8 @@ struct RunKernelOptions {
   std::vector<std::string> outputs;   ///< "I:print:N" or "I:FILE"
   std::vector<std::string> expected;  ///< "I:FILE"
   std::string tolerance;
-  std::uint64_t samples = 1;
+  // Of both.
+  std::uint64_t samples = 0;  ///< 0: one of the user's kernel, as many as it takes of built-in ones
 };
 
 Command run_kernel_command();

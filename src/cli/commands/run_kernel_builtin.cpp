@@ -3,13 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
-#include <memory>
 
 #include "cli/commands/run_kernel_builtin_report.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/failure.hpp"
 #include "cli/inventory.hpp"
 #include "cli/options.hpp"
+#include "cli/suggest.hpp"
 #include "hip/sensors.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/units.hpp"
@@ -19,6 +21,7 @@ namespace hiptool::cli {
 namespace {
 
 using measure::KernelBenchOptions;
+using measure::KernelFamily;
 using measure::KernelResult;
 using measure::KernelStatus;
 
@@ -38,12 +41,35 @@ void read_size(const std::string& text, KernelBenchOptions& bench) {
   bench.memory_share = percent / 100;
 }
 
-KernelBenchOptions read_options(const BuiltinKernelOptions& options, Context& context) {
+/// Words that are no family, group or type are refused with the nearest one.
+void check_words(const KernelBenchOptions& bench) {
+  std::vector<std::string> names{"all"};
+  std::vector<std::string> dtypes;
+  for (const KernelFamily& family : measure::list_kernels()) {
+    names.push_back(family.name);
+    names.push_back(family.group);
+    dtypes.insert(dtypes.end(), family.dtypes.begin(), family.dtypes.end());
+  }
+  for (auto* const list : {&names, &dtypes}) {
+    std::sort(list->begin(), list->end());
+    list->erase(std::unique(list->begin(), list->end()), list->end());
+  }
+  for (const std::string& name : bench.names) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    const std::string hint = suggestion(name, names);
+    throw Error(ErrorCode::not_found, "run-kernel", "there is no kernel '" + name + "'",
+                hint.empty() ? "hiptool run-kernel --list names them" : hint);
+  }
+  for (const std::string& dtype : bench.dtypes) check_choice(dtype, dtypes, "--dtype");
+}
+
+KernelBenchOptions read_options(const RunKernelOptions& options, Context& context) {
   KernelBenchOptions bench;
   bench.names = options.names;
   for (const std::string& list : options.dtypes) {
     for (std::string& dtype : split_list(list, "--dtype")) bench.dtypes.push_back(std::move(dtype));
   }
+  check_words(bench);
   read_size(options.size, bench);
   if (options.samples > 0) bench.samples = options.samples;
   bench.soak_s = static_cast<double>(options.seconds);
@@ -51,7 +77,16 @@ KernelBenchOptions read_options(const BuiltinKernelOptions& options, Context& co
   return bench;
 }
 
-std::vector<KernelResult> run_on(const Device& device, KernelBenchOptions bench, Context& context) {
+/// A line for each result, on err.
+void tell_progress(Context& context, const KernelResult& result, std::size_t done,
+                   std::size_t total) {
+  if (context.quiet) return;
+  context.environment.console.err(
+      fmt::format("[{}/{}] {}\n", done, total, printable(describe_result(result))));
+}
+
+void run_on(const Device& device, KernelBenchOptions bench, Context& context,
+            std::vector<KernelResult>& results) {
   const DeviceFacts facts = read_facts(device, context.environment.system_root, *context.notes);
   if (const auto peak = memory_peak(facts)) {
     bench.memory_peak = measure::Peak{peak->bytes_per_s, peak->source};
@@ -61,48 +96,85 @@ std::vector<KernelResult> run_on(const Device& device, KernelBenchOptions bench,
   if (sensors.sensors && facts.info.pci_bus_id) {
     bench.clock_hz = [&] { return sensors.sensors->read(*facts.info.pci_bus_id).clock_hz; };
   }
-  return measure::run_kernels(bench, device);
+  bench.on_result = [&](const KernelResult& result, std::size_t done, std::size_t total) {
+    tell_progress(context, result, done, total);
+  };
+  for (KernelResult& result : measure::run_kernels(bench, device)) {
+    results.push_back(std::move(result));
+  }
 }
 
-bool has(const std::vector<KernelResult>& results, KernelStatus status) {
-  return std::any_of(results.begin(), results.end(),
-                     [&](const KernelResult& result) { return result.status == status; });
+/// What makes the run a failure: a failed call, or that the memory was too small for all of it.
+const Error* find_error(const std::vector<KernelResult>& results) {
+  const Error* lacking = nullptr;
+  bool has_run = false;
+  for (const KernelResult& result : results) {
+    if (result.status == KernelStatus::failed) return &*result.error;
+    has_run = has_run || result.status != KernelStatus::skipped;
+    if (result.error && result.error->code() == ErrorCode::out_of_memory) lacking = &*result.error;
+  }
+  return has_run ? nullptr : lacking;
+}
+
+/// `unjudged` is a threshold that could not be judged.
+int write_results(Context& context, BuiltinOutcome& outcome, const std::optional<Error>& unjudged) {
+  Environment& environment = context.environment;
+  const auto count = [&](KernelStatus status) { return outcome.count(status); };
+  const Error cancelled(ErrorCode::cancelled, "run-kernel", "interrupted");
+  const Error* error = nullptr;
+  if (count(KernelStatus::mismatch) > 0) {
+    outcome.status = "mismatch";
+  } else if (environment.cancel.is_cancelled()) {
+    error = &cancelled;
+  } else {
+    error = find_error(outcome.results);
+    if (error == nullptr && unjudged) error = &*unjudged;
+    if (error != nullptr) print_error(environment.console, *error);
+  }
+  if (error == nullptr && outcome.status == "ok" && !outcome.missed.empty()) {
+    outcome.status = "failed";
+  }
+  context.output.write(kernel_results_report(environment, outcome, error, true),
+                       kernel_results_report(environment, outcome, error, false));
+  if (outcome.status == "mismatch") return exit_code_of(ErrorCode::data_mismatch);
+  if (error != nullptr) return exit_code_of(error->code(), environment.signal());
+  return outcome.missed.empty() ? exit_done : exit_check_failed;
 }
 
 }  // namespace
 
-int run_builtin_kernels(const BuiltinKernelOptions& options, Context& context) {
+int run_builtin_kernels(const RunKernelOptions& options, Context& context) {
   if (options.list) {
-    context.output.write(kernel_list_report(context.environment, measure::list_kernels()));
+    const auto report = [&](bool for_people) {
+      return kernel_list_report(context.environment, measure::list_kernels(), for_people);
+    };
+    context.output.write(report(true), report(false));
     return exit_done;
   }
   const KernelBenchOptions bench = read_options(options, context);
+  const std::vector<KernelFamily> chosen = measure::chosen_kernels(bench);
   std::vector<measure::KernelThreshold> thresholds;
   for (const std::string& text : options.fail_below) {
     thresholds.push_back(measure::parse_kernel_threshold(text));
+    measure::require_named(thresholds.back(), chosen);
   }
   const auto platforms = context.make_platforms();
-  std::vector<KernelResult> results;
+  BuiltinOutcome outcome;
   for (const Device& device : choose_devices(*platforms, context.devices)) {
     if (context.environment.cancel.is_cancelled()) break;
-    for (KernelResult& result : run_on(device, bench, context)) {
-      results.push_back(std::move(result));
+    run_on(device, bench, context, outcome.results);
+  }
+  std::optional<Error> unjudged;
+  for (const measure::KernelThreshold& threshold : thresholds) {
+    if (context.environment.cancel.is_cancelled()) break;  // it may name what was not reached
+    try {
+      std::string below = measure::judge_threshold(threshold, outcome.results);
+      if (!below.empty()) outcome.missed.push_back(std::move(below));
+    } catch (const Error& error) {
+      if (!unjudged) unjudged = error;  // told when the results are
     }
   }
-  const bool is_interrupted = context.environment.cancel.is_cancelled();
-  std::vector<std::string> missed;
-  for (const measure::KernelThreshold& threshold : thresholds) {
-    if (is_interrupted) break;  // it may name what was not reached
-    std::string below = measure::judge_threshold(threshold, results);
-    if (!below.empty()) missed.push_back(std::move(below));
-  }
-  context.output.write(kernel_results_report(context.environment, results, missed, is_interrupted));
-  if (has(results, KernelStatus::mismatch)) return exit_code_of(ErrorCode::data_mismatch);
-  if (is_interrupted) {
-    return exit_code_of(ErrorCode::cancelled, context.environment.signal());
-  }
-  if (has(results, KernelStatus::failed)) return exit_code_of(ErrorCode::device);
-  return missed.empty() ? exit_done : exit_check_failed;
+  return write_results(context, outcome, unjudged);
 }
 
 }  // namespace hiptool::cli

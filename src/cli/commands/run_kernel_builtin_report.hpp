@@ -1,21 +1,35 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstddef>
 #include <string>
 #include <vector>
 
 #include "cli/environment.hpp"
+#include "hiptool/error.hpp"
 #include "measure/kernel_bench.hpp"
 #include "report/report.hpp"
 
 namespace hiptool::cli {
 
-/// What --list writes.
+/// What --list writes. Tables for people are narrow, those for programs have every column.
 report::Report kernel_list_report(const Environment& environment,
-                                  const std::vector<measure::KernelFamily>& families);
+                                  const std::vector<measure::KernelFamily>& families,
+                                  bool for_people);
 
-/// `missed` are the thresholds that were not met, in words.
-report::Report kernel_results_report(const Environment& environment,
-                                     const std::vector<measure::KernelResult>& results,
-                                     const std::vector<std::string>& missed, bool is_interrupted);
+/// Everything a run of built-in kernels found out.
+struct BuiltinOutcome {
+  std::string status = "ok";
+  std::vector<measure::KernelResult> results;
+  std::vector<std::string> missed;  ///< thresholds that were not met, in words
+
+  std::size_t count(measure::KernelStatus wanted) const;
+};
+
+/// One result in a line: "stream-triad f32: 3.95 TB/s, 82 % of the memory's peak".
+std::string describe_result(const measure::KernelResult& result);
+
+/// `error` is what made the run fail, if anything did.
+report::Report kernel_results_report(const Environment& environment, const BuiltinOutcome& outcome,
+                                     const Error* error, bool for_people);
 
 }  // namespace hiptool::cli

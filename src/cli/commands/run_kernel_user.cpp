@@ -85,7 +85,7 @@ Plan make_plan(const RunKernelOptions& options, Context& context) {
   }
   run.config.shared_bytes = static_cast<std::uint32_t>(options.shared_bytes);
   run.tolerance = parse_tolerance(options.tolerance);
-  run.samples = options.samples;
+  run.samples = std::max<std::uint64_t>(options.samples, 1);
   run.cancel = &context.environment.cancel;
   for (const std::string& text : options.arguments) {
     run.arguments.push_back(measure::parse_kernel_argument(text));

@@ -21,6 +21,7 @@ KernelResult result(const char* kernel, const char* dtype, double bytes_per_s, d
   one.bytes_per_s = bytes_per_s;
   one.share_of_peak = share;
   one.flops_per_s = bytes_per_s * 2;
+  one.samples_s = {1};
   return one;
 }
 
@@ -77,4 +78,21 @@ TEST_CASE("results below are named; what could not be judged is no pass") {
   unknown[1].status = KernelStatus::skipped;
   CHECK(judge_threshold(parse_kernel_threshold("sum>=1%"), unknown) ==
         "sum.f32 on cpu:0: not known, so not 1 %; sum.f64 on cpu:0: not known, so not 1 %");
+  for (KernelResult& one : unknown) one.samples_s.clear();
+  CHECK_THROWS_AS(judge_threshold(parse_kernel_threshold("sum>=1%"), unknown), Error);
+}
+
+TEST_CASE("a threshold has to name what will run") {
+  KernelBenchOptions options;
+  options.names = {"stream", "sum"};
+  options.dtypes = {"f32"};
+  const auto families = chosen_kernels(options);
+  for (const char* text : {"sum>=1%", "stream-triad.f32>=1%"}) {
+    CAPTURE(text);
+    CHECK_NOTHROW(require_named(parse_kernel_threshold(text), families));
+  }
+  for (const char* text : {"summ>=1%", "stream>=1%", "sum.f64>=1%", "gemm>=1%"}) {
+    CAPTURE(text);
+    CHECK_THROWS_AS(require_named(parse_kernel_threshold(text), families), Error);
+  }
 }

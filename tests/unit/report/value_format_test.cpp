@@ -64,6 +64,9 @@ TEST_CASE("huge, negative and impossible numbers") {
   CHECK(format_value(1e300, Unit::rate) == "1e+300 B/s");
   CHECK(format_value(1e300, Unit::size) == "1e+300 B");
   CHECK(format_value(1e300, Unit::frequency) == "1e+300 Hz");
+  CHECK(format_value(60.4e12, Unit::operations) == "60.4 TFLOP/s");
+  CHECK(format_value(1.98e15, Unit::operations) == "1.98 PFLOP/s");
+  CHECK(format_value(12, Unit::operations) == "12 FLOP/s");
   CHECK(format_value(1e300, Unit::none) == "1e+300");
   CHECK(format_value(std::nan(""), Unit::rate) == "NaN");
   CHECK(format_value(-std::numeric_limits<double>::infinity(), Unit::none) == "-inf");
