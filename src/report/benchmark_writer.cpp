@@ -121,7 +121,13 @@ std::string to_gha(const Report& report) {
 std::string to_bmf(const Report& report) {
   Json tree = Json::object();
   for (const Measurement& one : measurements(report.document)) {
-    if (one.status != "ok" || !one.bytes_per_s) continue;
+    if (one.status != "ok") continue;
+    if (!one.bytes_per_s && one.flops_per_s) {
+      tree[one.id] = {{"operations-per-second", {{"value", *one.flops_per_s}}}};
+    } else if (!one.bytes_per_s && one.median_s) {
+      tree[one.id] = {{"latency", {{"value", *one.median_s * 1e9}}}};  // in its nanoseconds
+    }
+    if (!one.bytes_per_s) continue;
     Json measure{{"value", *one.bytes_per_s}};
     if (one.low_bytes_per_s) measure["lower_value"] = *one.low_bytes_per_s;
     if (one.high_bytes_per_s) measure["upper_value"] = *one.high_bytes_per_s;

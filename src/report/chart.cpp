@@ -2,6 +2,7 @@
 #include "report/chart.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -49,8 +50,6 @@ struct RateAxis {
   }
   std::size_t steps() const { return static_cast<std::size_t>(std::lround(top / step)); }
 };
-
-std::string rate_text(double bytes_per_s) { return format_value(bytes_per_s, Unit::rate); }
 
 // Shapes too, so that series can be told apart without colour.
 std::string marker(std::size_t series, double x, double y, const std::string& tip) {
@@ -105,7 +104,7 @@ class SizePlot {
   double largest() const {
     double rate = 0;
     for (const ChartSeries& series : chart_.series) {
-      for (const ChartPoint& point : series.points) rate = std::max(rate, point.bytes_per_s);
+      for (const ChartPoint& point : series.points) rate = std::max(rate, point.per_s);
     }
     return rate;
   }
@@ -119,7 +118,8 @@ class SizePlot {
     for (std::size_t i = 0; i <= axis_.steps(); ++i) {
       const double rate = axis_.step * static_cast<double>(i);
       elements_ += line(left, y_of(rate), width - right, y_of(rate), i == 0 ? "axis" : "grid");
-      elements_ += label(left - 8, y_of(rate) + 4, "end", i == 0 ? "0" : rate_text(rate));
+      elements_ +=
+          label(left - 8, y_of(rate) + 4, "end", i == 0 ? "0" : format_value(rate, chart_.unit));
     }
   }
 
@@ -133,7 +133,7 @@ class SizePlot {
       elements_ += label(x, bottom() + 18, "middle",
                          short_size(static_cast<std::uint64_t>(std::exp2(std::min(place, 63.0)))));
     }
-    elements_ += label((left + width - right) / 2, bottom() + 36, "middle faint", "size of a copy");
+    elements_ += label((left + width - right) / 2, bottom() + 36, "middle faint", "size");
   }
 
   void add_series(std::size_t index) {
@@ -142,11 +142,11 @@ class SizePlot {
     std::string path;
     for (const ChartPoint& point : series.points) {
       const double x = x_of(std::log2(static_cast<double>(point.size_bytes)));
-      const double y = y_of(point.bytes_per_s);
+      const double y = y_of(point.per_s);
       path += (path.empty() ? "M" : "L") + coordinate(x) + " " + coordinate(y);
-      marks += marker(
-          index, x, y,
-          series.name + ", " + short_size(point.size_bytes) + ": " + rate_text(point.bytes_per_s));
+      marks += marker(index, x, y,
+                      series.name + ", " + short_size(point.size_bytes) + ": " +
+                          format_value(point.per_s, chart_.unit));
     }
     const std::string color = "s" + std::to_string(index);
     elements_ += element("path", {attribute("d", path), attribute("class", color + " curve")});
@@ -167,7 +167,7 @@ Drawing draw_bars(const Chart& chart) {
   double largest = 0;
   std::size_t longest = 0;
   for (const ChartBar& bar : chart.bars) {
-    largest = std::max({largest, bar.bytes_per_s, bar.limit_bytes_per_s});
+    largest = std::max({largest, bar.per_s, bar.limit_per_s});
     longest = std::max(longest, display_width(printable(bar.name)));
   }
   const double left = std::min(24 + letter_width * static_cast<double>(longest), width * 0.6);
@@ -176,21 +176,21 @@ Drawing draw_bars(const Chart& chart) {
   std::string elements = label(16, 20, "title", chart.title);
   double y = title_height + 4;
   for (const ChartBar& bar : chart.bars) {
-    const double length = std::max(bar.bytes_per_s * unit, 0.0);
+    const double length = std::max(bar.per_s * unit, 0.0);
     elements += label(left - 8, y + 15, "end", bar.name);
     elements += element("rect", {at("x", left), at("y", y + 3), at("width", length),
                                  at("height", 16), attribute("class", "s0 bar")});
     double end = left + length;
-    if (bar.limit_bytes_per_s > 0) {
-      const double limit = left + bar.limit_bytes_per_s * unit;
+    if (bar.limit_per_s > 0) {
+      const double limit = left + bar.limit_per_s * unit;
       elements += line(limit, y, limit, y + 22, "limit");
       end = std::max(end, limit);
     }
-    elements += label(end + 8, y + 15, "", rate_text(bar.bytes_per_s));
+    elements += label(end + 8, y + 15, "", format_value(bar.per_s, chart.unit));
     y += 26;
   }
   const bool has_limit = std::any_of(chart.bars.begin(), chart.bars.end(),
-                                     [](const ChartBar& bar) { return bar.limit_bytes_per_s > 0; });
+                                     [](const ChartBar& bar) { return bar.limit_per_s > 0; });
   elements += line(left, title_height, left, y, "axis");
   if (has_limit) {
     elements += line(left + 4, y + 8, left + 4, y + 24, "limit");
@@ -210,14 +210,45 @@ bool is_local(const Measurement& measured) {
   return !measured.source.empty() && measured.source == measured.destination;
 }
 
+double rate_of(const Measurement& measured) {
+  return measured.bytes_per_s.value_or(measured.flops_per_s.value_or(-1));
+}
+
+// What shares an axis.
+struct Group {
+  const char* curves_title;
+  const char* bars_title;
+  Unit unit;
+  std::vector<ChartSeries> series = {};
+  std::vector<ChartBar> bars = {};
+};
+
 template <class Item, class Add>
-void split(std::vector<Item> items, std::size_t most, std::vector<Chart>& charts, Add add) {
+void split(const std::vector<Item>& items, std::size_t most, std::vector<Chart>& charts, Add add) {
   for (std::size_t start = 0; start < items.size(); start += most) {
     const std::size_t end = std::min(items.size(), start + most);
     Chart chart;
     add(chart, std::vector<Item>(items.begin() + static_cast<std::ptrdiff_t>(start),
                                  items.begin() + static_cast<std::ptrdiff_t>(end)));
     charts.push_back(std::move(chart));
+  }
+}
+
+void add_to(Group& group, const std::string& name, const std::vector<const Measurement*>& members) {
+  std::map<std::uint64_t, double> points;
+  for (const Measurement* one : members) {
+    if (one->size_bytes > 0) points[one->size_bytes] = rate_of(*one);
+  }
+  if (points.size() > 1) {
+    group.series.push_back({name, {}});
+    for (const auto& [size, rate] : points) group.series.back().points.push_back({size, rate});
+    return;
+  }
+  for (const Measurement* one : members) {
+    const double share = one->share_of_limit.value_or(0);
+    const double limit = share > 0 ? rate_of(*one) / share : 0;
+    group.bars.push_back(
+        {one->label + ", " + direction(*one), rate_of(*one), std::isfinite(limit) ? limit : 0});
   }
 }
 
@@ -230,54 +261,32 @@ std::vector<Chart> charts_of(const Object& document) {
   std::set<std::string> in_matrix;
   for (const Matrix& matrix : matrices_of(document)) in_matrix.insert(matrix.label);
   for (const Measurement& one : all) {
-    if (one.status != "ok" || !one.bytes_per_s || !(*one.bytes_per_s >= 0)) continue;
+    if (one.status != "ok" || !(rate_of(one) >= 0)) continue;
     if (one.is_pair && in_matrix.count(one.label) > 0) continue;
     const std::string name = one.series + ", " + direction(one);
     const auto [place, is_new] = places.emplace(name, groups.size());
     if (is_new) groups.push_back({name, {}});
     groups[place->second].second.push_back(&one);
   }
-  std::vector<ChartSeries> series;
-  std::vector<ChartSeries> local_series;
-  std::vector<ChartBar> bars;
-  std::vector<ChartBar> local_bars;
-  for (auto& [name, members] : groups) {
-    std::map<std::uint64_t, double> points;
-    for (const Measurement* one : members) {
-      if (one->size_bytes > 0) points[one->size_bytes] = *one->bytes_per_s;
-    }
-    if (points.size() > 1) {
-      auto& list = is_local(*members.front()) ? local_series : series;
-      list.push_back({name, {}});
-      for (const auto& [size, rate] : points) list.back().points.push_back({size, rate});
-      continue;
-    }
-    for (const Measurement* one : members) {
-      const double share = one->share_of_limit.value_or(0);
-      const double limit = share > 0 ? *one->bytes_per_s / share : 0;
-      auto& list = is_local(*one) ? local_bars : bars;
-      list.push_back({one->label + ", " + direction(*one), *one->bytes_per_s,
-                      std::isfinite(limit) ? limit : 0});
-    }
+  Group rates{"Rate over size", "Rates", Unit::rate};
+  Group local{"Rate over size, within a device", "Rates within a device", Unit::rate};
+  Group operations{"Operations over size", "Operations", Unit::operations};
+  for (const auto& [name, members] : groups) {
+    const Measurement& first = *members.front();
+    add_to(!first.bytes_per_s ? operations : is_local(first) ? local : rates, name, members);
   }
   std::vector<Chart> charts;
-  split(std::move(series), most_series, charts, [](Chart& chart, std::vector<ChartSeries> part) {
-    chart.title = "Rate over size";
-    chart.series = std::move(part);
-  });
-  split(std::move(local_series), most_series, charts,
-        [](Chart& chart, std::vector<ChartSeries> part) {
-          chart.title = "Rate over size, within a device";
-          chart.series = std::move(part);
-        });
-  const auto add_bars = [&charts](const char* title, std::vector<ChartBar> list) {
-    split(std::move(list), most_bars, charts, [title](Chart& chart, std::vector<ChartBar> part) {
-      chart.title = title;
-      chart.bars = std::move(part);
+  const std::array<const Group*, 3> all_groups{&rates, &local, &operations};
+  for (const Group* group : all_groups) {
+    split(group->series, most_series, charts, [&](Chart& chart, std::vector<ChartSeries> part) {
+      chart = {group->curves_title, group->unit, std::move(part), {}};
     });
-  };
-  add_bars("Rates", std::move(bars));
-  add_bars("Rates within a device", std::move(local_bars));
+  }
+  for (const Group* group : all_groups) {
+    split(group->bars, most_bars, charts, [&](Chart& chart, std::vector<ChartBar> part) {
+      chart = {group->bars_title, group->unit, {}, std::move(part)};
+    });
+  }
   return charts;
 }
 

@@ -12,7 +12,7 @@ namespace hiptool::report {
 
 struct ChartPoint {
   std::uint64_t size_bytes = 0;  ///< above 0
-  double bytes_per_s = 0;
+  double per_s = 0;
 };
 
 struct ChartSeries {
@@ -22,19 +22,21 @@ struct ChartSeries {
 
 struct ChartBar {
   std::string name;
-  double bytes_per_s = 0;
-  double limit_bytes_per_s = 0;  ///< drawn as a mark; 0: unknown
+  double per_s = 0;
+  double limit_per_s = 0;  ///< drawn as a mark; 0: unknown
 };
 
 /// Rates over sizes if there are series, else bars.
 struct Chart {
   std::string title;
+  Unit unit = Unit::rate;  ///< of all numbers: bytes or operations per second
   std::vector<ChartSeries> series;
   std::vector<ChartBar> bars;
 };
 
 /// The charts of a document: what was measured at two sizes or more over the size, all else as
-/// bars; pairs of devices that make a matrix are left to the heat map. At most eight series and
+/// bars, and what counts operations apart; pairs of devices that make a matrix are left to the heat
+/// map. At most eight series and
 /// thirty bars in a chart, so that each can be read.
 std::vector<Chart> charts_of(const Object& document);
 

@@ -92,6 +92,8 @@ TestCase threshold_case(const Value& threshold) {
   test.kind = "threshold";
   const bool is_met = is_true(member(threshold, "is_met"));
   if (!is_met) test.outcome = Outcome::failed;
+  test.message = text_of(member(threshold, "reason"));
+  if (member(threshold, "measured_bytes_per_s").is_absent()) return test;
   test.message = "measured " + format_value(member(threshold, "measured_bytes_per_s"), Unit::rate) +
                  ", at least " + format_value(member(threshold, "least_bytes_per_s"), Unit::rate);
   return test;

@@ -30,11 +30,16 @@ class Value {
   Value(std::uint32_t value) : data_(std::uint64_t{value}) {}
   Value(std::uint64_t value) : data_(value) {}
   Value(double value) : data_(value) {}
-  Value(const char* value) : data_(std::string(value)) {}
-  Value(std::string_view value) : data_(std::string(value)) {}
-  Value(std::string value) : data_(std::move(value)) {}
-  Value(Array value) : data_(std::move(value)) {}
-  Value(Object value) : data_(std::move(value)) {}
+  Value(const char* value);
+  Value(std::string_view value);
+  Value(std::string value);
+  Value(Array value);
+  Value(Object value);
+  Value(const Value& other);
+  Value(Value&& other) noexcept;
+  Value& operator=(const Value& other);
+  Value& operator=(Value&& other) noexcept;
+  ~Value();
   template <class T>
   Value(const std::optional<T>& value) {
     if (value) *this = Value(*value);

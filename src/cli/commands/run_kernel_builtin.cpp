@@ -131,14 +131,11 @@ int write_results(Context& context, BuiltinOutcome& outcome, const std::optional
     if (error == nullptr && unjudged) error = &*unjudged;
     if (error != nullptr) print_error(environment.console, *error);
   }
-  if (error == nullptr && outcome.status == "ok" && !outcome.missed.empty()) {
-    outcome.status = "failed";
-  }
   context.output.write(kernel_results_report(environment, outcome, error, true),
                        kernel_results_report(environment, outcome, error, false));
   if (outcome.status == "mismatch") return exit_code_of(ErrorCode::data_mismatch);
   if (error != nullptr) return exit_code_of(error->code(), environment.signal());
-  return outcome.missed.empty() ? exit_done : exit_check_failed;
+  return outcome.is_good_enough() ? exit_done : exit_check_failed;
 }
 
 }  // namespace
@@ -168,8 +165,8 @@ int run_builtin_kernels(const RunKernelOptions& options, Context& context) {
   for (const measure::KernelThreshold& threshold : thresholds) {
     if (context.environment.cancel.is_cancelled()) break;  // it may name what was not reached
     try {
-      std::string below = measure::judge_threshold(threshold, outcome.results);
-      if (!below.empty()) outcome.missed.push_back(std::move(below));
+      outcome.judgements.push_back(
+          {threshold.text, measure::judge_threshold(threshold, outcome.results)});
     } catch (const Error& error) {
       if (!unjudged) unjudged = error;  // told when the results are
     }

@@ -96,6 +96,16 @@ void add_lines(const KernelResult& result, std::vector<report::Line>& notes) {
   }
 }
 
+report::Array thresholds_value(const BuiltinOutcome& outcome) {
+  report::Array values;
+  for (const KernelJudgement& judgement : outcome.judgements) {
+    values.push_back(report::Object{{"threshold", judgement.threshold},
+                                    {"is_met", judgement.below.empty()},
+                                    {"reason", text_or_absent(judgement.below)}});
+  }
+  return values;
+}
+
 /// Devices in the order in which they were used.
 std::string devices_of(const std::vector<KernelResult>& results) {
   std::vector<std::string> devices;
@@ -124,7 +134,7 @@ report::Line main_line(const BuiltinOutcome& outcome, const Error* error) {
     return {Tone::warning, fmt::format("interrupted on {}: {}", devices, counts)};
   }
   if (error != nullptr) return {Tone::bad, fmt::format("failed on {}: {}", devices, counts)};
-  if (!outcome.missed.empty()) {
+  if (!outcome.is_good_enough()) {
     return {Tone::bad, fmt::format("TOO SLOW: kernels on {}: {}", devices, counts)};
   }
   return {right > 0 ? Tone::good : Tone::warning,
@@ -133,8 +143,12 @@ report::Line main_line(const BuiltinOutcome& outcome, const Error* error) {
 
 std::vector<report::Line> verdict_lines(const BuiltinOutcome& outcome, const Error* error) {
   std::vector<report::Line> lines{main_line(outcome, error)};
-  for (const std::string& below : outcome.missed) {
-    lines.push_back({Tone::bad, "MISSED: " + below});
+  for (const KernelJudgement& judgement : outcome.judgements) {
+    if (judgement.below.empty()) {
+      lines.push_back({Tone::good, "met: " + judgement.threshold});
+    } else {
+      lines.push_back({Tone::bad, "MISSED: " + judgement.below});
+    }
   }
   return lines;
 }
@@ -243,6 +257,11 @@ std::size_t BuiltinOutcome::count(KernelStatus wanted) const {
                     [&](const KernelResult& result) { return result.status == wanted; }));
 }
 
+bool BuiltinOutcome::is_good_enough() const {
+  return std::all_of(judgements.begin(), judgements.end(),
+                     [](const KernelJudgement& judgement) { return judgement.below.empty(); });
+}
+
 std::string describe_result(const KernelResult& result) {
   std::string text = name_of(result) + ": ";
   if (result.status == KernelStatus::mismatch) return text + "WRONG RESULT";
@@ -267,6 +286,7 @@ report::Report kernel_results_report(const Environment& environment, const Built
   report.document = make_document(environment, "run-kernel", outcome.status);
   if (error != nullptr) add_error(report.document, *error);
   report.document.emplace_back("results", std::move(values));
+  report.document.emplace_back("thresholds", thresholds_value(outcome));
   report.tables =
       for_people ? device_tables(outcome.results) : std::vector{results_table(outcome.results)};
   return report;

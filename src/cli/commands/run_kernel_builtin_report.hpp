@@ -16,12 +16,19 @@ report::Report kernel_list_report(const Environment& environment,
                                   const std::vector<measure::KernelFamily>& families,
                                   bool for_people);
 
+/// What became of one threshold.
+struct KernelJudgement {
+  std::string threshold;  ///< as it was written
+  std::string below;      ///< what is below it, in words; empty: it is met
+};
+
 /// Everything a run of built-in kernels found out.
 struct BuiltinOutcome {
   std::string status = "ok";
   std::vector<measure::KernelResult> results;
-  std::vector<std::string> missed;  ///< thresholds that were not met, in words
+  std::vector<KernelJudgement> judgements;
 
+  bool is_good_enough() const;  ///< every threshold is met
   std::size_t count(measure::KernelStatus wanted) const;
 };
 

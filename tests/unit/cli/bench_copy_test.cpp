@@ -4,18 +4,15 @@
 
 #include <algorithm>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "cli/commands/bench_copy_report.hpp"
-#include "fakes/wrapper_table.hpp"
-#include "harness.hpp"
+#include "wrapped_cpus.hpp"
 
 using namespace hiptool;
 using cli::testing::contains;
 using cli::testing::Machine;
 using cli::testing::TemporaryFolder;
-using test::WrapperBinder;
 using test::WrapperTable;
 
 namespace {
@@ -23,45 +20,12 @@ namespace {
 using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
-// Two cpu devices behind a wrapper, which is set up when they are bound.
-class WrappedCpus final : public hip::Binder {
- public:
-  using Prepare = std::function<void(WrapperTable&)>;
+using Outcome = cli::testing::CpusOutcome;
 
-  explicit WrappedCpus(Prepare prepare) : prepare_(std::move(prepare)) {}
-
-  hip::Binding bind(Platform platform, const hip::BindRequest& request) override {
-    hip::Binding binding = wrapper_.bind(platform, request);
-    if (platform == Platform::cpu && prepare_) prepare_(table());
-    return binding;
-  }
-  WrapperTable& table() const { return *wrapper_.table(Platform::cpu); }
-
- private:
-  Prepare prepare_;
-  WrapperBinder wrapper_{std::make_shared<cli::testing::FakeBinder>(0)};
-};
-
-struct Outcome {
-  int exit_code = 0;
-  Json document;
-  std::string out;
-  std::string err;
-  std::shared_ptr<WrappedCpus> cpus;
-};
-
-Outcome run(Words words, WrappedCpus::Prepare prepare = {}) {
-  Outcome outcome;
-  outcome.cpus = std::make_shared<WrappedCpus>(std::move(prepare));
-  Machine machine;
-  machine.binder = outcome.cpus;
+Outcome run(Words words, cli::testing::WrappedCpus::Prepare prepare = {}) {
   words.insert(words.begin(), "bench-copy");
-  words.insert(words.end(), {"--device", "cpu:0,cpu:1", "--format", "json"});
-  outcome.exit_code = machine.run(words);
-  outcome.out = machine.out.text;
-  outcome.err = machine.err.text;
-  outcome.document = Json::parse(machine.out.text, nullptr, false);
-  return outcome;
+  words.insert(words.end(), {"--device", "cpu:0,cpu:1"});
+  return cli::testing::run_on_cpus(std::move(words), std::move(prepare));
 }
 
 std::size_t count_status(const Json& document, const std::string& status) {

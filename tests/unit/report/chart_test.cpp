@@ -43,7 +43,7 @@ TEST_CASE("two sizes make a curve, one a bar") {
   CHECK(list[0].series[0].name == "h2d, host to amd:0");
   REQUIRE(list[0].series[0].points.size() == 2);
   CHECK(list[0].series[0].points[1].size_bytes == 8192);
-  CHECK(list[0].series[0].points[1].bytes_per_s == 3e9);
+  CHECK(list[0].series[0].points[1].per_s == 3e9);
   REQUIRE(list[1].bars.size() == 1);
   CHECK(list[1].bars[0].name == "d2h.1MiB, amd:0 to host");
   // What stays in a device is too fast for the scale of a link.
@@ -115,4 +115,27 @@ TEST_CASE("limits are marked and hostile names stay text") {
   CHECK(count_of(text, "class=\"limit\"") == 2);  // the mark and its legend
   chart.series = {{hostile_name, {{1, 1}, {2, 2}}}};
   CHECK(draw(chart).elements.find("<b>") == std::string::npos);
+}
+
+TEST_CASE("operations have charts of their own, with their unit") {
+  const auto kernel = [](const char* name, const char* rates, int size) {
+    return std::string(R"({"kernel":")") + name +
+           R"(","dtype":"f32","device":"cpu:0","elements":)" + std::to_string(size) +
+           R"(,"size_bytes":)" + std::to_string(size) +
+           R"(,"status":"ok","samples_s":[1],"median_s":1,)" + rates + "}";
+  };
+  const auto list = charts_of(parsed(R"({"schema":"hiptool.run-kernel/1","results":[)" +
+                                     kernel("sum", R"("bytes_per_s":8e9,"flops_per_s":2e9)", 4) +
+                                     "," + kernel("fma", R"("flops_per_s":6e13)", 4) + "," +
+                                     kernel("gemm", R"("flops_per_s":1e13)", 4) + "," +
+                                     kernel("gemm", R"("flops_per_s":2e13)", 8) + "]}"));
+  REQUIRE(list.size() == 3);
+  CHECK(list[0].title == "Operations over size");
+  CHECK(draw(list[0]).elements.find("TFLOP/s") != std::string::npos);
+  CHECK(list[1].title == "Rates");
+  REQUIRE(list[1].bars.size() == 1);
+  CHECK(list[1].bars[0].per_s == 8e9);
+  CHECK(list[2].title == "Operations");
+  REQUIRE(list[2].bars.size() == 1);
+  CHECK(list[2].bars[0].per_s == 6e13);
 }

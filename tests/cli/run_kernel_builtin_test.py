@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: MIT
+"""`hiptool run-kernel NAME`: the built-in kernels.
+
+Usage: run_kernel_builtin_test.py PROGRAM [unittest options]
+"""
+import csv
+import io
+import json
+import re
+import signal
+import subprocess
+import time
+import xml.etree.ElementTree
+
+import program
+from program import CliTest, clean_environment, default_signals, run, run_on_terminal
+
+QUICK = ("--device", "cpu", "--size", "64KiB", "--samples", "1")
+
+
+class BuiltIn(CliTest):
+    def run_kernel(self, *words, code=0, environment=None):
+        result = run("run-kernel", *words, environment=environment)
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        return result
+
+    def document(self, *words, code=0, environment=None):
+        result = self.run_kernel(*words, "--format", "json", code=code, environment=environment)
+        return self.assert_document(result.stdout, "run-kernel.schema.json")
+
+    def refused(self, *words, code=2):
+        """Message and hint of a run that never opened a device."""
+        document = self.document(*words, code=code)
+        self.assertEqual(document["status"], "failed")
+        self.assertNotIn("results", document)
+        return document["error"]["message"], document["error"]["hint"] or ""
+
+
+class List(BuiltIn):
+    def test_families_of_every_kind(self):
+        kernels = {kernel["name"]: kernel for kernel in self.document("--list")["kernels"]}
+        for name, dtypes in (("stream-copy", "f32 f64"), ("stream-dot", "f32 f64"),
+                             ("fma", "f32 f64 i32"), ("gemm", "f32 f16"), ("sum", "u32 f32 f64"),
+                             ("dequantize", "q4_0 q6_k iq1_m mxfp4 tq2_0")):
+            self.assertLessEqual(set(dtypes.split()), set(kernels[name]["dtypes"]), name)
+        for name in ("stream-scale", "stream-add", "stream-triad", "stream-nstream", "read",
+                     "write", "memset", "chase", "shared-read", "atomic-one", "launch",
+                     "transpose", "softmax", "rope", "rmsnorm", "layernorm", "swiglu",
+                     "memtest-walking", "memtest-address", "memtest-inversions",
+                     "memtest-random", "memtest-modulo20"):
+            self.assertTrue(kernels[name]["description"], name)
+
+    def test_for_people(self):
+        text = self.run_kernel("--list").stdout
+        self.assert_width(text)
+        self.assertIn("stream-triad", text)
+        rows = list(csv.DictReader(io.StringIO(self.run_kernel("--list", "--format",
+                                                               "csv").stdout)))
+        self.assertIn("q4_0", next(row for row in rows if row["name"] == "dequantize")["dtypes"])
+
+
+class Run(BuiltIn):
+    def test_all_in_no_time(self):
+        start = time.monotonic()
+        document = self.document("all", *QUICK)
+        self.assertLess(time.monotonic() - start, 30)
+        listed = {(kernel["name"], dtype) for kernel in self.document("--list")["kernels"]
+                  for dtype in kernel["dtypes"]}
+        seen = {(result["kernel"], result["dtype"]) for result in document["results"]}
+        self.assertEqual(seen, listed)
+        for result in document["results"]:
+            self.assertIn(result["status"], ("ok", "skipped"), result)
+            if result["status"] == "skipped":
+                self.assertTrue(result["reason"], result)
+                continue
+            self.assertGreater(result["checked"], 0, result)
+            self.assertLessEqual(result["max_error"], result["tolerance"], result)
+            self.assertEqual((len(result["samples_s"]), result["wrong"]), (1, None), result)
+            self.assertGreater(result["median_s"], 0, result)
+
+    def test_names_groups_types_and_sizes(self):
+        document = self.document("stream", "gemm", "--dtype", "f64,f16", "--size", "4KiB,16KiB",
+                                 "--samples", "2", "--device", "cpu")
+        cells = [(result["kernel"], result["dtype"], len(result["samples_s"]))
+                 for result in document["results"] if result["status"] == "ok"]
+        self.assertEqual(cells.count(("stream-triad", "f64", 2)), 2)
+        self.assertEqual(cells.count(("gemm", "f16", 2)), 2)
+        self.assertNotIn("f32", {cell[1] for cell in cells})
+        skipped = {result["kernel"]: result["reason"] for result in document["results"]
+                   if result["status"] == "skipped"}
+        self.assertEqual(skipped["memset"], "has none of the types asked for")
+        triad = [result["size_bytes"] for result in document["results"]
+                 if result["kernel"] == "stream-triad"]
+        self.assertEqual(triad, [4096, 16384])
+
+    def test_rates_are_bytes_over_time(self):
+        triad = self.document("stream-triad", "--dtype", "f32", *QUICK)["results"][0]
+        self.assertAlmostEqual(triad["bytes_per_s"] * triad["median_s"], 3 * 65536, delta=1)
+        self.assertAlmostEqual(triad["flops_per_s"] * triad["median_s"], 2 * 65536 / 4, delta=1)
+        self.assertEqual(triad["elements"], 65536 / 4)
+
+    def test_a_share_of_the_memory(self):
+        free = {}
+        with open("/proc/meminfo", encoding="utf-8") as lines:
+            for line in lines:
+                name, value = line.split(":")
+                free[name] = int(value.split()[0]) * 1024
+        result = self.document("memtest-address", "--size", "0.1%", "--samples", "1", "--device",
+                               "cpu")["results"][0]
+        self.assertEqual(result["status"], "ok")
+        self.assertLess(result["size_bytes"], free["MemTotal"] / 900)
+        self.assertGreater(result["size_bytes"], 4096)
+
+    def test_several_devices(self):
+        text = self.run_kernel("memset", "--device", "cpu:0,cpu:1", *QUICK[2:],
+                               environment=clean_environment(HIPTOOL_CPU_DEVICES="2")).stdout
+        self.assertIn("kernels on cpu:0, cpu:1: 2 right", text)
+        self.assertIn("\ncpu:1\n", text)
+        self.assert_width(text)
+
+    def test_soak_takes_its_time_and_checks_all_along(self):
+        start = time.monotonic()
+        result = self.document("memset", "--seconds", "1", *QUICK)["results"][0]
+        self.assertGreater(time.monotonic() - start, 1)
+        self.assertGreater(len(result["samples_s"]), 10)
+        self.assertEqual(result["checked"], len(result["samples_s"]) * 2 * 65536 // 4)
+
+    def test_ctrl_c_keeps_what_was_done(self):
+        with subprocess.Popen([program.PROGRAM, "run-kernel", "memset", "write", "--seconds", "2",
+                               "--format", "json", *QUICK], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, env=clean_environment(), text=True,
+                              preexec_fn=default_signals) as process:
+            process.stderr.readline()   # the first kernel is done
+            process.send_signal(signal.SIGINT)
+            start = time.monotonic()
+            out, _ = process.communicate(timeout=60)
+        self.assertLess(time.monotonic() - start, 1)
+        self.assertEqual(process.returncode, 130)
+        document = self.assert_document(out, "run-kernel.schema.json")
+        self.assertEqual(document["status"], "interrupted")
+        self.assertEqual([result["kernel"] for result in document["results"]], ["write"])
+
+
+class Thresholds(BuiltIn):
+    def test_met_and_missed(self):
+        document = self.document("memset", "sum", *QUICK, "--fail-below", "memset>=1MB/s",
+                                 "--fail-below", "sum.f32>=0.001GFLOP/s")
+        self.assertEqual(document["status"], "ok")
+        self.assertEqual([one["is_met"] for one in document["thresholds"]], [True, True])
+        document = self.document("memset", *QUICK, "--fail-below", "memset>=900TB/s", code=1)
+        self.assertEqual([one["is_met"] for one in document["thresholds"]], [False])
+        self.assertIn("900 TB/s", document["thresholds"][0]["reason"])
+        junit = self.folder / "junit"
+        self.run_kernel("memset", *QUICK, "--fail-below", "memset>=900TB/s", "--export",
+                        f"junit={junit}", code=1)
+        self.assertEqual(xml.etree.ElementTree.parse(junit).getroot().get("failures"), "1")
+        text = self.run_kernel("memset", *QUICK, "--fail-below", "memset>=900TB/s", code=1).stdout
+        self.assertIn("TOO SLOW", text.splitlines()[0])
+        self.assertIn("below 900 TB/s", text)
+
+    def test_what_cannot_be_judged_is_no_pass(self):
+        # Nobody says what a processor's memory can do.
+        text = self.run_kernel("memset", *QUICK, "--fail-below", "memset>=1%", code=1).stdout
+        self.assertIn("not known", text)
+
+    def test_refused_before_anything_runs(self):
+        for threshold in ("memset>1", "nonsense", "sum>=1%", "memset.f32>=1%", "memset>=1"):
+            message, hint = self.refused("memset", *QUICK, "--fail-below", threshold)
+            self.assertIn(threshold, message)
+            self.assertTrue(hint, threshold)
+
+
+class Formats(BuiltIn):
+    def test_every_writer(self):
+        exports = {name: self.folder / name for name in
+                   ("json", "csv", "markdown", "html", "svg", "gbench", "gha", "bmf", "junit",
+                    "prom")}
+        words = [word for name, path in exports.items()
+                 for word in ("--export", f"{name}={path}")]
+        self.run_kernel("stream-copy", "fma", *QUICK, *words)
+        texts = {name: path.read_text(encoding="utf-8") for name, path in exports.items()}
+        for name, text in texts.items():
+            self.assertIn("stream-copy", text, name)
+            self.assertIn("fma", text, name)
+        for name in ("json", "gbench", "gha", "bmf"):
+            json.loads(texts[name])
+        for name in ("svg", "junit"):
+            xml.etree.ElementTree.fromstring(texts[name])
+        rows = list(csv.DictReader(io.StringIO(texts["csv"])))
+        self.assertEqual({row["status"] for row in rows}, {"ok"})
+        self.assertGreater(float(rows[0]["bytes_per_s"]), 0)
+
+    def test_a_terminal_of_80_columns(self):
+        code, output = run_on_terminal("run-kernel", "all", *QUICK, columns=80)
+        text = output.decode()
+        self.assertEqual(code, 0, text)
+        self.assertIn("right, every result checked", text)
+        text = re.sub(r"\x1b\[[0-9;]*m", "", text)
+        table = text[text.index("right, every result checked"):]
+        self.assertIn("Kernel  ", table)   # a table, not a list of keys and values
+        for line in table.replace("\r", "").splitlines():
+            self.assertLessEqual(len(line), 80, line)
+
+    def test_reports_can_be_compared(self):
+        for name in ("old", "new"):
+            self.run_kernel("memset", "--device", "cpu", "--size", "64KiB", "--samples", "9",
+                            "--export", f"json={self.folder / name}")
+        result = run("report", "compare", str(self.folder / "old"), str(self.folder / "new"),
+                     "--format", "json")
+        self.assertIn(result.returncode, (0, 1), result.stderr)   # this machine may be busy
+        self.assertEqual(len(json.loads(result.stdout)["cells"]), 1)
+
+
+class WrongWords(BuiltIn):
+    def test_each_is_refused_with_a_hint(self):
+        for words, part, hint in (
+                ((), "no kernel is given", "run-kernel all"),
+                (("stream-traid",), "no kernel 'stream-traid'", "stream-triad"),
+                (("zzz",), "no kernel 'zzz'", "--list"),
+                (("memset", "--dtype", "f23"), "f23", "f32"),
+                (("memset", "--dtype", "f64"), "none of the kernels", "--list"),
+                (("memset", "--dtype", "u32,"), "--dtype", ""),
+                (("memset", "--size", "0"), "0", ""),
+                (("memset", "--size", "0%"), "0%", "80%"),
+                (("memset", "--size", "101%"), "101%", "80%"),
+                (("memset", "--size", "x"), "x", ""),
+                (("memset", "--samples", "0"), "--samples", ""),
+                (("memset", "--seconds", "-1"), "--seconds", ""),
+                (("memset", "--grid", "4"), "--grid", "--module"),
+                (("memset", "--module", "k.hip"), "NAME", "leave"),
+                (("--list", "--module", "k.hip"), "--list", "leave")):
+            message, told = self.refused(*words)
+            self.assertIn(part, message, words)
+            self.assertIn(hint, told, words)
+
+    def test_memory_that_is_not_there(self):
+        document = self.document("memset", "--size", "1000TiB", "--device", "cpu", code=3)
+        self.assertEqual(document["error"]["code"], "out_of_memory")
+        self.assertEqual(document["results"][0]["status"], "skipped")
+
+
+if __name__ == "__main__":
+    program.main(__doc__)
