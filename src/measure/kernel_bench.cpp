@@ -2,6 +2,8 @@
 #include "measure/kernel_bench.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <memory>
@@ -11,6 +13,7 @@
 #include "hiptool/error.hpp"
 #include "hiptool/kernel_timer.hpp"
 #include "kernels/kernel_loader.hpp"
+#include "measure/copy_cells.hpp"
 #include "measure/kernel_work.hpp"
 #include "measure/sampling.hpp"
 
@@ -131,12 +134,8 @@ class Bench {
     return {device_.is_host_memory() ? cpu_size_bytes : gpu_size_bytes};
   }
 
-  KernelResult run(const FamilyEntry& entry, const std::string& dtype, std::uint64_t size_bytes) {
-    KernelResult result;
-    result.kernel = entry.family.name;
-    result.device = device_.id();
-    result.dtype = dtype;
-    result.size_bytes = size_bytes;
+  /// Adds what it finds out.
+  void run(const FamilyEntry& entry, KernelResult& result) {
     try {
       run_checked(entry, result);
     } catch (const Error& error) {
@@ -147,7 +146,6 @@ class Bench {
       result.reason = error.what();
       result.error = error;
     }
-    return result;
   }
 
  private:
@@ -268,12 +266,38 @@ std::vector<Job> plan_jobs(const KernelBenchOptions& options, const Bench& bench
   return jobs;
 }
 
-KernelResult skipped(const Job& job, const Device& device) {
+std::string share_word(double share) {
+  std::array<char, 32> text;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), share * 100,
+                                 std::chars_format::general, 6);
+  return std::string(text.data(), end.ptr) + "%";
+}
+
+std::string id_of(const Job& job, const KernelBenchOptions& options, const Device& device) {
+  std::string id = job.entry->family.name;
+  if (!job.dtype.empty()) id += "." + job.dtype;
+  if (!job.dtype.empty() && job.entry->arrays > 0) {
+    // Not the bytes of a share, which differ from run to run.
+    id += options.memory_share ? "." + share_word(*options.memory_share)
+                               : "." + size_word(job.size_bytes);
+  }
+  return id + "@" + device.id();
+}
+
+KernelResult run_job(const Job& job, const KernelBenchOptions& options, const Device& device,
+                     Bench& bench) {
   KernelResult result;
+  result.id = id_of(job, options, device);
   result.kernel = job.entry->family.name;
   result.device = device.id();
-  result.status = KernelStatus::skipped;
-  result.reason = "has none of the types asked for";
+  result.dtype = job.dtype;
+  result.size_bytes = job.size_bytes;
+  if (job.dtype.empty()) {
+    result.status = KernelStatus::skipped;
+    result.reason = "has none of the types asked for";
+  } else {
+    bench.run(*job.entry, result);
+  }
   return result;
 }
 
@@ -311,8 +335,7 @@ std::vector<KernelResult> run_kernels(const KernelBenchOptions& options, const D
   std::vector<KernelResult> results;
   try {
     for (const Job& job : jobs) {
-      results.push_back(job.dtype.empty() ? skipped(job, device)
-                                          : bench.run(*job.entry, job.dtype, job.size_bytes));
+      results.push_back(run_job(job, options, device, bench));
       if (options.on_result) options.on_result(results.back(), results.size(), jobs.size());
     }
   } catch (const Error& error) {

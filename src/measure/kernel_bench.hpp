@@ -74,6 +74,7 @@ enum class KernelStatus { ok, mismatch, skipped, failed };
 std::string_view to_string(KernelStatus status) noexcept;
 
 struct KernelResult {
+  std::string id;  ///< "sum.f32.1MiB@cpu:0", with the size as it was asked for, if it has a meaning
   std::string kernel;
   std::string device;
   std::string dtype;

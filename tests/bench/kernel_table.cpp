@@ -46,7 +46,7 @@ Arguments read_arguments(int argc, char** argv) {
   return arguments;
 }
 
-void print(const KernelResult& result) {
+void print(const KernelResult& result, std::size_t, std::size_t) {
   std::printf("%-18s %-8s %-8s", result.kernel.c_str(), result.dtype.c_str(),
               std::string(to_string(result.status)).c_str());
   if (result.median_s) std::printf(" %11.3f us", *result.median_s * 1e6);
@@ -58,7 +58,11 @@ void print(const KernelResult& result) {
   if (result.clock_hz) std::printf(" at %.0f MHz", *result.clock_hz / 1e6);
   if (!result.reason.empty()) std::printf(" %s", result.reason.c_str());
   if (result.wrong) {
-    std::printf(" expected %s, got %s", result.wrong->expected.c_str(), result.wrong->got.c_str());
+    const auto text = [](const report::Value& value) {
+      return report::format_value(value, report::Unit::none);
+    };
+    std::printf(" expected %s, got %s", text(result.wrong->expected).c_str(),
+                text(result.wrong->got).c_str());
   }
   std::printf("\n");
   std::fflush(stdout);

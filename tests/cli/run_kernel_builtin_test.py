@@ -93,6 +93,16 @@ class Run(BuiltIn):
                  if result["kernel"] == "stream-triad"]
         self.assertEqual(triad, [4096, 16384])
 
+    def test_ids_are_those_of_later_runs(self):
+        # On this device a larger product has no meaning; it is another cell all the same.
+        document = self.document("gemm", "fma", "--dtype", "f32", "--size", "64KiB,1MiB,64KiB",
+                                 "--samples", "1", "--device", "cpu")
+        self.assertEqual({result["id"] for result in document["results"]},
+                         {"gemm.f32.64KiB@cpu:0", "gemm.f32.1MiB@cpu:0", "fma.f32@cpu:0"})
+        result = self.document("memset", "--size", "0.5%", "--samples", "1", "--device",
+                               "cpu")["results"][0]
+        self.assertEqual(result["id"], "memset.u32.0.5%@cpu:0")
+
     def test_rates_are_bytes_over_time(self):
         triad = self.document("stream-triad", "--dtype", "f32", *QUICK)["results"][0]
         self.assertAlmostEqual(triad["bytes_per_s"] * triad["median_s"], 3 * 65536, delta=1)

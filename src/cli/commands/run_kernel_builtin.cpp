@@ -28,7 +28,10 @@ using measure::KernelStatus;
 void read_size(const std::string& text, KernelBenchOptions& bench) {
   if (text.empty()) return;
   if (text.back() != '%') {
-    bench.sizes_bytes = parse_sizes(text);
+    for (const std::uint64_t size : parse_sizes(text)) {
+      auto& sizes = bench.sizes_bytes;
+      if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) sizes.push_back(size);
+    }
     return;
   }
   double percent = 0;

@@ -38,10 +38,6 @@ Value rate_of(const KernelResult& result) {
 
 std::string text_of(const Value& value) { return report::format_value(value, Unit::none); }
 
-std::string name_of(const KernelResult& result) {
-  return result.dtype.empty() ? result.kernel : result.kernel + " " + result.dtype;
-}
-
 Value wrong_value(const std::optional<measure::WrongValues>& wrong) {
   if (!wrong) return {};
   return report::Object{{"first_bad_index", wrong->first_bad_index},
@@ -55,6 +51,7 @@ Value wrong_value(const std::optional<measure::WrongValues>& wrong) {
 Value result_value(const KernelResult& result) {
   const bool has_run = was_run(result);
   return report::Object{
+      {"id", result.id},
       {"kernel", result.kernel},
       {"device", result.device},
       {"dtype", text_or_absent(result.dtype)},
@@ -76,7 +73,6 @@ Value result_value(const KernelResult& result) {
 }
 
 void add_lines(const KernelResult& result, std::vector<report::Line>& notes) {
-  const std::string subject = fmt::format("{} on {}", name_of(result), result.device);
   if (result.wrong) {
     const measure::WrongValues& wrong = *result.wrong;
     const std::string place =
@@ -85,14 +81,15 @@ void add_lines(const KernelResult& result, std::vector<report::Line>& notes) {
         {Tone::bad,
          fmt::format("wrong: {}: {} of {} values{}: expected {}, got {}, xor 0x{:x}; reading again "
                      "gives {}",
-                     subject, wrong.count, result.checked, place, text_of(wrong.expected),
+                     result.id, wrong.count, result.checked, place, text_of(wrong.expected),
                      text_of(wrong.got), wrong.xor_bits,
                      wrong.reread_agrees ? "the same" : "something else")});
   }
   if (!result.reason.empty()) {
     const bool is_failed = result.status == KernelStatus::failed;
-    notes.push_back({is_failed ? Tone::bad : Tone::plain,
-                     fmt::format("{}: {}: {}", to_string(result.status), subject, result.reason)});
+    notes.push_back(
+        {is_failed ? Tone::bad : Tone::plain,
+         fmt::format("{}: {}: {}", to_string(result.status), result.id, result.reason)});
   }
 }
 
@@ -263,7 +260,7 @@ bool BuiltinOutcome::is_good_enough() const {
 }
 
 std::string describe_result(const KernelResult& result) {
-  std::string text = name_of(result) + ": ";
+  std::string text = result.id + ": ";
   if (result.status == KernelStatus::mismatch) return text + "WRONG RESULT";
   if (result.status != KernelStatus::ok) {
     return text + fmt::format("{}: {}", to_string(result.status), result.reason);

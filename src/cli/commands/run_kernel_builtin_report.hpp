@@ -32,7 +32,7 @@ struct BuiltinOutcome {
   std::size_t count(measure::KernelStatus wanted) const;
 };
 
-/// One result in a line: "stream-triad f32: 3.95 TB/s, 82 % of the memory's peak".
+/// One result in a line: "stream-triad.f32.1GiB@nvidia:0: 3.95 TB/s, 82 % of peak".
 std::string describe_result(const measure::KernelResult& result);
 
 /// `error` is what made the run fail, if anything did.
