@@ -119,23 +119,21 @@ report::Line main_line(const BuiltinOutcome& outcome, const Error* error) {
   const std::size_t failed = outcome.count(KernelStatus::failed);
   const std::size_t skipped = outcome.count(KernelStatus::skipped);
   const std::size_t right = outcome.count(KernelStatus::ok);
-  std::string counts = fmt::format("{} right", right);
-  if (failed > 0) counts += fmt::format(", {} failed", failed);
-  if (skipped > 0) counts += fmt::format(", {} skipped", skipped);
-  const std::string devices = devices_of(outcome.results);
-  if (wrong > 0) {
-    return {Tone::bad, fmt::format("WRONG RESULTS on {}: {} wrong, {}", devices, wrong, counts)};
-  }
+  const std::string what =
+      fmt::format("{} of {} kernel runs right on {}", right, outcome.results.size() - skipped,
+                  devices_of(outcome.results));
+  std::string rest;
+  if (failed > 0) rest += fmt::format(", {} failed", failed);
+  if (skipped > 0) rest += fmt::format(", {} skipped", skipped);
+  if (wrong > 0) return {Tone::bad, fmt::format("WRONG RESULTS of {}: {}{}", wrong, what, rest)};
   if (outcome.results.empty()) return {Tone::warning, "interrupted before a kernel was done"};
   if (error != nullptr && error->code() == ErrorCode::cancelled) {
-    return {Tone::warning, fmt::format("interrupted on {}: {}", devices, counts)};
+    return {Tone::warning, fmt::format("interrupted: {}{}", what, rest)};
   }
-  if (error != nullptr) return {Tone::bad, fmt::format("failed on {}: {}", devices, counts)};
-  if (!outcome.is_good_enough()) {
-    return {Tone::bad, fmt::format("TOO SLOW: kernels on {}: {}", devices, counts)};
-  }
-  return {right > 0 ? Tone::good : Tone::warning,
-          fmt::format("kernels on {}: {}, every result checked", devices, counts)};
+  if (error != nullptr) return {Tone::bad, fmt::format("failed: {}{}", what, rest)};
+  if (!outcome.is_good_enough()) return {Tone::bad, fmt::format("TOO SLOW: {}{}", what, rest)};
+  if (right == 0) return {Tone::warning, "nothing could be run" + rest};
+  return {Tone::good, what + ", every result checked" + rest};
 }
 
 std::vector<report::Line> verdict_lines(const BuiltinOutcome& outcome, const Error* error) {
