@@ -243,6 +243,12 @@ class WrongWords(BuiltIn):
             self.assertIn(part, message, words)
             self.assertIn(hint, told, words)
 
+    def test_a_file_is_a_module(self):
+        file = self.folder / "k.hip"
+        file.write_text("", encoding="utf-8")
+        self.assertEqual(self.refused(str(file))[1],
+                         f"a kernel of your own is given by --module {file}")
+
     def test_memory_that_is_not_there(self):
         document = self.document("memset", "--size", "1000TiB", "--device", "cpu", code=3)
         self.assertEqual(document["error"]["code"], "out_of_memory")

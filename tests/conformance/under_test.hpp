@@ -16,7 +16,7 @@ using hip::Api;
 using std::chrono::milliseconds;
 
 /// Long enough for a busy machine, short enough to end a run that hangs.
-inline constexpr milliseconds patience{20000};
+inline constexpr milliseconds patience{60000};
 
 struct UnderTest {
   Platform platform = Platform::cpu;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 
 #include "cli/commands/run_kernel_builtin_report.hpp"
 #include "cli/exit_code.hpp"
@@ -59,7 +60,10 @@ void check_words(const KernelBenchOptions& bench) {
   }
   for (const std::string& name : bench.names) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    const std::string hint = suggestion(name, names);
+    std::error_code ignored;
+    const std::string hint = std::filesystem::exists(name, ignored)
+                                 ? "a kernel of your own is given by --module " + name
+                                 : suggestion(name, names);
     throw Error(ErrorCode::not_found, "run-kernel", "there is no kernel '" + name + "'",
                 hint.empty() ? "hiptool run-kernel --list names them" : hint);
   }
