@@ -50,7 +50,9 @@ int run_load(const LoadOptions& options, Context& context) {
   LoadOutcome outcome;
   // Opened now, so that a wrong path is known before the work starts.
   std::optional<ExportFile> trace;
-  if (!options.trace.empty()) trace.emplace(options.trace);
+  if (!options.trace.empty()) {
+    trace.emplace(options.trace, "--trace FILE");
+  }
   const auto finish = [&](const Error* error) {
     // The report alone needs it, of 100 000 tensors for some milliseconds.
     if (outcome.model && !outcome.summary) outcome.summary = summarize(*outcome.model);
