@@ -11,6 +11,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
 #include "cli/options.hpp"
+#include "cli/rank.hpp"
 #include "hiptool/error.hpp"
 #include "report/trace_writer.hpp"
 
@@ -51,7 +52,7 @@ int run_load(const LoadOptions& options, Context& context) {
   // Opened now, so that a wrong path is known before the work starts.
   std::optional<ExportFile> trace;
   if (!options.trace.empty()) {
-    trace.emplace(options.trace, "--trace FILE");
+    trace.emplace(name_for_this_rank(options.trace, environment), "--trace FILE");
   }
   const auto finish = [&](const Error* error) {
     // The report alone needs it, of 100 000 tensors for some milliseconds.
