@@ -10,8 +10,10 @@
 
 #include "harness.hpp"
 #include "hiptool/error.hpp"
+#include "support.hpp"
 
 using namespace hiptool;
+using hiptool::test::code_of;
 using namespace hiptool::cli;
 using namespace hiptool::cli::testing;
 
@@ -29,15 +31,6 @@ report::Report report_of(const char* text) {
   report.document = {{"text", text}};
   report.verdict = {{report::Tone::plain, text}};
   return report;
-}
-
-ErrorCode code_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  return ErrorCode::internal;
 }
 
 }  // namespace
