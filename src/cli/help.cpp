@@ -134,7 +134,7 @@ The vendors' runtimes read their own, among them:
   ROCR_VISIBLE_DEVICES   the same, one layer below
   GPU_DEVICE_ORDINAL     the same, older name
   HSA_OVERRIDE_GFX_VERSION   run an AMD device as another architecture
-  CUDA_VISIBLE_DEVICES   the NVIDIA devices that the driver shows, and their order
+  CUDA_VISIBLE_DEVICES   the NVIDIA devices the driver shows, and their order
   CUDA_DEVICE_ORDER      FASTEST_FIRST or PCI_BUS_ID
 )";
 
