@@ -148,8 +148,10 @@ void ExportFile::write(std::string_view text) {
 }
 
 struct Output::OpenExport {
-  explicit OpenExport(const Export& request) : format(request.format), file(request.path) {}
+  explicit OpenExport(const Export& request)
+      : format(request.format), path(request.path), file(request.path) {}
   OutputFormat format;
+  fs::path path;
   ExportFile file;
 };
 
@@ -168,6 +170,14 @@ std::vector<OutputFormat> Output::formats() const {
   for (const auto& target : exports_) list.push_back(target->format);
   return list;
 }
+
+std::vector<fs::path> Output::export_paths() const {
+  std::vector<fs::path> paths;
+  for (const auto& target : exports_) paths.push_back(target->path);
+  return paths;
+}
+
+void Output::discard_exports() noexcept { exports_.clear(); }
 
 void Output::write_exports(const report::Report& for_people, const report::Report& for_programs) {
   for (const auto& target : exports_) {

@@ -66,6 +66,10 @@ class Output {
   OutputFormat format() const noexcept { return format_; }
   /// Of standard output and of the exports.
   std::vector<OutputFormat> formats() const;
+  /// Where the exports go.
+  std::vector<std::filesystem::path> export_paths() const;
+  /// Leaves the files of the exports as they are, also if the run fails.
+  void discard_exports() noexcept;
   /// The format of standard output if the user chose none.
   void prefer(OutputFormat format) noexcept {
     if (!is_chosen_) format_ = format;
