@@ -33,6 +33,12 @@ void check_options(const LoadOptions& options) {
                 "published need",
                 "leave out --dry-run; `--device cpu` needs no GPU");
   }
+  if (options.context > 0 && options.split.kind == SplitKind::proportions) {
+    throw Error(ErrorCode::invalid_argument, "parse options",
+                "--context keeps each layer with its part of the KV cache, which --split A,B,.. "
+                "does not",
+                "leave out --split, or give layer or replicate");
+  }
   const std::size_t wanted = options.demo ? 0 : 1;
   if (options.paths.size() == wanted) return;
   if (options.paths.empty()) {
@@ -105,8 +111,8 @@ Runner add_load(CLI::App& app) {
   add_choice(app, "--io", "MODE", options->io, {"auto", "buffered", "direct"},
              "how files are read; auto: past the page cache (direct) where they are not in it");
   add_text(app, "--split", "HOW", *split,
-           "over several devices: by bytes (the default), by layer, in proportions A,B,.. or "
-           "replicate");
+           "over several devices: by bytes (the default; with --context by layer), by layer, in "
+           "proportions A,B,.. or replicate");
   add_text(app, "--trace", "FILE", options->trace,
            "write what happened when, for ui.perfetto.dev or chrome://tracing");
   add_text(app, "--write-manifest", "FILE", options->write_manifest,

@@ -167,6 +167,9 @@ class LoadRun {
     for (const Device& device : devices) outcome_.device_names.push_back(device.info().name);
     if (options_.context > 0) {
       check_fit_with_cache(ask_fit_memory(*platforms_, devices));
+      if (devices.size() > 1 && options_.split.kind != SplitKind::replicate) {
+        outcome_.plan = plan_of_fit(*outcome_.model, *outcome_.summary, *outcome_.fit, devices);
+      }
     } else {
       check_fit(*outcome_.model, *outcome_.plan, platforms_->devices(devices.front().platform()));
     }
