@@ -5,13 +5,16 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "hiptool/device.hpp"
+#include "hiptool/error.hpp"
 #include "hiptool/platform.hpp"
 #include "hiptool/trace.hpp"
 
@@ -33,6 +36,7 @@ class TemporaryFolder {
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
+  std::string operator/(const char* name) const { return (path_ / name).string(); }
 
  private:
   std::filesystem::path path_;
@@ -60,6 +64,16 @@ inline std::vector<std::byte> random_bytes(std::size_t size_bytes, std::uint64_t
   std::vector<std::byte> bytes(size_bytes);
   for (std::byte& byte : bytes) byte = static_cast<std::byte>(generator());
   return bytes;
+}
+
+/// The code of the Error that this throws; none where it throws nothing.
+inline std::optional<hiptool::ErrorCode> code_of(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const hiptool::Error& error) {
+    return error.code();
+  }
+  return std::nullopt;
 }
 
 /// The device that the suite runs on: $HIPTOOL_TEST_DEVICE, else cpu:0.

@@ -134,6 +134,11 @@ void File::check_unchanged(std::uint64_t size_bytes, std::int64_t modified_ns) c
   if (modified_ns_of(status) != modified_ns) throw changed("it was written to");
 }
 
+bool is_there(const std::filesystem::path& path) noexcept {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
 std::string read_small_file(const std::filesystem::path& path) {
   constexpr std::size_t limit_bytes = 1u << 20;
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);

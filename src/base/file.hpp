@@ -51,4 +51,7 @@ class File {
 /// read. At most 1 MiB is read.
 std::string read_small_file(const std::filesystem::path& path);
 
+/// Whether the path names anything; false where that cannot be told.
+bool is_there(const std::filesystem::path& path) noexcept;
+
 }  // namespace hiptool::base

@@ -18,7 +18,6 @@
 #include "cli/rank.hpp"
 #include "cli/reference.hpp"
 #include "cli/version_text.hpp"
-#include "system/host.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -65,10 +64,7 @@ std::vector<Export> choose_exports(const Command& command, const CommonOptions& 
   formats.insert(formats.end(), command.export_formats.begin(), command.export_formats.end());
   std::vector<Export> exports;
   for (const std::string& text : common.exports) exports.push_back(parse_export(text, formats));
-  if (exports.empty()) return exports;
-  const auto rank = find_rank(environment.getenv);
-  const std::string host = system::read_host(environment.system_root).name;
-  for (Export& one : exports) one.path = name_for_rank(one.path, rank, host);
+  for (Export& one : exports) one.path = name_for_this_rank(one.path, environment);
   return exports;
 }
 

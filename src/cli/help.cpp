@@ -124,8 +124,9 @@ constexpr std::string_view environment_text =
   LC_ALL, LC_CTYPE, LANG plain ASCII unless they name UTF-8
   LD_LIBRARY_PATH        where runtime libraries are searched first
   OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK, RANK, SLURM_PROCID,
-  JOB_COMPLETION_INDEX   the rank in a job; files of --export get it into their
-                         names: {rank}, {host}, else out.json to out.3.json
+  JOB_COMPLETION_INDEX   the rank in a job; files of --export and --trace get it
+                         into their names: {rank}, {host}, else out.json to
+                         out.3.json
 
 The vendors' runtimes read their own, among them:
 
@@ -133,7 +134,7 @@ The vendors' runtimes read their own, among them:
   ROCR_VISIBLE_DEVICES   the same, one layer below
   GPU_DEVICE_ORDINAL     the same, older name
   HSA_OVERRIDE_GFX_VERSION   run an AMD device as another architecture
-  CUDA_VISIBLE_DEVICES   the NVIDIA devices that the driver shows, and their order
+  CUDA_VISIBLE_DEVICES   the NVIDIA devices the driver shows, and their order
   CUDA_DEVICE_ORDER      FASTEST_FIRST or PCI_BUS_ID
 )";
 

@@ -102,7 +102,8 @@ Export parse_export(std::string_view text, const std::vector<OutputFormat>& form
   return {format, fs::path(text.substr(equals + 1))};
 }
 
-ExportFile::ExportFile(const fs::path& path) : target_(path) {
+ExportFile::ExportFile(const fs::path& path, std::string option)
+    : target_(path), option_(std::move(option)) {
   std::error_code ignored;
   const fs::file_status status = fs::status(path, ignored);
   if (fs::exists(status) && !fs::is_regular_file(status)) {
@@ -133,7 +134,7 @@ void ExportFile::fail(int error, const char* what) const {
   throw Error(
       ErrorCode::output_failed, what,
       fmt::format("{} {}: {}", what, target_.string(), std::generic_category().message(error)),
-      "choose another file with --export FORMAT=FILE");
+      "choose another file with " + option_);
 }
 
 void ExportFile::write(std::string_view text) {
@@ -147,8 +148,10 @@ void ExportFile::write(std::string_view text) {
 }
 
 struct Output::OpenExport {
-  explicit OpenExport(const Export& request) : format(request.format), file(request.path) {}
+  explicit OpenExport(const Export& request)
+      : format(request.format), path(request.path), file(request.path) {}
   OutputFormat format;
+  fs::path path;
   ExportFile file;
 };
 
@@ -167,6 +170,14 @@ std::vector<OutputFormat> Output::formats() const {
   for (const auto& target : exports_) list.push_back(target->format);
   return list;
 }
+
+std::vector<fs::path> Output::export_paths() const {
+  std::vector<fs::path> paths;
+  for (const auto& target : exports_) paths.push_back(target->path);
+  return paths;
+}
+
+void Output::discard_exports() noexcept { exports_.clear(); }
 
 void Output::write_exports(const report::Report& for_people, const report::Report& for_programs) {
   for (const auto& target : exports_) {

@@ -37,8 +37,10 @@ Export parse_export(std::string_view text, const std::vector<OutputFormat>& form
 /// Error(output_failed) with path and reason.
 class ExportFile {
  public:
-  /// Opens it, so that a wrong path is known before the work starts.
-  explicit ExportFile(const std::filesystem::path& path);
+  /// Opens it, so that a wrong path is known before the work starts. `option` is what named it, for
+  /// the hint.
+  explicit ExportFile(const std::filesystem::path& path,
+                      std::string option = "--export FORMAT=FILE");
   ~ExportFile();
   ExportFile(const ExportFile&) = delete;
   ExportFile& operator=(const ExportFile&) = delete;
@@ -49,6 +51,7 @@ class ExportFile {
   [[noreturn]] void fail(int error, const char* what) const;
 
   std::filesystem::path target_;
+  std::string option_;
   std::string temporary_;  ///< empty when written in place
   int descriptor_ = -1;
 };
@@ -63,6 +66,10 @@ class Output {
   OutputFormat format() const noexcept { return format_; }
   /// Of standard output and of the exports.
   std::vector<OutputFormat> formats() const;
+  /// Where the exports go.
+  std::vector<std::filesystem::path> export_paths() const;
+  /// Leaves the files of the exports as they are, also if the run fails.
+  void discard_exports() noexcept;
   /// The format of standard output if the user chose none.
   void prefer(OutputFormat format) noexcept {
     if (!is_chosen_) format_ = format;

@@ -5,6 +5,8 @@
 #include <array>
 #include <charconv>
 
+#include "system/host.hpp"
+
 namespace hiptool::cli {
 namespace {
 
@@ -80,6 +82,12 @@ std::filesystem::path name_for_rank(const std::filesystem::path& path,
   std::filesystem::path named(text);
   const std::string extension = named.extension().string();
   return named.replace_filename(named.stem().string() + "." + number + extension);
+}
+
+std::filesystem::path name_for_this_rank(const std::filesystem::path& path,
+                                         const Environment& environment) {
+  return name_for_rank(path, find_rank(environment.getenv),
+                       system::read_host(environment.system_root).name);
 }
 
 }  // namespace hiptool::cli

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/console.hpp"
+#include "cli/environment.hpp"
 
 namespace hiptool::cli {
 
@@ -26,5 +27,9 @@ std::optional<Rank> find_rank(const GetEnvironment& environment);
 /// there and no regular file (a pipe, /dev/stdout) keeps its name.
 std::filesystem::path name_for_rank(const std::filesystem::path& path,
                                     const std::optional<Rank>& rank, const std::string& host);
+
+/// The same for this process on this machine.
+std::filesystem::path name_for_this_rank(const std::filesystem::path& path,
+                                         const Environment& environment);
 
 }  // namespace hiptool::cli

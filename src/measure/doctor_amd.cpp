@@ -2,11 +2,11 @@
 /// The device nodes of amdgpu, and what its compute driver makes of the GPUs.
 #include <algorithm>
 #include <cerrno>
-#include <system_error>
 
 #include "base/file.hpp"
 #include "measure/doctor_list.hpp"
 #include "system/device_node.hpp"
+#include "system/drivers.hpp"
 #include "system/kernel_log.hpp"
 #include "system/kfd_links.hpp"
 #include "system/node_failure.hpp"
@@ -16,13 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* container_option = "--device /dev/kfd --device /dev/dri";
 constexpr const char* nodes_folder = "/sys/class/kfd/kfd/topology/nodes";
-
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
 
 int open_node(const Evidence& evidence, const std::string& node) {
   const fs::path path = evidence.root / node.substr(1);
@@ -36,18 +30,19 @@ bool is_any_for_amdgpu(const std::vector<const DoctorGpu*>& gpus) {
 }
 
 std::string missing_fix(const Evidence& evidence) {
-  if (!is_there(evidence.root / "sys/module/amdgpu")) {
+  if (!base::is_there(evidence.root / "sys/module/amdgpu")) {
     return "run `sudo modprobe amdgpu`; if that fails, install the kernel driver: "
            "`sudo apt install amdgpu-dkms`";
   }
-  return std::string("start the container with `") + container_option +
+  return std::string("start the container with `") + system::amd_container_option +
          "`; outside of one boot a kernel built with CONFIG_HSA_AMD";
 }
 
 void explain_failed_open(const Evidence& evidence, int error_number, CheckList& list) {
   const std::string node = "/dev/kfd";
   const auto owner = system::read_owner(evidence.root, evidence.root / "dev/kfd");
-  const auto finding = system::explain_node_failure(error_number, node, owner, container_option);
+  const auto finding =
+      system::explain_node_failure(error_number, node, owner, system::amd_container_option);
   std::string guilty = "kfd-einval";
   if (error_number == EACCES || error_number == EPERM) guilty = "kfd-perm";
   if (error_number == ENOMEM) guilty = "kfd-nomem";
@@ -64,7 +59,7 @@ void examine_kfd(const Evidence& evidence, CheckList& list) {
   const int error_number = open_node(evidence, "/dev/kfd");
   if (error_number == ENOENT) {
     const std::string fix = missing_fix(evidence);
-    const bool is_loaded = is_there(evidence.root / "sys/module/amdgpu");
+    const bool is_loaded = base::is_there(evidence.root / "sys/module/amdgpu");
     list.add({"kfd-missing", Severity::fail, "",
               is_loaded ? "/dev/kfd is missing although amdgpu is loaded"
                         : "/dev/kfd is missing: amdgpu is not loaded",
@@ -105,10 +100,11 @@ void examine_render_nodes(const Evidence& evidence, const std::vector<system::Kf
                 "opens for reading and writing", ""});
     } else if (error_number == ENOENT) {
       list.add({"render-node", Severity::fail, id, node + " is missing", node, "present",
-                std::string("start the container with `") + container_option + "`"});
+                std::string("start the container with `") + system::amd_container_option + "`"});
     } else {
       const auto owner = system::read_owner(evidence.root, evidence.root / node.substr(1));
-      auto finding = system::explain_node_failure(error_number, node, owner, container_option);
+      auto finding =
+          system::explain_node_failure(error_number, node, owner, system::amd_container_option);
       finding.hint += "; with SELinux: `sudo setsebool -P container_use_devices 1`";
       list.add({"render-node", Severity::fail, id, finding.reason, node,
                 "opens for reading and writing", finding.hint});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <system_error>
 
+#include "base/file.hpp"
 #include "measure/doctor_list.hpp"
 #include "system/drivers.hpp"
 
@@ -10,11 +11,6 @@ namespace hiptool::measure {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
 
 void examine_uvm(const Evidence& evidence, CheckList& list) {
   const std::string fix =
@@ -25,8 +21,8 @@ void examine_uvm(const Evidence& evidence, CheckList& list) {
                      "`sudo modprobe nvidia`");
     return;
   }
-  const bool has_module = is_there(evidence.root / "sys/module/nvidia_uvm");
-  const bool has_node = is_there(evidence.root / "dev/nvidia-uvm");
+  const bool has_module = base::is_there(evidence.root / "sys/module/nvidia_uvm");
+  const bool has_node = base::is_there(evidence.root / "dev/nvidia-uvm");
   // A container may hide /sys/module; a driver that works has what it needs.
   const PlatformAnswer* answer = answer_of(evidence, Platform::nvidia);
   const bool is_usable = answer != nullptr && answer->status.usable;
@@ -58,7 +54,7 @@ void examine_fabric(const Evidence& evidence, CheckList& list) {
               "the fabric manager runs", fix});
     return;
   }
-  const bool is_running = is_there(evidence.root / "run/nvidia-fabricmanager");
+  const bool is_running = base::is_there(evidence.root / "run/nvidia-fabricmanager");
   if (!has_switch_node(evidence.root)) {
     list.add_unknown("fabric", "", "no NVSwitch is visible here", "/dev/nvidia-nvswitch*",
                      "nothing without NVSwitch; else `nvidia-smi -q | grep -A 3 Fabric`");

@@ -21,13 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* amd_container = "--device /dev/kfd --device /dev/dri";
 constexpr const char* nvidia_container = "--gpus all";
-
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
 
 std::vector<fs::path> entries(const fs::path& folder) {
   std::vector<fs::path> paths;
@@ -66,7 +60,7 @@ DriverFinding explain_taken(const fs::path& root, const std::string& brand, cons
       is_passed_through ? " (set aside for a virtual machine)" : std::string();
   const std::string drivers = " | sudo tee /sys/bus/pci/drivers/";
   std::string hint = "give it back: `echo " + gpu.bus_id + drivers + gpu.driver + "/unbind`";
-  if (!is_there(root / "sys/module" / driver)) hint += ", `sudo modprobe " + driver + "`";
+  if (!base::is_there(root / "sys/module" / driver)) hint += ", `sudo modprobe " + driver + "`";
   return {
       brand + " GPU " + gpu.bus_id + " is bound to " + gpu.driver + purpose + ", not to " + driver,
       hint + " and `echo " + gpu.bus_id + drivers + driver + "/bind`"};
@@ -112,9 +106,9 @@ DriverFinding explain_render_nodes(const fs::path& root, const std::vector<KfdGp
     if (first) continue;
     if (error_number == ENOENT) {
       first = DriverFinding{node + ", the render node of an AMD GPU, is missing",
-                            std::string("start the container with `") + amd_container + "`"};
+                            std::string("start the container with `") + amd_container_option + "`"};
     } else {
-      first = explain_failed_open(error_number, root, node, amd_container);
+      first = explain_failed_open(error_number, root, node, amd_container_option);
     }
   }
   return first.value_or(DriverFinding{});
@@ -124,15 +118,16 @@ DriverFinding explain_kfd(const fs::path& root) {
   const int error_number = try_open(root / "dev/kfd");
   if (error_number == ENOENT) {
     return {"/dev/kfd is missing although amdgpu is loaded",
-            std::string("in a container, start it with `") + amd_container +
+            std::string("in a container, start it with `") + amd_container_option +
                 "`; otherwise boot a kernel built with CONFIG_HSA_AMD"};
   }
-  if (error_number != 0) return explain_failed_open(error_number, root, "/dev/kfd", amd_container);
+  if (error_number != 0)
+    return explain_failed_open(error_number, root, "/dev/kfd", amd_container_option);
   const KfdTopology topology = read_kfd_topology(root);
   if (topology.gpus.empty()) {
     if (topology.nodes == 0 || topology.unreadable > 0) {
       return {"the compute nodes of the AMD GPUs (/sys/class/kfd) cannot be read",
-              std::string("in a container, start it with `") + amd_container +
+              std::string("in a container, start it with `") + amd_container_option +
                   "` and with /sys; look with `ls /sys/class/kfd/kfd/topology/nodes`"};
     }
     return {"amdgpu is loaded, but it offers none of the AMD GPUs for computing",
@@ -145,7 +140,7 @@ DriverFinding explain_amd_binding(const fs::path& root, const PciDevice& gpu) {
   if (gpu.driver == "amdgpu") return {};
   if (gpu.driver == "radeon") return explain_radeon(gpu);
   if (!gpu.driver.empty()) return explain_taken(root, "AMD", gpu, "amdgpu");
-  if (!is_there(root / "sys/module/amdgpu")) {
+  if (!base::is_there(root / "sys/module/amdgpu")) {
     return explain_not_loaded("AMD", gpu, "amdgpu",
                               "look for `blacklist amdgpu` with `grep -r amdgpu /etc/modprobe.d`");
   }
@@ -182,7 +177,7 @@ std::string version_in(const std::string& text) {
 }
 
 std::string missing_nvidia_node(const fs::path& root) {
-  if (!is_there(root / "dev/nvidiactl")) return "/dev/nvidiactl";
+  if (!base::is_there(root / "dev/nvidiactl")) return "/dev/nvidiactl";
   // A container may have been given any of the GPUs, so that number 0 alone says nothing.
   const auto nodes = entries(root / "dev");
   const bool has_gpu = std::any_of(nodes.begin(), nodes.end(), [](const fs::path& node) {
@@ -190,7 +185,7 @@ std::string missing_nvidia_node(const fs::path& root) {
     return name.rfind("nvidia", 0) == 0 && base::is_all_digits(std::string_view(name).substr(6));
   });
   if (!has_gpu) return "/dev/nvidia0";
-  return is_there(root / "dev/nvidia-uvm") ? "" : "/dev/nvidia-uvm";
+  return base::is_there(root / "dev/nvidia-uvm") ? "" : "/dev/nvidia-uvm";
 }
 
 DriverFinding explain_nvidia_nodes(const fs::path& root) {
@@ -215,7 +210,7 @@ std::string nvidia_driver_version(const fs::path& root) {
 }
 
 std::string amdgpu_driver_version(const fs::path& root) {
-  if (!is_there(root / "sys/module/amdgpu")) return {};
+  if (!base::is_there(root / "sys/module/amdgpu")) return {};
   const std::string version = base::read_small_file(root / "sys/module/amdgpu/version");
   return version.empty() ? base::read_small_file(root / "proc/sys/kernel/osrelease") : version;
 }

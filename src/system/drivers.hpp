@@ -7,6 +7,9 @@
 
 namespace hiptool::system {
 
+/// What gives a container the AMD GPUs.
+inline constexpr const char* amd_container_option = "--device /dev/kfd --device /dev/dri";
+
 /// Version of the loaded NVIDIA kernel driver, "580.159.04" (/sys/module/nvidia/version, else
 /// /proc/driver/nvidia/version); empty if it is not loaded.
 std::string nvidia_driver_version(const std::filesystem::path& root);

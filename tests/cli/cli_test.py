@@ -40,6 +40,12 @@ class HelpAndVersion(CliTest):
                 self.assertIn("Examples:", result.stdout)
                 self.assert_width(result.stdout)
 
+    def test_topics_are_no_wider_than_a_terminal(self):
+        for topic in ("exit-codes", "environment", "units"):
+            result = run("help", topic)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assert_width(result.stdout)
+
     def test_exit_codes_topic(self):
         text = run("help", "exit-codes").stdout
         for code in ("0", "1", "2", "3", "4", "5", "6", "7", "130", "143"):

@@ -147,7 +147,26 @@ class LoadSplit(CliTest):
         self.assertEqual(len({part["kv_cache_bytes"] for part in document["fit"]["devices"]}), 1)
         document = self.load(path, "--context", str(1 << 30), "--split", "replicate", code=3)
         self.assertIn("on cpu:0, where", document["error"]["message"])
-        self.assertEqual(self.load(path, "--context", "100")["fit"]["verdict"], "split")
+        # What is loaded is what fits: each layer where room for its cache was counted.
+        for words in ([], ["--split", "layer"], ["--split", "bytes"]):
+            planned = self.load(path, "--context", "100", "--dry-run", *words)
+            loaded = self.load(path, "--context", "100", "--tensors", *words)
+            self.assertEqual(len({tensor["name"] for tensor in loaded["tensors"]}), 30)
+            self.assertEqual((loaded["fit"]["verdict"], loaded["split"]), ("split", "layer"))
+            for document in (planned, loaded):
+                self.assertEqual([(part["id"], part["tensors"]) for part in document["devices"]],
+                                 [(part["id"], part["tensors"])
+                                  for part in planned["fit"]["devices"]])
+            self.assertEqual([part["bytes"] for part in planned["devices"]],
+                             [part["bytes"] for part in loaded["devices"]])
+            homes = {}
+            for tensor in loaded["tensors"]:
+                if tensor["name"].startswith("blk."):
+                    homes.setdefault(tensor["name"].split(".")[1], set()).add(tensor["device"])
+            self.assertGreater(len(homes), 1)
+            self.assertTrue(all(len(home) == 1 for home in homes.values()), homes)
+        document = self.load(path, "--context", "100", "--split", "4,3,2,1", code=2)
+        self.assertIn("KV cache", document["error"]["message"])
 
     def test_more_devices_than_tensors(self):
         tiny = write_safetensors(self.folder / "tiny.safetensors", {"a": b"abc", "b": b"defg"})

@@ -66,6 +66,27 @@ class Load(CliTest):
         self.assertEqual(result.returncode, code, result.stderr)
         return self.assert_document(result.stdout, "load.schema.json")
 
+    def test_outputs_never_replace_the_model(self):
+        data = self.model.read_bytes()
+        index = self.folder / "model.safetensors.index.json"
+        names = {name for name in json.loads(data[8:8 + struct.unpack("<Q", data[:8])[0]])}
+        index.write_text(json.dumps({"weight_map": {name: self.model.name for name in names}}),
+                         encoding="utf-8")
+        notes = self.folder / "notes.txt"
+        notes.write_text("no model", encoding="utf-8")
+        link = self.folder / "link"
+        link.symlink_to(self.model)
+        for path in (self.model, index, link):
+            for output in ([f"--export=json={self.model}"], ["--trace", str(self.model)],
+                           [f"--export=junit={link}"]):
+                for form in ("table", "json"):
+                    result = run("load", str(path), "--device", "cpu", "--format", form, *output)
+                    self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
+                    self.assertIn("is the model itself", result.stderr)
+                    self.assertEqual(self.model.read_bytes(), data)
+        self.assertEqual(run("load", str(notes), f"--export=json={notes}").returncode, 2)
+        self.assertEqual(notes.read_text(encoding="utf-8"), "no model")
+
     def test_verified(self):
         document = self.load(str(self.model), "--tensors")
         self.assertEqual(document["status"], "verified")

@@ -23,15 +23,7 @@ def module(name):
         return None
 
 
-class Rendered(program.CliTest):
-    def render(self, document, output_format, code=0):
-        path = samples.write(self.folder, "document.json", document)
-        result = program.run("report", "render", path, "--format", output_format)
-        self.assertEqual(result.returncode, code, result.stderr)
-        return result.stdout
-
-
-class Prometheus(Rendered):
+class Prometheus(samples.RenderTest):
     def test_prometheus(self):
         text = self.render(samples.all_kinds(), "prom")
         families = {family.name: family
@@ -72,7 +64,7 @@ class Prometheus(Rendered):
 
 
 
-class Junit(Rendered):
+class Junit(samples.RenderTest):
     def test_junit(self):
         suites = junitparser.JUnitXml.fromstring(self.render(samples.all_kinds(), "junit").encode())
         suite = next(iter(suites))
@@ -129,7 +121,7 @@ class Junit(Rendered):
 
 
 
-class Drawing(Rendered):
+class Drawing(samples.RenderTest):
     def test_svg_can_be_drawn(self):
         drawing = self.render(samples.all_kinds(), "svg").encode()
         picture = subprocess.run(["rsvg-convert"], input=drawing, capture_output=True, check=True,

@@ -36,13 +36,7 @@ class Outline(html.parser.HTMLParser):
         self.text += data
 
 
-class Formats(program.CliTest):
-    def render(self, document, output_format, code=0):
-        path = samples.write(self.folder, "document.json", document)
-        result = program.run("report", "render", path, "--format", output_format)
-        self.assertEqual(result.returncode, code, result.stderr)
-        return result.stdout
-
+class Formats(samples.RenderTest):
     def test_google_benchmark(self):
         # The fields that its tools/compare.py reads, and how it groups repetitions.
         document = json.loads(self.render(samples.all_kinds(), "gbench"))

@@ -4,6 +4,8 @@ without hiptool, so that the report command is not tested with its own writer al
 import json
 import random
 
+import program
+
 GIB = 1 << 30
 MIB = 1 << 20
 HOSTILE = "a\"b\\c<d>&'e'\n{f=\"g\"}\x1b[2J\u202e\uffff\u00e4"
@@ -128,3 +130,11 @@ def write(folder, name, document):
     text = document if isinstance(document, str) else json.dumps(document)
     path.write_text(text, encoding="utf-8")
     return str(path)
+
+
+class RenderTest(program.CliTest):
+    def render(self, document, output_format, code=0):
+        path = write(self.folder, "document.json", document)
+        result = program.run("report", "render", path, "--format", output_format)
+        self.assertEqual(result.returncode, code, result.stderr)
+        return result.stdout

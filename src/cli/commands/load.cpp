@@ -11,6 +11,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
 #include "cli/options.hpp"
+#include "cli/rank.hpp"
 #include "hiptool/error.hpp"
 #include "report/trace_writer.hpp"
 
@@ -32,6 +33,12 @@ void check_options(const LoadOptions& options) {
                 "published need",
                 "leave out --dry-run; `--device cpu` needs no GPU");
   }
+  if (options.context > 0 && options.split.kind == SplitKind::proportions) {
+    throw Error(ErrorCode::invalid_argument, "parse options",
+                "--context keeps each layer with its part of the KV cache, which --split A,B,.. "
+                "does not",
+                "leave out --split, or give layer or replicate");
+  }
   const std::size_t wanted = options.demo ? 0 : 1;
   if (options.paths.size() == wanted) return;
   if (options.paths.empty()) {
@@ -50,7 +57,9 @@ int run_load(const LoadOptions& options, Context& context) {
   LoadOutcome outcome;
   // Opened now, so that a wrong path is known before the work starts.
   std::optional<ExportFile> trace;
-  if (!options.trace.empty()) trace.emplace(options.trace);
+  if (!options.trace.empty()) {
+    trace.emplace(name_for_this_rank(options.trace, environment), "--trace FILE");
+  }
   const auto finish = [&](const Error* error) {
     // The report alone needs it, of 100 000 tensors for some milliseconds.
     if (outcome.model && !outcome.summary) outcome.summary = summarize(*outcome.model);
@@ -102,8 +111,8 @@ Runner add_load(CLI::App& app) {
   add_choice(app, "--io", "MODE", options->io, {"auto", "buffered", "direct"},
              "how files are read; auto: past the page cache (direct) where they are not in it");
   add_text(app, "--split", "HOW", *split,
-           "over several devices: by bytes (the default), by layer, in proportions A,B,.. or "
-           "replicate");
+           "over several devices: by bytes (the default; with --context by layer), by layer, in "
+           "proportions A,B,.. or replicate");
   add_text(app, "--trace", "FILE", options->trace,
            "write what happened when, for ui.perfetto.dev or chrome://tracing");
   add_text(app, "--write-manifest", "FILE", options->write_manifest,

@@ -6,10 +6,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <numeric>
 #include <string_view>
 
 #include "hiptool/units.hpp"
+#include "load/layer_name.hpp"
 #include "system/host.hpp"
 #include "system/pci.hpp"
 #include "system/vram.hpp"
@@ -113,6 +114,14 @@ std::string hint_of(const ModelFit& fit) {
   return fmt::format("{}", fmt::join(ways, "; or "));
 }
 
+// Before the layers, each layer, behind them, as fit_model sorts them.
+std::uint64_t place_of(std::string_view tensor, std::uint64_t layers) {
+  const load::LayerName name = load::read_layer_name(tensor);
+  if (name.section == load::Section::behind_layers) return layers + 1;
+  const bool is_layer = name.section == load::Section::layer && name.layer < layers;
+  return is_layer ? name.layer + 1 : 0;
+}
+
 }  // namespace
 
 std::optional<FitMemory> read_fit_memory(const Environment& environment,
@@ -168,6 +177,31 @@ ModelFit fit_copies(std::span<const TensorInfo> tensors, const ModelSummary& sum
     all.parts = std::move(parts);
   }
   return all;
+}
+
+LoadPlan plan_of_fit(const ModelFile& model, const ModelSummary& summary, const ModelFit& fit,
+                     std::span<const Device> devices) {
+  // The fit's order of computation; its parts are runs of that.
+  const auto tensors = model.tensors();
+  std::vector<std::uint64_t> places;
+  for (const TensorInfo& tensor : tensors) {
+    places.push_back(place_of(tensor.name, summary.layers.value_or(0)));
+  }
+  std::vector<std::uint32_t> order(tensors.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t left, std::uint32_t right) {
+    return places[left] < places[right];
+  });
+  LoadPlan plan;
+  plan.split = SplitKind::layer;
+  auto begin = order.begin();
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const auto end = begin + static_cast<std::ptrdiff_t>(fit.parts[i].tensors);
+    std::sort(begin, end);  // files are read from front to back
+    plan.devices.push_back({devices[i], lay_out(model, std::span(begin, end))});
+    begin = end;
+  }
+  return plan;
 }
 
 Error does_not_fit(const ModelFit& fit, const std::vector<FitDevice>& chosen) {

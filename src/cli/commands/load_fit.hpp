@@ -7,6 +7,7 @@
 
 #include "cli/command.hpp"
 #include "hiptool/error.hpp"
+#include "hiptool/load_plan.hpp"
 #include "hiptool/model_fit.hpp"
 
 namespace hiptool::cli {
@@ -31,6 +32,11 @@ FitMemory ask_fit_memory(Platforms& platforms, const std::vector<Device>& device
 /// fit_model for a copy on each device: that of the first one that does not hold it, else of all.
 ModelFit fit_copies(std::span<const TensorInfo> tensors, const ModelSummary& summary,
                     std::uint64_t context, std::span<const FitDevice> devices);
+
+/// The load that a split of fit_model describes, so that each layer lies where room for its cache
+/// was counted. The devices are those of the fit's parts, in that order.
+LoadPlan plan_of_fit(const ModelFile& model, const ModelSummary& summary, const ModelFit& fit,
+                     std::span<const Device> devices);
 
 /// What to say when the chosen devices do not hold the model: how much is missing, and what would
 /// help.

@@ -11,6 +11,7 @@
 #include "cli/commands/load_fit.hpp"
 #include "cli/commands/load_hashes.hpp"
 #include "cli/progress.hpp"
+#include "cli/rank.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/file_digests.hpp"
 #include "hiptool/plan_loader.hpp"
@@ -90,12 +91,14 @@ class LoadRun {
     }
     const std::filesystem::path path =
         demo ? demo->path() : std::filesystem::path(options_.paths.front());
+    refuse_to_overwrite(path);
     {
       const auto timer = phase("parse");
       outcome_.model = ModelFile::open(path, {options_.strict, options_.opaque});
       outcome_.layout = lay_out(*outcome_.model);
       outcome_.cached_bytes = cached_bytes(*outcome_.model);
     }
+    for (const ModelPart& part : outcome_.model->files()) refuse_to_overwrite(part.path);
     if (outcome_.verify_mode == "auto") choose_verify_mode();
     // Says what is missing before any device is started.
     if (options_.context > 0) {
@@ -124,6 +127,24 @@ class LoadRun {
  private:
   PhaseTimer phase(const char* name) { return PhaseTimer(outcome_, name, start_); }
 
+  // What is written replaces the file of that name, which must not be the model, also not with a
+  // document that says so.
+  void refuse_to_overwrite(const std::filesystem::path& input) {
+    std::vector<std::filesystem::path> outputs = context_.output.export_paths();
+    if (!options_.trace.empty()) {
+      outputs.push_back(name_for_this_rank(options_.trace, context_.environment));
+    }
+    for (const std::filesystem::path& output : outputs) {
+      std::error_code ignored;
+      if (!std::filesystem::equivalent(input, output, ignored)) continue;
+      context_.output.discard_exports();
+      outcome_.timeline.reset();
+      throw Error(ErrorCode::invalid_argument, "parse options",
+                  output.string() + " is the model itself",
+                  "give what is written a name of its own");
+    }
+  }
+
   void start_hashes() {
     const bool is_wanted = options_.verify == "published" || !options_.write_manifest.empty() ||
                            !options_.check_manifest.empty();
@@ -146,6 +167,9 @@ class LoadRun {
     for (const Device& device : devices) outcome_.device_names.push_back(device.info().name);
     if (options_.context > 0) {
       check_fit_with_cache(ask_fit_memory(*platforms_, devices));
+      if (devices.size() > 1 && options_.split.kind != SplitKind::replicate) {
+        outcome_.plan = plan_of_fit(*outcome_.model, *outcome_.summary, *outcome_.fit, devices);
+      }
     } else {
       check_fit(*outcome_.model, *outcome_.plan, platforms_->devices(devices.front().platform()));
     }

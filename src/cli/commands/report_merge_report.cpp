@@ -315,7 +315,7 @@ MergeReports make_merge_reports(Object head, const Merge& merge) {
 
 int run_report_merge(const ReportOptions& options, Context& context) {
   std::optional<ExportFile> list;
-  if (!options.exclude_list.empty()) list.emplace(options.exclude_list);
+  if (!options.exclude_list.empty()) list.emplace(options.exclude_list, "--exclude-list FILE");
   const Merge merge = merge_reports(options.files);
   const MergeReports reports =
       make_merge_reports(make_document(context.environment, "report", "ok"), merge);

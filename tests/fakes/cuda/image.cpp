@@ -51,15 +51,23 @@ Contents read_ptx(std::string_view text) {
   return contents;
 }
 
+/// From ABI version 8 on, which CUDA 13 writes, the arch stands in the second byte of the flags.
+int object_arch(const char* image) {
+  constexpr std::size_t flags_offset = 48;
+  constexpr std::size_t abi_version_offset = 8;
+  constexpr int first_new_abi_version = 8;
+  std::uint32_t flags = 0;
+  std::memcpy(&flags, image + flags_offset, sizeof(flags));
+  const bool is_new = image[abi_version_offset] >= first_new_abi_version;
+  return static_cast<int>((is_new ? flags >> 8 : flags) & 0xff);
+}
+
 /// Code of sm_9x runs on sm_90 if x is no more than 0; each kernel has a section of its own.
 Contents read_object(const char* image) {
   constexpr std::string_view mark = ".text.";
-  constexpr std::size_t flags_offset = 48;
   const Elf object(image);
   if (!object.is_for(cuda_machine)) return {invalid_image, {}, {}};
-  std::uint32_t flags = 0;
-  std::memcpy(&flags, image + flags_offset, sizeof(flags));
-  if ((flags & 0xff) != device_arch) return {no_binary_for_gpu, {}, {}};
+  if (object_arch(image) != device_arch) return {no_binary_for_gpu, {}, {}};
   Contents contents;
   for (const std::string& name : object.section_names()) {
     if (name.starts_with(mark)) contents.kernels.push_back(name.substr(mark.size()));

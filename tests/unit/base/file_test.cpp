@@ -82,3 +82,13 @@ TEST_CASE_FIXTURE(Fixture, "a replaced file is told, a removed one is still whol
   std::filesystem::last_write_time(path, modified);  // alike in all but what it is
   CHECK(has(check(), "it was replaced by another file"));
 }
+
+TEST_CASE_FIXTURE(Fixture, "what a path names is there, a link to nothing and a bad name are not") {
+  CHECK(base::is_there(path));
+  CHECK(base::is_there(folder.path()));
+  CHECK_FALSE(base::is_there(folder.path() / "none"));
+  CHECK_FALSE(base::is_there(path / "below a file"));
+  CHECK_FALSE(base::is_there(folder.path() / std::string(5000, 'x')));
+  std::filesystem::create_symlink("nothing", folder.path() / "link");
+  CHECK_FALSE(base::is_there(folder.path() / "link"));
+}

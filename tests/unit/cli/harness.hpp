@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// A whole run of the program inside the test: captured streams, made-up environment, chosen GPUs.
 #pragma once
-#include <stdlib.h>
-
-#include <cerrno>
 #include <filesystem>
 #include <initializer_list>
 #include <map>
@@ -17,6 +14,7 @@
 #include "cli/app.hpp"
 #include "cli/console.hpp"
 #include "hip/binding.hpp"
+#include "support.hpp"
 
 namespace hiptool::cli::testing {
 
@@ -76,27 +74,7 @@ class FakeBinder final : public hip::Binder {
   int gpus_;
 };
 
-/// A folder that goes with the test.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "hiptool-cli-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-  std::string operator/(const char* name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
+using hiptool::test::TemporaryFolder;
 
 struct Machine {
   Variables variables = {{"LC_ALL", "C.UTF-8"}, {"TERM", "xterm"}};

@@ -10,8 +10,10 @@
 
 #include "harness.hpp"
 #include "hiptool/error.hpp"
+#include "support.hpp"
 
 using namespace hiptool;
+using hiptool::test::code_of;
 using namespace hiptool::cli;
 using namespace hiptool::cli::testing;
 
@@ -29,15 +31,6 @@ report::Report report_of(const char* text) {
   report.document = {{"text", text}};
   report.verdict = {{report::Tone::plain, text}};
   return report;
-}
-
-ErrorCode code_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  return ErrorCode::internal;
 }
 
 }  // namespace
@@ -107,6 +100,23 @@ TEST_CASE("exports that cannot be written are failed outputs, known before the w
   CHECK(::access("/dev/null", W_OK) == 0);
   ExportFile("/dev/null").write("text");
   CHECK_FALSE(std::filesystem::is_regular_file("/dev/null"));
+}
+
+TEST_CASE("the hint for a file that cannot be written names the option that asked for it") {
+  const TemporaryFolder folder;
+  const std::string bad = folder / "none/out.json";
+  const auto hint_of = [&](const std::vector<std::string>& words) {
+    Machine machine;
+    CHECK(machine.run(words) == 7);
+    const std::string text = machine.err.text;
+    return text.substr(text.find("hint:"));
+  };
+  CHECK(hint_of({"load", "--demo", "--trace", bad}) ==
+        "hint: choose another file with --trace FILE\n");
+  CHECK(hint_of({"devices", "--export", "json=" + bad}) ==
+        "hint: choose another file with --export FORMAT=FILE\n");
+  CHECK(hint_of({"report", "merge", "x.json", "--exclude-list", bad}) ==
+        "hint: choose another file with --exclude-list FILE\n");
 }
 
 TEST_CASE("people and programs may get different tables") {

@@ -84,3 +84,16 @@ TEST_CASE("exports of several ranks do not overwrite each other") {
   CHECK(std::filesystem::exists(folder / "out.1.json"));
   CHECK_FALSE(std::filesystem::exists(folder / "out.json"));
 }
+
+TEST_CASE("timelines of several ranks do not overwrite each other") {
+  const TemporaryFolder folder;
+  Machine machine;
+  for (const char* rank : {"0", "1"}) {
+    machine.variables["SLURM_PROCID"] = rank;
+    machine.variables["SLURM_NTASKS"] = "2";
+    CHECK(machine.run({"load", "--demo", "--device", "cpu", "--trace", folder / "t.json"}) == 0);
+  }
+  CHECK(std::filesystem::exists(folder / "t.0.json"));
+  CHECK(std::filesystem::exists(folder / "t.1.json"));
+  CHECK_FALSE(std::filesystem::exists(folder / "t.json"));
+}

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -19,20 +18,12 @@
 #include "wrapped_device.hpp"
 
 using namespace hiptool;
+using hiptool::test::code_of;
 
 namespace {
 
 std::uintptr_t address_of(const Buffer& buffer) {
   return reinterpret_cast<std::uintptr_t>(buffer.address());
-}
-
-ErrorCode code_of(const std::function<void()>& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  return ErrorCode::internal;
 }
 
 constexpr std::size_t padded(std::size_t size) { return (size + 255) / 256 * 256; }

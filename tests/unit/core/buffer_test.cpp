@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
 #include <limits>
 #include <random>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "support.hpp"
 
 using namespace hiptool;
+using hiptool::test::code_of;
 
 namespace {
 
@@ -24,15 +24,6 @@ std::vector<std::byte> read_back(const Buffer& buffer) {
   std::vector<std::byte> bytes(buffer.size_bytes());
   copy_d2h_and_wait(bytes, buffer);
   return bytes;
-}
-
-ErrorCode code_of(const std::function<void()>& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  return ErrorCode::internal;
 }
 
 }  // namespace
@@ -172,11 +163,11 @@ TEST_CASE("rectangles: zero is nothing, pitch below width and overhang are refus
   const auto copy = [&](Rectangle to, Rectangle from, std::size_t width, std::size_t height) {
     return code_of([&] { copy_d2d_2d(a, to, b, from, width, height, stream); });
   };
-  CHECK(copy({5'000, 0}, {0, 0}, 0, 10) == ErrorCode::internal);  // nothing thrown
-  CHECK(copy({0, 0}, {0, 0}, 10, 0) == ErrorCode::internal);
+  CHECK(copy({5'000, 0}, {0, 0}, 0, 10) == std::nullopt);  // nothing thrown
+  CHECK(copy({0, 0}, {0, 0}, 10, 0) == std::nullopt);
   CHECK(copy({0, 9}, {0, 10}, 10, 2) == ErrorCode::invalid_argument);
   CHECK(copy({0, 10}, {0, 9}, 10, 2) == ErrorCode::invalid_argument);
-  CHECK(copy({0, 100}, {0, 100}, 100, 10) == ErrorCode::internal);
+  CHECK(copy({0, 100}, {0, 100}, 100, 10) == std::nullopt);
   CHECK(copy({1, 100}, {0, 100}, 100, 10) == ErrorCode::out_of_bounds);
   CHECK(copy({0, 100}, {901, 100}, 100, 1) == ErrorCode::out_of_bounds);
   CHECK(copy({0, ~std::size_t{0} / 2}, {0, 100}, 100, 4) == ErrorCode::out_of_bounds);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <functional>
 #include <memory>
 #include <random>
 #include <thread>
@@ -19,19 +18,7 @@
 #include "wrapped_device.hpp"
 
 using namespace hiptool;
-
-namespace {
-
-ErrorCode code_of(const std::function<void()>& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  return ErrorCode::internal;
-}
-
-}  // namespace
+using hiptool::test::code_of;
 
 TEST_CASE("blocks have eighths of powers of two from 512 bytes to 32 MiB") {
   const auto block = &CachingAllocator::block_size;

@@ -12,30 +12,10 @@
 #include "hiptool/error.hpp"
 #include "hiptool/event.hpp"
 #include "support.hpp"
+#include "unit/core/gate.hpp"
 
 using namespace hiptool;
-
-namespace {
-
-// Holds a stream until it is opened, also when the test fails before that.
-class Gate {
- public:
-  explicit Gate(const StreamRef& stream) {
-    stream.launch_host_function(
-        [opened = opened_.get_future().share()] { opened.wait_for(std::chrono::seconds(20)); });
-  }
-  ~Gate() { open(); }
-  void open() {
-    if (!is_open_) opened_.set_value();
-    is_open_ = true;
-  }
-
- private:
-  std::promise<void> opened_;
-  bool is_open_ = false;
-};
-
-}  // namespace
+using hiptool::test::Gate;
 
 TEST_CASE("a stream that waits for an event is ordered behind the other stream") {
   Platforms platforms;

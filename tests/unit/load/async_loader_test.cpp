@@ -13,8 +13,10 @@
 #include "hiptool/error.hpp"
 #include "hiptool/verify.hpp"
 #include "small_model.hpp"
+#include "support.hpp"
 
 using namespace hiptool;
+using hiptool::test::code_of;
 
 namespace {
 
@@ -58,15 +60,6 @@ class Progress final : public LoadObserver {
   std::atomic<std::uint64_t> total_{0};
   std::atomic<bool> called_{false};
 };
-
-ErrorCode code_of(const std::function<void()>& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  return ErrorCode::internal;
-}
 
 }  // namespace
 

@@ -47,9 +47,19 @@ TEST_CASE("memory peak: the data sheet of the board that is named, and of no oth
   CHECK(peak(Platform::amd, memory("AMD Radeon RX 7900 XT", "gfx1100", 1, 1)) == 800e9);
   CHECK(peak(Platform::amd, memory("AMD Instinct MI250X", "gfx90a", 1, 1)) == 1.6384e12);
   CHECK(peak(Platform::amd, memory("AMD Instinct MI300X VF", "gfx942", 1, 1)) == 5.3e12);
+  CHECK(peak(Platform::amd, memory("AMD Radeon RX 9070 XT", "gfx1201", 1, 1)) == 640e9);
+  CHECK(peak(Platform::amd, memory("AMD Radeon RX 9070", "gfx1201", 1, 1)) == 640e9);
+  CHECK(peak(Platform::amd, memory("AMD Radeon RX 9070 GRE", "gfx1201", 1, 1)) == 432e9);
   const DeviceInfo other = memory("AMD Instinct MI300XZ", "gfx942", 1300, 8192);
   CHECK(memory_peak(Platform::amd, other)->source == std::string("memory-clock"));
   CHECK(peak(Platform::nvidia, memory("MI300X", "sm_90", 1, 8)) == 2e6);
+}
+
+TEST_CASE("memory peak: by the clock for boards whose figure could not be confirmed") {
+  const DeviceInfo board = memory("AMD Radeon PRO W7800", "gfx1100", 1000, 384);
+  CHECK(peak(Platform::amd, board) == 768e9);
+  CHECK(memory_peak(Platform::amd, board)->source == std::string("memory-clock"));
+  CHECK(peak(Platform::amd, memory("AMD Radeon Instinct MI60", "gfx906", 500, 4096)) == 512e9);
 }
 
 TEST_CASE("memory peak: absent for the host's memory and where anything is missing") {

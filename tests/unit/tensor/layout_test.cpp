@@ -11,23 +11,16 @@
 #include <vector>
 
 #include "hiptool/error.hpp"
+#include "support.hpp"
 
 using namespace hiptool;
+using hiptool::test::code_of;
 
 namespace {
 
 using Numbers = std::vector<std::uint64_t>;
 
 constexpr std::uint64_t huge = std::numeric_limits<std::uint64_t>::max();
-
-ErrorCode code_of(const std::function<void()>& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  return ErrorCode::internal;
-}
 
 std::uint64_t product(const Numbers& dims) {
   return std::accumulate(dims.begin(), dims.end(), std::uint64_t{1}, std::multiplies<>());
@@ -220,23 +213,23 @@ TEST_CASE("counts and offsets that do not fit 64 bits are refused, the last that
   };
   constexpr std::uint64_t half = std::uint64_t{1} << 32;
   CHECK(make({half, half}) == ErrorCode::invalid_argument);
-  CHECK(make({half - 1, half}) == ErrorCode::internal);  // nothing thrown
-  CHECK(make({huge}) == ErrorCode::internal);
+  CHECK(make({half - 1, half}) == std::nullopt);  // nothing thrown
+  CHECK(make({huge}) == std::nullopt);
   CHECK(make({huge}, 1) == ErrorCode::invalid_argument);
   CHECK(make({0, half, half}) == ErrorCode::invalid_argument);
   CHECK(make({half, half, 0}) == ErrorCode::invalid_argument);
   CHECK(std::ranges::equal(Layout({2, 0, 3}).strides(), Numbers{3, 3, 1}));
   CHECK(make({}, huge) == ErrorCode::invalid_argument);
-  CHECK(make({}, huge - 1) == ErrorCode::internal);
+  CHECK(make({}, huge - 1) == std::nullopt);
   const auto stride = [](Numbers dims, Numbers strides) {
     return code_of([&] { Layout::strided(dims, strides); });
   };
-  CHECK(stride({3}, {huge / 2}) == ErrorCode::internal);
+  CHECK(stride({3}, {huge / 2}) == std::nullopt);
   CHECK(stride({3}, {huge / 2 + 1}) == ErrorCode::invalid_argument);
-  CHECK(stride({2, 2}, {huge / 2, huge / 2}) == ErrorCode::internal);
+  CHECK(stride({2, 2}, {huge / 2, huge / 2}) == std::nullopt);
   CHECK(stride({2, 2}, {huge / 2 + 1, huge / 2 + 1}) == ErrorCode::invalid_argument);
   CHECK(stride({half, half}, {0, 0}) == ErrorCode::invalid_argument);
-  CHECK(stride({0}, {huge}) == ErrorCode::internal);
+  CHECK(stride({0}, {huge}) == std::nullopt);
   CHECK(code_of([&] { Layout({1}).broadcast_to({half, half}); }) == ErrorCode::invalid_argument);
   // past the end is an offset that does not fit, but nothing is there
   CHECK(Layout::strided(Numbers{2}, Numbers{huge - 1}).narrow(0, 2, 0).extent() == 0);

@@ -4,7 +4,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 #include <vector>
 
@@ -16,17 +15,9 @@
 #include "unit/core/wrapped_device.hpp"
 
 using namespace hiptool;
+using hiptool::test::code_of;
 
 namespace {
-
-ErrorCode code_of(const std::function<void()>& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  return ErrorCode::internal;
-}
 
 std::vector<float> counted(std::size_t count, float first = 0) {
   std::vector<float> values(count);
@@ -146,14 +137,14 @@ TEST_CASE("memory that is there is wrapped where it is large enough and aligned"
   const auto wrap = [&](const Buffer& memory, DType dtype, const Layout& layout) {
     return code_of([&] { Tensor(memory, dtype, layout); });
   };
-  CHECK(wrap(buffer, DType::f32, Layout({25})) == ErrorCode::internal);  // nothing thrown
+  CHECK(wrap(buffer, DType::f32, Layout({25})) == std::nullopt);  // nothing thrown
   CHECK(wrap(buffer, DType::f32, Layout({26})) == ErrorCode::out_of_bounds);
   CHECK(wrap(buffer, DType::f32, Layout({25}, 1)) == ErrorCode::out_of_bounds);
-  CHECK(wrap(buffer, DType::f64, Layout({12})) == ErrorCode::internal);
+  CHECK(wrap(buffer, DType::f64, Layout({12})) == std::nullopt);
   CHECK(wrap(buffer, DType::f64, Layout({13})) == ErrorCode::out_of_bounds);
-  CHECK(wrap(buffer, DType::f32, Layout({25}).broadcast_to({1'000, 25})) == ErrorCode::internal);
+  CHECK(wrap(buffer, DType::f32, Layout({25}).broadcast_to({1'000, 25})) == std::nullopt);
   CHECK(wrap(buffer.view(2, 98), DType::f32, Layout({1})) == ErrorCode::invalid_argument);
-  CHECK(wrap(buffer.view(2, 98), DType::f16, Layout({49})) == ErrorCode::internal);
+  CHECK(wrap(buffer.view(2, 98), DType::f16, Layout({49})) == std::nullopt);
   CHECK(wrap(buffer, DType::f32, Layout({std::uint64_t{1} << 62})) == ErrorCode::invalid_argument);
   CHECK(wrap(Buffer(), DType::f32, Layout({0})) == ErrorCode::invalid_argument);
 }
@@ -265,7 +256,7 @@ TEST_CASE("regions that do not fit, overlap or do not match are refused") {
   CHECK(copy(source, {0, huge, 2}) == ErrorCode::out_of_bounds);
   CHECK(copy(source, {2, 2, huge - 1}) == ErrorCode::out_of_bounds);
   CHECK(copy(tensor, {0, 1, 3}) == ErrorCode::invalid_argument);  // overlap
-  CHECK(copy(tensor, {0, 3, 3}) == ErrorCode::internal);          // nothing thrown
+  CHECK(copy(tensor, {0, 3, 3}) == std::nullopt);                 // nothing thrown
   CHECK(copy(Tensor::empty(devices[0], DType::u32, {10}), {0, 0, 1}) ==
         ErrorCode::invalid_argument);
   CHECK(copy(Tensor::empty(devices[1], DType::f32, {10}), {0, 0, 1}) ==

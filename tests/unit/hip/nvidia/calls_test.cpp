@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 /// The table over a stand-in driver that has the real one's rules about contexts.
 #include <doctest/doctest.h>
+#include <elf.h>
 #include <sys/mman.h>
 
 #include <atomic>
 #include <cstring>
+#include <string>
 #include <thread>
 
 #include "base/dynamic_library.hpp"
@@ -31,6 +33,27 @@ test::FakeCudaState& state() {
   std::string error;
   static const auto library = base::DynamicLibrary::open(test::fake_library("FAKE_CUDA"), error);
   return *library->function<test::FakeCudaStateFunction>("fake_cuda_state")();
+}
+
+/// A cubin without kernels: the header and one section, which holds that section's empty name.
+std::string make_cubin(unsigned char abi_version, std::uint32_t flags) {
+  std::string image(sizeof(Elf64_Ehdr) + sizeof(Elf64_Shdr), '\0');
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_ident[EI_ABIVERSION] = abi_version;
+  header.e_machine = 190;  // EM_CUDA
+  header.e_flags = flags;
+  header.e_shoff = sizeof(Elf64_Ehdr);
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = 1;
+  Elf64_Shdr section{};
+  section.sh_type = SHT_STRTAB;
+  section.sh_size = 1;
+  std::memcpy(image.data(), &header, sizeof(header));
+  std::memcpy(image.data() + sizeof(header), &section, sizeof(section));
+  return image;
 }
 
 std::size_t allocations() {
@@ -334,6 +357,22 @@ TEST_CASE("images are told apart") {
   }
   CHECK(hip.hipModuleUnload(module) == hipSuccess);
   CHECK(hip.hipModuleUnload(module) == hipErrorInvalidHandle);
+}
+
+TEST_CASE("cubins are for the arch that their flags name, in both layouts") {
+  const Api& hip = api();
+  const auto load = [&](unsigned char abi_version, std::uint32_t flags) {
+    hipModule_t module = nullptr;
+    const hipError_t error = hip.hipModuleLoadData(&module, make_cubin(abi_version, flags).c_str());
+    if (error == hipSuccess) CHECK(hip.hipModuleUnload(module) == hipSuccess);
+    return error;
+  };
+  // As nvcc 12 and 13 write them: sm_90 is 0x5a, sm_75 0x4b.
+  CHECK(load(7, 0x5a055a) == hipSuccess);
+  CHECK(load(7, 0x4b054b) == hipErrorNoBinaryForGpu);
+  CHECK(load(8, 0x6005a04) == hipSuccess);
+  CHECK(load(8, 0x6004b04) == hipErrorNoBinaryForGpu);
+  CHECK(load(8, 0x600045a) == hipErrorNoBinaryForGpu);
 }
 
 TEST_CASE("a read-only mapping can be registered with that flag only") {
