@@ -15,6 +15,7 @@
 #include "hip/rtc.hpp"
 #include "hiptool/error.hpp"
 #include "kernels/cpu_compile.hpp"
+#include "kernels/fatbin.hpp"
 
 namespace hiptool::kernels {
 namespace {
@@ -129,6 +130,23 @@ void check_target(const fs::path& path, const Device& device, const ImageInfo& i
          "is a code object for " + info.target + "; " + device.id() + " is " + std::string(arch));
 }
 
+/// What a fat binary has for the device. The driver chooses by the same rules, and reads what is
+/// compressed.
+void describe_fatbin(const Device& device, std::string_view arch, UserImage& image) {
+  const std::vector<FatbinEntry> entries = read_fatbin(image.bytes);
+  const FatbinEntry* const chosen = choose_entry(entries, arch);
+  if (chosen == nullptr) {
+    refuse(image.path,
+           "is a CUDA fat binary without an image for " + device.id() + " (" + std::string(arch) +
+               "); it has " + describe(entries),
+           "compile it with -gencode arch=compute_XY,code=compute_XY for XY no newer than the "
+           "device");
+  }
+  image.description = "a CUDA fat binary's " + describe(*chosen);
+  image.contents = describe(entries);
+  image.kernels = kernels_of(entries, *chosen);
+}
+
 std::vector<ArgumentInfo> arguments_on_cpu(const hip::cpu::CpuKernel& kernel) {
   std::vector<ArgumentInfo> arguments;
   for (const hip::cpu::KernelArgument& one : kernel.arguments) {
@@ -197,6 +215,7 @@ UserImage read_user_image(const Device& device, const fs::path& path,
   image.description = core::describe(kind);
   image.bytes = std::move(bytes);
   image.kernels = info.kernels;
+  if (kind == ImageKind::fatbin && !arch.empty()) describe_fatbin(device, arch, image);
   return image;
 }
 

@@ -24,6 +24,7 @@ struct UserCompilers {
 struct UserImage {
   std::filesystem::path path;
   std::string description;       ///< "a PTX text", "compiled for sm_90"
+  std::string contents;          ///< all that a fat binary has, else empty
   std::vector<std::byte> bytes;  ///< empty for a text on the processor
   /// Kernels in it, absent where the image does not tell them.
   std::optional<std::vector<KernelInfo>> kernels;

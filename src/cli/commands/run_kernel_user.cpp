@@ -119,6 +119,12 @@ std::string list_names(const std::vector<std::string>& names) {
   return fmt::format("it has: {}{}", fmt::join(shown, ", "), rest);
 }
 
+std::string list_kernels(const kernels::UserImage& image, const std::vector<std::string>& names) {
+  std::string text = image.kernels ? list_names(names) : "the file does not list its own";
+  if (!image.contents.empty()) text += "\nit is a fat binary of: " + image.contents;
+  return text;
+}
+
 /// The kernel that is meant, as the image is asked for it.
 std::string choose_name(const kernels::UserImage& image, const std::string& asked) {
   if (!image.kernels && !asked.empty()) return asked;
@@ -130,15 +136,15 @@ std::string choose_name(const kernels::UserImage& image, const std::string& aske
     if (names.size() == 1) return image.kernels->front().name;
     throw Error(ErrorCode::invalid_argument, operation,
                 fmt::format("{}: which kernel is not said\n{}", image.path.string(),
-                            image.kernels ? list_names(names) : "the file does not list its own"),
+                            list_kernels(image, names)),
                 "name it with --name SYMBOL");
   }
   if (!kernels::find_user_kernel(*image.kernels, asked).empty()) return asked;
   std::string hint = suggestion(asked, names);
-  throw Error(
-      ErrorCode::not_found, operation,
-      fmt::format("{} has no kernel '{}'\n{}", image.path.string(), asked, list_names(names)),
-      hint.empty() ? "name one of these with --name" : hint);
+  throw Error(ErrorCode::not_found, operation,
+              fmt::format("{} has no kernel '{}'\n{}", image.path.string(), asked,
+                          list_kernels(image, names)),
+              hint.empty() ? "name one of these with --name" : hint);
 }
 
 UserKernelOutcome run_on(const Device& device, const RunKernelOptions& options, const Plan& plan,
