@@ -15,7 +15,6 @@ namespace {
 using Bytes = std::span<const std::byte>;
 
 constexpr std::uint64_t file_header_bytes = 16;
-constexpr std::uint64_t least_entry_header_bytes = 48;  // up to the flags
 constexpr std::uint64_t compressed_flags = 0x1000 | 0x2000 | 0x8000;
 constexpr std::uint64_t arch_only_flag = 0x100000;
 constexpr std::uint64_t family_flag = 0x200000;
@@ -82,7 +81,6 @@ std::vector<FatbinEntry> read_fatbin(Bytes image) {
   for (std::uint64_t place = 0; place < all.size();) {
     const auto header_bytes = number_at<std::uint32_t>(all, place + 4);
     const auto content_bytes = number_at<std::uint64_t>(all, place + 8);
-    if (header_bytes < least_entry_header_bytes) refuse("the header of an entry");
     const Bytes header = part(all, place, header_bytes, "the header of an entry");
     place += header_bytes;
     entries.push_back(read_entry(header, part(all, place, content_bytes, "an entry")));

@@ -314,8 +314,8 @@ class OnStandIns(RunKernel):
         self.assertEqual((error["code"], error["native"] is None), ("not_found", False))
         message = self.error(*words, code=2, environment=environment)["message"]
         self.assertIn("PTX for compute_60, compressed", message)
-        for broken in (fatbin(fatbin_entry(1, 60, text))[:-8], fatbin(fatbin_entry(1, 60, text))[:20],
-                       fatbin(fatbin_entry(1, 60, text, head=40))):
+        whole = fatbin(fatbin_entry(1, 60, text))
+        for broken in (whole[:-8], whole[:20], fatbin(fatbin_entry(1, 60, text, head=40))):
             file.write_bytes(broken)
             self.assertEqual(self.error(*named, code=4, environment=environment)["code"],
                              "corrupt_data")

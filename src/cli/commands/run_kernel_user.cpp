@@ -193,8 +193,8 @@ int run_user_module(const RunKernelOptions& options, Context& context) {
     outcomes.push_back(run_on(device, options, plan, compilers));
     write_files(plan.outputs, outcomes.back().result);
   }
-  const bool is_right = std::none_of(outcomes.begin(), outcomes.end(), [](const auto& outcome) {
-    return outcome.result.wrong.has_value();
+  const bool is_right = std::all_of(outcomes.begin(), outcomes.end(), [](const auto& outcome) {
+    return outcome.result.is_right();
   });
   context.output.write(user_kernel_report(context.environment, plan.run, words, outcomes));
   return is_right ? exit_done : exit_code_of(ErrorCode::data_mismatch);
