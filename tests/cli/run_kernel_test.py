@@ -234,6 +234,8 @@ class WrongWords(RunKernel):
         self.assertIn("HIP or CUDA text", self.error(*self.words(), code=4)["hint"])
         self.text.unlink()
         self.error(*self.words(), code=4)
+        self.text.mkdir()
+        self.assertIn("folder", self.error(*self.words(), code=4)["message"])
 
 
 CASES = [("amd:0", "FAKE_AMD5", "fill.hipfb"), ("amd:1", "FAKE_AMD7", "fill.hipfb"),
