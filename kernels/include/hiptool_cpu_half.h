@@ -40,7 +40,7 @@ struct HalfFormat {
     std::uint32_t half = 0;
     if (rest > 0x7f800000u) {
       half = 0x7fff;
-    } else if (rest >= 0x477ff000u) {  // 65520, from which on the nearest is infinity
+    } else if (rest >= 0x47800000u) {  // 65536; a little below, rounding reaches infinity
       half = 0x7c00;
     } else if (rest >= 0x38800000u) {  // 2^-14: ties to even
       half = (rest - (112u << 23) + 0xfffu + ((rest >> 13) & 1u)) >> 13;

@@ -138,12 +138,13 @@ namespace other { __global__ void one(int* x) { *x = 1; } }
   bool any = __any_sync(~0u, threadIdx.x == 40), all = __all_sync(~0u, threadIdx.x >= 32);
   if (threadIdx.x == 0) x[7] = __popc(odd) + 10 * any + 100 * all;
   if (threadIdx.x == 63) x[8] = __popc(odd) + 10 * any + 100 * all;
+  if (threadIdx.x % 4 == 1) x[9] = __ballot_sync(0x22222222, 1) == 0x22222222;
 }
 """)
-        got = self.outputs("--arg", "buf:i32:9:zeros", "--arg", "buf:f32:2:zeros", "--arg",
-                           "buf:u64:1:zeros", "--out", "0:print:9", "--out", "1:print:2", "--out",
+        got = self.outputs("--arg", "buf:i32:10:zeros", "--arg", "buf:f32:2:zeros", "--arg",
+                           "buf:u64:1:zeros", "--out", "0:print:10", "--out", "1:print:2", "--out",
                            "2:print:1", block="64", grid="2")
-        self.assertEqual(got, [[128, 63, 9, 4, -128, 0, 8, 5, 115], [64, 32 * 47.5], [128 << 40]])
+        self.assertEqual(got, [[128, 63, 9, 4, -128, 0, 8, 5, 115, 1], [64, 32 * 47.5], [128 << 40]])
 
     def test_halves_are_those_of_numpy(self):
         self.write("""#include <cuda_fp16.h>
@@ -256,8 +257,12 @@ __global__ void divide(int* x) { x[0] = 5 / x[1]; }
 
     def test_an_interrupt_ends_what_never_ends(self):
         mark = self.folder / "mark"
+        # As a runtime may do that waits for its device when the program ends.
         self.write(f"""#include <cstdio>
+#include <cstdlib>
+void wait() {{ volatile bool is_done = false; while (!is_done) {{}} }}
 __global__ void k(volatile int* x) {{
+  atexit(wait);
   fclose(fopen("{mark}", "w"));
   while (x[0] == 0) {{}}
 }}

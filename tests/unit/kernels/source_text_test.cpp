@@ -108,6 +108,8 @@ TEST_CASE("dynamic shared memory is rewritten in its place") {
         "char*>(::hiptool_cpu::dynamic_shared()); }");
   CHECK(with_dynamic_shared("namespace a { extern __shared__ int s[]; }") ==
         "namespace a { [[maybe_unused]] static const ::hiptool_cpu::DynamicShared<int> s{}; }");
+  CHECK(with_dynamic_shared("extern \"C\" { extern __shared__ int s[]; }").find("DynamicShared") !=
+        std::string::npos);
   const std::string lines = with_dynamic_shared("void f() {\nextern __shared__\n  float s[];\n}\n");
   CHECK(std::count(lines.begin(), lines.end(), '\n') == 4);
   CHECK(lines.find("extern") == std::string::npos);
