@@ -24,5 +24,8 @@ int main(int argc, char** argv) {
       [](Platforms::Options options) { return std::make_unique<Platforms>(std::move(options)); },
       getenv};
   environment.program = "/proc/self/exe";
-  return cli::run(argc, argv, environment);
+  const int exit_code = cli::run(argc, argv, environment);
+  // A kernel that never ends may still run; the end of its platform would wait for it.
+  if (interrupt.signal() != 0) ::_exit(exit_code);
+  return exit_code;
 }

@@ -43,12 +43,13 @@ pid_t spawn(const std::vector<std::string>& words, const std::string& log_path) 
   return child;
 }
 
-/// Its wait status, or nothing when it took too long and was killed.
-std::optional<int> wait_for(pid_t child, std::chrono::milliseconds timeout) {
+/// Its wait status, or nothing when it took too long or was cancelled, and was killed.
+std::optional<int> wait_for(pid_t child, std::chrono::milliseconds timeout,
+                            const CancelToken* cancel) {
   const Clock::time_point end = Clock::now() + timeout;
   int status = 0;
   while (waitpid(child, &status, WNOHANG) == 0) {
-    if (Clock::now() >= end) {
+    if (Clock::now() >= end || (cancel != nullptr && cancel->is_cancelled())) {
       kill(child, SIGKILL);
       waitpid(child, &status, 0);
       return std::nullopt;
@@ -79,8 +80,11 @@ std::string read_text(const std::string& path) {
 }
 
 std::optional<int> run_child(const std::vector<std::string>& words, const std::string& log_path,
-                             std::chrono::milliseconds timeout) {
-  return wait_for(spawn(words, log_path), timeout);
+                             std::chrono::milliseconds timeout, const CancelToken* cancel) {
+  const std::optional<int> status = wait_for(spawn(words, log_path), timeout, cancel);
+  // A terminal sends its interrupt to the child too, which then ends by itself.
+  if (cancel != nullptr) cancel->throw_if_cancelled("compile kernel");
+  return status;
 }
 
 std::string describe_end(int status) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/compile.hpp"
 
+#include <array>
+#include <filesystem>
 #include <string>
+#include <system_error>
 
 #include "hip/rtc.hpp"
 #include "hiptool/error.hpp"
@@ -10,7 +13,56 @@
 namespace hiptool::kernels {
 namespace {
 
-constexpr const char* include_name = "hip/hip_runtime.h";
+/// The run-time compilers have the language built in, but not these files. The first is ours; the
+/// others include it. What a text wants of the C library's is built in too, or is no device code.
+constexpr const char* own_header = "hip/hip_runtime.h";
+constexpr const char* include_own = "#include <hip/hip_runtime.h>\n";
+constexpr std::array other_headers{"cuda.h",
+                                   "cuda_runtime.h",
+                                   "cuda_runtime_api.h",
+                                   "device_launch_parameters.h",
+                                   "math.h",
+                                   "cmath",
+                                   "hip/hip_runtime_api.h",
+                                   "stddef.h",
+                                   "stdint.h",
+                                   "cstdint",
+                                   "stdio.h",
+                                   "cstdio",
+                                   "cstddef",
+                                   "assert.h",
+                                   "cassert"};
+
+/// A file that the compiler is handed as a text.
+struct Header {
+  const char* name;
+  const char* text;
+};
+
+/// hipRTC has half types built in, NVRTC takes them from the toolkit's file.
+std::vector<Header> headers_for(const CompileRequest& request) {
+  std::vector<Header> headers{{own_header, request.header.c_str()}};
+  for (const char* name : other_headers) headers.push_back({name, include_own});
+  if (request.platform == Platform::amd) {
+    headers.push_back({"cuda_fp16.h", include_own});
+    headers.push_back({"hip/hip_fp16.h", include_own});
+  } else {
+    headers.push_back({"hip/hip_fp16.h", "#include <hip/hip_runtime.h>\n#include <cuda_fp16.h>\n"});
+  }
+  return headers;
+}
+
+/// Where NVRTC finds the headers of the toolkit that it is a part of, such as <cuda_fp16.h>; empty
+/// if they are not installed.
+std::string toolkit_folder(const hip::RtcLibrary& library) {
+  namespace fs = std::filesystem;
+  const fs::path beside = fs::path(library.path).parent_path().parent_path() / "include";
+  for (const fs::path& folder : {beside, fs::path("/usr/local/cuda/include")}) {
+    std::error_code ignored;
+    if (folder.is_absolute() && fs::exists(folder / "cuda_fp16.h", ignored)) return folder.string();
+  }
+  return {};
+}
 
 /// One program of a run-time compiler: made, compiled for one arch, destroyed.
 class Program {
@@ -18,16 +70,25 @@ class Program {
   Program(const hip::RtcLibrary& library, const CompileRequest& request)
       : library_(library), request_(request) {
     const std::string file = request.name + ".hip";
-    const char* const header = request.header.c_str();
-    check("create", library.api->create(&program_, request.source.c_str(), file.c_str(), 1, &header,
-                                        &include_name));
+    std::vector<const char*> names;
+    std::vector<const char*> texts;
+    for (const Header& header : headers_for(request)) {
+      names.push_back(header.name);
+      texts.push_back(header.text);
+    }
+    check("create",
+          library.api->create(&program_, request.source.c_str(), file.c_str(),
+                              static_cast<int>(names.size()), texts.data(), names.data()));
   }
   ~Program() { library_.api->destroy(&program_); }
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
   void compile() {
-    const auto options = hip::rtc_options(request_.platform, request_.arch);
+    auto options = hip::rtc_options(request_.platform, request_.arch);
+    const std::string toolkit =
+        request_.platform == Platform::nvidia ? toolkit_folder(library_) : std::string();
+    if (!toolkit.empty()) options.push_back("--include-path=" + toolkit);
     std::vector<const char*> words;
     for (const std::string& option : options) words.push_back(option.c_str());
     check("compile", library_.api->compile(program_, static_cast<int>(words.size()), words.data()));

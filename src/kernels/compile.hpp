@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hiptool/cancel.hpp"
 #include "hiptool/platform.hpp"
 #include "hiptool/trace.hpp"
 
@@ -20,7 +21,7 @@ struct CompileRequest {
   std::string arch;    ///< of the device itself: old compilers abort for one that they do not know
   std::string name;    ///< for messages
   std::string source;  ///< the text
-  std::string header;  ///< what the text includes as <hip/hip_runtime.h>
+  std::string header;  ///< what the text includes as <hip/hip_runtime.h>, <cuda_runtime.h>, ...
 };
 
 /// Gives back an image for a module. Blocks, for about 0.2 s. Throws Error(unsupported) where there
@@ -32,8 +33,10 @@ std::vector<std::byte> compile_in_process(const CompileRequest& request);
 
 /// Compiles in a child process, `program compile-kernel FILE --target ARCH --out FILE`, so that a
 /// compiler which aborts or hangs costs an Error and not the process. Throws Error(device) for a
-/// child that fails or dies, Error(timed_out) for one that takes longer.
-Compile compile_in_child(std::filesystem::path program, std::chrono::milliseconds timeout);
+/// child that fails or dies, Error(timed_out) for one that takes longer, Error(cancelled) by the
+/// token, which may be null and must outlive the function.
+Compile compile_in_child(std::filesystem::path program, std::chrono::milliseconds timeout,
+                         const CancelToken* cancel = nullptr);
 
 /// Keeps what `inner` makes in files of that folder, by the content of text, header, options and
 /// compiler. A damaged file counts as none; one that cannot be written is told to the trace, which

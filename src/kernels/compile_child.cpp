@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::vector<std::byte> compile_with(const fs::path& program, std::chrono::milliseconds timeout,
-                                    const CompileRequest& request) {
+                                    const CancelToken* cancel, const CompileRequest& request) {
   const WorkFolder folder;
   const std::string source = folder.file("kernel.hip");
   const std::string out = folder.file("image");
@@ -21,7 +21,7 @@ std::vector<std::byte> compile_with(const fs::path& program, std::chrono::millis
   std::ofstream(source, std::ios::binary) << request.source;
   const std::optional<int> status = run_child(
       {program.string(), "compile-kernel", source, "--target", request.arch, "--out", out}, log,
-      timeout);
+      timeout, cancel);
   const std::string subject =
       "the process that compiles '" + request.name + "' for " + request.arch + " ";
   if (!status) {
@@ -41,9 +41,10 @@ std::vector<std::byte> compile_with(const fs::path& program, std::chrono::millis
 
 }  // namespace
 
-Compile compile_in_child(fs::path program, std::chrono::milliseconds timeout) {
-  return [program = std::move(program), timeout](const CompileRequest& request) {
-    return compile_with(program, timeout, request);
+Compile compile_in_child(fs::path program, std::chrono::milliseconds timeout,
+                         const CancelToken* cancel) {
+  return [program = std::move(program), timeout, cancel](const CompileRequest& request) {
+    return compile_with(program, timeout, cancel, request);
   };
 }
 

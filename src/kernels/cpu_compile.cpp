@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <chrono>
 #include <fstream>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "hiptool/error.hpp"
 #include "kernels/child_process.hpp"
 #include "kernels/compile.hpp"
+#include "kernels/source_text.hpp"
 
 namespace hiptool::kernels {
 namespace {
@@ -31,7 +31,19 @@ constexpr std::array headers{
     std::pair{"cpu/kernel.h", "hiptool_cpu_kernel.h"},
     std::pair{"cpu/host.h", "hiptool_cpu_host.h"},
     std::pair{"cpu/library.h", "hiptool_cpu_library.h"},
+    std::pair{"cpu/user.h", "hiptool_cpu_user.h"},
+    std::pair{"cpu/half.h", "hiptool_cpu_half.h"},
 };
+
+/// The vendors' headers by the names that texts include; theirs do not suit the host's compiler.
+constexpr std::array vendor_headers{"cuda.h",
+                                    "cuda_runtime.h",
+                                    "cuda_runtime_api.h",
+                                    "device_launch_parameters.h",
+                                    "device_functions.h",
+                                    "hip/hip_runtime_api.h"};
+constexpr std::array half_headers{"cuda_fp16.h", "cuda_bf16.h", "hip/hip_fp16.h", "hip/hip_bf16.h",
+                                  "hip/hip_bfloat16.h"};
 
 void write_text(const std::string& path, std::string_view text) {
   std::ofstream file(path, std::ios::binary);
@@ -49,37 +61,47 @@ void write_headers(const WorkFolder& folder) {
     }
     write_text(folder.file(file), text);
   }
+  for (const char* name : vendor_headers) {
+    write_text(folder.file(name), "#include <hip/hip_runtime.h>\n");
+  }
+  for (const char* name : half_headers) {
+    write_text(folder.file(name), "#include <hiptool_cpu_half.h>\n");
+  }
 }
 
 /// As a C++ text between quotes.
 std::string quoted(const std::string& path) {
   std::string text;
   for (const char letter : path) {
-    if (letter == '\n' || letter == '"') {
+    if (letter == '\n') {
       throw Error(ErrorCode::invalid_argument, operation,
-                  "the name of a source file must hold neither quotes nor line ends");
+                  "the name of a source file must not hold line ends");
     }
+    if (letter == '"' || letter == '\\') text += '\\';
     text += letter;
   }
   return '"' + text + '"';
 }
 
-std::string wrapper_text(const fs::path& source, const std::string& kernel) {
-  return "#include \"hiptool_cpu_library.h\"\n#include " + quoted(fs::absolute(source).string()) +
-         "\nextern \"C\" __attribute__((visibility(\"default\"))) void " +
+std::string whole_text(const fs::path& source, const std::string& kernel) {
+  return "#include \"hiptool_cpu_library.h\"\n#include \"hiptool_cpu_user.h\"\n#line 1 " +
+         quoted(fs::absolute(source).string()) + "\n" +
+         with_dynamic_shared(read_text(source.string())) + "\n#line 1 \"hiptool\"\n" +
+         "extern \"C\" __attribute__((visibility(\"default\"))) void " +
          hiptool_cpu::open_library_name +
          "(\n    const hiptool_cpu::Host* host, hiptool_cpu::LoadedKernel* kernel) {\n" +
          "  hiptool_cpu::open_library<&::" + kernel + ">(host, kernel);\n}\n";
 }
 
 void compile(const WorkFolder& folder, const fs::path& source, const fs::path& compiler,
-             const std::string& library) {
+             const std::string& library, const CancelToken* cancel) {
   const std::string log = folder.file("log");
   // -w: what the compiler merely remarks would bury what it refuses.
-  const auto status = run_child({compiler.string(), "-std=c++17", "-O2", "-w", "-fPIC", "-shared",
-                                 "-fvisibility=hidden", "-ffp-contract=off", "-Wl,-z,defs",
-                                 "-I" + folder.file(""), "-o", library, folder.file("kernel.cpp")},
-                                log, compile_timeout);
+  const auto status = run_child(
+      {compiler.string(), "-std=c++17", "-O2", "-w", "-fPIC", "-shared", "-fvisibility=hidden",
+       "-ffp-contract=off", "-Wl,-z,defs", "-iquote", fs::absolute(source).parent_path().string(),
+       "-I" + folder.file(""), "-o", library, folder.file("kernel.cpp")},
+      log, compile_timeout, cancel);
   if (!status) {
     throw Error(
         ErrorCode::timed_out, operation,
@@ -89,7 +111,8 @@ void compile(const WorkFolder& folder, const fs::path& source, const fs::path& c
   std::string message = source.string() + ": " + compiler.string() + " " + describe_end(*status);
   if (const std::string said = read_text(log); !said.empty()) message += "\n" + said;
   while (message.back() == '\n') message.pop_back();
-  throw Error(ErrorCode::input_failed, operation, std::move(message));
+  throw Error(ErrorCode::input_failed, operation, std::move(message),
+              hint_for_refused(read_text(source.string())));
 }
 
 void read_place(hiptool_cpu::Place* place) {
@@ -127,79 +150,7 @@ std::string register_loaded(const std::string& kernel, const hiptool_cpu::Loaded
   return name;
 }
 
-bool is_word(char letter) {
-  return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
-}
-
-/// The text with comments and quoted texts turned into blanks.
-std::string without_comments(std::string_view text) {
-  std::string code(text);
-  const auto blank = [&code](std::size_t from, std::size_t to) {
-    for (std::size_t i = from; i < std::min(to, code.size()); ++i) code[i] = ' ';
-  };
-  const auto end_of = [text](std::string_view mark, std::size_t from) {
-    const std::size_t at = text.find(mark, from);
-    return at == std::string_view::npos ? text.size() : at + mark.size();
-  };
-  for (std::size_t i = 0; i < text.size();) {
-    std::size_t end = i + 1;
-    const std::string_view rest = text.substr(i);
-    if (rest.starts_with("//")) {
-      end = end_of("\n", i);
-      blank(i, end);
-    } else if (rest.starts_with("/*")) {
-      end = end_of("*/", i + 2);
-      blank(i, end);
-    } else if (text[i] == '"') {
-      while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2u : 1u;
-      blank(i, ++end);
-    }
-    i = end;
-  }
-  return code;
-}
-
-/// The last word before the argument list that begins at or after `start`; attributes in
-/// parentheses, such as __launch_bounds__(256), come before it.
-std::string function_name(std::string_view code, std::size_t start) {
-  std::string word;
-  for (std::size_t i = start; i < code.size(); ++i) {
-    if (is_word(code[i])) {
-      const std::size_t from = i;
-      while (i + 1 < code.size() && is_word(code[i + 1])) ++i;
-      word = code.substr(from, i + 1 - from);
-    } else if (code[i] == '(') {
-      if (word != "__launch_bounds__" && word != "__attribute__") return word;
-      int depth = 0;
-      for (; i < code.size(); ++i) {
-        depth += code[i] == '(' ? 1 : code[i] == ')' ? -1 : 0;
-        if (depth == 0) break;
-      }
-      word.clear();
-    } else if (code[i] == ';' || code[i] == '{' || code[i] == '#') {
-      break;
-    }
-  }
-  return {};
-}
-
 }  // namespace
-
-std::vector<std::string> list_source_kernels(std::string_view text) {
-  constexpr std::string_view mark = "__global__";
-  const std::string code = without_comments(text);
-  std::vector<std::string> names;
-  for (auto at = code.find(mark); at != std::string::npos; at = code.find(mark, at + 1)) {
-    const std::size_t after = at + mark.size();
-    if ((at > 0 && is_word(code[at - 1])) || (after < code.size() && is_word(code[after]))) {
-      continue;
-    }
-    std::string name = function_name(code, after);
-    const bool is_new = std::find(names.begin(), names.end(), name) == names.end();
-    if (!name.empty() && is_new) names.push_back(std::move(name));
-  }
-  return names;
-}
 
 fs::path find_host_compiler(std::string_view search_path) {
   for (const char* name : {"c++", "g++", "clang++"}) {
@@ -214,7 +165,7 @@ fs::path find_host_compiler(std::string_view search_path) {
 }
 
 std::string compile_for_cpu(const fs::path& source, const std::string& kernel,
-                            const fs::path& compiler) {
+                            const fs::path& compiler, const CancelToken* cancel) {
   if (compiler.empty()) {
     throw Error(ErrorCode::unsupported, operation,
                 source.string() + " is a kernel text, and no C++ compiler of the host was found",
@@ -222,9 +173,9 @@ std::string compile_for_cpu(const fs::path& source, const std::string& kernel,
   }
   const WorkFolder folder;
   write_headers(folder);
-  write_text(folder.file("kernel.cpp"), wrapper_text(source, kernel));
+  write_text(folder.file("kernel.cpp"), whole_text(source, kernel));
   const std::string library = folder.file("kernel.so");
-  compile(folder, source, compiler, library);
+  compile(folder, source, compiler, library, cancel);
   return register_loaded(kernel, open(library, source));
 }
 

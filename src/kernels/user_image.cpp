@@ -15,6 +15,8 @@
 #include "hip/rtc.hpp"
 #include "hiptool/error.hpp"
 #include "kernels/cpu_compile.hpp"
+#include "kernels/fatbin.hpp"
+#include "kernels/source_text.hpp"
 
 namespace hiptool::kernels {
 namespace {
@@ -48,14 +50,40 @@ bool is_text(const std::vector<std::byte>& bytes) {
   throw Error(ErrorCode::input_failed, operation, path.string() + " " + why, std::move(hint));
 }
 
-std::vector<KernelInfo> kernels_of_text(const fs::path& path, const std::string& text) {
-  std::vector<KernelInfo> kernels;
-  for (std::string& name : list_source_kernels(text)) kernels.push_back({std::move(name), {}});
+std::vector<SourceKernel> kernels_of_text(const fs::path& path, const std::string& text) {
+  std::vector<SourceKernel> kernels = list_source_kernels(text);
   if (kernels.empty()) {
     refuse(path, "is neither a kernel image nor a text with a __global__ function",
            "give an AMD code object or bundle, PTX, a cubin, a fat binary, or HIP or CUDA text");
   }
   return kernels;
+}
+
+/// The kernel of the text that will be asked for, with its namespaces and template arguments; empty
+/// where the name means none. Throws Error(invalid_argument) for a template without its arguments.
+std::string name_in_text(const fs::path& path, const std::vector<SourceKernel>& kernels,
+                         const std::string& asked) {
+  const SourceKernel* const meant =
+      asked.empty() && kernels.size() == 1 ? &kernels.front() : find_source_kernel(kernels, asked);
+  if (meant == nullptr) return {};
+  const std::string arguments = template_arguments(asked);
+  if (meant->is_template && arguments.empty()) {
+    const std::string example = meant->instances.empty() ? "<float>" : meant->instances.front();
+    throw Error(ErrorCode::invalid_argument, operation,
+                path.string() + ": the kernel '" + meant->name + "' is a template",
+                "name it with its types, such as --name '" + meant->name + example + "'");
+  }
+  return meant->name + arguments;
+}
+
+/// Makes the one instance that is asked for, unless the text does.
+std::string instance_of(const std::vector<SourceKernel>& kernels, const std::string& name) {
+  const SourceKernel* const kernel = find_source_kernel(kernels, name);
+  const std::string arguments = template_arguments(name);
+  if (kernel == nullptr || arguments.empty()) return {};
+  const auto& made = kernel->instances;
+  if (std::find(made.begin(), made.end(), arguments) != made.end()) return {};
+  return "\ntemplate __global__ decltype(" + name + ") " + name + ";\n";
 }
 
 /// The text for a run-time compiler, whose messages shall name the user's file.
@@ -76,10 +104,16 @@ void suit_driver(const Device& device, std::vector<std::byte>& image) {
 }
 
 UserImage from_text(const Device& device, const fs::path& path, const std::string& text,
-                    const UserCompilers& compilers) {
+                    const UserCompilers& compilers, const std::string& asked) {
   UserImage image;
   image.path = path;
-  image.kernels = kernels_of_text(path, text);
+  const std::vector<SourceKernel> kernels = kernels_of_text(path, text);
+  const std::string name = name_in_text(path, kernels, asked);
+  image.kernels.emplace();
+  for (const SourceKernel& kernel : kernels) {
+    const bool is_meant = find_source_kernel(kernels, name) == &kernel;
+    image.kernels->push_back({is_meant ? name : kernel.name, {}});
+  }
   const std::string arch = device.info().arch;
   if (device.platform() == Platform::cpu) {
     image.description = "compiled by " + compilers.for_host.filename().string();
@@ -91,14 +125,14 @@ UserImage from_text(const Device& device, const fs::path& path, const std::strin
                 "give a compiled image, or choose another device");
   }
   const CompileRequest request{device.platform(), arch, path.stem().string(),
-                               with_file_name(path, text),
+                               with_file_name(path, text) + instance_of(kernels, name),
                                std::string(embedded_text("hip/hip_runtime.h"))};
   try {
     image.bytes = compilers.compile(request);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::device) throw;
     throw Error(ErrorCode::input_failed, operation, path.string() + ": " + error.what(),
-                error.hint());
+                error.hint().empty() ? hint_for_refused(text) : error.hint());
   }
   suit_driver(device, image.bytes);
   image.description = "compiled for " + arch;
@@ -129,6 +163,23 @@ void check_target(const fs::path& path, const Device& device, const ImageInfo& i
          "is a code object for " + info.target + "; " + device.id() + " is " + std::string(arch));
 }
 
+/// What a fat binary has for the device. The driver chooses by the same rules, and reads what is
+/// compressed.
+void describe_fatbin(const Device& device, std::string_view arch, UserImage& image) {
+  const std::vector<FatbinEntry> entries = read_fatbin(image.bytes);
+  const FatbinEntry* const chosen = choose_entry(entries, arch);
+  if (chosen == nullptr) {
+    refuse(image.path,
+           "is a CUDA fat binary without an image for " + device.id() + " (" + std::string(arch) +
+               "); it has " + describe(entries),
+           "compile it with -gencode arch=compute_XY,code=compute_XY for XY no newer than the "
+           "device");
+  }
+  image.description = "a CUDA fat binary's " + describe(*chosen);
+  image.contents = describe(entries);
+  image.kernels = kernels_of(entries, *chosen);
+}
+
 std::vector<ArgumentInfo> arguments_on_cpu(const hip::cpu::CpuKernel& kernel) {
   std::vector<ArgumentInfo> arguments;
   for (const hip::cpu::KernelArgument& one : kernel.arguments) {
@@ -141,7 +192,8 @@ std::vector<ArgumentInfo> arguments_on_cpu(const hip::cpu::CpuKernel& kernel) {
 UserKernel load_on_cpu(const Device& device, const UserImage& image, const std::string& name,
                        const UserCompilers& compilers) {
   const std::string registered =
-      image.bytes.empty() ? compile_for_cpu(image.path, name, compilers.for_host) : name;
+      image.bytes.empty() ? compile_for_cpu(image.path, name, compilers.for_host, compilers.cancel)
+                          : name;
   const auto cpu_bytes =
       std::as_bytes(std::span(hip::cpu::cpu_image.data(), hip::cpu::cpu_image.size()));
   UserKernel loaded{Kernel(Module(device, cpu_bytes, image.path.filename().string()), registered),
@@ -158,29 +210,46 @@ std::string plain_name(const std::string& name) {
   const std::unique_ptr<char, decltype(&std::free)> text(
       abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
   if (status != 0 || text == nullptr || !name.starts_with("_Z")) return name;
-  const std::string_view whole = text.get();
-  return std::string(whole.substr(0, whole.find('(')));
+  std::string_view whole = text.get();
+  constexpr std::string_view result = "void ";  // told of templates alone
+  if (whole.starts_with(result)) whole.remove_prefix(result.size());
+  const std::string_view unnamed = "(anonymous namespace)::";
+  std::string plain(whole);
+  for (auto at = plain.find(unnamed); at != std::string::npos; at = plain.find(unnamed)) {
+    plain.erase(at, unnamed.size());
+  }
+  return plain.substr(0, plain.find('('));
 }
 
 std::string find_user_kernel(const std::vector<KernelInfo>& kernels, const std::string& name) {
+  std::vector<SourceKernel> plain;
   std::string found;
   for (const KernelInfo& kernel : kernels) {
     if (kernel.name == name) return name;
-    if (plain_name(kernel.name) != name) continue;
+    plain.push_back({plain_name(kernel.name), false, {}});
+  }
+  const std::string arguments = template_arguments(name);
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const std::string own = template_arguments(plain[i].name);
+    if (!arguments.empty() && own != arguments) continue;
+    if (find_source_kernel({{plain[i].name.substr(0, plain[i].name.find('<')), false, {}}}, name) ==
+        nullptr) {
+      continue;
+    }
     if (!found.empty()) return {};  // which of them is meant is not told
-    found = kernel.name;
+    found = kernels[i].name;
   }
   return found;
 }
 
 UserImage read_user_image(const Device& device, const fs::path& path,
-                          const UserCompilers& compilers) {
+                          const UserCompilers& compilers, const std::string& name) {
   std::vector<std::byte> bytes = read_all(path);
   const ImageKind kind = core::identify_image(bytes);
   if (kind == ImageKind::empty) refuse(path, "is empty");
   if (kind == ImageKind::unknown) {
     if (!is_text(bytes)) refuse(path, "is no kernel image of any known kind");
-    return from_text(device, path, text_of(bytes), compilers);
+    return from_text(device, path, text_of(bytes), compilers, name);
   }
   if (device.platform() == Platform::cpu && kind != ImageKind::cpu) {
     refuse(path,
@@ -197,6 +266,7 @@ UserImage read_user_image(const Device& device, const fs::path& path,
   image.description = core::describe(kind);
   image.bytes = std::move(bytes);
   image.kernels = info.kernels;
+  if (kind == ImageKind::fatbin && !arch.empty()) describe_fatbin(device, arch, image);
   return image;
 }
 

@@ -138,7 +138,8 @@ void check_arguments(const std::string& kernel, const std::vector<KernelArgument
                      const std::vector<kernels::ArgumentInfo>& expected) {
   if (given.size() != expected.size()) {
     refuse("the kernel '" + kernel + "' takes " + std::to_string(expected.size()) +
-               " arguments, and " + std::to_string(given.size()) + " are given",
+               (expected.size() == 1 ? " argument, and " : " arguments, and ") +
+               std::to_string(given.size()) + (given.size() == 1 ? " is given" : " are given"),
            describe(expected));
   }
   for (std::size_t i = 0; i < given.size(); ++i) {

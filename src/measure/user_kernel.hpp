@@ -42,6 +42,13 @@ struct WrongElements {
   bool reread_agrees = false;  ///< reading the device again gave the same bytes
 };
 
+/// What a kernel changed around a buffer, as far as 4096 bytes before and behind it.
+struct OutsideWrite {
+  std::size_t argument = 0;
+  std::uint64_t before_bytes = 0;
+  std::uint64_t behind_bytes = 0;
+};
+
 struct OutputBuffer {
   std::size_t argument = 0;
   std::vector<std::byte> bytes;
@@ -51,16 +58,20 @@ struct UserKernelResult {
   std::uint64_t checked = 0;        ///< elements compared
   std::optional<double> max_error;  ///< of reals: the greatest |got - expected|
   std::optional<WrongElements> wrong;
+  std::vector<OutsideWrite> outside;  ///< by the first launch
   std::vector<OutputBuffer> outputs;
   std::vector<double> samples_s;
+
+  bool is_right() const { return !wrong && outside.empty(); }
   bool is_device_time = true;
 };
 
 /// Launches once, keeps and checks what that launch wrote, and measures: that launch itself for one
 /// sample; for more, as many launches after it, each with the buffers as they were at first. Blocks
 /// until all are done. Throws Error(invalid_argument) for a bad grid, block or shared memory before
-/// anything runs, Error(out_of_memory), Error(cancelled) between launches, else what the runtime
-/// answered.
+/// anything runs, Error(out_of_memory), else what the runtime answered. Throws Error(cancelled)
+/// also while a kernel runs, which nothing can end: then the kernel keeps what it uses, and its
+/// stream, buffers and module are never released.
 UserKernelResult run_user_kernel(const Kernel& kernel, const UserKernelRun& run);
 
 /// Compares one buffer; for tests apart from devices. `again` is what a second reading gave.

@@ -11,8 +11,11 @@ import struct
 import sys
 import unittest
 
-import program
-from program import CliTest, clean_environment, run
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent / "fuzz"))
+sys.dont_write_bytecode = True
+import program  # noqa: E402
+from image_seeds import fatbin, fatbin_entry  # noqa: E402 (they lie in the folder named above)
+from program import CliTest, clean_environment, run  # noqa: E402
 
 try:
     import numpy
@@ -231,6 +234,8 @@ class WrongWords(RunKernel):
         self.assertIn("HIP or CUDA text", self.error(*self.words(), code=4)["hint"])
         self.text.unlink()
         self.error(*self.words(), code=4)
+        self.text.mkdir()
+        self.assertIn("folder", self.error(*self.words(), code=4)["message"])
 
 
 CASES = [("amd:0", "FAKE_AMD5", "fill.hipfb"), ("amd:1", "FAKE_AMD7", "fill.hipfb"),
@@ -284,6 +289,38 @@ class OnStandIns(RunKernel):
             else:
                 message = self.error(*words, code=4, environment=environment)["message"]
                 self.assertIn(f"a code object for {target}; amd:0 is gfx1100", message)
+
+    def test_fat_binaries(self):
+        text = (pathlib.Path(os.environ["KERNELS"]) / "fill.ptx").read_bytes() + b"\0"
+        fill = ("--arg", "buf:u32:9:zeros", "--arg", "u64:9", "--arg", "u32:7")
+        environment = self.environment("FAKE_CUDA")
+        file = self.folder / "fill.fatbin"
+        words = ("--device", "nvidia:0", "--module", str(file), "--grid", "4", "--block", "64",
+                 *fill)
+        named = (*words, "--name", "hiptool_fill_u32", "--out", "0:print:1")
+        file.write_bytes(fatbin(fatbin_entry(2, 75, b"for others"), fatbin_entry(1, 60, text)))
+        result = self.document(*named, environment=environment)["results"][0]
+        self.assertEqual(result["outputs"][0]["values"], [7])
+        self.assertEqual(result["image"], "a CUDA fat binary's PTX for compute_60")
+        error = self.error(*named[:-5], "u64:7", *named[-4:], code=2, environment=environment)
+        self.assertIn("argument 2", error["message"])
+        message = self.error(*words, "--name", "x", code=2, environment=environment)["message"]
+        self.assertIn("it has: hiptool_fill_u32", message)
+        self.assertIn("cubin for sm_75; PTX for compute_60", message)
+        file.write_bytes(fatbin(fatbin_entry(2, 75, b"x"), fatbin_entry(1, 100, b"x", 0x8011)))
+        message = self.error(*named, code=4, environment=environment)["message"]
+        self.assertIn("without an image for nvidia:0 (sm_90); it has cubin for sm_75; "
+                      "PTX for compute_100, compressed", message)
+        file.write_bytes(fatbin(fatbin_entry(1, 60, b"x", 0x8011)))
+        error = self.error(*named, code=2, environment=environment)   # by the driver itself
+        self.assertEqual((error["code"], error["native"] is None), ("not_found", False))
+        message = self.error(*words, code=2, environment=environment)["message"]
+        self.assertIn("PTX for compute_60, compressed", message)
+        whole = fatbin(fatbin_entry(1, 60, text))
+        for broken in (whole[:-8], whole[:20], fatbin(fatbin_entry(1, 60, text, head=40))):
+            file.write_bytes(broken)
+            self.assertEqual(self.error(*named, code=4, environment=environment)["code"],
+                             "corrupt_data")
 
     def test_a_text_by_nvrtc(self):
         environment = self.environment("FAKE_CUDA", XDG_CACHE_HOME=str(self.folder))

@@ -8,6 +8,7 @@
 
 #include "core/image_check.hpp"
 #include "hiptool/error.hpp"
+#include "kernels/fatbin.hpp"
 #include "kernels/image_info.hpp"
 
 using namespace hiptool;
@@ -34,6 +35,23 @@ void check_result(const kernels::ImageInfo& info) {
   }
 }
 
+void check_fatbin(std::span<const std::byte> image) {
+  const auto entries = kernels::read_fatbin(image);
+  std::size_t total = 0;
+  for (const kernels::FatbinEntry& entry : entries) {
+    total += entry.bytes.size();
+    if (kernels::describe(entry).empty()) std::abort();
+    check([&] { static_cast<void>(kernels::kernels_of(entries, entry)); });
+  }
+  if (total > image.size()) std::abort();
+  for (const char* arch : {"sm_75", "sm_90", "sm_121", "sm_", "gfx90a"}) {
+    const kernels::FatbinEntry* const chosen = kernels::choose_entry(entries, arch);
+    const bool is_one =
+        chosen == nullptr || (chosen >= entries.data() && chosen < entries.data() + entries.size());
+    if (!is_one) std::abort();
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
@@ -48,5 +66,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
       check([&] { check_result(kernels::read_image_info(entry.bytes)); });
     }
   });
+  check([&] { check_fatbin(image); });
   return 0;
 }

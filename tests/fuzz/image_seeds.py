@@ -109,8 +109,22 @@ def bundle(*entries):
     return head + body
 
 
+def fatbin_entry(kind, arch, data, flags=0x11, compressed=0, head=64):
+    """As nvcc 13 writes it; PTX gets 16 more bytes of header."""
+    data += bytes(-len(data) % 8)
+    header = struct.pack("<HHIQIIHHIIIQQQ", kind, 0x101, head, len(data), compressed, 0, 0, 9, arch,
+                         0, 0, flags, 0, 0)
+    return header.ljust(head, b"\0") + data
+
+
+def fatbin(*entries):
+    body = b"".join(entries)
+    return struct.pack("<IHHQ", 0xba55ed50, 1, 16, len(body)) + body
+
+
 def image_seeds():
     one = amd(metadata())
+    object_ = cubin(parameter(1, 8, 4), parameter(0, 0, 8))
     return {
         "amd": one,
         "amd-deep": amd(b"\x81\xa1x" + b"\x91" * 500 + b"\x01"),
@@ -122,6 +136,14 @@ def image_seeds():
         "ptx-open": PTX[:200],
         "bundle": bundle((b"host-x86_64-unknown-linux--", b""),
                          (b"hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+", one)),
-        "fatbin": b"\x50\xed\x55\xba\x01\x00\x10\x00" + bytes(16),
+        "fatbin": fatbin(fatbin_entry(2, 75, object_), fatbin_entry(1, 75, PTX, head=80),
+                         fatbin_entry(2, 90, object_, 0x100011),
+                         fatbin_entry(1, 90, b"\x28\xb5\x2f\xfd", 0x8011, 4, 80),
+                         fatbin_entry(2, 100, object_, 0x1200011, head=112),
+                         fatbin_entry(4, 10, b"other")),
+        "fatbin-empty": fatbin(),
+        "fatbin-nested": fatbin(fatbin_entry(2, 75, fatbin(fatbin_entry(1, 75, PTX)))),
+        "fatbin-open": fatbin(fatbin_entry(1, 75, PTX))[:-8],
+        "fatbin-head": fatbin(fatbin_entry(1, 75, PTX, head=40)),
         "compressed": b"CCOB" + bytes(16),
     }

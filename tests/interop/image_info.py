@@ -104,6 +104,52 @@ def nvidia_images(folder):
                 print(f"nvcc makes no {kind} for sm_{arch}: {done.stderr.strip()}")
 
 
+GENCODE = ["-gencode", "arch=compute_75,code=sm_75",
+           "-gencode", "arch=compute_90,code=[sm_90,compute_90]",
+           "-gencode", "arch=compute_90a,code=sm_90a",
+           "-gencode", "arch=compute_100f,code=[sm_100f,compute_100f]"]
+# What nvcc was asked for, and which of it is compressed in which mode (nvcc --help).
+ENTRIES = {"cubin for sm_75", "cubin for sm_90", "PTX for compute_90", "cubin for sm_90a",
+           "cubin for sm_100f", "PTX for compute_100f"}
+MODES = {"none": (), "speed": ("PTX",), "size": ("PTX", "cubin")}
+
+
+def entries_of(program, path):
+    """Entry -> [(kernel, sizes)]."""
+    done = subprocess.run([program, str(path)], capture_output=True, text=True, check=False)
+    entries, kernels = {}, []
+    for line in done.stdout.splitlines()[1:]:
+        if line.startswith("# "):
+            kernels = entries.setdefault(line[2:], [])
+        else:
+            name, *arguments = line.split()
+            kernels.append((name, [int(word.split(":")[0]) for word in arguments]))
+    return entries
+
+
+def check_fatbins(program, folder):
+    nvcc = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
+    count, findings = 0, []
+    for mode, compressed in MODES.items():
+        file = folder / f"{mode}.fatbin"
+        done = subprocess.run([nvcc, f"--compress-mode={mode}", "-fatbin", *GENCODE,
+                               str(folder / "k.cu"), "-o", str(file)], capture_output=True,
+                              text=True, check=False)
+        if done.returncode != 0:
+            print(f"nvcc makes no such fat binary: {done.stderr.strip()}")
+            continue
+        wanted = {}
+        for entry in ENTRIES:
+            is_compressed = entry.startswith(compressed) if compressed else False
+            name = entry + ", compressed" if is_compressed else entry
+            wanted[name] = {} if is_compressed else EXPECTED
+        got = {entry: dict(kernels) for entry, kernels in entries_of(program, file).items()}
+        if got != wanted:
+            findings.append(f"{mode}: {got}, wanted {wanted}")
+        count += 1
+    return count, findings
+
+
 def check_nvidia(program, folder):
     count, findings = 0, []
     for file, target in nvidia_images(folder):
@@ -112,7 +158,8 @@ def check_nvidia(program, folder):
         if sizes != EXPECTED or got_target != target:
             findings.append(f"{file.name}: {got_target} {sizes}, wanted {target} {EXPECTED}")
         count += 1
-    return count, findings
+    more, others = check_fatbins(program, folder)
+    return count + more, findings + others
 
 
 def main():

@@ -39,6 +39,16 @@ Value wrong_value(const std::optional<measure::WrongElements>& wrong) {
                         {"reread_agrees", wrong->reread_agrees}};
 }
 
+Value outside_value(const std::vector<measure::OutsideWrite>& writes) {
+  report::Array values;
+  for (const measure::OutsideWrite& write : writes) {
+    values.emplace_back(report::Object{{"argument", std::uint64_t{write.argument}},
+                                       {"before_bytes", write.before_bytes},
+                                       {"behind_bytes", write.behind_bytes}});
+  }
+  return values;
+}
+
 report::Array elements_of(const KernelArgument& argument, std::span<const std::byte> bytes,
                           std::uint64_t count) {
   const std::size_t size = measure::size_bytes(argument.type);
@@ -79,7 +89,7 @@ Value result_value(const UserKernelRun& run, const std::vector<OutputWord>& word
       {"device", outcome.device},
       {"dtype", buffer == nullptr ? Value() : Value(measure::to_string(buffer->type))},
       {"elements", buffer == nullptr ? Value() : Value(buffer->count)},
-      {"status", result.wrong ? "mismatch" : "ok"},
+      {"status", result.is_right() ? "ok" : "mismatch"},
       {"reason", nullptr},
       {"image", outcome.image},
       {"grid", dimensions_value(run.config.grid)},
@@ -89,6 +99,7 @@ Value result_value(const UserKernelRun& run, const std::vector<OutputWord>& word
       {"max_error", result.max_error},
       {"tolerance", has_tolerance ? Value(run.tolerance.value_or(0)) : Value()},
       {"wrong", wrong_value(result.wrong)},
+      {"outside", outside_value(result.outside)},
       {"outputs", outputs_value(run, words, result)},
       {"samples_s", report::Array(result.samples_s.begin(), result.samples_s.end())},
       {"median_s", base::median(result.samples_s)},
@@ -107,12 +118,13 @@ report::Line verdict_line(const UserKernelRun& run, const UserKernelOutcome& out
   if (result.wrong) {
     const measure::WrongElements& wrong = *result.wrong;
     return {report::Tone::bad,
-            fmt::format("wrong result of {}: {} of {} elements of argument {} differ, first at {}: "
-                        "expected {}, got {}, xor 0x{:x}; reading again {}",
-                        subject, wrong.count, run.arguments[wrong.argument].count, wrong.argument,
-                        wrong.first_bad_index, text_of(wrong.expected), text_of(wrong.got),
-                        wrong.xor_bits,
-                        wrong.reread_agrees ? "gives the same" : "gives something else")};
+            fmt::format(
+                "wrong result of {}: {} of {} elements of argument {} differ, first at {}: "
+                "expected {}, got {}, xor 0x{:x}; reading again {}",
+                subject, wrong.count, run.arguments[wrong.argument].count, wrong.argument,
+                wrong.first_bad_index, text_of(wrong.expected), text_of(wrong.got), wrong.xor_bits,
+                wrong.reread_agrees ? "gives the same"
+                                    : "gives something else, so memory or copy is at fault")};
   }
   const std::string time =
       report::format_value(base::median(result.samples_s), report::Unit::duration);
@@ -121,6 +133,19 @@ report::Line verdict_line(const UserKernelRun& run, const UserKernelOutcome& out
   }
   return {report::Tone::good,
           fmt::format("ran {} in {}, {} elements as expected", subject, time, result.checked)};
+}
+
+/// A buffer that is too small, or a kernel without a test of its index.
+void add_outside(const UserKernelRun& run, const UserKernelOutcome& outcome,
+                 std::vector<report::Line>& verdict) {
+  for (const measure::OutsideWrite& write : outcome.result.outside) {
+    std::string text =
+        fmt::format("{} on {} wrote outside argument {} ({}):", outcome.kernel, outcome.device,
+                    write.argument, run.arguments[write.argument].text);
+    if (write.before_bytes > 0) text += fmt::format(" {} bytes before it", write.before_bytes);
+    if (write.behind_bytes > 0) text += fmt::format(" {} bytes behind its end", write.behind_bytes);
+    verdict.push_back({report::Tone::bad, std::move(text)});
+  }
 }
 
 report::Table results_table(const UserKernelRun& run,
@@ -139,7 +164,7 @@ report::Table results_table(const UserKernelRun& run,
     table.rows.push_back({outcome.kernel, outcome.device, outcome.image,
                           std::uint64_t{result.samples_s.size()}, base::median(result.samples_s),
                           run.expected.empty() ? Value() : Value(result.checked), result.max_error,
-                          result.wrong ? "mismatch" : "ok"});
+                          result.is_right() ? "ok" : "mismatch"});
   }
   return table;
 }
@@ -168,9 +193,11 @@ report::Report user_kernel_report(const Environment& environment, const UserKern
   bool is_right = true;
   report::Array results;
   for (const UserKernelOutcome& outcome : outcomes) {
-    is_right = is_right && !outcome.result.wrong;
+    is_right = is_right && outcome.result.is_right();
     results.push_back(result_value(run, outputs, outcome));
-    report.verdict.push_back(verdict_line(run, outcome));
+    const bool has_only_written_outside = !outcome.result.wrong && !outcome.result.is_right();
+    if (!has_only_written_outside) report.verdict.push_back(verdict_line(run, outcome));
+    add_outside(run, outcome, report.verdict);
     add_printed(run, outputs, outcome, report.notes);
   }
   report.document = make_document(environment, "run-kernel", is_right ? "ok" : "mismatch");

@@ -9,8 +9,10 @@
 #include <limits>
 
 #include "base/file.hpp"
+#include "cli/commands/kernel_surroundings.hpp"
 #include "cli/commands/run_kernel_report.hpp"
 #include "cli/commands/run_kernel_words.hpp"
+#include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/suggest.hpp"
 #include "hiptool/error.hpp"
@@ -40,13 +42,13 @@ const measure::KernelArgument& buffer_at(const measure::UserKernelRun& run, std:
   if (argument < run.arguments.size() && run.arguments[argument].is_buffer) {
     return run.arguments[argument];
   }
-  throw Error(
-      ErrorCode::invalid_argument, operation,
-      argument < run.arguments.size()
-          ? fmt::format("{} {}: that argument is '{}', no buffer", option, argument,
-                        run.arguments[argument].text)
-          : fmt::format("{} {}: there are {} arguments", option, argument, run.arguments.size()),
-      "arguments count from 0; give buffers as buf:TYPE:COUNT:zeros");
+  throw Error(ErrorCode::invalid_argument, operation,
+              argument < run.arguments.size()
+                  ? fmt::format("{} {}: that argument is '{}', no buffer", option, argument,
+                                run.arguments[argument].text)
+                  : fmt::format("{} {}: the kernel is given {} argument{}", option, argument,
+                                run.arguments.size(), run.arguments.size() == 1 ? "" : "s"),
+              "arguments count from 0; give buffers as buf:TYPE:COUNT:zeros");
 }
 
 std::vector<std::byte> read_expected(const ExpectWord& word, std::size_t size_bytes) {
@@ -61,6 +63,16 @@ std::vector<std::byte> read_expected(const ExpectWord& word, std::size_t size_by
   return bytes;
 }
 
+/// An output file, whose failures come with a hint that suits --out.
+template <class Work>
+auto for_output(const Work& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    throw Error(error.code(), operation, error.what(), "choose another file with --out I:FILE");
+  }
+}
+
 void plan_outputs(const RunKernelOptions& options, Plan& plan) {
   for (const std::string& text : options.outputs) {
     OpenOutput output{parse_output(text), nullptr};
@@ -68,7 +80,7 @@ void plan_outputs(const RunKernelOptions& options, Plan& plan) {
     if (output.word.print_count) {
       output.word.print_count = std::min(*output.word.print_count, buffer.count);
     } else {
-      output.file = std::make_unique<ExportFile>(output.word.file);
+      output.file = for_output([&] { return std::make_unique<ExportFile>(output.word.file); });
     }
     plan.run.outputs.push_back(output.word.argument);
     plan.outputs.push_back(std::move(output));
@@ -101,12 +113,14 @@ Plan make_plan(const RunKernelOptions& options, Context& context) {
 
 kernels::UserCompilers find_compilers(Context& context) {
   const Environment& environment = context.environment;
-  kernels::Compile compile = environment.program.empty()
-                                 ? kernels::Compile(kernels::compile_in_process)
-                                 : kernels::compile_in_child(environment.program, compile_timeout);
+  kernels::Compile compile =
+      environment.program.empty()
+          ? kernels::Compile(kernels::compile_in_process)
+          : kernels::compile_in_child(environment.program, compile_timeout, &environment.cancel);
   return {kernels::with_disk_cache(std::move(compile), kernels::cache_folder_from_environment(),
                                    context.notes),
-          kernels::find_host_compiler(environment.getenv("PATH").value_or(""))};
+          kernels::find_host_compiler(environment.getenv("PATH").value_or("")),
+          &environment.cancel};
 }
 
 std::string list_names(const std::vector<std::string>& names) {
@@ -117,6 +131,12 @@ std::string list_names(const std::vector<std::string>& names) {
   const std::string rest =
       names.size() > most ? fmt::format(" and {} more", names.size() - most) : "";
   return fmt::format("it has: {}{}", fmt::join(shown, ", "), rest);
+}
+
+std::string list_kernels(const kernels::UserImage& image, const std::vector<std::string>& names) {
+  std::string text = image.kernels ? list_names(names) : "the file does not list its own";
+  if (!image.contents.empty()) text += "\nit is a fat binary of: " + image.contents;
+  return text;
 }
 
 /// The kernel that is meant, as the image is asked for it.
@@ -130,22 +150,56 @@ std::string choose_name(const kernels::UserImage& image, const std::string& aske
     if (names.size() == 1) return image.kernels->front().name;
     throw Error(ErrorCode::invalid_argument, operation,
                 fmt::format("{}: which kernel is not said\n{}", image.path.string(),
-                            image.kernels ? list_names(names) : "the file does not list its own"),
+                            list_kernels(image, names)),
                 "name it with --name SYMBOL");
   }
   if (!kernels::find_user_kernel(*image.kernels, asked).empty()) return asked;
   std::string hint = suggestion(asked, names);
-  throw Error(
-      ErrorCode::not_found, operation,
-      fmt::format("{} has no kernel '{}'\n{}", image.path.string(), asked, list_names(names)),
-      hint.empty() ? "name one of these with --name" : hint);
+  throw Error(ErrorCode::not_found, operation,
+              fmt::format("{} has no kernel '{}'\n{}", image.path.string(), asked,
+                          list_kernels(image, names)),
+              hint.empty() ? "name one of these with --name" : hint);
+}
+
+/// The failure of a kernel that takes the program with it, as it would be told.
+LastWords last_words(const Context& context, const std::string& kernel, const std::string& device,
+                     const std::string& fault) {
+  const Error error(ErrorCode::device, operation,
+                    fmt::format("the kernel '{}' ended with {} on {}", kernel, fault, device),
+                    fault == "a memory fault"
+                        ? "is each buffer large enough for the grid, and none of them given as 0?"
+                        : "");
+  LastWords words;
+  words.error = fmt::format("error: {}\nhint: {}\n", error.what(), error.hint());
+  if (context.output.format() == OutputFormat::json) {
+    report::Report report;
+    report.document = make_document(context.environment, "run-kernel", "failed");
+    add_error(report.document, error);
+    words.output = report::to_json(report);
+  }
+  return words;
+}
+
+measure::UserKernelResult run_watched(const Context& context, const Kernel& kernel,
+                                      const std::string& name, const Plan& plan) {
+  const PrintsToError prints;
+  if (kernel.device().platform() != Platform::cpu) {
+    return measure::run_user_kernel(kernel, plan.run);
+  }
+  const FaultsEndWith faults(
+      [&](const std::string& fault) {
+        return last_words(context, name, kernel.device().id(), fault);
+      },
+      exit_code_of(ErrorCode::device));
+  return measure::run_user_kernel(kernel, plan.run);
 }
 
 UserKernelOutcome run_on(const Device& device, const RunKernelOptions& options, const Plan& plan,
-                         const kernels::UserCompilers& compilers) {
+                         const kernels::UserCompilers& compilers, const Context& context) {
   UserKernelOutcome outcome;
   outcome.device = device.id();
-  const kernels::UserImage image = kernels::read_user_image(device, options.module, compilers);
+  const kernels::UserImage image =
+      kernels::read_user_image(device, options.module, compilers, options.name);
   outcome.image = image.description;
   const std::string name = choose_name(image, options.name);
   const kernels::UserKernel loaded = kernels::load_user_kernel(device, image, name, compilers);
@@ -153,7 +207,7 @@ UserKernelOutcome run_on(const Device& device, const RunKernelOptions& options, 
   if (loaded.arguments) {
     measure::check_arguments(outcome.kernel, plan.run.arguments, *loaded.arguments);
   }
-  outcome.result = measure::run_user_kernel(loaded.kernel, plan.run);
+  outcome.result = run_watched(context, loaded.kernel, outcome.kernel, plan);
   return outcome;
 }
 
@@ -161,7 +215,9 @@ void write_files(const std::vector<OpenOutput>& outputs, const measure::UserKern
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].file) continue;
     const auto& bytes = result.outputs[i].bytes;
-    outputs[i].file->write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    for_output([&] {
+      outputs[i].file->write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    });
   }
 }
 
@@ -184,12 +240,11 @@ int run_user_module(const RunKernelOptions& options, Context& context) {
   std::vector<UserKernelOutcome> outcomes;
   for (const Device& device : devices) {
     context.environment.cancel.throw_if_cancelled(operation);
-    outcomes.push_back(run_on(device, options, plan, compilers));
+    outcomes.push_back(run_on(device, options, plan, compilers, context));
     write_files(plan.outputs, outcomes.back().result);
   }
-  const bool is_right = std::none_of(outcomes.begin(), outcomes.end(), [](const auto& outcome) {
-    return outcome.result.wrong.has_value();
-  });
+  const bool is_right = std::all_of(outcomes.begin(), outcomes.end(),
+                                    [](const auto& outcome) { return outcome.result.is_right(); });
   context.output.write(user_kernel_report(context.environment, plan.run, words, outcomes));
   return is_right ? exit_done : exit_code_of(ErrorCode::data_mismatch);
 }

@@ -63,6 +63,7 @@ OutputWord parse_output(const std::string& text) {
   auto [argument, rest] = split_index(text, "--out", hint);
   OutputWord word;
   word.argument = argument;
+  if (rest + ":" == print) refuse("--out", text, hint);  // a file of that name is ./print
   if (!rest.starts_with(print)) {
     word.file = std::move(rest);
     return word;

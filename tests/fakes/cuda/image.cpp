@@ -13,7 +13,7 @@ namespace hiptool::fake {
 namespace {
 
 constexpr std::uint16_t cuda_machine = 190;
-constexpr int device_arch = 90;
+constexpr unsigned device_arch = 90;
 constexpr int newest_ptx_major = 9;  // what a driver of CUDA 13.0 reads
 
 constexpr int invalid_image = 200;
@@ -38,7 +38,8 @@ Contents read_ptx(std::string_view text) {
     return {invalid_ptx, {}, "ptxas fatal   : Ptx assembly aborted due to errors"};
   }
   if (*version > newest_ptx_major) return {unsupported_ptx_version, {}, "unsupported .version"};
-  if (*target > device_arch) return {no_binary_for_gpu, {}, "the .target is newer than the device"};
+  if (static_cast<unsigned>(*target) > device_arch)
+    return {no_binary_for_gpu, {}, "the .target is newer than the device"};
   Contents contents;
   constexpr std::string_view word = ".entry";
   for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at)) {
@@ -75,10 +76,33 @@ Contents read_object(const char* image) {
   return contents;
 }
 
+/// The first PTX of a fat binary that the device can take. What is compressed is none here: its
+/// kernels are loaded, and have no names.
+Contents read_fatbin(const char* image) {
+  constexpr std::size_t header_bytes = 16;
+  constexpr std::uint16_t ptx = 1;
+  constexpr std::uint64_t compressed = 0xa000;
+  const auto number = [image](std::uint64_t offset, auto value) {
+    std::memcpy(&value, image + offset, sizeof(value));
+    return value;
+  };
+  const std::uint64_t end = header_bytes + number(8, std::uint64_t{});
+  for (std::uint64_t at = header_bytes; at < end;) {
+    const std::uint64_t content = at + number(at + 4, std::uint32_t{});
+    const bool is_compressed = (number(at + 40, std::uint64_t{}) & compressed) != 0;
+    const bool suits =
+        number(at, std::uint16_t{}) == ptx && number(at + 28, std::uint32_t{}) <= device_arch;
+    if (suits) return is_compressed ? Contents{} : read_ptx(image + content);
+    at = content + number(at + 8, std::uint64_t{});
+  }
+  return {no_binary_for_gpu, {}, {}};
+}
+
 }  // namespace
 
 Contents read_cuda_image(const void* image) {
   const char* const bytes = static_cast<const char*>(image);
+  if (std::strncmp(bytes, "\x50\xED\x55\xBA", 4) == 0) return read_fatbin(bytes);
   if (std::strncmp(bytes, "\177ELF", 4) == 0) return read_object(bytes);
   const std::string_view text(bytes);
   const bool is_ptx = text.find(".version") != std::string_view::npos;

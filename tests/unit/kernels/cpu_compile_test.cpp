@@ -52,27 +52,6 @@ Error error_of(const Source& source, const std::string& kernel, const fs::path& 
 
 }  // namespace
 
-TEST_CASE("kernels of a text are listed, whatever stands around them") {
-  const auto names = list_source_kernels(R"(
-// __global__ void commented(int) {}
-/* __global__ void also(int) {} */
-const char* text = "__global__ void quoted(int) \" {}";
-extern "C" __global__ void first(float* x) { }
-__global__ void __launch_bounds__(256, (2)) second(int n);
-template <class T>
-__global__ __attribute__((noinline)) static void third(T x) {}
-__global__ void first(float* x);
-#define __global__x
-int my__global__ = f(3);
-__global__ int variable;
-)");
-  CHECK(names == std::vector<std::string>{"first", "second", "third"});
-  CHECK(list_source_kernels("").empty());
-  CHECK(list_source_kernels("__global__").empty());
-  CHECK(list_source_kernels("\"__global__ void f(").empty());
-  CHECK(list_source_kernels("/* __global__ void f(").empty());
-}
-
 TEST_CASE("a compiler is looked for in the folders of a path, and only in absolute ones") {
   const WorkFolder folder;
   CHECK(find_host_compiler("").empty());

@@ -42,6 +42,26 @@ TEST_CASE("a C++ kernel is found by its plain name, if there is one only") {
   CHECK(plain_name("_Zbroken") == "_Zbroken");
 }
 
+TEST_CASE("kernels in namespaces and instances of templates are found") {
+  const std::vector<KernelInfo> kernels{{"_Z3dotIfLi4EEvPT_", {}},
+                                        {"_Z3dotIdLi4EEvPT_", {}},
+                                        {"_Z4axpyIfEvPT_", {}},
+                                        {"_ZN4blas4nrm2EPf", {}},
+                                        {"_ZN12_GLOBAL__N_14scalEPf", {}}};
+  CHECK(plain_name(kernels[0].name) == "dot<float, 4>");
+  CHECK(plain_name(kernels[3].name) == "blas::nrm2");
+  CHECK(plain_name(kernels[4].name) == "scal");
+  CHECK(find_user_kernel(kernels, "dot<float,4>") == kernels[0].name);
+  CHECK(find_user_kernel(kernels, "dot<double, 4>") == kernels[1].name);
+  CHECK(find_user_kernel(kernels, "dot<double, 5>").empty());
+  CHECK(find_user_kernel(kernels, "dot").empty());
+  CHECK(find_user_kernel(kernels, "axpy") == kernels[2].name);
+  CHECK(find_user_kernel(kernels, "nrm2") == kernels[3].name);
+  CHECK(find_user_kernel(kernels, "blas::nrm2") == kernels[3].name);
+  CHECK(find_user_kernel(kernels, "las::nrm2").empty());
+  CHECK(find_user_kernel(kernels, "scal") == kernels[4].name);
+}
+
 TEST_CASE("what is no image for the processor is refused") {
   Platforms platforms;
   const Device cpu = find_device(platforms, "cpu:0");

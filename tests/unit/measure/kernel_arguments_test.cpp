@@ -116,8 +116,8 @@ TEST_CASE("arguments are compared with what the image says") {
   CHECK(refusal({buffer, "u32:1", buffer, "u64:1"}, {unknown8, unknown4, unknown8, unknown8})
             .empty());
   CHECK(refusal({"u64:0"}, {pointer}).empty());
-  CHECK(refusal({"i32:1"}, {}).find("takes 0 arguments, and 1 are given") != std::string::npos);
-  CHECK(refusal({}, {value4}).find("takes 1 arguments, and 0 are given") != std::string::npos);
+  CHECK(refusal({"i32:1"}, {}).find("takes 0 arguments, and 1 is given") != std::string::npos);
+  CHECK(refusal({}, {value4}).find("takes 1 argument, and 0 are given") != std::string::npos);
   CHECK(refusal({buffer, "i64:1"}, {pointer, value4}).find("argument 1") != std::string::npos);
   CHECK_FALSE(refusal({"u64:1"}, {pointer}).empty());
   CHECK_FALSE(refusal({"u32:0"}, {pointer}).empty());

@@ -3,9 +3,13 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <limits>
+#include <thread>
 
+#include "devices.hpp"
 #include "hip/cpu/kernel_table.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/platform.hpp"
@@ -33,16 +37,38 @@ void add_byte(void* const* arguments) {
   bytes[0] = static_cast<unsigned char>(bytes[0] + added);
 }
 
-Kernel test_kernel(const Device& device) {
+/// Changes the byte at that place, counted from the buffer's first.
+void change_at(void* const* arguments) {
+  unsigned char* bytes = nullptr;
+  std::int32_t place = 0;
+  std::memcpy(&bytes, arguments[0], sizeof(bytes));
+  std::memcpy(&place, arguments[1], sizeof(place));
+  bytes[place] = static_cast<unsigned char>(~bytes[place]);
+}
+
+std::atomic<bool> is_running{false};
+std::atomic<bool> may_end{false};
+
+void wait_until_told(void* const*) {
+  is_running = true;
+  while (!may_end) std::this_thread::yield();
+  is_running = false;
+}
+
+Kernel test_kernel(const Device& device, const char* name = "user_kernel_test_add") {
   static const bool is_registered = [] {
-    const std::vector<hip::cpu::KernelArgument> arguments{{0, 8, true}, {8, 1, false}};
-    hip::cpu::register_kernel({"user_kernel_test_add", arguments, &add_byte});
+    using Arguments = std::vector<hip::cpu::KernelArgument>;
+    hip::cpu::register_kernel(
+        {"user_kernel_test_add", Arguments{{0, 8, true}, {8, 1, false}}, &add_byte});
+    hip::cpu::register_kernel(
+        {"user_kernel_test_change", Arguments{{0, 8, true}, {8, 4, false}}, &change_at});
+    hip::cpu::register_kernel({"user_kernel_test_wait", Arguments{}, &wait_until_told});
     return true;
   }();
   static_cast<void>(is_registered);
   const auto image =
       std::as_bytes(std::span(hip::cpu::cpu_image.data(), hip::cpu::cpu_image.size()));
-  return Kernel(Module(device, image), "user_kernel_test_add");
+  return Kernel(Module(device, image), name);
 }
 
 UserKernelRun add_run() {
@@ -133,4 +159,75 @@ TEST_CASE("a bad launch and a cancelled run end with their errors") {
   cancel.cancel();
   run.cancel = &cancel;
   CHECK_THROWS_AS(run_user_kernel(kernel, run), Error);
+}
+
+TEST_CASE("a second reading that differs from the first is told") {
+  test::CpuDevices devices;
+  const Kernel kernel = test_kernel(devices[0]);
+  // Three copies fill the buffer and its guards, the fourth reads it to be compared.
+  devices.table().corrupt_copy(4, 2);
+  const UserKernelResult first = run_user_kernel(kernel, add_run());
+  REQUIRE(first.wrong);
+  CHECK(first.wrong->first_bad_index == 2);
+  CHECK(first.wrong->xor_bits == 0xff);
+  CHECK_FALSE(first.wrong->reread_agrees);
+  CHECK_FALSE(first.is_right());
+  REQUIRE(first.outputs.size() == 1);
+  CHECK(first.outputs[0].bytes == add_run().expected[0].bytes);
+  // The fifth reads it again: then the second reading is the damaged one.
+  UserKernelRun run = add_run();
+  run.expected[0].bytes[0] = std::byte{4};
+  devices.table().corrupt_copy(5, 3);
+  const UserKernelResult second = run_user_kernel(kernel, run);
+  REQUIRE(second.wrong);
+  CHECK(second.wrong->count == 1);
+  CHECK_FALSE(second.wrong->reread_agrees);
+}
+
+TEST_CASE("writes outside of a buffer are found on both of its sides") {
+  Platforms platforms;
+  const Kernel kernel = test_kernel(find_device(platforms, "cpu:0"), "user_kernel_test_change");
+  struct Case {
+    int place;
+    std::uint64_t before_bytes;
+    std::uint64_t behind_bytes;
+  };
+  for (const Case& one : {Case{-4096, 1, 0}, Case{-1, 1, 0}, Case{0, 0, 0}, Case{6, 0, 0},
+                          Case{7, 0, 1}, Case{4102, 0, 1}}) {
+    CAPTURE(one.place);
+    UserKernelRun run;
+    run.arguments.push_back(parse_kernel_argument("buf:u8:7:iota"));
+    run.arguments.push_back(parse_kernel_argument("i32:" + std::to_string(one.place)));
+    run.samples = 2;
+    const UserKernelResult result = run_user_kernel(kernel, run);
+    CHECK(result.is_right() == (one.before_bytes + one.behind_bytes == 0));
+    REQUIRE(result.outside.size() == (result.is_right() ? 0 : 1));
+    if (result.is_right()) continue;
+    CHECK(result.outside[0].argument == 0);
+    CHECK(result.outside[0].before_bytes == one.before_bytes);
+    CHECK(result.outside[0].behind_bytes == one.behind_bytes);
+  }
+}
+
+TEST_CASE("a kernel that does not end is left behind when the run is cancelled") {
+  Platforms platforms;
+  const Kernel kernel = test_kernel(find_device(platforms, "cpu:0"), "user_kernel_test_wait");
+  CancelToken cancel;
+  UserKernelRun run;
+  run.cancel = &cancel;
+  std::thread interrupter([&cancel] {
+    while (!is_running) std::this_thread::yield();
+    cancel.cancel();
+  });
+  ErrorCode code = ErrorCode::internal;
+  try {
+    run_user_kernel(kernel, run);
+  } catch (const Error& error) {
+    code = error.code();
+  }
+  interrupter.join();
+  CHECK(code == ErrorCode::cancelled);
+  CHECK(is_running);
+  may_end = true;
+  while (is_running) std::this_thread::yield();
 }

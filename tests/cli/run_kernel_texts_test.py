@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: MIT
+"""`hiptool run-kernel --module` with texts as people write them, and with kernels that misbehave,
+on the processor.
+
+Usage: run_kernel_texts_test.py PROGRAM [unittest options]
+"""
+import pathlib
+import shutil
+import signal
+import struct
+import subprocess
+import time
+
+import program
+from program import CliTest, clean_environment, default_signals, run
+
+try:
+    import numpy
+except ImportError:
+    print("skipped: the package numpy is not installed")
+    raise SystemExit(77) from None
+if not any(shutil.which(name) for name in ("c++", "g++", "clang++")):
+    print("skipped: no C++ compiler is installed")
+    raise SystemExit(77)
+
+
+class Texts(CliTest):
+    def write(self, text, name="k.cu"):
+        (self.folder / name).write_text(text, encoding="utf-8")
+
+    def words(self, *words, grid="1", block="4"):
+        return ("run-kernel", "--device", "cpu", "--module", str(self.folder / "k.cu"), "--grid",
+                grid, "--block", block, *words)
+
+    def document(self, *words, code=0, **places):
+        result = run(*self.words(*words, "--format", "json", **places))
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        return self.assert_document(result.stdout, "run-kernel.schema.json")
+
+    def outputs(self, *words, **places):
+        """What each --out shows."""
+        result = self.document(*words, **places)["results"][0]
+        return [output["values"] for output in result["outputs"]]
+
+    def error(self, *words, code, **places):
+        document = self.document(*words, code=code, **places)
+        self.assertEqual(document["status"], "failed")
+        return document["error"]
+
+
+INTS = ("--arg", "buf:i32:4:zeros", "--out", "0:print:4")
+
+
+class Language(Texts):
+    def test_headers_types_and_variables(self):
+        self.write("""#include <cuda.h>
+#include <cuda_runtime.h>
+#include "device_launch_parameters.h"
+#include <hip/hip_runtime.h>
+#include <stdio.h>
+#include <cmath>
+#include "beside.h"
+__constant__ int table[4] = {1, 2, 3, 4};
+__device__ int bias = 10;
+__device__ __forceinline__ int twice(int x) { return 2 * x; }
+struct Pair { float a; int b; };
+__global__ void k(int* x, Pair pair, float2 v) {
+  __shared__ int s[4];
+  dim3 size(blockDim.x, 2);
+  s[threadIdx.x] = table[threadIdx.x];
+  __syncthreads();
+  x[threadIdx.x] = twice(s[3 - threadIdx.x]) + bias + beside() + int(size.y) + pair.b
+                   + int(v.y) + max(1, min(3, 2)) + int(sqrtf(4.0f) + rsqrtf(4.0f) * 2 + __expf(0));
+}
+""")
+        self.write("inline int beside() { return 100; }\n", "beside.h")
+        got = self.outputs(*INTS, "--arg", "u64:" + str(5 << 32), "--arg",
+                           "u64:" + str(struct.unpack("<Q", struct.pack("<ff", 0, 7))[0]))
+        base = 10 + 100 + 2 + 5 + 7 + 2 + 4
+        self.assertEqual(got, [[base + 8, base + 6, base + 4, base + 2]])
+
+    def test_shared_memory_of_the_launch(self):
+        for where, text in (
+                ("function", """__global__ void k(int* x) {
+  extern __shared__ __align__(16) unsigned char raw[];
+  int* s = reinterpret_cast<int*>(raw);
+"""), ("file", """extern __shared__ int s[];
+__global__ void k(int* x) {
+""")):
+            with self.subTest(where=where):
+                self.write(text + """  s[threadIdx.x] = 5 + threadIdx.x;
+  __syncthreads();
+  x[threadIdx.x] = s[blockDim.x - 1 - threadIdx.x];
+}
+""")
+                self.assertEqual(self.outputs("--shared", "16", *INTS), [[8, 7, 6, 5]])
+
+    def test_templates_and_namespaces(self):
+        self.write("""namespace blas { namespace {
+template <class T, int factor> __global__ void scale(T* x) { x[threadIdx.x] *= factor; }
+} }
+template <class T> __global__ void fill(T* x) { x[threadIdx.x] = T(1.5f); }
+template __global__ void fill<double>(double*);
+namespace other { __global__ void one(int* x) { *x = 1; } }
+""")
+        iota = ("--arg", "buf:f32:4:iota", "--out", "0:print:4")
+        for name in ("blas::scale<float, 3>", "scale<float,3>"):
+            self.assertEqual(self.outputs("--name", name, *iota), [[0, 3, 6, 9]])
+        for name in ("fill<double>", "fill< double >"):
+            got = self.outputs("--name", name, "--arg", "buf:f64:4:iota", "--out", "0:print:2")
+            self.assertEqual(got, [[1.5, 1.5]])
+        self.assertEqual(self.outputs("--name", "one", *INTS), [[1, 0, 0, 0]])
+        error = self.error("--name", "fill", *iota, code=2)
+        self.assertEqual(error["code"], "invalid_argument")
+        self.assertEqual(error["hint"], "name it with its types, such as --name 'fill<double>'")
+        error = self.error("--name", "fil<double>", *iota, code=2)
+        self.assertIn("it has: blas::scale, fill, other::one", error["message"])
+        error = self.error("--name", "fill<nothing>", *iota, code=4)
+        self.assertIn("nothing", error["message"])
+
+    def test_atomics_and_warps(self):
+        self.write("""__global__ void k(int* x, float* f, unsigned long long* u) {
+  atomicAdd(x, 1);
+  atomicMax(x + 1, int(threadIdx.x));
+  atomicCAS(x + 2, 0, 9);
+  atomicCAS(x + 2, 0, 8);
+  atomicExch(x + 3, 4);
+  atomicSub(x + 4, 1);
+  atomicXor(x + 5, 1 << (threadIdx.x % 8));
+  atomicInc(reinterpret_cast<unsigned*>(x) + 6, 9);
+  atomicAdd(f, 0.5f);
+  atomicAdd(u, 1ull << 40);
+  __threadfence();
+  float sum = threadIdx.x;
+  for (int step = 16; step > 0; step /= 2) sum += __shfl_down_sync(0xffffffff, sum, step);
+  if (threadIdx.x == 32) f[1] = sum;
+  unsigned odd = __ballot_sync(~0u, threadIdx.x % 32 < 5);
+  bool any = __any_sync(~0u, threadIdx.x == 40), all = __all_sync(~0u, threadIdx.x >= 32);
+  if (threadIdx.x == 0) x[7] = __popc(odd) + 10 * any + 100 * all;
+  if (threadIdx.x == 63) x[8] = __popc(odd) + 10 * any + 100 * all;
+  if (threadIdx.x % 4 == 1) x[9] = __ballot_sync(0x22222222, 1) == 0x22222222;
+}
+""")
+        got = self.outputs("--arg", "buf:i32:10:zeros", "--arg", "buf:f32:2:zeros", "--arg",
+                           "buf:u64:1:zeros", "--out", "0:print:10", "--out", "1:print:2", "--out",
+                           "2:print:1", block="64", grid="2")
+        self.assertEqual(got, [[128, 63, 9, 4, -128, 0, 8, 5, 115, 1], [64, 32 * 47.5], [128 << 40]])
+
+    def test_halves_are_those_of_numpy(self):
+        self.write("""#include <cuda_fp16.h>
+#include <hip/hip_fp16.h>
+__global__ void convert(const __half* all, float* wide, const float* reals, half* narrow, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  wide[i] = __half2float(all[i]);
+  narrow[i] = __float2half(reals[i]);
+}
+__global__ void compute(const half* x, const half* y, half* out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i] = x[i] + y[i];
+  out[i + n] = __hmul(x[i], y[i]);
+  out[i + 2 * n] = x[i] / y[i];
+  half2 pair = __hadd2(__halves2half2(x[i], y[i]), __float2half2_rn(1.0f));
+  out[i + 3 * n] = __hsub(__high2half(pair), __low2half(pair));
+  out[i + 4 * n] = __hlt(x[i], y[i]) ? hsqrt(__habs(x[i])) : -y[i];
+}
+""")
+        n = 65536
+        rng = numpy.random.default_rng(3)
+        halves = numpy.arange(n, dtype=numpy.uint16).view(numpy.float16)
+        wide = halves.astype(numpy.float32)
+        finite = numpy.nan_to_num(wide, nan=1, posinf=1, neginf=1)
+        # Halfway between two halves and the floats beside that, then any bits.
+        middle = (finite[:-1] + finite[1:]) / 2
+        reals = numpy.concatenate([
+            middle[:20000], numpy.nextafter(middle[:10000], numpy.float32(9)),
+            numpy.nextafter(middle[:10000], numpy.float32(-9)),
+            rng.integers(0, 1 << 32, n - 40000, dtype=numpy.uint32).view(numpy.float32)])
+        halves.tofile(self.folder / "all")
+        reals.astype(numpy.float32).tofile(self.folder / "reals")
+        with numpy.errstate(all="ignore"):
+            narrow = reals.astype(numpy.float16)
+        self.document("--name", "convert", "--arg", f"buf:f16:{n}:file:{self.folder / 'all'}",
+                      "--arg", f"buf:f32:{n}:zeros", "--arg",
+                      f"buf:f32:{n}:file:{self.folder / 'reals'}", "--arg", f"buf:f16:{n}:zeros",
+                      "--arg", f"i32:{n}", "--out", f"1:{self.folder / 'wide'}", "--out",
+                      f"3:{self.folder / 'narrow'}", grid="256", block="256")
+        numpy.testing.assert_array_equal(numpy.fromfile(self.folder / "wide", numpy.float32), wide)
+        numpy.testing.assert_array_equal(numpy.fromfile(self.folder / "narrow", numpy.float16),
+                                         narrow)
+        x, y = halves, rng.permutation(halves)
+        y.tofile(self.folder / "y")
+        with numpy.errstate(all="ignore"):
+            one = numpy.float16(1)
+            want = numpy.concatenate([x + y, x * y, x / y, (y + one) - (x + one),
+                                      numpy.where(x < y, numpy.sqrt(numpy.abs(x)), -y)])
+        self.document("--name", "compute", "--arg", f"buf:f16:{n}:file:{self.folder / 'all'}",
+                      "--arg", f"buf:f16:{n}:file:{self.folder / 'y'}", "--arg",
+                      f"buf:f16:{5 * n}:zeros", "--arg", f"i32:{n}", "--out",
+                      f"2:{self.folder / 'out'}", grid="256", block="256")
+        numpy.testing.assert_array_equal(numpy.fromfile(self.folder / "out", numpy.float16), want)
+
+    def test_a_whole_program_is_told_so(self):
+        self.write("""#include <cuda_runtime.h>
+__global__ void k(int* x) { *x = 1; }
+int main() { int* x; k<<<1, 1>>>(x); }
+""")
+        error = self.error(*INTS, code=4)
+        self.assertIn("k.cu:3:", error["message"])
+        self.assertIn("<<<...>>>", error["hint"])
+
+
+class Misbehaviour(Texts):
+    def test_what_kernels_print_is_no_part_of_the_report(self):
+        self.write("""#include <cstdio>
+__global__ void k(int* x) { printf("thread %u sees %d\\n", threadIdx.x, x[threadIdx.x]); }
+""")
+        result = run(*self.words("--arg", "buf:i32:2:iota", "--format", "json", block="2"))
+        self.assert_document(result.stdout, "run-kernel.schema.json")
+        self.assertEqual(result.stderr.splitlines(), ["thread 0 sees 0", "thread 1 sees 1"])
+
+    def test_writes_outside_of_a_buffer(self):
+        self.write("__global__ void k(float* x, int from) { x[from + int(threadIdx.x)] = 1; }")
+        buffer = ("--arg", "buf:f32:6:zeros", "--arg")
+        result = self.document(*buffer, "i32:4", code=5)["results"][0]
+        self.assertEqual(result["status"], "mismatch")
+        self.assertEqual(result["outside"],
+                         [{"argument": 0, "before_bytes": 0, "behind_bytes": 8}])
+        text = run(*self.words(*buffer, "i32:-1"))
+        self.assertEqual(text.returncode, 5)
+        self.assertIn("k on cpu:0 wrote outside argument 0 (buf:f32:6:zeros): 4 bytes before it",
+                      " ".join(text.stdout.split()))
+        self.assertEqual(self.document(*buffer, "i32:2")["results"][0]["outside"], [])
+
+    def test_faults_have_words(self):
+        self.write("""__global__ void far(int* x) { x[1ull << 40] = 1; }
+__global__ void divide(int* x) { x[0] = 5 / x[1]; }
+""")
+        for name, words in (("far", "a memory fault"), ("divide", "an integer division by zero")):
+            error = self.error("--name", name, *INTS, code=6)
+            self.assertEqual(error["message"], f"the kernel '{name}' ended with {words} on cpu:0")
+            text = run(*self.words("--name", name, *INTS))
+            self.assertEqual((text.returncode, text.stdout), (6, ""))
+            self.assertIn(f"error: the kernel '{name}' ended with {words}", text.stderr)
+
+    def interrupted(self, is_ready, *words, environment=None):
+        """Exit code, seconds to the end and stdout of a run that gets a Ctrl-C."""
+        process = subprocess.Popen([program.PROGRAM, *words], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, preexec_fn=default_signals,
+                                   env=environment or clean_environment())
+        end = time.monotonic() + 60
+        while not is_ready() and time.monotonic() < end:
+            time.sleep(0.01)
+        start = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+        return process.returncode, time.monotonic() - start, output
+
+    def test_an_interrupt_ends_what_never_ends(self):
+        mark = self.folder / "mark"
+        # As a runtime may do that waits for its device when the program ends.
+        self.write(f"""#include <cstdio>
+#include <cstdlib>
+void wait() {{ volatile bool is_done = false; while (!is_done) {{}} }}
+__global__ void k(volatile int* x) {{
+  atexit(wait);
+  fclose(fopen("{mark}", "w"));
+  while (x[0] == 0) {{}}
+}}
+""")
+        code, seconds, output = self.interrupted(
+            mark.exists, *self.words("--arg", "buf:i32:1:zeros", "--format", "json", block="1"))
+        self.assertEqual(code, 130)
+        self.assertLess(seconds, 5)
+        document = self.assert_document(output, "run-kernel.schema.json")
+        self.assertEqual(document["status"], "interrupted")
+
+    def test_an_interrupt_ends_the_compiler(self):
+        tools = self.folder / "tools"
+        tools.mkdir()
+        slow, mark = tools / "c++", self.folder / "mark"
+        slow.write_text(f"#!/bin/sh\necho $$ > {mark}\nexec sleep 100\n", encoding="utf-8")
+        slow.chmod(0o755)
+        self.write("__global__ void k(int* x) { *x = 1; }")
+        code, seconds, _ = self.interrupted(
+            mark.exists, *self.words(*INTS),
+            environment=clean_environment(PATH=f"{tools}:/usr/bin:/bin"))
+        self.assertEqual(code, 130)
+        self.assertLess(seconds, 5)
+        child = int(mark.read_text(encoding="utf-8") or 0)
+        self.assertFalse(pathlib.Path(f"/proc/{child}").exists())
+
+    def test_outputs_that_cannot_be_written(self):
+        self.write("__global__ void k(int* x) { *x = 1; }")
+        buffer = ("--arg", "buf:i32:4:zeros", "--out")
+        for file in ("/dev/full", "/nowhere/x", str(self.folder)):
+            error = self.error(*buffer, f"0:{file}", code=7)
+            self.assertEqual(error["hint"], "choose another file with --out I:FILE")
+        for word in ("0:print", "0:print:", "0:print:x", "0:", "0"):
+            self.assertEqual(self.error(*buffer, word, code=2)["code"], "invalid_argument")
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            self.assertEqual(run(*self.words(*INTS), stdout=full).returncode, 7)
+        process = subprocess.Popen([program.PROGRAM, *self.words(*INTS)], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, env=clean_environment())
+        process.stdout.close()
+        self.assertEqual((process.stderr.read(), process.wait(timeout=60)), (b"", 0))
+        process.stderr.close()
+
+
+if __name__ == "__main__":
+    program.main(__doc__)
