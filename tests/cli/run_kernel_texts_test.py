@@ -247,6 +247,7 @@ __global__ void divide(int* x) { x[0] = 5 / x[1]; }
         process = subprocess.Popen([program.PROGRAM, *words], stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True, preexec_fn=default_signals,
                                    env=environment or clean_environment())
+        self.addCleanup(process.kill)
         end = time.monotonic() + 60
         while not is_ready() and time.monotonic() < end:
             time.sleep(0.01)
