@@ -144,7 +144,8 @@ namespace other { __global__ void one(int* x) { *x = 1; } }
         got = self.outputs("--arg", "buf:i32:10:zeros", "--arg", "buf:f32:2:zeros", "--arg",
                            "buf:u64:1:zeros", "--out", "0:print:10", "--out", "1:print:2", "--out",
                            "2:print:1", block="64", grid="2")
-        self.assertEqual(got, [[128, 63, 9, 4, -128, 0, 8, 5, 115, 1], [64, 32 * 47.5], [128 << 40]])
+        self.assertEqual(got, [[128, 63, 9, 4, -128, 0, 8, 5, 115, 1], [64, 32 * 47.5],
+                               [128 << 40]])
 
     def test_halves_are_those_of_numpy(self):
         self.write("""#include <cuda_fp16.h>
@@ -247,6 +248,7 @@ __global__ void divide(int* x) { x[0] = 5 / x[1]; }
         process = subprocess.Popen([program.PROGRAM, *words], stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True, preexec_fn=default_signals,
                                    env=environment or clean_environment())
+        self.addCleanup(process.kill)
         end = time.monotonic() + 60
         while not is_ready() and time.monotonic() < end:
             time.sleep(0.01)
