@@ -46,7 +46,7 @@ struct KernelBenchOptions {
   std::optional<Peak> memory_peak;     ///< bytes per second; absent: memory has no share of peak
   /// Clock of the multiprocessors now; called while work is queued. May be empty.
   std::function<std::optional<double>()> clock_hz;
-  /// Blocks for each multiprocessor instead of the measured best; to measure it.
+  /// Blocks for each multiprocessor instead of the number built in; to find a better one.
   std::optional<std::uint64_t> blocks_per_unit;
   const CancelToken* cancel = nullptr;
   std::function<void(const KernelResult&)> on_result;  ///< as soon as each is known; may be empty

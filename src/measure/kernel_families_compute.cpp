@@ -11,7 +11,7 @@
 namespace hiptool::measure {
 namespace {
 
-// Measured on an H200.
+// A first guess; tests/bench/kernel_table --blocks measures it.
 constexpr std::uint64_t fma_blocks_per_unit = 8;
 constexpr std::uint64_t gpu_rounds = 4096;
 constexpr std::uint64_t cpu_rounds = 16;

@@ -83,7 +83,7 @@ void add_dequantize_family(std::vector<FamilyEntry>& families);
 void add_memory_tests(std::vector<FamilyEntry>& families);
 
 /// Grid for a kernel that strides over `units`: no more blocks than there is work for.
-/// `blocks_per_unit` and `units_per_thread` are measured numbers.
+/// `blocks_per_unit` is the one of the family, where the context has none.
 LaunchConfig stride_grid(const WorkContext& context, std::uint64_t units,
                          std::uint64_t blocks_per_unit, std::uint64_t units_per_thread);
 
