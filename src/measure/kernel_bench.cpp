@@ -31,7 +31,8 @@ const std::vector<FamilyEntry>& families() {
     add_memory_families(list);
     add_reduction_families(list);
     add_unit_families(list);
-    add_compute_families(list);
+    add_fma_family(list);
+    add_gemm_family(list);
     add_model_families(list);
     add_dequantize_family(list);
     add_memory_tests(list);

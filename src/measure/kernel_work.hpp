@@ -76,7 +76,8 @@ struct FamilyEntry {
 
 void add_memory_families(std::vector<FamilyEntry>& families);
 void add_reduction_families(std::vector<FamilyEntry>& families);
-void add_compute_families(std::vector<FamilyEntry>& families);
+void add_fma_family(std::vector<FamilyEntry>& families);
+void add_gemm_family(std::vector<FamilyEntry>& families);
 void add_unit_families(std::vector<FamilyEntry>& families);
 void add_model_families(std::vector<FamilyEntry>& families);
 void add_dequantize_family(std::vector<FamilyEntry>& families);
