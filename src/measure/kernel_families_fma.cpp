@@ -102,8 +102,7 @@ class FmaWork final : public KernelWork {
         kernel_(context.find_kernel("hiptool_fma_" + context.dtype)),
         rate_(multiply_add_rate(context.arch, context.dtype)),
         rounds_(device.is_host_memory() ? Chain::cpu_rounds : gpu_rounds) {
-    config_.grid.x = static_cast<std::uint32_t>(context.compute_units *
-                                                context.blocks_per_unit.value_or(blocks_per_unit));
+    config_.grid.x = context.all_blocks(blocks_per_unit);
     config_.block.x = block_threads;
     out_ = Buffer(device, threads() * sizeof(std::uint64_t));
   }

@@ -31,6 +31,13 @@ struct WorkContext {
   std::uint64_t size_bytes = 0;  ///< of one array
   std::uint64_t compute_units = 1;
   std::optional<std::uint64_t> blocks_per_unit;  ///< instead of what the family takes
+
+  /// For all multiprocessors, `own` or what is asked for instead for each. Of work that is as long
+  /// as there are blocks, more than 64 of them are no other measurement.
+  std::uint32_t all_blocks(std::uint64_t own) const {
+    return static_cast<std::uint32_t>(compute_units *
+                                      std::min<std::uint64_t>(blocks_per_unit.value_or(own), 64));
+  }
 };
 
 /// What one check saw.
