@@ -5,12 +5,14 @@
 # over 90 % of the memory; a sweep over grids; compute-sanitizer on small arrays. Needs a build and
 # no compiler. Exits 0 only if all was right and every target was reached. On cpu there are no
 # targets and small arrays, and what needs a GPU is skipped.
-# Usage: run_kernel_builtin.sh BUILD [DEVICE [OUT]]
+# Usage: run_kernel_builtin.sh BUILD [DEVICE [OUT [STEP...]]]
 #   BUILD   folder of a build
 #   DEVICE  nvidia:0 if not given
 #   OUT     folder that gets what was printed; one that is removed, if not given
+#   STEP    only these of families, sweep, memory, launch-loop, sanitizer-memcheck, -racecheck,
+#           -initcheck, -synccheck; what an earlier run has left in OUT is judged with them
 set -uo pipefail
-[ $# -ge 1 ] || { sed -n '3,12s/^# //p' "$0"; exit 2; }
+[ $# -ge 1 ] || { sed -n '3,14s/^# //p' "$0"; exit 2; }
 build=$(cd "$1" && pwd) || exit 2
 device=${2:-nvidia:0}
 bench=$build/tests/bench
@@ -23,8 +25,9 @@ else
 fi
 [ -x "$bench/kernel_table" ] || { echo "$bench/kernel_table is not built"; exit 2; }
 
-size=$((1 << 30)) sweep_size=$((1 << 30)) share=0.9 few=()
-blocks=1,2,3,4,6,8,12,16,24,32,64,all
+wanted=" ${*:4} "
+size=$((1 << 30)) sweep_size=$((1 << 29)) share=0.9 few=()
+blocks=2,4,8,16,32,all
 if [ "$device" = cpu ] || [[ $device = cpu:* ]]; then
   size=$((1 << 20)) sweep_size=$((1 << 16)) share=0.0005 few=(--samples 3) blocks=2,4,all
 fi
@@ -33,19 +36,22 @@ fi
 step() {
   local name=$1 limit=$2 start=$SECONDS
   shift 2
+  [[ $wanted = "  " || $wanted = *" $name "* ]] || return 0
+  sed -i "/^$name\t/d" "$out/steps.tsv"
   echo "== $name"
   timeout "$limit" "$@" > "$out/$name.txt" 2>&1
   local code=$?
   local verdict=ok
   [ $code = 0 ] || verdict="FAILED, exit $code"
   [ $code = 77 ] && verdict=skipped
+  [ $code = 127 ] && verdict="NOT RUN, $1 is not installed"
   [ $code = 124 ] && verdict="FAILED, longer than $limit s"
   # Of a sanitizer the last lines count; of a table all.
   case $name in sanitizer*) tail -n 5 "$out/$name.txt" ;; *) cat "$out/$name.txt" ;; esac
   printf '%s\t%s\t%s s\n' "$name" "$verdict" $((SECONDS - start)) >> "$out/steps.tsv"
 }
 
-: > "$out/steps.tsv"
+touch "$out/steps.tsv"
 table=("$bench/kernel_table" --device "$device")
 step families 1800 "${table[@]}" --size "$size" "${few[@]}" --tsv "$out/families.tsv"
 step sweep 1800 "${table[@]}" --size "$sweep_size" "${few[@]}" --blocks "$blocks" \
@@ -59,13 +65,8 @@ case $device in
     PATH=$PATH:/usr/local/cuda/bin
     for tool in memcheck racecheck initcheck synccheck; do
       # Not whole units, so that the ends of arrays are reached.
-      if command -v compute-sanitizer > /dev/null; then
-        step "sanitizer-$tool" 900 compute-sanitizer --tool "$tool" --error-exitcode 9 \
-          "${table[@]}" --size 70000 --samples 1
-      else
-        printf 'sanitizer-%s\tNOT RUN, compute-sanitizer is not installed\t-\n' "$tool" \
-          >> "$out/steps.tsv"
-      fi
+      step "sanitizer-$tool" 900 compute-sanitizer --tool "$tool" --error-exitcode 9 \
+        "${table[@]}" --size 70000 --samples 1
     done
     ;;
 esac
@@ -98,11 +99,19 @@ def number(text):
 
 families = rows("families")
 print("\n== steps")
+done = set()
 for line in (out / "steps.tsv").read_text().splitlines():
     name, verdict, time = line.split("\t")
     print(f"{name:22} {verdict:40} {time}")
+    done.add(name)
     if verdict not in ("ok", "skipped"):
         failed.append(name)
+
+expected = ["families", "sweep", "memory"]
+if device.startswith("nvidia"):
+    expected += ["launch-loop"] + ["sanitizer-" + tool for tool in
+                                   ("memcheck", "racecheck", "initcheck", "synccheck")]
+failed += [name + " did not run" for name in expected if name not in done]
 
 print("\n== wrong, failed or skipped")
 for row in families + rows("sweep") + rows("memory"):
