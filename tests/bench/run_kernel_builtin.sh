@@ -32,7 +32,7 @@ if [ "$device" = cpu ] || [[ $device = cpu:* ]]; then
   size=$((1 << 20)) sweep_size=$((1 << 16)) share=0.0005 few=(--samples 3) blocks=2,4,all
 fi
 
-# step NAME SECONDS WORDS...: runs, keeps the output in NAME.txt, and a line for the table at the end
+# step NAME SECONDS WORDS...: runs, keeps the output in NAME.txt, and a line for the last table
 step() {
   local name=$1 limit=$2 start=$SECONDS
   shift 2
