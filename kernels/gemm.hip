@@ -9,10 +9,23 @@ constexpr unsigned tile = 64;
 constexpr unsigned depth = 16;  // of the pieces of a and b that lie in shared memory
 constexpr unsigned side = 4;    // of what a thread makes
 
+struct Half {
+  uint16_t bits;
+};
+struct Bfloat {
+  uint16_t bits;
+};
+
 inline __device__ float to_float(float value) { return value; }
 
+// bfloat16 is the upper half of a binary32.
+inline __device__ float to_float(Bfloat value) {
+  return __uint_as_float(static_cast<uint32_t>(value.bits) << 16);
+}
+
 // binary16: moved to the place of a binary32, whose exponent is 112 too small then.
-inline __device__ float to_float(uint16_t bits) {
+inline __device__ float to_float(Half half) {
+  const uint16_t bits = half.bits;
   const uint32_t magnitude = static_cast<uint32_t>(bits & 0x7FFFU) << 13;
   const float value = __uint_as_float(magnitude) * 0x1p112F;
   const uint32_t sign = static_cast<uint32_t>(bits & 0x8000U) << 16;
@@ -21,7 +34,7 @@ inline __device__ float to_float(uint16_t bits) {
 }
 
 template <class Stored>
-inline __device__ void multiply(const Stored* a, const Stored* b, float* c, uint64_t n) {
+inline __device__ void multiply(const Stored* a, const Stored* b, uint4* c, uint64_t n) {
   __shared__ float of_a[depth][tile + 4];  // across: one row for each k
   __shared__ float of_b[depth][tile];
   const unsigned thread = threadIdx.x;
@@ -60,8 +73,12 @@ inline __device__ void multiply(const Stored* a, const Stored* b, float* c, uint
   }
 #pragma unroll
   for (unsigned i = 0; i < side; ++i) {
-#pragma unroll
-    for (unsigned j = 0; j < side; ++j) c[(row + y + i) * n + column + x + j] = sum[i][j];
+    uint4 unit;
+    unit.x = __float_as_uint(sum[i][0]);
+    unit.y = __float_as_uint(sum[i][1]);
+    unit.z = __float_as_uint(sum[i][2]);
+    unit.w = __float_as_uint(sum[i][3]);
+    c[((row + y + i) * n + column + x) / side] = unit;
   }
 }
 
@@ -69,14 +86,20 @@ inline __device__ void multiply(const Stored* a, const Stored* b, float* c, uint
 
 // n is a multiple of 64, and there are (n / 64)^2 blocks of 256 threads.
 extern "C" __global__ void __launch_bounds__(256)
-    hiptool_gemm_f32(const float* a, const float* b, float* c, uint64_t n) {
+    hiptool_gemm_f32(const float* a, const float* b, uint4* c, uint64_t n) {
   multiply(a, b, c, n);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-    hiptool_gemm_f16(const uint16_t* a, const uint16_t* b, float* c, uint64_t n) {
-  multiply(a, b, c, n);
+    hiptool_gemm_f16(const uint16_t* a, const uint16_t* b, uint4* c, uint64_t n) {
+  multiply(reinterpret_cast<const Half*>(a), reinterpret_cast<const Half*>(b), c, n);
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    hiptool_gemm_bf16(const uint16_t* a, const uint16_t* b, uint4* c, uint64_t n) {
+  multiply(reinterpret_cast<const Bfloat*>(a), reinterpret_cast<const Bfloat*>(b), c, n);
 }
 
 HIPTOOL_EXPORT(hiptool_gemm_f32);
 HIPTOOL_EXPORT(hiptool_gemm_f16);
+HIPTOOL_EXPORT(hiptool_gemm_bf16);

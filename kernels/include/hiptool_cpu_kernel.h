@@ -242,6 +242,14 @@ inline long long __double_as_longlong(double value) {
   return bits;
 }
 
+inline double __hiloint2double(int high, int low) {
+  const std::uint64_t bits = static_cast<std::uint64_t>(static_cast<std::uint32_t>(high)) << 32 |
+                             static_cast<std::uint32_t>(low);
+  double value;
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
 inline float __fmaf_rn(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 
 inline double __fma_rn(double x, double y, double z) { return __builtin_fma(x, y, z); }

@@ -2,7 +2,9 @@
 #include "core/launch_limits.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/call.hpp"
@@ -10,7 +12,11 @@
 namespace hiptool::core {
 namespace {
 
-constexpr std::array axes{"x", "y", "z"};
+// Whole words: a launch that is accepted, and most are, builds no text.
+constexpr std::array<std::string_view, 3> grid_axes{"grid.x", "grid.y", "grid.z"};
+constexpr std::array<std::string_view, 3> block_axes{"block.x", "block.y", "block.z"};
+constexpr std::array<std::string_view, 3> thread_axes{
+    "grid.x times block.x", "grid.y times block.y", "grid.z times block.z"};
 
 std::uint64_t limit(const Device& device, hip::hipDeviceAttribute_t number) {
   int value = 0;
@@ -27,14 +33,14 @@ class Checker {
  public:
   Checker(const Kernel& kernel, const LaunchConfig& config) : kernel_(kernel), config_(config) {}
 
-  void require(bool holds, const std::string& what, std::uint64_t value, std::uint64_t most) const {
+  void require(bool holds, std::string_view what, std::uint64_t value, std::uint64_t most) const {
     if (holds) return;
     throw Error(ErrorCode::invalid_argument, "hipModuleLaunchKernel",
                 "launch of " + to_text(kernel_, config_) + " on " + kernel_.device().id() + ": " +
-                    what + " is " + std::to_string(value) + ", " +
+                    std::string(what) + " is " + std::to_string(value) + ", " +
                     (value == 0 ? "at least 1 is needed" : "at most " + std::to_string(most)));
   }
-  void require_at_most(const std::string& what, std::uint64_t value, std::uint64_t most) const {
+  void require_at_most(std::string_view what, std::uint64_t value, std::uint64_t most) const {
     require(value <= most, what, value, most);
   }
 
@@ -77,15 +83,12 @@ void check_launch(const Kernel& kernel, const LaunchConfig& config, const Launch
   const Checker checker(kernel, config);
   const auto grid = sizes(config.grid);
   const auto block = sizes(config.block);
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    const std::string grid_axis = std::string("grid.") + axes[i];
-    const std::string block_axis = std::string("block.") + axes[i];
-    checker.require(grid[i] > 0, grid_axis, grid[i], limits.grid[i]);
-    checker.require(block[i] > 0, block_axis, block[i], limits.block[i]);
-    checker.require_at_most(grid_axis, grid[i], limits.grid[i]);
-    checker.require_at_most(block_axis, block[i], limits.block[i]);
-    checker.require_at_most(grid_axis + " times " + block_axis, grid[i] * block[i],
-                            limits.threads_per_axis);
+  for (std::size_t i = 0; i < grid.size(); ++i) {
+    checker.require(grid[i] > 0, grid_axes[i], grid[i], limits.grid[i]);
+    checker.require(block[i] > 0, block_axes[i], block[i], limits.block[i]);
+    checker.require_at_most(grid_axes[i], grid[i], limits.grid[i]);
+    checker.require_at_most(block_axes[i], block[i], limits.block[i]);
+    checker.require_at_most(thread_axes[i], grid[i] * block[i], limits.threads_per_axis);
   }
   // The product of three 32-bit numbers need not fit 64 bits.
   const std::uint64_t plane = block[0] * block[1];

@@ -44,9 +44,9 @@ constexpr std::array sum_8_arguments{Argument{"a", input, 16}, Argument{"b", inp
 constexpr std::array fma_arguments{Argument{"out", output, 8}, Argument{"rounds", u64, 0},
                                    Argument{"a", u64, 0}, Argument{"b", u64, 0}};
 constexpr std::array gemm_f32_arguments{Argument{"a", input, 4}, Argument{"b", input, 4},
-                                        Argument{"c", output, 4}, Argument{"n", u64, 0}};
-constexpr std::array gemm_f16_arguments{Argument{"a", input, 2}, Argument{"b", input, 2},
-                                        Argument{"c", output, 4}, Argument{"n", u64, 0}};
+                                        Argument{"c", output, 16}, Argument{"n", u64, 0}};
+constexpr std::array gemm_16_arguments{Argument{"a", input, 2}, Argument{"b", input, 2},
+                                       Argument{"c", output, 16}, Argument{"n", u64, 0}};
 constexpr std::array chase_arguments{Argument{"next", input, 4}, Argument{"steps", u64, 0},
                                      Argument{"place", output, 4}};
 constexpr std::array shared_read_arguments{Argument{"out", output, 4}, Argument{"rounds", u64, 0}};
@@ -144,15 +144,21 @@ constexpr std::array all{
     bench("hiptool_memtest_check", "memtest", "finds words that a memory test does not expect",
           memtest_check_arguments, times<16>, times<0>),
     // For so many rounds of one thread.
-    bench("hiptool_fma_f32", "fma", "multiply-adds of f32", fma_arguments, times<0>, times<128>),
-    bench("hiptool_fma_f64", "fma", "multiply-adds of f64", fma_arguments, times<0>, times<128>),
-    bench("hiptool_fma_i32", "fma", "multiply-adds of i32", fma_arguments, times<0>, times<128>),
+    bench("hiptool_fma_f32", "fma", "multiply-adds of f32", fma_arguments, times<0>, times<512>),
+    bench("hiptool_fma_f64", "fma", "multiply-adds of f64", fma_arguments, times<0>, times<512>),
+    bench("hiptool_fma_i32", "fma", "multiply-adds of i32", fma_arguments, times<0>, times<512>),
+    bench("hiptool_fma_f16", "fma_f16", "multiply-adds of f16", fma_arguments, times<0>,
+          times<1024>),
+    bench("hiptool_fma_bf16", "fma_bf16", "multiply-adds of bf16", fma_arguments, times<0>,
+          times<1024>),
     bench("hiptool_shared_read", "units", "reads of shared memory", shared_read_arguments,
           times<16>, times<4>),
     bench("hiptool_atomic_add", "units", "atomic additions", atomic_arguments, times<0>, times<1>),
     // For matrices with so many rows and columns.
     bench("hiptool_gemm_f32", "gemm", "c = a b of f32", gemm_f32_arguments, square<12>, cube<2>),
-    bench("hiptool_gemm_f16", "gemm", "c = a b of f16, sums in f32", gemm_f16_arguments, square<8>,
+    bench("hiptool_gemm_f16", "gemm", "c = a b of f16, sums in f32", gemm_16_arguments, square<8>,
+          cube<2>),
+    bench("hiptool_gemm_bf16", "gemm", "c = a b of bf16, sums in f32", gemm_16_arguments, square<8>,
           cube<2>),
     // For so many rows of 4096 values.
     bench("hiptool_softmax_f32", "model", "softmax of rows", row_arguments, times<32768>,

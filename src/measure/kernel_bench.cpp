@@ -34,7 +34,8 @@ const std::vector<FamilyEntry>& families() {
     add_memory_families(list);
     add_reduction_families(list);
     add_unit_families(list);
-    add_compute_families(list);
+    add_fma_family(list);
+    add_gemm_family(list);
     add_model_families(list);
     add_dequantize_family(list);
     add_memory_tests(list);
@@ -177,6 +178,7 @@ class Bench {
     if (!seen.wrong) return true;
     result.wrong = std::move(seen.wrong);
     result.status = KernelStatus::mismatch;
+    result.reason = result.wrong->what;
     return false;
   }
 

@@ -48,7 +48,7 @@ struct KernelBenchOptions {
   std::optional<Peak> memory_peak;     ///< bytes per second; absent: memory has no share of peak
   /// Clock of the multiprocessors now; called while work is queued. May be empty.
   std::function<std::optional<double>()> clock_hz;
-  /// Blocks for each multiprocessor instead of the measured best; to measure it.
+  /// Blocks for each multiprocessor instead of the number built in; to find a better one.
   std::optional<std::uint64_t> blocks_per_unit;
   const CancelToken* cancel = nullptr;
   /// As soon as each is known, with how many are known and how many there will be; may be empty.
@@ -61,7 +61,8 @@ struct KernelBenchOptions {
 struct WrongValues {
   std::optional<std::uint64_t> first_bad_index;  ///< absent where one value stands for all
   report::Value expected;                        ///< the number at that index
-  report::Value got;
+  report::Value got;                             ///< absent where it was another one when looked at
+  std::string what;            ///< what the two count, where they are no value of the data
   std::uint64_t xor_bits = 0;  ///< all bits that are wrong in any value
   std::uint64_t count = 0;
   /// False: a second read gave other data, so the transfer is at fault.

@@ -6,7 +6,7 @@
 namespace hiptool::measure {
 namespace {
 
-// Measured on an H200.
+// A first guess; tests/bench/kernel_table --blocks measures it.
 constexpr std::uint64_t blocks_per_unit = 16;
 constexpr std::uint64_t units_per_thread = 4;
 

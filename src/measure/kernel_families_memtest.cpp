@@ -6,7 +6,7 @@
 namespace hiptool::measure {
 namespace {
 
-// Measured on an H200.
+// A first guess; tests/bench/kernel_table --blocks measures it.
 constexpr std::uint64_t blocks_per_unit = 16;
 constexpr std::uint64_t units_per_thread = 4;
 // The host looks at so much of the memory itself, which holds the check on the device to account.
@@ -97,8 +97,9 @@ class MemoryTestWork final : public KernelWork {
     const Found found = read_found();
     if (found.wrong > 0) result.wrong = describe(found);
     if (!saw_planted_ && !result.wrong) {
-      // Not a planted wrong bit was found: a test that finds nothing says nothing.
+      // A test that finds nothing says nothing.
       result.wrong.emplace();
+      result.wrong->what = "planted wrong bits that the test found; it finds none";
       result.wrong->expected = 1;
       result.wrong->got = 0;
       result.wrong->count = 1;
@@ -146,8 +147,9 @@ class MemoryTestWork final : public KernelWork {
     }
     const std::uint32_t expected = word_at(test_, found.first, pass_);
     wrong.expected = expected;
-    wrong.got = word;
     wrong.reread_agrees = word != expected;
+    // What was seen is gone where a later look inverted the word or wrote it again.
+    if (wrong.reread_agrees) wrong.got = word;
     return wrong;
   }
 

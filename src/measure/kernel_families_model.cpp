@@ -9,7 +9,7 @@
 namespace hiptool::measure {
 namespace {
 
-// Measured on an H200.
+// A first guess; tests/bench/kernel_table --blocks measures it.
 constexpr std::uint64_t blocks_per_unit = 8;
 
 constexpr std::size_t columns = 4096;

@@ -96,9 +96,11 @@ LaunchConfig stride_grid(const WorkContext& context, std::uint64_t units,
   const std::uint64_t wanted = units / of_block + (units % of_block != 0 ? 1 : 0);
   const std::uint64_t most =
       context.compute_units * context.blocks_per_unit.value_or(blocks_per_unit);
+  // AMD counts the threads of a grid in 32 bits.
+  constexpr std::uint64_t most_of_any = (std::uint64_t{1} << 32) / block_threads - 1;
   LaunchConfig config;
-  config.grid.x = static_cast<std::uint32_t>(
-      std::max<std::uint64_t>(1, std::min({wanted, most, std::uint64_t{1} << 30})));
+  config.grid.x =
+      static_cast<std::uint32_t>(std::max<std::uint64_t>(1, std::min({wanted, most, most_of_any})));
   config.block.x = block_threads;
   return config;
 }

@@ -31,6 +31,13 @@ struct WorkContext {
   std::uint64_t size_bytes = 0;  ///< of one array
   std::uint64_t compute_units = 1;
   std::optional<std::uint64_t> blocks_per_unit;  ///< instead of what the family takes
+
+  /// For all multiprocessors, `own` or what is asked for instead for each. Of work that is as long
+  /// as there are blocks, more than 64 of them are no other measurement.
+  std::uint32_t all_blocks(std::uint64_t own) const {
+    return static_cast<std::uint32_t>(compute_units *
+                                      std::min<std::uint64_t>(blocks_per_unit.value_or(own), 64));
+  }
 };
 
 /// What one check saw.
@@ -76,14 +83,15 @@ struct FamilyEntry {
 
 void add_memory_families(std::vector<FamilyEntry>& families);
 void add_reduction_families(std::vector<FamilyEntry>& families);
-void add_compute_families(std::vector<FamilyEntry>& families);
+void add_fma_family(std::vector<FamilyEntry>& families);
+void add_gemm_family(std::vector<FamilyEntry>& families);
 void add_unit_families(std::vector<FamilyEntry>& families);
 void add_model_families(std::vector<FamilyEntry>& families);
 void add_dequantize_family(std::vector<FamilyEntry>& families);
 void add_memory_tests(std::vector<FamilyEntry>& families);
 
 /// Grid for a kernel that strides over `units`: no more blocks than there is work for.
-/// `blocks_per_unit` and `units_per_thread` are measured numbers.
+/// `blocks_per_unit` is the one of the family, where the context has none.
 LaunchConfig stride_grid(const WorkContext& context, std::uint64_t units,
                          std::uint64_t blocks_per_unit, std::uint64_t units_per_thread);
 

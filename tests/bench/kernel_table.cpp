@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MIT
 /// Runs the built-in kernels and prints each with its rate, its limit and the share of it.
-/// kernel_table [--device ID] [--size BYTES] [--blocks N] [--peak BYTES_PER_S] [NAME...]
+/// kernel_table [--device ID] [--size BYTES] [--share OF_MEMORY] [--dtype TYPE] [--samples N]
+///   [--blocks N,N,...,all] [--peak BYTES_PER_S] [--tsv FILE] [NAME...]
+/// --blocks runs everything once for each number of blocks for a multiprocessor; `all` are as many
+/// as there is work for, so that no block takes a second piece. --tsv writes the same for programs.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,38 +21,70 @@ using namespace hiptool::measure;
 
 namespace {
 
+constexpr std::uint64_t all_blocks = std::uint64_t{1} << 24;
+
 struct Arguments {
   std::string device;
-  double peak_bytes_per_s = 0;
+  std::string tsv;
+  std::vector<std::optional<std::uint64_t>> blocks;
   KernelBenchOptions options;
 };
 
+std::vector<std::optional<std::uint64_t>> read_blocks(const std::string& list) {
+  std::vector<std::optional<std::uint64_t>> blocks;
+  for (std::size_t at = 0; at <= list.size();) {
+    const std::size_t end = std::min(list.find(',', at), list.size());
+    const std::string word = list.substr(at, end - at);
+    const std::uint64_t count =
+        word == "all" ? all_blocks : std::strtoull(word.c_str(), nullptr, 10);
+    if (count == 0) throw Error(ErrorCode::invalid_argument, "kernel_table", "blocks: " + list);
+    blocks.emplace_back(count);
+    at = end + 1;
+  }
+  return blocks;
+}
+
 Arguments read_arguments(int argc, char** argv) {
   Arguments arguments;
+  KernelBenchOptions& options = arguments.options;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word.rfind("--", 0) != 0) {
-      arguments.options.names.push_back(word);
+      options.names.push_back(word);
       continue;
     }
     if (++i == argc) throw Error(ErrorCode::invalid_argument, "kernel_table", word + " of what?");
     if (word == "--device") {
       arguments.device = argv[i];
     } else if (word == "--size") {
-      arguments.options.sizes_bytes.push_back(std::strtoull(argv[i], nullptr, 10));
+      options.sizes_bytes.push_back(std::strtoull(argv[i], nullptr, 10));
+    } else if (word == "--share") {
+      options.memory_share = std::strtod(argv[i], nullptr);
+    } else if (word == "--dtype") {
+      options.dtypes.emplace_back(argv[i]);
+    } else if (word == "--samples") {
+      options.samples = std::strtoull(argv[i], nullptr, 10);
     } else if (word == "--blocks") {
-      arguments.options.blocks_per_unit = std::strtoull(argv[i], nullptr, 10);
+      arguments.blocks = read_blocks(argv[i]);
     } else if (word == "--peak") {
-      arguments.options.memory_peak = Peak{std::strtod(argv[i], nullptr), "user"};
+      options.memory_peak = Peak{std::strtod(argv[i], nullptr), "user"};
+    } else if (word == "--tsv") {
+      arguments.tsv = argv[i];
     } else {
       throw Error(ErrorCode::invalid_argument, "kernel_table", "unknown option " + word);
     }
   }
+  if (arguments.blocks.empty()) arguments.blocks.emplace_back();
   return arguments;
 }
 
-void print(const KernelResult& result, std::size_t, std::size_t) {
-  std::printf("%-18s %-8s %-8s", result.kernel.c_str(), result.dtype.c_str(),
+std::string to_text(std::optional<std::uint64_t> blocks) {
+  if (!blocks) return "built-in";
+  return *blocks == all_blocks ? "all" : std::to_string(*blocks);
+}
+
+void print(const KernelResult& result, const std::string& blocks) {
+  std::printf("%-18s %-5s %-8s %-8s", result.kernel.c_str(), result.dtype.c_str(), blocks.c_str(),
               std::string(to_string(result.status)).c_str());
   if (result.median_s) std::printf(" %11.3f us", *result.median_s * 1e6);
   if (result.bytes_per_s) std::printf(" %9.1f GB/s", *result.bytes_per_s / 1e9);
@@ -68,12 +105,38 @@ void print(const KernelResult& result, std::size_t, std::size_t) {
   std::fflush(stdout);
 }
 
+/// kernel, type, blocks, status, median in s, bytes/s, operations/s, share, bytes, reason; "-" for
+/// what is absent.
+void write_line(std::FILE* to, const KernelResult& result, const std::string& blocks) {
+  std::fprintf(to, "%s\t%s\t%s\t%s", result.kernel.c_str(), result.dtype.c_str(), blocks.c_str(),
+               std::string(to_string(result.status)).c_str());
+  for (const auto& number :
+       {result.median_s, result.bytes_per_s, result.flops_per_s, result.share_of_peak}) {
+    if (number) {
+      std::fprintf(to, "\t%.9g", *number);
+    } else {
+      std::fprintf(to, "\t-");
+    }
+  }
+  std::fprintf(to, "\t%llu\t%s\n", static_cast<unsigned long long>(result.size_bytes),
+               result.reason.empty() ? "-" : result.reason.c_str());
+  std::fflush(to);
+}
+
 /// Two transfers a clock, as all memories of today make them; HBM counts so too.
 std::optional<Peak> memory_peak(const DeviceInfo& info) {
   if (!info.memory_clock_hz || !info.memory_bus_width_bits) return std::nullopt;
   return Peak{2.0 * static_cast<double>(*info.memory_clock_hz) *
                   static_cast<double>(*info.memory_bus_width_bits) / 8,
               "memory-clock"};
+}
+
+std::unique_ptr<std::FILE, int (*)(std::FILE*)> open_tsv(const std::string& path) {
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(nullptr, std::fclose);
+  if (path.empty()) return file;
+  file.reset(std::fopen(path.c_str(), "w"));
+  if (!file) throw Error(ErrorCode::output_failed, "kernel_table", "cannot write " + path);
+  return file;
 }
 
 int run(int argc, char** argv) {
@@ -88,12 +151,19 @@ int run(int argc, char** argv) {
   if (sensors.sensors && info.pci_bus_id) {
     options.clock_hz = [&] { return sensors.sensors->read(*info.pci_bus_id).clock_hz; };
   }
-  options.on_result = print;
+  const auto file = open_tsv(arguments.tsv);
   std::printf("%s %s, limit of memory %.0f GB/s\n", device.id().c_str(), info.name.c_str(),
               options.memory_peak ? options.memory_peak->per_s / 1e9 : 0.0);
   int wrong = 0;
-  for (const KernelResult& result : run_kernels(options, device)) {
-    if (result.status == KernelStatus::mismatch || result.status == KernelStatus::failed) ++wrong;
+  for (const std::optional<std::uint64_t>& blocks : arguments.blocks) {
+    options.blocks_per_unit = blocks;
+    options.on_result = [&](const KernelResult& result, std::size_t, std::size_t) {
+      print(result, to_text(blocks));
+      if (file) write_line(file.get(), result, to_text(blocks));
+    };
+    for (const KernelResult& result : run_kernels(options, device)) {
+      if (result.status == KernelStatus::mismatch || result.status == KernelStatus::failed) ++wrong;
+    }
   }
   return wrong == 0 ? 0 : 1;
 }

@@ -3,6 +3,7 @@
 #include <hip/hip_runtime.h>
 
 #include "broken_kernels.hpp"
+#include "hiptool_cpu_narrow.h"
 
 // Leaves out the last unit.
 extern "C" __global__ void broken_triad_short(const uint4* a, const uint4* b, uint4* out,
@@ -57,11 +58,61 @@ extern "C" __global__ void broken_memtest_write(uint4* out, uint64_t count, uint
   }
 }
 
+// The test of inversions over memory whose word 100 cannot hold bit 3 once it has been inverted.
+extern "C" __global__ void broken_memtest_invert(uint4* data, uint64_t count, uint32_t,
+                                                 uint32_t pass, uint32_t flip, uint32_t invert,
+                                                 uint64_t* result) {
+  auto* const words = reinterpret_cast<uint32_t*>(data);
+  const uint32_t expected = ((pass * 0x35U & 0xFFU) * 0x01010101U) ^ flip;
+  for (uint64_t i = threadIdx.x; blockIdx.x == 0 && i < 4 * count; i += blockDim.x) {
+    if (words[i] != expected) {
+      atomicAdd(&result[0], 1);
+      atomicMin(&result[1], i);
+      atomicOr(&result[2], words[i] ^ expected);
+    }
+    if (invert != 0) words[i] = i == 100 ? ~expected & ~0x8U : ~expected;
+  }
+}
+
+// Rounds the product, and then the sum.
+extern "C" __global__ void broken_fma_bf16(uint64_t* out, uint64_t rounds, uint64_t a, uint64_t b) {
+  using Pair = hiptool_cpu::Narrow<8, 8>;
+  uint64_t joined = 0;
+  for (unsigned k = 0; k < 8; ++k) {
+    const unsigned first = threadIdx.x % 32 + k + 1;
+    uint32_t x = Pair::round(first) | Pair::round(first + 1) << 16;
+    for (uint64_t i = 0; i < 32 * rounds; ++i) {
+      const unsigned half = 32 * (i % 2);
+      x = Pair::multiply_add_pair(x, static_cast<uint32_t>(a >> half), 0x80008000U);
+      x = Pair::multiply_add_pair(x, 0x3F803F80U, static_cast<uint32_t>(b >> half));
+    }
+    joined ^= static_cast<uint64_t>(x) << k;
+  }
+  out[static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x] = joined;
+}
+
+// One value of row 5 is 1 too large.
+extern "C" __global__ void broken_gemm_bf16(const uint16_t* a, const uint16_t* b, uint4* c,
+                                            uint64_t n) {
+  using Number = hiptool_cpu::Narrow<8, 8>;
+  auto* const out = reinterpret_cast<float*>(c);
+  for (uint64_t i = threadIdx.x; blockIdx.x == 0 && i < n * n; i += blockDim.x) {
+    double sum = i == 5 * n + 7 ? 1 : 0;
+    for (uint64_t k = 0; k < n; ++k) {
+      sum += Number::widen(a[i / n * n + k]) * Number::widen(b[k * n + i % n]);
+    }
+    out[i] = static_cast<float>(sum);
+  }
+}
+
 HIPTOOL_EXPORT(broken_triad_short);
 HIPTOOL_EXPORT(broken_copy_bit);
 HIPTOOL_EXPORT(broken_memset);
 HIPTOOL_EXPORT(broken_sum);
 HIPTOOL_EXPORT(broken_memtest_check);
 HIPTOOL_EXPORT(broken_memtest_write);
+HIPTOOL_EXPORT(broken_memtest_invert);
+HIPTOOL_EXPORT(broken_fma_bf16);
+HIPTOOL_EXPORT(broken_gemm_bf16);
 
 void keep_broken_kernels() {}

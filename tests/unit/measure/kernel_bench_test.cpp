@@ -11,6 +11,7 @@
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
 #include "kernels/kernel_loader.hpp"
+#include "measure/kernel_rates.hpp"
 #include "measure/kernel_work.hpp"
 #include "support.hpp"
 
@@ -108,39 +109,68 @@ TEST_CASE("a kernel that is wrong anywhere is found out, with the place") {
   kernels::KernelLoader loader(device);
   struct Case {
     const char* family;
+    const char* dtype;
     const char* kernel;
     const char* broken;
     std::optional<std::uint64_t> first;
     std::uint64_t count;
-    std::uint64_t bits;
+    std::optional<std::uint64_t> bits;
+    const char* expected;  ///< at that place; empty: what is expected is no round number
+    const char* got;
   };
+  const std::optional<std::uint64_t> any;
   const Case cases[] = {
-      {"stream-triad", "hiptool_stream_triad_f32", "broken_triad_short", 16380, 4, 0},
-      {"stream-copy", "hiptool_stream_copy", "broken_copy_bit", 4002, 1, 0x10},
-      {"memset", "hiptool_stream_memset", "broken_memset", 0, 16384, 0},
-      {"sum", "hiptool_sum_f32", "broken_sum", std::nullopt, 1, 0},
-      {"memtest-address", "hiptool_memtest_write", "broken_memtest_write", 3109, 2, 0x80000000u},
-      {"memtest-address", "hiptool_memtest_check", "broken_memtest_check", std::nullopt, 1, 0},
+      // All bits set are what reset() leaves: nothing was written there.
+      {"stream-triad", "f32", "hiptool_stream_triad_f32", "broken_triad_short", 16380, 4, any, "",
+       "NaN"},
+      {"stream-copy", "f32", "hiptool_stream_copy", "broken_copy_bit", 4002, 1, 0x10, "", ""},
+      {"memset", "u32", "hiptool_stream_memset", "broken_memset", 0, 16384, any, "", "4294967295"},
+      {"sum", "f32", "hiptool_sum_f32", "broken_sum", any, 1, any, "", ""},
+      {"memtest-address", "u32", "hiptool_memtest_write", "broken_memtest_write", 3109, 1,
+       0x80000000u, "3110", "2147486758"},
+      {"memtest-inversions", "u32", "hiptool_memtest_check", "broken_memtest_invert", 100, 1, 0x8,
+       "", "–"},
+      {"memtest-address", "u32", "hiptool_memtest_check", "broken_memtest_check", any, 1, any, "1",
+       "0"},
+      {"fma", "bf16", "hiptool_fma_bf16", "broken_fma_bf16", 0, 0, any, "", ""},
+      {"gemm", "bf16", "hiptool_gemm_bf16", "broken_gemm_bf16", 647, 1, any, "", ""},
   };
   for (const Case& test : cases) {
     CAPTURE(test.family);
     CAPTURE(test.broken);
     KernelBenchOptions options = quick({test.family});
-    options.dtypes = {"f32", "u32"};
-    if (std::string(test.family) == "stream-copy" || std::string(test.family) == "sum") {
-      options.dtypes = {"f32"};
-    }
+    options.dtypes = {test.dtype};
     const auto results =
         run_kernels(with_broken(options, loader, test.kernel, test.broken), device);
     REQUIRE(results.size() == 1);
     CHECK(results[0].status == KernelStatus::mismatch);
     REQUIRE(results[0].wrong);
-    CHECK(results[0].wrong->first_bad_index == test.first);
-    if (test.count != 2) CHECK(results[0].wrong->count == test.count);
-    if (test.bits != 0) CHECK(results[0].wrong->xor_bits == test.bits);
-    CHECK(text(results[0].wrong->expected) != text(results[0].wrong->got));
+    const WrongValues& wrong = *results[0].wrong;
+    CHECK(wrong.first_bad_index == test.first);
+    CHECK((test.count == 0 ? wrong.count > 0 : wrong.count == test.count));
+    if (test.bits) CHECK(wrong.xor_bits == *test.bits);
+    if (test.expected[0] != '\0') CHECK(text(wrong.expected) == test.expected);
+    if (test.got[0] != '\0') CHECK(text(wrong.got) == test.got);
+    CHECK(text(wrong.expected) != text(wrong.got));
+    // It stays what it is when it is read again, where there is a place to read at; the memory of
+    // the inversions was right again by then.
+    const bool is_there = test.first && test.family != std::string("memtest-inversions");
+    CHECK(wrong.reread_agrees == (is_there || test.family == std::string("sum")));
     CHECK(results[0].samples_s.empty());
   }
+}
+
+TEST_CASE("multiply-adds that a device has no instruction for are skipped with the reason") {
+  Platforms platforms(Platforms::Options::from_environment());
+  const Device device = test::device(platforms);
+  KernelBenchOptions options = quick({"fma"});
+  options.dtypes = {"bf16"};
+  const auto results = run_kernels(options, device);
+  REQUIRE(results.size() == 1);
+  CHECK(results[0].reason == missing_multiply_add(device.platform(), device.info().arch, "bf16"));
+  CHECK(results[0].reason.empty() == (device.platform() == Platform::cpu));
+  CHECK(results[0].status ==
+        (results[0].reason.empty() ? KernelStatus::ok : KernelStatus::skipped));
 }
 
 TEST_CASE("names, groups and types choose; what is unknown is refused before anything runs") {

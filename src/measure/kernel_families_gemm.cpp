@@ -1,137 +1,26 @@
 // SPDX-License-Identifier: MIT
-// Multiply-adds: as many as a device can do, and those of a matrix product.
+// The multiply-adds of a matrix product.
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <iterator>
 
 #include "hiptool/copy.hpp"
+#include "measure/kernel_rates.hpp"
 #include "measure/kernel_work.hpp"
 
 namespace hiptool::measure {
 namespace {
 
-// Measured on an H200.
-constexpr std::uint64_t fma_blocks_per_unit = 8;
-constexpr std::uint64_t gpu_rounds = 4096;
-constexpr std::uint64_t cpu_rounds = 16;
 constexpr std::uint32_t block_threads = 256;
-
-/// Operations of one multiprocessor in a clock, an addition and a multiplication each.
-struct Rate {
-  std::string_view arch;
-  double f32;
-  double f64;
-  double i32;
-};
-
-// NVIDIA: CUDA C++ Programming Guide, throughput of native arithmetic instructions. AMD: the peak
-// figures of the data sheets, divided by compute units and clock. 0: not published.
-constexpr Rate rates[] = {
-    {"sm_60", 128, 64, 0},   {"sm_61", 256, 8, 0},     {"sm_70", 128, 64, 128},
-    {"sm_75", 128, 4, 128},  {"sm_80", 128, 64, 128},  {"sm_86", 256, 4, 128},
-    {"sm_89", 256, 4, 128},  {"sm_90", 256, 128, 128}, {"sm_100", 256, 128, 128},
-    {"sm_120", 256, 4, 128}, {"gfx900", 128, 8, 0},    {"gfx906", 128, 64, 0},
-    {"gfx908", 128, 64, 0},  {"gfx90a", 256, 128, 0},  {"gfx942", 256, 128, 0},
-    {"gfx1030", 128, 8, 0},  {"gfx1100", 256, 8, 0},   {"gfx1101", 256, 8, 0},
-    {"gfx1102", 256, 8, 0},  {"gfx1200", 256, 4, 0},   {"gfx1201", 256, 4, 0},
-};
-
-std::optional<double> rate_of(const std::string& arch, const std::string& dtype) {
-  const auto* const found = std::find_if(std::begin(rates), std::end(rates),
-                                         [&](const Rate& rate) { return rate.arch == arch; });
-  if (found == std::end(rates)) return std::nullopt;
-  const double rate = dtype == "f64" ? found->f64 : dtype == "i32" ? found->i32 : found->f32;
-  return rate > 0 ? std::optional(rate) : std::nullopt;
-}
-
-template <class Number>
-std::uint64_t bits_of(Number value) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof(value));
-  return bits;
-}
-
-template <class Number>
-class FmaWork final : public KernelWork {
- public:
-  FmaWork(const Device& device, const WorkContext& context)
-      : stream_(context.stream),
-        kernel_(context.find_kernel("hiptool_fma_" + context.dtype)),
-        rate_(rate_of(context.arch, context.dtype)),
-        rounds_(device.is_host_memory() ? cpu_rounds : gpu_rounds) {
-    config_.grid.x = static_cast<std::uint32_t>(
-        context.compute_units * context.blocks_per_unit.value_or(fma_blocks_per_unit));
-    config_.block.x = block_threads;
-    out_ = Buffer(device, threads() * sizeof(std::uint64_t));
-  }
-
-  Figures figures() const override {
-    Figures figures;
-    figures.elements = threads();
-    figures.size_bytes = out_.size_bytes();
-    figures.flops = 2.0 * chains * steps_per_round * static_cast<double>(rounds_ * threads());
-    return figures;
-  }
-
-  void reset() override {
-    fill(out_, std::byte{0xFF}, *stream_);
-    stream_->synchronize();
-  }
-
-  void queue() override {
-    launch(kernel_, config_, *stream_, out_, rounds_, bits_of(a), bits_of(b));
-  }
-
-  /// A multiply-add rounds once, so host and device agree to the bit.
-  Comparison check() override {
-    std::vector<std::uint64_t> expected(32);
-    for (std::size_t thread = 0; thread < expected.size(); ++thread) {
-      for (std::size_t k = 0; k < chains; ++k) {
-        auto x = static_cast<Number>(thread + k + 1);
-        for (std::uint64_t i = 0; i < rounds_ * steps_per_round; ++i) {
-          if constexpr (std::is_floating_point_v<Number>) {
-            x = std::fma(x, a, b);
-          } else {
-            x = x * a + b;
-          }
-        }
-        expected[thread] ^= bits_of(x) << k;
-      }
-    }
-    std::vector<std::uint32_t> words(2 * expected.size());
-    std::memcpy(words.data(), expected.data(), expected.size() * 8);
-    return compare_values(out_, 2 * threads(), ValueKind::u32, 0, periodic(std::move(words)));
-  }
-
-  std::optional<double> per_clock() const override { return rate_; }
-
- private:
-  static constexpr std::size_t chains = 8;
-  static constexpr std::uint64_t steps_per_round = 8;
-  // Near 1, so that chains neither leave the range of numbers nor come to rest.
-  static constexpr Number a = std::is_floating_point_v<Number> ? Number(-0.99999) : Number(1664525);
-  static constexpr Number b = std::is_floating_point_v<Number> ? Number(0.3) : Number(1013904223);
-
-  std::uint64_t threads() const { return std::uint64_t{config_.grid.x} * block_threads; }
-
-  const StreamRef* stream_;
-  Kernel kernel_;
-  std::optional<double> rate_;
-  std::uint64_t rounds_;
-  LaunchConfig config_;
-  Buffer out_;
-};
-
 constexpr std::uint64_t gemm_tile = 64;
 constexpr std::uint64_t most_cpu_side = 128;
 constexpr std::uint64_t most_gpu_side = 16384;  // above, values would not be exact
 
-/// A number of small_numbers() as binary16: whole ones up to 8 have few bits.
-std::uint16_t to_half(float value) {
+/// A number of small_numbers() in 16 bits: whole ones up to 8 have few digits.
+std::uint16_t to_16_bits(float value, bool is_bf16) {
   std::uint32_t bits = 0;
   std::memcpy(&bits, &value, sizeof(bits));
   if (value == 0) return 0;
+  if (is_bf16) return static_cast<std::uint16_t>(bits >> 16);
   return static_cast<std::uint16_t>((bits >> 16 & 0x8000u) |
                                     (((bits >> 13) - (112u << 10)) & 0x7FFFu));
 }
@@ -139,10 +28,11 @@ std::uint16_t to_half(float value) {
 class GemmWork final : public KernelWork {
  public:
   GemmWork(const Device& device, const WorkContext& context)
-      : is_half_(context.dtype == "f16"),
+      : is_half_(context.dtype != "f32"),
+        is_bf16_(context.dtype == "bf16"),
         stream_(context.stream),
         kernel_(context.find_kernel("hiptool_gemm_" + context.dtype)),
-        rate_(is_half_ ? std::nullopt : rate_of(context.arch, "f32")),
+        rate_(is_half_ ? std::nullopt : multiply_add_rate(context.arch, "f32")),
         side_(side_for(context.size_bytes, device.is_host_memory())),
         a_(device, side_ * side_ * (is_half_ ? 2 : 4)),
         b_(device, a_.size_bytes()),
@@ -225,7 +115,7 @@ class GemmWork final : public KernelWork {
     }
     const Fill halves = [&](std::uint64_t first, std::span<std::byte> bytes) {
       for (std::size_t i = 0; i < bytes.size() / 2; ++i) {
-        const std::uint16_t half = to_half(table[(2 * first + i) % table_length]);
+        const std::uint16_t half = to_16_bits(table[(2 * first + i) % table_length], is_bf16_);
         std::memcpy(bytes.data() + 2 * i, &half, sizeof(half));
       }
     };
@@ -268,6 +158,7 @@ class GemmWork final : public KernelWork {
   }
 
   bool is_half_;
+  bool is_bf16_;
   const StreamRef* stream_;
   Kernel kernel_;
   std::optional<double> rate_;
@@ -282,19 +173,9 @@ class GemmWork final : public KernelWork {
 
 }  // namespace
 
-void add_compute_families(std::vector<FamilyEntry>& families) {
+void add_gemm_family(std::vector<FamilyEntry>& families) {
   families.push_back(
-      {{"fma", "compute", "multiply-adds in registers", {"f32", "f64", "i32"}},
-       0,
-       [](const Device& device, const WorkContext& context) -> std::unique_ptr<KernelWork> {
-         if (context.dtype == "f64") return std::make_unique<FmaWork<double>>(device, context);
-         if (context.dtype == "i32") {
-           return std::make_unique<FmaWork<std::uint32_t>>(device, context);
-         }
-         return std::make_unique<FmaWork<float>>(device, context);
-       }});
-  families.push_back(
-      {{"gemm", "compute", "product of square matrices, sums in f32", {"f32", "f16"}},
+      {{"gemm", "compute", "product of square matrices, sums in f32", {"f32", "f16", "bf16"}},
        3,
        [](const Device& device, const WorkContext& context) {
          return std::make_unique<GemmWork>(device, context);
