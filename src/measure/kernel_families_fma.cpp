@@ -168,12 +168,10 @@ std::unique_ptr<KernelWork> make_work(const Device& device, const WorkContext& c
 }  // namespace
 
 void add_fma_family(std::vector<FamilyEntry>& families) {
-  families.push_back({{"fma",
-                       "compute",
-                       "arithmetic: multiply-adds in registers",
-                       {"f32", "f64", "i32", "f16", "bf16"}},
-                      0,
-                      make_work});
+  families.push_back(
+      {{"fma", "compute", "multiply-adds in registers", {"f32", "f64", "i32", "f16", "bf16"}},
+       0,
+       make_work});
 }
 
 }  // namespace hiptool::measure

@@ -24,7 +24,8 @@ def main():
             output = pathlib.Path(folder) / (source.stem + ".hipfb")
             # The registration for the processor is the one word of ours that HIP has not.
             command = [hipcc, "--genco", f"--offload-arch={target}", "-std=c++17", "-O1",
-                       "-DHIPTOOL_EXPORT(kernel)=static_assert(true)", str(source), "-o", str(output)]
+                       "-DHIPTOOL_EXPORT(kernel)=static_assert(true)", str(source),
+                       "-o", str(output)]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode != 0 or not output.is_file():
                 findings.append(f"{source.name}:\n{done.stdout}{done.stderr}")
