@@ -5,6 +5,7 @@
 
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
+#include "hiptool/kernel_timer.hpp"
 #include "measure/kernel_rates.hpp"
 #include "measure/kernel_work.hpp"
 #include "measure/narrow_float.hpp"
@@ -15,7 +16,8 @@ namespace {
 // A first guess; tests/bench/kernel_table --blocks measures it. 8 blocks are all 2048 threads of a
 // multiprocessor of NVIDIA: 16 warps for each scheduler, where 4 hide the latency of 4 clocks.
 constexpr std::uint64_t blocks_per_unit = 8;
-constexpr std::uint64_t gpu_rounds = 1024;
+constexpr std::uint64_t most_rounds = 1024;
+constexpr double run_s = 0.002;
 constexpr std::uint32_t block_threads = 256;
 constexpr std::size_t chains = 8;
 constexpr std::uint64_t steps_per_round = 32;
@@ -32,7 +34,7 @@ template <class Number>
 struct Single {
   static constexpr bool is_float = std::is_floating_point_v<Number>;
   static constexpr double operations = 2;
-  static constexpr std::uint64_t cpu_rounds = 4;
+  static constexpr std::uint64_t least_rounds = 4;
   // Near 1, so that chains neither leave the range of numbers nor come to rest.
   static constexpr Number factor = is_float ? Number(-0.99999) : Number(1664525);
   static constexpr Number summand = is_float ? Number(0.3) : Number(1013904223);
@@ -69,7 +71,7 @@ struct Pair {
   static constexpr NarrowFormat format = is_f16 ? binary16 : bfloat16;
   static constexpr Constants constants = is_f16 ? constants_f16 : constants_bf16;
   static constexpr double operations = 4;
-  static constexpr std::uint64_t cpu_rounds = 1;
+  static constexpr std::uint64_t least_rounds = 1;
 
   static std::uint64_t both(const std::array<std::uint16_t, 2>& numbers) {
     return numbers[0] * std::uint64_t{0x10001} | numbers[1] * std::uint64_t{0x10001} << 32;
@@ -100,11 +102,11 @@ class FmaWork final : public KernelWork {
   FmaWork(const Device& device, const WorkContext& context)
       : stream_(context.stream),
         kernel_(context.find_kernel("hiptool_fma_" + context.dtype)),
-        rate_(multiply_add_rate(context.arch, context.dtype)),
-        rounds_(device.is_host_memory() ? Chain::cpu_rounds : gpu_rounds) {
+        rate_(multiply_add_rate(context.arch, context.dtype)) {
     config_.grid.x = context.all_blocks(blocks_per_unit);
     config_.block.x = block_threads;
     out_ = Buffer(device, threads() * sizeof(std::uint64_t));
+    if (!device.is_host_memory()) rounds_ = rounds_in(run_s);
   }
 
   Figures figures() const override {
@@ -144,12 +146,23 @@ class FmaWork final : public KernelWork {
   std::optional<double> per_clock() const override { return rate_; }
 
  private:
+  /// As many as take that long, so that a slow device is done as well.
+  std::uint64_t rounds_in(double time_s) {
+    queue();  // loads the kernel
+    KernelTimer timer(*stream_);
+    timer.start();
+    queue();
+    timer.stop();
+    const double one_s = std::max(timer.elapsed_s(), 1e-7) / static_cast<double>(rounds_);
+    return std::clamp(static_cast<std::uint64_t>(time_s / one_s), rounds_, most_rounds);
+  }
+
   std::uint64_t threads() const { return std::uint64_t{config_.grid.x} * block_threads; }
 
   const StreamRef* stream_;
   Kernel kernel_;
   std::optional<double> rate_;
-  std::uint64_t rounds_;
+  std::uint64_t rounds_ = Chain::least_rounds;
   LaunchConfig config_;
   Buffer out_;
 };

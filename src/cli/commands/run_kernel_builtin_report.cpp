@@ -36,8 +36,6 @@ Value rate_of(const KernelResult& result) {
   return result.bytes_per_s ? Value(format_rate(*result.bytes_per_s)) : Value();
 }
 
-std::string text_of(const Value& value) { return report::format_value(value, Unit::none); }
-
 Value wrong_value(const std::optional<measure::WrongValues>& wrong) {
   if (!wrong) return {};
   return report::Object{{"first_bad_index", wrong->first_bad_index},
@@ -81,8 +79,9 @@ void add_lines(const KernelResult& result, std::vector<report::Line>& notes) {
         {Tone::bad,
          fmt::format("wrong: {}: {} of {} values{}: expected {}, got {}, xor 0x{:x}; reading again "
                      "gives {}",
-                     result.id, wrong.count, result.checked, place, text_of(wrong.expected),
-                     text_of(wrong.got), wrong.xor_bits,
+                     result.id, wrong.count, result.checked, place,
+                     report::format_value(wrong.expected, Unit::none),
+                     report::format_value(wrong.got, Unit::none), wrong.xor_bits,
                      wrong.reread_agrees ? "the same" : "something else")});
   }
   if (!result.reason.empty()) {
@@ -264,7 +263,8 @@ std::string describe_result(const KernelResult& result) {
     return text + fmt::format("{}: {}", to_string(result.status), result.reason);
   }
   const Value rate = rate_of(result);
-  text += rate.is_absent() ? format_duration(result.median_s.value_or(0)) : text_of(rate);
+  text += rate.is_absent() ? format_duration(result.median_s.value_or(0))
+                           : report::format_value(rate, Unit::none);
   if (!result.share_of_peak) return text;
   return text + fmt::format(", {} of peak", format_share(*result.share_of_peak));
 }

@@ -110,21 +110,20 @@ Value result_value(const UserKernelRun& run, const std::vector<OutputWord>& word
       {"peak_source", nullptr}};
 }
 
-std::string text_of(const Value& value) { return report::format_value(value, report::Unit::none); }
-
 report::Line verdict_line(const UserKernelRun& run, const UserKernelOutcome& outcome) {
   const auto& result = outcome.result;
   const std::string subject = fmt::format("{} on {}", outcome.kernel, outcome.device);
   if (result.wrong) {
     const measure::WrongElements& wrong = *result.wrong;
-    return {report::Tone::bad,
-            fmt::format(
-                "wrong result of {}: {} of {} elements of argument {} differ, first at {}: "
-                "expected {}, got {}, xor 0x{:x}; reading again {}",
-                subject, wrong.count, run.arguments[wrong.argument].count, wrong.argument,
-                wrong.first_bad_index, text_of(wrong.expected), text_of(wrong.got), wrong.xor_bits,
-                wrong.reread_agrees ? "gives the same"
-                                    : "gives something else, so memory or copy is at fault")};
+    return {
+        report::Tone::bad,
+        fmt::format("wrong result of {}: {} of {} elements of argument {} differ, first at {}: "
+                    "expected {}, got {}, xor 0x{:x}; reading again {}",
+                    subject, wrong.count, run.arguments[wrong.argument].count, wrong.argument,
+                    wrong.first_bad_index, report::format_value(wrong.expected, report::Unit::none),
+                    report::format_value(wrong.got, report::Unit::none), wrong.xor_bits,
+                    wrong.reread_agrees ? "gives the same"
+                                        : "gives something else, so memory or copy is at fault")};
   }
   const std::string time =
       report::format_value(base::median(result.samples_s), report::Unit::duration);
@@ -178,7 +177,7 @@ void add_printed(const UserKernelRun& run, const std::vector<OutputWord>& words,
                                    measure::to_string(argument.type));
     for (const Value& value :
          elements_of(argument, outcome.result.outputs[i].bytes, *words[i].print_count)) {
-      line += " " + text_of(value);
+      line += " " + report::format_value(value, report::Unit::none);
     }
     notes.push_back({report::Tone::plain, std::move(line)});
   }

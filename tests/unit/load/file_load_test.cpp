@@ -103,16 +103,6 @@ std::uint64_t resident_bytes() {
   return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-// The address sanitizer keeps freed memory back and finds leaks by itself.
-constexpr bool keeps_freed_memory =
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    true;
-#elif defined(__has_feature)
-    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-    false;
-#endif
-
 }  // namespace
 
 TEST_CASE_FIXTURE(Fixture, "every way of reading and every shape of the ring brings every byte") {
@@ -351,7 +341,7 @@ TEST_CASE("a thousand loads leave nothing behind") {
   if (!watched.device.is_host_memory() && !is_stand_in) {
     CHECK(watched.device.memory().free_bytes + (1u << 20) >= memory.free_bytes);
   }
-  if (keeps_freed_memory) return;
+  if (test::is_sanitized) return;
   CHECK(mallinfo2().uordblks <= heap_bytes + (64u << 10));
   CHECK(resident_bytes() <= resident + (4u << 20));
 }

@@ -20,7 +20,9 @@ using namespace hiptool::measure;
 
 namespace {
 
-KernelBenchOptions quick(std::vector<std::string> names, std::uint64_t size_bytes = 65536) {
+constexpr std::uint64_t quick_bytes = test::is_sanitized ? 4096 : 65536;
+
+KernelBenchOptions quick(std::vector<std::string> names, std::uint64_t size_bytes = quick_bytes) {
   KernelBenchOptions options;
   options.names = std::move(names);
   options.sizes_bytes = {size_bytes};
@@ -70,13 +72,17 @@ TEST_CASE("families have unique names, and groups are no families") {
 TEST_CASE("every family of every type is right, also at sizes that fit nothing") {
   Platforms platforms;
   const Device device = test::device(platforms);
-  for (const unsigned lanes : {32u, 64u}) {
+  using Sizes = std::vector<std::uint64_t>;
+  const Sizes sizes = test::is_sanitized ? Sizes{4112} : Sizes{1, 4112, 65536, 300016};
+  const std::vector<unsigned> warps = test::is_sanitized ? std::vector{32u} : std::vector{32u, 64u};
+  for (const unsigned lanes : warps) {
     hip::cpu::set_warp_size(lanes);
-    for (const std::uint64_t size_bytes : {1u, 4112u, 65536u, 300016u}) {
+    for (const std::uint64_t size_bytes : sizes) {
       std::size_t told = 0;
       std::size_t expected = 0;
       for (const KernelFamily& family : list_kernels()) expected += family.dtypes.size();
       KernelBenchOptions options = quick({"all"}, size_bytes);
+      if (test::is_sanitized) options.blocks_per_unit = 1;  // a fiber costs 0.4 ms then
       options.on_result = [&](const KernelResult&, std::size_t done, std::size_t total) {
         CHECK(done == ++told);
         CHECK(total == expected);
@@ -138,7 +144,7 @@ TEST_CASE("a kernel that is wrong anywhere is found out, with the place") {
   for (const Case& test : cases) {
     CAPTURE(test.family);
     CAPTURE(test.broken);
-    KernelBenchOptions options = quick({test.family});
+    KernelBenchOptions options = quick({test.family}, 65536);
     options.dtypes = {test.dtype};
     const auto results =
         run_kernels(with_broken(options, loader, test.kernel, test.broken), device);
@@ -243,7 +249,7 @@ TEST_CASE("samples, soak and cancelling") {
   KernelBenchOptions options = quick({"memset"}, 4096);
   options.samples = 7;
   CHECK(run_kernels(options, device).at(0).samples_s.size() == 7);
-  options.soak_s = 0.05;
+  options.soak_s = test::is_sanitized ? 2 : 0.05;
   const KernelResult soaked = run_kernels(options, device).at(0);
   CHECK(soaked.samples_s.size() > 7);
   CHECK(soaked.samples_s.size() % 7 == 0);
@@ -257,7 +263,9 @@ TEST_CASE("samples, soak and cancelling") {
   CHECK(run_kernels(options, device).size() == 1);
 }
 
-TEST_CASE("rates count what the definitions say, and the share is of the peak given") {
+// Of more than a cache holds, which takes a sanitizer long.
+TEST_CASE("rates count what the definitions say, and the share is of the peak given" *
+          doctest::skip(test::is_sanitized)) {
   Platforms platforms;
   const Device device = find_device(platforms, "cpu");
   KernelBenchOptions options = quick({"stream-triad"}, 64 << 20);

@@ -8,21 +8,13 @@
 #include <string>
 
 #include "refusal.hpp"
+#include "support.hpp"
 
 using namespace hiptool;
 using namespace hiptool::test;
 using Space = model::HeaderSurvey::Space;
 
 namespace {
-
-// Sanitizers keep what was freed, and shadows of it.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool is_sanitized = true;
-#elif defined(__has_feature)
-constexpr bool is_sanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool is_sanitized = false;
-#endif
 
 // A line of /proc/self/status in MiB.
 double memory_mib(std::string_view field) {
