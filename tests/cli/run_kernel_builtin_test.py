@@ -154,7 +154,7 @@ class Run(BuiltIn):
 class Thresholds(BuiltIn):
     def test_met_and_missed(self):
         document = self.document("memset", "sum", *QUICK, "--fail-below", "memset>=1MB/s",
-                                 "--fail-below", "sum.f32>=0.001GFLOP/s")
+                                 "--fail-below", "sum.f32>=0.00001GFLOP/s")
         self.assertEqual(document["status"], "ok")
         self.assertEqual([one["is_met"] for one in document["thresholds"]], [True, True])
         document = self.document("memset", *QUICK, "--fail-below", "memset>=900TB/s", code=1)

@@ -4,13 +4,19 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <string_view>
 
+#include "kernels/images.hpp"
 #include "tree_file.hpp"
 
+using namespace hiptool;
 using namespace hiptool::measure;
 
 namespace {
+
+constexpr std::array<std::string_view, 3> tree_targets{"gfx942", "gfx1100", "gfx1103"};
 
 std::vector<std::string> tree_paths() {
   std::vector<std::string> paths;
@@ -21,9 +27,22 @@ std::vector<std::string> tree_paths() {
   return paths;
 }
 
+// Whether this build has images for the GPUs of the trees: -Damd_targets may leave some out.
+bool has_images() {
+  const auto targets = kernels::embedded_targets();
+  return std::all_of(tree_targets.begin(), tree_targets.end(), [&](std::string_view target) {
+    return std::find(targets.begin(), targets.end(), target) != targets.end();
+  });
+}
+
+// Without those images, all but what is said of them.
 std::string lines_of(const std::vector<std::string>& words) {
+  static const bool is_whole = has_images();
   std::string text;
-  for (const std::string& word : words) text += "expect " + word + "\n";
+  for (const std::string& word : words) {
+    if (!is_whole && word.find(" gfx-target") != std::string::npos) continue;
+    text += "expect " + word + "\n";
+  }
   return text;
 }
 
