@@ -19,8 +19,8 @@ struct Rate {
 
 // NVIDIA: CUDA C++ Programming Guide, throughput of native arithmetic instructions; f16 and bf16 of
 // sm_80 and sm_90: NVIDIA Hopper Architecture In-Depth, table 3, "non-Tensor", which are 4 and 2
-// times f32, and 2 times. AMD: the peak figures of the data sheets, divided by compute units and
-// clock. 0: not published, or not looked up.
+// times f32, and 2 times. AMD: peak figures as remembered from data sheets, divided by compute
+// units and clock; to be confirmed. 0: not published, or not looked up.
 constexpr Rate rates[] = {
     {"sm_60", 128, 64, 0, 256, 0},     {"sm_61", 256, 8, 0, 4, 0},
     {"sm_70", 128, 64, 128, 256, 0},   {"sm_75", 128, 4, 128, 256, 0},
