@@ -33,18 +33,23 @@ class Checker {
  public:
   Checker(const Kernel& kernel, const LaunchConfig& config) : kernel_(kernel), config_(config) {}
 
+  // Small, so that it is compiled into its callers: a launch is checked each time.
   void require(bool holds, std::string_view what, std::uint64_t value, std::uint64_t most) const {
-    if (holds) return;
-    throw Error(ErrorCode::invalid_argument, "hipModuleLaunchKernel",
-                "launch of " + to_text(kernel_, config_) + " on " + kernel_.device().id() + ": " +
-                    std::string(what) + " is " + std::to_string(value) + ", " +
-                    (value == 0 ? "at least 1 is needed" : "at most " + std::to_string(most)));
+    if (!holds) refuse(what, value, most);
   }
   void require_at_most(std::string_view what, std::uint64_t value, std::uint64_t most) const {
     require(value <= most, what, value, most);
   }
 
  private:
+  [[noreturn, gnu::noinline]] void refuse(std::string_view what, std::uint64_t value,
+                                          std::uint64_t most) const {
+    throw Error(ErrorCode::invalid_argument, "hipModuleLaunchKernel",
+                "launch of " + to_text(kernel_, config_) + " on " + kernel_.device().id() + ": " +
+                    std::string(what) + " is " + std::to_string(value) + ", " +
+                    (value == 0 ? "at least 1 is needed" : "at most " + std::to_string(most)));
+  }
+
   const Kernel& kernel_;
   const LaunchConfig& config_;
 };
@@ -61,6 +66,11 @@ LaunchLimits read_launch_limits(const Device& device) {
                   limit(device, hip::hipDeviceAttributeMaxBlockDimZ)};
   limits.threads_per_block = limit(device, hip::hipDeviceAttributeMaxThreadsPerBlock);
   limits.shared_bytes = limit(device, hip::hipDeviceAttributeMaxSharedMemoryPerBlock);
+  // NVIDIA's devices give more to a launch that asks for it, which ours does where it is needed.
+  const std::uint64_t on_request = limit(device, hip::hipDeviceAttributeSharedMemPerBlockOptin);
+  if (on_request != LaunchLimits::none) {
+    limits.shared_bytes = std::max(limits.shared_bytes, on_request);
+  }
   // AMD's dispatch packet counts threads, not blocks, in 32 bits (HIP programming guide).
   if (device.platform() == Platform::amd) {
     limits.threads_per_axis = std::numeric_limits<std::uint32_t>::max();
@@ -91,9 +101,9 @@ void check_launch(const Kernel& kernel, const LaunchConfig& config, const Launch
     checker.require_at_most(thread_axes[i], grid[i] * block[i], limits.threads_per_axis);
   }
   // The product of three 32-bit numbers need not fit 64 bits.
-  const std::uint64_t plane = block[0] * block[1];
   const std::uint64_t most = LaunchLimits::none;
-  const std::uint64_t threads = plane > most / block[2] ? most : plane * block[2];
+  std::uint64_t threads = 0;
+  if (__builtin_mul_overflow(block[0] * block[1], block[2], &threads)) threads = most;
   checker.require_at_most(
       "the number of threads in a block", threads,
       std::min(limits.threads_per_block, kernel.max_threads_per_block().value_or(most)));

@@ -330,6 +330,7 @@ constexpr void check_calls() {
   check_call<decltype(ours::CudaDriver::cuModuleGetGlobal_v2), decltype(&::cuModuleGetGlobal_v2)>();
   check_call<decltype(ours::CudaDriver::cuLaunchKernel), decltype(&::cuLaunchKernel)>();
   check_call<decltype(ours::CudaDriver::cuFuncGetAttribute), decltype(&::cuFuncGetAttribute)>();
+  check_call<decltype(ours::CudaDriver::cuFuncSetAttribute), decltype(&::cuFuncSetAttribute)>();
   check_call<decltype(ours::CudaDriver::cuOccupancyMaxActiveBlocksPerMultiprocessor),
              decltype(&::cuOccupancyMaxActiveBlocksPerMultiprocessor)>();
   check_call<decltype(ours::CudaDriver::cuOccupancyMaxPotentialBlockSize),

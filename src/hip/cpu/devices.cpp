@@ -118,9 +118,9 @@ std::optional<int> limit_of(hipDeviceAttribute_t attribute) {
     case hipDeviceAttributeMaxPitch: return max_int;
     case hipDeviceAttributeMaxGridDimY:
     case hipDeviceAttributeMaxGridDimZ: return max_grid_yz;
-    case hipDeviceAttributeMaxSharedMemoryPerBlock:
+    case hipDeviceAttributeMaxSharedMemoryPerBlock: return shared_bytes_per_block;
     case hipDeviceAttributeSharedMemPerBlockOptin:
-    case hipDeviceAttributeSharedMemPerMultiprocessor: return shared_bytes_per_block;
+    case hipDeviceAttributeSharedMemPerMultiprocessor: return most_shared_bytes_per_block;
     case hipDeviceAttributeWarpSize: return static_cast<int>(warp_size());
     default: return std::nullopt;
   }

@@ -110,7 +110,7 @@ hipError_t check_shape(const Dimensions& grid, const Dimensions& block, unsigned
   if (grid.x > max_grid_x || grid.y > max_grid_yz || grid.z > max_grid_yz) {
     return hipErrorInvalidValue;
   }
-  return shared_bytes > shared_bytes_per_block ? hipErrorInvalidValue : hipSuccess;
+  return shared_bytes > most_shared_bytes_per_block ? hipErrorInvalidValue : hipSuccess;
 }
 
 /// On the queue's worker. Empty when all went well.

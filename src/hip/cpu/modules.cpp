@@ -117,7 +117,7 @@ hipError_t hipFuncGetAttribute(int* value, hipFunction_attribute attribute,
       *value = max_threads_per_block;
       return hipSuccess;
     case HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-      *value = shared_bytes_per_block;
+      *value = most_shared_bytes_per_block;
       return hipSuccess;
     case HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = -1; return hipSuccess;
     // What a host compiler does not say, or what a cpu has not.
@@ -139,7 +139,7 @@ hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, hipFu
   if (blocks == nullptr || block_size <= 0) return hipErrorInvalidValue;
   if (find_function(function) == nullptr) return hipErrorInvalidHandle;
   const bool fits = block_size <= static_cast<int>(max_threads_per_block) &&
-                    shared_bytes <= shared_bytes_per_block;
+                    shared_bytes <= most_shared_bytes_per_block;
   *blocks = fits ? 1 : 0;
   return hipSuccess;
 }
@@ -149,7 +149,7 @@ hipError_t hipModuleOccupancyMaxPotentialBlockSize(int* grid_size, int* block_si
                                                    int block_size_limit) {
   constexpr int usual_block_size = 256;  // no size is faster than another
   if (grid_size == nullptr || block_size == nullptr || block_size_limit < 0 ||
-      shared_bytes > shared_bytes_per_block) {
+      shared_bytes > most_shared_bytes_per_block) {
     return hipErrorInvalidValue;
   }
   if (find_function(function) == nullptr) return hipErrorInvalidHandle;

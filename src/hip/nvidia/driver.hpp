@@ -112,6 +112,7 @@ struct CudaDriver {
                              unsigned shared_bytes, CUstream stream, void** arguments,
                              void** extra);
   CUresult (*cuFuncGetAttribute)(int* value, CUfunction_attribute attribute, CUfunction function);
+  CUresult (*cuFuncSetAttribute)(CUfunction function, CUfunction_attribute attribute, int value);
   CUresult (*cuOccupancyMaxActiveBlocksPerMultiprocessor)(int* blocks, CUfunction function,
                                                           int block_size, std::size_t shared_bytes);
   CUresult (*cuOccupancyMaxPotentialBlockSize)(int* grid_size, int* block_size, CUfunction function,

@@ -90,6 +90,7 @@ constexpr void for_each_driver_call(Visitor&& visit) {
   visit(&CudaDriver::cuModuleGetGlobal_v2, "cuModuleGetGlobal_v2", optional);
   visit(&CudaDriver::cuLaunchKernel, "cuLaunchKernel", optional);
   visit(&CudaDriver::cuFuncGetAttribute, "cuFuncGetAttribute", optional);
+  visit(&CudaDriver::cuFuncSetAttribute, "cuFuncSetAttribute", optional);
   visit(&CudaDriver::cuOccupancyMaxActiveBlocksPerMultiprocessor,
         "cuOccupancyMaxActiveBlocksPerMultiprocessor", optional);
   visit(&CudaDriver::cuOccupancyMaxPotentialBlockSize, "cuOccupancyMaxPotentialBlockSize",

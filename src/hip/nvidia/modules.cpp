@@ -59,6 +59,16 @@ bool is_block_too_large(std::uint64_t threads) {
          threads > static_cast<std::uint64_t>(limit);
 }
 
+/// CUDA gives a function more than 48 KiB of shared memory only on request, HIP on AMD without.
+/// Where this fails the launch does, and says so.
+void allow_shared_bytes(CUfunction function, unsigned shared_bytes) {
+  constexpr auto most = HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+  int allowed = 0;
+  if (cuda().cuFuncGetAttribute(&allowed, most, function) != CUDA_SUCCESS) return;
+  if (shared_bytes <= static_cast<unsigned>(allowed)) return;
+  cuda().cuFuncSetAttribute(function, most, static_cast<int>(shared_bytes));
+}
+
 hipError_t launch(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                   hipStream_t stream, void** arguments, void** extra) {
@@ -69,6 +79,7 @@ hipError_t launch(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsi
     extra = list.data();
   }
   if (const hipError_t error = enter_stream(stream); error != hipSuccess) return finish(error);
+  if (shared_bytes > 0) allow_shared_bytes(function, shared_bytes);
   const CUresult result = cuda().cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y,
                                                 block_z, shared_bytes, stream, arguments, extra);
   const std::uint64_t threads = std::uint64_t{block_x} * block_y * block_z;

@@ -22,6 +22,7 @@ struct Owners {
   std::mutex mutex;
   std::map<CUmodule, CUcontext> of_module;
   std::map<CUfunction, CUcontext> of_function;
+  std::map<CUfunction, unsigned> shared_bytes;  ///< that were asked for
 };
 
 Owners& owners() {
@@ -41,6 +42,16 @@ bool is_of_current_context(CUfunction function) {
   const std::lock_guard lock(owners().mutex);
   const auto found = owners().of_function.find(function);
   return found != owners().of_function.end() && found->second == current_context();
+}
+
+// CUDA C++ Programming Guide, compute capabilities: of any block, and of one of sm_90 on request.
+constexpr unsigned plain_shared_bytes = 48 * 1024;
+constexpr unsigned most_shared_bytes = 227 * 1024;
+
+unsigned allowed_shared_bytes(CUfunction function) {
+  const std::lock_guard lock(owners().mutex);
+  const auto found = owners().shared_bytes.find(function);
+  return found == owners().shared_bytes.end() ? plain_shared_bytes : found->second;
 }
 
 /// Puts the log where the options point to, cut to fit and ended.
@@ -131,6 +142,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
   if (of_stream != current_context() || !is_of_current_context(function)) {
     return static_cast<CUresult>(hiptool::hip::hipErrorInvalidHandle);
   }
+  if (shared_bytes > allowed_shared_bytes(function)) return CUDA_ERROR_INVALID_VALUE;
   std::array<void*, 5> list{};
   if (extra != nullptr) {
     std::copy(extra, extra + list.size(), state().extra.begin());
@@ -141,7 +153,20 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
                  block_z, shared_bytes, stream, arguments, extra);
 }
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
+  if (attribute == hiptool::hip::HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
+    *value = static_cast<int>(allowed_shared_bytes(function));
+    return CUDA_SUCCESS;
+  }
   return forward(&Api::hipFuncGetAttribute, value, attribute, function);
+}
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
+  const bool is_known = attribute == hiptool::hip::HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+  if (!is_known || value < 0 || static_cast<unsigned>(value) > most_shared_bytes) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const std::lock_guard lock(owners().mutex);
+  owners().shared_bytes[function] = static_cast<unsigned>(value);
+  return CUDA_SUCCESS;
 }
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function,
                                                      int block_size, std::size_t shared_bytes) {

@@ -80,7 +80,7 @@ TEST_CASE("arguments arrive as copies, buffers as their addresses") {
 }
 
 TEST_CASE("limits of the device, one below, at and above") {
-  Fixture fixture;  // the cpu platform: 1024 threads, 48 KiB, grid 2^31-1 by 65535 by 65535
+  Fixture fixture;  // the cpu platform: 1024 threads, 227 KiB, grid 2^31-1 by 65535 by 65535
   struct Case {
     LaunchConfig config;
     std::string_view complaint;
@@ -105,10 +105,10 @@ TEST_CASE("limits of the device, one below, at and above") {
       {{{1}, {0}}, "block.x is 0, at least 1"},
       {{{1}, {1, 0}}, "block.y is 0, at least 1"},
       {{{1}, {1, 1, 0}}, "block.z is 0, at least 1"},
-      {{{1}, {1}, 49151}, ""},
-      {{{1}, {1}, 49152}, ""},
-      {{{1}, {1}, 49153}, "shared memory of a block is 49153, at most 49152"},
-      {{{1}, {1}, std::numeric_limits<std::uint32_t>::max()}, "at most 49152"},
+      {{{1}, {1}, 232447}, ""},
+      {{{1}, {1}, 232448}, ""},
+      {{{1}, {1}, 232449}, "shared memory of a block is 232449, at most 232448"},
+      {{{1}, {1}, std::numeric_limits<std::uint32_t>::max()}, "at most 232448"},
   };
   std::size_t launched = 0;
   for (const Case& example : cases) {
@@ -132,8 +132,8 @@ TEST_CASE("limits of the kernel count too") {
   CHECK(fixture.kernel->static_shared_bytes() == 1000);
   CHECK(fixture.launch_with({{1}, {256}}) == "nothing");
   CHECK(contains(fixture.launch_with({{1}, {257}}), "is 257, at most 256"));
-  CHECK(fixture.launch_with({{1}, {1}, 48152}) == "nothing");
-  CHECK(contains(fixture.launch_with({{1}, {1}, 48153}), "is 49153, at most 49152"));
+  CHECK(fixture.launch_with({{1}, {1}, 231448}) == "nothing");
+  CHECK(contains(fixture.launch_with({{1}, {1}, 231449}), "is 232449, at most 232448"));
 }
 
 TEST_CASE("amd counts the threads of an axis in 32 bits") {

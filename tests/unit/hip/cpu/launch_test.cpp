@@ -86,8 +86,8 @@ TEST_CASE("launch: limits") {
   CHECK(launch({1}, {1, 1025}) == hipErrorInvalidConfiguration);
   CHECK(launch({1}, {33, 32}) == hipErrorInvalidConfiguration);
   CHECK(launch({1}, {65536, 65536, 2}) == hipErrorInvalidConfiguration);
-  CHECK(launch({1}, {1}, 48 * 1024) == hipSuccess);
-  CHECK(launch({1}, {1}, 48 * 1024 + 1) == hipErrorInvalidValue);
+  CHECK(launch({1}, {1}, 227 * 1024) == hipSuccess);
+  CHECK(launch({1}, {1}, 227 * 1024 + 1) == hipErrorInvalidValue);
   CHECK(launch({1, 65535}, {1}) == hipSuccess);
   CHECK(launch({1, 65536}, {1}) == hipErrorInvalidValue);
   CHECK(launch({1, 1, 65536}, {1}) == hipErrorInvalidValue);
@@ -225,7 +225,7 @@ TEST_CASE("functions: attributes and occupancy") {
   CHECK(value == 1024);
   CHECK(api.hipFuncGetAttribute(&value, HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                 function) == hipSuccess);
-  CHECK(value == 48 * 1024);
+  CHECK(value == 227 * 1024);
   CHECK(api.hipFuncGetAttribute(&value, static_cast<hipFunction_attribute>(99), function) ==
         hipErrorInvalidValue);
   CHECK(api.hipFuncGetAttribute(nullptr, HIP_FUNC_ATTRIBUTE_NUM_REGS, function) ==
@@ -233,8 +233,10 @@ TEST_CASE("functions: attributes and occupancy") {
   CHECK(api.hipFuncGetAttribute(&value, HIP_FUNC_ATTRIBUTE_NUM_REGS, nullptr) ==
         hipErrorInvalidHandle);
   const auto active = api.hipModuleOccupancyMaxActiveBlocksPerMultiprocessor;
-  CHECK(active(&value, function, 1024, 48 * 1024) == hipSuccess);
+  CHECK(active(&value, function, 1024, 227 * 1024) == hipSuccess);
   CHECK(value == 1);
+  CHECK(active(&value, function, 1024, 227 * 1024 + 1) == hipSuccess);
+  CHECK(value == 0);
   CHECK(active(&value, function, 1025, 0) == hipSuccess);
   CHECK(value == 0);
   CHECK(active(&value, function, 0, 0) == hipErrorInvalidValue);

@@ -329,6 +329,42 @@ TEST_CASE("a launch runs in its stream's context with CUDA's end marker") {
   REQUIRE(hip.hipSetDevice(0) == hipSuccess);
 }
 
+TEST_CASE("a launch asks for shared memory beyond what CUDA gives unasked") {
+  const Api& hip = api();
+  hipModule_t module = nullptr;
+  hipFunction_t function = nullptr;
+  REQUIRE(hip.hipSetDevice(0) == hipSuccess);
+  REQUIRE(hip.hipModuleLoadData(&module,
+                                ".version 6.0\n.target sm_60\n.visible .entry "
+                                "conformance_append_digit(.param .u64 values)\n{}") == hipSuccess);
+  REQUIRE(hip.hipModuleGetFunction(&function, module, "conformance_append_digit") == hipSuccess);
+  const auto launch = [&](unsigned shared_bytes) {
+    unsigned* values = nullptr;
+    unsigned digit = 0;
+    unsigned n = 0;
+    void* arguments[] = {&values, &digit, &n};
+    return hip.hipModuleLaunchKernel(function, 1, 1, 1, 32, 1, 1, shared_bytes, nullptr, arguments,
+                                     nullptr);
+  };
+  const auto allowed = [&] {
+    int value = 0;
+    CHECK(hip.hipFuncGetAttribute(&value, HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                  function) == hipSuccess);
+    return value;
+  };
+  CHECK(launch(49152) == hipSuccess);
+  CHECK(allowed() == 49152);
+  CHECK(launch(100000) == hipSuccess);
+  CHECK(allowed() == 100000);
+  // What was allowed stays: another thread may need it.
+  CHECK(launch(60000) == hipSuccess);
+  CHECK(launch(232449) == hipErrorInvalidValue);
+  CHECK(allowed() == 100000);
+  CHECK(launch(232448) == hipSuccess);
+  CHECK(hip.hipDeviceSynchronize() == hipSuccess);
+  CHECK(hip.hipModuleUnload(module) == hipSuccess);
+}
+
 TEST_CASE("a host function may not call the driver") {
   const Api& hip = api();
   static hipError_t inside = hipSuccess;
