@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
-// c = a b of square matrices, by the units for single numbers: a block makes 64 x 64 of c, a thread
-// 4 x 4 of them. Sums are f32, in order.
+// c = a b of square matrices, by the units for single numbers: a block makes 128 x 128 of c, a
+// thread 8 x 8 of them. Sums are f32, in order.
 #include <hip/hip_runtime.h>
 
 namespace {
 
-constexpr unsigned tile = 64;
-constexpr unsigned depth = 16;  // of the pieces of a and b that lie in shared memory
-constexpr unsigned side = 4;    // of what a thread makes
+constexpr unsigned tile = 128;
+constexpr unsigned depth = 8;  // of the pieces of a and b that lie in shared memory
+constexpr unsigned side = 8;  // of what a thread makes: four rows, and four that lie half a tile on
+constexpr unsigned half_tile = tile / 2;
+// In units of four numbers. What is more than the tile keeps rows of a out of each other's banks.
+constexpr unsigned row_units = tile / 4 + 1;
 
 struct Half {
   uint16_t bits;
@@ -16,7 +19,9 @@ struct Bfloat {
   uint16_t bits;
 };
 
-inline __device__ float to_float(float value) { return value; }
+struct Four {
+  float at[4];
+};
 
 // bfloat16 is the upper half of a binary32.
 inline __device__ float to_float(Bfloat value) {
@@ -33,71 +38,145 @@ inline __device__ float to_float(Half half) {
   return __uint_as_float((is_special ? magnitude | 0x7F800000U : __float_as_uint(value)) | sign);
 }
 
+inline __device__ Four to_four(uint4 unit) {
+  return {{__uint_as_float(unit.x), __uint_as_float(unit.y), __uint_as_float(unit.z),
+           __uint_as_float(unit.w)}};
+}
+
+inline __device__ uint4 to_unit(const float* four) {
+  uint4 unit;
+  unit.x = __float_as_uint(four[0]);
+  unit.y = __float_as_uint(four[1]);
+  unit.z = __float_as_uint(four[2]);
+  unit.w = __float_as_uint(four[3]);
+  return unit;
+}
+
+// Four numbers in a row, of a multiple of four, in one piece.
+struct Singles {
+  static __device__ Four load(const float* from, uint64_t at) {
+    return to_four(reinterpret_cast<const uint4*>(from)[at / 4]);
+  }
+};
 template <class Stored>
-inline __device__ void multiply(const Stored* a, const Stored* b, uint4* c, uint64_t n) {
-  __shared__ float of_a[depth][tile + 4];  // across: one row for each k
-  __shared__ float of_b[depth][tile];
-  const unsigned thread = threadIdx.x;
+struct Halves {
+  static __device__ Four load(const uint16_t* from, uint64_t at) {
+    const uint64_t bits = reinterpret_cast<const uint64_t*>(from)[at / 4];
+    Four four;
+#pragma unroll
+    for (unsigned i = 0; i < 4; ++i) {
+      four.at[i] = to_float(Stored{static_cast<uint16_t>(bits >> (16 * i))});
+    }
+    return four;
+  }
+};
+
+// A thread's share of the next pieces, on its way from memory to shared memory.
+template <class Load, class Number>
+struct Pieces {
+  const Number* a;
+  const Number* b;
+  uint64_t n;
+  uint64_t a_at;  // of its row, from which k counts
+  uint64_t b_at;
+  Four of_a;
+  Four of_b;
+
+  __device__ Pieces(const Number* left, const Number* right, uint64_t size, uint64_t row,
+                    uint64_t column)
+      : a(left),
+        b(right),
+        n(size),
+        a_at((row + threadIdx.x / 2) * size + threadIdx.x % 2 * 4),
+        b_at(threadIdx.x / 32 * size + column + threadIdx.x % 32 * 4) {}
+
+  __device__ void load(uint64_t k) {
+    of_a = Load::load(a, a_at + k);
+    of_b = Load::load(b, b_at + k * n);
+  }
+
+  // a lies across: one row for each k.
+  __device__ void store(uint4 (*to_a)[row_units], uint4 (*to_b)[row_units]) const {
+#pragma unroll
+    for (unsigned i = 0; i < 4; ++i) {
+      auto* const words = reinterpret_cast<uint32_t*>(to_a[threadIdx.x % 2 * 4 + i]);
+      words[threadIdx.x / 2] = __float_as_uint(of_a.at[i]);
+    }
+    to_b[threadIdx.x / 32][threadIdx.x % 32] = to_unit(of_b.at);
+  }
+};
+
+// A thread's eight numbers of a row in shared memory.
+inline __device__ void load_side(const uint4* row, unsigned at, float* to) {
+  const Four low = to_four(row[at]);
+  const Four high = to_four(row[at + half_tile / 4]);
+#pragma unroll
+  for (unsigned i = 0; i < 4; ++i) {
+    to[i] = low.at[i];
+    to[i + 4] = high.at[i];
+  }
+}
+
+template <class Load, class Number>
+inline __device__ void multiply(const Number* a, const Number* b, uint4* c, uint64_t n) {
+  // Two pieces of each: one is filled while the other is read.
+  __shared__ uint4 of_a[2][depth][row_units];
+  __shared__ uint4 of_b[2][depth][row_units];
   const uint64_t tiles = n / tile;
   const uint64_t row = blockIdx.x / tiles * tile;
   const uint64_t column = blockIdx.x % tiles * tile;
-  const unsigned x = thread % 16 * side;
-  const unsigned y = thread / 16 * side;
+  const unsigned x = threadIdx.x % 16;
+  const unsigned y = threadIdx.x / 16;
+  Pieces<Load, Number> pieces(a, b, n, row, column);
   float sum[side][side] = {};
+  pieces.load(0);
+  pieces.store(of_a[0], of_b[0]);
+  __syncthreads();
+  unsigned now = 0;
 #pragma unroll 1
-  for (uint64_t k = 0; k < n; k += depth) {
-#pragma unroll
-    for (unsigned i = 0; i < side; ++i) {
-      const unsigned a_row = thread / depth + 16 * i;
-      of_a[thread % depth][a_row] = to_float(a[(row + a_row) * n + k + thread % depth]);
-      const unsigned b_row = thread / tile + 4 * i;
-      of_b[b_row][thread % tile] = to_float(b[(k + b_row) * n + column + thread % tile]);
-    }
-    __syncthreads();
-#pragma unroll 4
+  for (uint64_t k = depth;; k += depth) {
+    if (k < n) pieces.load(k);
+#pragma unroll 2
     for (unsigned d = 0; d < depth; ++d) {
       float left[side];
       float right[side];
-#pragma unroll
-      for (unsigned i = 0; i < side; ++i) {
-        left[i] = of_a[d][y + i];
-        right[i] = of_b[d][x + i];
-      }
+      load_side(of_a[now][d], y, left);
+      load_side(of_b[now][d], x, right);
 #pragma unroll
       for (unsigned i = 0; i < side; ++i) {
 #pragma unroll
         for (unsigned j = 0; j < side; ++j) sum[i][j] = __fmaf_rn(left[i], right[j], sum[i][j]);
       }
     }
+    if (k >= n) break;
+    now ^= 1;
+    pieces.store(of_a[now], of_b[now]);
     __syncthreads();
   }
 #pragma unroll
   for (unsigned i = 0; i < side; ++i) {
-    uint4 unit;
-    unit.x = __float_as_uint(sum[i][0]);
-    unit.y = __float_as_uint(sum[i][1]);
-    unit.z = __float_as_uint(sum[i][2]);
-    unit.w = __float_as_uint(sum[i][3]);
-    c[((row + y + i) * n + column + x) / side] = unit;
+    const uint64_t line = row + i / 4 * half_tile + 4 * y + i % 4;
+    c[(line * n + column) / 4 + x] = to_unit(sum[i]);
+    c[(line * n + column + half_tile) / 4 + x] = to_unit(sum[i] + 4);
   }
 }
 
 }  // namespace
 
-// n is a multiple of 64, and there are (n / 64)^2 blocks of 256 threads.
-extern "C" __global__ void __launch_bounds__(256)
+// n is a multiple of 128, and there are (n / 128)^2 blocks of 256 threads.
+extern "C" __global__ void __launch_bounds__(256, 2)
     hiptool_gemm_f32(const float* a, const float* b, uint4* c, uint64_t n) {
-  multiply(a, b, c, n);
+  multiply<Singles>(a, b, c, n);
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 2)
     hiptool_gemm_f16(const uint16_t* a, const uint16_t* b, uint4* c, uint64_t n) {
-  multiply(reinterpret_cast<const Half*>(a), reinterpret_cast<const Half*>(b), c, n);
+  multiply<Halves<Half>>(a, b, c, n);
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 2)
     hiptool_gemm_bf16(const uint16_t* a, const uint16_t* b, uint4* c, uint64_t n) {
-  multiply(reinterpret_cast<const Bfloat*>(a), reinterpret_cast<const Bfloat*>(b), c, n);
+  multiply<Halves<Bfloat>>(a, b, c, n);
 }
 
 HIPTOOL_EXPORT(hiptool_gemm_f32);

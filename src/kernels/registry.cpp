@@ -160,6 +160,10 @@ constexpr std::array all{
           cube<2>),
     bench("hiptool_gemm_bf16", "gemm", "c = a b of bf16, sums in f32", gemm_16_arguments, square<8>,
           cube<2>),
+    bench("hiptool_gemm_matrix_f16", "gemm_matrix", "c = a b of f16 by matrix instructions",
+          gemm_16_arguments, square<8>, cube<2>),
+    bench("hiptool_gemm_matrix_bf16", "gemm_matrix", "c = a b of bf16 by matrix instructions",
+          gemm_16_arguments, square<8>, cube<2>),
     // For so many rows of 4096 values.
     bench("hiptool_softmax_f32", "model", "softmax of rows", row_arguments, times<32768>,
           times<20480>),

@@ -11,7 +11,6 @@ namespace hiptool::measure {
 namespace {
 
 constexpr std::uint32_t block_threads = 256;
-constexpr std::uint64_t gemm_tile = 64;
 constexpr std::uint64_t most_cpu_side = 128;
 constexpr std::uint64_t most_gpu_side = 16384;  // above, values would not be exact
 
@@ -25,20 +24,35 @@ std::uint16_t to_16_bits(float value, bool is_bf16) {
                                     (((bits >> 13) - (112u << 10)) & 0x7FFFu));
 }
 
+/// One of the kernels, what of c each of its blocks makes, and the shared memory it takes.
+struct Variant {
+  const char* name;
+  std::uint64_t tile_rows;
+  std::uint64_t tile_columns;
+  std::uint32_t shared_bytes;
+};
+
+constexpr Variant plain{"hiptool_gemm_", 128, 128, 0};                  // kernels/gemm.hip
+constexpr Variant matrix{"hiptool_gemm_matrix_", 128, 256, 96 * 1024};  // kernels/gemm_matrix.hip
+
 class GemmWork final : public KernelWork {
  public:
   GemmWork(const Device& device, const WorkContext& context)
       : is_half_(context.dtype != "f32"),
         is_bf16_(context.dtype == "bf16"),
+        is_matrix_(is_half_ && has_matrix_instructions(device.platform(), context.arch)),
+        variant_(is_matrix_ ? matrix : plain),
         stream_(context.stream),
-        kernel_(context.find_kernel("hiptool_gemm_" + context.dtype)),
-        rate_(is_half_ ? std::nullopt : multiply_add_rate(context.arch, "f32")),
+        kernel_(context.find_kernel(variant_.name + context.dtype)),
+        rate_(rate_of(context)),
         side_(side_for(context.size_bytes, device.is_host_memory())),
         a_(device, side_ * side_ * (is_half_ ? 2 : 4)),
         b_(device, a_.size_bytes()),
         c_(device, side_ * side_ * 4) {
-    config_.grid.x = static_cast<std::uint32_t>((side_ / gemm_tile) * (side_ / gemm_tile));
+    config_.grid.x =
+        static_cast<std::uint32_t>((side_ / variant_.tile_rows) * (side_ / variant_.tile_columns));
     config_.block.x = block_threads;
+    config_.shared_bytes = variant_.shared_bytes;
   }
 
   Figures figures() const override {
@@ -98,10 +112,15 @@ class GemmWork final : public KernelWork {
   std::optional<double> per_clock() const override { return rate_; }
 
  private:
-  static std::uint64_t side_for(std::uint64_t size_bytes, bool is_cpu) {
+  std::optional<double> rate_of(const WorkContext& context) const {
+    if (is_matrix_) return matrix_rate(context.arch);
+    return is_half_ ? std::nullopt : multiply_add_rate(context.arch, "f32");
+  }
+
+  std::uint64_t side_for(std::uint64_t size_bytes, bool is_cpu) const {
+    const std::uint64_t tile = std::max(variant_.tile_rows, variant_.tile_columns);
     const auto side = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(size_bytes) / 4));
-    return std::clamp(side / gemm_tile * gemm_tile, gemm_tile,
-                      is_cpu ? most_cpu_side : most_gpu_side);
+    return std::clamp(side / tile * tile, tile, is_cpu ? most_cpu_side : most_gpu_side);
   }
 
   std::int64_t at(const std::vector<float>& table, std::uint64_t row, std::uint64_t column) const {
@@ -159,6 +178,8 @@ class GemmWork final : public KernelWork {
 
   bool is_half_;
   bool is_bf16_;
+  bool is_matrix_;
+  Variant variant_;
   const StreamRef* stream_;
   Kernel kernel_;
   std::optional<double> rate_;
@@ -175,7 +196,10 @@ class GemmWork final : public KernelWork {
 
 void add_gemm_family(std::vector<FamilyEntry>& families) {
   families.push_back(
-      {{"gemm", "compute", "product of square matrices, sums in f32", {"f32", "f16", "bf16"}},
+      {{"gemm",
+        "compute",
+        "product of square matrices, sums in f32; by matrix instructions of sm_80 and later",
+        {"f32", "f16", "bf16"}},
        3,
        [](const Device& device, const WorkContext& context) {
          return std::make_unique<GemmWork>(device, context);

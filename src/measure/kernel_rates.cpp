@@ -59,6 +59,17 @@ std::optional<double> multiply_add_rate(std::string_view arch, std::string_view 
   return rate > 0 ? std::optional(rate) : std::nullopt;
 }
 
+bool has_matrix_instructions(Platform platform, std::string_view arch) {
+  return platform == Platform::nvidia && sm_number(arch) >= 80;
+}
+
+std::optional<double> matrix_rate(std::string_view arch) {
+  const std::string_view name = arch.substr(0, arch.find(':'));
+  if (name == "sm_80") return 2048;
+  if (name == "sm_90") return 4096;
+  return std::nullopt;
+}
+
 std::string missing_multiply_add(Platform platform, std::string_view arch, std::string_view dtype) {
   const bool is_f16 = dtype == "f16";
   if (platform == Platform::cpu || (!is_f16 && dtype != "bf16")) return {};

@@ -14,6 +14,16 @@ namespace hiptool::measure {
 /// units); absent where it is not published.
 std::optional<double> multiply_add_rate(std::string_view arch, std::string_view dtype);
 
+/// Whether gemm_matrix.hip is for this architecture: m16n8k16 came with sm_80 (PTX ISA, mma).
+bool has_matrix_instructions(Platform platform, std::string_view arch);
+
+/// Operations of one multiprocessor in a clock with matrix instructions of f16 or bf16 and sums in
+/// f32, without sparsity; absent where it is not known. sm_80: NVIDIA A100 Tensor Core GPU
+/// Architecture, table 2 (1024 multiply-adds); sm_90: NVIDIA Hopper Architecture In-Depth (twice as
+/// many). Hopper's are for its instructions of whole groups of warps: those of one warp, which
+/// gemm_matrix.hip has, reach less of it.
+std::optional<double> matrix_rate(std::string_view arch);
+
 /// Why the architecture ("sm_75", "gfx90a:xnack-") cannot have our multiply-adds of the type; empty
 /// where it can.
 std::string missing_multiply_add(Platform platform, std::string_view arch, std::string_view dtype);

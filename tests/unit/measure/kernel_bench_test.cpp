@@ -174,9 +174,30 @@ TEST_CASE("multiply-adds that a device has no instruction for are skipped with t
   const auto results = run_kernels(options, device);
   REQUIRE(results.size() == 1);
   CHECK(results[0].reason == missing_multiply_add(device.platform(), device.info().arch, "bf16"));
-  CHECK(results[0].reason.empty() == (device.platform() == Platform::cpu));
+  if (device.platform() == Platform::cpu) CHECK(results[0].reason == "");
   CHECK(results[0].status ==
         (results[0].reason.empty() ? KernelStatus::ok : KernelStatus::skipped));
+}
+
+TEST_CASE("matrix products of 16 bits go by matrix instructions where the device has them") {
+  Platforms platforms(Platforms::Options::from_environment());
+  const Device device = test::device(platforms);
+  kernels::KernelLoader loader(device);
+  std::set<std::string> found;
+  KernelBenchOptions options = quick({"gemm"}, 4);
+  options.find_kernel = [&](std::string_view name) {
+    found.insert(std::string(name));
+    return loader.kernel(name);
+  };
+  for (const KernelResult& result : run_kernels(options, device)) {
+    CAPTURE(result.dtype);
+    CHECK(to_string(result.status) == "ok");
+    CHECK(result.checked == 2 * result.elements);
+    CHECK(result.size_bytes == result.elements * 4);
+  }
+  const bool is_matrix = has_matrix_instructions(device.platform(), device.info().arch);
+  const std::string stem = is_matrix ? "hiptool_gemm_matrix_" : "hiptool_gemm_";
+  CHECK(found == std::set<std::string>{"hiptool_gemm_f32", stem + "f16", stem + "bf16"});
 }
 
 TEST_CASE("names, groups and types choose; what is unknown is refused before anything runs") {

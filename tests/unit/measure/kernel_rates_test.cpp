@@ -21,6 +21,19 @@ TEST_CASE("rates are there where they are published") {
   CHECK(!multiply_add_rate("", "f32"));
 }
 
+TEST_CASE("matrix instructions and their rates") {
+  CHECK(!has_matrix_instructions(Platform::nvidia, "sm_75"));
+  CHECK(has_matrix_instructions(Platform::nvidia, "sm_80"));
+  CHECK(has_matrix_instructions(Platform::nvidia, "sm_90a"));
+  CHECK(has_matrix_instructions(Platform::nvidia, "sm_120"));
+  CHECK(!has_matrix_instructions(Platform::amd, "gfx942"));
+  CHECK(!has_matrix_instructions(Platform::cpu, "x86_64"));
+  CHECK(matrix_rate("sm_80") == 2048);
+  CHECK(matrix_rate("sm_90") == 4096);
+  CHECK(!matrix_rate("sm_75"));
+  CHECK(!matrix_rate("sm_120"));
+}
+
 TEST_CASE(
     "multiply-adds of 16 bits are missing where there is no instruction, and the reason says it") {
   const auto has = [](Platform platform, const char* arch, const char* dtype) {
