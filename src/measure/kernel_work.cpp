@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "hiptool/copy.hpp"
+#include "hiptool/kernel_timer.hpp"
 
 namespace hiptool::measure {
 namespace {
@@ -103,6 +104,17 @@ LaunchConfig stride_grid(const WorkContext& context, std::uint64_t units,
       static_cast<std::uint32_t>(std::max<std::uint64_t>(1, std::min({wanted, most, most_of_any})));
   config.block.x = block_threads;
   return config;
+}
+
+std::uint64_t rounds_within(double time_s, std::uint64_t least, std::uint64_t most,
+                            const StreamRef& stream, const std::function<void()>& queue) {
+  queue();  // loads the kernel
+  KernelTimer timer(stream);
+  timer.start();
+  queue();
+  timer.stop();
+  const double one_s = std::max(timer.elapsed_s(), 1e-7) / static_cast<double>(least);
+  return std::clamp(static_cast<std::uint64_t>(time_s / one_s), least, most);
 }
 
 std::size_t value_bytes(ValueKind kind) noexcept { return kind == ValueKind::f64 ? 8 : 4; }

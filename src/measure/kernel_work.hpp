@@ -32,6 +32,9 @@ struct WorkContext {
   std::uint64_t compute_units = 1;
   std::optional<std::uint64_t> blocks_per_unit;  ///< instead of what the family takes
 
+  /// As many blocks as there is work for.
+  static constexpr std::uint64_t as_needed = std::uint64_t{1} << 32;
+
   /// For all multiprocessors, `own` or what is asked for instead for each. Of work that is as long
   /// as there are blocks, more than 64 of them are no other measurement.
   std::uint32_t all_blocks(std::uint64_t own) const {
@@ -39,6 +42,11 @@ struct WorkContext {
                                       std::min<std::uint64_t>(blocks_per_unit.value_or(own), 64));
   }
 };
+
+/// How many rounds take about so long, so that a slow device is done as well: from the time of one
+/// run of `least` rounds, which `queue` launches. Waits for the stream.
+std::uint64_t rounds_within(double time_s, std::uint64_t least, std::uint64_t most,
+                            const StreamRef& stream, const std::function<void()>& queue);
 
 /// What one check saw.
 struct Comparison {

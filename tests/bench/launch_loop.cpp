@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// Time of one launch in a queue by the CUDA driver alone, measured as the family `launch` of
-/// run-kernel does: two events around 32 launches on a stream of their own, the median of 1000
+/// run-kernel does: two events around 256 launches on a stream of their own, the median of 200
 /// such. launch_loop [DEVICE [FILL_PTX]] Prints microseconds of an empty kernel, and of
 /// hiptool_fill_u32 from FILL_PTX, which `launch` launches. Exits 77 without a driver or a device.
 #include <dlfcn.h>
@@ -20,9 +20,9 @@ namespace {
 using Handle = void*;
 using Address = unsigned long long;
 
-constexpr std::size_t repeats = 32;
-constexpr std::size_t samples = 1000;
-constexpr std::size_t warm_ups = 50;
+constexpr std::size_t repeats = 256;
+constexpr std::size_t samples = 200;
+constexpr std::size_t warm_ups = 10;
 
 constexpr char empty_ptx[] =
     ".version 6.0\n.target sm_60\n.address_size 64\n"
