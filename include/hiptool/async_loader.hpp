@@ -88,6 +88,10 @@ class HIPTOOL_API AsyncLoader {
     /// Chunks at the start and the end of a load are smaller, so that the first copy starts early
     /// and all readers end together.
     bool ramp = true;
+    /// Places of the files that are read by turns, chunk after chunk from each, all the way through
+    /// the load, so that many parts of a disk work at once; 1: from front to back. 0: the loader
+    /// chooses. Several devices of a PlanLoader share them, but each has one at least.
+    std::uint32_t stretches = 0;
     /// Logical CPUs that the readers run on. Empty: those of the device's NUMA node, where the
     /// system has several and says which; else wherever the system likes.
     std::vector<int> reader_cpus;
@@ -136,10 +140,10 @@ class HIPTOOL_API AsyncLoader {
   /// Blocks. Throws Error(cancelled) when the token is set meanwhile.
   double probe_h2d_bytes_per_s(const Buffer& destination, std::uint64_t bytes);
 
-  /// Reads the model's first so many bytes as load() does, without copying them to the device: the
-  /// rate, in bytes per second, that load() cannot exceed either. Where the host writes device
-  /// memory in place, the arena gets the bytes that it has after load(). Blocks. Throws as load()
-  /// does for files, and Error(cancelled) when the token is set meanwhile.
+  /// Reads what load() reads first, so many bytes, without copying them to the device: the rate, in
+  /// bytes per second, that load() cannot exceed either. Where the host writes device memory in
+  /// place, the arena gets the bytes that it has after load(). Blocks. Throws as load() does for
+  /// files, and Error(cancelled) when the token is set meanwhile.
   double probe_read_bytes_per_s(const ModelFile& model, const ArenaLayout& layout,
                                 const Buffer& arena, std::uint64_t most_bytes);
 

@@ -39,6 +39,7 @@ struct AsyncLoader::Impl {
       options.readers = load::choose_threads(1, 16, 1);
     }
     if (options.slots == 0) options.slots = options.readers + 4;
+    if (options.stretches == 0) options.stretches = 1;
     streams = options.external_streams;
     if (streams.empty()) {
       for (std::uint32_t i = 0; i < options.streams; ++i) own_streams.emplace_back(device);
@@ -89,6 +90,7 @@ struct AsyncLoader::Impl {
     chosen.readers = options.readers;
     chosen.check = [this] { throw_if_cancelled(); };
     chosen.ramp = options.ramp;
+    chosen.stretches = options.stretches;
     chosen.cpus = options.reader_cpus;
     return chosen;
   }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/platform_state.hpp"
+#include "load/chunk_order.hpp"
 #include "load/pieces.hpp"
 #include "load/workers.hpp"
 #include "system/numa.hpp"
@@ -22,7 +23,9 @@ FileLoad::FileLoad(const ModelFile& model, const ArenaLayout& layout, const Buff
       ring_(ring),
       options_(options),
       files_(files),
-      chunks_(cut_chunks(model, layout, ring.slot_bytes(), options.ramp ? options.readers : 0)) {}
+      chunks_(order_chunks(
+          cut_chunks(model, layout, ring.slot_bytes(), options.ramp ? options.readers : 0),
+          options.stretches)) {}
 
 // Fills `bytes`, which stand for the chunk, with tensors and zero gaps.
 std::uint64_t FileLoad::read(Reader& reader, const Chunk& chunk, std::span<std::byte> bytes) {
@@ -144,9 +147,11 @@ LoadStatistics FileLoad::run() {
 }
 
 double FileLoad::probe(std::uint64_t most_bytes) {
-  const auto past = std::partition_point(
-      chunks_.begin(), chunks_.end(), [&](const Chunk& chunk) { return chunk.begin < most_bytes; });
-  chunks_.erase(past, chunks_.end());
+  std::size_t count = 0;
+  for (std::uint64_t bytes = 0; count < chunks_.size() && bytes < most_bytes; ++count) {
+    bytes += chunks_[count].size_bytes();
+  }
+  chunks_.resize(count);
   const auto start = std::chrono::steady_clock::now();
   run_workers(options_.readers, [this](std::uint32_t index, const std::atomic<bool>& stop) {
     read_chunks(index, stop, &FileLoad::probe_chunk);

@@ -27,7 +27,8 @@ class FileLoad {
     LoadObserver* observer = nullptr;
     ChunkSink* sink = nullptr;
     bool ramp = true;
-    std::vector<int> cpus;  ///< that readers run on; empty: any
+    std::uint32_t stretches = 1;  ///< read by turns, see order_chunks()
+    std::vector<int> cpus;        ///< that readers run on; empty: any
     Timeline* timeline = nullptr;
     std::string lane = "reader";  ///< of the timeline; a number is added
   };
@@ -40,8 +41,8 @@ class FileLoad {
   /// the statistics say of reading is left to the FileSet, and so is whether a file changed.
   LoadStatistics run();
 
-  /// Instead of run(): reads the first so many bytes of the model as run() does, but copies
-  /// nothing. Bytes per second; 0 for an empty model.
+  /// Instead of run(): reads what run() reads first, so many bytes, but copies nothing. Bytes per
+  /// second; 0 for an empty model.
   double probe(std::uint64_t most_bytes);
 
  private:
@@ -66,7 +67,7 @@ class FileLoad {
   StagingRing& ring_;
   Options options_;
   FileSet& files_;
-  std::vector<Chunk> chunks_;
+  std::vector<Chunk> chunks_;  // in the order in which they are taken
   std::atomic<std::size_t> next_{0};
   std::atomic<std::uint64_t> read_bytes_{0};
 };

@@ -3,14 +3,17 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <fstream>
 #include <functional>
 #include <future>
 #include <thread>
 
+#include "evict.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
+#include "hiptool/leaf_verification.hpp"
 #include "hiptool/verify.hpp"
 #include "small_model.hpp"
 #include "support.hpp"
@@ -49,16 +52,61 @@ class Progress final : public LoadObserver {
     while (seen < done_bytes && !highest_.compare_exchange_weak(seen, done_bytes)) {
     }
     total_.store(total_bytes);
-    if (on_first && !called_.exchange(true)) on_first();
+    const int call = ++calls_;
+    if (call == 1 && on_first) on_first();
+    if (call == 8 && on_eighth) on_eighth();
   }
   std::uint64_t highest() const { return highest_.load(); }
   std::uint64_t total() const { return total_.load(); }
   std::function<void()> on_first;
+  std::function<void()> on_eighth;
 
  private:
   std::atomic<std::uint64_t> highest_{0};
   std::atomic<std::uint64_t> total_{0};
-  std::atomic<bool> called_{false};
+  std::atomic<int> calls_{0};
+};
+
+/// A model of 32 chunks of two leaves each, read by one thread.
+struct ManyChunks : Fixture {
+  static constexpr std::uint64_t chunk_bytes = 2 * leaf_bytes;
+
+  ManyChunks() {
+    tensors = {{"t", test::random_bytes(32 * chunk_bytes, 1)}};
+    test::write_small_model(path, tensors);
+    model = ModelFile::open(path);
+    layout = lay_out(model);
+  }
+  AsyncLoader::Options from_places(std::uint32_t stretches, bool stage) const {
+    auto options = staged(chunk_bytes);
+    options.readers = 1;
+    options.always_stage = stage;
+    options.stretches = stretches;
+    return options;
+  }
+  /// Those that arrived; of the others not a byte did.
+  std::vector<std::size_t> arrived(const Buffer& arena) const {
+    const auto found = arena_bytes(arena);
+    std::vector<std::size_t> chunks;
+    for (std::size_t i = 0; i < 32; ++i) {
+      const auto of = [&](const std::vector<std::byte>& bytes) {
+        return std::span(bytes).subspan(i * chunk_bytes, chunk_bytes);
+      };
+      const auto chunk = of(found);
+      if (std::all_of(chunk.begin(), chunk.end(), [](std::byte b) { return b == std::byte{0xEE}; }))
+        continue;
+      CHECK(std::equal(chunk.begin(), chunk.end(), of(tensors[0].bytes).begin()));
+      chunks.push_back(i);
+    }
+    return chunks;
+  }
+};
+
+using Places = std::vector<std::size_t>;
+
+struct Turns {
+  std::uint32_t stretches;
+  Places expected;
 };
 
 }  // namespace
@@ -241,6 +289,99 @@ TEST_CASE_FIXTURE(Fixture, "cancelling from outside ends the load") {
     const Buffer arena = dirty_arena();
     CHECK(code_of([&] { loader.load(model, layout, arena); }) == ErrorCode::cancelled);
     CHECK(progress.highest() < layout.tensor_bytes);
+  }
+}
+
+TEST_CASE_FIXTURE(ManyChunks, "several places are read by turns until somebody cancels") {
+  for (const bool stage : {true, false}) {
+    CAPTURE(stage);
+    for (const Turns& one :
+         {Turns{0, {0, 1, 2, 3, 4, 5, 6, 7}}, Turns{1, {0, 1, 2, 3, 4, 5, 6, 7}},
+          Turns{4, {0, 1, 8, 9, 16, 17, 24, 25}}, Turns{8, {0, 4, 8, 12, 16, 20, 24, 28}}}) {
+      CAPTURE(one.stretches);
+      CancelToken cancel;
+      Progress progress;
+      progress.on_eighth = [&] { cancel.cancel(); };
+      auto options = from_places(one.stretches, stage);
+      options.cancel = &cancel;
+      options.observer = &progress;
+      AsyncLoader loader(device, options);
+      const Buffer arena = dirty_arena();
+      CHECK(code_of([&] { loader.load(model, layout, arena); }) == ErrorCode::cancelled);
+      CHECK(arrived(arena) == one.expected);
+      CHECK(progress.highest() == 8 * chunk_bytes);
+    }
+  }
+}
+
+TEST_CASE_FIXTURE(ManyChunks, "the reading probe reads what a load reads first") {
+  if (!device.is_host_memory()) return;  // it brings nothing there
+  for (const Turns& one : {Turns{1, {0, 1, 2, 3, 4}}, Turns{4, {0, 1, 8, 16, 24}}}) {
+    CAPTURE(one.stretches);
+    AsyncLoader loader(device, from_places(one.stretches, false));
+    const Buffer arena = dirty_arena();
+    CHECK(loader.probe_read_bytes_per_s(model, layout, arena, 4 * chunk_bytes + 1) > 0);
+    CHECK(arrived(arena) == one.expected);
+    CHECK(loader.probe_read_bytes_per_s(model, layout, arena, 1u << 30) > 0);
+    CHECK(arena_bytes(arena) == tensors[0].bytes);
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "what is read from several places is whole and verified") {
+  using Reference = LeafVerification::Reference;
+  const auto expected = test::expected_arena(tensors);
+  for (const ReadMode mode : {ReadMode::automatic, ReadMode::buffered, ReadMode::direct}) {
+    for (const std::uint32_t stretches : {2u, 7u, 1'000u}) {
+      for (const bool stage : {true, false}) {
+        for (const Reference reference : {Reference::slots, Reference::file}) {
+          CAPTURE(stretches);
+          CAPTURE(stage);
+          test::evict(path);
+          auto options = staged(40'000);
+          options.always_stage = stage;
+          options.stretches = stretches;
+          options.read.mode = mode;
+          Progress progress;
+          options.observer = &progress;
+          AsyncLoader loader(device, options);
+          const Buffer arena = dirty_arena();
+          LeafVerification verification(model, layout, arena, reference);
+          CHECK(loader.load(model, layout, arena, &verification).read_bytes == layout.tensor_bytes);
+          CHECK(verification.finish().mismatch_count == 0);
+          CHECK(arena_bytes(arena) == expected);
+          CHECK(progress.highest() == layout.tensor_bytes);
+          const std::byte wrong[1]{expected[600'000] ^ std::byte{1}};
+          copy_h2d_and_wait(arena.view(600'000, 1), wrong);
+          CHECK(verification.recheck().mismatch_count == 1);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE_FIXTURE(ManyChunks, "a file that ends at one of several places fails the load there") {
+  const auto left_bytes = std::filesystem::file_size(path) - 16 * chunk_bytes;
+  for (const bool stage : {true, false}) {
+    Progress progress;
+    progress.on_eighth = [&] { std::filesystem::resize_file(path, left_bytes); };
+    auto options = from_places(4, stage);
+    options.observer = &progress;
+    options.read.mode = ReadMode::buffered;
+    AsyncLoader loader(device, options);
+    const Buffer arena = dirty_arena();
+    std::string message;
+    try {
+      loader.load(model, layout, arena);
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::input_failed);
+      message = error.what();
+    }
+    CHECK(message.find("ends at offset " + std::to_string(left_bytes) + ", ") != std::string::npos);
+    CHECK(arrived(arena) == Places{0, 1, 2, 8, 9, 10, 16, 17, 24, 25});  // and 18 did not
+    test::write_small_model(path, tensors);
+    model = ModelFile::open(path);
+    loader.load(model, layout, arena);
+    CHECK(arena_bytes(arena) == tensors[0].bytes);
   }
 }
 

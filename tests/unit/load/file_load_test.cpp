@@ -2,6 +2,7 @@
 #include "load/file_load.hpp"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -152,6 +153,40 @@ TEST_CASE_FIXTURE(Fixture, "the reading probe reads as a load does and copies no
   }
 }
 
+TEST_CASE_FIXTURE(Fixture, "past the page cache and through it are tried at several places too") {
+  tensors = {{"t", test::random_bytes(6'000'000, 1)}};
+  make_model(path);
+  model = ModelFile::open(path);
+  layout = lay_out(model);
+  const Stream stream(device);
+  load::StagingRing::Options ring_options;
+  ring_options.slots = 3;
+  ring_options.slot_bytes = 256u << 10;
+  load::StagingRing ring(device, {stream}, ring_options);
+  for (const std::uint32_t stretches : {1u, 4u}) {
+    if (!test::evict(path) || !load::DirectFile::open(base::File::open(path), false).is_open())
+      return;
+    load::FileSet files(model, options(ReadMode::automatic).read, 300'000);
+    posix_fadvise(files.file(0).descriptor(), 0, 0, POSIX_FADV_RANDOM);  // no read-ahead
+    load::FileLoad::Options chosen;
+    chosen.readers = 3;
+    chosen.check = [] {};
+    chosen.stretches = stretches;
+    const Buffer arena(device, layout.arena_bytes);
+    load::FileLoad(model, layout, arena, files, ring, chosen).run();
+    std::vector<std::byte> found(layout.arena_bytes);
+    copy_d2h_and_wait(found, arena);
+    CHECK(found == test::expected_arena(tensors));
+    LoadStatistics statistics;
+    files.report(statistics);
+    CHECK(statistics.direct_bytes >= 300'000);
+    CHECK(statistics.buffered_bytes >= 300'000);
+    CHECK(statistics.read_bytes == layout.tensor_bytes);
+    REQUIRE(files.trial() != nullptr);
+    CHECK(files.trial()->decision());
+  }
+}
+
 TEST_CASE_FIXTURE(Fixture, "a file that changes during the load is named, with what happened") {
   const auto size_bytes = std::filesystem::file_size(path);
   const auto other = folder.path() / "other";
@@ -191,17 +226,21 @@ TEST_CASE_FIXTURE(Fixture, "a file that changes during the load is named, with w
 
 TEST_CASE_FIXTURE(Fixture, "a file that another process truncates ends the load where it ends") {
   for (const ReadMode mode : {ReadMode::buffered, ReadMode::direct}) {
-    make_model(path);
-    model = ModelFile::open(path);
-    if (mode == ReadMode::direct) test::evict(path);
-    const char* name = path.c_str();
-    Hook hook([&] { in_another_process([name] { static_cast<void>(truncate(name, 500'003)); }); });
-    auto chosen = options(mode);
-    chosen.readers = 1;  // which is the one that waits for the other process
-    chosen.observer = &hook;
-    const std::string message = failure_of(chosen);
-    CAPTURE(message);
-    CHECK(message.find("m.safetensors ends at offset 500003, ") != std::string::npos);
+    for (const std::uint32_t stretches : {1u, 4u}) {
+      make_model(path);
+      model = ModelFile::open(path);
+      if (mode == ReadMode::direct) test::evict(path);
+      const char* name = path.c_str();
+      Hook hook(
+          [&] { in_another_process([name] { static_cast<void>(truncate(name, 500'003)); }); });
+      auto chosen = options(mode);
+      chosen.readers = 1;  // which is the one that waits for the other process
+      chosen.stretches = stretches;
+      chosen.observer = &hook;
+      const std::string message = failure_of(chosen);
+      CAPTURE(message);
+      CHECK(message.find("m.safetensors ends at offset 500003, ") != std::string::npos);
+    }
   }
 }
 

@@ -3,7 +3,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <condition_variable>
+#include <map>
+#include <mutex>
 #include <set>
 #include <thread>
 
@@ -24,6 +28,7 @@ struct Case {
   LoadSplit split;
   bool stages = true;
   bool reads_twice = true;  ///< verified against a second reading, not against the slots
+  std::uint32_t stretches = 1;
 };
 
 /// Four cpu devices behind a table that keeps account of them.
@@ -35,12 +40,13 @@ struct Fixture {
     devices = platforms->devices(Platform::cpu);
     table = binder->table(Platform::cpu);
   }
-  AsyncLoader::Options options(bool stages) const {
+  AsyncLoader::Options options(bool stages, std::uint32_t stretches = 1) const {
     AsyncLoader::Options options;
     options.slot_bytes = 40'000;
     options.readers = 8;
     options.slots = 3;
     options.always_stage = stages;
+    options.stretches = stretches;
     return options;
   }
   // What the device must hold: tensors at multiples of 256, zeros between.
@@ -70,7 +76,11 @@ struct Fixture {
          {LoadSplit{SplitKind::bytes, {}}, LoadSplit{SplitKind::layer, {}},
           LoadSplit{SplitKind::proportions, {1, 5, 2, 3}}, LoadSplit{SplitKind::replicate, {}}}) {
       for (const bool stages : {true, false}) {
-        for (const bool twice : {true, false}) all.push_back({split, stages, twice});
+        for (const bool twice : {true, false}) {
+          for (const std::uint32_t stretches : {1u, 12u}) {
+            all.push_back({split, stages, twice, stretches});
+          }
+        }
       }
     }
     return all;
@@ -105,6 +115,27 @@ class Progress final : public LoadObserver {
   std::atomic<std::uint64_t> total{0};
 };
 
+/// Cancels when two threads have reported four times each.
+class FourEach final : public LoadObserver {
+ public:
+  explicit FourEach(CancelToken& cancel) : cancel_(cancel) {}
+  void on_progress(std::uint64_t, std::uint64_t) noexcept override {
+    std::unique_lock lock(mutex_);
+    if (++calls_[std::this_thread::get_id()] < 4) return;
+    ++waiting_;
+    changed_.notify_all();
+    changed_.wait_for(lock, std::chrono::seconds(20), [this] { return waiting_ >= 2; });
+    cancel_.cancel();
+  }
+
+ private:
+  CancelToken& cancel_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::thread::id, int> calls_;
+  int waiting_ = 0;
+};
+
 }  // namespace
 
 TEST_CASE_FIXTURE(Fixture, "all bytes arrive on all devices, by every split, and are verified") {
@@ -120,9 +151,10 @@ TEST_CASE_FIXTURE(Fixture, "all bytes arrive on all devices, by every split, and
     CAPTURE(static_cast<int>(one.split.kind));
     CAPTURE(one.stages);
     CAPTURE(one.reads_twice);
+    CAPTURE(one.stretches);
     const LoadPlan plan = plan_load(model, devices, one.split);
     Progress progress;
-    auto chosen = options(one.stages);
+    auto chosen = options(one.stages, one.stretches);
     chosen.observer = &progress;
     PlanLoader loader(model, plan, chosen);
     const auto arenas = loader.allocate();
@@ -184,7 +216,7 @@ TEST_CASE_FIXTURE(Fixture, "damage is named with its device, tensor and place") 
   for (const Case& one : cases()) {
     CAPTURE(static_cast<int>(one.split.kind));
     const LoadPlan plan = plan_load(model, devices, one.split);
-    PlanLoader loader(model, plan, options(one.stages));
+    PlanLoader loader(model, plan, options(one.stages, one.stretches));
     const auto arenas = loader.allocate();
     PlanVerification verification(model, plan, arenas, reference(one.reads_twice));
     loader.load(arenas, &verification);
@@ -213,7 +245,7 @@ TEST_CASE_FIXTURE(Fixture, "a damaged copy on the way is found on its device, re
     if (!one.stages || !one.reads_twice) continue;
     CAPTURE(static_cast<int>(one.split.kind));
     const LoadPlan plan = plan_load(model, devices, one.split);
-    PlanLoader loader(model, plan, options(true));
+    PlanLoader loader(model, plan, options(true, one.stretches));
     const auto arenas = loader.allocate();
     int found = 0;
     for (std::uint64_t nth = 1; nth <= 8; ++nth) {
@@ -255,7 +287,7 @@ TEST_CASE_FIXTURE(Fixture, "one device that fails is named, stops the others and
         std::uint64_t calls = 0;
         try {
           const LoadPlan plan = plan_load(model, devices, one.split);
-          PlanLoader loader(model, plan, options(true));
+          PlanLoader loader(model, plan, options(true, one.stretches));
           table->reset();
           table->fail(call, hip::hipErrorUnknown, nth);
           const auto arenas = loader.allocate();
@@ -362,6 +394,43 @@ TEST_CASE_FIXTURE(Fixture, "wrong arenas, foreign streams and a set token are re
   auto with_foreign = options(true);
   with_foreign.external_streams = {foreign};
   CHECK_THROWS_AS(PlanLoader(model, plan, with_foreign), Error);
+}
+
+TEST_CASE_FIXTURE(Fixture, "devices share the places that are read by turns") {
+  // Each device has 16 chunks and one reader, which waits for the other after four of them.
+  const std::uint64_t part_bytes = 32 * leaf_bytes;
+  const ModelFile two = ModelFile::open(test::write_small_model(
+      folder.path() / "t.safetensors", {{"blk.0.a", test::random_bytes(part_bytes, 1)},
+                                        {"blk.1.a", test::random_bytes(part_bytes, 2)}}));
+  for (const std::uint32_t stretches : {1u, 4u}) {
+    CAPTURE(stretches);
+    const auto expected = stretches == 1 ? std::set{0, 1, 2, 3} : std::set{0, 1, 8, 9};
+    CancelToken cancel;
+    FourEach progress(cancel);
+    auto chosen = options(true, stretches);
+    chosen.slot_bytes = 2 * leaf_bytes;
+    chosen.readers = 2;
+    chosen.cancel = &cancel;
+    chosen.observer = &progress;
+    const LoadPlan plan = plan_load(two, std::span(devices).first(2));
+    PlanLoader loader(two, plan, chosen);
+    const auto arenas = loader.allocate();
+    const std::vector<std::byte> zeros(part_bytes);
+    for (const Buffer& arena : arenas) copy_h2d_and_wait(arena, zeros);
+    CHECK_THROWS_AS(loader.load(arenas), Error);
+    for (const Buffer& arena : arenas) {
+      std::vector<std::byte> found(part_bytes);
+      copy_d2h_and_wait(found, arena);
+      std::set<int> arrived;
+      for (int i = 0; i < 16; ++i) {
+        const auto chunk =
+            std::span(found).subspan(std::size_t(i) * 2 * leaf_bytes, 2 * leaf_bytes);
+        if (std::any_of(chunk.begin(), chunk.end(), [](std::byte b) { return b != std::byte{0}; }))
+          arrived.insert(i);
+      }
+      CHECK(arrived == expected);
+    }
+  }
 }
 
 TEST_CASE_FIXTURE(Fixture, "streams of the caller carry the copies of their device") {
