@@ -136,8 +136,8 @@ std::vector<report::Line> device_lines(const LoadOutcome& outcome) {
   for (std::size_t i = 0; i < shares.size(); ++i) {
     std::string text = "device  " + shares[i].id + " " + outcome.device_names[i];
     if (shares.size() > 1) {
-      text += fmt::format(": {} tensor{}, {}", format_count(shares[i].tensors),
-                          shares[i].tensors == 1 ? "" : "s", format_size(shares[i].size_bytes));
+      text += ": " + base::count_of(shares[i].tensors, "tensor") + ", " +
+              format_size(shares[i].size_bytes);
     }
     lines.push_back({report::Tone::plain, std::move(text)});
   }

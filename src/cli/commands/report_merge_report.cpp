@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/statistics.hpp"
+#include "base/text.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "report/tree.hpp"
@@ -189,10 +190,6 @@ report::Table full_table(const std::string& title, const Array& list) {
   return table;
 }
 
-std::string counted(std::size_t count, const std::string& what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 report::Line verdict(const Merge& merge) {
   std::size_t members = 0;
   std::size_t untold = 0;
@@ -200,8 +197,8 @@ report::Line verdict(const Merge& merge) {
     members += group.members.size();
     if (!group.can_tell()) untold += group.members.size();
   }
-  std::string among = fmt::format("among {} of {}", counted(members, "result"),
-                                  counted(count_hosts(merge), "host"));
+  std::string among = fmt::format("among {} of {}", base::count_of(members, "result"),
+                                  base::count_of(count_hosts(merge), "host"));
   const std::size_t slow = culprits(merge).size();
   if (untold == members && untold > 0 && merge.failures.empty()) {
     return {Tone::plain, "too few to tell a straggler " + among};
@@ -209,9 +206,9 @@ report::Line verdict(const Merge& merge) {
   if (untold > 0) among += fmt::format(", {} of them too few to tell", untold);
   if (slow == 0 && merge.failures.empty()) return {Tone::good, "no straggler " + among};
   std::string text;
-  if (slow > 0) text = counted(slow, "straggler");
+  if (slow > 0) text = base::count_of(slow, "straggler");
   if (!merge.failures.empty()) {
-    text += (text.empty() ? "" : " and ") + counted(merge.failures.size(), "failure");
+    text += (text.empty() ? "" : " and ") + base::count_of(merge.failures.size(), "failure");
   }
   return {merge.failures.empty() ? Tone::warning : Tone::bad, text + " " + among};
 }
@@ -238,7 +235,7 @@ std::vector<report::Line> notes(const Merge& merge) {
   if (untold > 0) {
     lines.push_back(
         {Tone::plain, fmt::format("too few to tell: {} with fewer than {} results",
-                                  counted(untold, "measurement"), least_members_to_tell)});
+                                  base::count_of(untold, "measurement"), least_members_to_tell)});
   }
   for (const SkippedFile& file : merge.skipped) {
     lines.push_back({Tone::warning, fmt::format("left out {}: {}", file.path, file.reason)});

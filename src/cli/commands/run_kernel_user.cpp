@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "base/file.hpp"
+#include "base/text.hpp"
 #include "cli/commands/kernel_surroundings.hpp"
 #include "cli/commands/run_kernel_report.hpp"
 #include "cli/commands/run_kernel_words.hpp"
@@ -47,8 +48,8 @@ const measure::KernelArgument& buffer_at(const measure::UserKernelRun& run, std:
               argument < run.arguments.size()
                   ? fmt::format("{} {}: that argument is '{}', no buffer", option, argument,
                                 run.arguments[argument].text)
-                  : fmt::format("{} {}: the kernel is given {} argument{}", option, argument,
-                                run.arguments.size(), run.arguments.size() == 1 ? "" : "s"),
+                  : fmt::format("{} {}: the kernel is given {}", option, argument,
+                                base::count_of(run.arguments.size(), "argument")),
               "arguments count from 0; give buffers as buf:TYPE:COUNT:zeros");
 }
 
