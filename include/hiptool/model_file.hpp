@@ -80,8 +80,10 @@ class HIPTOOL_API ModelFile {
   ///  - an Ollama manifest, or a blob of Ollama's.
   ///
   /// Throws Error(input_failed) when a file is missing, cannot be read or is of a kind that is not
-  /// read (old or big-endian GGUF, an unknown tensor type), or a folder holds none or several
-  /// models; Error(corrupt_data) with file, offset and field when a file breaks its format or the
+  /// read (old or big-endian GGUF, an unknown tensor type), or a folder holds no model;
+  /// Error(invalid_argument) when a folder holds several and none is preferred (safetensors before
+  /// GGUF, a model before what accompanies it; warnings() then names the others);
+  /// Error(corrupt_data) with file, offset and field when a file breaks its format or the
   /// files of a set contradict each other; Error(host_out_of_memory).
   static ModelFile open(const std::filesystem::path& path, const ModelOptions& options = {});
 
@@ -129,7 +131,8 @@ class HIPTOOL_API ModelFile {
   std::optional<std::vector<std::string>> texts(std::string_view key, std::uint64_t first = 0,
                                                 std::uint64_t count = UINT64_MAX) const;
 
-  /// What the files' specification forbids but its readers accept, one sentence each.
+  /// What the files' specification forbids but its readers accept, and what else should be known,
+  /// one sentence each.
   std::span<const std::string> warnings() const noexcept;
 
   struct Contents;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "hiptool/units.hpp"
+
 namespace hiptool::base {
 namespace {
 
@@ -27,6 +29,12 @@ std::string to_hex(std::uint64_t number) {
     text[i] = "0123456789abcdef"[number & 15];
   }
   return text;
+}
+
+std::string count_of(std::uint64_t count, std::string_view noun) {
+  std::string text = format_count(count) + " ";
+  text += noun;
+  return count == 1 ? text : text + "s";
 }
 
 }  // namespace hiptool::base

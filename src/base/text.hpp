@@ -15,4 +15,7 @@ bool is_all_digits(std::string_view text) noexcept;
 /// 16 hexadecimal digits, lower case.
 std::string to_hex(std::uint64_t number);
 
+/// "1 tensor", "0 tensors", "4 096 tensors".
+std::string count_of(std::uint64_t count, std::string_view noun);
+
 }  // namespace hiptool::base

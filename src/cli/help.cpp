@@ -124,9 +124,9 @@ constexpr std::string_view environment_text =
   LC_ALL, LC_CTYPE, LANG plain ASCII unless they name UTF-8
   LD_LIBRARY_PATH        where runtime libraries are searched first
   OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK, RANK, SLURM_PROCID,
-  JOB_COMPLETION_INDEX   the rank in a job; files of --export and --trace get it
-                         into their names: {rank}, {host}, else out.json to
-                         out.3.json
+  JOB_COMPLETION_INDEX   the rank in a job; files of --export, --trace and
+                         --write-manifest get it into their names: {rank},
+                         {host}, else out.json to out.3.json
 
 The vendors' runtimes read their own, among them:
 

@@ -143,8 +143,4 @@ bool is_without(const Evidence& evidence, Platform platform, CheckList& list,
   return true;
 }
 
-std::string count_of(std::size_t count, const std::string& noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
 }  // namespace hiptool::measure

@@ -3,9 +3,12 @@
 #include <string>
 #include <vector>
 
+#include "base/text.hpp"
 #include "measure/doctor.hpp"
 
 namespace hiptool::measure {
+
+using base::count_of;
 
 /// Collects checks. What could not be found out for the same reason on several devices becomes one
 /// unknown check of no device, which names them.
@@ -53,8 +56,5 @@ std::string variable(const Evidence& evidence, const char* name);
 /// Adds `unknown` for all of the ids where the machine shows no GPU of the platform; true if so.
 bool is_without(const Evidence& evidence, Platform platform, CheckList& list,
                 const std::vector<std::string>& ids);
-
-/// "1 GPU", "2 GPUs".
-std::string count_of(std::size_t count, const std::string& noun);
 
 }  // namespace hiptool::measure

@@ -13,6 +13,9 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "hiptool/error.hpp"
+#include "model/diagnostics.hpp"
+#include "model/file_kind.hpp"
+#include "model/gguf.hpp"
 #include "model/parts.hpp"
 #include "model/shard_name.hpp"
 #include "model/text.hpp"
@@ -45,6 +48,37 @@ std::string listing(const std::vector<std::string>& names) {
     text += " and " + std::to_string(names.size() - most_shown) + " more";
   }
   return text;
+}
+
+// What accompanies a model, as llama.cpp's tools write it; projectors of old only by architecture.
+bool is_companion(const fs::path& file) {
+  try {
+    Diagnostics diagnostics(file, false);
+    ModelFile::Contents contents;
+    const base::File part = open_part(file, diagnostics, contents);
+    if (find_kind(part, diagnostics) != FileKind::gguf) return false;
+    parse_gguf(part, true, diagnostics, contents.metadata, contents);
+    const auto is = [&contents](std::string_view key, std::string_view text) {
+      const auto* found = contents.metadata.value<std::string>(key);
+      return found != nullptr && *found == text;
+    };
+    return is("general.type", "mmproj") || is("general.type", "adapter") ||
+           is("general.type", "imatrix") || is("general.architecture", "clip");
+  } catch (const Error&) {
+    return false;  // what it is, its reader says better
+  }
+}
+
+// Without those that only accompany a model.
+std::vector<std::string> models_among(const fs::path& folder,
+                                      const std::vector<std::string>& gguf) {
+  constexpr std::size_t most_read = 32;
+  if (gguf.size() > most_read) return gguf;
+  std::vector<std::string> models;
+  for (const std::string& name : gguf) {
+    if (!is_companion(folder / name)) models.push_back(name);
+  }
+  return models;
 }
 
 // What a folder has, by kind and sorted by name.
@@ -128,10 +162,10 @@ std::vector<std::string> model_folders(const fs::path& folder, const Listing& li
 fs::path only_one(const fs::path& folder, const std::vector<std::string>& names,
                   std::string_view what) {
   if (names.size() > 1) {
-    refuse(folder,
-           "the folder holds " + std::to_string(names.size()) + " " + std::string(what) + ": " +
-               listing(names),
-           "name one of these files");
+    throw Error(ErrorCode::invalid_argument, "open",
+                "cannot open " + folder.string() + ": the folder holds " +
+                    std::to_string(names.size()) + " " + std::string(what) + ": " + listing(names),
+                "name one of these files, such as " + (folder / names.front()).string());
   }
   return folder / names.front();
 }
@@ -179,7 +213,7 @@ fs::path snapshot_of_cache(const fs::path& folder) {
 
 }  // namespace
 
-fs::path find_model_in_folder(const fs::path& folder) {
+FolderModel find_model_in_folder(const fs::path& folder) {
   std::error_code error;
   const bool is_cache = folder.filename().string().rfind("models--", 0) == 0 ||
                         (folder.filename().empty() &&
@@ -187,14 +221,35 @@ fs::path find_model_in_folder(const fs::path& folder) {
   if (is_cache && fs::is_directory(folder / "snapshots", error)) {
     return find_model_in_folder(snapshot_of_cache(folder));
   }
-  const Listing listed = list_folder(folder);
-  if (!listed.indexes.empty()) return only_one(folder, listed.indexes, "indexes");
+  Listing listed = list_folder(folder);
+  const bool has_safetensors = !listed.indexes.empty() || !listed.safetensors.empty();
+  if (has_safetensors || listed.gguf.size() > 1) {
+    std::vector<std::string> models = models_among(folder, listed.gguf);
+    if (has_safetensors || !models.empty()) listed.gguf = std::move(models);
+  }
+  if (!listed.indexes.empty()) {
+    FolderModel found{only_one(folder, listed.indexes, "indexes"), std::move(listed.safetensors)};
+    found.others.insert(found.others.end(), listed.gguf.begin(), listed.gguf.end());
+    return found;
+  }
   if (!listed.safetensors.empty()) {
     if (listed.safetensors.size() > 1) check_no_lost_index(folder, listed.safetensors);
-    return only_one(folder, listed.safetensors, ".safetensors files");
+    return {only_one(folder, listed.safetensors, ".safetensors files"), std::move(listed.gguf)};
   }
-  if (!listed.gguf.empty()) return only_one(folder, listed.gguf, "GGUF models");
+  if (!listed.gguf.empty()) return {only_one(folder, listed.gguf, "GGUF models"), {}};
   refuse_empty(folder, listed);
+}
+
+std::string passed_over_note(const FolderModel& found, const std::vector<ModelPart>& parts) {
+  std::vector<std::string> others = found.others;
+  std::erase_if(others, [&parts](const std::string& name) {
+    return std::any_of(parts.begin(), parts.end(),
+                       [&name](const ModelPart& part) { return part.path.filename() == name; });
+  });
+  if (others.empty()) return {};
+  return "the folder holds " + std::to_string(others.size() + 1) + " models; this is " +
+         in_quotes(found.file.filename().string()) + "; name " +
+         (others.size() > 1 ? "one of " : "") + listing(others) + " to load it";
 }
 
 }  // namespace hiptool::model

@@ -81,7 +81,9 @@ std::shared_ptr<const ModelFile::Contents> parse(const std::filesystem::path& pa
                                                  const ModelOptions& options) {
   std::error_code ignored;
   const bool is_folder = std::filesystem::is_directory(path, ignored);
-  const std::filesystem::path file = is_folder ? model::find_model_in_folder(path) : path;
+  const model::FolderModel found =
+      is_folder ? model::find_model_in_folder(path) : model::FolderModel{path, {}};
+  const std::filesystem::path& file = found.file;
   model::Diagnostics diagnostics(file, options.strict);
   auto contents = std::make_shared<ModelFile::Contents>();
   if (const auto reason = model::why_missing(file); reason && *reason != "it is missing") {
@@ -89,6 +91,10 @@ std::shared_ptr<const ModelFile::Contents> parse(const std::filesystem::path& pa
   }
   parse_file(file, true, options, diagnostics, *contents);
   contents->path = path;
+  if (const std::string note = model::passed_over_note(found, contents->parts); !note.empty()) {
+    diagnostics.move_to(path);
+    diagnostics.note(note);
+  }
   contents->warnings = diagnostics.take_warnings();
   for (const TensorInfo& tensor : contents->tensors) {
     contents->tensor_bytes += tensor.size_bytes;

@@ -206,6 +206,26 @@ class Load(CliTest):
         self.assertEqual(len(document["model"]["warnings"]), 1)
         self.assertIn("index", document["model"]["warnings"][0])
 
+    def test_a_folder_of_several_models(self):
+        folder = self.folder / "several"
+        folder.mkdir()
+        for name in ("a.gguf", "b.gguf"):
+            done = run("make-model", str(folder / name), "--size", "64KiB", "--tensors", "2")
+            self.assertEqual(done.returncode, 0, done.stderr)
+        error = self.load(str(folder), code=2)["error"]
+        self.assertEqual(error["code"], "invalid_argument")
+        self.assertIn("holds 2 GGUF models: 'a.gguf', 'b.gguf'", error["message"])
+        self.assertIn(str(folder / "a.gguf"), error["hint"])
+        write_safetensors(folder / "c.safetensors", {"a": os.urandom(100)})
+        document = self.load(str(folder))
+        self.assertEqual(document["model"]["format"], "safetensors")
+        self.assertEqual(len(document["model"]["warnings"]), 1)
+        result = run("load", str(folder), "--dry-run")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("the folder holds 3 models; this is 'c.safetensors'; "
+                      "name one of 'a.gguf', 'b.gguf' to load it",
+                      " ".join(result.stdout.split()))
+
     def test_too_large_for_the_device(self):
         huge = write_safetensors(self.folder / "huge.safetensors", {}, sparse_bytes=1 << 43)
         document = self.load(str(huge), code=3)

@@ -264,6 +264,30 @@ class Manifest(CliTest):
         self.assertEqual(sorted(file.name for file in self.folder.iterdir()),
                          ["m.gguf", "m.json"])
 
+    def test_each_rank_of_a_job_writes_its_own(self):
+        # As under mpirun: three processes, one command line. What is checked is the file named.
+        reference = self.folder / "all.json"
+        self.load(self.model, "--write-manifest", str(reference))
+        for name, wanted in (("m.json", "m.{}.json"), ("m.xxh64", "m.{}.xxh64"),
+                             ("{rank}-of-3.json", "{}-of-3.json")):
+            for rank in range(3):
+                variables = clean_environment(OMPI_COMM_WORLD_RANK=str(rank),
+                                              OMPI_COMM_WORLD_SIZE="3")
+                document = self.load(self.model, "--write-manifest", str(self.folder / name),
+                                     "--check-manifest", str(reference), environment=variables)
+                written = self.folder / wanted.format(rank)
+                self.assertEqual(document["manifest"]["written"], str(written))
+                self.load(self.model, "--check-manifest", str(written))
+            self.assertFalse((self.folder / name).exists())
+
+    def test_a_rank_never_replaces_the_model(self):
+        model = self.folder / "it.1.gguf"
+        model.write_bytes(self.model.read_bytes())
+        before = model.read_bytes()
+        self.load(model, "--write-manifest", str(self.folder / "it.gguf"), code=2,
+                  environment=clean_environment(PMI_RANK="1", PMI_SIZE="2"))
+        self.assertEqual(model.read_bytes(), before)
+
     def test_a_name_that_json_cannot_hold(self):
         self.model.write_bytes(self.model.read_bytes().replace(b"output_norm", b"\xffutput_norm"))
         error = self.load(self.model, "--write-manifest", str(self.folder / "m.json"),

@@ -74,6 +74,42 @@ class Merge(program.CliTest):
         five = documents + [host_document(4, rate=51e9)]
         self.assertEqual(self.merge(five)["stragglers"], [])
 
+    def test_no_straggler_among_fewer_than_three(self):
+        for rates in ((52e9,), (52e9, 20e9), (20e9, 52e9)):
+            documents = [host_document(index, rate=rate) for index, rate in enumerate(rates)]
+            document = self.merge(documents)
+            self.assertEqual([group["can_tell"] for group in document["groups"]], [False])
+            self.assertEqual((document["stragglers"], document["blamed"],
+                              document["exclude_hosts"]), ([], [], []))
+        document = self.merge(documents + [host_document(2, rate=52e9)])
+        self.assertEqual([group["can_tell"] for group in document["groups"]], [True])
+        self.assertEqual([one["host"] for one in document["stragglers"]], ["node00"])
+
+    def people(self, documents):
+        files = [samples.write(self.folder, f"p{index:02}.json", document)
+                 for index, document in enumerate(documents)]
+        result = program.run("report", "merge", *files)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assert_width(result.stdout)
+        return result.stdout
+
+    def test_too_few_to_tell_is_said(self):
+        two = [host_document(index, rate=rate) for index, rate in enumerate((52e9, 20e9))]
+        text = self.people(two)
+        self.assertTrue(
+            text.startswith("too few to tell a straggler among 2 results of 2 hosts\n"), text)
+        self.assertIn("too few to tell: 1 measurement with fewer than 3 results\n", text)
+        other = samples.context(name="NVIDIA L4")
+        more = [host_document(index, context_of=other) for index in range(2, 5)]
+        text = self.people(two + more)
+        self.assertTrue(text.startswith(
+            "no straggler among 5 results of 5 hosts, 2 of them too few to tell\n"), text)
+        failed = samples.bench_copy([samples.cell(status="failed", reason="lost")], host="node09")
+        text = self.people(two + [failed])
+        self.assertTrue(text.startswith(
+            "1 failure among 2 results of 3 hosts, 2 of them too few to tell\n"), text)
+        self.assertNotIn("too few", self.people(more))
+
     def test_fast_ones_are_named_but_not_excluded(self):
         documents = [host_document(index) for index in range(7)] + [host_document(7, rate=70e9)]
         document = self.merge(documents)

@@ -10,6 +10,7 @@ import signal
 import struct
 import subprocess
 import time
+import unittest
 
 import program
 from program import CliTest, clean_environment, default_signals, run
@@ -17,8 +18,7 @@ from program import CliTest, clean_environment, default_signals, run
 try:
     import numpy
 except ImportError:
-    print("skipped: the package numpy is not installed")
-    raise SystemExit(77) from None
+    numpy = None
 if not any(shutil.which(name) for name in ("c++", "g++", "clang++")):
     print("skipped: no C++ compiler is installed")
     raise SystemExit(77)
@@ -147,6 +147,7 @@ namespace other { __global__ void one(int* x) { *x = 1; } }
         self.assertEqual(got, [[128, 63, 9, 4, -128, 0, 8, 5, 115, 1], [64, 32 * 47.5],
                                [128 << 40]])
 
+    @unittest.skipIf(numpy is None, "the package numpy is not installed")
     def test_halves_are_those_of_numpy(self):
         self.write("""#include <cuda_fp16.h>
 #include <hip/hip_fp16.h>
@@ -237,11 +238,62 @@ __global__ void k(int* x) { printf("thread %u sees %d\\n", threadIdx.x, x[thread
 __global__ void divide(int* x) { x[0] = 5 / x[1]; }
 """)
         for name, words in (("far", "a memory fault"), ("divide", "an integer division by zero")):
-            error = self.error("--name", name, *INTS, code=6)
-            self.assertEqual(error["message"], f"the kernel '{name}' ended with {words} on cpu:0")
-            text = run(*self.words("--name", name, *INTS))
-            self.assertEqual((text.returncode, text.stdout), (6, ""))
-            self.assertIn(f"error: the kernel '{name}' ended with {words}", text.stderr)
+            self.assert_ends_with(words, "--name", name, *INTS)
+
+    def assert_ends_with(self, ending, *words, **places):
+        """The kernel takes the program with it, which says so with that (a regular expression)."""
+        error = self.error(*words, code=6, **places)
+        self.assertRegex(error["message"], f"^the kernel '[a-z]+' ended with {ending} on cpu:0$")
+        self.assertEqual(error["code"], "device")
+        self.assertTrue(error["hint"])
+        text = run(*self.words(*words, **places))
+        self.assertEqual((text.returncode, text.stdout), (6, ""))
+        self.assertRegex(text.stderr,
+                         f"^error: the kernel '[a-z]+' ended with {ending} on cpu:0\nhint: .+\n$")
+
+    def test_wild_pointers(self):
+        self.write("""__global__ void null(int* x) { *static_cast<int* volatile>(nullptr) = *x; }
+__global__ void wild(int* x) { *reinterpret_cast<int* volatile>(0x123456789000) = *x; }
+__global__ void call(int* x) { reinterpret_cast<void (*volatile)(int*)>(0x10)(x); }
+""")
+        for name in ("null", "wild", "call"):
+            self.assert_ends_with("a memory fault", "--name", name, *INTS)
+
+    def test_stack_overflows(self):
+        # Each frame is 4 KiB and more; 100 of them are more than any stack has here. It needs the
+        # caller's, or the compiler would make a loop of it.
+        self.write("""__device__ int deeper(volatile char* above, int left) {
+  volatile char frame[4096];
+  frame[0] = above[0];
+  return left == 0 ? 0 : deeper(frame, left - 1) + 1 + frame[0];
+}
+__device__ int deep(int depth) {
+  volatile char first = 0;
+  return deeper(&first, depth);
+}
+__global__ void endless(int* x) { x[threadIdx.x] = deep(1 << 30); }
+__global__ void large(int* x) {
+  volatile char frame[400 << 10];
+  for (int i = sizeof(frame); i-- > 0;) frame[i] = 1;
+  x[threadIdx.x] = frame[x[0]];
+}
+// The others wait, so that their stacks are in use when one of them needs more than its own.
+__global__ void neighbour(int* x) {
+  __syncthreads();
+  if (threadIdx.x == 20) x[1] = deep(100);
+  __syncthreads();
+}
+__global__ void modest(int* x) {
+  __syncthreads();
+  x[threadIdx.x] = deep(9);
+}
+""")
+        overflow = r"an overflow of its stack of \d+ KiB a thread"
+        buffer = ("--arg", "buf:i32:64:zeros")
+        for name in ("endless", "large", "neighbour"):
+            for places in ({"grid": "1", "block": "32"}, {"grid": "64", "block": "32"}):
+                self.assert_ends_with(overflow, "--name", name, *buffer, **places)
+        self.assertEqual(self.outputs("--name", "modest", *INTS), [[9, 9, 9, 9]])
 
     def interrupted(self, is_ready, *words, environment=None):
         """Exit code, seconds to the end and stdout of a run that gets a Ctrl-C."""

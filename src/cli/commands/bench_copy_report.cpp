@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "base/text.hpp"
 #include "cli/commands/bench_copy_document.hpp"
 #include "cli/commands/report_compare.hpp"
 #include "hiptool/units.hpp"
@@ -27,10 +28,6 @@ constexpr std::size_t cells_in_verdict = 4;
 constexpr std::size_t sparkline_columns = 12;
 // What a bar of height zero stands for, at least: noise of a percent should not look like a canyon.
 constexpr double shown_range = 0.1;
-
-std::string plural(std::size_t count, const char* word) {
-  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
-}
 
 const char* limit_word(std::string_view source) {
   if (source == "pcie-link") return "the link";
@@ -76,7 +73,7 @@ Line main_line(const BenchCopyOutcome& outcome) {
     if (!named.insert(result.cell.kind).second) continue;
     rates += (named.size() == 1 ? ": " : ", ") + rate_text(result);
   }
-  const std::string what = fmt::format("{} on {} in {}", plural(measured, "cell"),
+  const std::string what = fmt::format("{} on {} in {}", base::count_of(measured, "cell"),
                                        devices_text(outcome), format_duration(outcome.wall_time_s));
   if (outcome.status == "interrupted") return {Tone::warning, "interrupted after " + what + rates};
   if (outcome.count(CopyStatus::mismatch) > 0) {
@@ -84,8 +81,9 @@ Line main_line(const BenchCopyOutcome& outcome) {
             fmt::format("WRONG DATA in {} of {}", outcome.count(CopyStatus::mismatch), what)};
   }
   if (outcome.count(CopyStatus::failed) > 0) {
-    return {Tone::bad, fmt::format("{} failed, measured {}{}",
-                                   plural(outcome.count(CopyStatus::failed), "cell"), what, rates)};
+    return {Tone::bad,
+            fmt::format("{} failed, measured {}{}",
+                        base::count_of(outcome.count(CopyStatus::failed), "cell"), what, rates)};
   }
   if (measured == 0)
     return {Tone::warning, "nothing could be measured on " + devices_text(outcome)};
@@ -96,10 +94,10 @@ Line main_line(const BenchCopyOutcome& outcome) {
 void add_wrong_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
   for (const CopyResult& result : outcome.results) {
     if (!result.wrong) continue;
-    lines.push_back(
-        {Tone::bad, fmt::format("{}: {} wrong, the first at index {}, bits {:#010x}",
-                                measure::id_of(result.cell), plural(result.wrong->count, "word"),
-                                result.wrong->first_index, result.wrong->xor_bits)});
+    lines.push_back({Tone::bad, fmt::format("{}: {} wrong, the first at index {}, bits {:#010x}",
+                                            measure::id_of(result.cell),
+                                            base::count_of(result.wrong->count, "word"),
+                                            result.wrong->first_index, result.wrong->xor_bits)});
   }
 }
 

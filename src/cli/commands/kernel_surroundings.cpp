@@ -3,23 +3,20 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdio>
+
+#include "hip/cpu/block_runner.hpp"
 
 namespace hiptool::cli {
 namespace {
 
-struct Fault {
-  int signal;
-  const char* name;
-  LastWords words;
-};
+constexpr std::array fault_signals{SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 
 // Reached from the signal handler: whole before that is installed.
-std::array<Fault, 4> faults{{{SIGSEGV, "a memory fault", {}},
-                             {SIGBUS, "a memory fault", {}},
-                             {SIGFPE, "an integer division by zero", {}},
-                             {SIGILL, "an illegal instruction", {}}}};
+std::array<LastWords, 4> last_words;
+std::atomic_flag is_ending;
 int last_exit_code = 0;
 int output_descriptor = STDOUT_FILENO;
 
@@ -31,12 +28,18 @@ void write_all(int descriptor, const std::string& text) {
   }
 }
 
-extern "C" void on_fault(int signal) {
-  for (const Fault& fault : faults) {
-    if (fault.signal != signal) continue;
-    write_all(STDERR_FILENO, fault.words.error);
-    write_all(output_descriptor, fault.words.output);
-  }
+KernelEnd end_of(int signal, const void* address) {
+  if (signal == SIGFPE) return KernelEnd::division_by_zero;
+  if (signal == SIGILL) return KernelEnd::illegal_instruction;
+  return hip::cpu::is_stack_overflow(address) ? KernelEnd::stack_overflow : KernelEnd::memory_fault;
+}
+
+extern "C" void on_fault(int signal, siginfo_t* info, void*) {
+  // Blocks run on several threads, and the words are for one of them to say.
+  while (is_ending.test_and_set()) ::pause();
+  const LastWords& words = last_words[static_cast<std::size_t>(end_of(signal, info->si_addr))];
+  write_all(STDERR_FILENO, words.error);
+  write_all(output_descriptor, words.output);
   ::_exit(last_exit_code);
 }
 
@@ -58,21 +61,24 @@ PrintsToError::~PrintsToError() {
   output_descriptor = STDOUT_FILENO;
 }
 
-FaultsEndWith::FaultsEndWith(const std::function<LastWords(const std::string& fault)>& words,
-                             int exit_code) {
+FaultsEndWith::FaultsEndWith(const std::function<LastWords(KernelEnd end)>& words, int exit_code) {
   last_exit_code = exit_code;
-  for (Fault& fault : faults) fault.words = words(fault.name);
-  for (std::size_t i = 0; i < faults.size(); ++i) {
+  for (std::size_t i = 0; i < last_words.size(); ++i) {
+    last_words[i] = words(static_cast<KernelEnd>(i));
+  }
+  for (std::size_t i = 0; i < fault_signals.size(); ++i) {
     struct sigaction action {};
-    action.sa_handler = on_fault;
+    action.sa_sigaction = on_fault;
+    // The kernel's own stack may be used up.
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     ::sigemptyset(&action.sa_mask);
-    ::sigaction(faults[i].signal, &action, &old_[i]);
+    ::sigaction(fault_signals[i], &action, &old_[i]);
   }
 }
 
 FaultsEndWith::~FaultsEndWith() {
-  for (std::size_t i = 0; i < faults.size(); ++i) {
-    ::sigaction(faults[i].signal, &old_[i], nullptr);
+  for (std::size_t i = 0; i < fault_signals.size(); ++i) {
+    ::sigaction(fault_signals[i], &old_[i], nullptr);
   }
 }
 

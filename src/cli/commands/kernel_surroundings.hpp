@@ -27,12 +27,14 @@ struct LastWords {
   std::string error;
 };
 
-/// While it lives, a memory fault, an integer division by zero or an illegal instruction ends the
-/// program with these words, asked for each of them beforehand ("a memory fault"), and this exit
-/// code, instead of nothing but a signal. One at a time.
+/// What a kernel may end the program with.
+enum class KernelEnd { memory_fault, stack_overflow, division_by_zero, illegal_instruction };
+
+/// While it lives, each of these ends the program with these words, asked for beforehand, and this
+/// exit code, instead of nothing but a signal. One at a time.
 class FaultsEndWith {
  public:
-  FaultsEndWith(const std::function<LastWords(const std::string& fault)>& words, int exit_code);
+  FaultsEndWith(const std::function<LastWords(KernelEnd end)>& words, int exit_code);
   ~FaultsEndWith();
   FaultsEndWith(const FaultsEndWith&) = delete;
   FaultsEndWith& operator=(const FaultsEndWith&) = delete;

@@ -57,9 +57,7 @@ int run_load(const LoadOptions& options, Context& context) {
   LoadOutcome outcome;
   // Opened now, so that a wrong path is known before the work starts.
   std::optional<ExportFile> trace;
-  if (!options.trace.empty()) {
-    trace.emplace(name_for_this_rank(options.trace, environment), "--trace FILE");
-  }
+  if (!options.trace.empty()) trace.emplace(options.trace, "--trace FILE");
   const auto finish = [&](const Error* error) {
     // The report alone needs it, of 100 000 tensors for some milliseconds.
     if (outcome.model && !outcome.summary) outcome.summary = summarize(*outcome.model);
@@ -98,6 +96,13 @@ int run_load(const LoadOptions& options, Context& context) {
   return has_bad_values ? exit_check_failed : exit_done;
 }
 
+// What is written, so that the ranks of a job do not write over one another.
+void name_outputs(LoadOptions& options, const Environment& environment) {
+  for (std::string* file : {&options.trace, &options.write_manifest}) {
+    if (!file->empty()) *file = name_for_this_rank(*file, environment).string();
+  }
+}
+
 Runner add_load(CLI::App& app) {
   auto options = std::make_shared<LoadOptions>();
   auto split = std::make_shared<std::string>();
@@ -133,6 +138,7 @@ Runner add_load(CLI::App& app) {
   add_flag(app, "--demo", options->demo, "load a 64 MiB model of random contents, made for it");
   return [options, split](Context& context) {
     if (!split->empty()) options->split = parse_split(*split);
+    name_outputs(*options, context.environment);
     return run_load(*options, context);
   };
 }

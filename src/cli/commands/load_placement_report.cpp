@@ -19,32 +19,39 @@ using report::Value;
 
 constexpr std::size_t most_named_devices = 4;
 
-// Without a driver: what the fit found, for the devices asked for.
-Array planned_devices(const LoadOutcome& outcome) {
-  Array devices;
-  const std::size_t count = std::min(outcome.chosen_devices, outcome.fit->parts.size());
-  for (std::size_t i = 0; i < count; ++i) {
-    const FitPart& part = outcome.fit->parts[i];
-    devices.push_back(Object{{"id", part.device.id},
-                             {"tensors", part.tensors},
-                             {"bytes", part.tensor_bytes},
-                             {"copy_time_s", {}},
-                             {"copy_bytes_per_s", {}}});
-  }
-  return devices;
-}
-
-/// Seconds and bytes per second of one device's copies; null where none were timed.
-struct CopyRate {
-  Value time_s;
-  Value bytes_per_s;
+/// What one of the chosen devices holds, and how fast it came there: null where nothing was timed.
+struct DeviceShare {
+  std::string id;
+  std::uint64_t tensors = 0;
+  std::uint64_t size_bytes = 0;
+  Value copy_time_s = {};
+  Value copy_bytes_per_s = {};
 };
 
-CopyRate copy_rate(const LoadOutcome& outcome, std::size_t device) {
-  if (device >= outcome.device_loads.size()) return {};
-  const LoadStatistics& load = outcome.device_loads[device];
-  if (load.copy_time_s <= 0) return {};
-  return {load.copy_time_s, static_cast<double>(load.copied_bytes) / load.copy_time_s};
+// As planned for the devices, or without a driver as the fit found for those asked for.
+std::vector<DeviceShare> device_shares(const LoadOutcome& outcome) {
+  std::vector<DeviceShare> shares;
+  if (!outcome.plan) {
+    const std::size_t count =
+        outcome.fit ? std::min(outcome.chosen_devices, outcome.fit->parts.size()) : 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const FitPart& part = outcome.fit->parts[i];
+      shares.push_back({part.device.id, part.tensors, part.tensor_bytes});
+    }
+    return shares;
+  }
+  for (const DevicePlan& part : outcome.plan->devices) {
+    DeviceShare share{part.device.id(), part.layout.placements.size(), part.layout.tensor_bytes};
+    if (shares.size() < outcome.device_loads.size()) {
+      const LoadStatistics& load = outcome.device_loads[shares.size()];
+      if (load.copy_time_s > 0) {
+        share.copy_time_s = load.copy_time_s;
+        share.copy_bytes_per_s = static_cast<double>(load.copied_bytes) / load.copy_time_s;
+      }
+    }
+    shares.push_back(std::move(share));
+  }
+  return shares;
 }
 
 Value digest_of(const LoadOutcome& outcome, std::uint32_t tensor) {
@@ -92,19 +99,13 @@ std::string place_text(const LoadOutcome& outcome) {
 }
 
 Value devices_value(const LoadOutcome& outcome) {
-  if (!outcome.plan && outcome.fit) return planned_devices(outcome);
   Array devices;
-  if (!outcome.plan) return devices;
-  for (std::size_t i = 0; i < outcome.plan->devices.size(); ++i) {
-    const DevicePlan& part = outcome.plan->devices[i];
-    CopyRate rate = copy_rate(outcome, i);
-    devices.push_back(Object{
-        {"id", part.device.id()},
-        {"tensors", static_cast<std::uint64_t>(part.layout.placements.size())},
-        {"bytes", part.layout.tensor_bytes},
-        {"copy_time_s", std::move(rate.time_s)},
-        {"copy_bytes_per_s", std::move(rate.bytes_per_s)},
-    });
+  for (DeviceShare& share : device_shares(outcome)) {
+    devices.push_back(Object{{"id", std::move(share.id)},
+                             {"tensors", share.tensors},
+                             {"bytes", share.size_bytes},
+                             {"copy_time_s", std::move(share.copy_time_s)},
+                             {"copy_bytes_per_s", std::move(share.copy_bytes_per_s)}});
   }
   return devices;
 }
@@ -131,14 +132,12 @@ Value tensors_value(const LoadOutcome& outcome) {
 std::vector<report::Line> device_lines(const LoadOutcome& outcome) {
   std::vector<report::Line> lines;
   if (!outcome.plan) return lines;
-  const auto& devices = outcome.plan->devices;
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    const DevicePlan& part = devices[i];
-    std::string text = "device  " + part.device.id() + " " + outcome.device_names[i];
-    if (devices.size() > 1) {
-      const std::size_t tensors = part.layout.placements.size();
-      text += fmt::format(": {} tensor{}, {}", format_count(tensors), tensors == 1 ? "" : "s",
-                          format_size(part.layout.tensor_bytes));
+  const auto shares = device_shares(outcome);
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    std::string text = "device  " + shares[i].id + " " + outcome.device_names[i];
+    if (shares.size() > 1) {
+      text += ": " + base::count_of(shares[i].tensors, "tensor") + ", " +
+              format_size(shares[i].size_bytes);
     }
     lines.push_back({report::Tone::plain, std::move(text)});
   }
@@ -153,12 +152,9 @@ report::Table devices_table(const LoadOutcome& outcome) {
                        {"copy_time_s", "Copies", Unit::duration},
                        {"copy_bytes_per_s", "Rate", Unit::rate}},
                       {}};
-  for (std::size_t i = 0; i < outcome.plan->devices.size(); ++i) {
-    const DevicePlan& part = outcome.plan->devices[i];
-    CopyRate rate = copy_rate(outcome, i);
-    table.rows.push_back(
-        {part.device.id(), static_cast<std::uint64_t>(part.layout.placements.size()),
-         part.layout.tensor_bytes, std::move(rate.time_s), std::move(rate.bytes_per_s)});
+  for (DeviceShare& share : device_shares(outcome)) {
+    table.rows.push_back({std::move(share.id), share.tensors, share.size_bytes,
+                          std::move(share.copy_time_s), std::move(share.copy_bytes_per_s)});
   }
   return table;
 }

@@ -54,10 +54,6 @@ std::string short_count(std::uint64_t count) {
   return format_count(count);
 }
 
-std::string count_of(std::uint64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", format_count(count), noun, count == 1 ? "" : "s");
-}
-
 Value model_value(const LoadOutcome& outcome) {
   if (!outcome.model) return {};
   const ModelFile& model = *outcome.model;
@@ -180,7 +176,7 @@ report::Line model_line(const LoadOutcome& outcome) {
   if (outcome.summary && outcome.summary->architecture) {
     text += ", " + *outcome.summary->architecture;
   }
-  text += ", " + count_of(model.tensors().size(), "tensor") + ", " +
+  text += ", " + base::count_of(model.tensors().size(), "tensor") + ", " +
           short_count(model.parameters()) + " parameters";
   return {Tone::plain, std::move(text)};
 }
@@ -214,7 +210,7 @@ void add_notes(const LoadOutcome& outcome, std::vector<report::Line>& notes) {
   if (outcome.load) {
     const LoadStatistics& load = *outcome.load;
     std::string text =
-        "path    " + reads_text(load) + " by " + count_of(load.readers, "thread") + ", ";
+        "path    " + reads_text(load) + " by " + base::count_of(load.readers, "thread") + ", ";
     text += load.slots == 0
                 ? "straight into device memory"
                 : fmt::format("{} pinned slots of {}", load.slots, format_size(load.slot_bytes));

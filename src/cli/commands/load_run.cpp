@@ -11,7 +11,6 @@
 #include "cli/commands/load_fit.hpp"
 #include "cli/commands/load_hashes.hpp"
 #include "cli/progress.hpp"
-#include "cli/rank.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/file_digests.hpp"
 #include "hiptool/plan_loader.hpp"
@@ -131,9 +130,7 @@ class LoadRun {
   // document that says so.
   void refuse_to_overwrite(const std::filesystem::path& input) {
     std::vector<std::filesystem::path> outputs = context_.output.export_paths();
-    if (!options_.trace.empty()) {
-      outputs.push_back(name_for_this_rank(options_.trace, context_.environment));
-    }
+    if (!options_.trace.empty()) outputs.push_back(options_.trace);
     for (const std::filesystem::path& output : outputs) {
       std::error_code ignored;
       if (!std::filesystem::equivalent(input, output, ignored)) continue;

@@ -155,7 +155,7 @@ void find_stragglers(MergedGroup& group) {
     member.z = scores[i];
     const bool is_far = std::abs(member.deviation) >= least_deviation;
     const bool is_rare = values.size() < least_members_for_z || std::abs(member.z) > largest_z;
-    member.is_straggler = is_far && is_rare;
+    member.is_straggler = group.can_tell() && is_far && is_rare;
   }
   for (MergedMember& member : group.members) {
     if (member.is_straggler) member.blame = blame_of(group, member);

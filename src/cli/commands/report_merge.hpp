@@ -31,6 +31,9 @@ struct MergedMember {
   Blame blame;  ///< of a straggler
 };
 
+/// Of two results that differ either may be the odd one; from three on there is a majority.
+constexpr std::size_t least_members_to_tell = 3;
+
 /// The same measurement on devices of the same name.
 struct MergedGroup {
   std::string label;
@@ -38,6 +41,8 @@ struct MergedGroup {
   std::string unit;  ///< "bytes_per_s", "flops_per_s" or "per_s" (one over the time)
   double median = 0;
   std::vector<MergedMember> members;
+
+  bool can_tell() const { return members.size() >= least_members_to_tell; }
 };
 
 struct SkippedFile {
@@ -55,9 +60,10 @@ struct Merge {
 /// Name of the host that wrote the file, or the file's path where it does not say.
 std::string host_of(const ReportFile& file);
 
-/// Marks those that lie at least 5 % from the median and, among five or more, have a modified z
-/// score beyond 3.5 (Iglewicz and Hoaglin 1993), and says who is to blame: for pairs of devices the
-/// one whose row or column is slow as a whole, else the link.
+/// Marks none in a group that cannot tell. Else marks those that lie at least 5 % from the median
+/// and, among five or more, have a modified z score beyond 3.5 (Iglewicz and Hoaglin 1993), and
+/// says who is to blame: for pairs of devices the one whose row or column is slow as a whole, else
+/// the link.
 void find_stragglers(MergedGroup& group);
 
 /// Reads what can be read. A file that cannot, is the copy of another or measured nothing is named

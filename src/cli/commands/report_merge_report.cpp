@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/statistics.hpp"
+#include "base/text.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "report/tree.hpp"
@@ -82,7 +83,7 @@ Object group_value(const MergedGroup& group) {
           {"unit", group.unit},     {"members", static_cast<std::uint64_t>(values.size())},
           {"median", group.median}, {"min", summary.min},
           {"max", summary.max},     {"p05", summary.p05},
-          {"p95", summary.p95}};
+          {"p95", summary.p95},     {"can_tell", group.can_tell()}};
 }
 
 struct Culprit {
@@ -191,16 +192,23 @@ report::Table full_table(const std::string& title, const Array& list) {
 
 report::Line verdict(const Merge& merge) {
   std::size_t members = 0;
-  for (const MergedGroup& group : merge.groups) members += group.members.size();
-  const std::string among = fmt::format("among {} results of {} {}", members, count_hosts(merge),
-                                        count_hosts(merge) == 1 ? "host" : "hosts");
+  std::size_t untold = 0;
+  for (const MergedGroup& group : merge.groups) {
+    members += group.members.size();
+    if (!group.can_tell()) untold += group.members.size();
+  }
+  std::string among = fmt::format("among {} of {}", base::count_of(members, "result"),
+                                  base::count_of(count_hosts(merge), "host"));
   const std::size_t slow = culprits(merge).size();
+  if (untold == members && untold > 0 && merge.failures.empty()) {
+    return {Tone::plain, "too few to tell a straggler " + among};
+  }
+  if (untold > 0) among += fmt::format(", {} of them too few to tell", untold);
   if (slow == 0 && merge.failures.empty()) return {Tone::good, "no straggler " + among};
   std::string text;
-  if (slow > 0) text = fmt::format("{} {}", slow, slow == 1 ? "straggler" : "stragglers");
+  if (slow > 0) text = base::count_of(slow, "straggler");
   if (!merge.failures.empty()) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : " and ", merge.failures.size(),
-                        merge.failures.size() == 1 ? "failure" : "failures");
+    text += (text.empty() ? "" : " and ") + base::count_of(merge.failures.size(), "failure");
   }
   return {merge.failures.empty() ? Tone::warning : Tone::bad, text + " " + among};
 }
@@ -220,6 +228,14 @@ std::vector<report::Line> notes(const Merge& merge) {
          fmt::format("{} on {}: {}{}", member.measured->id, member.blame.host,
                      member.measured->status,
                      member.measured->reason.empty() ? "" : ": " + member.measured->reason)});
+  }
+  const auto untold =
+      static_cast<std::size_t>(std::count_if(merge.groups.begin(), merge.groups.end(),
+                                             [](const auto& group) { return !group.can_tell(); }));
+  if (untold > 0) {
+    lines.push_back(
+        {Tone::plain, fmt::format("too few to tell: {} with fewer than {} results",
+                                  base::count_of(untold, "measurement"), least_members_to_tell)});
   }
   for (const SkippedFile& file : merge.skipped) {
     lines.push_back({Tone::warning, fmt::format("left out {}: {}", file.path, file.reason)});

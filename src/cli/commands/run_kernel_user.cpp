@@ -9,12 +9,14 @@
 #include <limits>
 
 #include "base/file.hpp"
+#include "base/text.hpp"
 #include "cli/commands/kernel_surroundings.hpp"
 #include "cli/commands/run_kernel_report.hpp"
 #include "cli/commands/run_kernel_words.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/suggest.hpp"
+#include "hip/cpu/block_runner.hpp"
 #include "hiptool/error.hpp"
 #include "kernels/cpu_compile.hpp"
 #include "kernels/user_image.hpp"
@@ -46,8 +48,8 @@ const measure::KernelArgument& buffer_at(const measure::UserKernelRun& run, std:
               argument < run.arguments.size()
                   ? fmt::format("{} {}: that argument is '{}', no buffer", option, argument,
                                 run.arguments[argument].text)
-                  : fmt::format("{} {}: the kernel is given {} argument{}", option, argument,
-                                run.arguments.size(), run.arguments.size() == 1 ? "" : "s"),
+                  : fmt::format("{} {}: the kernel is given {}", option, argument,
+                                base::count_of(run.arguments.size(), "argument")),
               "arguments count from 0; give buffers as buf:TYPE:COUNT:zeros");
 }
 
@@ -161,14 +163,34 @@ std::string choose_name(const kernels::UserImage& image, const std::string& aske
               hint.empty() ? "name one of these with --name" : hint);
 }
 
+struct EndWords {
+  std::string what;
+  std::string hint;
+};
+
+EndWords words_of(KernelEnd end) {
+  switch (end) {
+    case KernelEnd::memory_fault:
+      return {"a memory fault",
+              "is each buffer large enough for the grid, and none of them given as 0?"};
+    case KernelEnd::stack_overflow:
+      return {fmt::format("an overflow of its stack of {} KiB a thread",
+                          hip::cpu::thread_stack_bytes() / 1024),
+              "does a recursion end, and are there large local arrays? keep those in a buffer"};
+    case KernelEnd::division_by_zero:
+      return {"an integer division by zero", "check the divisor before the division"};
+    case KernelEnd::illegal_instruction:
+      return {"an illegal instruction", "does it trap, or call what is not defined there?"};
+  }
+  return {};
+}
+
 /// The failure of a kernel that takes the program with it, as it would be told.
 LastWords last_words(const Context& context, const std::string& kernel, const std::string& device,
-                     const std::string& fault) {
+                     KernelEnd end) {
+  const auto [what, hint] = words_of(end);
   const Error error(ErrorCode::device, operation,
-                    fmt::format("the kernel '{}' ended with {} on {}", kernel, fault, device),
-                    fault == "a memory fault"
-                        ? "is each buffer large enough for the grid, and none of them given as 0?"
-                        : "");
+                    fmt::format("the kernel '{}' ended with {} on {}", kernel, what, device), hint);
   LastWords words;
   words.error = fmt::format("error: {}\nhint: {}\n", error.what(), error.hint());
   if (context.output.format() == OutputFormat::json) {
@@ -187,9 +209,7 @@ measure::UserKernelResult run_watched(const Context& context, const Kernel& kern
     return measure::run_user_kernel(kernel, plan.run);
   }
   const FaultsEndWith faults(
-      [&](const std::string& fault) {
-        return last_words(context, name, kernel.device().id(), fault);
-      },
+      [&](KernelEnd end) { return last_words(context, name, kernel.device().id(), end); },
       exit_code_of(ErrorCode::device));
   return measure::run_user_kernel(kernel, plan.run);
 }

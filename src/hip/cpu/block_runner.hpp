@@ -33,6 +33,13 @@ class KernelFault : public std::runtime_error {
 /// at once.
 bool has_one_shared_memory() noexcept;
 
+/// What each thread of a block has, in HIP's sense.
+std::size_t thread_stack_bytes() noexcept;
+
+/// Whether that address was touched by a kernel which ran out of its stack, on the calling system
+/// thread. For a handler of SIGSEGV: async-signal-safe.
+bool is_stack_overflow(const void* address) noexcept;
+
 class BlockScheduler;
 
 /// One for each system thread that runs blocks.

@@ -41,6 +41,12 @@ hiptool_cpu::Index place_in(const Dimensions& space, std::uint64_t number) {
 
 bool has_one_shared_memory() noexcept { return has_address_sanitizer || has_thread_sanitizer; }
 
+std::size_t thread_stack_bytes() noexcept { return fiber_stack_bytes(); }
+
+bool is_stack_overflow(const void* address) noexcept {
+  return current_scheduler != nullptr && current_scheduler->is_stack_overflow(address);
+}
+
 BlockRunner::BlockRunner() : scheduler_(std::make_unique<BlockScheduler>()) {}
 
 BlockRunner::~BlockRunner() = default;
@@ -243,6 +249,7 @@ std::string BlockScheduler::describe_barrier_fault(int line) const {
 }
 
 void BlockScheduler::end_fibers() {
+  current_scheduler = nullptr;
   block_end_.acquire();
   for (unsigned place = 0; place < fibers_used_; ++place) fibers_.at(place).end();
   fibers_used_ = 0;

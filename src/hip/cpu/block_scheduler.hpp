@@ -28,6 +28,10 @@ class BlockScheduler {
   unsigned lane() const { return current_ % launch_->warp_size; }
   void* dynamic_shared() const { return shared_.get(); }
 
+  bool is_stack_overflow(const void* address) const noexcept {
+    return fibers_.is_in_guard(address);
+  }
+
  private:
   enum class State : std::uint8_t { running, at_barrier, at_exchange, ready, done };
 

@@ -3,6 +3,8 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
+#include <cstdint>
 #include <new>
 
 namespace hiptool::hip::cpu {
@@ -10,13 +12,35 @@ namespace {
 
 /// The address sanitizer's frames are larger.
 constexpr std::size_t stack_bytes = (has_address_sanitizer ? 256 : 64) * 1024;
-/// One mapping for many stacks: the system allows a process only so many mappings.
-constexpr std::size_t stacks_per_mapping = 32;
-/// Below the lowest stack, so that the worst overflow ends in a fault.
+/// Below each stack, so that an overflow ends in a fault instead of in the stack of another. Larger
+/// than most frames, which may leave out what lies between.
 constexpr std::size_t guard_bytes = 64 * 1024;
-constexpr std::size_t mapping_bytes = guard_bytes + stacks_per_mapping * stack_bytes;
+constexpr std::size_t slot_bytes = guard_bytes + stack_bytes;
+constexpr std::size_t stacks_per_mapping = 32;
+constexpr std::size_t mapping_bytes = stacks_per_mapping * slot_bytes;
+
+/// A guard divides a mapping, and the system allows a process only so many (65 530 unless told
+/// otherwise). Beyond a fourth of them stacks share the guard of the lowest of their mapping.
+constexpr std::size_t most_guards = 8192;
+std::atomic<std::size_t> guard_count{0};
+
+bool take_guards() {
+  if (guard_count.fetch_add(stacks_per_mapping) + stacks_per_mapping <= most_guards) return true;
+  guard_count.fetch_sub(stacks_per_mapping);
+  return false;
+}
+
+bool open_each_stack(std::byte* mapping) {
+  for (std::size_t stack = 0; stack < stacks_per_mapping; ++stack) {
+    std::byte* const start = mapping + stack * slot_bytes + guard_bytes;
+    if (mprotect(start, stack_bytes, PROT_READ | PROT_WRITE) != 0) return false;
+  }
+  return true;
+}
 
 }  // namespace
+
+std::size_t fiber_stack_bytes() noexcept { return stack_bytes; }
 
 void Fiber::start(FiberContext::Entry body, void* argument) {
   body_ = body;
@@ -49,19 +73,35 @@ void Fiber::leave_for_good() {
 }
 
 Fibers::~Fibers() {
-  for (void* const mapping : mappings_) munmap(mapping, mapping_bytes);
+  for (const Mapping& mapping : mappings_) {
+    munmap(mapping.start, mapping_bytes);
+    if (mapping.guards_each) guard_count.fetch_sub(stacks_per_mapping);
+  }
+}
+
+bool Fibers::is_in_guard(const void* address) const noexcept {
+  for (const Mapping& mapping : mappings_) {
+    const auto offset =
+        reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(mapping.start);
+    if (offset < mapping_bytes) return offset % slot_bytes < guard_bytes;
+  }
+  return false;
 }
 
 void Fibers::grow() {
   mappings_.reserve(mappings_.size() + 1);
-  void* const mapping = mmap(nullptr, mapping_bytes, PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (mapping == MAP_FAILED) throw std::bad_alloc();
-  mappings_.push_back(mapping);
-  mprotect(mapping, guard_bytes, PROT_NONE);
-  std::byte* const first = static_cast<std::byte*>(mapping) + guard_bytes;
+  void* const memory =
+      mmap(nullptr, mapping_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  auto* const start = static_cast<std::byte*>(memory);
+  mappings_.push_back({start, take_guards()});
+  if (!mappings_.back().guards_each || !open_each_stack(start)) {
+    if (mprotect(start + guard_bytes, mapping_bytes - guard_bytes, PROT_READ | PROT_WRITE) != 0) {
+      throw std::bad_alloc();
+    }
+  }
   for (std::size_t stack = 0; stack < stacks_per_mapping; ++stack) {
-    fibers_.emplace_back(first + stack * stack_bytes, stack_bytes);
+    fibers_.emplace_back(start + stack * slot_bytes + guard_bytes, stack_bytes);
   }
 }
 

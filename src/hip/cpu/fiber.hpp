@@ -48,11 +48,22 @@ class Fibers {
     return fibers_[place];
   }
 
+  /// Whether the address lies below a stack, where nothing may be touched. Async-signal-safe.
+  bool is_in_guard(const void* address) const noexcept;
+
  private:
+  struct Mapping {
+    std::byte* start;
+    bool guards_each;  ///< else only the lowest stack
+  };
+
   void grow();
 
   std::deque<Fiber> fibers_;
-  std::vector<void*> mappings_;
+  std::vector<Mapping> mappings_;
 };
+
+/// What each fiber has.
+std::size_t fiber_stack_bytes() noexcept;
 
 }  // namespace hiptool::hip::cpu

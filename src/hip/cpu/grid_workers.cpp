@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "hip/cpu/facts.hpp"
+#include "hip/cpu/signal_stack.hpp"
 #include "hip/cpu/workers.hpp"
 
 namespace hiptool::hip::cpu {
@@ -35,6 +36,7 @@ struct GridWorkers::Job {
 };
 
 void GridWorkers::Job::work() {
+  thread_local SignalStack signal_stack;
   thread_local BlockRunner runner;
   while (!is_over.load(std::memory_order_relaxed)) {
     const std::uint64_t block = next.fetch_add(1, std::memory_order_relaxed);

@@ -26,3 +26,9 @@ TEST_CASE("only decimal digits are digits, and nothing is none") {
     CHECK_FALSE(hiptool::base::is_all_digits(text));
   }
 }
+
+TEST_CASE("one is one thing, every other count several") {
+  CHECK(hiptool::base::count_of(0, "tensor") == "0 tensors");
+  CHECK(hiptool::base::count_of(1, "tensor") == "1 tensor");
+  CHECK(hiptool::base::count_of(4096, "tensor") == "4 096 tensors");
+}

@@ -4,15 +4,17 @@
 
 #include <algorithm>
 #include <fstream>
-#include <set>
 
 #include "cli/commands/bench_copy_report.hpp"
 #include "wrapped_cpus.hpp"
 
 using namespace hiptool;
 using cli::testing::contains;
+using cli::testing::harmless;
 using cli::testing::Machine;
+using cli::testing::places;
 using cli::testing::TemporaryFolder;
+using cli::testing::texts;
 using test::WrapperTable;
 
 namespace {
@@ -39,32 +41,6 @@ std::size_t count_status(const Json& document, const std::string& status) {
 const Words few{"--samples", "1", "--size", "4KiB", "--kind", "d2d,bidir,p2p-write"};
 constexpr std::size_t few_cells = 2 * 2 + 2;
 
-// Their failure leaves something unknown, or is only traced.
-const std::set<std::string> harmless{"hipDeviceGetAttribute",
-                                     "hipDeviceGetName",
-                                     "hipDeviceGetUuid",
-                                     "hipDeviceGetPCIBusId",
-                                     "hipDeviceTotalMem",
-                                     "hipFree",
-                                     "hipHostFree",
-                                     "hipHostUnregister",
-                                     "hipStreamDestroy",
-                                     "hipEventDestroy",
-                                     "hipModuleUnload",
-                                     "hipFuncGetAttribute",
-                                     "hipDeviceDisablePeerAccess",
-                                     "hipGetDevicePropertiesR0600",
-                                     "hipGetDevicePropertiesR0000"};
-const std::set<std::string> texts{"hipGetErrorName", "hipGetErrorString"};
-
-std::vector<std::uint64_t> places(std::uint64_t count) {
-  std::vector<std::uint64_t> chosen;
-  for (std::uint64_t nth = 1; nth <= std::min<std::uint64_t>(count, 2); ++nth)
-    chosen.push_back(nth);
-  if (count > 4) chosen.insert(chosen.end(), {count / 2, count});
-  return chosen;
-}
-
 }  // namespace
 
 TEST_CASE("bench-copy: without a fault all is right and nothing is left") {
@@ -86,7 +62,7 @@ TEST_CASE("bench-copy: whichever call fails, one cell at most fails, and the cal
   for (const auto& entry : counts) {
     const std::string& call = entry.first;
     if (texts.contains(call)) continue;
-    for (const std::uint64_t nth : places(entry.second)) {
+    for (const std::uint64_t nth : places(entry.second, 2)) {
       CAPTURE(call);
       CAPTURE(nth);
       const Outcome faulty =

@@ -80,6 +80,17 @@ TEST_CASE_FIXTURE(Fixture, "four GPUs are loaded, verified and left as they were
   }
 }
 
+TEST_CASE_FIXTURE(Fixture, "each GPU's copies are rated, where there were any") {
+  CHECK(run({}, {"--split", "replicate"}) == 0);
+  CHECK(contains(out(), "\"copy_time_s\": "));
+  CHECK_FALSE(contains(out(), "\"copy_time_s\": null"));
+  CHECK_FALSE(contains(out(), "\"copy_bytes_per_s\": null"));
+  CHECK(run({}, {"--split", "replicate", "--dry-run"}) == 0);
+  CHECK(contains(out(), "\"id\": \"nvidia:3\""));
+  CHECK(contains(out(), "\"copy_time_s\": null"));
+  CHECK(contains(out(), "\"copy_bytes_per_s\": null"));
+}
+
 TEST_CASE_FIXTURE(Fixture,
                   "whichever call fails on one of four GPUs, it is named, nothing is left") {
   int failed = 0;

@@ -7,14 +7,16 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <set>
 #include <thread>
 
 #include "wrapped_cpus.hpp"
 
 using namespace hiptool;
 using cli::testing::contains;
+using cli::testing::harmless;
 using cli::testing::Machine;
+using cli::testing::places;
+using cli::testing::texts;
 using test::WrapperTable;
 
 namespace {
@@ -37,31 +39,6 @@ std::size_t count_status(const Json& document, const std::string& status) {
 
 const Words few{"stream-triad", "sum", "memtest-address", "--dtype", "f32,u32"};
 constexpr std::size_t few_results = 4;  // f32, f32 and u32, u32
-
-// Their failure leaves something unknown, or is only traced.
-const std::set<std::string> harmless{"hipDeviceGetAttribute",
-                                     "hipDeviceGetName",
-                                     "hipDeviceGetUuid",
-                                     "hipDeviceGetPCIBusId",
-                                     "hipDeviceTotalMem",
-                                     "hipFree",
-                                     "hipHostFree",
-                                     "hipStreamDestroy",
-                                     "hipEventDestroy",
-                                     "hipModuleUnload",
-                                     "hipFuncGetAttribute",
-                                     "hipGetDevicePropertiesR0600",
-                                     "hipGetDevicePropertiesR0000"};
-const std::set<std::string> texts{"hipGetErrorName", "hipGetErrorString"};
-
-// The first calls of a kind, and some later ones: each is another place in the code.
-std::vector<std::uint64_t> places(std::uint64_t count) {
-  std::vector<std::uint64_t> chosen;
-  for (std::uint64_t nth = 1; nth <= std::min<std::uint64_t>(count, 3); ++nth)
-    chosen.push_back(nth);
-  if (count > 6) chosen.insert(chosen.end(), {count / 2, count});
-  return chosen;
-}
 
 }  // namespace
 
@@ -87,7 +64,7 @@ TEST_CASE("run-kernel: whichever call fails, it is named, and what can be is run
   for (const auto& entry : counts) {
     const std::string& call = entry.first;
     if (texts.contains(call)) continue;
-    for (const std::uint64_t nth : places(entry.second)) {
+    for (const std::uint64_t nth : places(entry.second, 3)) {
       CAPTURE(call);
       CAPTURE(nth);
       const Outcome faulty =

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 /// Runs a command over two cpu devices whose table a test can damage.
 #pragma once
+#include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,6 +55,34 @@ inline CpusOutcome run_on_cpus(std::vector<std::string> words, WrappedCpus::Prep
   outcome.err = machine.err.text;
   outcome.document = nlohmann::json::parse(machine.out.text, nullptr, false);
   return outcome;
+}
+
+/// Calls whose failure leaves something unknown, or is only traced.
+inline const std::set<std::string> harmless{"hipDeviceGetAttribute",
+                                            "hipDeviceGetName",
+                                            "hipDeviceGetUuid",
+                                            "hipDeviceGetPCIBusId",
+                                            "hipDeviceTotalMem",
+                                            "hipFree",
+                                            "hipHostFree",
+                                            "hipHostUnregister",
+                                            "hipStreamDestroy",
+                                            "hipEventDestroy",
+                                            "hipModuleUnload",
+                                            "hipFuncGetAttribute",
+                                            "hipDeviceDisablePeerAccess",
+                                            "hipGetDevicePropertiesR0600",
+                                            "hipGetDevicePropertiesR0000"};
+/// Calls that only give texts; they have no error to answer.
+inline const std::set<std::string> texts{"hipGetErrorName", "hipGetErrorString"};
+
+/// Which of so many calls of a kind to fail: the first ones, and of more than twice as many the
+/// middle and the last. Each is another place in the code.
+inline std::vector<std::uint64_t> places(std::uint64_t count, std::uint64_t first) {
+  std::vector<std::uint64_t> chosen;
+  for (std::uint64_t nth = 1; nth <= std::min(count, first); ++nth) chosen.push_back(nth);
+  if (count > 2 * first) chosen.insert(chosen.end(), {count / 2, count});
+  return chosen;
 }
 
 }  // namespace hiptool::cli::testing

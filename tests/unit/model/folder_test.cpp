@@ -23,6 +23,19 @@ std::string gguf(const std::string& name) {
   return Gguf().architecture().tensor(name, {8}, 0, 0).data(32).bytes();
 }
 
+std::string gguf_with(const std::string& key, const std::string& text) {
+  return Gguf().pair(key, 8, Bytes().text(text)).tensor("c", {8}, 0, 0).data(32).bytes();
+}
+
+// What is said of the other models beside the one that was chosen.
+std::string note_of(const fs::path& folder) {
+  const ModelFile model = ModelFile::open(folder);
+  for (const std::string& warning : model.warnings()) {
+    if (warning.find("the folder holds") != std::string::npos) return warning;
+  }
+  return {};
+}
+
 // models--me--it of the Hugging Face cache with one revision of one file.
 struct Cache {
   TemporaryFolder parent;
@@ -63,14 +76,84 @@ TEST_CASE("folder: several models are listed") {
   const TemporaryFolder folder;
   write_file(folder.path() / "b.gguf", gguf("t"));
   write_file(folder.path() / "a.gguf", gguf("t"));
-  check_message(refusal_of(folder.path()), "input_failed", folder.path().string(), "2 GGUF models",
-                "'a.gguf', 'b.gguf'");
+  check_message(refusal_of(folder.path()), "invalid_argument", folder.path().string(),
+                "2 GGUF models", "'a.gguf', 'b.gguf'");
+  try {
+    ModelFile::open(folder.path());
+  } catch (const Error& error) {
+    CHECK(error.hint() ==
+          "name one of these files, such as " + (folder.path() / "a.gguf").string());
+  }
   write_file(folder.path() / "y.safetensors", tensors("t"));
   write_file(folder.path() / "x.safetensors", tensors("t"));
-  check_message(refusal_of(folder.path()), "input_failed", "'x.safetensors', 'y.safetensors'");
+  check_message(refusal_of(folder.path()), "invalid_argument", "'x.safetensors', 'y.safetensors'");
   write_file(folder.path() / "one.safetensors.index.json", "{}");
   write_file(folder.path() / "two.safetensors.index.json", "{}");
-  check_message(refusal_of(folder.path()), "input_failed", "'one.safetensors.index.json', 'two");
+  check_message(refusal_of(folder.path()), "invalid_argument",
+                "'one.safetensors.index.json', 'two");
+}
+
+TEST_CASE("folder: of very many models a few are named") {
+  const TemporaryFolder folder;
+  for (int i = 10; i < 50; ++i) {
+    write_file(folder.path() / (std::to_string(i) + ".gguf"), i == 11 ? "no model" : gguf("t"));
+  }
+  check_message(refusal_of(folder.path()), "invalid_argument", "40 GGUF models",
+                "'10.gguf', '11.gguf', '12.gguf', '13.gguf', '14.gguf' and 35 more");
+}
+
+TEST_CASE("folder: what accompanies a GGUF model does not make it one of several") {
+  const TemporaryFolder folder;
+  const auto found = [&] {
+    return ModelFile::open(folder.path()).files()[0].path.filename().string();
+  };
+  write_file(folder.path() / "a-vision.gguf", gguf_with("general.architecture", "clip"));
+  CHECK(found() == "a-vision.gguf");
+  write_file(folder.path() / "m.gguf", gguf("t"));
+  CHECK(found() == "m.gguf");
+  for (const char* type : {"mmproj", "adapter", "imatrix"}) {
+    write_file(folder.path() / (std::string(type) + ".gguf"), gguf_with("general.type", type));
+    CHECK(found() == "m.gguf");
+  }
+  CHECK(note_of(folder.path()).empty());
+  write_file(folder.path() / "s.safetensors", tensors("t"));
+  CHECK(found() == "s.safetensors");
+  const std::string note = note_of(folder.path());
+  check_message(note, folder.path().string(), ": the folder holds 2 models;",
+                "this is 's.safetensors'; name 'm.gguf' to load it");
+  fs::remove(folder.path() / "m.gguf");
+  CHECK(note_of(folder.path()).empty());
+  // Without a model they are what there is to choose from, and not one of them is better.
+  fs::remove(folder.path() / "s.safetensors");
+  check_message(refusal_of(folder.path()), "invalid_argument", "4 GGUF models");
+}
+
+TEST_CASE("folder: what is no companion by its own words counts as a model") {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "a.gguf", gguf("t"));
+  for (const std::string& bytes :
+       {gguf_with("general.type", "model"), gguf_with("general.type", "other"), std::string("GGUF"),
+        std::string()}) {
+    write_file(folder.path() / "b.gguf", bytes);
+    check_message(refusal_of(folder.path()), "invalid_argument", "'a.gguf', 'b.gguf'");
+  }
+}
+
+TEST_CASE("folder: models that were passed over are named, parts of the chosen one are not") {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "model.safetensors.index.json",
+             R"({"weight_map":{"listed":"part.safetensors"}})");
+  write_file(folder.path() / "part.safetensors", tensors("listed"));
+  CHECK(note_of(folder.path()).empty());
+  write_file(folder.path() / "consolidated.safetensors", tensors("t"));
+  write_file(folder.path() / "b.gguf", gguf("t"));
+  check_message(note_of(folder.path()), folder.path().string(), "the folder holds 3 models;",
+                "this is 'model.safetensors.index.json'; name one of 'consolidated.safetensors', "
+                "'b.gguf' to load it");
+  CHECK(ModelFile::open(folder.path(), {true, false}).tensors()[0].name == "listed");
+  // Who names a file is not told.
+  const ModelFile named = ModelFile::open(folder.path() / "b.gguf");
+  CHECK(named.warnings().empty());
 }
 
 TEST_CASE("folder: a gguf set is one model") {
@@ -88,7 +171,8 @@ TEST_CASE("folder: a gguf set is one model") {
   fs::remove(folder.path() / "m-00001-of-00002.gguf");
   check_message(refusal_of(folder.path()), "input_failed", "m-00001-of-00002.gguf");
   write_file(folder.path() / "other.gguf", gguf("t"));
-  check_message(refusal_of(folder.path()), "input_failed", "'m-00001-of-00002.gguf', 'other.gguf'");
+  check_message(refusal_of(folder.path()), "invalid_argument",
+                "'m-00001-of-00002.gguf', 'other.gguf'");
 }
 
 TEST_CASE("folder: shards whose index is missing") {
