@@ -39,10 +39,20 @@ constexpr uint32_t iq3_xxs_grid = 1792;
 constexpr uint32_t iq3_s_grid = 2048;
 constexpr uint32_t iq1_grid = 2560;
 
-const __device__ int8_t iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
-                                          1,    13,   25,  38,  53,  69,  89,  113};
-// E2M1, doubled.
-const __device__ int8_t fp4_values[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+// Sixteen numbers of 8 bits. In registers: a table in memory made these types the slowest.
+struct Numbers {
+  uint64_t low;
+  uint64_t high;
+
+  inline __device__ float at(uint32_t i) const {
+    return static_cast<float>(static_cast<int8_t>((i < 8 ? low : high) >> (i % 8 * 8)));
+  }
+};
+
+// -127 -104 -83 -65 -49 -35 -22 -10, 1 13 25 38 53 69 89 113
+constexpr Numbers iq4_values = {0xF6EADDCFBFAD9881U, 0x7159453526190D01U};
+// E2M1, doubled: 0 1 2 3 4 6 8 12, and the same below 0
+constexpr Numbers fp4_values = {0x0C08060403020100U, 0xF4F8FAFCFDFEFF00U};
 
 struct Place {
   const uint8_t* block;
@@ -151,7 +161,7 @@ inline __device__ float tq1_value(const Place& p) {
 inline __device__ float mxfp4_value(const Place& p) {
   const uint32_t e = p.block[0];
   const float half_scale = __uint_as_float(e < 2 ? 0x00200000U << e : (e - 1) << 23);
-  return half_scale * static_cast<float>(fp4_values[halves(p.block + 1, p.i)]);
+  return half_scale * fp4_values.at(halves(p.block + 1, p.i));
 }
 
 inline __device__ float nvfp4_value(const Place& p) {
@@ -164,7 +174,7 @@ inline __device__ float nvfp4_value(const Place& p) {
   if (code == 0x7FU) scale = 0;
   const uint32_t k = p.i % 16;
   const uint32_t q = p.block[4 + p.i / 16 * 8 + k % 8] >> (k / 8 * 4) & 15U;
-  return scale * static_cast<float>(fp4_values[q]);
+  return scale * fp4_values.at(q);
 }
 
 // 1 or -1. Of 128 patterns of eight signs, the last sign makes their number even.
@@ -255,7 +265,7 @@ inline __device__ float iq4_xs_value(const Place& p) {
   const uint32_t high = word_16(p.block + 2) >> (2 * g) & 3U;
   const float scale = half_at(p.block) * signed_number(nibble(p.block + 4, g) | high << 4, 32);
   const uint32_t q = halves(p.block + 8 + g * 16, p.i % 32);
-  return scale * static_cast<float>(iq4_values[q]);
+  return scale * iq4_values.at(q);
 }
 
 inline __device__ float q2_k_value(const Place& p) {
@@ -285,7 +295,7 @@ inline __device__ float value_of(const Place& p, uint32_t type) {
     case iq3_s: return iq3_s_value(p);
     case iq1_s: return iq1_s_value(p);
     case iq1_m: return iq1_m_value(p);
-    case iq4_nl: return half_at(block) * static_cast<float>(iq4_values[halves(block + 2, p.i)]);
+    case iq4_nl: return half_at(block) * iq4_values.at(halves(block + 2, p.i));
     case iq4_xs: return iq4_xs_value(p);
     case tq1_0: return tq1_value(p);
     case tq2_0: return half_at(block + 64) * signed_number(quarters(block, p.i), 1);
@@ -298,7 +308,8 @@ inline __device__ float value_of(const Place& p, uint32_t type) {
 }  // namespace
 
 // out[0 .. count) = the values of the blocks. `shape` is the number of values in a block times 2^16
-// plus its bytes, `type` ggml's number. `count` is a multiple of 4, and so are values in a block.
+// plus its bytes, `type` ggml's number. `count` is a multiple of 4, and the number of values in a
+// block is a power of two, 4 at least.
 extern "C" __global__ void __launch_bounds__(256)
     hiptool_dequantize(const uint8_t* blocks, const uint16_t* grids, uint4* out, uint64_t count,
                        uint32_t type, uint32_t shape) {
@@ -306,10 +317,13 @@ extern "C" __global__ void __launch_bounds__(256)
   uint64_t unit = static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const uint32_t values = shape >> 16;
   const uint32_t block_bytes = shape & 0xFFFFU;
+  // A block has a power of two of them; a division of 64 bits takes longer than all the rest.
+  uint32_t shift = 0;
+  while (values >> shift > 1) ++shift;
   for (; unit < count / 4; unit += stride) {
     const uint64_t first = unit * 4;
-    Place place = {blocks + first / values * block_bytes, grids,
-                   static_cast<uint32_t>(first % values)};
+    Place place = {blocks + (first >> shift) * block_bytes, grids,
+                   static_cast<uint32_t>(first) & (values - 1)};
     uint4 numbers;
     // One copy of the code: it is long.
 #pragma unroll 1

@@ -90,7 +90,8 @@ class HIPTOOL_API AsyncLoader {
     bool ramp = true;
     /// Places of the files that are read by turns, chunk after chunk from each, all the way through
     /// the load, so that many parts of a disk work at once; 1: from front to back. 0: the loader
-    /// chooses. Several devices of a PlanLoader share them, but each has one at least.
+    /// chooses, 4 for files that are not cached and 1 for others. Several devices of a PlanLoader
+    /// share them, but each has one at least; where it chooses, each has one.
     std::uint32_t stretches = 0;
     /// Logical CPUs that the readers run on. Empty: those of the device's NUMA node, where the
     /// system has several and says which; else wherever the system likes.

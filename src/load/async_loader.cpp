@@ -39,7 +39,6 @@ struct AsyncLoader::Impl {
       options.readers = load::choose_threads(1, 16, 1);
     }
     if (options.slots == 0) options.slots = options.readers + 4;
-    if (options.stretches == 0) options.stretches = 1;
     streams = options.external_streams;
     if (streams.empty()) {
       for (std::uint32_t i = 0; i < options.streams; ++i) own_streams.emplace_back(device);
@@ -148,6 +147,7 @@ LoadStatistics AsyncLoader::load_part(const load::LoadPart& part) {
                     " bytes are too small for digests of whole leaves");
   }
   load::FileLoad::Options options = impl.file_load_options();
+  if (options.stretches == 0) options.stretches = part.files.choose_stretches();
   options.check = [&impl, &part] {
     impl.throw_if_cancelled();
     if (part.check) part.check();

@@ -78,6 +78,29 @@ const DirectFile* FileSet::choose_direct(std::uint32_t file, std::uint64_t offse
   return cached && *cached < size_bytes / 2 ? &entry.direct : nullptr;
 }
 
+bool FileSet::is_cold() const {
+  constexpr std::uint64_t places = 16;  // of each file
+  constexpr std::uint64_t most_bytes = 1u << 20;
+  std::uint64_t sample_bytes = 0;
+  std::uint64_t cached_bytes = 0;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const std::uint64_t size_bytes = parts_[i].size_bytes;
+    const std::uint64_t place_bytes = std::min(size_bytes / places, most_bytes);
+    for (std::uint64_t place = 0; place < places; ++place) {
+      const auto cached = system::estimate_cached_bytes(files_[i].buffered.descriptor(),
+                                                        size_bytes / places * place, place_bytes);
+      if (!cached) return false;
+      sample_bytes += place_bytes;
+      cached_bytes += *cached;
+    }
+  }
+  return cached_bytes < sample_bytes / 2;
+}
+
+std::uint32_t FileSet::choose_stretches() const {
+  return options_.mode != ReadMode::direct && is_cold() ? 4 : 1;
+}
+
 void FileSet::give_up_direct(std::uint32_t file, const std::string& why) {
   files_[file].reads_directly.store(false);
   note(parts_[file].path.filename().string() + " is read through the page cache: " + why);

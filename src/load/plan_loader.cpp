@@ -122,7 +122,7 @@ struct PlanLoader::Impl {
     const std::uint32_t all =
         options.readers != 0 ? options.readers : load::choose_threads(1, most_readers * devices, 1);
     chosen.readers = std::max(1u, all / devices);
-    if (options.stretches != 0) chosen.stretches = std::max(1u, options.stretches / devices);
+    if (devices > 1) chosen.stretches = std::max(1u, options.stretches / devices);
     chosen.external_streams.clear();
     for (const StreamRef& stream : options.external_streams) {
       if (stream.device() == device) chosen.external_streams.push_back(stream);

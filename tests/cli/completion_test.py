@@ -97,11 +97,10 @@ class Zsh(Shell):
             zpty -w shell 'autoload -Uz compinit; compinit -D -u; LISTMAX=10000'
             zpty -w shell 'compadd() {{ builtin compadd -O found "$@" 2>/dev/null; \
                 print -rl -- "MA""RK:"${{^found}}; builtin compadd "$@" }}'
-            zpty -w shell 'bindkey "^I" complete-word; print REA${{:-DY}}'
+            zpty -w shell 'offer() {{ zle complete-word; print DO${{:-NE}} }}; zle -N offer'
+            zpty -w shell 'bindkey "^I" offer; print REA${{:-DY}}'
             zpty -m -r shell reply '*READY*'
             zpty -w -n shell '{line}'$'\\t'
-            zpty -w -n shell $'\\x15'
-            zpty -w shell 'print DO${{:-NE}}'
             zpty -m -r shell reply '*DONE*'
             print -r -- $reply
             zpty -d shell""")

@@ -314,6 +314,25 @@ TEST_CASE_FIXTURE(ManyChunks, "several places are read by turns until somebody c
   }
 }
 
+TEST_CASE_FIXTURE(ManyChunks, "by itself a load reads a cold file from four places") {
+  for (const ReadMode mode : {ReadMode::automatic, ReadMode::buffered, ReadMode::direct}) {
+    if (!test::evict(path)) return;  // a file system that has nowhere to drop pages to
+    CAPTURE(static_cast<int>(mode));
+    CancelToken cancel;
+    Progress progress;
+    progress.on_eighth = [&] { cancel.cancel(); };
+    auto options = from_places(0, true);
+    options.read.mode = mode;
+    options.cancel = &cancel;
+    options.observer = &progress;
+    AsyncLoader loader(device, options);
+    const Buffer arena = dirty_arena();
+    CHECK(code_of([&] { loader.load(model, layout, arena); }) == ErrorCode::cancelled);
+    CHECK(arrived(arena) == (mode == ReadMode::direct ? Places{0, 1, 2, 3, 4, 5, 6, 7}
+                                                      : Places{0, 1, 8, 9, 16, 17, 24, 25}));
+  }
+}
+
 TEST_CASE_FIXTURE(ManyChunks, "the reading probe reads what a load reads first") {
   if (!device.is_host_memory()) return;  // it brings nothing there
   for (const Turns& one : {Turns{1, {0, 1, 2, 3, 4}}, Turns{4, {0, 1, 8, 16, 24}}}) {
