@@ -196,10 +196,7 @@ class GemmWork final : public KernelWork {
 
 void add_gemm_family(std::vector<FamilyEntry>& families) {
   families.push_back(
-      {{"gemm",
-        "compute",
-        "product of square matrices, sums in f32; by matrix instructions of sm_80 and later",
-        {"f32", "f16", "bf16"}},
+      {{"gemm", "compute", "product of square matrices, sums in f32", {"f32", "f16", "bf16"}},
        3,
        [](const Device& device, const WorkContext& context) {
          return std::make_unique<GemmWork>(device, context);
