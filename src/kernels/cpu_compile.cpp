@@ -96,12 +96,14 @@ std::string whole_text(const fs::path& source, const std::string& kernel) {
 void compile(const WorkFolder& folder, const fs::path& source, const fs::path& compiler,
              const std::string& library, const CancelToken* cancel) {
   const std::string log = folder.file("log");
-  // -w: what the compiler merely remarks would bury what it refuses.
-  const auto status = run_child(
-      {compiler.string(), "-std=c++17", "-O2", "-w", "-fPIC", "-shared", "-fvisibility=hidden",
-       "-ffp-contract=off", "-Wl,-z,defs", "-iquote", fs::absolute(source).parent_path().string(),
-       "-I" + folder.file(""), "-o", library, folder.file("kernel.cpp")},
-      log, compile_timeout, cancel);
+  // -w: what the compiler merely remarks would bury what it refuses. The check of the stack touches
+  // every page of a large frame, so that none reaches over the guard of the stack.
+  const auto status =
+      run_child({compiler.string(), "-std=c++17", "-O2", "-w", "-fPIC", "-shared",
+                 "-fvisibility=hidden", "-ffp-contract=off", "-fstack-clash-protection",
+                 "-Wl,-z,defs", "-iquote", fs::absolute(source).parent_path().string(),
+                 "-I" + folder.file(""), "-o", library, folder.file("kernel.cpp")},
+                log, compile_timeout, cancel);
   if (!status) {
     throw Error(
         ErrorCode::timed_out, operation,

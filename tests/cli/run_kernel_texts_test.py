@@ -277,6 +277,12 @@ __global__ void large(int* x) {
   for (int i = sizeof(frame); i-- > 0;) frame[i] = 1;
   x[threadIdx.x] = frame[x[0]];
 }
+// What it touches first lies far below its stack, and below what guards that.
+__global__ void far(int* x) {
+  volatile char frame[400 << 10];
+  frame[0] = static_cast<char>(threadIdx.x);
+  x[threadIdx.x] = frame[x[0]];
+}
 // The others wait, so that their stacks are in use when one of them needs more than its own.
 __global__ void neighbour(int* x) {
   __syncthreads();
@@ -290,7 +296,7 @@ __global__ void modest(int* x) {
 """)
         overflow = r"an overflow of its stack of \d+ KiB a thread"
         buffer = ("--arg", "buf:i32:64:zeros")
-        for name in ("endless", "large", "neighbour"):
+        for name in ("endless", "large", "far", "neighbour"):
             for places in ({"grid": "1", "block": "32"}, {"grid": "64", "block": "32"}):
                 self.assert_ends_with(overflow, "--name", name, *buffer, **places)
         self.assertEqual(self.outputs("--name", "modest", *INTS), [[9, 9, 9, 9]])
