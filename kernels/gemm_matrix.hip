@@ -2,6 +2,9 @@
 // c = a b of square matrices by matrix instructions, sums in f32: a block makes 128 x 256 of c,
 // each of its eight warps 64 x 64. The host asks no device for it that has none of them.
 #include <hip/hip_runtime.h>
+#if !defined(__CUDA__) && !defined(__CUDACC__) && !defined(__HIP__)
+#include "hiptool_cpu_narrow.h"
+#endif
 
 namespace {
 
@@ -218,15 +221,15 @@ inline __device__ void multiply(Type type, const uint16_t* a, const uint16_t* b,
   }
 }
 
+#elif defined(__HIP__)
+#error "matrix instructions of AMD are not used"
 #else
 
-inline __device__ float widen(Bfloat, uint16_t bits) {
-  return __uint_as_float(static_cast<uint32_t>(bits) << 16);
-}
-// Of numbers in the normal range, and of 0.
 inline __device__ float widen(Half, uint16_t bits) {
-  const float value = __uint_as_float(static_cast<uint32_t>(bits & 0x7FFFU) << 13) * 0x1p112F;
-  return (bits & 0x8000U) != 0 ? -value : value;
+  return static_cast<float>(hiptool_cpu::Narrow<11, 5>::widen(bits));
+}
+inline __device__ float widen(Bfloat, uint16_t bits) {
+  return static_cast<float>(hiptool_cpu::Narrow<8, 8>::widen(bits));
 }
 
 // Without matrix instructions, for the processor: the same sums, a column for each thread.

@@ -4,7 +4,7 @@
 // on. The loads in flight are those of many threads: on an H200 one for each thread, and as many
 // blocks as there is work for, was faster than two to eight loads for each (copy 4260 GB/s against
 // 4108, 4052 and 4031), than 8 to 64 blocks for a multiprocessor (3919 to 4011), and as fast as the
-// driver's own copy (4236); hints to the caches changed nothing.
+// driver's own copy (4236); no hint to the caches helped.
 #include <hip/hip_runtime.h>
 
 namespace {

@@ -32,6 +32,7 @@ struct AsyncLoader::Impl {
   std::vector<Stream> own_streams;
   std::vector<StreamRef> streams;
   std::unique_ptr<load::StagingRing> ring;
+  std::uint32_t last_stretches = 0;  // of the last load
 
   Impl(const Device& on, Options chosen) : device(on), options(std::move(chosen)) {
     check_options();
@@ -148,6 +149,7 @@ LoadStatistics AsyncLoader::load_part(const load::LoadPart& part) {
   }
   load::FileLoad::Options options = impl.file_load_options();
   if (options.stretches == 0) options.stretches = part.files.choose_stretches();
+  impl.last_stretches = options.stretches;
   options.check = [&impl, &part] {
     impl.throw_if_cancelled();
     if (part.check) part.check();
@@ -163,8 +165,10 @@ double AsyncLoader::probe_read_bytes_per_s(const ModelFile& model, const ArenaLa
                                            const Buffer& arena, std::uint64_t most_bytes) {
   require_arena(layout, arena, impl_->device);
   load::FileSet files(model, impl_->options.read);
-  return load::FileLoad(model, layout, arena, files, *impl_->ring, impl_->file_load_options())
-      .probe(most_bytes);
+  load::FileLoad::Options options = impl_->file_load_options();
+  // By now what the load has left in the page cache would choose.
+  if (options.stretches == 0) options.stretches = impl_->last_stretches;
+  return load::FileLoad(model, layout, arena, files, *impl_->ring, options).probe(most_bytes);
 }
 
 void AsyncLoader::synchronize() { impl_->ring->drain(); }

@@ -50,8 +50,8 @@ class FileSet {
 
   /// From how many places files are best read at once, which a loader may choose: from one, but
   /// from four where they are not cached and need not be read past the page cache. On the disk of a
-  /// virtual machine (2 GB/s) four were faster by 0.17 than one through the page cache, sixteen by
-  /// 0.08, and past it four were slower by 0.05 (tests/bench/load_bench --cold --stretches).
+  /// virtual machine (2 GB/s) four were faster by 0.18 than one through the page cache, sixteen by
+  /// 0.09, and past it four were slower by 0.03 (tests/bench/load_bench --cold --stretches).
   std::uint32_t choose_stretches() const;
 
   /// Decides about extents that choose_direct() has a descriptor for; null where nothing is tried.

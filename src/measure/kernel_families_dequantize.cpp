@@ -13,8 +13,8 @@
 namespace hiptool::measure {
 namespace {
 
-// Measured by tests/bench/kernel_table --blocks, on an H200: 0.04 to 0.08 faster than 16 blocks,
-// and 0.01 to 0.13 faster than as many as there is work for.
+// Measured by tests/bench/kernel_table --blocks, on an H200: 0.02 to 0.08 faster than 16 blocks,
+// and 0.03 to 0.11 faster than as many as there is work for.
 constexpr std::uint64_t blocks_per_unit = 64;
 constexpr std::uint64_t units_per_thread = 1;
 

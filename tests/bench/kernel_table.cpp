@@ -15,13 +15,12 @@
 #include "hip/sensors.hpp"
 #include "hiptool/error.hpp"
 #include "measure/kernel_bench.hpp"
+#include "measure/kernel_work.hpp"
 
 using namespace hiptool;
 using namespace hiptool::measure;
 
 namespace {
-
-constexpr std::uint64_t all_blocks = std::uint64_t{1} << 24;
 
 struct Arguments {
   std::string device;
@@ -36,7 +35,7 @@ std::vector<std::optional<std::uint64_t>> read_blocks(const std::string& list) {
     const std::size_t end = std::min(list.find(',', at), list.size());
     const std::string word = list.substr(at, end - at);
     const std::uint64_t count =
-        word == "all" ? all_blocks : std::strtoull(word.c_str(), nullptr, 10);
+        word == "all" ? WorkContext::as_needed : std::strtoull(word.c_str(), nullptr, 10);
     if (count == 0) throw Error(ErrorCode::invalid_argument, "kernel_table", "blocks: " + list);
     blocks.emplace_back(count);
     at = end + 1;
@@ -80,7 +79,7 @@ Arguments read_arguments(int argc, char** argv) {
 
 std::string to_text(std::optional<std::uint64_t> blocks) {
   if (!blocks) return "built-in";
-  return *blocks == all_blocks ? "all" : std::to_string(*blocks);
+  return *blocks == WorkContext::as_needed ? "all" : std::to_string(*blocks);
 }
 
 void print(const KernelResult& result, const std::string& blocks) {

@@ -346,6 +346,15 @@ TEST_CASE_FIXTURE(ManyChunks, "the reading probe reads what a load reads first")
   }
 }
 
+TEST_CASE_FIXTURE(ManyChunks, "the reading probe goes by what the load before it chose") {
+  if (!device.is_host_memory() || !test::evict(path)) return;
+  AsyncLoader loader(device, from_places(0, false));
+  loader.load(model, layout, dirty_arena());
+  const Buffer arena = dirty_arena();
+  CHECK(loader.probe_read_bytes_per_s(model, layout, arena, 4 * chunk_bytes + 1) > 0);
+  CHECK(arrived(arena) == Places{0, 1, 8, 16, 24});
+}
+
 TEST_CASE_FIXTURE(Fixture, "what is read from several places is whole and verified") {
   using Reference = LeafVerification::Reference;
   const auto expected = test::expected_arena(tensors);

@@ -287,16 +287,25 @@ TEST_CASE("events answer with HIP's codes") {
   CHECK(hip.hipEventDestroy(start) == hipSuccess);
 }
 
+namespace {
+
+void load_digit_kernel(hipModule_t& module, hipFunction_t& function) {
+  REQUIRE(api().hipModuleLoadData(&module,
+                                  ".version 6.0\n.target sm_60\n.visible .entry "
+                                  "conformance_append_digit(.param .u64 values)\n{}") ==
+          hipSuccess);
+  REQUIRE(api().hipModuleGetFunction(&function, module, "conformance_append_digit") == hipSuccess);
+}
+
+}  // namespace
+
 TEST_CASE("a launch runs in its stream's context with CUDA's end marker") {
   const Api& hip = api();
   hipStream_t stream = nullptr;
   hipModule_t module = nullptr;
   hipFunction_t function = nullptr;
   REQUIRE(hip.hipSetDevice(1) == hipSuccess);
-  REQUIRE(hip.hipModuleLoadData(&module,
-                                ".version 6.0\n.target sm_60\n.visible .entry "
-                                "conformance_append_digit(.param .u64 values)\n{}") == hipSuccess);
-  REQUIRE(hip.hipModuleGetFunction(&function, module, "conformance_append_digit") == hipSuccess);
+  load_digit_kernel(module, function);
   REQUIRE(hip.hipStreamCreateWithFlags(&stream, hipStreamNonBlocking) == hipSuccess);
   REQUIRE(hip.hipSetDevice(0) == hipSuccess);
   struct {
@@ -334,10 +343,7 @@ TEST_CASE("a launch asks for shared memory beyond what CUDA gives unasked") {
   hipModule_t module = nullptr;
   hipFunction_t function = nullptr;
   REQUIRE(hip.hipSetDevice(0) == hipSuccess);
-  REQUIRE(hip.hipModuleLoadData(&module,
-                                ".version 6.0\n.target sm_60\n.visible .entry "
-                                "conformance_append_digit(.param .u64 values)\n{}") == hipSuccess);
-  REQUIRE(hip.hipModuleGetFunction(&function, module, "conformance_append_digit") == hipSuccess);
+  load_digit_kernel(module, function);
   const auto launch = [&](unsigned shared_bytes) {
     unsigned* values = nullptr;
     unsigned digit = 0;
