@@ -240,6 +240,23 @@ __global__ void divide(int* x) { x[0] = 5 / x[1]; }
         for name, words in (("far", "a memory fault"), ("divide", "an integer division by zero")):
             self.assert_ends_with(words, "--name", name, *INTS)
 
+    def test_an_assert_that_fails(self):
+        self.write("""#include <cassert>
+__global__ void k(int* x) { assert(x[threadIdx.x] < 2); }
+""")
+        self.document("--arg", "buf:i32:2:iota", block="2")
+        three = ("--arg", "buf:i32:3:iota")
+        for places in ({"block": "3"}, {"grid": "9", "block": "3"}):
+            error = self.error(*three, code=6, **places)
+            self.assertEqual(error["message"],
+                             "the kernel 'k' ended with a failed assert or abort() on cpu:0")
+        result = run(*self.words(*three, block="3"))
+        self.assertEqual((result.returncode, result.stdout), (6, ""))
+        assertion, failure, hint = result.stderr.splitlines()
+        self.assertRegex(assertion, r"k\.cu:2: .*Assertion `x\[threadIdx\.x\] < 2' failed")
+        self.assertTrue(failure.startswith("error: the kernel 'k' ended with a failed assert"))
+        self.assertTrue(hint.startswith("hint: the line above"))
+
     def assert_ends_with(self, ending, *words, **places):
         """The kernel takes the program with it, which says so with that (a regular expression)."""
         error = self.error(*words, code=6, **places)

@@ -12,10 +12,10 @@
 namespace hiptool::cli {
 namespace {
 
-constexpr std::array fault_signals{SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+constexpr std::array fault_signals{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
 // Reached from the signal handler: whole before that is installed.
-std::array<LastWords, 4> last_words;
+std::array<LastWords, kernel_end_count> last_words;
 std::atomic_flag is_ending;
 int last_exit_code = 0;
 int output_descriptor = STDOUT_FILENO;
@@ -31,6 +31,7 @@ void write_all(int descriptor, const std::string& text) {
 KernelEnd end_of(int signal, const void* address) {
   if (signal == SIGFPE) return KernelEnd::division_by_zero;
   if (signal == SIGILL) return KernelEnd::illegal_instruction;
+  if (signal == SIGABRT) return KernelEnd::aborted;
   return hip::cpu::is_stack_overflow(address) ? KernelEnd::stack_overflow : KernelEnd::memory_fault;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <array>
 #include <csignal>
+#include <cstddef>
 #include <functional>
 #include <string>
 
@@ -28,7 +29,14 @@ struct LastWords {
 };
 
 /// What a kernel may end the program with.
-enum class KernelEnd { memory_fault, stack_overflow, division_by_zero, illegal_instruction };
+enum class KernelEnd {
+  memory_fault,
+  stack_overflow,
+  division_by_zero,
+  illegal_instruction,
+  aborted,
+};
+inline constexpr std::size_t kernel_end_count = 5;
 
 /// While it lives, each of these ends the program with these words, asked for beforehand, and this
 /// exit code, instead of nothing but a signal. One at a time.
@@ -40,7 +48,7 @@ class FaultsEndWith {
   FaultsEndWith& operator=(const FaultsEndWith&) = delete;
 
  private:
-  std::array<struct sigaction, 4> old_{};
+  std::array<struct sigaction, 5> old_{};
 };
 
 }  // namespace hiptool::cli

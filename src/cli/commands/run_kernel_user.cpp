@@ -181,6 +181,9 @@ EndWords words_of(KernelEnd end) {
       return {"an integer division by zero", "check the divisor before the division"};
     case KernelEnd::illegal_instruction:
       return {"an illegal instruction", "does it trap, or call what is not defined there?"};
+    case KernelEnd::aborted:
+      return {"a failed assert or abort()",
+              "the line above says what failed, if an assert or the C library did"};
   }
   return {};
 }
