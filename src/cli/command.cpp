@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
 
-#include "cli/commands/bench_copy.hpp"
+#include "cli/commands/bench_copy/bench_copy.hpp"
 #include "cli/commands/completion.hpp"
-#include "cli/commands/devices.hpp"
-#include "cli/commands/load.hpp"
+#include "cli/commands/devices/devices.hpp"
+#include "cli/commands/load/load.hpp"
 #include "cli/commands/make_model.hpp"
-#include "cli/commands/report.hpp"
-#include "cli/commands/run_kernel.hpp"
+#include "cli/commands/report/report.hpp"
+#include "cli/commands/run_kernel/run_kernel.hpp"
 
 namespace hiptool::cli {
 

@@ -11,7 +11,7 @@
 #include "hiptool/launch.hpp"
 #include "kernels/iq_grids.hpp"
 #include "kernels/kernel_loader.hpp"
-#include "measure/quantised_types.hpp"
+#include "measure/kernel/quantised_types.hpp"
 
 using namespace hiptool;
 

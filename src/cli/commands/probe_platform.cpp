@@ -9,7 +9,7 @@
 #include "cli/device_option.hpp"
 #include "cli/exit_code.hpp"
 #include "hiptool/error.hpp"
-#include "measure/doctor_probe.hpp"
+#include "measure/doctor/probe.hpp"
 
 namespace hiptool::cli {
 

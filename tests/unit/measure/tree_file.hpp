@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "../system/synthetic_tree.hpp"
-#include "measure/doctor.hpp"
+#include "measure/doctor/doctor.hpp"
 
 namespace hiptool::measure {
 

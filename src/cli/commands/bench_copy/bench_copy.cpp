@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/bench_copy/bench_copy.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "cli/commands/bench_copy/report.hpp"
+#include "cli/commands/bench_copy/run.hpp"
+#include "cli/document.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/failure.hpp"
+#include "cli/options.hpp"
+#include "hiptool/error.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+using measure::CopyResult;
+using measure::CopyStatus;
+
+double wall_time_s(const Environment& environment) {
+  const auto elapsed = std::chrono::system_clock::now() - environment.started_at;
+  return std::max(0.0, std::chrono::duration<double>(elapsed).count());
+}
+
+// The first cell that failed, unless data was wrong somewhere, which is worse.
+const Error* first_error(const BenchCopyOutcome& outcome) {
+  if (outcome.count(CopyStatus::mismatch) > 0) return nullptr;
+  for (const CopyResult& result : outcome.results) {
+    if (result.error) return &*result.error;
+  }
+  return nullptr;
+}
+
+void write(Context& context, const BenchCopyOutcome& outcome, const Error* error) {
+  Environment& environment = context.environment;
+  report::Object head = make_document(environment, "bench-copy", outcome.status);
+  if (error != nullptr) add_error(head, *error);
+  context.output.write(bench_copy_for_people(head, outcome, environment.console.has_unicode()),
+                       bench_copy_for_programs(head, outcome));
+}
+
+int run_bench_copy(const BenchCopyOptions& options, Context& context) {
+  Environment& environment = context.environment;
+  BenchCopyOutcome outcome;
+  try {
+    run_bench_copy_steps(options, context, outcome);
+  } catch (const Error& error) {
+    if (outcome.results.empty()) throw;
+    outcome.status = error.code() == ErrorCode::cancelled ? "interrupted" : "failed";
+    outcome.wall_time_s = wall_time_s(environment);
+    print_error(environment.console, error);
+    write(context, outcome, &error);
+    return exit_code_of(error.code(), environment.signal());
+  }
+  outcome.wall_time_s = wall_time_s(environment);
+  const Error* error = first_error(outcome);
+  if (outcome.count(CopyStatus::mismatch) > 0) outcome.status = "mismatch";
+  if (error != nullptr) {
+    outcome.status = "failed";
+    print_error(environment.console, *error);
+  }
+  write(context, outcome, error);
+  if (outcome.status == "mismatch") return exit_code_of(ErrorCode::data_mismatch);
+  if (error != nullptr) return exit_code_of(error->code());
+  return outcome.is_good_enough() ? exit_done : exit_check_failed;
+}
+
+Runner add_bench_copy(CLI::App& app) {
+  auto options = std::make_shared<BenchCopyOptions>();
+  add_text(app, "--kind", "LIST", options->kinds,
+           "what is copied: h2d, d2h, d2d, bidir, p2p-read, p2p-write, p2p-bidir, h2d-all, "
+           "d2h-all, one-to-all, all-to-one, all-to-all");
+  add_text(app, "--memory", "LIST", options->memories,
+           "memory of the host: pinned, pageable, registered, managed");
+  add_text(app, "--engine", "LIST", options->engines, "who copies: copy (the copy engine), kernel");
+  add_text(app, "--size", "SIZES", options->sizes, "64MiB, a list 4K,1M or a range 4KiB..1GiB");
+  add_choice(app, "--preset", "NAME", options->preset, {"quick", "full", "ci"},
+             "how much is measured; ci stays below a minute");
+  add_count(app, "--samples", options->samples, "exactly so many samples of each cell", 1, 100000);
+  add_text(app, "--time", "SECONDS", options->time, "how long each cell is sampled at most");
+  add_texts(app, "--testcase", "LIST", options->testcases, "test cases by nvbandwidth's names");
+  add_texts(app, "--fail-below", "THRESHOLD", options->thresholds,
+            "'h2d.pinned>=48GB/s', 'h2d.pinned>=90%' of the limit, or @FILE; exit 1 if missed");
+  add_text(app, "--retry", "K/N", options->retry,
+           "a threshold is met when K of at most N measurements meet it");
+  add_text(app, "--baseline", "FILE", options->baseline,
+           "compare with an earlier JSON document; exit 1 if slower");
+  return [options](Context& context) { return run_bench_copy(*options, context); };
+}
+
+}  // namespace
+
+std::size_t BenchCopyOutcome::count(CopyStatus wanted) const {
+  return static_cast<std::size_t>(
+      std::count_if(results.begin(), results.end(),
+                    [&](const CopyResult& result) { return result.status == wanted; }));
+}
+
+bool BenchCopyOutcome::is_good_enough() const {
+  return std::all_of(judgements.begin(), judgements.end(),
+                     [](const auto& judgement) { return judgement.is_met; }) &&
+         std::none_of(comparisons.begin(), comparisons.end(), [](const auto& compared) {
+           return compared.comparison.verdict == base::Verdict::slower;
+         });
+}
+
+Command bench_copy_command() {
+  Command command;
+  command.name = "bench-copy";
+  command.summary = "measure how fast copies are, and check their data";
+  command.examples = {
+      {"hiptool bench-copy", "the first GPU, in seconds"},
+      {"hiptool bench-copy --kind h2d --size 4KiB..1GiB", "over many sizes"},
+      {"hiptool bench-copy --kind p2p-write", "between all GPUs"},
+      {"hiptool bench-copy --fail-below 'h2d>=48GB/s'", "exit 1 if slower"},
+      {"hiptool bench-copy --export json=now.json", "for --baseline later"},
+  };
+  command.formats = {OutputFormat::table, OutputFormat::json, OutputFormat::csv,
+                     OutputFormat::markdown};
+  command.export_formats = {OutputFormat::html, OutputFormat::svg, OutputFormat::gbench,
+                            OutputFormat::gha,  OutputFormat::bmf, OutputFormat::junit,
+                            OutputFormat::prom};
+  command.takes_devices = true;
+  command.add = add_bench_copy;
+  return command;
+}
+
+}  // namespace hiptool::cli

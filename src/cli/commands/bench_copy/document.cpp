@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/bench_copy/document.hpp"
+
+#include "cli/commands/report/compare.hpp"
+#include "cli/document.hpp"
+#include "measure/memory_peak.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+using measure::CopyKind;
+using measure::CopyResult;
+using report::Array;
+using report::Object;
+using report::Value;
+
+Array numbers(const std::vector<double>& values) { return {values.begin(), values.end()}; }
+
+template <class Texts>
+Array texts(const Texts& values) {
+  return {values.begin(), values.end()};
+}
+
+Value lanes_value(const CopyResult& result) {
+  if (result.lanes.empty()) return {};
+  Array lanes;
+  for (const measure::LaneRate& lane : result.lanes) {
+    lanes.emplace_back(Object{{"source", lane.source},
+                              {"destination", lane.destination},
+                              {"median_bytes_per_s", lane.bytes_per_s}});
+  }
+  return lanes;
+}
+
+Value wrong_value(const CopyResult& result) {
+  if (!result.wrong) return {};
+  return Object{{"first_bad_index", result.wrong->first_index},
+                {"xor_bits", result.wrong->xor_bits},
+                {"count", result.wrong->count}};
+}
+
+Value error_value(const CopyResult& result) {
+  if (!result.error) return {};
+  const Error& error = *result.error;
+  Value native;
+  if (error.native()) {
+    native = Object{{"platform", error.native()->platform},
+                    {"code", error.native()->code},
+                    {"name", error.native()->name}};
+  }
+  return Object{{"code", to_string(error.code())},
+                {"message", error.what()},
+                {"hint", text_or_absent(error.hint())},
+                {"native", native}};
+}
+
+// Without a measurement all of them are absent.
+void add_rates(const CopyResult& result, Object& cell) {
+  using Rate = std::optional<double>;
+  Rate median, least, most, p05, p95, traffic, wall, cv, latency;
+  const base::Summary& summary = result.summary;
+  if (!result.samples_s.empty()) cv = summary.variation;
+  if (!result.samples_s.empty() && result.cell.is_latency) latency = summary.median;
+  if (result.has_rate()) {
+    median = result.rate_of(summary.median);
+    least = result.rate_of(summary.max);  // the longest time is the lowest rate
+    most = result.rate_of(summary.min);
+    p05 = result.rate_of(summary.p95);
+    p95 = result.rate_of(summary.p05);
+    if (result.cell.kind == CopyKind::d2d) traffic = 2 * *median;
+    if (result.wall_s) wall = result.rate_of(*result.wall_s);
+  }
+  cell.emplace_back("median_bytes_per_s", median);
+  cell.emplace_back("min_bytes_per_s", least);
+  cell.emplace_back("max_bytes_per_s", most);
+  cell.emplace_back("p05_bytes_per_s", p05);
+  cell.emplace_back("p95_bytes_per_s", p95);
+  cell.emplace_back("cv", cv);
+  cell.emplace_back("latency_s", latency);
+  cell.emplace_back("traffic_bytes_per_s", traffic);
+  cell.emplace_back("wall_bytes_per_s", wall);
+}
+
+void add_limit(const CopyResult& result, Object& cell) {
+  std::optional<double> rate;
+  std::optional<std::string> source;
+  if (result.limit) {
+    rate = result.limit->bytes_per_s;
+    source = std::string(result.limit->source);
+  }
+  cell.emplace_back("limit_bytes_per_s", rate);
+  cell.emplace_back("limit_source", source);
+  cell.emplace_back("share_of_limit", result.share_of_limit());
+}
+
+// How it was timed, and what speaks against the figure.
+void add_doubts(const CopyResult& result, Object& cell) {
+  std::optional<std::uint64_t> copies;
+  std::optional<bool> gated, expired, serialised, disagree;
+  if (!result.samples_s.empty()) {
+    copies = result.copies_per_sample;
+    gated = result.is_gated;
+    expired = result.has_gate_expired;
+    serialised = result.is_serialised;
+    disagree = result.clocks_disagree;
+  }
+  cell.emplace_back("copies_per_sample", copies);
+  cell.emplace_back("gated", gated);
+  cell.emplace_back("gate_expired", expired);
+  cell.emplace_back("serialised", serialised);
+  cell.emplace_back("clocks_disagree", disagree);
+}
+
+Value memory_value(const measure::CopyCell& cell) {
+  if (!cell.memory) return {};
+  return to_string(*cell.memory);
+}
+
+Value reads_value(const measure::CopyCell& cell) {
+  if (!measure::uses_peers(cell.kind)) return {};
+  return cell.reads || cell.kind == CopyKind::p2p_read;
+}
+
+Value link_value(const std::optional<system::PciPath>& path) {
+  const system::PciPath::Hop* hop = path ? path->slowest_now() : nullptr;
+  if (hop == nullptr) return {};
+  return Object{{"speed_gt_s", hop->link.speed_gt_s},
+                {"width", hop->link.width},
+                {"bytes_per_s", path->bytes_per_s_now()},
+                {"bus_id", hop->bus_id}};
+}
+
+Value throttle_value(const hip::SensorReading& sensors) {
+  if (!sensors.throttle_reasons) return {};
+  return texts(*sensors.throttle_reasons);
+}
+
+Value state_value(const measure::DeviceState& state) {
+  const hip::SensorReading& sensors = state.sensors;
+  return Object{{"link", link_value(state.link)},
+                {"clocks", Object{{"clock_hz", sensors.clock_hz},
+                                  {"memory_clock_hz", sensors.memory_clock_hz}}},
+                {"temperature_c", sensors.temperature_c},
+                {"power_w", sensors.power_w},
+                {"throttle", throttle_value(sensors)}};
+}
+
+Value device_value(const measure::DeviceContext& context) {
+  const auto at_best =
+      context.before.link ? context.before.link->bytes_per_s_at_best() : std::optional<double>();
+  std::optional<double> peak;
+  std::optional<std::string> peak_source;
+  if (const auto found = measure::memory_peak(context.device.platform(), context.info)) {
+    peak = found->bytes_per_s;
+    peak_source = std::string(found->source);
+  }
+  return Object{
+      {"id", context.device.id()},
+      {"name", text_or_absent(context.info.name)},
+      {"arch", text_or_absent(context.info.arch)},
+      {"uuid", context.info.uuid},
+      {"pci_bus_id", context.info.pci_bus_id},
+      {"numa_node", context.numa_node},
+      {"driver", text_or_absent(context.driver)},
+      {"runtime", text_or_absent(context.runtime)},
+      {"link_max_bytes_per_s", at_best},
+      {"memory_peak_bytes_per_s", peak},
+      {"memory_peak_source", peak_source},
+      {"sensors", text_or_absent(context.sensors_source)},
+      {"sensors_reason", text_or_absent(context.sensors_missing)},
+      {"before", state_value(context.before)},
+      {"during", state_value(context.during)},
+      {"after", state_value(context.after)},
+  };
+}
+
+Value context_value(const BenchCopyOutcome& outcome) {
+  Array devices;
+  for (const measure::DeviceContext& context : outcome.contexts) {
+    devices.push_back(device_value(context));
+  }
+  Object variables;
+  for (const auto& [name, value] : outcome.variables) variables.emplace_back(name, value);
+  return Object{{"devices", std::move(devices)}, {"variables", std::move(variables)}};
+}
+
+Value thresholds_value(const BenchCopyOutcome& outcome) {
+  Array array;
+  for (const measure::Judgement& judgement : outcome.judgements) {
+    array.emplace_back(Object{{"threshold", judgement.threshold},
+                              {"cell", judgement.cell},
+                              {"least_bytes_per_s", judgement.least_bytes_per_s},
+                              {"measured_bytes_per_s", judgement.measured_bytes_per_s},
+                              {"met", std::uint64_t{judgement.met}},
+                              {"measured", std::uint64_t{judgement.measured}},
+                              {"is_met", judgement.is_met}});
+  }
+  return array;
+}
+
+Value comparisons_value(const BenchCopyOutcome& outcome) {
+  Array array;
+  for (const BaselineComparison& compared : outcome.comparisons) {
+    array.emplace_back(Object{{"id", compared.id},
+                              {"verdict", to_string(compared.comparison.verdict)},
+                              {"change", compared.comparison.change},
+                              {"low", compared.comparison.interval.low},
+                              {"high", compared.comparison.interval.high},
+                              {"reason", text_or_absent(compared.doubt)}});
+  }
+  return array;
+}
+
+}  // namespace
+
+Object cell_value(const CopyResult& result) {
+  const measure::CopyCell& cell = result.cell;
+  Object value;
+  const auto add = [&](const char* name, Value field) {
+    value.emplace_back(name, std::move(field));
+  };
+  add("id", measure::id_of(cell));
+  add("kind", to_string(cell.kind));
+  add("memory", memory_value(cell));
+  add("engine", to_string(cell.engine));
+  add("source", text_or_absent(measure::source_of(cell)));
+  add("destination", text_or_absent(measure::destination_of(cell)));
+  add("node", cell.node);
+  add("reads", reads_value(cell));
+  add("size_bytes", cell.size_bytes);
+  add("status", to_string(result.status));
+  add("reason", text_or_absent(result.reason));
+  add("samples_s", numbers(result.samples_s));
+  add_rates(result, value);
+  add("overlap", result.overlap);
+  add("lanes", lanes_value(result));
+  add_limit(result, value);
+  add_doubts(result, value);
+  add("wrong", wrong_value(result));
+  add("error", error_value(result));
+  return value;
+}
+
+void add_bench_copy_fields(const BenchCopyOutcome& outcome, Object& document) {
+  Array cells;
+  for (const CopyResult& result : outcome.results) cells.emplace_back(cell_value(result));
+  document.emplace_back("cells", std::move(cells));
+  document.emplace_back("context", context_value(outcome));
+  document.emplace_back("thresholds", thresholds_value(outcome));
+  document.emplace_back("baseline", comparisons_value(outcome));
+  document.emplace_back("wall_time_s", outcome.wall_time_s);
+}
+
+}  // namespace hiptool::cli

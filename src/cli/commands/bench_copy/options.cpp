@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/bench_copy/options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "cli/options.hpp"
+#include "hiptool/error.hpp"
+#include "hiptool/units.hpp"
+#include "measure/copy/testcases.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+using measure::CopyEngine;
+using measure::CopyKind;
+using measure::CopyTemplate;
+using measure::HostKind;
+
+constexpr std::uint64_t gpu_bytes = std::uint64_t{256} << 20;
+constexpr std::uint64_t cpu_bytes = std::uint64_t{16} << 20;
+constexpr double most_time_s = 3600;
+
+[[noreturn]] void refuse(std::string message, std::string hint = {}) {
+  throw Error(ErrorCode::invalid_argument, "parse options", std::move(message), std::move(hint));
+}
+
+template <class Parse>
+auto parse_words(const std::string& text, const std::string& option,
+                 const std::vector<std::string>& choices, Parse parse) {
+  std::vector<typename decltype(parse(text))::value_type> values;
+  for (const std::string& word : split_list(text, option)) {
+    check_choice(word, choices, option);
+    values.push_back(*parse(word));
+  }
+  return values;
+}
+
+std::vector<CopyKind> all_kinds() {
+  std::vector<CopyKind> kinds;
+  for (const std::string& name : measure::copy_kind_names()) {
+    kinds.push_back(*measure::parse_copy_kind(name));
+  }
+  return kinds;
+}
+
+std::vector<CopyTemplate> templates_of(const std::vector<CopyKind>& kinds,
+                                       const std::vector<CopyEngine>& engines) {
+  std::vector<CopyTemplate> templates;
+  for (const CopyEngine engine : engines) {
+    for (const CopyKind kind : kinds) templates.push_back({kind, engine, false, false, false});
+  }
+  return templates;
+}
+
+void add_latency(std::vector<CopyTemplate>& templates, const std::vector<CopyKind>& kinds) {
+  for (const CopyKind kind : kinds) {
+    templates.push_back({kind, CopyEngine::copy, false, true, false});
+  }
+}
+
+const std::vector<CopyKind> quick_kinds{CopyKind::h2d, CopyKind::d2h, CopyKind::d2d,
+                                        CopyKind::bidir};
+
+// What a preset measures on so many devices unless told otherwise.
+void apply_preset(const std::string& preset, BenchCopyRequest& request) {
+  request.drops_conflicts = true;
+  request.memories = {HostKind::pinned};
+  request.templates = templates_of(quick_kinds, {CopyEngine::copy});
+  if (preset == "ci") {
+    request.is_ci = true;
+    request.memories.push_back(HostKind::pageable);
+    const auto by_kernel =
+        templates_of({CopyKind::h2d, CopyKind::d2h, CopyKind::d2d}, {CopyEngine::kernel});
+    request.templates.insert(request.templates.end(), by_kernel.begin(), by_kernel.end());
+  } else if (preset == "full") {
+    request.is_full = true;
+    request.memories = {HostKind::pinned, HostKind::pageable, HostKind::registered,
+                        HostKind::managed};
+    request.templates = templates_of(all_kinds(), {CopyEngine::copy, CopyEngine::kernel});
+    request.sampling.time_budget_s = 1;
+  }
+  add_latency(request.templates, {CopyKind::h2d, CopyKind::d2h});
+  if (preset == "full") add_latency(request.templates, {CopyKind::d2d, CopyKind::p2p_write});
+}
+
+void apply_words(const BenchCopyOptions& options, BenchCopyRequest& request) {
+  std::vector<CopyKind> kinds = request.is_full ? all_kinds() : quick_kinds;
+  std::vector<CopyEngine> engines{CopyEngine::copy};
+  if (!options.kinds.empty()) {
+    kinds =
+        parse_words(options.kinds, "--kind", measure::copy_kind_names(), measure::parse_copy_kind);
+  }
+  if (!options.engines.empty()) {
+    engines = parse_words(options.engines, "--engine", measure::copy_engine_names(),
+                          measure::parse_copy_engine);
+  }
+  if (!options.kinds.empty() || !options.engines.empty()) {
+    request.templates = templates_of(kinds, engines);
+    request.drops_conflicts = false;
+  }
+  if (options.memories.empty()) return;
+  request.memories = parse_words(options.memories, "--memory", measure::host_kind_names(),
+                                 measure::parse_host_kind);
+  request.allows_managed = true;
+  request.drops_conflicts = false;
+}
+
+std::vector<std::uint64_t> parse_copy_sizes(const std::string& text) {
+  std::vector<std::uint64_t> sizes = parse_sizes(text);
+  for (const std::uint64_t size : sizes) {
+    if (size == 0 || size % 4 != 0) {
+      refuse(fmt::format("--size: copies of {} bytes cannot be checked", size),
+             "give multiples of 4 bytes, such as 4KiB or 256MiB");
+    }
+    if (size > measure::most_copy_bytes) {
+      refuse(fmt::format("--size: {} is too large for one copy", format_size(size)),
+             "give at most " + format_size(measure::most_copy_bytes));
+    }
+  }
+  return sizes;
+}
+
+double parse_seconds(const std::string& text) {
+  double seconds = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, seconds);
+  if (error != std::errc{} || stop != end || !(seconds > 0) || seconds > most_time_s) {
+    refuse(fmt::format("--time: '{}' is no number of seconds above 0 and up to 3600", text),
+           "write it as 2 or 0.5");
+  }
+  return seconds;
+}
+
+void check_memories(const BenchCopyOptions& options, const BenchCopyRequest& request) {
+  if (options.memories.empty()) return;
+  bool has_host = false;
+  std::string conflict;
+  for (const CopyTemplate& what : request.templates) {
+    if (!measure::uses_host(what.kind)) continue;
+    for (const HostKind memory : request.memories) {
+      const std::string found = measure::conflict_of(what.kind, memory, what.engine);
+      if (found.empty()) return;
+      conflict = found;
+    }
+    has_host = true;
+  }
+  if (has_host) refuse("--memory, --engine: " + conflict, "use --memory pinned");
+  refuse("--memory: no copy asked for uses memory of the host", "leave it out");
+}
+
+}  // namespace
+
+bool BenchCopyRequest::wants_all_devices() const {
+  return std::any_of(templates.begin(), templates.end(), [](const CopyTemplate& what) {
+    return what.over_all || measure::uses_peers(what.kind) || what.kind == CopyKind::h2d_all ||
+           what.kind == CopyKind::d2h_all;
+  });
+}
+
+BenchCopyRequest parse_bench_copy(const BenchCopyOptions& options) {
+  BenchCopyRequest request;
+  if (!options.testcases.empty() && !(options.kinds.empty() && options.engines.empty())) {
+    refuse("--testcase says itself what is copied and how", "leave out --kind and --engine");
+  }
+  if (options.samples != 0 && !options.time.empty()) {
+    refuse("--samples and --time exclude each other", "give one of them");
+  }
+  if (!options.retry.empty() && options.thresholds.empty()) {
+    refuse("--retry has nothing to try again", "give --fail-below too");
+  }
+  apply_preset(options.preset.value_or("quick"), request);
+  apply_words(options, request);
+  if (!options.testcases.empty()) {
+    request.templates.clear();
+    for (const std::string& text : options.testcases) {
+      for (const std::string& name : split_list(text, "--testcase")) {
+        check_choice(name, measure::testcase_names(), "--testcase");
+        const auto templates = measure::testcase_templates(name);
+        request.templates.insert(request.templates.end(), templates.begin(), templates.end());
+      }
+    }
+    request.drops_conflicts = false;
+  }
+  check_memories(options, request);
+  if (!options.sizes.empty()) request.sizes = parse_copy_sizes(options.sizes);
+  if (!options.time.empty()) request.sampling.time_budget_s = parse_seconds(options.time);
+  if (options.samples != 0) {
+    request.sampling.least_samples = options.samples;
+    request.sampling.most_samples = options.samples;
+  }
+  return request;
+}
+
+std::vector<measure::PlannedCell> plan_bench_copy(const BenchCopyRequest& request,
+                                                  const std::vector<Device>& devices,
+                                                  const std::vector<measure::HostNode>& nodes) {
+  const bool has_gpu = std::any_of(devices.begin(), devices.end(), [](const Device& device) {
+    return device.platform() != Platform::cpu;
+  });
+  measure::CopyRequest asked{devices, request.templates,     request.memories, request.sizes,
+                             nodes,   request.allows_managed};
+  const std::uint64_t usual = has_gpu ? gpu_bytes : cpu_bytes;
+  if (asked.sizes.empty()) asked.sizes = {usual};
+  if (request.sizes.empty() && request.is_full) {
+    asked.sizes = {usual >> 16, usual >> 12, usual >> 8, usual >> 4, usual};
+  }
+  if (request.is_ci && devices.size() > 1) {
+    for (const CopyKind kind : {CopyKind::p2p_read, CopyKind::p2p_write, CopyKind::p2p_bidir,
+                                CopyKind::h2d_all, CopyKind::d2h_all}) {
+      asked.templates.push_back({kind, CopyEngine::copy, false, false, false});
+    }
+  }
+  std::vector<measure::PlannedCell> cells = measure::plan_copies(asked);
+  if (!request.drops_conflicts) return cells;
+  std::erase_if(cells, [](const measure::PlannedCell& planned) {
+    const measure::CopyCell& cell = planned.cell;
+    return !measure::conflict_of(cell.kind, cell.memory, cell.engine).empty();
+  });
+  return cells;
+}
+
+}  // namespace hiptool::cli

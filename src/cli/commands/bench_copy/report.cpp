@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/bench_copy/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "base/text.hpp"
+#include "cli/commands/bench_copy/document.hpp"
+#include "cli/commands/report/compare.hpp"
+#include "hiptool/units.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+using measure::CopyResult;
+using measure::CopyStatus;
+using report::Line;
+using report::Tone;
+using report::Unit;
+using report::Value;
+
+constexpr std::size_t cells_in_verdict = 4;
+constexpr std::size_t sparkline_columns = 12;
+// What a bar of height zero stands for, at least: noise of a percent should not look like a canyon.
+constexpr double shown_range = 0.1;
+
+const char* limit_word(std::string_view source) {
+  if (source == "pcie-link") return "the link";
+  if (source == "memory-clock" || source == "sku-table") return "the memory's peak";
+  return "the limit";
+}
+
+std::string short_name(const CopyResult& result) {
+  const measure::CopyCell& cell = result.cell;
+  std::string name(to_string(cell.kind));
+  if (cell.memory && *cell.memory != measure::HostKind::pinned) {
+    name += fmt::format(" {}", to_string(*cell.memory));
+  }
+  return cell.engine == measure::CopyEngine::kernel ? name + " by kernel" : name;
+}
+
+// "h2d 52.4 GB/s (83 % of the link)"
+std::string rate_text(const CopyResult& result) {
+  const double median_s = result.summary.median;
+  std::string text = short_name(result) + " ";
+  if (!result.has_rate()) return text + "latency " + format_duration(median_s);
+  text += format_rate(result.rate_of(median_s));
+  if (const auto share = result.share_of_limit()) {
+    text += fmt::format(" ({} of {})", format_share(*share), limit_word(result.limit->source));
+  }
+  return text;
+}
+
+std::string devices_text(const BenchCopyOutcome& outcome) {
+  std::string text;
+  for (const measure::DeviceContext& context : outcome.contexts) {
+    text += (text.empty() ? "" : ", ") + context.device.id();
+  }
+  return text;
+}
+
+Line main_line(const BenchCopyOutcome& outcome) {
+  const std::size_t measured = outcome.count(CopyStatus::ok) + outcome.count(CopyStatus::mismatch);
+  std::string rates;
+  std::set<measure::CopyKind> named;  // one of each kind says most
+  for (const CopyResult& result : outcome.results) {
+    if (!result.has_rate() || named.size() == cells_in_verdict) continue;
+    if (!named.insert(result.cell.kind).second) continue;
+    rates += (named.size() == 1 ? ": " : ", ") + rate_text(result);
+  }
+  const std::string what = fmt::format("{} on {} in {}", base::count_of(measured, "cell"),
+                                       devices_text(outcome), format_duration(outcome.wall_time_s));
+  if (outcome.status == "interrupted") return {Tone::warning, "interrupted after " + what + rates};
+  if (outcome.count(CopyStatus::mismatch) > 0) {
+    return {Tone::bad,
+            fmt::format("WRONG DATA in {} of {}", outcome.count(CopyStatus::mismatch), what)};
+  }
+  if (outcome.count(CopyStatus::failed) > 0) {
+    return {Tone::bad,
+            fmt::format("{} failed, measured {}{}",
+                        base::count_of(outcome.count(CopyStatus::failed), "cell"), what, rates)};
+  }
+  if (measured == 0)
+    return {Tone::warning, "nothing could be measured on " + devices_text(outcome)};
+  if (!outcome.is_good_enough()) return {Tone::bad, "TOO SLOW: measured " + what + rates};
+  return {Tone::good, "measured " + what + rates};
+}
+
+void add_wrong_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
+  for (const CopyResult& result : outcome.results) {
+    if (!result.wrong) continue;
+    lines.push_back({Tone::bad, fmt::format("{}: {} wrong, the first at index {}, bits {:#010x}",
+                                            measure::id_of(result.cell),
+                                            base::count_of(result.wrong->count, "word"),
+                                            result.wrong->first_index, result.wrong->xor_bits)});
+  }
+}
+
+void add_judgement_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
+  for (const measure::Judgement& judgement : outcome.judgements) {
+    std::string text =
+        fmt::format("{}: {} {} with {}", judgement.is_met ? "met" : "MISSED", judgement.cell,
+                    judgement.threshold, format_rate(judgement.measured_bytes_per_s));
+    if (judgement.measured > 1) {
+      text += fmt::format(" ({} of {} measurements met it)", judgement.met, judgement.measured);
+    }
+    lines.push_back({judgement.is_met ? Tone::good : Tone::bad, std::move(text)});
+  }
+}
+
+void add_comparison_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
+  for (const BaselineComparison& compared : outcome.comparisons) {
+    const base::Comparison& comparison = compared.comparison;
+    const bool is_slower = comparison.verdict == base::Verdict::slower;
+    std::string text = fmt::format("{}: {}", compared.id, to_string(comparison.verdict));
+    if (std::isfinite(comparison.change)) {
+      text += fmt::format(", takes {:+.1f} % ({:+.1f} to {:+.1f})", 100 * comparison.change,
+                          100 * comparison.interval.low, 100 * comparison.interval.high);
+    }
+    if (!compared.doubt.empty()) text += ": " + compared.doubt;
+    lines.push_back({is_slower ? Tone::bad : Tone::plain, std::move(text)});
+  }
+}
+
+// One line for each reason, with the cells it holds for.
+void add_reason_lines(const BenchCopyOutcome& outcome, CopyStatus status, const char* word,
+                      Tone tone, std::vector<Line>& lines) {
+  std::vector<std::string> reasons;
+  std::map<std::string, std::vector<std::string>> ids;
+  for (const CopyResult& result : outcome.results) {
+    if (result.status != status) continue;
+    auto& cells = ids[result.reason];
+    if (cells.empty()) reasons.push_back(result.reason);
+    cells.push_back(measure::id_of(result.cell));
+  }
+  for (const std::string& reason : reasons) {
+    const auto& cells = ids.at(reason);
+    std::string text = fmt::format("{} {}", word, cells.front());
+    if (cells.size() > 1) text += fmt::format(" and {} more", cells.size() - 1);
+    lines.push_back({tone, text + ": " + reason});
+  }
+}
+
+void add_doubt_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
+  for (const CopyResult& result : outcome.results) {
+    const std::string id = measure::id_of(result.cell);
+    if (result.has_gate_expired) {
+      lines.push_back({Tone::warning, id + ": the gate opened by itself; measured without it"});
+    }
+    if (result.is_serialised) {
+      lines.push_back({Tone::warning, id + ": the copies ran one after the other"});
+    } else if (result.clocks_disagree && result.wall_s &&
+               result.cell.devices.front().platform() != Platform::cpu) {  // one clock there
+      lines.push_back(
+          {Tone::warning,
+           fmt::format("{}: the host's clock says {}, the device's events {}", id,
+                       format_duration(*result.wall_s), format_duration(result.summary.median))});
+    }
+  }
+}
+
+void add_throttle_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
+  for (const measure::DeviceContext& context : outcome.contexts) {
+    const auto& reasons = context.during.sensors.throttle_reasons;
+    if (!reasons || reasons->empty()) continue;
+    std::string text;
+    for (const std::string& reason : *reasons) text += (text.empty() ? "" : ", ") + reason;
+    lines.push_back(
+        {Tone::warning, fmt::format("{}: clocks were held down: {}", context.device.id(), text)});
+  }
+}
+
+std::vector<double> rates_of(const CopyResult& result) {
+  std::vector<double> rates;
+  for (const double sample_s : result.samples_s) rates.push_back(1 / sample_s);
+  return rates;
+}
+
+Value status_name(const CopyResult& result) {
+  if (result.status == CopyStatus::ok) return short_name(result);
+  return fmt::format("{} [{}]", short_name(result), to_string(result.status));
+}
+
+// "nvidia:0", "nvidia:0>nvidia:1", "nvidia:0>others", "all".
+std::string devices_of(const CopyResult& result) {
+  const measure::CopyCell& cell = result.cell;
+  const std::string first = cell.devices.front().id();
+  switch (cell.kind) {
+    case measure::CopyKind::one_to_all: return first + ">others";
+    case measure::CopyKind::all_to_one: return "others>" + first;
+    case measure::CopyKind::p2p_read:
+    case measure::CopyKind::p2p_write: return first + ">" + cell.devices.back().id();
+    case measure::CopyKind::p2p_bidir: return first + "+" + cell.devices.back().id();
+    default: return cell.devices.size() > 1 ? "all" : first;
+  }
+}
+
+Value node_of(const CopyResult& result) {
+  if (!result.cell.node) return {};
+  return *result.cell.node;
+}
+
+// A column of a table for people and what stands in it.
+struct Field {
+  report::Column column;
+  Value (*value)(const CopyResult& result);
+};
+
+Value size_of(const CopyResult& result) { return result.cell.size_bytes; }
+Value named_devices(const CopyResult& result) { return devices_of(result); }
+Value bars_of(const CopyResult& result) { return sparkline(rates_of(result), sparkline_columns); }
+Value variation_of(const CopyResult& result) {
+  if (result.samples_s.empty()) return {};
+  return result.summary.variation;
+}
+Value latency_of(const CopyResult& result) {
+  if (result.samples_s.empty()) return {};
+  return result.summary.median;
+}
+Value median_rate(const CopyResult& result) {
+  if (!result.has_rate()) return {};
+  return result.rate_of(result.summary.median);
+}
+Value share_of(const CopyResult& result) {
+  const std::optional<double> share = result.share_of_limit();
+  if (!share) return {};
+  return *share;
+}
+
+std::size_t width_of(const report::Table& table, bool unicode) {
+  std::size_t total = 0;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    const report::Column& column = table.columns[i];
+    std::size_t width = column.title.size();
+    for (const auto& row : table.rows) {
+      // A bar has one column but three bytes.
+      const bool is_bars = column.key == "samples";
+      width = std::max(width, is_bars ? sparkline_columns
+                                      : report::format_value(row[i], column.unit, unicode).size());
+    }
+    total += width + (i == 0 ? 0 : 2);
+  }
+  return total;
+}
+
+report::Table table_of(std::string title, const std::vector<Field>& fields,
+                       const std::vector<const CopyResult*>& results) {
+  report::Table table;
+  table.title = std::move(title);
+  for (const Field& field : fields) table.columns.push_back(field.column);
+  for (const CopyResult* result : results) {
+    auto& row = table.rows.emplace_back();
+    for (const Field& field : fields) row.push_back(field.value(*result));
+  }
+  return table;
+}
+
+std::vector<const CopyResult*> shown_results(const BenchCopyOutcome& outcome, bool is_latency) {
+  std::vector<const CopyResult*> shown;
+  for (const CopyResult& result : outcome.results) {
+    const bool is_shown = result.status != CopyStatus::skipped;
+    if (is_shown && result.cell.is_latency == is_latency) shown.push_back(&result);
+  }
+  return shown;
+}
+
+std::vector<Field> first_fields(const BenchCopyOutcome& outcome) {
+  std::vector<Field> fields{{{"copy", "Copy", Unit::none}, status_name}};
+  if (outcome.contexts.size() > 1) {
+    fields.push_back({{"devices", "Devices", Unit::none}, named_devices});
+  }
+  const bool has_nodes =
+      std::any_of(outcome.results.begin(), outcome.results.end(),
+                  [](const CopyResult& result) { return result.cell.node.has_value(); });
+  if (has_nodes) fields.push_back({{"node", "Node", Unit::none}, node_of});
+  fields.push_back({{"size", "Size", Unit::size}, size_of});
+  return fields;
+}
+
+report::Table rates_table(const BenchCopyOutcome& outcome, bool unicode) {
+  const auto results = shown_results(outcome, false);
+  std::vector<Field> fields = first_fields(outcome);
+  fields.push_back({{"rate", "Rate", Unit::rate}, median_rate});
+  const bool has_limit = std::any_of(results.begin(), results.end(), [](const CopyResult* result) {
+    return result->limit.has_value();
+  });
+  if (has_limit) fields.push_back({{"share", "Of limit", Unit::share}, share_of});
+  fields.push_back({{"cv", "CV", Unit::share}, variation_of});
+  report::Table table = table_of("", fields, results);
+  if (!unicode) return table;
+  fields.push_back({{"samples", "Samples", Unit::none}, bars_of});
+  report::Table with_bars = table_of("", fields, results);
+  constexpr std::size_t terminal_columns = 80;
+  return width_of(with_bars, unicode) > terminal_columns ? table : with_bars;
+}
+
+report::Table latency_table(const BenchCopyOutcome& outcome) {
+  std::vector<Field> fields = first_fields(outcome);
+  fields.push_back({{"latency", "Latency", Unit::duration}, latency_of});
+  fields.push_back({{"cv", "CV", Unit::share}, variation_of});
+  return table_of("Latency of one copy and the wait for it", fields, shown_results(outcome, true));
+}
+
+Unit unit_of(std::string_view key) {
+  const auto ends_with = [&](std::string_view end) {
+    return key.size() >= end.size() && key.substr(key.size() - end.size()) == end;
+  };
+  if (ends_with("_bytes_per_s")) return Unit::rate;
+  if (ends_with("_bytes")) return Unit::size;
+  if (ends_with("_s")) return Unit::duration;
+  return Unit::none;
+}
+
+report::Table programs_table(const BenchCopyOutcome& outcome) {
+  report::Table table;
+  for (const CopyResult& result : outcome.results) {
+    std::vector<Value> row;
+    for (auto& [key, value] : cell_value(result)) {
+      // What holds more than one value has no place in a row.
+      if (key == "samples_s" || key == "lanes" || key == "wrong" || key == "error") continue;
+      if (table.rows.empty()) table.columns.push_back({key, key, unit_of(key)});
+      row.push_back(value);
+    }
+    row.resize(row.size() + 2);
+    if (result.wrong) {
+      row[row.size() - 2] = result.wrong->first_index;
+      row[row.size() - 1] = result.wrong->count;
+    }
+    table.rows.push_back(std::move(row));
+  }
+  table.columns.push_back({"wrong_first_index", "wrong_first_index", Unit::none});
+  table.columns.push_back({"wrong_count", "wrong_count", Unit::none});
+  return table;
+}
+
+report::Report with_document(report::Object head, const BenchCopyOutcome& outcome) {
+  report::Report report;
+  report.document = std::move(head);
+  add_bench_copy_fields(outcome, report.document);
+  return report;
+}
+
+}  // namespace
+
+std::string sparkline(const std::vector<double>& rates, std::size_t width) {
+  if (rates.empty() || width == 0) return {};
+  std::vector<double> bars;
+  const std::size_t count = std::min(width, rates.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t begin = rates.size() * i / count;
+    const std::size_t end = rates.size() * (i + 1) / count;
+    bars.push_back(base::median(std::span(rates).subspan(begin, end - begin)));
+  }
+  const double most = *std::max_element(bars.begin(), bars.end());
+  const double least =
+      std::min(*std::min_element(bars.begin(), bars.end()), (1 - shown_range) * most);
+  constexpr std::array heights{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  std::string text;
+  for (const double bar : bars) {
+    const double share = most > least ? (bar - least) / (most - least) : 1;
+    const auto height = static_cast<std::size_t>(std::lround(share * (heights.size() - 1)));
+    text += heights[std::min(height, heights.size() - 1)];
+  }
+  return text;
+}
+
+report::Report bench_copy_for_people(report::Object head, const BenchCopyOutcome& outcome,
+                                     bool unicode) {
+  report::Report report = with_document(std::move(head), outcome);
+  report.verdict = {main_line(outcome)};
+  add_wrong_lines(outcome, report.verdict);
+  add_judgement_lines(outcome, report.verdict);
+  add_comparison_lines(outcome, report.verdict);
+  for (report::Table& table : std::array{rates_table(outcome, unicode), latency_table(outcome)}) {
+    if (!table.rows.empty()) report.tables.push_back(std::move(table));
+  }
+  add_reason_lines(outcome, CopyStatus::failed, "failed:", Tone::bad, report.notes);
+  add_doubt_lines(outcome, report.notes);
+  add_throttle_lines(outcome, report.notes);
+  add_reason_lines(outcome, CopyStatus::skipped, "skipped", Tone::plain, report.notes);
+  return report;
+}
+
+report::Report bench_copy_for_programs(report::Object head, const BenchCopyOutcome& outcome) {
+  report::Report report = with_document(std::move(head), outcome);
+  report.verdict = {main_line(outcome)};
+  report.tables = {programs_table(outcome)};
+  return report;
+}
+
+}  // namespace hiptool::cli

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/bench_copy/run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "cli/commands/bench_copy/baseline.hpp"
+#include "hiptool/error.hpp"
+#include "hiptool/units.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+using measure::CopyBench;
+using measure::CopyResult;
+using measure::CopyStatus;
+using measure::Judgement;
+using measure::PlannedCell;
+using measure::Threshold;
+
+constexpr double ci_time_s = 45;
+
+// Decide which devices are seen and how copies are done.
+constexpr std::array variable_names{
+    "CUDA_VISIBLE_DEVICES",   "CUDA_DEVICE_ORDER",    "GPU_DEVICE_ORDINAL",
+    "GPU_MAX_HW_QUEUES",      "HIP_VISIBLE_DEVICES",  "HSA_ENABLE_SDMA",
+    "NVIDIA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIPTOOL_CPU_DEVICES"};
+
+std::vector<Device> choose_bench_devices(Platforms& platforms, const DeviceSelection& selection,
+                                         bool wants_all) {
+  std::vector<Device> devices = choose_devices(platforms, selection);
+  if (!wants_all || !selection.ids.empty() || devices.empty()) return devices;
+  return platforms.devices(devices.front().platform());
+}
+
+std::vector<Threshold> collect_thresholds(const std::vector<std::string>& texts,
+                                          const std::vector<Device>& devices) {
+  std::vector<std::string> names;
+  for (const Device& device : devices) names.push_back(device.info().name);
+  std::vector<Threshold> thresholds;
+  for (const std::string& text : texts) {
+    if (!text.empty() && text.front() == '@') {
+      const auto more = measure::read_thresholds(text.substr(1), names);
+      thresholds.insert(thresholds.end(), more.begin(), more.end());
+    } else {
+      thresholds.push_back(measure::parse_threshold(text));
+    }
+  }
+  return thresholds;
+}
+
+// Of cells that pass the filter, those that can be (were) measured.
+template <class Cells, class IsMeasured>
+std::vector<const measure::CopyCell*> measured_cells(const Cells& cells,
+                                                     const IsMeasured& is_measured) {
+  std::vector<const measure::CopyCell*> found;
+  for (const auto& cell : cells) {
+    if (is_measured(cell)) found.push_back(&cell.cell);
+  }
+  return found;
+}
+
+// A line for each cell that is done, on err.
+void tell_progress(Context& context, const CopyResult& result, std::size_t number,
+                   std::size_t total) {
+  if (context.quiet) return;
+  std::string text = fmt::format("[{}/{}] {}: ", number, total, measure::id_of(result.cell));
+  if (result.samples_s.empty()) {
+    text += fmt::format("{}: {}", to_string(result.status), result.reason);
+  } else if (result.cell.is_latency) {
+    text += format_duration(result.summary.median);
+  } else {
+    text += format_rate(result.rate_of(result.summary.median));
+  }
+  if (result.wrong) text += ", WRONG DATA";
+  context.environment.console.err(printable(text) + "\n");
+}
+
+// Measures a cell again until its threshold is met often enough or cannot be met any more.
+void judge_cell(const std::vector<Threshold>& thresholds, const measure::Retry& retry,
+                const PlannedCell& planned, CopyBench& bench, CopyResult& result,
+                std::vector<Judgement>& judgements) {
+  for (const Threshold* threshold : measure::thresholds_for(result.cell, thresholds)) {
+    if (result.samples_s.empty()) return;
+    Judgement judgement = measure::judge(*threshold, result);
+    while (judgement.met < retry.needed && judgement.measured < retry.most &&
+           judgement.measured - judgement.met <= retry.most - retry.needed) {
+      CopyResult again = bench.measure(planned);
+      if (again.samples_s.empty()) break;
+      const Judgement next = measure::judge(*threshold, again);
+      judgement.measured_bytes_per_s = next.measured_bytes_per_s;
+      judgement.met += next.met;
+      ++judgement.measured;
+      // Wrong data stays wrong, whatever came after it.
+      const bool was_wrong = result.wrong.has_value();
+      if (!was_wrong) result = std::move(again);
+    }
+    judgement.is_met = judgement.met >= retry.needed;
+    judgements.push_back(std::move(judgement));
+  }
+}
+
+void mark_unmeasured(const std::vector<PlannedCell>& plan, BenchCopyOutcome& outcome) {
+  for (std::size_t i = outcome.results.size(); i < plan.size(); ++i) {
+    CopyResult result;
+    result.cell = plan[i].cell;
+    result.status = CopyStatus::skipped;
+    result.reason = "interrupted";
+    outcome.results.push_back(std::move(result));
+  }
+}
+
+void measure_all(const std::vector<PlannedCell>& plan, const std::vector<Threshold>& thresholds,
+                 const measure::Retry& retry, CopyBench& bench, Context& context,
+                 BenchCopyOutcome& outcome) {
+  // A threshold that cannot be judged is told when all is measured.
+  std::optional<Error> unjudged;
+  try {
+    for (const PlannedCell& planned : plan) {
+      context.environment.cancel.throw_if_cancelled("bench-copy");
+      CopyResult result = bench.measure(planned);
+      // Kept before it is judged: judging may measure again and be interrupted.
+      outcome.results.push_back(result);
+      tell_progress(context, result, outcome.results.size(), plan.size());
+      try {
+        judge_cell(thresholds, retry, planned, bench, outcome.results.back(), outcome.judgements);
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::invalid_argument) throw;
+        if (!unjudged) unjudged = error;
+      }
+    }
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::cancelled) mark_unmeasured(plan, outcome);
+    throw;
+  }
+  if (unjudged) throw *unjudged;
+}
+
+}  // namespace
+
+void run_bench_copy_steps(const BenchCopyOptions& options, Context& context,
+                          BenchCopyOutcome& outcome) {
+  Environment& environment = context.environment;
+  BenchCopyRequest request = parse_bench_copy(options);
+  const measure::Retry retry =
+      options.retry.empty() ? measure::Retry{} : measure::parse_retry(options.retry);
+  for (const std::string& text : options.thresholds) {
+    if (text.empty() || text.front() != '@') measure::parse_threshold(text);
+  }
+  std::optional<ReportFile> baseline;
+  if (!options.baseline.empty()) baseline = read_baseline(options.baseline);
+
+  const auto platforms = context.make_platforms();
+  const std::vector<Device> devices =
+      choose_bench_devices(*platforms, context.devices, request.wants_all_devices());
+  const std::vector<measure::HostNode> nodes = measure::read_host_nodes(environment.system_root);
+  const std::vector<PlannedCell> plan = plan_bench_copy(request, devices, nodes);
+  const std::vector<Threshold> thresholds = collect_thresholds(options.thresholds, devices);
+  const auto to_measure =
+      measured_cells(plan, [](const PlannedCell& cell) { return cell.skip_reason.empty(); });
+  measure::require_selected(thresholds, to_measure);
+  for (const char* name : variable_names) {
+    if (auto value = environment.getenv(name)) outcome.variables.emplace_back(name, *value);
+  }
+
+  measure::ContextWatch watch(*platforms, devices, environment.system_root);
+  outcome.contexts = watch.devices();
+  measure::CopyBenchOptions bench_options;
+  bench_options.sampling = request.sampling;
+  if (request.is_ci && options.time.empty() && !to_measure.empty()) {
+    bench_options.sampling.time_budget_s = std::min(
+        request.sampling.time_budget_s, ci_time_s / static_cast<double>(to_measure.size()));
+  }
+  bench_options.root = environment.system_root;
+  bench_options.nodes = nodes;
+  bench_options.cancel = &environment.cancel;
+  bench_options.while_copying = [&watch] { watch.look(); };
+  CopyBench bench(std::move(bench_options));
+  const auto finish = [&] {
+    watch.finish(bench.links());
+    outcome.contexts = watch.devices();
+  };
+  try {
+    measure_all(plan, thresholds, retry, bench, context, outcome);
+  } catch (const Error&) {
+    finish();
+    throw;
+  }
+  finish();
+  if (baseline) outcome.comparisons = compare_with_baseline(*baseline, outcome);
+  measure::require_selected(thresholds,
+                            measured_cells(outcome.results, [](const CopyResult& result) {
+                              return result.status != CopyStatus::skipped;
+                            }));
+}
+
+}  // namespace hiptool::cli

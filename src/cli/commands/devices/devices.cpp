@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/devices/devices.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/commands/devices/doctor.hpp"
+#include "cli/commands/devices/topology.hpp"
+#include "cli/devices_report.hpp"
+#include "cli/document.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/failure.hpp"
+#include "cli/inventory.hpp"
+#include "cli/options.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+// The devices asked for by name and the platforms they belong to.
+Inventory look_up(Platforms& platforms, const DeviceSelection& selection, Context& context) {
+  Inventory inventory;
+  std::optional<Platform> last;
+  for (const Device& device : choose_devices(platforms, selection)) {
+    if (last != device.platform()) {
+      inventory.platforms.push_back(platforms.status(device.platform()));
+    }
+    last = device.platform();
+    inventory.devices.push_back(
+        read_facts(device, context.environment.system_root, *context.notes));
+  }
+  return inventory;
+}
+
+bool is_met(const std::string& requirement, const Inventory& inventory) {
+  for (const DeviceFacts& device : inventory.devices) {
+    if (requirement == to_string(device.platform)) return true;
+    if (requirement == "gpu" && is_gpu(device.platform)) return true;
+  }
+  return false;
+}
+
+Error requirement_error(const std::string& requirement, const Inventory& inventory) {
+  std::string message = "no usable device of the required kind '" + requirement + "'";
+  std::string hint;
+  for (const PlatformStatus& status : inventory.platforms) {
+    const bool is_asked = requirement == "gpu" || requirement == to_string(status.platform);
+    if (status.usable || !is_asked) continue;
+    message += fmt::format("\n{}: {}", to_string(status.platform), status.reason);
+    if (hint.empty()) hint = status.hint;
+  }
+  return Error(ErrorCode::unavailable, "devices", std::move(message), std::move(hint));
+}
+
+DeviceSelection selection_of(const DevicesOptions& options, const Context& context) {
+  DeviceSelection selection;
+  // The environment's default is no filter for a list of what is there.
+  if (context.devices.is_explicit) selection = context.devices;
+  if (options.id.empty()) return selection;
+  for (std::string& id : parse_device_ids({options.id}, "ID")) {
+    selection.ids.push_back(std::move(id));
+  }
+  return selection;
+}
+
+struct Findings {
+  Inventory inventory;
+  std::optional<std::vector<measure::Check>> checks;  ///< with --doctor
+  std::optional<TopologyFindings> topology;           ///< with --topology
+};
+
+// The drivers were asked elsewhere and are not opened here again.
+measure::AskPeer peers_answered(const std::vector<measure::PeerAnswer>& answers) {
+  return [answers](const std::string& from, const std::string& to) -> std::optional<bool> {
+    for (const measure::PeerAnswer& answer : answers) {
+      if (answer.from == from && answer.to == to) return answer.can_access;
+    }
+    return {};
+  };
+}
+
+Findings find_out(const DevicesOptions& options, const DeviceSelection& selection,
+                  Context& context) {
+  const Environment& environment = context.environment;
+  Findings findings;
+  if (options.doctor) {
+    Diagnosis diagnosis = diagnose(selection, context);
+    findings.inventory = std::move(diagnosis.inventory);
+    findings.checks = std::move(diagnosis.checks);
+    if (options.topology) {
+      findings.topology = find_topology(findings.inventory, environment.system_root,
+                                        peers_answered(diagnosis.evidence.peers));
+    }
+    return findings;
+  }
+  const auto platforms = context.make_platforms();
+  findings.inventory = selection.ids.empty()
+                           ? take_inventory(*platforms, selection.platform, environment.system_root,
+                                            *context.notes, environment.cancel)
+                           : look_up(*platforms, selection, context);
+  if (options.topology) {
+    findings.topology =
+        find_topology(findings.inventory, environment.system_root, peers_of(*platforms));
+  }
+  return findings;
+}
+
+// No GPU anywhere, so that only the host was looked at.
+bool has_examined_nothing(const Findings& findings) {
+  const Inventory& inventory = findings.inventory;
+  return findings.checks && doctor_exit_code(*findings.checks) == exit_done &&
+         inventory.hardware.empty() &&
+         std::none_of(inventory.devices.begin(), inventory.devices.end(),
+                      [](const DeviceFacts& device) { return is_gpu(device.platform); });
+}
+
+std::optional<Error> failure_of(const DevicesOptions& options, const Findings& findings) {
+  if (options.require && !is_met(*options.require, findings.inventory)) {
+    return requirement_error(*options.require, findings.inventory);
+  }
+  if (has_examined_nothing(findings)) {
+    return Error(ErrorCode::unavailable, "devices", "no GPU is seen, so nothing could be examined",
+                 "look with `lspci -nn` whether one is built in");
+  }
+  return {};
+}
+
+void add_checks(const std::vector<measure::Check>& checks, bool verbose, report::Report& report,
+                report::Report& for_people) {
+  report.document.emplace_back("checks", checks_value(checks));
+  report.tables.push_back(checks_table(checks));
+  for_people.verdict.insert(for_people.verdict.begin(), doctor_verdict(checks));
+  std::vector<report::Line> lines = finding_lines(checks, verbose);
+  lines.insert(lines.end(), for_people.notes.begin(), for_people.notes.end());
+  for_people.notes = std::move(lines);
+}
+
+constexpr std::size_t few_pairs = 12;  // of four devices
+
+void add_topology(const TopologyFindings& topology, bool verbose, report::Report& report,
+                  report::Report& for_people) {
+  report.document.emplace_back("topology", topology_value(topology));
+  report.tables.push_back(topology_pairs(topology));
+  if (topology.ids.size() > 1) {
+    for_people.tables.push_back(topology_matrix(topology));
+    if (verbose || topology.pairs.size() <= few_pairs) {
+      for_people.tables.push_back(topology_pairs(topology));
+    }
+  }
+  const std::vector<report::Line> lines = topology_notes(topology);
+  for_people.notes.insert(for_people.notes.begin(), lines.begin(), lines.end());
+}
+
+}  // namespace
+
+Command devices_command() {
+  return {
+      .name = "devices",
+      .summary = "list what can compute here, and why something cannot",
+      .examples = {{"hiptool devices", "what can compute here"},
+                   {"hiptool devices nvidia:0", "everything about one device"},
+                   {"hiptool devices --doctor", "what is wrong with GPUs, and what to do"},
+                   {"hiptool devices --topology", "which devices have fast ways between them"},
+                   {"hiptool devices --format json", "for programs"},
+                   {"hiptool devices --require gpu", "exit 3 without a usable GPU"}},
+      .formats = {OutputFormat::table, OutputFormat::json, OutputFormat::csv,
+                  OutputFormat::markdown},
+      .export_formats = {OutputFormat::html, OutputFormat::junit, OutputFormat::prom},
+      .takes_devices = true,
+      .has_own_format = false,
+      .add = add_devices,
+  };
+}
+
+Runner add_devices(CLI::App& app) {
+  auto options = std::make_shared<DevicesOptions>();
+  add_text(app, "ID", "", options->id, "one device: nvidia:0, amd:1, cpu, a uuid or PCI bus id");
+  add_choice(app, "--require", "KIND", options->require, {"gpu", "amd", "nvidia"},
+             "exit 3 unless such a device is usable");
+  add_flag(app, "--doctor", options->doctor,
+           "examine drivers, links, memory and limits; exit 1 if a check fails");
+  add_flag(app, "--topology", options->topology, "how the devices reach each other");
+  return [options](Context& context) { return run_devices(*options, context); };
+}
+
+int run_devices(const DevicesOptions& options, Context& context) {
+  Environment& environment = context.environment;
+  const DeviceSelection selection = selection_of(options, context);
+  const Findings findings = find_out(options, selection, context);
+  const Inventory& inventory = findings.inventory;
+
+  report::Report report;
+  report.document = make_document(environment, "devices", "ok");
+  report.document.emplace_back("platforms", platforms_value(inventory));
+  report.document.emplace_back("devices", devices_value(inventory));
+  report.verdict = {inventory_verdict(inventory)};
+  report.tables = {full_table(inventory)};
+  report.notes = platform_lines(inventory, context.verbose);
+  const std::optional<Error> failure = failure_of(options, findings);
+  if (failure) add_error(report.document, *failure);
+
+  report::Report for_people = report;
+  const bool is_one_device = selection.ids.size() == 1 && inventory.devices.size() == 1;
+  if (is_one_device) {
+    for_people.verdict = {one_device_verdict(inventory.devices.front())};
+  } else {
+    for_people.tables = {short_table(inventory, environment.console.has_unicode())};
+  }
+  if (findings.topology) add_topology(*findings.topology, context.verbose, report, for_people);
+  if (findings.checks) add_checks(*findings.checks, context.verbose, report, for_people);
+  context.output.write(for_people, report);
+  if (failure) {
+    print_error(environment.console, *failure);
+    return exit_code_of(failure->code());
+  }
+  return findings.checks ? doctor_exit_code(*findings.checks) : exit_done;
+}
+
+}  // namespace hiptool::cli

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/load/fit_report.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "hiptool/units.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+using report::Array;
+using report::Line;
+using report::Object;
+using report::Tone;
+using report::Unit;
+using report::Value;
+
+std::string ids_of(const ModelFit& fit, std::size_t count) {
+  std::vector<std::string> ids;
+  for (std::size_t i = 0; i < std::min(count, fit.parts.size()); ++i) {
+    ids.push_back(fit.parts[i].device.id);
+  }
+  return fmt::format("{}", fmt::join(ids, ", "));
+}
+
+// Also what could be done instead.
+std::string verdict_text(const ModelFit& fit, std::size_t chosen_devices) {
+  std::string text = fmt::format("does not fit: {} too little on {}",
+                                 format_size(fit.shortfall_bytes), ids_of(fit, chosen_devices));
+  if (fit.verdict == FitVerdict::split) {
+    return text + ", but split over " + ids_of(fit, fit.parts.size());
+  }
+  if (fit.verdict == FitVerdict::gpu_layers) {
+    return text + fmt::format(", which holds {} layers with the output", *fit.gpu_layers);
+  }
+  return text;
+}
+
+}  // namespace
+
+Value fit_value(const ModelFit& fit) {
+  Array devices;
+  for (const FitPart& part : fit.parts) {
+    devices.push_back(Object{{"id", part.device.id},
+                             {"memory_total_bytes", part.device.memory_total_bytes},
+                             {"memory_free_bytes", part.device.memory_free_bytes},
+                             {"tensors", part.tensors},
+                             {"weights_bytes", part.weights_bytes},
+                             {"kv_cache_bytes", part.kv_cache_bytes},
+                             {"margin_bytes", part.margin_bytes}});
+  }
+  return Object{
+      {"context", fit.context},
+      {"weights_bytes", fit.weights_bytes},
+      {"kv_cache_bytes", fit.kv_cache_bytes},
+      {"margin_bytes", fit.margin_bytes},
+      {"total_bytes", fit.total_bytes},
+      {"shortfall_bytes", fit.shortfall_bytes},
+      {"most_context", fit.most_context},
+      {"verdict", to_string(fit.verdict)},
+      {"devices", std::move(devices)},
+      {"split", fit.split.empty() ? Value() : Value(Array(fit.split.begin(), fit.split.end()))},
+      {"gpu_layers", fit.gpu_layers},
+  };
+}
+
+Line fit_verdict(const ModelFit& fit, std::uint64_t tensor_bytes, std::size_t chosen_devices) {
+  if (!fit.is_held) return {Tone::bad, verdict_text(fit, chosen_devices)};
+  const bool is_split = fit.verdict == FitVerdict::split;
+  return {Tone::good, fmt::format("planned {}, which fits {}{} with a context of {}",
+                                  format_size(tensor_bytes), is_split ? "split over " : "",
+                                  ids_of(fit, chosen_devices), format_count(fit.context))};
+}
+
+std::vector<Line> fit_lines(const ModelFit& fit) {
+  std::vector<Line> lines{
+      {Tone::plain, fmt::format("fit     weights {} + KV cache {} + margin {} = {}",
+                                format_size(fit.weights_bytes), format_size(fit.kv_cache_bytes),
+                                format_size(fit.margin_bytes), format_size(fit.total_bytes))}};
+  if (fit.most_context.value_or(0) > 0) {
+    lines.push_back({Tone::plain, fmt::format("room    for {} tokens at most",
+                                              format_count(*fit.most_context))});
+  }
+  return lines;
+}
+
+std::vector<Line> fit_notes(const ModelFit& fit, const ModelSummary& summary) {
+  std::vector<Line> notes;
+  if (summary.context_length && fit.context > *summary.context_length) {
+    notes.push_back({Tone::warning, fmt::format("warning: the model was trained for {} tokens",
+                                                format_count(*summary.context_length))});
+  }
+  notes.push_back({Tone::plain,
+                   "The KV cache is that of one sequence at 16 bits, as llama.cpp allocates it; "
+                   "buffers for computing are left to the margin."});
+  if (summary.sliding_window.value_or(0) > 0) {
+    notes.push_back(
+        {Tone::plain, fmt::format("It is an upper bound: layers with a sliding window need no more "
+                                  "than {} tokens.",
+                                  format_count(*summary.sliding_window))});
+  }
+  if (summary.is_recurrent) {
+    notes.push_back({Tone::plain,
+                     "The states of recurrent layers do not grow with the context and are not "
+                     "counted."});
+  }
+  return notes;
+}
+
+report::Table fit_table(const ModelFit& fit) {
+  report::Table table{"",
+                      {{"device", "Device", Unit::none},
+                       {"memory_total_bytes", "Memory", Unit::size},
+                       {"memory_free_bytes", "Free", Unit::size},
+                       {"tensors", "Tensors", Unit::count},
+                       {"weights_bytes", "Weights", Unit::size},
+                       {"kv_cache_bytes", "KV cache", Unit::size},
+                       {"margin_bytes", "Margin", Unit::size}},
+                      {}};
+  for (const FitPart& part : fit.parts) {
+    table.rows.push_back({part.device.id, part.device.memory_total_bytes,
+                          part.device.memory_free_bytes, part.tensors, part.weights_bytes,
+                          part.kv_cache_bytes, part.margin_bytes});
+  }
+  return table;
+}
+
+}  // namespace hiptool::cli

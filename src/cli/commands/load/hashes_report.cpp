@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/load/hashes_report.hpp"
+
+#include <algorithm>
+
+#include "hiptool/units.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+report::Value text_or_null(const std::string& text) {
+  return text.empty() ? report::Value() : report::Value(text);
+}
+
+}  // namespace
+
+report::Array published_value(const LoadOutcome& outcome) {
+  report::Array files;
+  for (const PublishedHash& hash : outcome.published) {
+    files.push_back(report::Object{{"file", outcome.model->files()[hash.file].path.string()},
+                                   {"published", hash.published},
+                                   {"found", text_or_null(hash.found)}});
+  }
+  return files;
+}
+
+report::Value manifest_value(const LoadOutcome& outcome) {
+  return report::Object{{"checked", text_or_null(outcome.checked_manifest)},
+                        {"written", text_or_null(outcome.written_manifest)}};
+}
+
+std::vector<report::Line> hashes_lines(const LoadOutcome& outcome) {
+  std::vector<report::Line> lines;
+  const auto add = [&](std::string text) {
+    lines.push_back({report::Tone::plain, std::move(text)});
+  };
+  const auto is_equal = [](const PublishedHash& hash) { return hash.found == hash.published; };
+  const auto& published = outcome.published;
+  if (!published.empty() && std::all_of(published.begin(), published.end(), is_equal)) {
+    add("sha256  as published for " +
+        (published.size() == 1 ? "the file" : format_count(published.size()) + " files"));
+  }
+  if (!outcome.checked_manifest.empty())
+    add("same    the files are as in " + outcome.checked_manifest);
+  if (!outcome.written_manifest.empty()) add("wrote   " + outcome.written_manifest);
+  return lines;
+}
+
+}  // namespace hiptool::cli

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/load/load.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "cli/commands/load/report.hpp"
+#include "cli/commands/load/run.hpp"
+#include "cli/commands/load/split.hpp"
+#include "cli/document.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/failure.hpp"
+#include "cli/options.hpp"
+#include "cli/rank.hpp"
+#include "hiptool/error.hpp"
+#include "report/trace_writer.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+void check_options(const LoadOptions& options) {
+  const std::string mode = options.verify.value_or("auto");
+  if (options.self_test && (mode == "none" || mode == "readback" || options.dry_run)) {
+    throw Error(ErrorCode::invalid_argument, "parse options",
+                "--self-test needs a load that is verified by digests",
+                "leave out --dry-run, and --verify or give it auto, full or fast");
+  }
+  const bool reads_data = options.check_tensors || !options.write_manifest.empty() ||
+                          !options.check_manifest.empty() || mode == "published";
+  if (reads_data && options.dry_run) {
+    throw Error(ErrorCode::invalid_argument, "parse options",
+                "a --dry-run reads no tensor, which --check-tensors, manifests and --verify "
+                "published need",
+                "leave out --dry-run; `--device cpu` needs no GPU");
+  }
+  if (options.context > 0 && options.split.kind == SplitKind::proportions) {
+    throw Error(ErrorCode::invalid_argument, "parse options",
+                "--context keeps each layer with its part of the KV cache, which --split A,B,.. "
+                "does not",
+                "leave out --split, or give layer or replicate");
+  }
+  const std::size_t wanted = options.demo ? 0 : 1;
+  if (options.paths.size() == wanted) return;
+  if (options.paths.empty()) {
+    throw Error(ErrorCode::invalid_argument, "parse options", "load needs a model file",
+                "name one, or try `hiptool load --demo`");
+  }
+  throw Error(ErrorCode::invalid_argument, "parse options",
+              options.demo ? "--demo makes its own model and takes no file"
+                           : "load takes one model file at a time",
+              "give exactly one PATH, or --demo alone");
+}
+
+int run_load(const LoadOptions& options, Context& context) {
+  check_options(options);
+  Environment& environment = context.environment;
+  LoadOutcome outcome;
+  // Opened now, so that a wrong path is known before the work starts.
+  std::optional<ExportFile> trace;
+  if (!options.trace.empty()) trace.emplace(options.trace, "--trace FILE");
+  const auto finish = [&](const Error* error) {
+    // The report alone needs it, of 100 000 tensors for some milliseconds.
+    if (outcome.model && !outcome.summary) outcome.summary = summarize(*outcome.model);
+    outcome.wall_time_s = environment.elapsed_s();
+    if (outcome.verdict_time_s == 0) outcome.verdict_time_s = outcome.wall_time_s;
+    if (trace && outcome.timeline) trace->write(report::to_trace(*outcome.timeline));
+    report::Object head = make_document(environment, "load", outcome.status);
+    if (error != nullptr) add_error(head, *error);
+    const LoadReportOptions shown{options.dry_run, options.tensors};
+    context.output.write(make_load_report(std::move(head), outcome, shown));
+  };
+  try {
+    run_load_steps(options, context, outcome);
+  } catch (const Error& error) {
+    const bool was_interrupted = error.code() == ErrorCode::cancelled;
+    outcome.status = was_interrupted ? "interrupted" : "failed";
+    // A failure's table would only repeat the error, unless it was to say how the model fits;
+    // programs get the fields that are known.
+    const bool says_more = was_interrupted || context.output.format() != OutputFormat::table ||
+                           (options.dry_run && outcome.fit);
+    if (!outcome.model || !says_more) throw;
+    print_error(environment.console, error);
+    finish(&error);
+    return exit_code_of(error.code(), environment.signal());
+  }
+  if (options.self_test && outcome.status == "empty") {
+    throw Error(ErrorCode::invalid_argument, "self-test", "self-test: the model holds no tensors",
+                "take a larger model, or `hiptool load --demo --self-test`");
+  }
+  finish(nullptr);
+  const bool missed_fault = std::any_of(outcome.self_test.begin(), outcome.self_test.end(),
+                                        [](const FaultResult& fault) { return !fault.is_caught; });
+  const bool is_wrong = outcome.status == "mismatch" || missed_fault;
+  if (is_wrong) return exit_code_of(ErrorCode::data_mismatch);
+  const bool has_bad_values = outcome.values && !outcome.values->findings.empty();
+  return has_bad_values ? exit_check_failed : exit_done;
+}
+
+// What is written, so that the ranks of a job do not write over one another.
+void name_outputs(LoadOptions& options, const Environment& environment) {
+  for (std::string* file : {&options.trace, &options.write_manifest}) {
+    if (!file->empty()) *file = name_for_this_rank(*file, environment).string();
+  }
+}
+
+Runner add_load(CLI::App& app) {
+  auto options = std::make_shared<LoadOptions>();
+  auto split = std::make_shared<std::string>();
+  add_words(app, "PATH", options->paths,
+            "a model file, shard, index or folder, or an Ollama blob or manifest");
+  add_choice(
+      app, "--verify", "MODE", options->verify,
+      {"auto", "full", "fast", "readback", "published", "none"},
+      "how the bytes on the device are proven; auto: full, for files that are not cached fast; "
+      "published: auto, and each file's SHA-256 is the one that is published for it");
+  add_choice(app, "--io", "MODE", options->io, {"auto", "buffered", "direct"},
+             "how files are read; auto: past the page cache (direct) where they are not in it");
+  add_text(app, "--split", "HOW", *split,
+           "over several devices: by bytes (the default; with --context by layer), by layer, in "
+           "proportions A,B,.. or replicate");
+  add_text(app, "--trace", "FILE", options->trace,
+           "write what happened when, for ui.perfetto.dev or chrome://tracing");
+  add_text(app, "--write-manifest", "FILE", options->write_manifest,
+           "write the tensors' digests; for .xxh64, .xxh3 and .sha256 as llama-gguf-hash does");
+  add_text(app, "--check-manifest", "FILE", options->check_manifest,
+           "compare the files with a manifest of either form");
+  add_flag(app, "--tensors", options->tensors, "list every tensor");
+  add_flag(app, "--dry-run", options->dry_run, "parse and plan only; opens no driver");
+  add_count(app, "--context", options->context,
+            "also make room for the KV cache of that many tokens, and say whether it fits", 1,
+            std::uint64_t{1} << 30);
+  add_flag(app, "--strict", options->strict, "refuse what the format's specification forbids");
+  add_flag(app, "--opaque", options->opaque, "take tensors of unknown type as plain bytes");
+  add_flag(app, "--self-test", options->self_test,
+           "plant faults afterwards and see each of them caught");
+  add_flag(app, "--check-tensors", options->check_tensors,
+           "look for NaN and infinity in the values and scales on the device");
+  add_flag(app, "--demo", options->demo, "load a 64 MiB model of random contents, made for it");
+  return [options, split](Context& context) {
+    if (!split->empty()) options->split = parse_split(*split);
+    name_outputs(*options, context.environment);
+    return run_load(*options, context);
+  };
+}
+
+}  // namespace
+
+Command load_command() {
+  Command command;
+  command.name = "load";
+  command.summary = "load a model file onto a device and prove that every byte arrived";
+  command.examples = {
+      {"hiptool load model.gguf", "onto the first GPU, verified"},
+      {"hiptool load model.safetensors --device cpu", "into host memory"},
+      {"hiptool load model.gguf --device all", "divided among all GPUs"},
+      {"hiptool load model.gguf --dry-run --tensors", "what is in it; needs no device"},
+      {"hiptool load m.gguf --dry-run --context 8192", "what it is, and does it fit"},
+      {"hiptool load m.gguf --check-manifest m.json", "is it still the model it was"},
+      {"hiptool load --demo", "without a model at hand"},
+  };
+  command.formats = {OutputFormat::table, OutputFormat::json, OutputFormat::csv,
+                     OutputFormat::markdown};
+  command.export_formats = {OutputFormat::html, OutputFormat::svg,   OutputFormat::gha,
+                            OutputFormat::bmf,  OutputFormat::junit, OutputFormat::prom};
+  command.takes_devices = true;
+  command.add = add_load;
+  return command;
+}
+
+}  // namespace hiptool::cli

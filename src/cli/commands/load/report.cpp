@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/load/report.hpp"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "base/text.hpp"
+#include "cli/commands/load/fit_report.hpp"
+#include "cli/commands/load/hashes_report.hpp"
+#include "cli/commands/load/model_report.hpp"
+#include "cli/commands/load/placement_report.hpp"
+#include "cli/commands/load/split.hpp"
+#include "cli/commands/load/values.hpp"
+#include "hiptool/units.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+using report::Array;
+using report::Object;
+using report::Tone;
+using report::Unit;
+using report::Value;
+
+std::optional<double> load_rate(const LoadOutcome& outcome) {
+  if (!outcome.load || outcome.load->load_time_s <= 0) return std::nullopt;
+  return static_cast<double>(outcome.load->read_bytes) / outcome.load->load_time_s;
+}
+
+bool is_copied(const LoadOutcome& outcome) {
+  return outcome.plan && outcome.plan->split == SplitKind::replicate;
+}
+
+// Of the lower limit; the gaps between tensors cross the links too. Copies go their ways at once,
+// so one of them is what counts.
+std::optional<double> share_of_limit(const LoadOutcome& outcome) {
+  if (!outcome.load || !outcome.limits.lower() || outcome.load->load_time_s <= 0) {
+    return std::nullopt;
+  }
+  const std::uint64_t bytes =
+      is_copied(outcome) ? outcome.device_loads.front().copied_bytes : outcome.load->copied_bytes;
+  return static_cast<double>(bytes) / outcome.load->load_time_s / *outcome.limits.lower();
+}
+
+bool has_several_devices(const LoadOutcome& outcome) {
+  return outcome.plan && outcome.plan->devices.size() > 1;
+}
+
+std::string short_count(std::uint64_t count) {
+  const auto number = static_cast<double>(count);
+  if (count >= 1'000'000'000) return fmt::format("{:.2f} B", number * 1e-9);
+  if (count >= 1'000'000) return fmt::format("{:.2f} M", number * 1e-6);
+  return format_count(count);
+}
+
+Value model_value(const LoadOutcome& outcome) {
+  if (!outcome.model) return {};
+  const ModelFile& model = *outcome.model;
+  Object fields{
+      {"path", model.path().string()},
+      {"format", to_string(model.format())},
+      {"files", static_cast<std::uint64_t>(model.files().size())},
+      {"tensors", static_cast<std::uint64_t>(model.tensors().size())},
+      {"bytes", model.tensor_bytes()},
+      {"parameters", model.parameters()},
+      {"architecture", outcome.summary ? Value(outcome.summary->architecture) : Value()},
+      {"file_bytes", model.file_bytes()},
+  };
+  add_summary_fields(fields, outcome.summary.value_or(ModelSummary()));
+  Array warnings(model.warnings().begin(), model.warnings().end());
+  if (outcome.summary) {
+    warnings.insert(warnings.end(), outcome.summary->warnings.begin(),
+                    outcome.summary->warnings.end());
+  }
+  fields.emplace_back("warnings", std::move(warnings));
+  return fields;
+}
+
+Value algorithm(const LoadOutcome& outcome) {
+  if (!outcome.verify) return {};
+  return outcome.verify_mode == "readback" ? "byte-compare" : "xxh3-64 of 16 KiB leaves";
+}
+
+Value self_test_value(const LoadOutcome& outcome) {
+  Array faults;
+  for (const FaultResult& fault : outcome.self_test) {
+    faults.push_back(Object{{"fault", to_string(fault.fault)},
+                            {"tensor", fault.tensor},
+                            {"device", fault.device},
+                            {"device_offset", fault.device_offset},
+                            {"caught", fault.is_caught}});
+  }
+  return faults;
+}
+
+Value verify_value(const LoadOutcome& outcome) {
+  Array mismatches;
+  if (outcome.verify) {
+    for (const Mismatch& mismatch : outcome.verify->mismatches) {
+      mismatches.push_back(Object{
+          {"tensor", mismatch.tensor},
+          {"file", outcome.model->files()[mismatch.file].path.string()},
+          {"file_offset", mismatch.file_offset},
+          {"device", mismatch.device},
+          {"device_offset", mismatch.device_offset},
+          {"bytes", mismatch.size_bytes},
+      });
+    }
+  }
+  const bool done = outcome.verify.has_value();
+  return Object{
+      {"mode", outcome.verify_mode},
+      {"algorithm", algorithm(outcome)},
+      {"leaves", done ? Value(outcome.verify->leaves) : Value()},
+      {"digest", done ? Value(base::to_hex(outcome.verify->model_digest)) : Value()},
+      {"mismatches", std::move(mismatches)},
+      {"published", published_value(outcome)},
+  };
+}
+
+Value phases_value(const LoadOutcome& outcome) {
+  Array phases;
+  for (const Phase& phase : outcome.phases) {
+    phases.push_back(
+        Object{{"name", phase.name}, {"start_s", phase.start_s}, {"duration_s", phase.duration_s}});
+  }
+  return phases;
+}
+
+report::Line verdict_line(const LoadOutcome& outcome) {
+  const std::string size =
+      outcome.model ? format_size(outcome.model->tensor_bytes()) : std::string();
+  const std::string place = outcome.plan ? " on " + place_text(outcome) : std::string();
+  const std::string time = " in " + format_duration(outcome.verdict_time_s);
+  const auto share = share_of_limit(outcome);
+  const char* limit = outcome.limits.is_read_bound() ? " of the read rate"
+                      : has_several_devices(outcome) ? " of the links"
+                                                     : " of the link";
+  const std::string of_link = share ? ", " + format_share(*share) + limit : std::string();
+  if (outcome.status == "verified") {
+    return {Tone::good, "verified " + size + place + time + of_link};
+  }
+  if (outcome.status == "loaded") {
+    return {Tone::plain, "loaded " + size + place + time + of_link + ", not verified"};
+  }
+  if (outcome.status == "empty") {
+    return {Tone::plain,
+            "empty: " + outcome.model->path().filename().string() + " holds no tensors"};
+  }
+  const bool is_refused = outcome.fit && !outcome.fit->is_held;
+  if (is_refused || (outcome.fit && outcome.status == "planned")) {
+    return fit_verdict(*outcome.fit, outcome.model->tensor_bytes(), outcome.chosen_devices);
+  }
+  if (outcome.status == "planned") {
+    return {Tone::plain,
+            "planned " + size + (outcome.plan ? place + ", which fits" : ", no device was opened")};
+  }
+  if (outcome.status == "mismatch") {
+    return {Tone::bad, fmt::format("WRONG DATA{}: {} of {} pieces differ from the file", place,
+                                   format_count(outcome.verify->mismatch_count),
+                                   format_count(outcome.verify->leaves))};
+  }
+  if (outcome.status == "interrupted") {
+    return {Tone::warning,
+            "interrupted after " + format_size(outcome.done_bytes) + " of " + size + place + time};
+  }
+  return {Tone::bad, "failed" + place + time};
+}
+
+report::Line model_line(const LoadOutcome& outcome) {
+  const ModelFile& model = *outcome.model;
+  std::string text = "model   " + model.path().filename().string() + ": ";
+  text += model.format() == ModelFormat::gguf ? fmt::format("GGUF v{}", model.format_version())
+                                              : "safetensors";
+  if (outcome.summary && outcome.summary->architecture) {
+    text += ", " + *outcome.summary->architecture;
+  }
+  text += ", " + base::count_of(model.tensors().size(), "tensor") + ", " +
+          short_count(model.parameters()) + " parameters";
+  return {Tone::plain, std::move(text)};
+}
+
+std::string verify_text(const LoadOutcome& outcome) {
+  std::string text = "read back and compared with a second reading of the file";
+  if (outcome.verify_mode == "full") text = "digests of the device and of a second reading agree";
+  if (outcome.verify_mode == "fast") text = "digests of the device and of what was read agree";
+  if (outcome.status == "mismatch") text = "compared with a second reading of the file";
+  return outcome.verify_note.empty() ? text : text + "; " + outcome.verify_note;
+}
+
+std::string reads_text(const LoadStatistics& load) {
+  if (load.direct_bytes == 0) return "buffered reads";
+  std::string text = "direct reads (" + load.direct_engine + ")";
+  if (load.buffered_bytes > 0) {
+    text += " of " + format_size(load.direct_bytes) + ", buffered of " +
+            format_size(load.buffered_bytes);
+  }
+  return text;
+}
+
+void append(std::vector<report::Line>& lines, std::vector<report::Line> more) {
+  lines.insert(lines.end(), std::make_move_iterator(more.begin()),
+               std::make_move_iterator(more.end()));
+}
+
+// What a reader wants to know of the device and of how the bytes travelled.
+void add_notes(const LoadOutcome& outcome, std::vector<report::Line>& notes) {
+  append(notes, device_lines(outcome));
+  if (outcome.load) {
+    const LoadStatistics& load = *outcome.load;
+    std::string text =
+        "path    " + reads_text(load) + " by " + base::count_of(load.readers, "thread") + ", ";
+    text += load.slots == 0
+                ? "straight into device memory"
+                : fmt::format("{} pinned slots of {}", load.slots, format_size(load.slot_bytes));
+    notes.push_back({Tone::plain, std::move(text)});
+    for (const std::string& note : load.read_notes) {
+      notes.push_back({Tone::plain, "read    " + note});
+    }
+  }
+  const LoadLimits& limits = outcome.limits;
+  if (limits.lower()) {
+    std::string text;
+    if (limits.h2d_bytes_per_s) {
+      text = (has_several_devices(outcome) ? "links " : "link ") +
+             format_rate(*limits.h2d_bytes_per_s) + ", ";
+    }
+    if (limits.read_bytes_per_s) text += "reading " + format_rate(*limits.read_bytes_per_s) + ", ";
+    notes.push_back({Tone::plain, "limits  " + text + "each probed alone by the same threads"});
+  }
+  if (outcome.verify) {
+    notes.push_back({Tone::plain, "verify  " + verify_text(outcome)});
+    notes.push_back({Tone::plain, "digest  " + base::to_hex(outcome.verify->model_digest)});
+  }
+}
+
+report::Table phases_table(const LoadOutcome& outcome) {
+  report::Table table{"",
+                      {{"phase", "Phase", Unit::none},
+                       {"start_s", "Start", Unit::duration},
+                       {"duration_s", "Time", Unit::duration},
+                       {"bytes_per_s", "Rate", Unit::rate}},
+                      {}};
+  for (const Phase& phase : outcome.phases) {
+    Value rate;
+    if (phase.name == "load") rate = Value(load_rate(outcome));
+    // Digests are computed during the load; what is left then is only to compare them.
+    const bool reads_back = phase.name == "verify" && outcome.verify_mode == "readback";
+    if (reads_back && outcome.verify && outcome.verify->duration_s > 0) {
+      rate = static_cast<double>(outcome.verify->compared_bytes) / outcome.verify->duration_s;
+    }
+    table.rows.push_back({phase.name, phase.start_s, phase.duration_s, std::move(rate)});
+  }
+  return table;
+}
+
+report::Table mismatches_table(const LoadOutcome& outcome) {
+  report::Table table{"Differences",
+                      {{"tensor", "Tensor", Unit::none},
+                       {"file_offset", "File offset", Unit::none},
+                       {"device_offset", "Device offset", Unit::none},
+                       {"bytes", "Bytes", Unit::count}},
+                      {}};
+  for (const Mismatch& mismatch : outcome.verify->mismatches) {
+    table.rows.push_back(
+        {mismatch.tensor, mismatch.file_offset, mismatch.device_offset, mismatch.size_bytes});
+    if (has_several_devices(outcome)) table.rows.back().emplace_back(mismatch.device);
+  }
+  if (has_several_devices(outcome)) table.columns.push_back({"device", "Device", Unit::none});
+  return table;
+}
+
+report::Table self_test_table(const LoadOutcome& outcome) {
+  report::Table table{"Self-test: faults planted in device memory",
+                      {{"fault", "Fault", Unit::none},
+                       {"caught", "Result", Unit::none},
+                       {"device_offset", "Device offset", Unit::none},
+                       {"tensor", "Tensor", Unit::none}},
+                      {}};
+  for (const FaultResult& fault : outcome.self_test) {
+    table.rows.push_back({to_string(fault.fault), fault.is_caught ? "caught" : "MISSED",
+                          fault.device_offset, fault.tensor});
+    if (has_several_devices(outcome)) table.rows.back().emplace_back(fault.device);
+  }
+  if (has_several_devices(outcome)) table.columns.push_back({"device", "Device", Unit::none});
+  return table;
+}
+
+void add_summary(const LoadOutcome& outcome, const LoadReportOptions& options,
+                 report::Report& report) {
+  for (const std::string& warning : outcome.summary->warnings) {
+    report.notes.push_back({Tone::warning, "warning: " + warning});
+  }
+  if (!options.describes_model) return;
+  append(report.verdict, summary_lines(*outcome.summary));
+  report.tables.push_back(types_table(*outcome.summary));
+}
+
+void add_fit(const LoadOutcome& outcome, report::Report& report) {
+  report.document.emplace_back("fit", fit_value(*outcome.fit));
+  append(report.verdict, fit_lines(*outcome.fit));
+  if (outcome.load) return;  // then the fit is not what was asked for
+  append(report.notes, fit_notes(*outcome.fit, *outcome.summary));
+  report.tables.push_back(fit_table(*outcome.fit));
+}
+
+}  // namespace
+
+report::Report make_load_report(report::Object head, const LoadOutcome& outcome,
+                                const LoadReportOptions& options) {
+  report::Report report;
+  report.document = std::move(head);
+  const auto add = [&](const char* name, Value value) {
+    report.document.emplace_back(name, std::move(value));
+  };
+  add("model", model_value(outcome));
+  add("devices", devices_value(outcome));
+  if (outcome.plan) add("split", std::string(to_string(outcome.plan->split)));
+  add("verify", verify_value(outcome));
+  add("manifest", manifest_value(outcome));
+  add("limits", Object{{"h2d_bytes_per_s", outcome.limits.h2d_bytes_per_s},
+                       {"read_bytes_per_s", outcome.limits.read_bytes_per_s}});
+  add("share_of_limit", share_of_limit(outcome));
+  add("load_time_s", outcome.load ? Value(outcome.load->load_time_s) : Value());
+  add("verdict_time_s", outcome.verdict_time_s);
+  add("wall_time_s", outcome.wall_time_s);
+  add("bytes_per_s", load_rate(outcome));
+  add("phases", phases_value(outcome));
+  add("residency",
+      Object{{"cached_bytes", outcome.cached_bytes},
+             {"direct_bytes", outcome.load ? Value(outcome.load->direct_bytes) : Value(0)}});
+
+  report.verdict.push_back(verdict_line(outcome));
+  if (outcome.model) {
+    report.verdict.push_back(model_line(outcome));
+    for (const std::string& warning : outcome.model->warnings()) {
+      report.notes.push_back({Tone::warning, "warning: " + warning});
+    }
+  }
+  if (outcome.plan) {
+    for (const std::string& warning : outcome.plan->warnings) {
+      report.notes.push_back({Tone::warning, "warning: " + warning});
+    }
+  }
+  if (outcome.summary) add_summary(outcome, options, report);
+  add_notes(outcome, report.verdict);
+  if (outcome.fit) add_fit(outcome, report);
+  append(report.verdict, hashes_lines(outcome));
+  if (outcome.values) {
+    add("values", values_value(outcome));
+    report.verdict.push_back(values_line(outcome));
+    if (!outcome.values->findings.empty()) report.tables.push_back(values_table(outcome));
+  }
+  if (outcome.status == "mismatch") report.tables.push_back(mismatches_table(outcome));
+  if (outcome.load && has_several_devices(outcome)) {
+    report.tables.push_back(devices_table(outcome));
+  }
+  if (outcome.load || outcome.status == "interrupted") {
+    report.tables.push_back(phases_table(outcome));
+  }
+  if (!outcome.self_test.empty()) {
+    add("self_test", self_test_value(outcome));
+    report.tables.push_back(self_test_table(outcome));
+  }
+  if (options.with_tensors && outcome.model && outcome.layout) {
+    add("tensors", tensors_value(outcome));
+    report.tables.push_back(tensors_table(outcome));
+  }
+  return report;
+}
+
+}  // namespace hiptool::cli

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/commands/report/file.hpp"
+#include "cli/commands/report/report.hpp"
+
+namespace hiptool::cli {
+
+/// Who is to blame for a straggler: a device, or the link between two.
+struct Blame {
+  std::string host;
+  std::string device;       ///< empty: the link
+  std::string source;       ///< of the link
+  std::string destination;  ///< of the link
+  bool operator==(const Blame& other) const {
+    return host == other.host && device == other.device && source == other.source &&
+           destination == other.destination;
+  }
+};
+
+struct MergedMember {
+  const ReportFile* file = nullptr;
+  const report::Measurement* measured = nullptr;
+  double value = 0;      ///< more is better, see MergedGroup::unit
+  double deviation = 0;  ///< from the group's median, -0.1: 10 % less
+  double z = 0;          ///< modified z score
+  bool is_straggler = false;
+  Blame blame;  ///< of a straggler
+};
+
+/// Of two results that differ either may be the odd one; from three on there is a majority.
+constexpr std::size_t least_members_to_tell = 3;
+
+/// The same measurement on devices of the same name.
+struct MergedGroup {
+  std::string label;
+  std::string device_name;
+  std::string unit;  ///< "bytes_per_s", "flops_per_s" or "per_s" (one over the time)
+  double median = 0;
+  std::vector<MergedMember> members;
+
+  bool can_tell() const { return members.size() >= least_members_to_tell; }
+};
+
+struct SkippedFile {
+  std::string path;
+  std::string reason;
+};
+
+struct Merge {
+  std::vector<ReportFile> files;
+  std::vector<SkippedFile> skipped;
+  std::vector<MergedGroup> groups;
+  std::vector<MergedMember> failures;  ///< measurements that failed or gave wrong data
+};
+
+/// Name of the host that wrote the file, or the file's path where it does not say.
+std::string host_of(const ReportFile& file);
+
+/// Marks none in a group that cannot tell. Else marks those that lie at least 5 % from the median
+/// and, among five or more, have a modified z score beyond 3.5 (Iglewicz and Hoaglin 1993), and
+/// says who is to blame: for pairs of devices the one whose row or column is slow as a whole, else
+/// the link.
+void find_stragglers(MergedGroup& group);
+
+/// Reads what can be read. A file that cannot, is the copy of another or measured nothing is named
+/// in `skipped`. Throws Error(input_failed) if none is left.
+Merge merge_reports(const std::vector<std::string>& paths);
+
+/// Exit code 0, whether there are stragglers or not.
+int run_report_merge(const ReportOptions& options, Context& context);
+
+}  // namespace hiptool::cli

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/report/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+
+#include "cli/commands/report/compare.hpp"
+#include "cli/commands/report/merge.hpp"
+#include "cli/commands/report/render.hpp"
+#include "cli/options.hpp"
+#include "hiptool/error.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+Error usage_error(std::string message, std::string hint) {
+  return Error(ErrorCode::invalid_argument, "parse options", std::move(message), std::move(hint));
+}
+
+// "3%", "3 %" or "0.03".
+double parse_effect(const std::string& text) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  std::string_view rest(stop, static_cast<std::size_t>(end - stop));
+  if (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
+  const double share = rest == "%" ? number / 100 : number;
+  if (error == std::errc{} && (rest.empty() || rest == "%") && share > 0 && share < 1) return share;
+  throw usage_error(fmt::format("--effect: '{}' is no share between 0 and 100 %", text),
+                    "write it as --effect 3% or --effect 0.03");
+}
+
+struct Action {
+  const char* name;
+  int (*run)(const ReportOptions& options, Context& context);
+  std::size_t least_files;
+  std::size_t most_files;
+  const char* usage;
+  std::vector<OutputFormat> formats;  // empty: all
+};
+
+const std::vector<Action>& actions() {
+  using F = OutputFormat;
+  static const std::vector<Action> list{
+      {"compare",
+       run_report_compare,
+       2,
+       2,
+       "hiptool report compare OLD NEW",
+       {F::table, F::json, F::csv, F::markdown, F::html, F::junit}},
+      {"merge",
+       run_report_merge,
+       1,
+       SIZE_MAX,
+       "hiptool report merge FILE...",
+       {F::table, F::json, F::csv, F::markdown, F::html}},
+      {"render", run_report_render, 1, 1, "hiptool report render FILE", {}},
+  };
+  return list;
+}
+
+const Action& find_action(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Action& action : actions()) names.emplace_back(action.name);
+  check_choice(name, names, "ACTION");
+  return *std::find_if(actions().begin(), actions().end(),
+                       [&name](const Action& action) { return action.name == name; });
+}
+
+void check_options(const Action& action, const ReportOptions& options, const Output& output) {
+  const std::size_t files = options.files.size();
+  if (files < action.least_files || files > action.most_files) {
+    throw usage_error(fmt::format("report {} cannot work with {} {}", action.name, files,
+                                  files == 1 ? "file" : "files"),
+                      fmt::format("write it as: {}", action.usage));
+  }
+  const std::string name = action.name;
+  if (options.effect > 0 && name != "compare") {
+    throw usage_error("--effect is for report compare", "leave it out");
+  }
+  if (!options.exclude_list.empty() && name != "merge") {
+    throw usage_error("--exclude-list is for report merge", "leave it out");
+  }
+  if (action.formats.empty()) return;
+  for (const OutputFormat format : output.formats()) {
+    const std::string what = "report " + name;
+    parse_format(to_string(format), action.formats, what);
+  }
+}
+
+int run_report(const ReportOptions& options, Context& context) {
+  const Action& action = find_action(options.action);
+  check_options(action, options, context.output);
+  return action.run(options, context);
+}
+
+Runner add_report(CLI::App& app) {
+  auto options = std::make_shared<ReportOptions>();
+  auto effect = std::make_shared<std::string>();
+  add_required_text(app, "ACTION", "", options->action, "compare, merge or render");
+  add_words(app, "FILE", options->files, "JSON documents that hiptool wrote");
+  add_text(app, "--effect", "SHARE", *effect,
+           "compare: changes below it are of no consequence, 3% if not given");
+  add_text(app, "--exclude-list", "FILE", options->exclude_list,
+           "merge: write the hosts with stragglers there, in one line with commas");
+  return [options, effect](Context& context) {
+    if (!effect->empty()) options->effect = parse_effect(*effect);
+    return run_report(*options, context);
+  };
+}
+
+}  // namespace
+
+Command report_command() {
+  Command command;
+  command.name = "report";
+  command.summary = "compare, merge or show the results of earlier runs";
+  command.examples = {
+      {"hiptool report compare old.json new.json", "is it slower? exit 1 if so"},
+      {"hiptool report merge out.*.json", "which of many hosts is slow"},
+      {"hiptool report render run.json > run.html", "one page for people"},
+      {"hiptool report render run.json --format gha", "for another tool"},
+  };
+  command.formats = all_formats();
+  command.add = add_report;
+  return command;
+}
+
+}  // namespace hiptool::cli

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/run_kernel/builtin.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+#include "cli/commands/run_kernel/builtin_report.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/failure.hpp"
+#include "cli/inventory.hpp"
+#include "cli/options.hpp"
+#include "cli/suggest.hpp"
+#include "hip/sensors.hpp"
+#include "hiptool/error.hpp"
+#include "hiptool/units.hpp"
+#include "measure/kernel/threshold.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+using measure::KernelBenchOptions;
+using measure::KernelFamily;
+using measure::KernelResult;
+using measure::KernelStatus;
+
+void read_size(const std::string& text, KernelBenchOptions& bench) {
+  if (text.empty()) return;
+  if (text.back() != '%') {
+    for (const std::uint64_t size : parse_sizes(text)) {
+      auto& sizes = bench.sizes_bytes;
+      if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) sizes.push_back(size);
+    }
+    return;
+  }
+  double percent = 0;
+  const char* const end = text.data() + text.size() - 1;
+  const auto [rest, error] = std::from_chars(text.data(), end, percent);
+  if (error != std::errc() || rest != end || !(percent > 0 && percent <= 100)) {
+    throw Error(ErrorCode::invalid_argument, "read size",
+                "--size '" + text + "' is no share of the memory", "write --size 80%");
+  }
+  bench.memory_share = percent / 100;
+}
+
+/// Words that are no family, group or type are refused with the nearest one.
+void check_words(const KernelBenchOptions& bench) {
+  std::vector<std::string> names{"all"};
+  std::vector<std::string> dtypes;
+  for (const KernelFamily& family : measure::list_kernels()) {
+    names.push_back(family.name);
+    names.push_back(family.group);
+    dtypes.insert(dtypes.end(), family.dtypes.begin(), family.dtypes.end());
+  }
+  for (auto* const list : {&names, &dtypes}) {
+    std::sort(list->begin(), list->end());
+    list->erase(std::unique(list->begin(), list->end()), list->end());
+  }
+  for (const std::string& name : bench.names) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    std::error_code ignored;
+    const std::string hint = std::filesystem::exists(name, ignored)
+                                 ? "a kernel of your own is given by --module " + name
+                                 : suggestion(name, names);
+    throw Error(ErrorCode::not_found, "run-kernel", "there is no kernel '" + name + "'",
+                hint.empty() ? "hiptool run-kernel --list names them" : hint);
+  }
+  for (const std::string& dtype : bench.dtypes) check_choice(dtype, dtypes, "--dtype");
+}
+
+KernelBenchOptions read_options(const RunKernelOptions& options, Context& context) {
+  KernelBenchOptions bench;
+  bench.names = options.names;
+  for (const std::string& list : options.dtypes) {
+    for (std::string& dtype : split_list(list, "--dtype")) bench.dtypes.push_back(std::move(dtype));
+  }
+  check_words(bench);
+  read_size(options.size, bench);
+  if (options.samples > 0) bench.samples = options.samples;
+  bench.soak_s = static_cast<double>(options.seconds);
+  bench.cancel = &context.environment.cancel;
+  return bench;
+}
+
+/// A line for each result, on err.
+void tell_progress(Context& context, const KernelResult& result, std::size_t done,
+                   std::size_t total) {
+  if (context.quiet) return;
+  context.environment.console.err(
+      fmt::format("[{}/{}] {}\n", done, total, printable(describe_result(result))));
+}
+
+void run_on(const Device& device, KernelBenchOptions bench, Context& context,
+            std::vector<KernelResult>& results) {
+  const DeviceFacts facts = read_facts(device, context.environment.system_root, *context.notes);
+  if (const auto peak = memory_peak(facts)) {
+    bench.memory_peak = measure::Peak{peak->bytes_per_s, peak->source};
+  }
+  const hip::SensorLibrary sensors =
+      hip::open_sensors(device.platform(), context.environment.system_root);
+  if (sensors.sensors && facts.info.pci_bus_id) {
+    bench.clock_hz = [&] { return sensors.sensors->read(*facts.info.pci_bus_id).clock_hz; };
+  }
+  bench.on_result = [&](const KernelResult& result, std::size_t done, std::size_t total) {
+    tell_progress(context, result, done, total);
+  };
+  for (KernelResult& result : measure::run_kernels(bench, device)) {
+    results.push_back(std::move(result));
+  }
+}
+
+/// What makes the run a failure: a failed call, or that the memory was too small for all of it.
+const Error* find_error(const std::vector<KernelResult>& results) {
+  const Error* lacking = nullptr;
+  bool has_run = false;
+  for (const KernelResult& result : results) {
+    if (result.status == KernelStatus::failed) return &*result.error;
+    has_run = has_run || result.status != KernelStatus::skipped;
+    if (result.error && result.error->code() == ErrorCode::out_of_memory) lacking = &*result.error;
+  }
+  return has_run ? nullptr : lacking;
+}
+
+/// `unjudged` is a threshold that could not be judged.
+int write_results(Context& context, BuiltinOutcome& outcome, const std::optional<Error>& unjudged) {
+  Environment& environment = context.environment;
+  const auto count = [&](KernelStatus status) { return outcome.count(status); };
+  const Error cancelled(ErrorCode::cancelled, "run-kernel", "interrupted");
+  const Error* error = nullptr;
+  if (count(KernelStatus::mismatch) > 0) {
+    outcome.status = "mismatch";
+  } else if (environment.cancel.is_cancelled()) {
+    error = &cancelled;
+  } else {
+    error = find_error(outcome.results);
+    if (error == nullptr && unjudged) error = &*unjudged;
+    if (error != nullptr) print_error(environment.console, *error);
+  }
+  context.output.write(kernel_results_report(environment, outcome, error, true),
+                       kernel_results_report(environment, outcome, error, false));
+  if (outcome.status == "mismatch") return exit_code_of(ErrorCode::data_mismatch);
+  if (error != nullptr) return exit_code_of(error->code(), environment.signal());
+  return outcome.is_good_enough() ? exit_done : exit_check_failed;
+}
+
+}  // namespace
+
+int run_builtin_kernels(const RunKernelOptions& options, Context& context) {
+  if (options.list) {
+    const auto report = [&](bool for_people) {
+      return kernel_list_report(context.environment, measure::list_kernels(), for_people);
+    };
+    context.output.write(report(true), report(false));
+    return exit_done;
+  }
+  const KernelBenchOptions bench = read_options(options, context);
+  const std::vector<KernelFamily> chosen = measure::chosen_kernels(bench);
+  std::vector<measure::KernelThreshold> thresholds;
+  for (const std::string& text : options.fail_below) {
+    thresholds.push_back(measure::parse_kernel_threshold(text));
+    measure::require_named(thresholds.back(), chosen);
+  }
+  const auto platforms = context.make_platforms();
+  BuiltinOutcome outcome;
+  for (const Device& device : choose_devices(*platforms, context.devices)) {
+    if (context.environment.cancel.is_cancelled()) break;
+    run_on(device, bench, context, outcome.results);
+  }
+  std::optional<Error> unjudged;
+  for (const measure::KernelThreshold& threshold : thresholds) {
+    if (context.environment.cancel.is_cancelled()) break;  // it may name what was not reached
+    try {
+      outcome.judgements.push_back(
+          {threshold.text, measure::judge_threshold(threshold, outcome.results)});
+    } catch (const Error& error) {
+      if (!unjudged) unjudged = error;  // told when the results are
+    }
+  }
+  return write_results(context, outcome, unjudged);
+}
+
+}  // namespace hiptool::cli

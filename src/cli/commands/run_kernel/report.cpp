@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/run_kernel/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/statistics.hpp"
+#include "cli/document.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+using measure::KernelArgument;
+using measure::UserKernelRun;
+using report::Value;
+
+/// The buffer that stands for the run: one that is compared or shown, else the first.
+const KernelArgument* main_buffer(const UserKernelRun& run) {
+  if (!run.expected.empty()) return &run.arguments[run.expected.front().argument];
+  if (!run.outputs.empty()) return &run.arguments[run.outputs.front()];
+  const auto found = std::find_if(run.arguments.begin(), run.arguments.end(),
+                                  [](const KernelArgument& one) { return one.is_buffer; });
+  return found == run.arguments.end() ? nullptr : &*found;
+}
+
+Value dimensions_value(const Dim3& dimensions) {
+  return report::Array{dimensions.x, dimensions.y, dimensions.z};
+}
+
+Value wrong_value(const std::optional<measure::WrongElements>& wrong) {
+  if (!wrong) return {};
+  return report::Object{{"argument", std::uint64_t{wrong->argument}},
+                        {"first_bad_index", wrong->first_bad_index},
+                        {"expected", wrong->expected},
+                        {"got", wrong->got},
+                        {"xor_bits", wrong->xor_bits},
+                        {"count", wrong->count},
+                        {"reread_agrees", wrong->reread_agrees}};
+}
+
+Value outside_value(const std::vector<measure::OutsideWrite>& writes) {
+  report::Array values;
+  for (const measure::OutsideWrite& write : writes) {
+    values.emplace_back(report::Object{{"argument", std::uint64_t{write.argument}},
+                                       {"before_bytes", write.before_bytes},
+                                       {"behind_bytes", write.behind_bytes}});
+  }
+  return values;
+}
+
+report::Array elements_of(const KernelArgument& argument, std::span<const std::byte> bytes,
+                          std::uint64_t count) {
+  const std::size_t size = measure::size_bytes(argument.type);
+  report::Array values;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    values.push_back(measure::value_of(argument.type, bytes.subspan(i * size, size)));
+  }
+  return values;
+}
+
+Value outputs_value(const UserKernelRun& run, const std::vector<OutputWord>& words,
+                    const measure::UserKernelResult& result) {
+  report::Array outputs;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const KernelArgument& argument = run.arguments[words[i].argument];
+    report::Object output{{"argument", std::uint64_t{words[i].argument}},
+                          {"dtype", measure::to_string(argument.type)}};
+    if (words[i].print_count) {
+      output.emplace_back("values",
+                          elements_of(argument, result.outputs[i].bytes, *words[i].print_count));
+      output.emplace_back("file", nullptr);
+    } else {
+      output.emplace_back("values", nullptr);
+      output.emplace_back("file", words[i].file);
+    }
+    outputs.emplace_back(std::move(output));
+  }
+  return outputs;
+}
+
+Value result_value(const UserKernelRun& run, const std::vector<OutputWord>& words,
+                   const UserKernelOutcome& outcome) {
+  const measure::UserKernelResult& result = outcome.result;
+  const KernelArgument* const buffer = main_buffer(run);
+  const bool has_tolerance = result.max_error.has_value();
+  return report::Object{
+      {"kernel", outcome.kernel},
+      {"device", outcome.device},
+      {"dtype", buffer == nullptr ? Value() : Value(measure::to_string(buffer->type))},
+      {"elements", buffer == nullptr ? Value() : Value(buffer->count)},
+      {"status", result.is_right() ? "ok" : "mismatch"},
+      {"reason", nullptr},
+      {"image", outcome.image},
+      {"grid", dimensions_value(run.config.grid)},
+      {"block", dimensions_value(run.config.block)},
+      {"shared_bytes", run.config.shared_bytes},
+      {"checked", run.expected.empty() ? Value() : Value(result.checked)},
+      {"max_error", result.max_error},
+      {"tolerance", has_tolerance ? Value(run.tolerance.value_or(0)) : Value()},
+      {"wrong", wrong_value(result.wrong)},
+      {"outside", outside_value(result.outside)},
+      {"outputs", outputs_value(run, words, result)},
+      {"samples_s", report::Array(result.samples_s.begin(), result.samples_s.end())},
+      {"median_s", base::median(result.samples_s)},
+      {"timer", result.is_device_time ? "events" : "host"},
+      {"bytes_per_s", nullptr},
+      {"flops_per_s", nullptr},
+      {"share_of_peak", nullptr},
+      {"peak_source", nullptr}};
+}
+
+report::Line verdict_line(const UserKernelRun& run, const UserKernelOutcome& outcome) {
+  const auto& result = outcome.result;
+  const std::string subject = fmt::format("{} on {}", outcome.kernel, outcome.device);
+  if (result.wrong) {
+    const measure::WrongElements& wrong = *result.wrong;
+    return {
+        report::Tone::bad,
+        fmt::format("wrong result of {}: {} of {} elements of argument {} differ, first at {}: "
+                    "expected {}, got {}, xor 0x{:x}; reading again {}",
+                    subject, wrong.count, run.arguments[wrong.argument].count, wrong.argument,
+                    wrong.first_bad_index, report::format_value(wrong.expected, report::Unit::none),
+                    report::format_value(wrong.got, report::Unit::none), wrong.xor_bits,
+                    wrong.reread_agrees ? "gives the same"
+                                        : "gives something else, so memory or copy is at fault")};
+  }
+  const std::string time =
+      report::format_value(base::median(result.samples_s), report::Unit::duration);
+  if (run.expected.empty()) {
+    return {report::Tone::plain, fmt::format("ran {} in {}, result not checked", subject, time)};
+  }
+  return {report::Tone::good,
+          fmt::format("ran {} in {}, {} elements as expected", subject, time, result.checked)};
+}
+
+/// A buffer that is too small, or a kernel without a test of its index.
+void add_outside(const UserKernelRun& run, const UserKernelOutcome& outcome,
+                 std::vector<report::Line>& verdict) {
+  for (const measure::OutsideWrite& write : outcome.result.outside) {
+    std::string text =
+        fmt::format("{} on {} wrote outside argument {} ({}):", outcome.kernel, outcome.device,
+                    write.argument, run.arguments[write.argument].text);
+    if (write.before_bytes > 0) text += fmt::format(" {} bytes before it", write.before_bytes);
+    if (write.behind_bytes > 0) text += fmt::format(" {} bytes behind its end", write.behind_bytes);
+    verdict.push_back({report::Tone::bad, std::move(text)});
+  }
+}
+
+report::Table results_table(const UserKernelRun& run,
+                            const std::vector<UserKernelOutcome>& outcomes) {
+  report::Table table;
+  table.columns = {{"kernel", "Kernel"},
+                   {"device", "Device"},
+                   {"image", "Image"},
+                   {"samples", "Samples", report::Unit::count},
+                   {"median_s", "Median", report::Unit::duration},
+                   {"checked", "Checked", report::Unit::count},
+                   {"max_error", "Max error"},
+                   {"status", "Status"}};
+  for (const UserKernelOutcome& outcome : outcomes) {
+    const auto& result = outcome.result;
+    table.rows.push_back({outcome.kernel, outcome.device, outcome.image,
+                          std::uint64_t{result.samples_s.size()}, base::median(result.samples_s),
+                          run.expected.empty() ? Value() : Value(result.checked), result.max_error,
+                          result.is_right() ? "ok" : "mismatch"});
+  }
+  return table;
+}
+
+void add_printed(const UserKernelRun& run, const std::vector<OutputWord>& words,
+                 const UserKernelOutcome& outcome, std::vector<report::Line>& notes) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (!words[i].print_count) continue;
+    const KernelArgument& argument = run.arguments[words[i].argument];
+    std::string line = fmt::format("{} argument {} ({}):", outcome.device, words[i].argument,
+                                   measure::to_string(argument.type));
+    for (const Value& value :
+         elements_of(argument, outcome.result.outputs[i].bytes, *words[i].print_count)) {
+      line += " " + report::format_value(value, report::Unit::none);
+    }
+    notes.push_back({report::Tone::plain, std::move(line)});
+  }
+}
+
+}  // namespace
+
+report::Report user_kernel_report(const Environment& environment, const UserKernelRun& run,
+                                  const std::vector<OutputWord>& outputs,
+                                  const std::vector<UserKernelOutcome>& outcomes) {
+  report::Report report;
+  bool is_right = true;
+  report::Array results;
+  for (const UserKernelOutcome& outcome : outcomes) {
+    is_right = is_right && outcome.result.is_right();
+    results.push_back(result_value(run, outputs, outcome));
+    const bool has_only_written_outside = !outcome.result.wrong && !outcome.result.is_right();
+    if (!has_only_written_outside) report.verdict.push_back(verdict_line(run, outcome));
+    add_outside(run, outcome, report.verdict);
+    add_printed(run, outputs, outcome, report.notes);
+  }
+  report.document = make_document(environment, "run-kernel", is_right ? "ok" : "mismatch");
+  report.document.emplace_back("results", std::move(results));
+  report.tables = {results_table(run, outcomes)};
+  return report;
+}
+
+}  // namespace hiptool::cli

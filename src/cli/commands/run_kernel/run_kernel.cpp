@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/run_kernel/run_kernel.hpp"
+
+#include "cli/commands/run_kernel/builtin.hpp"
+#include "cli/commands/run_kernel/user.hpp"
+#include "cli/options.hpp"
+#include "hiptool/error.hpp"
+
+namespace hiptool::cli {
+
+namespace {
+
+/// An option that one of the two ways takes.
+struct Use {
+  const char* option;
+  bool is_given;
+};
+
+std::vector<Use> uses_of_builtin(const RunKernelOptions& options) {
+  return {{"NAME", !options.names.empty()},     {"--list", options.list},
+          {"--dtype", !options.dtypes.empty()}, {"--size", !options.size.empty()},
+          {"--seconds", options.seconds > 0},   {"--fail-below", !options.fail_below.empty()}};
+}
+
+std::vector<Use> uses_of_user(const RunKernelOptions& options) {
+  return {{"--name", !options.name.empty()},       {"--grid", !options.grid.empty()},
+          {"--block", !options.block.empty()},     {"--shared", options.shared_bytes > 0},
+          {"--arg", !options.arguments.empty()},   {"--out", !options.outputs.empty()},
+          {"--expect", !options.expected.empty()}, {"--tolerance", !options.tolerance.empty()}};
+}
+
+void refuse_given(const std::vector<Use>& uses, const char* why, const char* hint) {
+  for (const Use& use : uses) {
+    if (!use.is_given) continue;
+    throw Error(ErrorCode::invalid_argument, "run-kernel", std::string(use.option) + why, hint);
+  }
+}
+
+}  // namespace
+
+Command run_kernel_command() {
+  return {
+      .name = "run-kernel",
+      .summary = "run kernels, check what they compute and rate them",
+      .examples = {{"hiptool run-kernel all", "every built-in kernel, checked"},
+                   {"hiptool run-kernel memtest --size 90%", "test the memory"},
+                   {"hiptool run-kernel fma --seconds 60", "keep it busy, and check"},
+                   {"... --fail-below 'stream-triad>=80%'", "of peak; exit 1 if slower"},
+                   {"hiptool run-kernel --module k.hip \\", "a kernel of your own:"},
+                   {"  --name saxpy --grid 4 --block 256 \\", "which, and how often"},
+                   {"  --arg f32:2 --arg buf:f32:64:iota \\", "its arguments, in order"},
+                   {"  --out 1:print:8 --expect 1:want.bin", "exit 5 if it differs"}},
+      .formats = {OutputFormat::table, OutputFormat::json, OutputFormat::csv,
+                  OutputFormat::markdown},
+      .export_formats = {OutputFormat::html, OutputFormat::svg, OutputFormat::gbench,
+                         OutputFormat::gha, OutputFormat::bmf, OutputFormat::junit,
+                         OutputFormat::prom},
+      .takes_devices = true,
+      .has_own_format = false,
+      .add = add_run_kernel,
+  };
+}
+
+Runner add_run_kernel(CLI::App& app) {
+  auto options = std::make_shared<RunKernelOptions>();
+  add_words(app, "NAME", options->names, "built-in kernels or groups of them, or all");
+  add_flag(app, "--list", options->list, "name the built-in kernels");
+  add_texts(app, "--dtype", "LIST", options->dtypes, "only with these types: f32,f64");
+  add_text(app, "--size", "SIZES", options->size,
+           "of each array: 64MiB, a list, a range, or 90% of the free memory for all of them");
+  add_count(app, "--seconds", options->seconds, "repeat each kernel, checked, for so long", 1,
+            1'000'000);
+  add_texts(app, "--fail-below", "THRESHOLD", options->fail_below,
+            "'stream-triad.f32>=80%' of peak, 'sum>=3.5TB/s', 'fma.f32>=50TFLOP/s'; exit 1 if "
+            "missed");
+  add_text(app, "--module", "FILE", options->module,
+           "a kernel of your own: HIP or CUDA text, PTX, cubin, fat binary or AMD code object; the "
+           "content decides which");
+  add_text(app, "--name", "SYMBOL", options->name, "the kernel, if the file has several");
+  add_text(app, "--grid", "X,Y,Z", options->grid, "blocks in the grid; Y and Z are 1 if not given");
+  add_text(app, "--block", "X,Y,Z", options->block, "threads in a block");
+  add_size(app, "--shared", options->shared_bytes,
+           "dynamic shared memory of a block, none if not given");
+  add_texts(app, "--arg", "TYPE:VALUE", options->arguments,
+            "next argument: i32:5, f32:2.5 (i8 to u64, f16, bf16, f32, f64) or buf:TYPE:COUNT: "
+            "and zeros, iota, random:SEED or file:PATH");
+  add_texts(app, "--out", "I:FILE", options->outputs,
+            "write buffer I (arguments count from 0) to a file, or I:print:N to show N elements");
+  add_texts(app, "--expect", "I:FILE", options->expected, "exit 5 unless buffer I is that file");
+  add_text(app, "--tolerance", "T", options->tolerance,
+           "of --expect for reals: T times the larger of 1 and the expected; 0 if not given");
+  add_count(app, "--samples", options->samples,
+            "timed launches; if not given, 1 of your kernel and as many as the noise asks for of a "
+            "built-in one",
+            1, 1'000'000);
+  return [options](Context& context) { return run_run_kernel(*options, context); };
+}
+
+int run_run_kernel(const RunKernelOptions& options, Context& context) {
+  if (!options.module.empty()) {
+    refuse_given(uses_of_builtin(options),
+                 " is for the built-in kernels, and --module names a file",
+                 "leave one of the two out");
+    return run_user_module(options, context);
+  }
+  refuse_given(uses_of_user(options), " is for a kernel of your own, and there is no --module",
+               "name its file with --module FILE");
+  if (options.names.empty() && !options.list) {
+    throw Error(ErrorCode::invalid_argument, "run-kernel", "no kernel is given",
+                "hiptool run-kernel all runs the built-in ones, --list names them, --module FILE "
+                "runs yours");
+  }
+  return run_builtin_kernels(options, context);
+}
+
+}  // namespace hiptool::cli

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/run_kernel/user.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "cli/commands/run_kernel/report.hpp"
+#include "cli/commands/run_kernel/surroundings.hpp"
+#include "cli/commands/run_kernel/words.hpp"
+#include "cli/document.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/suggest.hpp"
+#include "hip/cpu/block_runner.hpp"
+#include "hiptool/error.hpp"
+#include "kernels/cpu_compile.hpp"
+#include "kernels/user_image.hpp"
+#include "measure/kernel/user_kernel.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+constexpr const char* operation = "run-kernel";
+constexpr std::chrono::seconds compile_timeout{60};
+
+/// One --out whose file was opened before the work.
+struct OpenOutput {
+  OutputWord word;
+  std::unique_ptr<ExportFile> file;
+};
+
+struct Plan {
+  measure::UserKernelRun run;
+  std::vector<OpenOutput> outputs;
+};
+
+const measure::KernelArgument& buffer_at(const measure::UserKernelRun& run, std::size_t argument,
+                                         const std::string& option) {
+  if (argument < run.arguments.size() && run.arguments[argument].is_buffer) {
+    return run.arguments[argument];
+  }
+  throw Error(ErrorCode::invalid_argument, operation,
+              argument < run.arguments.size()
+                  ? fmt::format("{} {}: that argument is '{}', no buffer", option, argument,
+                                run.arguments[argument].text)
+                  : fmt::format("{} {}: the kernel is given {}", option, argument,
+                                base::count_of(run.arguments.size(), "argument")),
+              "arguments count from 0; give buffers as buf:TYPE:COUNT:zeros");
+}
+
+std::vector<std::byte> read_expected(const ExpectWord& word, std::size_t size_bytes) {
+  const base::File file = base::File::open(word.file);
+  if (file.size_bytes() != size_bytes) {
+    throw Error(ErrorCode::input_failed, operation,
+                fmt::format("{} has {} bytes; buffer {} has {}", word.file, file.size_bytes(),
+                            word.argument, size_bytes));
+  }
+  std::vector<std::byte> bytes(size_bytes);
+  file.read_at(bytes, 0);
+  return bytes;
+}
+
+/// An output file, whose failures come with a hint that suits --out.
+template <class Work>
+auto for_output(const Work& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    throw Error(error.code(), operation, error.what(), "choose another file with --out I:FILE");
+  }
+}
+
+void plan_outputs(const RunKernelOptions& options, Plan& plan) {
+  for (const std::string& text : options.outputs) {
+    OpenOutput output{parse_output(text), nullptr};
+    const auto& buffer = buffer_at(plan.run, output.word.argument, "--out");
+    if (output.word.print_count) {
+      output.word.print_count = std::min(*output.word.print_count, buffer.count);
+    } else {
+      output.file = for_output([&] { return std::make_unique<ExportFile>(output.word.file); });
+    }
+    plan.run.outputs.push_back(output.word.argument);
+    plan.outputs.push_back(std::move(output));
+  }
+}
+
+Plan make_plan(const RunKernelOptions& options, Context& context) {
+  Plan plan;
+  measure::UserKernelRun& run = plan.run;
+  run.config.grid = parse_dimensions(options.grid, "--grid");
+  run.config.block = parse_dimensions(options.block, "--block");
+  if (options.shared_bytes > std::numeric_limits<std::uint32_t>::max()) {
+    throw Error(ErrorCode::invalid_argument, operation, "--shared is more than any device has");
+  }
+  run.config.shared_bytes = static_cast<std::uint32_t>(options.shared_bytes);
+  run.tolerance = parse_tolerance(options.tolerance);
+  run.samples = std::max<std::uint64_t>(options.samples, 1);
+  run.cancel = &context.environment.cancel;
+  for (const std::string& text : options.arguments) {
+    run.arguments.push_back(measure::parse_kernel_argument(text));
+  }
+  for (const std::string& text : options.expected) {
+    const ExpectWord word = parse_expect(text);
+    const auto& buffer = buffer_at(run, word.argument, "--expect");
+    run.expected.push_back({word.argument, read_expected(word, buffer.bytes.size())});
+  }
+  plan_outputs(options, plan);
+  return plan;
+}
+
+kernels::UserCompilers find_compilers(Context& context) {
+  const Environment& environment = context.environment;
+  kernels::Compile compile =
+      environment.program.empty()
+          ? kernels::Compile(kernels::compile_in_process)
+          : kernels::compile_in_child(environment.program, compile_timeout, &environment.cancel);
+  return {kernels::with_disk_cache(std::move(compile), kernels::cache_folder_from_environment(),
+                                   context.notes),
+          kernels::find_host_compiler(environment.getenv("PATH").value_or("")),
+          &environment.cancel};
+}
+
+std::string list_names(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 20;
+  if (names.empty()) return "it has none";
+  const std::vector<std::string> shown(
+      names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(most, names.size())));
+  const std::string rest =
+      names.size() > most ? fmt::format(" and {} more", names.size() - most) : "";
+  return fmt::format("it has: {}{}", fmt::join(shown, ", "), rest);
+}
+
+std::string list_kernels(const kernels::UserImage& image, const std::vector<std::string>& names) {
+  std::string text = image.kernels ? list_names(names) : "the file does not list its own";
+  if (!image.contents.empty()) text += "\nit is a fat binary of: " + image.contents;
+  return text;
+}
+
+/// The kernel that is meant, as the image is asked for it.
+std::string choose_name(const kernels::UserImage& image, const std::string& asked) {
+  if (!image.kernels && !asked.empty()) return asked;
+  std::vector<std::string> names;
+  for (const auto& kernel : image.kernels.value_or(std::vector<kernels::KernelInfo>())) {
+    names.push_back(kernels::plain_name(kernel.name));
+  }
+  if (asked.empty()) {
+    if (names.size() == 1) return image.kernels->front().name;
+    throw Error(ErrorCode::invalid_argument, operation,
+                fmt::format("{}: which kernel is not said\n{}", image.path.string(),
+                            list_kernels(image, names)),
+                "name it with --name SYMBOL");
+  }
+  if (!kernels::find_user_kernel(*image.kernels, asked).empty()) return asked;
+  std::string hint = suggestion(asked, names);
+  throw Error(ErrorCode::not_found, operation,
+              fmt::format("{} has no kernel '{}'\n{}", image.path.string(), asked,
+                          list_kernels(image, names)),
+              hint.empty() ? "name one of these with --name" : hint);
+}
+
+struct EndWords {
+  std::string what;
+  std::string hint;
+};
+
+EndWords words_of(KernelEnd end) {
+  switch (end) {
+    case KernelEnd::memory_fault:
+      return {"a memory fault",
+              "is each buffer large enough for the grid, and none of them given as 0?"};
+    case KernelEnd::stack_overflow:
+      return {fmt::format("an overflow of its stack of {} KiB a thread",
+                          hip::cpu::thread_stack_bytes() / 1024),
+              "does a recursion end, and are there large local arrays? keep those in a buffer"};
+    case KernelEnd::division_by_zero:
+      return {"an integer division by zero", "check the divisor before the division"};
+    case KernelEnd::illegal_instruction:
+      return {"an illegal instruction", "does it trap, or call what is not defined there?"};
+    case KernelEnd::aborted:
+      return {"a failed assert or abort()",
+              "the line above says what failed, if an assert or the C library did"};
+  }
+  return {};
+}
+
+/// The failure of a kernel that takes the program with it, as it would be told.
+LastWords last_words(const Context& context, const std::string& kernel, const std::string& device,
+                     KernelEnd end) {
+  const auto [what, hint] = words_of(end);
+  const Error error(ErrorCode::device, operation,
+                    fmt::format("the kernel '{}' ended with {} on {}", kernel, what, device), hint);
+  LastWords words;
+  words.error = fmt::format("error: {}\nhint: {}\n", error.what(), error.hint());
+  if (context.output.format() == OutputFormat::json) {
+    report::Report report;
+    report.document = make_document(context.environment, "run-kernel", "failed");
+    add_error(report.document, error);
+    words.output = report::to_json(report);
+  }
+  return words;
+}
+
+measure::UserKernelResult run_watched(const Context& context, const Kernel& kernel,
+                                      const std::string& name, const Plan& plan) {
+  const PrintsToError prints;
+  if (kernel.device().platform() != Platform::cpu) {
+    return measure::run_user_kernel(kernel, plan.run);
+  }
+  const FaultsEndWith faults(
+      [&](KernelEnd end) { return last_words(context, name, kernel.device().id(), end); },
+      exit_code_of(ErrorCode::device));
+  return measure::run_user_kernel(kernel, plan.run);
+}
+
+UserKernelOutcome run_on(const Device& device, const RunKernelOptions& options, const Plan& plan,
+                         const kernels::UserCompilers& compilers, const Context& context) {
+  UserKernelOutcome outcome;
+  outcome.device = device.id();
+  const kernels::UserImage image =
+      kernels::read_user_image(device, options.module, compilers, options.name);
+  outcome.image = image.description;
+  const std::string name = choose_name(image, options.name);
+  const kernels::UserKernel loaded = kernels::load_user_kernel(device, image, name, compilers);
+  outcome.kernel = kernels::plain_name(name);
+  if (loaded.arguments) {
+    measure::check_arguments(outcome.kernel, plan.run.arguments, *loaded.arguments);
+  }
+  outcome.result = run_watched(context, loaded.kernel, outcome.kernel, plan);
+  return outcome;
+}
+
+void write_files(const std::vector<OpenOutput>& outputs, const measure::UserKernelResult& result) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].file) continue;
+    const auto& bytes = result.outputs[i].bytes;
+    for_output([&] {
+      outputs[i].file->write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    });
+  }
+}
+
+}  // namespace
+
+int run_user_module(const RunKernelOptions& options, Context& context) {
+  const Plan plan = make_plan(options, context);
+  const auto platforms = context.make_platforms();
+  const std::vector<Device> devices = choose_devices(*platforms, context.devices);
+  const bool writes_files = std::any_of(plan.outputs.begin(), plan.outputs.end(),
+                                        [](const OpenOutput& one) { return one.file != nullptr; });
+  if (writes_files && devices.size() > 1) {
+    throw Error(ErrorCode::invalid_argument, operation,
+                fmt::format("--out writes one file, and {} devices are chosen", devices.size()),
+                "choose one with --device");
+  }
+  const kernels::UserCompilers compilers = find_compilers(context);
+  std::vector<OutputWord> words;
+  for (const OpenOutput& output : plan.outputs) words.push_back(output.word);
+  std::vector<UserKernelOutcome> outcomes;
+  for (const Device& device : devices) {
+    context.environment.cancel.throw_if_cancelled(operation);
+    outcomes.push_back(run_on(device, options, plan, compilers, context));
+    write_files(plan.outputs, outcomes.back().result);
+  }
+  const bool is_right = std::all_of(outcomes.begin(), outcomes.end(),
+                                    [](const auto& outcome) { return outcome.result.is_right(); });
+  context.output.write(user_kernel_report(context.environment, plan.run, words, outcomes));
+  return is_right ? exit_done : exit_code_of(ErrorCode::data_mismatch);
+}
+
+}  // namespace hiptool::cli

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+#include "measure/copy/bench.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "system/pci.hpp"
+
+namespace hiptool::measure {
+namespace {
+
+constexpr double clocks_agree_within = 0.05;
+// The host learns of the end this much later, whatever was copied.
+constexpr double wake_up_s = 50e-6;
+constexpr double least_overlap = 0.2;
+constexpr double serialised_wall = 1.5;  // times the span
+
+double median_of(const std::vector<CopySample>& samples, double (*value)(const CopySample&)) {
+  std::vector<double> values;
+  for (const CopySample& sample : samples) values.push_back(value(sample));
+  return base::median(values);
+}
+
+// 0: the lanes took turns, 1: none waited for another.
+std::optional<double> overlap_of(const CopySample& sample) {
+  if (sample.lanes_s.size() < 2) return {};
+  double sum = 0;
+  double most = 0;
+  for (const double lane : sample.lanes_s) {
+    sum += lane;
+    most = std::max(most, lane);
+  }
+  if (!(sum > most)) return {};
+  return std::clamp((sum - sample.span_s) / (sum - most), 0.0, 1.0);
+}
+
+void add_lanes(const std::vector<CopySample>& samples, CopyResult& result) {
+  const std::vector<CopyRoute> routes = routes_of(result.cell);
+  if (routes.size() < 2) return;
+  std::vector<double> overlaps;
+  for (const CopySample& sample : samples) {
+    if (const auto overlap = overlap_of(sample)) overlaps.push_back(*overlap);
+  }
+  if (!overlaps.empty()) result.overlap = base::median(overlaps);
+  for (std::size_t i = 0; i < routes.size(); ++i) {
+    std::vector<double> times;
+    for (const CopySample& sample : samples) times.push_back(sample.lanes_s[i]);
+    const auto name = [](const std::optional<Device>& device) {
+      return device ? device->id() : std::string("host");
+    };
+    result.lanes.push_back({name(routes[i].source), name(routes[i].destination),
+                            static_cast<double>(result.cell.size_bytes) / base::median(times)});
+  }
+}
+
+void summarize(const std::vector<CopySample>& samples, CopyResult& result) {
+  for (const CopySample& sample : samples) result.samples_s.push_back(sample.span_s);
+  result.summary = base::summarize(result.samples_s);
+  const std::size_t lanes = routes_of(result.cell).size();
+  result.bytes = lanes * result.cell.size_bytes;
+  result.is_gated = !samples.empty() && samples.back().is_gated;
+  if (result.cell.is_latency || samples.empty()) return;
+  const double wall = median_of(samples, [](const CopySample& sample) { return sample.wall_s; });
+  const double span = result.summary.median;
+  result.wall_s = wall;
+  add_lanes(samples, result);
+  const double allowed = std::max(clocks_agree_within * span,
+                                  wake_up_s / static_cast<double>(result.copies_per_sample));
+  result.clocks_disagree = std::abs(wall - span) > allowed;
+  result.is_serialised = lanes > 1 && (result.overlap.value_or(1) < least_overlap ||
+                                       (wall > serialised_wall * span && result.clocks_disagree));
+}
+
+std::vector<std::string> bus_ids_of(const CopyCell& cell) {
+  std::vector<std::string> bus_ids;
+  for (const Device& device : cell.devices) {
+    std::string bus_id = system::normalize_bus_id(device.info().pci_bus_id.value_or(""));
+    if (!bus_id.empty()) bus_ids.push_back(std::move(bus_id));
+  }
+  return bus_ids;
+}
+
+void add_wrong(const WrongWords& wrong, std::optional<WrongWords>& all) {
+  if (wrong.count == 0) return;
+  if (!all) {
+    all = wrong;
+    return;
+  }
+  all->count += wrong.count;
+  all->xor_bits |= wrong.xor_bits;
+}
+
+}  // namespace
+
+std::string_view to_string(CopyStatus status) noexcept {
+  switch (status) {
+    case CopyStatus::ok: return "ok";
+    case CopyStatus::skipped: return "skipped";
+    case CopyStatus::failed: return "failed";
+    case CopyStatus::mismatch: return "mismatch";
+  }
+  return "";
+}
+
+std::optional<double> CopyResult::share_of_limit() const {
+  if (!limit || !has_rate()) return {};
+  return rate_of(summary.median) / limit->bytes_per_s;
+}
+
+CopyResult CopyBench::measure(const PlannedCell& planned) {
+  CopyResult result;
+  result.cell = planned.cell;
+  if (!planned.skip_reason.empty()) {
+    result.status = CopyStatus::skipped;
+    result.reason = planned.skip_reason;
+    return result;
+  }
+  try {
+    measure_cell(result);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::cancelled) throw;
+    const bool is_skipped = error.code() == ErrorCode::unsupported;
+    result.status = is_skipped ? CopyStatus::skipped : CopyStatus::failed;
+    result.reason = error.what();
+    if (!is_skipped) result.error = error;
+  }
+  return result;
+}
+
+void CopyBench::measure_cell(CopyResult& result) {
+  const CopyCell& cell = result.cell;
+  std::optional<NodeBinding> binding;
+  for (const HostNode& node : options_.nodes) {
+    if (cell.node == node.number) binding.emplace(node);
+  }
+  LinkSampler::Options watched;
+  watched.root = options_.root;
+  watched.bus_ids = bus_ids_of(cell);
+  watched.also = options_.while_copying;
+
+  CopyRun run(cell, tools_, options_.run);
+  LinkSampler sampler(std::move(watched));
+  std::vector<CopySample> samples;
+  const auto sample = [&] {
+    if (options_.cancel != nullptr) options_.cancel->throw_if_cancelled("bench-copy");
+    samples.push_back(run.run());
+    add_wrong(run.check(), result.wrong);
+    return samples.back().span_s;
+  };
+  const std::size_t kept = collect_samples(options_.sampling, sample).size();
+  samples.erase(samples.begin(), samples.end() - static_cast<std::ptrdiff_t>(kept));
+  const std::vector<LinkObservation> seen = sampler.stop();
+  remember(seen);
+
+  result.copies_per_sample = run.copies_per_sample();
+  result.has_gate_expired = run.has_gate_expired();
+  summarize(samples, result);
+  result.limit = limit_of(cell, seen);
+  if (result.wrong) {
+    result.status = CopyStatus::mismatch;
+    result.reason = std::to_string(result.wrong->count) + " words of 4 bytes arrived wrong";
+  }
+}
+
+void CopyBench::remember(const std::vector<LinkObservation>& seen) {
+  for (const LinkObservation& link : seen) {
+    const auto known = std::find_if(links_.begin(), links_.end(), [&](const LinkObservation& old) {
+      return old.bus_id == link.bus_id;
+    });
+    if (known == links_.end()) {
+      links_.push_back(link);
+    } else if (link.fastest_bytes_per_s.value_or(0) > known->fastest_bytes_per_s.value_or(0)) {
+      *known = link;
+    }
+  }
+}
+
+}  // namespace hiptool::measure

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+/// Measures cells one by one; what fails or is wrong in one stops no other.
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/statistics.hpp"
+#include "hiptool/cancel.hpp"
+#include "hiptool/error.hpp"
+#include "measure/copy/limits.hpp"
+#include "measure/copy/plan.hpp"
+#include "measure/copy/run.hpp"
+#include "measure/sampling.hpp"
+
+namespace hiptool::measure {
+
+enum class CopyStatus { ok, skipped, failed, mismatch };
+std::string_view to_string(CopyStatus status) noexcept;
+
+/// One copy of several that ran at once.
+struct LaneRate {
+  std::string source;
+  std::string destination;
+  double bytes_per_s = 0;  ///< median of its own time
+};
+
+struct CopyResult {
+  CopyCell cell;
+  CopyStatus status = CopyStatus::ok;
+  std::string reason;          ///< of a cell that is not ok
+  std::optional<Error> error;  ///< of a failed one
+
+  std::vector<double> samples_s;  ///< each the time in which every lane copies size_bytes once
+  base::Summary summary;          ///< of them
+  std::uint64_t bytes = 0;        ///< copied by all lanes in one sample
+  std::optional<double> wall_s;   ///< median by the host's clock
+  std::optional<double> overlap;  ///< of several lanes: 0 one after the other, 1 all at once
+  std::vector<LaneRate> lanes;    ///< where there are several
+  std::optional<CopyLimit> limit;
+  std::optional<WrongWords> wrong;
+  std::size_t copies_per_sample = 1;
+  bool is_gated = false;
+  bool has_gate_expired = false;
+  bool is_serialised = false;    ///< lanes that could run at once did not
+  bool clocks_disagree = false;  ///< host's clock and events by more than 5 %
+
+  bool has_rate() const noexcept { return !samples_s.empty() && !cell.is_latency; }
+  /// Copied bytes per second in a sample of that time.
+  double rate_of(double sample_s) const { return static_cast<double>(bytes) / sample_s; }
+  std::optional<double> share_of_limit() const;
+};
+
+struct CopyBenchOptions {
+  SamplingOptions sampling;
+  CopyRun::Options run;
+  std::filesystem::path root = "/";
+  std::vector<HostNode> nodes;
+  const CancelToken* cancel = nullptr;  ///< may be null
+  std::function<void()> while_copying;  ///< called now and then on another thread; must not throw
+};
+
+class CopyBench {
+ public:
+  explicit CopyBench(CopyBenchOptions options) : options_(std::move(options)) {}
+
+  /// Measures one cell. Blocks. A failed call is the cell's status, not an exception; only
+  /// Error(cancelled) is thrown.
+  CopyResult measure(const PlannedCell& planned);
+
+  /// Links of all devices as they were seen during the copies so far.
+  const std::vector<LinkObservation>& links() const noexcept { return links_; }
+
+ private:
+  void measure_cell(CopyResult& result);
+  void remember(const std::vector<LinkObservation>& seen);
+
+  CopyBenchOptions options_;
+  ToolBox tools_;
+  std::vector<LinkObservation> links_;
+};
+
+}  // namespace hiptool::measure

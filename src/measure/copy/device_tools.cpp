@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#include "measure/copy/device_tools.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "hiptool/copy.hpp"
+#include "hiptool/error.hpp"
+#include "hiptool/launch.hpp"
+
+namespace hiptool::measure {
+namespace {
+
+constexpr std::uint32_t threads_per_block = 256;
+constexpr std::uint64_t blocks_per_unit = 16;
+constexpr std::uint64_t unknown_units = 64;
+constexpr std::size_t result_bytes = 3 * sizeof(std::uint64_t);
+constexpr std::size_t word_bytes = sizeof(std::uint32_t);
+constexpr std::size_t staged_words = std::size_t{4} << 20;
+
+// Calls work(words to stage, part of the buffer, its seed) piece by piece.
+template <class Work>
+void by_pieces(const Buffer& buffer, std::uint32_t seed, const Work& work) {
+  const std::size_t count = buffer.size_bytes() / word_bytes;
+  std::vector<std::uint32_t> staged(std::min(count, staged_words));
+  for (std::size_t begin = 0; begin < count; begin += staged.size()) {
+    const std::span<std::uint32_t> words(staged.data(), std::min(staged.size(), count - begin));
+    work(begin, words, buffer.view(begin * word_bytes, words.size_bytes()),
+         shifted_seed(seed, begin));
+  }
+}
+
+}  // namespace
+
+DeviceTools::DeviceTools(const Device& device)
+    : device_((device.start(), device)),
+      stream_(device),
+      result_(device, result_bytes),
+      host_result_(device, result_bytes) {
+  compute_units_ = device.info().compute_units.value_or(unknown_units);
+  kernels::KernelLoader loader(device);
+  write_ = find(loader, "hiptool_pattern_write");
+  check_ = find(loader, "hiptool_pattern_check");
+  copy_16_ = find(loader, "hiptool_copy_16");
+  copy_1_ = find(loader, "hiptool_copy_1");
+  if (device.platform() != Platform::cpu) gate_ = find(loader, "hiptool_gate");
+}
+
+std::optional<Kernel> DeviceTools::find(kernels::KernelLoader& loader, const char* name) {
+  try {
+    return loader.kernel(name);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+    missing_ = error.what();
+    return {};
+  }
+}
+
+std::uint32_t DeviceTools::blocks_for(std::uint64_t count) const {
+  const std::uint64_t needed = (count + threads_per_block - 1) / threads_per_block;
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(needed, 1, compute_units_ * blocks_per_unit));
+}
+
+void DeviceTools::write(const Buffer& buffer, std::uint32_t seed) {
+  if (!write_) return write_by_host(buffer, seed);
+  const std::uint64_t count = buffer.size_bytes() / word_bytes;
+  launch(*write_, {{blocks_for(count)}, {threads_per_block}}, stream_, buffer, count, seed);
+  stream_.synchronize();
+}
+
+WrongWords DeviceTools::check(const Buffer& buffer, std::uint32_t seed) {
+  if (!check_) return check_by_host(buffer, seed);
+  const std::uint64_t count = buffer.size_bytes() / word_bytes;
+  std::uint64_t result[3] = {0, ~std::uint64_t{0}, 0};
+  std::memcpy(host_result_.data(), result, result_bytes);
+  copy_h2d(result_, host_result_.bytes(), stream_);
+  launch(*check_, {{blocks_for(count)}, {threads_per_block}}, stream_, buffer, count, seed,
+         result_);
+  copy_d2h(host_result_.bytes(), result_, stream_);
+  stream_.synchronize();
+  std::memcpy(result, host_result_.data(), result_bytes);
+  return {result[0], result[1], static_cast<std::uint32_t>(result[2])};
+}
+
+void DeviceTools::write_by_host(const Buffer& buffer, std::uint32_t seed) const {
+  by_pieces(buffer, seed,
+            [](std::size_t, std::span<std::uint32_t> words, const Buffer& part, std::uint32_t at) {
+              write_pattern(words, at);
+              copy_h2d_and_wait(part, std::as_bytes(words));
+            });
+}
+
+WrongWords DeviceTools::check_by_host(const Buffer& buffer, std::uint32_t seed) const {
+  WrongWords all;
+  by_pieces(
+      buffer, seed,
+      [&](std::size_t begin, std::span<std::uint32_t> words, const Buffer& part, std::uint32_t at) {
+        copy_d2h_and_wait(std::as_writable_bytes(words), part);
+        const WrongWords wrong = check_pattern(words, at);
+        if (wrong.count == 0) return;
+        if (all.count == 0) all.first_index = begin + wrong.first_index;
+        all.count += wrong.count;
+        all.xor_bits |= wrong.xor_bits;
+      });
+  return all;
+}
+
+void DeviceTools::require_copy() const {
+  if (copy_16_ && copy_1_) return;
+  throw Error(ErrorCode::unsupported, "copy by kernel",
+              "no copy kernel for " + device_.id() + ": " + missing_);
+}
+
+void DeviceTools::copy(std::byte* destination, const std::byte* source, std::size_t size_bytes,
+                       const StreamRef& stream) const {
+  require_copy();
+  constexpr std::uint64_t wide_bytes = 16;
+  const auto is_aligned = [](const void* address) {
+    return reinterpret_cast<std::uintptr_t>(address) % wide_bytes == 0;
+  };
+  const bool is_wide =
+      size_bytes % wide_bytes == 0 && is_aligned(destination) && is_aligned(source);
+  const std::uint64_t count = is_wide ? size_bytes / wide_bytes : size_bytes;
+  launch(is_wide ? *copy_16_ : *copy_1_, {{blocks_for(count)}, {threads_per_block}}, stream,
+         static_cast<const void*>(source), static_cast<void*>(destination), count);
+}
+
+DeviceTools& ToolBox::of(const Device& device) {
+  auto& tools = tools_[device.id()];
+  if (!tools) tools = std::make_unique<DeviceTools>(device);
+  return *tools;
+}
+
+}  // namespace hiptool::measure

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "hiptool/buffer.hpp"
+#include "hiptool/kernel.hpp"
+#include "hiptool/pinned_buffer.hpp"
+#include "hiptool/stream.hpp"
+#include "kernels/kernel_loader.hpp"
+#include "measure/copy/pattern_words.hpp"
+
+namespace hiptool::measure {
+
+/// What a copy bench needs on one device besides the copies: kernels, loaded before anything is
+/// timed, and a stream to check data on.
+class DeviceTools {
+ public:
+  /// Starts the device and loads the kernels. Blocks. A kernel that cannot be had is absent; other
+  /// failures are thrown.
+  explicit DeviceTools(const Device& device);
+
+  const Device& device() const noexcept { return device_; }
+
+  /// Fills device memory with the pattern, and waits. By the host where there is no kernel.
+  void write(const Buffer& buffer, std::uint32_t seed);
+  /// Compares device memory with the pattern, and waits.
+  WrongWords check(const Buffer& buffer, std::uint32_t seed);
+
+  /// Absent where the build has no image for the device and nothing can compile one.
+  const std::optional<Kernel>& gate() const noexcept { return gate_; }
+  /// Queues a copy by kernel. Throws Error(unsupported) with the reason where there is none.
+  void copy(std::byte* destination, const std::byte* source, std::size_t size_bytes,
+            const StreamRef& stream) const;
+  /// Throws what copy() would throw.
+  void require_copy() const;
+
+ private:
+  std::optional<Kernel> find(kernels::KernelLoader& loader, const char* name);
+  std::uint32_t blocks_for(std::uint64_t count) const;
+  void write_by_host(const Buffer& buffer, std::uint32_t seed) const;
+  WrongWords check_by_host(const Buffer& buffer, std::uint32_t seed) const;
+
+  Device device_;
+  std::uint64_t compute_units_ = 1;
+  std::string missing_;  ///< why kernels are absent
+  std::optional<Kernel> write_, check_, copy_16_, copy_1_, gate_;
+  Stream stream_;
+  Buffer result_;
+  PinnedBuffer host_result_;
+};
+
+/// The tools of each device, made when they are first asked for.
+class ToolBox {
+ public:
+  DeviceTools& of(const Device& device);
+
+ private:
+  std::map<std::string, std::unique_ptr<DeviceTools>> tools_;
+};
+
+}  // namespace hiptool::measure

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+#include "measure/copy/plan.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace hiptool::measure {
+namespace {
+
+using Devices = std::vector<Device>;
+
+bool takes_all(const CopyTemplate& what) {
+  return what.over_all || what.kind == CopyKind::h2d_all || what.kind == CopyKind::d2h_all ||
+         what.kind == CopyKind::all_to_all;
+}
+
+bool is_pairwise(CopyKind kind) {
+  return kind == CopyKind::p2p_read || kind == CopyKind::p2p_write || kind == CopyKind::p2p_bidir;
+}
+
+Devices with_first(const Devices& group, std::size_t first) {
+  Devices devices{group[first]};
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    if (i != first) devices.push_back(group[i]);
+  }
+  return devices;
+}
+
+// The devices of each cell that a template makes on devices of one platform.
+std::vector<Devices> device_sets(const CopyTemplate& what, const Devices& group) {
+  std::vector<Devices> sets;
+  const bool needs_two = takes_all(what) || uses_peers(what.kind);
+  if (takes_all(what) || (needs_two && group.size() < 2)) return {group};
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    if (is_pairwise(what.kind)) {
+      const std::size_t start = what.kind == CopyKind::p2p_bidir ? i + 1 : 0;
+      for (std::size_t j = start; j < group.size(); ++j) {
+        if (j != i) sets.push_back({group[i], group[j]});
+      }
+    } else if (uses_peers(what.kind)) {
+      sets.push_back(with_first(group, i));
+    } else {
+      sets.push_back({group[i]});
+    }
+  }
+  return sets;
+}
+
+std::string reason_to_skip(const CopyTemplate& what, const CopyCell& cell,
+                           const CopyRequest& request, const HostNode* node) {
+  std::string conflict = conflict_of(cell.kind, cell.memory, cell.engine);
+  if (!conflict.empty()) return conflict;
+  const Device& device = cell.devices.front();
+  if ((takes_all(what) || uses_peers(cell.kind)) && cell.devices.size() < 2) {
+    return "needs two devices, " + device.id() + " is the only one chosen";
+  }
+  if (cell.memory == HostKind::managed && device.platform() != Platform::cpu &&
+      !request.allows_managed) {
+    return "pages of managed memory move by themselves on GPUs; ask for it with --memory managed";
+  }
+  if (node != nullptr && !node->is_usable) {
+    return "no CPU of NUMA node " + std::to_string(node->number) + " may be used here";
+  }
+  return {};
+}
+
+// A cell for each memory, node and size.
+void add_cells(const CopyTemplate& what, const Devices& devices, const CopyRequest& request,
+               std::vector<PlannedCell>& cells) {
+  const bool has_host = uses_host(what.kind);
+  std::vector<std::optional<HostKind>> memories{std::nullopt};
+  if (has_host) memories.assign(request.memories.begin(), request.memories.end());
+  std::vector<const HostNode*> nodes{nullptr};
+  if (has_host && !request.nodes.empty()) {
+    nodes.clear();
+    for (const HostNode& node : request.nodes) nodes.push_back(&node);
+  }
+  std::vector<std::uint64_t> sizes = request.sizes;
+  if (what.is_latency) sizes = {latency_bytes};
+  for (const auto& memory : memories) {
+    for (const HostNode* node : nodes) {
+      for (const std::uint64_t size : sizes) {
+        PlannedCell planned;
+        planned.cell = {what.kind, memory,     what.engine,     size,
+                        devices,   what.reads, what.is_latency, {}};
+        if (node != nullptr) planned.cell.node = node->number;
+        planned.skip_reason = reason_to_skip(what, planned.cell, request, node);
+        cells.push_back(std::move(planned));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::string conflict_of(CopyKind kind, std::optional<HostKind> memory, CopyEngine engine) {
+  if (uses_host(kind) && memory == HostKind::pageable && engine == CopyEngine::kernel) {
+    return "a kernel cannot reach pageable memory";
+  }
+  return {};
+}
+
+std::vector<PlannedCell> plan_copies(const CopyRequest& request) {
+  std::map<Platform, Devices> groups;
+  for (const Device& device : request.devices) groups[device.platform()].push_back(device);
+  std::vector<PlannedCell> cells;
+  for (const CopyTemplate& what : request.templates) {
+    for (const auto& [platform, group] : groups) {
+      for (const Devices& devices : device_sets(what, group)) {
+        add_cells(what, devices, request, cells);
+      }
+    }
+  }
+  // Two ways to ask for the same are one cell.
+  std::set<std::string> ids;
+  std::erase_if(cells,
+                [&](const PlannedCell& cell) { return !ids.insert(id_of(cell.cell)).second; });
+  return cells;
+}
+
+}  // namespace hiptool::measure

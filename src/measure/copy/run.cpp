@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+#include "measure/copy/run.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+
+#include "core/call.hpp"
+#include "hiptool/peer_access.hpp"
+
+namespace hiptool::measure {
+namespace {
+
+constexpr std::size_t marks_per_lane = 3;  // the wait for the gate and two events
+
+std::uint32_t next_seed() {
+  static std::atomic<std::uint32_t> seed{1};
+  return seed.fetch_add(1);
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+// Access of one device to another, taken back at the end if it was not there before.
+class CopyRun::PeerAccess {
+ public:
+  PeerAccess(const Device& device, const Device& peer)
+      : device_(device), peer_(peer), is_ours_(enable_peer_access(device, peer)) {}
+  ~PeerAccess() {
+    if (!is_ours_) return;
+    const core::QuietDeviceGuard guard(device_);
+    core::release<&hip::Api::hipDeviceDisablePeerAccess>(device_, peer_.ordinal());
+  }
+  PeerAccess(const PeerAccess&) = delete;
+  PeerAccess& operator=(const PeerAccess&) = delete;
+
+ private:
+  Device device_;
+  Device peer_;
+  bool is_ours_;
+};
+
+CopyRun::CopyRun(const CopyCell& cell, ToolBox& tools, Options options)
+    : cell_(cell), options_(options) {
+  enable_peers();
+  std::map<std::string, std::size_t> lanes_on;
+  for (const CopyRoute& route : routes_of(cell)) {
+    const std::string id = route.executor.id();
+    auto& gate = gates_[id];
+    if (!gate) gate = std::make_unique<Gate>(tools.of(route.executor), options.gate_limit);
+    lanes_.push_back(std::make_unique<CopyLane>(cell, route, next_seed(), tools));
+    most_lanes_ = std::max(most_lanes_, ++lanes_on[id]);
+  }
+  if (!cell.is_latency) choose_copies();
+}
+
+CopyRun::~CopyRun() {
+  for (auto& [id, gate] : gates_) gate->open();  // the lanes wait for their streams
+}
+
+void CopyRun::enable_peers() {
+  if (!uses_peers(cell_.kind)) return;
+  std::vector<std::pair<std::string, std::string>> enabled;
+  for (const CopyRoute& route : routes_of(cell_)) {
+    const Device& other = *route.source == route.executor ? *route.destination : *route.source;
+    const std::pair pair{route.executor.id(), other.id()};
+    if (std::find(enabled.begin(), enabled.end(), pair) != enabled.end()) continue;
+    if (!can_access_peer(route.executor, other)) {
+      throw Error(ErrorCode::unsupported, "copy between devices",
+                  pair.first + " has no access to the memory of " + pair.second);
+    }
+    peers_.push_back(std::make_unique<PeerAccess>(route.executor, other));
+    enabled.push_back(pair);
+  }
+}
+
+bool CopyRun::may_close_gates() const {
+  // Copies of memory that is not pinned may block their caller until they are done.
+  const bool is_async =
+      !cell_.memory || *cell_.memory == HostKind::pinned || *cell_.memory == HostKind::registered;
+  if (!is_async || cell_.is_latency || has_gate_expired_) return false;
+  if (most_lanes_ * (marks_per_lane + copies_) > most_queued) return false;
+  return std::all_of(gates_.begin(), gates_.end(),
+                     [](const auto& gate) { return gate.second->can_close(); });
+}
+
+// After a first run, which also pays what is paid once.
+void CopyRun::choose_copies() {
+  run_lanes(false);
+  const double copy_s = run_lanes(false).span_s;
+  const std::size_t room = most_queued / most_lanes_;
+  const std::size_t most = room > marks_per_lane ? room - marks_per_lane : 1;
+  const double wanted = std::ceil(options_.sample_time_s / std::max(copy_s, 1e-9));
+  copies_ = static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(most)));
+}
+
+CopySample CopyRun::run() {
+  if (cell_.is_latency) return run_latency();
+  for (;;) {
+    const bool holds = may_close_gates();
+    CopySample sample = run_lanes(holds);
+    // Behind a gate that opened too early its times held the queueing too.
+    if (sample.is_gated == holds) return sample;
+  }
+}
+
+CopySample CopyRun::run_latency() {
+  CopyLane& lane = *lanes_.front();
+  ++sample_;
+  const auto start = Clock::now();
+  lane.queue_copy(sample_);
+  lane.stream().synchronize();
+  CopySample sample;
+  sample.wall_s = seconds_since(start);
+  sample.span_s = sample.wall_s;
+  sample.lanes_s = {sample.wall_s};
+  return sample;
+}
+
+CopySample CopyRun::run_lanes(bool holds) {
+  ++sample_;
+  auto start = Clock::now();
+  const bool was_held = queue_all(holds, start);
+  if (was_held) start = Clock::now();
+  for (auto& [id, gate] : gates_) gate->open();
+  for (const auto& lane : lanes_) lane->stream().synchronize();
+  CopySample sample = read_times(seconds_since(start) / static_cast<double>(copies_));
+  sample.is_gated = was_held;
+  return sample;
+}
+
+// Whether all gates were still closed when the last copy was queued. Sets the start of the host's
+// time where they were not to close.
+bool CopyRun::queue_all(bool holds, Clock::time_point& start) {
+  for (auto& [id, gate] : gates_) gate->close(holds);
+  for (const auto& lane : lanes_) {
+    gates_.at(lane->route().executor.id())->hold(lane->stream());
+    lane->queue_start();
+  }
+  if (!holds) {
+    // A start that the device reaches late would hide time of copies that block their caller.
+    for (const auto& lane : lanes_) lane->stream().synchronize();
+    start = Clock::now();
+  }
+  for (const auto& lane : lanes_) lane->queue(sample_, copies_);
+  if (!holds) return false;
+  bool was_held = true;
+  for (const auto& [id, gate] : gates_) {
+    if (!gate->has_expired()) continue;
+    was_held = false;
+    if (!gate->lengthen()) has_gate_expired_ = true;
+  }
+  return was_held;
+}
+
+CopySample CopyRun::read_times(double wall_s) const {
+  const auto copies = static_cast<double>(copies_);
+  CopySample sample;
+  sample.wall_s = wall_s;
+  for (const auto& lane : lanes_) {
+    sample.lanes_s.push_back(lane->duration_s() / copies);
+    const Event& opened = gates_.at(lane->route().executor.id())->opened();
+    sample.span_s = std::max(sample.span_s, lane->end_s(opened) / copies);
+  }
+  if (lanes_.size() == 1) sample.span_s = sample.lanes_s.front();
+  return sample;
+}
+
+WrongWords CopyRun::check() {
+  WrongWords found;
+  for (const auto& lane : lanes_) {
+    const WrongWords wrong = lane->check(sample_);
+    if (found.count == 0) {
+      found = wrong;
+      continue;
+    }
+    found.count += wrong.count;
+    found.xor_bits |= wrong.xor_bits;
+  }
+  return found;
+}
+
+}  // namespace hiptool::measure

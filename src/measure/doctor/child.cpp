@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "hiptool/error.hpp"
+#include "measure/doctor/probe.hpp"
+
+namespace hiptool::measure {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds poll_pause{20};  // also how late a cancel is seen
+constexpr std::chrono::milliseconds longest_end{300};
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// One process that asks one platform.
+class Child {
+ public:
+  Child(const std::filesystem::path& program, Platform platform, const ProbeOptions& options)
+      : root_(options.root) {
+    result_.answer.status.platform = platform;
+    start(program.string(), std::string(to_string(platform)));
+  }
+  ~Child() { end(); }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  bool is_running() const noexcept { return pipe_ >= 0; }
+  int descriptor() const noexcept { return pipe_; }
+  ProbeResult take() { return std::move(result_); }
+
+  /// Reads what is there; at the end of the pipe the child is done.
+  void read() {
+    std::array<char, 4096> part;
+    ssize_t got = 0;
+    while ((got = ::read(pipe_, part.data(), part.size())) > 0) {
+      last_news_ = Clock::now();
+      for (const Record& record :
+           reader_.add(std::string_view(part.data(), static_cast<std::size_t>(got)))) {
+        apply(record, root_, result_);
+        if (record.name == "status") result_.answer.after_s = seconds_since(started_);
+      }
+    }
+    if (got == 0) finish();
+  }
+
+  void check_patience(std::chrono::milliseconds patience) {
+    if (!is_running() || Clock::now() - last_news_ < patience) return;
+    result_.answer.kind = PlatformAnswer::Kind::hung;
+    result_.answer.after_s = seconds_since(last_news_);
+    if (result_.answer.status.reason.empty()) {
+      result_.answer.status.reason = "the driver gives no answer: it hangs";
+      result_.answer.status.hint = "look for the reason with `sudo dmesg | tail -n 50`";
+    }
+    end();
+  }
+
+ private:
+  void start(const std::string& program, const std::string& platform) {
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) {
+      throw Error(ErrorCode::internal, "probe", std::string("pipe: ") + strerror(errno));
+    }
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    std::string root = root_.string();
+    std::string command = "probe-platform";
+    std::string first = program;
+    std::string second = platform;
+    std::array<char*, 5> words{first.data(), command.data(), second.data(), root.data(), nullptr};
+    const int error =
+        posix_spawn(&process_, program.c_str(), &actions, nullptr, words.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    ::close(ends[1]);
+    if (error != 0) {
+      ::close(ends[0]);
+      process_ = -1;
+      throw Error(ErrorCode::internal, "probe", program + " does not start: " + strerror(error));
+    }
+    pipe_ = ends[0];
+  }
+
+  // The pipe is closed: the child has ended or is just about to. One that does not come back from
+  // its last call has told all the same.
+  void finish() {
+    ::close(std::exchange(pipe_, -1));
+    const std::optional<int> ended = wait_briefly();
+    if (!ended) {
+      end();
+      return;
+    }
+    process_ = -1;
+    const int status = *ended;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
+    PlatformAnswer& answer = result_.answer;
+    const std::string step = answer.detail.empty() ? "" : ", while " + answer.detail;
+    answer.kind = PlatformAnswer::Kind::crashed;
+    answer.detail = WIFSIGNALED(status)
+                        ? "was ended by signal " + std::to_string(WTERMSIG(status)) + " (" +
+                              strsignal(WTERMSIG(status)) + ")" + step
+                        : "ended with exit code " + std::to_string(WEXITSTATUS(status)) + step;
+    if (answer.status.reason.empty()) answer.status.reason = "asking the driver " + answer.detail;
+  }
+
+  // One that hangs within the kernel ends some time later; nobody waits for that.
+  void end() {
+    if (pipe_ >= 0) ::close(std::exchange(pipe_, -1));
+    if (process_ <= 0) return;
+    kill(process_, SIGKILL);
+    wait_briefly();
+    process_ = -1;
+  }
+
+  std::optional<int> wait_briefly() const {
+    const Clock::time_point end = Clock::now() + longest_end;
+    int status = 0;
+    while (waitpid(process_, &status, WNOHANG) == 0) {
+      if (Clock::now() >= end) return {};
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return status;
+  }
+
+  std::filesystem::path root_;
+  ProbeResult result_;
+  RecordReader reader_;
+  pid_t process_ = -1;
+  int pipe_ = -1;
+  Clock::time_point started_ = Clock::now();
+  Clock::time_point last_news_ = Clock::now();
+};
+
+}  // namespace
+
+std::vector<ProbeResult> probe_in_children(const std::filesystem::path& program,
+                                           const std::vector<Platform>& platforms,
+                                           const ProbeOptions& options,
+                                           std::chrono::milliseconds patience,
+                                           const CancelToken& cancel) {
+  std::vector<std::unique_ptr<Child>> children;
+  for (const Platform platform : platforms) {
+    children.push_back(std::make_unique<Child>(program, platform, options));
+  }
+  for (;;) {
+    cancel.throw_if_cancelled("devices");
+    std::vector<pollfd> waiting;
+    for (const auto& child : children) {
+      if (child->is_running()) waiting.push_back({child->descriptor(), POLLIN, 0});
+    }
+    if (waiting.empty()) break;
+    static_cast<void>(poll(waiting.data(), waiting.size(), static_cast<int>(poll_pause.count())));
+    for (const auto& child : children) {
+      if (child->is_running()) child->read();
+      child->check_patience(patience);
+    }
+  }
+  std::vector<ProbeResult> results;
+  for (const auto& child : children) results.push_back(child->take());
+  return results;
+}
+
+}  // namespace hiptool::measure

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+/// The way of bytes between host and GPU: the window into its memory and the PCIe link.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/file.hpp"
+#include "hiptool/units.hpp"
+#include "measure/doctor/list.hpp"
+
+namespace hiptool::measure {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* reseat =
+    "reseat the card, try another slot, leave out a riser, and look at the slot's speed in the "
+    "BIOS; see with `sudo lspci -vvs ";
+
+std::optional<std::uint64_t> read_number(const fs::path& file) {
+  const std::string text = base::read_small_file(file);
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || text.empty() || end != text.data() + text.size()) return {};
+  return number;
+}
+
+struct Window {
+  std::uint64_t visible_bytes;
+  std::uint64_t total_bytes;
+  std::string source;
+};
+
+std::optional<Window> read_window(const Evidence& evidence, const DoctorGpu& gpu) {
+  if (gpu.pci) {
+    const fs::path folder = evidence.root / "sys/bus/pci/devices" / gpu.pci->bus_id;
+    const auto visible = read_number(folder / "mem_info_vis_vram_total");
+    const auto total = read_number(folder / "mem_info_vram_total");
+    if (visible && total) return Window{*visible, *total, "mem_info_vis_vram_total"};
+  }
+  const auto& visible = gpu.sensors.host_visible_bytes;
+  const auto& total = gpu.info.memory_total_bytes;
+  if (!visible || !total) return {};
+  return Window{*visible, *total, gpu.sensor_source};
+}
+
+void examine_bar(const Evidence& evidence, const DoctorGpu& gpu, CheckList& list) {
+  const auto window = read_window(evidence, gpu);
+  if (!window) {
+    list.add_unknown("large-bar", gpu.name(), "the size of the window is not told",
+                     "mem_info_vis_vram_total, the sensors",
+                     "look with `sudo lspci -vv | grep -A 20 VGA | grep Region`");
+    return;
+  }
+  const bool is_large = window->visible_bytes >= window->total_bytes;
+  list.add({"large-bar", is_large ? Severity::pass : Severity::warn, gpu.id,
+            gpu.name() + ": the host sees " + format_size(window->visible_bytes) + " of " +
+                format_size(window->total_bytes),
+            window->source, "all of it",
+            is_large
+                ? ""
+                : "switch on \"above 4G decoding\" and \"resizable BAR\" in the BIOS; see with "
+                  "`sudo lspci -vvs " +
+                      (gpu.pci ? gpu.pci->bus_id : "") + "`"});
+}
+
+std::string link_text(const std::optional<double>& speed,
+                      const std::optional<std::uint64_t>& width) {
+  return fmt::format("{:.4g} GT/s x{}", speed.value_or(0), width.value_or(0));
+}
+
+std::string rates(double now, double best) {
+  return fmt::format("{:.1f} of {:.1f} GB/s", now / 1e9, best / 1e9);
+}
+
+// The whole way is slower than each of its links could be.
+void judge_slow_link(const DoctorGpu& gpu, const system::PciPath& path, double now, double best,
+                     CheckList& list) {
+  const system::PciPath::Hop& hop = *path.slowest_now();
+  const std::string read =
+      fmt::format("{}: {} at {}: {}", gpu.name(), link_text(hop.link.speed_gt_s, hop.link.width),
+                  hop.bus_id, rates(now, best));
+  const std::string source = "current_link_speed and width of every hop";
+  const std::string fix = reseat + hop.bus_id + "`";
+  if (!gpu.path_under_load && hop.link.width == path.slowest_at_best()->link.max_width) {
+    // An idle GPU lowers the speed of its link, never the width.
+    list.add_unknown("link-down", gpu.name(),
+                     "idle, and slower than at best: " + rates(now, best) + " at " + hop.bus_id,
+                     source, "look again while something is copied: `hiptool bench-copy`");
+    return;
+  }
+  list.add({"link-down", now < 0.5 * best ? Severity::fail : Severity::warn, gpu.id, read, source,
+            rates(best, best) + (gpu.path_under_load ? " under load" : ""), fix});
+}
+
+void examine_link(const Evidence& evidence, const DoctorGpu& gpu, CheckList& list) {
+  if (!gpu.pci) {
+    list.add_unknown("link-down", gpu.name(), "its place on the PCI bus is not known",
+                     "/sys/bus/pci/devices", "look with `sudo lspci -vv | grep LnkSta`");
+    return;
+  }
+  const system::PciPath path = gpu.path_under_load
+                                   ? *gpu.path_under_load
+                                   : system::read_pci_path(evidence.root, gpu.pci->bus_id);
+  const auto now = path.bytes_per_s_now();
+  const auto best = path.bytes_per_s_at_best();
+  const std::string source = "current_link_speed and width of every hop";
+  if (!now || !best) {
+    list.add_unknown("link-down", gpu.name(),
+                     "no hop tells its link (as inside of the processor, "
+                     "or in a virtual machine)",
+                     source, "look with `sudo lspci -vvs " + gpu.pci->bus_id + "`");
+    return;
+  }
+  if (*now < *best) {
+    judge_slow_link(gpu, path, *now, *best, list);
+    return;
+  }
+  const system::PciPath::Hop& limit = *path.slowest_at_best();
+  double board = *best;
+  for (const auto& hop : path.hops) {
+    if (!hop.link.max_speed_gt_s || !hop.link.max_width) continue;
+    board =
+        std::max(board, system::pcie_bytes_per_s(*hop.link.max_speed_gt_s, *hop.link.max_width));
+  }
+  const std::string read =
+      fmt::format("{}: {}, {}", gpu.name(),
+                  link_text(limit.link.max_speed_gt_s, limit.link.max_width), rates(*now, *best));
+  const std::string when = gpu.path_under_load ? " under load" : " idle";
+  if (board > *best) {
+    list.add({"link-down", Severity::info, gpu.id,
+              read + when + "; " + limit.bus_id + " limits, other links of the way carry " +
+                  fmt::format("{:.1f} GB/s", board / 1e9),
+              source, "the best of the slowest link", "another slot may be faster: `lspci -tv`"});
+    return;
+  }
+  list.add({"link-down", Severity::pass, gpu.id, read + when, source, rates(*best, *best), ""});
+}
+
+}  // namespace
+
+void examine_links(const Evidence& evidence, CheckList& list) {
+  if (evidence.gpus.empty()) {
+    for (const char* id : {"large-bar", "link-down"}) {
+      list.add_unknown(id, "", "no GPU is seen", "/sys/bus/pci/devices",
+                       "nothing, if none is built in; look with `lspci -nn`");
+    }
+  }
+  for (const DoctorGpu& gpu : evidence.gpus) {
+    examine_bar(evidence, gpu, list);
+    examine_link(evidence, gpu, list);
+  }
+}
+
+}  // namespace hiptool::measure

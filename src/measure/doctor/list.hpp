@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <string>
+#include <vector>
+
+#include "base/text.hpp"
+#include "measure/doctor/doctor.hpp"
+
+namespace hiptool::measure {
+
+using base::count_of;
+
+/// Collects checks. What could not be found out for the same reason on several devices becomes one
+/// unknown check of no device, which names them.
+class CheckList {
+ public:
+  /// One that was made. An `unknown` is not added this way.
+  void add(Check check);
+
+  /// One that could not be made, on `subject` ("amd:0") or, if that is empty, at all.
+  void add_unknown(const std::string& id, const std::string& subject, const std::string& why,
+                   const std::string& source, const std::string& fix);
+
+  /// All of them in the order of check_ids(), worst first within an id.
+  std::vector<Check> take();
+
+ private:
+  struct Unknown {
+    Check check;  ///< `read` is the reason
+    std::vector<std::string> subjects;
+  };
+  std::vector<Check> checks_;
+  std::vector<Unknown> unknown_;
+};
+
+/// Groups of checks, each in a file of its own.
+void examine_amd_nodes(const Evidence& evidence, CheckList& list);
+void examine_binding(const Evidence& evidence, CheckList& list);
+void examine_health(const Evidence& evidence, CheckList& list);
+void examine_host(const Evidence& evidence, CheckList& list);
+void examine_links(const Evidence& evidence, CheckList& list);
+void examine_nvidia(const Evidence& evidence, CheckList& list);
+void examine_peers(const Evidence& evidence, CheckList& list);
+void examine_runtimes(const Evidence& evidence, CheckList& list);
+void examine_variables(const Evidence& evidence, CheckList& list);
+
+/// GPUs of one platform.
+std::vector<const DoctorGpu*> gpus_of(const Evidence& evidence, Platform platform);
+
+/// How that platform's driver answered; null if it was not asked.
+const PlatformAnswer* answer_of(const Evidence& evidence, Platform platform);
+
+/// The value of a variable; empty where it is not set.
+std::string variable(const Evidence& evidence, const char* name);
+
+/// Adds `unknown` for all of the ids where the machine shows no GPU of the platform; true if so.
+bool is_without(const Evidence& evidence, Platform platform, CheckList& list,
+                const std::vector<std::string>& ids);
+
+}  // namespace hiptool::measure

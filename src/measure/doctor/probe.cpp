@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+#include "measure/doctor/probe.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+#include "hip/sensors.hpp"
+#include "hiptool/buffer.hpp"
+#include "hiptool/copy.hpp"
+#include "hiptool/error.hpp"
+#include "hiptool/peer_access.hpp"
+#include "hiptool/pinned_buffer.hpp"
+#include "hiptool/stream.hpp"
+
+namespace hiptool::measure {
+namespace {
+
+namespace fs = std::filesystem;
+using Tell = std::function<void(const Record&)>;
+
+constexpr std::size_t link_bytes = std::size_t{32} << 20;
+constexpr std::size_t peer_bytes = std::size_t{1} << 20;
+constexpr std::chrono::milliseconds sample_pause{5};
+
+void read_sensors(hip::SensorLibrary& library, DoctorGpu& gpu) {
+  if (!library.sensors) {
+    gpu.sensor_reason = library.reason;
+  } else if (!gpu.info.pci_bus_id) {
+    gpu.sensor_reason = "the device has no PCI bus id";
+  } else {
+    gpu.sensors = library.sensors->read(*gpu.info.pci_bus_id);
+    gpu.sensor_source = library.sensors->source();
+  }
+}
+
+DoctorGpu read_device(const Device& device) {
+  DoctorGpu gpu;
+  gpu.id = device.id();
+  gpu.platform = device.platform();
+  try {
+    gpu.info = device.info();
+    // On NVIDIA the question would create a context, which takes time and half a gigabyte.
+    if (gpu.platform != Platform::nvidia) gpu.memory = device.memory();
+  } catch (const Error&) {
+    // What it does not tell is absent.
+  }
+  return gpu;
+}
+
+// GPUs that the runtime does not show have sensors too.
+std::vector<DoctorGpu> read_hidden(const fs::path& root, Platform platform,
+                                   const std::vector<DoctorGpu>& shown) {
+  std::vector<DoctorGpu> gpus;
+  for (const system::PciDevice& pci : system::list_gpus(root)) {
+    if ((pci.vendor == system::vendor_amd) != (platform == Platform::amd)) continue;
+    const bool is_shown = std::any_of(shown.begin(), shown.end(), [&](const DoctorGpu& gpu) {
+      return gpu.info.pci_bus_id && system::normalize_bus_id(*gpu.info.pci_bus_id) == pci.bus_id;
+    });
+    if (is_shown) continue;
+    DoctorGpu& gpu = gpus.emplace_back();
+    gpu.platform = platform;
+    gpu.info.pci_bus_id = pci.bus_id;
+  }
+  return gpus;
+}
+
+/// The fastest state of the way that was seen while host memory was copied to the device.
+system::PciPath sample_link(const Device& device, const fs::path& root, const std::string& bus_id,
+                            std::chrono::milliseconds duration) {
+  const PinnedBuffer source(device, link_bytes);
+  const Buffer destination(device, link_bytes);
+  const Stream stream(device);
+  std::atomic<bool> is_done = false;
+  system::PciPath best = system::read_pci_path(root, bus_id);
+  std::thread sampler([&] {
+    while (!is_done) {
+      std::this_thread::sleep_for(sample_pause);
+      system::PciPath now = system::read_pci_path(root, bus_id);
+      if (now.bytes_per_s_now().value_or(0) > best.bytes_per_s_now().value_or(0)) {
+        best = std::move(now);
+      }
+    }
+  });
+  try {
+    const auto end = std::chrono::steady_clock::now() + duration;
+    while (std::chrono::steady_clock::now() < end) {
+      copy_h2d(destination, source.bytes(), stream);
+      stream.synchronize();
+    }
+  } catch (...) {
+    is_done = true;
+    sampler.join();
+    throw;
+  }
+  is_done = true;
+  sampler.join();
+  return best;
+}
+
+void tell_link(const Device& device, const DoctorGpu& gpu, const ProbeOptions& options,
+               const Tell& tell) {
+  if (!gpu.info.pci_bus_id) return;
+  const auto idle = system::read_pci_path(options.root, *gpu.info.pci_bus_id);
+  if (!idle.bytes_per_s_at_best()) return;
+  tell(step_record("copying to " + gpu.id));
+  try {
+    tell(path_record(gpu.id,
+                     sample_link(device, options.root, *gpu.info.pci_bus_id, options.copy_time)));
+  } catch (const Error&) {
+    // Then the link was not read under load, and the check says so.
+  }
+}
+
+bool is_copy_right(const Device& from, const Device& to) {
+  std::vector<std::byte> sent(peer_bytes);
+  for (std::size_t i = 0; i < sent.size(); ++i) sent[i] = static_cast<std::byte>(i * 7 + (i >> 8));
+  const Buffer source(from, peer_bytes);
+  const Buffer destination(to, peer_bytes);
+  copy_h2d_and_wait(source, sent);
+  const Stream stream(from);
+  {
+    const Stream clearing(to);
+    fill(destination, std::byte{0xa5}, clearing);
+    clearing.synchronize();
+  }
+  copy_peer(destination, source, stream);
+  stream.synchronize();
+  std::vector<std::byte> got(peer_bytes);
+  copy_d2h_and_wait(got, destination);
+  return got == sent;
+}
+
+void tell_peer(const Device& from, const Device& to, const Tell& tell) {
+  PeerAnswer peer{from.id(), to.id(), false, {}};
+  tell(step_record("copying from " + peer.from + " to " + peer.to));
+  try {
+    peer.can_access = can_access_peer(from, to);
+    if (peer.can_access) enable_peer_access(from, to);
+    peer.is_copy_right = is_copy_right(from, to);
+  } catch (const Error&) {
+    // A copy that could not be made is neither right nor wrong.
+  }
+  tell(peer_record(peer));
+}
+
+}  // namespace
+
+void probe_platform(Platforms& platforms, Platform platform, const ProbeOptions& options,
+                    const Tell& tell) {
+  tell(step_record("starting it"));
+  const PlatformStatus status = platforms.status(platform);
+  tell(status_record(status));
+  const std::vector<Device> devices = platforms.devices(platform);
+  tell(step_record("opening the sensors"));
+  hip::SensorLibrary sensors = hip::open_sensors(platform, options.root);
+  std::vector<DoctorGpu> gpus;
+  for (const Device& device : devices) {
+    tell(step_record("reading " + device.id()));
+    gpus.push_back(read_device(device));
+  }
+  const std::size_t shown = gpus.size();
+  for (DoctorGpu& gpu : read_hidden(options.root, platform, gpus)) gpus.push_back(std::move(gpu));
+  // Sensors before any copy: this process is no user of the device yet.
+  for (DoctorGpu& gpu : gpus) {
+    read_sensors(sensors, gpu);
+    tell(gpu_record(gpu));
+  }
+  if (!options.with_copies) return;
+  for (std::size_t i = 0; i < shown; ++i) tell_link(devices[i], gpus[i], options, tell);
+  for (const Device& from : devices) {
+    for (const Device& to : devices) {
+      if (!(from == to)) tell_peer(from, to, tell);
+    }
+  }
+}
+
+ProbeResult probe_here(Platforms& platforms, Platform platform, const ProbeOptions& options) {
+  ProbeResult result;
+  result.answer.status.platform = platform;
+  const auto start = std::chrono::steady_clock::now();
+  probe_platform(platforms, platform, options, [&](const Record& record) {
+    apply(record, options.root, result);
+    if (record.name != "status") return;
+    result.answer.after_s =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  });
+  return result;
+}
+
+}  // namespace hiptool::measure

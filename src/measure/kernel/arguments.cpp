@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+#include "measure/kernel/arguments.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <utility>
+
+#include "base/file.hpp"
+#include "hiptool/error.hpp"
+
+namespace hiptool::measure {
+namespace {
+
+constexpr const char* operation = "parse kernel arguments";
+constexpr std::size_t pointer_bytes = 8;
+constexpr const char* forms =
+    "write i32:5, f32:2.5 or buf:f32:1024:zeros (also iota, random:SEED, file:PATH)";
+
+[[noreturn]] void refuse(std::string message, std::string hint = forms) {
+  throw Error(ErrorCode::invalid_argument, operation, std::move(message), std::move(hint));
+}
+
+/// The text up to the next colon, which is taken away with it.
+std::string_view take_part(std::string_view& rest) {
+  const std::size_t colon = rest.find(':');
+  const std::string_view part = rest.substr(0, colon);
+  rest.remove_prefix(colon == std::string_view::npos ? rest.size() : colon + 1);
+  return part;
+}
+
+std::optional<std::uint64_t> parse_count(std::string_view text) {
+  std::uint64_t count = 0;
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, count);
+  if (error != std::errc{} || at != end) return std::nullopt;
+  return count;
+}
+
+std::vector<std::byte> read_buffer_file(const std::string& path, std::uint64_t size_bytes) {
+  const base::File file = base::File::open(path);
+  if (file.size_bytes() < size_bytes) {
+    throw Error(ErrorCode::input_failed, operation,
+                path + " has " + std::to_string(file.size_bytes()) + " bytes; the buffer takes " +
+                    std::to_string(size_bytes));
+  }
+  std::vector<std::byte> bytes(size_bytes);
+  file.read_at(bytes, 0);
+  return bytes;
+}
+
+/// What is beyond this would be promised by the system all the same, and end the process later.
+std::uint64_t host_memory_bytes() {
+  return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+         static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+std::vector<std::byte> make_content(const KernelArgument& argument, std::string_view content) {
+  const std::uint64_t size = argument.count * size_bytes(argument.type);
+  const std::string_view kind = take_part(content);
+  if (kind == "zeros" && content.empty()) return std::vector<std::byte>(size);
+  if (kind == "iota" && content.empty()) return iota(argument.type, argument.count);
+  if (kind == "file" && !content.empty()) return read_buffer_file(std::string(content), size);
+  if (kind == "random") {
+    if (const auto seed = parse_count(content)) {
+      return random_elements(argument.type, argument.count, *seed);
+    }
+    refuse("'" + argument.text + "' needs a whole number as seed, such as random:1");
+  }
+  refuse("'" + argument.text + "' does not say what the buffer holds");
+}
+
+void parse_buffer(KernelArgument& argument, std::string_view rest) {
+  argument.is_buffer = true;
+  argument.type = parse_element_type(take_part(rest));
+  const std::string_view count_text = take_part(rest);
+  const auto count = parse_count(count_text);
+  const std::uint64_t most = std::numeric_limits<std::int64_t>::max() / size_bytes(argument.type);
+  if (!count || *count == 0 || *count > most) {
+    refuse("'" + argument.text + "': '" + std::string(count_text) +
+           "' is no number of elements, of which there must be at least one");
+  }
+  argument.count = *count;
+  if (argument.count * size_bytes(argument.type) > host_memory_bytes()) {
+    throw Error(ErrorCode::host_out_of_memory, operation,
+                "'" + argument.text + "' needs more memory than this machine has");
+  }
+  argument.bytes = make_content(argument, rest);
+}
+
+std::string describe(const kernels::ArgumentInfo& info) {
+  const std::string size = std::to_string(info.size_bytes);
+  switch (info.kind) {
+    case kernels::ArgumentKind::pointer: return "a pointer";
+    case kernels::ArgumentKind::value: return "a value of " + size + " bytes";
+    case kernels::ArgumentKind::unknown: break;
+  }
+  return size + " bytes";
+}
+
+std::string describe(const std::vector<kernels::ArgumentInfo>& arguments) {
+  if (arguments.empty()) return "it takes none";
+  std::string text;
+  for (const auto& info : arguments) text += (text.empty() ? "" : ", ") + describe(info);
+  return "it takes " + text;
+}
+
+bool fits(const KernelArgument& given, const kernels::ArgumentInfo& expected) {
+  using enum kernels::ArgumentKind;
+  const std::size_t size = given.is_buffer ? pointer_bytes : given.bytes.size();
+  if (size != expected.size_bytes) return false;
+  if (given.is_buffer) return expected.kind != value;
+  const bool is_zero = std::all_of(given.bytes.begin(), given.bytes.end(),
+                                   [](std::byte byte) { return byte == std::byte{0}; });
+  return expected.kind != pointer || is_zero;
+}
+
+}  // namespace
+
+KernelArgument parse_kernel_argument(const std::string& text) {
+  KernelArgument argument;
+  argument.text = text;
+  std::string_view rest = text;
+  if (rest.find(':') == std::string_view::npos) refuse("'" + text + "' is no argument");
+  const std::string_view first = take_part(rest);
+  if (first == "buf") {
+    parse_buffer(argument, rest);
+    return argument;
+  }
+  argument.type = parse_element_type(first);
+  argument.bytes = parse_element(argument.type, rest);
+  return argument;
+}
+
+void check_arguments(const std::string& kernel, const std::vector<KernelArgument>& given,
+                     const std::vector<kernels::ArgumentInfo>& expected) {
+  if (given.size() != expected.size()) {
+    refuse("the kernel '" + kernel + "' takes " + std::to_string(expected.size()) +
+               (expected.size() == 1 ? " argument, and " : " arguments, and ") +
+               std::to_string(given.size()) + (given.size() == 1 ? " is given" : " are given"),
+           describe(expected));
+  }
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (fits(given[i], expected[i])) continue;
+    const std::string size = std::to_string(given[i].bytes.size());
+    refuse("argument " + std::to_string(i) + " of the kernel '" + kernel + "' is " +
+               describe(expected[i]) + "; '" + given[i].text + "' is " +
+               (given[i].is_buffer ? "a buffer" : "a value of " + size + " bytes"),
+           describe(expected));
+  }
+}
+
+}  // namespace hiptool::measure

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: MIT
+#include "measure/kernel/bench.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "base/statistics.hpp"
+#include "hiptool/error.hpp"
+#include "hiptool/kernel_timer.hpp"
+#include "kernels/kernel_loader.hpp"
+#include "measure/copy/cells.hpp"
+#include "measure/kernel/work.hpp"
+#include "measure/sampling.hpp"
+
+namespace hiptool::measure {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint64_t gpu_size_bytes = std::uint64_t{256} << 20;
+constexpr std::uint64_t cpu_size_bytes = std::uint64_t{4} << 20;
+// A queue that is longer may block its host.
+constexpr std::size_t most_repeats = 32;
+constexpr double least_sample_s = 0.0005;
+
+const std::vector<FamilyEntry>& families() {
+  static const std::vector<FamilyEntry> all = [] {
+    std::vector<FamilyEntry> list;
+    add_memory_families(list);
+    add_reduction_families(list);
+    add_unit_families(list);
+    add_fma_family(list);
+    add_gemm_family(list);
+    add_model_families(list);
+    add_dequantize_family(list);
+    add_memory_tests(list);
+    return list;
+  }();
+  return all;
+}
+
+bool contains(const std::vector<std::string>& list, const std::string& text) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+void check_options(const KernelBenchOptions& options) {
+  const auto refuse = [](const std::string& message) {
+    throw Error(ErrorCode::invalid_argument, "run kernels", message);
+  };
+  for (const std::string& dtype : options.dtypes) {
+    const bool is_known =
+        std::any_of(families().begin(), families().end(),
+                    [&](const FamilyEntry& entry) { return contains(entry.family.dtypes, dtype); });
+    if (!is_known) refuse("no kernel has the type '" + dtype + "'");
+  }
+  for (const std::uint64_t size : options.sizes_bytes) {
+    if (size == 0) refuse("a size of 0 bytes leaves nothing to run");
+  }
+  if (options.samples && *options.samples == 0) refuse("0 samples measure nothing");
+  if (options.memory_share && !(*options.memory_share > 0 && *options.memory_share <= 1)) {
+    refuse("a share of the memory lies above 0 and is at most 1");
+  }
+}
+
+std::vector<std::string> chosen_types(const KernelBenchOptions& options,
+                                      const KernelFamily& family) {
+  if (options.dtypes.empty()) return family.dtypes;
+  std::vector<std::string> chosen;
+  for (const std::string& dtype : family.dtypes) {
+    if (contains(options.dtypes, dtype)) chosen.push_back(dtype);
+  }
+  return chosen;
+}
+
+/// The families asked for, each once, in their own order.
+std::vector<const FamilyEntry*> choose(const KernelBenchOptions& options) {
+  check_options(options);
+  const std::vector<std::string>& names = options.names;
+  const bool all = names.empty() || contains(names, "all");
+  for (const std::string& name : names) {
+    const bool is_known =
+        name == "all" ||
+        std::any_of(families().begin(), families().end(), [&](const FamilyEntry& entry) {
+          return entry.family.name == name || entry.family.group == name;
+        });
+    if (!is_known) {
+      throw Error(ErrorCode::not_found, "run kernels", "there is no kernel '" + name + "'",
+                  "hiptool run-kernel --list names them");
+    }
+  }
+  std::vector<const FamilyEntry*> chosen;
+  for (const FamilyEntry& entry : families()) {
+    if (all || contains(names, entry.family.name) || contains(names, entry.family.group)) {
+      chosen.push_back(&entry);
+    }
+  }
+  const bool has_work = std::any_of(chosen.begin(), chosen.end(), [&](const FamilyEntry* entry) {
+    return !chosen_types(options, entry->family).empty();
+  });
+  if (has_work) return chosen;
+  throw Error(ErrorCode::invalid_argument, "run kernels",
+              "none of the kernels has a type that was asked for",
+              "hiptool run-kernel --list names the types of each");
+}
+
+/// Runs families on one device, one after the other.
+class Bench {
+ public:
+  Bench(const KernelBenchOptions& options, const Device& device)
+      : options_(options), device_(device), info_(device.info()), stream_(device), timer_(stream_) {
+    context_.compute_units = info_.compute_units.value_or(1);
+    context_.arch = info_.arch;
+    context_.stream = &stream_;
+    context_.blocks_per_unit = options.blocks_per_unit;
+    context_.find_kernel = options.find_kernel;
+    if (!context_.find_kernel) {
+      loader_ = std::make_unique<kernels::KernelLoader>(device);
+      context_.find_kernel = [this](std::string_view name) { return loader_->kernel(name); };
+    }
+  }
+
+  std::vector<std::uint64_t> sizes(const FamilyEntry& entry) const {
+    if (entry.arrays == 0) return {1};
+    if (options_.memory_share) {
+      const auto share = *options_.memory_share / static_cast<double>(entry.arrays);
+      const double bytes = static_cast<double>(device_.memory().free_bytes) * share;
+      return {std::max<std::uint64_t>(static_cast<std::uint64_t>(bytes) / 4096 * 4096, 4096)};
+    }
+    if (!options_.sizes_bytes.empty()) return options_.sizes_bytes;
+    return {device_.is_host_memory() ? cpu_size_bytes : gpu_size_bytes};
+  }
+
+  /// Adds what it finds out.
+  void run(const FamilyEntry& entry, KernelResult& result) {
+    try {
+      run_checked(entry, result);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::cancelled) throw;
+      const bool cannot =
+          error.code() == ErrorCode::unsupported || error.code() == ErrorCode::out_of_memory;
+      result.status = cannot ? KernelStatus::skipped : KernelStatus::failed;
+      result.reason = error.what();
+      result.error = error;
+    }
+  }
+
+ private:
+  void run_checked(const FamilyEntry& entry, KernelResult& result) {
+    context_.dtype = result.dtype;
+    context_.size_bytes = result.size_bytes;
+    const std::unique_ptr<KernelWork> work = entry.make(device_, context_);
+    const KernelWork::Figures figures = work->figures();
+    result.elements = figures.elements;
+    result.size_bytes = figures.size_bytes;
+    result.tolerance = figures.tolerance;
+    const auto begin = Clock::now();
+    do {
+      work->reset();
+      work->queue();
+      stream_.synchronize();
+      if (!judge(*work, result)) return;
+      sample(*work, figures, result);
+      if (!judge(*work, result)) return;
+    } while (std::chrono::duration<double>(Clock::now() - begin).count() < options_.soak_s);
+    rate(entry, *work, figures, result);
+  }
+
+  /// False where data was wrong.
+  static bool judge(KernelWork& work, KernelResult& result) {
+    Comparison seen = work.check();
+    result.checked += seen.checked;
+    result.max_error = std::max(result.max_error, seen.max_error);
+    if (!seen.wrong) return true;
+    result.wrong = std::move(seen.wrong);
+    result.status = KernelStatus::mismatch;
+    result.reason = result.wrong->what;
+    return false;
+  }
+
+  double time_runs(KernelWork& work, std::size_t repeats) {
+    if (options_.cancel != nullptr) options_.cancel->throw_if_cancelled("run kernels");
+    timer_.start();
+    for (std::size_t i = 0; i < repeats; ++i) work.queue();
+    timer_.stop();
+    return timer_.elapsed_s() / static_cast<double>(repeats);
+  }
+
+  void sample(KernelWork& work, const KernelWork::Figures& figures, KernelResult& result) {
+    std::size_t repeats = figures.repeats;
+    if (repeats == 0) {
+      const double once_s = std::max(time_runs(work, 1), 1e-7);
+      repeats = static_cast<std::size_t>(
+          std::clamp(std::ceil(least_sample_s / once_s), 1.0, static_cast<double>(most_repeats)));
+    }
+    SamplingOptions sampling;
+    if (options_.samples) {
+      sampling.least_samples = *options_.samples;
+      sampling.most_samples = *options_.samples;
+      sampling.most_warm_ups = 1;
+    }
+    const auto samples =
+        collect_samples(sampling, [&] { return time_runs(work, repeats) / figures.steps; });
+    result.samples_s.insert(result.samples_s.end(), samples.begin(), samples.end());
+    if (!options_.clock_hz) return;
+    // While there is work: an idle device says another clock.
+    for (std::size_t i = 0; i < repeats; ++i) work.queue();
+    result.clock_hz = options_.clock_hz();
+    stream_.synchronize();
+  }
+
+  void rate(const FamilyEntry& entry, const KernelWork& work, const KernelWork::Figures& figures,
+            KernelResult& result) const {
+    result.median_s = base::median(result.samples_s);
+    const double run_s = *result.median_s * figures.steps;
+    if (run_s <= 0) return;
+    if (figures.bytes > 0) result.bytes_per_s = figures.bytes / run_s;
+    if (figures.flops > 0) result.flops_per_s = figures.flops / run_s;
+    if (const auto per_clock = work.per_clock()) {
+      std::optional<double> clock = result.clock_hz;
+      if (!clock && info_.clock_hz) clock = static_cast<double>(*info_.clock_hz);
+      const auto rate = result.flops_per_s ? result.flops_per_s : result.bytes_per_s;
+      if (!clock || !rate) return;
+      const double peak = *clock * *per_clock * static_cast<double>(context_.compute_units);
+      result.share_of_peak = *rate / peak;
+      result.peak_source =
+          result.clock_hz ? "sku-table, clock observed" : "sku-table, clock nominal";
+      return;
+    }
+    if (figures.bytes == 0 || figures.steps > 1) return;
+    // What a cache holds says nothing of the memory.
+    const std::uint64_t cached = 4 * info_.l2_cache_bytes.value_or(0);
+    const bool is_of_memory = figures.size_bytes * entry.arrays > cached;
+    if (!options_.memory_peak || !result.bytes_per_s || !is_of_memory) return;
+    result.share_of_peak = *result.bytes_per_s / options_.memory_peak->per_s;
+    result.peak_source = options_.memory_peak->source;
+  }
+
+  const KernelBenchOptions& options_;
+  Device device_;
+  DeviceInfo info_;
+  Stream stream_;
+  KernelTimer timer_;
+  std::unique_ptr<kernels::KernelLoader> loader_;
+  WorkContext context_;
+};
+
+/// One result that there will be.
+struct Job {
+  const FamilyEntry* entry = nullptr;
+  std::string dtype;  ///< empty: none of those asked for is one of the family
+  std::uint64_t size_bytes = 0;
+};
+
+std::vector<Job> plan_jobs(const KernelBenchOptions& options, const Bench& bench) {
+  std::vector<Job> jobs;
+  for (const FamilyEntry* entry : choose(options)) {
+    const std::vector<std::string> dtypes = chosen_types(options, entry->family);
+    for (const std::string& dtype : dtypes) {
+      for (const std::uint64_t size : bench.sizes(*entry)) jobs.push_back({entry, dtype, size});
+    }
+    if (dtypes.empty()) jobs.push_back({entry, "", 0});
+  }
+  return jobs;
+}
+
+std::string share_word(double share) {
+  std::array<char, 32> text;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), share * 100,
+                                 std::chars_format::general, 6);
+  return std::string(text.data(), end.ptr) + "%";
+}
+
+std::string id_of(const Job& job, const KernelBenchOptions& options, const Device& device) {
+  std::string id = job.entry->family.name;
+  if (!job.dtype.empty()) id += "." + job.dtype;
+  if (!job.dtype.empty() && job.entry->arrays > 0) {
+    // Not the bytes of a share, which differ from run to run.
+    id += options.memory_share ? "." + share_word(*options.memory_share)
+                               : "." + size_word(job.size_bytes);
+  }
+  return id + "@" + device.id();
+}
+
+KernelResult run_job(const Job& job, const KernelBenchOptions& options, const Device& device,
+                     Bench& bench) {
+  KernelResult result;
+  result.id = id_of(job, options, device);
+  result.kernel = job.entry->family.name;
+  result.device = device.id();
+  result.dtype = job.dtype;
+  result.size_bytes = job.size_bytes;
+  if (job.dtype.empty()) {
+    result.status = KernelStatus::skipped;
+    result.reason = "has none of the types asked for";
+  } else {
+    bench.run(*job.entry, result);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string_view to_string(KernelStatus status) noexcept {
+  switch (status) {
+    case KernelStatus::ok: return "ok";
+    case KernelStatus::mismatch: return "mismatch";
+    case KernelStatus::skipped: return "skipped";
+    case KernelStatus::failed: break;
+  }
+  return "failed";
+}
+
+std::vector<KernelFamily> list_kernels() {
+  std::vector<KernelFamily> list;
+  for (const FamilyEntry& entry : families()) list.push_back(entry.family);
+  return list;
+}
+
+std::vector<KernelFamily> chosen_kernels(const KernelBenchOptions& options) {
+  std::vector<KernelFamily> list;
+  for (const FamilyEntry* entry : choose(options)) {
+    list.push_back(entry->family);
+    list.back().dtypes = chosen_types(options, entry->family);
+  }
+  return list;
+}
+
+std::vector<KernelResult> run_kernels(const KernelBenchOptions& options, const Device& device) {
+  choose(options);  // refuses what is wrong before a kernel is loaded
+  Bench bench(options, device);
+  const std::vector<Job> jobs = plan_jobs(options, bench);
+  std::vector<KernelResult> results;
+  try {
+    for (const Job& job : jobs) {
+      results.push_back(run_job(job, options, device, bench));
+      if (options.on_result) options.on_result(results.back(), results.size(), jobs.size());
+    }
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::cancelled) throw;
+  }
+  return results;
+}
+
+}  // namespace hiptool::measure

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+// Tests of memory: what was written everywhere must be read everywhere.
+#include "hiptool/copy.hpp"
+#include "measure/kernel/work.hpp"
+
+namespace hiptool::measure {
+namespace {
+
+// Measured by tests/bench/kernel_table --blocks, on an H200: 64 were faster by 0.02 than 32, by
+// 0.05 than 16, and by 0.05 to 0.15 than as many as there is work for.
+constexpr std::uint64_t blocks_per_unit = 64;
+constexpr std::uint64_t units_per_thread = 1;
+// The host looks at so much of the memory itself, which holds the check on the device to account.
+constexpr std::uint64_t most_compared_words = std::uint64_t{4} << 20;
+
+/// As in kernels/memtest.hip.
+enum class Test : std::uint32_t { walking_ones, own_address, inversions, random_words, modulo_20 };
+
+std::uint32_t word_at(Test test, std::uint64_t index, std::uint32_t pass) {
+  const auto low = static_cast<std::uint32_t>(index);
+  switch (test) {
+    case Test::walking_ones: return 1u << ((low + pass) % 32);
+    case Test::own_address: return low + pass;
+    case Test::inversions: return (pass * 0x35u & 0xFFu) * 0x01010101u;
+    case Test::modulo_20: return index % 20 == pass % 20 ? 0x5A5AA5A5u : 0xA5A55A5Au;
+    case Test::random_words: break;
+  }
+  std::uint32_t word = low * 0x9E3779B1u + static_cast<std::uint32_t>(index >> 32) * 0x85EBCA77u +
+                       pass * 0xC2B2AE3Du;
+  word = (word ^ word >> 15) * 0x85EBCA77u;
+  word = (word ^ word >> 13) * 0xC2B2AE3Du;
+  return word ^ word >> 16;
+}
+
+struct Found {
+  std::uint64_t wrong = 0;
+  std::uint64_t first = ~std::uint64_t{0};
+  std::uint64_t bits = 0;
+};
+
+class MemoryTestWork final : public KernelWork {
+ public:
+  MemoryTestWork(const Device& device, const WorkContext& context, Test test)
+      : test_(test),
+        stream_(context.stream),
+        write_(context.find_kernel("hiptool_memtest_write")),
+        check_(context.find_kernel("hiptool_memtest_check")),
+        units_(std::max<std::uint64_t>(1, context.size_bytes / 16)),
+        config_(stride_grid(context, units_, blocks_per_unit, units_per_thread)),
+        data_(device, units_ * 16),
+        found_(device, sizeof(Found)) {}
+
+  Figures figures() const override {
+    Figures figures;
+    figures.size_bytes = units_ * 16;
+    figures.elements = units_ * 4;
+    // Each look that inverts writes as well.
+    figures.bytes = static_cast<double>(figures.size_bytes) * (inverts() ? 6 : 2);
+    return figures;
+  }
+
+  /// Puts one wrong bit into the last word and keeps whether the check saw exactly that.
+  void reset() override {
+    forget();
+    queue_write();
+    stream_->synchronize();
+    const std::uint64_t last = units_ * 4 - 1;
+    const std::uint32_t wrong = word_at(test_, last, pass_) ^ planted_bit;
+    copy_h2d_and_wait(data_.view(last * 4, 4), std::as_bytes(std::span(&wrong, 1)));
+    queue_check(0, false);
+    stream_->synchronize();
+    const Found found = read_found();
+    saw_planted_ = found.wrong == 1 && found.first == last && found.bits == planted_bit;
+    forget();
+  }
+
+  void queue() override {
+    ++pass_;
+    ++runs_;
+    queue_write();
+    if (inverts()) {
+      queue_check(0, true);
+      queue_check(~0u, true);
+    }
+    queue_check(0, false);
+  }
+
+  Comparison check() override {
+    const Fill expected = [this](std::uint64_t first, std::span<std::byte> to) {
+      for (std::size_t done = 0; done < to.size(); done += 4, ++first) {
+        const std::uint32_t word = word_at(test_, first, pass_);
+        std::memcpy(to.data() + done, &word, sizeof(word));
+      }
+    };
+    const std::uint64_t compared = std::min(units_ * 4, most_compared_words);
+    Comparison result = compare_values(data_, compared, ValueKind::u32, 0, expected);
+    result.checked = units_ * 4 * runs_;
+    const Found found = read_found();
+    if (found.wrong > 0) result.wrong = describe(found);
+    if (!saw_planted_ && !result.wrong) {
+      // A test that finds nothing says nothing.
+      result.wrong.emplace();
+      result.wrong->what = "planted wrong bits that the test found; it finds none";
+      result.wrong->expected = 1;
+      result.wrong->got = 0;
+      result.wrong->count = 1;
+    }
+    return result;
+  }
+
+ private:
+  static constexpr std::uint32_t planted_bit = 0x400;
+
+  bool inverts() const { return test_ == Test::inversions || test_ == Test::random_words; }
+
+  void forget() {
+    const Found none;
+    copy_h2d_and_wait(found_, std::as_bytes(std::span(&none, 1)));
+    runs_ = 0;
+  }
+
+  Found read_found() const {
+    Found found;
+    copy_d2h_and_wait(std::as_writable_bytes(std::span(&found, 1)), found_);
+    return found;
+  }
+
+  void queue_write() {
+    launch(write_, config_, *stream_, data_, units_, static_cast<std::uint32_t>(test_), pass_,
+           std::uint32_t{0});
+  }
+
+  void queue_check(std::uint32_t flip, bool invert) {
+    launch(check_, config_, *stream_, data_, units_, static_cast<std::uint32_t>(test_), pass_, flip,
+           static_cast<std::uint32_t>(invert ? 1 : 0), found_);
+  }
+
+  /// The word is read once more: it is still wrong where the memory is at fault.
+  WrongValues describe(const Found& found) const {
+    WrongValues wrong;
+    wrong.first_bad_index = found.first;
+    wrong.count = found.wrong;
+    wrong.xor_bits = found.bits;
+    std::uint32_t word = 0;
+    if (found.first < units_ * 4) {
+      copy_d2h_and_wait(std::as_writable_bytes(std::span(&word, 1)),
+                        data_.view(found.first * 4, 4));
+    }
+    const std::uint32_t expected = word_at(test_, found.first, pass_);
+    wrong.expected = expected;
+    wrong.reread_agrees = word != expected;
+    // What was seen is gone where a later look inverted the word or wrote it again.
+    if (wrong.reread_agrees) wrong.got = word;
+    return wrong;
+  }
+
+  Test test_;
+  const StreamRef* stream_;
+  Kernel write_;
+  Kernel check_;
+  std::uint64_t units_;
+  LaunchConfig config_;
+  Buffer data_;
+  Buffer found_;
+  std::uint32_t pass_ = 0;
+  std::uint64_t runs_ = 0;
+  bool saw_planted_ = false;
+};
+
+}  // namespace
+
+void add_memory_tests(std::vector<FamilyEntry>& families) {
+  struct Row {
+    const char* name;
+    const char* what;
+    Test test;
+  };
+  constexpr Row rows[] = {
+      {"walking", "one bit set, moving from word to word", Test::walking_ones},
+      {"address", "every word holds its own index", Test::own_address},
+      {"inversions", "one byte everywhere, inverted in place twice", Test::inversions},
+      {"random", "mixed words, inverted in place twice", Test::random_words},
+      {"modulo20", "one word of twenty differs from all others", Test::modulo_20},
+  };
+  for (const Row& row : rows) {
+    const Test test = row.test;
+    families.push_back({{std::string("memtest-") + row.name, "memtest", row.what, {"u32"}},
+                        1,
+                        [test](const Device& device, const WorkContext& context) {
+                          return std::make_unique<MemoryTestWork>(device, context, test);
+                        }});
+  }
+}
+
+}  // namespace hiptool::measure

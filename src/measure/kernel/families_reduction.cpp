@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+// Reading, sums and dot products: one value for each block, joined here.
+#include <cmath>
+#include <limits>
+
+#include "hiptool/copy.hpp"
+#include "measure/kernel/work.hpp"
+
+namespace hiptool::measure {
+namespace {
+
+// Measured by tests/bench/kernel_table --blocks, on an H200: see kernels/reduce.hip.
+constexpr std::uint64_t blocks_per_unit = 16;
+constexpr std::uint64_t units_per_thread = 4;
+
+template <class Number>
+class ReductionWork final : public KernelWork {
+ public:
+  ReductionWork(const Device& device, const WorkContext& context, const std::string& kernel,
+                bool is_dot)
+      : is_dot_(is_dot),
+        is_xor_(kernel == "hiptool_read"),
+        stream_(context.stream),
+        kernel_(context.find_kernel(kernel)),
+        units_(std::max<std::uint64_t>(1, context.size_bytes / 16)),
+        config_(stride_grid(context, units_, blocks_per_unit, units_per_thread)),
+        a_(device, units_ * 16),
+        b_(is_dot ? Buffer(device, units_ * 16) : a_),
+        out_(device, config_.grid.x * sizeof(Number)) {
+    find_expected();
+  }
+
+  Figures figures() const override {
+    Figures figures;
+    figures.size_bytes = units_ * 16;
+    figures.elements = elements();
+    figures.bytes = static_cast<double>(figures.size_bytes) * (is_dot_ ? 2 : 1);
+    if (!is_xor_) figures.flops = static_cast<double>(elements()) * (is_dot_ ? 2 : 1);
+    figures.tolerance = tolerance_;
+    return figures;
+  }
+
+  void reset() override {
+    constexpr ValueKind kind = sizeof(Number) == 8 ? ValueKind::f64 : ValueKind::f32;
+    write_values(a_, kind, periodic(first_));
+    if (is_dot_) write_values(b_, kind, periodic(second_));
+    fill(out_, std::byte{0xFF}, *stream_);
+    stream_->synchronize();
+  }
+
+  void queue() override { launch(kernel_, config_, *stream_, a_, b_, units_, out_); }
+
+  Comparison check() override {
+    Comparison result;
+    result.checked = 1;
+    const double total = read_total();
+    const double error = std::abs(total - expected_) / std::max(1.0, std::abs(expected_));
+    if (!std::isnan(error)) result.max_error = error;
+    if (error <= tolerance_) return result;
+    WrongValues wrong;
+    wrong.expected = expected_;
+    wrong.got = total;
+    wrong.xor_bits = bits_of(total) ^ bits_of(expected_);
+    wrong.count = 1;
+    wrong.reread_agrees = bits_of(read_total()) == bits_of(total);
+    result.wrong = wrong;
+    return result;
+  }
+
+ private:
+  static std::uint64_t bits_of(double value) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof(bits));
+    return bits;
+  }
+
+  std::uint64_t elements() const { return units_ * 16 / sizeof(Number); }
+
+  /// The blocks' values, joined: whole numbers below 2^53, so a double holds them.
+  double read_total() const {
+    std::vector<Number> parts(config_.grid.x);
+    copy_d2h_and_wait(std::as_writable_bytes(std::span(parts)), out_);
+    if constexpr (std::is_same_v<Number, std::uint32_t>) {
+      std::uint32_t total = 0;
+      for (const std::uint32_t part : parts) total = is_xor_ ? total ^ part : total + part;
+      return total;
+    } else {
+      double total = 0;
+      for (const Number part : parts) total += static_cast<double>(part);
+      return total;
+    }
+  }
+
+  void find_expected() {
+    const std::uint64_t rounds = elements() / table_length;
+    const std::uint64_t rest = elements() % table_length;
+    if constexpr (std::is_same_v<Number, std::uint32_t>) {
+      std::uint32_t all = 0;
+      std::uint32_t begin = 0;
+      for (std::size_t i = 0; i < table_length; ++i) {
+        if (i == rest) begin = all;
+        all = is_xor_ ? all ^ first_[i] : all + first_[i];
+      }
+      const auto count = static_cast<std::uint32_t>(is_xor_ ? rounds % 2 : rounds);
+      expected_ = is_xor_ ? (all * count) ^ begin : all * count + begin;
+    } else {
+      std::int64_t all = 0;
+      std::int64_t begin = 0;
+      for (std::size_t i = 0; i < table_length; ++i) {
+        if (i == rest) begin = all;
+        all += static_cast<std::int64_t>(first_[i] * (is_dot_ ? second_[i] : Number{1}));
+      }
+      expected_ = static_cast<double>(all * static_cast<std::int64_t>(rounds) + begin);
+      find_tolerance();
+    }
+  }
+
+  /// As long as no sum of a block can pass the mantissa everything is exact. Above, each of the n
+  /// additions that a term goes through errs by epsilon / 2 of the sum of magnitudes at most
+  /// (Higham, Accuracy and Stability of Numerical Algorithms, 4.2).
+  void find_tolerance() {
+    const double largest = is_dot_ ? 64 : 8;
+    const double of_block = static_cast<double>(elements()) / config_.grid.x + 1024;
+    const double exact = 2 / static_cast<double>(std::numeric_limits<Number>::epsilon());
+    if (of_block * largest <= exact) return;
+    const double additions = of_block / 256 + 32;
+    const double magnitude = static_cast<double>(elements()) * largest;
+    tolerance_ = additions / exact * magnitude / std::max(1.0, std::abs(expected_));
+  }
+
+  bool is_dot_;
+  bool is_xor_;
+  const StreamRef* stream_;
+  Kernel kernel_;
+  std::uint64_t units_;
+  LaunchConfig config_;
+  Buffer a_;
+  Buffer b_;
+  Buffer out_;
+  std::vector<Number> first_ = small_numbers<Number>(table_length, 4);
+  std::vector<Number> second_ = small_numbers<Number>(table_length, 5);
+  double expected_ = 0;
+  double tolerance_ = 0;
+};
+
+std::unique_ptr<KernelWork> make(const Device& device, const WorkContext& context,
+                                 const std::string& kernel, bool is_dot) {
+  if (context.dtype == "u32") {
+    return std::make_unique<ReductionWork<std::uint32_t>>(device, context, kernel, is_dot);
+  }
+  if (context.dtype == "f64") {
+    return std::make_unique<ReductionWork<double>>(device, context, kernel, is_dot);
+  }
+  return std::make_unique<ReductionWork<float>>(device, context, kernel, is_dot);
+}
+
+}  // namespace
+
+void add_reduction_families(std::vector<FamilyEntry>& families) {
+  families.push_back({{"read", "reduction", "all words, xored", {"u32"}},
+                      1,
+                      [](const Device& device, const WorkContext& context) {
+                        return make(device, context, "hiptool_read", false);
+                      }});
+  families.push_back({{"sum", "reduction", "sum of all values", {"u32", "f32", "f64"}},
+                      1,
+                      [](const Device& device, const WorkContext& context) {
+                        return make(device, context, "hiptool_sum_" + context.dtype, false);
+                      }});
+  families.push_back({{"stream-dot", "stream", "sum of a b", {"f32", "f64"}},
+                      2,
+                      [](const Device& device, const WorkContext& context) {
+                        return make(device, context, "hiptool_dot_" + context.dtype, true);
+                      }});
+}
+
+}  // namespace hiptool::measure

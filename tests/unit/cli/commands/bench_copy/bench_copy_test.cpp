@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+/// `hiptool bench-copy` over the cpu platform behind a wrapper table, in this process.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "cli/commands/bench_copy/report.hpp"
+#include "wrapped_cpus.hpp"
+
+using namespace hiptool;
+using cli::testing::contains;
+using cli::testing::harmless;
+using cli::testing::Machine;
+using cli::testing::places;
+using cli::testing::TemporaryFolder;
+using cli::testing::texts;
+using test::WrapperTable;
+
+namespace {
+
+using Json = nlohmann::json;
+using Words = std::vector<std::string>;
+
+using Outcome = cli::testing::CpusOutcome;
+
+Outcome run(Words words, cli::testing::WrappedCpus::Prepare prepare = {}) {
+  words.insert(words.begin(), "bench-copy");
+  words.insert(words.end(), {"--device", "cpu:0,cpu:1"});
+  return cli::testing::run_on_cpus(std::move(words), std::move(prepare));
+}
+
+std::size_t count_status(const Json& document, const std::string& status) {
+  std::size_t count = 0;
+  for (const Json& cell : document["cells"]) {
+    if (cell["status"] == status) ++count;
+  }
+  return count;
+}
+
+const Words few{"--samples", "1", "--size", "4KiB", "--kind", "d2d,bidir,p2p-write"};
+constexpr std::size_t few_cells = 2 * 2 + 2;
+
+}  // namespace
+
+TEST_CASE("bench-copy: without a fault all is right and nothing is left") {
+  const Outcome clean = run(few);
+  CAPTURE(clean.err);
+  CHECK(clean.exit_code == 0);
+  CHECK(count_status(clean.document, "ok") == few_cells);
+  CHECK(clean.cpus->table().live().is_empty());
+}
+
+TEST_CASE("bench-copy: whichever call fails, one cell at most fails, and the call is named") {
+  const Outcome clean = run(few);
+  REQUIRE(clean.exit_code == 0);
+  std::map<std::string, std::uint64_t> counts;
+  hip::for_each_call([&](auto, std::string_view name, hip::Need) {
+    counts[std::string(name)] = clean.cpus->table().count(name);
+  });
+  int failed_runs = 0;
+  for (const auto& entry : counts) {
+    const std::string& call = entry.first;
+    if (texts.contains(call)) continue;
+    for (const std::uint64_t nth : places(entry.second, 2)) {
+      CAPTURE(call);
+      CAPTURE(nth);
+      const Outcome faulty =
+          run(few, [&](WrapperTable& table) { table.fail(call, hip::hipErrorUnknown, nth); });
+      CAPTURE(faulty.err);
+      CHECK(faulty.cpus->table().live().is_empty());
+      REQUIRE(faulty.document.is_object());
+      if (harmless.contains(call)) {
+        CHECK(faulty.exit_code == 0);
+        continue;
+      }
+      if (faulty.exit_code == 0) {  // what was asked for only to know more
+        CHECK(count_status(faulty.document, "ok") == few_cells);
+        continue;
+      }
+      CHECK(faulty.exit_code == 6);
+      CHECK(faulty.document["status"] == "failed");
+      CHECK(contains(faulty.document["error"]["message"].get<std::string>(), call));
+      CHECK(contains(faulty.err, call));
+      CHECK(count_status(faulty.document, "failed") == 1);
+      CHECK(count_status(faulty.document, "ok") == few_cells - 1);
+      ++failed_runs;
+    }
+  }
+  CHECK(failed_runs > 30);
+}
+
+TEST_CASE("bench-copy: wrong data is exit 5, and the other cells are measured") {
+  // A latency's samples are single copies without a gate.
+  const Outcome wrong =
+      run({"--samples", "1", "--testcase", "host_device_latency_sm,device_local_copy"},
+          [](WrapperTable& table) { table.corrupt_copy(1, 4001); });
+  CHECK(wrong.exit_code == 5);
+  CHECK(wrong.document["status"] == "mismatch");
+  CHECK(count_status(wrong.document, "mismatch") == 1);
+  CHECK(count_status(wrong.document, "ok") == 3);
+  const Json& cell = wrong.document["cells"][0];
+  CHECK(cell["wrong"]["first_bad_index"] == 1000);
+  CHECK(cell["wrong"]["xor_bits"] == 0xff00);
+  CHECK(cell["wrong"]["count"] == 1);
+}
+
+TEST_CASE("bench-copy: a lost device fails its later cells, not those of the other") {
+  const Outcome lost = run(few, [](WrapperTable& table) {
+    table.fail("hipMemcpyAsync", hip::hipErrorIllegalAddress, 1);
+  });
+  CHECK(lost.exit_code == 6);
+  CHECK(lost.document["error"]["code"] == "device_lost");
+  for (const Json& cell : lost.document["cells"]) {
+    const std::string id = cell["id"];
+    CAPTURE(id);
+    CHECK(cell["status"] == (contains(id, "cpu:0") ? "failed" : "ok"));
+  }
+}
+
+TEST_CASE("bench-copy: no memory is exit 3, of the host exit 7") {
+  const Outcome device =
+      run(few, [](WrapperTable& table) { table.fail("hipMalloc", hip::hipErrorOutOfMemory, 2); });
+  CHECK(device.exit_code == 3);
+  const Outcome host = run(
+      few, [](WrapperTable& table) { table.fail("hipHostMalloc", hip::hipErrorOutOfMemory, 2); });
+  CHECK(host.exit_code == 7);
+}
+
+TEST_CASE("bench-copy: a baseline tells what became slower, from times that the test sets") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "base.json";
+  // Not behind a gate, which would hide the delay of the call.
+  const Words words{"--kind", "h2d", "--memory", "pageable", "--size", "4KiB", "--samples", "9"};
+  const auto run_with = [&](int delay_ms, const Words& more) {
+    Words all = words;
+    all.insert(all.end(), more.begin(), more.end());
+    return run(all, [=](WrapperTable& table) {
+      table.delay("hipMemcpyAsync", std::chrono::milliseconds(delay_ms));
+    });
+  };
+  // Ten times as long, so that a busy machine changes no verdict.
+  const std::string slow_path = folder / "slow.json";
+  REQUIRE(run_with(3, {"--export", "json=" + path}).exit_code == 0);
+  const Outcome slower = run_with(30, {"--baseline", path, "--export", "json=" + slow_path});
+  CHECK(slower.exit_code == 1);
+  CHECK(slower.document["status"] == "ok");
+  REQUIRE(slower.document["baseline"].size() == 2);
+  CHECK(slower.document["baseline"][0]["verdict"] == "SLOWER");
+  CHECK(slower.document["baseline"][0]["change"].get<double>() > 0.5);
+  const Outcome faster = run_with(3, {"--baseline", slow_path});
+  CHECK(faster.exit_code == 0);
+  CHECK(faster.document["baseline"][0]["verdict"] == "FASTER");
+  const Outcome few_samples = run_with(3, {"--baseline", slow_path, "--size", "8KiB"});
+  CHECK(few_samples.exit_code == 2);  // no cell is in both
+}
+
+TEST_CASE("bench-copy: thresholds, and how often they are tried") {
+  const Words words{"--kind", "h2d", "--memory", "pageable", "--size", "1MiB", "--samples", "3"};
+  const auto slow = [](WrapperTable& table) {
+    table.delay("hipMemcpyAsync", std::chrono::milliseconds(4));
+  };
+  const auto with = [&](const Words& more) {
+    Words all = words;
+    all.insert(all.end(), more.begin(), more.end());
+    return run(all, slow);
+  };
+  const Outcome met = with({"--fail-below", "h2d.pageable>=1MB/s"});
+  CHECK(met.exit_code == 0);
+  CHECK(met.document["thresholds"].size() == 2);
+  CHECK(met.document["thresholds"][1]["is_met"] == true);
+  const Outcome missed = with({"--fail-below", "h2d.cpu:1>=1GB/s", "--retry", "2/3"});
+  CHECK(missed.exit_code == 1);
+  CHECK(missed.document["status"] == "ok");
+  REQUIRE(missed.document["thresholds"].size() == 1);
+  const Json& judged = missed.document["thresholds"][0];
+  CHECK(judged["cell"] == "h2d.pageable.copy.1MiB@cpu:1");
+  CHECK(judged["is_met"] == false);
+  CHECK(judged["met"] == 0);
+  CHECK(judged["measured"] == 2);  // two misses of three: it cannot be met any more
+  const Outcome twice = with({"--fail-below", "h2d.cpu:0>=1MB/s", "--retry", "2/3"});
+  CHECK(twice.exit_code == 0);
+  CHECK(twice.document["thresholds"][0]["met"] == 2);
+  CHECK(with({"--fail-below", "d2h>=1MB/s"}).exit_code == 2);
+  const Outcome unknown = with({"--fail-below", "h2d>=50%"});
+  CHECK(unknown.exit_code == 2);
+  CHECK(count_status(unknown.document, "ok") == 2);
+}
+
+TEST_CASE("bench-copy: GPUs without kernels are measured without a gate and by the host's checks") {
+  Machine machine;
+  machine.gpus = 2;
+  REQUIRE(machine.run({"bench-copy", "--kind", "h2d,d2d,p2p-read", "--engine", "copy,kernel",
+                       "--samples", "2", "--size", "64KiB", "--format", "json"}) == 0);
+  const Json document = Json::parse(machine.out.text);
+  CHECK(document["cells"].size() == 12);  // both GPUs, since one has no peer
+  for (const Json& cell : document["cells"]) {
+    const bool by_kernel = cell["engine"] == "kernel";
+    CHECK(cell["status"] == (by_kernel ? "skipped" : "ok"));
+    if (by_kernel) CHECK(contains(cell["reason"].get<std::string>(), "no copy kernel"));
+    if (!by_kernel) CHECK(cell["gated"] == false);
+  }
+}
+
+TEST_CASE("bench-copy: a table for people fits 80 columns and begins with the verdict") {
+  Machine machine;
+  machine.out.width = 80;
+  CHECK(machine.run({"bench-copy", "--device", "cpu", "--samples", "9", "--size", "64KiB"}) == 0);
+  CHECK(cli::testing::starts_with(machine.out.text, "measured 6 cells on cpu:0 in "));
+  CHECK(cli::testing::widest_line(machine.out.text) <= 80);
+  CHECK(contains(machine.out.text, "█"));
+  CHECK(contains(machine.err.text, "[6/6] d2h.pinned.copy.4KiB.latency@cpu:0: "));
+  machine.variables["LC_ALL"] = "C";
+  CHECK(machine.run({"bench-copy", "--device", "cpu", "--samples", "9", "--size", "64KiB",
+                     "--quiet"}) == 0);
+  CHECK(std::all_of(machine.out.text.begin(), machine.out.text.end(),
+                    [](char letter) { return static_cast<unsigned char>(letter) < 0x80; }));
+  CHECK(machine.err.text.empty());
+}
+
+TEST_CASE("bench-copy: wrong words are usage errors, before a driver is opened") {
+  Machine machine;
+  const std::vector<std::pair<Words, std::string>> wrong{
+      {{"--kind", "h2x"}, "'h2x' is none of"},
+      {{"--kind", "h2d,"}, "empty element"},
+      {{"--memory", "pined"}, "'pined' is none of"},
+      {{"--engine", "dma"}, "'dma' is none of"},
+      {{"--size", "0"}, "cannot be checked"},
+      {{"--size", "1001"}, "cannot be checked"},
+      {{"--size", "16GiB"}, "too large"},
+      {{"--size", "1MiB..4KiB"}, "not a range"},
+      {{"--samples", "0"}, "--samples"},
+      {{"--time", "0"}, "--time"},
+      {{"--time", "soon"}, "--time"},
+      {{"--time", "nan"}, "--time"},
+      {{"--time", "1", "--samples", "3"}, "exclude each other"},
+      {{"--retry", "2/3"}, "nothing to try again"},
+      {{"--fail-below", "h2d>=1GB/s", "--retry", "3/2"}, "--retry"},
+      {{"--fail-below", "h2d>1"}, "is no threshold"},
+      {{"--testcase", "host_to_device_memcpy"}, "is none of"},
+      {{"--testcase", "device_local_copy", "--kind", "h2d"}, "--testcase"},
+      {{"--kind", "d2d", "--memory", "pinned"}, "no copy asked for"},
+      {{"--engine", "kernel", "--memory", "pageable"}, "cannot reach pageable"},
+      {{"--preset", "quik"}, "--preset"},
+  };
+  for (const auto& entry : wrong) {
+    Words words = entry.first;
+    words.insert(words.begin(), "bench-copy");
+    CAPTURE(entry.second);
+    CHECK(machine.run(words) == 2);
+    CHECK(contains(machine.err.text, entry.second));
+  }
+  CHECK(machine.platforms_made == 0);
+}
+
+TEST_CASE("bench-copy: baselines that are none") {
+  Machine machine;
+  const TemporaryFolder folder;
+  CHECK(machine.run({"bench-copy", "--baseline", folder / "none.json"}) == 4);
+  std::ofstream(folder / "text.json") << "hello";
+  CHECK(machine.run({"bench-copy", "--baseline", folder / "text.json"}) == 4);
+  CHECK(machine.platforms_made == 0);
+}
+
+TEST_CASE("sparkline: heights follow the rates, and noise of a percent stays small") {
+  CHECK(cli::sparkline({1, 2, 3, 4, 5, 6, 7, 8}, 8) == "▁▂▃▄▅▆▇█");
+  CHECK(cli::sparkline({100, 100, 99}, 8) == "██▇");
+  CHECK(cli::sparkline({5, 5}, 8) == "██");
+  CHECK(cli::sparkline({1, 1, 9, 9}, 2) == "▁█");
+  CHECK(cli::sparkline({}, 8).empty());
+  CHECK(cli::sparkline({1}, 0).empty());
+}

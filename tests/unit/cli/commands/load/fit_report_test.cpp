@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/load/fit_report.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace hiptool;
+using namespace hiptool::cli;
+
+namespace {
+
+constexpr std::uint64_t gib = std::uint64_t{1} << 30;
+
+FitPart part(const char* id) { return {{id, 24 * gib, 20 * gib}, 7, 6 * gib, 6 * gib, gib, gib}; }
+
+ModelFit fitting() {
+  ModelFit fit;
+  fit.context = 8192;
+  fit.weights_bytes = 6 * gib;
+  fit.kv_cache_bytes = gib;
+  fit.margin_bytes = gib;
+  fit.total_bytes = 8 * gib;
+  fit.verdict = FitVerdict::fits;
+  fit.is_held = true;
+  fit.most_context = 100'000;
+  fit.parts = {part("amd:0")};
+  return fit;
+}
+
+ModelFit refused(FitVerdict verdict) {
+  ModelFit fit = fitting();
+  fit.verdict = verdict;
+  fit.is_held = false;
+  fit.shortfall_bytes = 3 * gib;
+  fit.gpu_layers = 12;
+  return fit;
+}
+
+std::string text_of(const std::vector<report::Line>& lines) {
+  std::string text;
+  for (const report::Line& line : lines) text += line.text + "\n";
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("fit report: the first line") {
+  CHECK(fit_verdict(fitting(), 6 * gib, 1).text ==
+        "planned 6.00 GiB, which fits amd:0 with a context of 8 192");
+  ModelFit split = fitting();
+  split.verdict = FitVerdict::split;
+  split.parts.push_back(part("amd:1"));
+  CHECK(fit_verdict(split, 6 * gib, 2).text ==
+        "planned 6.00 GiB, which fits split over amd:0, amd:1 with a context of 8 192");
+  CHECK(fit_verdict(split, 6 * gib, 2).tone == report::Tone::good);
+  ModelFit with_others = refused(FitVerdict::split);
+  with_others.parts.push_back(part("amd:1"));
+  CHECK(fit_verdict(with_others, 6 * gib, 1).text ==
+        "does not fit: 3.00 GiB too little on amd:0, but split over amd:0, amd:1");
+  CHECK(fit_verdict(with_others, 6 * gib, 1).tone == report::Tone::bad);
+  CHECK(fit_verdict(refused(FitVerdict::gpu_layers), 6 * gib, 1).text ==
+        "does not fit: 3.00 GiB too little on amd:0, which holds 12 layers with the output");
+  CHECK(fit_verdict(refused(FitVerdict::does_not_fit), 6 * gib, 1).text ==
+        "does not fit: 3.00 GiB too little on amd:0");
+}
+
+TEST_CASE("fit report: how the need comes about") {
+  CHECK(text_of(fit_lines(fitting())) ==
+        "fit     weights 6.00 GiB + KV cache 1.00 GiB + margin 1.00 GiB = 8.00 GiB\n"
+        "room    for 100 000 tokens at most\n");
+  ModelFit fit = fitting();
+  fit.most_context = 0;
+  CHECK(fit_lines(fit).size() == 1);
+  fit.most_context.reset();
+  CHECK(fit_lines(fit).size() == 1);
+}
+
+TEST_CASE("fit report: bounds are named where they apply") {
+  ModelSummary summary;
+  CHECK(fit_notes(fitting(), summary).size() == 1);
+  summary.context_length = 8192;
+  CHECK(fit_notes(fitting(), summary).size() == 1);
+  summary.context_length = 8191;
+  CHECK(fit_notes(fitting(), summary)[0].text == "warning: the model was trained for 8 191 tokens");
+  summary.sliding_window = 4096;
+  summary.is_recurrent = true;
+  const std::string text = text_of(fit_notes(fitting(), summary));
+  CHECK(text.find("sliding window need no more than 4 096 tokens") != std::string::npos);
+  CHECK(text.find("recurrent layers") != std::string::npos);
+}
+
+TEST_CASE("fit report: one row for each device, and the same for programs") {
+  ModelFit fit = refused(FitVerdict::split);
+  fit.parts.push_back(part("amd:1"));
+  fit.parts[1].device.memory_free_bytes.reset();
+  fit.split = {0.25, 0.75};
+  report::Report report;
+  report.tables.push_back(fit_table(fit));
+  CHECK(to_table(report, {}) ==
+        "Device    Memory      Free  Tensors   Weights  KV cache    Margin\n"
+        "amd:0   24.0 GiB  20.0 GiB        7  6.00 GiB  1.00 GiB  1.00 GiB\n"
+        "amd:1   24.0 GiB         –        7  6.00 GiB  1.00 GiB  1.00 GiB\n");
+  report.document.emplace_back("fit", fit_value(fit));
+  const std::string json = to_json(report);
+  for (const char* field :
+       {"\"verdict\": \"split\"", "\"shortfall_bytes\": 3221225472", "\"gpu_layers\": 12",
+        "\"most_context\": 100000", "\"memory_free_bytes\": null", "\"context\": 8192",
+        "\"weights_bytes\": 6442450944", "\"total_bytes\": 8589934592", "0.25"}) {
+    CAPTURE(field);
+    CHECK(json.find(field) != std::string::npos);
+  }
+  CHECK(report.document.size() == 1);
+  fit.split.clear();
+  fit.gpu_layers.reset();
+  report.document[0].second = fit_value(fit);
+  CHECK(to_json(report).find("\"split\": null") != std::string::npos);
+  CHECK(to_json(report).find("\"gpu_layers\": null") != std::string::npos);
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/load/split.hpp"
+
+#include <doctest/doctest.h>
+
+#include "hiptool/error.hpp"
+
+using namespace hiptool;
+
+TEST_CASE("the words of --split") {
+  for (const char* word : {"bytes", "layer", "replicate"}) {
+    CHECK(cli::to_string(cli::parse_split(word).kind) == word);
+    CHECK(cli::parse_split(word).proportions.empty());
+  }
+  const LoadSplit split = cli::parse_split("3,0.5,1e-2");
+  CHECK(cli::to_string(split.kind) == "proportions");
+  CHECK(split.proportions == std::vector<double>{3, 0.5, 0.01});
+  CHECK(cli::parse_split("1").proportions == std::vector<double>{1});
+}
+
+TEST_CASE("what is no split is refused with the word and the ways there are") {
+  for (const char* word :
+       {"byte", "1,", "1,x", "0,1", "-1,1", "nan,1", "inf,1", "1;2", "1 2", "0x10,1", "1e999,1"}) {
+    CAPTURE(word);
+    try {
+      cli::parse_split(word);
+      FAIL_CHECK("it was taken");
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::invalid_argument);
+      CHECK(std::string(error.what()).find("--split") != std::string::npos);
+    }
+  }
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+/// `hiptool run-kernel NAME` over the cpu platform behind a wrapper table, in this process.
+#include "cli/commands/run_kernel/builtin.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "wrapped_cpus.hpp"
+
+using namespace hiptool;
+using cli::testing::contains;
+using cli::testing::harmless;
+using cli::testing::Machine;
+using cli::testing::places;
+using cli::testing::texts;
+using test::WrapperTable;
+
+namespace {
+
+using Json = nlohmann::json;
+using Words = std::vector<std::string>;
+using Outcome = cli::testing::CpusOutcome;
+
+Outcome run(Words words, cli::testing::WrappedCpus::Prepare prepare = {}) {
+  words.insert(words.begin(), "run-kernel");
+  words.insert(words.end(), {"--device", "cpu:0", "--samples", "1", "--size", "4KiB"});
+  return cli::testing::run_on_cpus(std::move(words), std::move(prepare));
+}
+
+std::size_t count_status(const Json& document, const std::string& status) {
+  return static_cast<std::size_t>(
+      std::count_if(document["results"].begin(), document["results"].end(),
+                    [&](const Json& result) { return result["status"] == status; }));
+}
+
+const Words few{"stream-triad", "sum", "memtest-address", "--dtype", "f32,u32"};
+constexpr std::size_t few_results = 4;  // f32, f32 and u32, u32
+
+}  // namespace
+
+TEST_CASE("run-kernel: without a fault all is right and nothing is left") {
+  const Outcome clean = run(few);
+  CAPTURE(clean.err);
+  CHECK(clean.exit_code == 0);
+  CHECK(clean.document["status"] == "ok");
+  CHECK(count_status(clean.document, "ok") == few_results);
+  CHECK(contains(clean.err, "[1/4] stream-triad.f32.4KiB@cpu:0: "));
+  CHECK(contains(clean.err, "[4/4] memtest-address.u32.4KiB@cpu:0: "));
+  CHECK(clean.cpus->table().live().is_empty());
+}
+
+TEST_CASE("run-kernel: whichever call fails, it is named, and what can be is run") {
+  const Outcome clean = run(few);
+  REQUIRE(clean.exit_code == 0);
+  std::map<std::string, std::uint64_t> counts;
+  hip::for_each_call([&](auto, std::string_view name, hip::Need) {
+    counts[std::string(name)] = clean.cpus->table().count(name);
+  });
+  int failed_runs = 0;
+  for (const auto& entry : counts) {
+    const std::string& call = entry.first;
+    if (texts.contains(call)) continue;
+    for (const std::uint64_t nth : places(entry.second, 3)) {
+      CAPTURE(call);
+      CAPTURE(nth);
+      const Outcome faulty =
+          run(few, [&](WrapperTable& table) { table.fail(call, hip::hipErrorUnknown, nth); });
+      CAPTURE(faulty.err);
+      CHECK(faulty.cpus->table().live().is_empty());
+      REQUIRE(faulty.document.is_object());
+      if (harmless.contains(call)) {
+        CHECK(faulty.exit_code == 0);
+        continue;
+      }
+      if (faulty.exit_code == 0) {  // what was asked for only to know more
+        CHECK(count_status(faulty.document, "ok") == few_results);
+        continue;
+      }
+      CHECK(faulty.exit_code == 6);
+      CHECK(faulty.document["status"] == "failed");
+      CHECK(contains(faulty.document["error"]["message"].get<std::string>(), call));
+      CHECK(contains(faulty.err, call));
+      ++failed_runs;
+      if (!faulty.document.contains("results")) continue;  // the device itself could not be used
+      CHECK(count_status(faulty.document, "failed") == 1);
+      CHECK(count_status(faulty.document, "ok") == few_results - 1);
+    }
+  }
+  CHECK(failed_runs > 20);
+}
+
+TEST_CASE("run-kernel: wrong data is exit 5, and the other kernels are run") {
+  const Outcome wrong = run({"memset", "write"}, [](WrapperTable& table) {
+    table.corrupt_copy(1, 401);  // the first copy reads the first result
+  });
+  CHECK(wrong.exit_code == 5);
+  CHECK(wrong.document["status"] == "mismatch");
+  CHECK(count_status(wrong.document, "ok") == 1);
+  const Json& result = wrong.document["results"][0];
+  CHECK(result["status"] == "mismatch");
+  CHECK(result["wrong"]["first_bad_index"] == 100);
+  CHECK(result["wrong"]["count"] == 1);
+  CHECK(result["wrong"]["xor_bits"] == 0xff00);
+  CHECK(result["wrong"]["expected"].is_number());
+  CHECK(result["wrong"]["got"].is_number());
+  // The memory is right; reading it was not.
+  CHECK(result["wrong"]["reread_agrees"] == false);
+}
+
+TEST_CASE("run-kernel: a lost device fails the kernels after it, and says so") {
+  const Outcome lost = run(few, [](WrapperTable& table) {
+    table.fail("hipModuleLaunchKernel", hip::hipErrorIllegalAddress, 2);
+  });
+  CHECK(lost.exit_code == 6);
+  CHECK(lost.document["error"]["code"] == "device_lost");
+  CHECK(count_status(lost.document, "failed") >= 1);
+}
+
+TEST_CASE("run-kernel: memory for none is exit 3, for some of them a skip with the reason") {
+  const Outcome one =
+      run(few, [](WrapperTable& table) { table.fail("hipMalloc", hip::hipErrorOutOfMemory, 1); });
+  CHECK(one.exit_code == 0);
+  CHECK(one.document["results"][0]["status"] == "skipped");
+  CHECK(contains(one.document["results"][0]["reason"].get<std::string>(), "memory"));
+  CHECK(count_status(one.document, "ok") == few_results - 1);
+  const Outcome none = run({"memset"}, [](WrapperTable& table) {
+    table.fail("hipMalloc", hip::hipErrorOutOfMemory, 1);
+  });
+  CHECK(none.exit_code == 3);
+  CHECK(none.document["error"]["code"] == "out_of_memory");
+}
+
+TEST_CASE("run-kernel: an interruption keeps what was done") {
+  Machine machine;
+  machine.binder = std::make_shared<cli::testing::WrappedCpus>(nullptr);
+  std::thread person([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    machine.signal = SIGINT;
+    machine.cancel.cancel();
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  const int code =
+      machine.run({"run-kernel", "memset", "stream-copy", "--device", "cpu:0", "--dtype", "u32,f32",
+                   "--seconds", "1", "--size", "4KiB", "--format", "json"});
+  person.join();
+  CHECK(code == 130);
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(3));
+  const Json document = Json::parse(machine.out.text);
+  CHECK(document["status"] == "interrupted");
+  CHECK(document["error"]["code"] == "cancelled");
+  REQUIRE(document["results"].size() == 1);
+  CHECK(document["results"][0]["status"] == "ok");
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include "measure/copy/plan.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "devices.hpp"
+
+using namespace hiptool;
+using namespace hiptool::measure;
+
+namespace {
+
+CopyRequest request_for(const std::vector<Device>& devices, std::vector<CopyTemplate> templates) {
+  CopyRequest request;
+  request.devices = devices;
+  request.templates = std::move(templates);
+  request.memories = {HostKind::pinned};
+  request.sizes = {1 << 20};
+  return request;
+}
+
+std::vector<std::string> ids(const std::vector<PlannedCell>& cells) {
+  std::vector<std::string> found;
+  for (const PlannedCell& planned : cells) found.push_back(id_of(planned.cell));
+  return found;
+}
+
+using Texts = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("copy plan: memories, nodes and sizes multiply only what uses the host") {
+  const test::CpuDevices devices(1);
+  CopyRequest request = request_for(devices.all(), {{CopyKind::h2d}, {CopyKind::d2d}});
+  request.memories = {HostKind::pinned, HostKind::pageable};
+  request.sizes = {4096, 8192};
+  request.nodes = {{0, {0}, true}, {1, {1}, false}};
+  const auto cells = plan_copies(request);
+  CHECK(cells.size() == 2 * 2 * 2 + 2);
+  CHECK(cells.front().cell.node == 0);
+  CHECK(cells.front().skip_reason.empty());
+  CHECK(cells.back().cell.memory == std::nullopt);
+  CHECK(cells.back().cell.node == std::nullopt);
+  const auto on_second = std::count_if(cells.begin(), cells.end(), [](const PlannedCell& planned) {
+    return planned.cell.node == 1 && planned.skip_reason.find("NUMA node 1") != std::string::npos;
+  });
+  CHECK(on_second == 4);
+}
+
+TEST_CASE("copy plan: pairs, the one and all") {
+  const test::CpuDevices devices(3);
+  CHECK(ids(plan_copies(request_for(devices.all(), {{CopyKind::p2p_write}}))).size() == 6);
+  CHECK(ids(plan_copies(request_for(devices.all(), {{CopyKind::p2p_bidir}}))) ==
+        Texts{"p2p-bidir.copy.1MiB@cpu:0>cpu:1", "p2p-bidir.copy.1MiB@cpu:0>cpu:2",
+              "p2p-bidir.copy.1MiB@cpu:1>cpu:2"});
+  CHECK(ids(plan_copies(request_for(devices.all(), {{CopyKind::one_to_all}}))) ==
+        Texts{"one-to-all.copy.1MiB@cpu:0>cpu:1+cpu:2", "one-to-all.copy.1MiB@cpu:1>cpu:0+cpu:2",
+              "one-to-all.copy.1MiB@cpu:2>cpu:0+cpu:1"});
+  CHECK(ids(plan_copies(request_for(devices.all(), {{CopyKind::d2h_all}}))) ==
+        Texts{"d2h-all.pinned.copy.1MiB@cpu:0+cpu:1+cpu:2"});
+  CopyTemplate all_ways{CopyKind::bidir};
+  all_ways.over_all = true;
+  CHECK(ids(plan_copies(request_for(devices.all(), {all_ways}))) ==
+        Texts{"bidir.pinned.copy.1MiB@cpu:0+cpu:1+cpu:2"});
+}
+
+TEST_CASE("copy plan: what cannot be is there with the reason") {
+  const test::CpuDevices devices(1);
+  for (const CopyKind kind : {CopyKind::p2p_read, CopyKind::h2d_all, CopyKind::all_to_all}) {
+    const auto cells = plan_copies(request_for(devices.all(), {{kind}}));
+    REQUIRE(cells.size() == 1);
+    CHECK(cells[0].skip_reason == "needs two devices, cpu:0 is the only one chosen");
+    CHECK_FALSE(id_of(cells[0].cell).empty());
+  }
+  CopyRequest request = request_for(devices.all(), {{CopyKind::h2d, CopyEngine::kernel}});
+  request.memories = {HostKind::pageable};
+  CHECK(plan_copies(request).at(0).skip_reason == "a kernel cannot reach pageable memory");
+}
+
+TEST_CASE("copy plan: managed memory is used on GPUs only when asked for") {
+  const test::CpuDevices gpus(1, Platform::nvidia);
+  const test::CpuDevices cpus(1);
+  CopyRequest request = request_for(gpus.all(), {{CopyKind::h2d}});
+  request.memories = {HostKind::managed};
+  CHECK(plan_copies(request).at(0).skip_reason.find("--memory managed") != std::string::npos);
+  request.allows_managed = true;
+  CHECK(plan_copies(request).at(0).skip_reason.empty());
+  request.allows_managed = false;
+  request.devices = cpus.all();
+  CHECK(plan_copies(request).at(0).skip_reason.empty());
+}
+
+TEST_CASE("copy plan: devices of two platforms never copy to each other") {
+  const test::CpuDevices gpus(2, Platform::nvidia);
+  const test::CpuDevices cpus(2);
+  std::vector<Device> devices = cpus.all();
+  devices.insert(devices.end(), gpus.all().begin(), gpus.all().end());
+  CHECK(ids(plan_copies(request_for(devices, {{CopyKind::p2p_bidir}}))) ==
+        Texts{"p2p-bidir.copy.1MiB@nvidia:0>nvidia:1", "p2p-bidir.copy.1MiB@cpu:0>cpu:1"});
+}
+
+TEST_CASE("copy plan: what is asked for twice is measured once; latency has a size of its own") {
+  const test::CpuDevices devices(1);
+  CopyTemplate latency{CopyKind::h2d};
+  latency.is_latency = true;
+  const auto cells =
+      plan_copies(request_for(devices.all(), {{CopyKind::h2d}, {CopyKind::h2d}, latency}));
+  CHECK(ids(cells) == Texts{"h2d.pinned.copy.1MiB@cpu:0", "h2d.pinned.copy.4KiB.latency@cpu:0"});
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#include "measure/copy/testcases.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+using namespace hiptool::measure;
+
+using Texts = std::vector<std::string>;
+
+TEST_CASE("test cases: every single-node name of nvbandwidth 0.8 is known") {
+  Texts expected;
+  for (const std::string engine : {"_ce", "_sm"}) {
+    for (const char* name :
+         {"host_to_device_memcpy", "device_to_host_memcpy", "host_to_device_bidirectional_memcpy",
+          "device_to_host_bidirectional_memcpy", "device_to_device_memcpy_read",
+          "device_to_device_memcpy_write", "device_to_device_bidirectional_memcpy_read",
+          "device_to_device_bidirectional_memcpy_write", "all_to_host_memcpy",
+          "all_to_host_bidirectional_memcpy", "host_to_all_memcpy",
+          "host_to_all_bidirectional_memcpy", "all_to_one_write", "all_to_one_read",
+          "one_to_all_write", "one_to_all_read"}) {
+      expected.push_back(name + engine);
+    }
+  }
+  for (const char* name :
+       {"host_device_latency_sm", "device_to_device_latency_sm", "device_local_copy"}) {
+    expected.emplace_back(name);
+  }
+  CHECK(testcase_names() == expected);
+  CHECK(expected.size() == 35);
+  for (const std::string& name : expected) {
+    CAPTURE(name);
+    const auto templates = testcase_templates(name);
+    REQUIRE(templates.size() == 1);
+    const bool by_kernel = name.find("_sm") != std::string::npos && !templates[0].is_latency;
+    CHECK((templates[0].engine == CopyEngine::kernel) == by_kernel);
+    CHECK(templates[0].is_latency == (name.find("latency") != std::string::npos));
+  }
+  CHECK(testcase_templates("all_to_one_read_ce").at(0).reads);
+  CHECK(testcase_templates("device_to_device_memcpy_read_sm").at(0).kind == CopyKind::p2p_read);
+  CHECK(testcase_templates("all_to_host_bidirectional_memcpy_ce").at(0).over_all);
+  for (const char* name : {"", "host_to_device_memcpy", "host_to_device_memcpy_xx"}) {
+    CHECK(testcase_templates(name).empty());
+  }
+}

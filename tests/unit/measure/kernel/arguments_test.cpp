@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#include "measure/kernel/arguments.hpp"
+
+#include <doctest/doctest.h>
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "hiptool/error.hpp"
+
+using namespace hiptool;
+using namespace hiptool::measure;
+using kernels::ArgumentInfo;
+using kernels::ArgumentKind;
+
+namespace {
+
+ErrorCode code_of(const std::string& text) {
+  try {
+    parse_kernel_argument(text);
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return ErrorCode::internal;
+}
+
+std::string refusal(const std::vector<std::string>& given,
+                    const std::vector<ArgumentInfo>& expected) {
+  std::vector<KernelArgument> arguments;
+  for (const std::string& text : given) arguments.push_back(parse_kernel_argument(text));
+  try {
+    check_arguments("k", arguments, expected);
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::invalid_argument);
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("values and buffers") {
+  const KernelArgument value = parse_kernel_argument("i16:-2");
+  CHECK_FALSE(value.is_buffer);
+  CHECK(value.bytes == std::vector<std::byte>{std::byte{0xfe}, std::byte{0xff}});
+  const KernelArgument buffer = parse_kernel_argument("buf:u16:3:iota");
+  CHECK(buffer.is_buffer);
+  CHECK(buffer.count == 3);
+  CHECK(buffer.type == ElementType::u16);
+  CHECK(buffer.bytes == iota(ElementType::u16, 3));
+  CHECK(parse_kernel_argument("buf:f64:2:zeros").bytes == std::vector<std::byte>(16));
+  CHECK(parse_kernel_argument("buf:f32:5:random:9").bytes ==
+        random_elements(ElementType::f32, 5, 9));
+}
+
+TEST_CASE("a file fills a buffer with its first bytes") {
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("hiptool-arguments-" + std::to_string(getpid())))
+          .string();
+  std::ofstream(path, std::ios::binary) << "abcdefgh:";
+  CHECK(parse_kernel_argument("buf:u8:4:file:" + path).bytes ==
+        std::vector<std::byte>{std::byte{'a'}, std::byte{'b'}, std::byte{'c'}, std::byte{'d'}});
+  CHECK(parse_kernel_argument("buf:u8:9:file:" + path).bytes.back() == std::byte{':'});
+  CHECK(code_of("buf:u8:10:file:" + path) == ErrorCode::input_failed);
+  CHECK(code_of("buf:u32:3:file:" + path) == ErrorCode::input_failed);
+  std::remove(path.c_str());
+  CHECK(code_of("buf:u8:4:file:" + path) == ErrorCode::input_failed);
+}
+
+TEST_CASE("what is no argument is refused") {
+  const std::vector<std::string> texts{"",
+                                       "5",
+                                       "i32",
+                                       "i32:",
+                                       "int:5",
+                                       "buf",
+                                       "buf:",
+                                       "buf:f32",
+                                       "buf:f32:4",
+                                       "buf:f32:4:",
+                                       "buf:f32:0:zeros",
+                                       "buf:f32:-1:zeros",
+                                       "buf:f32:x:zeros",
+                                       "buf:f32::zeros",
+                                       "buf:f32:4:ones",
+                                       "buf:f32:4:zeros:1",
+                                       "buf:f32:4:iota:1",
+                                       "buf:f32:4:random",
+                                       "buf:f32:4:random:",
+                                       "buf:f32:4:random:x",
+                                       "buf:f32:4:random:1:2",
+                                       "buf:f32:4:file",
+                                       "buf:f32:4:file:",
+                                       "buf:f33:4:zeros",
+                                       "buf:f64:4611686018427387904:zeros",
+                                       "buf:u8:18446744073709551616:zeros"};
+  for (const std::string& text : texts) {
+    CAPTURE(text);
+    CHECK(code_of(text) == ErrorCode::invalid_argument);
+  }
+  CHECK(code_of("buf:u8:9223372036854775000:zeros") == ErrorCode::host_out_of_memory);
+}
+
+TEST_CASE("arguments are compared with what the image says") {
+  const ArgumentInfo pointer{8, ArgumentKind::pointer};
+  const ArgumentInfo value4{4, ArgumentKind::value};
+  const ArgumentInfo value8{8, ArgumentKind::value};
+  const ArgumentInfo unknown4{4, ArgumentKind::unknown};
+  const ArgumentInfo unknown8{8, ArgumentKind::unknown};
+  const std::string buffer = "buf:u8:1:zeros";
+  CHECK(refusal({}, {}).empty());
+  CHECK(refusal({buffer, "f32:1"}, {pointer, value4}).empty());
+  CHECK(refusal({buffer, "u32:1", buffer, "u64:1"}, {unknown8, unknown4, unknown8, unknown8})
+            .empty());
+  CHECK(refusal({"u64:0"}, {pointer}).empty());
+  CHECK(refusal({"i32:1"}, {}).find("takes 0 arguments, and 1 is given") != std::string::npos);
+  CHECK(refusal({}, {value4}).find("takes 1 argument, and 0 are given") != std::string::npos);
+  CHECK(refusal({buffer, "i64:1"}, {pointer, value4}).find("argument 1") != std::string::npos);
+  CHECK_FALSE(refusal({"u64:1"}, {pointer}).empty());
+  CHECK_FALSE(refusal({"u32:0"}, {pointer}).empty());
+  CHECK_FALSE(refusal({buffer}, {value8}).empty());
+  CHECK_FALSE(refusal({buffer}, {unknown4}).empty());
+  CHECK_FALSE(refusal({"i16:1"}, {unknown4}).empty());
+}

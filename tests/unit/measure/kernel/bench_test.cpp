@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: MIT
+#include "measure/kernel/bench.hpp"
+
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+
+#include "broken_kernels.hpp"
+#include "hip/cpu/kernel_table.hpp"
+#include "hiptool/copy.hpp"
+#include "hiptool/error.hpp"
+#include "kernels/kernel_loader.hpp"
+#include "measure/kernel/rates.hpp"
+#include "measure/kernel/work.hpp"
+#include "support.hpp"
+
+using namespace hiptool;
+using namespace hiptool::measure;
+
+namespace {
+
+constexpr std::uint64_t quick_bytes = test::is_sanitized ? 4096 : 65536;
+
+KernelBenchOptions quick(std::vector<std::string> names, std::uint64_t size_bytes = quick_bytes) {
+  KernelBenchOptions options;
+  options.names = std::move(names);
+  options.sizes_bytes = {size_bytes};
+  options.samples = 1;
+  return options;
+}
+
+std::string failure(const KernelBenchOptions& options, const Device& device) {
+  try {
+    run_kernels(options, device);
+  } catch (const Error& error) {
+    return std::string(to_string(error.code())) + ": " + error.what();
+  }
+  return "nothing";
+}
+
+std::string text(const report::Value& value) {
+  return report::format_value(value, report::Unit::none);
+}
+
+/// One kernel is another one.
+KernelBenchOptions with_broken(KernelBenchOptions options, kernels::KernelLoader& loader,
+                               std::string name, std::string broken) {
+  keep_broken_kernels();
+  options.find_kernel = [&loader, name, broken](std::string_view wanted) {
+    if (wanted != name) return loader.kernel(wanted);
+    return Kernel(loader.load("fill").module, broken);
+  };
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("families have unique names, and groups are no families") {
+  std::set<std::string> names;
+  std::set<std::string> groups;
+  for (const KernelFamily& family : list_kernels()) {
+    CHECK(names.insert(family.name).second);
+    groups.insert(family.group);
+    CHECK(!family.description.empty());
+    CHECK(!family.dtypes.empty());
+  }
+  for (const std::string& group : groups) CHECK((names.count(group) == 0 || group == "all"));
+  CHECK(names.count("stream-triad") == 1);
+}
+
+TEST_CASE("every family of every type is right, also at sizes that fit nothing") {
+  Platforms platforms;
+  const Device device = test::device(platforms);
+  using Sizes = std::vector<std::uint64_t>;
+  const Sizes sizes = test::is_sanitized ? Sizes{4112} : Sizes{1, 4112, 65536, 300016};
+  const std::vector<unsigned> warps = test::is_sanitized ? std::vector{32u} : std::vector{32u, 64u};
+  for (const unsigned lanes : warps) {
+    hip::cpu::set_warp_size(lanes);
+    for (const std::uint64_t size_bytes : sizes) {
+      std::size_t told = 0;
+      std::size_t expected = 0;
+      for (const KernelFamily& family : list_kernels()) expected += family.dtypes.size();
+      KernelBenchOptions options = quick({"all"}, size_bytes);
+      if (test::is_sanitized) options.blocks_per_unit = 1;  // a fiber costs 0.4 ms then
+      options.on_result = [&](const KernelResult&, std::size_t done, std::size_t total) {
+        CHECK(done == ++told);
+        CHECK(total == expected);
+      };
+      const auto results = run_kernels(options, device);
+      CHECK(told == results.size());
+      CHECK(results.size() == expected);
+      for (const KernelResult& result : results) {
+        CAPTURE(result.kernel);
+        CAPTURE(result.dtype);
+        CAPTURE(size_bytes);
+        CAPTURE(lanes);
+        CHECK(result.reason == "");
+        CHECK(to_string(result.status) == "ok");
+        CHECK(result.checked > 0);
+        CHECK(result.elements > 0);
+        CHECK(result.samples_s.size() == 1);
+        CHECK(result.max_error <= result.tolerance);
+        CHECK(result.median_s.value_or(0) > 0);
+        CHECK(result.device == device.id());
+      }
+    }
+  }
+  hip::cpu::set_warp_size(32);
+}
+
+TEST_CASE("a kernel that is wrong anywhere is found out, with the place") {
+  Platforms platforms;
+  const Device device = find_device(platforms, "cpu");
+  kernels::KernelLoader loader(device);
+  struct Case {
+    const char* family;
+    const char* dtype;
+    const char* kernel;
+    const char* broken;
+    std::optional<std::uint64_t> first;
+    std::uint64_t count;
+    std::optional<std::uint64_t> bits;
+    const char* expected;  ///< at that place; empty: what is expected is no round number
+    const char* got;
+  };
+  const std::optional<std::uint64_t> any;
+  const Case cases[] = {
+      // All bits set are what reset() leaves: nothing was written there.
+      {"stream-triad", "f32", "hiptool_stream_triad_f32", "broken_triad_short", 16380, 4, any, "",
+       "NaN"},
+      {"stream-copy", "f32", "hiptool_stream_copy", "broken_copy_bit", 4002, 1, 0x10, "", ""},
+      {"memset", "u32", "hiptool_stream_memset", "broken_memset", 0, 16384, any, "", "4294967295"},
+      {"sum", "f32", "hiptool_sum_f32", "broken_sum", any, 1, any, "", ""},
+      {"memtest-address", "u32", "hiptool_memtest_write", "broken_memtest_write", 3109, 1,
+       0x80000000u, "3110", "2147486758"},
+      {"memtest-inversions", "u32", "hiptool_memtest_check", "broken_memtest_invert", 100, 1, 0x8,
+       "", "–"},
+      {"memtest-address", "u32", "hiptool_memtest_check", "broken_memtest_check", any, 1, any, "1",
+       "0"},
+      {"fma", "bf16", "hiptool_fma_bf16", "broken_fma_bf16", 0, 0, any, "", ""},
+      {"gemm", "bf16", "hiptool_gemm_bf16", "broken_gemm_bf16", 647, 1, any, "", ""},
+  };
+  for (const Case& test : cases) {
+    CAPTURE(test.family);
+    CAPTURE(test.broken);
+    KernelBenchOptions options = quick({test.family}, 65536);
+    options.dtypes = {test.dtype};
+    const auto results =
+        run_kernels(with_broken(options, loader, test.kernel, test.broken), device);
+    REQUIRE(results.size() == 1);
+    CHECK(results[0].status == KernelStatus::mismatch);
+    REQUIRE(results[0].wrong);
+    const WrongValues& wrong = *results[0].wrong;
+    CHECK(wrong.first_bad_index == test.first);
+    CHECK((test.count == 0 ? wrong.count > 0 : wrong.count == test.count));
+    if (test.bits) CHECK(wrong.xor_bits == *test.bits);
+    if (test.expected[0] != '\0') CHECK(text(wrong.expected) == test.expected);
+    if (test.got[0] != '\0') CHECK(text(wrong.got) == test.got);
+    CHECK(text(wrong.expected) != text(wrong.got));
+    // It stays what it is when it is read again, where there is a place to read at; the memory of
+    // the inversions was right again by then.
+    const bool is_there = test.first && test.family != std::string("memtest-inversions");
+    CHECK(wrong.reread_agrees == (is_there || test.family == std::string("sum")));
+    CHECK(results[0].samples_s.empty());
+  }
+}
+
+TEST_CASE("multiply-adds that a device has no instruction for are skipped with the reason") {
+  Platforms platforms(Platforms::Options::from_environment());
+  const Device device = test::device(platforms);
+  KernelBenchOptions options = quick({"fma"});
+  options.dtypes = {"bf16"};
+  const auto results = run_kernels(options, device);
+  REQUIRE(results.size() == 1);
+  CHECK(results[0].reason == missing_multiply_add(device.platform(), device.info().arch, "bf16"));
+  if (device.platform() == Platform::cpu) CHECK(results[0].reason == "");
+  CHECK(results[0].status ==
+        (results[0].reason.empty() ? KernelStatus::ok : KernelStatus::skipped));
+}
+
+TEST_CASE("matrix products of 16 bits go by matrix instructions where the device has them") {
+  Platforms platforms(Platforms::Options::from_environment());
+  const Device device = test::device(platforms);
+  kernels::KernelLoader loader(device);
+  std::set<std::string> found;
+  KernelBenchOptions options = quick({"gemm"}, 4);
+  options.find_kernel = [&](std::string_view name) {
+    found.insert(std::string(name));
+    return loader.kernel(name);
+  };
+  for (const KernelResult& result : run_kernels(options, device)) {
+    CAPTURE(result.dtype);
+    CHECK(to_string(result.status) == "ok");
+    CHECK(result.checked == 2 * result.elements);
+    CHECK(result.size_bytes == result.elements * 4);
+  }
+  const bool is_matrix = has_matrix_instructions(device.platform(), device.info().arch);
+  const std::string stem = is_matrix ? "hiptool_gemm_matrix_" : "hiptool_gemm_";
+  CHECK(found == std::set<std::string>{"hiptool_gemm_f32", stem + "f16", stem + "bf16"});
+}
+
+TEST_CASE("names, groups and types choose; what is unknown is refused before anything runs") {
+  Platforms platforms;
+  const Device device = find_device(platforms, "cpu");
+  CHECK(run_kernels(quick({"stream-triad"}), device).size() == 2);
+  CHECK(run_kernels(quick({"memtest"}), device).size() == 5);
+  KernelBenchOptions options = quick({"sum", "stream-dot", "sum"});
+  options.dtypes = {"f64"};
+  options.sizes_bytes = {4096, 8192};
+  const auto results = run_kernels(options, device);
+  REQUIRE(results.size() == 4);
+  CHECK(results[0].kernel == "sum");
+  CHECK(results[0].elements == 512);
+  CHECK(results[3].kernel == "stream-dot");
+  CHECK(results[3].size_bytes == 8192);
+  CHECK(failure(quick({"stream-tria"}), device) == "not_found: there is no kernel 'stream-tria'");
+  options.dtypes = {"f63"};
+  CHECK(failure(options, device) == "invalid_argument: no kernel has the type 'f63'");
+  CHECK(failure(quick({"sum"}, 0), device).find("invalid_argument") == 0);
+  options = quick({"sum"});
+  for (const double share : {0.0, -0.1, 1.01, std::nan("")}) {
+    options.memory_share = share;
+    CHECK(failure(options, device).find("invalid_argument") == 0);
+  }
+  options = quick({"memset", "stream-copy"});
+  options.dtypes = {"i32"};  // of fma only
+  CHECK(failure(options, device).find("invalid_argument: none of the kernels has") == 0);
+  options = quick({"sum"});
+  options.samples = 0;
+  CHECK(failure(options, device).find("invalid_argument") == 0);
+}
+
+TEST_CASE("what cannot run is skipped or failed with the reason") {
+  Platforms platforms;
+  const Device device = find_device(platforms, "cpu");
+  KernelBenchOptions options = quick({"memset", "sum"});
+  options.dtypes = {"f64"};
+  auto results = run_kernels(options, device);
+  REQUIRE(results.size() == 2);
+  CHECK(results[0].kernel == "memset");
+  CHECK(results[0].status == KernelStatus::skipped);
+  CHECK(results[0].reason == "has none of the types asked for");
+  CHECK(results[1].status == KernelStatus::ok);
+
+  results = run_kernels(quick({"memset"}, std::uint64_t{1} << 60), device);
+  REQUIRE(results.size() == 1);
+  CHECK(results[0].status == KernelStatus::skipped);
+  CHECK(!results[0].reason.empty());
+
+  for (const ErrorCode code : {ErrorCode::unsupported, ErrorCode::device}) {
+    options = quick({"memset", "sum"});
+    options.dtypes = {"u32"};
+    options.find_kernel = [code](std::string_view) -> Kernel {
+      throw Error(code, "test", "no such thing");
+    };
+    results = run_kernels(options, device);
+    REQUIRE(results.size() == 2);
+    for (const KernelResult& result : results) {
+      CHECK(result.reason == "no such thing");
+      CHECK(result.status ==
+            (code == ErrorCode::device ? KernelStatus::failed : KernelStatus::skipped));
+    }
+  }
+}
+
+TEST_CASE("samples, soak and cancelling") {
+  Platforms platforms;
+  const Device device = find_device(platforms, "cpu");
+  KernelBenchOptions options = quick({"memset"}, 4096);
+  options.samples = 7;
+  CHECK(run_kernels(options, device).at(0).samples_s.size() == 7);
+  options.soak_s = test::is_sanitized ? 2 : 0.05;
+  const KernelResult soaked = run_kernels(options, device).at(0);
+  CHECK(soaked.samples_s.size() > 7);
+  CHECK(soaked.samples_s.size() % 7 == 0);
+  CHECK(soaked.checked == soaked.samples_s.size() / 7 * 2 * 1024);
+
+  CancelToken cancel;
+  options = quick({"memset", "sum"}, 4096);
+  options.dtypes = {"u32"};
+  options.cancel = &cancel;
+  options.on_result = [&](const KernelResult&, std::size_t, std::size_t) { cancel.cancel(); };
+  CHECK(run_kernels(options, device).size() == 1);
+}
+
+// Of more than a cache holds, which takes a sanitizer long.
+TEST_CASE("rates count what the definitions say, and the share is of the peak given" *
+          doctest::skip(test::is_sanitized)) {
+  Platforms platforms;
+  const Device device = find_device(platforms, "cpu");
+  KernelBenchOptions options = quick({"stream-triad"}, 64 << 20);
+  options.dtypes = {"f64"};
+  options.memory_peak = Peak{1e9, "user"};
+  const KernelResult result = run_kernels(options, device).at(0);
+  REQUIRE(result.median_s);
+  CHECK(*result.bytes_per_s == doctest::Approx(3.0 * (64 << 20) / *result.median_s));
+  CHECK(*result.flops_per_s == doctest::Approx(2.0 * (8 << 20) / *result.median_s));
+  CHECK(*result.share_of_peak == doctest::Approx(*result.bytes_per_s / 1e9));
+  CHECK(result.peak_source == "user");
+}
+
+TEST_CASE("a second read that differs says that the transfer is at fault") {
+  Platforms platforms;
+  const Device device = find_device(platforms, "cpu");
+  const Buffer data(device, 64);
+  std::vector<float> values(16, 1.0f);
+  copy_h2d_and_wait(data, std::as_bytes(std::span(values)));
+  for (const bool changes : {false, true}) {
+    const Comparison seen = compare_values(data, 16, ValueKind::f32, 0,
+                                           [&](std::uint64_t first, std::span<std::byte> to) {
+                                             CHECK(first == 0);
+                                             std::vector<float> expected(16, 1.0f);
+                                             expected[5] = 2.0f;
+                                             std::memcpy(to.data(), expected.data(), to.size());
+                                             if (changes)
+                                               static_cast<float*>(data.address())[5] = 7.0f;
+                                           });
+    CHECK(seen.checked == 16);
+    REQUIRE(seen.wrong);
+    CHECK(seen.wrong->first_bad_index == 5);
+    CHECK(text(seen.wrong->expected) == "2");
+    CHECK(text(seen.wrong->got) == "1");
+    CHECK(seen.wrong->reread_agrees == !changes);
+  }
+}
+
+TEST_CASE("a tolerance lets rounding pass, and NaN never") {
+  Platforms platforms;
+  const Device device = find_device(platforms, "cpu");
+  const Buffer data(device, 12);
+  const auto compare = [&](float got) {
+    const std::vector<float> values{100.0f, got, 0.25f};
+    copy_h2d_and_wait(data, std::as_bytes(std::span(values)));
+    return compare_values(data, 3, ValueKind::f32, 0.01,
+                          periodic(std::vector<float>{100.0f, 200.0f, 0.25f}));
+  };
+  CHECK(!compare(201.5f).wrong);
+  CHECK(compare(201.0f).max_error == doctest::Approx(0.005));
+  CHECK(compare(203.0f).wrong->first_bad_index == 1);
+  CHECK(compare(std::nanf("")).wrong->count == 1);
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#include "measure/kernel/rates.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using namespace hiptool;
+using namespace hiptool::measure;
+
+TEST_CASE("rates are there where they are published") {
+  CHECK(multiply_add_rate("sm_90", "f32") == 256);
+  CHECK(multiply_add_rate("sm_90", "f64") == 128);
+  CHECK(multiply_add_rate("sm_90", "f16") == 512);
+  CHECK(multiply_add_rate("sm_90", "bf16") == 512);
+  CHECK(multiply_add_rate("sm_80", "bf16") == 256);
+  CHECK(multiply_add_rate("gfx90a:sramecc+:xnack-", "f32") == 256);
+  CHECK(!multiply_add_rate("gfx942", "i32"));
+  CHECK(!multiply_add_rate("sm_90", "f63"));
+  CHECK(!multiply_add_rate("sm_9", "f32"));
+  CHECK(!multiply_add_rate("", "f32"));
+}
+
+TEST_CASE("matrix instructions and their rates") {
+  CHECK(!has_matrix_instructions(Platform::nvidia, "sm_75"));
+  CHECK(has_matrix_instructions(Platform::nvidia, "sm_80"));
+  CHECK(has_matrix_instructions(Platform::nvidia, "sm_90a"));
+  CHECK(has_matrix_instructions(Platform::nvidia, "sm_120"));
+  CHECK(!has_matrix_instructions(Platform::amd, "gfx942"));
+  CHECK(!has_matrix_instructions(Platform::cpu, "x86_64"));
+  CHECK(matrix_rate("sm_80") == 2048);
+  CHECK(matrix_rate("sm_90") == 4096);
+  CHECK(!matrix_rate("sm_75"));
+  CHECK(!matrix_rate("sm_120"));
+}
+
+TEST_CASE(
+    "multiply-adds of 16 bits are missing where there is no instruction, and the reason says it") {
+  const auto has = [](Platform platform, const char* arch, const char* dtype) {
+    return missing_multiply_add(platform, arch, dtype).empty();
+  };
+  for (const char* const dtype : {"f32", "f64", "i32"}) {
+    CHECK(has(Platform::nvidia, "sm_35", dtype));
+    CHECK(has(Platform::amd, "gfx803", dtype));
+  }
+  CHECK(has(Platform::cpu, "x86_64", "f16"));
+  CHECK(has(Platform::cpu, "x86_64", "bf16"));
+  CHECK(has(Platform::nvidia, "sm_53", "f16"));
+  CHECK(has(Platform::nvidia, "sm_60", "f16"));
+  CHECK(has(Platform::nvidia, "sm_80", "bf16"));
+  CHECK(has(Platform::nvidia, "sm_90a", "bf16"));
+  CHECK(has(Platform::nvidia, "sm_120", "bf16"));
+  CHECK(has(Platform::amd, "gfx900", "f16"));
+  CHECK(has(Platform::amd, "gfx90a:xnack-", "f16"));
+  CHECK(has(Platform::amd, "gfx1201", "f16"));
+  CHECK(missing_multiply_add(Platform::nvidia, "sm_52", "f16") ==
+        "sm_52 has no multiply-adds of f16; sm_53 and later have");
+  CHECK(missing_multiply_add(Platform::nvidia, "sm_75", "bf16") ==
+        "sm_75 has no multiply-adds of bf16; sm_80 and later have");
+  CHECK(missing_multiply_add(Platform::amd, "gfx803", "f16") ==
+        "gfx803 has no packed multiply-adds of f16; gfx900 and later have");
+  CHECK(missing_multiply_add(Platform::amd, "gfx942", "bf16") ==
+        "no AMD GPU up to gfx1201 has multiply-adds of bf16");
+}
