@@ -2,10 +2,10 @@
 #include "report/measurement.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "hiptool/error.hpp"
-#include "report/markup.hpp"
 #include "report/tree.hpp"
 
 namespace hiptool::report {
@@ -18,13 +18,6 @@ std::string joined(std::initializer_list<std::string> parts) {
     if (!text.empty()) text += ".";
     text += part;
   }
-  return text;
-}
-
-// "256MiB": a label is one word.
-std::string size_word(std::uint64_t size_bytes) {
-  std::string text = short_size(size_bytes);
-  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
   return text;
 }
 
@@ -195,6 +188,16 @@ std::string device_field(const Object& document, const std::string& id, std::str
     if (std::string text = field_in(*list, id, field); !text.empty()) return text;
   }
   return {};
+}
+
+std::string size_word(std::uint64_t size_bytes) {
+  constexpr std::array<std::string_view, 5> units{"B", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  while (unit + 1 < units.size() && size_bytes >= 1024 && size_bytes % 1024 == 0) {
+    size_bytes /= 1024;
+    ++unit;
+  }
+  return std::to_string(size_bytes) + std::string(units[unit]);
 }
 
 std::string platform_of(const std::string& id) {

@@ -49,6 +49,9 @@ std::vector<Measurement> measurements(const Object& document);
 /// "pci_bus_id": from its devices or its context. Empty where it does not say.
 std::string device_field(const Object& document, const std::string& id, std::string_view field);
 
+/// A size as ids and labels have it, a word from which nothing is lost: "256MiB", "1500B".
+std::string size_word(std::uint64_t size_bytes);
+
 /// The platform of a device id: "nvidia" of "nvidia:0"; empty for what is none.
 std::string platform_of(const std::string& id);
 

@@ -173,6 +173,35 @@ class Thresholds(BuiltIn):
         text = self.run_kernel("memset", *QUICK, "--fail-below", "memset>=1%", code=1).stdout
         self.assertIn("not known", text)
 
+    def test_of_one_size(self):
+        sizes = ("memset", "--device", "cpu", "--size", "1MB,64KiB", "--samples", "2")
+        document = self.document(*sizes, "--fail-below", "memset.1MB>=900TB/s", code=1)
+        reason = document["thresholds"][0]["reason"]
+        self.assertIn("memset.u32.1000000B on cpu:0", reason)
+        self.assertNotIn("64KiB", reason)
+        document = self.document(*sizes, "--fail-below", "memset.64K.u32.cpu:0>=1MB/s")
+        self.assertEqual([one["is_met"] for one in document["thresholds"]], [True])
+        for wrong in ("memset.1GiB>=1MB/s", "memset.90%>=1MB/s"):
+            self.assertIn(wrong, self.refused(*sizes, "--fail-below", wrong)[0])
+        # Which devices there are is known later.
+        document = self.document(*sizes, "--fail-below", "memset.cpu:7>=1MB/s", code=2)
+        self.assertIn("names no kernel that was measured", document["error"]["message"])
+        self.assertEqual(len(document["results"]), 2)
+
+    def test_of_a_file(self):
+        path = self.folder / "thresholds.txt"
+        path.write_text("memset >= 1 MB/s\n[No Such Processor]\nmemset>=900TB/s\n[]\n"
+                        "sum.f32>=900TB/s  # never\n")
+        document = self.document("memset", "sum", *QUICK, "--fail-below", f"@{path}", code=1)
+        self.assertEqual([(one["threshold"], one["is_met"]) for one in document["thresholds"]],
+                         [("memset >= 1 MB/s", True), ("sum.f32>=900TB/s", False)])
+        path.write_text("memset>=1MB/s\ngemm>=1%\n")
+        self.assertIn("gemm>=1%", self.refused("memset", *QUICK, "--fail-below", f"@{path}")[0])
+        path.write_text("memset>=1MB/s\n\nmemset>1MB/s\n")
+        self.assertIn("line 3", self.refused("memset", *QUICK, "--fail-below", f"@{path}")[0])
+        error = self.document("memset", *QUICK, "--fail-below", "@none", code=4)["error"]
+        self.assertIn("none", error["message"])
+
     def test_refused_before_anything_runs(self):
         for threshold in ("memset>1", "nonsense", "sum>=1%", "memset.f32>=1%", "memset>=1"):
             message, hint = self.refused("memset", *QUICK, "--fail-below", threshold)

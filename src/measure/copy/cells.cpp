@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <array>
 
+#include "measure/size_words.hpp"
+#include "report/measurement.hpp"
+
 namespace hiptool::measure {
 namespace {
 
@@ -44,7 +47,7 @@ std::vector<std::string> words_of(const CopyCell& cell) {
   if (cell.reads) words.emplace_back("read");
   if (cell.memory) words.emplace_back(to_string(*cell.memory));
   words.emplace_back(to_string(cell.engine));
-  words.push_back(size_word(cell.size_bytes));
+  words.push_back(report::size_word(cell.size_bytes));
   if (cell.is_latency) words.emplace_back("latency");
   if (cell.node) words.push_back("node" + std::to_string(*cell.node));
   return words;
@@ -185,25 +188,18 @@ std::string destination_of(const CopyCell& cell) {
 bool is_selected(const CopyCell& cell, std::string_view selector) {
   std::vector<std::string> words = words_of(cell);
   for (const Device& device : cell.devices) words.push_back(device.id());
+  const std::string size = report::size_word(cell.size_bytes);
   if (uses_peers(cell.kind) && !cell.reads && is_between_all(cell.kind))
     words.emplace_back("write");
   for (std::size_t start = 0;;) {
     const std::size_t dot = selector.find('.', start);
     const std::string_view part = selector.substr(start, dot - start);
-    if (std::find(words.begin(), words.end(), part) == words.end()) return false;
+    if (std::find(words.begin(), words.end(), part) == words.end() && !means_size(part, size)) {
+      return false;
+    }
     if (dot == std::string_view::npos) return true;
     start = dot + 1;
   }
-}
-
-std::string size_word(std::uint64_t size_bytes) {
-  constexpr std::array<std::string_view, 5> units{"B", "KiB", "MiB", "GiB", "TiB"};
-  std::size_t unit = 0;
-  while (unit + 1 < units.size() && size_bytes >= 1024 && size_bytes % 1024 == 0) {
-    size_bytes /= 1024;
-    ++unit;
-  }
-  return std::to_string(size_bytes) + std::string(units[unit]);
 }
 
 }  // namespace hiptool::measure

@@ -82,11 +82,8 @@ std::string id_of(const CopyCell& cell);
 std::string source_of(const CopyCell& cell);
 std::string destination_of(const CopyCell& cell);
 
-/// Whether each part of "h2d.pinned" is a word of the cell's id: kind, memory, engine, size,
-/// "read", "latency", "node0" or a device.
+/// Whether each part of "h2d.pinned" is a word of the cell's id: kind, memory, engine, size (in any
+/// form that --size takes), "read", "latency", "node0" or a device.
 bool is_selected(const CopyCell& cell, std::string_view selector);
-
-/// A size as ids have it: "256MiB", "1500B".
-std::string size_word(std::uint64_t size_bytes);
 
 }  // namespace hiptool::measure

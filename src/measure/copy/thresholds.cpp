@@ -2,53 +2,13 @@
 #include "measure/copy/thresholds.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <cmath>
-#include <fstream>
-
-#include "base/text.hpp"
 
 namespace hiptool::measure {
 namespace {
 
-struct RateUnit {
-  std::string_view text;
-  double factor;
-};
-constexpr std::array rate_units{
-    RateUnit{"B/s", 1},        RateUnit{"KB/s", 1e3},     RateUnit{"MB/s", 1e6},
-    RateUnit{"GB/s", 1e9},     RateUnit{"TB/s", 1e12},    RateUnit{"KiB/s", 0x1p10},
-    RateUnit{"MiB/s", 0x1p20}, RateUnit{"GiB/s", 0x1p30}, RateUnit{"TiB/s", 0x1p40},
-};
-
 Error usage_error(std::string message, std::string hint) {
   return Error(ErrorCode::invalid_argument, "parse threshold", std::move(message), std::move(hint));
-}
-
-Error refuse(std::string_view text) {
-  return usage_error("'" + std::string(text) + "' is no threshold",
-                     "write it as 'h2d.pinned>=48GB/s' or 'h2d.pinned>=90%'");
-}
-
-std::string_view trim(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
-std::string lower(std::string_view text) {
-  std::string copy(text);
-  std::transform(copy.begin(), copy.end(), copy.begin(), [](char letter) {
-    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-  });
-  return copy;
-}
-
-bool names_one_of(std::string_view part, const std::vector<std::string>& device_names) {
-  return std::any_of(device_names.begin(), device_names.end(), [&](const std::string& name) {
-    return lower(name).find(lower(part)) != std::string::npos;
-  });
 }
 
 std::size_t parse_count(std::string_view part, std::string_view whole) {
@@ -63,65 +23,6 @@ std::size_t parse_count(std::string_view part, std::string_view whole) {
 }
 
 }  // namespace
-
-Threshold parse_threshold(std::string_view text) {
-  const std::size_t sign = text.find(">=");
-  if (sign == std::string_view::npos) throw refuse(text);
-  Threshold threshold;
-  threshold.text = std::string(trim(text));
-  threshold.selector = std::string(trim(text.substr(0, sign)));
-  const std::string_view value = trim(text.substr(sign + 2));
-  double number = 0;
-  const auto [end, error] =
-      std::from_chars(value.data(), value.data() + value.size(), number, std::chars_format::fixed);
-  if (threshold.selector.empty() || error != std::errc{} || !std::isfinite(number) || number < 0) {
-    throw refuse(text);
-  }
-  const std::string_view unit = trim(value.substr(static_cast<std::size_t>(end - value.data())));
-  if (unit == "%") {
-    threshold.is_share = true;
-    threshold.least = number / 100;
-    return threshold;
-  }
-  for (const RateUnit& known : rate_units) {
-    if (!base::equals_ignoring_case(known.text, unit)) continue;
-    threshold.least = number * known.factor;
-    return threshold;
-  }
-  throw refuse(text);
-}
-
-std::vector<Threshold> read_thresholds(const std::filesystem::path& path,
-                                       const std::vector<std::string>& device_names) {
-  std::ifstream file(path);
-  if (!file) {
-    throw Error(ErrorCode::input_failed, "open", "cannot read " + path.string(),
-                "--fail-below @FILE needs a file with one threshold a line");
-  }
-  std::vector<Threshold> thresholds;
-  bool is_for_us = true;
-  std::size_t number = 0;
-  for (std::string line; std::getline(file, line);) {
-    ++number;
-    const std::string_view text = trim(std::string_view(line).substr(0, line.find('#')));
-    if (text.empty()) continue;
-    if (text.front() == '[' && text.back() == ']') {
-      is_for_us = names_one_of(trim(text.substr(1, text.size() - 2)), device_names);
-      continue;
-    }
-    try {
-      Threshold threshold = parse_threshold(text);
-      if (is_for_us) thresholds.push_back(std::move(threshold));
-    } catch (const Error& error) {
-      throw error.with_context(path.string() + ", line " + std::to_string(number));
-    }
-  }
-  if (thresholds.empty()) {
-    throw usage_error(path.string() + " has no threshold for these devices",
-                      "begin a part for them with the line [PART OF THE NAME]");
-  }
-  return thresholds;
-}
 
 Retry parse_retry(std::string_view text) {
   const std::size_t slash = text.find('/');
@@ -150,7 +51,7 @@ Judgement judge(const Threshold& threshold, const CopyResult& result) {
   judgement.threshold = threshold.text;
   judgement.cell = id_of(result.cell);
   judgement.least_bytes_per_s = threshold.least;
-  if (threshold.is_share) {
+  if (threshold.of == Threshold::Of::share) {
     if (!result.limit) {
       throw usage_error(
           "'" + threshold.text + "': the limit of " + judgement.cell + " is not known here",

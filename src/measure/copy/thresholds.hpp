@@ -1,30 +1,14 @@
 // SPDX-License-Identifier: MIT
-/// What is good enough: thresholds on rates, and how often they may be missed.
+/// Which copies are good enough, and how often they may be missed.
 #pragma once
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "measure/copy/bench.hpp"
+#include "measure/threshold.hpp"
 
 namespace hiptool::measure {
-
-/// "h2d.pinned>=48GB/s" or "h2d.pinned>=90%" (of the cell's limit).
-struct Threshold {
-  std::string text;      ///< as it was written
-  std::string selector;  ///< see is_selected()
-  double least = 0;      ///< bytes per second, or a share
-  bool is_share = false;
-};
-
-/// Throws Error(invalid_argument) that names the accepted forms.
-Threshold parse_threshold(std::string_view text);
-
-/// Thresholds of a file: one a line; after a line "[NAME]" only for devices whose name holds NAME
-/// (case does not matter), at the start for all. Blank lines and "#" comments are skipped. Throws
-/// Error(invalid_argument) naming file and line, also if nothing in it is for one of the devices.
-std::vector<Threshold> read_thresholds(const std::filesystem::path& path,
-                                       const std::vector<std::string>& device_names);
 
 /// "2/3": met when 2 of at most 3 measurements meet it.
 struct Retry {

@@ -13,9 +13,9 @@
 #include "hiptool/error.hpp"
 #include "hiptool/kernel_timer.hpp"
 #include "kernels/kernel_loader.hpp"
-#include "measure/copy/cells.hpp"
 #include "measure/kernel/work.hpp"
 #include "measure/sampling.hpp"
+#include "report/measurement.hpp"
 
 namespace hiptool::measure {
 namespace {
@@ -275,24 +275,21 @@ std::string share_word(double share) {
   return std::string(text.data(), end.ptr) + "%";
 }
 
-std::string id_of(const Job& job, const KernelBenchOptions& options, const Device& device) {
-  std::string id = job.entry->family.name;
-  if (!job.dtype.empty()) id += "." + job.dtype;
-  if (!job.dtype.empty() && job.entry->arrays > 0) {
-    // Not the bytes of a share, which differ from run to run.
-    id += options.memory_share ? "." + share_word(*options.memory_share)
-                               : "." + size_word(job.size_bytes);
-  }
-  return id + "@" + device.id();
+std::string size_word_of(const Job& job, const KernelBenchOptions& options) {
+  if (job.dtype.empty() || job.entry->arrays == 0) return {};
+  // Not the bytes of a share, which differ from run to run.
+  return options.memory_share ? share_word(*options.memory_share)
+                              : report::size_word(job.size_bytes);
 }
 
 KernelResult run_job(const Job& job, const KernelBenchOptions& options, const Device& device,
                      Bench& bench) {
   KernelResult result;
-  result.id = id_of(job, options, device);
   result.kernel = job.entry->family.name;
   result.device = device.id();
   result.dtype = job.dtype;
+  result.size_word = size_word_of(job, options);
+  result.id = label_of(result) + "@" + result.device;
   result.size_bytes = job.size_bytes;
   if (job.dtype.empty()) {
     result.status = KernelStatus::skipped;
@@ -313,6 +310,13 @@ std::string_view to_string(KernelStatus status) noexcept {
     case KernelStatus::failed: break;
   }
   return "failed";
+}
+
+std::string label_of(const KernelResult& result) {
+  std::string label = result.kernel;
+  if (!result.dtype.empty()) label += "." + result.dtype;
+  if (!result.size_word.empty()) label += "." + result.size_word;
+  return label;
 }
 
 std::vector<KernelFamily> list_kernels() {

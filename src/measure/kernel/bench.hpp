@@ -79,6 +79,7 @@ struct KernelResult {
   std::string kernel;
   std::string device;
   std::string dtype;
+  std::string size_word;  ///< the size in the id: "1MiB", or "90%" of the memory; may be empty
   std::uint64_t elements = 0;
   std::uint64_t size_bytes = 0;  ///< of one array, as it was really taken
   KernelStatus status = KernelStatus::ok;
@@ -96,6 +97,9 @@ struct KernelResult {
   std::string peak_source;
   std::optional<double> clock_hz;  ///< that was observed, where it could be read
 };
+
+/// "sum.f32.1MiB": its id without the device.
+std::string label_of(const KernelResult& result);
 
 /// The families that the options choose, each with those of its types that were asked for, maybe
 /// none. Opens no driver. Throws as run_kernels() does.

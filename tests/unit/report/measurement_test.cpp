@@ -68,6 +68,22 @@ TEST_CASE("an id that says what was measured and where is the label") {
   CHECK_FALSE(list[1].is_pair);
 }
 
+TEST_CASE("sizes in ids and labels lose nothing") {
+  CHECK(size_word(4) == "4B");
+  CHECK(size_word(4096) == "4KiB");
+  CHECK(size_word(1500) == "1500B");
+  CHECK(size_word((1ull << 30) + 1024) == "1048577KiB");
+  CHECK(size_word(8ull << 30) == "8GiB");
+}
+
+TEST_CASE("copies of any size, round or not, are one series") {
+  const auto list = measurements(cells(R"({"id":"h2d.pinned.copy.1500B@cpu:0","size_bytes":1500},
+               {"id":"h2d.pinned.copy.1048577KiB@cpu:0","size_bytes":1073742848},
+               {"kind":"h2d","memory":"pinned","engine":"copy","size_bytes":1000000})"));
+  for (const Measurement& cell : list) CHECK(cell.series == "h2d.pinned.copy");
+  CHECK(list[2].label == "h2d.pinned.copy.1000000B");
+}
+
 TEST_CASE("a sample that is no time is told and left out") {
   for (const char* bad : {"0", "-1", "null", "\"1\"", "[]"}) {
     const auto list = measurements(cells(std::string(R"({"samples_s":[1,)") + bad + "]}"));

@@ -19,6 +19,7 @@ using measure::CopyStatus;
 using measure::Judgement;
 using measure::PlannedCell;
 using measure::Threshold;
+using measure::ThresholdKind;
 
 constexpr double ci_time_s = 45;
 
@@ -33,22 +34,6 @@ std::vector<Device> choose_bench_devices(Platforms& platforms, const DeviceSelec
   std::vector<Device> devices = choose_devices(platforms, selection);
   if (!wants_all || !selection.ids.empty() || devices.empty()) return devices;
   return platforms.devices(devices.front().platform());
-}
-
-std::vector<Threshold> collect_thresholds(const std::vector<std::string>& texts,
-                                          const std::vector<Device>& devices) {
-  std::vector<std::string> names;
-  for (const Device& device : devices) names.push_back(device.info().name);
-  std::vector<Threshold> thresholds;
-  for (const std::string& text : texts) {
-    if (!text.empty() && text.front() == '@') {
-      const auto more = measure::read_thresholds(text.substr(1), names);
-      thresholds.insert(thresholds.end(), more.begin(), more.end());
-    } else {
-      thresholds.push_back(measure::parse_threshold(text));
-    }
-  }
-  return thresholds;
 }
 
 // Of cells that pass the filter, those that can be (were) measured.
@@ -146,9 +131,7 @@ void run_bench_copy_steps(const BenchCopyOptions& options, Context& context,
   BenchCopyRequest request = parse_bench_copy(options);
   const measure::Retry retry =
       options.retry.empty() ? measure::Retry{} : measure::parse_retry(options.retry);
-  for (const std::string& text : options.thresholds) {
-    if (text.empty() || text.front() != '@') measure::parse_threshold(text);
-  }
+  measure::plain_thresholds(options.thresholds, ThresholdKind::copies);  // refuses wrong ones early
   std::optional<ReportFile> baseline;
   if (!options.baseline.empty()) baseline = read_baseline(options.baseline);
 
@@ -157,7 +140,8 @@ void run_bench_copy_steps(const BenchCopyOptions& options, Context& context,
       choose_bench_devices(*platforms, context.devices, request.wants_all_devices());
   const std::vector<measure::HostNode> nodes = measure::read_host_nodes(environment.system_root);
   const std::vector<PlannedCell> plan = plan_bench_copy(request, devices, nodes);
-  const std::vector<Threshold> thresholds = collect_thresholds(options.thresholds, devices);
+  const std::vector<Threshold> thresholds =
+      measure::collect_thresholds(options.thresholds, devices, ThresholdKind::copies);
   const auto to_measure =
       measured_cells(plan, [](const PlannedCell& cell) { return cell.skip_reason.empty(); });
   measure::require_selected(thresholds, to_measure);

@@ -16,7 +16,7 @@
 #include "hip/sensors.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/units.hpp"
-#include "measure/kernel/threshold.hpp"
+#include "measure/kernel/thresholds.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -25,6 +25,8 @@ using measure::KernelBenchOptions;
 using measure::KernelFamily;
 using measure::KernelResult;
 using measure::KernelStatus;
+using measure::Threshold;
+using measure::ThresholdKind;
 
 void read_size(const std::string& text, KernelBenchOptions& bench) {
   if (text.empty()) return;
@@ -156,20 +158,20 @@ int run_builtin_kernels(const RunKernelOptions& options, Context& context) {
     return exit_done;
   }
   const KernelBenchOptions bench = read_options(options, context);
-  const std::vector<KernelFamily> chosen = measure::chosen_kernels(bench);
-  std::vector<measure::KernelThreshold> thresholds;
-  for (const std::string& text : options.fail_below) {
-    thresholds.push_back(measure::parse_kernel_threshold(text));
-    measure::require_named(thresholds.back(), chosen);
-  }
+  measure::chosen_kernels(bench);  // refuses what is wrong before a driver is opened
+  require_named(measure::plain_thresholds(options.fail_below, ThresholdKind::kernels), bench);
   const auto platforms = context.make_platforms();
+  const std::vector<Device> devices = choose_devices(*platforms, context.devices);
+  const std::vector<Threshold> thresholds =
+      measure::collect_thresholds(options.fail_below, devices, ThresholdKind::kernels);
+  require_named(thresholds, bench);  // those of files too
   BuiltinOutcome outcome;
-  for (const Device& device : choose_devices(*platforms, context.devices)) {
+  for (const Device& device : devices) {
     if (context.environment.cancel.is_cancelled()) break;
     run_on(device, bench, context, outcome.results);
   }
   std::optional<Error> unjudged;
-  for (const measure::KernelThreshold& threshold : thresholds) {
+  for (const Threshold& threshold : thresholds) {
     if (context.environment.cancel.is_cancelled()) break;  // it may name what was not reached
     try {
       outcome.judgements.push_back(

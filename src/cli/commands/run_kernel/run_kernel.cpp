@@ -71,8 +71,8 @@ Runner add_run_kernel(CLI::App& app) {
   add_count(app, "--seconds", options->seconds, "repeat each kernel, checked, for so long", 1,
             1'000'000);
   add_texts(app, "--fail-below", "THRESHOLD", options->fail_below,
-            "'stream-triad.f32>=80%' of peak, 'sum>=3.5TB/s', 'fma.f32>=50TFLOP/s'; exit 1 if "
-            "missed");
+            "'stream-triad.f32>=80%' of peak, 'sum.1GiB>=3.5TB/s', 'fma.f32>=50TFLOP/s', or @FILE; "
+            "exit 1 if missed");
   add_text(app, "--module", "FILE", options->module,
            "a kernel of your own: HIP or CUDA text, PTX, cubin, fat binary or AMD code object; the "
            "content decides which");

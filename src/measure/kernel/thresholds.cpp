@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include "measure/kernel/thresholds.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "hiptool/error.hpp"
+#include "hiptool/units.hpp"
+#include "measure/size_words.hpp"
+#include "report/measurement.hpp"
+
+namespace hiptool::measure {
+namespace {
+
+[[noreturn]] void refuse_unmeasured(const Threshold& threshold, const char* why) {
+  throw Error(
+      ErrorCode::invalid_argument, "judge threshold",
+      "the threshold '" + threshold.text + "' " + why,
+      "write the name as hiptool run-kernel --list has it, and after dots a type, a size or "
+      "a device of the run");
+}
+
+std::string describe(const Threshold& threshold, double value) {
+  switch (threshold.of) {
+    case Threshold::Of::share: return format_share(value);
+    case Threshold::Of::bytes_per_s: return format_rate(value);
+    case Threshold::Of::flops_per_s: break;
+  }
+  return std::to_string(std::llround(value / 1e9)) + " GFLOP/s";
+}
+
+struct Selector {
+  explicit Selector(const std::string& text) {
+    for (std::size_t start = 0; start <= text.size();) {
+      const std::size_t dot = std::min(text.find('.', start), text.size());
+      (start == 0 ? kernel : words.emplace_back()) = text.substr(start, dot - start);
+      start = dot + 1;
+    }
+  }
+
+  std::string kernel;
+  std::vector<std::string> words;
+};
+
+bool contains(const std::vector<std::string>& list, const std::string& text) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+bool is_selected(const KernelResult& result, const Selector& selector) {
+  if (result.kernel != selector.kernel) return false;
+  return std::all_of(selector.words.begin(), selector.words.end(), [&](const auto& word) {
+    return word == result.dtype || word == result.device || means_size(word, result.size_word);
+  });
+}
+
+/// Whether the options ask for a size that this word means; without sizes the device chooses.
+bool is_asked_size(const std::string& word, const KernelBenchOptions& options) {
+  if (!is_size(word)) return false;
+  const bool is_share = word.back() == '%';
+  if (options.memory_share || is_share) return options.memory_share && is_share;
+  return options.sizes_bytes.empty() ||
+         std::any_of(options.sizes_bytes.begin(), options.sizes_bytes.end(),
+                     [&](auto size) { return means_size(word, report::size_word(size)); });
+}
+
+std::optional<double> measured(const Threshold& threshold, const KernelResult& result) {
+  if (result.status != KernelStatus::ok) return std::nullopt;
+  switch (threshold.of) {
+    case Threshold::Of::share: return result.share_of_peak;
+    case Threshold::Of::bytes_per_s: return result.bytes_per_s;
+    case Threshold::Of::flops_per_s: break;
+  }
+  return result.flops_per_s;
+}
+
+}  // namespace
+
+void require_named(const std::vector<Threshold>& thresholds, const KernelBenchOptions& options) {
+  const std::vector<KernelFamily> families = chosen_kernels(options);
+  for (const Threshold& threshold : thresholds) {
+    const Selector selector(threshold.selector);
+    const auto will_run = [&](const KernelFamily& family) {
+      if (family.name != selector.kernel || family.dtypes.empty()) return false;
+      return std::all_of(selector.words.begin(), selector.words.end(), [&](const auto& word) {
+        return contains(family.dtypes, word) || is_asked_size(word, options) ||
+               word.find(':') != std::string::npos;
+      });
+    };
+    if (std::any_of(families.begin(), families.end(), will_run)) continue;
+    refuse_unmeasured(threshold, "names no kernel that will run");
+  }
+}
+
+std::string judge_threshold(const Threshold& threshold, std::span<const KernelResult> results) {
+  const Selector selector(threshold.selector);
+  bool is_measured = false;
+  std::string below;
+  for (const KernelResult& result : results) {
+    if (!is_selected(result, selector)) continue;
+    is_measured = is_measured || !result.samples_s.empty();
+    const std::optional<double> value = measured(threshold, result);
+    if (value && *value >= threshold.least) continue;
+    if (!below.empty()) below += "; ";
+    below += label_of(result) + " on " + result.device + ": ";
+    below += value ? describe(threshold, *value) + ", below " + describe(threshold, threshold.least)
+                   : std::string("not known, so not ") + describe(threshold, threshold.least);
+  }
+  if (!is_measured) refuse_unmeasured(threshold, "names no kernel that was measured");
+  return below;
+}
+
+}  // namespace hiptool::measure

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+#include "measure/threshold.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <utility>
+
+#include "base/text.hpp"
+#include "hiptool/error.hpp"
+
+namespace hiptool::measure {
+namespace {
+
+struct RateUnit {
+  std::string_view text;
+  double factor;
+  Threshold::Of of = Threshold::Of::bytes_per_s;
+};
+constexpr std::array units{
+    RateUnit{"%", 1, Threshold::Of::share},
+    RateUnit{"B/s", 1},
+    RateUnit{"KB/s", 1e3},
+    RateUnit{"MB/s", 1e6},
+    RateUnit{"GB/s", 1e9},
+    RateUnit{"TB/s", 1e12},
+    RateUnit{"KiB/s", 0x1p10},
+    RateUnit{"MiB/s", 0x1p20},
+    RateUnit{"GiB/s", 0x1p30},
+    RateUnit{"TiB/s", 0x1p40},
+    RateUnit{"MFLOP/s", 1e6, Threshold::Of::flops_per_s},
+    RateUnit{"GFLOP/s", 1e9, Threshold::Of::flops_per_s},
+    RateUnit{"TFLOP/s", 1e12, Threshold::Of::flops_per_s},
+};
+
+Error usage_error(std::string message, std::string hint) {
+  return Error(ErrorCode::invalid_argument, "parse threshold", std::move(message), std::move(hint));
+}
+
+Error refuse(std::string_view text, ThresholdKind kind) {
+  return usage_error("'" + std::string(text) + "' is no threshold",
+                     kind == ThresholdKind::copies
+                         ? "write it as 'h2d.pinned>=48GB/s' or 'h2d.pinned>=90%'"
+                         : "write it as 'stream-triad.f32>=90%', 'sum.1GiB>=3.5TB/s' or "
+                           "'gemm.f32>=20TFLOP/s'");
+}
+
+std::string_view trim(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+std::string lower(std::string_view text) {
+  std::string copy(text);
+  std::transform(copy.begin(), copy.end(), copy.begin(), [](char letter) {
+    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+  });
+  return copy;
+}
+
+bool names_one_of(std::string_view part, const std::vector<std::string>& device_names) {
+  return std::any_of(device_names.begin(), device_names.end(), [&](const std::string& name) {
+    return lower(name).find(lower(part)) != std::string::npos;
+  });
+}
+
+bool is_file(const std::string& text) { return !text.empty() && text.front() == '@'; }
+
+}  // namespace
+
+Threshold parse_threshold(std::string_view text, ThresholdKind kind) {
+  const std::size_t sign = text.find(">=");
+  if (sign == std::string_view::npos) throw refuse(text, kind);
+  Threshold threshold;
+  threshold.text = std::string(trim(text));
+  threshold.selector = std::string(trim(text.substr(0, sign)));
+  const std::string_view value = trim(text.substr(sign + 2));
+  double number = 0;
+  const auto [end, error] =
+      std::from_chars(value.data(), value.data() + value.size(), number, std::chars_format::fixed);
+  if (threshold.selector.empty() || error != std::errc{} || !std::isfinite(number) || number < 0) {
+    throw refuse(text, kind);
+  }
+  const std::string_view unit = trim(value.substr(static_cast<std::size_t>(end - value.data())));
+  for (const RateUnit& known : units) {
+    const bool is_taken = kind == ThresholdKind::kernels || known.of != Threshold::Of::flops_per_s;
+    if (!is_taken || !base::equals_ignoring_case(known.text, unit)) continue;
+    threshold.of = known.of;
+    threshold.least = known.of == Threshold::Of::share ? number / 100 : number * known.factor;
+    return threshold;
+  }
+  throw refuse(text, kind);
+}
+
+std::vector<Threshold> read_thresholds(const std::filesystem::path& path,
+                                       const std::vector<std::string>& device_names,
+                                       ThresholdKind kind) {
+  std::ifstream file(path);
+  if (!file) {
+    throw Error(ErrorCode::input_failed, "open", "cannot read " + path.string(),
+                "--fail-below @FILE needs a file with one threshold a line");
+  }
+  std::vector<Threshold> thresholds;
+  bool is_for_us = true;
+  std::size_t number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    const std::string_view text = trim(std::string_view(line).substr(0, line.find('#')));
+    if (text.empty()) continue;
+    if (text.front() == '[' && text.back() == ']') {
+      is_for_us = names_one_of(trim(text.substr(1, text.size() - 2)), device_names);
+      continue;
+    }
+    try {
+      Threshold threshold = parse_threshold(text, kind);
+      if (is_for_us) thresholds.push_back(std::move(threshold));
+    } catch (const Error& error) {
+      throw error.with_context(path.string() + ", line " + std::to_string(number));
+    }
+  }
+  if (thresholds.empty()) {
+    throw usage_error(path.string() + " has no threshold for these devices",
+                      "begin a part for them with the line [PART OF THE NAME]");
+  }
+  return thresholds;
+}
+
+std::vector<Threshold> collect_thresholds(const std::vector<std::string>& texts,
+                                          const std::vector<Device>& devices, ThresholdKind kind) {
+  std::vector<std::string> names;
+  for (const Device& device : devices) names.push_back(device.info().name);
+  std::vector<Threshold> thresholds;
+  for (const std::string& text : texts) {
+    if (is_file(text)) {
+      const auto more = read_thresholds(text.substr(1), names, kind);
+      thresholds.insert(thresholds.end(), more.begin(), more.end());
+    } else {
+      thresholds.push_back(parse_threshold(text, kind));
+    }
+  }
+  return thresholds;
+}
+
+std::vector<Threshold> plain_thresholds(const std::vector<std::string>& texts, ThresholdKind kind) {
+  std::vector<Threshold> thresholds;
+  for (const std::string& text : texts) {
+    if (!is_file(text)) thresholds.push_back(parse_threshold(text, kind));
+  }
+  return thresholds;
+}
+
+}  // namespace hiptool::measure

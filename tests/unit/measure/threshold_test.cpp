@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include "measure/threshold.hpp"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+#include "devices.hpp"
+#include "hiptool/error.hpp"
+#include "support.hpp"
+
+using namespace hiptool;
+using namespace hiptool::measure;
+
+namespace {
+
+constexpr auto copies = ThresholdKind::copies;
+constexpr auto kernels_too = ThresholdKind::kernels;
+
+template <class Function>
+std::string refusal_of(Function&& function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    CHECK((error.code() == ErrorCode::invalid_argument || error.code() == ErrorCode::input_failed));
+    return error.what();
+  }
+  return {};
+}
+
+struct File {
+  test::TemporaryFolder folder;
+  std::filesystem::path path = folder.path() / "thresholds.txt";
+
+  std::vector<Threshold> read(const std::string& text, const std::vector<std::string>& names) {
+    std::ofstream(path) << text;
+    return read_thresholds(path, names, copies);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("thresholds: rates in any unit and shares") {
+  const Threshold rate = parse_threshold("h2d.pinned>=48GB/s", copies);
+  CHECK(rate.selector == "h2d.pinned");
+  CHECK(rate.least == 48e9);
+  CHECK((rate.of == Threshold::Of::bytes_per_s));
+  CHECK(parse_threshold(" h2d >= 1.5 GiB/s ", copies).least == 1.5 * (1u << 30));
+  CHECK(parse_threshold("h2d>=2000MB/s", copies).least == 2e9);
+  CHECK(parse_threshold("h2d>=7b/s", copies).least == 7);
+  CHECK(parse_threshold("h2d>=0.5TB/s", copies).least == 5e11);
+  const Threshold share = parse_threshold("h2d>=90%", copies);
+  CHECK((share.of == Threshold::Of::share));
+  CHECK(share.least == 0.9);
+  const Threshold operations = parse_threshold("gemm.f16>=20GFLOP/s", kernels_too);
+  CHECK((operations.of == Threshold::Of::flops_per_s));
+  CHECK(operations.least == 20e9);
+  CHECK(parse_threshold("sum>=3.5TB/s", kernels_too).least == 3.5e12);
+}
+
+TEST_CASE("thresholds: anything else is refused with the forms that are taken") {
+  for (const char* text : {"", "h2d", "h2d>48GB/s", ">=48GB/s", "h2d>=", "h2d>=48", "h2d>=48GB",
+                           "h2d>=-1GB/s", "h2d>=nanGB/s", "h2d>=1e400GB/s", "h2d>=GB/s",
+                           "h2d>=90%%", "h2d>=48GB/sx", "h2d=>48GB/s", "h2d>=1GFLOP"}) {
+    CAPTURE(text);
+    CHECK(refusal_of([&] { parse_threshold(text, copies); }).find("is no threshold") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE_FIXTURE(File, "threshold files: a part for each device, and one for all") {
+  const std::string text =
+      "# limits\nh2d>=10GB/s\n\n[H200]\nh2d>=48GB/s # Gen5\n[mi300x]\nd2h>=50GB/s\n";
+  const auto for_nvidia = read(text, {"NVIDIA H200"});
+  REQUIRE(for_nvidia.size() == 2);
+  CHECK(for_nvidia[0].least == 10e9);
+  CHECK(for_nvidia[1].least == 48e9);
+  const auto for_amd = read(text, {"AMD Instinct MI300X"});
+  REQUIRE(for_amd.size() == 2);
+  CHECK(for_amd[1].selector == "d2h");
+  CHECK(read(text, {"Other"}).size() == 1);
+}
+
+TEST_CASE_FIXTURE(File,
+                  "threshold files: faults name the file and the line, also in parts for others") {
+  CHECK(refusal_of([&] { read("h2d>=1GB/s\n[Other]\nh2d=1\n", {"H200"}); }).find("line 3") !=
+        std::string::npos);
+  CHECK(refusal_of([&] { read("[Other]\nh2d>=1GB/s\n", {"H200"}); }).find("no threshold") !=
+        std::string::npos);
+  CHECK(refusal_of([&] { read_thresholds(folder.path() / "none", {}, copies); }).find("none") !=
+        std::string::npos);
+}
+
+TEST_CASE("thresholds: operations are counted of kernels only, and each kind names its forms") {
+  CHECK(refusal_of([] { parse_threshold("h2d>=1GFLOP/s", copies); }) != "");
+  for (const auto& [kind, form] : {std::pair{copies, "h2d.pinned>="}, {kernels_too, "TFLOP/s"}}) {
+    try {
+      parse_threshold("x", kind);
+      CHECK(false);
+    } catch (const Error& error) {
+      CHECK(error.hint().find(form) != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE_FIXTURE(File, "thresholds of files and others are one list, in their order") {
+  std::ofstream(path) << "b>=1GB/s\n[no such device]\nx>=1GB/s\n[]\nc>=1GFLOP/s\n";
+  const test::CpuDevices devices(1);
+  const std::vector<std::string> texts{"a>=1%", "@" + path.string(), "d>=1%"};
+  std::string selectors;
+  for (const Threshold& one : collect_thresholds(texts, {devices[0]}, kernels_too)) {
+    selectors += one.selector;
+  }
+  CHECK(selectors == "abcd");
+  const auto plain = plain_thresholds(texts, kernels_too);
+  REQUIRE(plain.size() == 2);
+  CHECK(plain[1].selector == "d");
+}
