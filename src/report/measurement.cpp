@@ -61,15 +61,21 @@ void add_devices(const std::string& text, std::vector<std::string>& devices) {
   }
 }
 
-// An id is a label, "@" and the devices; else the fields have to do.
+// An id is a label, "@" and the devices. Empty where it is something else.
+std::string label_in(const std::string& id) {
+  const auto end = id.find('@');
+  return end == std::string::npos ? std::string() : id.substr(0, end);
+}
+
+// Where the id does not say, the fields have to do.
 void set_labels(const Value& cell, Measurement& result) {
   const std::string size = size_word(result.size_bytes);
   result.series = joined({text_of(member(cell, "kind")), text_of(member(cell, "memory")),
                           text_of(member(cell, "engine"))});
   result.label = joined({result.series, size});
-  const auto end = result.id.find('@');
-  if (end == std::string::npos || end == 0) return;
-  result.label = result.series = result.id.substr(0, end);
+  const std::string label = label_in(result.id);
+  if (label.empty()) return;
+  result.label = result.series = label;
   const auto place = result.series.find("." + size);
   if (place != std::string::npos) result.series.erase(place, size.size() + 1);
 }
@@ -98,7 +104,10 @@ Measurement kernel_result(const Value& entry) {
   result.destination = text_of(member(entry, "device"));
   add_devices(result.destination, result.devices);
   result.series = joined({text_of(member(entry, "kernel")), text_of(member(entry, "dtype"))});
-  result.label = joined({result.series, count ? std::to_string(*count) : std::string()});
+  result.label = label_in(result.id);
+  if (result.label.empty()) {
+    result.label = joined({result.series, count ? std::to_string(*count) : std::string()});
+  }
   result.size_bytes = count_of(member(entry, "size_bytes")).value_or(0);
   result.bytes_per_s = number_of(member(entry, "bytes_per_s"));
   result.flops_per_s = number_of(member(entry, "flops_per_s"));

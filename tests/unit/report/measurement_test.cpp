@@ -97,14 +97,18 @@ TEST_CASE("a kernel's result and the id it is known by") {
   const auto list = measurements(parsed(
       R"({"schema":"hiptool.run-kernel/1","results":[{"kernel":"add","dtype":"f32",
           "elements":1024,"device":"amd:1","status":"ok","samples_s":[1,3],"bytes_per_s":5,
-          "flops_per_s":7,"share_of_peak":0.5}]})"));
-  REQUIRE(list.size() == 1);
+          "flops_per_s":7,"share_of_peak":0.5},
+          {"id":"memtest.u32.90%@amd:1","kernel":"memtest","dtype":"u32","elements":9}]})"));
+  REQUIRE(list.size() == 2);
   CHECK(list.front().id == "add.f32.1024.amd:1");
   CHECK(list.front().label == "add.f32.1024");
   CHECK(list.front().destination == "amd:1");
   CHECK(list.front().median_s == 2);
   CHECK(list.front().flops_per_s == 7);
   CHECK(list.front().share_of_limit == 0.5);
+  // The same on devices of any size, as the id is.
+  CHECK(list.back().label == "memtest.u32.90%");
+  CHECK(list.back().series == "memtest.u32");
 }
 
 TEST_CASE("a load and its copies") {
