@@ -52,10 +52,4 @@ struct Command {
   Runner (*add)(CLI::App& app) = nullptr;
 };
 
-/// All subcommands in the order of the help.
-const std::vector<Command>& commands();
-
-/// The command of that name, or null.
-const Command* find_command(std::string_view name);
-
 }  // namespace hiptool::cli

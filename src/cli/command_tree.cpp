@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/command_list.hpp"
 #include "cli/options.hpp"
 
 namespace hiptool::cli {

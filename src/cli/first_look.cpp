@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-#include "cli/command.hpp"
+#include "cli/command_list.hpp"
 
 namespace hiptool::cli {
 namespace {

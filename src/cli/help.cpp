@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "cli/command_docs.hpp"
+#include "cli/command_list.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/suggest.hpp"
 #include "hiptool/error.hpp"

@@ -2,6 +2,7 @@
 // The parser's own sentences and exit codes end here.
 #include <CLI/CLI.hpp>
 
+#include "cli/command_list.hpp"
 #include "cli/command_tree.hpp"
 #include "cli/suggest.hpp"
 #include "hiptool/error.hpp"

@@ -9,7 +9,7 @@
 #include <csignal>
 #include <fstream>
 
-#include "cli/command.hpp"
+#include "cli/command_list.hpp"
 #include "harness.hpp"
 
 using namespace hiptool::cli;
