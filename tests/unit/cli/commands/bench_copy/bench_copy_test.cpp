@@ -10,11 +10,8 @@
 
 using namespace hiptool;
 using cli::testing::contains;
-using cli::testing::harmless;
 using cli::testing::Machine;
-using cli::testing::places;
 using cli::testing::TemporaryFolder;
-using cli::testing::texts;
 using test::WrapperTable;
 
 namespace {
@@ -52,41 +49,13 @@ TEST_CASE("bench-copy: without a fault all is right and nothing is left") {
 }
 
 TEST_CASE("bench-copy: whichever call fails, one cell at most fails, and the call is named") {
-  const Outcome clean = run(few);
-  REQUIRE(clean.exit_code == 0);
-  std::map<std::string, std::uint64_t> counts;
-  hip::for_each_call([&](auto, std::string_view name, hip::Need) {
-    counts[std::string(name)] = clean.cpus->table().count(name);
-  });
-  int failed_runs = 0;
-  for (const auto& entry : counts) {
-    const std::string& call = entry.first;
-    if (texts.contains(call)) continue;
-    for (const std::uint64_t nth : places(entry.second, 2)) {
-      CAPTURE(call);
-      CAPTURE(nth);
-      const Outcome faulty =
-          run(few, [&](WrapperTable& table) { table.fail(call, hip::hipErrorUnknown, nth); });
-      CAPTURE(faulty.err);
-      CHECK(faulty.cpus->table().live().is_empty());
-      REQUIRE(faulty.document.is_object());
-      if (harmless.contains(call)) {
-        CHECK(faulty.exit_code == 0);
-        continue;
-      }
-      if (faulty.exit_code == 0) {  // what was asked for only to know more
-        CHECK(count_status(faulty.document, "ok") == few_cells);
-        continue;
-      }
-      CHECK(faulty.exit_code == 6);
-      CHECK(faulty.document["status"] == "failed");
-      CHECK(contains(faulty.document["error"]["message"].get<std::string>(), call));
-      CHECK(contains(faulty.err, call));
-      CHECK(count_status(faulty.document, "failed") == 1);
-      CHECK(count_status(faulty.document, "ok") == few_cells - 1);
-      ++failed_runs;
-    }
-  }
+  const int failed_runs = cli::testing::fail_each_call(
+      [](auto prepare) { return run(few, std::move(prepare)); }, 2,
+      [](const Json& right) { CHECK(count_status(right, "ok") == few_cells); },
+      [](const Json& failed) {
+        CHECK(count_status(failed, "failed") == 1);
+        CHECK(count_status(failed, "ok") == few_cells - 1);
+      });
   CHECK(failed_runs > 30);
 }
 
