@@ -47,8 +47,16 @@ bool contains(const std::vector<std::string>& list, const std::string& text) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
-bool is_selected(const KernelResult& result, const Selector& selector) {
-  if (result.kernel != selector.kernel) return false;
+bool names(const Selector& selector, const KernelFamily& family) {
+  return selector.kernel == family.name || selector.kernel == family.group;
+}
+
+bool is_selected(const KernelResult& result, const Selector& selector,
+                 const std::vector<KernelFamily>& families) {
+  const auto is_named = [&](const KernelFamily& family) {
+    return family.name == result.kernel && names(selector, family);
+  };
+  if (std::none_of(families.begin(), families.end(), is_named)) return false;
   return std::all_of(selector.words.begin(), selector.words.end(), [&](const auto& word) {
     return word == result.dtype || word == result.device || means_size(word, result.size_word);
   });
@@ -81,7 +89,7 @@ void require_named(const std::vector<Threshold>& thresholds, const KernelBenchOp
   for (const Threshold& threshold : thresholds) {
     const Selector selector(threshold.selector);
     const auto will_run = [&](const KernelFamily& family) {
-      if (family.name != selector.kernel || family.dtypes.empty()) return false;
+      if (!names(selector, family) || family.dtypes.empty()) return false;
       return std::all_of(selector.words.begin(), selector.words.end(), [&](const auto& word) {
         return contains(family.dtypes, word) || is_asked_size(word, options) ||
                word.find(':') != std::string::npos;
@@ -94,10 +102,11 @@ void require_named(const std::vector<Threshold>& thresholds, const KernelBenchOp
 
 std::string judge_threshold(const Threshold& threshold, std::span<const KernelResult> results) {
   const Selector selector(threshold.selector);
+  const std::vector<KernelFamily> families = list_kernels();
   bool is_measured = false;
   std::string below;
   for (const KernelResult& result : results) {
-    if (!is_selected(result, selector)) continue;
+    if (!is_selected(result, selector, families)) continue;
     is_measured = is_measured || !result.samples_s.empty();
     const std::optional<double> value = measured(threshold, result);
     if (value && *value >= threshold.least) continue;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-/// Which kernels are good enough. A selector is the name of a kernel, and after it in any order
-/// what a result has to fit: a type ("f32"), a size in any form that --size takes, a device
+/// Which kernels are good enough. A selector is the name of a kernel or a group, and after it in
+/// any order what a result has to fit: a type ("f32"), a size in any form that --size takes, a
+/// device
 /// ("nvidia:0").
 #pragma once
 #include <span>

@@ -80,6 +80,16 @@ TEST_CASE("a type, a size in any form and a device choose among the results") {
   }
 }
 
+TEST_CASE("a group means all of its kernels that ran") {
+  const std::vector<KernelResult> results{result("stream-copy", "f32", 2e12, 0.9),
+                                          result("stream-triad", "f32", 1e12, 0.5),
+                                          result("sum", "f32", 1e9, 0.1)};
+  CHECK(judge_threshold(kernels_threshold("stream>=50%"), results) == "");
+  CHECK(judge_threshold(kernels_threshold("stream.f32>=60%"), results) ==
+        "stream-triad.f32 on cpu:0: 50 %, below 60 %");
+  CHECK_THROWS_AS(judge_threshold(kernels_threshold("units>=1%"), results), Error);
+}
+
 TEST_CASE("a threshold has to name what will run") {
   KernelBenchOptions options;
   options.names = {"stream", "sum"};
@@ -88,12 +98,12 @@ TEST_CASE("a threshold has to name what will run") {
     CAPTURE(text);
     require_named({kernels_threshold(text)}, options);
   };
-  for (const char* text : {"sum>=1%", "stream-triad.f32>=1%"}) {
+  for (const char* text : {"sum>=1%", "stream-triad.f32>=1%", "stream>=1%", "reduction.f32>=1%"}) {
     CAPTURE(text);
     CHECK_NOTHROW(check(text));
   }
-  for (const char* text : {"summ>=1%", "stream>=1%", "sum.f64>=1%", "gemm>=1%", "sum.>=1%",
-                           ".f32>=1%", "sum..f32>=1%"}) {
+  for (const char* text : {"summ>=1%", "streams>=1%", "stream.f64>=1%", "units>=1%", "sum.f64>=1%",
+                           "gemm>=1%", "sum.>=1%", ".f32>=1%", "sum..f32>=1%"}) {
     CAPTURE(text);
     CHECK_THROWS_AS(check(text), Error);
   }
