@@ -107,7 +107,8 @@ def check_include(path, quote, target):
 
 
 def check_public_include(path, room, stem):
-    if path.as_posix() == "include/hiptool/hiptool.hpp" or room is None or room == "cli":
+    is_user = room is None or room in ("cli", "lib")   # lib: the shared library, from outside
+    if path.as_posix() == "include/hiptool/hiptool.hpp" or is_user:
         return
     if room == "report":
         if stem not in REPORT_HEADERS:

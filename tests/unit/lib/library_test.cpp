@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// What needs a kernel, through the shared library and its public headers only: it holds fewer
+// kernels than the tool.
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <fstream>
+#include <hiptool/hiptool.hpp>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "support.hpp"
+
+using namespace hiptool;
+
+namespace {
+
+constexpr std::size_t values = 50'000;
+constexpr std::size_t nan_at = 40'001;
+
+/// One tensor of numbers that all differ, but for one NaN.
+void write_model(const std::string& path) {
+  std::vector<float> numbers(values);
+  for (std::size_t i = 0; i < values; ++i) numbers[i] = static_cast<float>(i) + 0.5F;
+  numbers[nan_at] = std::numeric_limits<float>::quiet_NaN();
+  const std::string header = R"({"w":{"dtype":"F32","shape":[)" + std::to_string(values) +
+                             R"(],"data_offsets":[0,)" + std::to_string(4 * values) + "]}}";
+  const std::uint64_t length = header.size();
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(&length), sizeof length);
+  file << header;
+  file.write(reinterpret_cast<const char*>(numbers.data()), 4 * values);
+}
+
+}  // namespace
+
+TEST_CASE("the shared library verifies, proves its verifier and checks values on the device") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "m.safetensors";
+  write_model(path);
+  Platforms platforms;
+  const Device device = test::device(platforms);
+  const ModelFile model = ModelFile::open(path);
+  const ArenaLayout layout = lay_out(model);
+  const Buffer arena(device, layout.arena_bytes);
+
+  LeafVerification verification(model, layout, arena, LeafVerification::Reference::file);
+  AsyncLoader(device).load(model, layout, arena, &verification);
+  const VerifyResult result = verification.finish();
+  CHECK(result.mismatch_count == 0);
+  CHECK(result.compared_bytes == 4 * values);
+  for (const FaultResult& fault : run_self_test(model, layout, arena, verification)) {
+    CAPTURE(to_string(fault.fault));
+    CHECK(fault.is_caught);
+  }
+  const ValueCheckResult checked = check_values(model, layout, arena);
+  CHECK(checked.checked == values);
+  CHECK(checked.nan == 1);
+  REQUIRE(checked.findings.size() == 1);
+  CHECK(checked.findings.front().first_offset == 4 * nan_at);
+}
