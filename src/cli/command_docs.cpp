@@ -105,7 +105,7 @@ std::vector<OptionDoc> describe_common_options(CommandTree& tree) {
 }
 
 std::vector<std::string> help_topics() {
-  return {"exit-codes", "environment", "units", "reference", "man"};
+  return {"exit-codes", "environment", "thresholds", "units", "reference", "man"};
 }
 
 }  // namespace hiptool::cli

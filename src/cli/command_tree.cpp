@@ -21,7 +21,7 @@ CommandTree::CommandTree()
   }
   CLI::App* help = root_->add_subcommand("help", "explain a command or a topic");
   add_text(*help, "TOPIC", "", help_topic_,
-           "a command, exit-codes, environment, units, reference or man");
+           "a command, exit-codes, environment, thresholds, units, reference or man");
 }
 
 CommandTree::~CommandTree() = default;

@@ -17,7 +17,7 @@ namespace {
 using report::Unit;
 using report::Value;
 
-constexpr std::size_t longest_name = 32;
+constexpr std::size_t longest_device_name = 32;
 constexpr std::size_t devices_in_verdict = 3;
 
 Value numa_node(const DeviceFacts& device) {
@@ -34,13 +34,13 @@ Value kernel_image(const DeviceFacts& device) {
   return image ? Value(image->target) : Value();
 }
 
-struct Field {
+struct DeviceField {
   report::Column column;
   Value value;
 };
 
 // The flat fields of a device in the order of the document, for JSON, CSV and `devices ID` alike.
-std::vector<Field> main_fields(const DeviceFacts& device) {
+std::vector<DeviceField> main_fields(const DeviceFacts& device) {
   const DeviceInfo& info = device.info;
   const auto peak = memory_peak(device);
   return {
@@ -73,7 +73,7 @@ std::vector<Field> main_fields(const DeviceFacts& device) {
   };
 }
 
-std::vector<Field> link_fields(const DeviceFacts& device) {
+std::vector<DeviceField> link_fields(const DeviceFacts& device) {
   const system::PciLink link = link_of(device);
   return {
       {{"speed_gt_s", "PCIe speed, GT/s", Unit::none}, link.speed_gt_s},
@@ -84,9 +84,9 @@ std::vector<Field> link_fields(const DeviceFacts& device) {
   };
 }
 
-report::Object object_of(std::vector<Field> fields) {
+report::Object object_of(std::vector<DeviceField> fields) {
   report::Object object;
-  for (Field& field : fields) {
+  for (DeviceField& field : fields) {
     object.emplace_back(std::move(field.column.key), std::move(field.value));
   }
   return object;
@@ -102,8 +102,8 @@ void remove_all(std::string& text, std::string_view part) {
 std::string short_name(std::string name, bool unicode) {
   for (const char* mark : {"(R)", "(TM)", "(tm)", " CPU", " Processor"}) remove_all(name, mark);
   if (const auto clock = name.find(" @ "); clock != std::string::npos) name.resize(clock);
-  if (name.size() <= longest_name) return name;
-  return name.substr(0, longest_name - (unicode ? 1 : 3)) + (unicode ? "…" : "...");
+  if (name.size() <= longest_device_name) return name;
+  return name.substr(0, longest_device_name - (unicode ? 1 : 3)) + (unicode ? "…" : "...");
 }
 
 std::string summary(const DeviceFacts& device) {
@@ -189,16 +189,16 @@ report::Table short_table(const Inventory& inventory, bool unicode) {
 report::Table full_table(const Inventory& inventory) {
   report::Table table;
   for (const DeviceFacts& device : inventory.devices) {
-    std::vector<Field> fields = main_fields(device);
-    for (Field& field : link_fields(device)) {
+    std::vector<DeviceField> fields = main_fields(device);
+    for (DeviceField& field : link_fields(device)) {
       field.column.key = "pcie_" + field.column.key;
       fields.push_back(std::move(field));
     }
     if (table.columns.empty()) {
-      for (const Field& field : fields) table.columns.push_back(field.column);
+      for (const DeviceField& field : fields) table.columns.push_back(field.column);
     }
     auto& row = table.rows.emplace_back();
-    for (Field& field : fields) row.push_back(std::move(field.value));
+    for (DeviceField& field : fields) row.push_back(std::move(field.value));
   }
   return table;
 }

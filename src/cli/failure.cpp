@@ -2,7 +2,7 @@
 #include "cli/failure.hpp"
 
 #include <new>
-#include <string>
+#include <utility>
 
 namespace hiptool::cli {
 namespace {
@@ -40,6 +40,10 @@ Error as_error(const std::exception& exception) {
   }
   return Error(ErrorCode::internal, "run", std::string("unexpected: ") + exception.what(),
                "this is a defect of hiptool; please report it with the output of --verbose");
+}
+
+Error usage_error(std::string message, std::string hint) {
+  return Error(ErrorCode::invalid_argument, "parse options", std::move(message), std::move(hint));
 }
 
 }  // namespace hiptool::cli

@@ -87,16 +87,20 @@ std::string options_text(const CLI::App& app, bool positional, const HelpStyle& 
   return text;
 }
 
-std::string names_line(std::string line, const std::vector<OutputFormat>& formats,
+std::string names_line(std::string line, const std::vector<std::string>& names,
                        const HelpStyle& style) {
-  for (const OutputFormat format : formats) {
-    line.append(to_string(format)).append(format == formats.back() ? "" : ", ");
-  }
+  for (const std::string& name : names) line += name + (name == names.back() ? "" : ", ");
   std::string text;
   for (const std::string& part : report::wrap(line, std::min(style.width, widest_text), 2)) {
     text += part + "\n";
   }
   return text;
+}
+
+std::vector<std::string> names_of(const std::vector<OutputFormat>& formats) {
+  std::vector<std::string> names;
+  for (const OutputFormat format : formats) names.emplace_back(to_string(format));
+  return names;
 }
 
 std::string usage_line(const CLI::App& app) {
@@ -159,6 +163,35 @@ In JSON and CSV every number is in base units: bytes, seconds, bytes per second,
 hertz, shares from 0 to 1. A value that is not known is null, or empty in CSV.
 )";
 
+constexpr std::string_view thresholds_text =
+    R"(Thresholds, for --fail-below of bench-copy and run-kernel. Missed: exit 1.
+
+  'h2d.pinned>=48GB/s'   a name, >= and a rate; quoted, or the shell takes the >
+  @FILE                  a file of them
+
+Names are words with dots between. All of them have to fit; what is not named is
+free. A name that nothing fits is exit 2.
+  h2d.pinned.256MiB      of a copy, in any order: kind, memory, engine, size,
+                         read, node0, device
+  stream.f32.1GiB        of a kernel: first it or its group, then type, size,
+                         device
+
+Rates:
+  48GB/s 44GiB/s         of copies each byte once, of kernels read plus written
+  20TFLOP/s              operations, of kernels only
+  90%                    of the limit that the report names; where nobody knows
+                         it, give a rate
+
+A file has one a line. After a line in brackets they are for devices with that
+in their name only, whatever the case:
+  h2d>=10GB/s            # for all
+  [H200]
+  h2d>=48GB/s
+  d2h>=90%
+
+bench-copy --retry 2/3: met when 2 of at most 3 measurements meet it.
+)";
+
 }  // namespace
 
 std::string overview_text(const CommandTree& tree, const HelpStyle& style) {
@@ -171,7 +204,7 @@ std::string overview_text(const CommandTree& tree, const HelpStyle& style) {
     text += two_columns(command->get_name(), command->get_description(), style);
   }
   text += "\n" + heading("Options of every command:", style) + options_text(root, false, style);
-  return text + "\nMore: hiptool help COMMAND, exit-codes, environment, units, reference or man\n";
+  return text + "\n" + names_line("More: hiptool help COMMAND, ", help_topics(), style);
 }
 
 std::string command_help_text(const CommandTree& tree, const Command& command,
@@ -187,14 +220,15 @@ std::string command_help_text(const CommandTree& tree, const Command& command,
   }
   text += "\n" + heading("Options of every command:", style) +
           options_text(tree.root(), false, style, &command);
-  text += "\n" + names_line("Output formats of this command: ", command.formats, style);
+  text += "\n" + names_line("Output formats of this command: ", names_of(command.formats), style);
   if (command.export_formats.empty()) return text;
-  return text + names_line("With --export also: ", command.export_formats, style);
+  return text + names_line("With --export also: ", names_of(command.export_formats), style);
 }
 
 std::string topic_text(const std::string& topic) {
   if (topic == "exit-codes") return exit_codes_text();
   if (topic == "environment") return std::string(environment_text);
+  if (topic == "thresholds") return std::string(thresholds_text);
   if (topic == "units") return std::string(units_text);
   std::vector<std::string> topics = help_topics();
   for (const Command& command : commands()) topics.push_back(command.name);

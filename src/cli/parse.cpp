@@ -4,6 +4,7 @@
 
 #include "cli/command_list.hpp"
 #include "cli/command_tree.hpp"
+#include "cli/failure.hpp"
 #include "cli/suggest.hpp"
 #include "hiptool/error.hpp"
 
@@ -23,10 +24,6 @@ std::string help_hint(const CLI::App& root) {
 
 std::string join_hints(const std::string& first, const std::string& second) {
   return first.empty() ? second : first + "\n" + second;
-}
-
-Error usage_error(std::string message, std::string hint) {
-  return Error(ErrorCode::invalid_argument, "parse options", std::move(message), std::move(hint));
 }
 
 void collect_option_names(const CLI::App& app, std::vector<std::string>& names) {

@@ -111,6 +111,7 @@ std::string man_page_text(const std::vector<CommandDoc>& commands,
   for (const OptionDoc& option : common_options) text += tagged(spelled(option), option.help);
   text += ".SH EXIT STATUS\n" + verbatim(topic_text("exit-codes"));
   text += ".SH ENVIRONMENT\n" + verbatim(topic_text("environment"));
+  text += ".SH THRESHOLDS\n" + verbatim(topic_text("thresholds"));
   return text + ".SH UNITS\n" + verbatim(topic_text("units"));
 }
 

@@ -11,7 +11,7 @@ namespace {
 using core::call;
 using hip::Api;
 
-hip::hipEvent_t native(void* event) { return static_cast<hip::hipEvent_t>(event); }
+hip::hipEvent_t native_event(void* event) { return static_cast<hip::hipEvent_t>(event); }
 
 }  // namespace
 
@@ -54,18 +54,18 @@ void Event::record(const StreamRef& stream) {
                 "create the event on the stream's device");
   }
   const DeviceGuard guard(device_);
-  call<&Api::hipEventRecord>(device_, {}, native(event_),
+  call<&Api::hipEventRecord>(device_, {}, native_event(event_),
                              static_cast<hip::hipStream_t>(stream.native_handle()));
 }
 
 void Event::synchronize() const {
   const DeviceGuard guard(device_);
-  call<&Api::hipEventSynchronize>(device_, {}, native(event_));
+  call<&Api::hipEventSynchronize>(device_, {}, native_event(event_));
 }
 
 bool Event::is_done() const {
   const DeviceGuard guard(device_);
-  const hip::hipError_t error = device_.api().hipEventQuery(native(event_));
+  const hip::hipError_t error = device_.api().hipEventQuery(native_event(event_));
   if (error == hip::hipErrorNotReady) return false;
   if (error != hip::hipSuccess) throw core::call_error(device_, "hipEventQuery", error);
   return true;
@@ -74,14 +74,15 @@ bool Event::is_done() const {
 double Event::elapsed_s(const Event& start) const {
   const DeviceGuard guard(device_);
   float milliseconds = 0;
-  call<&Api::hipEventElapsedTime>(device_, {}, &milliseconds, native(start.event_), native(event_));
+  call<&Api::hipEventElapsedTime>(device_, {}, &milliseconds, native_event(start.event_),
+                                  native_event(event_));
   return static_cast<double>(milliseconds) * 1e-3;
 }
 
 void Event::destroy() noexcept {
   if (event_ == nullptr) return;
   const core::QuietDeviceGuard guard(device_);
-  core::release<&Api::hipEventDestroy>(device_, native(event_));
+  core::release<&Api::hipEventDestroy>(device_, native_event(event_));
   event_ = nullptr;
 }
 

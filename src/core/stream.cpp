@@ -12,7 +12,7 @@ namespace {
 using core::call;
 using hip::Api;
 
-hip::hipStream_t native(void* stream) { return static_cast<hip::hipStream_t>(stream); }
+hip::hipStream_t native_stream(void* stream) { return static_cast<hip::hipStream_t>(stream); }
 
 void require_stream(const void* stream) {
   if (stream == nullptr) {
@@ -36,12 +36,12 @@ StreamRef StreamRef::from_native(const Device& device, void* stream) {
 
 void StreamRef::synchronize() const {
   const DeviceGuard guard(device_);
-  call<&Api::hipStreamSynchronize>(device_, {}, native(stream_));
+  call<&Api::hipStreamSynchronize>(device_, {}, native_stream(stream_));
 }
 
 bool StreamRef::is_done() const {
   const DeviceGuard guard(device_);
-  const hip::hipError_t error = device_.api().hipStreamQuery(native(stream_));
+  const hip::hipError_t error = device_.api().hipStreamQuery(native_stream(stream_));
   if (error == hip::hipErrorNotReady) return false;
   if (error != hip::hipSuccess) throw core::call_error(device_, "hipStreamQuery", error);
   return true;
@@ -49,14 +49,14 @@ bool StreamRef::is_done() const {
 
 void StreamRef::wait(const Event& event) const {
   const DeviceGuard guard(device_);
-  call<&Api::hipStreamWaitEvent>(device_, {}, native(stream_),
+  call<&Api::hipStreamWaitEvent>(device_, {}, native_stream(stream_),
                                  static_cast<hip::hipEvent_t>(event.native_handle()), 0u);
 }
 
 void StreamRef::launch_host_function(std::function<void()> function) const {
   const DeviceGuard guard(device_);
   auto owned = std::make_unique<std::function<void()>>(std::move(function));
-  call<&Api::hipLaunchHostFunc>(device_, {}, native(stream_), &run_host_function,
+  call<&Api::hipLaunchHostFunc>(device_, {}, native_stream(stream_), &run_host_function,
                                 static_cast<void*>(owned.get()));
   static_cast<void>(owned.release());  // run_host_function deletes it
 }
@@ -100,7 +100,7 @@ void* Stream::release() noexcept { return std::exchange(stream_, nullptr); }
 void Stream::destroy() noexcept {
   if (stream_ == nullptr) return;
   const core::QuietDeviceGuard guard(device_);
-  core::release<&Api::hipStreamDestroy>(device_, native(stream_));
+  core::release<&Api::hipStreamDestroy>(device_, native_stream(stream_));
   stream_ = nullptr;
 }
 

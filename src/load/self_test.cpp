@@ -23,7 +23,7 @@ struct Piece {
   std::vector<std::byte> bytes;
 };
 
-[[noreturn]] void refuse(const std::string& why) {
+[[noreturn]] void refuse_model(const std::string& why) {
   throw Error(ErrorCode::invalid_argument, "self-test", "self-test: " + why,
               "take a larger model, such as that of `hiptool load --demo`");
 }
@@ -65,12 +65,12 @@ std::vector<Piece> choose_pieces(const ModelFile& model, const ArenaLayout& layo
                                  const Buffer& arena) {
   constexpr std::uint64_t least_piece_bytes = 2;  // one byte cannot be shifted
   std::uint64_t size = std::min(most_piece_bytes, layout.tensor_bytes / 8);
-  if (size < least_piece_bytes) refuse("the model is too small for four pieces");
+  if (size < least_piece_bytes) refuse_model("the model is too small for four pieces");
   for (; size >= least_piece_bytes; size /= 4) {
     std::vector<Piece> pieces = find_pieces(model, layout, arena, size);
     if (pieces.size() == 4) return pieces;
   }
-  refuse("the model has no four pieces that differ");
+  refuse_model("the model has no four pieces that differ");
 }
 
 void write(const Buffer& arena, std::uint64_t device_offset, std::span<const std::byte> bytes) {

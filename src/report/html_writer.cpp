@@ -86,7 +86,7 @@ std::string heat_style(const Table& table, std::size_t row, std::size_t column) 
   return heat > 0 ? background(heat) : std::string();
 }
 
-std::string grid(const Table& table) {
+std::string table_element(const Table& table) {
   if (table.columns.empty() || table.rows.empty()) {
     return table.title.empty() ? "" : heading(table.title) + "<p>(none)</p>\n";
   }
@@ -172,7 +172,7 @@ std::string to_html(const Report& report) {
     const bool is_shown =
         std::any_of(matrices.begin(), matrices.end(),
                     [&table](const Matrix& matrix) { return matrix.title == table.title; });
-    if (!is_shown) text += grid(table);
+    if (!is_shown) text += table_element(table);
   }
   return text + notes(report.notes) + "</main>\n</body>\n</html>\n";
 }

@@ -31,7 +31,7 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
-std::string grid(const Table& table) {
+std::string pipe_table(const Table& table) {
   std::string header = "|";
   std::string rule = "|";
   for (std::size_t column = 0; column < table.columns.size(); ++column) {
@@ -65,7 +65,7 @@ std::string to_markdown(const Report& report) {
   for (const Table& table : report.tables) {
     add_block(text, "### ", escaped(table.title), "\n");
     if (!table.rows.empty() && !table.columns.empty()) {
-      add_block(text, "", grid(table), "");
+      add_block(text, "", pipe_table(table), "");
     } else if (!table.title.empty()) {
       add_block(text, "", "(none)", "\n");
     }

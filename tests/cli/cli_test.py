@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 
 import program
@@ -41,10 +42,33 @@ class HelpAndVersion(CliTest):
                 self.assert_width(result.stdout)
 
     def test_topics_are_no_wider_than_a_terminal(self):
-        for topic in ("exit-codes", "environment", "units"):
+        for topic in ("exit-codes", "environment", "thresholds", "units"):
             result = run("help", topic)
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assert_width(result.stdout)
+
+    def test_what_the_topic_says_of_thresholds_is_taken(self):
+        text = run("help", "thresholds").stdout
+        file = re.search(r"whatever the case:\n((?:  .+\n)+)", text).group(1)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "thresholds.txt")
+            path.write_text(file, encoding="utf-8")
+            copies = ("bench-copy", "--device", "cpu", "--samples", "1", "--kind", "h2d,d2h",
+                      "--size", "64KiB", "--format", "json", "--fail-below")
+            result = run(*copies, f"@{path}")
+            self.assertIn(result.returncode, (0, 1), result.stderr)
+            asked = json.loads(result.stdout)["thresholds"]
+            self.assertEqual({one["threshold"] for one in asked}, {"h2d>=10GB/s"})
+            # On the processor nobody knows the limit of a copy.
+            path.write_text(file.replace("[H200]", "[]"), encoding="utf-8")
+            self.assertEqual(run(*copies, f"@{path}").returncode, 2)
+        names = re.search(r"(?m)^  (h2d\S+) .*\n.*\n  (stream\S+) ", text)
+        for command, name in (("bench-copy", names[1]), ("run-kernel", names[2])):
+            words = ("--kind", "h2d") if command == "bench-copy" else ("stream",)
+            small = name.rpartition(".")[0] + ".64KiB"
+            result = run(command, *words, "--device", "cpu", "--samples", "1", "--size", "64K",
+                         "--quiet", "--fail-below", f"{small}>=1MB/s")
+            self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_exit_codes_topic(self):
         text = run("help", "exit-codes").stdout

@@ -20,13 +20,13 @@
 namespace hiptool::hip::cpu {
 namespace {
 
-struct LastError {
+struct LaunchFailure {
   std::mutex mutex;
   std::string text;
 };
 
-LastError& last_error() {
-  static auto* const instance = new LastError;
+LaunchFailure& launch_failure() {
+  static auto* const instance = new LaunchFailure;
   return *instance;
 }
 
@@ -126,8 +126,8 @@ std::string run_launch(const Launch& launch, NativeKernel native) {
 
 void note_failure(Queue& queue, std::string text) {
   {
-    const std::lock_guard lock(last_error().mutex);
-    last_error().text = std::move(text);
+    const std::lock_guard lock(launch_failure().mutex);
+    launch_failure().text = std::move(text);
   }
   queue.note_failure();
 }
@@ -163,8 +163,8 @@ hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsign
 }  // namespace
 
 std::string last_launch_error() {
-  const std::lock_guard lock(last_error().mutex);
-  return last_error().text;
+  const std::lock_guard lock(launch_failure().mutex);
+  return launch_failure().text;
 }
 
 void add_launch_calls(Api& api) {

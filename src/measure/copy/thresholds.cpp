@@ -7,7 +7,7 @@
 namespace hiptool::measure {
 namespace {
 
-Error usage_error(std::string message, std::string hint) {
+Error refuse_threshold(std::string message, std::string hint) {
   return Error(ErrorCode::invalid_argument, "parse threshold", std::move(message), std::move(hint));
 }
 
@@ -18,8 +18,8 @@ std::size_t parse_count(std::string_view part, std::string_view whole) {
   if (error == std::errc{} && end == part.data() + part.size() && count > 0 && count <= most) {
     return count;
   }
-  throw usage_error("--retry: '" + std::string(whole) + "' is not K/N",
-                    "write it as 2/3: met when 2 of at most 3 measurements meet it");
+  throw refuse_threshold("--retry: '" + std::string(whole) + "' is not K/N",
+                         "write it as 2/3: met when 2 of at most 3 measurements meet it");
 }
 
 }  // namespace
@@ -30,8 +30,8 @@ Retry parse_retry(std::string_view text) {
   retry.needed = parse_count(text.substr(0, slash), text);
   retry.most = parse_count(slash == std::string_view::npos ? "" : text.substr(slash + 1), text);
   if (retry.needed > retry.most) {
-    throw usage_error("--retry: '" + std::string(text) + "' needs more than it measures",
-                      "write it as 2/3: met when 2 of at most 3 measurements meet it");
+    throw refuse_threshold("--retry: '" + std::string(text) + "' needs more than it measures",
+                           "write it as 2/3: met when 2 of at most 3 measurements meet it");
   }
   return retry;
 }
@@ -53,7 +53,7 @@ Judgement judge(const Threshold& threshold, const CopyResult& result) {
   judgement.least_bytes_per_s = threshold.least;
   if (threshold.of == Threshold::Of::share) {
     if (!result.limit) {
-      throw usage_error(
+      throw refuse_threshold(
           "'" + threshold.text + "': the limit of " + judgement.cell + " is not known here",
           "give a rate, such as '" + threshold.selector + ">=20GB/s'");
     }
@@ -78,8 +78,8 @@ void require_selected(const std::vector<Threshold>& thresholds,
     for (std::size_t i = 0; i < cells.size() && i < most_named; ++i) {
       if (!cells[i]->is_latency) ids += (ids.empty() ? "" : ", ") + id_of(*cells[i]);
     }
-    throw usage_error("'" + threshold.text + "' names no cell that is measured",
-                      ids.empty() ? "nothing is measured" : "measured: " + ids);
+    throw refuse_threshold("'" + threshold.text + "' names no cell that is measured",
+                           ids.empty() ? "nothing is measured" : "measured: " + ids);
   }
 }
 

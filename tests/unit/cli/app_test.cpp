@@ -44,7 +44,7 @@ TEST_CASE("help of every command: examples first, three ways, 80 columns") {
 
 TEST_CASE("help topics fit 80 columns; an unknown one gets a suggestion") {
   Machine machine;
-  for (const char* topic : {"exit-codes", "environment", "units", "help"}) {
+  for (const char* topic : {"exit-codes", "environment", "thresholds", "units", "help"}) {
     CAPTURE(topic);
     CHECK(machine.run({"help", topic}) == 0);
     CHECK(machine.out.text.size() > 100);

@@ -18,7 +18,7 @@ using report::Object;
 using report::Unit;
 using report::Value;
 
-constexpr std::size_t longest_name = 200;
+constexpr std::size_t longest_model_name = 200;
 
 bool is_same_everywhere(const std::vector<std::uint64_t>& counts) {
   return std::adjacent_find(counts.begin(), counts.end(), std::not_equal_to<>()) == counts.end();
@@ -86,7 +86,7 @@ void add_summary_fields(Object& model, const ModelSummary& summary) {
 std::vector<report::Line> summary_lines(const ModelSummary& summary) {
   std::vector<report::Line> lines;
   Words name;
-  if (summary.name) name.add("", summary.name->substr(0, longest_name));
+  if (summary.name) name.add("", summary.name->substr(0, longest_model_name));
   if (summary.file_type) name.add("of type", *summary.file_type);
   name.write_to(lines, "name");
   Words layers;

@@ -23,7 +23,7 @@ using report::Tone;
 using report::Unit;
 using report::Value;
 
-Error usage_error(ErrorCode code, std::string message, std::string hint) {
+Error compare_error(ErrorCode code, std::string message, std::string hint) {
   return Error(code, "report compare", std::move(message), std::move(hint));
 }
 
@@ -90,15 +90,15 @@ ComparedCell compare_cell(const Measurement& before, const Measurement& after,
 
 void check_comparable(const ReportFile& before, const ReportFile& after) {
   if (before.kind.name != after.kind.name) {
-    throw usage_error(ErrorCode::invalid_argument,
-                      fmt::format("{} is of {}, {} of {}", before.path, before.kind.name,
-                                  after.path, after.kind.name),
-                      "compare two documents of the same command");
+    throw compare_error(ErrorCode::invalid_argument,
+                        fmt::format("{} is of {}, {} of {}", before.path, before.kind.name,
+                                    after.path, after.kind.name),
+                        "compare two documents of the same command");
   }
   if (before.kind.name != "bench-copy" && before.kind.name != "run-kernel") {
-    throw usage_error(ErrorCode::unsupported,
-                      fmt::format("documents of {} hold no samples to compare", before.kind.name),
-                      "compare documents of bench-copy or run-kernel");
+    throw compare_error(ErrorCode::unsupported,
+                        fmt::format("documents of {} hold no samples to compare", before.kind.name),
+                        "compare documents of bench-copy or run-kernel");
   }
 }
 
@@ -284,7 +284,7 @@ ReportComparison compare_reports(const ReportFile& before, const ReportFile& aft
     if (find(before.measured, new_cell.id) == nullptr) result.only_new.push_back(new_cell.id);
   }
   if (!result.cells.empty()) return result;
-  throw usage_error(
+  throw compare_error(
       ErrorCode::invalid_argument,
       fmt::format(
           "{} ({} results, status {}) and {} ({} results, status {}) have no cell in common",

@@ -10,15 +10,12 @@
 #include "cli/commands/report/compare.hpp"
 #include "cli/commands/report/merge.hpp"
 #include "cli/commands/report/render.hpp"
+#include "cli/failure.hpp"
 #include "cli/options.hpp"
 #include "hiptool/error.hpp"
 
 namespace hiptool::cli {
 namespace {
-
-Error usage_error(std::string message, std::string hint) {
-  return Error(ErrorCode::invalid_argument, "parse options", std::move(message), std::move(hint));
-}
 
 // "3%", "3 %" or "0.03".
 double parse_effect(const std::string& text) {

@@ -15,7 +15,7 @@ namespace {
 constexpr std::array fault_signals{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
 // Reached from the signal handler: whole before that is installed.
-std::array<LastWords, kernel_end_count> last_words;
+std::array<LastWords, kernel_end_count> words_of_ends;
 std::atomic_flag is_ending;
 int last_exit_code = 0;
 int output_descriptor = STDOUT_FILENO;
@@ -38,7 +38,7 @@ KernelEnd end_of(int signal, const void* address) {
 extern "C" void on_fault(int signal, siginfo_t* info, void*) {
   // Blocks run on several threads, and the words are for one of them to say.
   while (is_ending.test_and_set()) ::pause();
-  const LastWords& words = last_words[static_cast<std::size_t>(end_of(signal, info->si_addr))];
+  const LastWords& words = words_of_ends[static_cast<std::size_t>(end_of(signal, info->si_addr))];
   write_all(STDERR_FILENO, words.error);
   write_all(output_descriptor, words.output);
   ::_exit(last_exit_code);
@@ -64,8 +64,8 @@ PrintsToError::~PrintsToError() {
 
 FaultsEndWith::FaultsEndWith(const std::function<LastWords(KernelEnd end)>& words, int exit_code) {
   last_exit_code = exit_code;
-  for (std::size_t i = 0; i < last_words.size(); ++i) {
-    last_words[i] = words(static_cast<KernelEnd>(i));
+  for (std::size_t i = 0; i < words_of_ends.size(); ++i) {
+    words_of_ends[i] = words(static_cast<KernelEnd>(i));
   }
   for (std::size_t i = 0; i < fault_signals.size(); ++i) {
     struct sigaction action {};
