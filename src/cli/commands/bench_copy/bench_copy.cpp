@@ -81,7 +81,8 @@ Runner add_bench_copy(CLI::App& app) {
   add_text(app, "--time", "SECONDS", options->time, "how long each cell is sampled at most");
   add_texts(app, "--testcase", "LIST", options->testcases, "test cases by nvbandwidth's names");
   add_texts(app, "--fail-below", "THRESHOLD", options->thresholds,
-            "'h2d.pinned>=48GB/s', 'h2d.pinned>=90%' of the limit, or @FILE; exit 1 if missed");
+            "'h2d.pinned>=48GB/s', 'h2d.pinned>=90%' of the limit, or @FILE; exit 1 if missed; "
+            "see hiptool help thresholds");
   add_text(app, "--retry", "K/N", options->retry,
            "a threshold is met when K of at most N measurements meet it");
   add_text(app, "--baseline", "FILE", options->baseline,

@@ -72,7 +72,7 @@ Runner add_run_kernel(CLI::App& app) {
             1'000'000);
   add_texts(app, "--fail-below", "THRESHOLD", options->fail_below,
             "'stream-triad.f32>=80%' of peak, 'sum.1GiB>=3.5TB/s', 'fma.f32>=50TFLOP/s', or @FILE; "
-            "exit 1 if missed");
+            "exit 1 if missed; see hiptool help thresholds");
   add_text(app, "--module", "FILE", options->module,
            "a kernel of your own: HIP or CUDA text, PTX, cubin, fat binary or AMD code object; the "
            "content decides which");
