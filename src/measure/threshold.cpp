@@ -61,15 +61,22 @@ std::string lower(std::string_view text) {
   return copy;
 }
 
-bool names_one_of(std::string_view part, const std::vector<std::string>& device_names) {
-  return std::any_of(device_names.begin(), device_names.end(), [&](const std::string& name) {
-    return lower(name).find(lower(part)) != std::string::npos;
-  });
+std::vector<std::string> ids_named(std::string_view part, const std::vector<NamedDevice>& devices) {
+  std::vector<std::string> ids;
+  for (const NamedDevice& device : devices) {
+    if (lower(device.name).find(lower(part)) != std::string::npos) ids.push_back(device.id);
+  }
+  return ids;
 }
 
 bool is_file(const std::string& text) { return !text.empty() && text.front() == '@'; }
 
 }  // namespace
+
+bool is_for(const Threshold& threshold, const std::string& device_id) {
+  const std::vector<std::string>& ids = threshold.device_ids;
+  return ids.empty() || std::find(ids.begin(), ids.end(), device_id) != ids.end();
+}
 
 Threshold parse_threshold(std::string_view text, ThresholdKind kind) {
   const std::size_t sign = text.find(">=");
@@ -96,7 +103,7 @@ Threshold parse_threshold(std::string_view text, ThresholdKind kind) {
 }
 
 std::vector<Threshold> read_thresholds(const std::filesystem::path& path,
-                                       const std::vector<std::string>& device_names,
+                                       const std::vector<NamedDevice>& devices,
                                        ThresholdKind kind) {
   std::ifstream file(path);
   if (!file) {
@@ -105,17 +112,20 @@ std::vector<Threshold> read_thresholds(const std::filesystem::path& path,
   }
   std::vector<Threshold> thresholds;
   bool is_for_us = true;
+  std::vector<std::string> ids;
   std::size_t number = 0;
   for (std::string line; std::getline(file, line);) {
     ++number;
     const std::string_view text = trim(std::string_view(line).substr(0, line.find('#')));
     if (text.empty()) continue;
     if (text.front() == '[' && text.back() == ']') {
-      is_for_us = names_one_of(trim(text.substr(1, text.size() - 2)), device_names);
+      ids = ids_named(trim(text.substr(1, text.size() - 2)), devices);
+      is_for_us = !ids.empty();
       continue;
     }
     try {
       Threshold threshold = parse_threshold(text, kind);
+      threshold.device_ids = ids;
       if (is_for_us) thresholds.push_back(std::move(threshold));
     } catch (const Error& error) {
       throw error.with_context(path.string() + ", line " + std::to_string(number));
@@ -130,8 +140,8 @@ std::vector<Threshold> read_thresholds(const std::filesystem::path& path,
 
 std::vector<Threshold> collect_thresholds(const std::vector<std::string>& texts,
                                           const std::vector<Device>& devices, ThresholdKind kind) {
-  std::vector<std::string> names;
-  for (const Device& device : devices) names.push_back(device.info().name);
+  std::vector<NamedDevice> names;
+  for (const Device& device : devices) names.push_back({device.id(), device.info().name});
   std::vector<Threshold> thresholds;
   for (const std::string& text : texts) {
     if (is_file(text)) {

@@ -17,6 +17,16 @@ struct Threshold {
   std::string selector;  ///< words with dots between; is_selected() and judge_threshold() read them
   double least = 0;      ///< in base units; a share lies in 0..1
   Of of = Of::share;
+  std::vector<std::string> device_ids;  ///< in a part of a file: whose part it is; empty: all
+};
+
+/// Whether the threshold asks something of that device ("nvidia:0").
+bool is_for(const Threshold& threshold, const std::string& device_id);
+
+/// A device as parts of files know it.
+struct NamedDevice {
+  std::string id;
+  std::string name;
 };
 
 /// What is measured: copies have no operations to count.
@@ -29,8 +39,7 @@ Threshold parse_threshold(std::string_view text, ThresholdKind kind);
 /// (case does not matter), at the start for all. Blank lines and "#" comments are skipped. Throws
 /// Error(invalid_argument) naming file and line, also if nothing in it is for one of the devices.
 std::vector<Threshold> read_thresholds(const std::filesystem::path& path,
-                                       const std::vector<std::string>& device_names,
-                                       ThresholdKind kind);
+                                       const std::vector<NamedDevice>& devices, ThresholdKind kind);
 
 /// The values of `--fail-below`: a threshold, or "@FILE" with some. Throws as these two do.
 std::vector<Threshold> collect_thresholds(const std::vector<std::string>& texts,

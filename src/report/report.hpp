@@ -135,4 +135,7 @@ std::string to_prom(const Report& report);
 /// One value for people: 141 GB as "131 GiB" for Unit::size, 52.4e9 as "52.4 GB/s" for Unit::rate.
 std::string format_value(const Value& value, Unit unit, bool unicode = true);
 
+/// A change or deviation: "+12.5 %". Empty for what is not finite.
+std::string signed_share(double share);
+
 }  // namespace hiptool::report

@@ -141,4 +141,12 @@ std::string format_value(const Value& value, Unit unit, bool unicode) {
       value.data());
 }
 
+std::string signed_share(double share) {
+  if (!std::isfinite(share)) return {};
+  std::array<char, 400> text;  // any double
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), share * 100,
+                                 std::chars_format::fixed, 1);
+  return (std::signbit(share) ? "" : "+") + std::string(text.data(), end.ptr) + " %";
+}
+
 }  // namespace hiptool::report

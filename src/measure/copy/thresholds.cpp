@@ -22,6 +22,13 @@ std::size_t parse_count(std::string_view part, std::string_view whole) {
                          "write it as 2/3: met when 2 of at most 3 measurements meet it");
 }
 
+/// A copy between devices is asked only what is asked of all of them.
+bool is_asked(const Threshold& threshold, const CopyCell& cell) {
+  return !cell.is_latency && is_selected(cell, threshold.selector) &&
+         std::all_of(cell.devices.begin(), cell.devices.end(),
+                     [&](const Device& device) { return is_for(threshold, device.id()); });
+}
+
 }  // namespace
 
 Retry parse_retry(std::string_view text) {
@@ -39,9 +46,8 @@ Retry parse_retry(std::string_view text) {
 std::vector<const Threshold*> thresholds_for(const CopyCell& cell,
                                              const std::vector<Threshold>& thresholds) {
   std::vector<const Threshold*> found;
-  if (cell.is_latency) return found;
   for (const Threshold& threshold : thresholds) {
-    if (is_selected(cell, threshold.selector)) found.push_back(&threshold);
+    if (is_asked(threshold, cell)) found.push_back(&threshold);
   }
   return found;
 }
@@ -70,7 +76,7 @@ void require_selected(const std::vector<Threshold>& thresholds,
                       const std::vector<const CopyCell*>& cells) {
   for (const Threshold& threshold : thresholds) {
     const bool is_named = std::any_of(cells.begin(), cells.end(), [&](const CopyCell* cell) {
-      return !cell->is_latency && is_selected(*cell, threshold.selector);
+      return is_asked(threshold, *cell);
     });
     if (is_named) continue;
     std::string ids;

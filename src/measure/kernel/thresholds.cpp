@@ -2,7 +2,6 @@
 #include "measure/kernel/thresholds.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "hiptool/error.hpp"
@@ -27,7 +26,7 @@ std::string describe(const Threshold& threshold, double value) {
     case Threshold::Of::bytes_per_s: return format_rate(value);
     case Threshold::Of::flops_per_s: break;
   }
-  return std::to_string(std::llround(value / 1e9)) + " GFLOP/s";
+  return report::format_value(value, report::Unit::operations);
 }
 
 struct Selector {
@@ -106,6 +105,7 @@ std::string judge_threshold(const Threshold& threshold, std::span<const KernelRe
   bool is_measured = false;
   std::string below;
   for (const KernelResult& result : results) {
+    if (!is_for(threshold, result.device)) continue;
     if (!is_selected(result, selector, families)) continue;
     is_measured = is_measured || !result.samples_s.empty();
     const std::optional<double> value = measured(threshold, result);

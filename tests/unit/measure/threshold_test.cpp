@@ -34,7 +34,11 @@ struct File {
 
   std::vector<Threshold> read(const std::string& text, const std::vector<std::string>& names) {
     std::ofstream(path) << text;
-    return read_thresholds(path, names, copies);
+    std::vector<NamedDevice> devices;
+    for (const std::string& name : names) {
+      devices.push_back({"gpu:" + std::to_string(devices.size()), name});
+    }
+    return read_thresholds(path, devices, copies);
   }
 };
 
@@ -79,6 +83,18 @@ TEST_CASE_FIXTURE(File, "threshold files: a part for each device, and one for al
   REQUIRE(for_amd.size() == 2);
   CHECK(for_amd[1].selector == "d2h");
   CHECK(read(text, {"Other"}).size() == 1);
+}
+
+TEST_CASE_FIXTURE(File, "threshold files: a part asks nothing of the devices that it is not for") {
+  const auto mixed = read("h2d>=1GB/s\n[H200]\nh2d>=48GB/s\n[]\nd2h>=2GB/s\n",
+                          {"NVIDIA H200", "AMD EPYC", "NVIDIA H200 NVL"});
+  REQUIRE(mixed.size() == 3);
+  for (const char* device : {"gpu:0", "gpu:1", "gpu:2"}) {
+    CAPTURE(std::string(device));
+    CHECK(is_for(mixed[0], device));
+    CHECK(is_for(mixed[1], device) == (std::string(device) != "gpu:1"));
+    CHECK(is_for(mixed[2], device));
+  }
 }
 
 TEST_CASE_FIXTURE(File,

@@ -71,3 +71,9 @@ TEST_CASE("huge, negative and impossible numbers") {
   CHECK(format_value(std::nan(""), Unit::rate) == "NaN");
   CHECK(format_value(-std::numeric_limits<double>::infinity(), Unit::none) == "-inf");
 }
+
+TEST_CASE("shares with a sign") {
+  CHECK(signed_share(0.125) == "+12.5 %");
+  CHECK(signed_share(-0.5) == "-50.0 %");
+  CHECK(signed_share(std::nan("")) == "");
+}

@@ -19,16 +19,13 @@ using report::Array;
 using report::ContextDifference;
 using report::Measurement;
 using report::Object;
+using report::signed_share;
 using report::Tone;
 using report::Unit;
 using report::Value;
 
 Error compare_error(ErrorCode code, std::string message, std::string hint) {
   return Error(code, "report compare", std::move(message), std::move(hint));
-}
-
-std::string signed_share(double share) {
-  return std::isfinite(share) ? fmt::format("{:+.1f} %", share * 100) : std::string();
 }
 
 const Measurement* find(const std::vector<Measurement>& list, const std::string& id) {

@@ -123,8 +123,6 @@ Value shown(double value, const std::string& unit) {
   return fmt::format("{:.4g} FLOP/s", value);
 }
 
-std::string signed_deviation(double share) { return fmt::format("{:+.1f} %", share * 100); }
-
 report::Table people_stragglers(const Merge& merge) {
   report::Table table{"Stragglers",
                       {{"host", "Host", Unit::none},
@@ -138,7 +136,7 @@ report::Table people_stragglers(const Merge& merge) {
     for (const MergedMember& member : group.members) {
       if (!member.is_straggler) continue;
       table.rows.push_back({member.blame.host, place_text(member.blame), group.label,
-                            shown(member.value, group.unit), signed_deviation(member.deviation),
+                            shown(member.value, group.unit), report::signed_share(member.deviation),
                             fmt::format("{:+.1f}", member.z)});
     }
   }
@@ -220,7 +218,7 @@ std::vector<report::Line> notes(const Merge& merge) {
         {Tone::warning,
          fmt::format("{} on {}: {} slow, down to {}", place_text(culprit.blame), culprit.blame.host,
                      culprit.cells == 1 ? "one result" : fmt::format("{} results", culprit.cells),
-                     signed_deviation(culprit.worst))});
+                     report::signed_share(culprit.worst))});
   }
   for (const MergedMember& member : merge.failures) {
     lines.push_back(

@@ -76,4 +76,8 @@ TEST_CASE("thresholds: one that names no cell is refused, and latencies count as
         }).find("'d2h>=1GB/s'") != std::string::npos);
   CHECK(thresholds_for(rate, thresholds).size() == 1);
   CHECK(thresholds_for(latency, thresholds).empty());
+  std::vector<Threshold> of_others = thresholds;
+  of_others[0].device_ids = {"nvidia:0"};
+  CHECK(thresholds_for(rate, of_others).empty());
+  CHECK(refusal_of([&] { require_selected(of_others, {&rate}); }) != "");
 }

@@ -44,7 +44,7 @@ TEST_CASE("results below are named; what could not be judged is no pass") {
   CHECK(judge("sum>=90%") == "sum.f32 on cpu:0: 50 %, below 90 %");
   CHECK(judge("sum.f64>=5TB/s") == "sum.f64 on cpu:0: 4.00 TB/s, below 5.00 TB/s");
   CHECK(judge("sum.f32>=4TFLOP/s") == "");
-  CHECK(judge("sum.f32>=4.1TFLOP/s") == "sum.f32 on cpu:0: 4000 GFLOP/s, below 4100 GFLOP/s");
+  CHECK(judge("sum.f32>=4.1TFLOP/s") == "sum.f32 on cpu:0: 4.00 TFLOP/s, below 4.10 TFLOP/s");
   CHECK_THROWS_AS(judge("summ>=1%"), Error);
   CHECK_THROWS_AS(judge("sum.u32>=1%"), Error);
 
@@ -73,6 +73,9 @@ TEST_CASE("a type, a size in any form and a device choose among the results") {
     CHECK(judge(text) == "");
   }
   CHECK(judge("sum.1GiB>=50%") == "sum.f64.1GiB on nvidia:1: 30 %, below 50 %");
+  Threshold of_part = kernels_threshold("sum.1GiB>=50%");
+  of_part.device_ids = {"cpu:0"};
+  CHECK(judge_threshold(of_part, results) == "");
   CHECK(judge("sum.f32>=50%") == "sum.f32.1MiB on cpu:0: 10 %, below 50 %");
   for (const char* text : {"sum.1GB>=1%", "sum.f32.nvidia:1>=1%", "sum.1GiB.1MiB>=1%"}) {
     CAPTURE(text);
