@@ -28,7 +28,9 @@ enum Type : uint32_t {
   tq1_0 = 34,
   tq2_0 = 35,
   mxfp4 = 39,
-  nvfp4 = 40
+  nvfp4 = 40,
+  q1_0 = 41,
+  q2_0 = 42
 };
 
 // Where the grids of these types begin in the table that the host hands over.
@@ -84,6 +86,11 @@ inline __device__ float signed_number(uint32_t value, int offset) {
 // Nibble n of bytes, the lower one first.
 inline __device__ uint32_t nibble(const uint8_t* bytes, uint32_t n) {
   return bytes[n / 2] >> (n % 2 * 4) & 15U;
+}
+// Value i of `bits` bits (1 or 2), neighbours in one byte, the first in its lowest bits.
+inline __device__ uint32_t bits_at(const uint8_t* bytes, uint32_t i, uint32_t bits) {
+  const uint32_t in_byte = 8 / bits;
+  return bytes[i / in_byte] >> (i % in_byte * bits) & ((1U << bits) - 1);
 }
 // Value i where the lower nibbles of 16 bytes come first, then their upper ones.
 inline __device__ uint32_t halves(const uint8_t* bytes, uint32_t i) {
@@ -301,6 +308,9 @@ inline __device__ float value_of(const Place& p, uint32_t type) {
     case tq2_0: return half_at(block + 64) * signed_number(quarters(block, p.i), 1);
     case mxfp4: return mxfp4_value(p);
     case nvfp4: return nvfp4_value(p);
+    // A bit is the sign: 0 for -scale, 1 for +scale.
+    case q1_0: return half_at(block) * signed_number(bits_at(block + 2, p.i, 1) * 2, 1);
+    case q2_0: return half_at(block) * signed_number(bits_at(block + 2, p.i, 2), 1);
     default: return 0;
   }
 }

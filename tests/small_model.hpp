@@ -65,6 +65,11 @@ inline std::vector<std::byte> expected_arena(const std::vector<SmallTensor>& ten
   return arena;
 }
 
+/// All of a layout on one device.
+inline LoadPlan plan_of_one(const Device& device, const ArenaLayout& layout) {
+  return {{{device, layout}}, SplitKind::bytes, {}};
+}
+
 /// A parsed small model, its layout and the device that the suite runs on.
 struct ModelFixture {
   TemporaryFolder folder;

@@ -18,7 +18,7 @@
 
 namespace hiptool {
 
-class LeafVerification;
+class Verification;
 
 namespace load {
 struct LoadPart;
@@ -128,21 +128,16 @@ class HIPTOOL_API AsyncLoader {
   /// grown, written to or replaced at any time up to the end of the load,
   /// Error(cancelled) when the token was set, else what the runtime answered; whatever happens, no
   /// copy is in flight afterwards.
-  /// With a verification, made for the same model, layout and arena, the device digests each slot
-  /// as it arrives; slots must then hold at least two leaves (32 KiB).
+  /// A verification must be made for the same model, layout and arena; where its reference is the
+  /// slots as they were read, they must hold at least two blocks of 16 KiB.
   LoadStatistics load(const ModelFile& model, const ArenaLayout& layout, const Buffer& arena,
-                      LeafVerification* verification = nullptr);
+                      Verification* verification = nullptr);
 
   /// Blocks until everything queued has arrived. Throws the first failure.
   void synchronize();
 
-  /// Copies slot after slot to the buffer, without reading anything, at least `bytes` in all, on
-  /// the same streams: the rate, in bytes per second by device events, that load() cannot exceed.
-  /// Blocks. Throws Error(cancelled) when the token is set meanwhile.
-  double probe_h2d_bytes_per_s(const Buffer& destination, std::uint64_t bytes);
-
   /// Reads what load() reads first, so many bytes, without copying them to the device: the rate, in
-  /// bytes per second, that load() cannot exceed either. Where the host writes device memory in
+  /// bytes per second, that load() cannot exceed. Where the host writes device memory in
   /// place, the arena gets the bytes that it has after load(). Blocks. Throws as load() does for
   /// files, and Error(cancelled) when the token is set meanwhile.
   double probe_read_bytes_per_s(const ModelFile& model, const ArenaLayout& layout,

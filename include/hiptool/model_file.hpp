@@ -11,6 +11,7 @@
 
 #include "hiptool/element_type.hpp"
 #include "hiptool/export.hpp"
+#include "hiptool/file_stamp.hpp"
 
 namespace hiptool {
 
@@ -34,7 +35,7 @@ struct TensorInfo {
 struct ModelPart {
   std::filesystem::path path;  ///< as it was found; links are not resolved
   std::uint64_t size_bytes = 0;
-  std::int64_t modified_ns = 0;  ///< to notice that the file changed while it was read
+  FileStamp stamp;  ///< when its header was read, to notice that it changed since
   /// The SHA-256 of the whole file in 64 hexadecimal digits, where a name publishes it: the blob
   /// that a link of a Hugging Face snapshot leads to, or an Ollama blob. Nothing was compared yet.
   std::optional<std::string> published_sha256 = {};

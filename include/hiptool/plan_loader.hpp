@@ -13,7 +13,7 @@
 
 namespace hiptool {
 
-class PlanVerification;
+class Verification;
 
 /// What a load onto several devices did.
 struct PlanStatistics {
@@ -52,16 +52,11 @@ class HIPTOOL_API PlanLoader {
   /// AsyncLoader::load on all devices at once. `arenas`: one for each device of the plan, in its
   /// order. When one device fails, its error is thrown and the others stop; whatever happens, no
   /// copy is in flight afterwards. Throws Error(invalid_argument) for another number of arenas,
-  /// else as AsyncLoader::load. Blocks.
-  PlanStatistics load(std::span<const Buffer> arenas, PlanVerification* verification = nullptr);
-
-  /// AsyncLoader::probe_h2d_bytes_per_s on all devices at once, each with `bytes` into a buffer of
-  /// `target_bytes`: by device, zero for one that gets no tensors. The rate that a load of parts
-  /// cannot exceed is their sum. Blocks.
-  std::vector<double> probe_h2d_bytes_per_s(std::uint64_t target_bytes, std::uint64_t bytes);
+  /// else as AsyncLoader::load. `verification` must be made for the same plan and arenas. Blocks.
+  PlanStatistics load(std::span<const Buffer> arenas, Verification* verification = nullptr);
 
   /// AsyncLoader::probe_read_bytes_per_s for all devices at once, each with so many bytes: the sum,
-  /// which a load cannot exceed either. `arenas` as of load(). Blocks.
+  /// which a load cannot exceed. `arenas` as of load(). Blocks.
   double probe_read_bytes_per_s(std::span<const Buffer> arenas, std::uint64_t most_bytes);
 
   /// Whether copies go from device to device, for a plan of copies; by device, the first is false.

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "hiptool/buffer.hpp"
 #include "hiptool/export.hpp"
-#include "hiptool/leaf_verification.hpp"
 #include "hiptool/load_plan.hpp"
 #include "hiptool/model_file.hpp"
+#include "hiptool/verification.hpp"
 
 namespace hiptool {
 
@@ -19,9 +20,12 @@ enum class Fault {
   swap,   ///< two pieces in each other's place
   drop,   ///< a piece that never arrived
   shift,  ///< a piece that lies one byte too far
+  /// a later piece's bytes over an earlier piece, by a copy that lands when all pieces have
+  /// arrived, as with a stuck address line
+  late,
 };
 
-/// "flip", "swap", "drop", "shift".
+/// "flip", "swap", "drop", "shift", "late".
 HIPTOOL_API std::string_view to_string(Fault fault) noexcept;
 
 struct FaultResult {
@@ -32,11 +36,12 @@ struct FaultResult {
   std::string device;               ///< "nvidia:0"
 };
 
-/// Proves the verifier: plants each fault in the loaded arena, lets the verification look again and
-/// mends the arena. Throws Error(invalid_argument) when the model is too small for four pieces that
-/// differ, else what the runtime answered. Blocks. Leaves the arena as it was.
-HIPTOOL_API std::vector<FaultResult> run_self_test(const ModelFile& model,
-                                                   const ArenaLayout& layout, const Buffer& arena,
-                                                   LeafVerification& verification);
+/// Tests the verification: plants each fault on each device that has tensors, calls finish() and
+/// mends the arena. Arenas must hold the model, as they do after a load that was verified. Throws
+/// Error(invalid_argument) when the part of a device is too small for four pieces that differ, else
+/// as Verification::finish. Blocks. Leaves the arenas as they were.
+HIPTOOL_API std::vector<FaultResult> run_self_test(const ModelFile& model, const LoadPlan& plan,
+                                                   std::span<const Buffer> arenas,
+                                                   Verification& verification);
 
 }  // namespace hiptool

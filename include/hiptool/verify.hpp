@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,12 @@ struct VerifyResult {
   /// By index of ModelFile::tensors(), of the files' bytes; 0 for tensors that the layout lacks.
   std::vector<std::uint64_t> tensor_digests;
   double duration_s = 0;
+  /// Of that, the pass in which the devices digest their memory, with the way of the digests to the
+  /// host; 0 for a read-back.
+  double digest_time_s = 0;
+  /// The kernel of that pass by the device's own events, of the device that took longest; 0 on the
+  /// processor.
+  double digest_kernel_time_s = 0;
 };
 
 inline constexpr std::size_t max_mismatches = 64;
@@ -54,11 +61,17 @@ struct VerifyOptions {
 /// difference is a result, not an exception; throws Error(input_failed) or what the runtime
 /// answered.
 ///
-/// Digests (loading.md, schema version 1): leaf = XXH3-64, seed 0, of each 16 KiB of a tensor;
+/// Digests (schema version 1 of `load`): leaf = XXH3-64, seed 0, of each 16 KiB of a tensor;
 /// tensor = XXH3-64 over its leaf digests, little-endian, in order; model = XXH3-64 over, for each
 /// tensor in byte-wise order of name: name, zero byte, type name, zero byte, rank and dims as u64
 /// little-endian, tensor digest as u64 little-endian.
 HIPTOOL_API VerifyResult verify_readback(const ModelFile& model, const ArenaLayout& layout,
                                          const Buffer& arena, const VerifyOptions& options = {});
+
+/// One result of those of a plan's devices, in its order: leaves, bytes and differences of all, at
+/// most max_mismatches of them named; digests by tensor from the device that has it, and the digest
+/// of the model. Pure arithmetic.
+HIPTOOL_API VerifyResult join_results(const ModelFile& model, const LoadPlan& plan,
+                                      std::span<const VerifyResult> results);
 
 }  // namespace hiptool

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <array>
@@ -33,8 +34,26 @@ std::string open_hint(int number) {
   }
 }
 
-std::int64_t modified_ns_of(const struct stat& status) {
-  return std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+std::int64_t nanoseconds(const timespec& time) {
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+FileStamp stamp_of(const struct stat& status) {
+  return {nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
+}
+
+// File systems take their times from the kernel's coarse clock, so a change in the same tick as the
+// last one leaves no trace. A time further ahead is another machine's and never passes here.
+void wait_for_next_tick(const FileStamp& stamp) {
+  constexpr std::int64_t longest_tick_ns = 50'000'000;
+  constexpr timespec pause{0, 500'000};
+  timespec clock{};
+  for (std::int64_t waited_ns = 0; waited_ns <= longest_tick_ns; waited_ns += pause.tv_nsec) {
+    if (clock_gettime(CLOCK_REALTIME_COARSE, &clock) != 0) return;
+    const std::int64_t ahead_ns = stamp.changed_ns - nanoseconds(clock);
+    if (ahead_ns < 0 || ahead_ns > longest_tick_ns) return;
+    nanosleep(&pause, nullptr);
+  }
 }
 
 }  // namespace
@@ -43,7 +62,7 @@ File File::open(const std::filesystem::path& path) {
   // O_NONBLOCK: opening a pipe without a writer must not hang; regular files ignore it.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) throw open_error(path, system_message(errno), open_hint(errno));
-  File file(descriptor, path, 0, 0);
+  File file(descriptor, path);
   struct stat status {};
   if (fstat(descriptor, &status) != 0) throw open_error(path, system_message(errno));
   if (S_ISDIR(status.st_mode)) throw open_error(path, "it is a folder", "name a file inside it");
@@ -51,12 +70,14 @@ File File::open(const std::filesystem::path& path) {
     throw open_error(path, "it is not a regular file", "copy its contents to a file first");
   }
   file.size_bytes_ = static_cast<std::uint64_t>(status.st_size);
-  file.modified_ns_ = modified_ns_of(status);
+  file.stamp_ = stamp_of(status);
+  // A file without a name is written by nobody but its owner.
+  if (status.st_nlink > 0) wait_for_next_tick(file.stamp_);
   return file;
 }
 
-File::File(int descriptor, std::filesystem::path path, std::uint64_t size, std::int64_t modified)
-    : descriptor_(descriptor), path_(std::move(path)), size_bytes_(size), modified_ns_(modified) {}
+File::File(int descriptor, std::filesystem::path path)
+    : descriptor_(descriptor), path_(std::move(path)) {}
 
 File::~File() {
   if (descriptor_ >= 0) ::close(descriptor_);
@@ -66,7 +87,7 @@ File::File(File&& other) noexcept
     : descriptor_(std::exchange(other.descriptor_, -1)),
       path_(std::move(other.path_)),
       size_bytes_(other.size_bytes_),
-      modified_ns_(other.modified_ns_) {}
+      stamp_(other.stamp_) {}
 
 File& File::operator=(File&& other) noexcept {
   if (this != &other) {
@@ -74,7 +95,7 @@ File& File::operator=(File&& other) noexcept {
     descriptor_ = std::exchange(other.descriptor_, -1);
     path_ = std::move(other.path_);
     size_bytes_ = other.size_bytes_;
-    modified_ns_ = other.modified_ns_;
+    stamp_ = other.stamp_;
   }
   return *this;
 }
@@ -113,7 +134,7 @@ Error File::unreadable(std::uint64_t offset, int number) const {
                    system_message(number));
 }
 
-void File::check_unchanged(std::uint64_t size_bytes, std::int64_t modified_ns) const {
+void File::check_unchanged(std::uint64_t size_bytes, const FileStamp& stamp) const {
   const auto changed = [&](const std::string& how) {
     return Error(ErrorCode::input_failed, "read",
                  path_.string() + " changed while it was read: " + how,
@@ -127,11 +148,16 @@ void File::check_unchanged(std::uint64_t size_bytes, std::int64_t modified_ns) c
                   std::to_string(size_bytes) + " to " + std::to_string(size) + " bytes");
   }
   struct stat named {};
-  if (stat(path_.c_str(), &named) == 0 &&
-      (named.st_dev != status.st_dev || named.st_ino != status.st_ino)) {
+  const bool is_named = stat(path_.c_str(), &named) == 0;
+  if (is_named && (named.st_dev != status.st_dev || named.st_ino != status.st_ino)) {
     throw changed("it was replaced by another file");
   }
-  if (modified_ns_of(status) != modified_ns) throw changed("it was written to");
+  const FileStamp now = stamp_of(status);
+  if (now.modified_ns != stamp.modified_ns) throw changed("it was written to");
+  if (now.changed_ns == stamp.changed_ns) return;
+  throw changed(is_named ? "its ctime moved, so it was written to, or its name, owner or "
+                           "permissions were changed"
+                         : "it was removed or renamed");
 }
 
 bool is_there(const std::filesystem::path& path) noexcept {

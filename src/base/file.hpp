@@ -7,6 +7,7 @@
 #include <string>
 
 #include "hiptool/error.hpp"
+#include "hiptool/file_stamp.hpp"
 
 namespace hiptool::base {
 
@@ -14,15 +15,17 @@ namespace hiptool::base {
 class File {
  public:
   /// Throws Error(input_failed) with the path and the system's reason; a folder, pipe or device is
-  /// refused too (a model must have a size and must not block).
+  /// refused too (a model must have a size and must not block). A file that changed within the
+  /// current tick of the system's clock (at most 10 ms) is waited for until the tick is over,
+  /// because a second change in the same tick leaves the same time.
   static File open(const std::filesystem::path& path);
 
   ~File();
   File(File&& other) noexcept;
   File& operator=(File&& other) noexcept;
 
-  std::uint64_t size_bytes() const noexcept { return size_bytes_; }   ///< when it was opened
-  std::int64_t modified_ns() const noexcept { return modified_ns_; }  ///< when it was opened
+  std::uint64_t size_bytes() const noexcept { return size_bytes_; }  ///< when it was opened
+  const FileStamp& stamp() const noexcept { return stamp_; }         ///< when it was opened
   const std::filesystem::path& path() const noexcept { return path_; }
   int descriptor() const noexcept { return descriptor_; }
 
@@ -30,21 +33,21 @@ class File {
   /// Error(input_failed) with path and offset when the file ends before or cannot be read.
   void read_at(std::span<std::byte> destination, std::uint64_t offset) const;
 
-  /// Throws Error(input_failed), which says what happened, if size or time of change differ from
-  /// those given or the path names another file by now. A path that names nothing is no change: the
-  /// open file is still whole.
-  void check_unchanged(std::uint64_t size_bytes, std::int64_t modified_ns) const;
+  /// Throws Error(input_failed), which says what happened, if size or times differ from those given
+  /// or the path names another file by now. Removing a file moves its ctime and so counts as a
+  /// change: what was written to it before can no longer be excluded.
+  void check_unchanged(std::uint64_t size_bytes, const FileStamp& stamp) const;
 
   /// What read_at throws where the file ends too early, and where the system answered an errno.
   Error ended_early(std::uint64_t offset, std::uint64_t missing_bytes) const;
   Error unreadable(std::uint64_t offset, int number) const;
 
  private:
-  File(int descriptor, std::filesystem::path path, std::uint64_t size, std::int64_t modified);
+  File(int descriptor, std::filesystem::path path);
   int descriptor_;
   std::filesystem::path path_;
-  std::uint64_t size_bytes_;
-  std::int64_t modified_ns_;
+  std::uint64_t size_bytes_ = 0;
+  FileStamp stamp_;
 };
 
 /// A small text file (below /sys, /proc) whole, without its last line end; empty when it cannot be

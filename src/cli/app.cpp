@@ -9,6 +9,7 @@
 #include "cli/command_tree.hpp"
 #include "cli/commands/compile_kernel.hpp"
 #include "cli/commands/probe_platform.hpp"
+#include "cli/distinct_files.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
@@ -64,7 +65,9 @@ std::vector<Export> choose_exports(const Command& command, const CommonOptions& 
   formats.insert(formats.end(), command.export_formats.begin(), command.export_formats.end());
   std::vector<Export> exports;
   for (const std::string& text : common.exports) exports.push_back(parse_export(text, formats));
-  for (Export& one : exports) one.path = name_for_this_rank(one.path, environment);
+  for (Export& one : exports) {
+    one.path = name_for_this_rank(one.path, environment, common.quiet);
+  }
   return exports;
 }
 
@@ -91,6 +94,11 @@ int run_command(const Command& command, const CommandTree& tree, Session& sessio
   const CommonOptions& common = tree.common();
   const std::optional<OutputFormat> format = choose_format(command, common, environment);
   const std::vector<Export> exports = choose_exports(command, common, environment);
+  std::vector<NamedFile> outputs;
+  for (const Export& one : exports) {
+    outputs.push_back({one.path, "--export " + std::string(to_string(one.format))});
+  }
+  require_distinct_files(outputs, {});
   DeviceSelection devices = select_devices(command, common, environment);
   session.output.emplace(environment.console, format, exports);
   Context context{environment,   *session.output, std::move(devices),
@@ -124,12 +132,14 @@ int report_failure(const Error& error, Session& session) {
   if (session.output && session.output->has_written()) {
     return exit_code_of(error.code(), environment.signal());
   }
-  report::Report report;
-  report.document = make_document(environment, session.look.command, "failed");
-  add_error(report.document, error);
-  report.verdict = {{report::Tone::bad, error.what()}};
+  const report::Report report = failure_report(environment, session.look.command, error);
   try {
-    if (session.output) session.output->write_exports(report);
+    const auto format = session.output ? session.output->format() : OutputFormat::table;
+    if (format == OutputFormat::csv || format == OutputFormat::markdown) {
+      session.output->write(report);
+    } else if (session.output) {
+      session.output->write_exports(report);
+    }
   } catch (const std::exception& exception) {
     print_error(environment.console, as_error(exception));
   }

@@ -13,6 +13,7 @@
 
 #include "cli/exit_code.hpp"
 #include "hiptool/error.hpp"
+#include "report/text.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -38,6 +39,15 @@ bool is_utf8_locale(const GetEnvironment& environment) {
 bool is_dumb_terminal(const GetEnvironment& environment) {
   const std::string term = value_of(environment, "TERM");
   return term.empty() || term == "dumb";
+}
+
+// Of at most that many bytes, not ended inside a character: in UTF-8 the bytes that continue one
+// are 10xxxxxx.
+std::string_view begin_of(std::string_view text, std::size_t most_bytes) {
+  if (text.size() <= most_bytes) return text;
+  std::size_t end = most_bytes;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0u) == 0x80u) --end;
+  return text.substr(0, end);
 }
 
 }  // namespace
@@ -118,13 +128,20 @@ std::string styled(std::string_view text, std::string_view style, bool color) {
   return "\x1b[" + std::string(style) + "m" + std::string(text) + "\x1b[0m";
 }
 
-std::string printable(std::string_view text) {
-  std::string safe(text);
-  for (char& c : safe) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte < 0x20 && c != '\n') || byte == 0x7f) c = '?';
+std::string printable(std::string_view text, std::size_t line_bytes) {
+  const bool is_cut = text.size() > most_text_bytes;
+  text = begin_of(text, most_text_bytes);
+  std::string safe;
+  for (std::size_t begin = 0;;) {
+    const std::size_t end = text.find('\n', begin);
+    const std::string_view line = text.substr(begin, end - begin);
+    safe += report::printable(begin_of(line, line_bytes));
+    if (line.size() > line_bytes) safe += "...";
+    if (end == std::string_view::npos) break;
+    safe += '\n';
+    begin = end + 1;
   }
-  return safe;
+  return is_cut ? safe + "..." : safe;
 }
 
 }  // namespace hiptool::cli

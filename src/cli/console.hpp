@@ -78,8 +78,11 @@ class Console {
 /// Wraps text in a terminal style (SGR parameters such as "1;31") if colour is on.
 std::string styled(std::string_view text, std::string_view style, bool color);
 
-/// Text of files and people, safe to show: control characters other than line ends become '?', so
-/// that a name cannot steer the terminal.
-std::string printable(std::string_view text);
+inline constexpr std::size_t most_line_bytes = 4096;
+inline constexpr std::size_t most_text_bytes = std::size_t{64} << 10;  ///< a compiler's output
+
+/// Text from files and people that is safe to show: report::printable() for each line, so that a
+/// name cannot steer the terminal. Longer lines and texts are cut and end in "...".
+std::string printable(std::string_view text, std::size_t line_bytes = most_line_bytes);
 
 }  // namespace hiptool::cli

@@ -3,7 +3,9 @@
 
 #include <fmt/chrono.h>
 
+#include "cli/exit_code.hpp"
 #include "hiptool/version.hpp"
+#include "report/text.hpp"
 #include "system/host.hpp"
 
 namespace hiptool::cli {
@@ -54,6 +56,26 @@ void add_error(report::Object& document, const Error& error) {
                                                 {"message", error.what()},
                                                 {"hint", text_or_absent(error.hint())},
                                                 {"native", native_value(error)}});
+}
+
+int finish_document(report::Object& document, const Environment& environment, const Error* error,
+                    const std::vector<report::Failure>& failures) {
+  int exit_code = failures.empty() ? exit_done : exit_check_failed;
+  if (error != nullptr) {
+    add_error(document, *error);
+    exit_code = exit_code_of(error->code(), environment.signal());
+  }
+  report::set_verdict(document, exit_code, failures);
+  return exit_code;
+}
+
+report::Report failure_report(const Environment& environment, std::string_view command,
+                              const Error& error) {
+  report::Report report;
+  report.document = make_document(environment, command, "failed");
+  finish_document(report.document, environment, &error);
+  report.verdict = {{report::Tone::bad, report::one_line(error.what())}};
+  return report;
 }
 
 }  // namespace hiptool::cli

@@ -36,16 +36,20 @@ constexpr std::initializer_list<ErrorCode> host_codes{
 constexpr std::initializer_list<ErrorCode> stop_codes{ErrorCode::cancelled};
 
 constexpr std::array rows{
-    Row{exit_done, "done, all right (also when something was skipped with a reason)", {}},
-    Row{exit_check_failed, "a check, threshold, comparison or value test failed", {}},
+    Row{exit_done, "passed (also when a part, not all, was skipped with a reason)", {}},
+    Row{exit_check_failed,
+        "a check, threshold, comparison (SLOWER) or value test (NaN) failed",
+        {}},
     Row{2, "wrong usage: unknown command or option, bad value or combination", usage_codes},
-    Row{3, "no usable platform or device, or it lacks the memory", device_missing_codes},
+    Row{3, "no usable device, too little memory, or nothing was measured or run",
+        device_missing_codes},
     Row{4, "an input file is missing, unreadable, damaged or of an unsupported kind", input_codes},
     Row{5, "wrong data: bytes on the device or results differ", data_codes},
     Row{6, "a device or runtime call failed or timed out", runtime_codes},
     Row{exit_internal, "the host failed: disk full, output not writable, no memory", host_codes},
     Row{signal_base + SIGINT, "interrupted by SIGINT (Ctrl-C)", stop_codes},
     Row{signal_base + SIGTERM, "interrupted by SIGTERM", stop_codes},
+    Row{signal_base + SIGHUP, "interrupted by SIGHUP (the terminal was closed)", stop_codes},
 };
 
 }  // namespace
@@ -70,7 +74,12 @@ std::string exit_codes_text() {
     }
     if (!codes.empty()) text += fmt::format("       ({})\n", codes);
   }
-  return text + "\nA pipe that is closed early ends the output quietly and leaves the code.\n";
+  return text +
+         "\nOf several failures 5 comes before 6, 4 and 1.\n"
+         "\nEvery format has the same verdict: exit_code, passed and, on exit 1, failures\n"
+         "in JSON; the last two columns in CSV; hiptool_success and hiptool_exit_code for\n"
+         "Prometheus; at least one failure or error in JUnit unless the code is 0.\n"
+         "\nA pipe that is closed early ends the output quietly and leaves the code.\n";
 }
 
 }  // namespace hiptool::cli

@@ -131,7 +131,7 @@ constexpr std::string_view environment_text =
   OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK, RANK, SLURM_PROCID,
   JOB_COMPLETION_INDEX   the rank in a job; files of --export, --trace and
                          --write-manifest get it into their names: {rank},
-                         {host}, else out.json to out.3.json
+                         {host}, else out.json to out.3.json, which a note says
 
 The vendors' runtimes read their own, among them:
 
@@ -179,8 +179,8 @@ free. A name that nothing fits is exit 2.
 Rates:
   48GB/s 44GiB/s         of copies each byte once, of kernels read plus written
   20TFLOP/s              operations, of kernels only
-  90%                    of the limit that the report names; where nobody knows
-                         it, give a rate
+  90%                    of the limit that the report names. Without a limit,
+                         and where the rate is above it: exit 2, give a rate
 
 A file has one a line. After a line in brackets they are for devices with that
 in their name only, whatever the case:
@@ -190,6 +190,9 @@ in their name only, whatever the case:
   d2h>=90%
 
 bench-copy --retry 2/3: met when 2 of at most 3 measurements meet it.
+
+The first line of the report and failures[] of its JSON name each missed
+threshold with its measurement, the expected figure and the one measured.
 )";
 
 }  // namespace

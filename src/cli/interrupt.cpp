@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
+#include <ctime>
 #include <string_view>
 
 namespace hiptool::cli {
@@ -13,14 +15,34 @@ namespace {
 // Reached from the signal handler, hence static and lock-free.
 std::atomic<CancelToken*> active_token{nullptr};
 std::atomic<int> first_signal{0};
+std::atomic<std::int64_t> first_signal_ns{0};
 std::atomic<bool> is_on_terminal{false};
 static_assert(std::atomic<CancelToken*>::is_always_lock_free &&
-              std::atomic<int>::is_always_lock_free);
+              std::atomic<int>::is_always_lock_free &&
+              std::atomic<std::int64_t>::is_always_lock_free);
+
+constexpr std::int64_t same_press_ns = 50'000'000;
+
+// clock_gettime is on POSIX's list of functions that a signal handler may call.
+std::int64_t now_ns() {
+  std::timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
 
 extern "C" void on_signal(int number) {
-  int none = 0;
-  if (!first_signal.compare_exchange_strong(none, number)) ::_exit(128 + number);
   const int saved_errno = errno;
+  const std::int64_t now = now_ns();
+  int none = 0;
+  if (first_signal.compare_exchange_strong(none, number)) {
+    first_signal_ns = now;
+  } else {
+    // Zero: the first one's handler was interrupted before it could store its time.
+    const std::int64_t first_ns = first_signal_ns.load();
+    if (first_ns != 0 && now - first_ns > same_press_ns) ::_exit(128 + number);
+    errno = saved_errno;
+    return;
+  }
   if (CancelToken* token = active_token.load()) token->cancel();
   // Starts a new line: on a terminal the cursor stands behind "^C" or a progress bar.
   constexpr std::string_view message = "\ninterrupted, stopping (again to end at once)\n";
@@ -44,14 +66,17 @@ void install(int number, struct sigaction& old_action) {
 InterruptHandler::InterruptHandler(CancelToken& token) {
   active_token = &token;
   first_signal = 0;
+  first_signal_ns = 0;
   is_on_terminal = ::isatty(STDERR_FILENO) == 1;
   install(SIGINT, old_interrupt_);
   install(SIGTERM, old_terminate_);
+  install(SIGHUP, old_hangup_);
 }
 
 InterruptHandler::~InterruptHandler() {
   ::sigaction(SIGINT, &old_interrupt_, nullptr);
   ::sigaction(SIGTERM, &old_terminate_, nullptr);
+  ::sigaction(SIGHUP, &old_hangup_, nullptr);
   active_token = nullptr;
 }
 

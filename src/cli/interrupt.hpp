@@ -6,9 +6,11 @@
 
 namespace hiptool::cli {
 
-/// While it lives, the first SIGINT or SIGTERM sets the token and says so on standard error; the
-/// second one ends the process at once, also while a driver call hangs. A signal that was ignored
-/// when the process started (a background job) stays ignored. One object per process at a time.
+/// While it lives, the first SIGINT, SIGTERM or SIGHUP sets the token and prints a message to
+/// standard error; the second one ends the process at once, even while a driver call hangs. Signals
+/// within 50 ms of the first count as the same one, since `timeout` and some shells send two. A
+/// signal that was ignored when the process started (a background job, nohup) stays ignored. One
+/// object per process at a time.
 class InterruptHandler {
  public:
   explicit InterruptHandler(CancelToken& token);
@@ -22,6 +24,7 @@ class InterruptHandler {
  private:
   struct sigaction old_interrupt_ {};
   struct sigaction old_terminate_ {};
+  struct sigaction old_hangup_ {};
 };
 
 }  // namespace hiptool::cli

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -7,9 +8,26 @@
 #include "cli/app.hpp"
 #include "cli/interrupt.hpp"
 
+namespace {
+
+// A file opened later must not get the number of a closed standard stream, or messages would be
+// written into it.
+void open_standard_streams() {
+  int descriptor = 0;
+  do {
+    descriptor = ::open("/dev/null", O_RDWR);
+  } while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+  if (descriptor > STDERR_FILENO) ::close(descriptor);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace hiptool;
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an answer of write, not the end
+  open_standard_streams();
+  // write() reports a closed pipe (EPIPE) and a file at its size limit (EFBIG) instead.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   const cli::GetEnvironment getenv = [](const char* name) -> std::optional<std::string> {
     const char* value = std::getenv(name);
     return value == nullptr ? std::nullopt : std::optional<std::string>(value);

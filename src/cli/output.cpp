@@ -10,8 +10,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "cli/options.hpp"
@@ -47,6 +49,21 @@ const report::Report& choose(OutputFormat format, const report::Report& for_peop
   const bool is_for_people = format == OutputFormat::table || format == OutputFormat::markdown ||
                              format == OutputFormat::html;
   return is_for_people ? for_people : for_programs;
+}
+
+// A pipe without a reader blocks open() for ever; a reader gets some time to come.
+int open_special(const fs::path& path) {
+  constexpr int tries = 40;
+  constexpr std::chrono::milliseconds pause{50};
+  int descriptor = -1;
+  for (int i = 0; i < tries; ++i) {
+    descriptor = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor >= 0 || errno != ENXIO) break;
+    std::this_thread::sleep_for(pause);
+    errno = ENXIO;
+  }
+  if (descriptor >= 0) ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
+  return descriptor;
 }
 
 mode_t creation_mask() {
@@ -107,7 +124,8 @@ ExportFile::ExportFile(const fs::path& path, std::string option)
   std::error_code ignored;
   const fs::file_status status = fs::status(path, ignored);
   if (fs::exists(status) && !fs::is_regular_file(status)) {
-    descriptor_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    descriptor_ = open_special(path);
+    if (descriptor_ < 0 && errno == ENXIO) fail_without_reader();
     if (descriptor_ < 0) fail(errno, "open");
     return;
   }
@@ -135,6 +153,12 @@ void ExportFile::fail(int error, const char* what) const {
       ErrorCode::output_failed, what,
       fmt::format("{} {}: {}", what, target_.string(), std::generic_category().message(error)),
       "choose another file with " + option_);
+}
+
+void ExportFile::fail_without_reader() const {
+  throw Error(ErrorCode::output_failed, "open",
+              fmt::format("open {}: no process reads this pipe", target_.string()),
+              "start the reader first, or choose a regular file with " + option_);
 }
 
 void ExportFile::write(std::string_view text) {

@@ -49,6 +49,7 @@ class ExportFile {
 
  private:
   [[noreturn]] void fail(int error, const char* what) const;
+  [[noreturn]] void fail_without_reader() const;
 
   std::filesystem::path target_;
   std::string option_;
@@ -81,11 +82,10 @@ class Output {
   void write(const report::Report& for_people, const report::Report& for_programs);
   /// The exports alone, for a run that failed.
   void write_exports(const report::Report& report) { write_exports(report, report); }
+  void write_exports(const report::Report& for_people, const report::Report& for_programs);
   bool has_written() const noexcept { return has_written_; }
 
  private:
-  void write_exports(const report::Report& for_people, const report::Report& for_programs);
-
   struct OpenExport;
   Console& console_;
   OutputFormat format_;

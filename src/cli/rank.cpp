@@ -85,9 +85,16 @@ std::filesystem::path name_for_rank(const std::filesystem::path& path,
 }
 
 std::filesystem::path name_for_this_rank(const std::filesystem::path& path,
-                                         const Environment& environment) {
-  return name_for_rank(path, find_rank(environment.getenv),
-                       system::read_host(environment.system_root).name);
+                                         const Environment& environment, bool is_quiet) {
+  const std::optional<Rank> rank = find_rank(environment.getenv);
+  const std::string host = system::read_host(environment.system_root).name;
+  std::filesystem::path named = name_for_rank(path, rank, host);
+  const bool has_placeholder = path.string().find("{rank}") != std::string::npos;
+  if (!is_quiet && !has_placeholder && named != name_for_rank(path, std::nullopt, host)) {
+    environment.console.err("note: writing " + printable(named.string()) + " (rank " +
+                            std::to_string(rank->number) + ")\n");
+  }
+  return named;
 }
 
 }  // namespace hiptool::cli

@@ -28,8 +28,9 @@ std::optional<Rank> find_rank(const GetEnvironment& environment);
 std::filesystem::path name_for_rank(const std::filesystem::path& path,
                                     const std::optional<Rank>& rank, const std::string& host);
 
-/// The same for this process on this machine.
+/// The same for this process on this machine. A rank that was put into a name without `{rank}` is
+/// reported on stderr, with the name, unless `is_quiet`.
 std::filesystem::path name_for_this_rank(const std::filesystem::path& path,
-                                         const Environment& environment);
+                                         const Environment& environment, bool is_quiet);
 
 }  // namespace hiptool::cli

@@ -120,7 +120,7 @@ DeviceInfo Device::info() const {
   if (query<&Api::hipDeviceTotalMem>(*this, &total_bytes, ordinal_)) {
     info.memory_total_bytes = total_bytes;
   }
-  // On RDNA the multiprocessor count is that of WGPs, half of the compute units.
+  // On RDNA both counts are WGPs, half of the compute units, unless GPU_ENABLE_WGP_MODE=0 is set.
   info.compute_units = attribute(*this, hip::hipDeviceAttributePhysicalMultiProcessorCount);
   if (!info.compute_units) {
     info.compute_units = attribute(*this, hip::hipDeviceAttributeMultiprocessorCount);

@@ -5,6 +5,8 @@
 #include <cctype>
 #include <cstddef>
 #include <functional>
+#include <unordered_map>
+#include <utility>
 
 namespace hiptool::kernels {
 namespace {
@@ -13,8 +15,42 @@ bool is_word(char letter) {
   return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
 }
 
-/// The text with comments, quoted texts and lines of the preprocessor turned into blanks; as long
-/// as before, and with its line ends.
+// Longer declarations are not looked at to their end, so that no text takes quadratic time.
+constexpr std::size_t most_declaration_bytes = 4096;
+constexpr std::string_view global_mark = "__global__";
+
+/// The directive on a line and what follows it, without blanks around: {"if", "0"}.
+std::pair<std::string_view, std::string_view> directive_of(std::string_view line) {
+  constexpr std::string_view blanks = " \t\r\n";
+  const auto skip = [&](std::size_t from) {
+    return std::min(line.find_first_not_of(blanks, from), line.size());
+  };
+  const std::size_t hash = skip(0);
+  if (hash == line.size() || line[hash] != '#') return {};
+  const std::size_t begin = skip(hash + 1);
+  std::size_t end = begin;
+  while (end < line.size() && is_word(line[end])) ++end;
+  std::string_view rest = line.substr(skip(end));
+  rest = rest.substr(0, rest.find_last_not_of(blanks) + 1);
+  return {line.substr(begin, end - begin), rest};
+}
+
+/// Where the lines after `#if 0` end that the preprocessor drops: at its #else, #elif or #endif.
+std::size_t end_of_dropped(std::string_view text, std::size_t from) {
+  int depth = 0;
+  while (from < text.size()) {
+    const std::size_t end = std::min(text.find('\n', from), text.size() - 1) + 1;
+    const std::string_view word = directive_of(text.substr(from, end - from)).first;
+    if (word.starts_with("if")) ++depth;
+    if (depth == 0 && (word == "else" || word.starts_with("elif") || word == "endif")) return from;
+    if (word == "endif") --depth;
+    from = end;
+  }
+  return text.size();
+}
+
+/// The text with comments, quoted texts, lines of the preprocessor and what follows `#if 0` turned
+/// into blanks; as long as before, and with its line ends.
 std::string code_of(std::string_view text) {
   std::string code(text);
   const auto blank = [&code](std::size_t from, std::size_t to) {
@@ -45,6 +81,10 @@ std::string code_of(std::string_view text) {
       do {
         end = end_of("\n", end);
       } while (end < text.size() && end >= 2 && text[end - 2] == '\\');
+      if (directive_of(text.substr(i, end - i)) ==
+          std::pair<std::string_view, std::string_view>{"if", "0"}) {
+        end = end_of_dropped(text, end);
+      }
       blank(i, end);
     }
     const std::string_view seen = text.substr(i, std::min(end, text.size()) - i);
@@ -71,6 +111,13 @@ std::vector<std::string> words_of(std::string_view code) {
   return words;
 }
 
+std::string_view first_word(std::string_view code) {
+  const auto begin = std::find_if(code.begin(), code.end(), is_word);
+  const auto end = std::find_if_not(begin, code.end(), is_word);
+  return code.substr(static_cast<std::size_t>(begin - code.begin()),
+                     static_cast<std::size_t>(end - begin));
+}
+
 /// Behind what closes the bracket that stands at `open`.
 std::size_t behind_bracket(std::string_view code, std::size_t open, char opening, char closing) {
   int depth = 0;
@@ -89,20 +136,26 @@ struct FunctionName {
 /// The last word before the argument list that begins at or after `start`; attributes in
 /// parentheses, such as __launch_bounds__(256), come before it.
 FunctionName function_name(std::string_view code, std::size_t start) {
-  FunctionName found;
+  std::string_view name;
+  std::string_view arguments;
+  code = code.substr(0, start + most_declaration_bytes);
   for (std::size_t i = start; i < code.size(); ++i) {
     if (is_word(code[i])) {
       const std::size_t from = i;
       while (i + 1 < code.size() && is_word(code[i + 1])) ++i;
-      found = {std::string(code.substr(from, i + 1 - from)), {}};
+      name = code.substr(from, i + 1 - from);
+      arguments = {};
+      if (name == global_mark) break;
     } else if (code[i] == '<') {
       const std::size_t end = behind_bracket(code, i, '<', '>');
-      found.arguments = template_arguments(code.substr(i, end - i));
+      arguments = code.substr(i, end - i);
       i = end - 1;
     } else if (code[i] == '(') {
-      if (found.name != "__launch_bounds__" && found.name != "__attribute__") return found;
+      if (name != "__launch_bounds__" && name != "__attribute__") {
+        return {std::string(name), template_arguments(arguments)};
+      }
       i = behind_bracket(code, i, '(', ')') - 1;
-      found = {};
+      name = arguments = {};
     } else if (code[i] == ';' || code[i] == '{' || code[i] == '#') {
       break;
     }
@@ -125,7 +178,7 @@ class Scopes {
     }
   }
 
-  /// Where the statement began that the place is in.
+  /// Where the statement begins that the place is in.
   std::size_t statement() const { return statement_; }
   bool is_in_function() const {
     return std::any_of(names_.begin(), names_.end(), [](const Scope& one) { return one.is_other; });
@@ -209,23 +262,21 @@ std::string dynamic_shared(const std::string& declaration, bool is_in_function) 
 }  // namespace
 
 std::vector<SourceKernel> list_source_kernels(std::string_view text) {
-  constexpr std::string_view mark = "__global__";
   const std::string code = code_of(text);
   Scopes scopes(code);
   std::vector<SourceKernel> kernels;
-  for_each_word(code, mark, [&](std::size_t at) {
-    FunctionName function = function_name(code, at + mark.size());
+  std::unordered_map<std::string, std::size_t> places;
+  for_each_word(code, global_mark, [&](std::size_t at) {
+    FunctionName function = function_name(code, at + global_mark.size());
     if (function.name.empty()) return;
     scopes.go_to(at);
     const std::string name = scopes.prefix() + function.name;
-    const auto before =
-        words_of(std::string_view(code).substr(scopes.statement(), at - scopes.statement()));
-    const bool is_template = !before.empty() && before.front() == "template";
-    auto found = std::find_if(kernels.begin(), kernels.end(),
-                              [&name](const SourceKernel& one) { return one.name == name; });
-    if (found == kernels.end()) found = kernels.insert(kernels.end(), {name, is_template, {}});
+    const bool is_template =
+        first_word(std::string_view(code).substr(scopes.statement())) == "template";
+    const auto [place, is_new] = places.emplace(name, kernels.size());
+    if (is_new) kernels.push_back({name, is_template, {}});
     if (is_template && !function.arguments.empty()) {
-      found->instances.push_back(std::move(function.arguments));
+      kernels[place->second].instances.push_back(std::move(function.arguments));
     }
   });
   return kernels;
@@ -264,15 +315,17 @@ std::string with_dynamic_shared(std::string_view text) {
   std::size_t copied = 0;
   for_each_word(code, mark, [&](std::size_t at) {
     scopes.go_to(at);
-    const std::size_t bracket = code.find_first_of("[;={", at);
-    if (bracket == std::string::npos || code[bracket] != '[' || at < copied) return;
-    const std::size_t end = code.find(';', bracket);
+    const std::string_view near = std::string_view(code).substr(at, most_declaration_bytes);
+    const std::size_t bracket = at + std::min(near.find_first_of("[;={"), near.size());
+    if (bracket >= code.size() || code[bracket] != '[' || at < copied) return;
+    const std::size_t end = at + near.find(';', bracket - at);
+    if (end < at || end >= code.size()) return;
     const std::string_view size = std::string_view(code).substr(bracket, end - bracket);
-    const auto before =
-        words_of(std::string_view(code).substr(scopes.statement(), at - scopes.statement()));
-    if (end == std::string::npos || trimmed(size.substr(1)) != "]") return;
-    if (std::find(before.begin(), before.end(), "extern") == before.end()) return;
-    const std::size_t start = code.rfind("extern", at);
+    if (trimmed(size.substr(1)) != "]") return;
+    const std::string_view before =
+        std::string_view(code).substr(scopes.statement(), at - scopes.statement());
+    if (first_word(before) != "extern") return;
+    const std::size_t start = scopes.statement() + before.find("extern");
     const std::string instead = dynamic_shared(
         code.substr(at + mark.size(), bracket - at - mark.size()), scopes.is_in_function());
     if (instead.empty()) return;

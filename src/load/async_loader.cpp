@@ -7,7 +7,7 @@
 
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/leaf_verification.hpp"
+#include "hiptool/verification.hpp"
 #include "load/file_load.hpp"
 #include "load/staging_ring.hpp"
 #include "load/workers.hpp"
@@ -129,10 +129,10 @@ void AsyncLoader::upload(const Buffer& destination, std::span<const std::byte> s
 }
 
 LoadStatistics AsyncLoader::load(const ModelFile& model, const ArenaLayout& layout,
-                                 const Buffer& arena, LeafVerification* verification) {
+                                 const Buffer& arena, Verification* verification) {
   load::FileSet files(model, impl_->options.read);
   load::LoadPart part{model, layout, arena, files, nullptr, impl_->options.observer, {}};
-  if (verification != nullptr) part.sink = &verification->sink();
+  if (verification != nullptr) part.sink = verification->sink();
   LoadStatistics statistics = load_part(part);
   files.report(statistics);
   files.check_unchanged();
@@ -145,7 +145,7 @@ LoadStatistics AsyncLoader::load_part(const load::LoadPart& part) {
   if (part.sink != nullptr && impl.options.slot_bytes < 2 * leaf_bytes) {
     throw Error(ErrorCode::invalid_argument, "load",
                 "load: slots of " + std::to_string(impl.options.slot_bytes) +
-                    " bytes are too small for digests of whole leaves");
+                    " bytes are too small for digests of whole blocks");
   }
   load::FileLoad::Options options = impl.file_load_options();
   if (options.stretches == 0) options.stretches = part.files.choose_stretches();
@@ -172,10 +172,6 @@ double AsyncLoader::probe_read_bytes_per_s(const ModelFile& model, const ArenaLa
 }
 
 void AsyncLoader::synchronize() { impl_->ring->drain(); }
-
-double AsyncLoader::probe_h2d_bytes_per_s(const Buffer& destination, std::uint64_t bytes) {
-  return impl_->ring->probe(destination, bytes, [this] { impl_->throw_if_cancelled(); });
-}
 
 std::size_t AsyncLoader::stream_count() const noexcept { return impl_->streams.size(); }
 

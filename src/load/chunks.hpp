@@ -26,7 +26,7 @@ struct Chunk {
 std::vector<Chunk> cut_chunks(const ModelFile& model, const ArenaLayout& layout,
                               std::uint64_t most_bytes, std::uint32_t readers = 0);
 
-/// Told by the loader's threads what becomes of each chunk; may throw, which ends the load.
+/// Called by the loader's threads for each chunk; may throw, which ends the load.
 class ChunkSink {
  public:
   virtual ~ChunkSink() = default;
@@ -40,7 +40,10 @@ class ChunkSink {
                        std::span<const Piece> pieces) = 0;
 
   /// The chunk is on its way; `copied` says when it is there, null: it is there already.
-  virtual void on_queued(const Chunk& chunk, const Event* copied) = 0;
+  virtual void on_queued(const Chunk& chunk, const Event* copied) {
+    static_cast<void>(chunk);
+    static_cast<void>(copied);
+  }
 };
 
 }  // namespace hiptool::load

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/xxh3.hpp"
+#include "load/leaves.hpp"
 
 namespace hiptool::load {
 namespace {
@@ -49,6 +50,17 @@ std::uint64_t leaf_digest(std::span<const std::byte> bytes) noexcept {
 
 std::uint64_t tensor_digest(std::span<const std::uint64_t> leaf_digests) {
   return base::xxh3_64(leaf_digests.data(), leaf_digests.size_bytes());
+}
+
+std::vector<std::uint64_t> tensor_digests(const ModelFile& model,
+                                          std::span<const std::uint64_t> block_digests) {
+  const LeafMap blocks(model);
+  std::vector<std::uint64_t> digests;
+  for (std::size_t i = 0; i + 1 < blocks.first.size(); ++i) {
+    digests.push_back(tensor_digest(
+        block_digests.subspan(blocks.first[i], blocks.first[i + 1] - blocks.first[i])));
+  }
+  return digests;
 }
 
 std::vector<std::uint32_t> digest_order(const ModelFile& model) {

@@ -15,6 +15,10 @@ std::uint64_t leaf_digest(std::span<const std::byte> bytes) noexcept;
 /// XXH3-64 over the leaf digests as little-endian u64, in order.
 std::uint64_t tensor_digest(std::span<const std::uint64_t> leaf_digests);
 
+/// That of each tensor, from the digests of all blocks (as FileDigests::get gives them).
+std::vector<std::uint64_t> tensor_digests(const ModelFile& model,
+                                          std::span<const std::uint64_t> block_digests);
+
 /// XXH3-64 over, for each tensor in byte-wise order of name: name, zero byte, type name, zero byte,
 /// rank and dims as u64 little-endian, tensor digest as u64 little-endian. `tensor_digests` is by
 /// index of model.tensors(), `order` is digest_order(model). The definition never changes within

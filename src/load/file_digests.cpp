@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hiptool/file_digests.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -14,10 +12,12 @@
 #include <span>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "base/file.hpp"
 #include "hiptool/error.hpp"
 #include "load/digest.hpp"
+#include "load/file_chain.hpp"
 #include "load/leaves.hpp"
 #include "load/workers.hpp"
 
@@ -48,29 +48,19 @@ class PieceBuffer {
   std::byte* bytes_;
 };
 
-// What check_unchanged cannot see: another file under the same name.
-void check_not_replaced(const base::File& file) {
-  struct stat opened {};
-  struct stat named {};
-  const bool is_same = fstat(file.descriptor(), &opened) == 0 &&
-                       ::stat(file.path().c_str(), &named) == 0 && opened.st_dev == named.st_dev &&
-                       opened.st_ino == named.st_ino;
-  if (is_same) return;
-  throw Error(ErrorCode::input_failed, "read",
-              file.path().string() + " was replaced or removed while it was read",
-              "wait until nothing writes to the folder, then try again");
-}
-
 }  // namespace
 
 struct FileDigests::Impl {
   const ModelFile& model;
   Options options;
   load::LeafMap leaves;
-  std::vector<load::LeafRange> ranges;
+  std::vector<std::uint32_t> hashed_files;  // each is read as a whole; they are taken first
+  std::vector<load::LeafRange> ranges;      // of the tensors in other files
   std::vector<base::File> files;
   std::vector<std::uint64_t> digests;
-  std::atomic<std::size_t> next{0};
+  std::vector<std::string> hashes;  // by file
+  std::uint64_t total_bytes = 0;
+  std::atomic<std::size_t> next{0};  // of hashed_files, then of ranges
   std::atomic<std::uint64_t> bytes{0};
   Clock::time_point start = Clock::now();
   std::atomic<Clock::duration> last{Clock::duration::zero()};  // zero: not done yet
@@ -82,11 +72,8 @@ struct FileDigests::Impl {
   std::shared_future<void> done;  // last: its threads use the others
 
   Impl(const ModelFile& of, const Options& chosen)
-      : model(of),
-        options(chosen),
-        leaves(of),
-        ranges(load::cut_leaf_ranges(of, range_bytes)),
-        digests(leaves.count()) {
+      : model(of), options(chosen), leaves(of), digests(leaves.count()), hashes(of.files().size()) {
+    divide();
     for (const ModelPart& part : model.files()) files.push_back(base::File::open(part.path));
     check_unchanged();
     if (options.threads == 0) options.threads = load::choose_threads(1, most_threads, 1);
@@ -118,22 +105,47 @@ struct FileDigests::Impl {
     limit_changed.notify_all();
   }
 
+  // The largest file first: it decides when the last is done.
+  void divide() {
+    hashed_files = options.sha256_of;
+    std::vector<bool> is_hashed(model.files().size());
+    for (const std::uint32_t file : hashed_files) {
+      if (file >= is_hashed.size() || is_hashed[file]) {
+        throw Error(ErrorCode::out_of_bounds, "verify",
+                    "file " + std::to_string(file) + " is not in the model or is given twice");
+      }
+      is_hashed[file] = true;
+      total_bytes += model.files()[file].size_bytes;
+    }
+    std::sort(hashed_files.begin(), hashed_files.end(),
+              [&](std::uint32_t left, std::uint32_t right) {
+                return model.files()[left].size_bytes > model.files()[right].size_bytes;
+              });
+    for (const load::LeafRange& range : load::cut_leaf_ranges(model, range_bytes)) {
+      if (is_hashed[model.tensors()[range.tensor].file]) continue;
+      ranges.push_back(range);
+      total_bytes += range.size_bytes;
+    }
+  }
+
+  std::size_t job_count() const { return hashed_files.size() + ranges.size(); }
+
   bool is_over() const {
-    return next.load() >= ranges.size() || is_failed.load() || is_given_up.load();
+    return next.load() >= job_count() || is_failed.load() || is_given_up.load();
   }
 
   void check_unchanged() const {
     for (std::size_t i = 0; i < files.size(); ++i) {
-      files[i].check_unchanged(model.files()[i].size_bytes, model.files()[i].modified_ns);
+      files[i].check_unchanged(model.files()[i].size_bytes, model.files()[i].stamp);
     }
   }
 
   void run() {
     const auto threads =
-        static_cast<std::uint32_t>(std::min<std::size_t>(options.threads, ranges.size()));
+        static_cast<std::uint32_t>(std::min<std::size_t>(options.threads, job_count()));
     load::run_workers(threads, [this](std::uint32_t index, const std::atomic<bool>&) {
       try {
-        digest_ranges(index);
+        work(index);
       } catch (...) {
         is_failed.store(true);
         wake();
@@ -144,11 +156,10 @@ struct FileDigests::Impl {
     throw_if_given_up();
     // A change after this is a change after the model was verified.
     check_unchanged();
-    for (const base::File& file : files) check_not_replaced(file);
     last.store(Clock::now() - start);
   }
 
-  void digest_ranges(std::uint32_t index) {
+  void work(std::uint32_t index) {
     const PieceBuffer buffer;
     std::uint32_t lane = 0;
     if (options.timeline != nullptr) {
@@ -160,11 +171,35 @@ struct FileDigests::Impl {
         limit_changed.wait(lock, [&] { return index < limit || is_over(); });
       }
       const std::size_t place = next++;
-      if (place >= ranges.size() || is_failed.load()) return;
-      const TimelineScope scope(options.timeline, lane, "read and digest",
-                                ranges[place].size_bytes);
-      digest_range(ranges[place], buffer);
+      if (place >= job_count() || is_failed.load()) return;
+      if (place < hashed_files.size()) {
+        const std::uint32_t file = hashed_files[place];
+        const TimelineScope scope(options.timeline, lane, "read, hash and digest",
+                                  model.files()[file].size_bytes);
+        hash_file(file);
+        continue;
+      }
+      const load::LeafRange& range = ranges[place - hashed_files.size()];
+      const TimelineScope scope(options.timeline, lane, "read and digest", range.size_bytes);
+      digest_range(range, buffer);
     }
+  }
+
+  void hash_file(std::uint32_t file) {
+    std::vector<load::FileChain::Range> tensors;
+    for (std::size_t i = 0; i < model.tensors().size(); ++i) {
+      const TensorInfo& tensor = model.tensors()[i];
+      if (tensor.file != file) continue;
+      tensors.push_back({tensor.file_offset, tensor.size_bytes, leaves.first[i]});
+    }
+    load::FileChain chain(std::move(tensors), model.files()[file].size_bytes);
+    while (!is_failed.load()) {
+      throw_if_given_up();
+      const std::uint64_t read = chain.read_next(files[file], digests);
+      if (read == 0) break;
+      bytes.fetch_add(read, std::memory_order_relaxed);
+    }
+    hashes[file] = chain.sha256();
   }
 
   void digest_range(const load::LeafRange& range, const PieceBuffer& buffer) {
@@ -210,10 +245,19 @@ const std::vector<std::uint64_t>& FileDigests::get() {
   return impl_->digests;
 }
 
+const std::vector<std::string>& FileDigests::sha256() {
+  get();
+  return impl_->hashes;
+}
+
+bool FileDigests::wait_for(std::chrono::milliseconds time) const {
+  return impl_->done.wait_for(time) == std::future_status::ready;
+}
+
 FileDigests::Statistics FileDigests::statistics() const {
   auto duration = impl_->last.load();
   if (duration == Clock::duration::zero()) duration = Clock::now() - impl_->start;
-  return {impl_->bytes.load(), std::chrono::duration<double>(duration).count()};
+  return {impl_->bytes.load(), impl_->total_bytes, std::chrono::duration<double>(duration).count()};
 }
 
 }  // namespace hiptool

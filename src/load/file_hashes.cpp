@@ -15,12 +15,15 @@
 #include "base/sha256.hpp"
 #include "base/text.hpp"
 #include "hiptool/error.hpp"
+#include "hiptool/verify.hpp"
+#include "load/digest.hpp"
+#include "load/file_changes.hpp"
 #include "load/workers.hpp"
 
 namespace hiptool::load {
 namespace {
 
-constexpr std::uint64_t piece_bytes = 256u << 10;  // stays in a core's second-level cache
+constexpr std::uint64_t buffer_bytes = 16 * leaf_bytes;  // stays in a core's second-level cache
 constexpr std::uint32_t most_threads = 64;
 
 struct Named {
@@ -72,6 +75,19 @@ class Xxh3 {
   std::unique_ptr<XXH3_state_t, Free> state_;
 };
 
+// Calls visit(offset, size_bytes) for each range of the file that belongs to no tensor, in order.
+template <class Visitor>
+void for_each_gap(const ModelFile& model, std::uint32_t file, Visitor&& visit) {
+  std::uint64_t end = 0;
+  for (const TensorInfo& tensor : model.tensors()) {  // in the order of file and offset
+    if (tensor.file != file) continue;
+    if (tensor.file_offset > end) visit(end, tensor.file_offset - end);
+    end = std::max(end, tensor.file_offset + tensor.size_bytes);
+  }
+  const std::uint64_t size_bytes = model.files()[file].size_bytes;
+  if (size_bytes > end) visit(end, size_bytes - end);
+}
+
 }  // namespace
 
 std::string_view to_string(HashKind kind) noexcept { return named(kind).name; }
@@ -89,7 +105,7 @@ FileHashes::FileHashes(const ModelFile& model, Options options)
     : model_(model), options_(std::move(options)) {
   for (const ModelPart& part : model.files()) {
     files_.push_back(base::File::open(part.path));
-    files_.back().check_unchanged(part.size_bytes, part.modified_ns);
+    files_.back().check_unchanged(part.size_bytes, part.stamp);
   }
   plan();
   try {
@@ -107,11 +123,17 @@ FileHashes::~FileHashes() {
 
 // The longest chains first: they decide when the last is done.
 void FileHashes::plan() {
-  hashes_.whole_files.resize(files_.size());
   hashes_.chains.resize(files_.size());
   hashes_.tensors.resize(model_.tensors().size());
-  for (const std::uint32_t index : options_.whole_files) {
-    jobs_.push_back({JobKind::whole_file, index, model_.files()[index].size_bytes});
+  hashes_.tensor_digests.resize(model_.tensors().size());
+  has_digest_.resize(model_.tensors().size());
+  if (options_.with_metadata) {
+    hashes_.metadata.resize(files_.size());
+    for (std::uint32_t file = 0; file < files_.size(); ++file) {
+      std::uint64_t size_bytes = 0;
+      for_each_gap(model_, file, [&](std::uint64_t, std::uint64_t bytes) { size_bytes += bytes; });
+      jobs_.push_back({JobKind::metadata, file, size_bytes});
+    }
   }
   if (options_.tensors) {
     std::vector<std::uint64_t> chain_bytes(files_.size());
@@ -137,12 +159,12 @@ void FileHashes::run() {
   run_workers(threads,
               [this](std::uint32_t thread, const std::atomic<bool>& stop) { work(thread, stop); });
   for (std::size_t i = 0; i < files_.size(); ++i) {
-    files_[i].check_unchanged(model_.files()[i].size_bytes, model_.files()[i].modified_ns);
+    files_[i].check_unchanged(model_.files()[i].size_bytes, model_.files()[i].stamp);
   }
 }
 
 void FileHashes::work(std::uint32_t thread, const std::atomic<bool>& stop) {
-  std::vector<std::byte> buffer(piece_bytes);
+  std::vector<std::byte> buffer(buffer_bytes);
   std::uint32_t lane = 0;
   if (options_.timeline != nullptr) {
     lane = options_.timeline->add_lane("hash " + std::to_string(thread));
@@ -157,8 +179,8 @@ void FileHashes::work(std::uint32_t thread, const std::atomic<bool>& stop) {
 
 void FileHashes::do_job(const Job& job, std::span<std::byte> buffer,
                         const std::atomic<bool>& stop) {
-  if (job.kind == JobKind::whole_file) {
-    hashes_.whole_files[job.index] = hash_job<base::Sha256>(job, buffer, stop);
+  if (job.kind == JobKind::metadata) {
+    hashes_.metadata[job.index] = hash_metadata(job.index, buffer, stop);
     return;
   }
   std::string& hash =
@@ -174,35 +196,72 @@ template <class Hasher>
 std::string FileHashes::hash_job(const Job& job, std::span<std::byte> buffer,
                                  const std::atomic<bool>& stop) {
   Hasher hasher;
-  if (job.kind == JobKind::whole_file) {
-    hash_range(hasher, job.index, 0, job.size_bytes, buffer, stop);
-    return hasher.hex_digest();
-  }
-  const auto tensors = model_.tensors();
   if (job.kind == JobKind::tensor) {
-    const TensorInfo& tensor = tensors[job.index];
-    hash_range(hasher, tensor.file, tensor.file_offset, tensor.size_bytes, buffer, stop);
+    hash_tensor(hasher, job.index, buffer, stop);
     return hasher.hex_digest();
   }
   // They are in the order of file and offset.
-  auto tensor = std::partition_point(tensors.begin(), tensors.end(),
-                                     [&](const TensorInfo& one) { return one.file < job.index; });
-  for (; tensor != tensors.end() && tensor->file == job.index; ++tensor) {
-    hash_range(hasher, tensor->file, tensor->file_offset, tensor->size_bytes, buffer, stop);
+  const auto tensors = model_.tensors();
+  const auto first = std::partition_point(tensors.begin(), tensors.end(),
+                                          [&](const auto& one) { return one.file < job.index; });
+  for (auto at = first; at != tensors.end() && at->file == job.index; ++at) {
+    hash_tensor(hasher, static_cast<std::uint32_t>(at - tensors.begin()), buffer, stop);
   }
   return hasher.hex_digest();
 }
 
 template <class Hasher>
-void FileHashes::hash_range(Hasher& hasher, std::uint32_t file, std::uint64_t offset,
-                            std::uint64_t size_bytes, std::span<std::byte> buffer,
-                            const std::atomic<bool>& stop) {
+void FileHashes::hash_tensor(Hasher& hasher, std::uint32_t index, std::span<std::byte> buffer,
+                             const std::atomic<bool>& stop) {
+  const TensorInfo& tensor = model_.tensors()[index];
+  std::vector<std::uint64_t> blocks;
+  const auto take = [&](std::span<const std::byte> piece) {
+    hasher.add(piece);
+    for (std::size_t at = 0; at < piece.size(); at += leaf_bytes) {
+      blocks.push_back(
+          leaf_digest(piece.subspan(at, std::min<std::size_t>(leaf_bytes, piece.size() - at))));
+    }
+  };
+  read_range(tensor.file, tensor.file_offset, tensor.size_bytes, buffer, stop, take);
+  if (!stop.load()) keep_digest(index, tensor_digest(blocks));
+}
+
+void FileHashes::keep_digest(std::uint32_t tensor, std::uint64_t digest) {
+  const std::lock_guard lock(mutex_);
+  if (has_digest_[tensor] && hashes_.tensor_digests[tensor] != digest) {
+    fail_changed(model_, model_.tensors()[tensor]);
+  }
+  has_digest_[tensor] = true;
+  hashes_.tensor_digests[tensor] = digest;
+}
+
+FileHashes::Metadata FileHashes::hash_metadata(std::uint32_t file, std::span<std::byte> buffer,
+                                               const std::atomic<bool>& stop) {
+  Metadata found;
+  Xxh3 xxh3;
+  base::Sha256 sha256;
+  for_each_gap(model_, file, [&](std::uint64_t offset, std::uint64_t size_bytes) {
+    found.bytes += size_bytes;
+    read_range(file, offset, size_bytes, buffer, stop, [&](std::span<const std::byte> piece) {
+      xxh3.add(piece);
+      sha256.add(piece);
+    });
+  });
+  found.xxh3 = xxh3.hex_digest();
+  found.sha256 = sha256.hex_digest();
+  return found;
+}
+
+template <class Visitor>
+void FileHashes::read_range(std::uint32_t file, std::uint64_t offset, std::uint64_t size_bytes,
+                            std::span<std::byte> buffer, const std::atomic<bool>& stop,
+                            Visitor&& visit) {
   for (std::uint64_t done = 0; done < size_bytes && !stop.load();) {
     if (is_given_up_.load()) throw Error(ErrorCode::cancelled, "hash", "the hashing was given up");
     if (options_.cancel != nullptr) options_.cancel->throw_if_cancelled("hash");
     const auto piece = buffer.first(std::min<std::uint64_t>(buffer.size(), size_bytes - done));
     files_[file].read_at(piece, offset + done);
-    hasher.add(piece);
+    visit(std::span<const std::byte>(piece));
     done += piece.size();
     done_bytes_.fetch_add(piece.size());
   }

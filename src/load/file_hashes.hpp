@@ -4,7 +4,9 @@
 #include <chrono>
 #include <cstdint>
 #include <future>
+#include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,22 +27,31 @@ std::optional<HashKind> hash_kind_from_name(std::string_view name) noexcept;
 /// Hexadecimal digits of such a hash.
 std::size_t digits_of(HashKind kind) noexcept;
 
-/// Hashes of a model's files, by a reader of its own on threads of its own: such hashes are chains,
-/// so a file is one core's work. The model must outlive it.
+/// Hashes of a model's tensors and metadata, by a reader of its own on threads of its own. Each
+/// such hash is a chain, so a tensor is one core's work. The model must outlive it.
 class FileHashes {
  public:
   struct Options {
-    std::vector<std::uint32_t> whole_files;  ///< whose SHA-256 is wanted, headers and all
-    std::optional<HashKind> tensors;         ///< of each tensor...
-    bool with_chains = true;  ///< ...and of the tensors of each file, one behind the other
+    std::optional<HashKind> tensors;  ///< of each tensor...
+    bool with_chains = true;          ///< ...and of the tensors of each file, one behind the other
+    bool with_metadata = false;  ///< of all bytes of each file that belong to no tensor, in order
     const CancelToken* cancel = nullptr;  ///< must outlive this object
     Timeline* timeline = nullptr;         ///< gets a lane for each thread; must outlive this object
   };
+  /// All bytes of a file outside its tensors: header, padding and what follows the last tensor.
+  struct Metadata {
+    std::uint64_t bytes = 0;
+    std::string xxh3;
+    std::string sha256;
+  };
   /// In lower-case hexadecimal digits; empty where it was not wanted.
   struct Hashes {
-    std::vector<std::string> whole_files;  ///< by index of ModelFile::files(), as the next one
-    std::vector<std::string> chains;       ///< of a file's tensors in the order of their offsets
-    std::vector<std::string> tensors;      ///< by index of ModelFile::tensors()
+    std::vector<std::string> chains;   ///< by index of ModelFile::files(), tensors by their offsets
+    std::vector<std::string> tensors;  ///< by index of ModelFile::tensors()
+    /// Our digests of the same buffers that the hashes of tensors are of, by the same index: where
+    /// the bytes on a device have these digests, they have those hashes.
+    std::vector<std::uint64_t> tensor_digests;
+    std::vector<Metadata> metadata;  ///< by index of ModelFile::files()
   };
 
   /// Opens the files and starts at once. Throws Error(input_failed) where a file cannot be opened
@@ -61,7 +72,7 @@ class FileHashes {
   std::uint64_t done_bytes() const noexcept { return done_bytes_.load(); }
 
  private:
-  enum class JobKind { whole_file, chain, tensor };
+  enum class JobKind { chain, tensor, metadata };
   struct Job {
     JobKind kind;
     std::uint32_t index;
@@ -75,15 +86,22 @@ class FileHashes {
   template <class Hasher>
   std::string hash_job(const Job& job, std::span<std::byte> buffer, const std::atomic<bool>& stop);
   template <class Hasher>
-  void hash_range(Hasher& hasher, std::uint32_t file, std::uint64_t offset,
-                  std::uint64_t size_bytes, std::span<std::byte> buffer,
-                  const std::atomic<bool>& stop);
+  void hash_tensor(Hasher& hasher, std::uint32_t index, std::span<std::byte> buffer,
+                   const std::atomic<bool>& stop);
+  Metadata hash_metadata(std::uint32_t file, std::span<std::byte> buffer,
+                         const std::atomic<bool>& stop);
+  template <class Visitor>
+  void read_range(std::uint32_t file, std::uint64_t offset, std::uint64_t size_bytes,
+                  std::span<std::byte> buffer, const std::atomic<bool>& stop, Visitor&& visit);
+  void keep_digest(std::uint32_t tensor, std::uint64_t digest);
 
   const ModelFile& model_;
   Options options_;
   std::vector<base::File> files_;
   std::vector<Job> jobs_;
   Hashes hashes_;
+  std::mutex mutex_;              // of the two digests that a tensor and its chain give
+  std::vector<bool> has_digest_;  // by tensor
   std::uint64_t total_bytes_ = 0;
   std::atomic<std::size_t> next_job_{0};
   std::atomic<std::uint64_t> done_bytes_{0};

@@ -1,44 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "load/manifest.hpp"
 
+#include <algorithm>
 #include <map>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
+#include <utility>
 
 #include "base/text.hpp"
-#include "hiptool/error.hpp"
 #include "load/digest.hpp"
 
 namespace hiptool::load {
 namespace {
 
-// The first difference in full, the number of the others.
-class Differences {
- public:
-  Differences(const Manifest& manifest, const ModelFile& model)
-      : manifest_(manifest), model_(model) {}
-
-  void add(const std::string& text) {
-    if (count_++ == 0) first_ = text;
-  }
-  std::uint64_t count() const { return count_; }
-  void throw_if_any() const {
-    if (count_ == 0) return;
-    std::string message =
-        model_.path().string() + " is not what " + manifest_.path.string() + " says: " + first_;
-    if (count_ == 2) message += " (and 1 other difference)";
-    if (count_ > 2) message += " (and " + std::to_string(count_ - 1) + " other differences)";
-    throw Error(ErrorCode::manifest_mismatch, "check manifest", message,
-                "the model was changed or damaged, or the manifest is another model's");
-  }
-
- private:
-  const Manifest& manifest_;
-  const ModelFile& model_;
-  std::string first_;
-  std::uint64_t count_ = 0;
-};
+constexpr std::size_t most_shown = 10;
+constexpr std::string_view absent = "absent";
+constexpr std::string_view present = "present";
 
 std::string shape_text(const std::vector<std::uint64_t>& shape) {
   std::string text = "[";
@@ -48,26 +25,91 @@ std::string shape_text(const std::vector<std::uint64_t>& shape) {
   return text + "]";
 }
 
-std::string digests_differ(const std::string& what, const std::string& found,
-                           const std::string& wanted) {
-  return what + " has " + found + ", the manifest " + wanted;
+// Collects what differs; equal values are no difference.
+class Differences {
+ public:
+  explicit Differences(const ModelFile& model) : model_(model) {}
+
+  bool compare(const TensorInfo& tensor, std::string_view what, std::string expected,
+               std::string got) {
+    return add({tensor.name, path_of(tensor.file), std::string(what), std::move(expected),
+                std::move(got)});
+  }
+  bool compare_file(std::uint32_t file, std::string_view what, std::string expected,
+                    std::string got) {
+    return add({{}, path_of(file), std::string(what), std::move(expected), std::move(got)});
+  }
+  bool compare_model(std::string_view what, std::string expected, std::string got) {
+    return add({{}, {}, std::string(what), std::move(expected), std::move(got)});
+  }
+  void only_in_model(const TensorInfo& tensor) {
+    compare(tensor, "tensor", std::string(absent), std::string(present));
+  }
+  void only_in_manifest(std::string tensor, std::string file) {
+    add({std::move(tensor), std::move(file), "tensor", std::string(present), std::string(absent)});
+  }
+  bool is_empty() const { return found_.empty(); }
+  std::vector<ManifestDifference> take() { return std::move(found_); }
+
+  std::string path_of(std::uint32_t file) const { return model_.files()[file].path.string(); }
+
+ private:
+  bool add(ManifestDifference difference) {
+    if (difference.expected == difference.got) return false;
+    found_.push_back(std::move(difference));
+    return true;
+  }
+
+  const ModelFile& model_;
+  std::vector<ManifestDifference> found_;
+};
+
+std::string text_of(const ManifestDifference& difference) {
+  std::string subject = "the model";
+  if (!difference.file.empty()) subject = difference.file;
+  if (!difference.tensor.empty()) {
+    subject = "tensor '" + difference.tensor + "'";
+    if (!difference.file.empty()) subject += " of " + difference.file;
+  }
+  if (difference.what == "tensor" && difference.got == absent) {
+    return subject + " is only in the manifest";
+  }
+  if (difference.what == "tensor") return subject + " is only in the model";
+  return subject + ": " + difference.what + " is " + difference.got + ", the manifest has " +
+         difference.expected;
 }
 
-void compare(const Manifest::Tensor& wanted, const ModelFile& model, const TensorInfo& found,
-             const std::string& digest, Differences& differences) {
-  const std::string what =
-      "the tensor '" + found.name + "' of " + model.files()[found.file].path.string();
-  const std::string dtype(found.type.name());
-  if (wanted.dtype != dtype) {
-    differences.add(digests_differ(what, "type " + dtype, wanted.dtype));
-  } else if (wanted.shape != found.shape) {
-    differences.add(
-        digests_differ(what, "shape " + shape_text(found.shape), shape_text(wanted.shape)));
-  } else if (wanted.bytes != found.size_bytes) {
-    differences.add(digests_differ(what, std::to_string(found.size_bytes) + " bytes",
-                                   std::to_string(wanted.bytes)));
-  } else if (wanted.digest != digest) {
-    differences.add(digests_differ(what, "digest " + digest, wanted.digest));
+void compare(const Manifest::Tensor& wanted, const TensorInfo& found, const std::string& digest,
+             const std::string& sha256, Differences& differences) {
+  differences.compare(found, "type", wanted.dtype, std::string(found.type.name()));
+  differences.compare(found, "shape", shape_text(wanted.shape), shape_text(found.shape));
+  // Digests of another number of bytes differ for that reason.
+  if (differences.compare(found, "bytes", std::to_string(wanted.bytes),
+                          std::to_string(found.size_bytes))) {
+    return;
+  }
+  if (!wanted.sha256.empty() && differences.compare(found, "sha256", wanted.sha256, sha256)) return;
+  differences.compare(found, "digest", wanted.digest, digest);
+}
+
+// By the order of the files, whose names may have changed since.
+void compare_metadata(const Manifest& manifest, const ModelFile& model,
+                      std::span<const FileHashes::Metadata> found, Differences& differences) {
+  if (differences.compare_model("number of files", std::to_string(manifest.metadata.size()),
+                                std::to_string(model.files().size()))) {
+    return;
+  }
+  for (std::uint32_t file = 0; file < found.size(); ++file) {
+    const Manifest::Metadata& wanted = manifest.metadata[file];
+    if (differences.compare_file(file, "metadata bytes", std::to_string(wanted.bytes),
+                                 std::to_string(found[file].bytes))) {
+      continue;
+    }
+    if (!wanted.sha256.empty() &&
+        differences.compare_file(file, "metadata sha256", wanted.sha256, found[file].sha256)) {
+      continue;
+    }
+    differences.compare_file(file, "metadata digest", wanted.digest, found[file].xxh3);
   }
 }
 
@@ -123,63 +165,57 @@ struct Covered {
 
 void compare_line(const Manifest::Line& line, const Names::Meaning& meaning, const ModelFile& model,
                   const std::unordered_map<std::string_view, std::uint32_t>& tensors,
-                  const FileHashes::Hashes& hashes, Covered& covered, Differences& differences) {
-  const std::string file = model.files()[meaning.file].path.string();
+                  std::string_view kind, const FileHashes::Hashes& hashes, Covered& covered,
+                  Differences& differences) {
   if (meaning.tensor.empty()) {
     covered.files[meaning.file] = true;
-    const std::string& found = hashes.chains[meaning.file];
-    if (found == line.hash) return;
-    differences.add(digests_differ("the whole of the tensors in " + file, found, line.hash));
+    differences.compare_file(meaning.file, std::string(kind) + " of all its tensors", line.hash,
+                             hashes.chains[meaning.file]);
     return;
   }
   const auto place = tensors.find(meaning.tensor);
   if (place == tensors.end() || model.tensors()[place->second].file != meaning.file) {
-    differences.add("there is no tensor '" + meaning.tensor + "' in " + file);
+    differences.only_in_manifest(meaning.tensor, differences.path_of(meaning.file));
     return;
   }
   covered.tensors[place->second] = true;
-  const std::string& found = hashes.tensors[place->second];
-  if (found == line.hash) return;
-  differences.add(
-      digests_differ("the tensor '" + meaning.tensor + "' of " + file, found, line.hash));
+  differences.compare(model.tensors()[place->second], kind, line.hash,
+                      hashes.tensors[place->second]);
 }
 
 }  // namespace
 
-void check_digests(const Manifest& manifest, const ModelFile& model,
-                   std::span<const std::uint64_t> tensor_digests) {
-  Differences differences(manifest, model);
+std::vector<ManifestDifference> compare_digests(const Manifest& manifest, const ModelFile& model,
+                                                const ModelDigests& found) {
+  Differences differences(model);
   const auto indices = tensor_indices(model);
   std::vector<bool> seen(model.tensors().size());
   for (const Manifest::Tensor& wanted : manifest.tensors) {
     const auto place = indices.find(wanted.name);
     if (place == indices.end()) {
-      differences.add("it has no tensor '" + wanted.name + "'");
+      differences.only_in_manifest(wanted.name, {});
       continue;
     }
-    if (seen[place->second]) {
-      differences.add("the manifest has the tensor '" + wanted.name + "' twice");
-    }
     seen[place->second] = true;
-    compare(wanted, model, model.tensors()[place->second],
-            base::to_hex(tensor_digests[place->second]), differences);
+    compare(wanted, model.tensors()[place->second], base::to_hex(found.tensors[place->second]),
+            found.sha256 ? (*found.sha256)[place->second] : std::string(), differences);
   }
   for (std::size_t i = 0; i < seen.size(); ++i) {
-    if (!seen[i]) {
-      differences.add("the manifest has no tensor '" + model.tensors()[i].name + "'");
-    }
+    if (!seen[i]) differences.only_in_model(model.tensors()[i]);
   }
-  const std::string digest = base::to_hex(model_digest(model, digest_order(model), tensor_digests));
   // It follows from any other difference, which says more.
-  if (digest != manifest.digest && differences.count() == 0) {
-    differences.add(digests_differ("the model", "digest " + digest, manifest.digest));
+  if (differences.is_empty()) {
+    differences.compare_model(
+        "digest", manifest.digest,
+        base::to_hex(model_digest(model, digest_order(model), found.tensors)));
   }
-  differences.throw_if_any();
+  if (manifest.covers_metadata) compare_metadata(manifest, model, found.metadata, differences);
+  return differences.take();
 }
 
-void check_hashes(const Manifest& manifest, const ModelFile& model,
-                  const FileHashes::Hashes& hashes) {
-  Differences differences(manifest, model);
+std::vector<ManifestDifference> compare_hashes(const Manifest& manifest, const ModelFile& model,
+                                               const FileHashes::Hashes& hashes) {
+  Differences differences(model);
   const Names names(model);
   const auto tensors = tensor_indices(model);
   Covered covered{std::vector<bool>(model.files().size()),
@@ -189,20 +225,31 @@ void check_hashes(const Manifest& manifest, const ModelFile& model,
     const auto meaning = names.of(line.name);
     if (!meaning) continue;  // one manifest may serve several models
     names_a_file = true;
-    compare_line(line, *meaning, model, tensors, hashes, covered, differences);
+    compare_line(line, *meaning, model, tensors, to_string(*manifest.kind), hashes, covered,
+                 differences);
   }
   if (!names_a_file) {
-    differences.add("it names none of the model's files, but '" + manifest.lines.front().name +
-                    "'");
-    differences.throw_if_any();
+    differences.compare_model("file name", manifest.lines.front().name,
+                              model.files().front().path.filename().string());
+    return differences.take();
   }
   for (std::size_t i = 0; i < covered.tensors.size(); ++i) {
     const TensorInfo& tensor = model.tensors()[i];
-    if (covered.tensors[i] || covered.files[tensor.file]) continue;
-    differences.add("the manifest has neither the tensor '" + tensor.name + "' nor the whole of " +
-                    model.files()[tensor.file].path.string());
+    if (!covered.tensors[i] && !covered.files[tensor.file]) differences.only_in_model(tensor);
   }
-  differences.throw_if_any();
+  return differences.take();
+}
+
+Error manifest_error(const Manifest& manifest, const ModelFile& model,
+                     std::span<const ManifestDifference> differences) {
+  std::string message = model.path().string() + " differs from " + manifest.path.string() + ":";
+  const std::size_t shown = std::min(differences.size(), most_shown);
+  for (std::size_t i = 0; i < shown; ++i) message += "\n" + text_of(differences[i]);
+  if (differences.size() > shown) {
+    message += "\n... and " + std::to_string(differences.size() - shown) + " more";
+  }
+  return Error(ErrorCode::manifest_mismatch, "check manifest", message,
+               "the model was changed or damaged, or the manifest is another model's");
 }
 
 bool has_chains(const Manifest& manifest, const ModelFile& model) {

@@ -5,7 +5,9 @@
 #include <array>
 #include <cstddef>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "base/file.hpp"
 #include "base/text.hpp"
@@ -19,6 +21,12 @@ namespace hiptool::load {
 namespace {
 
 constexpr std::string_view schema = "hiptool.manifest/1";
+constexpr std::string_view xxh3_note =
+    "XXH3-64 is not cryptographic: these digests detect damage, not tampering; for that use "
+    "--manifest-digest sha256 or --verify published";
+constexpr std::string_view sha256_note =
+    "sha256 detects tampering as long as this manifest is from a trusted place; digest (XXH3-64) "
+    "detects damage only";
 constexpr std::uint64_t most_bytes = 256u << 20;  // a million tensors take about 150 MiB
 constexpr std::uint64_t most_name_bytes = 1u << 20;
 constexpr std::size_t most_dims = 64;
@@ -30,6 +38,27 @@ bool is_hex(std::string_view text, std::size_t digits) {
            return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'f');
          });
 }
+
+// The keys of one object so far.
+class Keys {
+ public:
+  explicit Keys(JsonReader& reader) : reader_(reader) {}
+
+  bool next(std::string& key) {
+    if (!reader_.next_key(key)) return false;
+    if (std::find(seen_.begin(), seen_.end(), key) != seen_.end()) {
+      reader_.malformed("the key '" + key + "' is there twice");
+    }
+    if (seen_.size() == most_keys) reader_.malformed("an object has too many keys");
+    seen_.push_back(key);
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t most_keys = 1000;  // the search above is linear
+  JsonReader& reader_;
+  std::vector<std::string> seen_;
+};
 
 class DigestReader {
  public:
@@ -46,18 +75,18 @@ class DigestReader {
     bool has_tensors = false;
     reader_.next();
     reader_.enter();
-    while (reader_.next_key(key)) {
+    for (Keys keys(reader_); keys.next(key);) {
       if (key == "schema") {
         named_schema = text();
         if (named_schema != schema) refuse(named_schema);
       } else if (key == "digest") {
-        manifest_.digest = digest();
+        manifest_.digest = digest(16);
       } else if (key == "tensors") {
-        if (has_tensors) reader_.malformed("it has two lists of tensors");
         has_tensors = true;
-        expect(JsonReader::Kind::array, "a list of tensors");
-        reader_.enter();
-        while (reader_.next_element()) read_tensor();
+        read_list("a list of tensors", [this] { read_tensor(); });
+      } else if (key == "metadata") {
+        manifest_.covers_metadata = true;
+        read_list("a list of files", [this] { read_metadata(); });
       } else {
         reader_.skip();
       }
@@ -67,18 +96,38 @@ class DigestReader {
     if (!has_tensors || manifest_.digest.empty()) {
       reader_.malformed("it has no digest or no list of tensors");
     }
+    check_sha256();
   }
 
  private:
   [[noreturn]] void refuse(const std::string& found) const {
     throw Error(
         ErrorCode::input_failed, "read manifest",
-        manifest_.path.string() + " is JSON, but no manifest that is known here: " + found,
+        manifest_.path.string() + " is JSON, but not a manifest: its schema is " + found,
         "give one that `hiptool load --write-manifest` wrote, of schema " + std::string(schema));
   }
 
+  // Where one has it and another has not, somebody took it out.
+  void check_sha256() {
+    std::size_t count = 0;
+    for (const auto& tensor : manifest_.tensors) count += tensor.sha256.empty() ? 0u : 1u;
+    for (const auto& file : manifest_.metadata) count += file.sha256.empty() ? 0u : 1u;
+    if (count == 0) return;
+    if (count != manifest_.tensors.size() + manifest_.metadata.size()) {
+      reader_.malformed("some tensors or files have a sha256 and others have none");
+    }
+    manifest_.has_sha256 = true;
+  }
+
   void expect(JsonReader::Kind kind, std::string_view what) {
-    if (reader_.next() != kind) reader_.malformed(std::string(what) + " must stand here");
+    if (reader_.next() != kind) reader_.malformed(std::string(what) + " must be here");
+  }
+
+  template <class Element>
+  void read_list(std::string_view what, Element&& read_element) {
+    expect(JsonReader::Kind::array, what);
+    reader_.enter();
+    while (reader_.next_element()) read_element();
   }
 
   std::string text() {
@@ -88,9 +137,11 @@ class DigestReader {
     return value;
   }
 
-  std::string digest() {
+  std::string digest(std::size_t digits) {
     std::string value = text();
-    if (!is_hex(value, 16)) reader_.malformed("a digest must have 16 hexadecimal digits");
+    if (!is_hex(value, digits)) {
+      reader_.malformed("a digest must have " + std::to_string(digits) + " hexadecimal digits");
+    }
     return value;
   }
 
@@ -107,7 +158,7 @@ class DigestReader {
     expect(JsonReader::Kind::object, "a tensor");
     reader_.enter();
     std::string key;
-    while (reader_.next_key(key)) {
+    for (Keys keys(reader_); keys.next(key);) {
       if (key == "name") {
         tensor.name = text();
         has_name = true;
@@ -116,25 +167,51 @@ class DigestReader {
       } else if (key == "bytes") {
         tensor.bytes = whole();
       } else if (key == "digest") {
-        tensor.digest = digest();
+        tensor.digest = digest(16);
+      } else if (key == "sha256") {
+        tensor.sha256 = digest(64);
       } else if (key == "shape") {
-        expect(JsonReader::Kind::array, "a shape");
-        reader_.enter();
-        while (reader_.next_element()) {
+        read_list("a shape", [&] {
           if (tensor.shape.size() == most_dims) reader_.malformed("a shape has too many dims");
           tensor.shape.push_back(whole());
-        }
+        });
       } else {
         reader_.skip();
       }
     }
     if (!has_name || tensor.digest.empty()) reader_.malformed("a tensor lacks name or digest");
+    if (!names_.insert(tensor.name).second) {
+      reader_.malformed("the tensor '" + tensor.name + "' is there twice");
+    }
     manifest_.tensors.push_back(std::move(tensor));
+  }
+
+  void read_metadata() {
+    Manifest::Metadata file;
+    expect(JsonReader::Kind::object, "a file");
+    reader_.enter();
+    std::string key;
+    for (Keys keys(reader_); keys.next(key);) {
+      if (key == "file") {
+        file.file = text();
+      } else if (key == "bytes") {
+        file.bytes = whole();
+      } else if (key == "digest") {
+        file.digest = digest(16);
+      } else if (key == "sha256") {
+        file.sha256 = digest(64);
+      } else {
+        reader_.skip();
+      }
+    }
+    if (file.digest.empty()) reader_.malformed("the metadata of a file lacks its digest");
+    manifest_.metadata.push_back(std::move(file));
   }
 
   Manifest& manifest_;
   model::Diagnostics diagnostics_;
   JsonReader reader_;
+  std::unordered_set<std::string> names_;
 };
 
 std::string_view next_word(std::string_view& line) {
@@ -167,6 +244,7 @@ std::string_view name_of(std::string_view rest) {
 // Lines of other words, such as sha1 or the results of a check, say nothing here.
 void read_lines(std::string_view text, Manifest& manifest) {
   std::array<std::vector<Manifest::Line>, 3> by_kind;
+  std::array<std::unordered_set<std::string_view>, 3> names;
   bool has_others = false;
   for (std::uint64_t number = 1; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
@@ -187,6 +265,9 @@ void read_lines(std::string_view text, Manifest& manifest) {
     const std::string_view name = name_of(line);
     if (name.empty()) fail_line(manifest, number, "the name of the file is missing");
     if (!is_whole) fail_line(manifest, number, "it has no end, so something is missing");
+    if (!names[static_cast<std::size_t>(*kind)].insert(name).second) {
+      fail_line(manifest, number, "there was a line for " + std::string(name) + " before");
+    }
     by_kind[static_cast<std::size_t>(*kind)].push_back(
         {std::string(hash), std::string(name), number});
   }
@@ -198,7 +279,7 @@ void read_lines(std::string_view text, Manifest& manifest) {
   }
   throw Error(ErrorCode::input_failed, "read manifest",
               manifest.path.string() + (has_others ? " has no hash but sha1 or uuid"
-                                                   : " is no manifest that is known here"),
+                                                   : " is not a manifest of a known format"),
               "a manifest is JSON that `hiptool load --write-manifest` wrote, or lines of "
               "llama-gguf-hash with sha256, xxh64 or xxh3");
 }
@@ -206,7 +287,7 @@ void read_lines(std::string_view text, Manifest& manifest) {
 void append_quoted(std::string& text, std::string_view value) {
   if (!model::is_utf8(value)) {
     throw Error(ErrorCode::unsupported, "write manifest",
-                "a tensor's name is not valid UTF-8, which JSON cannot hold",
+                "a tensor or file has a name that is not valid UTF-8, which JSON cannot hold",
                 "give the manifest a name that ends in .xxh64");
   }
   constexpr std::string_view digits = "0123456789abcdef";
@@ -269,12 +350,28 @@ std::optional<HashKind> manifest_kind_of_name(const std::filesystem::path& path)
   return extension.empty() ? std::nullopt : hash_kind_from_name(extension.substr(1));
 }
 
-std::string digest_manifest(const ModelFile& model, std::span<const std::uint64_t> tensor_digests) {
+std::string digest_manifest(const ModelFile& model, const ModelDigests& found) {
+  const bool has_sha256 = found.sha256.has_value();
+  const auto digests = [&](const std::string& digest, const std::string& sha256) {
+    std::string text = "\"digest\": \"" + digest + "\"";
+    if (has_sha256) text += ", \"sha256\": \"" + sha256 + "\"";
+    return text + "}";
+  };
   std::string text = "{\n  \"schema\": ";
   append_quoted(text, schema);
-  text += ",\n  \"algorithm\": \"xxh3-64 of 16 KiB leaves\",\n  \"digest\": \"";
-  text += base::to_hex(model_digest(model, digest_order(model), tensor_digests)) +
-          "\",\n  \"tensors\": [";
+  text += ",\n  \"algorithm\": \"xxh3-64 of 16 KiB leaves\",\n  \"note\": ";
+  append_quoted(text, has_sha256 ? sha256_note : xxh3_note);
+  text += ",\n  \"digest\": \"" +
+          base::to_hex(model_digest(model, digest_order(model), found.tensors)) +
+          "\",\n  \"metadata\": [";
+  for (std::size_t file = 0; file < model.files().size(); ++file) {
+    const FileHashes::Metadata& metadata = found.metadata[file];
+    text += file == 0 ? "\n    {\"file\": " : ",\n    {\"file\": ";
+    append_quoted(text, model.files()[file].path.filename().string());
+    text += ", \"bytes\": " + std::to_string(metadata.bytes) + ", " +
+            digests(metadata.xxh3, metadata.sha256);
+  }
+  text += "\n  ],\n  \"tensors\": [";
   std::size_t index = 0;
   for (const TensorInfo& tensor : model.tensors()) {
     text += index == 0 ? "\n    {\"name\": " : ",\n    {\"name\": ";
@@ -285,8 +382,10 @@ std::string digest_manifest(const ModelFile& model, std::span<const std::uint64_
     for (std::size_t dim = 0; dim < tensor.shape.size(); ++dim) {
       text += (dim == 0 ? "" : ", ") + std::to_string(tensor.shape[dim]);
     }
-    text += "], \"bytes\": " + std::to_string(tensor.size_bytes) + ", \"digest\": \"" +
-            base::to_hex(tensor_digests[index++]) + "\"}";
+    text += "], \"bytes\": " + std::to_string(tensor.size_bytes) + ", " +
+            digests(base::to_hex(found.tensors[index]),
+                    has_sha256 ? (*found.sha256)[index] : std::string());
+    ++index;
   }
   return text + "\n  ]\n}\n";
 }

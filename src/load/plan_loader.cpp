@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hiptool/plan_loader.hpp"
+#include "base/clock.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -11,7 +12,7 @@
 #include "core/platform_state.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/peer_access.hpp"
-#include "hiptool/plan_verification.hpp"
+#include "hiptool/verification.hpp"
 #include "load/file_load.hpp"
 #include "load/replicator.hpp"
 #include "load/workers.hpp"
@@ -22,10 +23,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t most_readers = 16;  // of one device, as of an AsyncLoader
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// Bytes of several devices in one sum.
 class SharedProgress {
@@ -145,18 +142,13 @@ struct PlanLoader::Impl {
   }
 
   std::unique_ptr<load::Replicator> make_replicator(std::span<const Buffer> arenas,
-                                                    PlanVerification* verification) const {
+                                                    load::ChunkSink* sink) const {
     if (!is_copied() || is_empty(0)) return nullptr;
     std::vector<load::Replicator::Target> targets;
     for (std::size_t i = 1; i < plan.devices.size(); ++i) {
-      targets.push_back({arenas[i], reaches_first[i], sink_of(verification, i)});
+      targets.push_back({arenas[i], reaches_first[i]});
     }
-    return std::make_unique<load::Replicator>(arenas[0], sink_of(verification, 0), targets);
-  }
-
-  static load::ChunkSink* sink_of(PlanVerification* verification, std::size_t i) {
-    LeafVerification* one = verification != nullptr ? verification->at(i) : nullptr;
-    return one != nullptr ? &one->sink() : nullptr;
+    return std::make_unique<load::Replicator>(arenas[0], sink, targets);
   }
 
   std::string lane_of(std::size_t i) const {
@@ -187,7 +179,7 @@ std::vector<Buffer> PlanLoader::allocate() const {
   return arenas;
 }
 
-PlanStatistics PlanLoader::load(std::span<const Buffer> arenas, PlanVerification* verification) {
+PlanStatistics PlanLoader::load(std::span<const Buffer> arenas, Verification* verification) {
   Impl& impl = *impl_;
   if (arenas.size() != impl.plan.devices.size()) {
     throw Error(ErrorCode::invalid_argument, "load",
@@ -202,14 +194,15 @@ PlanStatistics PlanLoader::load(std::span<const Buffer> arenas, PlanVerification
   }
   SharedProgress progress(impl.options.observer, total_bytes);
   load::FileSet files(impl.model, impl.options.read);
-  const auto replicator = impl.make_replicator(arenas, verification);
+  load::ChunkSink* const sink = verification != nullptr ? verification->sink() : nullptr;
+  const auto replicator = impl.make_replicator(arenas, sink);
   const auto start = Clock::now();
   load::run_for_each(arenas.size(), [&](std::size_t i, const std::atomic<bool>& stop) {
     if (!impl.loaders[i]) return;
     SharedProgress::Part part_progress(progress);
     load::LoadPart part{
         impl.model, impl.plan.devices[i].layout, arenas[i], files, nullptr, &part_progress, {}};
-    part.sink = replicator ? replicator.get() : Impl::sink_of(verification, i);
+    part.sink = replicator ? replicator.get() : sink;
     part.check = [&stop] {
       if (stop.load()) throw Error(ErrorCode::cancelled, "load", "another device failed");
     };
@@ -222,11 +215,11 @@ PlanStatistics PlanLoader::load(std::span<const Buffer> arenas, PlanVerification
       LoadStatistics& copy = statistics.devices[i];
       copy.copied_bytes = impl.plan.devices[i].layout.arena_bytes;
       copy.copy_time_s = replicator->copy_time_s(i - 1);
-      copy.load_time_s = seconds_since(start);
+      copy.load_time_s = base::seconds_since(start);
     }
   }
   LoadStatistics& total = statistics.total;
-  total.load_time_s = seconds_since(start);
+  total.load_time_s = base::seconds_since(start);
   for (const LoadStatistics& device : statistics.devices) {
     total.copy_time_s = std::max(total.copy_time_s, device.copy_time_s);
     total.copied_bytes += device.copied_bytes;
@@ -237,28 +230,6 @@ PlanStatistics PlanLoader::load(std::span<const Buffer> arenas, PlanVerification
   files.report(total);
   files.check_unchanged();
   return statistics;
-}
-
-std::vector<double> PlanLoader::probe_h2d_bytes_per_s(std::uint64_t target_bytes,
-                                                      std::uint64_t bytes) {
-  Impl& impl = *impl_;
-  std::vector<double> rates(impl.loaders.size());
-  std::vector<std::unique_ptr<AsyncLoader>> more(impl.loaders.size());
-  std::vector<Buffer> targets(impl.loaders.size());
-  for (std::size_t i = 0; i < rates.size(); ++i) {
-    // A copy that comes from the slots has its link in use too.
-    if (!impl.loaders[i] && !impl.is_empty(i) && !impl.reaches_first[i]) {
-      more[i] = impl.make_loader(i);
-      more[i]->prepare();
-    }
-    if (!impl.loaders[i] && !more[i]) continue;
-    targets[i] = Buffer(impl.plan.devices[i].device, target_bytes);
-  }
-  load::run_for_each(rates.size(), [&](std::size_t i, const std::atomic<bool>&) {
-    AsyncLoader* loader = more[i] ? more[i].get() : impl.loaders[i].get();
-    if (loader != nullptr) rates[i] = loader->probe_h2d_bytes_per_s(targets[i], bytes);
-  });
-  return rates;
 }
 
 double PlanLoader::probe_read_bytes_per_s(std::span<const Buffer> arenas,

@@ -9,21 +9,12 @@
 namespace hiptool::load {
 
 Replicator::Copier::Copier(const Target& to)
-    : target(to),
-      stream(to.arena.device()),
-      first(to.arena.device()),
-      last(to.arena.device()),
-      copied(to.arena.device(), Event::Kind::ordering) {}
+    : target(to), stream(to.arena.device()), first(to.arena.device()), last(to.arena.device()) {}
 
 void Replicator::Copier::start() {
   if (has_started) return;
   first.record(stream);
   has_started = true;
-}
-
-void Replicator::Copier::queued(const Chunk& chunk, Event& by) {
-  by.record(stream);
-  if (target.sink != nullptr) target.sink->on_queued(chunk, &by);
 }
 
 Replicator::Replicator(const Buffer& original, ChunkSink* sink, std::span<const Target> targets)
@@ -62,7 +53,7 @@ void Replicator::on_read(const Chunk& chunk, std::span<const std::byte> bytes,
     }
     copier->start();
     copy_h2d(copier->target.arena.view(chunk.begin, chunk.size_bytes()), bytes, copier->stream);
-    copier->queued(chunk, read->second);
+    read->second.record(copier->stream);
   }
 }
 
@@ -74,7 +65,6 @@ void Replicator::on_queued(const Chunk& chunk, const Event* copied) {
     copier->start();
     copy_peer(copier->target.arena.view(chunk.begin, chunk.size_bytes()),
               original_.view(chunk.begin, chunk.size_bytes()), copier->stream);
-    copier->queued(chunk, copier->copied);
   }
   if (sink_ != nullptr) sink_->on_queued(chunk, copied);
 }

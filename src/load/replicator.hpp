@@ -21,10 +21,9 @@ class Replicator final : public ChunkSink {
   struct Target {
     const Buffer& arena;
     bool reaches_original = false;
-    ChunkSink* sink = nullptr;  ///< is told when a chunk is queued
   };
 
-  /// `sink` is the original's own; may be null. Buffers and sinks must outlive it.
+  /// `sink` is the original's own; may be null. Buffers and sink must outlive it.
   Replicator(const Buffer& original, ChunkSink* sink, std::span<const Target> targets);
   /// Waits for the copies in flight; failures go to the trace.
   ~Replicator() override;
@@ -45,7 +44,6 @@ class Replicator final : public ChunkSink {
   struct Copier {
     explicit Copier(const Target& target);
     void start();
-    void queued(const Chunk& chunk, Event& copied);
 
     Target target;
     Stream stream;
@@ -53,7 +51,6 @@ class Replicator final : public ChunkSink {
     Event first;
     Event last;
     bool has_started = false;
-    Event copied;                            // of the newest chunk
     std::map<const std::byte*, Event> read;  // of the newest copy from each slot
   };
 

@@ -7,8 +7,10 @@
 #include <span>
 #include <vector>
 
+#include "core/call.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
+#include "hiptool/stream.hpp"
 
 namespace hiptool {
 namespace {
@@ -77,6 +79,23 @@ void write(const Buffer& arena, std::uint64_t device_offset, std::span<const std
   copy_h2d_and_wait(arena.view(device_offset, bytes.size()), bytes);
 }
 
+// All pieces arrive again where they belong, and then the last one once more, in the place of the
+// first: only a look at the memory after the last copy shows it.
+void land_late(const std::vector<Piece>& pieces, const Buffer& arena) {
+  const Stream stream(arena.device());
+  const auto copy = [&](const Piece& to, const Piece& from) {
+    copy_h2d(arena.view(to.device_offset, to.bytes.size()), from.bytes, stream);
+  };
+  try {
+    for (const Piece& piece : pieces) copy(piece, piece);
+    copy(pieces.front(), pieces.back());
+    stream.synchronize();
+  } catch (...) {
+    core::settle(stream);
+    throw;
+  }
+}
+
 // Plants the fault; gives back the pieces that are wrong now.
 std::vector<const Piece*> plant(Fault fault, const std::vector<Piece>& pieces,
                                 const Buffer& arena) {
@@ -104,14 +123,20 @@ std::vector<const Piece*> plant(Fault fault, const std::vector<Piece>& pieces,
       write(arena, pieces[3].device_offset, shifted);
       return {&pieces[3]};
     }
+    case Fault::late: {
+      land_late(pieces, arena);
+      return {&pieces[0]};
+    }
   }
   return {};
 }
 
 // Every planted piece is named, and nothing outside of them.
-bool is_caught(const VerifyResult& result, const std::vector<const Piece*>& planted) {
-  const auto touches = [](const Mismatch& mismatch, const Piece& piece) {
-    return mismatch.device_offset < piece.device_offset + piece.bytes.size() &&
+bool is_caught(const VerifyResult& result, const std::vector<const Piece*>& planted,
+               const Device& device) {
+  const auto touches = [&](const Mismatch& mismatch, const Piece& piece) {
+    return mismatch.device == device.id() &&
+           mismatch.device_offset < piece.device_offset + piece.bytes.size() &&
            piece.device_offset < mismatch.device_offset + mismatch.size_bytes;
   };
   const auto& mismatches = result.mismatches;
@@ -127,6 +152,19 @@ bool is_caught(const VerifyResult& result, const std::vector<const Piece*>& plan
   return all_named && no_other;
 }
 
+void test_device(const ModelFile& model, const ArenaLayout& layout, const Buffer& arena,
+                 Verification& verification, std::vector<FaultResult>& results) {
+  const std::vector<Piece> pieces = choose_pieces(model, layout, arena);
+  for (const Fault fault : {Fault::flip, Fault::swap, Fault::drop, Fault::shift, Fault::late}) {
+    const auto planted = plant(fault, pieces, arena);
+    const VerifyResult found = verification.finish();
+    for (const Piece* piece : planted) write(arena, piece->device_offset, piece->bytes);
+    results.push_back({fault, model.tensors()[planted.front()->tensor].name,
+                       planted.front()->device_offset, is_caught(found, planted, arena.device()),
+                       arena.device().id()});
+  }
+}
+
 }  // namespace
 
 std::string_view to_string(Fault fault) noexcept {
@@ -135,21 +173,22 @@ std::string_view to_string(Fault fault) noexcept {
     case Fault::swap: return "swap";
     case Fault::drop: return "drop";
     case Fault::shift: return "shift";
+    case Fault::late: return "late";
   }
   return "flip";
 }
 
-std::vector<FaultResult> run_self_test(const ModelFile& model, const ArenaLayout& layout,
-                                       const Buffer& arena, LeafVerification& verification) {
-  const std::vector<Piece> pieces = choose_pieces(model, layout, arena);
+std::vector<FaultResult> run_self_test(const ModelFile& model, const LoadPlan& plan,
+                                       std::span<const Buffer> arenas, Verification& verification) {
   std::vector<FaultResult> results;
-  for (const Fault fault : {Fault::flip, Fault::swap, Fault::drop, Fault::shift}) {
-    const auto planted = plant(fault, pieces, arena);
-    const VerifyResult found = verification.recheck();
-    for (const Piece* piece : planted) write(arena, piece->device_offset, piece->bytes);
-    results.push_back({fault, model.tensors()[planted.front()->tensor].name,
-                       planted.front()->device_offset, is_caught(found, planted),
-                       arena.device().id()});
+  for (std::size_t i = 0; i < arenas.size(); ++i) {
+    const DevicePlan& part = plan.devices[i];
+    if (part.layout.placements.empty()) continue;
+    try {
+      test_device(model, part.layout, arenas[i], verification, results);
+    } catch (const Error& error) {
+      throw arenas.size() > 1 ? error.with_context(part.device.id()) : error;
+    }
   }
   return results;
 }

@@ -10,7 +10,8 @@
 
 namespace hiptool::load {
 
-void SlotDigests::add(std::span<const std::byte> bytes, std::span<const Piece> pieces) {
+void SlotDigests::on_read(const Chunk&, std::span<const std::byte> bytes,
+                          std::span<const Piece> pieces) {
   std::vector<Run> found;
   for (const Piece& piece : pieces) {
     Run run{piece.file, piece.file_offset, piece.size_bytes, {}};
@@ -24,8 +25,7 @@ void SlotDigests::add(std::span<const std::byte> bytes, std::span<const Piece> p
   std::move(found.begin(), found.end(), std::back_inserter(runs_));
 }
 
-std::vector<std::uint64_t> SlotDigests::collect(const ModelFile& model, const LeafMap& leaves,
-                                                std::vector<std::uint64_t>& missing) {
+std::vector<std::uint64_t> SlotDigests::collect(const ModelFile& model, const LeafMap& leaves) {
   const std::lock_guard lock(mutex_);
   const auto stands_before = [](const auto& left, const auto& right) {
     return std::tie(left.file, left.file_offset) < std::tie(right.file, right.file_offset);
@@ -44,11 +44,7 @@ std::vector<std::uint64_t> SlotDigests::collect(const ModelFile& model, const Le
       const std::uint64_t size_bytes = std::min(leaf_bytes, tensor.size_bytes - at);
       const auto* digest =
           run != runs_.end() ? run->find(tensor.file, wanted, size_bytes) : nullptr;
-      if (digest != nullptr) {
-        digests[leaf] = *digest;
-      } else {
-        missing.push_back(leaf);
-      }
+      if (digest != nullptr) digests[leaf] = *digest;
     }
   }
   return digests;

@@ -6,22 +6,22 @@
 #include <vector>
 
 #include "hiptool/model_file.hpp"
+#include "load/chunks.hpp"
 #include "load/leaves.hpp"
 #include "load/pieces.hpp"
 
 namespace hiptool::load {
 
-/// Leaf digests of staging slots as they were read, keyed by the file offsets that the loader
-/// issued.
-class SlotDigests {
+/// Digests of staging slots as they were read, keyed by the file offsets that the loader issued.
+class SlotDigests final : public ChunkSink {
  public:
   /// From any thread.
-  void add(std::span<const std::byte> bytes, std::span<const Piece> pieces);
+  void on_read(const Chunk& chunk, std::span<const std::byte> bytes,
+               std::span<const Piece> pieces) override;
 
-  /// The digests in the order of a map that comes from the parsed header alone. A leaf that was
-  /// never read from where the header has it gets an entry in `missing`, by its number.
-  std::vector<std::uint64_t> collect(const ModelFile& model, const LeafMap& leaves,
-                                     std::vector<std::uint64_t>& missing);
+  /// The digests in the order of a map that comes from the parsed header alone; 0 for a block that
+  /// was never read from where the header has it, and which so equals no digest of the device.
+  std::vector<std::uint64_t> collect(const ModelFile& model, const LeafMap& leaves);
 
  private:
   /// A piece of a file that was read at once, with the digests of its leaves.

@@ -254,43 +254,4 @@ double StagingRing::copy_time_s() {
   return longest_s;
 }
 
-double StagingRing::probe(const Buffer& destination, std::uint64_t size_bytes,
-                          const std::function<void()>& check) {
-  const std::size_t piece = std::min(options_.slot_bytes, destination.size_bytes());
-  if (piece == 0) return 0;
-  std::vector<StagingSlot*> slots;
-  const auto give_all_back = [&] {
-    for (StagingSlot* slot : slots) give_back(*slot);
-    slots.clear();
-  };
-  try {
-    while (slots.size() < options_.slots) slots.push_back(&acquire());
-    const std::uint64_t places = destination.size_bytes() / piece;
-    reset_timer();
-    std::uint64_t done = 0;
-    for (std::uint64_t i = 0; done < size_bytes; ++i, done += piece) {
-      check();
-      StagingSlot& slot = *slots[i % slots.size()];
-      // A slot is used again only when its copy is done, as in a load, so that little is queued
-      // when somebody cancels.
-      if (i >= slots.size()) slot.copied.synchronize();
-      slot.stream = i % streams_.size();
-      {
-        const std::lock_guard lock(mutex_);
-        start_timer(slot.stream);
-      }
-      copy_h2d(destination.view(i % places * piece, piece), slot.memory.bytes().first(piece),
-               streams_[slot.stream]);
-      slot.copied.record(streams_[slot.stream]);
-    }
-    const double elapsed_s = copy_time_s();
-    give_all_back();
-    return elapsed_s > 0 ? static_cast<double>(done) / elapsed_s : 0;
-  } catch (...) {
-    for (const StreamRef& stream : streams_) core::settle(stream);
-    give_all_back();
-    throw;
-  }
-}
-
 }  // namespace hiptool::load

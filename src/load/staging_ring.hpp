@@ -77,11 +77,6 @@ class StagingRing {
   double copy_time_s();
   void reset_timer();
 
-  /// Copies whole slots to the destination without filling them; bytes per second by device events.
-  /// `check` is called between copies and may throw to end it.
-  double probe(const Buffer& destination, std::uint64_t size_bytes,
-               const std::function<void()>& check);
-
  private:
   struct Timer {
     std::optional<Event> start;

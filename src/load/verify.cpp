@@ -197,4 +197,25 @@ VerifyResult verify_readback(const ModelFile& model, const ArenaLayout& layout, 
   return result;
 }
 
+VerifyResult join_results(const ModelFile& model, const LoadPlan& plan,
+                          std::span<const VerifyResult> results) {
+  VerifyResult joined;
+  joined.tensor_digests.resize(model.tensors().size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const VerifyResult& result = results[i];
+    joined.leaves += result.leaves;
+    joined.compared_bytes += result.compared_bytes;
+    joined.mismatch_count += result.mismatch_count;
+    joined.duration_s += result.duration_s;
+    for (const Mismatch& mismatch : result.mismatches) {
+      if (joined.mismatches.size() < max_mismatches) joined.mismatches.push_back(mismatch);
+    }
+    for (const Placement& placement : plan.devices[i].layout.placements) {
+      joined.tensor_digests[placement.tensor] = result.tensor_digests[placement.tensor];
+    }
+  }
+  joined.model_digest = load::model_digest(model, load::digest_order(model), joined.tensor_digests);
+  return joined;
+}
+
 }  // namespace hiptool

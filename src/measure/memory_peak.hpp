@@ -15,11 +15,10 @@ struct MemoryPeak {
   const char* source = "";
 };
 
-/// On NVIDIA by the clock, which the driver gives for a bus of double data rate. On AMD by the data
-/// sheet, else by the clock of the memory's controller, times the transfers of the memory that such
-/// an architecture has (Linux, gpu/amdgpu documentation: HBM 2, GDDR5 4, GDDR6 16; MI300 and MI350
-/// reach their data sheets with 4). Absent for memory that is the host's and where nothing is
-/// known.
+/// On NVIDIA by the clock, which the driver reports for a bus of double data rate. On AMD the
+/// figure that is published for the board, else the clock of the memory controller times the
+/// transfers that such a memory makes in a clock (HBM 2, GDDR5 4, GDDR6 16). Absent for memory that
+/// is the host's and where no public source was found. docs/peaks.md names the sources.
 std::optional<MemoryPeak> memory_peak(Platform platform, const DeviceInfo& info);
 
 }  // namespace hiptool::measure

@@ -29,6 +29,23 @@ std::optional<std::uint64_t> smallest_bytes(std::uint32_t type) {
   return sizes[type];
 }
 
+// gguf.md: segments of lower_snake_case, joined by dots. The first one is often the architecture,
+// for which llama.cpp's own converters write hyphens ("gpt-oss.block_count").
+bool is_hierarchical(std::string_view key) {
+  bool is_first = true;
+  for (std::size_t begin = 0; begin <= key.size(); is_first = false) {
+    const std::size_t end = std::min(key.find('.', begin), key.size());
+    const std::string_view segment = key.substr(begin, end - begin);
+    const bool is_plain = std::all_of(segment.begin(), segment.end(), [&](char letter) {
+      return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') ||
+             letter == '_' || (letter == '-' && is_first);
+    });
+    if (segment.empty() || !is_plain) return false;
+    begin = end + 1;
+  }
+  return true;
+}
+
 class MetadataReader {
  public:
   MetadataReader(GgufCursor& cursor, Metadata& metadata, HeaderSurvey* survey)
@@ -79,13 +96,9 @@ std::string MetadataReader::read_key() {
     cursor_.corrupt("the key has " + std::to_string(length) + " bytes; at most 65535 are allowed");
   }
   std::string key = cursor_.reader().take_text(length);
-  const bool is_plain = std::all_of(key.begin(), key.end(), [](char letter) {
-    return letter == '.' || letter == '_' || letter == '-' || (letter >= '0' && letter <= '9') ||
-           (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z');
-  });
-  if (!is_plain) {
+  if (!is_hierarchical(key)) {
     cursor_.name_place(key);
-    cursor_.warn("key", "the key is not of ASCII letters, digits, dots and underscores");
+    cursor_.warn("key", "the key is not of lower_snake_case segments joined by dots");
     cursor_.name_place({});
   }
   return key;

@@ -65,7 +65,7 @@ void SetReader::read_part(const fs::path& path, Metadata& metadata) {
                                  std::string(set_hint));
   }
   parse_gguf(file, opaque_, diagnostics_, metadata, contents_);
-  file.check_unchanged(file.size_bytes(), file.modified_ns());
+  file.check_unchanged(file.size_bytes(), file.stamp());
 }
 
 std::optional<std::uint64_t> SetReader::number(const Metadata& metadata,

@@ -51,7 +51,7 @@ void parse_safetensors_model(const base::File& file, const ModelOptions& options
   }
   const base::File part = model::open_part(file.path(), diagnostics, contents);
   model::parse_safetensors(part, options.opaque, diagnostics, contents);
-  part.check_unchanged(part.size_bytes(), part.modified_ns());
+  part.check_unchanged(part.size_bytes(), part.stamp());
 }
 
 // JSON is followed once: a blob is no manifest again.
@@ -107,7 +107,7 @@ std::shared_ptr<const ModelFile::Contents> parse(const std::filesystem::path& pa
 base::File reopen_first(const ModelFile::Contents& contents) {
   const ModelPart& part = contents.parts.front();
   base::File file = base::File::open(part.path);
-  file.check_unchanged(part.size_bytes, part.modified_ns);
+  file.check_unchanged(part.size_bytes, part.stamp);
   return file;
 }
 

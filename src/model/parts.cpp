@@ -54,7 +54,7 @@ base::File open_part(const fs::path& path, Diagnostics& diagnostics,
                      ModelFile::Contents& contents) {
   base::File file = base::File::open(path);
   diagnostics.move_to(path);
-  contents.parts.push_back({path, file.size_bytes(), file.modified_ns(), published_sha256(path)});
+  contents.parts.push_back({path, file.size_bytes(), file.stamp(), published_sha256(path)});
   return file;
 }
 

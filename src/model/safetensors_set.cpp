@@ -232,7 +232,7 @@ void Index::compare(const ModelFile::Contents& contents) {
         "total size", {},
         "metadata.total_size differs from the " + std::to_string(bytes) + " bytes of the tensors");
   }
-  file_.check_unchanged(file_.size_bytes(), file_.modified_ns());
+  file_.check_unchanged(file_.size_bytes(), file_.stamp());
 }
 
 }  // namespace
@@ -273,7 +273,7 @@ void parse_safetensors_index(const fs::path& path, bool opaque, Diagnostics& dia
                                   "download the files of the set anew");
     }
     parse_safetensors(file, opaque, diagnostics, contents);
-    file.check_unchanged(file.size_bytes(), file.modified_ns());
+    file.check_unchanged(file.size_bytes(), file.stamp());
   }
   for (const MetadataItem& item : metadata.items()) contents.metadata.add(item);
   index.compare(contents);

@@ -7,6 +7,7 @@
 #include "report/measurement.hpp"
 #include "report/report.hpp"
 #include "report/tree.hpp"
+#include "report/verdict.hpp"
 
 namespace hiptool::report {
 namespace {
@@ -72,11 +73,33 @@ void add_google_entries(Json& list, const Measurement& one, std::size_t family) 
   list.push_back(median);
 }
 
+// "bench-copy verdict"
+std::string verdict_name(const Object& document) {
+  const std::string kind = kind_of(document).name;
+  return (kind.empty() ? "hiptool" : kind) + " verdict";
+}
+
+Json exit_code_json(const Verdict& verdict) {
+  return verdict.exit_code ? Json(*verdict.exit_code) : Json();
+}
+
+// From 1 to 0 raises the alert of "bigger is better", whatever the rates are.
+Json verdict_entry(const Object& document) {
+  const Verdict verdict = verdict_of(document);
+  std::string extra = verdict.passed ? "passed" : "failed, " + exit_text(verdict);
+  for (const Failure& failure : verdict.failures) extra += "\n" + failure_text(failure);
+  return {{"name", verdict_name(document)},
+          {"unit", "passed"},
+          {"value", verdict.passed ? 1 : 0},
+          {"extra", extra}};
+}
+
 }  // namespace
 
 std::string to_gbench(const Report& report) {
   const Object& document = report.document;
   const Value& host = member(document, "host");
+  const Verdict verdict = verdict_of(document);
   Json tree;
   tree["context"] = {{"date", text_of(member(document, "started_at"))},
                      {"host_name", text_of(member(host, "name"))},
@@ -86,7 +109,9 @@ std::string to_gbench(const Report& report) {
                      {"cpu_scaling_enabled", false},
                      {"caches", Json::array()},
                      {"library_build_type", "release"},
-                     {"hiptool_version", text_of(member(member(document, "tool"), "version"))}};
+                     {"hiptool_version", text_of(member(member(document, "tool"), "version"))},
+                     {"hiptool_exit_code", exit_code_json(verdict)},
+                     {"hiptool_passed", verdict.passed}};
   Json list = Json::array();
   std::size_t family = 0;
   for (const Measurement& one : measurements(document)) add_google_entries(list, one, family++);
@@ -95,7 +120,7 @@ std::string to_gbench(const Report& report) {
 }
 
 std::string to_gha(const Report& report) {
-  Json list = Json::array();
+  Json list = Json::array({verdict_entry(report.document)});
   for (const Measurement& one : measurements(report.document)) {
     const bool is_rate = one.bytes_per_s.has_value();
     const auto& number = is_rate ? one.bytes_per_s : one.flops_per_s;
@@ -120,6 +145,8 @@ std::string to_gha(const Report& report) {
 
 std::string to_bmf(const Report& report) {
   Json tree = Json::object();
+  const int passed = verdict_of(report.document).passed ? 1 : 0;
+  tree[verdict_name(report.document)] = {{"passed", {{"value", passed}}}};
   for (const Measurement& one : measurements(report.document)) {
     if (one.status != "ok") continue;
     if (!one.bytes_per_s && one.flops_per_s) {

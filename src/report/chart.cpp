@@ -214,6 +214,13 @@ double rate_of(const Measurement& measured) {
   return measured.bytes_per_s.value_or(measured.flops_per_s.value_or(-1));
 }
 
+// Documents come from outside; an axis for rates beyond these would overflow.
+bool is_drawable(double rate) {
+  constexpr double least = 1e-290;
+  constexpr double most = 1e290;
+  return rate == 0 || (rate > least && rate < most);
+}
+
 // What shares an axis.
 struct Group {
   const char* curves_title;
@@ -248,7 +255,7 @@ void add_to(Group& group, const std::string& name, const std::vector<const Measu
     const double share = one->share_of_limit.value_or(0);
     const double limit = share > 0 ? rate_of(*one) / share : 0;
     group.bars.push_back(
-        {one->label + ", " + direction(*one), rate_of(*one), std::isfinite(limit) ? limit : 0});
+        {one->label + ", " + direction(*one), rate_of(*one), is_drawable(limit) ? limit : 0});
   }
 }
 
@@ -261,7 +268,7 @@ std::vector<Chart> charts_of(const Object& document) {
   std::set<std::string> in_matrix;
   for (const Matrix& matrix : matrices_of(document)) in_matrix.insert(matrix.label);
   for (const Measurement& one : all) {
-    if (one.status != "ok" || !(rate_of(one) >= 0)) continue;
+    if (one.status != "ok" || !is_drawable(rate_of(one))) continue;
     if (one.is_pair && in_matrix.count(one.label) > 0) continue;
     const std::string name = one.series + ", " + direction(one);
     const auto [place, is_new] = places.emplace(name, groups.size());
@@ -298,6 +305,7 @@ Drawing draw(const Chart& chart) {
 std::string_view chart_style() noexcept {
   return R"(.chart text{font:12px system-ui,"DejaVu Sans",sans-serif;fill:#222}
 .chart .title{font-size:15px;font-weight:600}
+.chart .failed{font-size:15px;font-weight:600;fill:#d55e00}
 .chart .end{text-anchor:end}
 .chart .middle{text-anchor:middle}
 .chart .faint{fill:#666}

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -8,6 +9,8 @@
 #include "report/cells.hpp"
 #include "report/report.hpp"
 #include "report/text.hpp"
+#include "report/tree.hpp"
+#include "report/verdict.hpp"
 
 namespace hiptool::report {
 namespace {
@@ -48,27 +51,65 @@ std::string quoted(const std::string& field) {
   return text + "\"";
 }
 
+std::size_t place_of(const Column& column, std::vector<Column>& columns) {
+  const auto found = std::find_if(columns.begin(), columns.end(),
+                                  [&](const Column& one) { return one.key == column.key; });
+  const auto place = static_cast<std::size_t>(found - columns.begin());
+  if (found == columns.end()) columns.push_back(column);
+  return place;
+}
+
+// The rows of all tables under the columns of all of them, after the title of their table.
+Table joined(const std::vector<Table>& tables) {
+  Table all;
+  all.columns.push_back({"table", "Table", Unit::none});
+  for (const Table& table : tables) {
+    std::vector<std::size_t> places;
+    for (const Column& column : table.columns) places.push_back(place_of(column, all.columns));
+    for (std::size_t row = 0; row < table.rows.size(); ++row) {
+      std::vector<Value>& values = all.rows.emplace_back(all.columns.size());
+      values[0] = table.title;
+      for (std::size_t column = 0; column < places.size(); ++column) {
+        values[places[column]] = cell(table, row, column);
+      }
+    }
+  }
+  return all;
+}
+
+Table one_table(const std::vector<Table>& tables) {
+  if (tables.empty()) return {};
+  return tables.size() == 1 ? tables.front() : joined(tables);
+}
+
+void add_verdict(const Object& document, Table& table) {
+  const Verdict verdict = verdict_of(document);
+  const std::size_t width = table.columns.size();
+  table.columns.push_back({"exit_code", "Exit code", Unit::none});
+  table.columns.push_back({"passed", "Passed", Unit::none});
+  if (table.rows.empty()) table.rows.emplace_back();
+  for (std::vector<Value>& row : table.rows) {
+    row.resize(width);
+    row.emplace_back(verdict.exit_code);
+    row.emplace_back(verdict.passed);
+  }
+}
+
 }  // namespace
 
 std::string to_csv(const Report& report) {
+  Table table = one_table(report.tables);
+  add_verdict(report.document, table);
   std::string text;
-  for (const Table& table : report.tables) {
-    if (!text.empty()) text += "\n";
-    const std::size_t columns = table.columns.size();
-    for (std::size_t column = 0; column < columns; ++column) {
-      if (column > 0) text += ",";
-      text += quoted(printable(table.columns[column].key));
+  for (const Column& column : table.columns) {
+    text += (text.empty() ? "" : ",") + quoted(printable(column.key));
+  }
+  text += "\n";
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    for (std::size_t column = 0; column < table.columns.size(); ++column) {
+      text += (column > 0 ? "," : "") + quoted(raw(cell(table, row, column)));
     }
     text += "\n";
-    for (std::size_t row = 0; row < table.rows.size(); ++row) {
-      std::string line;
-      for (std::size_t column = 0; column < columns; ++column) {
-        if (column > 0) line += ",";
-        line += quoted(raw(cell(table, row, column)));
-      }
-      // An empty line would read as the end of the table.
-      text += (line.empty() ? "\"\"" : line) + "\n";
-    }
   }
   return text;
 }

@@ -8,13 +8,14 @@
 #include "report/matrix.hpp"
 #include "report/measurement.hpp"
 #include "report/tree.hpp"
+#include "report/verdict.hpp"
 
 namespace hiptool::report {
 namespace {
 
 // The head, which writers show in their own way.
-constexpr std::array<std::string_view, 7> head{"schema",     "tool",   "host",   "error",
-                                               "started_at", "status", "context"};
+constexpr std::array<std::string_view, 9> head{
+    "schema", "tool", "host", "error", "started_at", "status", "context", "exit_code", "passed"};
 
 bool ends_with(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
@@ -106,10 +107,8 @@ Line verdict(const Object& document) {
     parts += (parts.empty() ? ": " : ", ") + std::to_string(count) + " " +
              (name.empty() ? "without status" : name);
   }
-  const bool is_bad = status == "failed" || status == "mismatch" || verdict == "SLOWER" ||
-                      counts.count("mismatch") > 0 || counts.count("failed") > 0;
-  const bool is_doubtful = status == "interrupted" || verdict == "AMBIGUOUS";
-  return {is_bad ? Tone::bad : is_doubtful ? Tone::warning : Tone::good, text + parts};
+  const bool is_doubtful = verdict == "AMBIGUOUS";
+  return {is_doubtful ? Tone::warning : Tone::good, text + parts};
 }
 
 }  // namespace
@@ -134,6 +133,10 @@ Report report_of(Object document) {
   }
   if (!single.rows.empty()) report.tables.insert(report.tables.begin(), std::move(single));
   report.document = std::move(document);
+  for (const Failure& failure : verdict_of(report.document).failures) {
+    report.verdict.push_back({Tone::bad, failure_text(failure)});
+  }
+  report.verdict = verdict_lines(report);
   return report;
 }
 

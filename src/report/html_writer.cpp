@@ -9,7 +9,9 @@
 #include "report/matrix.hpp"
 #include "report/measurement.hpp"
 #include "report/report.hpp"
+#include "report/text.hpp"
 #include "report/tree.hpp"
+#include "report/verdict.hpp"
 
 namespace hiptool::report {
 namespace {
@@ -61,6 +63,7 @@ std::string summary(const Object& document) {
   const Value& host = member(document, "host");
   std::string pairs;
   add_pair(pairs, "status", member(document, "status"), Unit::none);
+  add_pair(pairs, "exit code", member(document, "exit_code"), Unit::none);
   add_pair(pairs, "started", member(document, "started_at"), Unit::none);
   add_pair(pairs, "host", member(host, "name"), Unit::none);
   add_pair(pairs, "processor", member(host, "cpu"), Unit::none);
@@ -68,7 +71,8 @@ std::string summary(const Object& document) {
   add_pair(pairs, "memory", member(host, "memory_bytes"), Unit::size);
   add_pair(pairs, "kernel", member(host, "kernel"), Unit::none);
   add_pair(pairs, "hiptool", member(member(document, "tool"), "version"), Unit::none);
-  add_pair(pairs, "error", member(member(document, "error"), "message"), Unit::none);
+  const std::string error = one_line(text_of(member(member(document, "error"), "message")));
+  if (!error.empty()) add_pair(pairs, "error", error, Unit::none);
   return pairs.empty() ? pairs : "<dl>\n" + pairs + "</dl>\n";
 }
 
@@ -158,9 +162,10 @@ std::string to_html(const Report& report) {
   std::string text =
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
-      title + "</title>\n<style>\n" + std::string(page_style) + std::string(chart_style()) +
+      (verdict_of(report.document).passed ? title : "FAILED: " + title) + "</title>\n<style>\n" +
+      std::string(page_style) + std::string(chart_style()) +
       "</style>\n</head>\n<body>\n<main>\n<h1>" + title + "</h1>\n";
-  for (const Line& line : report.verdict) {
+  for (const Line& line : verdict_lines(report)) {
     text += "<p class=\"" + std::string(tone_class(line.tone)) + "\">" + markup_text(line.text) +
             "</p>\n";
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,7 +10,9 @@
 #include "report/markup.hpp"
 #include "report/measurement.hpp"
 #include "report/report.hpp"
+#include "report/text.hpp"
 #include "report/tree.hpp"
+#include "report/verdict.hpp"
 
 namespace hiptool::report {
 namespace {
@@ -24,12 +27,7 @@ struct TestCase {
   std::optional<double> time_s;
 };
 
-std::string seconds(double value) {
-  std::array<char, 48> text;
-  const auto result =
-      std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed, 6);
-  return std::string(text.data(), result.ptr);
-}
+std::string seconds(double value) { return fixed_text(value, 6); }
 
 std::string reason_or(const std::string& reason, const std::string& other) {
   return reason.empty() ? other : reason;
@@ -71,13 +69,17 @@ TestCase check_case(const Value& check) {
   return test;
 }
 
+// Of the rate where there is one, as people read it.
+std::string change_text(const Value& cell) {
+  const auto rate = number_of(member(cell, "rate_change"));
+  const auto time = number_of(member(cell, "change"));
+  if (rate) return "rate " + signed_share(*rate);
+  return time ? "time " + signed_share(*time) : std::string();
+}
+
 TestCase compared_case(const Value& cell) {
   const std::string verdict = text_of(member(cell, "verdict"));
-  TestCase test{text_of(member(cell, "id")),
-                Outcome::passed,
-                "time changed by " + format_value(member(cell, "change"), Unit::share),
-                verdict,
-                {}};
+  TestCase test{text_of(member(cell, "id")), Outcome::passed, change_text(cell), verdict, {}};
   if (verdict == "SLOWER") test.outcome = Outcome::failed;
   if (verdict == "AMBIGUOUS") {
     test.outcome = Outcome::skipped;
@@ -88,7 +90,9 @@ TestCase compared_case(const Value& cell) {
 
 TestCase threshold_case(const Value& threshold) {
   TestCase test;
-  test.name = text_of(member(threshold, "threshold")) + " " + text_of(member(threshold, "cell"));
+  // One of run-kernel is for several results, and has no cell.
+  const std::string cell = text_of(member(threshold, "cell"));
+  test.name = text_of(member(threshold, "threshold")) + (cell.empty() ? "" : " " + cell);
   test.kind = "threshold";
   const bool is_met = is_true(member(threshold, "is_met"));
   if (!is_met) test.outcome = Outcome::failed;
@@ -99,18 +103,24 @@ TestCase threshold_case(const Value& threshold) {
   return test;
 }
 
+bool is_bad(const TestCase& test) {
+  return test.outcome == Outcome::failed || test.outcome == Outcome::error;
+}
+
+// A load that ended in an error has no case of its own: the error is the case.
 void add_load_cases(const Object& document, std::vector<TestCase>& tests) {
+  if (!member(document, "error").is_absent()) return;
   const std::string status = text_of(member(document, "status"));
   const std::string path = text_of(member(member(document, "model"), "path"));
   TestCase load{"load " + path, Outcome::passed, status, status, {}};
   load.time_s = number_of(member(document, "load_time_s"));
-  if (status == "mismatch") {
+  if (status == "mismatch" || status == "wrong") {
     load.outcome = Outcome::failed;
     for (const Value& one : elements(member(member(document, "verify"), "mismatches"))) {
       load.message += "\n" + format_value(one, Unit::none);
     }
   }
-  tests.push_back(load);
+  if (status != "failed" && status != "interrupted") tests.push_back(load);
   const Value& values = member(document, "values");
   const double bad =
       number_of(member(values, "nan")).value_or(0) + number_of(member(values, "inf")).value_or(0);
@@ -122,10 +132,8 @@ void add_load_cases(const Object& document, std::vector<TestCase>& tests) {
                    {}});
 }
 
-std::vector<TestCase> cases_of(const Object& document) {
+std::vector<TestCase> judged_cases(const Object& document, const std::string& kind) {
   std::vector<TestCase> tests;
-  const std::string kind = kind_of(document).name;
-  const std::string status = text_of(member(document, "status"));
   if (kind == "load") {
     add_load_cases(document, tests);
   } else {
@@ -146,27 +154,68 @@ std::vector<TestCase> cases_of(const Object& document) {
   for (const Value& check : elements(member(document, "checks"))) {
     tests.push_back(check_case(check));
   }
-  // Also what failed as a whole, so that a run that ended early is never a green file.
+  return tests;
+}
+
+// The case of the failure, or of the threshold that several failures have missed.
+bool shows(const TestCase& test, const Failure& failure) {
+  if (!is_bad(test)) return false;
+  return test.name == failure.what ||
+         (test.kind == "threshold" && failure.what.starts_with(test.name + " "));
+}
+
+void add_failures(const Verdict& verdict, std::vector<TestCase>& tests) {
+  for (const Failure& failure : verdict.failures) {
+    const bool is_there = std::any_of(tests.begin(), tests.end(),
+                                      [&](const TestCase& test) { return shows(test, failure); });
+    if (is_there) continue;
+    tests.push_back({failure.what, Outcome::failed, failure_text(failure), "failure", {}});
+  }
+}
+
+// Readers take cases of one name for one: a check that two drivers answer gets a number.
+void number_equal_names(std::vector<TestCase>& tests) {
+  std::map<std::string, int> seen;
+  for (TestCase& test : tests) {
+    const int count = ++seen[test.name];
+    if (count > 1) test.name += " " + std::to_string(count);
+  }
+}
+
+// The cases agree with the verdict: one at least is bad where the run did not pass, none where it
+// did.
+std::vector<TestCase> cases_of(const Object& document) {
+  const std::string kind = kind_of(document).name;
+  const Verdict verdict = verdict_of(document);
+  std::vector<TestCase> tests = judged_cases(document, kind);
+  if (verdict.passed) {
+    for (TestCase& test : tests) {
+      if (is_bad(test)) test.outcome = Outcome::skipped;
+    }
+    if (tests.empty()) tests.push_back({kind, Outcome::passed, {}, {}, {}});
+    return tests;
+  }
+  add_failures(verdict, tests);
   const Value& error = member(document, "error");
-  TestCase whole{kind, Outcome::passed, {}, text_of(member(error, "code")), {}};
-  if (status == "failed" || status == "interrupted" || !error.is_absent()) {
-    whole.outcome = Outcome::error;
-    whole.message = reason_or(text_of(member(error, "message")), status);
-    tests.push_back(whole);
-  } else if (tests.empty()) {
-    tests.push_back(whole);
+  if (!error.is_absent() || std::none_of(tests.begin(), tests.end(), is_bad)) {
+    tests.push_back({kind,
+                     Outcome::error,
+                     reason_or(text_of(member(error, "message")), exit_text(verdict)),
+                     reason_or(text_of(member(error, "code")), "error"),
+                     {}});
   }
   return tests;
 }
 
 std::string result_element(const TestCase& test) {
-  const std::string said = attribute("message", test.message);
+  const std::string said = attribute("message", one_line(test.message));
   const std::string typed = said + attribute("type", reason_or(test.kind, "failed"));
   switch (test.outcome) {
     case Outcome::skipped: return "<skipped" + said + "/>";
     case Outcome::failed:
-      return "<failure" + typed + ">" + markup_text(test.message) + "</failure>";
-    case Outcome::error: return "<error" + typed + ">" + markup_text(test.message) + "</error>";
+      return "<failure" + typed + ">" + markup_text(one_line(test.message)) + "</failure>";
+    case Outcome::error:
+      return "<error" + typed + ">" + markup_text(one_line(test.message)) + "</error>";
     case Outcome::passed: break;
   }
   return {};
@@ -189,7 +238,8 @@ std::string to_junit(const Report& report) {
   std::array<std::size_t, 4> counts{};
   double total_s = 0;
   std::string cases;
-  const std::vector<TestCase> tests = cases_of(document);
+  std::vector<TestCase> tests = cases_of(document);
+  number_equal_names(tests);
   for (const TestCase& test : tests) {
     ++counts[static_cast<std::size_t>(test.outcome)];
     total_s += test.time_s.value_or(0);

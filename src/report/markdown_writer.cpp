@@ -5,6 +5,7 @@
 #include "report/cells.hpp"
 #include "report/report.hpp"
 #include "report/text.hpp"
+#include "report/verdict.hpp"
 
 namespace hiptool::report {
 namespace {
@@ -61,7 +62,7 @@ void add_block(std::string& text, std::string_view start, std::string_view block
 
 std::string to_markdown(const Report& report) {
   std::string text;
-  for (const Line& line : report.verdict) add_block(text, "**", escaped(line.text), "**\n");
+  for (const Line& line : verdict_lines(report)) add_block(text, "**", escaped(line.text), "**\n");
   for (const Table& table : report.tables) {
     add_block(text, "### ", escaped(table.title), "\n");
     if (!table.rows.empty() && !table.columns.empty()) {

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "report/markup.hpp"
 
-#include <array>
-#include <charconv>
-
 #include "hiptool/units.hpp"
 #include "report/text.hpp"
 
@@ -58,10 +55,7 @@ std::string attribute(std::string_view name, std::string_view text) {
 }
 
 std::string coordinate(double value) {
-  std::array<char, 48> digits;
-  const auto result = std::to_chars(digits.data(), digits.data() + digits.size(), value,
-                                    std::chars_format::fixed, 2);
-  std::string text(digits.data(), result.ptr);
+  std::string text = fixed_text(value, 2);
   drop_zeros(text, text.size());
   return text == "-0" ? "0" : text;
 }

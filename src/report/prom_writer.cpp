@@ -12,6 +12,7 @@
 #include "report/report.hpp"
 #include "report/text.hpp"
 #include "report/tree.hpp"
+#include "report/verdict.hpp"
 
 namespace hiptool::report {
 namespace {
@@ -178,10 +179,15 @@ void add_measurements(Metrics& metrics, const Object& document) {
 std::string to_prom(const Report& report) {
   const Object& document = report.document;
   const std::string status = text_of(member(document, "status"));
-  const bool is_bad = status == "failed" || status == "mismatch" || status == "interrupted";
+  const Verdict verdict = verdict_of(document);
   const Labels labels{{"command", kind_of(document).name}};
   Metrics metrics;
-  metrics.add("hiptool_success", "1 if the run ended well, else 0.", labels, is_bad ? 0.0 : 1.0);
+  metrics.add("hiptool_success", "1 if the run passed (exit code 0), else 0.", labels,
+              verdict.passed ? 1.0 : 0.0);
+  if (verdict.exit_code) {
+    metrics.add("hiptool_exit_code", "Exit code of the run.", labels,
+                static_cast<double>(*verdict.exit_code));
+  }
   metrics.add("hiptool_run_info", "What ran; always 1.",
               {{"command", kind_of(document).name},
                {"status", status},

@@ -98,11 +98,17 @@ struct TableStyle {
 };
 std::string to_table(const Report& report, const TableStyle& style);
 
-/// The tables in raw base units, separated by an empty line; RFC 4180 quoting.
+/// One table in raw base units; RFC 4180 quoting. Each row ends with the columns `exit_code` and
+/// `passed`; a report without rows has one row, of these two. Several tables become one: the union
+/// of their columns, after a column `table` that holds their titles.
 std::string to_csv(const Report& report);
 
 /// Verdict, tables and notes as GitHub Markdown.
 std::string to_markdown(const Report& report);
+
+// All writers take the verdict from the document (report/verdict.hpp): a run that did not pass is
+// shown as failed in each of them, whatever the lines of the report say. Those for people show the
+// lines as verdict_lines() has them.
 
 // The writers below say what the document holds; those that follow what was measured write an
 // empty list for a document that measured nothing. None throws for a member that is missing.
@@ -115,21 +121,28 @@ std::string to_svg(const Report& report);
 std::string to_html(const Report& report);
 
 /// Google Benchmark's JSON: every sample as an iteration, then the median as an aggregate. Times
-/// are in microseconds; processor time, which is not measured, is set to the real one.
+/// are in microseconds; processor time, which is not measured, is set to the real one. The context
+/// has `hiptool_exit_code` and `hiptool_passed`.
 std::string to_gbench(const Report& report);
 
-/// github-action-benchmark's "customBiggerIsBetter": rates in GB/s or GFLOP/s. What failed has the
-/// value 0, what was skipped is left out.
+/// github-action-benchmark's "customBiggerIsBetter": first "COMMAND verdict", 1 if the run passed,
+/// else 0, which raises the alert; then rates in GB/s or GFLOP/s. What failed has the value 0, what
+/// was skipped is left out.
 std::string to_gha(const Report& report);
 
-/// Bencher Metric Format: rates in bytes per second, bounds at the 5th and 95th percentile.
+/// Bencher Metric Format: rates in bytes per second, bounds at the 5th and 95th percentile; and
+/// "COMMAND verdict" with the measure `passed`, 1 or 0.
 std::string to_bmf(const Report& report);
 
-/// JUnit XML: a test case for each measurement, check and compared cell. Wrong data, a failed check
-/// and SLOWER are failures, a failed run is an error, AMBIGUOUS and unknown are skipped.
+/// JUnit XML: a test case for each measurement, check, threshold and compared cell, and for each
+/// of the document's failures that these do not show. Wrong data, a failed check, a missed
+/// threshold and SLOWER are failures, a run that ended in an error is one error, AMBIGUOUS and
+/// unknown are skipped. A run that passed has neither failures nor errors, any other has at least
+/// one.
 std::string to_junit(const Report& report);
 
-/// Prometheus' text exposition format 0.0.4: gauges in base units, without time stamps.
+/// Prometheus' text exposition format 0.0.4: gauges in base units, without time stamps. The verdict
+/// is `hiptool_success` (1 if the run passed, else 0) and `hiptool_exit_code`.
 std::string to_prom(const Report& report);
 
 /// One value for people: 141 GB as "131 GiB" for Unit::size, 52.4e9 as "52.4 GB/s" for Unit::rate.

@@ -5,12 +5,19 @@
 #include "report/heat_map.hpp"
 #include "report/markup.hpp"
 #include "report/report.hpp"
+#include "report/verdict.hpp"
 
 namespace hiptool::report {
 
 std::string to_svg(const Report& report) {
+  constexpr double line_height = 48;
   double width = 760;
   double height = 0;
+  std::string caption;
+  if (const Verdict verdict = verdict_of(report.document); !verdict.passed) {
+    caption = label(16, 28, "failed", "FAILED: " + exit_text(verdict));
+    height = line_height;
+  }
   std::string body;
   std::vector<Drawing> drawings;
   for (const Chart& chart : charts_of(report.document)) drawings.push_back(draw(chart));
@@ -24,15 +31,15 @@ std::string to_svg(const Report& report) {
     height += drawing.height;
   }
   if (body.empty()) {
-    height = 48;
-    body = "<text x=\"16\" y=\"28\">nothing was measured</text>\n";
+    body = label(16, height + 28, "", "nothing was measured");
+    height += line_height;
   }
   const std::string size = coordinate(width) + " " + coordinate(height);
   return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
          "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" width=\"" +
          coordinate(width) + "\" height=\"" + coordinate(height) + "\" viewBox=\"0 0 " + size +
          "\">\n<style>\n" + std::string(chart_style()) + "</style>\n" +
-         "<rect class=\"back\" width=\"100%\" height=\"100%\"/>\n" + body + "</svg>\n";
+         "<rect class=\"back\" width=\"100%\" height=\"100%\"/>\n" + caption + body + "</svg>\n";
 }
 
 }  // namespace hiptool::report

@@ -7,6 +7,7 @@
 #include "report/cells.hpp"
 #include "report/report.hpp"
 #include "report/text.hpp"
+#include "report/verdict.hpp"
 
 namespace hiptool::report {
 namespace {
@@ -170,7 +171,7 @@ class Writer {
 
 std::string to_table(const Report& report, const TableStyle& style) {
   Writer writer(style);
-  writer.add_lines(report.verdict);
+  writer.add_lines(verdict_lines(report));
   for (const Table& table : report.tables) writer.add_table(table);
   writer.add_lines(report.notes);
   return writer.take();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdint>
 #include <span>
 
@@ -110,6 +111,28 @@ std::string printable(std::string_view text) {
     text.remove_prefix(bytes);
   }
   return safe;
+}
+
+std::string fixed_text(double value, int decimals) {
+  std::array<char, 400> digits;  // the largest double has 309 before the point
+  const auto result = std::to_chars(digits.data(), digits.data() + digits.size(), value,
+                                    std::chars_format::fixed, decimals);
+  return std::string(digits.data(), result.ptr);
+}
+
+std::string one_line(std::string_view text) {
+  std::string joined;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    if (!line.empty()) {
+      if (!joined.empty()) joined += joined.back() == ':' ? " " : "; ";
+      joined += line;
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return joined;
 }
 
 std::size_t display_width(std::string_view text) {

@@ -13,6 +13,13 @@ namespace hiptool::report {
 /// A second pass changes nothing.
 std::string printable(std::string_view text);
 
+/// A number in fixed notation, however many digits it has: "12.50" for two decimals, of which there
+/// are at most 20.
+std::string fixed_text(double value, int decimals);
+
+/// The lines of a message as one: joined by "; ", after a colon by a blank.
+std::string one_line(std::string_view text);
+
 /// Columns that printable text takes: combining marks none, wide East Asian letters two.
 std::size_t display_width(std::string_view text);
 

@@ -31,10 +31,7 @@ std::string format_scaled(double value, const char* unit) {
     ++prefix;
   }
   const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-  std::array<char, 48> text;
-  const auto result = std::to_chars(text.data(), text.data() + text.size(), value,
-                                    std::chars_format::fixed, prefix == 0 ? 0 : decimals);
-  return std::string(text.data(), result.ptr).append(prefixes[prefix]).append(unit);
+  return fixed_text(value, prefix == 0 ? 0 : decimals).append(prefixes[prefix]).append(unit);
 }
 
 std::string plain(double value) {
@@ -143,10 +140,7 @@ std::string format_value(const Value& value, Unit unit, bool unicode) {
 
 std::string signed_share(double share) {
   if (!std::isfinite(share)) return {};
-  std::array<char, 400> text;  // any double
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), share * 100,
-                                 std::chars_format::fixed, 1);
-  return (std::signbit(share) ? "" : "+") + std::string(text.data(), end.ptr) + " %";
+  return (std::signbit(share) ? "" : "+") + fixed_text(share * 100, 1) + " %";
 }
 
 }  // namespace hiptool::report

@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: MIT
 /// Rate of the leaf digest on a device, for tensors of several sizes, against the device's own copy
-/// traffic in the same run, and what it takes from the host-to-device rate when it runs beside
-/// copies as in a load.
+/// traffic in the same run.
 ///
 /// Usage: digest_bench [DEVICE [SIZE]]; without DEVICE cpu, without SIZE 8GiB (cpu: 64MiB).
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <functional>
-#include <thread>
 #include <utility>
 #include <vector>
 
-#include "hiptool/async_loader.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/event.hpp"
 #include "hiptool/units.hpp"
-#include "hiptool/verify.hpp"
 #include "kernels/digest.hpp"
 
 namespace {
@@ -26,8 +21,6 @@ namespace {
 using namespace hiptool;
 
 constexpr int samples = 9;
-constexpr std::uint64_t slot_bytes = 8u << 20;
-constexpr std::uint64_t probe_bytes = 4'000'000'000;
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -59,21 +52,6 @@ std::vector<kernels::DigestRange> cut_ranges(const Buffer& data, std::uint64_t t
   return ranges;
 }
 
-// Digests one slot after the other, as a load does, until it is told to stop.
-void digest_slots(const Buffer& data, const Buffer& list, const std::atomic<bool>& stop) {
-  const Stream stream(data.device(), Stream::Priority::low);
-  kernels::LeafDigester digester(data.device());
-  const kernels::DigestTable table(data, cut_ranges(data, data.size_bytes()));
-  constexpr std::uint64_t slot_leaves = slot_bytes / leaf_bytes;
-  for (std::uint64_t leaf = 0; !stop.load();) {
-    digester.digest(table, leaf, leaf + slot_leaves, list, stream);
-    stream.synchronize();
-    // At the rate of the link a slot arrives about every 150 us.
-    std::this_thread::sleep_for(std::chrono::microseconds(100));
-    leaf = (leaf + slot_leaves) % (table.leaf_count() - slot_leaves);
-  }
-}
-
 void measure_rate(const Buffer& data, const Buffer& list) {
   const Stream stream(data.device());
   const std::uint64_t half = data.size_bytes() / 2;
@@ -96,26 +74,6 @@ void measure_rate(const Buffer& data, const Buffer& list) {
   }
 }
 
-void measure_beside_copies(const Buffer& data, const Buffer& list) {
-  AsyncLoader::Options options;
-  options.always_stage = true;
-  AsyncLoader loader(data.device(), options);
-  const Buffer target(data.device(), 64u << 20);
-  const std::uint64_t bytes = data.device().is_host_memory() ? data.size_bytes() : probe_bytes;
-  std::vector<double> alone;
-  std::vector<double> beside;
-  for (int i = 0; i < samples; ++i) {  // interleaved, so that drift meets both alike
-    alone.push_back(loader.probe_h2d_bytes_per_s(target, bytes));
-    std::atomic<bool> stop{false};
-    std::jthread digests([&] { digest_slots(data, list, stop); });
-    beside.push_back(loader.probe_h2d_bytes_per_s(target, bytes));
-    stop.store(true);
-  }
-  std::printf("h2d      %s beside digests; limit %s without, ratio %.4f (medians of %d pairs)\n",
-              format_rate(median(beside)).c_str(), format_rate(median(alone)).c_str(),
-              median(beside) / median(alone), samples);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -129,7 +87,6 @@ int main(int argc, char** argv) try {
   stream.synchronize();
   std::printf("%s %s\n", device.id().c_str(), device.info().name.c_str());
   measure_rate(data, list);
-  measure_beside_copies(data, list);
   return 0;
 } catch (const Error& error) {
   std::fprintf(stderr, "%s\n", error.what());

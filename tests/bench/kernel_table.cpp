@@ -16,6 +16,7 @@
 #include "hiptool/error.hpp"
 #include "measure/kernel/bench.hpp"
 #include "measure/kernel/work.hpp"
+#include "measure/memory_peak.hpp"
 
 using namespace hiptool;
 using namespace hiptool::measure;
@@ -122,12 +123,9 @@ void write_line(std::FILE* to, const KernelResult& result, const std::string& bl
   std::fflush(to);
 }
 
-/// Two transfers a clock, as all memories of today make them; HBM counts so too.
-std::optional<Peak> memory_peak(const DeviceInfo& info) {
-  if (!info.memory_clock_hz || !info.memory_bus_width_bits) return std::nullopt;
-  return Peak{2.0 * static_cast<double>(*info.memory_clock_hz) *
-                  static_cast<double>(*info.memory_bus_width_bits) / 8,
-              "memory-clock"};
+std::optional<Peak> peak_of(const Device& device) {
+  const auto peak = memory_peak(device.platform(), device.info());
+  return peak ? std::optional(Peak{peak->bytes_per_s, peak->source}) : std::nullopt;
 }
 
 std::unique_ptr<std::FILE, int (*)(std::FILE*)> open_tsv(const std::string& path) {
@@ -145,7 +143,7 @@ int run(int argc, char** argv) {
   const Device device = arguments.device.empty() ? default_device(platforms)
                                                  : find_device(platforms, arguments.device);
   const DeviceInfo info = device.info();
-  if (!options.memory_peak) options.memory_peak = memory_peak(info);
+  if (!options.memory_peak) options.memory_peak = peak_of(device);
   const hip::SensorLibrary sensors = hip::open_sensors(device.platform());
   if (sensors.sensors && info.pci_bus_id) {
     options.clock_hz = [&] { return sensors.sensors->read(*info.pci_bus_id).clock_hz; };

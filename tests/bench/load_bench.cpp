@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// Rate of a load, warm or cold, against the limits of the machine that are measured by turns with
-/// it: copies of the ring without reads, reads without copies, and for cold files O_DIRECT reads.
+/// it: plain copies of 64 MiB of pinned memory, reads without copies, and for cold files O_DIRECT
+/// reads.
 ///
 /// Usage: load_bench [OPTIONS] [DEVICE [FILE]], see `load_bench --help`.
 #include <getopt.h>
@@ -20,9 +21,10 @@
 #include "hiptool/async_loader.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/leaf_verification.hpp"
 #include "hiptool/pinned_buffer.hpp"
 #include "hiptool/units.hpp"
+#include "hiptool/verification.hpp"
+#include "load/link_probe.hpp"
 #include "model/model_writer.hpp"
 #include "read_rates.hpp"
 #include "system/residency.hpp"
@@ -49,7 +51,7 @@ struct Settings {
   std::string file;
   AsyncLoader::Options loader;
   std::string verify = "none";
-  VerifyOptions verify_options;
+  std::uint32_t verify_threads = 0;  // during the load; 0: half of the cores
   bool cold = false;
   bool fresh = false;
   bool prepare = true;
@@ -96,7 +98,7 @@ Settings parse(int argc, char** argv) {
       case 'Q': settings.loader.read.direct_request_bytes = parse_size(optarg); break;
       case 'w': settings.loader.stretches = number(); break;
       case 'v': settings.verify = optarg; break;
-      case 'V': settings.verify_options.threads = number(); break;
+      case 'V': settings.verify_threads = number(); break;
       case 'c': settings.cold = true; break;
       case 'T': settings.raw_threads = number(); break;
       case 'R': settings.raw_request_bytes = parse_size(optarg); break;
@@ -123,7 +125,7 @@ double seconds_since(Clock::time_point start) {
 struct Figures {
   std::vector<double> loads;     // bytes/s, first read issued to last copy done
   std::vector<double> verdicts;  // bytes/s, start of the verification to its result
-  std::vector<double> copies;    // limits: pinned copies without reads
+  std::vector<double> copies;    // limits: plain pinned copies
   std::vector<double> reads;     // preads into the ring's memory, or the arena's where it is host's
   std::vector<double> raw;       // O_DIRECT
   std::vector<double> prepare_s;
@@ -137,7 +139,8 @@ class Bench {
       : settings_(settings),
         device_(device),
         model_(ModelFile::open(settings.file)),
-        layout_(lay_out(model_)),
+        plan_(plan_load(model_, std::span(&device, 1))),
+        layout_(plan_.devices.front().layout),
         arena_(device, layout_.arena_bytes),
         stages_(settings.loader.always_stage || !device.is_host_memory()) {}
 
@@ -166,22 +169,20 @@ class Bench {
     const auto start = Clock::now();
     if (settings_.prepare && stages_) loader_->prepare();
     figures.prepare_s.push_back(seconds_since(start));
-    if (settings_.probe_first) {
-      const Buffer scratch(device_, 64u << 20);
-      loader_->probe_h2d_bytes_per_s(scratch, 400'000'000);
-    }
+    if (settings_.probe_first) load::measure_links({device_}, nullptr);
   }
 
   void load(Figures& figures) {
     if (settings_.cold) bench::evict(settings_.file);
     const auto start = Clock::now();
-    std::unique_ptr<LeafVerification> verification;
+    std::unique_ptr<Verification> verification;
     if (settings_.verify != "none") {
-      verification = std::make_unique<LeafVerification>(model_, layout_, arena_,
-                                                        settings_.verify == "full"
-                                                            ? LeafVerification::Reference::file
-                                                            : LeafVerification::Reference::slots,
-                                                        settings_.verify_options);
+      std::shared_ptr<FileDigests> files;
+      if (settings_.verify == "full") {
+        files = std::make_shared<FileDigests>(model_);
+        files->limit_threads(settings_.verify_threads);
+      }
+      verification = std::make_unique<Verification>(model_, plan_, std::span(&arena_, 1), files);
     }
     figures.last = loader_->load(model_, layout_, arena_, verification.get());
     const auto bytes = static_cast<double>(figures.last.read_bytes);
@@ -193,11 +194,7 @@ class Bench {
   }
 
   void measure_limits(Figures& figures) {
-    if (stages_) {
-      const std::uint64_t bytes = device_.is_host_memory() ? layout_.arena_bytes : 4'000'000'000;
-      const Buffer scratch(device_, std::min<std::uint64_t>(64u << 20, layout_.arena_bytes));
-      figures.copies.push_back(loader_->probe_h2d_bytes_per_s(scratch, bytes));
-    }
+    if (stages_) figures.copies.push_back(load::measure_links({device_}, nullptr).at(0));
     if (settings_.cold) {
       bench::evict(settings_.file);
       figures.raw.push_back(bench::direct_read_rate(settings_.file, settings_.raw_threads,
@@ -224,7 +221,8 @@ class Bench {
   const Settings& settings_;
   Device device_;
   ModelFile model_;
-  ArenaLayout layout_;
+  LoadPlan plan_;
+  const ArenaLayout& layout_;
   Buffer arena_;
   bool stages_;
   std::unique_ptr<PinnedBuffer> ring_;

@@ -8,7 +8,8 @@ and stops when every tensor is on the device and the device is idle; hiptool's l
 its own report, its verdict time that of the whole process. The limit is the rate of pinned copies
 that hiptool measures in each run. Before a cold load nobody reads for a while: the disk of a
 virtual machine may go faster after a rest, which a peer has while it starts. A peer that cannot be
-imported is named as absent. Needs torch.
+imported is named as absent. Needs torch. fastsafetensors and InstantTensor open files on disks with
+O_DIRECT by default, so that without --cold their figures here are not of the page cache.
 """
 import argparse
 import json

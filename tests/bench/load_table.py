@@ -104,7 +104,12 @@ def main():
         judge("verdict time in s", shares["full"][1], median(full, lambda d: phase(d, "start"))
               + 1.15 * median(full, lambda d: d["model"]["bytes"] / limit_of(d)))
         judge("cost of verification, share of the verdict time",
-              median(full, lambda d: (phase(d, "verify")) / d["verdict_time_s"]), 0.03)
+              median(full, lambda d: (phase(d, "digest") + phase(d, "verify"))
+                     / d["verdict_time_s"]), 0.03)
+        kernel_s = median(full, lambda d: d["verify"]["digest_kernel_time_s"])
+        print(f"  digest of the memory: {median(full, lambda d: phase(d, 'digest')) * 1e3:.2f} ms, "
+              f"its kernel {kernel_s * 1e3:.2f} ms, "
+              f"{median(full, lambda d: d['model']['bytes']) / kernel_s / 1e12:.2f} TB/s")
         tiny = os.path.join(options.folder, "tiny.gguf")
         subprocess.run([options.hiptool, "make-model", tiny, "--size", "1MiB", "--quiet"],
                        check=True, capture_output=True)

@@ -23,7 +23,8 @@
 #include "hiptool/error.hpp"
 #include "hiptool/pinned_buffer.hpp"
 #include "hiptool/plan_loader.hpp"
-#include "hiptool/plan_verification.hpp"
+#include "hiptool/verification.hpp"
+#include "load/link_probe.hpp"
 #include "read_rates.hpp"
 
 namespace {
@@ -39,7 +40,6 @@ constexpr const char* usage =
     "  --slots N --slot-bytes N        of each device\n"
     "  --stage                         through slots on the cpu platform too\n"
     "  --repeat N                      5\n";
-constexpr std::uint64_t probe_bytes = 4'000'000'000;
 
 struct Settings {
   std::vector<std::string> devices;
@@ -124,12 +124,12 @@ class Bench {
  private:
   void load(Figures& figures) {
     const auto start = Clock::now();
-    std::unique_ptr<PlanVerification> verification;
+    std::unique_ptr<Verification> verification;
     if (settings_.verify != "none") {
       const bool reads_twice = settings_.verify == "full";
       auto files = reads_twice ? std::make_shared<FileDigests>(model_) : nullptr;
       if (files) files->limit_threads(0);
-      verification = std::make_unique<PlanVerification>(model_, plan_, arenas_, files);
+      verification = std::make_unique<Verification>(model_, plan_, arenas_, files);
     }
     figures.last = loader_.load(arenas_, verification.get());
     const auto bytes = static_cast<double>(figures.last.total.read_bytes);
@@ -142,9 +142,20 @@ class Bench {
     figures.verdicts.push_back(bytes / elapsed.count());
   }
 
+  // Copies that come from a peer use no link.
+  std::vector<Device> linked_devices() const {
+    std::vector<Device> devices;
+    for (std::size_t i = 0; i < plan_.devices.size(); ++i) {
+      const DevicePlan& part = plan_.devices[i];
+      if (!part.layout.placements.empty() && !loader_.reaches_first()[i]) {
+        devices.push_back(part.device);
+      }
+    }
+    return devices;
+  }
+
   void measure_links(Figures& figures) {
-    std::vector<double> rates = loader_.probe_h2d_bytes_per_s(64u << 20, probe_bytes);
-    rates.erase(std::remove(rates.begin(), rates.end(), 0.0), rates.end());
+    const std::vector<double> rates = load::measure_links(linked_devices(), nullptr);
     if (rates.empty()) throw std::runtime_error("no link was in use");
     const bool is_copied = plan_.split == SplitKind::replicate;
     figures.links.push_back(is_copied ? *std::min_element(rates.begin(), rates.end())

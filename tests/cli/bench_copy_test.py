@@ -53,6 +53,9 @@ class BenchCopy(CliTest):
             self.assertEqual(cell["traffic_bytes_per_s"], traffic)
             self.assertEqual(len(cell["lanes"] or [0]), lanes)
             self.assertIsNone(cell["limit_source"])
+            self.assertIsNone(cell["share_of_limit"])
+            if cell["median_bytes_per_s"] is not None:
+                self.assertEqual(cell["share_reason"], "the limit of this copy is not known here")
             if lanes == 2:
                 self.assertTrue(0 <= cell["overlap"] <= 1)
 
@@ -83,12 +86,49 @@ class BenchCopy(CliTest):
         self.assertEqual([cell["size_bytes"] for cell in document["cells"]],
                          [4096, 8192, 16384, 32768])
 
-    def test_skipped_cells_say_why_and_are_no_failure(self):
-        document = self.bench("--kind", "p2p-write,all-to-all", *FEW)
-        for cell in document["cells"]:
-            self.assertEqual(cell["status"], "skipped")
+    def test_skipped_measurements_say_why_and_are_no_failure_if_others_were_made(self):
+        document = self.bench("--kind", "h2d,p2p-write,all-to-all", *FEW)
+        self.assertEqual([cell["status"] for cell in document["cells"]],
+                         ["ok", "skipped", "skipped"])
+        for cell in document["cells"][1:]:
             self.assertIn("needs two devices", cell["reason"])
             self.assertEqual(cell["samples_s"], [])
+
+    def test_nothing_measured_is_no_success(self):
+        for more in ((), ("--fail-below", "p2p-write>=1GB/s")):
+            document = self.bench("--kind", "p2p-write,all-to-all", *FEW, *more, code=3)
+            self.assertEqual(document["error"]["code"], "unavailable")
+            self.assertIn("nothing was measured: 2 measurements skipped",
+                          document["error"]["message"])
+            self.assertIn("needs two devices", document["error"]["message"])
+
+    def test_the_first_line_of_a_sweep_speaks_of_all_sizes(self):
+        result = run("bench-copy", "--device", "cpu", "--kind", "h2d", "--size", "4KiB..1MiB",
+                     "--samples", "1")
+        first = result.stdout.split("\n\n", maxsplit=1)[0].replace("\n  ", " ")
+        self.assertRegex(first, r"^9 measurements on cpu:0 in [^:]+: h2d [\d.]+ [MGT]B/s to "
+                                r"[\d.]+ [MGT]B/s in 9 measurements, most at [\d.]+ [KM]iB")
+
+    def test_a_baseline_that_covers_a_part(self):
+        before = self.bench("--kind", "h2d,d2d", *FEW)
+        path = self.folder / "base.json"
+        path.write_text(json.dumps(before), encoding="utf-8")
+        words = ["--kind", "h2d,d2h", *FEW, "--baseline", str(path)]
+        run_of = run("bench-copy", "--device", "cpu", "--format", "json", *words)
+        document = json.loads(run_of.stdout)
+        self.assertEqual([cell["id"] for cell in document["baseline"]],
+                         ["h2d.pinned.copy.64KiB@cpu:0"])
+        self.assertEqual(document["baseline_missing"], [
+            {"id": "d2h.pinned.copy.64KiB@cpu:0", "missing_in": "baseline"},
+            {"id": "d2d.copy.64KiB@cpu:0", "missing_in": "run"}])
+        strict = self.bench(*words, "--strict-baseline", code=1)
+        whats = [failure["what"] for failure in strict["failures"]]
+        self.assertIn("d2h.pinned.copy.64KiB@cpu:0 against the baseline", whats)
+        self.assertIn("d2d.copy.64KiB@cpu:0 against the baseline", whats)
+        table = run("bench-copy", "--device", "cpu", *words).stdout
+        self.assertIn("not in the baseline: d2h.pinned.copy.64KiB@cpu:0", table)
+        self.assertIn("in the baseline, but not measured now: d2d.copy.64KiB@cpu:0", table)
+        self.assertEqual(run("bench-copy", "--strict-baseline").returncode, 2)
 
     def test_without_a_device_named_peers_are_looked_for(self):
         environment = clean_environment(HIPTOOL_CPU_DEVICES="2")

@@ -268,7 +268,7 @@ class MakeModel(CliTest):
         self.assertEqual(run("make-model", path, "--size", "1M", "--quiet").stderr, "")
 
     def test_interrupted(self):
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(number.name):
                 path = self.folder / "big.gguf"
                 process = subprocess.Popen(

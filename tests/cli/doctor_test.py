@@ -164,7 +164,8 @@ class Doctor(CliTest):
                 self.assertEqual(result.returncode, 0, result.stderr)
                 self.assert_width(result.stdout, columns)
         rows = run("devices", "--doctor", "--format", "csv", environment=stand_in()).stdout
-        self.assertIn("id,severity,device,read,source,expected,fix\n", rows.replace("\r", ""))
+        self.assertTrue(rows.startswith(
+            "id,severity,device,read,source,expected,fix,exit_code,passed\n"), rows)
         text = run("devices", "--doctor", "--verbose", environment=stand_in()).stdout
         for name in IDS:
             self.assertIn(f" {name}: ", text)

@@ -7,13 +7,12 @@ Usage: fit_test.py PROGRAM [unittest options].
 import json
 import unittest
 
-import numpy
-
 import program
 from program import CliTest, run
 
 try:
     import gguf
+    import numpy
     import safetensors.numpy
 except ImportError as missing:
     print(f"skipped: the package {missing.name} is not installed")

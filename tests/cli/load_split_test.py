@@ -124,7 +124,7 @@ class LoadSplit(CliTest):
     def test_self_test_on_each_device(self):
         document = self.load(str(self.model), "--self-test", "--split", "replicate")
         self.assertEqual([fault["device"] for fault in document["self_test"]],
-                         [device for device in DEVICES for _ in range(4)])
+                         [device for device in DEVICES for _ in range(5)])
         self.assertTrue(all(fault["caught"] for fault in document["self_test"]))
 
     def test_timeline_tells_devices_apart(self):

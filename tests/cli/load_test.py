@@ -95,7 +95,7 @@ class Load(CliTest):
         self.assertEqual(document["model"]["bytes"], 116_387)
         self.assertEqual(document["devices"][0]["id"], "cpu:0")
         self.assertEqual([phase["name"] for phase in document["phases"]],
-                         ["parse", "start", "allocate", "load", "verify"])
+                         ["parse", "start", "allocate", "load", "digest", "verify"])
         self.assertEqual(document["residency"]["cached_bytes"], self.model.stat().st_size)
         self.assertEqual(len(document["tensors"]), 4)
 
@@ -116,12 +116,12 @@ class Load(CliTest):
         self.assertEqual([document["verify"]["mode"] for document in documents[1:]],
                          ["full", "fast", "readback"])
 
-    def test_self_test_names_all_four_faults(self):
+    def test_self_test_names_all_five_faults(self):
         for mode in ("auto", "full", "fast"):
             document = self.load(str(self.model), "--self-test", "--verify", mode)
             self.assertEqual(document["status"], "verified")
             self.assertEqual([fault["fault"] for fault in document["self_test"]],
-                             ["flip", "swap", "drop", "shift"])
+                             ["flip", "swap", "drop", "shift", "late"])
             self.assertTrue(all(fault["caught"] for fault in document["self_test"]))
         tiny = write_safetensors(self.folder / "tiny.safetensors", {"a": b"abc"})
         self.assertEqual(self.load(str(tiny), "--self-test", code=2)["error"]["code"],
@@ -145,6 +145,29 @@ class Load(CliTest):
         self.assertEqual((planned["status"], planned["devices"][0]["tensors"]), ("planned", 4))
         empty = write_safetensors(self.folder / "e.safetensors", {})
         self.assertEqual(self.load(str(empty))["status"], "empty")
+
+    def test_the_link_is_measured_for_a_load_of_1_gib_and_more(self):
+        driver = os.environ.get("FAKE_CUDA")
+        if driver is None:
+            self.skipTest("no fake driver was named")
+        environment = clean_environment(HIPTOOL_CUDA_LIBRARY=driver)
+        for size, is_measured in ((1 << 30, True), ((1 << 30) - 4096, False)):
+            model = write_safetensors(self.folder / "hole.safetensors", {}, sparse_bytes=size)
+            words = ["load", str(model), "--device", "nvidia:0", "--verify", "none"]
+            result = run(*words, "--format", "json", environment=environment)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            document = self.assert_document(result.stdout, "load.schema.json")
+            limits = document["limits"]
+            self.assertEqual(limits["h2d_bytes_per_s"] is not None, is_measured)
+            if not is_measured:
+                self.assertIsNone(document["share_of_limit"])
+                continue
+            lower = min(rate for rate in limits.values() if rate is not None)
+            self.assertAlmostEqual(document["share_of_limit"],
+                                   size / document["load_time_s"] / lower, delta=0.001)
+            result = run(*words, environment=environment)
+            self.assertRegex(result.stdout, r"^loaded 1\.00 GiB .* % of the (link|read rate), ")
+            self.assertIn("(64 MiB pinned copies in a plain loop)", result.stdout)
 
     def test_table(self):
         for words in ([str(self.model)], [str(self.model), "--tensors"], ["--demo"]):

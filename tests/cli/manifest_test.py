@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Manifests and published hashes of `hiptool load`, against hashes worked out here.
+"""Manifests of `hiptool load`, against hashes worked out here.
 
 Usage: manifest_test.py PROGRAM [unittest options].
 """
 import hashlib
 import json
-import os
 import pathlib
 import resource
 import signal
 import struct
-import subprocess
 
 import program
 from program import CliTest, clean_environment, run
@@ -106,11 +104,13 @@ class Manifest(CliTest):
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return self.assert_document(done.stdout, "load.schema.json")
 
-    def write(self, name, model=None):
+    def write(self, name, model=None, *words):
         manifest = self.folder / name
-        document = self.load(model or self.model, "--write-manifest", str(manifest))
+        document = self.load(model or self.model, "--write-manifest", str(manifest), *words)
         self.assertEqual(document["status"], "verified")
-        self.assertEqual(document["manifest"], {"checked": None, "written": str(manifest)})
+        self.assertEqual(document["manifest"],
+                         {"checked": None, "written": str(manifest), "algorithm": None,
+                          "covers_metadata": None, "differences": []})
         return manifest
 
     def check(self, manifest, model=None, code=0, *words):
@@ -121,6 +121,7 @@ class Manifest(CliTest):
             return None
         self.assertEqual(document["status"], "failed")
         self.assertIsNone(document["manifest"]["checked"])
+        self.differences = document["manifest"]["differences"]
         return document["error"]
 
     def damage(self, model, tensor):
@@ -149,7 +150,7 @@ class Manifest(CliTest):
         self.check(manifest, shards[1])
         moved = [line.replace(f"{shards[2]}:", f"{shards[0]}:") for line in lines]
         manifest.write_text("\n".join(moved) + "\n")
-        self.assertIn("there is no tensor", self.check(manifest, shards[1], 4)["message"])
+        self.assertIn("is only in the manifest", self.check(manifest, shards[1], 4)["message"])
         manifest.write_text("\n".join(lines[:-1]) + "\n")   # each tensor of it is still there
         self.check(manifest, shards[1])
         manifest.write_text("\n".join(line for line in lines if str(shards[2]) not in line) + "\n")
@@ -163,6 +164,118 @@ class Manifest(CliTest):
         keys = ("name", "dtype", "shape", "bytes", "digest")
         self.assertEqual([[tensor[key] for key in keys] for tensor in manifest["tensors"]],
                          [[tensor[key] for key in keys] for tensor in document["tensors"]])
+
+    def metadata_of(self, model):
+        """All bytes outside tensors: the tensors are random, so each is found once."""
+        rest = model.read_bytes()
+        for _, data in gguf_tensors(model):
+            self.assertEqual(rest.count(data), 1)
+            rest = rest.replace(data, b"")
+        return rest
+
+    def test_metadata_and_sha256_are_those_of_other_programs(self):
+        self.make("set.gguf", "--shards", "3")
+        shards = sorted(self.folder.glob("set-*.gguf"))
+        for models in ([self.model], shards):
+            name = models[0].stem
+            plain = json.loads(self.write(name + ".json", models[0]).read_text())
+            strong = json.loads(self.write(name + ".strong.json", models[0], "--manifest-digest",
+                                           "sha256").read_text())
+            for manifest in (plain, strong):
+                self.assertEqual([file["file"] for file in manifest["metadata"]],
+                                 [model.name for model in models])
+                self.assertIn("tampering", manifest["note"])
+                for file, model in zip(manifest["metadata"], models, strict=True):
+                    rest = self.metadata_of(model)
+                    self.assertEqual(file["bytes"], len(rest))
+                    if xxhash:
+                        self.assertEqual(file["digest"], xxhash.xxh3_64_hexdigest(rest))
+                    if manifest is strong:
+                        self.assertEqual(file["sha256"], hashlib.sha256(rest).hexdigest())
+            contents = dict(tensor for model in models for tensor in gguf_tensors(model))
+            self.assertEqual({tensor["name"]: tensor["sha256"] for tensor in strong["tensors"]},
+                             {name: hashlib.sha256(data).hexdigest()
+                              for name, data in contents.items()})
+            for tensor in strong["tensors"]:
+                del tensor["sha256"]
+            self.assertEqual(strong["tensors"], plain["tensors"])
+            for mode in ("full", "none"):
+                for kind, algorithm in (("json", "xxh3-64 of 16 KiB leaves"),
+                                        ("strong.json", "sha256")):
+                    document = self.load(models[0], "--check-manifest",
+                                         str(self.folder / f"{name}.{kind}"), "--verify", mode)
+                    self.assertEqual(document["manifest"]["algorithm"], algorithm)
+                    self.assertTrue(document["manifest"]["covers_metadata"])
+
+    def test_a_changed_key_is_found_and_a_new_name_is_no_change(self):
+        manifests = [self.write("m.json"),
+                     self.write("m.strong.json", self.model, "--manifest-digest", "sha256")]
+        moved = self.folder / "another name.gguf"
+        self.model.rename(moved)
+        content = moved.read_bytes()
+        for manifest in manifests:
+            self.check(manifest, moved)
+        moved.write_bytes(content.replace(b"general.name", b"general.nbme", 1))
+        for manifest, what in zip(manifests, ("metadata digest", "metadata sha256"), strict=True):
+            error = self.check(manifest, moved, 4)
+            self.assertEqual(error["code"], "manifest_mismatch")
+            self.assertEqual([(one["tensor"], one["file"], one["what"])
+                              for one in self.differences], [(None, str(moved), what)])
+        moved.write_bytes(content + b"more")
+        self.check(manifests[0], moved, 4)
+        self.assertEqual(self.differences[0]["what"], "metadata bytes")
+        # Lines, and documents of versions that did not write it, say so.
+        document = json.loads(manifests[0].read_text())
+        del document["metadata"]
+        manifests[0].write_text(json.dumps(document))
+        document = self.load(moved, "--check-manifest", str(manifests[0]))
+        self.assertFalse(document["manifest"]["covers_metadata"])
+
+    def test_tensors_of_another_number_of_files(self):
+        self.make("set.gguf", "--shards", "2")
+        shard = sorted(self.folder.glob("set-*.gguf"))[0]
+        manifest = self.write("m.json", shard)
+        document = json.loads(manifest.read_text())
+        del document["metadata"][1]
+        manifest.write_text(json.dumps(document))
+        self.check(manifest, shard, 4)
+        self.assertEqual(self.differences, [{"tensor": None, "file": None,
+                                             "what": "number of files", "expected": "1",
+                                             "got": "2"}])
+
+    def test_every_difference_is_reported(self):
+        path = self.make("many.gguf", "--tensors", "40")
+        manifest = self.write("many.json", path)
+        document = json.loads(manifest.read_text())
+        for tensor in document["tensors"]:
+            tensor["digest"] = "0" * 16
+        document["tensors"][3]["shape"] = [7]
+        document["tensors"][4]["name"] = "another"
+        manifest.write_text(json.dumps(document))
+        message = self.check(manifest, path, 4)["message"]
+        found = {(one["tensor"], one["what"]) for one in self.differences}
+        names = [name for name, _ in gguf_tensors(path)]
+        expected = {(name, "digest") for name in names if name != names[4]}
+        expected |= {(names[3], "shape"), (names[4], "tensor"), ("another", "tensor")}
+        self.assertEqual(found, expected)
+        self.assertEqual(len(message.splitlines()), 12)
+        self.assertIn(f"... and {len(expected) - 10} more", message)
+        done = run("load", str(path), "--device", "cpu", "--check-manifest", str(manifest))
+        self.assertEqual(done.returncode, 4)
+        self.assertIn(f"  ... and {len(expected) - 10} more\n", done.stderr)
+
+    def test_duplicates_are_refused(self):
+        manifest = self.write("m.json")
+        text = manifest.read_text()
+        tensor = json.dumps(json.loads(text)["tensors"][0])
+        lines = self.write("m.sha256").read_text()
+        for changed in (text.replace('"tensors": [', f'"tensors": [{tensor},'),
+                        text.replace('"dtype": ', '"dtype": "F32", "dtype": ', 1),
+                        text.replace('"digest": ', f'"digest": "{"0" * 16}", "digest": ', 1),
+                        lines + lines.splitlines()[0] + "\n"):
+            manifest.write_text(changed)
+            error = self.check(manifest, self.model, 4)
+            self.assertEqual(error["code"], "corrupt_data", changed)
 
     def test_every_mode_writes_and_checks_the_same(self):
         manifest = self.write("m.json")
@@ -197,10 +310,11 @@ class Manifest(CliTest):
         manifest.write_text(lines[-1] + "\n")
         self.check(manifest)
         manifest.write_text(lines[0] + "\n")   # one tensor of five
-        self.assertIn("neither", self.check(manifest, self.model, 4)["message"])
+        self.assertIn("is only in the model", self.check(manifest, self.model, 4)["message"])
+        self.assertEqual(len(self.differences), 4)
         self.damage(self.model, gguf_tensors(self.model)[0][0])
         manifest.write_text(lines[-1] + "\n")
-        self.assertIn("the whole", self.check(manifest, self.model, 4)["message"])
+        self.assertIn("sha256 of all its tensors", self.check(manifest, self.model, 4)["message"])
 
     def test_the_manifest_of_another_model(self):
         other = self.make("other.gguf", "--types", "F16", seed="2")
@@ -208,10 +322,11 @@ class Manifest(CliTest):
             manifest = self.write("other." + kind, other)
             error = self.check(manifest, self.model, 4)
             self.assertEqual(error["code"], "manifest_mismatch")
-        self.assertIn("none of the model's files", error["message"])
+        self.assertIn("file name is m.gguf", error["message"])
         other.rename(self.folder / "moved.gguf")
         self.model.rename(other)   # now with the name that the lines have
-        self.assertIn("other difference", self.check(manifest, other, 4)["message"])
+        self.check(manifest, other, 4)
+        self.assertGreater(len(self.differences), 5)
 
     def test_lines_of_another_folder_and_with_verdicts(self):
         lines = [line.replace(str(self.folder), "some/other folder")
@@ -320,88 +435,25 @@ class Manifest(CliTest):
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn("--dry-run", done.stderr)
 
+    def test_the_digest_of_a_manifest_needs_a_manifest_in_json(self):
+        for words in (["--manifest-digest", "sha256"],
+                      ["--manifest-digest", "sha256", "--write-manifest", "m.xxh64"],
+                      ["--manifest-digest", "md5", "--write-manifest", "m.json"],
+                      ["--manifest-digest", "sha256", "--check-manifest", "m.json"]):
+            done = run("load", str(self.model), *words)
+            self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual([file.name for file in self.folder.iterdir()], ["m.gguf"])
+
     def test_table(self):
         manifest = self.folder / "m.xxh3"
         done = run("load", str(self.model), "--device", "cpu", "--write-manifest", str(manifest))
         self.assertIn(f"wrote   {manifest}", done.stdout)
         done = run("load", str(self.model), "--device", "cpu", "--check-manifest", str(manifest))
-        self.assertIn(f"same    the files are as in {manifest}", done.stdout)
-
-
-class Published(CliTest):
-    def setUp(self):
-        super().setUp()
-        self.model = self.folder / "m.gguf"
-        run("make-model", str(self.model), "--size", "100KiB", "--tensors", "3")
-        self.hash = hashlib.sha256(self.model.read_bytes()).hexdigest()
-
-    def load(self, path, code=0):
-        done = run("load", str(path), "--device", "cpu", "--format", "json", "--verify",
-                   "published")
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        return self.assert_document(done.stdout, "load.schema.json")
-
-    def places(self, name):
-        """The model where hashes are published, with that one for its name."""
-        blobs = self.folder / "cache" / "models--a--b" / "blobs"
-        snapshot = self.folder / "cache" / "models--a--b" / "snapshots" / "r"
-        ollama = self.folder / "ollama"
-        local = self.folder / "local" / "sub"
-        notes = self.folder / "local" / ".cache" / "huggingface" / "download" / "sub"
-        for folder in (blobs, snapshot, ollama, local, notes):
-            folder.mkdir(parents=True, exist_ok=True)
-        data = self.model.read_bytes()
-        (blobs / name).write_bytes(data)
-        (snapshot / "m.gguf").unlink(missing_ok=True)
-        (snapshot / "m.gguf").symlink_to(os.path.relpath(blobs / name, snapshot))
-        (ollama / f"sha256-{name}").write_bytes(data)
-        (local / "m.gguf").write_bytes(data)
-        (notes / "m.gguf.metadata").write_text(f"{'a' * 40}\n{name}\n1700000000.5\n")
-        return [blobs / name, snapshot / "m.gguf", ollama / f"sha256-{name}", local / "m.gguf"]
-
-    def test_a_file_as_it_was_published(self):
-        for path in self.places(self.hash):
-            document = self.load(path)
-            self.assertEqual(document["status"], "verified")
-            self.assertEqual(document["verify"]["published"],
-                             [{"file": str(path), "published": self.hash, "found": self.hash}])
-            self.assertIn(document["verify"]["mode"], ("full", "fast"))
-            self.assertIsNotNone(document["verify"]["digest"])
-
-    def test_another_file_than_was_published(self):
-        for path in self.places("0" * 64):
-            document = self.load(path, 4)
-            self.assertEqual(document["status"], "failed")
-            self.assertEqual(document["error"]["code"], "manifest_mismatch")
-            self.assertIn(str(path), document["error"]["message"])
-            self.assertEqual(document["verify"]["published"][0]["found"], self.hash)
-
-    def test_a_damaged_header_counts_too(self):
-        path = self.places(self.hash)[3]
-        data = bytearray(path.read_bytes())
-        place = data.index(b"general.") + 8   # of a metadata key, in no tensor
-        data[place] ^= 1
-        path.write_bytes(data)
-        self.assertEqual(self.load(path, 4)["error"]["code"], "manifest_mismatch")
-
-    def test_no_published_hash_is_wrong_usage(self):
-        done = run("load", str(self.model), "--device", "cpu", "--verify", "published")
-        self.assertEqual(done.returncode, 2)
-        self.assertIn(str(self.model), done.stderr)
-        self.assertIn("Ollama", done.stderr)
-        notes = self.folder / ".cache" / "huggingface" / "download"
-        notes.mkdir(parents=True)
-        for text in (f"{'a' * 40}\n{'b' * 40}\n1\n", "", "\n\n\n", self.hash, f"\n{self.hash}x\n"):
-            (notes / "m.gguf.metadata").write_text(text)
-            done = run("load", str(self.model), "--device", "cpu", "--verify", "published")
-            self.assertEqual(done.returncode, 2, text)
-
-    def test_sha256_agrees_with_the_system(self):
-        path = self.places(self.hash)[3]
-        done = subprocess.run(["sha256sum", path], capture_output=True, text=True, check=True,
-                              env=clean_environment())
-        self.assertEqual(self.load(path)["verify"]["published"][0]["found"],
-                         done.stdout.split()[0])
+        self.assertIn(f"same the tensors are as in {manifest}, which does not cover the metadata",
+                      " ".join(done.stdout.split()))
+        manifest = self.write("m.json")
+        done = run("load", str(self.model), "--device", "cpu", "--check-manifest", str(manifest))
+        self.assertIn(f"same    tensors and metadata are as in {manifest}\n", done.stdout)
 
 
 if __name__ == "__main__":

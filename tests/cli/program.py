@@ -27,13 +27,29 @@ def clean_environment(**more):
     return {**kept, "LC_ALL": "C.UTF-8", "TERM": "xterm", **more}
 
 
+def check_exit_code(result):
+    """A document on standard output holds the exit code of the process that wrote it."""
+    if result.args[1:3] == ["report", "render"] or not (result.stdout or "").startswith("{"):
+        return   # a rendered document is that of another run
+    try:
+        document = json.loads(result.stdout)
+    except ValueError:
+        return
+    if not str(document.get("schema")).startswith("hiptool.") or "exit_code" not in document:
+        return   # the schema of the command demands it
+    assert document["exit_code"] == result.returncode, (document["exit_code"], result)
+    assert document["passed"] == (result.returncode == 0), (document["passed"], result)
+
+
 def run(*words, environment=None, **options):
     """The finished process; stdout and stderr as text unless given."""
     options.setdefault("stdout", subprocess.PIPE)
     options.setdefault("stderr", subprocess.PIPE)
-    return subprocess.run([PROGRAM, *words], env=environment or clean_environment(),
-                          stdin=subprocess.DEVNULL, text=True, encoding="utf-8", timeout=120,
-                          check=False, **options)
+    result = subprocess.run([PROGRAM, *words], env=environment or clean_environment(),
+                            stdin=subprocess.DEVNULL, text=True, encoding="utf-8", timeout=120,
+                            check=False, **options)
+    check_exit_code(result)
+    return result
 
 
 def run_on_terminal(*words, columns=80, **variables):
@@ -60,8 +76,9 @@ def run_on_terminal(*words, columns=80, **variables):
 
 
 def default_signals():
-    """A background job of a shell starts with SIGINT ignored, and the program would keep that."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """Jobs of shells and of nohup start with signals ignored, and programs keep that."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 class CliTest(unittest.TestCase):

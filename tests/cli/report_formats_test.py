@@ -2,6 +2,7 @@
 """Output formats for other tools, read by independent parsers; see report_consumers_test.py too."""
 import html.parser
 import json
+import pathlib
 import re
 import xml.etree.ElementTree as xml
 
@@ -37,6 +38,23 @@ class Outline(html.parser.HTMLParser):
 
 
 class Formats(samples.RenderTest):
+    def test_outputs_replace_neither_inputs_nor_each_other(self):
+        path = pathlib.Path(samples.write(self.folder, "run.json",
+                                          samples.bench_copy([samples.cell()])))
+        before = path.read_bytes()
+        link = self.folder / "link.json"
+        link.symlink_to(path)
+        for words in (("render", path, "--export", f"html={path}"),
+                      ("render", path, "--export", f"html={link}"),
+                      ("compare", path, path, "--export", f"json={path}"),
+                      ("merge", path, "--exclude-list", path),
+                      ("render", path, "--export", f"html={self.folder}/a",
+                       "--export", f"svg={self.folder}/a")):
+            result = program.run("report", *map(str, words))
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertIn("name the same file", result.stderr)
+            self.assertEqual(path.read_bytes(), before)
+
     def test_google_benchmark(self):
         # The fields that its tools/compare.py reads, and how it groups repetitions.
         document = json.loads(self.render(samples.all_kinds(), "gbench"))
@@ -74,6 +92,8 @@ class Formats(samples.RenderTest):
             self.assertIsInstance(entry.get("range", ""), str)
             self.assertIsInstance(entry.get("extra", ""), str)
         first = samples.all_kinds()["cells"][0]
+        verdict = entries.pop(0)   # of a document that does not hold its exit code
+        self.assertEqual((verdict["name"], verdict["value"]), ("bench-copy verdict", 0))
         self.assertEqual(entries[0]["name"], first["id"])
         self.assertEqual(entries[0]["unit"], "GB/s")
         self.assertAlmostEqual(entries[0]["value"], first["median_bytes_per_s"] / 1e9)
@@ -85,7 +105,7 @@ class Formats(samples.RenderTest):
         self.assertEqual(len({entry["name"] for entry in entries}), len(entries))
         kernel = samples.kernel_result()
         kernel["bytes_per_s"] = None
-        entry = json.loads(self.render(samples.run_kernel([kernel]), "gha"))[0]
+        entry = json.loads(self.render(samples.run_kernel([kernel]), "gha"))[1]
         self.assertEqual((entry["unit"], entry["value"]), ("GFLOP/s", kernel["flops_per_s"] / 1e9))
 
     def test_bencher(self):
@@ -94,7 +114,8 @@ class Formats(samples.RenderTest):
         self.assertEqual(document[first["id"]], {"bytes-per-second": {
             "value": first["median_bytes_per_s"], "lower_value": first["p05_bytes_per_s"],
             "upper_value": first["p95_bytes_per_s"]}})
-        self.assertEqual(len(document), len(samples.all_kinds()["cells"]) - 3)
+        self.assertEqual(document["bench-copy verdict"], {"passed": {"value": 0}})
+        self.assertEqual(len(document), len(samples.all_kinds()["cells"]) - 3 + 1)
 
     def test_svg(self):
         root = xml.fromstring(self.render(samples.all_kinds(), "svg"))
@@ -186,7 +207,7 @@ class Formats(samples.RenderTest):
         for words in (("render",), ("render", "a", "b"), ("render", "a", "--effect", "3%"),
                       ("render", "a", "--exclude-list", "x"), ("merge", "a", "--effect", "3%"),
                       ("compare", "a", "b", "--exclude-list", "x"),
-                      ("compare", "a", "b", "--format", "prom")):
+                      ("compare", "a", "b", "--format", "svg")):
             self.assertEqual(program.run("report", *words).returncode, 2, words)
         self.assertEqual(program.run("report", "render", str(self.folder / "none")).returncode, 4)
 

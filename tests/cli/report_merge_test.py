@@ -22,12 +22,16 @@ def matrix(slow=lambda a, b: False, count=4, host="node01"):
 
 
 class Merge(program.CliTest):
-    def merge(self, documents, *words, code=0):
+    def merge(self, documents, *words, code=None):
+        """The document; without a code it is 1 for a slow straggler and 0 for none."""
         files = [samples.write(self.folder, f"f{index:02}.json", document)
                  for index, document in enumerate(documents)]
         result = program.run("report", "merge", *files, "--format", "json", *words)
+        document = self.assert_document(result.stdout, "report.schema.json")
+        if code is None:
+            code = int(any(one["direction"] == "slow" for one in document["stragglers"]))
         self.assertEqual(result.returncode, code, result.stderr)
-        return self.assert_document(result.stdout, "report.schema.json")
+        return document
 
     def test_one_slow_host_among_eight(self):
         documents = [host_document(index) for index in range(7)] + [host_document(7, rate=45e9)]
@@ -75,7 +79,7 @@ class Merge(program.CliTest):
         self.assertEqual(self.merge(five)["stragglers"], [])
 
     def test_no_straggler_among_fewer_than_three(self):
-        for rates in ((52e9,), (52e9, 20e9), (20e9, 52e9)):
+        for rates in ((52e9, 20e9), (20e9, 52e9)):
             documents = [host_document(index, rate=rate) for index, rate in enumerate(rates)]
             document = self.merge(documents)
             self.assertEqual([group["can_tell"] for group in document["groups"]], [False])
@@ -85,11 +89,11 @@ class Merge(program.CliTest):
         self.assertEqual([group["can_tell"] for group in document["groups"]], [True])
         self.assertEqual([one["host"] for one in document["stragglers"]], ["node00"])
 
-    def people(self, documents):
+    def people(self, documents, code=0):
         files = [samples.write(self.folder, f"p{index:02}.json", document)
                  for index, document in enumerate(documents)]
         result = program.run("report", "merge", *files)
-        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.returncode, code, result.stderr)
         self.assert_width(result.stdout)
         return result.stdout
 
@@ -105,9 +109,9 @@ class Merge(program.CliTest):
         self.assertTrue(text.startswith(
             "no straggler among 5 results of 5 hosts, 2 of them too few to tell\n"), text)
         failed = samples.bench_copy([samples.cell(status="failed", reason="lost")], host="node09")
-        text = self.people(two + [failed])
+        text = self.people(two + [failed], code=1)
         self.assertTrue(text.startswith(
-            "1 failure among 2 results of 3 hosts, 2 of them too few to tell\n"), text)
+            "FAILED: 1 failure among 2 results of 3 hosts, 2 of them too few to tell\n"), text)
         self.assertNotIn("too few", self.people(more))
 
     def test_fast_ones_are_named_but_not_excluded(self):
@@ -167,17 +171,103 @@ class Merge(program.CliTest):
     def test_failures_are_told_and_excluded(self):
         bad = samples.bench_copy([samples.cell(status="mismatch", reason="3 bytes differ"),
                                   samples.cell(kind="d2h")], host="node09", status="mismatch")
-        document = self.merge([host_document(0), bad])
-        self.assertEqual([(one["host"], one["status"], one["reason"])
-                          for one in document["failures"]],
-                         [("node09", "mismatch", "3 bytes differ")])
+        document = self.merge([host_document(0), host_document(1), bad], code=1)
+        self.assertEqual([(one["host"], one["kind"], one["status"], one["reason"], one["what"],
+                           one["got"]) for one in document["failures"]],
+                         [("node09", "measurement", "mismatch", "3 bytes differ",
+                           "node09 h2d.pinned.copy.256MiB@nvidia:0", "mismatch: 3 bytes differ")])
         self.assertEqual(document["exclude_hosts"], ["node09"])
+        # Where every result failed there is no group whose name could be shown.
+        text = self.people([{**bad, "cells": bad["cells"][:1]}], code=1)
+        self.assertTrue(text.startswith("FAILED: 1 failure among 0 results of 1 host\n"), text)
+
+    def test_a_straggler_is_a_failure_with_both_figures(self):
+        documents = [host_document(index) for index in range(7)] + [host_document(7, rate=45e9)]
+        failures = self.merge(documents, code=1)["failures"]
+        self.assertEqual([(one["what"], one["kind"]) for one in failures],
+                         [("node07 nvidia:0 h2d.pinned.copy.256MiB", "straggler")])
+        self.assertEqual((failures[0]["expected"], failures[0]["got"]),
+                         ("52.0 GB/s, the median of 8", "45.0 GB/s"))
+
+    def test_a_longer_latency_is_the_slow_one(self):
+        def latency(index, time_s):
+            cell = samples.cell(size=4096, rate=4096 / time_s, noise=0)
+            for field in cell:
+                if field.endswith("bytes_per_s") or field == "share_of_limit":
+                    cell[field] = None
+            return samples.bench_copy([{**cell, "latency_s": time_s}], host=f"node{index:02}")
+
+        usual = [latency(index, (8.0 + index / 100) * 1e-6) for index in range(6)]
+        document = self.merge(usual + [latency(6, 16e-6)], code=1)
+        group, straggler = document["groups"][0], document["stragglers"][0]
+        self.assertEqual((group["unit"], straggler["host"], straggler["direction"]),
+                         ("s", "node06", "slow"))
+        self.assertAlmostEqual(straggler["value"], 16e-6)
+        self.assertAlmostEqual(group["median"], 8.03e-6)
+        self.assertAlmostEqual(group["max"], 16e-6)
+        self.assertAlmostEqual(straggler["deviation"], 16 / 8.03 - 1)
+        self.assertGreater(straggler["z"], 3.5)
+        self.assertAlmostEqual(document["blamed"][0]["worst_deviation"], 16 / 8.03 - 1)
+        self.assertEqual(document["exclude_hosts"], ["node06"])
+        text = self.people(usual + [latency(6, 16e-6)], code=1)
+        self.assertIn("nvidia:0 on node06: 1 result slow, time +99.3 % from the median\n", text)
+        self.assertRegex(text, r"8\.03 us +8\.00 us +16\.0 us\n")
+        document = self.merge(usual + [latency(6, 4e-6)], code=0)
+        self.assertEqual([one["direction"] for one in document["stragglers"]], ["fast"])
+
+    def test_a_slow_device_is_blamed_for_its_latencies(self):
+        def latencies(slow, host):
+            document = matrix(slow, 4, host)
+            for cell in document["cells"]:
+                cell["median_bytes_per_s"] = None
+            return document
+
+        blamed = self.merge([latencies(lambda a, b: a == 2, "node01"),
+                             latencies(lambda a, b: False, "node02")], code=1)["blamed"]
+        self.assertEqual({(one["host"], one["device"]) for one in blamed},
+                         {("node01", "nvidia:2")})
+
+    def test_runs_that_failed_do_not_vanish(self):
+        usual = [host_document(index) for index in range(3)]
+        error = {"code": "unavailable", "message": "no usable device", "hint": None,
+                 "native": None}
+        verdict = {"exit_code": 3, "passed": False, "failures": []}
+        nothing = {**samples.head("bench-copy", "node08", "failed"), "error": error, **verdict}
+        missed = {**host_document(9), "status": "failed", "exit_code": 1, "passed": False,
+                  "failures": [{"what": "h2d>=60GB/s", "expected": "60 GB/s", "got": "52 GB/s"}]}
+        document = self.merge(usual + [nothing, missed], code=1)
+        self.assertEqual([(one["kind"], one["host"], one["got"]) for one in document["failures"]],
+                         [("run", "node09", "exit code 1: h2d>=60GB/s: expected 60 GB/s, got "
+                           "52 GB/s"),
+                          ("run", "node08", "exit code 3: no usable device")])
+        self.assertEqual(document["exclude_hosts"], ["node08", "node09"])
+        self.assertEqual((document["hosts"], document["passed"]), (5, False))
+        text = self.people(usual + [nothing, missed], code=1)
+        self.assertTrue(text.startswith(
+            "FAILED: 2 failed runs among 4 results of 5 hosts; left out: 1 file\n"), text)
+        # A document of an earlier version, without a verdict of its own.
+        old = {**host_document(4), "thresholds": [{"threshold": "h2d>=60GB/s", "is_met": False}]}
+        self.assertEqual(self.merge(usual + [old], code=1)["failures"][0]["host"], "node04")
+        self.assertEqual(self.merge([nothing], code=1)["hosts"], 1)
+
+    def test_nothing_in_common(self):
+        other = samples.bench_copy([samples.cell(kind="d2h")], host="node01")
+        for documents in ([host_document(0), other], [host_document(0)]):
+            document = self.merge(documents, code=1)
+            self.assertEqual([(one["kind"], one["expected"], one["got"])
+                              for one in document["failures"]],
+                             [("nothing in common", "at least 1", 0)])
+            self.assertTrue(self.people(documents, code=1).startswith(
+                "FAILED: nothing in common: "))
 
     def test_broken_and_duplicate_files_are_named(self):
         documents = [host_document(0), host_document(1), host_document(0), "{", "[]",
                      samples.head("devices"), {**host_document(2), "schema": "hiptool.load/9"}]
-        document = self.merge(documents)
+        document = self.merge(documents, code=4)
         self.assertEqual(document["hosts"], 2)
+        self.assertIn("cannot use 3 files of 5", document["error"]["message"])
+        # A copy of another document and one that measured nothing are no damage.
+        self.merge(documents[:3] + [samples.head("devices")])
         reasons = {os.path.basename(one["path"]): one["reason"]
                    for one in document["skipped_files"]}
         self.assertEqual(sorted(reasons), ["f02.json", "f03.json", "f04.json", "f05.json",
@@ -230,19 +320,22 @@ class Merge(program.CliTest):
         files = [samples.write(self.folder, f"{index}.json", document)
                  for index, document in enumerate(documents)]
         result = program.run("report", "merge", *files)
-        self.assertTrue(result.stdout.startswith("1 straggler among 8 results of 8 hosts\n"),
-                        result.stdout)
+        self.assertTrue(result.stdout.startswith(
+            "FAILED: 1 straggler among 8 results of 8 hosts\n"), result.stdout)
         self.assert_width(result.stdout)
         self.assertIn("exclude: node07", result.stdout)
         result = program.run("report", "merge", *files, "--format", "csv")
-        first = result.stdout.split("\n\n")[0]
-        rows = list(csv.DictReader(io.StringIO(first)))
-        self.assertEqual([row["host"] for row in rows], ["node07"])
+        self.assertNotIn("\n\n", result.stdout)
+        rows = list(csv.DictReader(io.StringIO(result.stdout)))
+        self.assertEqual([row["host"] for row in rows], [f"node{index:02}" for index in range(8)])
+        self.assertEqual([row["host"] for row in rows if row["straggler"] == "slow"], ["node07"])
+        self.assertAlmostEqual(float(rows[7]["deviation"]), 45 / 52 - 1, delta=0.15)
         self.assertIn("| node07 |", program.run("report", "merge", *files, "--format",
                                                 "markdown").stdout)
         self.assertIn("<td>node07</td>", program.run("report", "merge", *files, "--format",
                                                      "html").stdout)
-        self.assertEqual(program.run("report", "merge", *files, "--format", "prom").returncode, 2)
+        result = program.run("report", "merge", *files, "--format", "svg")
+        self.assertEqual(result.returncode, 2)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ class List(BuiltIn):
         kernels = {kernel["name"]: kernel for kernel in self.document("--list")["kernels"]}
         for name, dtypes in (("stream-copy", "f32 f64"), ("stream-dot", "f32 f64"),
                              ("fma", "f32 f64 i32"), ("gemm", "f32 f16"), ("sum", "u32 f32 f64"),
-                             ("dequantize", "q4_0 q6_k iq1_m mxfp4 tq2_0")):
+                             ("dequantize", "q4_0 q6_k iq1_m mxfp4 tq2_0 q1_0 q2_0")):
             self.assertLessEqual(set(dtypes.split()), set(kernels[name]["dtypes"]), name)
         for name in ("stream-scale", "stream-add", "stream-triad", "stream-nstream", "read",
                      "write", "memset", "chase", "shared-read", "atomic-one", "launch",
@@ -84,7 +84,7 @@ class Run(BuiltIn):
         cells = [(result["kernel"], result["dtype"], len(result["samples_s"]))
                  for result in document["results"] if result["status"] == "ok"]
         self.assertEqual(cells.count(("stream-triad", "f64", 2)), 2)
-        self.assertEqual(cells.count(("gemm", "f16", 2)), 2)
+        self.assertEqual(cells.count(("gemm", "f16", 2)), 1)  # one tile for both sizes
         self.assertNotIn("f32", {cell[1] for cell in cells})
         skipped = {result["kernel"]: result["reason"] for result in document["results"]
                    if result["status"] == "skipped"}
@@ -93,12 +93,25 @@ class Run(BuiltIn):
                  if result["kernel"] == "stream-triad"]
         self.assertEqual(triad, [4096, 16384])
 
-    def test_ids_are_those_of_later_runs(self):
-        # On this device a larger product has no meaning; it is another cell all the same.
-        document = self.document("gemm", "fma", "--dtype", "f32", "--size", "64KiB,1MiB,64KiB",
-                                 "--samples", "1", "--device", "cpu")
-        self.assertEqual({result["id"] for result in document["results"]},
-                         {"gemm.f32.64KiB@cpu:0", "gemm.f32.1MiB@cpu:0", "fma.f32@cpu:0"})
+    def test_ids_have_the_size_that_ran(self):
+        # A product takes whole tiles, and on this device no larger one than 64 KiB.
+        words = ("gemm", "fma", "--dtype", "f32", "--size", "1024,64KiB,1MiB,64KiB", "--samples",
+                 "1", "--device", "cpu")
+        document = self.document(*words, "--fail-below", "gemm.1MiB>=0.00001GFLOP/s",
+                                 "--fail-below", "gemm.64K>=0.00001GFLOP/s")
+        results = {result["id"]: result for result in document["results"]}
+        self.assertEqual(set(results), {"gemm.f32.64KiB@cpu:0", "fma.f32@cpu:0"})
+        gemm = results["gemm.f32.64KiB@cpu:0"]
+        self.assertEqual((gemm["size_bytes"], gemm["elements"]), (65536, 128 * 128))
+        self.assertEqual(gemm["requested_sizes_bytes"], [1024, 65536, 1 << 20])
+        self.assertEqual(results["fma.f32@cpu:0"]["requested_sizes_bytes"], [])
+        default = self.document("gemm", "--dtype", "f32", "--samples", "1", "--device", "cpu")
+        self.assertEqual([(result["id"], result["requested_sizes_bytes"])
+                          for result in default["results"]], [("gemm.f32.64KiB@cpu:0", [])])
+        text = " ".join(self.run_kernel(*words).stdout.split())
+        self.assertIn("64KiB@cpu:0: 1.00 KiB were asked for; this kernel runs 64.0 KiB", text)
+        self.assertIn("1.00 MiB were asked for", text)
+        self.assertNotIn("gemm.f32.64KiB@cpu:0: 64.0 KiB", text)
         result = self.document("memset", "--size", "0.5%", "--samples", "1", "--device",
                                "cpu")["results"][0]
         self.assertEqual(result["id"], "memset.u32.0.5%@cpu:0")
@@ -165,13 +178,23 @@ class Thresholds(BuiltIn):
                         f"junit={junit}", code=1)
         self.assertEqual(xml.etree.ElementTree.parse(junit).getroot().get("failures"), "1")
         text = self.run_kernel("memset", *QUICK, "--fail-below", "memset>=900TB/s", code=1).stdout
-        self.assertIn("TOO SLOW", text.splitlines()[0])
+        self.assertRegex(text, r"\AFAILED: 1 of 1 threshold missed: memset")
         self.assertIn("below 900 TB/s", text)
 
-    def test_what_cannot_be_judged_is_no_pass(self):
+    def test_a_share_without_a_peak_is_refused(self):
         # Nobody says what a processor's memory can do.
-        text = self.run_kernel("memset", *QUICK, "--fail-below", "memset>=1%", code=1).stdout
-        self.assertIn("not known", text)
+        document = self.document("memset", "fma", "--dtype", "u32,f32", *QUICK, "--fail-below",
+                                 "memset>=1%", code=2)
+        self.assertIn("'memset>=1%'", document["error"]["message"])
+        self.assertIn("the peak memory bandwidth is not known", document["error"]["message"])
+        self.assertIn("memset>=1TB/s", document["error"]["hint"])
+        self.assertEqual(document["thresholds"], [])
+        results = {result["kernel"]: result for result in document["results"]}
+        self.assertEqual(results["memset"]["share_reason"],
+                         "the peak memory bandwidth is not known")
+        self.assertIn("no public source", results["fma"]["share_reason"])
+        for result in results.values():
+            self.assertEqual((result["share_of_peak"], result["peak_source"]), (None, None))
 
     def test_of_one_size(self):
         sizes = ("memset", "--device", "cpu", "--size", "1MB,64KiB", "--samples", "2")

@@ -4,7 +4,9 @@ name. They run hiptool's own kernels on the processor, so nothing here was shown
 
 Usage: stand_in_test.py PROGRAM [unittest options].
 """
+import hashlib
 import os
+import pathlib
 
 import program
 from load_test import write_safetensors
@@ -94,6 +96,21 @@ class StandIn(CliTest):
         self.assertNotIn("__global__", result.stdout + result.stderr)
         verbose = run("load", model, "--device", "amd:0", "--verbose", environment=variables)
         self.assertIn("__global__", verbose.stderr)
+
+    def test_published_without_a_kernel_is_read_back_from_the_hashed_bytes(self):
+        model = write_safetensors(self.folder / "m.safetensors", {"a": os.urandom(100_000)})
+        notes = self.folder / ".cache" / "huggingface" / "download" / "m.safetensors.metadata"
+        notes.parent.mkdir(parents=True)
+        found = hashlib.sha256(pathlib.Path(model).read_bytes()).hexdigest()
+        variables = environment("FAKE_AMD5", FAKE_HIP_ARCH="gfx999")
+        for published, code in ((found, 0), ("0" * 64, 4)):
+            notes.write_text(f"{'a' * 40}\n{published}\n1\n")
+            result = run("load", str(model), "--device", "amd:0", "--verify", "published",
+                         "--format", "json", environment=variables)
+            self.assertEqual(result.returncode, code, result.stderr)
+            verify = self.assert_document(result.stdout, "load.schema.json")["verify"]
+            self.assertEqual((verify["mode"], verify["algorithm"]), ("published", "byte-compare"))
+            self.assertEqual(verify["published"][0]["found"], found)
 
     def test_a_runtime_that_tells_no_attributes(self):
         _, devices = self.devices("FAKE_AMD7", FAKE_HIP_ATTRIBUTE_ERRORS="1")

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <hiptool/hiptool.hpp>
+#include <memory>
 #include <span>
 
 namespace {
@@ -49,8 +50,9 @@ int main(int argc, char** argv) try {
   hiptool::AsyncLoader::Options options;
   options.external_streams = {stream};
   hiptool::AsyncLoader loader(device, options);
-  hiptool::LeafVerification verification(model, layout, arena,
-                                         hiptool::LeafVerification::Reference::file);
+  // The device's memory is compared with a second, independent reading of the file.
+  hiptool::Verification verification(model, plan, std::span(&arena, 1),
+                                     std::make_shared<hiptool::FileDigests>(model));
   loader.load(model, layout, arena, &verification);
   const hiptool::VerifyResult result = verification.finish();
 
@@ -60,7 +62,7 @@ int main(int argc, char** argv) try {
     std::printf("%-24s %10ju bytes at %p\n", tensor.name.c_str(),
                 std::uintmax_t{weights.size_bytes()}, weights.address());
   }
-  std::printf("%zu tensors on %s, %ju leaves differ\n", model.tensors().size(), device.id().c_str(),
+  std::printf("%zu tensors on %s, %ju blocks differ\n", model.tensors().size(), device.id().c_str(),
               std::uintmax_t{result.mismatch_count});
   return result.mismatch_count == 0 ? 0 : 1;
 } catch (const hiptool::Error& error) {

@@ -16,6 +16,11 @@ struct WrapperState {
     hip::hipError_t code;
   };
 
+  struct Memory {
+    int device = 0;
+    std::size_t size_bytes = 0;
+  };
+
   mutable std::mutex mutex;
   hip::Api inner{};
   bool is_taken = false;
@@ -30,12 +35,16 @@ struct WrapperState {
   std::mt19937_64 generator;
   std::map<hip::hipStream_t, std::chrono::microseconds> paces;  ///< the longest delay of a stream
   LiveCounts live;
+  std::map<void*, Memory> memory;  ///< of hipMalloc, by its start
 
   /// Notes the call, sleeps if told to, and says which failure it is to answer (hipSuccess: none).
   hip::hipError_t begin(std::string_view call);
   /// Puts a delay on the stream, in front of the work that is about to be queued.
   void hold_back(hip::hipStream_t stream);
   void change_live(std::int64_t LiveCounts::*count, int change);
+  void add_memory(void* start, std::size_t size_bytes);
+  void remove_memory(void* start);
+  void invert(void* address) const;
   void end_copy(void* destination, hip::hipStream_t stream);
   void forget();
 

@@ -48,6 +48,7 @@ int take_slot(const hip::Api& inner) {
     state.is_recording = true;
     state.inner = inner;
     state.live = {};
+    state.memory.clear();
     state.forget();
     return slot;
   }
@@ -97,11 +98,26 @@ void WrapperState::end_copy(void* destination, hip::hipStream_t stream) {
     offset = damage_offset;
   }
   if (inner.hipStreamSynchronize(stream) != hip::hipSuccess) return;
-  auto* at = static_cast<unsigned char*>(destination) + offset;
+  invert(static_cast<unsigned char*>(destination) + offset);
+}
+
+void WrapperState::invert(void* address) const {
   unsigned char byte = 0;
-  if (inner.hipMemcpy(&byte, at, 1, hip::hipMemcpyDefault) != hip::hipSuccess) return;
+  if (inner.hipMemcpy(&byte, address, 1, hip::hipMemcpyDefault) != hip::hipSuccess) return;
   byte = static_cast<unsigned char>(~byte);
-  static_cast<void>(inner.hipMemcpy(at, &byte, 1, hip::hipMemcpyDefault));
+  static_cast<void>(inner.hipMemcpy(address, &byte, 1, hip::hipMemcpyDefault));
+}
+
+void WrapperState::add_memory(void* start, std::size_t size_bytes) {
+  Memory made{0, size_bytes};
+  static_cast<void>(inner.hipGetDevice(&made.device));
+  const std::lock_guard lock(mutex);
+  memory[start] = made;
+}
+
+void WrapperState::remove_memory(void* start) {
+  const std::lock_guard lock(mutex);
+  memory.erase(start);
 }
 
 std::chrono::microseconds WrapperState::draw_delay(hip::hipStream_t stream) {
@@ -185,6 +201,27 @@ void WrapperTable::corrupt_copy(std::uint64_t nth, std::uint64_t offset) {
   const std::lock_guard lock(state.mutex);
   state.copies_before_damage = nth;
   state.damage_offset = offset;
+}
+
+void WrapperTable::damage_largest(std::uint64_t offset) {
+  const WrapperState& state = wrapper_state(slot_);
+  void* start = nullptr;
+  WrapperState::Memory largest;
+  {
+    const std::lock_guard lock(state.mutex);
+    for (const auto& [address, memory] : state.memory) {
+      if (memory.size_bytes <= largest.size_bytes) continue;
+      start = address;
+      largest = memory;
+    }
+  }
+  if (offset >= largest.size_bytes) throw std::logic_error("no memory to damage was allocated");
+  int device = 0;
+  static_cast<void>(state.inner.hipGetDevice(&device));
+  static_cast<void>(state.inner.hipSetDevice(largest.device));
+  static_cast<void>(state.inner.hipDeviceSynchronize());
+  state.invert(static_cast<unsigned char*>(start) + offset);
+  static_cast<void>(state.inner.hipSetDevice(device));
 }
 
 std::uint64_t WrapperTable::count(std::string_view call) const {

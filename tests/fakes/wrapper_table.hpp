@@ -69,6 +69,12 @@ class WrapperTable {
   /// through the inner table, so it works for host and device memory alike.
   void corrupt_copy(std::uint64_t nth = 1, std::uint64_t offset = 0);
 
+  /// Writes to device memory at once, unnoticed by the layers above: waits until all work of the
+  /// memory's device is done, then inverts the byte at `offset` of the largest allocation there is.
+  /// From any thread, such as when the last copy of a load was queued. Throws std::logic_error
+  /// where nothing so large was allocated through the table.
+  void damage_largest(std::uint64_t offset);
+
   /// Calls so far (injected failures included).
   std::uint64_t count(std::string_view call) const;
   std::uint64_t total_count() const;

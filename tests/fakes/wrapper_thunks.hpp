@@ -146,18 +146,25 @@ struct Thunk<Slot, Member, hip::hipError_t (*)(Arguments...)> {
     const hip::hipError_t injected = state.begin(name_of_call<Member>);
     if (injected != hip::hipSuccess && !is_release<Member>) return injected;
     if constexpr (is_queued<Member>) state.hold_back(find_stream(arguments...));
+    // Before the release: afterwards another thread may get the same address.
+    if constexpr (is_one_of<Member, &Api::hipFree>()) state.remove_memory(arguments...);
     const hip::hipError_t error = (state.inner.*Member)(arguments...);
     if (error == hip::hipSuccess) account(state, arguments...);
     return injected != hip::hipSuccess ? injected : error;
   }
 
  private:
+  static void note_memory(WrapperState& state, void** pointer, std::size_t size_bytes) {
+    if (*pointer != nullptr) state.add_memory(*pointer, size_bytes);
+  }
+
   static void account(WrapperState& state, [[maybe_unused]] Arguments... arguments) {
     if constexpr (live_count<Member>() != nullptr) {
       if (is_something(first_of(arguments...))) {
         state.change_live(live_count<Member>(), is_release<Member> ? -1 : 1);
       }
     }
+    if constexpr (is_one_of<Member, &Api::hipMalloc>()) note_memory(state, arguments...);
     if constexpr (is_copy<Member>) {
       state.end_copy(first_of(arguments...), find_stream(arguments...));
     }

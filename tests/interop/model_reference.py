@@ -144,10 +144,10 @@ class Reference(unittest.TestCase):
                  "INT16": [-32768, 32767], "UINT32": [0, 2**32 - 1], "INT32": [-2**31, 2**31 - 1],
                  "UINT64": [0, 2**63 - 1], "INT64": [-2**63, 2**63 - 1], "FLOAT32": [0.5, -2.0],
                  "FLOAT64": [1e200, 0.1], "BOOL": [True, False], "STRING": ["", "\u00e9\u20ac\n"]}
-        values = {f"t.{kind}": elements for kind, elements in kinds.items()}
+        values = {f"t.{kind.lower()}": elements for kind, elements in kinds.items()}
         writer = gguf.GGUFWriter(path, "llama")
         for kind, elements in kinds.items():
-            writer.add_key_value(f"t.{kind}", elements, gguf.GGUFValueType.ARRAY,
+            writer.add_key_value(f"t.{kind.lower()}", elements, gguf.GGUFValueType.ARRAY,
                                  gguf.GGUFValueType[kind])
         writer.write_header_to_file()
         writer.write_kv_data_to_file()

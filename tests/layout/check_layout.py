@@ -17,8 +17,8 @@ MAY_INCLUDE["cli"] = {"cli", *MAY_INCLUDE["measure"]}
 
 # The room that defines what a public header declares. hiptool.hpp is for users only.
 HEADER_ROOM = {
-    "cancel": "base", "error": "base", "export": "base", "timeline": "base", "trace": "base",
-    "units": "base", "version": "base",
+    "cancel": "base", "error": "base", "export": "base", "file_stamp": "base",
+    "timeline": "base", "trace": "base", "units": "base", "version": "base",
     "element_type": "model", "model_file": "model", "model_summary": "model",
     "platform": "hip",
     "arena": "core", "buffer": "core", "caching_allocator": "core", "copy": "core",
@@ -27,14 +27,14 @@ HEADER_ROOM = {
     "peer_access": "core", "pinned_buffer": "core", "registered_memory": "core",
     "retry": "core", "stream": "core",
     "dtype": "tensor", "layout": "tensor", "tensor": "tensor",
-    "async_loader": "load", "file_digests": "load", "leaf_verification": "load",
-    "load_plan": "load", "model_fit": "load", "plan_loader": "load", "plan_verification": "load",
-    "self_test": "load", "staging_memory": "load", "value_check": "load", "verify": "load",
+    "async_loader": "load", "file_digests": "load", "load_plan": "load", "model_fit": "load",
+    "plan_loader": "load", "self_test": "load", "staging_memory": "load", "value_check": "load",
+    "verification": "load", "verify": "load",
 }
 REPORT_HEADERS = {"error", "export", "timeline", "units", "version"}   # report knows no device
 
 TOP_LEVEL = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "CHANGELOG.md",
-             "CONTRIBUTING.md", "include", "src", "kernels", "tests", "subprojects"}
+             "CONTRIBUTING.md", "docs", "include", "src", "kernels", "tests", "subprojects"}
 CPP_SUFFIXES = {".cpp", ".hpp", ".h", ".c", ".hip"}
 CODE_SUFFIXES = CPP_SUFFIXES | {".py", ".sh", ".S", ".in", ".map", ".build"}
 LINES_MAX = 500

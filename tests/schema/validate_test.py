@@ -19,6 +19,7 @@ COMMON = {
     "host": {"name": "synthetic", "kernel": "Linux 6.1", "cpu": None, "cores": 2,
              "memory_bytes": 1 << 34},
     "started_at": "2025-01-02T03:04:05Z",
+    "exit_code": 0, "passed": True, "failures": [],
 }
 ERROR = {"code": "unavailable", "message": "/dev/kfd is missing", "hint": None,
          "native": {"platform": "amd", "code": 100, "name": "hipErrorNoDevice"}}
@@ -74,7 +75,8 @@ MAKE_MODEL = {"schema": "hiptool.make-model/1", **COMMON, "status": "ok"}
 
 
 def failed(document):
-    return {"schema": document["schema"], **COMMON, "status": "failed", "error": ERROR}
+    return {"schema": document["schema"], **COMMON, "status": "failed", "error": ERROR,
+            "exit_code": 3, "passed": False}
 
 
 def errors(schema, document):
@@ -227,6 +229,23 @@ class Schemas(unittest.TestCase):
             with self.subTest(path=path):
                 self.assert_refused("error", changed(document, path, value), part)
         self.assertEqual(errors("load", changed(document, ("error", "native"), None)), [])
+
+
+    def test_wrong_verdicts(self):
+        missed = {**DEVICES, "status": "failed", "exit_code": 1, "passed": False,
+                  "failures": [{"what": "link", "expected": 16, "got": 8}]}
+        self.assertEqual(errors("devices", missed), [])   # a verdict, and no error
+        for path, value, part in [
+                (("exit_code",), 0, "$.passed"),
+                (("exit_code",), 3, "error is missing"),
+                (("exit_code",), 9, "$.exit_code"),
+                (("passed",), True, "$.passed"),
+                (("failures",), [], "$.failures"),
+                (("failures", 0, "what"), ..., "what is missing"),
+                (("failures", 0, "expected"), ..., "expected is missing"),
+                (("failures", 0, "got"), ..., "got is missing")]:
+            with self.subTest(path=path, value=value):
+                self.assert_refused("devices", changed(missed, path, value), part)
 
 
 class Program(unittest.TestCase):

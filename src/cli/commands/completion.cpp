@@ -44,6 +44,7 @@ int run_completion(const CompletionOptions& options, Context& context) {
   }
   report::Report report;
   report.document = make_document(context.environment, "completion", "ok");
+  finish_document(report.document, context.environment, nullptr);
   report.document.emplace_back("shell", *options.shell);
   report.document.emplace_back("script", script);
   context.output.write(report);

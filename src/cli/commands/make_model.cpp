@@ -52,6 +52,7 @@ report::Report make_report(const model::ModelWriterResult& result, ModelFormat f
                            const Environment& environment) {
   report::Report report;
   report.document = make_document(environment, "make-model", "ok");
+  finish_document(report.document, environment, nullptr);
   report.document.emplace_back("model", report::Object{{"path", result.path.string()},
                                                        {"format", to_string(format)},
                                                        {"files", result.files},

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hiptool/units.hpp"
 #include "system/pci.hpp"
 
 namespace hiptool::measure {
@@ -102,9 +103,13 @@ std::string_view to_string(CopyStatus status) noexcept {
   return "";
 }
 
-std::optional<double> CopyResult::share_of_limit() const {
-  if (!limit || !has_rate()) return {};
-  return rate_of(summary.median) / limit->bytes_per_s;
+Share CopyResult::share() const {
+  if (!has_rate()) return no_share("there is no rate");
+  if (!limit) return no_share("the limit of this copy is not known here");
+  const std::string name =
+      "the limit of " + format_rate(limit->bytes_per_s) + " (" + std::string(limit->source) + ")";
+  return share_of(rate_of(summary.median), limit->bytes_per_s, name,
+                  cache_cause(2 * static_cast<double>(cell.size_bytes), limit->l2_cache_bytes));
 }
 
 CopyResult CopyBench::measure(const PlannedCell& planned) {

@@ -14,6 +14,7 @@
 #include "measure/copy/plan.hpp"
 #include "measure/copy/run.hpp"
 #include "measure/sampling.hpp"
+#include "measure/share.hpp"
 
 namespace hiptool::measure {
 
@@ -50,7 +51,10 @@ struct CopyResult {
   bool has_rate() const noexcept { return !samples_s.empty() && !cell.is_latency; }
   /// Copied bytes per second in a sample of that time.
   double rate_of(double sample_s) const { return static_cast<double>(bytes) / sample_s; }
-  std::optional<double> share_of_limit() const;
+  /// Absent without a limit or a rate, and where the rate is above the limit.
+  std::optional<double> share_of_limit() const { return share().value; }
+  /// The share, or why there is none.
+  Share share() const;
 };
 
 struct CopyBenchOptions {

@@ -52,9 +52,11 @@ std::optional<CopyLimit> limit_of(const CopyCell& cell, const std::vector<LinkOb
   if (cell.is_latency || cell.devices.empty()) return {};
   if (cell.kind == CopyKind::d2d) {
     const Device& device = cell.devices.front();
-    const auto peak = memory_peak(device.platform(), device.info());
+    const DeviceInfo& info = device.info();
+    const auto peak = memory_peak(device.platform(), info);
     if (!peak) return {};
-    return CopyLimit{peak->bytes_per_s / 2, peak->source};  // each byte is read and written
+    // Each byte is read and written.
+    return CopyLimit{peak->bytes_per_s / 2, peak->source, info.l2_cache_bytes};
   }
   if (!uses_host(cell.kind)) return {};
   const auto one_way = links_bytes_per_s(cell.devices, links);

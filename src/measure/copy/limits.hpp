@@ -15,6 +15,7 @@ namespace hiptool::measure {
 struct CopyLimit {
   double bytes_per_s = 0;   ///< copied, each byte counted once
   std::string_view source;  ///< "probe", "pcie-link", "memory-clock", "sku-table" or "user"
+  std::optional<std::uint64_t> l2_cache_bytes = std::nullopt;  ///< of a copy within one device
 };
 
 /// The limit of a cell from the links as they were while it was measured (absent bus ids count as

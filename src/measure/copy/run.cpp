@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cmath>
 
+#include "base/clock.hpp"
 #include "core/call.hpp"
 #include "hiptool/peer_access.hpp"
 
@@ -16,10 +17,6 @@ constexpr std::size_t marks_per_lane = 3;  // the wait for the gate and two even
 std::uint32_t next_seed() {
   static std::atomic<std::uint32_t> seed{1};
   return seed.fetch_add(1);
-}
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 }  // namespace
@@ -114,7 +111,7 @@ CopySample CopyRun::run_latency() {
   lane.queue_copy(sample_);
   lane.stream().synchronize();
   CopySample sample;
-  sample.wall_s = seconds_since(start);
+  sample.wall_s = base::seconds_since(start);
   sample.span_s = sample.wall_s;
   sample.lanes_s = {sample.wall_s};
   return sample;
@@ -127,7 +124,7 @@ CopySample CopyRun::run_lanes(bool holds) {
   if (was_held) start = Clock::now();
   for (auto& [id, gate] : gates_) gate->open();
   for (const auto& lane : lanes_) lane->stream().synchronize();
-  CopySample sample = read_times(seconds_since(start) / static_cast<double>(copies_));
+  CopySample sample = read_times(base::seconds_since(start) / static_cast<double>(copies_));
   sample.is_gated = was_held;
   return sample;
 }

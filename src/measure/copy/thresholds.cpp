@@ -58,10 +58,11 @@ Judgement judge(const Threshold& threshold, const CopyResult& result) {
   judgement.cell = id_of(result.cell);
   judgement.least_bytes_per_s = threshold.least;
   if (threshold.of == Threshold::Of::share) {
-    if (!result.limit) {
-      throw refuse_threshold(
-          "'" + threshold.text + "': the limit of " + judgement.cell + " is not known here",
-          "give a rate, such as '" + threshold.selector + ">=20GB/s'");
+    const Share share = result.share();
+    if (!share.value) {
+      throw refuse_threshold("'" + threshold.text + "': " + judgement.cell +
+                                 " has no share of a limit: " + share.missing,
+                             "give a rate, such as '" + threshold.selector + ">=20GB/s'");
     }
     judgement.least_bytes_per_s = threshold.least * result.limit->bytes_per_s;
   }

@@ -37,7 +37,13 @@ void examine_one(const Evidence& evidence, const DoctorGpu& gpu, bool is_any_bou
             source, expected, finding.hint});
 }
 
-void examine_hang(const PlatformAnswer& answer, CheckList& list) {
+// Where nothing could have hung, an answer says nothing.
+bool has_no_driver(const Evidence& evidence, const PlatformStatus& status) {
+  if (status.usable) return false;
+  return status.library.empty() || gpus_of(evidence, status.platform).empty();
+}
+
+void examine_hang(const Evidence& evidence, const PlatformAnswer& answer, CheckList& list) {
   const std::string name(to_string(answer.status.platform));
   const std::string source =
       answer.status.library.empty() ? "the " + name + " runtime" : answer.status.library;
@@ -61,6 +67,13 @@ void examine_hang(const PlatformAnswer& answer, CheckList& list) {
                 look + " and try `hiptool devices --platform " + name + " --verbose`"});
       return;
     case PlatformAnswer::Kind::answered:
+      if (has_no_driver(evidence, answer.status)) {
+        list.add_unknown("driver-hang", name, "no driver to query: " + answer.status.reason, source,
+                         "nothing without a GPU of this kind; else install its driver and see "
+                         "`hiptool devices --platform " +
+                             name + " --verbose`");
+        return;
+      }
       list.add({"driver-hang", Severity::pass, "",
                 fmt::format(
                     "{}: answered in {:.2f} s: {}", name, answer.after_s,
@@ -106,7 +119,7 @@ void examine_binding(const Evidence& evidence, CheckList& list) {
     });
     for (const DoctorGpu* gpu : gpus) examine_one(evidence, *gpu, is_any_bound, list);
   }
-  for (const PlatformAnswer& answer : evidence.platforms) examine_hang(answer, list);
+  for (const PlatformAnswer& answer : evidence.platforms) examine_hang(evidence, answer, list);
   if (evidence.platforms.empty()) {
     list.add_unknown("driver-hang", "", "no driver was asked", "the runtimes",
                      "ask with `hiptool devices --doctor`");

@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "hiptool/error.hpp"
 #include "measure/doctor/probe.hpp"
 
@@ -24,10 +25,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds poll_pause{20};  // also how late a cancel is seen
 constexpr std::chrono::milliseconds longest_end{300};
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// One process that asks one platform.
 class Child {
@@ -54,7 +51,7 @@ class Child {
       for (const Record& record :
            reader_.add(std::string_view(part.data(), static_cast<std::size_t>(got)))) {
         apply(record, root_, result_);
-        if (record.name == "status") result_.answer.after_s = seconds_since(started_);
+        if (record.name == "status") result_.answer.after_s = base::seconds_since(started_);
       }
     }
     if (got == 0) finish();
@@ -63,7 +60,7 @@ class Child {
   void check_patience(std::chrono::milliseconds patience) {
     if (!is_running() || Clock::now() - last_news_ < patience) return;
     result_.answer.kind = PlatformAnswer::Kind::hung;
-    result_.answer.after_s = seconds_since(last_news_);
+    result_.answer.after_s = base::seconds_since(last_news_);
     if (result_.answer.status.reason.empty()) {
       result_.answer.status.reason = "the driver gives no answer: it hangs";
       result_.answer.status.hint = "look for the reason with `sudo dmesg | tail -n 50`";

@@ -7,14 +7,18 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "base/statistics.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/kernel_timer.hpp"
+#include "hiptool/units.hpp"
 #include "kernels/kernel_loader.hpp"
 #include "measure/kernel/work.hpp"
 #include "measure/sampling.hpp"
+#include "measure/share.hpp"
 #include "report/measurement.hpp"
 
 namespace hiptool::measure {
@@ -108,6 +112,8 @@ std::vector<const FamilyEntry*> choose(const KernelBenchOptions& options) {
               "hiptool run-kernel --list names the types of each");
 }
 
+std::string id_of(const KernelResult& result) { return label_of(result) + "@" + result.device; }
+
 /// Runs families on one device, one after the other.
 class Bench {
  public:
@@ -135,10 +141,10 @@ class Bench {
     return {device_.is_host_memory() ? cpu_size_bytes : gpu_size_bytes};
   }
 
-  /// Adds what it finds out.
-  void run(const FamilyEntry& entry, KernelResult& result) {
+  /// Adds what it finds out. False if that size has run: it then only tells the size.
+  bool run(const FamilyEntry& entry, KernelResult& result) {
     try {
-      run_checked(entry, result);
+      return run_checked(entry, result);
     } catch (const Error& error) {
       if (error.code() == ErrorCode::cancelled) throw;
       const bool cannot =
@@ -147,27 +153,40 @@ class Bench {
       result.reason = error.what();
       result.error = error;
     }
+    return true;
   }
 
  private:
-  void run_checked(const FamilyEntry& entry, KernelResult& result) {
+  bool run_checked(const FamilyEntry& entry, KernelResult& result) {
     context_.dtype = result.dtype;
     context_.size_bytes = result.size_bytes;
     const std::unique_ptr<KernelWork> work = entry.make(device_, context_);
     const KernelWork::Figures figures = work->figures();
-    result.elements = figures.elements;
     result.size_bytes = figures.size_bytes;
+    if (has_run(result)) return false;
+    if (!result.size_word.empty() && !options_.memory_share) {
+      result.size_word = report::size_word(result.size_bytes);
+    }
+    result.id = id_of(result);
+    result.elements = figures.elements;
     result.tolerance = figures.tolerance;
     const auto begin = Clock::now();
     do {
       work->reset();
       work->queue();
       stream_.synchronize();
-      if (!judge(*work, result)) return;
+      if (!judge(*work, result)) return true;
       sample(*work, figures, result);
-      if (!judge(*work, result)) return;
+      if (!judge(*work, result)) return true;
     } while (std::chrono::duration<double>(Clock::now() - begin).count() < options_.soak_s);
     rate(entry, *work, figures, result);
+    return true;
+  }
+
+  /// Whether a size before this one came to the same.
+  bool has_run(const KernelResult& result) {
+    if (result.requested_sizes_bytes.empty()) return false;
+    return !seen_.insert({result.kernel, result.dtype, result.size_bytes}).second;
   }
 
   /// False where data was wrong.
@@ -175,10 +194,10 @@ class Bench {
     Comparison seen = work.check();
     result.checked += seen.checked;
     result.max_error = std::max(result.max_error, seen.max_error);
-    if (!seen.wrong) return true;
+    if (!seen.wrong && seen.missed_fault.empty()) return true;
     result.wrong = std::move(seen.wrong);
     result.status = KernelStatus::mismatch;
-    result.reason = result.wrong->what;
+    result.reason = std::move(seen.missed_fault);
     return false;
   }
 
@@ -220,24 +239,51 @@ class Bench {
     if (run_s <= 0) return;
     if (figures.bytes > 0) result.bytes_per_s = figures.bytes / run_s;
     if (figures.flops > 0) result.flops_per_s = figures.flops / run_s;
-    if (const auto per_clock = work.per_clock()) {
-      std::optional<double> clock = result.clock_hz;
-      if (!clock && info_.clock_hz) clock = static_cast<double>(*info_.clock_hz);
-      const auto rate = result.flops_per_s ? result.flops_per_s : result.bytes_per_s;
-      if (!clock || !rate) return;
-      const double peak = *clock * *per_clock * static_cast<double>(context_.compute_units);
-      result.share_of_peak = *rate / peak;
-      result.peak_source =
-          result.clock_hz ? "sku-table, clock observed" : "sku-table, clock nominal";
-      return;
+    const Share share = rate_share(entry, work, figures, result);
+    result.share_of_peak = share.value;
+    result.share_reason = share.missing;
+    result.is_above_peak = share.is_above;
+    if (!share.value) result.peak_source.clear();
+  }
+
+  /// Names the peak in the result.
+  Share rate_share(const FamilyEntry& entry, const KernelWork& work,
+                   const KernelWork::Figures& figures, KernelResult& result) const {
+    if (const auto per_clock = work.per_clock()) return unit_share(*per_clock, result);
+    if (!result.bytes_per_s && !result.flops_per_s) return no_share("a latency has no peak");
+    if (figures.bytes == 0) {
+      return no_share("no public source states what " + info_.arch + " does in a clock");
     }
-    if (figures.bytes == 0 || figures.steps > 1) return;
-    // What a cache holds says nothing of the memory.
-    const std::uint64_t cached = 4 * info_.l2_cache_bytes.value_or(0);
-    const bool is_of_memory = figures.size_bytes * entry.arrays > cached;
-    if (!options_.memory_peak || !result.bytes_per_s || !is_of_memory) return;
-    result.share_of_peak = *result.bytes_per_s / options_.memory_peak->per_s;
-    result.peak_source = options_.memory_peak->source;
+    if (entry.arrays == 0) return no_share("no public source states this peak");
+    if (!options_.memory_peak) return no_share("the peak memory bandwidth is not known");
+    const double data_bytes = static_cast<double>(figures.size_bytes * entry.arrays);
+    const std::string data = "the data (" + format_size(figures.size_bytes * entry.arrays) + ")";
+    const std::uint64_t l2_bytes = info_.l2_cache_bytes.value_or(0);
+    if (data_bytes <= 4 * static_cast<double>(l2_bytes)) {
+      return no_share(data + " are not more than 4 times the L2 cache of " + format_size(l2_bytes));
+    }
+    const Peak& peak = *options_.memory_peak;
+    result.peak_source = peak.source;
+    return share_of(
+        *result.bytes_per_s, peak.per_s,
+        "the peak memory bandwidth of " + format_rate(peak.per_s) + " (" + peak.source + ")",
+        "another cache may hold " + data);
+  }
+
+  /// Of what the multiprocessors do in a clock: operations, or bytes where it counts none.
+  Share unit_share(double per_clock, KernelResult& result) const {
+    std::optional<double> clock = result.clock_hz;
+    if (!clock && info_.clock_hz) clock = static_cast<double>(*info_.clock_hz);
+    if (!clock) return no_share("the clock is not known");
+    const double peak = *clock * per_clock * static_cast<double>(context_.compute_units);
+    result.peak_source = result.clock_hz ? "sku-table, clock observed" : "sku-table, clock nominal";
+    const bool is_bytes = !result.flops_per_s;
+    return share_of(
+        is_bytes ? *result.bytes_per_s : *result.flops_per_s, peak,
+        "the peak of " +
+            (is_bytes ? format_rate(peak) : report::format_value(peak, report::Unit::operations)) +
+            " (" + result.peak_source + ")",
+        {});
   }
 
   const KernelBenchOptions& options_;
@@ -247,6 +293,7 @@ class Bench {
   KernelTimer timer_;
   std::unique_ptr<kernels::KernelLoader> loader_;
   WorkContext context_;
+  std::set<std::tuple<std::string, std::string, std::uint64_t>> seen_;  ///< kernel, type, size
 };
 
 /// One result that there will be.
@@ -282,22 +329,33 @@ std::string size_word_of(const Job& job, const KernelBenchOptions& options) {
                               : report::size_word(job.size_bytes);
 }
 
-KernelResult run_job(const Job& job, const KernelBenchOptions& options, const Device& device,
-                     Bench& bench) {
+/// Adds its result, or its size to the result of the size that it comes to. Whether it added one.
+bool run_job(const Job& job, const KernelBenchOptions& options, const Device& device, Bench& bench,
+             std::vector<KernelResult>& results) {
   KernelResult result;
   result.kernel = job.entry->family.name;
   result.device = device.id();
   result.dtype = job.dtype;
   result.size_word = size_word_of(job, options);
-  result.id = label_of(result) + "@" + result.device;
+  result.id = id_of(result);
   result.size_bytes = job.size_bytes;
+  if (!result.size_word.empty() && !options.sizes_bytes.empty() && !options.memory_share) {
+    result.requested_sizes_bytes = {job.size_bytes};
+  }
   if (job.dtype.empty()) {
     result.status = KernelStatus::skipped;
     result.reason = "has none of the types asked for";
-  } else {
-    bench.run(*job.entry, result);
+  } else if (!bench.run(*job.entry, result)) {
+    const auto same =
+        std::find_if(results.begin(), results.end(), [&](const KernelResult& earlier) {
+          return earlier.kernel == result.kernel && earlier.dtype == result.dtype &&
+                 earlier.size_bytes == result.size_bytes;
+        });
+    same->requested_sizes_bytes.push_back(job.size_bytes);
+    return false;
   }
-  return result;
+  results.push_back(std::move(result));
+  return true;
 }
 
 }  // namespace
@@ -340,9 +398,13 @@ std::vector<KernelResult> run_kernels(const KernelBenchOptions& options, const D
   const std::vector<Job> jobs = plan_jobs(options, bench);
   std::vector<KernelResult> results;
   try {
+    std::size_t total = jobs.size();
     for (const Job& job : jobs) {
-      results.push_back(run_job(job, options, device, bench));
-      if (options.on_result) options.on_result(results.back(), results.size(), jobs.size());
+      if (!run_job(job, options, device, bench, results)) {
+        --total;
+      } else if (options.on_result) {
+        options.on_result(results.back(), results.size(), total);
+      }
     }
   } catch (const Error& error) {
     if (error.code() != ErrorCode::cancelled) throw;

@@ -62,8 +62,7 @@ struct WrongValues {
   std::optional<std::uint64_t> first_bad_index;  ///< absent where one value stands for all
   report::Value expected;                        ///< the number at that index
   report::Value got;                             ///< absent where it was another one when looked at
-  std::string what;            ///< what the two count, where they are no value of the data
-  std::uint64_t xor_bits = 0;  ///< all bits that are wrong in any value
+  std::uint64_t xor_bits = 0;                    ///< all bits that are wrong in any value
   std::uint64_t count = 0;
   /// False: a second read gave other data, so the transfer is at fault.
   bool reread_agrees = false;
@@ -75,13 +74,16 @@ enum class KernelStatus { ok, mismatch, skipped, failed };
 std::string_view to_string(KernelStatus status) noexcept;
 
 struct KernelResult {
-  std::string id;  ///< "sum.f32.1MiB@cpu:0", with the size as it was asked for, if it has a meaning
+  std::string id;  ///< "sum.f32.1MiB@cpu:0", with the size that ran, if it has a meaning
   std::string kernel;
   std::string device;
   std::string dtype;
   std::string size_word;  ///< the size in the id: "1MiB", or "90%" of the memory; may be empty
   std::uint64_t elements = 0;
-  std::uint64_t size_bytes = 0;  ///< of one array, as it was really taken
+  std::uint64_t size_bytes = 0;  ///< of one array that ran; until then the size that was asked for
+  /// Those that were asked for and came to this one; empty where none was, where the size has no
+  /// meaning and where it is a share of the memory.
+  std::vector<std::uint64_t> requested_sizes_bytes;
   KernelStatus status = KernelStatus::ok;
   std::string reason;          ///< of skipped and failed
   std::optional<Error> error;  ///< what was thrown, if anything
@@ -94,7 +96,9 @@ struct KernelResult {
   std::optional<double> bytes_per_s;  ///< read plus written
   std::optional<double> flops_per_s;  ///< arithmetic operations, integer ones too
   std::optional<double> share_of_peak;
-  std::string peak_source;
+  std::string peak_source;         ///< empty without a share
+  std::string share_reason;        ///< why a measured rate has no share
+  bool is_above_peak = false;      ///< the reason is that the rate is above the peak
   std::optional<double> clock_hz;  ///< that was observed, where it could be read
 };
 
@@ -106,7 +110,8 @@ std::string label_of(const KernelResult& result);
 std::vector<KernelFamily> chosen_kernels(const KernelBenchOptions& options);
 
 /// Runs what the options ask for on one device and returns a result for every family, type and
-/// size, in order; what cannot run there is skipped with the reason and never left out. A mismatch
+/// size that runs, in order; what cannot run there is skipped with the reason and never left out. A
+/// kernel rounds a size to what it takes, and runs once where several come to the same. A mismatch
 /// or a failed call ends that run only; after an error that the device does not recover from the
 /// remaining ones are failed too. Blocks; when cancelled it returns the results so far.
 ///

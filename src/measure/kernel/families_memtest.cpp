@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Tests of memory: what was written everywhere must be read everywhere.
+#include <array>
+#include <cstdio>
+
+#include "base/text.hpp"
 #include "hiptool/copy.hpp"
 #include "measure/kernel/work.hpp"
 
@@ -59,7 +63,7 @@ class MemoryTestWork final : public KernelWork {
     return figures;
   }
 
-  /// Puts one wrong bit into the last word and keeps whether the check saw exactly that.
+  /// Flips one bit of the last word and keeps what the check reports of it.
   void reset() override {
     forget();
     queue_write();
@@ -69,8 +73,7 @@ class MemoryTestWork final : public KernelWork {
     copy_h2d_and_wait(data_.view(last * 4, 4), std::as_bytes(std::span(&wrong, 1)));
     queue_check(0, false);
     stream_->synchronize();
-    const Found found = read_found();
-    saw_planted_ = found.wrong == 1 && found.first == last && found.bits == planted_bit;
+    planted_ = read_found();
     forget();
   }
 
@@ -97,19 +100,28 @@ class MemoryTestWork final : public KernelWork {
     result.checked = units_ * 4 * runs_;
     const Found found = read_found();
     if (found.wrong > 0) result.wrong = describe(found);
-    if (!saw_planted_ && !result.wrong) {
-      // A test that finds nothing says nothing.
-      result.wrong.emplace();
-      result.wrong->what = "planted wrong bits that the test found; it finds none";
-      result.wrong->expected = 1;
-      result.wrong->got = 0;
-      result.wrong->count = 1;
-    }
+    result.missed_fault = missed_fault();
     return result;
   }
 
  private:
   static constexpr std::uint32_t planted_bit = 0x400;
+
+  /// Empty where the check reported the planted bit and nothing else.
+  std::string missed_fault() const {
+    const std::uint64_t last = units_ * 4 - 1;
+    if (planted_.wrong == 1 && planted_.first == last && planted_.bits == planted_bit) return {};
+    const auto hex = [](std::uint64_t bits) {
+      std::array<char, 24> text;
+      std::snprintf(text.data(), text.size(), "0x%llx", static_cast<unsigned long long>(bits));
+      return std::string(text.data());
+    };
+    std::string text = "a self-test fault was missed: bits " + hex(planted_bit) + " of word " +
+                       std::to_string(last) + " were flipped, and the check reported ";
+    if (planted_.wrong == 0) return text + "no wrong word";
+    return text + base::count_of(planted_.wrong, "wrong word") + ", the first at " +
+           std::to_string(planted_.first) + ", bits " + hex(planted_.bits);
+  }
 
   bool inverts() const { return test_ == Test::inversions || test_ == Test::random_words; }
 
@@ -164,7 +176,7 @@ class MemoryTestWork final : public KernelWork {
   Buffer found_;
   std::uint32_t pass_ = 0;
   std::uint64_t runs_ = 0;
-  bool saw_planted_ = false;
+  Found planted_;  ///< what the check reported of the planted bit
 };
 
 }  // namespace

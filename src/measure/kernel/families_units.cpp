@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "hiptool/copy.hpp"
+#include "measure/kernel/rates.hpp"
 #include "measure/kernel/work.hpp"
 
 namespace hiptool::measure {
@@ -88,7 +89,8 @@ class SharedReadWork final : public KernelWork {
   SharedReadWork(const Device& device, const WorkContext& context)
       : stream_(context.stream),
         kernel_(context.find_kernel("hiptool_shared_read")),
-        is_gpu_(!device.is_host_memory()) {
+        is_gpu_(!device.is_host_memory()),
+        rate_(shared_memory_rate(device.platform(), context.arch)) {
     config_.grid.x = context.all_blocks(blocks_per_unit);
     config_.block.x = block_threads;
     out_ = Buffer(device, std::uint64_t{config_.grid.x} * block_threads * 4);
@@ -123,16 +125,13 @@ class SharedReadWork final : public KernelWork {
                           periodic(std::move(expected)));
   }
 
-  /// 32 banks of 4 bytes, of NVIDIA (CUDA C++ Programming Guide, shared memory) as of AMD (CDNA 3
-  /// and RDNA 3 ISA documents, local data share).
-  std::optional<double> per_clock() const override {
-    return is_gpu_ ? std::optional(128.0) : std::nullopt;
-  }
+  std::optional<double> per_clock() const override { return rate_; }
 
  private:
   const StreamRef* stream_;
   Kernel kernel_;
   bool is_gpu_;
+  std::optional<double> rate_;
   std::uint64_t rounds_ = 64;
   LaunchConfig config_;
   Buffer out_;

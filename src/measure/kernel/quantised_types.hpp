@@ -5,7 +5,9 @@
 
 namespace hiptool::measure {
 
-/// A quantised type of GGUF, as hiptool_dequantize takes it.
+/// A quantised type of GGUF, as hiptool_dequantize takes it. The list has every type that ggml
+/// converts to f32 (ggml.c, type_traits: those with `to_float`); Q8_1 and Q8_K, which ggml only
+/// uses for intermediate results and never converts back, have no kernel.
 struct QuantisedType {
   std::string_view name;  ///< as ggml writes it, in lower case
   std::uint32_t id;       ///< ggml's number
@@ -25,7 +27,7 @@ inline constexpr QuantisedType quantised_types[] = {
     {"iq3_s", 21, 256, 110},     {"iq2_s", 22, 256, 82},       {"iq4_xs", 23, 256, 136},
     {"iq1_m", 29, 256, 56, 54},  // the upper digit of its scale
     {"tq1_0", 34, 256, 54, 52},  {"tq2_0", 35, 256, 66, 64},   {"mxfp4", 39, 32, 17, ~0u},
-    {"nvfp4", 40, 64, 36, ~0u},
+    {"nvfp4", 40, 64, 36, ~0u},  {"q1_0", 41, 128, 18},        {"q2_0", 42, 64, 18},
 };
 
 }  // namespace hiptool::measure

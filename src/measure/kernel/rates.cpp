@@ -17,23 +17,21 @@ struct Rate {
   double bf16;
 };
 
-// NVIDIA: CUDA C++ Programming Guide, throughput of native arithmetic instructions; f16 and bf16 of
-// sm_80 and sm_90: NVIDIA Hopper Architecture In-Depth, table 3, "non-Tensor", which are 4 and 2
-// times f32, and 2 times. AMD: peak figures as remembered from data sheets, divided by compute
-// units and clock; to be confirmed. 0: not published, or not looked up.
+// 0: no public source was found. docs/peaks.md names the source of every figure, and a test
+// compares the two. A figure counts an addition and a multiplication for each multiply-add. RDNA
+// has none: by default the runtime counts pairs of compute units there, and AMD's figures are for
+// one.
 constexpr Rate rates[] = {
     {"sm_60", 128, 64, 0, 256, 0},     {"sm_61", 256, 8, 0, 4, 0},
     {"sm_70", 128, 64, 128, 256, 0},   {"sm_75", 128, 4, 128, 256, 0},
     {"sm_80", 128, 64, 128, 512, 256}, {"sm_86", 256, 4, 128, 0, 0},
     {"sm_89", 256, 4, 128, 0, 0},      {"sm_90", 256, 128, 128, 512, 512},
     {"sm_100", 256, 128, 128, 0, 0},   {"sm_120", 256, 4, 128, 0, 0},
-    {"gfx900", 128, 8, 0, 256, 0},     {"gfx906", 128, 64, 0, 256, 0},
     {"gfx908", 128, 64, 0, 0, 0},      {"gfx90a", 256, 128, 0, 0, 0},
-    {"gfx942", 256, 128, 0, 0, 0},     {"gfx1030", 128, 8, 0, 256, 0},
-    {"gfx1100", 256, 8, 0, 0, 0},      {"gfx1101", 256, 8, 0, 0, 0},
-    {"gfx1102", 256, 8, 0, 0, 0},      {"gfx1200", 256, 4, 0, 0, 0},
-    {"gfx1201", 256, 4, 0, 0, 0},
+    {"gfx942", 256, 128, 0, 0, 0},
 };
+
+std::string_view base_name(std::string_view arch) { return arch.substr(0, arch.find(':')); }
 
 /// 90 of "sm_90a", 0 of what is no such name.
 int sm_number(std::string_view arch) {
@@ -46,7 +44,7 @@ int sm_number(std::string_view arch) {
 }  // namespace
 
 std::optional<double> multiply_add_rate(std::string_view arch, std::string_view dtype) {
-  const std::string_view name = arch.substr(0, arch.find(':'));
+  const std::string_view name = base_name(arch);
   const auto* const found = std::find_if(std::begin(rates), std::end(rates),
                                          [&](const Rate& rate) { return rate.arch == name; });
   if (found == std::end(rates)) return std::nullopt;
@@ -64,16 +62,23 @@ bool has_matrix_instructions(Platform platform, std::string_view arch) {
 }
 
 std::optional<double> matrix_rate(std::string_view arch) {
-  const std::string_view name = arch.substr(0, arch.find(':'));
+  const std::string_view name = base_name(arch);
   if (name == "sm_80") return 2048;
   if (name == "sm_90") return 4096;
   return std::nullopt;
 }
 
+std::optional<double> shared_memory_rate(Platform platform, std::string_view arch) {
+  const std::string_view name = base_name(arch);
+  const bool is_known =
+      platform == Platform::nvidia || name == "gfx908" || name == "gfx90a" || name == "gfx942";
+  return is_known ? std::optional(128.0) : std::nullopt;
+}
+
 std::string missing_multiply_add(Platform platform, std::string_view arch, std::string_view dtype) {
   const bool is_f16 = dtype == "f16";
   if (platform == Platform::cpu || (!is_f16 && dtype != "bf16")) return {};
-  const std::string own(arch.substr(0, arch.find(':')));
+  const std::string own(base_name(arch));
   if (platform == Platform::nvidia) {
     // PTX ISA, half precision floating point instructions, fma: target notes.
     const int least = is_f16 ? 53 : 80;

@@ -50,6 +50,14 @@ bool names(const Selector& selector, const KernelFamily& family) {
   return selector.kernel == family.name || selector.kernel == family.group;
 }
 
+/// The size that ran, or one that was asked for and came to it.
+bool has_size(const KernelResult& result, const std::string& word) {
+  const auto& asked = result.requested_sizes_bytes;
+  return means_size(word, result.size_word) ||
+         std::any_of(asked.begin(), asked.end(),
+                     [&](auto size) { return means_size(word, report::size_word(size)); });
+}
+
 bool is_selected(const KernelResult& result, const Selector& selector,
                  const std::vector<KernelFamily>& families) {
   const auto is_named = [&](const KernelFamily& family) {
@@ -57,7 +65,7 @@ bool is_selected(const KernelResult& result, const Selector& selector,
   };
   if (std::none_of(families.begin(), families.end(), is_named)) return false;
   return std::all_of(selector.words.begin(), selector.words.end(), [&](const auto& word) {
-    return word == result.dtype || word == result.device || means_size(word, result.size_word);
+    return word == result.dtype || word == result.device || has_size(result, word);
   });
 }
 
@@ -69,6 +77,21 @@ bool is_asked_size(const std::string& word, const KernelBenchOptions& options) {
   return options.sizes_bytes.empty() ||
          std::any_of(options.sizes_bytes.begin(), options.sizes_bytes.end(),
                      [&](auto size) { return means_size(word, report::size_word(size)); });
+}
+
+/// Nothing can be said of a share that does not exist: another threshold is needed.
+void require_share(const Threshold& threshold, const KernelResult& result) {
+  if (threshold.of != Threshold::Of::share || result.status != KernelStatus::ok ||
+      result.share_of_peak) {
+    return;
+  }
+  const std::string why = result.share_reason.empty() ? "it was not measured" : result.share_reason;
+  throw Error(ErrorCode::invalid_argument, "judge threshold",
+              "the threshold '" + threshold.text + "': " + label_of(result) + " on " +
+                  result.device + " has no share of a peak: " + why,
+              "give a rate, such as '" + threshold.selector +
+                  ">=1TB/s', or larger arrays by --size "
+                  "where a cache is the reason");
 }
 
 std::optional<double> measured(const Threshold& threshold, const KernelResult& result) {
@@ -99,24 +122,33 @@ void require_named(const std::vector<Threshold>& thresholds, const KernelBenchOp
   }
 }
 
-std::string judge_threshold(const Threshold& threshold, std::span<const KernelResult> results) {
+std::vector<MissedResult> judge_threshold(const Threshold& threshold,
+                                          std::span<const KernelResult> results) {
   const Selector selector(threshold.selector);
   const std::vector<KernelFamily> families = list_kernels();
   bool is_measured = false;
-  std::string below;
+  std::vector<MissedResult> all;
   for (const KernelResult& result : results) {
     if (!is_for(threshold, result.device)) continue;
     if (!is_selected(result, selector, families)) continue;
     is_measured = is_measured || !result.samples_s.empty();
+    require_share(threshold, result);
     const std::optional<double> value = measured(threshold, result);
     if (value && *value >= threshold.least) continue;
-    if (!below.empty()) below += "; ";
-    below += label_of(result) + " on " + result.device + ": ";
-    below += value ? describe(threshold, *value) + ", below " + describe(threshold, threshold.least)
-                   : std::string("not known, so not ") + describe(threshold, threshold.least);
+    const std::string least = describe(threshold, threshold.least);
+    all.push_back({result.id, threshold.least, value,
+                   label_of(result) + " on " + result.device + ": " +
+                       (value ? describe(threshold, *value) + ", below " : "not known, so not ") +
+                       least});
   }
   if (!is_measured) refuse_unmeasured(threshold, "names no kernel that was measured");
-  return below;
+  return all;
+}
+
+std::string missed_text(const std::vector<MissedResult>& missed) {
+  std::string text;
+  for (const MissedResult& one : missed) text += (text.empty() ? "" : "; ") + one.text;
+  return text;
 }
 
 }  // namespace hiptool::measure

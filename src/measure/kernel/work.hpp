@@ -53,6 +53,7 @@ struct Comparison {
   std::uint64_t checked = 0;
   double max_error = 0;
   std::optional<WrongValues> wrong;
+  std::string missed_fault;  ///< what the check reported of a fault that it was given and missed
 };
 
 /// One family with its type and size, with all memory it needs.

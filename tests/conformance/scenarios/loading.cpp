@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hiptool/async_loader.hpp"
-#include "hiptool/leaf_verification.hpp"
-#include "hiptool/verify.hpp"
+#include "hiptool/verification.hpp"
 #include "scenarios/scenario.hpp"
 #include "scenarios/tools.hpp"
 #include "small_model.hpp"
@@ -56,10 +55,11 @@ void a_model_is_loaded(const Place& place) {
 
 void a_model_is_verified_while_loading(const Place& place) {
   const SmallModel small;
-  using enum LeafVerification::Reference;
-  for (const auto reference : {file, slots}) {
+  const LoadPlan plan = test::plan_of_one(place.device(), small.layout);
+  for (const bool reads_twice : {true, false}) {
     const Buffer arena(place.device(), small.layout.arena_bytes);
-    LeafVerification verification(small.model, small.layout, arena, reference);
+    const auto files = reads_twice ? std::make_shared<FileDigests>(small.model) : nullptr;
+    Verification verification(small.model, plan, std::span(&arena, 1), files);
     AsyncLoader loader(place.device(), staged());
     loader.load(small.model, small.layout, arena, &verification);
     const VerifyResult result = verification.finish();

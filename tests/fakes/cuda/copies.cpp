@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "fakes/common/settings.hpp"
 #include "fakes/cuda/call.hpp"
 
 using namespace hiptool::fake;
@@ -6,13 +7,35 @@ using namespace hiptool::hip;
 
 namespace {
 
+constexpr std::size_t damaged_bytes = 16;
+
+/// Whether FAKE_CUDA_FAIL_FROM or FAKE_CUDA_CORRUPT_FROM, a number of bytes, applies to this copy.
+bool is_hit(const char* variable, std::size_t bytes) {
+  const int least = number_from(variable, 0);
+  return least > 0 && bytes >= static_cast<std::size_t>(least);
+}
+
+/// The middle of what was copied, which holds something else afterwards. Memory of the host that
+/// the driver does not know cannot be damaged: the copy fails.
+void* damaged_part(CUdeviceptr to, std::size_t bytes) {
+  return to_pointer(to + bytes / 2 - damaged_bytes / 2);
+}
+
 CUresult copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
-  return forward(&Api::hipMemcpy, to_pointer(to), to_pointer(from), bytes, hipMemcpyDefault);
+  if (is_hit("FAKE_CUDA_FAIL_FROM", bytes)) return CUDA_ERROR_UNKNOWN;
+  const CUresult result =
+      forward(&Api::hipMemcpy, to_pointer(to), to_pointer(from), bytes, hipMemcpyDefault);
+  if (result != CUDA_SUCCESS || !is_hit("FAKE_CUDA_CORRUPT_FROM", bytes)) return result;
+  return forward(&Api::hipMemset, damaged_part(to, bytes), 0xa5, damaged_bytes);
 }
 
 CUresult copy_async(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
-  return forward_after(enter_stream(stream), &Api::hipMemcpyAsync, to_pointer(to), to_pointer(from),
-                       bytes, hipMemcpyDefault, stream);
+  if (is_hit("FAKE_CUDA_FAIL_FROM", bytes)) return CUDA_ERROR_UNKNOWN;
+  const CUresult result = forward_after(enter_stream(stream), &Api::hipMemcpyAsync, to_pointer(to),
+                                        to_pointer(from), bytes, hipMemcpyDefault, stream);
+  if (result != CUDA_SUCCESS || !is_hit("FAKE_CUDA_CORRUPT_FROM", bytes)) return result;
+  return forward_after(enter_stream(stream), &Api::hipMemsetAsync, damaged_part(to, bytes), 0xa5,
+                       damaged_bytes, stream);
 }
 
 }  // namespace

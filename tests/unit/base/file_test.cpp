@@ -2,6 +2,7 @@
 #include "base/file.hpp"
 
 #include <doctest/doctest.h>
+#include <time.h>
 
 #include <chrono>
 #include <fstream>
@@ -59,7 +60,7 @@ TEST_CASE_FIXTURE(Fixture, "a read fills its span or says where the file ends") 
 TEST_CASE_FIXTURE(Fixture, "what happened to a file is told") {
   const File file = File::open(path);
   const auto check = [&] {
-    return message_of([&] { file.check_unchanged(file.size_bytes(), file.modified_ns()); });
+    return message_of([&] { file.check_unchanged(file.size_bytes(), file.stamp()); });
   };
   CHECK(check() == "no failure");
   std::ofstream(path, std::ios::app) << "more";
@@ -70,17 +71,43 @@ TEST_CASE_FIXTURE(Fixture, "what happened to a file is told") {
   CHECK(has(check(), "it was written to"));
 }
 
-TEST_CASE_FIXTURE(Fixture, "a replaced file is told, a removed one is still whole") {
+TEST_CASE_FIXTURE(Fixture, "a file that was removed, replaced or restored is reported") {
   const File file = File::open(path);
   const auto check = [&] {
-    return message_of([&] { file.check_unchanged(file.size_bytes(), file.modified_ns()); });
+    return message_of([&] { file.check_unchanged(file.size_bytes(), file.stamp()); });
   };
   const auto modified = std::filesystem::last_write_time(path);
-  std::filesystem::remove(path);
-  CHECK(check() == "no failure");
-  write("0123456789");
-  std::filesystem::last_write_time(path, modified);  // alike in all but what it is
-  CHECK(has(check(), "it was replaced by another file"));
+  SUBCASE("removed, and replaced by one that is alike in all but what it is") {
+    std::filesystem::remove(path);
+    CHECK(has(check(), "it was removed or renamed"));
+    write("0123456789");
+    std::filesystem::last_write_time(path, modified);
+    CHECK(has(check(), "it was replaced by another file"));
+  }
+  SUBCASE("written and restored, the time of writing too") {
+    std::fstream(path) << 'x';
+    std::fstream(path) << '0';
+    std::filesystem::last_write_time(path, modified);
+    CHECK(has(check(), "its ctime moved"));
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "a change right after opening a new file is seen") {
+  // Without a wait in open() the coarse clock gives both changes one time, unless a tick passes.
+  for (int i = 0; i < 30; ++i) {
+    const auto long_ago = std::filesystem::file_time_type(std::chrono::hours(1));
+    std::ofstream(path) << "0123456789";
+    std::filesystem::last_write_time(path, long_ago);
+    const File file = File::open(path);
+    timespec clock{};
+    clock_gettime(CLOCK_REALTIME_COARSE, &clock);
+    const std::int64_t now = std::int64_t{clock.tv_sec} * 1'000'000'000 + clock.tv_nsec;
+    CHECK(file.stamp().changed_ns < now);
+    std::fstream(path) << 'x';
+    std::filesystem::last_write_time(path, long_ago);
+    CHECK(has(message_of([&] { file.check_unchanged(file.size_bytes(), file.stamp()); }),
+              "its ctime moved"));
+  }
 }
 
 TEST_CASE_FIXTURE(Fixture, "what a path names is there, a link to nothing and a bad name are not") {

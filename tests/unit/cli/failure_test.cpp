@@ -45,7 +45,8 @@ TEST_CASE("the runtime's own error is named once") {
 }
 
 TEST_CASE("names of files cannot steer the terminal; colour marks the labels only") {
-  CHECK(shown({ErrorCode::input_failed, "open", "open \x1b[2Jfile"}) == "error: open ?[2Jfile\n");
+  CHECK(shown({ErrorCode::input_failed, "open", "open \x1b[2Jfile"}) ==
+        "error: open \\x1B[2Jfile\n");
   CHECK(shown({ErrorCode::input_failed, "open", "open", "look"}, true) ==
         "\x1b[1;31merror:\x1b[0m open\n\x1b[36mhint:\x1b[0m look\n");
 }

@@ -2,6 +2,7 @@
 /// A whole run of the program inside the test: captured streams, made-up environment, chosen GPUs.
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -24,12 +25,14 @@ class CaptureStream final : public TextStream {
     if (error != 0) return error;
     text += part;
     ++writes;
+    if (on_write) on_write(part);
     return 0;
   }
   bool is_terminal() const noexcept override { return terminal; }
   std::optional<std::size_t> columns() const noexcept override { return width; }
 
   std::string text;
+  std::function<void(std::string_view part)> on_write;
   int writes = 0;
   int error = 0;  ///< errno that every write answers
   bool terminal = false;

@@ -30,6 +30,7 @@ Child run_child(const std::function<int()>& work) {
     ::dup2(ends[1], STDERR_FILENO);
     std::signal(SIGINT, SIG_DFL);
     std::signal(SIGTERM, SIG_DFL);
+    std::signal(SIGHUP, SIG_DFL);
     ::_exit(work());
   }
   ::close(ends[1]);
@@ -46,7 +47,7 @@ Child run_child(const std::function<int()>& work) {
 }  // namespace
 
 TEST_CASE("the first signal cancels and says so") {
-  for (const int number : {SIGINT, SIGTERM}) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     const Child child = run_child([number] {
       CancelToken token;
       const InterruptHandler handler(token);
@@ -65,11 +66,26 @@ TEST_CASE("the second signal ends the process with its own code") {
     CancelToken token;
     const InterruptHandler handler(token);
     ::raise(SIGINT);
+    ::usleep(60'000);
     ::raise(SIGTERM);
     return 1;
   });
   REQUIRE(WIFEXITED(child.status));
   CHECK(WEXITSTATUS(child.status) == 143);
+}
+
+TEST_CASE("signals that arrive together are one") {
+  const Child child = run_child([] {
+    CancelToken token;
+    const InterruptHandler handler(token);
+    ::raise(SIGTERM);
+    ::raise(SIGTERM);
+    ::raise(SIGHUP);
+    return handler.signal() == SIGTERM && token.is_cancelled() ? 0 : 2;
+  });
+  REQUIRE(WIFEXITED(child.status));
+  CHECK(WEXITSTATUS(child.status) == 0);
+  CHECK(child.err == "interrupted, stopping (again to end at once)\n");
 }
 
 TEST_CASE("a signal ignored from the start stays ignored; the old handling comes back") {

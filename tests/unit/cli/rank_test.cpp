@@ -97,3 +97,27 @@ TEST_CASE("timelines of several ranks do not overwrite each other") {
   CHECK(std::filesystem::exists(folder / "t.1.json"));
   CHECK_FALSE(std::filesystem::exists(folder / "t.json"));
 }
+
+TEST_CASE("a rank that goes into a name without placeholder is reported once for each file") {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "out").string();
+  Machine machine;
+  machine.variables = {{"SLURM_PROCID", "3"}};
+  const std::vector<std::string> words{"devices",
+                                       "--platform",
+                                       "cpu",
+                                       "--export",
+                                       "json=" + path + ".json",
+                                       "--export",
+                                       "prom=" + path + "-{rank}.prom"};
+  CHECK(machine.run(words) == 0);
+  CHECK(machine.err.text == "note: writing " + path + ".3.json (rank 3)\n");
+  machine.err.text.clear();
+  std::vector<std::string> quiet = words;
+  quiet.emplace_back("-q");
+  CHECK(machine.run(quiet) == 0);
+  CHECK(machine.err.text.empty());
+  machine.variables = {};
+  CHECK(machine.run(words) == 0);
+  CHECK(machine.err.text.empty());
+}

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 namespace hiptool::test {
 namespace {
@@ -132,6 +133,44 @@ TEST_CASE("one byte of the chosen copy is damaged") {
   CHECK(to == std::array<unsigned char, 4>{1, 2, 3, 0xFB});
   CHECK(table.api().hipMemcpy(to.data(), from.data(), 4, hipMemcpyDefault) == hipSuccess);
   CHECK(to == from);
+}
+
+TEST_CASE("one byte of the largest memory is damaged when all work of its device is done") {
+  static std::vector<int> waited;  // devices, in the order of the waits
+  static int current;
+  waited.clear();
+  current = 1;
+  Api inner = make_heap_api();
+  inner.hipGetDevice = [](int* device) {
+    *device = current;
+    return hipSuccess;
+  };
+  inner.hipSetDevice = [](int device) {
+    current = device;
+    return hipSuccess;
+  };
+  inner.hipDeviceSynchronize = [] {
+    waited.push_back(current);
+    return hipSuccess;
+  };
+  WrapperTable table(inner);
+  CHECK_THROWS_AS(table.damage_largest(0), std::logic_error);
+  void* small = nullptr;
+  void* large = nullptr;
+  table.api().hipMalloc(&small, 4);
+  table.api().hipMalloc(&large, 8);
+  std::memset(small, 1, 4);
+  std::memset(large, 2, 8);
+  current = 0;
+  table.damage_largest(7);
+  CHECK(static_cast<unsigned char*>(large)[7] == 0xFD);
+  CHECK(waited == std::vector<int>{1});
+  CHECK(current == 0);
+  CHECK_THROWS_AS(table.damage_largest(8), std::logic_error);
+  table.api().hipFree(large);
+  table.damage_largest(0);
+  CHECK(static_cast<unsigned char*>(small)[0] == 0xFE);
+  table.api().hipFree(small);
 }
 
 TEST_CASE("a delayed call takes its time") {

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <ctime>
 
 using namespace hiptool::kernels;
 
@@ -121,6 +122,43 @@ TEST_CASE("dynamic shared memory is rewritten in its place") {
     CAPTURE(text);
     CHECK(with_dynamic_shared(text) == text);
   }
+}
+
+TEST_CASE("what the preprocessor drops after #if 0 holds no kernel") {
+  const auto names = [](std::string_view text) {
+    Names found;
+    for (const SourceKernel& kernel : list_source_kernels(text)) found.push_back(kernel.name);
+    return found;
+  };
+  CHECK(names("#if 0\n__global__ void a() {}\n#endif\n__global__ void b() {}\n") == Names{"b"});
+  CHECK(names(" # if 0 \n__global__ void a() {}\n#else\n__global__ void b() {}\n#endif\n") ==
+        Names{"b"});
+  CHECK(names("#if 0\n#if 1\n__global__ void a() {}\n#else\n#endif\n__global__ void c() {}\n"
+              "#elif 1\n__global__ void b() {}\n#endif\n") == Names{"b"});
+  CHECK(names("#if 0\n__global__ void a() {}\n").empty());
+  CHECK(names("#if 0\n#endif") == Names{});
+  // Whether these hold is the preprocessor's to say.
+  CHECK(names("#if 01\n__global__ void a() {}\n#endif\n") == Names{"a"});
+  CHECK(names("#ifdef X\n__global__ void a() {}\n#endif\n") == Names{"a"});
+}
+
+TEST_CASE("a text made to be slow is read in time that grows with its length") {
+  std::string many;
+  for (int i = 0; i < 50'000; ++i) many += "__global__ void k" + std::to_string(i) + "();";
+  const auto repeated = [](std::string_view word) {
+    std::string text;
+    for (int i = 0; i < 50'000; ++i) text += word;
+    return text;
+  };
+  const std::clock_t start = std::clock();
+  CHECK(list_source_kernels(many).size() == 50'000);
+  CHECK(list_source_kernels(repeated("__global__ ")).empty());
+  CHECK(list_source_kernels(repeated("__global__ a<")).empty());
+  CHECK(list_source_kernels(repeated("__global__ void k(")).size() == 1);
+  const std::string shared = repeated("extern __shared__ ");
+  CHECK(with_dynamic_shared(shared) == shared);
+  // Of the processor's time; quadratic time takes minutes.
+  CHECK((std::clock() - start) / CLOCKS_PER_SEC < 30);
 }
 
 TEST_CASE("a refused text with a launch in it is told so") {

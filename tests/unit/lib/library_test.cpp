@@ -42,15 +42,17 @@ TEST_CASE("the shared library verifies, proves its verifier and checks values on
   Platforms platforms;
   const Device device = test::device(platforms);
   const ModelFile model = ModelFile::open(path);
-  const ArenaLayout layout = lay_out(model);
+  const LoadPlan plan = plan_load(model, std::span(&device, 1));
+  const ArenaLayout& layout = plan.devices.front().layout;
   const Buffer arena(device, layout.arena_bytes);
+  const std::span arenas(&arena, 1);
 
-  LeafVerification verification(model, layout, arena, LeafVerification::Reference::file);
+  Verification verification(model, plan, arenas, std::make_shared<FileDigests>(model));
   AsyncLoader(device).load(model, layout, arena, &verification);
   const VerifyResult result = verification.finish();
   CHECK(result.mismatch_count == 0);
   CHECK(result.compared_bytes == 4 * values);
-  for (const FaultResult& fault : run_self_test(model, layout, arena, verification)) {
+  for (const FaultResult& fault : run_self_test(model, plan, arenas, verification)) {
     CAPTURE(to_string(fault.fault));
     CHECK(fault.is_caught);
   }

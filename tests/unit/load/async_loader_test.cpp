@@ -13,8 +13,7 @@
 #include "evict.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/leaf_verification.hpp"
-#include "hiptool/verify.hpp"
+#include "hiptool/verification.hpp"
 #include "small_model.hpp"
 #include "support.hpp"
 
@@ -356,12 +355,12 @@ TEST_CASE_FIXTURE(ManyChunks, "the reading probe goes by what the load before it
 }
 
 TEST_CASE_FIXTURE(Fixture, "what is read from several places is whole and verified") {
-  using Reference = LeafVerification::Reference;
+  const LoadPlan plan = test::plan_of_one(device, layout);
   const auto expected = test::expected_arena(tensors);
   for (const ReadMode mode : {ReadMode::automatic, ReadMode::buffered, ReadMode::direct}) {
     for (const std::uint32_t stretches : {2u, 7u, 1'000u}) {
       for (const bool stage : {true, false}) {
-        for (const Reference reference : {Reference::slots, Reference::file}) {
+        for (const bool reads_twice : {false, true}) {
           CAPTURE(stretches);
           CAPTURE(stage);
           test::evict(path);
@@ -373,14 +372,15 @@ TEST_CASE_FIXTURE(Fixture, "what is read from several places is whole and verifi
           options.observer = &progress;
           AsyncLoader loader(device, options);
           const Buffer arena = dirty_arena();
-          LeafVerification verification(model, layout, arena, reference);
+          Verification verification(model, plan, std::span(&arena, 1),
+                                    reads_twice ? std::make_shared<FileDigests>(model) : nullptr);
           CHECK(loader.load(model, layout, arena, &verification).read_bytes == layout.tensor_bytes);
           CHECK(verification.finish().mismatch_count == 0);
           CHECK(arena_bytes(arena) == expected);
           CHECK(progress.highest() == layout.tensor_bytes);
           const std::byte wrong[1]{expected[600'000] ^ std::byte{1}};
           copy_h2d_and_wait(arena.view(600'000, 1), wrong);
-          CHECK(verification.recheck().mismatch_count == 1);
+          CHECK(verification.finish().mismatch_count == 1);
         }
       }
     }
@@ -411,16 +411,6 @@ TEST_CASE_FIXTURE(ManyChunks, "a file that ends at one of several places fails t
     loader.load(model, layout, arena);
     CHECK(arena_bytes(arena) == tensors[0].bytes);
   }
-}
-
-TEST_CASE_FIXTURE(Fixture, "the probe measures copies of the ring alone") {
-  AsyncLoader loader(device, staged(65'536));
-  const Buffer scratch(device, 300'000);
-  CHECK(loader.probe_h2d_bytes_per_s(scratch, 10'000'000) > 1e6);
-  CHECK(loader.probe_h2d_bytes_per_s(Buffer(device, 0), 1'000) == 0);
-  const Buffer arena = dirty_arena();
-  loader.load(model, layout, arena);  // the ring is whole afterwards
-  CHECK(arena_bytes(arena) == test::expected_arena(tensors));
 }
 
 TEST_CASE_FIXTURE(Fixture, "an arena that is too small is refused before anything is read") {

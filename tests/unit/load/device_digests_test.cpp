@@ -12,14 +12,12 @@
 #include "hiptool/async_loader.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/leaf_verification.hpp"
+#include "hiptool/verification.hpp"
 #include "small_model.hpp"
 
 using namespace hiptool;
 
 namespace {
-
-using Reference = LeafVerification::Reference;
 
 /// The cpu platform under the name of a GPU's, so that there is no image for its arch.
 class ImagelessBinder final : public hip::Binder {
@@ -45,6 +43,13 @@ struct Fixture {
   Device device = test::device(platforms);
   test::WrapperTable& table = *binder->table(device.platform());
 
+  LoadPlan plan = test::plan_of_one(device, layout);
+  Buffer arena{device, layout.arena_bytes};
+  std::span<const Buffer> arenas{&arena, 1};
+
+  std::shared_ptr<FileDigests> reference(bool reads_twice = true) const {
+    return reads_twice ? std::make_shared<FileDigests>(model) : nullptr;
+  }
   AsyncLoader::Options staged() const {
     AsyncLoader::Options options;
     options.slot_bytes = 65'536;
@@ -62,62 +67,52 @@ struct Fixture {
   }
 };
 
-/// Chunks with leaves in them.
-std::uint64_t count_chunks(const ModelFile& model, const ArenaLayout& layout, std::uint64_t most) {
-  std::uint64_t count = 0;
-  for (const load::Chunk& chunk : load::cut_chunks(model, layout, most)) {
-    count += chunk.size_bytes() > 0;
-  }
-  return count;
-}
-
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "a chunk is one launch at most, however many tensors are in it") {
-  const Buffer arena(device, layout.arena_bytes);
+TEST_CASE_FIXTURE(Fixture, "the memory is digested in one launch after the load, or by 8 MiB") {
+  tensors.push_back({"large", test::random_bytes((17u << 20) + 5, 99)});
+  const ModelFile larger =
+      ModelFile::open(test::write_small_model(folder.path() / "l.safetensors", tensors));
+  const LoadPlan one = plan_load(larger, std::span(&device, 1));
+  const Buffer memory(device, one.devices[0].layout.arena_bytes);
   AsyncLoader loader(device, staged());
-  LeafVerification verification(model, layout, arena, Reference::file);
+  Verification verification(larger, one, std::span(&memory, 1),
+                            std::make_shared<FileDigests>(larger));
   CHECK_FALSE(verification.image().empty());
   table.reset();
-  loader.load(model, layout, arena, &verification);
-  const std::uint64_t chunks = count_chunks(model, layout, 65'536);
-  const auto before = table.count("hipModuleLaunchKernel");
-  // On a GPU some chunks share a launch, and the last ones wait for the end.
-  if (device.is_host_memory()) CHECK(before == chunks);
-  CHECK(verification.finish().mismatch_count == 0);
-  CHECK(table.count("hipModuleLaunchKernel") > chunks / 8);
-  CHECK(table.count("hipModuleLaunchKernel") <= chunks);
+  loader.load(larger, one.devices[0].layout, memory, &verification);
+  CHECK(table.count("hipModuleLaunchKernel") == 0);
+  for (const std::uint64_t times : {1u, 2u}) {
+    CHECK(verification.finish().mismatch_count == 0);
+    const std::uint64_t launches = device.is_host_memory() ? 3 : 1;  // 18.1 MiB
+    CHECK(table.count("hipModuleLaunchKernel") == times * launches);
+  }
 }
 
 TEST_CASE_FIXTURE(Fixture, "a kernel that takes long to load holds no load up") {
-  const Buffer arena(device, layout.arena_bytes);
-  for (const Reference reference : {Reference::file, Reference::slots}) {
+  for (const bool reads_twice : {true, false}) {
+    constexpr std::chrono::milliseconds delay(1000);
     table.reset();
-    delay_module(std::chrono::milliseconds(700));
-    LeafVerification verification(model, layout, arena, reference);
-    {
-      AsyncLoader loader(device, staged());  // gone before the kernel comes, and its events with it
-      loader.load(model, layout, arena, &verification);
-      CHECK(table.count("hipModuleLaunchKernel") == 0);
-    }
+    delay_module(delay);
+    const auto start = std::chrono::steady_clock::now();
+    Verification verification(model, plan, arenas, reference(reads_twice));
+    AsyncLoader loader(device, staged());
+    loader.load(model, layout, arena, &verification);
+    CHECK(std::chrono::steady_clock::now() - start < delay);
     const VerifyResult result = verification.finish();
+    CHECK(std::chrono::steady_clock::now() - start >= delay);
     CHECK(result.mismatch_count == 0);
     CHECK(result.leaves > 0);
     CHECK(module_loads() == 1);
-    // Neighbours that waited share a launch; a processor has several streams.
-    const std::uint64_t chunks = count_chunks(model, layout, 65'536);
-    if (!device.is_host_memory()) CHECK(table.count("hipModuleLaunchKernel") < chunks);
-    CHECK(table.count("hipModuleLaunchKernel") <= chunks);
   }
 }
 
 TEST_CASE_FIXTURE(Fixture, "damage is found whenever the kernel comes") {
-  const Buffer arena(device, layout.arena_bytes);
   for (const int delay_ms : {0, 700}) {
     table.reset();
     if (delay_ms > 0) delay_module(std::chrono::milliseconds(delay_ms));
     AsyncLoader loader(device, staged());
-    LeafVerification verification(model, layout, arena, Reference::file);
+    Verification verification(model, plan, arenas, reference());
     // The table of tensors is copied with the kernel: before the load, or long behind it.
     if (delay_ms == 0) verification.image();
     // A chunk begins with a tensor, and may hold no more than a few bytes and a gap.
@@ -129,28 +124,27 @@ TEST_CASE_FIXTURE(Fixture, "damage is found whenever the kernel comes") {
 
 TEST_CASE_FIXTURE(Fixture,
                   "a kernel that cannot be loaded is an error of finish, not of the load") {
-  const Buffer arena(device, layout.arena_bytes);
   const std::set<std::string> calls{"hipModuleLoadData", "hipModuleLoadDataEx"};
   table.reset();
   for (const std::string& call : calls) table.fail(call, hip::hipErrorInvalidImage);
-  LeafVerification verification(model, layout, arena, Reference::slots);
+  Verification verification(model, plan, arenas, nullptr);
   AsyncLoader loader(device, staged());
   CHECK(loader.load(model, layout, arena, &verification).read_bytes == layout.tensor_bytes);
   CHECK_THROWS_AS(verification.finish(), Error);
   CHECK_THROWS_AS(verification.image(), Error);
-  CHECK_THROWS_AS(verification.recheck(), Error);
   CHECK(table.count("hipModuleLaunchKernel") == 0);
 }
 
 TEST_CASE_FIXTURE(Fixture,
                   "whichever call fails, it is an error or the right answer, and no leak") {
   const auto attempt = [&] {
-    const Buffer arena(device, layout.arena_bytes);
+    const Buffer fresh(device, layout.arena_bytes);
     AsyncLoader loader(device, staged());
-    LeafVerification verification(model, layout, arena, Reference::slots);
-    loader.load(model, layout, arena, &verification);
+    Verification verification(model, plan, std::span(&fresh, 1), nullptr);
+    loader.load(model, layout, fresh, &verification);
     return verification.finish();
   };
+  arena = Buffer();
   table.reset();
   attempt();
   const auto trace = table.trace();
@@ -184,20 +178,33 @@ TEST_CASE_FIXTURE(Fixture, "tensors may lie in another order than the file's") {
     reversed.arena_bytes = offset + model.tensors()[i].size_bytes;
     reversed.tensor_bytes += model.tensors()[i].size_bytes;
   }
-  const Buffer arena(device, reversed.arena_bytes);
+  plan = test::plan_of_one(device, reversed);
+  arena = Buffer(device, reversed.arena_bytes);
   AsyncLoader loader(device, staged());
-  LeafVerification verification(model, reversed, arena, Reference::file);
+  Verification verification(model, plan, arenas, reference());
   loader.load(model, reversed, arena, &verification);
   CHECK(verification.finish().mismatch_count == 0);
-  CHECK(verification.recheck().mismatch_count == 0);
+  CHECK(verification.finish().mismatch_count == 0);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a set token ends the pass before the next launch") {
+  CancelToken cancel;
+  VerifyOptions options;
+  options.cancel = &cancel;
+  Verification verification(model, plan, arenas, nullptr, options);
+  AsyncLoader(device, staged()).load(model, layout, arena, &verification);
+  cancel.cancel();
+  CHECK(test::code_of([&] { verification.finish(); }) == ErrorCode::cancelled);
+  CHECK(table.count("hipModuleLaunchKernel") == 0);
 }
 
 TEST_CASE_FIXTURE(Fixture, "no image and no compiler are known before the load") {
   Platforms others({}, std::make_shared<ImagelessBinder>());
   const Device other = others.devices(Platform::nvidia).at(0);
-  const Buffer arena(other, layout.arena_bytes);
+  const LoadPlan there = test::plan_of_one(other, layout);
+  const Buffer memory(other, layout.arena_bytes);
   try {
-    LeafVerification verification(model, layout, arena, Reference::file);
+    Verification verification(model, there, std::span(&memory, 1), reference());
     FAIL("a kernel came from nowhere");
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::unsupported);
@@ -208,9 +215,8 @@ TEST_CASE_FIXTURE(Fixture, "a second reader that started early serves several ve
   const auto files = std::make_shared<FileDigests>(model);
   const auto digests = files->get();
   for (int i = 0; i < 2; ++i) {
-    const Buffer arena(device, layout.arena_bytes);
     AsyncLoader loader(device, staged());
-    LeafVerification verification(model, layout, arena, files);
+    Verification verification(model, plan, arenas, files);
     loader.load(model, layout, arena, &verification);
     const VerifyResult result = verification.finish();
     CHECK(result.mismatch_count == 0);
@@ -218,8 +224,7 @@ TEST_CASE_FIXTURE(Fixture, "a second reader that started early serves several ve
   }
   const auto path = test::write_small_model(folder.path() / "o.safetensors", {tensors[7]});
   const ModelFile other = ModelFile::open(path);
-  const ArenaLayout other_layout = lay_out(other);
-  const Buffer arena(device, other_layout.arena_bytes);
-  LeafVerification verification(other, other_layout, arena, files);
+  const LoadPlan other_plan = plan_load(other, std::span(&device, 1));
+  Verification verification(other, other_plan, arenas, files);
   CHECK_THROWS_AS(verification.finish(), Error);
 }

@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include <chrono>
+#include <cstdio>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -196,6 +197,48 @@ TEST_CASE("reading can be cancelled and given up, also while threads pause") {
     FileDigests given_up(model, {threads});
     given_up.limit_threads(1);
   }
+}
+
+TEST_CASE_FIXTURE(test::ModelFixture, "SHA-256 and digests come from one reading of a file") {
+  const auto expected = expected_digests(tensors);
+  FILE* pipe = popen(("sha256sum " + path.string()).c_str(), "r");
+  char expected_hash[65] = {};
+  REQUIRE(std::fread(expected_hash, 1, 64, pipe) == 64);
+  pclose(pipe);
+  for (const std::uint32_t threads : {1u, 4u}) {
+    FileDigests digests(model, {threads, nullptr, nullptr, {0}});
+    digests.limit_threads(1);
+    CHECK(digests.get() == expected);
+    CHECK(digests.sha256() == std::vector<std::string>{expected_hash});
+    CHECK(digests.wait_for(std::chrono::milliseconds(0)));
+    CHECK(digests.statistics().bytes == model.file_bytes());  // each byte once
+    CHECK(digests.statistics().total_bytes == model.file_bytes());
+  }
+  FileDigests without(model);
+  CHECK(without.sha256() == std::vector<std::string>{""});
+  CHECK(without.statistics().total_bytes == model.tensor_bytes());
+  for (const std::vector<std::uint32_t>& files : {std::vector{1u}, std::vector{0u, 0u}}) {
+    CHECK(failure([&] {
+            FileDigests(model, {1, nullptr, nullptr, files});
+          }).code() == ErrorCode::out_of_bounds);
+  }
+}
+
+TEST_CASE("a file that is hashed as a whole and changes is named, and can be given up") {
+  const LargeModel large;
+  const ModelFile model = ModelFile::open(large.path);
+  {
+    FileDigests given_up(model, {1, nullptr, nullptr, {0}});
+    CHECK_FALSE(given_up.wait_for(std::chrono::milliseconds(0)));
+  }
+  const auto modified = fs::last_write_time(large.path);
+  FileDigests digests(model, {1, nullptr, nullptr, {0}});
+  // Of zeros: written with what it holds, and the time put back.
+  std::fstream(large.path, std::ios::in | std::ios::out | std::ios::binary).seekp(1 << 20).put(0);
+  fs::last_write_time(large.path, modified);
+  const Error error = failure([&] { digests.sha256(); });
+  CHECK(error.code() == ErrorCode::input_failed);
+  CHECK(std::string(error.what()).find("its ctime moved") != std::string::npos);
 }
 
 TEST_CASE("a model of no bytes has no digests") {

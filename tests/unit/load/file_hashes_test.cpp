@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <fstream>
 #include <functional>
-#include <iterator>
+#include <span>
 
 #include "base/sha256.hpp"
 #include "hiptool/error.hpp"
@@ -41,13 +41,6 @@ struct Fixture {
   std::vector<test::SmallTensor> tensors = test::various_tensors();
   std::filesystem::path path = test::write_small_model(folder.path() / "m.safetensors", tensors);
   ModelFile model = ModelFile::open(path);
-
-  std::vector<std::byte> content() const {
-    std::ifstream file(path, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    const auto bytes = std::as_bytes(std::span(text));
-    return {bytes.begin(), bytes.end()};
-  }
 };
 
 ErrorCode failure(const std::function<void()>& action) {
@@ -84,13 +77,12 @@ TEST_CASE("names and digits of hashes") {
   CHECK_FALSE(load::hash_kind_from_name("").has_value());
 }
 
-TEST_CASE_FIXTURE(Fixture, "tensors, all of them behind each other, and the whole file") {
+TEST_CASE_FIXTURE(Fixture, "tensors, all of them one after the other, and their digests") {
   std::vector<std::byte> all;
   for (const auto& tensor : tensors)
     all.insert(all.end(), tensor.bytes.begin(), tensor.bytes.end());
   for (const HashKind kind : {HashKind::sha256, HashKind::xxh64, HashKind::xxh3}) {
     FileHashes::Options options;
-    options.whole_files = {0};
     options.tensors = kind;
     FileHashes hashes(model, options);
     const FileHashes::Hashes& found = hashes.get();
@@ -100,12 +92,17 @@ TEST_CASE_FIXTURE(Fixture, "tensors, all of them behind each other, and the whol
       const auto same = std::find_if(tensors.begin(), tensors.end(),
                                      [&](const auto& one) { return one.name == info.name; });
       CHECK(found.tensors[i] == hash_of(kind, same->bytes));
+      std::vector<std::uint64_t> blocks;
+      for (std::size_t at = 0; at < same->bytes.size(); at += 16384) {
+        blocks.push_back(XXH3_64bits(same->bytes.data() + at,
+                                     std::min<std::size_t>(16384, same->bytes.size() - at)));
+      }
+      CHECK(found.tensor_digests[i] == XXH3_64bits(blocks.data(), blocks.size() * 8));
     }
     CHECK(found.chains == std::vector{hash_of(kind, all)});
-    CHECK(found.whole_files == std::vector{hash_of(HashKind::sha256, content())});
     CHECK(hashes.wait_for(std::chrono::milliseconds(0)));
     CHECK(hashes.done_bytes() == hashes.total_bytes());
-    CHECK(hashes.total_bytes() == model.file_bytes() + 2 * model.tensor_bytes());
+    CHECK(hashes.total_bytes() == 2 * model.tensor_bytes());
   }
 }
 
@@ -115,14 +112,46 @@ TEST_CASE_FIXTURE(Fixture, "only what is wanted is read") {
   options.with_chains = false;
   FileHashes hashes(model, options);
   CHECK(hashes.get().chains == std::vector<std::string>{""});
-  CHECK(hashes.get().whole_files == std::vector<std::string>{""});
+  CHECK(hashes.get().metadata.empty());
   CHECK(hashes.total_bytes() == model.tensor_bytes());
   CHECK(FileHashes(model, {}).get().tensors.front().empty());
 }
 
+TEST_CASE("metadata is every byte outside the tensors, also between and after them") {
+  const test::TemporaryFolder folder;
+  // GGUF with alignment 32 and trailing bytes: gaps before, between and after the tensors.
+  const auto path = folder.path() / "m.gguf";
+  std::string bytes("GGUF\3\0\0\0\2\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 24);
+  for (const char name : {'a', 'b'}) {
+    bytes += std::string("\1\0\0\0\0\0\0\0", 8) + name;
+    bytes += std::string("\1\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0", 16);  // 3 of F32
+    bytes += std::string(1, name == 'a' ? '\0' : '\x20') + std::string(7, '\0');
+  }
+  bytes.resize((bytes.size() + 31) / 32 * 32, 'p');
+  const std::size_t header_bytes = bytes.size();
+  bytes += "aaaabbbbcccc" + std::string(20, 'q') + "ddddeeeeffff" + std::string(20, 'r') + "tail";
+  std::ofstream(path, std::ios::binary) << bytes;
+  const ModelFile model = ModelFile::open(path);
+  REQUIRE(model.tensors().size() == 2);
+  FileHashes::Options options;
+  options.with_metadata = true;
+  FileHashes hashes(model, options);
+  const std::string outside =
+      bytes.substr(0, header_bytes) + std::string(20, 'q') + std::string(20, 'r') + "tail";
+  const auto expected = std::as_bytes(std::span(outside));
+  const std::vector<std::byte> all(expected.begin(), expected.end());
+  REQUIRE(hashes.get().metadata.size() == 1);
+  const FileHashes::Metadata& found = hashes.get().metadata[0];
+  CHECK(found.bytes == outside.size());
+  CHECK(found.xxh3 == hash_of(HashKind::xxh3, all));
+  CHECK(found.sha256 == hash_of(HashKind::sha256, all));
+  CHECK(hashes.total_bytes() == outside.size());
+  CHECK(hashes.done_bytes() == outside.size());
+}
+
 TEST_CASE_FIXTURE(Fixture, "a file that is not the one that was parsed") {
   FileHashes::Options options;
-  options.whole_files = {0};
+  options.tensors = HashKind::sha256;
   SUBCASE("gone") { std::filesystem::remove(path); }
   SUBCASE("truncated") { std::filesystem::resize_file(path, 5000); }
   SUBCASE("written to") {
@@ -137,7 +166,7 @@ TEST_CASE("a file that changes meanwhile, cancelling and giving up") {
   const auto path = folder.path() / "large.safetensors";
   CancelToken cancel;
   FileHashes::Options options;
-  options.whole_files = {0};
+  options.tensors = HashKind::sha256;
   options.cancel = &cancel;
   SUBCASE("written to") {
     const ModelFile model = make_large(path, 256u << 20);

@@ -58,14 +58,25 @@ TEST_CASE_FIXTURE(Fixture, "what was written is read again, whatever the names h
   const ModelFile model =
       ModelFile::open(test::write_small_model(folder.path() / "m.safetensors", tensors));
   const std::vector<std::uint64_t> digests{1, 2, 3};
-  const Manifest manifest = read(load::digest_manifest(model, digests));
+  const std::vector<load::FileHashes::Metadata> metadata{{77, zeros_16, zeros_64}};
+  const std::vector<std::string> sha256(3, zeros_64);
+  const Manifest manifest = read(load::digest_manifest(model, {digests, {}, metadata}));
   CHECK_FALSE(manifest.kind.has_value());
+  CHECK_FALSE(manifest.has_sha256);
+  CHECK(manifest.covers_metadata);
+  REQUIRE(manifest.metadata.size() == 1);
+  CHECK(manifest.metadata[0].file == "m.safetensors");
+  CHECK(manifest.metadata[0].bytes == 77);
   REQUIRE(manifest.tensors.size() == 3);
-  CHECK_NOTHROW(load::check_digests(manifest, model, digests));
+  CHECK(load::compare_digests(manifest, model, {digests, {}, metadata}).empty());
   const std::vector<std::uint64_t> others{1, 2, 4};
-  CHECK_THROWS_AS(load::check_digests(manifest, model, others), Error);
+  CHECK(load::compare_digests(manifest, model, {others, {}, metadata}).size() == 1);
+  const Manifest strong = read(load::digest_manifest(model, {digests, sha256, metadata}));
+  CHECK(strong.has_sha256);
+  CHECK(strong.metadata[0].sha256 == zeros_64);
+  CHECK(strong.tensors[2].sha256 == zeros_64);
 
-  const load::FileHashes::Hashes hashes{{}, {zeros_16}, {zeros_16, zeros_16, zeros_16}};
+  const load::FileHashes::Hashes hashes{{zeros_16}, {zeros_16, zeros_16, zeros_16}, {}, {}};
   try {
     load::hash_manifest(model, HashKind::xxh64, hashes);
     FAIL("a line cannot hold a line break");
@@ -116,6 +127,50 @@ TEST_CASE_FIXTURE(Fixture, "documents") {
   CHECK(manifest.tensors[0].shape == std::vector<std::uint64_t>{2, 3});
   CHECK(manifest.tensors[0].bytes == 7);
   CHECK(read(head + R"("tensors":[]})").tensors.empty());
+}
+
+TEST_CASE_FIXTURE(Fixture, "what is there twice is refused") {
+  const std::string a = R"({"name":"a","digest":"0000000000000001"})";
+  const std::string file = R"({"digest":"0000000000000001"})";
+  CHECK(read(head + R"("tensors":[)" + a + "]}").tensors.size() == 1);
+  CHECK(read(head + R"("metadata":[)" + file + "," + file + R"(],"tensors":[]})").metadata.size() ==
+        2);
+  for (const std::string& text :
+       {head + R"("tensors":[)" + a + "," + a + "]}",
+        head + R"("tensors":[],"digest":"00000000000000ff"})",
+        head + R"("tensors":[],"schema":"hiptool.manifest/1"})",
+        head + R"("tensors":[],"metadata":[],"metadata":[]})",
+        head + R"("tensors":[],"other":1,"other":2})",
+        head + R"("tensors":[{"name":"a","name":"b","digest":"0000000000000001"}]})",
+        head +
+            R"("tensors":[{"name":"a","digest":"0000000000000001","digest":"0000000000000001"}]})",
+        head + R"("tensors":[{"name":"a","digest":"0000000000000001","x":1,"x":1}]})",
+        head + R"("tensors":[],"metadata":[{"digest":"0000000000000001","bytes":1,"bytes":1}]})",
+        "xxh64 " + zeros_16 + " m.gguf:a\nxxh64 " + zeros_16 + " m.gguf:a\n"}) {
+    CAPTURE(text);
+    CHECK(refuse(text) == ErrorCode::corrupt_data);
+  }
+  // Of different hashes there may be one line each.
+  CHECK(read("xxh64 " + zeros_16 + " m\nsha256 " + zeros_64 + " m\n").lines.size() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "SHA-256 is there for all or for none, and metadata may be missing") {
+  const std::string with =
+      R"({"name":"a","digest":"0000000000000001","sha256":")" + zeros_64 + "\"}";
+  const std::string without = R"({"name":"b","digest":"0000000000000001"})";
+  CHECK(read(head + R"("tensors":[)" + with + "]}").has_sha256);
+  CHECK_FALSE(read(head + R"("tensors":[)" + without + "]}").has_sha256);
+  CHECK_FALSE(read(head + R"("tensors":[)" + without + "]}").covers_metadata);
+  CHECK(read(head + R"("metadata":[],"tensors":[]})").covers_metadata);
+  for (const std::string& text :
+       {head + R"("tensors":[)" + with + "," + without + "]}",
+        head + R"("metadata":[{"digest":"0000000000000001"}],"tensors":[)" + with + "]}",
+        head + R"("metadata":{},"tensors":[]})", head + R"("metadata":[{}],"tensors":[]})",
+        head + R"("metadata":[{"digest":"1"}],"tensors":[]})",
+        head + R"("tensors":[{"name":"a","digest":"0000000000000001","sha256":"00"}]})"}) {
+    CAPTURE(text);
+    CHECK(refuse(text) == ErrorCode::corrupt_data);
+  }
 }
 
 TEST_CASE_FIXTURE(Fixture, "bad documents") {

@@ -16,8 +16,8 @@
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/peer_access.hpp"
-#include "hiptool/plan_verification.hpp"
 #include "hiptool/self_test.hpp"
+#include "hiptool/verification.hpp"
 #include "small_model.hpp"
 
 using namespace hiptool;
@@ -158,7 +158,7 @@ TEST_CASE_FIXTURE(Fixture, "all bytes arrive on all devices, by every split, and
     chosen.observer = &progress;
     PlanLoader loader(model, plan, chosen);
     const auto arenas = loader.allocate();
-    PlanVerification verification(model, plan, arenas, reference(one.reads_twice));
+    Verification verification(model, plan, arenas, reference(one.reads_twice));
     const PlanStatistics statistics = loader.load(arenas, &verification);
     check_arenas(plan, arenas);
     const VerifyResult result = verification.finish();
@@ -194,7 +194,7 @@ TEST_CASE_FIXTURE(Fixture,
     for (const bool reaches : loader.reaches_first()) reached += reaches ? 1 : 0;
     CHECK(reached == 3 - unreached);
     const auto arenas = loader.allocate();
-    PlanVerification verification(model, plan, arenas, nullptr);
+    Verification verification(model, plan, arenas, nullptr);
     // Slow streams: a slot that is filled too early carries other bytes.
     table->delay_streams(unreached + 1, std::chrono::microseconds(300));
     CHECK(loader.load(arenas, &verification).total.read_bytes == model.tensor_bytes());
@@ -218,7 +218,7 @@ TEST_CASE_FIXTURE(Fixture, "damage is named with its device, tensor and place") 
     const LoadPlan plan = plan_load(model, devices, one.split);
     PlanLoader loader(model, plan, options(one.stages, one.stretches));
     const auto arenas = loader.allocate();
-    PlanVerification verification(model, plan, arenas, reference(one.reads_twice));
+    Verification verification(model, plan, arenas, reference(one.reads_twice));
     loader.load(arenas, &verification);
     REQUIRE(verification.finish().mismatch_count == 0);
     for (std::size_t i = 0; i < devices.size(); ++i) {
@@ -227,7 +227,7 @@ TEST_CASE_FIXTURE(Fixture, "damage is named with its device, tensor and place") 
         if (tensor.size_bytes == 0) continue;
         const std::uint64_t at = tensor.size_bytes - 1;
         flip(arenas[i], placement.device_offset + at);
-        const VerifyResult found = verification.at(i)->recheck();
+        const VerifyResult found = verification.finish();
         flip(arenas[i], placement.device_offset + at);
         REQUIRE(found.mismatches.size() == 1);
         CHECK(found.mismatch_count == 1);
@@ -291,7 +291,7 @@ TEST_CASE_FIXTURE(Fixture, "one device that fails is named, stops the others and
           table->reset();
           table->fail(call, hip::hipErrorUnknown, nth);
           const auto arenas = loader.allocate();
-          PlanVerification verification(model, plan, arenas, reference(true));
+          Verification verification(model, plan, arenas, reference(true));
           loader.load(arenas, &verification);
           verification.finish();
         } catch (const Error& error) {
@@ -357,7 +357,7 @@ TEST_CASE_FIXTURE(Fixture, "devices beyond the parts of a model get nothing and 
   const LoadPlan plan = plan_load(small, devices);
   PlanLoader loader(small, plan, options(true));
   const auto arenas = loader.allocate();
-  PlanVerification verification(small, plan, arenas, std::make_shared<FileDigests>(small));
+  Verification verification(small, plan, arenas, std::make_shared<FileDigests>(small));
   const PlanStatistics statistics = loader.load(arenas, &verification);
   CHECK(verification.finish().mismatch_count == 0);
   int empty = 0;
@@ -365,7 +365,6 @@ TEST_CASE_FIXTURE(Fixture, "devices beyond the parts of a model get nothing and 
     if (!plan.devices[i].layout.placements.empty()) continue;
     ++empty;
     CHECK(arenas[i].is_empty());
-    CHECK(verification.at(i) == nullptr);
     CHECK(statistics.devices[i].copied_bytes == 0);
   }
   CHECK(empty == 2);
@@ -379,7 +378,7 @@ TEST_CASE_FIXTURE(Fixture, "wrong arenas, foreign streams and a set token are re
   PlanLoader loader(model, plan, chosen);
   auto arenas = loader.allocate();
   CHECK_THROWS_AS(loader.load(std::span(arenas).first(1)), Error);
-  CHECK_THROWS_AS(PlanVerification(model, plan, std::span(arenas).first(1), nullptr), Error);
+  CHECK_THROWS_AS(Verification(model, plan, std::span(arenas).first(1), nullptr), Error);
   const std::vector<Buffer> short_one{arenas[0], arenas[1].view(0, 10)};
   try {
     loader.load(short_one);
@@ -444,16 +443,4 @@ TEST_CASE_FIXTURE(Fixture, "streams of the caller carry the copies of their devi
   const auto arenas = loader.allocate();
   loader.load(arenas);
   check_arenas(plan, arenas);
-}
-
-TEST_CASE_FIXTURE(Fixture, "the links are probed at once, those of copies by peers left out") {
-  for (const SplitKind kind : {SplitKind::bytes, SplitKind::replicate}) {
-    const LoadPlan plan = plan_load(model, devices, {kind, {}});
-    PlanLoader loader(model, plan, options(true));
-    const auto rates = loader.probe_h2d_bytes_per_s(100'000, 1'000'000);
-    REQUIRE(rates.size() == devices.size());
-    for (std::size_t i = 0; i < rates.size(); ++i) {
-      CHECK((rates[i] > 0) == (kind == SplitKind::bytes || i == 0));
-    }
-  }
 }

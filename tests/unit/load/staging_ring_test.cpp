@@ -136,16 +136,3 @@ TEST_CASE_FIXTURE(Fixture, "slots are touched near the device and the thread mov
     CHECK(system::allowed_cpus() == before);
   });
 }
-
-TEST_CASE_FIXTURE(Fixture, "the probe stops when it is told to, with nothing in flight") {
-  load::StagingRing ring(device, {stream}, options(3));
-  const Buffer target(device, 4096);
-  int calls = 0;
-  CHECK_THROWS_AS(ring.probe(target, 1u << 30,
-                             [&] {
-                               if (++calls == 10) throw Error(ErrorCode::cancelled, "load", "x");
-                             }),
-                  Error);
-  CHECK(StreamRef(stream).is_done());
-  CHECK(ring.probe(target, 100 * 4096, no_check) > 0);
-}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -142,6 +143,23 @@ class TemporaryFile {
 
  private:
   std::filesystem::path path_;
+};
+
+/// The same without a name in a file system, which opens without the wait that a file that has
+/// just been written needs: for thousands of them.
+class MemoryFile {
+ public:
+  explicit MemoryFile(std::string_view bytes) : descriptor_(memfd_create("model", MFD_CLOEXEC)) {
+    write_file(path(), bytes);
+  }
+  ~MemoryFile() { ::close(descriptor_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  std::filesystem::path path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
+
+ private:
+  int descriptor_;
 };
 
 inline ModelFile open_bytes(std::string_view bytes, bool strict = false) {

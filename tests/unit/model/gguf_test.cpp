@@ -73,7 +73,7 @@ TEST_CASE("gguf: a sound file of version 2 and 3") {
     CHECK(model.file_bytes() == gguf.bytes().size());
     REQUIRE(model.files().size() == 1);
     CHECK(model.files()[0].path == model.path());
-    CHECK(model.files()[0].modified_ns > 0);
+    CHECK(model.files()[0].stamp.modified_ns > 0);
   }
 }
 
@@ -204,6 +204,24 @@ TEST_CASE("gguf: keys") {
                 "key needs 1000 bytes", "11 remain");
   check_warned(with_pair("a b", 4, Bytes().u32(1)).bytes(),
                "metadata pair 'a b' " + at(second_pair));
+}
+
+TEST_CASE("gguf: keys are of lower_snake_case segments") {
+  // As converters write them; the architectures with a hyphen are llama.cpp's own.
+  for (const char* key :
+       {"tokenizer.ggml.add_bos_token", "general.base_model.0.name", "gpt-oss.block_count",
+        "jina-bert-v2.attention.layer_norm_epsilon", "ernie4_5-moe.expert_count", "split.no",
+        "quantize.imatrix.chunks_count", "x", "a_1.2"}) {
+    CAPTURE(std::string(key));
+    CHECK_NOTHROW(open_bytes(with_pair(key, 4, Bytes().u32(1)).bytes(), true));
+  }
+  for (const char* key :
+       {"General.name", "general.Name", "general.fileType", "a..b", ".a", "a.", ".", "a b", "a/b",
+        "a:b", "general.size-label", "a.b-c.d", "a\xc3\xa9", "a\x7f", "a\n"}) {
+    CAPTURE(std::string(key));
+    check_warned(with_pair(key, 4, Bytes().u32(1)).bytes(),
+                 "the key is not of lower_snake_case segments joined by dots");
+  }
 }
 
 TEST_CASE("gguf: metadata values") {
@@ -357,7 +375,8 @@ TEST_CASE("gguf: tensors that are not listed in the order of their data") {
 TEST_CASE("gguf: a file cut at any byte is refused") {
   const std::string whole = sound().bytes();
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    const std::string found = refusal(whole.substr(0, size));
+    const MemoryFile cut(whole.substr(0, size));
+    const std::string found = refusal_of(cut.path());
     CHECK_MESSAGE(found.substr(0, 12) == "corrupt_data", size, " ", found);
   }
   CHECK_NOTHROW(open_bytes(whole + "more", true));
@@ -369,7 +388,7 @@ TEST_CASE("gguf: no flipped bit does harm") {
   for (std::size_t bit = 0; bit < header_bytes * 8; ++bit) {
     std::string flipped = whole;
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
-    const TemporaryFile changed(flipped);
+    const MemoryFile changed(flipped);
     try {
       const ModelFile model = ModelFile::open(changed.path());
       for (const TensorInfo& tensor : model.tensors()) {

@@ -21,13 +21,13 @@ namespace {
 class Text {
  public:
   explicit Text(std::string_view json)
-      : temporary_("abc" + std::string(json) + "]"),
-        file_(base::File::open(temporary_.path())),
-        diagnostics_(temporary_.path(), false),
+      : memory_("abc" + std::string(json) + "]"),
+        file_(base::File::open(memory_.path())),
+        diagnostics_(memory_.path(), false),
         reader(file_, 3, 3 + json.size(), diagnostics_) {}
 
  private:
-  TemporaryFile temporary_;
+  MemoryFile memory_;
   base::File file_;
   model::Diagnostics diagnostics_;
 

@@ -85,7 +85,7 @@ TEST_CASE("too many series or bars are spread over charts") {
 }
 
 TEST_CASE("rates of any size can be drawn") {
-  for (const double rate : {0.0, 1e-9, 1.0, 999.0, 5e10, 1e18}) {
+  for (const double rate : {0.0, 5e-324, 1e-9, 1.0, 999.0, 5e10, 1e18, 1e289, 1.7e308}) {
     CAPTURE(rate);
     for (const Chart& chart : charts(series("amd:0", {rate, rate})))
       CHECK(is_drawable(draw(chart)));

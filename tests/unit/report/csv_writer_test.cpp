@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "report/report.hpp"
+#include "report/verdict.hpp"
 #include "sample.hpp"
 
 using namespace hiptool::report;
@@ -16,7 +17,7 @@ std::string csv_of(std::vector<std::vector<Value>> rows, std::size_t columns) {
     table.columns.push_back({std::string(1, static_cast<char>('a' + i)), "", Unit::size});
   }
   table.rows = std::move(rows);
-  Report report;
+  Report report = passed_report();
   report.tables = {table};
   return to_csv(report);
 }
@@ -25,36 +26,53 @@ std::string csv_of(std::vector<std::vector<Value>> rows, std::size_t columns) {
 
 TEST_CASE("raw base units under keys, absent is empty") {
   CHECK(to_csv(sample_report()) ==
-        "id,name,memory_total_bytes,memory_peak_bytes_per_s,warp_size\n"
-        "nvidia:0,NVIDIA H200,150110011392,4.81e+12,32\n"
-        "cpu:0,AMD EPYC 9554 64-Core Processor,1073741824,,1\n");
+        "id,name,memory_total_bytes,memory_peak_bytes_per_s,warp_size,exit_code,passed\n"
+        "nvidia:0,NVIDIA H200,150110011392,4.81e+12,32,0,true\n"
+        "cpu:0,AMD EPYC 9554 64-Core Processor,1073741824,,1,0,true\n");
 }
 
 TEST_CASE("fields with commas, quotes or blanks at an edge are quoted") {
-  CHECK(csv_of({{"a,b", "say \"hi\"", " x"}}, 3) == "a,b,c\n\"a,b\",\"say \"\"hi\"\"\",\" x\"\n");
+  CHECK(csv_of({{"a,b", "say \"hi\"", " x"}}, 3) ==
+        "a,b,c,exit_code,passed\n\"a,b\",\"say \"\"hi\"\"\",\" x\",0,true\n");
   CHECK(csv_of({{Array{1, 2}, Object{{"k", "v"}}}}, 2) ==
-        "a,b\n\"[1,2]\",\"{\"\"k\"\":\"\"v\"\"}\"\n");
+        "a,b,exit_code,passed\n\"[1,2]\",\"{\"\"k\"\":\"\"v\"\"}\",0,true\n");
 }
 
 TEST_CASE("values") {
   CHECK(csv_of({{true, -5, 0.1}, {false, std::nan(""), UINT64_MAX}}, 3) ==
-        "a,b,c\ntrue,-5,0.1\nfalse,,18446744073709551615\n");
-  CHECK(csv_of({{1}, {}, {1, 2, 3}}, 2) == "a,b\n1,\n,\n1,2\n");
-  CHECK(csv_of({{nullptr}, {""}}, 1) == "a\n\"\"\n\"\"\n");
+        "a,b,c,exit_code,passed\ntrue,-5,0.1,0,true\nfalse,,18446744073709551615,0,true\n");
+  CHECK(csv_of({{1}, {}, {1, 2, 3}}, 2) ==
+        "a,b,exit_code,passed\n1,,0,true\n,,0,true\n1,2,0,true\n");
+  CHECK(csv_of({{nullptr}, {""}}, 1) == "a,exit_code,passed\n,0,true\n,0,true\n");
 }
 
-TEST_CASE("tables are separated by an empty line") {
+TEST_CASE("several tables are one, with the columns of all") {
   Report report;
-  report.tables = {{"One", {{"a", "A", Unit::none}}, {{1}}}, {"Two", {{"b", "B", Unit::none}}, {}}};
-  CHECK(to_csv(report) == "a\n1\n\nb\n");
-  CHECK(to_csv(Report{}).empty());
+  set_verdict(report.document, 5);
+  report.tables = {{"One", {{"a", "A", Unit::none}, {"b", "B", Unit::none}}, {{1, 2}, {3}}},
+                   {"Two", {{"c", "C", Unit::none}, {"a", "A", Unit::none}}, {{4, 5}}},
+                   {"Three", {{"d", "D", Unit::none}}, {}}};
+  CHECK(to_csv(report) ==
+        "table,a,b,c,d,exit_code,passed\n"
+        "One,1,2,,,5,false\n"
+        "One,3,,,,5,false\n"
+        "Two,5,,4,,5,false\n");
+}
+
+TEST_CASE("a report without rows has the verdict") {
+  Report report;
+  CHECK(to_csv(report) == "exit_code,passed\n,false\n");
+  set_verdict(report.document, 3);
+  CHECK(to_csv(report) == "exit_code,passed\n3,false\n");
+  report.tables = {{"", {{"a", "A", Unit::none}}, {}}};
+  CHECK(to_csv(report) == "a,exit_code,passed\n,3,false\n");
 }
 
 TEST_CASE("a hostile name stays in its field") {
   const std::string text = to_csv(hostile_report());
   CHECK(text ==
-        "name\n"
+        "name,exit_code,passed\n"
         "\"\\x1B[2J|a\"\"b\"\",\\x0D\\x0Averified\\x09\\x7F\\xFF"
-        "\\xC2\\x9B\\xE2\\x80\\xAE`*<b>\"\n");
+        "\\xC2\\x9B\\xE2\\x80\\xAE`*<b>\",5,false\n");
   CHECK(is_safe(text));
 }

@@ -75,12 +75,17 @@ TEST_CASE("the verdict counts what did not work") {
   const Report bad =
       report_of(parsed(bench_copy(copy_cell("a", "host", "amd:0", 1, 1) + "," +
                                   copy_cell("b", "host", "amd:0", 1, 1, "mismatch"))));
-  CHECK(bad.verdict[0].text == "bench-copy ended ok: 1 mismatch, 1 ok");
+  CHECK(bad.verdict[0].text == "FAILED: bench-copy ended ok: 1 mismatch, 1 ok");
   CHECK(bad.verdict[0].tone == Tone::bad);
   const Report failed =
       report_of(parsed(R"({"schema":"hiptool.load/1","status":"failed","error":{"message":"m"}})"));
   CHECK(failed.verdict.size() == 2);
   CHECK(failed.verdict[1].text == "m");
+  const Report missed = report_of(parsed(
+      R"({"schema":"hiptool.bench-copy/1","status":"failed","exit_code":1,"passed":false,
+          "failures":[{"what":"h2d>=2GB/s","expected":2e9,"got":1e9}]})"));
+  CHECK(missed.verdict[0].text == "FAILED: bench-copy ended failed");
+  CHECK(missed.verdict[1].text.find("h2d>=2GB/s: expected 2") == 0);
 }
 
 TEST_CASE("a document in which any value is another can still be written") {

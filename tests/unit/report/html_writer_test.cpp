@@ -3,6 +3,7 @@
 
 #include "documents.hpp"
 #include "report/report.hpp"
+#include "report/verdict.hpp"
 #include "sample.hpp"
 
 using namespace hiptool::report;
@@ -40,7 +41,7 @@ TEST_CASE("a hostile name stays text") {
 }
 
 TEST_CASE("an empty report is a page, an empty table says so") {
-  CHECK(has(to_html({}), "<title>hiptool</title>"));
+  CHECK(has(to_html({}), "<title>FAILED: hiptool</title>"));
   Report report;
   report.tables = {{"Cells", {{"a", "A", Unit::none}}, {}}};
   CHECK(has(to_html(report), "<h2>Cells</h2>\n<p>(none)</p>"));
@@ -67,4 +68,17 @@ TEST_CASE("a matrix is shown once, as a heat map") {
   CHECK(count_of(page, "p: from row to column, GB/s</h2>") == 1);
   CHECK(count_of(page, "rgba(0,114,178,0.6)") == 1);
   CHECK(count_of(page, "rgba(0,114,178,0.15)") == 1);
+}
+
+TEST_CASE("title and colour of the page are those of the verdict") {
+  Report report;
+  report.verdict = {{Tone::good, "6 copies"}, {Tone::good, "met: h2d>=1GB/s"}};
+  set_verdict(report.document, 0);
+  CHECK(has(to_html(report), "<title>hiptool</title>"));
+  CHECK(has(to_html(report), "<p class=\"verdict good\">6 copies</p>"));
+  set_verdict(report.document, 1, {{"d2h>=1GB/s", 1e9, 5e8}});
+  const std::string page = to_html(report);
+  CHECK(has(page, "<title>FAILED: hiptool</title>"));
+  CHECK(has(page, "<p class=\"verdict bad\">FAILED: 6 copies</p>"));
+  CHECK_FALSE(has(page, "verdict good"));
 }

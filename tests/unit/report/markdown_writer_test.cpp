@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "report/report.hpp"
+#include "report/verdict.hpp"
 #include "sample.hpp"
 
 using namespace hiptool::report;
@@ -24,8 +25,8 @@ TEST_CASE("verdict, tables with aligned numbers, notes") {
 }
 
 TEST_CASE("an empty report and an empty table") {
-  CHECK(to_markdown(Report{}).empty());
-  Report report;
+  CHECK(to_markdown(Report{}) == "**FAILED: no exit code**\n");
+  Report report = passed_report();
   report.tables = {{"Mismatches", {{"a", "A", Unit::none}}, {}}, {"", {}, {}}};
   CHECK(to_markdown(report) == "### Mismatches\n\n(none)\n");
 }
@@ -35,13 +36,20 @@ TEST_CASE("a hostile name stays in its cell and is shown as it is written") {
   const std::string name =
       "\\\\x1B\\[2J\\|a\"b\",\\\\x0D\\\\x0Averified\\\\x09\\\\x7F\\\\xFF\\\\xC2\\\\x9B"
       "\\\\xE2\\\\x80\\\\xAE\\`\\*\\<b\\>";
-  CHECK(text == "**tensor " + name + "**\n\n### " + name + "\n\n| Name |\n| --- |\n| " + name +
-                    " |\n\n- " + name + "\n");
+  CHECK(text == "**wrong: tensor " + name + "**\n\n### " + name + "\n\n| Name |\n| --- |\n| " +
+                    name + " |\n\n- " + name + "\n");
   CHECK(is_safe(text));
 }
 
 TEST_CASE("underscores are escaped only where they mean emphasis") {
-  Report report;
+  Report report = passed_report();
   report.notes = {{Tone::plain, "token_embd and _this_"}};
   CHECK(to_markdown(report) == "- token_embd and \\_this\\_\n");
+}
+
+TEST_CASE("a run that did not pass starts with a word that says so") {
+  Report report;
+  set_verdict(report.document, 1, {{"h2d>=48GB/s", 48e9, 41e9}});
+  report.verdict = {{Tone::good, "6 copies"}, {Tone::bad, "h2d: 41 GB/s"}};
+  CHECK(to_markdown(report) == "**FAILED: 6 copies**\n\n**h2d: 41 GB/s**\n");
 }

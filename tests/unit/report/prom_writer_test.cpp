@@ -54,8 +54,20 @@ TEST_CASE("how it ended") {
         report_with(std::string(R"({"schema":"hiptool.load/1","status":")") + status + "\"}"));
     CHECK(has_line(text, "hiptool_success{command=\"load\"} 0"));
   }
+  const std::string passed = to_prom(report_with(bench_copy("", R"("exit_code":0,)")));
+  CHECK(has_line(passed, "hiptool_success{command=\"bench-copy\"} 1"));
+  CHECK(has_line(passed, "hiptool_exit_code{command=\"bench-copy\"} 0"));
+  for (const char* code : {"1", "3", "5", "143"}) {
+    const std::string bad =
+        to_prom(report_with(R"({"schema":"hiptool.load/1","status":"verified","exit_code":)" +
+                            std::string(code) + "}"));
+    CHECK(has_line(bad, "hiptool_success{command=\"load\"} 0"));
+    CHECK(has_line(bad, "hiptool_exit_code{command=\"load\"} " + std::string(code)));
+  }
   const std::string text = to_prom(report_with(
       bench_copy("", R"("thresholds":[{"threshold":"x>=1","cell":"c","is_met":false}],)")));
+  CHECK(has_line(text, "hiptool_success{command=\"bench-copy\"} 0"));
+  CHECK(text.find("hiptool_exit_code") == std::string::npos);  // an older document
   CHECK(has_line(text, "hiptool_threshold_met{threshold=\"x>=1\",id=\"c\"} 0"));
   CHECK(has_line(text, "hiptool_start_time_seconds{command=\"bench-copy\"} 1772366400"));
   CHECK(to_prom(report_with(R"({"started_at":"yesterday"})")).find("start_time") ==

@@ -6,12 +6,19 @@
 #include <vector>
 
 #include "report/report.hpp"
+#include "report/verdict.hpp"
 
 namespace hiptool::report {
 
+inline Report passed_report() {
+  Report report;
+  set_verdict(report.document, 0);
+  return report;
+}
+
 /// What `devices` shows, with an absent value, a plain list and a note.
 inline Report sample_report() {
-  Report report;
+  Report report = passed_report();
   report.verdict = {{Tone::good, "2 devices on nvidia and cpu"},
                     {Tone::warning, "amd: /dev/kfd is missing although amdgpu is loaded"}};
   Table table;
@@ -35,7 +42,8 @@ inline const std::string hostile_name =
 
 inline Report hostile_report() {
   Report report;
-  report.verdict = {{Tone::bad, "tensor " + hostile_name}};
+  set_verdict(report.document, 5);
+  report.verdict = {{Tone::bad, "wrong: tensor " + hostile_name}};
   report.tables = {{hostile_name, {{"name", "Name", Unit::none}}, {{hostile_name}}}};
   report.notes = {{Tone::plain, hostile_name}};
   return report;

@@ -20,3 +20,11 @@ TEST_CASE("charts and heat maps stand below each other") {
 TEST_CASE("without measurements it says so") {
   CHECK(count_of(to_svg({}), "nothing was measured") == 1);
 }
+
+TEST_CASE("a run that did not pass says so above the charts") {
+  const std::string cell = copy_cell("x@amd:0", "host", "amd:0", 1, 1);
+  CHECK(count_of(to_svg(report_with(bench_copy(cell, R"("exit_code":0,)"))), "FAILED") == 0);
+  const std::string text = to_svg(report_with(bench_copy(cell, R"("exit_code":1,)")));
+  CHECK(count_of(text, ">FAILED: exit code 1<") == 1);
+  CHECK(count_of(text, "translate(0 48)") == 1);
+}

@@ -19,7 +19,7 @@ std::size_t widest(const std::string& text) {
 }
 
 Report long_report() {
-  Report report;
+  Report report = passed_report();
   report.verdict = {{Tone::plain, "verified 13.0 GiB on nvidia:0 in 0.61 s, 97 % of the link"}};
   report.tables = {{"Tensors of a file whose title is longer than a narrow line",
                     {{"name", "Tensor", Unit::none},
@@ -86,7 +86,7 @@ TEST_CASE("very long names: no line is too wide, no letter is lost") {
 }
 
 TEST_CASE("keys too long to stand beside their values stand above them") {
-  Report report;
+  Report report = passed_report();
   report.tables = {{"",
                     {{"a", "", Unit::none}, {"b", "A key of length", Unit::none}},
                     {{"row", "some value of length"}}}};
@@ -101,7 +101,7 @@ TEST_CASE("any width ends, even none") {
 }
 
 TEST_CASE("columns align by what is seen, not by bytes") {
-  Report report;
+  Report report = passed_report();
   report.tables = {{"",
                     {{"a", "Name", Unit::none}, {"b", "N", Unit::count}},
                     {{"漢字", 1}, {"größe", 1000}, {"e\xcc\x81", nullptr}}}};
@@ -113,8 +113,9 @@ TEST_CASE("columns align by what is seen, not by bytes") {
 }
 
 TEST_CASE("empty reports, empty tables, short rows") {
-  CHECK(to_table(Report{}, {}).empty());
-  Report report;
+  CHECK(to_table(passed_report(), {}).empty());
+  CHECK(to_table(Report{}, {}) == "FAILED: no exit code\n");
+  Report report = passed_report();
   report.tables = {{"Mismatches", {{"a", "A", Unit::none}}, {}},
                    {"", {}, {}},
                    {"", {{"a", "A", Unit::none}, {"b", "B", Unit::none}}, {{1}}}};
@@ -131,7 +132,7 @@ TEST_CASE("a hostile name stays in its line") {
   const std::string name =
       "\\x1B[2J|a\"b\",\\x0D\\x0Averified\\x09\\x7F\\xFF\\xC2\\x9B\\xE2\\x80\\xAE`*<b>";
   CHECK(to_table(hostile_report(), {100, false, true}) ==
-        "tensor " + name + "\n\n" + name + "\nName\n" + name + "\n\n" + name + "\n");
+        "wrong: tensor " + name + "\n\n" + name + "\nName\n" + name + "\n\n" + name + "\n");
 }
 
 TEST_CASE("colour adds to the text, it never carries it") {
@@ -146,4 +147,11 @@ TEST_CASE("colour adds to the text, it never carries it") {
   CHECK(colored.find("\x1b[1mDevices\x1b[0m\n") != std::string::npos);
   CHECK(colored.find("  \x1b[31mbad\x1b[0m\n") != std::string::npos);
   CHECK(std::regex_replace(colored, std::regex("\x1b\\[[0-9]*m"), "") == plain);
+}
+
+TEST_CASE("nothing of a run that did not pass is green, and its first line is red") {
+  Report report;
+  set_verdict(report.document, 3);
+  report.verdict = {{Tone::good, "6 copies"}, {Tone::good, "met"}};
+  CHECK(to_table(report, {80, true, true}) == "\x1b[31mFAILED: 6 copies\x1b[0m\nmet\n");
 }

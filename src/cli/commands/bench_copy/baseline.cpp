@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cli/commands/bench_copy/baseline.hpp"
 
+#include <algorithm>
+
 #include "cli/commands/bench_copy/document.hpp"
 #include "cli/commands/report/compare.hpp"
 #include "hiptool/error.hpp"
@@ -8,7 +10,24 @@
 namespace hiptool::cli {
 namespace {
 
+using report::Measurement;
+
 constexpr const char* command = "bench-copy";
+
+bool was_measured(const Measurement& one) { return one.status == "ok" && !one.samples_s.empty(); }
+
+bool has(const ReportFile& file, const std::string& id) {
+  return std::any_of(file.measured.begin(), file.measured.end(),
+                     [&](const Measurement& one) { return one.id == id && was_measured(one); });
+}
+
+std::vector<std::string> only_in(const ReportFile& one, const ReportFile& other) {
+  std::vector<std::string> ids;
+  for (const Measurement& measured : one.measured) {
+    if (was_measured(measured) && !has(other, measured.id)) ids.push_back(measured.id);
+  }
+  return ids;
+}
 
 }  // namespace
 
@@ -22,21 +41,31 @@ ReportFile read_baseline(const std::string& path) {
   return file;
 }
 
-std::vector<BaselineComparison> compare_with_baseline(const ReportFile& baseline,
-                                                      const BenchCopyOutcome& outcome) {
+Baseline compare_with_baseline(const ReportFile& before, const BenchCopyOutcome& outcome) {
   ReportFile now;
   now.path = "this run";
-  now.kind = baseline.kind;
-  now.status = outcome.status;
-  now.document = {{"schema", "hiptool." + std::string(command) + "/" + baseline.kind.version}};
+  now.kind = before.kind;
+  now.status = "ok";
+  now.document = {{"schema", "hiptool." + std::string(command) + "/" + before.kind.version}};
   add_bench_copy_fields(outcome, now.document);
   now.measured = report::measurements(now.document);
-  const ReportComparison compared = compare_reports(baseline, now, base::least_effect);
-  std::vector<BaselineComparison> comparisons;
-  for (const ComparedCell& cell : compared.cells) {
-    comparisons.push_back({cell.after->id, cell.comparison, cell.reason});
+  Baseline baseline;
+  baseline.path = before.path;
+  baseline.only_before = only_in(before, now);
+  baseline.only_now = only_in(now, before);
+  const bool has_common =
+      std::any_of(now.measured.begin(), now.measured.end(),
+                  [&](const Measurement& one) { return was_measured(one) && has(before, one.id); });
+  if (!has_common) return baseline;
+  for (const ComparedCell& cell : compare_reports(before, now, base::least_effect).cells) {
+    const Measurement& old_cell = *cell.before;
+    if (!was_measured(old_cell) || !was_measured(*cell.after)) continue;
+    const bool is_rate = old_cell.bytes_per_s && cell.after->bytes_per_s;
+    baseline.comparisons.push_back({cell.after->id, cell.comparison, cell.reason,
+                                    is_rate ? old_cell.bytes_per_s : old_cell.median_s,
+                                    is_rate ? cell.after->bytes_per_s : cell.after->median_s});
   }
-  return comparisons;
+  return baseline;
 }
 
 }  // namespace hiptool::cli

@@ -12,9 +12,8 @@ namespace hiptool::cli {
 /// for a document of another command.
 ReportFile read_baseline(const std::string& path);
 
-/// Each cell that both runs have, as `report compare` sees it. Throws Error(invalid_argument) where
-/// there is none: such a comparison would pass whatever was measured.
-std::vector<BaselineComparison> compare_with_baseline(const ReportFile& baseline,
-                                                      const BenchCopyOutcome& outcome);
+/// Compares each measurement that both runs have, as `report compare` does, and lists the others.
+/// Where they have none in common there are no comparisons.
+Baseline compare_with_baseline(const ReportFile& before, const BenchCopyOutcome& outcome);
 
 }  // namespace hiptool::cli

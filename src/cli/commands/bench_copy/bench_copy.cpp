@@ -23,21 +23,25 @@ double wall_time_s(const Environment& environment) {
   return std::max(0.0, std::chrono::duration<double>(elapsed).count());
 }
 
-// The first cell that failed, unless data was wrong somewhere, which is worse.
-const Error* first_error(const BenchCopyOutcome& outcome) {
-  if (outcome.count(CopyStatus::mismatch) > 0) return nullptr;
+// The first measurement that failed.
+std::optional<Error> failed_measurement(const BenchCopyOutcome& outcome) {
   for (const CopyResult& result : outcome.results) {
-    if (result.error) return &*result.error;
+    if (result.error) return result.error;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
-void write(Context& context, const BenchCopyOutcome& outcome, const Error* error) {
-  Environment& environment = context.environment;
-  report::Object head = make_document(environment, "bench-copy", outcome.status);
-  if (error != nullptr) add_error(head, *error);
-  context.output.write(bench_copy_for_people(head, outcome, environment.console.has_unicode()),
-                       bench_copy_for_programs(head, outcome));
+// Wrong data is worse than what ended the run, and that worse than what is only slow.
+int conclude(const BenchCopyOutcome& outcome, const Environment& environment,
+             report::Object& document) {
+  const std::vector<report::Failure> failures = failures_of(outcome);
+  if (outcome.count(CopyStatus::mismatch) == 0) {
+    return finish_document(document, environment, outcome.error ? &*outcome.error : nullptr,
+                           failures);
+  }
+  const int exit_code = exit_code_of(ErrorCode::data_mismatch);
+  report::set_verdict(document, exit_code, failures);
+  return exit_code;
 }
 
 int run_bench_copy(const BenchCopyOptions& options, Context& context) {
@@ -45,25 +49,20 @@ int run_bench_copy(const BenchCopyOptions& options, Context& context) {
   BenchCopyOutcome outcome;
   try {
     run_bench_copy_steps(options, context, outcome);
+    outcome.error = failed_measurement(outcome);
+    if (!outcome.error) outcome.error = nothing_measured(outcome);
   } catch (const Error& error) {
     if (outcome.results.empty()) throw;
-    outcome.status = error.code() == ErrorCode::cancelled ? "interrupted" : "failed";
-    outcome.wall_time_s = wall_time_s(environment);
-    print_error(environment.console, error);
-    write(context, outcome, &error);
-    return exit_code_of(error.code(), environment.signal());
+    outcome.error = error;
   }
   outcome.wall_time_s = wall_time_s(environment);
-  const Error* error = first_error(outcome);
-  if (outcome.count(CopyStatus::mismatch) > 0) outcome.status = "mismatch";
-  if (error != nullptr) {
-    outcome.status = "failed";
-    print_error(environment.console, *error);
-  }
-  write(context, outcome, error);
-  if (outcome.status == "mismatch") return exit_code_of(ErrorCode::data_mismatch);
-  if (error != nullptr) return exit_code_of(error->code());
-  return outcome.is_good_enough() ? exit_done : exit_check_failed;
+  if (outcome.error) print_error(environment.console, *outcome.error);
+  const bool is_wrong = outcome.count(CopyStatus::mismatch) > 0;
+  report::Object head = make_document(environment, "bench-copy", is_wrong ? "mismatch" : "ok");
+  const int exit_code = conclude(outcome, environment, head);
+  context.output.write(bench_copy_for_people(head, outcome, environment.console.has_unicode()),
+                       bench_copy_for_programs(head, outcome));
+  return exit_code;
 }
 
 Runner add_bench_copy(CLI::App& app) {
@@ -86,25 +85,13 @@ Runner add_bench_copy(CLI::App& app) {
   add_text(app, "--retry", "K/N", options->retry,
            "a threshold is met when K of at most N measurements meet it");
   add_text(app, "--baseline", "FILE", options->baseline,
-           "compare with an earlier JSON document; exit 1 if slower");
+           "compare with an earlier JSON document; exit 1 if slower or nothing is in both");
+  add_flag(app, "--strict-baseline", options->strict_baseline,
+           "exit 1 also if the baseline or this run lacks a measurement of the other");
   return [options](Context& context) { return run_bench_copy(*options, context); };
 }
 
 }  // namespace
-
-std::size_t BenchCopyOutcome::count(CopyStatus wanted) const {
-  return static_cast<std::size_t>(
-      std::count_if(results.begin(), results.end(),
-                    [&](const CopyResult& result) { return result.status == wanted; }));
-}
-
-bool BenchCopyOutcome::is_good_enough() const {
-  return std::all_of(judgements.begin(), judgements.end(),
-                     [](const auto& judgement) { return judgement.is_met; }) &&
-         std::none_of(comparisons.begin(), comparisons.end(), [](const auto& compared) {
-           return compared.comparison.verdict == base::Verdict::slower;
-         });
-}
 
 Command bench_copy_command() {
   Command command;

@@ -90,7 +90,9 @@ void add_limit(const CopyResult& result, Object& cell) {
   }
   cell.emplace_back("limit_bytes_per_s", rate);
   cell.emplace_back("limit_source", source);
-  cell.emplace_back("share_of_limit", result.share_of_limit());
+  const measure::Share share = result.share();
+  cell.emplace_back("share_of_limit", share.value);
+  cell.emplace_back("share_reason", text_or_absent(result.has_rate() ? share.missing : ""));
 }
 
 // How it was timed, and what speaks against the figure.
@@ -200,13 +202,27 @@ Value thresholds_value(const BenchCopyOutcome& outcome) {
 
 Value comparisons_value(const BenchCopyOutcome& outcome) {
   Array array;
-  for (const BaselineComparison& compared : outcome.comparisons) {
+  if (!outcome.baseline) return array;
+  for (const BaselineComparison& compared : outcome.baseline->comparisons) {
     array.emplace_back(Object{{"id", compared.id},
                               {"verdict", to_string(compared.comparison.verdict)},
                               {"change", compared.comparison.change},
                               {"low", compared.comparison.interval.low},
                               {"high", compared.comparison.interval.high},
                               {"reason", text_or_absent(compared.doubt)}});
+  }
+  return array;
+}
+
+// Measurements that one of the two runs lacks.
+Value missing_value(const BenchCopyOutcome& outcome) {
+  Array array;
+  if (!outcome.baseline) return array;
+  for (const std::string& id : outcome.baseline->only_now) {
+    array.emplace_back(Object{{"id", id}, {"missing_in", "baseline"}});
+  }
+  for (const std::string& id : outcome.baseline->only_before) {
+    array.emplace_back(Object{{"id", id}, {"missing_in", "run"}});
   }
   return array;
 }
@@ -248,6 +264,7 @@ void add_bench_copy_fields(const BenchCopyOutcome& outcome, Object& document) {
   document.emplace_back("context", context_value(outcome));
   document.emplace_back("thresholds", thresholds_value(outcome));
   document.emplace_back("baseline", comparisons_value(outcome));
+  document.emplace_back("baseline_missing", missing_value(outcome));
   document.emplace_back("wall_time_s", outcome.wall_time_s);
 }
 

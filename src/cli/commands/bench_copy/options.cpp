@@ -172,6 +172,9 @@ BenchCopyRequest parse_bench_copy(const BenchCopyOptions& options) {
   if (!options.retry.empty() && options.thresholds.empty()) {
     refuse("--retry has nothing to try again", "give --fail-below too");
   }
+  if (options.strict_baseline && options.baseline.empty()) {
+    refuse("--strict-baseline has nothing to compare with", "give --baseline FILE too");
+  }
   apply_preset(options.preset.value_or("quick"), request);
   apply_words(options, request);
   if (!options.testcases.empty()) {

@@ -23,6 +23,7 @@ struct BenchCopyOptions {
   std::vector<std::string> thresholds;
   std::string retry;
   std::string baseline;
+  bool strict_baseline = false;
 };
 
 /// What to measure, before it is known on what.

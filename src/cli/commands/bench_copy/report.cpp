@@ -7,10 +7,10 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <set>
 
 #include "base/text.hpp"
 #include "cli/commands/bench_copy/document.hpp"
+#include "cli/commands/bench_copy/summary.hpp"
 #include "cli/commands/report/compare.hpp"
 #include "hiptool/units.hpp"
 
@@ -24,72 +24,10 @@ using report::Tone;
 using report::Unit;
 using report::Value;
 
-constexpr std::size_t cells_in_verdict = 4;
+constexpr std::size_t ids_in_line = 4;
 constexpr std::size_t sparkline_columns = 12;
 // What a bar of height zero stands for, at least: noise of a percent should not look like a canyon.
 constexpr double shown_range = 0.1;
-
-const char* limit_word(std::string_view source) {
-  if (source == "pcie-link") return "the link";
-  if (source == "memory-clock" || source == "sku-table") return "the memory's peak";
-  return "the limit";
-}
-
-std::string short_name(const CopyResult& result) {
-  const measure::CopyCell& cell = result.cell;
-  std::string name(to_string(cell.kind));
-  if (cell.memory && *cell.memory != measure::HostKind::pinned) {
-    name += fmt::format(" {}", to_string(*cell.memory));
-  }
-  return cell.engine == measure::CopyEngine::kernel ? name + " by kernel" : name;
-}
-
-// "h2d 52.4 GB/s (83 % of the link)"
-std::string rate_text(const CopyResult& result) {
-  const double median_s = result.summary.median;
-  std::string text = short_name(result) + " ";
-  if (!result.has_rate()) return text + "latency " + format_duration(median_s);
-  text += format_rate(result.rate_of(median_s));
-  if (const auto share = result.share_of_limit()) {
-    text += fmt::format(" ({} of {})", format_share(*share), limit_word(result.limit->source));
-  }
-  return text;
-}
-
-std::string devices_text(const BenchCopyOutcome& outcome) {
-  std::string text;
-  for (const measure::DeviceContext& context : outcome.contexts) {
-    text += (text.empty() ? "" : ", ") + context.device.id();
-  }
-  return text;
-}
-
-Line main_line(const BenchCopyOutcome& outcome) {
-  const std::size_t measured = outcome.count(CopyStatus::ok) + outcome.count(CopyStatus::mismatch);
-  std::string rates;
-  std::set<measure::CopyKind> named;  // one of each kind says most
-  for (const CopyResult& result : outcome.results) {
-    if (!result.has_rate() || named.size() == cells_in_verdict) continue;
-    if (!named.insert(result.cell.kind).second) continue;
-    rates += (named.size() == 1 ? ": " : ", ") + rate_text(result);
-  }
-  const std::string what = fmt::format("{} on {} in {}", base::count_of(measured, "cell"),
-                                       devices_text(outcome), format_duration(outcome.wall_time_s));
-  if (outcome.status == "interrupted") return {Tone::warning, "interrupted after " + what + rates};
-  if (outcome.count(CopyStatus::mismatch) > 0) {
-    return {Tone::bad,
-            fmt::format("WRONG DATA in {} of {}", outcome.count(CopyStatus::mismatch), what)};
-  }
-  if (outcome.count(CopyStatus::failed) > 0) {
-    return {Tone::bad,
-            fmt::format("{} failed, measured {}{}",
-                        base::count_of(outcome.count(CopyStatus::failed), "cell"), what, rates)};
-  }
-  if (measured == 0)
-    return {Tone::warning, "nothing could be measured on " + devices_text(outcome)};
-  if (!outcome.is_good_enough()) return {Tone::bad, "TOO SLOW: measured " + what + rates};
-  return {Tone::good, "measured " + what + rates};
-}
 
 void add_wrong_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
   for (const CopyResult& result : outcome.results) {
@@ -114,7 +52,8 @@ void add_judgement_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lin
 }
 
 void add_comparison_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
-  for (const BaselineComparison& compared : outcome.comparisons) {
+  if (!outcome.baseline) return;
+  for (const BaselineComparison& compared : outcome.baseline->comparisons) {
     const base::Comparison& comparison = compared.comparison;
     const bool is_slower = comparison.verdict == base::Verdict::slower;
     std::string text = fmt::format("{}: {}", compared.id, to_string(comparison.verdict));
@@ -127,7 +66,26 @@ void add_comparison_lines(const BenchCopyOutcome& outcome, std::vector<Line>& li
   }
 }
 
-// One line for each reason, with the cells it holds for.
+void add_missing_line(const std::vector<std::string>& ids, const char* what, Tone tone,
+                      std::vector<Line>& lines) {
+  if (ids.empty()) return;
+  std::string text = fmt::format("{}: ", what);
+  for (std::size_t i = 0; i < ids.size() && i < ids_in_line; ++i) {
+    text += (i == 0 ? "" : ", ") + ids[i];
+  }
+  if (ids.size() > ids_in_line) text += fmt::format(" and {} more", ids.size() - ids_in_line);
+  lines.push_back({tone, std::move(text)});
+}
+
+void add_missing_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
+  if (!outcome.baseline) return;
+  const Baseline& baseline = *outcome.baseline;
+  const Tone tone = baseline.is_strict ? Tone::bad : Tone::warning;
+  add_missing_line(baseline.only_now, "not in the baseline", tone, lines);
+  add_missing_line(baseline.only_before, "in the baseline, but not measured now", tone, lines);
+}
+
+// One line for each reason, with the measurements it holds for.
 void add_reason_lines(const BenchCopyOutcome& outcome, CopyStatus status, const char* word,
                       Tone tone, std::vector<Line>& lines) {
   std::vector<std::string> reasons;
@@ -143,6 +101,15 @@ void add_reason_lines(const BenchCopyOutcome& outcome, CopyStatus status, const 
     std::string text = fmt::format("{} {}", word, cells.front());
     if (cells.size() > 1) text += fmt::format(" and {} more", cells.size() - 1);
     lines.push_back({tone, text + ": " + reason});
+  }
+}
+
+void add_share_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
+  for (const CopyResult& result : outcome.results) {
+    const measure::Share share = result.share();
+    if (!share.is_above) continue;
+    lines.push_back(
+        {Tone::plain, fmt::format("no share: {}: {}", measure::id_of(result.cell), share.missing)});
   }
 }
 
@@ -372,14 +339,16 @@ std::string sparkline(const std::vector<double>& rates, std::size_t width) {
 report::Report bench_copy_for_people(report::Object head, const BenchCopyOutcome& outcome,
                                      bool unicode) {
   report::Report report = with_document(std::move(head), outcome);
-  report.verdict = {main_line(outcome)};
+  report.verdict = summary_lines(outcome);
   add_wrong_lines(outcome, report.verdict);
   add_judgement_lines(outcome, report.verdict);
   add_comparison_lines(outcome, report.verdict);
+  add_missing_lines(outcome, report.verdict);
   for (report::Table& table : std::array{rates_table(outcome, unicode), latency_table(outcome)}) {
     if (!table.rows.empty()) report.tables.push_back(std::move(table));
   }
   add_reason_lines(outcome, CopyStatus::failed, "failed:", Tone::bad, report.notes);
+  add_share_lines(outcome, report.notes);
   add_doubt_lines(outcome, report.notes);
   add_throttle_lines(outcome, report.notes);
   add_reason_lines(outcome, CopyStatus::skipped, "skipped", Tone::plain, report.notes);
@@ -388,7 +357,7 @@ report::Report bench_copy_for_people(report::Object head, const BenchCopyOutcome
 
 report::Report bench_copy_for_programs(report::Object head, const BenchCopyOutcome& outcome) {
   report::Report report = with_document(std::move(head), outcome);
-  report.verdict = {main_line(outcome)};
+  report.verdict = summary_lines(outcome);
   report.tables = {programs_table(outcome)};
   return report;
 }

@@ -128,7 +128,7 @@ std::optional<Error> failure_of(const DevicesOptions& options, const Findings& f
 void add_checks(const std::vector<measure::Check>& checks, bool verbose, report::Report& report,
                 report::Report& for_people) {
   report.document.emplace_back("checks", checks_value(checks));
-  report.tables.push_back(checks_table(checks));
+  report.tables = {checks_table(checks)};
   for_people.verdict.insert(for_people.verdict.begin(), doctor_verdict(checks));
   std::vector<report::Line> lines = finding_lines(checks, verbose);
   lines.insert(lines.end(), for_people.notes.begin(), for_people.notes.end());
@@ -140,7 +140,7 @@ constexpr std::size_t few_pairs = 12;  // of four devices
 void add_topology(const TopologyFindings& topology, bool verbose, report::Report& report,
                   report::Report& for_people) {
   report.document.emplace_back("topology", topology_value(topology));
-  report.tables.push_back(topology_pairs(topology));
+  report.tables = {topology_pairs(topology)};
   if (topology.ids.size() > 1) {
     for_people.tables.push_back(topology_matrix(topology));
     if (verbose || topology.pairs.size() <= few_pairs) {
@@ -149,6 +149,20 @@ void add_topology(const TopologyFindings& topology, bool verbose, report::Report
   }
   const std::vector<report::Line> lines = topology_notes(topology);
   for_people.notes.insert(for_people.notes.begin(), lines.begin(), lines.end());
+}
+
+// The reason of a run that could not be made comes first, and of a run that did not pass nothing is
+// shown as a success.
+void show_failure(const std::optional<Error>& failure, report::Report& for_people) {
+  for (auto* lines : {&for_people.verdict, &for_people.notes}) {
+    for (report::Line& line : *lines) {
+      if (line.tone == report::Tone::good) line.tone = report::Tone::plain;
+    }
+  }
+  if (!failure) return;
+  const std::string message = failure->what();
+  for_people.verdict.insert(for_people.verdict.begin(),
+                            {report::Tone::bad, message.substr(0, message.find('\n'))});
 }
 
 }  // namespace
@@ -178,8 +192,10 @@ Runner add_devices(CLI::App& app) {
   add_choice(app, "--require", "KIND", options->require, {"gpu", "amd", "nvidia"},
              "exit 3 unless such a device is usable");
   add_flag(app, "--doctor", options->doctor,
-           "examine drivers, links, memory and limits; exit 1 if a check fails");
-  add_flag(app, "--topology", options->topology, "how the devices reach each other");
+           "examine drivers, links, memory and limits; exit 1 if a check fails; CSV is the table "
+           "of checks, also with --topology");
+  add_flag(app, "--topology", options->topology,
+           "how the devices reach each other; CSV is the table of pairs");
   return [options](Context& context) { return run_devices(*options, context); };
 }
 
@@ -189,15 +205,17 @@ int run_devices(const DevicesOptions& options, Context& context) {
   const Findings findings = find_out(options, selection, context);
   const Inventory& inventory = findings.inventory;
 
+  const std::optional<Error> failure = failure_of(options, findings);
   report::Report report;
   report.document = make_document(environment, "devices", "ok");
+  const int exit_code = finish_document(
+      report.document, environment, failure ? &*failure : nullptr,
+      findings.checks ? doctor_failures(*findings.checks) : std::vector<report::Failure>());
   report.document.emplace_back("platforms", platforms_value(inventory));
   report.document.emplace_back("devices", devices_value(inventory));
   report.verdict = {inventory_verdict(inventory)};
   report.tables = {full_table(inventory)};
   report.notes = platform_lines(inventory, context.verbose);
-  const std::optional<Error> failure = failure_of(options, findings);
-  if (failure) add_error(report.document, *failure);
 
   report::Report for_people = report;
   const bool is_one_device = selection.ids.size() == 1 && inventory.devices.size() == 1;
@@ -208,12 +226,10 @@ int run_devices(const DevicesOptions& options, Context& context) {
   }
   if (findings.topology) add_topology(*findings.topology, context.verbose, report, for_people);
   if (findings.checks) add_checks(*findings.checks, context.verbose, report, for_people);
+  if (exit_code != exit_done) show_failure(failure, for_people);
   context.output.write(for_people, report);
-  if (failure) {
-    print_error(environment.console, *failure);
-    return exit_code_of(failure->code());
-  }
-  return findings.checks ? doctor_exit_code(*findings.checks) : exit_done;
+  if (failure) print_error(environment.console, *failure);
+  return exit_code;
 }
 
 }  // namespace hiptool::cli

@@ -252,6 +252,16 @@ std::vector<report::Line> finding_lines(const std::vector<Check>& checks, bool v
   return lines;
 }
 
+std::vector<report::Failure> doctor_failures(const std::vector<Check>& checks) {
+  std::vector<report::Failure> failures;
+  for (const Check& check : checks) {
+    if (check.severity != Severity::fail) continue;
+    failures.push_back({check.device.empty() ? check.id : check.id + " " + check.device,
+                        text_or_absent(check.expected), text_or_absent(check.read)});
+  }
+  return failures;
+}
+
 int doctor_exit_code(const std::vector<Check>& checks) noexcept {
   return count_of(checks, Severity::fail) > 0 ? exit_check_failed : exit_done;
 }

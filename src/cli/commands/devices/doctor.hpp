@@ -7,6 +7,7 @@
 #include "cli/inventory.hpp"
 #include "measure/doctor/doctor.hpp"
 #include "report/report.hpp"
+#include "report/verdict.hpp"
 
 namespace hiptool::cli {
 
@@ -31,6 +32,9 @@ report::Line doctor_verdict(const std::vector<measure::Check>& checks);
 /// What people read: each finding with what to do; what passed or is unknown in a line for each
 /// reason, or in full if `verbose`.
 std::vector<report::Line> finding_lines(const std::vector<measure::Check>& checks, bool verbose);
+
+/// The checks that failed: id and device, what was expected and what was read.
+std::vector<report::Failure> doctor_failures(const std::vector<measure::Check>& checks);
 
 /// 1 if a check failed, else 0.
 int doctor_exit_code(const std::vector<measure::Check>& checks) noexcept;

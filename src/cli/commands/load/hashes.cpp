@@ -10,9 +10,8 @@
 #include <utility>
 
 #include "hiptool/error.hpp"
-#include "hiptool/file_digests.hpp"
 #include "load/digest.hpp"
-#include "load/leaves.hpp"
+#include "load/file_changes.hpp"
 #include "load/manifest_text.hpp"
 #include "model/parts.hpp"
 
@@ -21,18 +20,34 @@ namespace {
 
 constexpr std::chrono::milliseconds progress_interval{100};
 
-// What was done during the load is no part of the rate of the rest.
-void show_waiting(const load::FileHashes& hashes, Progress& progress) {
-  const std::uint64_t before = hashes.done_bytes();
+// `progress_of` gives the bytes done and the bytes of all.
+template <class Work, class ProgressOf>
+void show_waiting(const Work& work, Progress& progress, ProgressOf&& progress_of) {
+  if (work.wait_for(std::chrono::milliseconds(0))) return;
+  const std::uint64_t before = progress_of().first;
+  const auto show = [&] {
+    const auto [done, total] = progress_of();
+    progress.on_progress(done - before, total - before);
+  };
   progress.begin("hash");
-  while (!hashes.wait_for(progress_interval)) {
-    progress.on_progress(hashes.done_bytes() - before, hashes.total_bytes() - before);
-  }
-  progress.on_progress(hashes.done_bytes() - before, hashes.total_bytes() - before);
+  while (!work.wait_for(progress_interval)) show();
+  show();
   progress.end();
 }
 
+void show_progress(const load::FileHashes& hashes, Progress& progress) {
+  show_waiting(hashes, progress,
+               [&] { return std::pair(hashes.done_bytes(), hashes.total_bytes()); });
+}
+
 }  // namespace
+
+void show_progress(const FileDigests& files, Progress& progress) {
+  show_waiting(files, progress, [&] {
+    const FileDigests::Statistics statistics = files.statistics();
+    return std::pair(statistics.bytes, statistics.total_bytes);
+  });
+}
 
 LoadHashes::LoadHashes(const LoadOptions& options, LoadOutcome& outcome, const CancelToken& cancel)
     : options_(options), outcome_(outcome), cancel_(cancel) {
@@ -71,46 +86,69 @@ void LoadHashes::want_manifest() {
         "give the manifest a name of its own, such as " + options_.write_manifest + ".xxh64");
   }
   written_kind_ = load::manifest_kind_of_name(options_.write_manifest);
+  if (written_kind_ && options_.manifest_digest) {
+    throw Error(ErrorCode::invalid_argument, "write manifest",
+                "--manifest-digest is for JSON manifests, and " + options_.write_manifest +
+                    " is written as lines of llama-gguf-hash",
+                "leave it out, or give the manifest a name that ends in .json");
+  }
   output_.emplace(options_.write_manifest, 0);
 }
 
-void LoadHashes::start() {
+load::FileHashes::Options LoadHashes::hash_options() const {
   load::FileHashes::Options options;
   options.cancel = &cancel_;
   options.timeline = outcome_.timeline.get();
-  for (const PublishedHash& hash : outcome_.published) options.whole_files.push_back(hash.file);
+  return options;
+}
+
+void LoadHashes::start() {
+  const bool writes_json = output_ && !written_kind_;
+  std::map<load::HashKind, bool> kinds;  // of tensors, and whether also of all of a file
   if (manifest_ && manifest_->kind) {
-    options.tensors = manifest_->kind;
-    options.with_chains =
-        written_kind_ == manifest_->kind || load::has_chains(*manifest_, *outcome_.model);
+    kinds[*manifest_->kind] = load::has_chains(*manifest_, *outcome_.model);
   }
-  if (!options.whole_files.empty() || options.tensors) {
-    kinds_.push_back(options.tensors);
-    hashes_.push_back(std::make_unique<load::FileHashes>(*outcome_.model, options));
+  if (manifest_ && manifest_->has_sha256) kinds[load::HashKind::sha256];
+  if (writes_json && options_.manifest_digest == "sha256") kinds[load::HashKind::sha256];
+  if (written_kind_) kinds[*written_kind_] = true;
+  for (const auto& [kind, has_chains] : kinds) {
+    load::FileHashes::Options options = hash_options();
+    options.tensors = kind;
+    options.with_chains = has_chains;
+    hashes_[kind] = std::make_unique<load::FileHashes>(*outcome_.model, options);
   }
-  if (!written_kind_ || (manifest_ && manifest_->kind == written_kind_)) return;
-  options.whole_files.clear();
-  options.with_chains = true;
-  options.tensors = written_kind_;
-  kinds_.push_back(options.tensors);
-  hashes_.push_back(std::make_unique<load::FileHashes>(*outcome_.model, options));
+  if (!writes_json && !(manifest_ && manifest_->covers_metadata)) return;
+  load::FileHashes::Options options = hash_options();
+  options.with_metadata = true;
+  metadata_ = std::make_unique<load::FileHashes>(*outcome_.model, options);
 }
 
 void LoadHashes::finish(std::optional<std::vector<std::uint64_t>> tensor_digests,
-                        Progress& progress) {
+                        FileDigests* files, Progress& progress) {
   if (outcome_.status == "mismatch") return;
-  for (const auto& hashes : hashes_) {
-    if (!hashes->wait_for(std::chrono::milliseconds(0))) show_waiting(*hashes, progress);
-    hashes->get();
+  for (const auto& [kind, hashes] : hashes_) {
+    show_progress(*hashes, progress);
+    const std::vector<std::uint64_t>& hashed = hashes->get().tensor_digests;
+    if (!tensor_digests) tensor_digests = hashed;
+    load::require_same_reading(*outcome_.model, *tensor_digests, hashed);
   }
-  if (!outcome_.published.empty()) check_published(hashes_.front()->get());
+  if (metadata_) show_progress(*metadata_, progress);
+  if (!outcome_.published.empty() && files != nullptr) {
+    show_progress(*files, progress);
+    check_published(*files);
+  }
   const bool needs_digests = (manifest_ && !manifest_->kind) || (output_ && !written_kind_);
   if (needs_digests && !tensor_digests) tensor_digests = digest_files();
-  compare_and_write(tensor_digests.value_or(std::vector<std::uint64_t>()));
+  const load::ModelDigests found =
+      model_digests(tensor_digests ? std::span<const std::uint64_t>(*tensor_digests)
+                                   : std::span<const std::uint64_t>());
+  if (manifest_) compare(found);
+  if (output_) write_manifest(found);
 }
 
-void LoadHashes::check_published(const load::FileHashes::Hashes& hashes) {
-  for (PublishedHash& hash : outcome_.published) hash.found = hashes.whole_files[hash.file];
+void LoadHashes::check_published(FileDigests& files) {
+  const std::vector<std::string>& hashes = files.sha256();
+  for (PublishedHash& hash : outcome_.published) hash.found = hashes[hash.file];
   for (const PublishedHash& hash : outcome_.published) {
     if (hash.found == hash.published) continue;
     throw Error(ErrorCode::manifest_mismatch, "verify published",
@@ -120,23 +158,38 @@ void LoadHashes::check_published(const load::FileHashes::Hashes& hashes) {
   }
 }
 
-void LoadHashes::compare_and_write(const std::vector<std::uint64_t>& tensor_digests) {
+load::ModelDigests LoadHashes::model_digests(std::span<const std::uint64_t> tensor_digests) const {
+  load::ModelDigests found;
+  found.tensors = tensor_digests;
+  const auto sha256 = hashes_.find(load::HashKind::sha256);
+  if (sha256 != hashes_.end()) found.sha256 = sha256->second->get().tensors;
+  if (metadata_) found.metadata = metadata_->get().metadata;
+  return found;
+}
+
+void LoadHashes::compare(const load::ModelDigests& found) {
   const ModelFile& model = *outcome_.model;
-  const auto hashes_of = [&](load::HashKind kind) -> const load::FileHashes::Hashes& {
-    const auto place = std::find(kinds_.begin(), kinds_.end(), std::optional(kind));
-    return hashes_[static_cast<std::size_t>(place - kinds_.begin())]->get();
-  };
-  if (manifest_) {
-    if (manifest_->kind) {
-      load::check_hashes(*manifest_, model, hashes_of(*manifest_->kind));
-    } else {
-      load::check_digests(*manifest_, model, tensor_digests);
-    }
-    outcome_.checked_manifest = options_.check_manifest;
+  ManifestCheck& check = outcome_.manifest_check.emplace();
+  check.algorithm = manifest_->kind         ? load::to_string(*manifest_->kind)
+                    : manifest_->has_sha256 ? "sha256"
+                                            : "xxh3-64 of 16 KiB leaves";
+  check.covers_metadata = manifest_->covers_metadata;
+  check.differences =
+      manifest_->kind ? load::compare_hashes(*manifest_, model, hashes_.at(*manifest_->kind)->get())
+                      : load::compare_digests(*manifest_, model, found);
+  if (!check.differences.empty()) throw load::manifest_error(*manifest_, model, check.differences);
+  outcome_.checked_manifest = options_.check_manifest;
+}
+
+void LoadHashes::write_manifest(const load::ModelDigests& found) {
+  const ModelFile& model = *outcome_.model;
+  if (written_kind_) {
+    write(load::hash_manifest(model, *written_kind_, hashes_.at(*written_kind_)->get()));
+  } else {
+    load::ModelDigests wanted = found;
+    if (options_.manifest_digest != "sha256") wanted.sha256.reset();
+    write(load::digest_manifest(model, wanted));
   }
-  if (!output_) return;
-  write(written_kind_ ? load::hash_manifest(model, *written_kind_, hashes_of(*written_kind_))
-                      : load::digest_manifest(model, tensor_digests));
   outcome_.written_manifest = options_.write_manifest;
 }
 
@@ -145,14 +198,7 @@ std::vector<std::uint64_t> LoadHashes::digest_files() const {
   FileDigests::Options options;
   options.cancel = &cancel_;
   FileDigests files(*outcome_.model, options);
-  const std::vector<std::uint64_t>& digests = files.get();
-  const load::LeafMap leaves(*outcome_.model);
-  std::vector<std::uint64_t> tensors;
-  for (std::size_t i = 0; i + 1 < leaves.first.size(); ++i) {
-    tensors.push_back(load::tensor_digest(
-        std::span(digests).subspan(leaves.first[i], leaves.first[i + 1] - leaves.first[i])));
-  }
-  return tensors;
+  return load::tensor_digests(*outcome_.model, files.get());
 }
 
 void LoadHashes::write(const std::string& text) {

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "cli/commands/load/outcome.hpp"
 #include "cli/commands/load/run.hpp"
 #include "cli/progress.hpp"
+#include "hiptool/file_digests.hpp"
 #include "load/file_hashes.hpp"
 #include "load/manifest.hpp"
 #include "model/output_file.hpp"
@@ -27,16 +30,23 @@ class LoadHashes {
 
   /// After the load and its verification: waits for the hashes, compares and writes. A difference
   /// is Error(manifest_mismatch). Does nothing where the device was found to differ from the file,
-  /// which is the worse news. `tensor_digests` are those of the files' bytes, by index of
-  /// ModelFile::tensors(); nothing where none were computed.
-  void finish(std::optional<std::vector<std::uint64_t>> tensor_digests, Progress& progress);
+  /// which is the worse news. `tensor_digests` are those that were verified, by index of
+  /// ModelFile::tensors(), nothing where none were: hashes of other bytes than these are
+  /// Error(input_failed). `files` has the SHA-256 of published files, null where none are wanted.
+  void finish(std::optional<std::vector<std::uint64_t>> tensor_digests, FileDigests* files,
+              Progress& progress);
 
  private:
+  using Hashes = std::map<load::HashKind, std::unique_ptr<load::FileHashes>>;
+
   void want_published();
   void want_manifest();
   void start();
-  void check_published(const load::FileHashes::Hashes& hashes);
-  void compare_and_write(const std::vector<std::uint64_t>& tensor_digests);
+  load::FileHashes::Options hash_options() const;
+  void check_published(FileDigests& files);
+  void compare(const load::ModelDigests& found);
+  void write_manifest(const load::ModelDigests& found);
+  load::ModelDigests model_digests(std::span<const std::uint64_t> tensor_digests) const;
   std::vector<std::uint64_t> digest_files() const;
   void write(const std::string& text);
 
@@ -46,9 +56,11 @@ class LoadHashes {
   std::optional<load::Manifest> manifest_;
   std::optional<model::OutputFile> output_;
   std::optional<load::HashKind> written_kind_;
-  // One for each kind that is wanted; the first also has the published ones.
-  std::vector<std::unique_ptr<load::FileHashes>> hashes_;
-  std::vector<std::optional<load::HashKind>> kinds_;
+  Hashes hashes_;                               // of tensors, one for each kind that is wanted
+  std::unique_ptr<load::FileHashes> metadata_;  // null where it is not wanted
 };
+
+/// Waits until all is read and shows how far it is; what is done already is not part of the rate.
+void show_progress(const FileDigests& files, Progress& progress);
 
 }  // namespace hiptool::cli

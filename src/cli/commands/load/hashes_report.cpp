@@ -25,8 +25,23 @@ report::Array published_value(const LoadOutcome& outcome) {
 }
 
 report::Value manifest_value(const LoadOutcome& outcome) {
-  return report::Object{{"checked", text_or_null(outcome.checked_manifest)},
-                        {"written", text_or_null(outcome.written_manifest)}};
+  const auto& check = outcome.manifest_check;
+  report::Array differences;
+  if (check) {
+    for (const load::ManifestDifference& difference : check->differences) {
+      differences.push_back(report::Object{{"tensor", text_or_null(difference.tensor)},
+                                           {"file", text_or_null(difference.file)},
+                                           {"what", difference.what},
+                                           {"expected", difference.expected},
+                                           {"got", difference.got}});
+    }
+  }
+  return report::Object{
+      {"checked", text_or_null(outcome.checked_manifest)},
+      {"written", text_or_null(outcome.written_manifest)},
+      {"algorithm", check ? report::Value(check->algorithm) : report::Value()},
+      {"covers_metadata", check ? report::Value(check->covers_metadata) : report::Value()},
+      {"differences", std::move(differences)}};
 }
 
 std::vector<report::Line> hashes_lines(const LoadOutcome& outcome) {
@@ -40,8 +55,11 @@ std::vector<report::Line> hashes_lines(const LoadOutcome& outcome) {
     add("sha256  as published for " +
         (published.size() == 1 ? "the file" : format_count(published.size()) + " files"));
   }
-  if (!outcome.checked_manifest.empty())
-    add("same    the files are as in " + outcome.checked_manifest);
+  if (!outcome.checked_manifest.empty()) {
+    const bool is_all = outcome.manifest_check->covers_metadata;
+    add((is_all ? "same    tensors and metadata are as in " : "same    the tensors are as in ") +
+        outcome.checked_manifest + (is_all ? "" : ", which does not cover the metadata"));
+  }
   if (!outcome.written_manifest.empty()) add("wrote   " + outcome.written_manifest);
   return lines;
 }

@@ -10,7 +10,8 @@ namespace hiptool::cli {
 /// `verify.published` of the document: {file, published, found} for each file.
 report::Array published_value(const LoadOutcome& outcome);
 
-/// `manifest` of the document: {checked, written}, the paths or null.
+/// `manifest` of the document: {checked, written} (paths or null), {algorithm, covers_metadata} of
+/// the manifest that was compared, and differences[] {tensor, file, what, expected, got}.
 report::Value manifest_value(const LoadOutcome& outcome);
 
 /// What was compared and written, for a person.

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "cli/commands/load/load.hpp"
 
-#include <algorithm>
 #include <chrono>
 
 #include "cli/commands/load/report.hpp"
 #include "cli/commands/load/run.hpp"
 #include "cli/commands/load/split.hpp"
+#include "cli/commands/load/verdict.hpp"
 #include "cli/document.hpp"
-#include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
 #include "cli/options.hpp"
 #include "cli/rank.hpp"
@@ -32,6 +31,12 @@ void check_options(const LoadOptions& options) {
                 "a --dry-run reads no tensor, which --check-tensors, manifests and --verify "
                 "published need",
                 "leave out --dry-run; `--device cpu` needs no GPU");
+  }
+  if (options.manifest_digest && options.write_manifest.empty()) {
+    throw Error(
+        ErrorCode::invalid_argument, "parse options",
+        "--manifest-digest is about the manifest that --write-manifest writes",
+        "add --write-manifest FILE; --check-manifest uses the digests that the manifest has");
   }
   if (options.context > 0 && options.split.kind == SplitKind::proportions) {
     throw Error(ErrorCode::invalid_argument, "parse options",
@@ -58,16 +63,24 @@ int run_load(const LoadOptions& options, Context& context) {
   // Opened now, so that a wrong path is known before the work starts.
   std::optional<ExportFile> trace;
   if (!options.trace.empty()) trace.emplace(options.trace, "--trace FILE");
-  const auto finish = [&](const Error* error) {
+  const auto finish = [&](const Error* error, bool is_shown = true) {
     // The report alone needs it, of 100 000 tensors for some milliseconds.
     if (outcome.model && !outcome.summary) outcome.summary = summarize(*outcome.model);
     outcome.wall_time_s = environment.elapsed_s();
     if (outcome.verdict_time_s == 0) outcome.verdict_time_s = outcome.wall_time_s;
     if (trace && outcome.timeline) trace->write(report::to_trace(*outcome.timeline));
+    const int exit_code = load_exit_code(outcome, error, environment.signal());
     report::Object head = make_document(environment, "load", outcome.status);
     if (error != nullptr) add_error(head, *error);
-    const LoadReportOptions shown{options.dry_run, options.tensors};
-    context.output.write(make_load_report(std::move(head), outcome, shown));
+    report::set_verdict(head, exit_code, load_failures(outcome));
+    const LoadReports reports =
+        make_load_report(std::move(head), outcome, error, {options.dry_run, options.tensors});
+    if (is_shown) {
+      context.output.write(reports.for_people, reports.for_programs);
+    } else {
+      context.output.write_exports(reports.for_people, reports.for_programs);
+    }
+    return exit_code;
   };
   try {
     run_load_steps(options, context, outcome);
@@ -77,29 +90,23 @@ int run_load(const LoadOptions& options, Context& context) {
     // A failure's table would only repeat the error, unless it was to say how the model fits;
     // programs get the fields that are known.
     const bool says_more = was_interrupted || context.output.format() != OutputFormat::table ||
-                           (options.dry_run && outcome.fit);
-    if (!outcome.model || !says_more) throw;
+                           (options.dry_run && outcome.fit) || !failed_check_text(outcome).empty();
+    if (!outcome.model) throw;
     print_error(environment.console, error);
-    finish(&error);
-    return exit_code_of(error.code(), environment.signal());
+    return finish(&error, says_more);
   }
   if (options.self_test && outcome.status == "empty") {
     throw Error(ErrorCode::invalid_argument, "self-test", "self-test: the model holds no tensors",
                 "take a larger model, or `hiptool load --demo --self-test`");
   }
-  finish(nullptr);
-  const bool missed_fault = std::any_of(outcome.self_test.begin(), outcome.self_test.end(),
-                                        [](const FaultResult& fault) { return !fault.is_caught; });
-  const bool is_wrong = outcome.status == "mismatch" || missed_fault;
-  if (is_wrong) return exit_code_of(ErrorCode::data_mismatch);
-  const bool has_bad_values = outcome.values && !outcome.values->findings.empty();
-  return has_bad_values ? exit_check_failed : exit_done;
+  return finish(nullptr);
 }
 
 // What is written, so that the ranks of a job do not write over one another.
-void name_outputs(LoadOptions& options, const Environment& environment) {
+void name_outputs(LoadOptions& options, const Context& context) {
   for (std::string* file : {&options.trace, &options.write_manifest}) {
-    if (!file->empty()) *file = name_for_this_rank(*file, environment).string();
+    if (file->empty()) continue;
+    *file = name_for_this_rank(*file, context.environment, context.quiet).string();
   }
 }
 
@@ -112,7 +119,9 @@ Runner add_load(CLI::App& app) {
       app, "--verify", "MODE", options->verify,
       {"auto", "full", "fast", "readback", "published", "none"},
       "how the bytes on the device are proven; auto: full, for files that are not cached fast; "
-      "published: auto, and each file's SHA-256 is the one that is published for it");
+      "published: each file's SHA-256 is the one that is published for it, computed from the same "
+      "reading as the digests, by one core for each file. These digests (XXH3) detect damage, not "
+      "tampering; use published or a SHA-256 manifest for that");
   add_choice(app, "--io", "MODE", options->io, {"auto", "buffered", "direct"},
              "how files are read; auto: past the page cache (direct) where they are not in it");
   add_text(app, "--split", "HOW", *split,
@@ -121,10 +130,14 @@ Runner add_load(CLI::App& app) {
   add_text(app, "--trace", "FILE", options->trace,
            "write what happened when, for ui.perfetto.dev or chrome://tracing");
   add_text(app, "--write-manifest", "FILE", options->write_manifest,
-           "write the tensors' digests; for .xxh64, .xxh3 and .sha256 as llama-gguf-hash does");
+           "write digests of tensors and metadata as JSON, or lines as of llama-gguf-hash (.xxh64, "
+           ".xxh3, .sha256; tensors only)");
+  add_choice(app, "--manifest-digest", "KIND", options->manifest_digest, {"xxh3", "sha256"},
+             "of a JSON manifest; xxh3 detects damage, not tampering, sha256 both");
   add_text(app, "--check-manifest", "FILE", options->check_manifest,
-           "compare the files with a manifest of either form");
-  add_flag(app, "--tensors", options->tensors, "list every tensor");
+           "compare the files with a manifest of either form, by the digests it has");
+  add_flag(app, "--tensors", options->tensors,
+           "list every tensor; CSV then has a row for each, else one for the load");
   add_flag(app, "--dry-run", options->dry_run, "parse and plan only; opens no driver");
   add_count(app, "--context", options->context,
             "also make room for the KV cache of that many tokens, and say whether it fits", 1,
@@ -132,13 +145,13 @@ Runner add_load(CLI::App& app) {
   add_flag(app, "--strict", options->strict, "refuse what the format's specification forbids");
   add_flag(app, "--opaque", options->opaque, "take tensors of unknown type as plain bytes");
   add_flag(app, "--self-test", options->self_test,
-           "plant faults afterwards and see each of them caught");
+           "plant five faults in device memory afterwards and check that each is caught");
   add_flag(app, "--check-tensors", options->check_tensors,
-           "look for NaN and infinity in the values and scales on the device");
+           "look for NaN and infinity in the values and scales on the device; exit 1 if there are");
   add_flag(app, "--demo", options->demo, "load a 64 MiB model of random contents, made for it");
   return [options, split](Context& context) {
     if (!split->empty()) options->split = parse_split(*split);
-    name_outputs(*options, context.environment);
+    name_outputs(*options, context);
     return run_load(*options, context);
   };
 }

@@ -17,6 +17,7 @@
 #include "hiptool/timeline.hpp"
 #include "hiptool/value_check.hpp"
 #include "hiptool/verify.hpp"
+#include "load/manifest.hpp"
 
 namespace hiptool::cli {
 
@@ -27,10 +28,10 @@ struct Phase {
   double duration_s = 0;
 };
 
-/// Rates that bound the load, measured after it with the same slots and threads. Empty: not known.
+/// Rates that bound the load, measured after it. Empty: not measured.
 struct LoadLimits {
-  std::optional<double> h2d_bytes_per_s;   ///< copies without reading
-  std::optional<double> read_bytes_per_s;  ///< reading without copies
+  std::optional<double> h2d_bytes_per_s;   ///< of the links, see load::measure_links
+  std::optional<double> read_bytes_per_s;  ///< of the load's threads without copies
 
   bool is_read_bound() const {
     return read_bytes_per_s && (!h2d_bytes_per_s || *read_bytes_per_s < *h2d_bytes_per_s);
@@ -48,10 +49,18 @@ struct PublishedHash {
   std::string found;  ///< empty until it was computed
 };
 
+/// What comparing the model with a manifest has shown.
+struct ManifestCheck {
+  std::string algorithm;
+  bool covers_metadata = false;  ///< the manifest has the bytes outside tensors too
+  std::vector<load::ManifestDifference> differences;
+};
+
 /// What a run of `load` has found out so far; complete at its end, partial when it failed.
 struct LoadOutcome {
   std::string status = "failed";  ///< as in the document
   std::string verify_mode = "none";
+  bool is_read_back = false;  ///< all bytes come back from the device, as no kernel digests them
   std::optional<ModelFile> model;
   std::optional<ModelSummary> summary;
   std::optional<ArenaLayout> layout;  ///< on one device, whichever it will be
@@ -69,8 +78,10 @@ struct LoadOutcome {
   std::optional<std::uint64_t> cached_bytes;  ///< of the files, when the load began
   std::uint64_t done_bytes = 0;               ///< read and queued, for a load that was interrupted
   std::vector<PublishedHash> published;       ///< with --verify published
-  std::string checked_manifest;               ///< its path, once the model was found to be like it
-  std::string written_manifest;               ///< its path, once it is there
+  std::optional<ManifestCheck>
+      manifest_check;            ///< once a manifest was compared, whatever came of it
+  std::string checked_manifest;  ///< its path, once the model was found to be like it
+  std::string written_manifest;  ///< its path, once it is there
   std::vector<Phase> phases;
   double verdict_time_s = 0;  ///< from the process's start to the verdict, without the probes
   double wall_time_s = 0;
@@ -85,18 +96,28 @@ class PhaseTimer {
   /// `name` is a literal.
   PhaseTimer(LoadOutcome& outcome, const char* name, Clock::time_point run_start)
       : outcome_(outcome), name_(name), run_start_(run_start), start_(Clock::now()) {}
-  ~PhaseTimer() {
-    const auto seconds = [](Clock::duration duration) {
-      return std::chrono::duration<double>(duration).count();
-    };
-    const Clock::time_point end = Clock::now();
-    outcome_.phases.push_back({name_, seconds(start_ - run_start_), seconds(end - start_)});
-    if (outcome_.timeline) outcome_.timeline->add({0, name_, start_, end, 0});
-  }
+  ~PhaseTimer() { record(Clock::now()); }
   PhaseTimer(const PhaseTimer&) = delete;
   PhaseTimer& operator=(const PhaseTimer&) = delete;
 
+  /// The phase ended so long after its start, and `next`, a literal, began then.
+  void ended_after(double duration_s, const char* next) {
+    const auto end = start_ + std::chrono::duration_cast<Clock::duration>(
+                                  std::chrono::duration<double>(duration_s));
+    record(end);
+    name_ = next;
+    start_ = end;
+  }
+
  private:
+  void record(Clock::time_point end) {
+    const auto seconds = [](Clock::duration duration) {
+      return std::chrono::duration<double>(duration).count();
+    };
+    outcome_.phases.push_back({name_, seconds(start_ - run_start_), seconds(end - start_)});
+    if (outcome_.timeline) outcome_.timeline->add({0, name_, start_, end, 0});
+  }
+
   LoadOutcome& outcome_;
   const char* name_;
   Clock::time_point run_start_;

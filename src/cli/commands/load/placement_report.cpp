@@ -185,4 +185,18 @@ report::Table tensors_table(const LoadOutcome& outcome) {
   return table;
 }
 
+report::Table full_tensors_table(const LoadOutcome& outcome) {
+  report::Table table;
+  for (const char* key : {"name", "dtype", "shape", "bytes", "file", "file_offset", "device",
+                          "device_offset", "digest"}) {
+    table.columns.push_back({key, key, Unit::none});
+  }
+  const Value tensors = tensors_value(outcome);
+  for (const Value& tensor : std::get<Array>(tensors.data())) {
+    auto& row = table.rows.emplace_back();
+    for (const auto& [key, value] : std::get<Object>(tensor.data())) row.push_back(value);
+  }
+  return table;
+}
+
 }  // namespace hiptool::cli

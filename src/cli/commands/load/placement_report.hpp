@@ -27,4 +27,7 @@ report::Table devices_table(const LoadOutcome& outcome);
 /// Every tensor, with its device where there are several.
 report::Table tensors_table(const LoadOutcome& outcome);
 
+/// The same for programs, with every field of the document.
+report::Table full_tensors_table(const LoadOutcome& outcome);
+
 }  // namespace hiptool::cli

@@ -3,15 +3,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 
 #include "base/text.hpp"
 #include "cli/commands/load/fit_report.hpp"
 #include "cli/commands/load/hashes_report.hpp"
+#include "cli/commands/load/load_table.hpp"
 #include "cli/commands/load/model_report.hpp"
 #include "cli/commands/load/placement_report.hpp"
 #include "cli/commands/load/split.hpp"
 #include "cli/commands/load/values.hpp"
+#include "cli/commands/load/verdict.hpp"
 #include "hiptool/units.hpp"
 
 namespace hiptool::cli {
@@ -79,7 +82,13 @@ Value model_value(const LoadOutcome& outcome) {
 
 Value algorithm(const LoadOutcome& outcome) {
   if (!outcome.verify) return {};
-  return outcome.verify_mode == "readback" ? "byte-compare" : "xxh3-64 of 16 KiB leaves";
+  return outcome.is_read_back ? "byte-compare" : "xxh3-64 of 16 KiB leaves";
+}
+
+// By the device's events, which only GPUs have; the phase "digest" is the same by the host's clock.
+Value digest_kernel_time(const LoadOutcome& outcome) {
+  if (!outcome.verify || outcome.verify->digest_kernel_time_s <= 0) return {};
+  return outcome.verify->digest_kernel_time_s;
 }
 
 Value self_test_value(const LoadOutcome& outcome) {
@@ -114,6 +123,7 @@ Value verify_value(const LoadOutcome& outcome) {
       {"algorithm", algorithm(outcome)},
       {"leaves", done ? Value(outcome.verify->leaves) : Value()},
       {"digest", done ? Value(base::to_hex(outcome.verify->model_digest)) : Value()},
+      {"digest_kernel_time_s", digest_kernel_time(outcome)},
       {"mismatches", std::move(mismatches)},
       {"published", published_value(outcome)},
   };
@@ -128,7 +138,7 @@ Value phases_value(const LoadOutcome& outcome) {
   return phases;
 }
 
-report::Line verdict_line(const LoadOutcome& outcome) {
+report::Line outcome_line(const LoadOutcome& outcome, const Error* error) {
   const std::string size =
       outcome.model ? format_size(outcome.model->tensor_bytes()) : std::string();
   const std::string place = outcome.plan ? " on " + place_text(outcome) : std::string();
@@ -165,7 +175,21 @@ report::Line verdict_line(const LoadOutcome& outcome) {
     return {Tone::warning,
             "interrupted after " + format_size(outcome.done_bytes) + " of " + size + place + time};
   }
-  return {Tone::bad, "failed" + place + time};
+  std::string reason = error != nullptr ? error->what() : "";
+  reason = reason.substr(0, reason.find('\n'));
+  if (!reason.empty() && reason.back() == ':') reason.pop_back();
+  return {Tone::bad, "failed" + place + time + (reason.empty() ? "" : ": " + reason)};
+}
+
+// What decides the exit code comes first: a missed fault of the self-test, then an error, then NaN.
+report::Line verdict_line(const LoadOutcome& outcome, const Error* error) {
+  report::Line line = outcome_line(outcome, error);
+  const std::string failed_check = failed_check_text(outcome);
+  if (failed_check.empty()) return line;
+  const bool is_only_nan = std::all_of(outcome.self_test.begin(), outcome.self_test.end(),
+                                       [](const FaultResult& fault) { return fault.is_caught; });
+  if (error != nullptr && is_only_nan) return {Tone::bad, line.text + "; " + failed_check};
+  return {Tone::bad, failed_check + "; " + line.text};
 }
 
 report::Line model_line(const LoadOutcome& outcome) {
@@ -183,6 +207,9 @@ report::Line model_line(const LoadOutcome& outcome) {
 
 std::string verify_text(const LoadOutcome& outcome) {
   std::string text = "read back and compared with a second reading of the file";
+  if (outcome.verify_mode == "published" && !outcome.is_read_back) {
+    text = "digests of the device and of the reading that was hashed agree";
+  }
   if (outcome.verify_mode == "full") text = "digests of the device and of a second reading agree";
   if (outcome.verify_mode == "fast") text = "digests of the device and of what was read agree";
   if (outcome.status == "mismatch") text = "compared with a second reading of the file";
@@ -221,13 +248,16 @@ void add_notes(const LoadOutcome& outcome, std::vector<report::Line>& notes) {
   }
   const LoadLimits& limits = outcome.limits;
   if (limits.lower()) {
-    std::string text;
+    std::string text = "limits  ";
     if (limits.h2d_bytes_per_s) {
-      text = (has_several_devices(outcome) ? "links " : "link ") +
-             format_rate(*limits.h2d_bytes_per_s) + ", ";
+      text += (has_several_devices(outcome) ? "links " : "link ") +
+              format_rate(*limits.h2d_bytes_per_s) + " (64 MiB pinned copies in a plain loop)";
     }
-    if (limits.read_bytes_per_s) text += "reading " + format_rate(*limits.read_bytes_per_s) + ", ";
-    notes.push_back({Tone::plain, "limits  " + text + "each probed alone by the same threads"});
+    if (limits.read_bytes_per_s) {
+      text += (limits.h2d_bytes_per_s ? ", reading " : "reading ") +
+              format_rate(*limits.read_bytes_per_s) + " (same threads, no copies)";
+    }
+    notes.push_back({Tone::plain, std::move(text)});
   }
   if (outcome.verify) {
     notes.push_back({Tone::plain, "verify  " + verify_text(outcome)});
@@ -245,10 +275,11 @@ report::Table phases_table(const LoadOutcome& outcome) {
   for (const Phase& phase : outcome.phases) {
     Value rate;
     if (phase.name == "load") rate = Value(load_rate(outcome));
-    // Digests are computed during the load; what is left then is only to compare them.
-    const bool reads_back = phase.name == "verify" && outcome.verify_mode == "readback";
-    if (reads_back && outcome.verify && outcome.verify->duration_s > 0) {
-      rate = static_cast<double>(outcome.verify->compared_bytes) / outcome.verify->duration_s;
+    // The host computes its digests during the load; "verify" only waits for them and compares.
+    const bool passes_over_bytes =
+        phase.name == "digest" || (phase.name == "verify" && outcome.is_read_back);
+    if (passes_over_bytes && outcome.verify && phase.duration_s > 0) {
+      rate = static_cast<double>(outcome.verify->compared_bytes) / phase.duration_s;
     }
     table.rows.push_back({phase.name, phase.start_s, phase.duration_s, std::move(rate)});
   }
@@ -307,8 +338,8 @@ void add_fit(const LoadOutcome& outcome, report::Report& report) {
 
 }  // namespace
 
-report::Report make_load_report(report::Object head, const LoadOutcome& outcome,
-                                const LoadReportOptions& options) {
+LoadReports make_load_report(report::Object head, const LoadOutcome& outcome, const Error* error,
+                             const LoadReportOptions& options) {
   report::Report report;
   report.document = std::move(head);
   const auto add = [&](const char* name, Value value) {
@@ -331,7 +362,7 @@ report::Report make_load_report(report::Object head, const LoadOutcome& outcome,
       Object{{"cached_bytes", outcome.cached_bytes},
              {"direct_bytes", outcome.load ? Value(outcome.load->direct_bytes) : Value(0)}});
 
-  report.verdict.push_back(verdict_line(outcome));
+  report.verdict.push_back(verdict_line(outcome, error));
   if (outcome.model) {
     report.verdict.push_back(model_line(outcome));
     for (const std::string& warning : outcome.model->warnings()) {
@@ -367,7 +398,10 @@ report::Report make_load_report(report::Object head, const LoadOutcome& outcome,
     add("tensors", tensors_value(outcome));
     report.tables.push_back(tensors_table(outcome));
   }
-  return report;
+  report::Report for_programs = report;
+  const bool has_tensors = options.with_tensors && outcome.model && outcome.layout;
+  for_programs.tables = {has_tensors ? full_tensors_table(outcome) : load_table(report.document)};
+  return {std::move(report), std::move(for_programs)};
 }
 
 }  // namespace hiptool::cli

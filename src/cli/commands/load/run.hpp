@@ -16,7 +16,9 @@ struct LoadOptions {
   std::optional<std::string> io;
   std::string write_manifest;  ///< empty: none, as the next one
   std::string check_manifest;
-  std::string trace;  ///< the file for the timeline; empty: none
+  std::optional<std::string>
+      manifest_digest;  ///< of a JSON manifest: "xxh3" (the default), "sha256"
+  std::string trace;    ///< the file for the timeline; empty: none
   LoadSplit split;
   std::uint64_t context = 0;  ///< tokens of the KV cache to make room for; 0: not asked
   bool tensors = false;

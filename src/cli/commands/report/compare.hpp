@@ -28,12 +28,13 @@ struct ReportComparison {
 /// "SAME", "FASTER", "SLOWER" or "AMBIGUOUS".
 std::string_view to_string(base::Verdict verdict) noexcept;
 
-/// Compares every cell that both documents hold, sample by sample. The files must outlive the
-/// result. Throws Error(invalid_argument) where their kinds differ or no cell is on both sides, and
-/// Error(unsupported) for kinds that hold no samples.
-ReportComparison compare_reports(const ReportFile& before, const ReportFile& after, double effect);
+/// A call failed or data was wrong.
+bool has_failed(const report::Measurement& measured);
 
-/// Exit code 1 if a cell is slower, else 0.
-int run_report_compare(const ReportOptions& options, Context& context);
+/// Compares every cell that both documents hold, sample by sample. The files must outlive the
+/// result, which has no cells where no measurement has samples in both documents or failed in the
+/// new one. Throws Error(invalid_argument) where their kinds differ, and Error(unsupported) for
+/// kinds that hold no samples.
+ReportComparison compare_reports(const ReportFile& before, const ReportFile& after, double effect);
 
 }  // namespace hiptool::cli

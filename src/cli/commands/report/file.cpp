@@ -38,6 +38,10 @@ ReportFile read_report_file(const std::string& path) {
                 path + ": JSON, but no document of hiptool (it has no schema of its own)",
                 "give a document that hiptool wrote with --format json or --export json=FILE");
   }
+  if (file.kind.name == "manifest") {
+    throw Error(ErrorCode::input_failed, "read", path + ": a manifest, not the result of a run",
+                "compare a model with it by `hiptool load MODEL --check-manifest FILE`");
+  }
   if (file.kind.version != "1") {
     throw Error(ErrorCode::unsupported, "read",
                 fmt::format("{}: hiptool.{}/{} is a version that this hiptool does not know", path,
@@ -45,6 +49,7 @@ ReportFile read_report_file(const std::string& path) {
                 "use the hiptool that wrote it, or a newer one");
   }
   file.status = report::text_of(report::member(file.document, "status"));
+  file.verdict = report::verdict_of(file.document);
   try {
     file.measured = report::measurements(file.document);
   } catch (const Error& error) {

@@ -5,6 +5,7 @@
 
 #include "report/measurement.hpp"
 #include "report/report.hpp"
+#include "report/verdict.hpp"
 
 namespace hiptool::cli {
 
@@ -14,6 +15,7 @@ struct ReportFile {
   report::Object document;
   report::DocumentKind kind;
   std::string status;                         ///< of the run
+  report::Verdict verdict;                    ///< of the run
   std::vector<report::Measurement> measured;  ///< none for kinds that measure nothing
 };
 

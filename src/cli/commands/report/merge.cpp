@@ -38,21 +38,21 @@ std::string device_name_of(const ReportFile& file, const Measurement& measured) 
   return fmt::format("{}", fmt::join(names, " and "));
 }
 
-struct Rate {
+struct Figure {
   const char* unit;
   double value;
 };
 
-std::optional<Rate> rate_of(const Measurement& measured) {
-  std::optional<Rate> rate;
+std::optional<Figure> figure_of(const Measurement& measured) {
+  std::optional<Figure> figure;
   if (measured.bytes_per_s) {
-    rate = {"bytes_per_s", *measured.bytes_per_s};
+    figure = {"bytes_per_s", *measured.bytes_per_s};
   } else if (measured.flops_per_s) {
-    rate = {"flops_per_s", *measured.flops_per_s};
+    figure = {"flops_per_s", *measured.flops_per_s};
   } else if (measured.median_s && *measured.median_s > 0) {
-    rate = {"per_s", 1 / *measured.median_s};
+    figure = {"s", *measured.median_s};
   }
-  return rate && rate->value > 0 ? rate : std::nullopt;
+  return figure && figure->value > 0 ? figure : std::nullopt;
 }
 
 std::vector<double> values_of(const std::vector<MergedMember>& members) {
@@ -61,22 +61,25 @@ std::vector<double> values_of(const std::vector<MergedMember>& members) {
   return values;
 }
 
-// The upper median, so that among two cells a row with one slow link is no slow row.
-double upper_median(std::vector<double> values) {
+// The smaller median, so that among two cells a row with one slow link is no slow row.
+double lower_median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
+  return values[(values.size() - 1) / 2];
 }
 
-// How far below the group's median a device's row (or column) lies as a whole, 0 if it is not slow.
+// How much worse than the group's median a device's row (or column) is as a whole, 0 if it is not
+// slow.
 template <class IsInLine>
 double slowness(const MergedGroup& group, const MergedMember& member, IsInLine is_in_line) {
-  std::vector<double> values;
+  std::vector<double> losses;
   for (const MergedMember& other : group.members) {
-    if (other.file == member.file && is_in_line(*other.measured)) values.push_back(other.value);
+    if (other.file == member.file && is_in_line(*other.measured)) {
+      losses.push_back(group.loss_of(other.value));
+    }
   }
-  if (values.size() < 2) return 0;
-  const double below = 1 - upper_median(std::move(values)) / group.median;
-  return below >= least_deviation ? below : 0;
+  if (losses.size() < 2) return 0;
+  const double loss = lower_median(std::move(losses));
+  return loss >= least_deviation ? loss : 0;
 }
 
 Blame blame_of(const MergedGroup& group, const MergedMember& member) {
@@ -108,11 +111,12 @@ void add_file(Merge& merge, const std::string& path, std::map<std::string, std::
     } else if (file.measured.empty()) {
       merge.skipped.push_back(
           {path, fmt::format("measured nothing ({}, status {})", file.kind.name, file.status)});
+      if (!file.verdict.passed) merge.failed_runs.push_back(std::move(file));
     } else {
       merge.files.push_back(std::move(file));
     }
   } catch (const Error& error) {
-    merge.skipped.push_back({path, error.what()});
+    merge.skipped.push_back({path, error.what(), true});
   }
 }
 
@@ -121,23 +125,28 @@ void group_measurements(Merge& merge) {
   for (const ReportFile& file : merge.files) {
     for (const Measurement& measured : file.measured) {
       if (measured.status == "failed" || measured.status == "mismatch") {
-        MergedMember failure{&file, &measured, 0, 0, 0, false, {}};
+        MergedMember failure{&file, &measured, 0, 0, 0, false, false, {}};
         failure.blame = blame_of({}, failure);
         merge.failures.push_back(std::move(failure));
       }
-      const auto rate = rate_of(measured);
-      if (measured.status != "ok" || !rate) continue;
+      const auto figure = figure_of(measured);
+      if (measured.status != "ok" || !figure) continue;
       std::string name = device_name_of(file, measured);
       const auto [place, is_new] =
-          places.emplace(std::tuple(measured.label, name, rate->unit), merge.groups.size());
-      if (is_new) merge.groups.push_back({measured.label, std::move(name), rate->unit, 0, {}});
+          places.emplace(std::tuple(measured.label, name, figure->unit), merge.groups.size());
+      if (is_new) merge.groups.push_back({measured.label, std::move(name), figure->unit, 0, {}});
       merge.groups[place->second].members.push_back(
-          {&file, &measured, rate->value, 0, 0, false, {}});
+          {&file, &measured, figure->value, 0, 0, false, false, {}});
     }
   }
 }
 
 }  // namespace
+
+bool Merge::has_common() const {
+  return std::any_of(groups.begin(), groups.end(),
+                     [](const MergedGroup& group) { return group.members.size() > 1; });
+}
 
 std::string host_of(const ReportFile& file) {
   const std::string name =
@@ -156,6 +165,7 @@ void find_stragglers(MergedGroup& group) {
     const bool is_far = std::abs(member.deviation) >= least_deviation;
     const bool is_rare = values.size() < least_members_for_z || std::abs(member.z) > largest_z;
     member.is_straggler = group.can_tell() && is_far && is_rare;
+    member.is_slow = member.is_straggler && group.loss_of(member.value) > 0;
   }
   for (MergedMember& member : group.members) {
     if (member.is_straggler) member.blame = blame_of(group, member);
@@ -168,7 +178,7 @@ Merge merge_reports(const std::vector<std::string>& paths) {
   merge.files.reserve(paths.size());
   std::map<std::string, std::string> seen;
   for (const std::string& path : paths) add_file(merge, path, seen);
-  if (merge.files.empty()) {
+  if (merge.files.empty() && merge.failed_runs.empty()) {
     std::string message = "no file is left to merge";
     for (const SkippedFile& file : merge.skipped) {
       const bool is_named = file.reason.compare(0, file.path.size(), file.path) == 0;

@@ -2,15 +2,18 @@
 #include "cli/commands/report/merge_report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include "base/statistics.hpp"
 #include "base/text.hpp"
+#include "cli/commands/report/merge_table.hpp"
 #include "cli/document.hpp"
-#include "cli/exit_code.hpp"
+#include "cli/failure.hpp"
 #include "report/tree.hpp"
 
 namespace hiptool::cli {
@@ -63,15 +66,8 @@ Object straggler_value(const MergedGroup& group, const MergedMember& member) {
   fields.emplace_back("median", group.median);
   fields.emplace_back("deviation", member.deviation);
   fields.emplace_back("z", member.z);
-  fields.emplace_back("direction", member.deviation < 0 ? "slow" : "fast");
+  fields.emplace_back("direction", member.is_slow ? "slow" : "fast");
   fields.emplace_back("blame", blame_value(member.blame));
-  return fields;
-}
-
-Object failure_value(const MergedMember& member) {
-  Object fields = member_head(member);
-  fields.emplace_back("status", member.measured->status);
-  fields.emplace_back("reason", text_or_absent(member.measured->reason));
   return fields;
 }
 
@@ -89,24 +85,30 @@ Object group_value(const MergedGroup& group) {
 struct Culprit {
   Blame blame;
   std::uint64_t cells = 0;
-  double worst = 0;  // the most negative deviation
+  double worst_loss = 0;
+  double worst = 0;  // the deviation there
+  bool is_time = false;
 };
 
 std::vector<Culprit> culprits(const Merge& merge) {
   std::vector<Culprit> list;
   for (const MergedGroup& group : merge.groups) {
     for (const MergedMember& member : group.members) {
-      if (!member.is_straggler || member.deviation > 0) continue;
+      if (!member.is_slow) continue;
       auto found = std::find_if(list.begin(), list.end(), [&member](const Culprit& culprit) {
         return culprit.blame == member.blame;
       });
-      if (found == list.end()) found = list.insert(list.end(), Culprit{member.blame, 0, 0});
+      if (found == list.end()) found = list.insert(list.end(), Culprit{member.blame});
       ++found->cells;
-      found->worst = std::min(found->worst, member.deviation);
+      const double loss = group.loss_of(member.value);
+      if (loss <= found->worst_loss) continue;
+      found->worst_loss = loss;
+      found->worst = member.deviation;
+      found->is_time = group.is_time();
     }
   }
   std::stable_sort(list.begin(), list.end(), [](const Culprit& left, const Culprit& right) {
-    return left.worst < right.worst;
+    return left.worst_loss > right.worst_loss;
   });
   return list;
 }
@@ -114,12 +116,13 @@ std::vector<Culprit> culprits(const Merge& merge) {
 std::size_t count_hosts(const Merge& merge) {
   std::set<std::string> hosts;
   for (const ReportFile& file : merge.files) hosts.insert(host_of(file));
+  for (const ReportFile& run : merge.failed_runs) hosts.insert(host_of(run));
   return hosts.size();
 }
 
 Value shown(double value, const std::string& unit) {
   if (unit == "bytes_per_s") return report::format_value(value, Unit::rate);
-  if (unit == "per_s") return report::format_value(1 / value, Unit::duration);
+  if (unit == "s") return report::format_value(value, Unit::duration);
   return fmt::format("{:.4g} FLOP/s", value);
 }
 
@@ -150,7 +153,7 @@ report::Table people_groups(const Merge& merge) {
   // One name for all stands above, so that the table stays narrow.
   const bool has_names = names.size() > 1;
   if (has_names) table.columns.push_back({"device_name", "Device", Unit::none});
-  if (!has_names && !names.begin()->empty()) table.title += " on " + *names.begin();
+  if (names.size() == 1 && !names.begin()->empty()) table.title += " on " + *names.begin();
   table.columns.push_back({"members", "Results", Unit::count});
   table.columns.push_back({"median", "Median", Unit::none});
   table.columns.push_back({"min", "Least", Unit::none});
@@ -173,19 +176,146 @@ report::Table people_groups(const Merge& merge) {
   return table;
 }
 
-// A table for programs from objects that have the same members; objects inside are left to JSON.
-report::Table full_table(const std::string& title, const Array& list) {
-  report::Table table;
-  table.title = title;
-  for (const Value& entry : list) {
-    table.columns.clear();
-    auto& row = table.rows.emplace_back();
-    for (const auto& [key, value] : std::get<Object>(entry.data())) {
-      table.columns.push_back({key, key, Unit::none});
-      row.push_back(value);
+// Runs that did not pass and of which no measurement is among the failures.
+std::vector<const ReportFile*> failed_runs(const Merge& merge) {
+  std::vector<const ReportFile*> runs;
+  for (const ReportFile& file : merge.files) {
+    const bool is_listed = std::any_of(merge.failures.begin(), merge.failures.end(),
+                                       [&](const auto& member) { return member.file == &file; });
+    if (!file.verdict.passed && !is_listed) runs.push_back(&file);
+  }
+  for (const ReportFile& run : merge.failed_runs) runs.push_back(&run);
+  return runs;
+}
+
+std::string reason_of(const ReportFile& run) {
+  std::string text = report::exit_text(run.verdict);
+  if (!run.verdict.exit_code) text = "status " + run.status;
+  const std::string message =
+      report::text_of(report::member(report::member(run.document, "error"), "message"));
+  if (!message.empty()) return text + ": " + message;
+  return run.verdict.failures.empty() ? text
+                                      : text + ": " + failure_text(run.verdict.failures.front());
+}
+
+// A failure as the document has it: with the fields of its measurement.
+struct FailureEntry {
+  report::Failure failure;
+  Object fields;
+};
+
+FailureEntry straggler_failure(const MergedGroup& group, const MergedMember& member) {
+  FailureEntry entry{{host_of(*member.file) + " " + place_text(member.blame) + " " + group.label,
+                      report::text_of(shown(group.median, group.unit)) + ", the median of " +
+                          std::to_string(group.members.size()),
+                      shown(member.value, group.unit)},
+                     member_head(member)};
+  entry.fields.emplace_back("kind", "straggler");
+  entry.fields.emplace_back("status", member.measured->status);
+  entry.fields.emplace_back("reason", Value());
+  return entry;
+}
+
+FailureEntry measurement_failure(const MergedMember& member) {
+  const report::Measurement& measured = *member.measured;
+  const std::string reason = measured.reason.empty() ? "" : ": " + measured.reason;
+  FailureEntry entry{{host_of(*member.file) + " " + measured.id, "ok", measured.status + reason},
+                     member_head(member)};
+  entry.fields.emplace_back("kind", "measurement");
+  entry.fields.emplace_back("status", measured.status);
+  entry.fields.emplace_back("reason", text_or_absent(measured.reason));
+  return entry;
+}
+
+FailureEntry run_failure(const ReportFile& run) {
+  return {{host_of(run) + " " + run.path, "a run that passed", reason_of(run)},
+          {{"host", host_of(run)},
+           {"file", run.path},
+           {"cell", Value()},
+           {"kind", "run"},
+           {"status", run.status},
+           {"reason", reason_of(run)}}};
+}
+
+std::size_t unreadable_files(const Merge& merge) {
+  return static_cast<std::size_t>(
+      std::count_if(merge.skipped.begin(), merge.skipped.end(),
+                    [](const SkippedFile& file) { return file.is_unreadable; }));
+}
+
+// A rank that died, or wrote half a file, is no reason to call the others sound.
+std::optional<Error> unreadable_error(const Merge& merge) {
+  std::string message;
+  for (const SkippedFile& file : merge.skipped) {
+    if (!file.is_unreadable) continue;
+    const bool is_named = file.reason.compare(0, file.path.size(), file.path) == 0;
+    message += "\n" + (is_named ? "" : file.path + ": ") + file.reason;
+  }
+  if (message.empty()) return std::nullopt;
+  return Error(
+      ErrorCode::input_failed, "report merge",
+      "cannot use " + base::count_of(unreadable_files(merge), "file") + " of " +
+          std::to_string(merge.files.size() + merge.failed_runs.size() + unreadable_files(merge)) +
+          ":" + message,
+      "find out why these runs left no result, or leave the files out");
+}
+
+std::vector<FailureEntry> failure_entries(const Merge& merge) {
+  std::vector<FailureEntry> entries;
+  for (const MergedMember& member : merge.failures) entries.push_back(measurement_failure(member));
+  for (const MergedGroup& group : merge.groups) {
+    for (const MergedMember& member : group.members) {
+      if (member.is_slow) entries.push_back(straggler_failure(group, member));
     }
   }
-  return table;
+  for (const ReportFile* run : failed_runs(merge)) entries.push_back(run_failure(*run));
+  if (entries.empty() && !merge.has_common()) {
+    entries.push_back(
+        {{"measurements made more than once", "at least 1", 0}, {{"kind", "nothing in common"}}});
+  }
+  return entries;
+}
+
+// Ends the document with the verdict, whose failures get the fields of their measurements too.
+int finish_merge_document(Object& document, const Environment& environment, const Merge& merge) {
+  const std::vector<FailureEntry> entries = failure_entries(merge);
+  std::vector<report::Failure> failures;
+  for (const FailureEntry& entry : entries) failures.push_back(entry.failure);
+  const std::optional<Error> error = unreadable_error(merge);
+  if (error) {
+    add_error(document, *error);
+    print_error(environment.console, *error);
+  }
+  const int exit_code = finish_document(document, environment, error ? &*error : nullptr, failures);
+  Array list;
+  for (const FailureEntry& entry : entries) {
+    Object fields{{"what", entry.failure.what},
+                  {"expected", entry.failure.expected},
+                  {"got", entry.failure.got}};
+    fields.insert(fields.end(), entry.fields.begin(), entry.fields.end());
+    list.push_back(std::move(fields));
+  }
+  for (auto& [name, value] : document) {
+    if (name == "failures") value = list;
+  }
+  return exit_code;
+}
+
+// "1 straggler, 2 failures and 1 failed run"; empty for none.
+std::string troubles_text(const Merge& merge) {
+  std::vector<std::string> parts;
+  const std::pair<std::size_t, const char*> counts[] = {
+      {unreadable_files(merge), "unreadable file"},
+      {culprits(merge).size(), "straggler"},
+      {merge.failures.size(), "failure"},
+      {failed_runs(merge).size(), "failed run"}};
+  for (const auto& [count, noun] : counts) {
+    if (count > 0) parts.push_back(base::count_of(count, noun));
+  }
+  if (parts.size() < 2) return parts.empty() ? std::string() : parts.front();
+  const std::string last = parts.back();
+  parts.pop_back();
+  return fmt::format("{} and {}", fmt::join(parts, ", "), last);
 }
 
 report::Line verdict(const Merge& merge) {
@@ -197,18 +327,18 @@ report::Line verdict(const Merge& merge) {
   }
   std::string among = fmt::format("among {} of {}", base::count_of(members, "result"),
                                   base::count_of(count_hosts(merge), "host"));
-  const std::size_t slow = culprits(merge).size();
-  if (untold == members && untold > 0 && merge.failures.empty()) {
-    return {Tone::plain, "too few to tell a straggler " + among};
+  const std::string left_out =
+      merge.skipped.empty() ? "" : "; left out: " + base::count_of(merge.skipped.size(), "file");
+  const std::string troubles = troubles_text(merge);
+  if (troubles.empty() && !merge.has_common()) {
+    return {Tone::bad, "nothing in common: no measurement was made twice " + among + left_out};
+  }
+  if (troubles.empty() && untold == members) {
+    return {Tone::plain, "too few to tell a straggler " + among + left_out};
   }
   if (untold > 0) among += fmt::format(", {} of them too few to tell", untold);
-  if (slow == 0 && merge.failures.empty()) return {Tone::good, "no straggler " + among};
-  std::string text;
-  if (slow > 0) text = base::count_of(slow, "straggler");
-  if (!merge.failures.empty()) {
-    text += (text.empty() ? "" : " and ") + base::count_of(merge.failures.size(), "failure");
-  }
-  return {merge.failures.empty() ? Tone::warning : Tone::bad, text + " " + among};
+  if (!troubles.empty()) return {Tone::bad, troubles + " " + among + left_out};
+  return {merge.skipped.empty() ? Tone::good : Tone::warning, "no straggler " + among + left_out};
 }
 
 std::vector<report::Line> notes(const Merge& merge) {
@@ -216,9 +346,10 @@ std::vector<report::Line> notes(const Merge& merge) {
   for (const Culprit& culprit : culprits(merge)) {
     lines.push_back(
         {Tone::warning,
-         fmt::format("{} on {}: {} slow, down to {}", place_text(culprit.blame), culprit.blame.host,
-                     culprit.cells == 1 ? "one result" : fmt::format("{} results", culprit.cells),
-                     report::signed_share(culprit.worst))});
+         fmt::format("{} on {}: {} slow, {} {} from the median{}", place_text(culprit.blame),
+                     culprit.blame.host, base::count_of(culprit.cells, "result"),
+                     culprit.is_time ? "time" : "rate", report::signed_share(culprit.worst),
+                     culprit.cells == 1 ? "" : " at worst")});
   }
   for (const MergedMember& member : merge.failures) {
     lines.push_back(
@@ -226,6 +357,10 @@ std::vector<report::Line> notes(const Merge& merge) {
          fmt::format("{} on {}: {}{}", member.measured->id, member.blame.host,
                      member.measured->status,
                      member.measured->reason.empty() ? "" : ": " + member.measured->reason)});
+  }
+  for (const ReportFile* run : failed_runs(merge)) {
+    lines.push_back({Tone::bad, fmt::format("failed run {} on {}: {}", run->path, host_of(*run),
+                                            reason_of(*run))});
   }
   const auto untold =
       static_cast<std::size_t>(std::count_if(merge.groups.begin(), merge.groups.end(),
@@ -257,6 +392,7 @@ Array files_value(const Merge& merge) {
                           {"kind", file.kind.name},
                           {"host", host_of(file)},
                           {"status", file.status},
+                          {"passed", file.verdict.passed},
                           {"measurements", static_cast<std::uint64_t>(file.measured.size())}});
   }
   return list;
@@ -273,10 +409,11 @@ std::vector<std::string> excluded_hosts(const Merge& merge) {
   };
   for (const MergedGroup& group : merge.groups) {
     for (const MergedMember& member : group.members) {
-      if (member.is_straggler && member.deviation < 0) add(*member.file);
+      if (member.is_slow) add(*member.file);
     }
   }
   for (const MergedMember& member : merge.failures) add(*member.file);
+  for (const ReportFile* run : failed_runs(merge)) add(*run);
   return {hosts.begin(), hosts.end()};
 }
 
@@ -300,16 +437,11 @@ MergeReports make_merge_reports(Object head, const Merge& merge) {
     fields.emplace_back("worst_deviation", culprit.worst);
     blamed.push_back(std::move(fields));
   }
-  Array failures;
-  for (const MergedMember& member : merge.failures) failures.push_back(failure_value(member));
   Array skipped;
   for (const SkippedFile& file : merge.skipped) {
     skipped.push_back(Object{{"path", file.path}, {"reason", file.reason}});
   }
   const std::vector<std::string> hosts = excluded_hosts(merge);
-  MergeReports reports;
-  report::Report& programs = reports.for_programs;
-  programs.tables = {full_table("stragglers", stragglers), full_table("groups", groups)};
   head.emplace_back("action", "merge");
   head.emplace_back("hosts", static_cast<std::uint64_t>(count_hosts(merge)));
   head.emplace_back("files", files_value(merge));
@@ -317,13 +449,14 @@ MergeReports make_merge_reports(Object head, const Merge& merge) {
   head.emplace_back("groups", std::move(groups));
   head.emplace_back("stragglers", std::move(stragglers));
   head.emplace_back("blamed", std::move(blamed));
-  head.emplace_back("failures", std::move(failures));
   head.emplace_back("exclude_hosts", Array(hosts.begin(), hosts.end()));
-  programs.document = std::move(head);
-  programs.verdict = {verdict(merge)};
-  programs.notes = notes(merge);
-  reports.for_people = programs;
+  MergeReports reports;
+  reports.for_programs.document = std::move(head);
+  reports.for_programs.verdict = {verdict(merge)};
+  reports.for_programs.notes = notes(merge);
+  reports.for_people = reports.for_programs;
   reports.for_people.tables = {people_stragglers(merge), people_groups(merge)};
+  reports.for_programs.tables = {merge_table(merge)};
   return reports;
 }
 
@@ -331,14 +464,15 @@ int run_report_merge(const ReportOptions& options, Context& context) {
   std::optional<ExportFile> list;
   if (!options.exclude_list.empty()) list.emplace(options.exclude_list, "--exclude-list FILE");
   const Merge merge = merge_reports(options.files);
-  const MergeReports reports =
-      make_merge_reports(make_document(context.environment, "report", "ok"), merge);
+  Object head = make_document(context.environment, "report", "ok");
+  const int exit_code = finish_merge_document(head, context.environment, merge);
+  const MergeReports reports = make_merge_reports(std::move(head), merge);
   if (list) {
     const std::string hosts = exclude_list(merge);
     list->write(hosts.empty() ? hosts : hosts + "\n");
   }
   context.output.write(reports.for_people, reports.for_programs);
-  return exit_done;
+  return exit_code;
 }
 
 }  // namespace hiptool::cli

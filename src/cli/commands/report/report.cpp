@@ -7,9 +7,10 @@
 #include <charconv>
 #include <cstdint>
 
-#include "cli/commands/report/compare.hpp"
-#include "cli/commands/report/merge.hpp"
+#include "cli/commands/report/compare_report.hpp"
+#include "cli/commands/report/merge_report.hpp"
 #include "cli/commands/report/render.hpp"
+#include "cli/distinct_files.hpp"
 #include "cli/failure.hpp"
 #include "cli/options.hpp"
 #include "hiptool/error.hpp"
@@ -47,13 +48,13 @@ const std::vector<Action>& actions() {
        2,
        2,
        "hiptool report compare OLD NEW",
-       {F::table, F::json, F::csv, F::markdown, F::html, F::junit}},
+       {F::table, F::json, F::csv, F::markdown, F::html, F::junit, F::prom}},
       {"merge",
        run_report_merge,
        1,
        SIZE_MAX,
        "hiptool report merge FILE...",
-       {F::table, F::json, F::csv, F::markdown, F::html}},
+       {F::table, F::json, F::csv, F::markdown, F::html, F::junit, F::prom}},
       {"render", run_report_render, 1, 1, "hiptool report render FILE", {}},
   };
   return list;
@@ -88,16 +89,33 @@ void check_options(const Action& action, const ReportOptions& options, const Out
   }
 }
 
+// Not even a document that says so may replace an input.
+void refuse_to_overwrite(const ReportOptions& options, Output& output) {
+  std::vector<NamedFile> inputs;
+  for (const std::string& file : options.files) inputs.push_back({file, "the input"});
+  std::vector<NamedFile> outputs{{options.exclude_list, "--exclude-list"}};
+  for (const auto& path : output.export_paths()) outputs.push_back({path, "--export"});
+  try {
+    require_distinct_files(outputs, inputs);
+  } catch (const Error&) {
+    output.discard_exports();
+    throw;
+  }
+}
+
 int run_report(const ReportOptions& options, Context& context) {
   const Action& action = find_action(options.action);
   check_options(action, options, context.output);
+  refuse_to_overwrite(options, context.output);
   return action.run(options, context);
 }
 
 Runner add_report(CLI::App& app) {
   auto options = std::make_shared<ReportOptions>();
   auto effect = std::make_shared<std::string>();
-  add_required_text(app, "ACTION", "", options->action, "compare, merge or render");
+  add_required_text(app, "ACTION", "", options->action,
+                    "compare (exit 1 if slower), merge (exit 1 for a straggler or a failed run) or "
+                    "render (exit 0 once written; it shows the verdict of the run)");
   add_words(app, "FILE", options->files, "JSON documents that hiptool wrote");
   add_text(app, "--effect", "SHARE", *effect,
            "compare: changes below it are of no consequence, 3% if not given");

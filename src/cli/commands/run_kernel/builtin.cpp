@@ -2,12 +2,15 @@
 #include "cli/commands/run_kernel/builtin.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
 
+#include "base/text.hpp"
 #include "cli/commands/run_kernel/builtin_report.hpp"
+#include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
 #include "cli/inventory.hpp"
@@ -113,38 +116,59 @@ void run_on(const Device& device, KernelBenchOptions bench, Context& context,
   }
 }
 
-/// What makes the run a failure: a failed call, or that the memory was too small for all of it.
-const Error* find_error(const std::vector<KernelResult>& results) {
-  const Error* lacking = nullptr;
-  bool has_run = false;
+bool has_run(const BuiltinOutcome& outcome) {
+  return outcome.count(KernelStatus::skipped) < outcome.results.size();
+}
+
+/// Why no kernel could be run.
+Error nothing_run(const std::vector<KernelResult>& results) {
+  constexpr std::size_t most_reasons = 3;
+  std::vector<std::string> reasons;
   for (const KernelResult& result : results) {
-    if (result.status == KernelStatus::failed) return &*result.error;
-    has_run = has_run || result.status != KernelStatus::skipped;
-    if (result.error && result.error->code() == ErrorCode::out_of_memory) lacking = &*result.error;
+    if (result.error && result.error->code() == ErrorCode::out_of_memory) return *result.error;
+    if (std::find(reasons.begin(), reasons.end(), result.reason) == reasons.end()) {
+      reasons.push_back(result.reason);
+    }
   }
-  return has_run ? nullptr : lacking;
+  const std::size_t more = reasons.size() - std::min(reasons.size(), most_reasons);
+  reasons.resize(reasons.size() - more);
+  return Error(
+      ErrorCode::unavailable, "run-kernel",
+      fmt::format("no kernel was run: {} skipped: {}{}", base::count_of(results.size(), "kernel"),
+                  fmt::join(reasons, "; "),
+                  more > 0 ? fmt::format(" and {} more reasons", more) : ""),
+      "choose other kernels, types or devices; hiptool run-kernel --list names the kernels");
 }
 
 /// `unjudged` is a threshold that could not be judged.
+std::optional<Error> find_error(const BuiltinOutcome& outcome, const CancelToken& cancel,
+                                const std::optional<Error>& unjudged) {
+  if (cancel.is_cancelled()) return Error(ErrorCode::cancelled, "run-kernel", "interrupted");
+  for (const KernelResult& result : outcome.results) {
+    if (result.status == KernelStatus::failed) return result.error;
+  }
+  return has_run(outcome) ? unjudged : nothing_run(outcome.results);
+}
+
+/// Wrong results are worse than what ended the run, and that worse than what is only slow.
 int write_results(Context& context, BuiltinOutcome& outcome, const std::optional<Error>& unjudged) {
   Environment& environment = context.environment;
-  const auto count = [&](KernelStatus status) { return outcome.count(status); };
-  const Error cancelled(ErrorCode::cancelled, "run-kernel", "interrupted");
-  const Error* error = nullptr;
-  if (count(KernelStatus::mismatch) > 0) {
-    outcome.status = "mismatch";
-  } else if (environment.cancel.is_cancelled()) {
-    error = &cancelled;
+  const bool is_wrong = outcome.count(KernelStatus::mismatch) > 0;
+  report::Object head = make_document(environment, "run-kernel", is_wrong ? "mismatch" : "ok");
+  int exit_code = exit_code_of(ErrorCode::data_mismatch);
+  if (is_wrong) {
+    report::set_verdict(head, exit_code, failures_of(outcome));
   } else {
-    error = find_error(outcome.results);
-    if (error == nullptr && unjudged) error = &*unjudged;
-    if (error != nullptr) print_error(environment.console, *error);
+    outcome.error = find_error(outcome, environment.cancel, unjudged);
+    if (outcome.error && !outcome.is_interrupted()) {
+      print_error(environment.console, *outcome.error);
+    }
+    exit_code = finish_document(head, environment, outcome.error ? &*outcome.error : nullptr,
+                                failures_of(outcome));
   }
-  context.output.write(kernel_results_report(environment, outcome, error, true),
-                       kernel_results_report(environment, outcome, error, false));
-  if (outcome.status == "mismatch") return exit_code_of(ErrorCode::data_mismatch);
-  if (error != nullptr) return exit_code_of(error->code(), environment.signal());
-  return outcome.is_good_enough() ? exit_done : exit_check_failed;
+  context.output.write(kernel_results_report(head, outcome, true),
+                       kernel_results_report(head, outcome, false));
+  return exit_code;
 }
 
 }  // namespace
@@ -172,7 +196,8 @@ int run_builtin_kernels(const RunKernelOptions& options, Context& context) {
   }
   std::optional<Error> unjudged;
   for (const Threshold& threshold : thresholds) {
-    if (context.environment.cancel.is_cancelled()) break;  // it may name what was not reached
+    // It may name what was not reached, or could not be run.
+    if (context.environment.cancel.is_cancelled() || !has_run(outcome)) break;
     try {
       outcome.judgements.push_back(
           {threshold.text, measure::judge_threshold(threshold, outcome.results)});

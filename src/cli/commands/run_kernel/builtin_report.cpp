@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "cli/document.hpp"
 #include "hiptool/units.hpp"
 
@@ -67,7 +68,24 @@ Value result_value(const KernelResult& result) {
       {"flops_per_s", result.flops_per_s},
       {"share_of_peak", result.share_of_peak},
       {"peak_source", text_or_absent(result.peak_source)},
+      {"share_reason", text_or_absent(result.share_reason)},
+      {"requested_sizes_bytes",
+       report::Array(result.requested_sizes_bytes.begin(), result.requested_sizes_bytes.end())},
       {"clock_hz", result.clock_hz}};
+}
+
+/// What the figures of a result do not say by themselves.
+void add_remarks(const KernelResult& result, std::vector<report::Line>& notes) {
+  if (!was_run(result)) return;
+  for (const std::uint64_t size : result.requested_sizes_bytes) {
+    if (size == result.size_bytes) continue;
+    notes.push_back(
+        {Tone::plain, fmt::format("{}: {} were asked for; this kernel runs {}", result.id,
+                                  format_size(size), format_size(result.size_bytes))});
+  }
+  if (result.is_above_peak) {
+    notes.push_back({Tone::plain, fmt::format("no share: {}: {}", result.id, result.share_reason)});
+  }
 }
 
 void add_lines(const KernelResult& result, std::vector<report::Line>& notes) {
@@ -96,8 +114,8 @@ report::Array thresholds_value(const BuiltinOutcome& outcome) {
   report::Array values;
   for (const KernelJudgement& judgement : outcome.judgements) {
     values.push_back(report::Object{{"threshold", judgement.threshold},
-                                    {"is_met", judgement.below.empty()},
-                                    {"reason", text_or_absent(judgement.below)}});
+                                    {"is_met", judgement.missed.empty()},
+                                    {"reason", text_or_absent(missed_text(judgement.missed))}});
   }
   return values;
 }
@@ -113,35 +131,56 @@ std::string devices_of(const std::vector<KernelResult>& results) {
   return fmt::format("{}", fmt::join(devices, ", "));
 }
 
-report::Line main_line(const BuiltinOutcome& outcome, const Error* error) {
-  const std::size_t wrong = outcome.count(KernelStatus::mismatch);
-  const std::size_t failed = outcome.count(KernelStatus::failed);
+// "3 of 4 kernel runs right on cpu:0, 1 skipped"
+std::string counts_text(const BuiltinOutcome& outcome) {
   const std::size_t skipped = outcome.count(KernelStatus::skipped);
-  const std::size_t right = outcome.count(KernelStatus::ok);
-  const std::string what =
-      fmt::format("{} of {} kernel runs right on {}", right, outcome.results.size() - skipped,
-                  devices_of(outcome.results));
-  std::string rest;
-  if (failed > 0) rest += fmt::format(", {} failed", failed);
-  if (skipped > 0) rest += fmt::format(", {} skipped", skipped);
-  if (wrong > 0) return {Tone::bad, fmt::format("WRONG RESULTS of {}: {}{}", wrong, what, rest)};
-  if (outcome.results.empty()) return {Tone::warning, "interrupted before a kernel was done"};
-  if (error != nullptr && error->code() == ErrorCode::cancelled) {
-    return {Tone::warning, fmt::format("interrupted: {}{}", what, rest)};
+  std::string text =
+      fmt::format("{} of {} kernel runs right on {}", outcome.count(KernelStatus::ok),
+                  outcome.results.size() - skipped, devices_of(outcome.results));
+  if (const std::size_t failed = outcome.count(KernelStatus::failed); failed > 0) {
+    text += fmt::format(", {} failed", failed);
   }
-  if (error != nullptr) return {Tone::bad, fmt::format("failed: {}{}", what, rest)};
-  if (!outcome.is_good_enough()) return {Tone::bad, fmt::format("TOO SLOW: {}{}", what, rest)};
-  if (right == 0) return {Tone::warning, "nothing could be run" + rest};
-  return {Tone::good, what + ", every result checked" + rest};
+  if (skipped > 0) text += fmt::format(", {} skipped", skipped);
+  return text;
 }
 
-std::vector<report::Line> verdict_lines(const BuiltinOutcome& outcome, const Error* error) {
-  std::vector<report::Line> lines{main_line(outcome, error)};
+// "1 of 2 thresholds missed: sum.f32.1GiB on nvidia:0: 40 %, below 80 %"
+std::string missed_line(const BuiltinOutcome& outcome) {
+  std::size_t missed = 0;
+  std::string first;
   for (const KernelJudgement& judgement : outcome.judgements) {
-    if (judgement.below.empty()) {
+    if (judgement.missed.empty()) continue;
+    if (missed++ == 0) first = judgement.missed.front().text;
+  }
+  if (missed == 0) return {};
+  return fmt::format("{} of {} missed: {}", missed,
+                     base::count_of(outcome.judgements.size(), "threshold"), first);
+}
+
+// What is wrong comes first; the counts follow on a line of their own.
+std::vector<report::Line> main_lines(const BuiltinOutcome& outcome) {
+  if (const std::size_t wrong = outcome.count(KernelStatus::mismatch); wrong > 0) {
+    return {{Tone::bad, fmt::format("WRONG RESULTS of {}: {}", wrong, counts_text(outcome))}};
+  }
+  if (outcome.results.empty()) return {{Tone::bad, "interrupted before a kernel was done"}};
+  const std::string counts = counts_text(outcome);
+  if (outcome.is_interrupted()) return {{Tone::bad, "interrupted: " + counts}};
+  if (outcome.error) {
+    return {{Tone::bad, std::string("FAILED: ") + outcome.error->what()}, {Tone::plain, counts}};
+  }
+  if (const std::string missed = missed_line(outcome); !missed.empty()) {
+    return {{Tone::bad, "FAILED: " + missed}, {Tone::plain, counts}};
+  }
+  return {{Tone::good, counts + ", every result checked"}};
+}
+
+std::vector<report::Line> verdict_lines(const BuiltinOutcome& outcome) {
+  std::vector<report::Line> lines = main_lines(outcome);
+  for (const KernelJudgement& judgement : outcome.judgements) {
+    if (judgement.missed.empty()) {
       lines.push_back({Tone::good, "met: " + judgement.threshold});
     } else {
-      lines.push_back({Tone::bad, "MISSED: " + judgement.below});
+      lines.push_back({Tone::bad, "MISSED: " + missed_text(judgement.missed)});
     }
   }
   return lines;
@@ -240,6 +279,7 @@ report::Report kernel_list_report(const Environment& environment,
   report.verdict.push_back(
       {Tone::plain, fmt::format("{} kernels; a group's name runs all of it", families.size())});
   report.document = make_document(environment, "run-kernel", "ok");
+  finish_document(report.document, environment, nullptr);
   report.document.emplace_back("kernels", std::move(kernels));
   report.tables = for_people ? group_tables(families) : std::vector{families_table(families)};
   return report;
@@ -251,9 +291,18 @@ std::size_t BuiltinOutcome::count(KernelStatus wanted) const {
                     [&](const KernelResult& result) { return result.status == wanted; }));
 }
 
-bool BuiltinOutcome::is_good_enough() const {
-  return std::all_of(judgements.begin(), judgements.end(),
-                     [](const KernelJudgement& judgement) { return judgement.below.empty(); });
+bool BuiltinOutcome::is_interrupted() const {
+  return error && error->code() == ErrorCode::cancelled;
+}
+
+std::vector<report::Failure> failures_of(const BuiltinOutcome& outcome) {
+  std::vector<report::Failure> failures;
+  for (const KernelJudgement& judgement : outcome.judgements) {
+    for (const measure::MissedResult& missed : judgement.missed) {
+      failures.push_back({judgement.threshold + " " + missed.id, missed.least, missed.measured});
+    }
+  }
+  return failures;
 }
 
 std::string describe_result(const KernelResult& result) {
@@ -269,17 +318,17 @@ std::string describe_result(const KernelResult& result) {
   return text + fmt::format(", {} of peak", format_share(*result.share_of_peak));
 }
 
-report::Report kernel_results_report(const Environment& environment, const BuiltinOutcome& outcome,
-                                     const Error* error, bool for_people) {
+report::Report kernel_results_report(report::Object head, const BuiltinOutcome& outcome,
+                                     bool for_people) {
   report::Report report;
-  report.verdict = verdict_lines(outcome, error);
+  report.document = std::move(head);
+  report.verdict = verdict_lines(outcome);
   report::Array values;
   for (const KernelResult& result : outcome.results) {
     values.push_back(result_value(result));
     add_lines(result, report.notes);
+    add_remarks(result, report.notes);
   }
-  report.document = make_document(environment, "run-kernel", outcome.status);
-  if (error != nullptr) add_error(report.document, *error);
   report.document.emplace_back("results", std::move(values));
   report.document.emplace_back("thresholds", thresholds_value(outcome));
   report.tables =

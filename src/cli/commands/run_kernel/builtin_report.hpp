@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/environment.hpp"
 #include "hiptool/error.hpp"
 #include "measure/kernel/bench.hpp"
+#include "measure/kernel/thresholds.hpp"
 #include "report/report.hpp"
+#include "report/verdict.hpp"
 
 namespace hiptool::cli {
 
@@ -19,24 +22,27 @@ report::Report kernel_list_report(const Environment& environment,
 /// What became of one threshold.
 struct KernelJudgement {
   std::string threshold;  ///< as it was written
-  std::string below;      ///< what is below it, in words; empty: it is met
+  std::vector<measure::MissedResult> missed;
 };
 
 /// Everything a run of built-in kernels found out.
 struct BuiltinOutcome {
-  std::string status = "ok";
   std::vector<measure::KernelResult> results;
   std::vector<KernelJudgement> judgements;
+  std::optional<Error> error;  ///< that ended the run or a kernel
 
-  bool is_good_enough() const;  ///< every threshold is met
   std::size_t count(measure::KernelStatus wanted) const;
+  bool is_interrupted() const;
 };
+
+/// What missed its threshold.
+std::vector<report::Failure> failures_of(const BuiltinOutcome& outcome);
 
 /// One result in a line: "stream-triad.f32.1GiB@nvidia:0: 3.95 TB/s, 82 % of peak".
 std::string describe_result(const measure::KernelResult& result);
 
-/// `error` is what made the run fail, if anything did.
-report::Report kernel_results_report(const Environment& environment, const BuiltinOutcome& outcome,
-                                     const Error* error, bool for_people);
+/// `head` holds the fields that begin every document and the verdict.
+report::Report kernel_results_report(report::Object head, const BuiltinOutcome& outcome,
+                                     bool for_people);
 
 }  // namespace hiptool::cli

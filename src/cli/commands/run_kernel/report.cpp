@@ -7,6 +7,8 @@
 
 #include "base/statistics.hpp"
 #include "cli/document.hpp"
+#include "cli/exit_code.hpp"
+#include "report/verdict.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -139,8 +141,8 @@ void add_outside(const UserKernelRun& run, const UserKernelOutcome& outcome,
                  std::vector<report::Line>& verdict) {
   for (const measure::OutsideWrite& write : outcome.result.outside) {
     std::string text =
-        fmt::format("{} on {} wrote outside argument {} ({}):", outcome.kernel, outcome.device,
-                    write.argument, run.arguments[write.argument].text);
+        fmt::format("wrong: {} on {} wrote outside argument {} ({}):", outcome.kernel,
+                    outcome.device, write.argument, run.arguments[write.argument].text);
     if (write.before_bytes > 0) text += fmt::format(" {} bytes before it", write.before_bytes);
     if (write.behind_bytes > 0) text += fmt::format(" {} bytes behind its end", write.behind_bytes);
     verdict.push_back({report::Tone::bad, std::move(text)});
@@ -199,7 +201,12 @@ report::Report user_kernel_report(const Environment& environment, const UserKern
     add_outside(run, outcome, report.verdict);
     add_printed(run, outputs, outcome, report.notes);
   }
+  // A device that computed wrongly comes before those that did not.
+  std::stable_partition(report.verdict.begin(), report.verdict.end(),
+                        [](const report::Line& line) { return line.tone == report::Tone::bad; });
   report.document = make_document(environment, "run-kernel", is_right ? "ok" : "mismatch");
+  report::set_verdict(report.document,
+                      is_right ? exit_done : exit_code_of(ErrorCode::data_mismatch));
   report.document.emplace_back("results", std::move(results));
   report.tables = {results_table(run, outcomes)};
   return report;

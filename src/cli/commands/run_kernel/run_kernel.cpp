@@ -66,8 +66,10 @@ Runner add_run_kernel(CLI::App& app) {
   add_words(app, "NAME", options->names, "built-in kernels or groups of them, or all");
   add_flag(app, "--list", options->list, "name the built-in kernels");
   add_texts(app, "--dtype", "LIST", options->dtypes, "only with these types: f32,f64");
-  add_text(app, "--size", "SIZES", options->size,
-           "of each array: 64MiB, a list, a range, or 90% of the free memory for all of them");
+  add_text(
+      app, "--size", "SIZES", options->size,
+      "bytes of each array, which a kernel rounds to what it takes: 64MiB, a list, a range, or "
+      "90% of the free memory for all of them");
   add_count(app, "--seconds", options->seconds, "repeat each kernel, checked, for so long", 1,
             1'000'000);
   add_texts(app, "--fail-below", "THRESHOLD", options->fail_below,

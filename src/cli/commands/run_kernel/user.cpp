@@ -197,10 +197,7 @@ LastWords last_words(const Context& context, const std::string& kernel, const st
   LastWords words;
   words.error = fmt::format("error: {}\nhint: {}\n", error.what(), error.hint());
   if (context.output.format() == OutputFormat::json) {
-    report::Report report;
-    report.document = make_document(context.environment, "run-kernel", "failed");
-    add_error(report.document, error);
-    words.output = report::to_json(report);
+    words.output = report::to_json(failure_report(context.environment, "run-kernel", error));
   }
   return words;
 }

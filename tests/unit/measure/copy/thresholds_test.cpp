@@ -52,14 +52,31 @@ TEST_CASE("thresholds: met at the threshold, missed below it; shares are of the 
   CHECK(judge(copies("h2d>=1.999GB/s"), result).is_met);
   CHECK_FALSE(judge(copies("h2d>=2.001GB/s"), result).is_met);
   CHECK(judge(copies("h2d>=1GB/s"), result).measured_bytes_per_s == doctest::Approx(2e9));
-  CHECK(refusal_of([&] {
-          judge(copies("h2d>=50%"), result);
-        }).find("limit of h2d.pinned.copy.1MiB@cpu:0 is not known") != std::string::npos);
+  CHECK(refusal_of([&] { judge(copies("h2d>=50%"), result); })
+            .find("h2d.pinned.copy.1MiB@cpu:0 has no share of a limit: the limit of this copy is "
+                  "not known here") != std::string::npos);
   result.limit = CopyLimit{4e9, "pcie-link"};
   CHECK(judge(copies("h2d>=49.9%"), result).is_met);
   const Judgement missed = judge(copies("h2d>=51%"), result);
   CHECK_FALSE(missed.is_met);
   CHECK(missed.least_bytes_per_s == doctest::Approx(2.04e9));
+}
+
+TEST_CASE("thresholds: a rate above its limit has no share, so that none can be asked of it") {
+  const test::CpuDevices devices(1);
+  CopyResult result = measured(devices[0], 59.07e9);
+  result.cell.kind = CopyKind::d2d;
+  result.cell.memory.reset();
+  result.limit = CopyLimit{1e9, "memory-clock", std::uint64_t{50} << 20};
+  CHECK_FALSE(result.share_of_limit());
+  CHECK(result.share().missing ==
+        "the rate is 5907 % of the limit of 1.00 GB/s (memory-clock), which is therefore not its "
+        "limit: the data (2.00 MiB) fit in the L2 cache of 50.0 MiB");
+  CHECK(refusal_of([&] { judge(copies("d2d>=50%"), result); }).find("5907 %") != std::string::npos);
+  CHECK(judge(copies("d2d>=50GB/s"), result).is_met);
+  result.limit->bytes_per_s = 58.5e9;  // within what a rounded figure explains
+  REQUIRE(result.share_of_limit());
+  CHECK(*result.share_of_limit() == doctest::Approx(1.00974).epsilon(0.001));
 }
 
 TEST_CASE("thresholds: one that names no cell is refused, and latencies count as none") {

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <map>
 #include <set>
 #include <string>
 
@@ -136,8 +137,6 @@ TEST_CASE("a kernel that is wrong anywhere is found out, with the place") {
        0x80000000u, "3110", "2147486758"},
       {"memtest-inversions", "u32", "hiptool_memtest_check", "broken_memtest_invert", 100, 1, 0x8,
        "", "–"},
-      {"memtest-address", "u32", "hiptool_memtest_check", "broken_memtest_check", any, 1, any, "1",
-       "0"},
       {"fma", "bf16", "hiptool_fma_bf16", "broken_fma_bf16", 0, 0, any, "", ""},
       {"gemm", "bf16", "hiptool_gemm_bf16", "broken_gemm_bf16", 647, 1, any, "", ""},
   };
@@ -164,6 +163,55 @@ TEST_CASE("a kernel that is wrong anywhere is found out, with the place") {
     CHECK(wrong.reread_agrees == (is_there || test.family == std::string("sum")));
     CHECK(results[0].samples_s.empty());
   }
+}
+
+TEST_CASE("a memory test that misses its planted bit says what its check reported, and no more") {
+  Platforms platforms;
+  const Device device = find_device(platforms, "cpu");
+  kernels::KernelLoader loader(device);
+  const auto run = [&](const char* broken) {
+    const auto results = run_kernels(
+        with_broken(quick({"memtest-address"}, 65536), loader, "hiptool_memtest_check", broken),
+        device);
+    REQUIRE(results.size() == 1);
+    CHECK(results[0].status == KernelStatus::mismatch);
+    CHECK_FALSE(results[0].wrong);  // the memory holds what was written
+    CHECK(results[0].samples_s.empty());
+    return results[0].reason;
+  };
+  CHECK(run("broken_memtest_check") ==
+        "a self-test fault was missed: bits 0x400 of word 16383 were flipped, and the check "
+        "reported no wrong word");
+  CHECK(run("broken_memtest_place") ==
+        "a self-test fault was missed: bits 0x400 of word 16383 were flipped, and the check "
+        "reported 1 wrong word, the first at 16382, bits 0x400");
+}
+
+TEST_CASE("sizes are those that ran; one that comes to the same does not run again") {
+  Platforms platforms;
+  const Device device = find_device(platforms, "cpu");
+  KernelBenchOptions options = quick({"gemm", "stream-copy"}, 1024);
+  options.dtypes = {"f32"};
+  options.sizes_bytes = {1000, 65536, 1 << 20};
+  std::vector<std::size_t> told;
+  options.on_result = [&](const KernelResult&, std::size_t, std::size_t total) {
+    told.push_back(total);
+  };
+  const auto results = run_kernels(options, device);
+  std::vector<std::string> ids;
+  for (const KernelResult& result : results) ids.push_back(result.id);
+  CHECK(ids == std::vector<std::string>{"stream-copy.f32.992B@cpu:0", "stream-copy.f32.64KiB@cpu:0",
+                                        "stream-copy.f32.1MiB@cpu:0", "gemm.f32.64KiB@cpu:0"});
+  CHECK(results[0].size_bytes == 992);
+  CHECK(results[3].elements == 128 * 128);
+  CHECK(results[3].size_bytes == 65536);
+  CHECK(results[3].requested_sizes_bytes == options.sizes_bytes);
+  CHECK(told == std::vector<std::size_t>{6, 6, 6, 6});
+  options.sizes_bytes.clear();
+  options.memory_share = 0.0001;
+  const auto shared = run_kernels(options, device);
+  CHECK(shared.at(0).id == "stream-copy.f32.0.01%@cpu:0");
+  CHECK(shared.at(0).requested_sizes_bytes.empty());
 }
 
 TEST_CASE("multiply-adds that a device has no instruction for are skipped with the reason") {
@@ -291,13 +339,42 @@ TEST_CASE("rates count what the definitions say, and the share is of the peak gi
   const Device device = find_device(platforms, "cpu");
   KernelBenchOptions options = quick({"stream-triad"}, 64 << 20);
   options.dtypes = {"f64"};
-  options.memory_peak = Peak{1e9, "user"};
-  const KernelResult result = run_kernels(options, device).at(0);
+  options.memory_peak = Peak{1e15, "user"};
+  KernelResult result = run_kernels(options, device).at(0);
   REQUIRE(result.median_s);
   CHECK(*result.bytes_per_s == doctest::Approx(3.0 * (64 << 20) / *result.median_s));
   CHECK(*result.flops_per_s == doctest::Approx(2.0 * (8 << 20) / *result.median_s));
-  CHECK(*result.share_of_peak == doctest::Approx(*result.bytes_per_s / 1e9));
+  REQUIRE(result.share_of_peak);
+  CHECK(*result.share_of_peak == doctest::Approx(*result.bytes_per_s / 1e15));
   CHECK(result.peak_source == "user");
+  CHECK(result.share_reason == "");
+
+  options.memory_peak = Peak{1e6, "user"};
+  result = run_kernels(options, device).at(0);
+  CHECK_FALSE(result.share_of_peak);
+  CHECK(result.is_above_peak);
+  CHECK(result.peak_source == "");
+  CHECK(result.share_reason.find(" % of the peak memory bandwidth of 1.00 MB/s (user), which is "
+                                 "therefore not its limit: another cache may hold the data "
+                                 "(192 MiB)") != std::string::npos);
+}
+
+TEST_CASE("a latency has no peak, and what no public source states has none") {
+  Platforms platforms;
+  const Device device = find_device(platforms, "cpu");
+  KernelBenchOptions options = quick({"launch", "chase", "fma", "memset"});
+  options.dtypes = {"u32", "f32"};
+  std::map<std::string, std::string> reasons;
+  for (const KernelResult& result : run_kernels(options, device)) {
+    CHECK_FALSE(result.share_of_peak);
+    CHECK(result.peak_source == "");
+    reasons[result.kernel] = result.share_reason;
+  }
+  CHECK(reasons["launch"] == "a latency has no peak");
+  CHECK(reasons["chase"] == "a latency has no peak");
+  CHECK(reasons["fma"] ==
+        "no public source states what " + device.info().arch + " does in a clock");
+  CHECK(reasons["memset"] == "the peak memory bandwidth is not known");
 }
 
 TEST_CASE("a second read that differs says that the transfer is at fault") {

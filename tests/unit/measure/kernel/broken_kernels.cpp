@@ -44,6 +44,20 @@ extern "C" __global__ void broken_sum(const uint4* a, const uint4*, uint64_t cou
 extern "C" __global__ void broken_memtest_check(uint4*, uint64_t, uint32_t, uint32_t, uint32_t,
                                                 uint32_t, uint64_t*) {}
 
+// Reports a wrong word as the one before it.
+extern "C" __global__ void broken_memtest_place(uint4* data, uint64_t count, uint32_t,
+                                                uint32_t pass, uint32_t flip, uint32_t,
+                                                uint64_t* result) {
+  const auto* const words = reinterpret_cast<const uint32_t*>(data);
+  for (uint64_t i = threadIdx.x; blockIdx.x == 0 && i < 4 * count; i += blockDim.x) {
+    const uint32_t expected = (static_cast<uint32_t>(i) + pass) ^ flip;
+    if (words[i] == expected) continue;
+    atomicAdd(&result[0], 1);
+    atomicMin(&result[1], i - 1);
+    atomicOr(&result[2], words[i] ^ expected);
+  }
+}
+
 // Word 4 k + 1 of unit 777 is stuck: one bit stays set.
 extern "C" __global__ void broken_memtest_write(uint4* out, uint64_t count, uint32_t, uint32_t pass,
                                                 uint32_t flip) {
@@ -110,6 +124,7 @@ HIPTOOL_EXPORT(broken_copy_bit);
 HIPTOOL_EXPORT(broken_memset);
 HIPTOOL_EXPORT(broken_sum);
 HIPTOOL_EXPORT(broken_memtest_check);
+HIPTOOL_EXPORT(broken_memtest_place);
 HIPTOOL_EXPORT(broken_memtest_write);
 HIPTOOL_EXPORT(broken_memtest_invert);
 HIPTOOL_EXPORT(broken_fma_bf16);

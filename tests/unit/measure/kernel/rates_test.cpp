@@ -16,9 +16,24 @@ TEST_CASE("rates are there where they are published") {
   CHECK(multiply_add_rate("sm_80", "bf16") == 256);
   CHECK(multiply_add_rate("gfx90a:sramecc+:xnack-", "f32") == 256);
   CHECK(!multiply_add_rate("gfx942", "i32"));
+  CHECK(multiply_add_rate("gfx908", "f64") == 64);
+  // No public source, or figures for something else than the runtime counts.
+  for (const char* const arch : {"gfx900", "gfx906", "gfx950", "gfx1030", "gfx1100", "gfx1201"}) {
+    CAPTURE(arch);
+    for (const char* const dtype : {"f32", "f64", "i32", "f16", "bf16"}) {
+      CHECK(!multiply_add_rate(arch, dtype));
+    }
+    CHECK(!shared_memory_rate(Platform::amd, arch));
+  }
   CHECK(!multiply_add_rate("sm_90", "f63"));
   CHECK(!multiply_add_rate("sm_9", "f32"));
   CHECK(!multiply_add_rate("", "f32"));
+}
+
+TEST_CASE("shared memory has 32 banks of 4 bytes where that is published") {
+  CHECK(shared_memory_rate(Platform::nvidia, "sm_90a") == 128);
+  CHECK(shared_memory_rate(Platform::amd, "gfx90a:xnack-") == 128);
+  CHECK(!shared_memory_rate(Platform::cpu, "x86_64"));
 }
 
 TEST_CASE("matrix instructions and their rates") {

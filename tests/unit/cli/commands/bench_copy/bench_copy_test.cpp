@@ -113,15 +113,23 @@ TEST_CASE("bench-copy: a baseline tells what became slower, from times that the 
   REQUIRE(run_with(3, {"--export", "json=" + path}).exit_code == 0);
   const Outcome slower = run_with(30, {"--baseline", path, "--export", "json=" + slow_path});
   CHECK(slower.exit_code == 1);
-  CHECK(slower.document["status"] == "ok");
+  CHECK(slower.document["status"] == "failed");
+  CHECK(slower.document["exit_code"] == 1);
+  REQUIRE(slower.document["failures"].size() == 2);
+  const Json& failure = slower.document["failures"][0];
+  CHECK(failure["what"] == "h2d.pageable.copy.4KiB@cpu:0 against the baseline");
+  CHECK(failure["got"].get<double>() < failure["expected"].get<double>());
   REQUIRE(slower.document["baseline"].size() == 2);
   CHECK(slower.document["baseline"][0]["verdict"] == "SLOWER");
   CHECK(slower.document["baseline"][0]["change"].get<double>() > 0.5);
   const Outcome faster = run_with(3, {"--baseline", slow_path});
   CHECK(faster.exit_code == 0);
   CHECK(faster.document["baseline"][0]["verdict"] == "FASTER");
-  const Outcome few_samples = run_with(3, {"--baseline", slow_path, "--size", "8KiB"});
-  CHECK(few_samples.exit_code == 2);  // no cell is in both
+  const Outcome other = run_with(3, {"--baseline", slow_path, "--size", "8KiB"});
+  CHECK(other.exit_code == 1);  // nothing is in both
+  CHECK(other.document["baseline"].empty());
+  CHECK(other.document["baseline_missing"].size() == 4);
+  CHECK(other.document["failures"][0]["what"] == "baseline " + slow_path);
 }
 
 TEST_CASE("bench-copy: thresholds, and how often they are tried") {
@@ -140,7 +148,10 @@ TEST_CASE("bench-copy: thresholds, and how often they are tried") {
   CHECK(met.document["thresholds"][1]["is_met"] == true);
   const Outcome missed = with({"--fail-below", "h2d.cpu:1>=1GB/s", "--retry", "2/3"});
   CHECK(missed.exit_code == 1);
-  CHECK(missed.document["status"] == "ok");
+  CHECK(missed.document["status"] == "failed");
+  REQUIRE(missed.document["failures"].size() == 1);
+  CHECK(missed.document["failures"][0]["what"] == "h2d.cpu:1>=1GB/s h2d.pageable.copy.1MiB@cpu:1");
+  CHECK(missed.document["failures"][0]["expected"] == 1e9);
   REQUIRE(missed.document["thresholds"].size() == 1);
   const Json& judged = missed.document["thresholds"][0];
   CHECK(judged["cell"] == "h2d.pageable.copy.1MiB@cpu:1");
@@ -175,7 +186,7 @@ TEST_CASE("bench-copy: a table for people fits 80 columns and begins with the ve
   Machine machine;
   machine.out.width = 80;
   CHECK(machine.run({"bench-copy", "--device", "cpu", "--samples", "9", "--size", "64KiB"}) == 0);
-  CHECK(cli::testing::starts_with(machine.out.text, "measured 6 cells on cpu:0 in "));
+  CHECK(cli::testing::starts_with(machine.out.text, "6 measurements on cpu:0 in "));
   CHECK(cli::testing::widest_line(machine.out.text) <= 80);
   CHECK(contains(machine.out.text, "█"));
   CHECK(contains(machine.err.text, "[6/6] d2h.pinned.copy.4KiB.latency@cpu:0: "));

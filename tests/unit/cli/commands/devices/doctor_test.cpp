@@ -91,7 +91,8 @@ TEST_CASE("doctor: a GPU that no runtime shows is examined, and its trouble is e
   machine.system_root = root.path();
   CHECK(machine.run({"devices", "--doctor", "--format", "json"}) == 1);
   CHECK(contains(machine.out.text, "\"id\": \"kfd-missing\",\n      \"severity\": \"fail\""));
-  CHECK(contains(machine.out.text, "\"status\": \"ok\""));
+  CHECK(contains(machine.out.text, "\n  \"status\": \"failed\",\n  \"exit_code\": 1,"));
+  CHECK(contains(machine.out.text, "\"what\": \"kfd-missing\",\n      \"expected\": "));
   CHECK(machine.run({"devices", "--doctor"}) == 1);
   CHECK(contains(machine.out.text, "driver-bound, kfd-missing"));
   CHECK(contains(machine.out.text, "\n  fix: run `sudo modprobe amdgpu`"));
@@ -111,8 +112,9 @@ TEST_CASE("doctor: what was not asked for is not examined") {
   CHECK(starts_with(machine.out.text, "0 checks failed, 1 warns: gfx-target;"));
   CHECK_FALSE(contains(machine.out.text, "nvidia:0"));
   CHECK(machine.run({"devices", "-d", "all", "--doctor", "--format", "csv"}) == 0);
-  CHECK(contains(machine.out.text, "\nnvidia:1,nvidia,"));
-  CHECK_FALSE(contains(machine.out.text, "\ncpu:0,"));
+  CHECK(starts_with(machine.out.text, "id,severity,device,"));
+  CHECK(contains(machine.out.text, "\ngfx-target,warn,nvidia:1,"));
+  CHECK_FALSE(contains(machine.out.text, "\n\n"));
   CHECK(machine.run({"devices", "nvidia:9", "--doctor"}) == 3);
 }
 
@@ -122,8 +124,45 @@ TEST_CASE("doctor: without any GPU nothing was examined; an unmet requirement go
   machine.system_root = root.path();
   CHECK(machine.run({"devices", "--doctor"}) == 3);
   CHECK(contains(machine.err.text, "nothing could be examined"));
+  const std::string first = machine.out.text.substr(0, machine.out.text.find('\n'));
+  CHECK(contains(first, "no GPU is seen, so nothing could be examined"));
   CHECK(machine.run({"devices", "--doctor", "--require", "amd"}) == 3);
   CHECK(contains(machine.err.text, "required kind 'amd'"));
+}
+
+TEST_CASE("devices: an unmet requirement leads, and nothing after it is shown as good") {
+  const TemporaryFolder root;
+  Machine machine;
+  machine.system_root = root.path();
+  machine.gpus = 1;
+  machine.out.terminal = true;
+  CHECK(machine.run({"devices", "--require", "amd", "--color", "always"}) == 3);
+  CHECK(contains(machine.out.text.substr(0, machine.out.text.find('\n')),
+                 "no usable device of the required kind 'amd'"));
+  CHECK(starts_with(machine.out.text, "\x1b[31m"));
+  CHECK_FALSE(contains(machine.out.text, "\x1b[32m"));
+}
+
+TEST_CASE("doctor and topology: CSV is one table, of both that of the checks") {
+  const TemporaryFolder root;
+  Machine machine;
+  machine.system_root = root.path();
+  machine.gpus = 2;
+  const std::pair<std::vector<std::string>, const char*> starts[] = {
+      {{"--doctor"}, "id,severity,device,"},
+      {{"--topology"}, "from,to,kind,"},
+      {{"--doctor", "--topology"}, "id,severity,device,"},
+      {{}, "id,platform,ordinal,"}};
+  for (const auto& one : starts) {
+    const auto& options = one.first;
+    const std::string start = one.second;
+    std::vector<std::string> words{"devices", "--format", "csv"};
+    words.insert(words.end(), options.begin(), options.end());
+    CHECK(machine.run(words) == 0);
+    CAPTURE(start);
+    CHECK(starts_with(machine.out.text, start));
+    CHECK_FALSE(contains(machine.out.text, "\n\n"));
+  }
 }
 
 TEST_CASE("topology: a matrix and its pairs for people, links for programs") {
@@ -135,7 +174,7 @@ TEST_CASE("topology: a matrix and its pairs for people, links for programs") {
   CHECK(contains(machine.out.text, "\nLinks between devices\nFrom      nvidia:0  nvidia:1"));
   CHECK(contains(machine.out.text, "\nnvidia:1  unknown   self      unknown\n"));
   CHECK(machine.run({"devices", "--topology", "--format", "csv"}) == 0);
-  CHECK(contains(machine.out.text, "\nnvidia:2,nvidia:1,unknown,,,true,\n"));
+  CHECK(contains(machine.out.text, "\nnvidia:2,nvidia:1,unknown,,,true,,0,true\n"));
   machine.gpus = 5;  // 20 pairs: only on request
   CHECK(machine.run({"devices", "--topology"}) == 0);
   CHECK_FALSE(contains(machine.out.text, "NUMA distance"));

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "report/verdict.hpp"
+
 using namespace hiptool;
 using namespace hiptool::cli;
 
@@ -93,12 +95,14 @@ TEST_CASE("fit report: one row for each device, and the same for programs") {
   fit.parts.push_back(part("amd:1"));
   fit.parts[1].device.memory_free_bytes.reset();
   fit.split = {0.25, 0.75};
-  report::Report report;
-  report.tables.push_back(fit_table(fit));
-  CHECK(to_table(report, {}) ==
+  report::Report shown;
+  report::set_verdict(shown.document, 0);
+  shown.tables.push_back(fit_table(fit));
+  CHECK(to_table(shown, {}) ==
         "Device    Memory      Free  Tensors   Weights  KV cache    Margin\n"
         "amd:0   24.0 GiB  20.0 GiB        7  6.00 GiB  1.00 GiB  1.00 GiB\n"
         "amd:1   24.0 GiB         –        7  6.00 GiB  1.00 GiB  1.00 GiB\n");
+  report::Report report;
   report.document.emplace_back("fit", fit_value(fit));
   const std::string json = to_json(report);
   for (const char* field :

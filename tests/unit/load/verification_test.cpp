@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
-#include "hiptool/leaf_verification.hpp"
+#include "hiptool/verification.hpp"
 
 #include <doctest/doctest.h>
 
+#include <fstream>
 #include <map>
 #include <set>
 
 #include "hiptool/async_loader.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
+#include "hiptool/plan_loader.hpp"
 #include "hiptool/self_test.hpp"
 #include "load/chunks.hpp"
 #include "load/slot_digests.hpp"
@@ -19,7 +21,13 @@ using namespace hiptool;
 namespace {
 
 struct Fixture : test::ModelFixture {
+  LoadPlan plan = test::plan_of_one(device, layout);
   Buffer arena{device, layout.arena_bytes};
+  std::span<const Buffer> arenas{&arena, 1};
+
+  std::shared_ptr<FileDigests> reference(bool reads_twice) const {
+    return reads_twice ? std::make_shared<FileDigests>(model) : nullptr;
+  }
 
   AsyncLoader::Options staged(std::uint64_t slot_bytes) const {
     AsyncLoader::Options options;
@@ -35,8 +43,6 @@ struct Fixture : test::ModelFixture {
     copy_h2d_and_wait(arena.view(device_offset, 1), value);
   }
 };
-
-using Reference = LeafVerification::Reference;
 
 }  // namespace
 
@@ -68,12 +74,12 @@ TEST_CASE_FIXTURE(Fixture, "both references agree with a read-back, staged and i
     loader.load(model, layout, arena);
   }
   const VerifyResult readback = verify_readback(model, layout, arena);
-  for (const Reference reference : {Reference::file, Reference::slots}) {
+  for (const bool reads_twice : {true, false}) {
     for (const bool stage : {true, false}) {
       auto options = staged(40'000);
       options.always_stage = stage;
       AsyncLoader loader(device, options);
-      LeafVerification verification(model, layout, arena, reference);
+      Verification verification(model, plan, arenas, reference(reads_twice));
       loader.load(model, layout, arena, &verification);
       const VerifyResult result = verification.finish();
       CHECK(result.mismatch_count == 0);
@@ -81,20 +87,23 @@ TEST_CASE_FIXTURE(Fixture, "both references agree with a read-back, staged and i
       CHECK(result.model_digest == readback.model_digest);
       CHECK(result.tensor_digests == readback.tensor_digests);
       CHECK_FALSE(verification.image().empty());
-      CHECK(verification.recheck().mismatch_count == 0);
+      CHECK(result.digest_time_s > 0);
+      CHECK(result.digest_time_s <= result.duration_s);
+      CHECK((result.digest_kernel_time_s > 0) == !device.is_host_memory());
+      CHECK(verification.finish().mismatch_count == 0);
     }
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "damage after the load is found by a second look and narrowed down") {
+TEST_CASE_FIXTURE(Fixture, "damage after the verdict is found by the next one and narrowed down") {
   constexpr std::size_t large = 10;
   AsyncLoader loader(device, staged(65'536));
-  LeafVerification verification(model, layout, arena, Reference::file);
+  Verification verification(model, plan, arenas, reference(true));
   loader.load(model, layout, arena, &verification);
   CHECK(verification.finish().mismatch_count == 0);
   const std::uint64_t place = layout.placements[large].device_offset + 5 * leaf_bytes + 77;
   flip(place);
-  const VerifyResult result = verification.recheck();
+  const VerifyResult result = verification.finish();
   REQUIRE(result.mismatches.size() == 1);
   CHECK(result.mismatches[0].tensor == tensors[large].name);
   CHECK(result.mismatches[0].device_offset == place);
@@ -119,37 +128,80 @@ TEST_CASE("digests of slots are found by the offsets that were issued, wrong one
       if (piece.size_bytes == 100) piece.file_offset += error;  // a wrong read of tensor b
       pieces.push_back(piece);
     });
-    slots.add(arena, pieces);
-    std::vector<std::uint64_t> missing;
-    slots.collect(model, leaves, missing);
-    CHECK(missing == (error == 0 ? std::vector<std::uint64_t>{} : std::vector<std::uint64_t>{3}));
+    slots.on_read({0, layout.arena_bytes}, arena, pieces);
+    const auto digests = slots.collect(model, leaves);
+    REQUIRE(digests.size() == 4);
+    for (std::size_t i = 0; i < 3; ++i) CHECK(digests[i] != 0);
+    CHECK((digests[3] != 0) == (error == 0));
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "slots that cannot hold leaves are refused") {
+TEST_CASE_FIXTURE(Fixture,
+                  "slots that cannot hold blocks are refused where they are the reference") {
   AsyncLoader loader(device, staged(20'000));
-  LeafVerification verification(model, layout, arena, Reference::slots);
-  CHECK_THROWS_AS(loader.load(model, layout, arena, &verification), Error);
+  Verification by_slots(model, plan, arenas, nullptr);
+  CHECK_THROWS_AS(loader.load(model, layout, arena, &by_slots), Error);
+  Verification by_file(model, plan, arenas, reference(true));
+  loader.load(model, layout, arena, &by_file);
+  CHECK(by_file.finish().mismatch_count == 0);
+}
+
+TEST_CASE_FIXTURE(Fixture, "blocks that no slot had are differences, though the bytes are right") {
+  AsyncLoader loader(device, staged(65'536));
+  Verification verification(model, plan, arenas, nullptr);
+  loader.load(model, layout, arena);
+  const VerifyResult result = verification.finish();
+  CHECK(result.leaves > 0);
+  CHECK(result.mismatch_count == result.leaves);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a part of the model is verified by itself and has no digest of all") {
+  const std::vector<std::uint32_t> chosen{10, 5};
+  plan = test::plan_of_one(device, lay_out(model, chosen));
+  const ArenaLayout& part = plan.devices[0].layout;
+  for (const bool reads_twice : {true, false}) {
+    AsyncLoader loader(device, staged(65'536));
+    Verification verification(model, plan, arenas, reference(reads_twice));
+    loader.load(model, part, arena, &verification);
+    const VerifyResult result = verification.finish();
+    CHECK(result.mismatch_count == 0);
+    CHECK(result.compared_bytes == part.tensor_bytes);
+    CHECK(result.model_digest == 0);
+    CHECK(result.tensor_digests[10] != 0);
+    CHECK(result.tensor_digests[11] == 0);
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "a file that changed is named before a device is") {
+  AsyncLoader loader(device, staged(65'536));
+  Verification verification(model, plan, arenas, nullptr);
+  loader.load(model, layout, arena, &verification);
+  flip(layout.placements[10].device_offset);
+  CHECK(verification.finish().mismatch_count == 1);
+  std::ofstream(path, std::ios::app) << "x";
+  CHECK(test::code_of([&] { verification.finish(); }) == ErrorCode::input_failed);
 }
 
 TEST_CASE_FIXTURE(Fixture, "a verification that is given up ends at once and quietly") {
-  for (const Reference reference : {Reference::file, Reference::slots}) {
-    const LeafVerification verification(model, layout, arena, reference);
+  for (const bool reads_twice : {true, false}) {
+    const Verification verification(model, plan, arenas, reference(reads_twice));
   }
   CancelToken cancel;
   cancel.cancel();
   VerifyOptions options;
   options.cancel = &cancel;
-  LeafVerification verification(model, layout, arena, Reference::file, options);
+  Verification verification(model, plan, arenas, reference(true), options);
   CHECK_THROWS_AS(verification.finish(), Error);
 }
 
-TEST_CASE_FIXTURE(Fixture, "the self-test catches and names all four faults and mends them") {
+TEST_CASE_FIXTURE(Fixture, "the self-test catches and names all five faults and mends them") {
   AsyncLoader loader(device, staged(65'536));
-  LeafVerification verification(model, layout, arena, Reference::file);
+  Verification verification(model, plan, arenas, reference(true));
   loader.load(model, layout, arena, &verification);
   CHECK(verification.finish().mismatch_count == 0);
-  const auto results = run_self_test(model, layout, arena, verification);
+  // All of them are found by finish(), which also judges a load. `late` arrives when the right
+  // bytes are there: a list of digests made as they arrived would still agree.
+  const auto results = run_self_test(model, plan, arenas, verification);
   std::set<std::string> faults;
   for (const FaultResult& result : results) {
     CAPTURE(to_string(result.fault));
@@ -157,7 +209,7 @@ TEST_CASE_FIXTURE(Fixture, "the self-test catches and names all four faults and 
     CHECK(model.find(result.tensor) != nullptr);
     faults.insert(std::string(to_string(result.fault)));
   }
-  CHECK(faults == std::set<std::string>{"drop", "flip", "shift", "swap"});
+  CHECK(faults == std::set<std::string>{"drop", "flip", "late", "shift", "swap"});
   CHECK(verify_readback(model, layout, arena).mismatch_count == 0);
 }
 
@@ -170,12 +222,12 @@ TEST_CASE("the self-test refuses models that cannot show the faults") {
       {"tiny", {{"a", test::random_bytes(7, 1)}}}, {"constant", {{"a", zeros}, {"b", zeros}}}};
   for (const auto& [name, tensors] : models) {
     const ModelFile model = ModelFile::open(test::write_small_model(folder.path() / name, tensors));
-    const ArenaLayout layout = lay_out(model);
-    const Buffer arena(device, layout.arena_bytes);
-    AsyncLoader loader(device);
-    LeafVerification verification(model, layout, arena, Reference::file);
-    loader.load(model, layout, arena, &verification);
+    const LoadPlan plan = plan_load(model, std::span(&device, 1));
+    PlanLoader loader(model, plan);
+    const auto arenas = loader.allocate();
+    Verification verification(model, plan, arenas, std::make_shared<FileDigests>(model));
+    loader.load(arenas, &verification);
     verification.finish();
-    CHECK_THROWS_AS(run_self_test(model, layout, arena, verification), Error);
+    CHECK_THROWS_AS(run_self_test(model, plan, arenas, verification), Error);
   }
 }

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/bench_copy/summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "hiptool/units.hpp"
+
+namespace hiptool::cli {
+
+using measure::CopyResult;
+using measure::CopyStatus;
+using report::Line;
+using report::Tone;
+
+namespace {
+
+constexpr std::size_t kinds_in_summary = 4;
+
+const char* limit_word(std::string_view source) {
+  if (source == "pcie-link") return "the link";
+  if (source == "memory-clock" || source == "sku-table") return "the memory's peak";
+  return "the limit";
+}
+
+// "h2d 52.4 GB/s (83 % of the link)"
+std::string rate_text(const CopyResult& result) {
+  const double median_s = result.summary.median;
+  std::string text = short_name(result) + " ";
+  if (!result.has_rate()) return text + "latency " + format_duration(median_s);
+  text += format_rate(result.rate_of(median_s));
+  if (const auto share = result.share_of_limit()) {
+    text += fmt::format(" ({} of {})", format_share(*share), limit_word(result.limit->source));
+  }
+  return text;
+}
+
+std::string devices_text(const BenchCopyOutcome& outcome) {
+  std::string text;
+  for (const measure::DeviceContext& context : outcome.contexts) {
+    text += (text.empty() ? "" : ", ") + context.device.id();
+  }
+  return text;
+}
+
+double rate_of(const CopyResult& result) { return result.rate_of(result.summary.median); }
+
+// The rates of one kind: "h2d 1.20 to 52.4 GB/s in 7 measurements, most at 256 MiB (83 % of ...)".
+std::string range_text(const std::vector<const CopyResult*>& results) {
+  if (results.size() == 1) return rate_text(*results.front());
+  const auto [least, most] = std::minmax_element(
+      results.begin(), results.end(), [](const CopyResult* left, const CopyResult* right) {
+        return rate_of(*left) < rate_of(*right);
+      });
+  const CopyResult& best = **most;
+  std::string text =
+      fmt::format("{} {} to {} in {} measurements", short_name(best), format_rate(rate_of(**least)),
+                  format_rate(rate_of(best)), results.size());
+  const bool has_sizes = std::any_of(results.begin(), results.end(), [&](const CopyResult* one) {
+    return one->cell.size_bytes != best.cell.size_bytes;
+  });
+  if (has_sizes) text += ", most at " + format_size(best.cell.size_bytes);
+  if (const auto share = best.share_of_limit()) {
+    text += fmt::format(" ({} of {})", format_share(*share), limit_word(best.limit->source));
+  }
+  return text;
+}
+
+// The rates of each kind of copy; of several of a kind, their range.
+std::string rates_text(const BenchCopyOutcome& outcome) {
+  std::vector<std::vector<const CopyResult*>> kinds;
+  for (const CopyResult& result : outcome.results) {
+    if (!result.has_rate()) continue;
+    const auto found = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) {
+      return short_name(*kind.front()) == short_name(result);
+    });
+    if (found == kinds.end()) {
+      kinds.push_back({&result});
+    } else {
+      found->push_back(&result);
+    }
+  }
+  std::string text;
+  for (std::size_t i = 0; i < kinds.size() && i < kinds_in_summary; ++i) {
+    text += (i == 0 ? ": " : ", ") + range_text(kinds[i]);
+  }
+  if (kinds.size() > kinds_in_summary) {
+    text += fmt::format(" and {} more kinds", kinds.size() - kinds_in_summary);
+  }
+  return text;
+}
+
+std::string measured_text(const BenchCopyOutcome& outcome) {
+  return fmt::format("{} on {} in {}", base::count_of(outcome.measured(), "measurement"),
+                     devices_text(outcome), format_duration(outcome.wall_time_s));
+}
+
+// "1 of 2 thresholds missed: h2d.pinned.copy.16MiB@cpu:0 41.0 GB/s < 48.0 GB/s"
+std::string missed_text(const BenchCopyOutcome& outcome) {
+  std::size_t missed = 0;
+  std::string first;
+  for (const measure::Judgement& judgement : outcome.judgements) {
+    if (judgement.is_met) continue;
+    if (missed++ > 0) continue;
+    first = fmt::format("{} {} < {}", judgement.cell, format_rate(judgement.measured_bytes_per_s),
+                        format_rate(judgement.least_bytes_per_s));
+  }
+  if (missed == 0) return {};
+  return fmt::format("{} of {} missed: {}", missed,
+                     base::count_of(outcome.judgements.size(), "threshold"), first);
+}
+
+std::string slower_text(const Baseline& baseline) {
+  std::size_t slower = 0;
+  std::string first;
+  for (const BaselineComparison& compared : baseline.comparisons) {
+    if (compared.comparison.verdict != base::Verdict::slower || slower++ > 0) continue;
+    first =
+        fmt::format("{} takes {} longer", compared.id, format_share(compared.comparison.change));
+  }
+  if (slower == 0) return {};
+  return fmt::format("{} of {} slower than the baseline: {}", slower,
+                     base::count_of(baseline.comparisons.size(), "measurement"), first);
+}
+
+// "the baseline lacks 4 of 6 measurements"; empty where both runs have the same.
+std::string missing_text(const Baseline& baseline) {
+  const std::size_t common = baseline.comparisons.size();
+  std::string text;
+  if (!baseline.only_now.empty()) {
+    text = fmt::format("the baseline lacks {} of {}", baseline.only_now.size(),
+                       base::count_of(baseline.only_now.size() + common, "measurement"));
+  }
+  if (!baseline.only_before.empty()) {
+    text +=
+        fmt::format("{}{} of its {} not measured now",
+                    text.empty() ? "the baseline has " : " and has ", baseline.only_before.size(),
+                    base::count_of(baseline.only_before.size() + common, "measurement"));
+  }
+  return text;
+}
+
+// What exit code 1 is about.
+std::string failures_text(const BenchCopyOutcome& outcome) {
+  std::vector<std::string> parts{missed_text(outcome)};
+  if (outcome.baseline && outcome.baseline->comparisons.empty()) {
+    parts.push_back(fmt::format("{} has none of the {}", outcome.baseline->path,
+                                base::count_of(outcome.measured(), "measurement")));
+  } else if (outcome.baseline) {
+    parts.push_back(slower_text(*outcome.baseline));
+    if (outcome.baseline->is_strict) parts.push_back(missing_text(*outcome.baseline));
+  }
+  std::string text;
+  for (const std::string& part : parts) {
+    if (!part.empty()) text += (text.empty() ? "" : "; ") + part;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string short_name(const CopyResult& result) {
+  const measure::CopyCell& cell = result.cell;
+  std::string name(to_string(cell.kind));
+  if (cell.memory && *cell.memory != measure::HostKind::pinned) {
+    name += fmt::format(" {}", to_string(*cell.memory));
+  }
+  return cell.engine == measure::CopyEngine::kernel ? name + " by kernel" : name;
+}
+
+std::vector<Line> summary_lines(const BenchCopyOutcome& outcome) {
+  std::vector<Line> lines;
+  const std::size_t wrong = outcome.count(CopyStatus::mismatch);
+  const std::size_t failed = outcome.count(CopyStatus::failed);
+  const std::string measured = measured_text(outcome);
+  const std::string rates = rates_text(outcome);
+  const std::string failures = failures_text(outcome);
+  if (wrong > 0) {
+    lines.push_back({Tone::bad, fmt::format("WRONG DATA in {} of {}", wrong, measured)});
+  } else if (outcome.is_interrupted()) {
+    lines.push_back({Tone::bad, "interrupted after " + measured + rates});
+  } else if (failed > 0) {
+    lines.push_back({Tone::bad, fmt::format("FAILED: {} of {}: {}", failed,
+                                            base::count_of(outcome.results.size(), "measurement"),
+                                            outcome.error->what())});
+    lines.push_back({Tone::plain, measured + rates});
+  } else if (outcome.error) {
+    lines.push_back({Tone::bad, std::string("FAILED: ") + outcome.error->what()});
+    if (outcome.measured() > 0) lines.push_back({Tone::plain, measured + rates});
+  } else if (!failures.empty()) {
+    lines.push_back({Tone::bad, "FAILED: " + failures});
+    lines.push_back({Tone::plain, measured + rates});
+  } else {
+    lines.push_back({Tone::good, measured + rates});
+  }
+  return lines;
+}
+
+}  // namespace hiptool::cli

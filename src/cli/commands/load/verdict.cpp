@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/load/verdict.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "cli/exit_code.hpp"
+#include "hiptool/units.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+constexpr std::size_t most_named_tensors = 3;
+
+std::vector<const FaultResult*> missed_faults(const LoadOutcome& outcome) {
+  std::vector<const FaultResult*> missed;
+  for (const FaultResult& fault : outcome.self_test) {
+    if (!fault.is_caught) missed.push_back(&fault);
+  }
+  return missed;
+}
+
+bool has_bad_values(const LoadOutcome& outcome) {
+  return outcome.values && !outcome.values->findings.empty();
+}
+
+// The copies of a tensor on several devices are found one by one.
+std::vector<std::string> names_of_bad_tensors(const LoadOutcome& outcome) {
+  std::vector<std::string> names;
+  for (const ValueFinding& finding : outcome.values->findings) {
+    const std::string& name = outcome.model->tensors()[finding.tensor].name;
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+std::string bad_values_text(const LoadOutcome& outcome) {
+  const ValueCheckResult& values = *outcome.values;
+  std::string text;
+  for (const auto& [count, kind] :
+       {std::pair(values.nan, "NaN"), std::pair(values.infinite, "infinity")}) {
+    if (count == 0) continue;
+    text +=
+        (text.empty() ? "" : ", ") + fmt::format("{}: {}", kind, base::count_of(count, "value"));
+  }
+  const std::vector<std::string> names = names_of_bad_tensors(outcome);
+  text += " in " + base::count_of(names.size(), "tensor") + " (";
+  const std::size_t shown = std::min(names.size(), most_named_tensors);
+  for (std::size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : ", ") + names[i];
+  if (shown < names.size()) text += fmt::format(" and {} more", names.size() - shown);
+  return text + ")";
+}
+
+std::string missed_faults_text(const LoadOutcome& outcome) {
+  const auto missed = missed_faults(outcome);
+  std::string text;
+  for (const FaultResult* fault : missed) {
+    text +=
+        (text.empty() ? "" : ", ") + std::string(to_string(fault->fault)) + " on " + fault->device;
+  }
+  return fmt::format("self-test missed {} of {}: {}; do not trust the verification", missed.size(),
+                     base::count_of(outcome.self_test.size(), "planted fault"), text);
+}
+
+}  // namespace
+
+int load_exit_code(const LoadOutcome& outcome, const Error* error, int signal) {
+  const bool is_wrong = outcome.status == "mismatch" || !missed_faults(outcome).empty();
+  if (is_wrong && (error == nullptr || error->code() != ErrorCode::cancelled)) {
+    return exit_code_of(ErrorCode::data_mismatch);
+  }
+  if (error != nullptr) return exit_code_of(error->code(), signal);
+  return has_bad_values(outcome) ? exit_check_failed : exit_done;
+}
+
+std::vector<report::Failure> load_failures(const LoadOutcome& outcome) {
+  std::vector<report::Failure> failures;
+  for (const FaultResult* fault : missed_faults(outcome)) {
+    failures.push_back({fmt::format("self-test: fault {} on {} in tensor {}",
+                                    to_string(fault->fault), fault->device, fault->tensor),
+                        "detected", "not detected"});
+  }
+  if (!has_bad_values(outcome)) return failures;
+  for (const ValueFinding& finding : outcome.values->findings) {
+    const TensorInfo& tensor = outcome.model->tensors()[finding.tensor];
+    failures.push_back(
+        {"tensor " + tensor.name, "only finite values",
+         fmt::format("{} NaN and {} infinite, first at file offset {}", format_count(finding.nan),
+                     format_count(finding.infinite), tensor.file_offset + finding.first_offset)});
+  }
+  return failures;
+}
+
+std::string failed_check_text(const LoadOutcome& outcome) {
+  if (!missed_faults(outcome).empty()) return missed_faults_text(outcome);
+  return has_bad_values(outcome) ? bad_values_text(outcome) : std::string();
+}
+
+}  // namespace hiptool::cli

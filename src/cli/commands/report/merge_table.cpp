@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/report/merge_table.hpp"
+
+#include "cli/document.hpp"
+#include "report/tree.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+using report::Value;
+using MergedRow = std::vector<Value>;
+
+// The first columns, which every row has.
+MergedRow start_of_row(const MergedMember& member) {
+  const report::Measurement& measured = *member.measured;
+  const auto field = [&](std::string_view name) -> Value {
+    if (measured.devices.size() != 1) return {};
+    return text_or_absent(
+        report::device_field(member.file->document, measured.devices.front(), name));
+  };
+  return {host_of(*member.file),
+          member.file->path,
+          measured.id,
+          measured.label,
+          text_or_absent(measured.source),
+          text_or_absent(measured.destination),
+          field("pci_bus_id"),
+          field("uuid"),
+          measured.status,
+          text_or_absent(measured.reason)};
+}
+
+}  // namespace
+
+report::Table merge_table(const Merge& merge) {
+  report::Table table;
+  for (const char* key : {"host", "file", "cell", "label", "source", "destination", "pci_bus_id",
+                          "uuid", "status", "reason", "device_name", "members", "unit", "value",
+                          "median", "deviation", "z", "straggler"}) {
+    table.columns.push_back({key, key, report::Unit::none});
+  }
+  for (const MergedGroup& group : merge.groups) {
+    for (const MergedMember& member : group.members) {
+      MergedRow row = start_of_row(member);
+      const Value straggler = !member.is_straggler ? Value() : member.is_slow ? "slow" : "fast";
+      for (const Value& value : {text_or_absent(group.device_name),
+                                 Value(static_cast<std::uint64_t>(group.members.size())),
+                                 Value(group.unit), Value(member.value), Value(group.median),
+                                 Value(member.deviation), Value(member.z), straggler}) {
+        row.push_back(value);
+      }
+      table.rows.push_back(std::move(row));
+    }
+  }
+  for (const MergedMember& member : merge.failures) table.rows.push_back(start_of_row(member));
+  for (const ReportFile& run : merge.failed_runs) {
+    const Value& message = report::member(report::member(run.document, "error"), "message");
+    table.rows.push_back({host_of(run), run.path, {}, {}, {}, {}, {}, {}, run.status, message});
+  }
+  return table;
+}
+
+}  // namespace hiptool::cli

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""Standard streams, pipes, limits and signals that are not as a program expects them.
+
+Usage: streams_test.py PROGRAM [unittest options].
+"""
+import json
+import os
+import resource
+import signal
+import subprocess
+import threading
+import time
+
+import program
+from program import CliTest, clean_environment, default_signals, run
+
+
+class Streams(CliTest):
+    def test_closed_standard_error_leaves_the_export_alone(self):
+        path = self.folder / "out.json"
+        process = subprocess.run(
+            [program.PROGRAM, "load", "--demo", "--device", "cpu", "--export", f"json={path}"],
+            env=clean_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            preexec_fn=lambda: os.close(2), timeout=120, check=False)
+        self.assertEqual(process.returncode, 0)
+        self.assertEqual(json.loads(path.read_text(encoding="utf-8"))["status"], "verified")
+
+    def test_all_standard_streams_closed(self):
+        path = self.folder / "m.gguf"
+        process = subprocess.run(
+            [program.PROGRAM, "make-model", path, "--size", "1MiB", "--seed", "1"],
+            env=clean_environment(), preexec_fn=lambda: os.closerange(0, 3), timeout=120,
+            check=False)
+        self.assertEqual(process.returncode, 0)
+        again = self.folder / "again.gguf"
+        self.assertEqual(run("make-model", again, "--size", "1MiB", "--seed", "1").returncode, 0)
+        self.assertEqual(path.read_bytes(), again.read_bytes())
+
+    def test_a_pipe_without_reader_is_refused(self):
+        path = self.folder / "pipe"
+        os.mkfifo(path)
+        result = run("devices", "--platform", "cpu", "--export", f"json={path}")
+        self.assertEqual(result.returncode, 7)
+        self.assertIn("no process reads this pipe", result.stderr)
+
+    def test_a_pipe_with_a_late_reader_gets_everything(self):
+        path = self.folder / "pipe"
+        os.mkfifo(path)
+        received = []
+
+        def read():
+            time.sleep(0.3)
+            received.append(path.read_text(encoding="utf-8"))
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        result = run("devices", "--platform", "cpu", "--export", f"json={path}")
+        reader.join(timeout=60)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(json.loads(received[0])["schema"], "hiptool.devices/1")
+
+    def test_a_file_size_limit_is_an_error(self):
+        path = self.folder / "out.json"
+
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
+
+        result = run("devices", "--platform", "cpu", "--export", f"json={path}", preexec_fn=limit)
+        self.assertEqual(result.returncode, 7)
+        self.assertIn("File too large", result.stderr)
+        self.assertFalse(path.exists())
+
+    def test_timeout_sends_two_signals_and_the_export_is_written(self):
+        path = self.folder / "out.json"
+        with subprocess.Popen(
+                [program.PROGRAM, "run-kernel", "memset", "--device", "cpu", "--size", "1MiB",
+                 "--seconds", "60", "--export", f"json={path}"], env=clean_environment(),
+                preexec_fn=default_signals, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                text=True) as process:
+            time.sleep(1)
+            process.send_signal(signal.SIGTERM)
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM)
+        self.assertEqual(json.loads(path.read_text(encoding="utf-8"))["status"], "interrupted")
+
+
+if __name__ == "__main__":
+    program.main(__doc__)

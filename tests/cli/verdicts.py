@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+"""One verdict, everywhere: what each format of one run says about its end, read by parsers that are
+not hiptool's."""
+import csv
+import io
+import json
+import re
+import signal
+import subprocess
+import xml.etree.ElementTree as xml
+
+import program
+
+FAILING_WORDS = ("failed", "wrong", "mismatch", "slower", "interrupted", "not verified")
+GREEN = "\x1b[32m"
+RED = "\x1b[31m"
+
+
+def formats_of(words, environment=None):
+    """The formats that --export of this command takes, from its own refusal of another one."""
+    refused = program.run(*words, "--export", "none=x", environment=environment)
+    found = re.search(r"none of ([a-z, ]+)", refused.stderr)
+    assert refused.returncode == 2 and found, refused
+    return found[1].strip().split(", ")
+
+
+def says_failed(line):
+    return line.lower().startswith(FAILING_WORDS)
+
+
+class Reader:
+    """Asserts, for one format after the other, that a text says what the exit code says."""
+
+    def __init__(self, test, code):
+        self.test = test
+        self.code = code
+        self.has_passed = code == 0
+
+    def read(self, output_format, text):
+        with self.test.subTest(format=output_format):
+            getattr(self, output_format)(text)
+
+    def agree(self, passed, what):
+        self.test.assertEqual(bool(passed), self.has_passed, what)
+
+    def json(self, text):
+        document = json.loads(text)
+        schema = document["schema"].removeprefix("hiptool.").split("/")[0]
+        self.test.assert_document(text, f"{schema}.schema.json")
+        self.test.assertEqual(document["exit_code"], self.code, document["exit_code"])
+        self.agree(document["passed"], document["passed"])
+        if self.code == 1:
+            self.test.assertTrue(document["failures"])
+        if self.has_passed:
+            self.test.assertEqual(document["failures"], [])
+            self.test.assertNotIn(document["status"], ("failed", "mismatch", "interrupted"))
+        else:
+            self.test.assertNotEqual(document["status"], "ok")
+        self.test.assertEqual(document["status"] == "interrupted", self.code in (130, 143))
+
+    def prom(self, text):
+        values = {line.split("{")[0]: float(line.rsplit(" ", 1)[1])
+                  for line in text.splitlines() if not line.startswith("#")}
+        self.test.assertEqual(values["hiptool_success"], 1 if self.has_passed else 0)
+        self.test.assertEqual(values["hiptool_exit_code"], self.code)
+
+    def junit(self, text):
+        root = xml.fromstring(text)
+        cases = list(root.iter("testcase"))
+        bad = [case for case in cases if case.find("failure") is not None or
+               case.find("error") is not None]
+        self.test.assertTrue(cases)
+        self.agree(not bad, text)
+        for element in (root, root.find("testsuite")):
+            for name, tag in (("failures", "failure"), ("errors", "error"),
+                              ("skipped", "skipped")):
+                self.test.assertEqual(int(element.get(name)), len(list(root.iter(tag))), text)
+            self.test.assertEqual(int(element.get("tests")), len(cases))
+        names = [case.get("name") for case in cases]
+        self.test.assertEqual(len(set(names)), len(names), names)
+
+    def gha(self, text):
+        first = json.loads(text)[0]
+        self.test.assertTrue(first["name"].endswith(" verdict"), first)
+        self.test.assertEqual(first["value"], 1 if self.has_passed else 0)
+
+    def bmf(self, text):
+        verdicts = [entry for name, entry in json.loads(text).items()
+                    if name.endswith(" verdict")]
+        self.test.assertEqual(verdicts, [{"passed": {"value": 1 if self.has_passed else 0}}])
+
+    def gbench(self, text):
+        context = json.loads(text)["context"]
+        self.test.assertEqual(context["hiptool_exit_code"], self.code)
+        self.agree(context["hiptool_passed"], context)
+
+    def html(self, text):
+        classes = re.findall(r'<p class="verdict([a-z ]*)">', text)
+        self.agree("bad" not in classes[0], classes)
+        self.agree("<title>FAILED: " not in text, text[:400])
+        if not self.has_passed:
+            self.test.assertNotIn(" good", classes)
+
+    def svg(self, text):
+        said = [element.text or "" for element in xml.fromstring(text).iter()
+                if element.tag.endswith("text")]
+        self.agree(not any(line.startswith("FAILED") for line in said), said)
+
+    def markdown(self, text):
+        first = text.splitlines()[0]
+        self.test.assertRegex(first, r"^\*\*.*\*\*$")
+        self.agree(not says_failed(first[2:]), first)
+
+    def csv(self, text):
+        rows = list(csv.reader(io.StringIO(text)))
+        self.test.assertEqual(rows[0][-2:], ["exit_code", "passed"])
+        self.test.assertEqual(len(set(rows[0])), len(rows[0]), rows[0])
+        self.test.assertGreater(len(rows), 1)
+        for row in rows[1:]:   # one table: no second header, no empty line
+            self.test.assertEqual(len(row), len(rows[0]), row)
+            self.test.assertEqual(row[-2:], [str(self.code), str(self.has_passed).lower()])
+
+    def table(self, text):
+        first = text.splitlines()[0]
+        self.agree(not says_failed(first.replace(RED, "")), first)
+        if "\x1b" in text:
+            self.agree(RED not in first, first)
+        if not self.has_passed:
+            self.test.assertNotIn(GREEN, text)
+
+
+def check_one_verdict(test, words, code, environment=None, stdout_formats=None, stop_at=None,
+                      formats=None):
+    """Runs the command with every format that it has and asserts that the exit code is `code` and
+    that every format says so. Returns the JSON document.
+
+    `test` is a program.CliTest; `words` the command and its options without formats;
+    `stdout_formats` those that are also asked of standard output, each a run of its own (all that
+    the command has if not given). `stop_at`: a text on standard error at which SIGINT is sent.
+    `formats`: those of the command, where its refusal of another one does not name them."""
+    words = [str(word) for word in words]
+    reader = Reader(test, code)
+    formats = formats or formats_of(words, environment)
+    files = {name: test.folder / f"verdict.{name}" for name in formats}
+    exports = [word for name, path in files.items() for word in ("--export", f"{name}={path}")]
+    result = run_until(words + ["--format", "json", *exports], environment, stop_at)
+    test.assertEqual(result.returncode, code, result.stdout + result.stderr)
+    reader.read("json", result.stdout)
+    for name, path in files.items():
+        reader.read(name, path.read_text(encoding="utf-8"))
+        path.unlink()
+    if stdout_formats is None:
+        stdout_formats = [name for name in ("table", "csv", "markdown") if name in formats]
+    for name in stdout_formats:
+        more = ["--color", "always"] if name == "table" else []
+        again = run_until(words + ["--format", name, *more], environment, stop_at)
+        test.assertEqual(again.returncode, code, again.stdout + again.stderr)
+        if code != 0 and not again.stdout:   # nothing to report but the error
+            test.assertRegex(again.stderr, r"(?m)^(\x1b\[[0-9;]*m)?error:")
+            continue
+        reader.read(name, again.stdout)
+    return json.loads(result.stdout)
+
+
+def run_until(words, environment, stop_at):
+    if stop_at is None:
+        return program.run(*words, environment=environment)
+    with subprocess.Popen([program.PROGRAM, *words], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          encoding="utf-8", preexec_fn=program.default_signals,
+                          env=environment or program.clean_environment()) as process:
+        for line in process.stderr:
+            if stop_at in line:
+                process.send_signal(signal.SIGINT)
+                break
+        stdout, stderr = process.communicate(timeout=120)
+        return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
