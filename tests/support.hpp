@@ -30,6 +30,14 @@ inline constexpr bool is_sanitized =
 inline constexpr bool is_sanitized = false;
 #endif
 
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool is_thread_sanitized = true;
+#elif defined(__has_feature)
+inline constexpr bool is_thread_sanitized = __has_feature(thread_sanitizer);
+#else
+inline constexpr bool is_thread_sanitized = false;
+#endif
+
 /// A folder that is removed with the object.
 class TemporaryFolder {
  public:

@@ -117,18 +117,14 @@ class Documents(CliTest):
         checks = [["man", "--warnings", "-l", str(page)], ["groff", "-man", "-ww", "-z", str(page)]]
         if shutil.which("mandoc"):
             checks.append(["mandoc", "-T", "lint", "-W", "warning", str(page)])
-        ran = 0
         for words in checks:
             if not shutil.which(words[0]):
                 continue
-            ran += 1
             result = subprocess.run(words, capture_output=True, text=True, check=False,
                                     env=clean_environment(MANWIDTH="80"))
             text = result.stderr + (result.stdout if words[0] == "mandoc" else "")
             said = [line for line in text.splitlines() if "missing date" not in line]
             self.assertEqual(said, [], words[0])
-        if ran == 0:
-            self.skipTest("neither man, groff nor mandoc is installed")
         text = page.read_text(encoding="utf-8")
         for word in ["\\-\\-doctor", "\\-\\-verify MODE", "EXIT STATUS", "HIPTOOL_DEVICE",
                      "1.5GiB"]:

