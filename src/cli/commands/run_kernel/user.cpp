@@ -40,7 +40,7 @@ struct Plan {
 };
 
 const measure::KernelArgument& buffer_at(const measure::UserKernelRun& run, std::size_t argument,
-                                         const std::string& option) {
+                                         std::string_view option) {
   if (argument < run.arguments.size() && run.arguments[argument].is_buffer) {
     return run.arguments[argument];
   }
