@@ -119,7 +119,8 @@ class HIPTOOL_API AsyncLoader {
 
   /// Queues a copy of the bytes into the start of the destination, on the stream with the least
   /// bytes queued. The source may be reused when this returns. Blocks only while every slot is in
-  /// flight. Throws Error(out_of_bounds) when the source is longer than the destination.
+  /// flight. Throws Error(out_of_bounds) when the source is longer than the destination,
+  /// Error(invalid_argument) for a destination on another device.
   void upload(const Buffer& destination, std::span<const std::byte> source);
 
   /// Reads the placed tensors from their files into the arena (at least layout.arena_bytes long)
@@ -128,8 +129,8 @@ class HIPTOOL_API AsyncLoader {
   /// grown, written to or replaced at any time up to the end of the load,
   /// Error(cancelled) when the token was set, else what the runtime answered; whatever happens, no
   /// copy is in flight afterwards.
-  /// A verification must be made for the same model, layout and arena; where its reference is the
-  /// slots as they were read, they must hold at least two blocks of 16 KiB.
+  /// A verification of another model, layout or arena is Error(invalid_argument); where its
+  /// reference is the slots as they were read, they must hold at least two blocks of 16 KiB.
   LoadStatistics load(const ModelFile& model, const ArenaLayout& layout, const Buffer& arena,
                       Verification* verification = nullptr);
 

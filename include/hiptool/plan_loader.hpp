@@ -51,8 +51,8 @@ class HIPTOOL_API PlanLoader {
 
   /// AsyncLoader::load on all devices at once. `arenas`: one for each device of the plan, in its
   /// order. When one device fails, its error is thrown and the others stop; whatever happens, no
-  /// copy is in flight afterwards. Throws Error(invalid_argument) for another number of arenas,
-  /// else as AsyncLoader::load. `verification` must be made for the same plan and arenas. Blocks.
+  /// copy is in flight afterwards. Throws Error(invalid_argument) for another number of arenas and
+  /// for a verification of another plan or other arenas, else as AsyncLoader::load. Blocks.
   PlanStatistics load(std::span<const Buffer> arenas, Verification* verification = nullptr);
 
   /// AsyncLoader::probe_read_bytes_per_s for all devices at once, each with so many bytes: the sum,

@@ -35,8 +35,8 @@ class HIPTOOL_API Verification {
   ///
   /// Begins to load the digest kernel on a thread of its own where a device has an image of it;
   /// else blocks while it is compiled. Throws Error(unsupported) where a device has neither an
-  /// image nor a run-time compiler, Error(invalid_argument) for another number of arenas, else what
-  /// the runtime answered.
+  /// image nor a run-time compiler, Error(invalid_argument) or Error(out_of_bounds) for arenas or a
+  /// plan that do not fit the model or each other, else what the runtime answered.
   Verification(const ModelFile& model, const LoadPlan& plan, std::span<const Buffer> arenas,
                std::shared_ptr<FileDigests> files, const VerifyOptions& options = {});
   /// Waits for the devices; failures go to the trace. Stops the second reading unless others share
@@ -57,6 +57,10 @@ class HIPTOOL_API Verification {
   /// "compiled for sm_90"; empty without one. Blocks until it is loaded; throws what that failed
   /// with.
   std::string image() const;
+
+  /// For the loaders: throws Error(invalid_argument) unless this was made for that model and has
+  /// that arena with that layout.
+  void require(const ModelFile& model, const ArenaLayout& layout, const Buffer& arena) const;
 
   /// For the loaders: takes the slots of all devices as they are read. Null where the reference is
   /// a second reading.

@@ -8,24 +8,13 @@
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/verification.hpp"
+#include "load/check_layout.hpp"
 #include "load/file_load.hpp"
 #include "load/staging_ring.hpp"
 #include "load/workers.hpp"
 #include "system/numa.hpp"
 
 namespace hiptool {
-namespace {
-
-void require_arena(const ArenaLayout& layout, const Buffer& arena, const Device& device) {
-  if (arena.size_bytes() >= layout.arena_bytes) return;
-  throw Error(ErrorCode::out_of_bounds, "load",
-              "load: an arena of " + std::to_string(arena.size_bytes()) + " bytes on " +
-                  device.id() + " is too small for a layout of " +
-                  std::to_string(layout.arena_bytes));
-}
-
-}  // namespace
-
 struct AsyncLoader::Impl {
   Device device;
   Options options;
@@ -117,6 +106,13 @@ void AsyncLoader::upload(const Buffer& destination, std::span<const std::byte> s
                 "upload: " + std::to_string(source.size()) + " bytes do not fit a buffer of " +
                     std::to_string(destination.size_bytes()) + " bytes");
   }
+  if (source.empty()) return;
+  if (!(destination.device() == impl_->device)) {
+    throw Error(ErrorCode::invalid_argument, "upload",
+                "upload: the buffer is on " + destination.device().id() + ", the loader on " +
+                    impl_->device.id(),
+                "use a loader of the buffer's device");
+  }
   load::StagingRing& ring = *impl_->ring;
   for (std::size_t offset = 0; offset < source.size();) {
     impl_->throw_if_cancelled();
@@ -130,6 +126,9 @@ void AsyncLoader::upload(const Buffer& destination, std::span<const std::byte> s
 
 LoadStatistics AsyncLoader::load(const ModelFile& model, const ArenaLayout& layout,
                                  const Buffer& arena, Verification* verification) {
+  // Before the files are opened: a wrong argument is the caller's, whatever the files are like.
+  load::check_arena(model, layout, arena, impl_->device, "load");
+  if (verification != nullptr) verification->require(model, layout, arena);
   load::FileSet files(model, impl_->options.read);
   load::LoadPart part{model, layout, arena, files, nullptr, impl_->options.observer, {}};
   if (verification != nullptr) part.sink = verification->sink();
@@ -141,7 +140,6 @@ LoadStatistics AsyncLoader::load(const ModelFile& model, const ArenaLayout& layo
 
 LoadStatistics AsyncLoader::load_part(const load::LoadPart& part) {
   Impl& impl = *impl_;
-  require_arena(part.layout, part.arena, impl.device);
   if (part.sink != nullptr && impl.options.slot_bytes < 2 * leaf_bytes) {
     throw Error(ErrorCode::invalid_argument, "load",
                 "load: slots of " + std::to_string(impl.options.slot_bytes) +
@@ -163,7 +161,7 @@ LoadStatistics AsyncLoader::load_part(const load::LoadPart& part) {
 
 double AsyncLoader::probe_read_bytes_per_s(const ModelFile& model, const ArenaLayout& layout,
                                            const Buffer& arena, std::uint64_t most_bytes) {
-  require_arena(layout, arena, impl_->device);
+  load::check_arena(model, layout, arena, impl_->device, "load");
   load::FileSet files(model, impl_->options.read);
   load::FileLoad::Options options = impl_->file_load_options();
   // By now what the load has left in the page cache would choose.

@@ -6,6 +6,7 @@
 #include "hiptool/error.hpp"
 #include "hiptool/load_plan.hpp"
 #include "hiptool/units.hpp"
+#include "load/check_layout.hpp"
 #include "load/margin.hpp"
 #include "load/workers.hpp"
 
@@ -18,7 +19,9 @@ std::uint64_t margin_of(const DevicePlan& part) {
 }
 
 std::uint64_t needed_by(const DevicePlan& part) {
-  return part.layout.arena_bytes + margin_of(part);
+  std::uint64_t needed = 0;
+  const bool overflows = __builtin_add_overflow(part.layout.arena_bytes, margin_of(part), &needed);
+  return overflows ? UINT64_MAX : needed;
 }
 
 // The processor's devices take from one memory, so each leaves less to the next.
@@ -32,7 +35,7 @@ std::vector<std::uint64_t> free_for(const LoadPlan& plan, std::span<const Memory
       continue;
     }
     free.push_back(whole - std::min(whole, taken));
-    taken += needed_by(plan.devices[i]);
+    taken += std::min(needed_by(plan.devices[i]), UINT64_MAX - taken);
   }
   return free;
 }
@@ -112,6 +115,7 @@ std::vector<MemoryInfo> read_memory(std::span<const Device> devices) {
 }
 
 void check_fit(const ModelFile& model, const LoadPlan& plan, std::span<const Device> others) {
+  load::check_plan(model, plan, "plan load");
   std::vector<MemoryInfo> memory;
   for (const DevicePlan& part : plan.devices) memory.push_back(part.device.memory());
   const std::vector<std::uint64_t> free = free_for(plan, memory);

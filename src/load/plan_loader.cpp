@@ -13,6 +13,7 @@
 #include "hiptool/error.hpp"
 #include "hiptool/peer_access.hpp"
 #include "hiptool/verification.hpp"
+#include "load/check_layout.hpp"
 #include "load/file_load.hpp"
 #include "load/replicator.hpp"
 #include "load/workers.hpp"
@@ -73,6 +74,7 @@ struct PlanLoader::Impl {
         options(std::move(chosen)),
         loaders(with.devices.size()),
         reaches_first(with.devices.size(), false) {
+    load::check_plan(of, with, "make loader");
     check_streams();
     for (std::size_t i = 0; i < loaders.size(); ++i) {
       if (is_read(i)) loaders[i] = make_loader(i);
@@ -181,10 +183,11 @@ std::vector<Buffer> PlanLoader::allocate() const {
 
 PlanStatistics PlanLoader::load(std::span<const Buffer> arenas, Verification* verification) {
   Impl& impl = *impl_;
-  if (arenas.size() != impl.plan.devices.size()) {
-    throw Error(ErrorCode::invalid_argument, "load",
-                std::to_string(arenas.size()) + " arenas were given for a plan of " +
-                    std::to_string(impl.plan.devices.size()) + " devices");
+  load::check_arenas(impl.model, impl.plan, arenas, "load");
+  for (std::size_t i = 0; verification != nullptr && i < arenas.size(); ++i) {
+    if (!impl.is_empty(i)) {
+      verification->require(impl.model, impl.plan.devices[i].layout, arenas[i]);
+    }
   }
   PlanStatistics statistics;
   statistics.devices.resize(arenas.size());
@@ -235,6 +238,7 @@ PlanStatistics PlanLoader::load(std::span<const Buffer> arenas, Verification* ve
 double PlanLoader::probe_read_bytes_per_s(std::span<const Buffer> arenas,
                                           std::uint64_t most_bytes) {
   Impl& impl = *impl_;
+  load::check_arenas(impl.model, impl.plan, arenas, "load");
   std::vector<double> rates(impl.loaders.size());
   load::run_for_each(rates.size(), [&](std::size_t i, const std::atomic<bool>&) {
     if (!impl.loaders[i]) return;

@@ -12,6 +12,7 @@
 #include "hiptool/launch.hpp"
 #include "hiptool/stream.hpp"
 #include "kernels/value_check.hpp"
+#include "load/check_layout.hpp"
 #include "load/kernel_compiling.hpp"
 #include "load/workers.hpp"
 
@@ -102,11 +103,6 @@ class Check {
       ++skipped_tensors_;
       return;
     }
-    if (placement.device_offset > arena_.size_bytes() ||
-        tensor.size_bytes > arena_.size_bytes() - placement.device_offset) {
-      throw Error(ErrorCode::out_of_bounds, "check values",
-                  "the tensor '" + tensor.name + "' does not lie in the arena");
-    }
     const std::uint64_t blocks = tensor.size_bytes / type->block_bytes;
     const std::uint64_t most = tile_bytes / type->block_bytes;
     checked_ += blocks * type->count;
@@ -148,6 +144,7 @@ class Check {
 
 ValueCheckResult check_values(const ModelFile& model, const ArenaLayout& layout,
                               const Buffer& arena, const ValueCheckOptions& options) {
+  load::check_arena(model, layout, arena, "check values");
   const auto start = std::chrono::steady_clock::now();
   Check check(model, layout, arena, options);
   check.run();

@@ -12,6 +12,7 @@
 #include "base/file.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
+#include "load/check_layout.hpp"
 #include "load/device_digests.hpp"
 #include "load/differences.hpp"
 #include "load/digest.hpp"
@@ -23,6 +24,17 @@ namespace hiptool {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// Whether both describe the same tensors of the same files; they may have been opened twice.
+bool is_same_model(const ModelFile& left, const ModelFile& right) {
+  if (left.tensors().data() == right.tensors().data()) return true;
+  const auto is_same_file = [](const ModelPart& one, const ModelPart& other) {
+    return one.path == other.path && one.size_bytes == other.size_bytes;
+  };
+  return left.tensors().size() == right.tensors().size() &&
+         std::equal(left.files().begin(), left.files().end(), right.files().begin(),
+                    right.files().end(), is_same_file);
+}
 
 std::vector<bool> find_placed(const ModelFile& model, const LoadPlan& plan) {
   std::vector<bool> is_placed(model.tensors().size());
@@ -57,11 +69,7 @@ struct Verification::Impl {
         options(chosen),
         blocks(of),
         devices(with.devices.size()) {
-    if (arenas.size() != devices.size()) {
-      throw Error(ErrorCode::invalid_argument, "verify",
-                  std::to_string(arenas.size()) + " arenas were given for a plan of " +
-                      std::to_string(devices.size()) + " devices");
-    }
+    load::check_arenas(of, with, arenas, "verify");
     for (std::size_t i = 0; i < devices.size(); ++i) {
       const ArenaLayout& layout = plan.devices[i].layout;
       if (layout.placements.empty()) continue;
@@ -201,6 +209,23 @@ std::string Verification::image() const {
     if (device) return device->image();
   }
   return {};
+}
+
+void Verification::require(const ModelFile& model, const ArenaLayout& layout,
+                           const Buffer& arena) const {
+  const auto refuse = [](const std::string& why) {
+    throw Error(ErrorCode::invalid_argument, "load", "load: the verification is of " + why,
+                "make the verification for the model, layout and arena of this load");
+  };
+  if (!is_same_model(model, impl_->model)) refuse("another model");
+  const auto& parts = impl_->plan.devices;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Buffer& own = impl_->arenas[i];
+    const bool is_this =
+        own.has_device() && own.device() == arena.device() && own.address() == arena.address();
+    if (is_this && load::is_same_layout(parts[i].layout, layout)) return;
+  }
+  if (layout.arena_bytes > 0) refuse("another arena or layout");
 }
 
 load::ChunkSink* Verification::sink() noexcept { return impl_->files ? nullptr : &impl_->slots; }

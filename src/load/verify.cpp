@@ -11,7 +11,9 @@
 #include "base/file.hpp"
 #include "core/call.hpp"
 #include "hiptool/copy.hpp"
+#include "hiptool/error.hpp"
 #include "hiptool/pinned_buffer.hpp"
+#include "load/check_layout.hpp"
 #include "load/differences.hpp"
 #include "load/digest.hpp"
 #include "load/workers.hpp"
@@ -188,6 +190,7 @@ class Verifier {
 
 VerifyResult verify_readback(const ModelFile& model, const ArenaLayout& layout, const Buffer& arena,
                              const VerifyOptions& options) {
+  load::check_arena(model, layout, arena, "verify");
   const auto start = std::chrono::steady_clock::now();
   Verifier verifier(model, layout, arena, options);
   verifier.run();
@@ -199,6 +202,20 @@ VerifyResult verify_readback(const ModelFile& model, const ArenaLayout& layout, 
 
 VerifyResult join_results(const ModelFile& model, const LoadPlan& plan,
                           std::span<const VerifyResult> results) {
+  load::check_plan(model, plan, "join results");
+  const auto refuse = [](const std::string& why) {
+    throw Error(ErrorCode::invalid_argument, "join results", "join results: " + why,
+                "give one result of verify_readback() for each device of the plan");
+  };
+  if (results.size() != plan.devices.size()) {
+    refuse(std::to_string(results.size()) + " results were given for a plan of " +
+           std::to_string(plan.devices.size()) + " devices");
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (plan.devices[i].layout.placements.empty()) continue;
+    if (results[i].tensor_digests.size() == model.tensors().size()) continue;
+    refuse("the result of " + plan.devices[i].device.id() + " is of another model");
+  }
   VerifyResult joined;
   joined.tensor_digests.resize(model.tensors().size());
   for (std::size_t i = 0; i < results.size(); ++i) {

@@ -133,6 +133,8 @@ TEST_CASE_FIXTURE(Fixture, "only what the layout places is looked at, and parts 
   ArenaLayout other = layout;
   one.placements = {layout.placements[0]};
   other.placements = {layout.placements.begin() + 1, layout.placements.end()};
+  one.tensor_bytes = model->tensors()[layout.placements[0].tensor].size_bytes;
+  other.tensor_bytes -= one.tensor_bytes;
   ValueCheckResult sum = check_values(*model, other, arena);
   CHECK(sum.findings.size() == 1);
   CHECK(sum.findings.front().tensor == 2);
