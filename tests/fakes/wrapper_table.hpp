@@ -29,6 +29,14 @@ struct LiveCounts {
     return device_memory == 0 && host_memory == 0 && registrations == 0 && streams == 0 &&
            events == 0 && modules == 0;
   }
+  friend LiveCounts operator-(const LiveCounts& left, const LiveCounts& right) {
+    return {left.device_memory - right.device_memory,
+            left.host_memory - right.host_memory,
+            left.registrations - right.registrations,
+            left.streams - right.streams,
+            left.events - right.events,
+            left.modules - right.modules};
+  }
 };
 
 /// Wraps one table. Functions of a table have no context argument, so wrappers live in a small

@@ -74,6 +74,7 @@ Outcome run(const Subject& subject, const scenarios::Scenario& scenario,
             const test::WrapperTable& table, const std::string& what) {
   tidy_up(subject);
   const Accounting before = hip::cpu::live_objects();
+  const test::LiveCounts live_before = table.live();  // a leak counts where it began only
   const Watchdog watchdog(what);
   const auto trace = std::make_shared<test::RecordingTrace>();
   Outcome outcome;
@@ -89,7 +90,8 @@ Outcome run(const Subject& subject, const scenarios::Scenario& scenario,
     }
   }
   outcome.notes = trace->notes();
-  if (!table.live().is_empty()) outcome.leaked = to_text(table.live());
+  const test::LiveCounts left = table.live() - live_before;
+  if (!left.is_empty()) outcome.leaked = to_text(left);
   if (!comes_back_to(before)) outcome.leaked += " (and the cpu platform's own account)";
   return outcome;
 }

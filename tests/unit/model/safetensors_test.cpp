@@ -254,7 +254,7 @@ TEST_CASE("safetensors: no flipped bit does harm") {
     } catch (const Error& error) {
       const bool is_input =
           error.code() == ErrorCode::corrupt_data || error.code() == ErrorCode::input_failed;
-      CHECK_MESSAGE(is_input, error.what());
+      CHECK_MESSAGE(is_input, std::string(error.what()));
     }
   }
 }
