@@ -34,6 +34,7 @@ struct PlatformStatus {
   std::string driver_version;      ///< kernel driver, "580.159.04"; empty when unknown
   std::string reason;              ///< why it is not usable; empty when it is
   std::string hint;                ///< what to try next; may be empty
+  std::string note;                ///< what to know about a bound library; usually empty
   std::vector<std::string> tried;  ///< each library that was tried and why it was refused
 };
 

@@ -22,7 +22,8 @@ class HIPTOOL_API RegisteredMemory {
 
   /// Blocks while the pages are pinned. The memory must stay mapped as long as this object lives.
   /// An empty span makes no runtime call. Throws Error(host_out_of_memory) or Error(device) naming
-  /// the call, with hipErrorHostMemoryAlreadyRegistered for memory that is registered.
+  /// the call. Register a range once: NVIDIA's driver refuses a second registration, while AMD's
+  /// runtime accepts it and ends both with the first unregistration.
   RegisteredMemory(const Device& device, std::span<const std::byte> memory,
                    Access access = Access::read_write);
   ~RegisteredMemory();

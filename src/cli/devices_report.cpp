@@ -155,6 +155,7 @@ report::Array platforms_value(const Inventory& inventory) {
         {"driver_version", text_or_absent(status.driver_version)},
         {"reason", text_or_absent(status.reason)},
         {"hint", text_or_absent(status.hint)},
+        {"note", text_or_absent(status.note)},
     });
   }
   return array;
@@ -235,6 +236,7 @@ std::vector<report::Line> platform_lines(const Inventory& inventory, bool verbos
            fmt::format("{}: not usable: {}", to_string(status.platform), status.reason)});
       if (!status.hint.empty()) lines.push_back({report::Tone::plain, "  hint: " + status.hint});
     }
+    if (!status.note.empty()) lines.push_back({report::Tone::warning, "  note: " + status.note});
     if (!verbose) continue;
     for (const std::string& library : status.tried) {
       lines.push_back({report::Tone::plain, "  tried: " + library});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -14,6 +15,8 @@ struct BindRequest {
   std::string library;            ///< the runtime library to use; empty: search
   std::string system_root = "/";  ///< where /sys, /proc and /dev are read
   int cpu_devices = 1;
+  /// Called before code of a vendor's library runs, with its name or path; may be empty.
+  std::function<void(const std::string& library)> before_start = {};
 };
 
 /// A bound platform, or the reason why there is none. `api` is null unless a library was bound; it

@@ -15,6 +15,8 @@ using Clock = std::chrono::steady_clock;
 constexpr milliseconds pause{30};
 
 TEST_CASE("events: one that was never recorded is ready but has no time") {
+  // HIP API, hipEventQuery: hipSuccess if hipEventRecord "was not called on the event";
+  // hipEventElapsedTime: hipErrorInvalidHandle if it "has not been called on either event".
   const Event first;
   const Event second;
   CHECK(api().hipEventQuery(first.get()) == hipSuccess);
@@ -28,6 +30,7 @@ TEST_CASE("events: one that was never recorded is ready but has no time") {
 }
 
 TEST_CASE("events: an unfinished one is not ready and has no time yet") {
+  // HIP API, hipEventElapsedTime: hipErrorNotReady where hipEventQuery would return it.
   const Stream stream;
   const Event first;
   const Event second;
@@ -48,7 +51,7 @@ TEST_CASE("events: an unfinished one is not ready and has no time yet") {
 }
 
 TEST_CASE("events: without timing there is no time") {
-  // HIP API reference, hipEventElapsedTime: "If hipEventRecord() has not been called on either
+  // HIP API, hipEventElapsedTime: "If hipEventRecord() has not been called on either
   // event, or hipEventDisableTiming was specified, hipErrorInvalidHandle is returned."
   const Stream stream;
   const Event timed;
@@ -64,6 +67,7 @@ TEST_CASE("events: without timing there is no time") {
 }
 
 TEST_CASE("events: the time between two agrees with the wall clock") {
+  // HIP API, hipEventElapsedTime: "Time is computed in ms", with a resolution of about 1 us.
   const Stream stream;
   const Event start;
   const Event stop;
@@ -83,6 +87,7 @@ TEST_CASE("events: the time between two agrees with the wall clock") {
 }
 
 TEST_CASE("events: a copy takes time") {
+  // HIP API, hipEventElapsedTime: events record "after all previous commands in that stream".
   constexpr std::size_t count = 64 << 20;
   const PinnedMemory host(count);
   const DeviceMemory memory(count);
@@ -97,12 +102,10 @@ TEST_CASE("events: a copy takes time") {
   float elapsed_ms = 0;
   REQUIRE(api().hipEventElapsedTime(&elapsed_ms, start.get(), stop.get()) == hipSuccess);
   CHECK(elapsed_ms > 0.05F);  // 64 MiB at more than 1.3 TB/s does not exist
-  float back_ms = 0;
-  REQUIRE(api().hipEventElapsedTime(&back_ms, stop.get(), start.get()) == hipSuccess);
-  CHECK(back_ms < 0);
 }
 
 TEST_CASE("events: one can be destroyed while its recording is pending") {
+  // HIP API, hipEventDestroy: while it records, "the function will return immediately".
   const Stream stream;
   Gate gate;
   gate.block(stream.get());
@@ -116,12 +119,15 @@ TEST_CASE("events: one can be destroyed while its recording is pending") {
 }
 
 TEST_CASE("events: missing handles and results") {
+  // HIP API, hipEventCreateWithFlags and hipEventElapsedTime list hipErrorInvalidValue.
   const Event event;
   CHECK(api().hipEventCreateWithFlags(nullptr, 0) == hipErrorInvalidValue);
   CHECK(api().hipEventElapsedTime(nullptr, event.get(), event.get()) == hipErrorInvalidValue);
 }
 
 TEST_CASE("events: recording needs a stream of the same device") {
+  // HIP API, hipEventRecord and hipEventElapsedTime list hipErrorInvalidHandle; CUDA driver API,
+  // cuEventRecord: event and stream "must be from the same context".
   if (under_test().device_count < 2) return;
   const Event here;
   REQUIRE(api().hipSetDevice(1) == hipSuccess);

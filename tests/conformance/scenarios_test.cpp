@@ -32,9 +32,9 @@ void run_case() {
   try {
     scenario.run({devices, full_rounds});
   } catch (const scenarios::ScenarioFailed& failure) {
-    FAIL_CHECK(failure.what());
+    FAIL_CHECK(std::string(failure.what()));
   } catch (const Error& error) {
-    FAIL_CHECK(to_string(error.code()) << ": " << error.what());
+    FAIL_CHECK(to_string(error.code()) << ": " << std::string(error.what()));
   }
 }
 

@@ -61,6 +61,7 @@ struct Step {
 };
 
 TEST_CASE("streams: host functions run in order, each once, and see the copies before them") {
+  // HIP API, hipLaunchHostFunc: called once operations enqueued before it "are complete".
   constexpr int count = 100;
   std::vector<int> order;
   std::vector<Step> steps;
@@ -88,6 +89,7 @@ struct Seen {
 };
 
 TEST_CASE("streams: a host function sees the copy that comes before it") {
+  // HIP API, hipLaunchHostFunc: called once operations enqueued before it "are complete".
   constexpr std::size_t count = 1 << 20;
   const PinnedMemory host(count);
   const DeviceMemory memory(count);
@@ -115,6 +117,8 @@ struct Called {
 };
 
 TEST_CASE("streams: a callback gets its stream and a status") {
+  // HIP API, hipStreamAddCallback: "a callback will be executed exactly once", with the parameters
+  // of hipStreamCallback_t.
   const Stream stream;
   Called called;
   const auto callback = [](hipStream_t handle, hipError_t status, void* data) {
@@ -133,6 +137,7 @@ TEST_CASE("streams: a callback gets its stream and a status") {
 }
 
 TEST_CASE("streams: a missing host function is an invalid value") {
+  // HIP API, hipLaunchHostFunc lists hipErrorInvalidValue.
   const Stream stream;
   CHECK(api().hipLaunchHostFunc(stream.get(), nullptr, nullptr) == hipErrorInvalidValue);
 }

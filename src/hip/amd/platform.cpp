@@ -63,6 +63,16 @@ class Attempts {
     hint_ = "install a complete HIP runtime of version 5 or newer";
   }
 
+  void add_unrecognised(const std::string& path, const std::string& version) {
+    const std::string what = version.empty() ? "reports no version" : "reports version " + version;
+    refused_.push_back(path + ": " + what + ", which is not a known one");
+    if (!reason_.empty()) return;
+    reason_ = "the HIP runtime " + path + " " + what +
+              ", which hiptool does not know, and does not export hipGetDevicePropertiesR0600: " +
+              "the layout of its structures is unknown";
+    hint_ = "install a HIP runtime of version 5, 6, 7 or 10";
+  }
+
   std::vector<std::string> list() const {
     std::vector<std::string> lines = refused_;
     if (!not_found_.empty()) lines.push_back("not found: " + not_found_);
@@ -90,6 +100,12 @@ class Attempts {
 std::string describe(const Api& api, hipError_t error) {
   const char* name = api.hipGetErrorName(error);
   return std::string(name != nullptr ? name : "unknown") + " (" + std::to_string(error) + ")";
+}
+
+std::string unknown_version_note(const std::string& version) {
+  return (version.empty() ? "the HIP runtime reports no version"
+                          : "HIP version " + version + " is not a known one") +
+         std::string("; hiptool relies on the functions that it exports (HIP 6 or later)");
 }
 
 bool means_no_device(hipError_t error) {
@@ -127,6 +143,7 @@ bool bind_library(const base::DynamicLibrary& library, const BindRequest& reques
            "use another process for " + library.path());
     return true;
   }
+  if (request.before_start) request.before_start(library.path());
   auto loaded = std::make_unique<Api>();
   const std::string missing = load_runtime(library, *loaded);
   if (!missing.empty()) {
@@ -135,10 +152,16 @@ bool bind_library(const base::DynamicLibrary& library, const BindRequest& reques
   }
   int version = 0;
   if (loaded->hipRuntimeGetVersion(&version) != hipSuccess) version = 0;
+  const Release release = identify_release(version, library);
+  if (release == Release::unrecognised) {
+    attempts.add_unrecognised(library.path(), format_version(version));
+    return false;
+  }
   status.library = library.path();
   status.runtime_version = format_version(version);
+  if (release == Release::like_hip6) status.note = unknown_version_note(status.runtime_version);
   if (in_use.path.empty()) {
-    adapt_runtime(*loaded, library, major_of_version(version));
+    adapt_runtime(*loaded, library, release);
     binding.api = in_use.tables.emplace_back(std::move(loaded)).get();
   } else {
     binding.api = in_use.api;
@@ -154,6 +177,7 @@ bool bind_library(const base::DynamicLibrary& library, const BindRequest& reques
 bool try_library(const std::string& name, const BindRequest& request, Attempts& attempts,
                  Binding& binding) {
   std::string sentence;
+  if (request.before_start) request.before_start(name);
   const auto library = base::DynamicLibrary::open(name, sentence);
   if (library) return bind_library(*library, request, attempts, binding);
   attempts.add_failure(name, sentence);

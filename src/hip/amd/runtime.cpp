@@ -15,7 +15,9 @@ struct Adapted {
   decltype(Api::hipHostRegister) host_register;
   decltype(Api::hipPointerGetAttributes) pointer_get_attributes;
   decltype(Api::hipFreeAsync) free_async;
+  decltype(Api::hipLaunchHostFunc) launch_host_func;
   decltype(Api::hipStreamAddCallback) stream_add_callback;
+  decltype(Api::hipGetLastError) get_last_error;
   decltype(Api::hipModuleLoad) module_load;
   decltype(Api::hipModuleLaunchKernel) launch_kernel;
   decltype(Api::hipGetDevice) get_device;
@@ -68,9 +70,13 @@ void run_host_function(hipStream_t, hipError_t, void* user_data) {
   call->function(call->user_data);
 }
 
-/// HIP 5.2 has the older form of this call only.
+/// HIP 5.2 exports only the older form of this call; other runtimes export both and answer
+/// hipErrorNotSupported to this one.
 hipError_t launch_host_function(hipStream_t stream, hipHostFn_t function, void* user_data) {
   if (function == nullptr) return hipErrorInvalidValue;
+  const hipError_t direct = adapted().launch_host_func(stream, function, user_data);
+  if (direct != hipErrorNotSupported) return direct;
+  adapted().get_last_error();  // takes that answer back: the call as a whole may succeed yet
   std::unique_ptr<HostFunction> call(new (std::nothrow) HostFunction{function, user_data});
   if (call == nullptr) return hipErrorOutOfMemory;
   const hipError_t error = adapted().stream_add_callback(stream, run_host_function, call.get(), 0);
@@ -136,22 +142,32 @@ std::string load_runtime(const base::DynamicLibrary& library, Api& api) {
   return missing;
 }
 
+Release identify_release(int version, const base::DynamicLibrary& library) {
+  switch (major_of_version(version)) {
+    case 4:
+    case 5: return Release::hip5;
+    case 6: return Release::hip6;
+    case 7:
+    case 10: return Release::hip7;
+    default: break;
+  }
+  return has(library, "hipGetDevicePropertiesR0600") ? Release::like_hip6 : Release::unrecognised;
+}
+
 std::string format_version(int version) {
   if (version <= 0) return {};
   return std::to_string(major_of_version(version)) + "." + std::to_string(version / 100000 % 100) +
          "." + std::to_string(version % 100000);
 }
 
-void adapt_runtime(Api& api, const base::DynamicLibrary& library, int major) {
-  adapted() = {api.hipHostRegister,      api.hipPointerGetAttributes, api.hipFreeAsync,
-               api.hipStreamAddCallback, api.hipModuleLoad,           api.hipModuleLaunchKernel,
-               api.hipGetDevice,         api.hipDeviceGetAttribute,   major == 4 || major == 5};
+void adapt_runtime(Api& api, const base::DynamicLibrary& library, Release release) {
+  adapted() = {api.hipHostRegister,       api.hipPointerGetAttributes, api.hipFreeAsync,
+               api.hipLaunchHostFunc,     api.hipStreamAddCallback,    api.hipGetLastError,
+               api.hipModuleLoad,         api.hipModuleLaunchKernel,   api.hipGetDevice,
+               api.hipDeviceGetAttribute, release == Release::hip5};
   api.hipHostRegister = host_register;
-  if (!has(library, "hipLaunchHostFunc") && has(library, "hipStreamAddCallback")) {
-    api.hipLaunchHostFunc = launch_host_function;
-  }
-  const bool is_before_7 = major >= 4 && major < 7;
-  if (!is_before_7) return;
+  if (has(library, "hipStreamAddCallback")) api.hipLaunchHostFunc = launch_host_function;
+  if (release == Release::hip7) return;
   if (has(library, "hipPointerGetAttributes")) api.hipPointerGetAttributes = pointer_get_attributes;
   if (has(library, "hipFreeAsync")) api.hipFreeAsync = free_async;
   if (has(library, "hipModuleLoad")) api.hipModuleLoad = load_module;

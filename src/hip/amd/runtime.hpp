@@ -23,9 +23,24 @@ constexpr int renumber_memory_type(int hip5_type) {
   return hip5_type >= 0 && hip5_type < 5 ? numbers[hip5_type] : hipMemoryTypeUnregistered;
 }
 
+/// Which of the known interfaces a runtime has.
+enum class Release {
+  hip5,          ///< 4 and 5: memory types counted from host 0
+  hip6,          ///< 6: numbers of today, semantics of before 7.0
+  hip7,          ///< 7 and 10: what the table promises
+  like_hip6,     ///< unknown version, with the calls that came with HIP 6
+  unrecognised,  ///< unknown version and no sign of the layouts in use
+};
+
+/// Judges by the version where it is one that AMD released: 4 to 7 and 10 (ROCm went from 7 to 10).
+/// Else by hipGetDevicePropertiesR0600, which names its own layout and came together with the
+/// memory types of today; independent implementations report versions such as 1.1 and have it.
+Release identify_release(int version, const base::DynamicLibrary& library);
+
 /// Puts functions of ours before calls whose meaning differs from HIP 7 as the table promises it
-/// (hip headers and sources 5.0 to 7.2). `api` is what load_runtime filled, `major` the runtime's.
-/// They have no context argument, so they serve the runtime that was adapted last.
-void adapt_runtime(Api& api, const base::DynamicLibrary& library, int major);
+/// (hip headers and sources 5.0 to 7.2). `api` is what load_runtime filled. A runtime of unknown
+/// version gets all of them: each also passes on what HIP 7 answers. They have no context argument,
+/// so they serve the runtime that was adapted last.
+void adapt_runtime(Api& api, const base::DynamicLibrary& library, Release release);
 
 }  // namespace hiptool::hip::amd

@@ -72,6 +72,7 @@ void start(PlatformStatus& status, const BindRequest& request) {
 bool try_library(const std::string& name, const BindRequest& request, Binding& binding) {
   PlatformStatus& status = binding.status;
   std::string sentence;
+  if (request.before_start) request.before_start(name);
   const auto library = base::DynamicLibrary::open(name, sentence);
   if (!library) {
     status.tried.push_back(describe_attempt(name, sentence));
@@ -80,6 +81,7 @@ bool try_library(const std::string& name, const BindRequest& request, Binding& b
     }
     return false;
   }
+  if (request.before_start) request.before_start(library->path());
   CudaDriver driver{};
   const std::string missing = load_driver(*library, driver);
   if (!missing.empty()) {

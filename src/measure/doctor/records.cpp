@@ -149,6 +149,7 @@ void visit_status(Status& status, const Visit& visit) {
   visit("driver_version", status.driver_version);
   visit("reason", status.reason);
   visit("hint", status.hint);
+  visit("note", status.note);
 }
 
 std::string field(const Record& record, const char* key) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /// Start, version and errors. FAKE_CUDA_INIT is the answer of cuInit, FAKE_CUDA_INIT_SLEEP_S how
-/// long it takes: a driver that hangs.
+/// long it takes: a driver that hangs. FAKE_CUDA_INIT_SIGNAL is the signal that cuInit ends with.
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <thread>
 
 #include "fakes/common/settings.hpp"
@@ -56,6 +57,7 @@ CUresult find_text(CUresult error, const char* ErrorName::*which, const char** t
 extern "C" {
 
 CUresult cuInit(unsigned flags) {
+  if (const int number = number_from("FAKE_CUDA_INIT_SIGNAL", 0); number != 0) std::raise(number);
   std::this_thread::sleep_for(std::chrono::seconds(number_from("FAKE_CUDA_INIT_SLEEP_S", 0)));
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
   const int result = number_from("FAKE_CUDA_INIT", 0);

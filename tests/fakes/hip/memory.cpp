@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
-/// Memory of devices and of the host.
+/// Memory of devices and of the host. FAKE_HIP_REGISTER_AGAIN is the answer of a second
+/// registration where it is not success.
 #include <atomic>
+#include <mutex>
+#include <set>
 
+#include "fakes/common/settings.hpp"
 #include "fakes/hip/call.hpp"
 
 using namespace hiptool::fake;
@@ -13,6 +17,32 @@ int type_before_6(const hipPointerAttribute_t& attributes) {
   constexpr int host = 0;
   constexpr int device = 1;
   return attributes.type == hipMemoryTypeHost ? host : device;
+}
+
+/// Registrations of memory that was registered before, by base. AMD's runtime accepts them (ROCm
+/// clr, ihipHostRegister, which looks for no earlier one) but maps a base only once.
+struct Repeated {
+  std::mutex mutex;
+  std::set<void*> bases;
+
+  static Repeated& instance() {
+    static auto* const repeated = new Repeated;
+    return *repeated;
+  }
+  void add(void* base) {
+    const std::lock_guard lock(mutex);
+    bases.insert(base);
+  }
+  bool take(void* base) {
+    const std::lock_guard lock(mutex);
+    return bases.erase(base) != 0;
+  }
+};
+
+hipError_t register_again(void* pointer) {
+  const int answer = number_from("FAKE_HIP_REGISTER_AGAIN", hipSuccess);
+  if (answer == hipSuccess) Repeated::instance().add(pointer);
+  return static_cast<hipError_t>(answer);
 }
 
 }  // namespace
@@ -59,9 +89,16 @@ hipError_t hipHostMalloc(void** pointer, std::size_t bytes, unsigned flags) {
 hipError_t hipHostFree(void* pointer) { return forward(&Api::hipHostFree, pointer); }
 hipError_t hipHostRegister(void* pointer, std::size_t bytes, unsigned flags) {
   fake_hip_register_flags = flags;
-  return forward(&Api::hipHostRegister, pointer, bytes, flags);
+  const hipError_t error = forward(&Api::hipHostRegister, pointer, bytes, flags);
+  return error == hipErrorHostMemoryAlreadyRegistered ? finish(register_again(pointer)) : error;
 }
-hipError_t hipHostUnregister(void* pointer) { return forward(&Api::hipHostUnregister, pointer); }
+/// A base that was registered twice is gone with its first unregistration.
+hipError_t hipHostUnregister(void* pointer) {
+  const bool was_repeated = Repeated::instance().take(pointer);
+  const hipError_t error = forward(&Api::hipHostUnregister, pointer);
+  const bool is_only_repeated = was_repeated && error == hipErrorHostMemoryNotRegistered;
+  return is_only_repeated ? finish(hipSuccess) : error;
+}
 hipError_t hipHostGetDevicePointer(void** device_pointer, void* host_pointer, unsigned flags) {
   return forward(&Api::hipHostGetDevicePointer, device_pointer, host_pointer, flags);
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
-/// Start, versions and errors. FAKE_HIP_INIT is the answer of hipInit, FAKE_HIP_VERSION the version
-/// where another than the stand-in's own is wanted.
+/// Start, versions and errors. FAKE_HIP_INIT is the answer of hipInit, FAKE_HIP_INIT_SIGNAL the
+/// signal that it ends with, FAKE_HIP_VERSION the version where another than the stand-in's own is
+/// wanted.
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
 
 #include "fakes/common/settings.hpp"
@@ -24,6 +27,10 @@ const char* name_after_the_list(int number) {
 extern "C" {
 
 hipError_t hipInit(unsigned flags) {
+  if (const int number = number_from("FAKE_HIP_INIT_SIGNAL", 0); number != 0) {
+    if (number == SIGABRT) std::abort();
+    std::raise(number);
+  }
   if (const int error = number_from("FAKE_HIP_INIT", 0); error != 0) {
     return finish(static_cast<hipError_t>(error));
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// Streams and events.
+/// Streams and events. FAKE_HIP_HOST_FUNC is the answer of hipLaunchHostFunc where it is not 0.
+#include "fakes/common/settings.hpp"
 #include "fakes/hip/call.hpp"
 
 using namespace hiptool::fake;
@@ -34,6 +35,9 @@ hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned fla
   return forward_after(enter_stream(stream), &Api::hipStreamWaitEvent, stream, event, flags);
 }
 hipError_t hipLaunchHostFunc(hipStream_t stream, hipHostFn_t function, void* user_data) {
+  if (const int error = number_from("FAKE_HIP_HOST_FUNC", 0); error != 0) {
+    return finish(static_cast<hipError_t>(error));
+  }
   return forward_after(enter_stream(stream), &Api::hipLaunchHostFunc, stream, function, user_data);
 }
 hipError_t hipStreamAddCallback(hipStream_t stream, hipStreamCallback_t callback, void* user_data,

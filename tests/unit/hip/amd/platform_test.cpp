@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <map>
 
 #include "base/dynamic_library.hpp"
 #include "hip/api.hpp"
@@ -15,7 +16,7 @@ namespace {
 
 using doctest::Contains;
 
-Binding bind(const std::string& library, const std::filesystem::path& root) {
+Binding bind_library(const std::string& library, const std::filesystem::path& root) {
   BindRequest request;
   request.library = library;
   request.system_root = root.string();
@@ -35,7 +36,7 @@ std::string expected_version() {
 
 TEST_CASE("a library that is nowhere") {
   test::TemporaryTree tree;
-  const PlatformStatus status = bind("libamdhip64-nowhere.so.5", tree.root()).status;
+  const PlatformStatus status = bind_library("libamdhip64-nowhere.so.5", tree.root()).status;
   CHECK(status.platform == Platform::amd);
   CHECK_FALSE(status.usable);
   CHECK(status.reason == "libamdhip64-nowhere.so.5 was not found and no AMD GPU is on the PCI bus");
@@ -44,18 +45,18 @@ TEST_CASE("a library that is nowhere") {
   tree.write("sys/bus/pci/devices/0000:65:00.0/vendor", "0x1002\n");
   tree.write("sys/bus/pci/devices/0000:65:00.0/device", "0x74a1\n");
   tree.write("sys/bus/pci/devices/0000:65:00.0/class", "0x120000\n");
-  const PlatformStatus seen = bind("libamdhip64-nowhere.so.5", tree.root()).status;
+  const PlatformStatus seen = bind_library("libamdhip64-nowhere.so.5", tree.root()).status;
   CHECK(seen.reason.c_str() == Contains("though there is an AMD GPU at 0000:65:00.0"));
   CHECK(seen.hint.c_str() == Contains("HIPTOOL_HIP_LIBRARY"));
 }
 
 TEST_CASE("a file that is no library, and one that lacks a required symbol") {
   test::TemporaryTree tree;
-  const PlatformStatus text = bind(tree.write("libamdhip64.so.7"), tree.root()).status;
+  const PlatformStatus text = bind_library(tree.write("libamdhip64.so.7"), tree.root()).status;
   CHECK(text.library.empty());
   CHECK(text.reason.c_str() == Contains("could not be loaded"));
   const PlatformStatus lacking =
-      bind(test::fake_library("FAKE_HIP_WITHOUT_REQUIRED"), tree.root()).status;
+      bind_library(test::fake_library("FAKE_HIP_WITHOUT_REQUIRED"), tree.root()).status;
   CHECK(lacking.library.empty());
   CHECK(lacking.reason.c_str() == Contains("lacks hipMalloc, hipStreamQuery"));
   CHECK_FALSE(lacking.hint.empty());
@@ -65,7 +66,7 @@ TEST_CASE("a file that is no library, and one that lacks a required symbol") {
 
 TEST_CASE("an installed runtime whose dependency is missing is told apart") {
   test::TemporaryTree tree;
-  const PlatformStatus status = bind(test::fake_library("FAKE_NEEDY"), tree.root()).status;
+  const PlatformStatus status = bind_library(test::fake_library("FAKE_NEEDY"), tree.root()).status;
   CHECK(status.library.empty());
   CHECK(status.reason.c_str() ==
         Contains("is installed, its dependency libhiptool-missing.so.1 is missing"));
@@ -79,7 +80,7 @@ TEST_CASE("a chosen ROCm folder wins, past a file that is no library") {
   std::filesystem::copy_file(test::fake_library("FAKE_HIP"), library);
   setenv("ROCM_PATH", (tree.root() / "rocm").c_str(), 1);
   setenv("FAKE_HIP_DEVICES", "0", 1);
-  const PlatformStatus status = bind("", tree.root()).status;
+  const PlatformStatus status = bind_library("", tree.root()).status;
   unsetenv("FAKE_HIP_DEVICES");
   unsetenv("ROCM_PATH");
   CHECK(status.library == library);
@@ -91,7 +92,7 @@ TEST_CASE("no device is 100 in HIP 7 and 101 in HIP 5") {
   test::TemporaryTree tree;
   for (const char* code : {"100", "101"}) {
     setenv("FAKE_HIP_INIT", code, 1);
-    const Binding binding = bind(test::fake_library("FAKE_HIP"), tree.root());
+    const Binding binding = bind_library(test::fake_library("FAKE_HIP"), tree.root());
     unsetenv("FAKE_HIP_INIT");
     CHECK(binding.api != nullptr);
     CHECK_FALSE(binding.status.usable);
@@ -99,19 +100,53 @@ TEST_CASE("no device is 100 in HIP 7 and 101 in HIP 5") {
     CHECK(binding.status.reason.c_str() == Contains("reports no device"));
   }
   setenv("FAKE_HIP_DEVICES", "0", 1);
-  CHECK(bind(test::fake_library("FAKE_HIP"), tree.root()).status.reason.c_str() ==
+  CHECK(bind_library(test::fake_library("FAKE_HIP"), tree.root()).status.reason.c_str() ==
         Contains("reports no device"));
   unsetenv("FAKE_HIP_DEVICES");
   setenv("FAKE_HIP_INIT", "3", 1);
-  CHECK(bind(test::fake_library("FAKE_HIP"), tree.root()).status.reason.c_str() ==
+  CHECK(bind_library(test::fake_library("FAKE_HIP"), tree.root()).status.reason.c_str() ==
         Contains("does not start: hipErrorNotInitialized (3)"));
   unsetenv("FAKE_HIP_INIT");
+}
+
+TEST_CASE("a version that no release has is judged by the functions that came with HIP 6") {
+  test::TemporaryTree tree;
+  const std::string library = test::fake_library("FAKE_HIP");
+  const bool has_new_layout = test::fake_library("FAKE_HIP_MAJOR") != "5";
+  setenv("FAKE_HIP_DEVICES", "0", 1);  // so that none of these is kept
+  const std::map<std::string, std::string> versions{
+      {"0", "reports no version"},     {"-5", "reports no version"},
+      {"10100000", "version 1.1.0"},   {"30000000", "version 3.0.0"},
+      {"80000000", "version 8.0.0"},   {"90512345", "version 9.5.12345"},
+      {"110000000", "version 11.0.0"}, {"990000000", "version 99.0.0"}};
+  for (const auto& [version, words] : versions) {
+    CAPTURE(version);
+    setenv("FAKE_HIP_VERSION", version.c_str(), 1);
+    const Binding binding = bind_library(library, tree.root());
+    CAPTURE(binding.status.reason);
+    CHECK((binding.api != nullptr) == has_new_layout);
+    if (has_new_layout) {
+      CHECK(binding.status.library == library);
+      CHECK(binding.status.note.c_str() == Contains(words.c_str()));
+      CHECK(binding.status.note.c_str() == Contains("relies on the functions that it exports"));
+    } else {
+      CHECK(binding.status.library.empty());
+      CHECK(binding.status.reason.c_str() == Contains(words.c_str()));
+      CHECK(binding.status.reason.c_str() == Contains("hipGetDevicePropertiesR0600"));
+      CHECK(binding.status.hint.c_str() == Contains("version 5, 6, 7 or 10"));
+      REQUIRE(binding.status.tried.size() == 1);
+      CHECK(binding.status.tried[0].c_str() == Contains(words.c_str()));
+    }
+  }
+  unsetenv("FAKE_HIP_VERSION");
+  CHECK(bind_library(library, tree.root()).status.note.empty());
+  unsetenv("FAKE_HIP_DEVICES");
 }
 
 TEST_CASE("a usable runtime is bound") {
   test::TemporaryTree tree;
   const std::string library = test::fake_library("FAKE_HIP");
-  const Binding binding = bind(library, tree.root());
+  const Binding binding = bind_library(library, tree.root());
   REQUIRE(binding.api != nullptr);
   const Api& hip = *binding.api;
   CHECK(binding.status.usable);
@@ -136,11 +171,11 @@ TEST_CASE("a usable runtime is bound") {
 TEST_CASE("a second runtime is refused, the first one bound again") {
   test::TemporaryTree tree;
   const std::string library = test::fake_library("FAKE_HIP");
-  const Binding again = bind(library, tree.root());
+  const Binding again = bind_library(library, tree.root());
   CHECK(again.status.usable);
   const std::filesystem::path copy = tree.root() / "libamdhip64.so.7";
   std::filesystem::copy_file(library, copy);
-  const Binding other = bind(copy.string(), tree.root());
+  const Binding other = bind_library(copy.string(), tree.root());
   CHECK(other.api == nullptr);
   CHECK(other.status.reason.c_str() == Contains("already uses"));
 }

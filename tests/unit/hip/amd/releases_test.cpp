@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -177,6 +178,42 @@ TEST_CASE("the last error") {
   // A call that only some releases have is kept as well.
   CHECK(hip.hipMalloc(nullptr, 1) == hipErrorInvalidValue);
   CHECK(hip.hipGetLastError() == hipErrorInvalidValue);
+}
+
+TEST_CASE("a host function runs where only the older call is supported") {
+  const Api& hip = adapted();
+  hipStream_t stream = nullptr;
+  REQUIRE(hip.hipStreamCreateWithFlags(&stream, hipStreamNonBlocking) == hipSuccess);
+  hip.hipGetLastError();
+  std::atomic<int> runs = 0;
+  const hipHostFn_t count = [](void* data) { ++*static_cast<std::atomic<int>*>(data); };
+  setenv("FAKE_HIP_HOST_FUNC", "801", 1);
+  if (release() > 5) CHECK(raw().hipLaunchHostFunc(stream, count, &runs) == hipErrorNotSupported);
+  raw().hipGetLastError();
+  CHECK(hip.hipLaunchHostFunc(stream, count, &runs) == hipSuccess);
+  CHECK(hip.hipStreamSynchronize(stream) == hipSuccess);
+  CHECK(runs == 1);
+  CHECK(hip.hipGetLastError() == hipSuccess);
+  // Any other answer is the answer.
+  setenv("FAKE_HIP_HOST_FUNC", "2", 1);
+  const hipError_t expected = release() > 5 ? hipErrorOutOfMemory : hipSuccess;
+  CHECK(hip.hipLaunchHostFunc(stream, count, &runs) == expected);
+  CHECK(hip.hipStreamSynchronize(stream) == hipSuccess);
+  CHECK(runs == (release() > 5 ? 1 : 2));
+  unsetenv("FAKE_HIP_HOST_FUNC");
+  hip.hipGetLastError();
+  CHECK(hip.hipStreamDestroy(stream) == hipSuccess);
+}
+
+TEST_CASE("a second registration of host memory is accepted, and ends with the first") {
+  alignas(4096) static std::array<char, 4096> page;
+  const Api& hip = adapted();
+  REQUIRE(hip.hipHostRegister(page.data(), page.size(), 0) == hipSuccess);
+  CHECK(hip.hipHostRegister(page.data(), page.size(), 0) == hipSuccess);
+  CHECK(hip.hipHostRegister(page.data() + 1024, 512, 0) == hipSuccess);
+  CHECK(hip.hipHostUnregister(page.data() + 1024) == hipSuccess);
+  CHECK(hip.hipHostUnregister(page.data()) == hipSuccess);
+  CHECK(hip.hipHostUnregister(page.data()) == hipErrorHostMemoryNotRegistered);
 }
 
 TEST_CASE("a file with nothing in it is no image") {

@@ -16,7 +16,7 @@ namespace {
 
 using doctest::Contains;
 
-PlatformStatus bind(const std::string& library, const std::filesystem::path& root) {
+PlatformStatus bind_library(const std::string& library, const std::filesystem::path& root) {
   BindRequest request;
   request.library = library;
   request.system_root = root.string();
@@ -25,7 +25,7 @@ PlatformStatus bind(const std::string& library, const std::filesystem::path& roo
 
 PlatformStatus bind_with_init(int result, const std::filesystem::path& root) {
   setenv("FAKE_CUDA_INIT", std::to_string(result).c_str(), 1);
-  PlatformStatus status = bind(test::fake_library("FAKE_CUDA"), root);
+  PlatformStatus status = bind_library(test::fake_library("FAKE_CUDA"), root);
   unsetenv("FAKE_CUDA_INIT");
   return status;
 }
@@ -34,7 +34,7 @@ PlatformStatus bind_with_init(int result, const std::filesystem::path& root) {
 
 TEST_CASE("a library that is nowhere") {
   test::TemporaryTree tree;
-  const PlatformStatus none = bind("libcuda-nowhere.so.1", tree.root());
+  const PlatformStatus none = bind_library("libcuda-nowhere.so.1", tree.root());
   CHECK(none.platform == Platform::nvidia);
   CHECK_FALSE(none.usable);
   CHECK(none.library.empty());
@@ -43,7 +43,7 @@ TEST_CASE("a library that is nowhere") {
   CHECK(none.tried[0].c_str() == Contains("No such file"));
 
   tree.write("sys/module/nvidia/version", "580.159.04\n");
-  const PlatformStatus loaded = bind("libcuda-nowhere.so.1", tree.root());
+  const PlatformStatus loaded = bind_library("libcuda-nowhere.so.1", tree.root());
   CHECK(loaded.driver_version == "580.159.04");
   CHECK(loaded.reason.c_str() == Contains("though the NVIDIA kernel driver 580.159.04 is loaded"));
   CHECK(loaded.hint.c_str() == Contains("580.159.04"));
@@ -51,14 +51,15 @@ TEST_CASE("a library that is nowhere") {
 
 TEST_CASE("a file that is no library") {
   test::TemporaryTree tree;
-  const PlatformStatus status = bind(tree.write("libcuda.so.1"), tree.root());
+  const PlatformStatus status = bind_library(tree.write("libcuda.so.1"), tree.root());
   CHECK(status.library.empty());
   CHECK(status.reason.c_str() == Contains("could not be loaded"));
 }
 
 TEST_CASE("a driver without a required symbol is named with the symbol") {
   test::TemporaryTree tree;
-  const PlatformStatus status = bind(test::fake_library("FAKE_CUDA_WITHOUT_REQUIRED"), tree.root());
+  const PlatformStatus status =
+      bind_library(test::fake_library("FAKE_CUDA_WITHOUT_REQUIRED"), tree.root());
   CHECK_FALSE(status.usable);
   CHECK(status.library.empty());
   CHECK(status.reason.c_str() == Contains("lacks cuMemAlloc_v2"));
@@ -116,7 +117,7 @@ TEST_CASE("a driver without devices") {
   test::TemporaryTree tree;
   setenv("FAKE_CUDA_DEVICES", "0", 1);
   setenv("CUDA_VISIBLE_DEVICES", "7", 1);
-  const PlatformStatus status = bind(test::fake_library("FAKE_CUDA"), tree.root());
+  const PlatformStatus status = bind_library(test::fake_library("FAKE_CUDA"), tree.root());
   unsetenv("CUDA_VISIBLE_DEVICES");
   unsetenv("FAKE_CUDA_DEVICES");
   CHECK_FALSE(status.usable);
@@ -130,7 +131,7 @@ TEST_CASE("the toolkit's own stub is told for what it is") {
     return;
   }
   test::TemporaryTree tree;
-  const PlatformStatus status = bind(stub, tree.root());
+  const PlatformStatus status = bind_library(stub, tree.root());
   CHECK_FALSE(status.usable);
   CHECK(status.library == stub);
   CHECK(status.reason.c_str() == Contains("stub for linking"));
@@ -140,7 +141,7 @@ TEST_CASE("a usable driver is bound, and kept") {
   test::TemporaryTree tree;
   const std::string library = test::fake_library("FAKE_CUDA");
   for (int turn = 0; turn < 2; ++turn) {
-    const PlatformStatus status = bind(library, tree.root());
+    const PlatformStatus status = bind_library(library, tree.root());
     CHECK(status.usable);
     CHECK(status.device_count == 2);
     CHECK(status.library == library);
@@ -151,7 +152,7 @@ TEST_CASE("a usable driver is bound, and kept") {
   test::TemporaryTree other;
   const std::filesystem::path copy = other.root() / "libcuda.so.1";
   std::filesystem::copy_file(library, copy);
-  const PlatformStatus refused = bind(copy.string(), other.root());
+  const PlatformStatus refused = bind_library(copy.string(), other.root());
   CHECK_FALSE(refused.usable);
   CHECK(refused.reason.c_str() == Contains("already uses"));
 }
