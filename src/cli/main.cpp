@@ -6,6 +6,8 @@
 #include <cstdlib>
 
 #include "cli/app.hpp"
+#include "cli/commands/probe_platform.hpp"
+#include "cli/crash_guard.hpp"
 #include "cli/interrupt.hpp"
 
 namespace {
@@ -37,10 +39,16 @@ int main(int argc, char** argv) {
   cli::Console console(out, err, getenv);
   CancelToken cancel;
   const cli::InterruptHandler interrupt(cancel);
-  cli::Environment environment{
-      console, cancel, [&interrupt] { return interrupt.signal(); },
-      [](Platforms::Options options) { return std::make_unique<Platforms>(std::move(options)); },
-      getenv};
+  std::shared_ptr<hip::Binder> binder = hip::make_registry();
+  // The doctor's child ends with the driver that it asks: that is what its parent reports.
+  if (!cli::is_probe_platform(argc, argv)) {
+    binder = std::make_shared<cli::CrashGuard>(std::move(binder), argv);
+  }
+  cli::Environment environment{console, cancel, [&interrupt] { return interrupt.signal(); },
+                               [&binder](Platforms::Options options) {
+                                 return std::make_unique<Platforms>(std::move(options), binder);
+                               },
+                               getenv};
   environment.program = "/proc/self/exe";
   const int exit_code = cli::run(argc, argv, environment);
   // A kernel that never ends may still run; the end of its platform would wait for it.

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+#include "cli/crash_guard.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace hiptool::cli {
+namespace {
+
+constexpr const char* variable = "HIPTOOL_CRASHED";
+constexpr std::array crash_signals{SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
+constexpr std::size_t most_text_bytes = 2 * 4096;  // two paths
+
+/// What the signal handler needs, all of it made before. The heap may be damaged by then.
+struct Restart {
+  char** arguments = nullptr;
+  std::vector<char*> environment;
+  std::array<char, most_text_bytes> text{};  // "HIPTOOL_CRASHED=...amd:06:/path"
+  char* signal_digits = nullptr;             // two places in it
+  sigset_t mask{};
+};
+
+Restart& restart() {
+  static Restart& instance = *new Restart;
+  return instance;
+}
+
+extern "C" void on_crash(int number) {
+  const Restart& next = restart();
+  next.signal_digits[0] = static_cast<char>('0' + number / 10 % 10);
+  next.signal_digits[1] = static_cast<char>('0' + number % 10);
+  // The signal is blocked in its handler, and a new program would inherit that.
+  ::sigprocmask(SIG_SETMASK, &next.mask, nullptr);
+  ::execve("/proc/self/exe", next.arguments, next.environment.data());
+  ::signal(number, SIG_DFL);
+  ::raise(number);
+}
+
+/// Writes the variable as it is if the library at this path crashes; false if it does not fit.
+bool prepare_text(const std::string& before, Platform platform, const std::string& library) {
+  Restart& next = restart();
+  const std::string start =
+      std::string(variable) + "=" + before + std::string(to_string(platform)) + ":";
+  const std::string text = start + "00:" + library + "\n";
+  if (text.size() >= next.text.size()) return false;
+  std::memcpy(next.text.data(), text.c_str(), text.size() + 1);
+  next.signal_digits = next.text.data() + start.size();
+  return true;
+}
+
+class CrashHandler {
+ public:
+  CrashHandler() {
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &restart().mask);
+    struct sigaction action {};
+    action.sa_handler = on_crash;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    ::sigemptyset(&action.sa_mask);
+    for (std::size_t i = 0; i < crash_signals.size(); ++i) {
+      ::sigaction(crash_signals[i], &action, &old_actions_[i]);
+    }
+  }
+  ~CrashHandler() {
+    for (std::size_t i = 0; i < crash_signals.size(); ++i) {
+      ::sigaction(crash_signals[i], &old_actions_[i], nullptr);
+    }
+  }
+  CrashHandler(const CrashHandler&) = delete;
+  CrashHandler& operator=(const CrashHandler&) = delete;
+
+ private:
+  std::array<struct sigaction, crash_signals.size()> old_actions_{};
+};
+
+std::optional<Crash> parse_crash(std::string_view line) {
+  const auto first = line.find(':');
+  const auto second = line.find(':', first == std::string_view::npos ? first : first + 1);
+  if (second == std::string_view::npos) return {};
+  Crash crash;
+  const std::string_view name = line.substr(0, first);
+  const std::string_view digits = line.substr(first + 1, second - first - 1);
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), crash.signal);
+  const bool is_number = error == std::errc{} && end == digits.data() + digits.size();
+  if (!is_number || crash.signal <= 0) return {};
+  for (const Platform platform : {Platform::amd, Platform::nvidia}) {
+    if (name != to_string(platform)) continue;
+    crash.platform = platform;
+    crash.library = line.substr(second + 1);
+    return crash;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<Crash> parse_crashes(const std::string& text) {
+  std::vector<Crash> crashes;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    if (auto crash = parse_crash(std::string_view(text).substr(begin, end - begin))) {
+      crashes.push_back(std::move(*crash));
+    }
+    begin = end + 1;
+  }
+  return crashes;
+}
+
+PlatformStatus status_of(const Crash& crash) {
+  const bool is_amd = crash.platform == Platform::amd;
+  const std::string name = is_amd ? "the HIP runtime" : "the CUDA driver library";
+  PlatformStatus status;
+  status.platform = crash.platform;
+  status.library = crash.library;
+  status.reason = name + (crash.library.empty() ? "" : " " + crash.library) +
+                  " crashes while it starts: signal " + std::to_string(crash.signal) + " (" +
+                  strsignal(crash.signal) + ")";
+  status.hint = std::string(
+                    "examine the driver with `hiptool devices --doctor`; another library can be "
+                    "chosen with ") +
+                (is_amd ? "HIPTOOL_HIP_LIBRARY" : "HIPTOOL_CUDA_LIBRARY");
+  return status;
+}
+
+CrashGuard::CrashGuard(std::shared_ptr<hip::Binder> inner, char** arguments)
+    : inner_(std::move(inner)), arguments_(arguments) {
+  const char* const text = std::getenv(variable);
+  if (text == nullptr) return;
+  text_ = text;
+  crashes_ = parse_crashes(text_);
+  ::unsetenv(variable);  // children are not this process' successors
+}
+
+hip::Binding CrashGuard::bind(Platform platform, const hip::BindRequest& request) {
+  for (const Crash& crash : crashes_) {
+    if (crash.platform == platform) return {status_of(crash), nullptr};
+  }
+  if (platform == Platform::cpu) return inner_->bind(platform, request);
+  // The handler serves one start at a time.
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  Restart& next = restart();
+  next.arguments = arguments_;
+  next.environment.clear();
+  for (char** entry = environ; *entry != nullptr; ++entry) next.environment.push_back(*entry);
+  next.environment.push_back(next.text.data());
+  next.environment.push_back(nullptr);
+  if (!prepare_text(text_, platform, "")) return inner_->bind(platform, request);
+  hip::BindRequest told = request;
+  told.before_start = [this, platform](const std::string& library) {
+    static_cast<void>(prepare_text(text_, platform, library));
+  };
+  const CrashHandler handler;
+  return inner_->bind(platform, told);
+}
+
+}  // namespace hiptool::cli
