@@ -18,4 +18,9 @@ std::string to_hex(std::uint64_t number);
 /// "1 tensor", "0 tensors", "4 096 tensors".
 std::string count_of(std::uint64_t count, std::string_view noun);
 
+/// One line for a message whose further lines are the output of a compiler or of a process: the
+/// first line, then the first diagnostic ("file:3:5: error: ..."), or where there is none the first
+/// two lines of output, without hints.
+std::string one_line_of(std::string_view message);
+
 }  // namespace hiptool::base

@@ -62,8 +62,8 @@ KernelLoader::Loaded KernelLoader::load_now(const std::string& source) const {
   if (arch_.empty()) {
     core::require_usable(device_);  // else that is the reason
     throw Error(ErrorCode::unsupported, "load kernel",
-                "the runtime does not tell the architecture of " + device_.id() +
-                    ", so no image of the kernels '" + source + "' can be chosen");
+                "the architecture of " + device_.id() +
+                    " is unknown, so no image of the kernels '" + source + "' can be chosen");
   }
   const auto image = options_.choose(source, device_.platform(), arch_);
   if (!image) return compile_now(source);

@@ -119,6 +119,12 @@ UserImage from_text(const Device& device, const fs::path& path, const std::strin
     image.description = "compiled by " + compilers.for_host.filename().string();
     return image;
   }
+  if (arch.empty()) {
+    throw Error(ErrorCode::unsupported, operation,
+                path.string() + " is a kernel text, and the architecture of " + device.id() +
+                    " is unknown, so it cannot be compiled",
+                "give a compiled image, or choose another device");
+  }
   if (const auto& library = hip::find_rtc(device.platform()); library.api == nullptr) {
     throw Error(ErrorCode::unsupported, operation,
                 path.string() + " is a kernel text, and " + library.reason,

@@ -94,6 +94,9 @@ class StandIn(CliTest):
         self.assertIn("image of the kernels 'digest' for amd:0 (gfx999)", result.stdout)
         self.assertLess(len(result.stdout.splitlines()), 25)
         self.assertNotIn("__global__", result.stdout + result.stderr)
+        text = " ".join(result.stdout.split())
+        self.assertIn("HIPRTC_ERROR_COMPILATION (6)", text)
+        self.assertIn("knows no such source for gfx999", text)
         verbose = run("load", model, "--device", "amd:0", "--verbose", environment=variables)
         self.assertIn("__global__", verbose.stderr)
 
@@ -111,6 +114,27 @@ class StandIn(CliTest):
             verify = self.assert_document(result.stdout, "load.schema.json")["verify"]
             self.assertEqual((verify["mode"], verify["algorithm"]), ("published", "byte-compare"))
             self.assertEqual(verify["published"][0]["found"], found)
+
+    def test_an_arch_that_is_no_gfx_name_is_unknown_and_no_compiler_starts(self):
+        model = str(write_safetensors(self.folder / "m.safetensors", {"a": os.urandom(100_000)}))
+        kernel = self.folder / "k.hip"
+        kernel.write_text('extern "C" __global__ void k(int* out) { out[0] = 1; }\n',
+                          encoding="ascii")
+        for arch in ("Radeon", "gfx", "gfx90z", "sm_90", "amdgcn"):
+            with self.subTest(arch):
+                variables = environment("FAKE_AMD5", FAKE_HIP_ARCH=arch)
+                _, devices = self.devices("FAKE_AMD5", FAKE_HIP_ARCH=arch)
+                self.assertIsNone(devices["amd:0"]["arch"])
+                result = run("load", model, "--device", "amd:0", environment=variables)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                text = " ".join(result.stdout.split())
+                self.assertIn("the architecture of amd:0 is unknown", text)
+                self.assertNotIn("compil", text)
+                result = run("run-kernel", "--module", str(kernel), "--name", "k", "--grid", "1",
+                             "--block", "1", "--arg", "buf:i32:1:zeros", "--device", "amd:0",
+                             environment=variables)
+                self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
+                self.assertIn("the architecture of amd:0 is unknown", result.stderr)
 
     def test_a_runtime_that_tells_no_attributes(self):
         _, devices = self.devices("FAKE_AMD7", FAKE_HIP_ATTRIBUTE_ERRORS="1")

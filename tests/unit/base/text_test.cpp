@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 using hiptool::base::equals_ignoring_case;
+using hiptool::base::one_line_of;
 
 TEST_CASE("only the case of ASCII letters is ignored") {
   CHECK(equals_ignoring_case("", ""));
@@ -31,4 +32,21 @@ TEST_CASE("one is one thing, every other count several") {
   CHECK(hiptool::base::count_of(0, "tensor") == "0 tensors");
   CHECK(hiptool::base::count_of(1, "tensor") == "1 tensor");
   CHECK(hiptool::base::count_of(4096, "tensor") == "4 096 tensors");
+}
+
+TEST_CASE("a message with a compiler's output becomes one line that has the reason") {
+  CHECK(one_line_of("") == "");
+  CHECK(one_line_of("hipMalloc: no memory") == "hipMalloc: no memory");
+  CHECK(one_line_of("failed:\n") == "failed");
+  CHECK(one_line_of("the process ended with exit code 6\n"
+                    "error: hipRTC could not compile 'k': HIPRTC_ERROR_COMPILATION (6)\n"
+                    "  In file included from k.hip:1:\n"
+                    "  k.hip:3:5: error: unknown type name 'x'\n"
+                    "  k.hip:4:5: error: another\nhint: try this") ==
+        "the process ended with exit code 6: k.hip:3:5: error: unknown type name 'x'");
+  CHECK(one_line_of("the process ended with exit code 6\n\n"
+                    "error: hipRTC is not installed\nhint: install it\n") ==
+        "the process ended with exit code 6: hipRTC is not installed");
+  CHECK(one_line_of("it was ended by signal 6\nfree(): invalid size\r\nsecond:\nthird") ==
+        "it was ended by signal 6: free(): invalid size: second");
 }

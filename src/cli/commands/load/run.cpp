@@ -8,6 +8,7 @@
 #include <numeric>
 #include <thread>
 
+#include "base/text.hpp"
 #include "cli/commands/load/demo.hpp"
 #include "cli/commands/load/fit.hpp"
 #include "cli/commands/load/hashes.hpp"
@@ -267,9 +268,9 @@ class LoadRun {
         file_digests_.reset();
         outcome_.verify_mode = "readback";
       }
-      // A compiler's log may be long; its first line says which it was.
+      // A compiler's log may be long; the whole of it is for --verbose.
       const std::string reason = error.what();
-      outcome_.verify_note = reason.substr(0, reason.find('\n'));
+      outcome_.verify_note = base::one_line_of(reason);
       if (context_.notes) context_.notes->note("load kernel", reason);
       return nullptr;
     }
