@@ -28,7 +28,7 @@ struct PlanStatistics {
 /// Loads a plan onto all its devices at once: an AsyncLoader for each, with its own streams, slots
 /// and readers near the device; files are opened once. Copies on several devices are read once: the
 /// others get each slot from the first device's memory where they can reach it, else from the slot.
-/// Model and plan must outlive it. One thread at a time.
+/// Keeps copies of model and plan. One thread at a time.
 class HIPTOOL_API PlanLoader {
  public:
   /// As those of AsyncLoader; `readers` are those of all devices together (0: one for each core, at

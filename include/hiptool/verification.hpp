@@ -24,7 +24,7 @@ class ChunkSink;
 ///
 /// Make it before the load, hand it to PlanLoader::load or AsyncLoader::load, and call finish()
 /// afterwards. One device is a plan of one; the plan's layouts may have a part of the model, and
-/// only that part is verified then. Model and plan must outlive it. One thread at a time.
+/// only that part is verified then. Keeps copies of model and plan. One thread at a time.
 class HIPTOOL_API Verification {
  public:
   /// `arenas`: one for each device of the plan, in its order; an empty one where a device gets no

@@ -17,16 +17,16 @@
 namespace hiptool::cli {
 namespace {
 
-constexpr const char* variable = "HIPTOOL_CRASHED";
+constexpr const char* crash_variable = "HIPTOOL_CRASHED";
 constexpr std::array crash_signals{SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
-constexpr std::size_t most_text_bytes = 2 * 4096;  // two paths
+constexpr std::size_t most_restart_bytes = 2 * 4096;  // two paths
 
 /// What the signal handler needs, all of it made before. The heap may be damaged by then.
 struct Restart {
   char** arguments = nullptr;
   std::vector<char*> environment;
-  std::array<char, most_text_bytes> text{};  // "HIPTOOL_CRASHED=...amd:06:/path"
-  char* signal_digits = nullptr;             // two places in it
+  std::array<char, most_restart_bytes> text{};  // "HIPTOOL_CRASHED=...amd:06:/path"
+  char* signal_digits = nullptr;                // two places in it
   sigset_t mask{};
 };
 
@@ -50,7 +50,7 @@ extern "C" void on_crash(int number) {
 bool prepare_text(const std::string& before, Platform platform, const std::string& library) {
   Restart& next = restart();
   const std::string start =
-      std::string(variable) + "=" + before + std::string(to_string(platform)) + ":";
+      std::string(crash_variable) + "=" + before + std::string(to_string(platform)) + ":";
   const std::string text = start + "00:" + library + "\n";
   if (text.size() >= next.text.size()) return false;
   std::memcpy(next.text.data(), text.c_str(), text.size() + 1);
@@ -135,11 +135,11 @@ PlatformStatus status_of(const Crash& crash) {
 
 CrashGuard::CrashGuard(std::shared_ptr<hip::Binder> inner, char** arguments)
     : inner_(std::move(inner)), arguments_(arguments) {
-  const char* const text = std::getenv(variable);
+  const char* const text = std::getenv(crash_variable);
   if (text == nullptr) return;
   text_ = text;
   crashes_ = parse_crashes(text_);
-  ::unsetenv(variable);  // children are not this process' successors
+  ::unsetenv(crash_variable);  // children are not this process' successors
 }
 
 hip::Binding CrashGuard::bind(Platform platform, const hip::BindRequest& request) {

@@ -27,7 +27,7 @@ bool is_launch_blocking() {
 
 std::string arch_of(const Device& device) {
   const auto names = read_names(device);
-  return names && !names->arch.empty() ? names->arch : "unknown arch";
+  return names && !names->arch.empty() ? names->arch : "of unknown architecture";
 }
 
 /// The driver's compiler explains itself only into a buffer that it is given.

@@ -146,6 +146,10 @@ UserImage from_text(const Device& device, const fs::path& path, const std::strin
   return image;
 }
 
+std::string arch_words(std::string_view arch) {
+  return arch.empty() ? "of unknown architecture" : std::string(arch);
+}
+
 /// The bundle's code object for that processor.
 std::vector<std::byte> take_entry(const fs::path& path, const std::vector<std::byte>& bundle,
                                   const std::string& device, std::string_view arch) {
@@ -156,7 +160,7 @@ std::vector<std::byte> take_entry(const fs::path& path, const std::vector<std::b
     if (entry.bytes.empty()) continue;  // the host's
     targets += (targets.empty() ? "" : ", ") + std::string(processor);
   }
-  refuse(path, "has no code object for " + device + " (" + std::string(arch) + "), but for " +
+  refuse(path, "has no code object for " + device + " (" + arch_words(arch) + "), but for " +
                    (targets.empty() ? "none at all" : targets));
 }
 
@@ -263,7 +267,8 @@ UserImage read_user_image(const Device& device, const fs::path& path,
            "give HIP or CUDA text, or choose a GPU with --device");
   }
   const std::string arch = device.info().arch;
-  core::check_image(bytes, device.platform(), device.id() + " (" + arch + ")", path.string());
+  core::check_image(bytes, device.platform(), device.id() + " (" + arch_words(arch) + ")",
+                    path.string());
   if (kind == ImageKind::amd_bundle) bytes = take_entry(path, bytes, device.id(), arch);
   const ImageInfo info = read_image_info(bytes);
   check_target(path, device, info, arch);

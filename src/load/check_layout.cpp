@@ -22,7 +22,7 @@ constexpr const char* layout_hint =
               "make the plan with plan_load() for the devices that it is used with");
 }
 
-std::string name_of(const TensorInfo& tensor) { return "tensor '" + tensor.name + "'"; }
+std::string quoted_name(const TensorInfo& tensor) { return "tensor '" + tensor.name + "'"; }
 
 bool needs_no_arena(const ArenaLayout& layout) {
   return layout.placements.empty() && layout.arena_bytes == 0;
@@ -65,19 +65,19 @@ void check_layout(const ModelFile& model, const ArenaLayout& layout, const char*
     const std::uint64_t offset = placement.device_offset;
     if (is_placed[placement.tensor]) {
       refuse_layout(ErrorCode::invalid_argument, operation,
-                    "the layout places " + name_of(tensor) + " twice");
+                    "the layout places " + quoted_name(tensor) + " twice");
     }
     is_placed[placement.tensor] = true;
     if (offset > layout.arena_bytes || tensor.size_bytes > layout.arena_bytes - offset) {
       refuse_layout(ErrorCode::out_of_bounds, operation,
-                    name_of(tensor) + " of " + std::to_string(tensor.size_bytes) + " bytes at " +
-                        std::to_string(offset) + " does not fit an arena of " +
+                    quoted_name(tensor) + " of " + std::to_string(tensor.size_bytes) +
+                        " bytes at " + std::to_string(offset) + " does not fit an arena of " +
                         std::to_string(layout.arena_bytes) + " bytes");
     }
     if (offset < end) {
       refuse_layout(ErrorCode::invalid_argument, operation,
-                    name_of(tensor) + " at " + std::to_string(offset) + " overlaps " +
-                        name_of(*previous) + ", which ends at " + std::to_string(end) +
+                    quoted_name(tensor) + " at " + std::to_string(offset) + " overlaps " +
+                        quoted_name(*previous) + ", which ends at " + std::to_string(end) +
                         ", or comes before it");
     }
     previous = &tensor;

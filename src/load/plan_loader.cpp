@@ -61,8 +61,8 @@ class SharedProgress {
 }  // namespace
 
 struct PlanLoader::Impl {
-  const ModelFile& model;
-  const LoadPlan& plan;
+  const ModelFile model;  // both are copies: what the caller changes later was not checked
+  const LoadPlan plan;
   AsyncLoader::Options options;
   std::vector<std::unique_ptr<AsyncLoader>> loaders;  // null: gets nothing, or a copy
   std::vector<bool> reaches_first;

@@ -47,8 +47,8 @@ std::vector<bool> find_placed(const ModelFile& model, const LoadPlan& plan) {
 }  // namespace
 
 struct Verification::Impl {
-  const ModelFile& model;
-  const LoadPlan& plan;
+  const ModelFile model;  // both are copies: what the caller changes later was not checked
+  const LoadPlan plan;
   std::vector<Buffer> arenas;
   std::shared_ptr<FileDigests> files;  // null: the slots are the reference
   VerifyOptions options;
@@ -77,7 +77,7 @@ struct Verification::Impl {
     }
     if (options.timeline != nullptr) lane = options.timeline->add_lane("verdict");
     // While the model is loaded: for 100 000 names it takes as long as a tenth of the load.
-    const auto sort_names = [&of] { return load::digest_order(of); };
+    const auto sort_names = [this] { return load::digest_order(model); };
     try {
       order = std::async(std::launch::async, sort_names).share();
     } catch (const std::system_error&) {  // no thread to be had

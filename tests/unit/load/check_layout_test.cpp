@@ -297,3 +297,15 @@ TEST_CASE_FIXTURE(Fixture, "layouts: an arena near 2^64 bytes does not fit any d
   plan.devices.front().layout.arena_bytes = ~std::uint64_t{0};
   CHECK(test::code_of([&] { check_fit(model, plan); }) == ErrorCode::out_of_memory);
 }
+
+TEST_CASE_FIXTURE(TwoDevices, "plans: a change after they were checked has no effect") {
+  LoadPlan changing = split();
+  PlanLoader loader(model, changing);
+  Verification verification(model, changing, buffers, nullptr);
+  changing.devices.back().layout.placements.back().tensor = 99;
+  changing.devices.erase(changing.devices.begin());
+  loader.load(buffers, &verification);
+  const VerifyResult result = verification.finish();
+  CHECK(result.mismatch_count == 0);
+  CHECK(result.compared_bytes == model.tensor_bytes());
+}
