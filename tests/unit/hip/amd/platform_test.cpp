@@ -119,7 +119,9 @@ TEST_CASE("a version that no release has is judged by the functions that came wi
       {"10100000", "version 1.1.0"},   {"30000000", "version 3.0.0"},
       {"80000000", "version 8.0.0"},   {"90512345", "version 9.5.12345"},
       {"110000000", "version 11.0.0"}, {"990000000", "version 99.0.0"}};
-  for (const auto& [version, words] : versions) {
+  for (const auto& entry : versions) {
+    const std::string& version = entry.first;
+    const std::string& words = entry.second;
     CAPTURE(version);
     setenv("FAKE_HIP_VERSION", version.c_str(), 1);
     const Binding binding = bind_library(library, tree.root());
