@@ -9,6 +9,8 @@
 #include <ctime>
 #include <string_view>
 
+#include "base/temporary_folder.hpp"
+
 namespace hiptool::cli {
 namespace {
 
@@ -39,7 +41,10 @@ extern "C" void on_signal(int number) {
   } else {
     // Zero: the first one's handler was interrupted before it could store its time.
     const std::int64_t first_ns = first_signal_ns.load();
-    if (first_ns != 0 && now - first_ns > same_press_ns) ::_exit(128 + number);
+    if (first_ns != 0 && now - first_ns > same_press_ns) {
+      base::remove_temporary_folders();
+      ::_exit(128 + number);
+    }
     errno = saved_errno;
     return;
   }

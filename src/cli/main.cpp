@@ -30,6 +30,8 @@ int main(int argc, char** argv) {
   // write() reports a closed pipe (EPIPE) and a file at its size limit (EFBIG) instead.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
+  // Some daemons start their jobs with this one ignored: how a child ended would be lost.
+  std::signal(SIGCHLD, SIG_DFL);
   const cli::GetEnvironment getenv = [](const char* name) -> std::optional<std::string> {
     const char* value = std::getenv(name);
     return value == nullptr ? std::nullopt : std::optional<std::string>(value);

@@ -9,7 +9,6 @@ import pathlib
 import signal
 import struct
 import subprocess
-import tempfile
 import time
 
 import program
@@ -169,13 +168,48 @@ class Load(CliTest):
             self.assertIn("(64 MiB pinned copies in a plain loop)", result.stdout)
 
     def test_table(self):
+        temporary = self.folder / "tmp"
+        temporary.mkdir()
+        environment = clean_environment(TMPDIR=str(temporary))
         for words in ([str(self.model)], [str(self.model), "--tensors"], ["--demo"]):
-            result = run("load", *words, "--device", "cpu")
+            result = run("load", *words, "--device", "cpu", environment=environment)
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertRegex(result.stdout, r"^verified \S+ [KM]iB on cpu:0 in ")
             self.assert_width(result.stdout)
-        self.assertEqual([name for name in os.listdir(tempfile.gettempdir())
-                          if name.startswith("hiptool-demo")], [])
+        self.assertEqual(list(temporary.iterdir()), [])
+
+    def test_demo_needs_a_temporary_folder_of_its_own(self):
+        temporary = self.folder / "tmp"
+        temporary.mkdir()
+        result = run("load", "--demo", "--dry-run", "--format", "json",
+                     environment=clean_environment(TMPDIR=str(temporary)))
+        path = pathlib.Path(json.loads(result.stdout)["model"]["path"])
+        self.assertEqual(path.parent.parent, temporary)
+        self.assertRegex(path.parent.name, r"^hiptool-demo-\w{6}$")
+        self.assertEqual(list(temporary.iterdir()), [])
+        absent = self.folder / "absent"
+        result = run("load", "--demo", "--device", "cpu",
+                     environment=clean_environment(TMPDIR=str(absent)))
+        self.assertEqual(result.returncode, 7)
+        self.assertIn(f"no temporary folder can be created in {absent} (TMPDIR): No such file",
+                      result.stderr)
+        result = run("load", "--demo", "--device", "cpu", environment=clean_environment(TMPDIR=""))
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_demo_that_is_interrupted_leaves_nothing(self):
+        temporary = self.folder / "tmp"
+        temporary.mkdir()
+        with subprocess.Popen([program.PROGRAM, "load", "--demo", "--device", "cpu"],
+                              env=clean_environment(TMPDIR=str(temporary)),
+                              preexec_fn=default_signals, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL) as process:
+            end = time.monotonic() + 60
+            while not list(temporary.iterdir()) and time.monotonic() < end:
+                time.sleep(0.002)
+            process.send_signal(signal.SIGHUP)
+            process.wait(timeout=120)
+        self.assertIn(process.returncode, (0, 128 + signal.SIGHUP))
+        self.assertEqual(list(temporary.iterdir()), [])
 
     def test_dry_run_opens_no_driver(self):
         self.assertNotRegex(program.libraries_looked_for("load", str(self.model), "--dry-run"),

@@ -5,10 +5,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 
+#include "base/temporary_folder.hpp"
 #include "harness.hpp"
+#include "support.hpp"
 
 using namespace hiptool;
 using namespace hiptool::cli;
@@ -72,6 +76,25 @@ TEST_CASE("the second signal ends the process with its own code") {
   });
   REQUIRE(WIFEXITED(child.status));
   CHECK(WEXITSTATUS(child.status) == 143);
+}
+
+TEST_CASE("the second signal leaves no temporary folder") {
+  const test::TemporaryFolder parent;
+  const Child child = run_child([&] {
+    ::setenv("TMPDIR", parent.path().c_str(), 1);
+    CancelToken token;
+    const InterruptHandler handler(token);
+    const base::TemporaryFolder folder("name");
+    std::ofstream(folder.path() / "file") << "text";
+    ::raise(SIGTERM);
+    ::usleep(60'000);
+    if (std::filesystem::is_empty(parent.path())) return 1;
+    ::raise(SIGTERM);
+    return 2;
+  });
+  REQUIRE(WIFEXITED(child.status));
+  CHECK(WEXITSTATUS(child.status) == 143);
+  CHECK(std::filesystem::is_empty(parent.path()));
 }
 
 TEST_CASE("signals that arrive together are one") {

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/commands/load/demo.hpp"
 
-#include <unistd.h>
-
 #include <cstdint>
-#include <string>
-#include <system_error>
 
 #include "model/model_writer.hpp"
 
@@ -18,8 +14,7 @@ constexpr std::uint32_t demo_tensors = 40;
 }  // namespace
 
 DemoModel::DemoModel(const CancelToken& cancel)
-    : path_(std::filesystem::temp_directory_path() /
-            ("hiptool-demo-" + std::to_string(getpid()) + ".gguf")) {
+    : folder_("hiptool-demo"), path_(folder_.path() / "demo.gguf") {
   model::ModelWriterOptions options;
   options.path = path_;
   options.format = ModelFormat::gguf;
@@ -28,11 +23,6 @@ DemoModel::DemoModel(const CancelToken& cancel)
   options.seed = 1;
   options.cancel = &cancel;
   model::write_model(options);
-}
-
-DemoModel::~DemoModel() {
-  std::error_code ignored;
-  std::filesystem::remove(path_, ignored);
 }
 
 }  // namespace hiptool::cli
