@@ -2,6 +2,8 @@
 /// Stands before a kernel source that is compiled for the processor at run time: defines what
 /// hiptool_cpu_kernel.h only declares by calls into the program that loads the library.
 #pragma once
+#include <stdlib.h>
+
 #include "hiptool_cpu_host.h"
 
 namespace hiptool_cpu {
@@ -56,6 +58,21 @@ std::uint64_t exchange(std::uint64_t value, unsigned source_lane, int line) {
 unsigned lane() { return host.lane(); }
 
 void* dynamic_shared() { return host.dynamic_shared(); }
+
+/// What the linker's --wrap puts in place of exit, _exit, _Exit and quick_exit: they would end the
+/// program that loads the library, with whatever code the kernel gives.
+[[noreturn]] inline void end_program(int code) {
+  host.end(code);
+  abort();
+}
+[[noreturn]] void wrapped_exit(int code) __asm__("__wrap_exit");
+[[noreturn]] void wrapped_exit_now(int code) __asm__("__wrap__exit");
+[[noreturn]] void wrapped_exit_c99(int code) __asm__("__wrap__Exit");
+[[noreturn]] void wrapped_quick_exit(int code) __asm__("__wrap_quick_exit");
+void wrapped_exit(int code) { end_program(code); }
+void wrapped_exit_now(int code) { end_program(code); }
+void wrapped_exit_c99(int code) { end_program(code); }
+void wrapped_quick_exit(int code) { end_program(code); }
 
 /// A source may export its kernels as hiptool's own do; here the one that was asked for counts.
 void register_kernel(const char*, const Argument*, std::size_t, void (*)(void* const*)) {}

@@ -1,42 +1,55 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <chrono>
-#include <filesystem>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/temporary_folder.hpp"
 #include "hiptool/cancel.hpp"
 
 namespace hiptool::kernels {
 
-/// A folder of its own for the files that go to a child process and come back; goes with all that
-/// is in it. Throws Error(output_failed) when it cannot be made.
+/// For the files that go to a child process and come back, and for its own temporary files.
 class WorkFolder {
  public:
-  WorkFolder();
-  ~WorkFolder();
-  WorkFolder(const WorkFolder&) = delete;
-  WorkFolder& operator=(const WorkFolder&) = delete;
+  WorkFolder() : folder_("hiptool-compile") {}
 
-  std::string file(const char* name) const { return (path_ / name).string(); }
+  std::string file(const char* name) const { return (folder_.path() / name).string(); }
 
  private:
-  std::filesystem::path path_;
+  base::TemporaryFolder folder_;
 };
 
 /// The file's bytes; empty when it cannot be read.
 std::string read_text(const std::string& path);
 
-/// Runs words[0], a path, and waits for it. Its output goes to the file `log_path`: nothing of it
-/// may reach this program's. Gives back the wait status, or nothing when it took too long and was
-/// killed. Throws Error(device) when it does not start, Error(cancelled) when it was killed or
-/// ended because of a cancel; the token may be null.
-std::optional<int> run_child(const std::vector<std::string>& words, const std::string& log_path,
-                             std::chrono::milliseconds timeout,
-                             const CancelToken* cancel = nullptr);
+/// About eight times what g++ needs for a kernel of 10,000 lines.
+inline constexpr std::uint64_t compiler_memory_bytes = std::uint64_t{4} << 30;
+
+struct ChildLimits {
+  std::chrono::milliseconds time{0};
+  std::uint64_t memory_bytes = compiler_memory_bytes;  ///< private memory of a process; 0: no limit
+};
+
+struct ChildRun {
+  std::optional<int> status;  ///< as of wait; empty when it took too long and was killed
+  std::string output;         ///< what it printed: nothing of it may reach this program's
+};
+
+/// Runs words[0], a path, in a process group of its own with TMPDIR in `folder`, and waits for it.
+/// When this function ends, also because of time, a cancel or an exception, the whole group is
+/// dead. Throws Error(device) when it does not start, Error(cancelled) when it was killed or ended
+/// because of a cancel; the token may be null.
+ChildRun run_child(const std::vector<std::string>& words, const WorkFolder& folder,
+                   const ChildLimits& limits, const CancelToken* cancel = nullptr);
 
 /// "ended with exit code 1", "was ended by signal 6 (Aborted)".
 std::string describe_end(int wait_status);
+
+/// Whether a failed compiler's output says that it got no more memory.
+bool is_out_of_memory(std::string_view output);
 
 }  // namespace hiptool::kernels

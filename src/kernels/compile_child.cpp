@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "hiptool/error.hpp"
+#include "hiptool/units.hpp"
 #include "kernels/child_process.hpp"
 #include "kernels/compile.hpp"
 
@@ -12,26 +13,38 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Sanitizers reserve terabytes for themselves.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool is_sanitized = true;
+#elif defined(__has_feature)
+constexpr bool is_sanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+constexpr bool is_sanitized = false;
+#endif
+
 std::vector<std::byte> compile_with(const fs::path& program, std::chrono::milliseconds timeout,
                                     const CancelToken* cancel, const CompileRequest& request) {
   const WorkFolder folder;
   const std::string source = folder.file("kernel.hip");
   const std::string out = folder.file("image");
-  const std::string log = folder.file("log");
   std::ofstream(source, std::ios::binary) << request.source;
-  const std::optional<int> status = run_child(
-      {program.string(), "compile-kernel", source, "--target", request.arch, "--out", out}, log,
-      timeout, cancel);
+  const ChildLimits limits{timeout, is_sanitized ? 0 : compiler_memory_bytes};
+  const ChildRun child = run_child(
+      {program.string(), "compile-kernel", source, "--target", request.arch, "--out", out}, folder,
+      limits, cancel);
   const std::string subject =
       "the process that compiles '" + request.name + "' for " + request.arch + " ";
-  if (!status) {
+  if (!child.status) {
     throw Error(ErrorCode::timed_out, "compile kernel",
                 subject + "was ended after " + std::to_string(timeout.count()) + " ms");
   }
   const std::string image = read_text(out);
-  if (*status != 0 || image.empty()) {
-    std::string message = subject + describe_end(*status);
-    if (const std::string said = read_text(log); !said.empty()) message += "\n" + said;
+  if (*child.status != 0 || image.empty()) {
+    std::string message = subject + describe_end(*child.status);
+    if (is_out_of_memory(child.output)) {
+      message += "; it gets " + format_size(limits.memory_bytes) + " of memory";
+    }
+    if (!child.output.empty()) message += "\n" + child.output;
     while (message.back() == '\n') message.pop_back();
     throw Error(ErrorCode::device, "compile kernel", std::move(message));
   }

@@ -6,13 +6,16 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <utility>
 
 #include "base/dynamic_library.hpp"
 #include "hip/cpu/kernel_table.hpp"
 #include "hiptool/error.hpp"
+#include "hiptool/units.hpp"
 #include "kernels/child_process.hpp"
 #include "kernels/compile.hpp"
 #include "kernels/source_text.hpp"
@@ -95,24 +98,31 @@ std::string whole_text(const fs::path& source, const std::string& kernel) {
 
 void compile(const WorkFolder& folder, const fs::path& source, const fs::path& compiler,
              const std::string& library, const CancelToken* cancel) {
-  const std::string log = folder.file("log");
   // -w: what the compiler merely remarks would bury what it refuses. The check of the stack touches
   // every page of a large frame, so that none reaches over the guard of the stack.
-  const auto status =
+  const ChildRun child =
       run_child({compiler.string(), "-std=c++17", "-O2", "-w", "-fPIC", "-shared",
                  "-fvisibility=hidden", "-ffp-contract=off", "-fstack-clash-protection",
-                 "-Wl,-z,defs", "-iquote", fs::absolute(source).parent_path().string(),
-                 "-I" + folder.file(""), "-o", library, folder.file("kernel.cpp")},
-                log, compile_timeout, cancel);
-  if (!status) {
-    throw Error(
-        ErrorCode::timed_out, operation,
-        compiler.string() + " was ended after " + std::to_string(compile_timeout.count()) + " s");
+                 "-Wl,-z,defs", "-Wl,--wrap=exit,--wrap=_exit,--wrap=_Exit,--wrap=quick_exit",
+                 "-iquote", fs::absolute(source).parent_path().string(), "-I" + folder.file(""),
+                 "-o", library, folder.file("kernel.cpp")},
+                folder, {compile_timeout}, cancel);
+  if (!child.status) {
+    throw Error(ErrorCode::timed_out, operation,
+                source.string() + ": " + compiler.string() + " was ended after " +
+                    std::to_string(compile_timeout.count()) + " s",
+                "reduce the templates or tables that the kernel needs");
   }
-  if (*status == 0) return;
-  std::string message = source.string() + ": " + compiler.string() + " " + describe_end(*status);
-  if (const std::string said = read_text(log); !said.empty()) message += "\n" + said;
+  if (*child.status == 0) return;
+  std::string message =
+      source.string() + ": " + compiler.string() + " " + describe_end(*child.status);
+  if (!child.output.empty()) message += "\n" + child.output;
   while (message.back() == '\n') message.pop_back();
+  if (is_out_of_memory(child.output)) {
+    throw Error(ErrorCode::host_out_of_memory, operation, std::move(message),
+                "a compiler gets " + format_size(compiler_memory_bytes) +
+                    " of memory; reduce the templates or tables that the kernel needs");
+  }
   throw Error(ErrorCode::input_failed, operation, std::move(message),
               hint_for_refused(read_text(source.string())));
 }
@@ -120,6 +130,13 @@ void compile(const WorkFolder& folder, const fs::path& source, const fs::path& c
 void read_place(hiptool_cpu::Place* place) {
   *place = {hiptool_cpu::threadIdx, hiptool_cpu::blockIdx, hiptool_cpu::blockDim,
             hiptool_cpu::gridDim, hiptool_cpu::warpSize};
+}
+
+std::atomic<KernelExit> kernel_exit{nullptr};
+
+void end_program(int code) {
+  if (const KernelExit handler = kernel_exit.load(); handler != nullptr) handler(code);
+  std::abort();
 }
 
 hiptool_cpu::LoadedKernel open(const std::string& library, const fs::path& source) {
@@ -131,8 +148,9 @@ hiptool_cpu::LoadedKernel open(const std::string& library, const fs::path& sourc
     throw Error(ErrorCode::input_failed, operation,
                 source.string() + ": the compiled kernel does not load: " + failure);
   }
-  const hiptool_cpu::Host host{&read_place, &hiptool_cpu::wait_at_barrier, &hiptool_cpu::exchange,
-                               &hiptool_cpu::lane, &hiptool_cpu::dynamic_shared};
+  const hiptool_cpu::Host host{
+      &read_place,        &hiptool_cpu::wait_at_barrier, &hiptool_cpu::exchange,
+      &hiptool_cpu::lane, &hiptool_cpu::dynamic_shared,  &end_program};
   hiptool_cpu::LoadedKernel kernel{};
   open_library(&host, &kernel);
   return kernel;
@@ -180,5 +198,7 @@ std::string compile_for_cpu(const fs::path& source, const std::string& kernel,
   compile(folder, source, compiler, library, cancel);
   return register_loaded(kernel, open(library, source));
 }
+
+KernelExit set_kernel_exit(KernelExit handler) noexcept { return kernel_exit.exchange(handler); }
 
 }  // namespace hiptool::kernels

@@ -20,9 +20,16 @@ std::filesystem::path find_host_compiler(std::string_view search_path);
 ///
 /// Blocks for about a second. Throws Error(unsupported) without a compiler (empty path),
 /// Error(input_failed) with the compiler's words where it refuses the text or the result does not
-/// load, Error(timed_out) where it takes longer than a minute, Error(cancelled).
+/// load, Error(timed_out) where it takes longer than a minute, Error(host_out_of_memory) where the
+/// compiler needs more than 4 GiB, Error(cancelled).
 std::string compile_for_cpu(const std::filesystem::path& source, const std::string& kernel,
                             const std::filesystem::path& compiler,
                             const CancelToken* cancel = nullptr);
+
+/// Called when a kernel of compile_for_cpu calls exit or one of its kind; must not return.
+using KernelExit = void (*)(int code);
+
+/// Without one, and when the given one is null, such a call aborts. Gives back the one before.
+KernelExit set_kernel_exit(KernelExit handler) noexcept;
 
 }  // namespace hiptool::kernels

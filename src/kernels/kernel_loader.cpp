@@ -83,6 +83,7 @@ KernelLoader::Loaded KernelLoader::compile_now(const std::string& source) const 
     image = options_.compile(
         {device_.platform(), arch_, source, std::string(text), std::string(header)});
   } catch (const Error& error) {
+    if (error.code() == ErrorCode::cancelled) throw;
     // Whatever the compiler's trouble is, it means that this device cannot have the kernel here.
     throw Error(ErrorCode::unsupported, "load kernel",
                 missing + ", and compiling it now failed: " + error.what(), error.hint());

@@ -69,7 +69,8 @@ DeviceDigests::~DeviceDigests() {
 
 void DeviceDigests::prepare() {
   const Device& device = arena_.device();
-  kernels::KernelLoader loader(device, loader_options(device, options_.compiler_program));
+  kernels::KernelLoader loader(device,
+                               loader_options(device, options_.compiler_program, options_.cancel));
   kernels::LeafDigester digester(loader);
   std::vector<kernels::DigestRange> ranges;
   ranges.reserve(layout_.placements.size());

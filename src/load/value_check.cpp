@@ -42,7 +42,8 @@ class Check {
   void run() {
     if (tiles_.empty()) return;
     const Device& device = arena_.device();
-    kernels::KernelLoader loader(device, load::loader_options(device, options_.compiler_program));
+    kernels::KernelLoader loader(
+        device, load::loader_options(device, options_.compiler_program, options_.cancel));
     const Kernel kernel = loader.kernel("hiptool_value_check");
     const Buffer tiles = to_device(tiles_);
     const Buffer descriptors = to_device(descriptors_);

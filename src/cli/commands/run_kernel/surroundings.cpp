@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "hip/cpu/block_runner.hpp"
+#include "kernels/cpu_compile.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -35,14 +36,20 @@ KernelEnd end_of(int signal, const void* address) {
   return hip::cpu::is_stack_overflow(address) ? KernelEnd::stack_overflow : KernelEnd::memory_fault;
 }
 
-extern "C" void on_fault(int signal, siginfo_t* info, void*) {
+[[noreturn]] void end_with_words(KernelEnd end) {
   // Blocks run on several threads, and the words are for one of them to say.
   while (is_ending.test_and_set()) ::pause();
-  const LastWords& words = words_of_ends[static_cast<std::size_t>(end_of(signal, info->si_addr))];
+  const LastWords& words = words_of_ends[static_cast<std::size_t>(end)];
   write_all(STDERR_FILENO, words.error);
   write_all(output_descriptor, words.output);
   ::_exit(last_exit_code);
 }
+
+extern "C" void on_fault(int signal, siginfo_t* info, void*) {
+  end_with_words(end_of(signal, info->si_addr));
+}
+
+void on_kernel_exit(int) { end_with_words(KernelEnd::exited); }
 
 }  // namespace
 
@@ -75,9 +82,11 @@ FaultsEndWith::FaultsEndWith(const std::function<LastWords(KernelEnd end)>& word
     ::sigemptyset(&action.sa_mask);
     ::sigaction(fault_signals[i], &action, &old_[i]);
   }
+  kernels::set_kernel_exit(&on_kernel_exit);
 }
 
 FaultsEndWith::~FaultsEndWith() {
+  kernels::set_kernel_exit(nullptr);
   for (std::size_t i = 0; i < fault_signals.size(); ++i) {
     ::sigaction(fault_signals[i], &old_[i], nullptr);
   }

@@ -35,8 +35,9 @@ enum class KernelEnd {
   division_by_zero,
   illegal_instruction,
   aborted,
+  exited,
 };
-inline constexpr std::size_t kernel_end_count = 5;
+inline constexpr std::size_t kernel_end_count = 6;
 
 /// While it lives, each of these ends the program with these words, asked for beforehand, and this
 /// exit code, instead of nothing but a signal. One at a time.

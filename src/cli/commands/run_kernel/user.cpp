@@ -184,6 +184,8 @@ EndWords words_of(KernelEnd end) {
     case KernelEnd::aborted:
       return {"a failed assert or abort()",
               "the line above says what failed, if an assert or the C library did"};
+    case KernelEnd::exited:
+      return {"a call of exit()", "return from the kernel instead: on a GPU nothing can exit"};
   }
   return {};
 }
