@@ -15,6 +15,9 @@ class HIPTOOL_API TraceSink {
 
   /// One remark: where it comes from ("hipFree", "load") and a sentence.
   virtual void note(std::string_view source, std::string_view text) noexcept = 0;
+
+  /// A remark that the user should see unasked.
+  virtual void warn(std::string_view source, std::string_view text) noexcept { note(source, text); }
 };
 
 }  // namespace hiptool

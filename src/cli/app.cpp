@@ -158,7 +158,7 @@ int run(int argc, const char* const* argv, Environment& environment) {
   } catch (const std::exception& exception) {
     exit_code = report_failure(as_error(exception), session);
   }
-  if (session.verbose) session.notes->print(environment.console);
+  session.notes->print(environment.console, session.verbose);
   return environment.console.finish(exit_code);
 }
 

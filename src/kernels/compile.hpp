@@ -38,9 +38,10 @@ std::vector<std::byte> compile_in_process(const CompileRequest& request);
 Compile compile_in_child(std::filesystem::path program, std::chrono::milliseconds timeout,
                          const CancelToken* cancel = nullptr);
 
-/// Keeps what `inner` makes in files of that folder, by the content of text, header, options and
-/// compiler. A damaged file counts as none; one that cannot be written is told to the trace, which
-/// may be null. An empty folder: no cache.
+/// Keeps what `inner` makes in files of that folder, by the content of source, header, options and
+/// compiler. A damaged file counts as none. A folder or file that another user could have written
+/// is not used, and files that cannot be written are no failure: the trace, which may be null, gets
+/// one warning. An empty path: no cache.
 Compile with_disk_cache(Compile inner, std::filesystem::path folder,
                         std::shared_ptr<TraceSink> trace);
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-#include <unistd.h>
 #include <xxhash.h>
 
 #include <array>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "hip/rtc.hpp"
+#include "kernels/cache_folder.hpp"
 #include "kernels/compile.hpp"
 
 namespace hiptool::kernels {
@@ -55,9 +55,7 @@ std::string key_of(const CompileRequest& request) {
   return hex(digest_of(all.data(), all.size()));
 }
 
-std::optional<Bytes> read_entry(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+std::optional<Bytes> image_in(std::string_view text) {
   constexpr std::size_t head_bytes = mark.size() + sizeof(Digest);
   if (text.size() <= head_bytes || !text.starts_with(mark)) return std::nullopt;
   Bytes image(text.size() - head_bytes);
@@ -69,42 +67,50 @@ std::optional<Bytes> read_entry(const fs::path& path) {
   return image;
 }
 
-/// Whoever reads at the same time sees the old file or the new one, whole. Gives back what failed.
-std::string write_entry(const fs::path& path, const Bytes& image) {
-  std::error_code failed;
-  fs::create_directories(path.parent_path(), failed);
-  if (failed) return path.parent_path().string() + ": " + failed.message();
-  std::string temporary = path.string() + ".XXXXXX";
-  const int descriptor = mkstemp(temporary.data());
-  if (descriptor < 0) return temporary + ": " + std::strerror(errno);
-  close(descriptor);
-  {
-    const Digest digest = digest_of(image.data(), image.size());
-    std::ofstream file(temporary, std::ios::binary);
-    file.write(mark.data(), static_cast<std::streamsize>(mark.size()));
-    file.write(reinterpret_cast<const char*>(digest.data()), digest.size());
-    file.write(reinterpret_cast<const char*>(image.data()),
-               static_cast<std::streamsize>(image.size()));
-    file.close();
-    if (file) fs::rename(temporary, path, failed);
-    if (file && !failed) return {};
+std::string entry_of(const Bytes& image) {
+  const Digest digest = digest_of(image.data(), image.size());
+  std::string text(mark);
+  text.append(reinterpret_cast<const char*>(digest.data()), digest.size());
+  text.append(reinterpret_cast<const char*>(image.data()), image.size());
+  return text;
+}
+
+/// A warning once for each text in a process: every device and every kernel would give it again.
+void report(TraceSink* trace, const CacheFolder& folder, const std::string& effect) {
+  constexpr const char* source = "kernel cache";
+  static std::mutex mutex;
+  static auto* const warned = new std::set<std::string>;
+  if (trace == nullptr) return;
+  const std::string text = effect + folder.reason();
+  if (!folder.is_distrusted()) {
+    trace->note(source, text);
+    return;
   }
-  std::error_code ignored;
-  fs::remove(temporary, ignored);
-  return path.string() + ": " + (failed ? failed.message() : "could not be written");
+  const std::lock_guard lock(mutex);
+  if (warned->insert(text).second) trace->warn(source, text);
 }
 
 }  // namespace
 
-Compile with_disk_cache(Compile inner, fs::path folder, std::shared_ptr<TraceSink> trace) {
-  if (folder.empty()) return inner;
-  return [inner = std::move(inner), folder = std::move(folder),
+Compile with_disk_cache(Compile inner, fs::path path, std::shared_ptr<TraceSink> trace) {
+  if (path.empty()) return inner;
+  return [inner = std::move(inner), path = std::move(path),
           trace = std::move(trace)](const CompileRequest& request) {
-    const fs::path path = folder / (key_of(request) + ".kernel");
-    if (auto image = read_entry(path)) return *std::move(image);
+    CacheFolder folder(path);
+    if (!folder.is_usable()) {
+      report(trace.get(), folder, "not used, ");
+      return inner(request);
+    }
+    const std::string name = key_of(request) + ".kernel";
+    if (const auto text = folder.read(name)) {
+      if (auto image = image_in(*text)) return *std::move(image);
+    } else if (!folder.reason().empty()) {
+      report(trace.get(), folder, "kernel compiled again, ");
+    }
     Bytes image = inner(request);
-    const std::string failure = write_entry(path, image);
-    if (!failure.empty() && trace) trace->note("kernel cache", failure);
+    if (!folder.write(name, entry_of(image))) {
+      report(trace.get(), folder, "not written, ");
+    }
     return image;
   };
 }

@@ -15,8 +15,8 @@ TEST_CASE("notes come in their order, once") {
   NoteCollector notes;
   notes.note("hipFree", "failed");
   notes.note("load", "slow");
-  notes.print(console);
-  notes.print(console);
+  notes.print(console, true);
+  notes.print(console, true);
   CHECK(err.text == "note: hipFree: failed\nnote: load: slow\n");
 }
 
@@ -30,7 +30,7 @@ TEST_CASE("a note that repeats is printed once, where it came first, with its nu
     if (i == 3) notes.note("load", "slow");
     if (i > 62) notes.note("hipFree", "failed otherwise");
   }
-  notes.print(console);
+  notes.print(console, true);
   CHECK(err.text ==
         "note: hipFree: failed (65 times)\nnote: load: slow\n"
         "note: hipFree: failed otherwise (2 times)\n");
@@ -44,6 +44,19 @@ TEST_CASE("a flood of notes is counted, not kept") {
   for (std::size_t i = 0; i < NoteCollector::max_notes + 5; ++i) {
     notes.note("a", std::to_string(i));
   }
-  notes.print(console);
+  notes.print(console, true);
   CHECK(contains(err.text, "note: 5 more notes were left out\n"));
+}
+
+TEST_CASE("warnings come without --verbose too, before the notes") {
+  CaptureStream out;
+  CaptureStream err;
+  Console console(out, err, reader_of({}));
+  NoteCollector notes;
+  notes.note("load", "slow");
+  notes.warn("kernel cache", "not used");
+  notes.print(console, false);
+  CHECK(err.text == "warning: kernel cache: not used\n");
+  notes.print(console, true);
+  CHECK(err.text == "warning: kernel cache: not used\nnote: load: slow\n");
 }
