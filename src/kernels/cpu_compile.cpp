@@ -13,11 +13,13 @@
 #include <utility>
 
 #include "base/dynamic_library.hpp"
+#include "hip/cpu/kernel_settings.hpp"
 #include "hip/cpu/kernel_table.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/units.hpp"
 #include "kernels/child_process.hpp"
 #include "kernels/compile.hpp"
+#include "kernels/shared_memory.hpp"
 #include "kernels/source_text.hpp"
 
 namespace hiptool::kernels {
@@ -100,13 +102,27 @@ void compile(const WorkFolder& folder, const fs::path& source, const fs::path& c
              const std::string& library, const CancelToken* cancel) {
   // -w: what the compiler merely remarks would bury what it refuses. The check of the stack touches
   // every page of a large frame, so that none reaches over the guard of the stack.
-  const ChildRun child =
-      run_child({compiler.string(), "-std=c++17", "-O2", "-w", "-fPIC", "-shared",
-                 "-fvisibility=hidden", "-ffp-contract=off", "-fstack-clash-protection",
-                 "-Wl,-z,defs", "-Wl,--wrap=exit,--wrap=_exit,--wrap=_Exit,--wrap=quick_exit",
-                 "-iquote", fs::absolute(source).parent_path().string(), "-I" + folder.file(""),
-                 "-o", library, folder.file("kernel.cpp")},
-                folder, {compile_timeout}, cancel);
+  const ChildRun child = run_child({compiler.string(),
+                                    "-std=c++17",
+                                    "-O2",
+                                    "-w",
+                                    "-fPIC",
+                                    "-shared",
+                                    "-fvisibility=hidden",
+                                    "-ffp-contract=off",
+                                    "-fstack-clash-protection",
+                                    "-ffunction-sections",
+                                    "-fdata-sections",
+                                    "-Wl,--gc-sections",
+                                    "-Wl,-z,defs",
+                                    "-Wl,--wrap=exit,--wrap=_exit,--wrap=_Exit,--wrap=quick_exit",
+                                    "-iquote",
+                                    fs::absolute(source).parent_path().string(),
+                                    "-I" + folder.file(""),
+                                    "-o",
+                                    library,
+                                    folder.file("kernel.cpp")},
+                                   folder, {compile_timeout}, cancel);
   if (!child.status) {
     throw Error(ErrorCode::timed_out, operation,
                 source.string() + ": " + compiler.string() + " was ended after " +
@@ -156,7 +172,21 @@ hiptool_cpu::LoadedKernel open(const std::string& library, const fs::path& sourc
   return kernel;
 }
 
-std::string register_loaded(const std::string& kernel, const hiptool_cpu::LoadedKernel& loaded) {
+/// As compilers for devices do.
+void check_shared_bytes(const fs::path& source, const std::string& kernel, std::uint64_t bytes) {
+  using hip::cpu::most_shared_bytes_per_block;
+  using hip::cpu::shared_bytes_per_block;
+  if (bytes <= shared_bytes_per_block) return;
+  throw Error(ErrorCode::input_failed, operation,
+              source.string() + ": the kernel '" + kernel + "' has " + std::to_string(bytes) +
+                  " bytes of __shared__ variables; a block gets at most " +
+                  std::to_string(shared_bytes_per_block),
+              "declare them extern __shared__ and give their size with --shared, at most " +
+                  format_size(most_shared_bytes_per_block));
+}
+
+std::string register_loaded(const std::string& kernel, const hiptool_cpu::LoadedKernel& loaded,
+                            std::uint64_t shared_bytes) {
   std::vector<hip::cpu::KernelArgument> arguments;
   for (std::size_t i = 0; i < loaded.argument_count; ++i) {
     const hiptool_cpu::Argument& argument = loaded.arguments[i];
@@ -166,7 +196,7 @@ std::string register_loaded(const std::string& kernel, const hiptool_cpu::Loaded
   for (int number = 2; hip::cpu::find_kernel(name) != nullptr; ++number) {
     name = kernel + "." + std::to_string(number);
   }
-  hip::cpu::register_kernel({name, arguments, loaded.run_thread});
+  hip::cpu::register_kernel({name, arguments, loaded.run_thread, shared_bytes});
   return name;
 }
 
@@ -196,7 +226,9 @@ std::string compile_for_cpu(const fs::path& source, const std::string& kernel,
   write_text(folder.file("kernel.cpp"), whole_text(source, kernel));
   const std::string library = folder.file("kernel.so");
   compile(folder, source, compiler, library, cancel);
-  return register_loaded(kernel, open(library, source));
+  const std::uint64_t shared_bytes = static_shared_bytes(library);
+  check_shared_bytes(source, kernel, shared_bytes);
+  return register_loaded(kernel, open(library, source), shared_bytes);
 }
 
 KernelExit set_kernel_exit(KernelExit handler) noexcept { return kernel_exit.exchange(handler); }

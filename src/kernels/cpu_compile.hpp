@@ -19,9 +19,10 @@ std::filesystem::path find_host_compiler(std::string_view search_path);
 /// what lies beside it.
 ///
 /// Blocks for about a second. Throws Error(unsupported) without a compiler (empty path),
-/// Error(input_failed) with the compiler's words where it refuses the text or the result does not
-/// load, Error(timed_out) where it takes longer than a minute, Error(host_out_of_memory) where the
-/// compiler needs more than 4 GiB, Error(cancelled).
+/// Error(input_failed) with the compiler's words where it refuses the text, the kernel has more
+/// __shared__ variables than the device has or the result does not load, Error(timed_out) where it
+/// takes longer than a minute, Error(host_out_of_memory) where the compiler needs more than 4 GiB,
+/// Error(cancelled).
 std::string compile_for_cpu(const std::filesystem::path& source, const std::string& kernel,
                             const std::filesystem::path& compiler,
                             const CancelToken* cancel = nullptr);

@@ -97,6 +97,37 @@ __global__ void k(int* x) {
 """)
                 self.assertEqual(self.outputs("--shared", "16", *INTS), [[8, 7, 6, 5]])
 
+    def test_more_shared_memory_than_a_block_gets(self):
+        # Each kernel counts alone, and with what its functions have.
+        self.write("""__device__ int shared(int i) {
+  __shared__ volatile int s[4096];
+  s[i] = i;
+  return s[i];
+}
+__global__ void fits(int* x) {
+  __shared__ int s[8192];
+  s[threadIdx.x] = 1;
+  __syncthreads();
+  x[threadIdx.x] = s[3 - threadIdx.x] + shared(threadIdx.x);
+}
+__global__ void large(int* x) {
+  __shared__ double s[6145];
+  s[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  x[threadIdx.x] = s[3 - threadIdx.x];
+}
+__global__ void none(int* x) { x[threadIdx.x] = 5; }
+HIPTOOL_EXPORT(large);
+""")
+        self.assertEqual(self.outputs("--name", "fits", *INTS), [[1, 2, 3, 4]])
+        self.assertEqual(self.outputs("--name", "none", *INTS), [[5, 5, 5, 5]])
+        error = self.error("--name", "large", *INTS, code=4)
+        self.assertIn("the kernel 'large' has 49160 bytes of __shared__ variables; a block gets at "
+                      "most 49152", error["message"])
+        self.assertIn("--shared", error["hint"])
+        error = self.error("--name", "fits", "--shared", "180KiB", *INTS, code=2)
+        self.assertIn("the shared memory of a block is 233472, at most 232448", error["message"])
+
     def test_templates_and_namespaces(self):
         self.write("""namespace blas { namespace {
 template <class T, int factor> __global__ void scale(T* x) { x[threadIdx.x] *= factor; }
@@ -425,6 +456,13 @@ __global__ void k(volatile int* x) {{
         self.assertEqual(error["code"], "host_out_of_memory")
         self.assertIn("out of memory allocating", error["message"])
         self.assertIn("a compiler gets 4.00 GiB of memory", error["hint"])
+
+    def test_a_parent_that_ignores_the_end_of_children(self):
+        environment = self.compiler("exit 3\n")
+        result = run(*self.words(*INTS), environment=environment,
+                     preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+        self.assertEqual(result.returncode, 4)
+        self.assertIn("c++ ended with exit code 3", result.stderr)
 
     def test_temporary_folders_that_cannot_be_used(self):
         environment = self.compiler("exit 1\n")

@@ -50,7 +50,7 @@ void register_kernel(const CpuKernel& kernel) {
   TableEntry& entry = place->second;
   if (entry.kernel.run_thread != nullptr) refuse(kernel.name, "is already registered");
   entry.arguments.assign(kernel.arguments.begin(), kernel.arguments.end());
-  entry.kernel = {place->first, entry.arguments, kernel.run_thread};
+  entry.kernel = {place->first, entry.arguments, kernel.run_thread, kernel.static_shared_bytes};
 }
 
 void register_native(std::string_view name, NativeKernel function) {

@@ -111,7 +111,8 @@ hipError_t hipModuleGetGlobal(hipDeviceptr_t*, std::size_t*, hipModule_t module,
 hipError_t hipFuncGetAttribute(int* value, hipFunction_attribute attribute,
                                hipFunction_t function) {
   if (value == nullptr) return hipErrorInvalidValue;
-  if (find_function(function) == nullptr) return hipErrorInvalidHandle;
+  const CpuKernel* const kernel = find_function(function);
+  if (kernel == nullptr) return hipErrorInvalidHandle;
   switch (attribute) {
     case HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
       *value = max_threads_per_block;
@@ -120,8 +121,10 @@ hipError_t hipFuncGetAttribute(int* value, hipFunction_attribute attribute,
       *value = most_shared_bytes_per_block;
       return hipSuccess;
     case HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = -1; return hipSuccess;
-    // What a host compiler does not say, or what a cpu has not.
     case HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
+      *value = static_cast<int>(kernel->static_shared_bytes);
+      return hipSuccess;
+    // What a host compiler does not say, or what a cpu has not.
     case HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
     case HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
     case HIP_FUNC_ATTRIBUTE_NUM_REGS:
