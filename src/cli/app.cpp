@@ -94,16 +94,17 @@ int run_command(const Command& command, const CommandTree& tree, Session& sessio
   const CommonOptions& common = tree.common();
   const std::optional<OutputFormat> format = choose_format(command, common, environment);
   const std::vector<Export> exports = choose_exports(command, common, environment);
-  std::vector<NamedFile> outputs;
+  const Runner& runner = tree.runner(command);
+  CommandFiles files = runner.files ? runner.files(environment) : CommandFiles();
   for (const Export& one : exports) {
-    outputs.push_back({one.path, "--export " + std::string(to_string(one.format))});
+    files.outputs.push_back({one.path, "--export " + std::string(to_string(one.format))});
   }
-  require_distinct_files(outputs, {});
+  require_distinct_files(files.outputs, files.inputs);
   DeviceSelection devices = select_devices(command, common, environment);
   session.output.emplace(environment.console, format, exports);
   Context context{environment,   *session.output, std::move(devices),
                   session.notes, common.quiet,    common.verbose};
-  return tree.runner(command)(context);
+  return runner.run(context);
 }
 
 int dispatch(int argc, const char* const* argv, Session& session) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/device_option.hpp"
+#include "cli/distinct_files.hpp"
 #include "cli/environment.hpp"
 #include "cli/notes.hpp"
 #include "cli/output.hpp"
@@ -30,9 +31,20 @@ struct Context {
   std::unique_ptr<Platforms> make_platforms() const;
 };
 
-/// Runs a command whose options were parsed; gives back the exit code of the verdict and throws
-/// Error for everything that went wrong.
-using Runner = std::function<int(Context&)>;
+/// What a command's options name besides --export.
+struct CommandFiles {
+  std::vector<NamedFile> inputs;
+  std::vector<NamedFile> outputs;
+};
+
+/// A command whose options were parsed.
+struct Runner {
+  /// Gives back the exit code of the verdict and throws Error for everything that went wrong.
+  std::function<int(Context&)> run;
+  /// The files of this run, asked for before any output is opened; null: none. Skips values that
+  /// `run` refuses.
+  std::function<CommandFiles(const Environment&)> files = nullptr;
+};
 
 struct Example {
   std::string line;     ///< "hiptool devices"

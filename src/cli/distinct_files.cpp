@@ -31,6 +31,14 @@ void require_distinct(const NamedFile& output, const NamedFile& other) {
 
 }  // namespace
 
+std::vector<NamedFile> threshold_files(const std::vector<std::string>& thresholds) {
+  std::vector<NamedFile> files;
+  for (const std::string& text : thresholds) {
+    if (text.starts_with('@')) files.push_back({text.substr(1), "--fail-below"});
+  }
+  return files;
+}
+
 void require_distinct_files(const std::vector<NamedFile>& outputs,
                             const std::vector<NamedFile>& inputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {

@@ -128,6 +128,9 @@ constexpr std::string_view environment_text =
   TERM                   dumb: no colour, no progress bar
   LC_ALL, LC_CTYPE, LANG plain ASCII unless they name UTF-8
   LD_LIBRARY_PATH        where runtime libraries are searched first
+  TMPDIR                 folder for temporary files, /tmp if not set or empty
+  XDG_CACHE_HOME         compiled kernels are kept in its folder hiptool, else
+                         in ~/.cache/hiptool, if only you can write there
   OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK, RANK, SLURM_PROCID,
   JOB_COMPLETION_INDEX   the rank in a job; files of --export, --trace and
                          --write-manifest get it into their names: {rank},

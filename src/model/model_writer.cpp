@@ -6,10 +6,12 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <span>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -188,11 +190,22 @@ class OutputSet {
   std::vector<std::unique_ptr<OutputFile>> files_;
 };
 
+void refuse_to_replace(const WriterPlan& plan) {
+  for (const PlannedFile& file : plan.files) {
+    std::error_code ignored;
+    // Anything else cannot be replaced at all, which OutputFile reports.
+    if (!std::filesystem::is_regular_file(file.path, ignored)) continue;
+    throw Error(ErrorCode::invalid_argument, "make-model", file.path.string() + " exists already",
+                "choose another name, or replace it with --force");
+  }
+}
+
 }  // namespace
 
 ModelWriterResult write_model(const ModelWriterOptions& options) {
   try {
     const WriterPlan plan = plan_model(options);
+    if (!options.replaces) refuse_to_replace(plan);
     OutputSet set(plan);
     set.write(options);
     set.commit();

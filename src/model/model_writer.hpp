@@ -26,6 +26,8 @@ struct ModelWriterOptions {
   std::uint32_t shards = 1;
   /// How many tokens a GGUF's tokenizer gets; 0: none, but the count of one in the metadata.
   std::uint64_t vocabulary = 0;
+  /// Whether files that exist are replaced; if not, one is Error(invalid_argument).
+  bool replaces = true;
 };
 
 struct ModelWriterResult {

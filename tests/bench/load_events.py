@@ -117,8 +117,8 @@ def interrupts(options, model):
 
 def too_large(options):
     path = os.path.join(options.folder, "huge.gguf")
-    subprocess.run([options.hiptool, "make-model", path, "--size", "1GiB", "--quiet"], check=True,
-                   capture_output=True)
+    subprocess.run([options.hiptool, "make-model", path, "--size", "1GiB", "--quiet", "--force"],
+                   check=True, capture_output=True)
     code, document, err = finish(start(options, path, "--context", "100000000", "--verify", "none"))
     message = document.get("error", {}).get("message", err)
     check("device memory too small", code == 3, f"exit {code}: {message}")
@@ -133,8 +133,8 @@ def main():
     parser.add_argument("--device")
     options = parser.parse_args()
     model = os.path.join(options.folder, "events.gguf")
-    subprocess.run([options.hiptool, "make-model", model, "--size", options.size, "--quiet"],
-                   check=True, capture_output=True)
+    subprocess.run([options.hiptool, "make-model", model, "--size", options.size, "--quiet",
+                    "--force"], check=True, capture_output=True)
     changes(options, model)
     interrupts(options, model)
     too_large(options)

@@ -111,8 +111,8 @@ def main():
               f"its kernel {kernel_s * 1e3:.2f} ms, "
               f"{median(full, lambda d: d['model']['bytes']) / kernel_s / 1e12:.2f} TB/s")
         tiny = os.path.join(options.folder, "tiny.gguf")
-        subprocess.run([options.hiptool, "make-model", tiny, "--size", "1MiB", "--quiet"],
-                       check=True, capture_output=True)
+        subprocess.run([options.hiptool, "make-model", tiny, "--size", "1MiB", "--quiet",
+                        "--force"], check=True, capture_output=True)
         peaks = [peak_bytes(options, few) - peak_bytes(options, tiny)
                  for _ in range(options.repeat)]
         judge("host memory above that of a load of 1 MiB, in MiB",

@@ -254,7 +254,7 @@ class MakeModel(CliTest):
     def test_quiet_off_a_terminal(self):
         path = str(self.folder / "m.gguf")
         self.assertRegex(run("make-model", path, "--size", "1M").stderr, r"^write: .+\n$")
-        self.assertEqual(run("make-model", path, "--size", "1M", "--quiet").stderr, "")
+        self.assertEqual(run("make-model", path, "--size", "1M", "--quiet", "--force").stderr, "")
 
     def test_interrupted(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

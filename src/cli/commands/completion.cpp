@@ -27,7 +27,7 @@ Command completion_command() {
 Runner add_completion(CLI::App& app) {
   auto options = std::make_shared<CompletionOptions>();
   add_choice(app, "SHELL", "", options->shell, {"bash", "zsh", "fish"}, "the shell");
-  return [options](Context& context) { return run_completion(*options, context); };
+  return {[options](Context& context) { return run_completion(*options, context); }};
 }
 
 int run_completion(const CompletionOptions& options, Context& context) {

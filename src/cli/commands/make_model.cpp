@@ -101,7 +101,11 @@ Runner add_make_model(CLI::App& app) {
             65'535);
   add_count(app, "--vocabulary", options->vocabulary, "tokens to list in a GGUF, none if not given",
             0, 10'000'000);
-  return [options](Context& context) { return run_make_model(*options, context); };
+  add_flag(app, "--force", options->force, "replace OUT, and its shards, if it exists");
+  return {[options](Context& context) { return run_make_model(*options, context); },
+          [options](const Environment&) {
+            return CommandFiles{{}, {{options->path, "the model"}}};
+          }};
 }
 
 int run_make_model(const MakeModelOptions& options, Context& context) {
@@ -117,6 +121,7 @@ int run_make_model(const MakeModelOptions& options, Context& context) {
   writer.seed = options.seed;
   writer.shards = static_cast<std::uint32_t>(options.shards);
   writer.vocabulary = options.vocabulary;
+  writer.replaces = options.force;
   writer.cancel = &environment.cancel;
   writer.progress = [&progress](std::uint64_t done, std::uint64_t total) {
     progress.on_progress(done, total);

@@ -17,6 +17,7 @@ struct MakeModelOptions {
   std::uint64_t seed = 1;
   std::uint64_t shards = 1;
   std::uint64_t vocabulary = 0;
+  bool force = false;  ///< replace what exists
 };
 
 Command make_model_command();

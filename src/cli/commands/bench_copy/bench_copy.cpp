@@ -88,7 +88,13 @@ Runner add_bench_copy(CLI::App& app) {
            "compare with an earlier JSON document; exit 1 if slower or nothing is in both");
   add_flag(app, "--strict-baseline", options->strict_baseline,
            "exit 1 also if the baseline or this run lacks a measurement of the other");
-  return [options](Context& context) { return run_bench_copy(*options, context); };
+  return {[options](Context& context) { return run_bench_copy(*options, context); },
+          [options](const Environment&) {
+            CommandFiles files;
+            files.inputs = threshold_files(options->thresholds);
+            files.inputs.push_back({options->baseline, "--baseline"});
+            return files;
+          }};
 }
 
 }  // namespace

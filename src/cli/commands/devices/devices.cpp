@@ -196,7 +196,7 @@ Runner add_devices(CLI::App& app) {
            "of checks, also with --topology");
   add_flag(app, "--topology", options->topology,
            "how the devices reach each other; CSV is the table of pairs");
-  return [options](Context& context) { return run_devices(*options, context); };
+  return {[options](Context& context) { return run_devices(*options, context); }};
 }
 
 int run_devices(const DevicesOptions& options, Context& context) {

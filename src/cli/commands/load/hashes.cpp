@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <filesystem>
 #include <span>
-#include <system_error>
 #include <utility>
 
 #include "hiptool/error.hpp"
@@ -77,14 +75,6 @@ void LoadHashes::want_published() {
 void LoadHashes::want_manifest() {
   if (!options_.check_manifest.empty()) manifest_ = load::read_manifest(options_.check_manifest);
   if (options_.write_manifest.empty()) return;
-  for (const ModelPart& part : outcome_.model->files()) {
-    std::error_code ignored;
-    if (!std::filesystem::equivalent(part.path, options_.write_manifest, ignored)) continue;
-    throw Error(
-        ErrorCode::invalid_argument, "write manifest",
-        options_.write_manifest + " is the model itself",
-        "give the manifest a name of its own, such as " + options_.write_manifest + ".xxh64");
-  }
   written_kind_ = load::manifest_kind_of_name(options_.write_manifest);
   if (written_kind_ && options_.manifest_digest) {
     throw Error(ErrorCode::invalid_argument, "write manifest",

@@ -110,6 +110,20 @@ void name_outputs(LoadOptions& options, const Context& context) {
   }
 }
 
+CommandFiles files_of_load(const LoadOptions& options, const Environment& environment) {
+  CommandFiles files;
+  for (const std::string& path : options.paths) files.inputs.push_back({path, "the model"});
+  files.inputs.push_back({options.check_manifest, "--check-manifest"});
+  const auto add_output = [&](const std::string& path, const char* option) {
+    if (path.empty()) return;
+    constexpr bool is_quiet = true;  // name_outputs reports the name
+    files.outputs.push_back({name_for_this_rank(path, environment, is_quiet), option});
+  };
+  add_output(options.trace, "--trace");
+  add_output(options.write_manifest, "--write-manifest");
+  return files;
+}
+
 Runner add_load(CLI::App& app) {
   auto options = std::make_shared<LoadOptions>();
   auto split = std::make_shared<std::string>();
@@ -149,11 +163,13 @@ Runner add_load(CLI::App& app) {
   add_flag(app, "--check-tensors", options->check_tensors,
            "look for NaN and infinity in the values and scales on the device; exit 1 if there are");
   add_flag(app, "--demo", options->demo, "load a 64 MiB model of random contents, made for it");
-  return [options, split](Context& context) {
-    if (!split->empty()) options->split = parse_split(*split);
-    name_outputs(*options, context);
-    return run_load(*options, context);
-  };
+  return {
+      [options, split](Context& context) {
+        if (!split->empty()) options->split = parse_split(*split);
+        name_outputs(*options, context);
+        return run_load(*options, context);
+      },
+      [options](const Environment& environment) { return files_of_load(*options, environment); }};
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "cli/commands/load/demo.hpp"
 #include "cli/commands/load/fit.hpp"
 #include "cli/commands/load/hashes.hpp"
+#include "cli/commands/load/model_files.hpp"
 #include "cli/progress.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/file_digests.hpp"
@@ -99,14 +100,13 @@ class LoadRun {
     }
     const std::filesystem::path path =
         demo ? demo->path() : std::filesystem::path(options_.paths.front());
-    refuse_to_overwrite(path);
     {
       const auto timer = phase("parse");
       outcome_.model = ModelFile::open(path, {options_.strict, options_.opaque});
       outcome_.layout = lay_out(*outcome_.model);
       outcome_.cached_bytes = cached_bytes(*outcome_.model);
     }
-    for (const ModelPart& part : outcome_.model->files()) refuse_to_overwrite(part.path);
+    refuse_to_overwrite_parts();
     if (outcome_.verify_mode == "auto") choose_verify_mode();
     // Says what is missing before any device is started.
     if (options_.context > 0) {
@@ -135,19 +135,18 @@ class LoadRun {
  private:
   PhaseTimer phase(const char* name) { return PhaseTimer(outcome_, name, start_); }
 
-  // What is written replaces the file of that name, which must not be the model, also not with a
-  // document that says so.
-  void refuse_to_overwrite(const std::filesystem::path& input) {
-    std::vector<std::filesystem::path> outputs = context_.output.export_paths();
-    if (!options_.trace.empty()) outputs.push_back(options_.trace);
-    for (const std::filesystem::path& output : outputs) {
-      std::error_code ignored;
-      if (!std::filesystem::equivalent(input, output, ignored)) continue;
+  // The path given may be an index or a folder, so only now all files of the model are known. Not
+  // even the document with the error may replace one of them.
+  void refuse_to_overwrite_parts() {
+    std::vector<NamedFile> outputs{{options_.trace, "--trace"},
+                                   {options_.write_manifest, "--write-manifest"}};
+    for (const auto& path : context_.output.export_paths()) outputs.push_back({path, "--export"});
+    try {
+      require_distinct_files(outputs, files_of_model(*outcome_.model));
+    } catch (const Error&) {
       context_.output.discard_exports();
       outcome_.timeline.reset();
-      throw Error(ErrorCode::invalid_argument, "parse options",
-                  output.string() + " is the model itself",
-                  "give what is written a name of its own");
+      throw;
     }
   }
 

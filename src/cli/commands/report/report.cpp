@@ -10,7 +10,6 @@
 #include "cli/commands/report/compare_report.hpp"
 #include "cli/commands/report/merge_report.hpp"
 #include "cli/commands/report/render.hpp"
-#include "cli/distinct_files.hpp"
 #include "cli/failure.hpp"
 #include "cli/options.hpp"
 #include "hiptool/error.hpp"
@@ -89,24 +88,16 @@ void check_options(const Action& action, const ReportOptions& options, const Out
   }
 }
 
-// Not even a document that says so may replace an input.
-void refuse_to_overwrite(const ReportOptions& options, Output& output) {
-  std::vector<NamedFile> inputs;
-  for (const std::string& file : options.files) inputs.push_back({file, "the input"});
-  std::vector<NamedFile> outputs{{options.exclude_list, "--exclude-list"}};
-  for (const auto& path : output.export_paths()) outputs.push_back({path, "--export"});
-  try {
-    require_distinct_files(outputs, inputs);
-  } catch (const Error&) {
-    output.discard_exports();
-    throw;
-  }
+CommandFiles files_of_report(const ReportOptions& options) {
+  CommandFiles files;
+  for (const std::string& file : options.files) files.inputs.push_back({file, "the input"});
+  files.outputs.push_back({options.exclude_list, "--exclude-list"});
+  return files;
 }
 
 int run_report(const ReportOptions& options, Context& context) {
   const Action& action = find_action(options.action);
   check_options(action, options, context.output);
-  refuse_to_overwrite(options, context.output);
   return action.run(options, context);
 }
 
@@ -121,10 +112,11 @@ Runner add_report(CLI::App& app) {
            "compare: changes below it are of no consequence, 3% if not given");
   add_text(app, "--exclude-list", "FILE", options->exclude_list,
            "merge: write the hosts with stragglers there, in one line with commas");
-  return [options, effect](Context& context) {
-    if (!effect->empty()) options->effect = parse_effect(*effect);
-    return run_report(*options, context);
-  };
+  return {[options, effect](Context& context) {
+            if (!effect->empty()) options->effect = parse_effect(*effect);
+            return run_report(*options, context);
+          },
+          [options](const Environment&) { return files_of_report(*options); }};
 }
 
 }  // namespace

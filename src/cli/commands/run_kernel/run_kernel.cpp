@@ -3,6 +3,7 @@
 
 #include "cli/commands/run_kernel/builtin.hpp"
 #include "cli/commands/run_kernel/user.hpp"
+#include "cli/commands/run_kernel/words.hpp"
 #include "cli/options.hpp"
 #include "hiptool/error.hpp"
 
@@ -34,6 +35,24 @@ void refuse_given(const std::vector<Use>& uses, const char* why, const char* hin
     if (!use.is_given) continue;
     throw Error(ErrorCode::invalid_argument, "run-kernel", std::string(use.option) + why, hint);
   }
+}
+
+CommandFiles files_of_run_kernel(const RunKernelOptions& options) {
+  CommandFiles files;
+  files.inputs = threshold_files(options.fail_below);
+  files.inputs.push_back({options.module, "--module"});
+  for (std::size_t i = 0; i < options.arguments.size(); ++i) {
+    files.inputs.push_back(
+        {file_of_argument(options.arguments[i]), "--arg of argument " + std::to_string(i)});
+  }
+  for (const std::string& text : options.expected) {
+    files.inputs.push_back({file_of_indexed(text), "--expect " + text});
+  }
+  for (const std::string& text : options.outputs) {
+    const std::string file = file_of_indexed(text);
+    if (!file.starts_with("print:")) files.outputs.push_back({file, "--out " + text});
+  }
+  return files;
 }
 
 }  // namespace
@@ -95,7 +114,8 @@ Runner add_run_kernel(CLI::App& app) {
             "timed launches; if not given, 1 of your kernel and as many as the noise asks for of a "
             "built-in one",
             1, 1'000'000);
-  return [options](Context& context) { return run_run_kernel(*options, context); };
+  return {[options](Context& context) { return run_run_kernel(*options, context); },
+          [options](const Environment&) { return files_of_run_kernel(*options); }};
 }
 
 int run_run_kernel(const RunKernelOptions& options, Context& context) {

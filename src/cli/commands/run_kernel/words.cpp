@@ -79,6 +79,19 @@ ExpectWord parse_expect(const std::string& text) {
   return {argument, std::move(file)};
 }
 
+std::string file_of_indexed(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  return colon == std::string::npos ? std::string() : text.substr(colon + 1);
+}
+
+std::string file_of_argument(const std::string& text) {
+  constexpr std::string_view file = "file:";
+  if (!text.starts_with("buf:")) return {};
+  std::string rest = text;
+  for (int part = 0; part < 3; ++part) rest = file_of_indexed(rest);  // buf, type and count
+  return rest.starts_with(file) ? rest.substr(file.size()) : std::string();
+}
+
 std::optional<double> parse_tolerance(const std::string& text) {
   if (text.empty()) return std::nullopt;
   double tolerance = 0;

@@ -29,6 +29,11 @@ struct ExpectWord {
 };
 ExpectWord parse_expect(const std::string& text);
 
+/// The file in "I:FILE", and that in "buf:TYPE:COUNT:file:PATH"; empty where there is none. These
+/// two throw nothing.
+std::string file_of_indexed(const std::string& text);
+std::string file_of_argument(const std::string& text);
+
 /// A number from 0; absent for an empty text.
 std::optional<double> parse_tolerance(const std::string& text);
 

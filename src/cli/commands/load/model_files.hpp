@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <vector>
+
+#include "cli/distinct_files.hpp"
+#include "hiptool/model_file.hpp"
+
+namespace hiptool::cli {
+
+/// The files of an opened model, with the index and the configuration beside them.
+std::vector<NamedFile> files_of_model(const ModelFile& model);
+
+}  // namespace hiptool::cli
