@@ -106,4 +106,11 @@ TEST_CASE("without an image the text is compiled for the device's own arch") {
   CHECK(
       contains(answer, "unsupported: this build has no image of the kernels 'fill' for nvidia:0"));
   CHECK(contains(answer, "no NVRTC was found"));
+
+  // Else a load that is interrupted would go on without the kernel.
+  options.compile = [](const CompileRequest&) -> std::vector<std::byte> {
+    throw Error(ErrorCode::cancelled, "compile kernel", "interrupted");
+  };
+  KernelLoader interrupted(device, options);
+  CHECK(failure([&] { interrupted.load("fill"); }) == "cancelled: interrupted");
 }
