@@ -115,8 +115,8 @@ pid_t spawn_blocked(const ChildStart& start) {
   pthread_sigmask(SIG_SETMASK, &all, &before);
   // fork() would make this process's pages copy-on-write: on kernels before 5.12 a page that a
   // driver has pinned then moves away from under the device.
-  const pid_t child = vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork)
-  if (child == 0) become(start);
+  const pid_t child = vfork();    // NOLINT(clang-analyzer-security.insecureAPI.vfork)
+  if (child == 0) become(start);  // NOLINT(clang-analyzer-unix.Vfork): only system calls
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return child;
 }
@@ -133,6 +133,7 @@ std::vector<std::string> child_environment(const std::string& temporary_folder) 
 
 std::vector<char*> addresses(const std::vector<std::string>& texts) {
   std::vector<char*> list;
+  list.reserve(texts.size() + 1);
   for (const std::string& text : texts) list.push_back(const_cast<char*>(text.c_str()));
   list.push_back(nullptr);
   return list;
