@@ -164,6 +164,8 @@ What you read in tables:
 
 In JSON and CSV every number is in base units: bytes, seconds, bytes per second,
 hertz, shares from 0 to 1. A value that is not known is null, or empty in CSV.
+Text in CSV that a spreadsheet would run as a formula, because it starts with
+= + - or @, has an apostrophe in front.
 )";
 
 constexpr std::string_view thresholds_text =

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <type_traits>
 
 #include "report/cells.hpp"
@@ -22,6 +24,27 @@ std::string exact_number(double value) {
   return std::string(text.data(), result.ptr);
 }
 
+bool is_number(std::string_view text) {
+  double number = 0;
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
+  return result.ec != std::errc::invalid_argument && result.ptr == text.data() + text.size();
+}
+
+// Text that a spreadsheet would run as a formula gets an apostrophe in front (OWASP, CSV injection;
+// the last four are the full-width forms). Tab and CR are \x09 and \x0D in printable text.
+std::string cell_text(std::string_view text) {
+  constexpr std::array<std::string_view, 8> starts{"=",      "+",      "-",      "@",
+                                                   "\uff1d", "\uff0b", "\uff0d", "\uff20"};
+  std::string safe = printable(text);
+  std::string_view start = safe;
+  start.remove_prefix(std::min(start.find_first_not_of(' '), start.size()));
+  const bool is_formula = std::any_of(starts.begin(), starts.end(), [start](std::string_view one) {
+    return start.starts_with(one);
+  });
+  if (is_formula && !is_number(safe)) safe.insert(0, 1, '\'');
+  return safe;
+}
+
 std::string raw(const Value& value) {
   return std::visit(
       [&value](const auto& data) -> std::string {
@@ -33,11 +56,11 @@ std::string raw(const Value& value) {
         else if constexpr (std::is_same_v<Type, double>)
           return std::isfinite(data) ? exact_number(data) : std::string();
         else if constexpr (std::is_same_v<Type, std::string>)
-          return printable(data);
+          return cell_text(data);
         else if constexpr (std::is_integral_v<Type>)
           return std::to_string(data);
         else
-          return printable(json_text(value));
+          return cell_text(json_text(value));
       },
       value.data());
 }
@@ -102,7 +125,7 @@ std::string to_csv(const Report& report) {
   add_verdict(report.document, table);
   std::string text;
   for (const Column& column : table.columns) {
-    text += (text.empty() ? "" : ",") + quoted(printable(column.key));
+    text += (text.empty() ? "" : ",") + quoted(cell_text(column.key));
   }
   text += "\n";
   for (std::size_t row = 0; row < table.rows.size(); ++row) {

@@ -46,6 +46,8 @@ class Value {
   }
 
   const Data& data() const noexcept { return data_; }
+  /// Its members, to be moved out; null where it is no object.
+  Object* object() noexcept { return std::get_if<Object>(&data_); }
   bool is_absent() const noexcept { return std::holds_alternative<std::monostate>(data_); }
 
  private:
@@ -98,9 +100,9 @@ struct TableStyle {
 };
 std::string to_table(const Report& report, const TableStyle& style);
 
-/// One table in raw base units; RFC 4180 quoting. Each row ends with the columns `exit_code` and
-/// `passed`; a report without rows has one row, of these two. Several tables become one: the union
-/// of their columns, after a column `table` that holds their titles.
+/// One table in base units; RFC 4180 quoting, and ' before text that would be a formula. A row ends
+/// with the columns `exit_code` and `passed`; a report without rows has one row, of these two.
+/// Several tables become one: the union of their columns, after a column `table` of their titles.
 std::string to_csv(const Report& report);
 
 /// Verdict, tables and notes as GitHub Markdown.

@@ -38,6 +38,34 @@ TEST_CASE("fields with commas, quotes or blanks at an edge are quoted") {
         "a,b,exit_code,passed\n\"[1,2]\",\"{\"\"k\"\":\"\"v\"\"}\",0,true\n");
 }
 
+TEST_CASE("text that a spreadsheet would run as a formula gets an apostrophe, numbers stay") {
+  const auto cell_of = [](Value value) {
+    const std::string text = csv_of({{std::move(value)}}, 1);
+    const std::size_t start = text.find('\n') + 1;
+    return text.substr(start, text.rfind(",0,true") - start);
+  };
+  CHECK(cell_of("=1+1") == "'=1+1");
+  CHECK(cell_of("+1+1") == "'+1+1");
+  CHECK(cell_of("-1+1") == "'-1+1");
+  CHECK(cell_of("@SUM(A1)") == "'@SUM(A1)");
+  CHECK(cell_of("=cmd|' /C calc'!A0") == "'=cmd|' /C calc'!A0");
+  CHECK(cell_of("=HYPERLINK(\"http://a\",\"b\")") == "\"'=HYPERLINK(\"\"http://a\"\",\"\"b\"\")\"");
+  CHECK(cell_of("  =1+1") == "'  =1+1");
+  CHECK(cell_of("\uff1d1+1") == "'\uff1d1+1");  // full-width: Excel reads it as "="
+  CHECK(cell_of("-") == "'-");
+  // Tab and CR do not begin a cell: they are written as \xNN.
+  CHECK(cell_of("\t=1") == "\\x09=1");
+  CHECK(cell_of("\r=1") == "\\x0D=1");
+  CHECK(cell_of(-5) == "-5");
+  CHECK(cell_of(-1.5e-7) == "-1.5e-07");
+  CHECK(cell_of("-5") == "-5");
+  CHECK(cell_of("-1.5e-07") == "-1.5e-07");
+  CHECK(cell_of("a=1") == "a=1");
+  Report report = passed_report();
+  report.tables = {{"", {{"@key", "", Unit::none}}, {}}};
+  CHECK(to_csv(report) == "'@key,exit_code,passed\n,0,true\n");
+}
+
 TEST_CASE("values") {
   CHECK(csv_of({{true, -5, 0.1}, {false, std::nan(""), UINT64_MAX}}, 3) ==
         "a,b,c,exit_code,passed\ntrue,-5,0.1,0,true\nfalse,,18446744073709551615,0,true\n");
