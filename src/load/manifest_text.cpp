@@ -16,6 +16,7 @@
 #include "model/diagnostics.hpp"
 #include "model/json_reader.hpp"
 #include "model/text.hpp"
+#include "model/unique_keys.hpp"
 
 namespace hiptool::load {
 namespace {
@@ -39,27 +40,6 @@ bool is_hex(std::string_view text, std::size_t digits) {
          });
 }
 
-// The keys of one object so far.
-class Keys {
- public:
-  explicit Keys(JsonReader& reader) : reader_(reader) {}
-
-  bool next(std::string& key) {
-    if (!reader_.next_key(key)) return false;
-    if (std::find(seen_.begin(), seen_.end(), key) != seen_.end()) {
-      reader_.malformed("the key '" + key + "' is there twice");
-    }
-    if (seen_.size() == most_keys) reader_.malformed("an object has too many keys");
-    seen_.push_back(key);
-    return true;
-  }
-
- private:
-  static constexpr std::size_t most_keys = 1000;  // the search above is linear
-  JsonReader& reader_;
-  std::vector<std::string> seen_;
-};
-
 class DigestReader {
  public:
   DigestReader(const base::File& file, Manifest& manifest)
@@ -75,7 +55,7 @@ class DigestReader {
     bool has_tensors = false;
     reader_.next();
     reader_.enter();
-    for (Keys keys(reader_); keys.next(key);) {
+    for (model::UniqueKeys keys(reader_); keys.next(key);) {
       if (key == "schema") {
         named_schema = text();
         if (named_schema != schema) refuse(named_schema);
@@ -158,7 +138,7 @@ class DigestReader {
     expect(JsonReader::Kind::object, "a tensor");
     reader_.enter();
     std::string key;
-    for (Keys keys(reader_); keys.next(key);) {
+    for (model::UniqueKeys keys(reader_); keys.next(key);) {
       if (key == "name") {
         tensor.name = text();
         has_name = true;
@@ -191,7 +171,7 @@ class DigestReader {
     expect(JsonReader::Kind::object, "a file");
     reader_.enter();
     std::string key;
-    for (Keys keys(reader_); keys.next(key);) {
+    for (model::UniqueKeys keys(reader_); keys.next(key);) {
       if (key == "file") {
         file.file = text();
       } else if (key == "bytes") {

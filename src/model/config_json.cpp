@@ -15,6 +15,7 @@
 #include "base/file.hpp"
 #include "hiptool/error.hpp"
 #include "model/metadata_counts.hpp"
+#include "model/unique_keys.hpp"
 
 namespace hiptool::model {
 namespace {
@@ -50,6 +51,28 @@ std::optional<std::string> why_unwieldy(std::string_view text) {
   return std::nullopt;
 }
 
+// Past the next value. Throws Error(corrupt_data) for an object with one key twice.
+void check_keys(JsonReader& json) {
+  const JsonReader::Kind kind = json.next();
+  if (kind == JsonReader::Kind::object) {
+    json.enter();
+    std::string key;
+    for (UniqueKeys keys(json); keys.next(key);) check_keys(json);
+  } else if (kind == JsonReader::Kind::array) {
+    json.enter();
+    while (json.next_element()) check_keys(json);
+  } else {
+    json.skip();
+  }
+}
+
+void check_keys(const base::File& file) {
+  Diagnostics diagnostics(file.path(), false);
+  diagnostics.move_to(file.path(), "offset");
+  JsonReader json(file, 0, file.size_bytes(), diagnostics);
+  check_keys(json);
+}
+
 // Null, with a warning, for what cannot be used.
 Json parse_config(const std::filesystem::path& path, ModelSummary& summary) {
   const auto pass_over = [&](const std::string& why) {
@@ -64,6 +87,7 @@ Json parse_config(const std::filesystem::path& path, ModelSummary& summary) {
     if (const auto reason = why_unwieldy(text)) return pass_over(*reason);
     Json json = Json::parse(text, nullptr, false);
     if (!json.is_object()) return pass_over("it is no JSON object");
+    check_keys(file);
     return json;
   } catch (const Error& error) {
     return pass_over(error.what());

@@ -10,6 +10,7 @@
 #include "hiptool/error.hpp"
 #include "model/json_reader.hpp"
 #include "model/text.hpp"
+#include "model/unique_keys.hpp"
 
 namespace hiptool::model {
 namespace {
@@ -47,7 +48,7 @@ Layer read_layer(JsonReader& json) {
   }
   json.enter();
   std::string key;
-  while (json.next_key(key)) {
+  for (UniqueKeys keys(json); keys.next(key);) {
     if (key == "mediaType") {
       layer.type = text_of(json);
     } else if (key == "digest") {
@@ -69,7 +70,7 @@ Layer find_layer(const base::File& manifest, const Diagnostics& diagnostics) {
   json.enter();
   std::optional<Layer> model;
   std::string key;
-  while (json.next_key(key)) {
+  for (UniqueKeys keys(json); keys.next(key);) {
     if (key != "layers" || json.next() != Kind::array) {
       json.skip();
       continue;

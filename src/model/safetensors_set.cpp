@@ -151,7 +151,9 @@ void Index::read_metadata(JsonReader& json, Metadata* metadata) {
       }
       default: json.skip(); continue;
     }
-    metadata->add(std::move(item));
+    if (!metadata->add(std::move(item))) {
+      diagnostics_.corrupt({"metadata key", key, json.key_offset()}, "the key is there twice");
+    }
     if (metadata->items().size() > most_metadata_keys) {
       diagnostics_.corrupt({"index", {}, 0}, "metadata has more than 65536 keys");
     }
