@@ -5,9 +5,10 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <fstream>
+#include <sstream>
 #include <utility>
 
+#include "base/input_file.hpp"
 #include "base/text.hpp"
 #include "hiptool/error.hpp"
 
@@ -39,12 +40,16 @@ Error usage_error(std::string message, std::string hint) {
   return Error(ErrorCode::invalid_argument, "parse threshold", std::move(message), std::move(hint));
 }
 
+constexpr std::uint64_t most_file_bytes = 1u << 20;
+constexpr std::size_t most_quoted_bytes = 100;  // a file that is none has long lines
+
 Error refuse(std::string_view text, ThresholdKind kind) {
-  return usage_error("'" + std::string(text) + "' is no threshold",
-                     kind == ThresholdKind::copies
-                         ? "write it as 'h2d.pinned>=48GB/s' or 'h2d.pinned>=90%'"
-                         : "write it as 'stream-triad.f32>=90%', 'sum.1GiB>=3.5TB/s' or "
-                           "'gemm.f32>=20TFLOP/s'");
+  const std::string end = text.size() > most_quoted_bytes ? "..." : "";
+  return usage_error(
+      "'" + std::string(text.substr(0, most_quoted_bytes)) + end + "' is no threshold",
+      kind == ThresholdKind::copies ? "write it as 'h2d.pinned>=48GB/s' or 'h2d.pinned>=90%'"
+                                    : "write it as 'stream-triad.f32>=90%', 'sum.1GiB>=3.5TB/s' or "
+                                      "'gemm.f32>=20TFLOP/s'");
 }
 
 std::string_view trim(std::string_view text) {
@@ -103,13 +108,9 @@ Threshold parse_threshold(std::string_view text, ThresholdKind kind) {
 }
 
 std::vector<Threshold> read_thresholds(const std::filesystem::path& path,
-                                       const std::vector<NamedDevice>& devices,
-                                       ThresholdKind kind) {
-  std::ifstream file(path);
-  if (!file) {
-    throw Error(ErrorCode::input_failed, "open", "cannot read " + path.string(),
-                "--fail-below @FILE needs a file with one threshold a line");
-  }
+                                       const std::vector<NamedDevice>& devices, ThresholdKind kind,
+                                       const CancelToken* cancel) {
+  std::istringstream file(base::read_input_file(path, most_file_bytes, cancel));
   std::vector<Threshold> thresholds;
   bool is_for_us = true;
   std::vector<std::string> ids;
@@ -139,13 +140,14 @@ std::vector<Threshold> read_thresholds(const std::filesystem::path& path,
 }
 
 std::vector<Threshold> collect_thresholds(const std::vector<std::string>& texts,
-                                          const std::vector<Device>& devices, ThresholdKind kind) {
+                                          const std::vector<Device>& devices, ThresholdKind kind,
+                                          const CancelToken* cancel) {
   std::vector<NamedDevice> names;
   for (const Device& device : devices) names.push_back({device.id(), device.info().name});
   std::vector<Threshold> thresholds;
   for (const std::string& text : texts) {
     if (is_file(text)) {
-      const auto more = read_thresholds(text.substr(1), names, kind);
+      const auto more = read_thresholds(text.substr(1), names, kind, cancel);
       thresholds.insert(thresholds.end(), more.begin(), more.end());
     } else {
       thresholds.push_back(parse_threshold(text, kind));

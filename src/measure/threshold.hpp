@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hiptool/cancel.hpp"
 #include "hiptool/device.hpp"
 
 namespace hiptool::measure {
@@ -37,13 +38,16 @@ Threshold parse_threshold(std::string_view text, ThresholdKind kind);
 
 /// Thresholds of a file: one a line; after a line "[NAME]" only for devices whose name holds NAME
 /// (case does not matter), at the start for all. Blank lines and "#" comments are skipped. Throws
-/// Error(invalid_argument) naming file and line, also if nothing in it is for one of the devices.
+/// Error(invalid_argument) naming file and line, also if nothing in it is for one of the devices,
+/// and as base::read_input_file() does, for more than 1 MiB too.
 std::vector<Threshold> read_thresholds(const std::filesystem::path& path,
-                                       const std::vector<NamedDevice>& devices, ThresholdKind kind);
+                                       const std::vector<NamedDevice>& devices, ThresholdKind kind,
+                                       const CancelToken* cancel = nullptr);
 
 /// The values of `--fail-below`: a threshold, or "@FILE" with some. Throws as these two do.
 std::vector<Threshold> collect_thresholds(const std::vector<std::string>& texts,
-                                          const std::vector<Device>& devices, ThresholdKind kind);
+                                          const std::vector<Device>& devices, ThresholdKind kind,
+                                          const CancelToken* cancel = nullptr);
 
 /// Those that are no file: what can be read before the devices are known.
 std::vector<Threshold> plain_thresholds(const std::vector<std::string>& texts, ThresholdKind kind);

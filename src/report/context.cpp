@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "report/cells.hpp"
 #include "report/measurement.hpp"
@@ -106,10 +107,13 @@ Leaves leaves_of(const Object& document) {
   return leaves;
 }
 
-bool has_during(const Leaves& leaves, const std::string& topic) {
-  return std::any_of(leaves.begin(), leaves.end(), [&topic](const auto& entry) {
-    return entry.second.topic == topic && entry.second.phase == "during";
-  });
+// Of what was read during the work.
+std::set<std::string_view> topics_during(const Leaves& leaves) {
+  std::set<std::string_view> topics;
+  for (const auto& entry : leaves) {
+    if (entry.second.phase == "during") topics.insert(entry.second.topic);
+  }
+  return topics;
 }
 
 bool differ(const Leaf& left, const Leaf& right) {
@@ -139,12 +143,16 @@ std::vector<ContextDifference> context_differences(const Object& old_document,
                                                    const Object& new_document) {
   const Leaves before = leaves_of(old_document);
   const Leaves after = leaves_of(new_document);
+  const auto during_before = topics_during(before);
+  const auto during_after = topics_during(after);
   std::vector<ContextDifference> differences;
   for (const auto& [path, leaf] : before) {
     const auto other = after.find(path);
     if (other == after.end() || !differ(leaf, other->second)) continue;
     const bool is_idle = leaf.phase == "before" || leaf.phase == "after";
-    if (is_idle && has_during(before, leaf.topic) && has_during(after, leaf.topic)) continue;
+    if (is_idle && during_before.count(leaf.topic) > 0 && during_after.count(leaf.topic) > 0) {
+      continue;
+    }
     differences.push_back({leaf.kind, path, leaf.device, *leaf.value, *other->second.value});
   }
   return differences;

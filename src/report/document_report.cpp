@@ -17,6 +17,10 @@ namespace {
 constexpr std::array<std::string_view, 9> head{
     "schema", "tool", "host", "error", "started_at", "status", "context", "exit_code", "passed"};
 
+// Documents of hiptool have about 40; where each element has others, the table would grow with the
+// square of the document.
+constexpr std::size_t most_columns = 100;
+
 bool ends_with(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
@@ -68,6 +72,7 @@ Table list_table(const std::string& name, const Array& list) {
     const auto* members = std::get_if<Object>(&entry.data());
     if (members == nullptr) continue;
     for (const auto& [key, value] : *members) {
+      if (table.columns.size() == most_columns) break;
       if (!is_shown(value) || !places.emplace(key, table.columns.size()).second) continue;
       table.columns.push_back({key, title_of(key), unit_of(key)});
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <algorithm>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -171,13 +171,14 @@ std::string to_html(const Report& report) {
   }
   text += summary(report.document) + charts(report.document);
   const std::vector<Matrix> matrices = matrices_of(report.document);
-  for (const Matrix& matrix : matrices) text += heat_map(matrix);
+  std::set<std::string_view> shown;
+  for (const Matrix& matrix : matrices) {
+    text += heat_map(matrix);
+    shown.insert(matrix.title);
+  }
   for (const Table& table : report.tables) {
     // A table that is a matrix has just been shown.
-    const bool is_shown =
-        std::any_of(matrices.begin(), matrices.end(),
-                    [&table](const Matrix& matrix) { return matrix.title == table.title; });
-    if (!is_shown) text += table_element(table);
+    if (shown.count(table.title) == 0) text += table_element(table);
   }
   return text + notes(report.notes) + "</main>\n</body>\n</html>\n";
 }

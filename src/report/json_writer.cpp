@@ -20,7 +20,9 @@ Json to_tree(const Array& values) {
 
 Json to_tree(const Object& members) {
   Json tree = Json::object();
-  for (const auto& [key, value] : members) tree[key] = to_tree(value);
+  // Not tree[key], which looks through all that are there; a document names none twice.
+  auto& list = tree.get_ref<Json::object_t&>();
+  for (const auto& [key, value] : members) list.emplace_back(key, to_tree(value));
   return tree;
 }
 

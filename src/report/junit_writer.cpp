@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "report/markup.hpp"
@@ -157,19 +158,40 @@ std::vector<TestCase> judged_cases(const Object& document, const std::string& ki
   return tests;
 }
 
-// The case of the failure, or of the threshold that several failures have missed.
-bool shows(const TestCase& test, const Failure& failure) {
-  if (!is_bad(test)) return false;
-  return test.name == failure.what ||
-         (test.kind == "threshold" && failure.what.starts_with(test.name + " "));
-}
+// The failures that cases show: the case of the failure, or of the threshold that several failures
+// have missed.
+class ShownFailures {
+ public:
+  explicit ShownFailures(const std::vector<TestCase>& tests) {
+    for (const TestCase& test : tests) {
+      if (!is_bad(test)) continue;
+      names_.insert(test.name);
+      if (test.kind == "threshold") thresholds_.insert(test.name);
+    }
+  }
+
+  void add(const std::string& name) { names_.insert(name); }
+
+  bool has(const std::string& what) const {
+    if (names_.count(what) > 0) return true;
+    if (thresholds_.empty()) return false;
+    for (auto end = what.find(' '); end != std::string::npos; end = what.find(' ', end + 1)) {
+      if (thresholds_.count(what.substr(0, end)) > 0) return true;
+    }
+    return false;
+  }
+
+ private:
+  std::unordered_set<std::string> names_;
+  std::unordered_set<std::string> thresholds_;
+};
 
 void add_failures(const Verdict& verdict, std::vector<TestCase>& tests) {
+  ShownFailures shown(tests);
   for (const Failure& failure : verdict.failures) {
-    const bool is_there = std::any_of(tests.begin(), tests.end(),
-                                      [&](const TestCase& test) { return shows(test, failure); });
-    if (is_there) continue;
+    if (shown.has(failure.what)) continue;
     tests.push_back({failure.what, Outcome::failed, failure_text(failure), "failure", {}});
+    shown.add(failure.what);
   }
 }
 

@@ -3,11 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
+#include <string_view>
 
 #include "report/measurement.hpp"
 
 namespace hiptool::report {
 namespace {
+
+constexpr std::size_t most_places = 4;  // for each measurement
 
 // By platform and number, so that nvidia:10 stands behind nvidia:9.
 bool is_before(const std::string& left, const std::string& right) {
@@ -17,31 +22,27 @@ bool is_before(const std::string& left, const std::string& right) {
   return left.size() != right.size() ? left.size() < right.size() : left < right;
 }
 
-void add_name(std::vector<std::string>& names, const std::string& name) {
-  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-}
+using Names = std::set<std::string, decltype(&is_before)>;
+using Pairs = std::vector<const Measurement*>;
 
 std::size_t place_of(const std::vector<std::string>& names, const std::string& name) {
-  return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+  return static_cast<std::size_t>(std::lower_bound(names.begin(), names.end(), name, is_before) -
+                                  names.begin());
 }
 
-Matrix matrix_of(const std::vector<Measurement>& all, const std::string& label) {
+Matrix matrix_of(const Pairs& pairs, const Names& sources, const Names& destinations) {
   Matrix matrix;
-  for (const Measurement& one : all) {
-    if (!one.is_pair || one.label != label) continue;
-    add_name(matrix.sources, one.source);
-    add_name(matrix.destinations, one.destination);
-  }
-  std::sort(matrix.sources.begin(), matrix.sources.end(), is_before);
-  std::sort(matrix.destinations.begin(), matrix.destinations.end(), is_before);
-  matrix.label = label;
-  matrix.title = label + ": from row to column, GB/s";
-  matrix.bytes_per_s.resize(matrix.sources.size());
-  for (auto& row : matrix.bytes_per_s) row.resize(matrix.destinations.size());
-  for (const Measurement& one : all) {
-    if (!one.is_pair || one.label != label || one.status != "ok") continue;
-    const std::size_t row = place_of(matrix.sources, one.source);
-    matrix.bytes_per_s[row][place_of(matrix.destinations, one.destination)] = one.bytes_per_s;
+  matrix.label = pairs.front()->label;
+  matrix.title = matrix.label + ": from row to column, GB/s";
+  matrix.sources.assign(sources.begin(), sources.end());
+  matrix.destinations.assign(destinations.begin(), destinations.end());
+  matrix.bytes_per_s.resize(sources.size());
+  for (auto& row : matrix.bytes_per_s) row.resize(destinations.size());
+  for (const Measurement* one : pairs) {
+    if (one->status != "ok") continue;
+    const std::size_t row = place_of(matrix.sources, one->source);
+    matrix.bytes_per_s[row][place_of(matrix.destinations, one->destination)] = one->bytes_per_s;
+    matrix.largest_bytes_per_s = std::max(matrix.largest_bytes_per_s, one->bytes_per_s.value_or(0));
   }
   return matrix;
 }
@@ -50,24 +51,31 @@ Matrix matrix_of(const std::vector<Measurement>& all, const std::string& label) 
 
 std::vector<Matrix> matrices_of(const Object& document) {
   const std::vector<Measurement> all = measurements(document);
-  std::vector<std::string> labels;
+  std::map<std::string_view, std::size_t> places;
+  std::vector<Pairs> groups;
   for (const Measurement& one : all) {
-    if (one.is_pair) add_name(labels, one.label);
+    if (!one.is_pair) continue;
+    const auto [place, is_new] = places.emplace(one.label, groups.size());
+    if (is_new) groups.emplace_back();
+    groups[place->second].push_back(&one);
   }
   std::vector<Matrix> matrices;
-  for (const std::string& label : labels) {
-    Matrix matrix = matrix_of(all, label);
-    if (matrix.sources.size() < 2 || matrix.destinations.size() < 2) continue;
-    matrices.push_back(std::move(matrix));
+  for (const Pairs& pairs : groups) {
+    Names sources(is_before);
+    Names destinations(is_before);
+    for (const Measurement* one : pairs) {
+      sources.insert(one->source);
+      destinations.insert(one->destination);
+    }
+    const bool is_one = sources.size() >= 2 && destinations.size() >= 2;
+    if (!is_one || sources.size() * destinations.size() > most_places * pairs.size()) continue;
+    matrices.push_back(matrix_of(pairs, sources, destinations));
   }
   return matrices;
 }
 
 double strength(const Matrix& matrix, double bytes_per_s) {
-  double largest = 0;
-  for (const auto& row : matrix.bytes_per_s) {
-    for (const auto& rate : row) largest = std::max(largest, rate.value_or(0));
-  }
+  const double largest = matrix.largest_bytes_per_s;
   return largest > 0 ? std::clamp(bytes_per_s / largest, 0.0, 1.0) : 0;
 }
 

@@ -16,10 +16,12 @@ struct Matrix {
   std::vector<std::string> sources;
   std::vector<std::string> destinations;
   std::vector<std::vector<std::optional<double>>> bytes_per_s;  ///< by source, then destination
+  double largest_bytes_per_s = 0;
 };
 
 /// The document's cells that lie between devices, a matrix for each kind, memory, engine and size
-/// with two sources and two destinations at least. What is not "ok" is absent.
+/// with two sources and two destinations at least, unless more than three of four places would be
+/// empty: such a one may be many times as large as the document. What is not "ok" is absent.
 std::vector<Matrix> matrices_of(const Object& document);
 
 /// A rate as a share of the matrix's fastest one, 0 to 1; so that a slow link stands out and the

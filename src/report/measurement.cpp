@@ -52,11 +52,11 @@ Measurement common_fields(const Value& entry) {
 
 // "host" or ids of devices with commas.
 void add_devices(const std::string& text, std::vector<std::string>& devices) {
+  std::set<std::string> known(devices.begin(), devices.end());
   for (std::size_t start = 0; start <= text.size();) {
     const std::size_t end = std::min(text.find(',', start), text.size());
     std::string id = text.substr(start, end - start);
-    const bool is_known = std::find(devices.begin(), devices.end(), id) != devices.end();
-    if (!platform_of(id).empty() && !is_known) devices.push_back(std::move(id));
+    if (!platform_of(id).empty() && known.insert(id).second) devices.push_back(std::move(id));
     start = end + 1;
   }
 }
@@ -131,7 +131,9 @@ std::vector<Measurement> load_measurements(const Object& document) {
   load.bytes_per_s = number_of(member(document, "bytes_per_s"));
   load.share_of_limit = number_of(member(document, "share_of_limit"));
   const Array& devices = elements(member(document, "devices"));
-  for (const Value& device : devices) add_devices(text_of(member(device, "id")), load.devices);
+  std::string ids;
+  for (const Value& device : devices) ids += text_of(member(device, "id")) + ",";
+  add_devices(ids, load.devices);
   if (devices.size() == 1) load.destination = text_of(member(devices.front(), "id"));
   if (load.bytes_per_s) results.push_back(load);
   for (const Value& device : devices) {
@@ -149,13 +151,13 @@ std::vector<Measurement> load_measurements(const Object& document) {
   return results;
 }
 
-std::string field_in(const Value& list, const std::string& id, std::string_view field) {
-  for (const Value& device : elements(list)) {
-    if (text_of(member(device, "id")) == id || text_of(member(device, "device")) == id) {
-      return text_of(member(device, field));
-    }
+// What an earlier list has said stays.
+void add_texts(DeviceTexts& texts, const Value& device) {
+  const std::array<std::pair<const char*, std::string*>, 3> fields{
+      {{"name", &texts.name}, {"pci_bus_id", &texts.pci_bus_id}, {"uuid", &texts.uuid}}};
+  for (const auto& [name, text] : fields) {
+    if (text->empty()) *text = text_of(member(device, name));
   }
-  return text_of(member(member(list, id), field));
 }
 
 }  // namespace
@@ -190,13 +192,31 @@ std::vector<Measurement> measurements(const Object& document) {
   return results;
 }
 
-std::string device_field(const Object& document, const std::string& id, std::string_view field) {
+std::map<std::string, DeviceTexts> device_texts(const Object& document) {
   const Value& context = member(document, "context");
   const Value& in_context = member(context, "devices");
+  std::map<std::string, DeviceTexts> devices;
   for (const Value* list : {&member(document, "devices"), &in_context, &context}) {
-    if (std::string text = field_in(*list, id, field); !text.empty()) return text;
+    for (const Value& device : elements(*list)) {
+      for (const char* key : {"id", "device"}) {
+        const std::string id = text_of(member(device, key));
+        if (!platform_of(id).empty()) add_texts(devices[id], device);
+      }
+    }
+    const auto* members = std::get_if<Object>(&list->data());
+    if (members == nullptr) continue;
+    for (const auto& [id, device] : *members) {
+      if (!platform_of(id).empty()) add_texts(devices[id], device);
+    }
   }
-  return {};
+  return devices;
+}
+
+const DeviceTexts& texts_of(const std::map<std::string, DeviceTexts>& devices,
+                            const std::string& id) {
+  static const DeviceTexts none;
+  const auto found = devices.find(id);
+  return found == devices.end() ? none : found->second;
 }
 
 std::string size_word(std::uint64_t size_bytes) {

@@ -3,6 +3,7 @@
 /// run-kernel, loads.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,9 +46,17 @@ DocumentKind kind_of(const Object& document);
 /// the same id.
 std::vector<Measurement> measurements(const Object& document);
 
-/// A text that the document has for the device with that id ("nvidia:0"), such as "name" or
-/// "pci_bus_id": from its devices or its context. Empty where it does not say.
-std::string device_field(const Object& document, const std::string& id, std::string_view field);
+/// What the document says of a device, in its devices or its context; empty where it does not.
+struct DeviceTexts {
+  std::string name;
+  std::string pci_bus_id;
+  std::string uuid;
+};
+/// By the device's id ("nvidia:0").
+std::map<std::string, DeviceTexts> device_texts(const Object& document);
+/// Those of one; empty texts for an id that is not there.
+const DeviceTexts& texts_of(const std::map<std::string, DeviceTexts>& devices,
+                            const std::string& id);
 
 /// A size as ids and labels have it, a word from which nothing is lost: "256MiB", "1500B".
 std::string size_word(std::uint64_t size_bytes);

@@ -87,6 +87,13 @@ std::size_t bytes_that_fit(std::string_view text, std::size_t width) {
   return bytes;
 }
 
+// Bytes of printable ASCII that the text starts with: nearly all of what is written.
+std::size_t plain_bytes(std::string_view text) {
+  const auto end = std::find_if(text.begin(), text.end(),
+                                [](char letter) { return letter < ' ' || letter > '~'; });
+  return static_cast<std::size_t>(end - text.begin());
+}
+
 std::string_view without_trailing_blanks(std::string_view text) {
   return text.substr(0, text.find_last_not_of(' ') + 1);
 }
@@ -98,6 +105,10 @@ std::string printable(std::string_view text) {
   std::string safe;
   safe.reserve(text.size());
   while (!text.empty()) {
+    const std::size_t plain = plain_bytes(text);
+    safe.append(text.substr(0, plain));
+    text.remove_prefix(plain);
+    if (text.empty()) break;
     const CodePoint next = first_code_point(text);
     const std::size_t bytes = std::max<std::size_t>(next.bytes, 1);
     if (next.bytes != 0 && !is_in(unsafe, next.value)) {
@@ -138,6 +149,10 @@ std::string one_line(std::string_view text) {
 std::size_t display_width(std::string_view text) {
   std::size_t width = 0;
   while (!text.empty()) {
+    const std::size_t plain = plain_bytes(text);
+    width += plain;
+    text.remove_prefix(plain);
+    if (text.empty()) break;
     const CodePoint next = first_code_point(text);
     width += next.bytes == 0 ? 1 : width_of(next.value);
     text.remove_prefix(std::max<std::size_t>(next.bytes, 1));

@@ -11,6 +11,7 @@ namespace hiptool::report {
 namespace {
 
 constexpr std::size_t deepest = 64;
+constexpr std::size_t most_shrunk = 4096;
 
 // Builds the tree from the parser's events, so that depth is bounded before memory and stack are
 // taken for it.
@@ -27,6 +28,8 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   bool start_array(std::size_t) override { return open(false); }
   bool end_array() override {
     Array elements = std::move(levels_.back().elements);
+    // Lists of samples are most of a document; of a long one both copies would be there at once.
+    if (elements.size() < most_shrunk) elements.shrink_to_fit();
     levels_.pop_back();
     return add(std::move(elements));
   }
@@ -41,7 +44,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     for (const auto& entry : members) names.push_back(entry.first);
     std::sort(names.begin(), names.end());
     const auto twice = std::adjacent_find(names.begin(), names.end());
-    if (twice != names.end()) return fail("the name '" + std::string(*twice) + "' stands twice");
+    if (twice != names.end()) return fail("the name '" + std::string(*twice) + "' is there twice");
     return add(std::move(members));
   }
   bool parse_error(std::size_t, const std::string&,

@@ -3,10 +3,10 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <string_view>
 
+#include "base/input_file.hpp"
 #include "cli/exit_code.hpp"
 #include "hiptool/error.hpp"
 #include "kernels/compile.hpp"
@@ -14,14 +14,7 @@
 namespace hiptool::cli {
 namespace {
 
-std::string read_source(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file.is_open() || file.bad()) {
-    throw Error(ErrorCode::input_failed, "compile-kernel", path + ": could not be read");
-  }
-  return text;
-}
+constexpr std::uint64_t most_source_bytes = 64u << 20;
 
 void write_image(const std::string& path, const std::vector<std::byte>& image) {
   std::ofstream file(path, std::ios::binary);
@@ -48,9 +41,10 @@ int run_compile_kernel(int argc, const char* const* argv) {
   }
   const std::string path = argv[2];
   const std::string arch = argv[4];
-  const kernels::CompileRequest request{
-      kernels::platform_of_arch(arch), arch, std::filesystem::path(path).stem().string(),
-      read_source(path), std::string(kernels::embedded_text("hip/hip_runtime.h"))};
+  const kernels::CompileRequest request{kernels::platform_of_arch(arch), arch,
+                                        std::filesystem::path(path).stem().string(),
+                                        base::read_input_file(path, most_source_bytes),
+                                        std::string(kernels::embedded_text("hip/hip_runtime.h"))};
   write_image(argv[6], kernels::compile_in_process(request));
   return exit_done;
 }

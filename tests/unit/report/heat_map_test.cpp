@@ -12,6 +12,7 @@ TEST_CASE("cells are as strong as their share of the fastest") {
   matrix.title = "a <b>";
   matrix.sources = matrix.destinations = {"amd:0", "amd:1"};
   matrix.bytes_per_s = {{std::nullopt, 4e9}, {2e9, std::nullopt}};
+  matrix.largest_bytes_per_s = 4e9;
   const Drawing drawing = draw_heat_map(matrix);
   CHECK(count_of(drawing.elements, "class=\"heat\"") == 4);
   CHECK(count_of(drawing.elements, "fill-opacity=\"0.6\"") == 1);

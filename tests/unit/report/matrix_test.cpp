@@ -31,6 +31,7 @@ TEST_CASE("a row for each source, a column for each destination, in the order of
   CHECK(matrix.bytes_per_s[2][1] == 1e9);
   CHECK_FALSE(matrix.bytes_per_s[1][0]);  // failed
   CHECK_FALSE(matrix.bytes_per_s[0][0]);
+  CHECK(matrix.largest_bytes_per_s == 4e9);
   CHECK(strength(matrix, 4e9) == 1);
   CHECK(strength(matrix, 1e9) == 0.25);
 

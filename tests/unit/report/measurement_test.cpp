@@ -151,11 +151,15 @@ TEST_CASE("kinds and names") {
   CHECK(kind_of(parsed(R"({"schema":"hiptool.bench-copy/12"})")).version == "12");
   CHECK(kind_of(parsed(R"({"schema":"hiptool.load"})")).name.empty());
   CHECK(kind_of(parsed(R"({"schema":"other.load/1"})")).name.empty());
-  CHECK(device_field(parsed(R"({"devices":[{"id":"amd:0","name":"X"}]})"), "amd:0", "name") == "X");
-  CHECK(device_field(parsed(R"({"context":{"devices":[{"device":"amd:0","name":"X"}]}})"), "amd:0",
-                     "name") == "X");
-  CHECK(device_field(parsed(R"({"context":{"amd:0":{"name":"X"}}})"), "amd:0", "name") == "X");
-  CHECK(device_field(parsed(R"({"context":3})"), "amd:0", "name").empty());
+  const auto name_in = [](const char* text) {
+    return texts_of(device_texts(parsed(text)), "amd:0").name;
+  };
+  CHECK(name_in(R"({"devices":[{"id":"amd:0","name":"X"}]})") == "X");
+  CHECK(name_in(R"({"context":{"devices":[{"device":"amd:0","name":"X"}]}})") == "X");
+  CHECK(name_in(R"({"context":{"amd:0":{"name":"X"}}})") == "X");
+  CHECK(name_in(R"({"devices":[{"id":"amd:0","uuid":"U"},{"id":"amd:0","name":"Y"}],
+                    "context":{"devices":{"amd:0":{"name":"X"}}}})") == "Y");
+  CHECK(name_in(R"({"context":3})").empty());
   CHECK(platform_of("nvidia:12") == "nvidia");
   CHECK(platform_of("host").empty());
   CHECK(platform_of("cpu:").empty());

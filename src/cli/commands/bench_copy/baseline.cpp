@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cli/commands/bench_copy/baseline.hpp"
 
-#include <algorithm>
+#include <set>
+#include <utility>
 
 #include "cli/commands/bench_copy/document.hpp"
 #include "cli/commands/report/compare.hpp"
@@ -16,23 +17,27 @@ constexpr const char* command = "bench-copy";
 
 bool was_measured(const Measurement& one) { return one.status == "ok" && !one.samples_s.empty(); }
 
-bool has(const ReportFile& file, const std::string& id) {
-  return std::any_of(file.measured.begin(), file.measured.end(),
-                     [&](const Measurement& one) { return one.id == id && was_measured(one); });
+std::set<std::string> measured_ids(const ReportFile& file) {
+  std::set<std::string> ids;
+  for (const Measurement& one : file.measured) {
+    if (was_measured(one)) ids.insert(one.id);
+  }
+  return ids;
 }
 
-std::vector<std::string> only_in(const ReportFile& one, const ReportFile& other) {
+// In the order of the file.
+std::vector<std::string> not_among(const std::set<std::string>& others, const ReportFile& file) {
   std::vector<std::string> ids;
-  for (const Measurement& measured : one.measured) {
-    if (was_measured(measured) && !has(other, measured.id)) ids.push_back(measured.id);
+  for (const Measurement& one : file.measured) {
+    if (was_measured(one) && others.count(one.id) == 0) ids.push_back(one.id);
   }
   return ids;
 }
 
 }  // namespace
 
-ReportFile read_baseline(const std::string& path) {
-  ReportFile file = read_report_file(path);
+ReportFile read_baseline(const std::string& path, const CancelToken& cancel) {
+  ReportFile file = read_report_file(path, &cancel);
   if (file.kind.name != command) {
     throw Error(ErrorCode::invalid_argument, "read baseline",
                 "--baseline: " + path + " is a document of " + file.kind.name,
@@ -42,21 +47,17 @@ ReportFile read_baseline(const std::string& path) {
 }
 
 Baseline compare_with_baseline(const ReportFile& before, const BenchCopyOutcome& outcome) {
-  ReportFile now;
-  now.path = "this run";
-  now.kind = before.kind;
+  report::Object document{
+      {"schema", "hiptool." + std::string(command) + "/" + before.kind.version}};
+  add_bench_copy_fields(outcome, document);
+  ReportFile now = report_file_of(std::move(document), "this run");
   now.status = "ok";
-  now.document = {{"schema", "hiptool." + std::string(command) + "/" + before.kind.version}};
-  add_bench_copy_fields(outcome, now.document);
-  now.measured = report::measurements(now.document);
   Baseline baseline;
   baseline.path = before.path;
-  baseline.only_before = only_in(before, now);
-  baseline.only_now = only_in(now, before);
-  const bool has_common =
-      std::any_of(now.measured.begin(), now.measured.end(),
-                  [&](const Measurement& one) { return was_measured(one) && has(before, one.id); });
-  if (!has_common) return baseline;
+  const std::set<std::string> ids_now = measured_ids(now);
+  baseline.only_before = not_among(ids_now, before);
+  baseline.only_now = not_among(measured_ids(before), now);
+  if (baseline.only_now.size() == ids_now.size()) return baseline;
   for (const ComparedCell& cell : compare_reports(before, now, base::least_effect).cells) {
     const Measurement& old_cell = *cell.before;
     if (!was_measured(old_cell) || !was_measured(*cell.after)) continue;

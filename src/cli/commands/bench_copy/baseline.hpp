@@ -10,7 +10,7 @@ namespace hiptool::cli {
 
 /// Reads the document of an earlier run. Throws as read_report_file(), and Error(invalid_argument)
 /// for a document of another command.
-ReportFile read_baseline(const std::string& path);
+ReportFile read_baseline(const std::string& path, const CancelToken& cancel);
 
 /// Compares each measurement that both runs have, as `report compare` does, and lists the others.
 /// Where they have none in common there are no comparisons.

@@ -133,15 +133,15 @@ void run_bench_copy_steps(const BenchCopyOptions& options, Context& context,
       options.retry.empty() ? measure::Retry{} : measure::parse_retry(options.retry);
   measure::plain_thresholds(options.thresholds, ThresholdKind::copies);  // refuses wrong ones early
   std::optional<ReportFile> baseline;
-  if (!options.baseline.empty()) baseline = read_baseline(options.baseline);
+  if (!options.baseline.empty()) baseline = read_baseline(options.baseline, environment.cancel);
 
   const auto platforms = context.make_platforms();
   const std::vector<Device> devices =
       choose_bench_devices(*platforms, context.devices, request.wants_all_devices());
   const std::vector<measure::HostNode> nodes = measure::read_host_nodes(environment.system_root);
   const std::vector<PlannedCell> plan = plan_bench_copy(request, devices, nodes);
-  const std::vector<Threshold> thresholds =
-      measure::collect_thresholds(options.thresholds, devices, ThresholdKind::copies);
+  const std::vector<Threshold> thresholds = measure::collect_thresholds(
+      options.thresholds, devices, ThresholdKind::copies, &environment.cancel);
   const auto to_measure =
       measured_cells(plan, [](const PlannedCell& cell) { return cell.skip_reason.empty(); });
   // Where nothing can be measured, that is the failure, and no threshold is at fault.

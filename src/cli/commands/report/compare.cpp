@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <unordered_map>
 
 #include "hiptool/error.hpp"
 
@@ -21,32 +23,44 @@ Error compare_error(ErrorCode code, std::string message, std::string hint) {
   return Error(code, "report compare", std::move(message), std::move(hint));
 }
 
-const Measurement* find(const std::vector<Measurement>& list, const std::string& id) {
-  const auto found =
-      std::find_if(list.begin(), list.end(), [&](const Measurement& one) { return one.id == id; });
-  return found == list.end() ? nullptr : &*found;
+using ById = std::unordered_map<std::string_view, const Measurement*>;
+
+ById by_id(const std::vector<Measurement>& list) {
+  ById places;
+  for (const Measurement& one : list) places.emplace(one.id, &one);
+  return places;
 }
 
-bool concerns(const ContextDifference& difference, const Measurement& measured) {
-  if (difference.kind == ContextDifference::Kind::software) return false;
-  const auto& devices = measured.devices;
-  return difference.device.empty() ||
-         std::find(devices.begin(), devices.end(), difference.device) != devices.end();
-}
-
-std::string difference_reason(const std::vector<ContextDifference>& differences,
-                              const Measurement& measured) {
-  std::vector<std::string> kinds;
-  for (const ContextDifference& difference : differences) {
-    if (!concerns(difference, measured)) continue;
-    const std::string kind(report::to_string(difference.kind));
-    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
+// Kinds of the differences that make times incomparable, by device; those of an unknown device, or
+// of all, under an empty id.
+class Incomparable {
+ public:
+  explicit Incomparable(const std::vector<ContextDifference>& differences) {
+    for (const ContextDifference& one : differences) {
+      if (one.kind != ContextDifference::Kind::software) kinds_[one.device].insert(one.kind);
+    }
   }
-  return kinds.empty() ? "" : fmt::format("{} differ in the context", fmt::join(kinds, ", "));
-}
+
+  /// "clocks, link differ in the context"; empty where nothing concerns the measurement.
+  std::string reason(const Measurement& measured) const {
+    std::set<ContextDifference::Kind> kinds = kinds_of("");
+    for (const std::string& device : measured.devices) kinds.merge(kinds_of(device));
+    std::vector<std::string_view> names;
+    for (const auto kind : kinds) names.push_back(report::to_string(kind));
+    return names.empty() ? "" : fmt::format("{} differ in the context", fmt::join(names, ", "));
+  }
+
+ private:
+  std::set<ContextDifference::Kind> kinds_of(const std::string& device) const {
+    const auto found = kinds_.find(device);
+    return found == kinds_.end() ? std::set<ContextDifference::Kind>() : found->second;
+  }
+
+  std::unordered_map<std::string, std::set<ContextDifference::Kind>> kinds_;
+};
 
 // What makes a verdict impossible before the samples are looked at.
-std::string obstacle(const ComparedCell& cell, const std::vector<ContextDifference>& differences) {
+std::string obstacle(const ComparedCell& cell, const Incomparable& incomparable) {
   for (const auto& [side, name] : {std::pair(cell.before, "old"), std::pair(cell.after, "new")}) {
     if (side->status != "ok") {
       const std::string why = side->reason.empty() ? "" : ": " + side->reason;
@@ -59,21 +73,21 @@ std::string obstacle(const ComparedCell& cell, const std::vector<ContextDifferen
                          base::least_compared_samples);
     }
   }
-  return difference_reason(differences, *cell.before);
+  return incomparable.reason(*cell.before);
 }
 
-ComparedCell compare_cell(const Measurement& before, const Measurement& after,
-                          const ReportComparison& all) {
+ComparedCell compare_cell(const Measurement& before, const Measurement& after, double effect,
+                          const Incomparable& incomparable) {
   ComparedCell cell{&before, &after, {}, {}};
-  cell.comparison = base::compare_times(before.samples_s, after.samples_s, all.effect);
-  cell.reason = obstacle(cell, all.differences);
+  cell.comparison = base::compare_times(before.samples_s, after.samples_s, effect);
+  cell.reason = obstacle(cell, incomparable);
   if (!cell.reason.empty()) {
     cell.comparison.verdict = Verdict::ambiguous;
   } else if (cell.comparison.verdict == Verdict::ambiguous) {
     const auto [low, high] = cell.comparison.interval;
     cell.reason = fmt::format("the time changed by {} to {}, which straddles the effect of {}",
                               signed_share(low), signed_share(high),
-                              report::format_value(all.effect, Unit::share));
+                              report::format_value(effect, Unit::share));
   }
   return cell;
 }
@@ -112,17 +126,20 @@ ReportComparison compare_reports(const ReportFile& before, const ReportFile& aft
   check_comparable(before, after);
   ReportComparison result;
   result.effect = effect;
-  result.differences = report::context_differences(before.document, after.document);
+  result.differences = report::context_differences(before.head, after.head);
+  const Incomparable incomparable(result.differences);
+  const ById new_cells = by_id(after.measured);
   for (const Measurement& old_cell : before.measured) {
-    const Measurement* new_cell = find(after.measured, old_cell.id);
-    if (new_cell == nullptr) {
+    const auto new_cell = new_cells.find(old_cell.id);
+    if (new_cell == new_cells.end()) {
       result.only_old.push_back(old_cell.id);
     } else {
-      result.cells.push_back(compare_cell(old_cell, *new_cell, result));
+      result.cells.push_back(compare_cell(old_cell, *new_cell->second, effect, incomparable));
     }
   }
+  const ById old_cells = by_id(before.measured);
   for (const Measurement& new_cell : after.measured) {
-    if (find(before.measured, new_cell.id) == nullptr) result.only_new.push_back(new_cell.id);
+    if (old_cells.count(new_cell.id) == 0) result.only_new.push_back(new_cell.id);
   }
   const auto says_something = [](const ComparedCell& cell) {
     const bool is_measured = !cell.before->samples_s.empty() && !cell.after->samples_s.empty();

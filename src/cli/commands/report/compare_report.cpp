@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "base/text.hpp"
-#include "cli/document.hpp"
 #include "report/tree.hpp"
 
 namespace hiptool::cli {
@@ -89,8 +88,8 @@ Object side_value(const ReportFile& file) {
   return {{"path", file.path},
           {"kind", file.kind.name},
           {"status", file.status},
-          {"host", report::member(report::member(file.document, "host"), "name")},
-          {"started_at", report::member(file.document, "started_at")}};
+          {"host", report::member(report::member(file.head, "host"), "name")},
+          {"started_at", report::member(file.head, "started_at")}};
 }
 
 // Rates where both sides have one, else times.
@@ -108,21 +107,6 @@ std::string change_text(const ComparedCell& cell) {
   const auto change = rate_change(cell);
   const std::string text = signed_share(change.value_or(cell.comparison.change));
   return text.empty() ? text : (change ? "rate " : "time ") + text;
-}
-
-std::vector<report::Failure> failures(const ReportComparison& comparison) {
-  if (comparison.cells.empty()) return {{"measurements in both documents", "at least 1", 0}};
-  std::vector<report::Failure> list;
-  for (const ComparedCell& cell : comparison.cells) {
-    if (has_failed(*cell.after)) list.push_back({cell.after->id, "ok", cell.after->status});
-    if (cell.comparison.verdict != Verdict::slower) continue;
-    const auto [before, after] = shown_pair(cell);
-    list.push_back({cell.before->id,
-                    fmt::format("{} within {}", report::text_of(before),
-                                report::format_value(comparison.effect, Unit::share)),
-                    fmt::format("{}, {}", report::text_of(after), change_text(cell))});
-  }
-  return list;
 }
 
 report::Table people_table(const ReportComparison& comparison) {
@@ -251,23 +235,32 @@ void add_fields(Object& document, const ReportComparison& comparison, const Repo
 
 }  // namespace
 
-int run_report_compare(const ReportOptions& options, Context& context) {
-  const ReportFile before = read_report_file(options.files[0]);
-  const ReportFile after = read_report_file(options.files[1]);
-  const double effect = options.effect > 0 ? options.effect : base::least_effect;
-  const ReportComparison comparison = compare_reports(before, after, effect);
-  report::Report report;
-  report.document = make_document(context.environment, "report", "ok");
-  const int exit_code =
-      finish_document(report.document, context.environment, nullptr, failures(comparison));
-  add_fields(report.document, comparison, before, after);
-  report.verdict = verdict_lines(comparison, before, after);
-  report.notes = notes(comparison);
-  report::Report for_people = report;
-  report.tables = {full_table(comparison)};
-  for_people.tables = {people_table(comparison)};
-  context.output.write(for_people, report);
-  return exit_code;
+std::vector<report::Failure> comparison_failures(const ReportComparison& comparison) {
+  if (comparison.cells.empty()) return {{"measurements in both documents", "at least 1", 0}};
+  std::vector<report::Failure> list;
+  for (const ComparedCell& cell : comparison.cells) {
+    if (has_failed(*cell.after)) list.push_back({cell.after->id, "ok", cell.after->status});
+    if (cell.comparison.verdict != Verdict::slower) continue;
+    const auto [before, after] = shown_pair(cell);
+    list.push_back({cell.before->id,
+                    fmt::format("{} within {}", report::text_of(before),
+                                report::format_value(comparison.effect, Unit::share)),
+                    fmt::format("{}, {}", report::text_of(after), change_text(cell))});
+  }
+  return list;
+}
+
+ReportPair make_compare_reports(Object document, const ReportComparison& comparison,
+                                const ReportFile& before, const ReportFile& after) {
+  add_fields(document, comparison, before, after);
+  ReportPair reports;
+  reports.for_programs.document = std::move(document);
+  reports.for_programs.verdict = verdict_lines(comparison, before, after);
+  reports.for_programs.notes = notes(comparison);
+  reports.for_people = reports.for_programs;
+  reports.for_programs.tables = {full_table(comparison)};
+  reports.for_people.tables = {people_table(comparison)};
+  return reports;
 }
 
 }  // namespace hiptool::cli

@@ -4,7 +4,12 @@
 
 namespace hiptool::cli {
 
-/// Exit code 1 if a cell is slower or the documents have none in common, else 0.
-int run_report_compare(const ReportOptions& options, Context& context);
+/// Adds the fields to the document, and lines and tables to it. Its verdict is that of
+/// comparison_failures().
+ReportPair make_compare_reports(report::Object document, const ReportComparison& comparison,
+                                const ReportFile& before, const ReportFile& after);
+
+/// Cells that are slower or failed in the new document, or that the documents have none in common.
+std::vector<report::Failure> comparison_failures(const ReportComparison& comparison);
 
 }  // namespace hiptool::cli

@@ -3,10 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <span>
+#include <algorithm>
+#include <array>
 #include <utility>
 
-#include "base/file.hpp"
+#include "base/input_file.hpp"
 #include "hiptool/error.hpp"
 #include "report/tree.hpp"
 
@@ -15,47 +16,65 @@ namespace {
 
 constexpr std::uint64_t largest_bytes = 256u << 20;
 
-std::string read_whole(const std::string& path) {
-  const base::File file = base::File::open(path);
-  if (file.size_bytes() > largest_bytes) {
-    throw Error(ErrorCode::corrupt_data, "read", path + ": too large for a report of hiptool");
+// Fields besides the measurements that compare and merge show or judge by.
+constexpr std::array<std::string_view, 4> kept_fields{"host", "started_at", "context", "error"};
+
+report::Object head_of(report::Object document) {
+  report::Object head;
+  for (auto& [name, value] : document) {
+    if (std::find(kept_fields.begin(), kept_fields.end(), name) == kept_fields.end()) continue;
+    head.emplace_back(name, std::move(value));
   }
-  std::string text(static_cast<std::size_t>(file.size_bytes()), '\0');
-  file.read_at(std::as_writable_bytes(std::span(text.data(), text.size())), 0);
-  return text;
+  return head;
 }
 
 }  // namespace
 
-ReportFile read_report_file(const std::string& path) {
-  const report::Value tree = report::parse_json(read_whole(path), path);
-  ReportFile file;
-  file.path = path;
-  if (const auto* object = std::get_if<report::Object>(&tree.data())) file.document = *object;
-  file.kind = report::kind_of(file.document);
-  if (file.kind.name.empty()) {
+report::Object parse_report_document(std::string_view text, const std::string& path) {
+  report::Value tree = report::parse_json(text, path);
+  report::Object document;
+  if (auto* object = tree.object()) document = std::move(*object);
+  const report::DocumentKind kind = report::kind_of(document);
+  if (kind.name.empty()) {
     throw Error(ErrorCode::corrupt_data, "read",
                 path + ": JSON, but no document of hiptool (it has no schema of its own)",
                 "give a document that hiptool wrote with --format json or --export json=FILE");
   }
-  if (file.kind.name == "manifest") {
+  if (kind.name == "manifest") {
     throw Error(ErrorCode::input_failed, "read", path + ": a manifest, not the result of a run",
                 "compare a model with it by `hiptool load MODEL --check-manifest FILE`");
   }
-  if (file.kind.version != "1") {
+  if (kind.version != "1") {
     throw Error(ErrorCode::unsupported, "read",
                 fmt::format("{}: hiptool.{}/{} is a version that this hiptool does not know", path,
-                            file.kind.name, file.kind.version),
+                            kind.name, kind.version),
                 "use the hiptool that wrote it, or a newer one");
   }
-  file.status = report::text_of(report::member(file.document, "status"));
-  file.verdict = report::verdict_of(file.document);
+  return document;
+}
+
+report::Object read_report_document(const std::string& path, const CancelToken* cancel) {
+  return parse_report_document(base::read_input_file(path, largest_bytes, cancel), path);
+}
+
+ReportFile report_file_of(report::Object document, const std::string& path) {
+  ReportFile file;
+  file.path = path;
+  file.kind = report::kind_of(document);
+  file.status = report::text_of(report::member(document, "status"));
+  file.verdict = report::verdict_of(document);
   try {
-    file.measured = report::measurements(file.document);
+    file.measured = report::measurements(document);
   } catch (const Error& error) {
     throw error.with_context(path);
   }
+  file.devices = report::device_texts(document);
+  file.head = head_of(std::move(document));
   return file;
+}
+
+ReportFile read_report_file(const std::string& path, const CancelToken* cancel) {
+  return report_file_of(read_report_document(path, cancel), path);
 }
 
 }  // namespace hiptool::cli

@@ -8,11 +8,15 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
 
+#include "base/sha256.hpp"
 #include "base/statistics.hpp"
 #include "hiptool/error.hpp"
-#include "report/cells.hpp"
 #include "report/tree.hpp"
 
 namespace hiptool::cli {
@@ -27,7 +31,7 @@ constexpr std::size_t least_members_for_z = 5;
 std::string name_of(const ReportFile& file, const std::string& device) {
   const std::string platform = report::platform_of(device);
   if (platform.empty()) return {};
-  const std::string name = report::device_field(file.document, device, "name");
+  const std::string& name = report::texts_of(file.devices, device).name;
   return name.empty() ? platform : name;
 }
 
@@ -67,22 +71,54 @@ double lower_median(std::vector<double> values) {
   return values[(values.size() - 1) / 2];
 }
 
-// How much worse than the group's median a device's row (or column) is as a whole, 0 if it is not
-// slow.
-template <class IsInLine>
-double slowness(const MergedGroup& group, const MergedMember& member, IsInLine is_in_line) {
-  std::vector<double> losses;
-  for (const MergedMember& other : group.members) {
-    if (other.file == member.file && is_in_line(*other.measured)) {
-      losses.push_back(group.loss_of(other.value));
+// How much worse than the group's median the rows and columns of devices are as a whole.
+class SlowLines {
+ public:
+  SlowLines() = default;
+  explicit SlowLines(const MergedGroup& group) {
+    std::map<Line, std::vector<double>> rows;
+    std::map<Line, std::vector<double>> columns;
+    for (const MergedMember& member : group.members) {
+      if (!member.measured->is_pair) continue;
+      const double loss = group.loss_of(member.value);
+      rows[{member.file, member.measured->source}].push_back(loss);
+      columns[{member.file, member.measured->destination}].push_back(loss);
     }
+    rows_ = slow_ones(std::move(rows));
+    columns_ = slow_ones(std::move(columns));
   }
-  if (losses.size() < 2) return 0;
-  const double loss = lower_median(std::move(losses));
-  return loss >= least_deviation ? loss : 0;
-}
 
-Blame blame_of(const MergedGroup& group, const MergedMember& member) {
+  /// 0 if it is not slow.
+  double row_of(const MergedMember& member) const {
+    return find(rows_, {member.file, member.measured->source});
+  }
+  double column_of(const MergedMember& member) const {
+    return find(columns_, {member.file, member.measured->destination});
+  }
+
+ private:
+  using Line = std::pair<const ReportFile*, std::string_view>;
+  using Losses = std::map<Line, double>;
+
+  static Losses slow_ones(std::map<Line, std::vector<double>> lines) {
+    Losses slow;
+    for (auto& [line, losses] : lines) {
+      if (losses.size() < 2) continue;
+      const double loss = lower_median(std::move(losses));
+      if (loss >= least_deviation) slow.emplace(line, loss);
+    }
+    return slow;
+  }
+  static double find(const Losses& losses, const Line& line) {
+    const auto found = losses.find(line);
+    return found == losses.end() ? 0 : found->second;
+  }
+
+  Losses rows_;
+  Losses columns_;
+};
+
+Blame blame_of(const SlowLines& slow, const MergedMember& member) {
   const Measurement& measured = *member.measured;
   const std::string host = host_of(*member.file);
   if (!measured.is_pair) {
@@ -92,31 +128,78 @@ Blame blame_of(const MergedGroup& group, const MergedMember& member) {
     }
     return {host, {}, measured.source, measured.destination};
   }
-  const double row = slowness(group, member, [&measured](const Measurement& other) {
-    return other.source == measured.source;
-  });
-  const double column = slowness(group, member, [&measured](const Measurement& other) {
-    return other.destination == measured.destination;
-  });
+  const double row = slow.row_of(member);
+  const double column = slow.column_of(member);
   if (row == 0 && column == 0) return {host, {}, measured.source, measured.destination};
   return {host, row >= column ? measured.source : measured.destination, {}, {}};
 }
 
-void add_file(Merge& merge, const std::string& path, std::map<std::string, std::string>& seen) {
-  try {
-    ReportFile file = read_report_file(path);
-    const auto [first, is_new] = seen.emplace(report::json_text(file.document), path);
-    if (!is_new) {
-      merge.skipped.push_back({path, "the same document as " + first->second});
-    } else if (file.measured.empty()) {
-      merge.skipped.push_back(
-          {path, fmt::format("measured nothing ({}, status {})", file.kind.name, file.status)});
-      if (!file.verdict.passed) merge.failed_runs.push_back(std::move(file));
-    } else {
-      merge.files.push_back(std::move(file));
+// Of names, values and their types, so that a copy with other blanks is a copy too. The text itself
+// would be kept for each file.
+class TreeDigest {
+ public:
+  std::string take() { return hash_.hex_digest(); }
+
+  void add(const report::Object& members) {
+    add_number(members.size());
+    for (const auto& [name, value] : members) {
+      add_text(name);
+      add(value);
     }
-  } catch (const Error& error) {
-    merge.skipped.push_back({path, error.what(), true});
+  }
+
+ private:
+  void add(const report::Value& value) {
+    add_number(value.data().index());
+    std::visit(
+        [this](const auto& data) {
+          using Type = std::decay_t<decltype(data)>;
+          if constexpr (std::is_same_v<Type, report::Object>) {
+            add(data);
+          } else if constexpr (std::is_same_v<Type, report::Array>) {
+            add_number(data.size());
+            for (const report::Value& element : data) add(element);
+          } else if constexpr (std::is_same_v<Type, std::string>) {
+            add_text(data);
+          } else if constexpr (!std::is_same_v<Type, std::monostate>) {
+            add_number(data);
+          }
+        },
+        value.data());
+  }
+  void add_text(const std::string& text) {
+    add_number(text.size());
+    hash_.add(std::as_bytes(std::span(text)));
+  }
+  template <class Number>
+  void add_number(Number number) {
+    hash_.add(std::as_bytes(std::span(&number, 1)));
+  }
+
+  base::Sha256 hash_;
+};
+
+std::string digest_of(const report::Object& document) {
+  TreeDigest digest;
+  digest.add(document);
+  return digest.take();
+}
+
+void add_file(Merge& merge, const std::string& path, report::Object document,
+              std::map<std::string, std::string>& seen) {
+  std::string digest = digest_of(document);
+  ReportFile file = report_file_of(std::move(document), path);
+  // A merge looks at the medians alone, and the samples are most of a document.
+  for (Measurement& measured : file.measured) measured.samples_s = {};
+  const auto [first, is_new] = seen.emplace(std::move(digest), path);
+  if (!is_new) {
+    merge.skipped.push_back({path, "the same document as " + first->second});
+  } else if (file.measured.empty()) {
+    merge.skipped.push_back(
+        {path, fmt::format("measured nothing ({}, status {})", file.kind.name, file.status)});
+    if (!file.verdict.passed) merge.failed_runs.push_back(std::move(file));
+  } else {
+    merge.files.push_back(std::move(file));
   }
 }
 
@@ -126,7 +209,7 @@ void group_measurements(Merge& merge) {
     for (const Measurement& measured : file.measured) {
       if (measured.status == "failed" || measured.status == "mismatch") {
         MergedMember failure{&file, &measured, 0, 0, 0, false, false, {}};
-        failure.blame = blame_of({}, failure);
+        failure.blame = blame_of(SlowLines(), failure);
         merge.failures.push_back(std::move(failure));
       }
       const auto figure = figure_of(measured);
@@ -150,7 +233,7 @@ bool Merge::has_common() const {
 
 std::string host_of(const ReportFile& file) {
   const std::string name =
-      report::text_of(report::member(report::member(file.document, "host"), "name"));
+      report::text_of(report::member(report::member(file.head, "host"), "name"));
   return name.empty() ? file.path : name;
 }
 
@@ -167,17 +250,26 @@ void find_stragglers(MergedGroup& group) {
     member.is_straggler = group.can_tell() && is_far && is_rare;
     member.is_slow = member.is_straggler && group.loss_of(member.value) > 0;
   }
+  const SlowLines slow(group);
   for (MergedMember& member : group.members) {
-    if (member.is_straggler) member.blame = blame_of(group, member);
+    if (member.is_straggler) member.blame = blame_of(slow, member);
   }
 }
 
-Merge merge_reports(const std::vector<std::string>& paths) {
+Merge merge_reports(const std::vector<std::string>& paths,
+                    const std::function<report::Object(const std::string&)>& read) {
   Merge merge;
   // Members point to files, which must not move any more once the first does.
   merge.files.reserve(paths.size());
   std::map<std::string, std::string> seen;
-  for (const std::string& path : paths) add_file(merge, path, seen);
+  for (const std::string& path : paths) {
+    try {
+      add_file(merge, path, read(path), seen);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::cancelled) throw;
+      merge.skipped.push_back({path, error.what(), true});
+    }
+  }
   if (merge.files.empty() && merge.failed_runs.empty()) {
     std::string message = "no file is left to merge";
     for (const SkippedFile& file : merge.skipped) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,10 +16,7 @@ struct Blame {
   std::string device;       ///< empty: the link
   std::string source;       ///< of the link
   std::string destination;  ///< of the link
-  bool operator==(const Blame& other) const {
-    return host == other.host && device == other.device && source == other.source &&
-           destination == other.destination;
-  }
+  auto operator<=>(const Blame&) const = default;
 };
 
 struct MergedMember {
@@ -76,7 +74,9 @@ std::string host_of(const ReportFile& file);
 void find_stragglers(MergedGroup& group);
 
 /// Reads what can be read. A file that cannot, is the copy of another or measured nothing is named
-/// in `skipped`. Throws Error(input_failed) if none is left, failed runs included.
-Merge merge_reports(const std::vector<std::string>& paths);
+/// in `skipped`. `read` gives the document of a path, of which no more than one is kept at a time.
+/// Throws Error(input_failed) if none is left, failed runs included.
+Merge merge_reports(const std::vector<std::string>& paths,
+                    const std::function<report::Object(const std::string&)>& read);
 
 }  // namespace hiptool::cli

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -30,11 +31,6 @@ std::string device_of(const Blame& blame) {
   return blame.device.empty() ? blame.destination : blame.device;
 }
 
-Value field_of(const MergedMember& member, std::string_view field) {
-  return text_or_absent(
-      report::device_field(member.file->document, device_of(member.blame), field));
-}
-
 Object blame_value(const Blame& blame) {
   return {{"host", blame.host},
           {"device", text_or_absent(blame.device)},
@@ -47,13 +43,15 @@ std::string place_text(const Blame& blame) {
 }
 
 Object member_head(const MergedMember& member) {
+  const report::DeviceTexts& device =
+      report::texts_of(member.file->devices, device_of(member.blame));
   return {{"host", host_of(*member.file)},
           {"file", member.file->path},
           {"cell", member.measured->id},
           {"source", text_or_absent(member.measured->source)},
           {"destination", text_or_absent(member.measured->destination)},
-          {"pci_bus_id", field_of(member, "pci_bus_id")},
-          {"uuid", field_of(member, "uuid")}};
+          {"pci_bus_id", text_or_absent(device.pci_bus_id)},
+          {"uuid", text_or_absent(device.uuid)}};
 }
 
 Object straggler_value(const MergedGroup& group, const MergedMember& member) {
@@ -92,19 +90,19 @@ struct Culprit {
 
 std::vector<Culprit> culprits(const Merge& merge) {
   std::vector<Culprit> list;
+  std::map<Blame, std::size_t> places;
   for (const MergedGroup& group : merge.groups) {
     for (const MergedMember& member : group.members) {
       if (!member.is_slow) continue;
-      auto found = std::find_if(list.begin(), list.end(), [&member](const Culprit& culprit) {
-        return culprit.blame == member.blame;
-      });
-      if (found == list.end()) found = list.insert(list.end(), Culprit{member.blame});
-      ++found->cells;
+      const auto [place, is_new] = places.emplace(member.blame, list.size());
+      if (is_new) list.push_back(Culprit{member.blame});
+      Culprit& culprit = list[place->second];
+      ++culprit.cells;
       const double loss = group.loss_of(member.value);
-      if (loss <= found->worst_loss) continue;
-      found->worst_loss = loss;
-      found->worst = member.deviation;
-      found->is_time = group.is_time();
+      if (loss <= culprit.worst_loss) continue;
+      culprit.worst_loss = loss;
+      culprit.worst = member.deviation;
+      culprit.is_time = group.is_time();
     }
   }
   std::stable_sort(list.begin(), list.end(), [](const Culprit& left, const Culprit& right) {
@@ -178,11 +176,11 @@ report::Table people_groups(const Merge& merge) {
 
 // Runs that did not pass and of which no measurement is among the failures.
 std::vector<const ReportFile*> failed_runs(const Merge& merge) {
+  std::set<const ReportFile*> listed;
+  for (const MergedMember& member : merge.failures) listed.insert(member.file);
   std::vector<const ReportFile*> runs;
   for (const ReportFile& file : merge.files) {
-    const bool is_listed = std::any_of(merge.failures.begin(), merge.failures.end(),
-                                       [&](const auto& member) { return member.file == &file; });
-    if (!file.verdict.passed && !is_listed) runs.push_back(&file);
+    if (!file.verdict.passed && listed.count(&file) == 0) runs.push_back(&file);
   }
   for (const ReportFile& run : merge.failed_runs) runs.push_back(&run);
   return runs;
@@ -192,7 +190,7 @@ std::string reason_of(const ReportFile& run) {
   std::string text = report::exit_text(run.verdict);
   if (!run.verdict.exit_code) text = "status " + run.status;
   const std::string message =
-      report::text_of(report::member(report::member(run.document, "error"), "message"));
+      report::text_of(report::member(report::member(run.head, "error"), "message"));
   if (!message.empty()) return text + ": " + message;
   return run.verdict.failures.empty() ? text
                                       : text + ": " + failure_text(run.verdict.failures.front());
@@ -274,31 +272,6 @@ std::vector<FailureEntry> failure_entries(const Merge& merge) {
         {{"measurements made more than once", "at least 1", 0}, {{"kind", "nothing in common"}}});
   }
   return entries;
-}
-
-// Ends the document with the verdict, whose failures get the fields of their measurements too.
-int finish_merge_document(Object& document, const Environment& environment, const Merge& merge) {
-  const std::vector<FailureEntry> entries = failure_entries(merge);
-  std::vector<report::Failure> failures;
-  for (const FailureEntry& entry : entries) failures.push_back(entry.failure);
-  const std::optional<Error> error = unreadable_error(merge);
-  if (error) {
-    add_error(document, *error);
-    print_error(environment.console, *error);
-  }
-  const int exit_code = finish_document(document, environment, error ? &*error : nullptr, failures);
-  Array list;
-  for (const FailureEntry& entry : entries) {
-    Object fields{{"what", entry.failure.what},
-                  {"expected", entry.failure.expected},
-                  {"got", entry.failure.got}};
-    fields.insert(fields.end(), entry.fields.begin(), entry.fields.end());
-    list.push_back(std::move(fields));
-  }
-  for (auto& [name, value] : document) {
-    if (name == "failures") value = list;
-  }
-  return exit_code;
 }
 
 // "1 straggler, 2 failures and 1 failed run"; empty for none.
@@ -403,7 +376,7 @@ Array files_value(const Merge& merge) {
 std::vector<std::string> excluded_hosts(const Merge& merge) {
   std::set<std::string> hosts;
   const auto add = [&hosts](const ReportFile& file) {
-    const Value& name = report::member(report::member(file.document, "host"), "name");
+    const Value& name = report::member(report::member(file.head, "host"), "name");
     // What is no name must not become an option or another host of the command it is pasted into.
     if (is_host_name(report::text_of(name))) hosts.insert(report::text_of(name));
   };
@@ -421,7 +394,28 @@ std::string exclude_list(const Merge& merge) {
   return fmt::format("{}", fmt::join(excluded_hosts(merge), ","));
 }
 
-MergeReports make_merge_reports(Object head, const Merge& merge) {
+int finish_merge_document(Object& document, const Environment& environment, const Merge& merge) {
+  const std::vector<FailureEntry> entries = failure_entries(merge);
+  std::vector<report::Failure> failures;
+  for (const FailureEntry& entry : entries) failures.push_back(entry.failure);
+  const std::optional<Error> error = unreadable_error(merge);
+  if (error) print_error(environment.console, *error);
+  const int exit_code = finish_document(document, environment, error ? &*error : nullptr, failures);
+  Array list;
+  for (const FailureEntry& entry : entries) {
+    Object fields{{"what", entry.failure.what},
+                  {"expected", entry.failure.expected},
+                  {"got", entry.failure.got}};
+    fields.insert(fields.end(), entry.fields.begin(), entry.fields.end());
+    list.push_back(std::move(fields));
+  }
+  for (auto& [name, value] : document) {
+    if (name == "failures") value = list;
+  }
+  return exit_code;
+}
+
+ReportPair make_merge_reports(Object document, const Merge& merge) {
   Array stragglers;
   Array groups;
   for (const MergedGroup& group : merge.groups) {
@@ -442,37 +436,22 @@ MergeReports make_merge_reports(Object head, const Merge& merge) {
     skipped.push_back(Object{{"path", file.path}, {"reason", file.reason}});
   }
   const std::vector<std::string> hosts = excluded_hosts(merge);
-  head.emplace_back("action", "merge");
-  head.emplace_back("hosts", static_cast<std::uint64_t>(count_hosts(merge)));
-  head.emplace_back("files", files_value(merge));
-  head.emplace_back("skipped_files", std::move(skipped));
-  head.emplace_back("groups", std::move(groups));
-  head.emplace_back("stragglers", std::move(stragglers));
-  head.emplace_back("blamed", std::move(blamed));
-  head.emplace_back("exclude_hosts", Array(hosts.begin(), hosts.end()));
-  MergeReports reports;
-  reports.for_programs.document = std::move(head);
+  document.emplace_back("action", "merge");
+  document.emplace_back("hosts", static_cast<std::uint64_t>(count_hosts(merge)));
+  document.emplace_back("files", files_value(merge));
+  document.emplace_back("skipped_files", std::move(skipped));
+  document.emplace_back("groups", std::move(groups));
+  document.emplace_back("stragglers", std::move(stragglers));
+  document.emplace_back("blamed", std::move(blamed));
+  document.emplace_back("exclude_hosts", Array(hosts.begin(), hosts.end()));
+  ReportPair reports;
+  reports.for_programs.document = std::move(document);
   reports.for_programs.verdict = {verdict(merge)};
   reports.for_programs.notes = notes(merge);
   reports.for_people = reports.for_programs;
   reports.for_people.tables = {people_stragglers(merge), people_groups(merge)};
   reports.for_programs.tables = {merge_table(merge)};
   return reports;
-}
-
-int run_report_merge(const ReportOptions& options, Context& context) {
-  std::optional<ExportFile> list;
-  if (!options.exclude_list.empty()) list.emplace(options.exclude_list, "--exclude-list FILE");
-  const Merge merge = merge_reports(options.files);
-  Object head = make_document(context.environment, "report", "ok");
-  const int exit_code = finish_merge_document(head, context.environment, merge);
-  const MergeReports reports = make_merge_reports(std::move(head), merge);
-  if (list) {
-    const std::string hosts = exclude_list(merge);
-    list->write(hosts.empty() ? hosts : hosts + "\n");
-  }
-  context.output.write(reports.for_people, reports.for_programs);
-  return exit_code;
 }
 
 }  // namespace hiptool::cli

@@ -15,15 +15,13 @@ std::vector<std::string> excluded_hosts(const Merge& merge);
 /// The hosts as `--exclude` of Slurm and `-w ^` of pdsh take them: in one line, with commas.
 std::string exclude_list(const Merge& merge);
 
-/// Adds the fields to the document; verdict, tables and notes for people and for programs.
-struct MergeReports {
-  report::Report for_people;
-  report::Report for_programs;
-};
-MergeReports make_merge_reports(report::Object head, const Merge& merge);
-
-/// Exit code 1 for a slow straggler, a failed measurement, a run that did not pass, or where no
+/// Ends the document with the verdict, prints the error of unreadable files and returns the exit
+/// code: 1 for a slow straggler, a failed measurement, a run that did not pass, or where no
 /// measurement was made twice; fast outliers are no failure.
-int run_report_merge(const ReportOptions& options, Context& context);
+int finish_merge_document(report::Object& document, const Environment& environment,
+                          const Merge& merge);
+
+/// Adds the fields to the document; verdict, tables and notes.
+ReportPair make_merge_reports(report::Object document, const Merge& merge);
 
 }  // namespace hiptool::cli

@@ -13,19 +13,17 @@ using MergedRow = std::vector<Value>;
 // The first columns, which every row has.
 MergedRow start_of_row(const MergedMember& member) {
   const report::Measurement& measured = *member.measured;
-  const auto field = [&](std::string_view name) -> Value {
-    if (measured.devices.size() != 1) return {};
-    return text_or_absent(
-        report::device_field(member.file->document, measured.devices.front(), name));
-  };
+  const bool is_of_one = measured.devices.size() == 1;
+  const report::DeviceTexts& device =
+      report::texts_of(member.file->devices, is_of_one ? measured.devices.front() : "");
   return {host_of(*member.file),
           member.file->path,
           measured.id,
           measured.label,
           text_or_absent(measured.source),
           text_or_absent(measured.destination),
-          field("pci_bus_id"),
-          field("uuid"),
+          text_or_absent(device.pci_bus_id),
+          text_or_absent(device.uuid),
           measured.status,
           text_or_absent(measured.reason)};
 }
@@ -54,7 +52,7 @@ report::Table merge_table(const Merge& merge) {
   }
   for (const MergedMember& member : merge.failures) table.rows.push_back(start_of_row(member));
   for (const ReportFile& run : merge.failed_runs) {
-    const Value& message = report::member(report::member(run.document, "error"), "message");
+    const Value& message = report::member(report::member(run.head, "error"), "message");
     table.rows.push_back({host_of(run), run.path, {}, {}, {}, {}, {}, {}, run.status, message});
   }
   return table;

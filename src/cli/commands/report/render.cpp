@@ -2,8 +2,6 @@
 #include "cli/commands/report/render.hpp"
 
 #include "cli/commands/load/load_table.hpp"
-#include "cli/commands/report/file.hpp"
-#include "cli/exit_code.hpp"
 #include "report/document_report.hpp"
 #include "report/matrix.hpp"
 #include "report/measurement.hpp"
@@ -25,16 +23,15 @@ std::vector<report::Table> main_table(const report::Report& report) {
 
 }  // namespace
 
-int run_report_render(const ReportOptions& options, Context& context) {
-  context.output.prefer(OutputFormat::html);
-  report::Report report = report::report_of(read_report_file(options.files.front()).document);
-  report::Report for_people = report;
-  report.tables = main_table(report);
-  for (const report::Matrix& matrix : report::matrices_of(report.document)) {
-    for_people.tables.push_back(report::table_of(matrix));
+ReportPair make_render_reports(report::Object document) {
+  ReportPair reports;
+  reports.for_people = report::report_of(std::move(document));
+  reports.for_programs = reports.for_people;
+  reports.for_programs.tables = main_table(reports.for_people);
+  for (const report::Matrix& matrix : report::matrices_of(reports.for_people.document)) {
+    reports.for_people.tables.push_back(report::table_of(matrix));
   }
-  context.output.write(for_people, report);
-  return exit_done;
+  return reports;
 }
 
 }  // namespace hiptool::cli

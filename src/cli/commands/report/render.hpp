@@ -4,8 +4,7 @@
 
 namespace hiptool::cli {
 
-/// Writes one document in another format, HTML if none was asked for. Exit code 0 once it is
-/// written, whatever the run's own was: what is written shows the verdict of that run.
-int run_report_render(const ReportOptions& options, Context& context);
+/// One document as it is written in another format.
+ReportPair make_render_reports(report::Object document);
 
 }  // namespace hiptool::cli

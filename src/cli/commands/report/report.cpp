@@ -10,6 +10,8 @@
 #include "cli/commands/report/compare_report.hpp"
 #include "cli/commands/report/merge_report.hpp"
 #include "cli/commands/report/render.hpp"
+#include "cli/document.hpp"
+#include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
 #include "cli/options.hpp"
 #include "hiptool/error.hpp"
@@ -28,6 +30,54 @@ double parse_effect(const std::string& text) {
   if (error == std::errc{} && (rest.empty() || rest == "%") && share > 0 && share < 1) return share;
   throw usage_error(fmt::format("--effect: '{}' is no share between 0 and 100 %", text),
                     "write it as --effect 3% or --effect 0.03");
+}
+
+// Exit code 1 if a cell is slower or the documents have none in common, else 0.
+int run_report_compare(const ReportOptions& options, Context& context) {
+  const CancelToken* cancel = &context.environment.cancel;
+  const ReportFile before = read_report_file(options.files[0], cancel);
+  const ReportFile after = read_report_file(options.files[1], cancel);
+  const double effect = options.effect > 0 ? options.effect : base::least_effect;
+  const ReportComparison comparison = compare_reports(before, after, effect);
+  report::Object document = make_document(context.environment, "report", "ok");
+  const int exit_code =
+      finish_document(document, context.environment, nullptr, comparison_failures(comparison));
+  const ReportPair reports = make_compare_reports(std::move(document), comparison, before, after);
+  context.output.write(reports.for_people, reports.for_programs);
+  return exit_code;
+}
+
+int run_report_merge(const ReportOptions& options, Context& context) {
+  std::optional<ExportFile> list;
+  if (!options.exclude_list.empty()) list.emplace(options.exclude_list, "--exclude-list FILE");
+  const Merge merge = merge_reports(options.files, [&context](const std::string& path) {
+    return read_report_document(path, &context.environment.cancel);
+  });
+  report::Object document = make_document(context.environment, "report", "ok");
+  const int exit_code = finish_merge_document(document, context.environment, merge);
+  const ReportPair reports = make_merge_reports(std::move(document), merge);
+  if (list) {
+    const std::string hosts = exclude_list(merge);
+    list->write(hosts.empty() ? hosts : hosts + "\n");
+  }
+  context.output.write(reports.for_people, reports.for_programs);
+  return exit_code;
+}
+
+// HTML if no format was asked for. Exit code 0 once it is written, whatever the run's own was: what
+// is written shows the verdict of that run.
+int run_report_render(const ReportOptions& options, Context& context) {
+  context.output.prefer(OutputFormat::html);
+  const std::string& path = options.files.front();
+  report::Object document = read_report_document(path, &context.environment.cancel);
+  try {
+    const ReportPair reports = make_render_reports(std::move(document));
+    context.output.write(reports.for_people, reports.for_programs);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::corrupt_data) throw;
+    throw error.with_context(path);
+  }
+  return exit_done;
 }
 
 struct Action {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "report/report.hpp"
 
 namespace hiptool::cli {
 
@@ -13,6 +14,12 @@ struct ReportOptions {
   std::vector<std::string> files;
   double effect = 0;         ///< of compare; 0: the usual one
   std::string exclude_list;  ///< of merge; empty: none is written
+};
+
+/// One report with tables for people (table, markdown, html) and with those for programs.
+struct ReportPair {
+  report::Report for_people;
+  report::Report for_programs;
 };
 
 Command report_command();

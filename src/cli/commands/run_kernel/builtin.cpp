@@ -186,8 +186,8 @@ int run_builtin_kernels(const RunKernelOptions& options, Context& context) {
   require_named(measure::plain_thresholds(options.fail_below, ThresholdKind::kernels), bench);
   const auto platforms = context.make_platforms();
   const std::vector<Device> devices = choose_devices(*platforms, context.devices);
-  const std::vector<Threshold> thresholds =
-      measure::collect_thresholds(options.fail_below, devices, ThresholdKind::kernels);
+  const std::vector<Threshold> thresholds = measure::collect_thresholds(
+      options.fail_below, devices, ThresholdKind::kernels, &context.environment.cancel);
   require_named(thresholds, bench);  // those of files too
   BuiltinOutcome outcome;
   for (const Device& device : devices) {

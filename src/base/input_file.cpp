@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#include "base/input_file.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+#include "hiptool/error.hpp"
+#include "hiptool/units.hpp"
+
+namespace hiptool::base {
+namespace {
+
+constexpr int slice_ms = 100;  // how soon Ctrl-C is noticed
+constexpr int most_slices_without_writer = 100;
+
+class InputFile {
+ public:
+  InputFile(const std::filesystem::path& path, std::uint64_t limit_bytes, const CancelToken* cancel)
+      : path_(path), limit_bytes_(limit_bytes), cancel_(cancel) {
+    // O_NONBLOCK: opening a pipe without a writer must not hang; regular files ignore it.
+    descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor_ < 0) {
+      fail(std::generic_category().message(errno),
+           errno == ENOENT   ? "check the spelling of the path"
+           : errno == EACCES ? "check the file's permissions with `ls -l`"
+                             : "");
+    }
+  }
+  ~InputFile() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  std::string read() {
+    std::string text;
+    text.reserve(static_cast<std::size_t>(checked_size()));
+    std::array<char, 65536> piece;
+    while (true) {
+      const ssize_t got = ::read(descriptor_, piece.data(), piece.size());
+      if (got > 0) {
+        text.append(piece.data(), static_cast<std::size_t>(got));
+        if (text.size() > limit_bytes_) fail_too_large();
+      } else if (got == 0) {
+        if (!is_pipe_ || has_writer_ || !wait_for_writer()) return text;
+      } else if (errno == EAGAIN) {
+        has_writer_ = true;  // without one the answer is the end
+        wait();
+      } else if (errno != EINTR) {
+        fail(std::generic_category().message(errno));
+      }
+      if (cancel_ != nullptr) cancel_->throw_if_cancelled("read");
+    }
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& reason, std::string hint = {}) const {
+    throw Error(ErrorCode::input_failed, "read", "cannot read " + path_.string() + ": " + reason,
+                std::move(hint));
+  }
+
+  [[noreturn]] void fail_too_large() const {
+    fail("it has more than " + format_size(limit_bytes_), "check that it is the file you mean");
+  }
+
+  // What it has now, which may grow and is 0 for pipes and files of /proc.
+  std::uint64_t checked_size() {
+    struct stat status {};
+    if (fstat(descriptor_, &status) != 0) fail(std::generic_category().message(errno));
+    if (S_ISDIR(status.st_mode)) fail("it is a folder", "name a file inside it");
+    is_pipe_ = S_ISFIFO(status.st_mode);
+    if (!is_pipe_ && !S_ISREG(status.st_mode)) {
+      fail("it is neither a regular file nor a pipe", "copy its contents to a file first");
+    }
+    const auto size = static_cast<std::uint64_t>(status.st_size);
+    if (size > limit_bytes_) fail_too_large();
+    return size;
+  }
+
+  int wait() const {
+    pollfd request{descriptor_, POLLIN, 0};
+    return ::poll(&request, 1, slice_ms) > 0 ? request.revents : 0;
+  }
+
+  // False at the end of a pipe that had a writer, who has left again.
+  bool wait_for_writer() {
+    if ((wait() & (POLLIN | POLLHUP)) == POLLHUP) return false;
+    if (++slices_ > most_slices_without_writer) {
+      fail("no process has opened the pipe for writing within 10 s", "start the writer first");
+    }
+    return true;
+  }
+
+  std::filesystem::path path_;
+  std::uint64_t limit_bytes_;
+  const CancelToken* cancel_;
+  int descriptor_ = -1;
+  bool is_pipe_ = false;
+  bool has_writer_ = false;
+  int slices_ = 0;
+};
+
+}  // namespace
+
+std::string read_input_file(const std::filesystem::path& path, std::uint64_t limit_bytes,
+                            const CancelToken* cancel) {
+  return InputFile(path, limit_bytes, cancel).read();
+}
+
+}  // namespace hiptool::base
