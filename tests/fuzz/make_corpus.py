@@ -12,6 +12,7 @@ import sys
 
 sys.dont_write_bytecode = True
 from image_seeds import image_seeds  # noqa: E402 (leaves no files beside it)
+from report_seeds import report_seeds  # noqa: E402
 
 MARK = b"\n--8<--\n"   # between the files of one input; file_folder.hpp
 # ggml.h: number, elements and bytes of a block.
@@ -376,7 +377,8 @@ def summary_seeds():
 
 
 SEEDS = {"gguf": gguf_seeds, "safetensors": safetensors_seeds, "index": index_seeds,
-         "gguf_set": gguf_set_seeds, "summary": summary_seeds, "image": image_seeds}
+         "gguf_set": gguf_set_seeds, "summary": summary_seeds, "image": image_seeds,
+         **report_seeds()}
 
 
 def main():
