@@ -24,7 +24,7 @@ std::string exact_number(double value) {
   return std::string(text.data(), result.ptr);
 }
 
-bool is_number(std::string_view text) {
+bool is_number_text(std::string_view text) {
   double number = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
   return result.ec != std::errc::invalid_argument && result.ptr == text.data() + text.size();
@@ -41,7 +41,7 @@ std::string cell_text(std::string_view text) {
   const bool is_formula = std::any_of(starts.begin(), starts.end(), [start](std::string_view one) {
     return start.starts_with(one);
   });
-  if (is_formula && !is_number(safe)) safe.insert(0, 1, '\'');
+  if (is_formula && !is_number_text(safe)) safe.insert(0, 1, '\'');
   return safe;
 }
 
