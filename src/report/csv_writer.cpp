@@ -124,8 +124,8 @@ std::string to_csv(const Report& report) {
   Table table = one_table(report.tables);
   add_verdict(report.document, table);
   std::string text;
-  for (const Column& column : table.columns) {
-    text += (text.empty() ? "" : ",") + quoted(cell_text(column.key));
+  for (std::size_t column = 0; column < table.columns.size(); ++column) {
+    text += (column > 0 ? "," : "") + quoted(cell_text(table.columns[column].key));
   }
   text += "\n";
   for (std::size_t row = 0; row < table.rows.size(); ++row) {

@@ -39,7 +39,7 @@ void check_json(const std::string& text) {
   } catch (const Error& error) {
     // A document is at most as deep as the reader takes, some writers put it one level deeper.
     require(std::string_view(error.what()).find("levels") != std::string_view::npos,
-            "what is written as JSON can be read");
+            "what is written as JSON can be read", error.what());
   }
 }
 

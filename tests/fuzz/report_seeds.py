@@ -59,6 +59,10 @@ def text_seeds():
                                      "read": "x", "source": "/sys", "fix": "y"}]),
         "report": document("report", verdict="SLOWER", cells=[
             {"id": "x", "verdict": "AMBIGUOUS", "change": 0.1, "reason": "few"}]),
+        "column-without-key": document("report", verdict="SLOWER", cells=[
+            {"": "AMBIGUOUS", "reason": "few"}]),
+        "device-twice": document("load", model={"path": "/m/a.gguf", "bytes": 1}, load_time_s=0.5,
+                                 devices=[{"id": "x", "copy_bytes_per_s": 1}] * 2),
         "hostile": document("devices", devices=[
             {"id": "=cmd|' /C calc'!A0", "name": "<b>&'\"\u202e\u001b[2J\ufffe", "@x": "-1+1",
              "uuid": "\uff1d1", "-": -5}]),

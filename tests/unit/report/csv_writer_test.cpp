@@ -66,6 +66,15 @@ TEST_CASE("text that a spreadsheet would run as a formula gets an apostrophe, nu
   CHECK(to_csv(report) == "'@key,exit_code,passed\n,0,true\n");
 }
 
+TEST_CASE("a column without a key has its place in the header") {
+  Table table;
+  table.columns = {{"", "", Unit::none}, {"b", "", Unit::none}};
+  table.rows = {{1, 2}};
+  Report report = passed_report();
+  report.tables = {table};
+  CHECK(to_csv(report) == ",b,exit_code,passed\n1,2,0,true\n");
+}
+
 TEST_CASE("values") {
   CHECK(csv_of({{true, -5, 0.1}, {false, std::nan(""), UINT64_MAX}}, 3) ==
         "a,b,c,exit_code,passed\ntrue,-5,0.1,0,true\nfalse,,18446744073709551615,0,true\n");

@@ -130,6 +130,9 @@ TEST_CASE("two results with the same id are damage") {
   CHECK(measurements(cells(R"({"id":"a"},{"id":"b"})")).size() == 2);
   CHECK_THROWS_WITH_AS(measurements(cells(R"({"id":"a"},{"id":"b"},{"id":"a"})")),
                        "two results have the id 'a'", Error);
+  CHECK_THROWS_WITH_AS(measurements(parsed(R"({"schema":"hiptool.load/1","model":{"path":"m"},
+      "devices":[{"id":"x","copy_bytes_per_s":1},{"id":"x","copy_bytes_per_s":1}]})")),
+                       "two results have the id 'load-copy.m.x'", Error);
 }
 
 TEST_CASE("members of any type are borne") {
