@@ -52,8 +52,8 @@ def print_skips(results, allowed_file):
     allowed = []
     if allowed_file:
         for line in pathlib.Path(allowed_file).read_text("utf-8").splitlines():
-            if not line.startswith("#"):
-                need, _, reason = line.partition(": ")
+            need, _, reason = line.partition(": ")
+            if reason and not line.startswith("#"):   # an empty one would match every reason
                 allowed.append((need, re.compile(reason)))
     bad = 0
     for name, reason in skips_of(results):

@@ -62,7 +62,7 @@ void* dynamic_shared() { return host.dynamic_shared(); }
 /// What the linker's --wrap puts in place of exit, _exit, _Exit and quick_exit: they would end the
 /// program that loads the library, with whatever code the kernel gives.
 [[noreturn]] inline void end_program(int code) {
-  host.end(code);
+  if (host.end != nullptr) host.end(code);  // null while the library's initialisers run
   abort();
 }
 [[noreturn]] void wrapped_exit(int code) __asm__("__wrap_exit");

@@ -21,15 +21,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Reached from a signal handler, hence static and lock-free. More folders than this are removed by
-// their destructors only.
-std::array<std::atomic<const char*>, 16> live_folders{};
-static_assert(std::atomic<const char*>::is_always_lock_free);
+enum class SlotState { free, changing, live };
 
-std::size_t remember(const char* path) {
+struct LiveFolder {
+  std::atomic<SlotState> state{SlotState::free};
+  std::array<char, 4096> path{};
+};
+
+// Read by signal handlers on any thread, hence static, lock-free and never given back. More folders
+// than this are removed by their destructors only.
+std::array<LiveFolder, 16> live_folders;
+static_assert(std::atomic<SlotState>::is_always_lock_free);
+
+std::size_t remember(const std::string& path) {
   for (std::size_t slot = 0; slot < live_folders.size(); ++slot) {
-    const char* none = nullptr;
-    if (live_folders[slot].compare_exchange_strong(none, path)) return slot;
+    LiveFolder& folder = live_folders[slot];
+    SlotState expected = SlotState::free;
+    if (path.size() >= folder.path.size()) break;
+    if (!folder.state.compare_exchange_strong(expected, SlotState::changing)) continue;
+    std::memcpy(folder.path.data(), path.c_str(), path.size() + 1);
+    folder.state = SlotState::live;
+    return slot;
   }
   return live_folders.size();
 }
@@ -80,21 +92,19 @@ TemporaryFolder::TemporaryFolder(const std::string& name) {
                           : "set TMPDIR to a writable folder");
   }
   path_ = pattern;
-  slot_ = remember(path_.c_str());
+  slot_ = remember(pattern);
 }
 
 TemporaryFolder::~TemporaryFolder() {
-  if (slot_ < live_folders.size()) live_folders[slot_].store(nullptr);
+  if (slot_ < live_folders.size()) live_folders[slot_].state = SlotState::free;
   std::error_code ignored;
   fs::remove_all(path_, ignored);
 }
 
 void remove_temporary_folders() noexcept {
   constexpr int most_depth = 8;
-  for (std::atomic<const char*>& folder : live_folders) {
-    const char* const path = folder.load();
-    if (path == nullptr) continue;
-    remove_entry(AT_FDCWD, path, most_depth);
+  for (const LiveFolder& folder : live_folders) {
+    if (folder.state == SlotState::live) remove_entry(AT_FDCWD, folder.path.data(), most_depth);
   }
 }
 

@@ -14,6 +14,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/temporary_folder.hpp"
+#include "cli/interrupt.hpp"
+
 namespace hiptool::cli {
 namespace {
 
@@ -23,6 +26,7 @@ constexpr std::size_t most_restart_bytes = 2 * 4096;  // two paths
 
 /// What the signal handler needs, all of it made before. The heap may be damaged by then.
 struct Restart {
+  pid_t process = 0;
   char** arguments = nullptr;
   std::vector<char*> environment;
   std::array<char, most_restart_bytes> text{};  // "HIPTOOL_CRASHED=...amd:06:/path"
@@ -37,6 +41,15 @@ Restart& restart() {
 
 extern "C" void on_crash(int number) {
   const Restart& next = restart();
+  // A child that the library made crashes for itself; it must not become a second hiptool.
+  if (::getpid() != next.process) {
+    ::signal(number, SIG_DFL);
+    ::raise(number);
+    return;
+  }
+  base::remove_temporary_folders();  // no destructor runs
+  // Who has asked for the end does not want it all over again.
+  if (const int asked = InterruptHandler::signal(); asked != 0) ::_exit(128 + asked);
   next.signal_digits[0] = static_cast<char>('0' + number / 10 % 10);
   next.signal_digits[1] = static_cast<char>('0' + number % 10);
   // The signal is blocked in its handler, and a new program would inherit that.
@@ -151,6 +164,7 @@ hip::Binding CrashGuard::bind(Platform platform, const hip::BindRequest& request
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   Restart& next = restart();
+  next.process = ::getpid();
   next.arguments = arguments_;
   next.environment.clear();
   for (char** entry = environ; *entry != nullptr; ++entry) next.environment.push_back(*entry);

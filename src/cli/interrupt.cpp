@@ -85,6 +85,6 @@ InterruptHandler::~InterruptHandler() {
   active_token = nullptr;
 }
 
-int InterruptHandler::signal() const noexcept { return first_signal.load(); }
+int InterruptHandler::signal() noexcept { return first_signal.load(); }
 
 }  // namespace hiptool::cli

@@ -18,8 +18,8 @@ class InterruptHandler {
   InterruptHandler(const InterruptHandler&) = delete;
   InterruptHandler& operator=(const InterruptHandler&) = delete;
 
-  /// The first signal that arrived, 0 while there was none.
-  int signal() const noexcept;
+  /// The first signal that arrived, 0 while there was none. Async-signal-safe.
+  static int signal() noexcept;
 
  private:
   struct sigaction old_interrupt_ {};

@@ -125,10 +125,15 @@ std::optional<std::string> CacheFolder::read(const std::string& name) {
 
 bool CacheFolder::write(const std::string& name, std::string_view bytes) {
   static std::atomic<unsigned> number{0};
-  const std::string temporary =
-      name + "." + std::to_string(getpid()) + "." + std::to_string(number++) + ".part";
-  const int file = openat(descriptor_, temporary.c_str(),
-                          O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  constexpr int most_tries = 100;
+  std::string temporary;
+  int file = -1;
+  // A process of the same number, as in containers, may have left such a file behind.
+  for (int i = 0; i < most_tries && file < 0 && (i == 0 || errno == EEXIST); ++i) {
+    temporary = name + "." + std::to_string(getpid()) + "." + std::to_string(number++) + ".part";
+    file = openat(descriptor_, temporary.c_str(),
+                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  }
   if (file < 0) return refuse(path_ / temporary, describe(errno));
   bool is_written = write_all(file, bytes);
   int error = errno;

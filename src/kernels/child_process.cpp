@@ -35,7 +35,7 @@ class ProcessGroup {
     const auto leader = static_cast<id_t>(leader_);
     if (waitid(P_PID, leader, &ended, WEXITED | WNOHANG | WNOWAIT) == 0) return ended.si_pid == 0;
     if (errno == EINTR) return true;
-    leader_ = -1;  // this process ignores SIGCHLD: the number may be another group's by now
+    leader_ = -1;  // reaped elsewhere, or SIGCHLD is ignored: the number may be another group's now
     return false;
   }
 
@@ -51,7 +51,7 @@ class ProcessGroup {
 
  private:
   pid_t leader_;
-  int status_ = -1;
+  int status_ = 0;  // stays so where it is lost: what was written decides then
 };
 
 }  // namespace

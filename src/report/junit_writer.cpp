@@ -166,7 +166,9 @@ class ShownFailures {
     for (const TestCase& test : tests) {
       if (!is_bad(test)) continue;
       names_.insert(test.name);
-      if (test.kind == "threshold") thresholds_.insert(test.name);
+      if (test.kind != "threshold") continue;
+      thresholds_.insert(test.name);
+      longest_ = std::max(longest_, test.name.size());
     }
   }
 
@@ -174,8 +176,7 @@ class ShownFailures {
 
   bool has(const std::string& what) const {
     if (names_.count(what) > 0) return true;
-    if (thresholds_.empty()) return false;
-    for (auto end = what.find(' '); end != std::string::npos; end = what.find(' ', end + 1)) {
+    for (auto end = what.find(' '); end <= longest_; end = what.find(' ', end + 1)) {
       if (thresholds_.count(what.substr(0, end)) > 0) return true;
     }
     return false;
@@ -184,6 +185,7 @@ class ShownFailures {
  private:
   std::unordered_set<std::string> names_;
   std::unordered_set<std::string> thresholds_;
+  std::size_t longest_ = 0;  // of the thresholds
 };
 
 void add_failures(const Verdict& verdict, std::vector<TestCase>& tests) {

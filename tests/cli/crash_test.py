@@ -67,6 +67,12 @@ class Crash(CliTest):
         self.assertEqual([one["id"] for one in document["devices"]],
                          ["nvidia:0", "nvidia:1", "cpu:0"])
 
+    def test_no_folder_is_left_behind(self):
+        result = run("load", "--demo", "--quiet",
+                     environment=crashing(TMPDIR=str(self.folder)))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
     def test_the_doctor_reports_its_child(self):
         platforms, document = self.platforms(crashing(), "--doctor", code=1)
         self.assertIn("signal 6 (Aborted)", platforms["amd"]["reason"])

@@ -68,6 +68,17 @@ TEST_CASE("a cache folder and its files are for their user alone, whatever the u
   CHECK(folder.reason().empty());
 }
 
+TEST_CASE("what a killed process of the same number left does not stop a cache") {
+  const test::TemporaryFolder parent;
+  CacheFolder folder(parent.path());
+  for (int number = 0; number < 50; ++number) {
+    std::ofstream(parent.path() /
+                  ("a." + std::to_string(getpid()) + "." + std::to_string(number) + ".part"));
+  }
+  CHECK(folder.write("a", "bytes"));
+  CHECK(folder.read("a") == "bytes");
+}
+
 TEST_CASE("a folder that others can write to is not used, with one warning") {
   const test::TemporaryFolder parent;
   const fs::path real = parent.path() / "real";

@@ -69,6 +69,15 @@ TEST_CASE("a child's process group ends with it, after a timeout, a cancel and a
   CHECK(dies(take_started()));
 }
 
+TEST_CASE("a child whose end nobody is told of did not fail for that") {
+  const WorkFolder work;
+  const auto before = std::signal(SIGCHLD, SIG_IGN);
+  const ChildRun run = run_child({"/bin/sh", "-c", "echo done"}, work, {100s});
+  std::signal(SIGCHLD, before);
+  CHECK(run.status == 0);
+  CHECK(run.output == "done\n");
+}
+
 TEST_CASE("what a child gets: limits, its own TMPDIR, no files, signals at their defaults") {
   const WorkFolder work;
   const auto output_of = [&](const std::string& script, ChildLimits limits) {

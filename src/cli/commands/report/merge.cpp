@@ -189,8 +189,9 @@ void add_file(Merge& merge, const std::string& path, report::Object document,
               std::map<std::string, std::string>& seen) {
   std::string digest = digest_of(document);
   ReportFile file = report_file_of(std::move(document), path);
-  // A merge looks at the medians alone, and the samples are most of a document.
-  for (Measurement& measured : file.measured) measured.samples_s = {};
+  // A merge looks at the medians alone, and the samples are most of a document. Assigning {} would
+  // keep their memory.
+  for (Measurement& measured : file.measured) measured.samples_s = std::vector<double>();
   const auto [first, is_new] = seen.emplace(std::move(digest), path);
   if (!is_new) {
     merge.skipped.push_back({path, "the same document as " + first->second});
