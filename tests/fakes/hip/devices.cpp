@@ -41,7 +41,9 @@ int warp_size() { return is_rdna() ? 32 : 64; }
 
 /// "gfx90a" is 9.0, "gfx1100" is 11.0: all but the last two digits, and the one after them.
 int version_part(bool is_major) {
-  const std::string digits = arch_name().substr(3);
+  const std::string name = arch_name();
+  if (name.size() < 6) return 0;  // no name of an architecture
+  const std::string digits = name.substr(3);
   const std::size_t length = digits.size() - 2;
   return is_major ? std::atoi(digits.substr(0, length).c_str()) : digits[length] - '0';
 }
