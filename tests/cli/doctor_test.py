@@ -77,7 +77,7 @@ class Doctor(CliTest):
     def test_a_driver_that_hangs_is_told_within_five_seconds(self):
         start = time.monotonic()
         document, checks = self.diagnose(code=1, environment=stand_in(FAKE_CUDA_INIT_SLEEP_S="60"))
-        self.assertLess(time.monotonic() - start, 6)   # 5 s and the time of this test itself
+        self.assertLess(time.monotonic() - start, 5.4)   # 5 s and the time of this test itself
         hangs = [check for check in checks
                  if check["id"] == "driver-hang" and check["severity"] == "fail"]
         self.assertEqual(len(hangs), 1)
