@@ -25,7 +25,7 @@
 #include "hiptool/units.hpp"
 #include "hiptool/verification.hpp"
 #include "load/link_probe.hpp"
-#include "model/model_writer.hpp"
+#include "cli/commands/make_model/model_writer.hpp"
 #include "read_rates.hpp"
 #include "system/residency.hpp"
 
@@ -304,11 +304,11 @@ struct MadeModel {
       std::filesystem::temp_directory_path() / ("load-bench-" + std::to_string(getpid()));
 
   MadeModel() {
-    model::ModelWriterOptions options;
+    cli::ModelWriterOptions options;
     options.path = path;
     options.size_bytes = 256u << 20;
     options.tensors = 100;
-    model::write_model(options);
+    cli::write_model(options);
   }
   ~MadeModel() {
     std::error_code ignored;

@@ -99,7 +99,7 @@ ValueCounts count_reference(const std::vector<std::byte>& bytes, const char* nam
   std::uint64_t end = 1;
   void* results = &counts;
   void* arguments[] = {&arena, &tiles, &descriptors, &first, &end, &results};
-  references::value_check({}, {}, arguments);
+  check_values_natively({}, {}, arguments);
   return counts;
 }
 

@@ -14,7 +14,7 @@
 #include "hiptool/file_digests.hpp"
 #include "load/file_hashes.hpp"
 #include "load/manifest.hpp"
-#include "model/output_file.hpp"
+#include "cli/output_file.hpp"
 
 namespace hiptool::cli {
 
@@ -54,7 +54,7 @@ class LoadHashes {
   LoadOutcome& outcome_;
   const CancelToken& cancel_;
   std::optional<load::Manifest> manifest_;
-  std::optional<model::OutputFile> output_;
+  std::optional<OutputFile> output_;
   std::optional<load::HashKind> written_kind_;
   Hashes hashes_;                               // of tensors, one for each kind that is wanted
   std::unique_ptr<load::FileHashes> metadata_;  // null where it is not wanted
