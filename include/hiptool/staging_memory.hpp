@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "hiptool/export.hpp"
-#include "hiptool/host_memory.hpp"
+#include "hiptool/pinned_buffer.hpp"
 
 namespace hiptool {
 

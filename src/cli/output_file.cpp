@@ -12,8 +12,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/units.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/units.hpp"
 
 namespace hiptool::cli {
 namespace {

@@ -33,8 +33,8 @@ KernelLoader::KernelLoader(const Device& device, Options options)
   if (!options_.choose) options_.choose = choose_image;
   if (!options_.source_text) options_.source_text = embedded_text;
   if (!options_.compile) {
-    options_.compile =
-        with_disk_cache(compile_in_process, cache_folder_from_environment(), device.state().trace);
+    options_.compile = with_disk_cache(compile_in_process, cache_folder_from_environment(),
+                                       core::state_of(device).trace);
   }
 }
 

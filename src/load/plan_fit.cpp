@@ -3,9 +3,9 @@
 #include <atomic>
 #include <cmath>
 
+#include "base/units.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/load_plan.hpp"
-#include "hiptool/units.hpp"
 #include "load/check_layout.hpp"
 #include "load/margin.hpp"
 #include "load/workers.hpp"

@@ -10,8 +10,8 @@
 #include <string>
 
 #include "core/platform_state.hpp"
+#include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/peer_access.hpp"
 #include "hiptool/verification.hpp"
 #include "load/check_layout.hpp"
 #include "load/file_load.hpp"
@@ -87,7 +87,7 @@ struct PlanLoader::Impl {
       try {
         disable_peer_access(device, plan.devices.front().device);
       } catch (const std::exception& error) {
-        device.state().note("load", error.what());
+        core::state_of(device).note("load", error.what());
       }
     }
   }
@@ -138,7 +138,7 @@ struct PlanLoader::Impl {
         if (enable_peer_access(device, first)) has_enabled.push_back(device);
         reaches_first[i] = true;
       } catch (const Error& error) {
-        device.state().note("load", error.what());  // then the slots serve it
+        core::state_of(device).note("load", error.what());  // then the slots serve it
       }
     }
   }

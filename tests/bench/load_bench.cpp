@@ -18,14 +18,14 @@
 #include <thread>
 #include <vector>
 
+#include "base/units.hpp"
+#include "cli/commands/make_model/model_writer.hpp"
 #include "hiptool/async_loader.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/pinned_buffer.hpp"
-#include "hiptool/units.hpp"
 #include "hiptool/verification.hpp"
 #include "load/link_probe.hpp"
-#include "cli/commands/make_model/model_writer.hpp"
 #include "read_rates.hpp"
 #include "system/residency.hpp"
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "hiptool/copy.hpp"
-#include "hiptool/launch.hpp"
-#include "measure/kernel/iq_grids.hpp"
+#include "hiptool/kernel.hpp"
 #include "kernels/kernel_loader.hpp"
+#include "measure/kernel/iq_grids.hpp"
 #include "measure/kernel/quantised_types.hpp"
 
 using namespace hiptool;

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands/make_model/model_writer.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/model_file.hpp"
-#include "cli/commands/make_model/model_writer.hpp"
 
 using namespace hiptool;
 using Json = nlohmann::json;

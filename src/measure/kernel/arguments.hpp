@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "measure/kernel/image_info.hpp"
 #include "measure/kernel/element_value.hpp"
+#include "measure/kernel/image_info.hpp"
 
 namespace hiptool::measure {
 

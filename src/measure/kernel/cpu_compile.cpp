@@ -16,10 +16,10 @@
 #include <utility>
 
 #include "base/dynamic_library.hpp"
+#include "base/units.hpp"
 #include "hip/cpu/kernel_settings.hpp"
 #include "hip/cpu/kernel_table.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/units.hpp"
 #include "kernels/child_process.hpp"
 #include "kernels/compile.hpp"
 #include "measure/kernel/source_text.hpp"
@@ -108,27 +108,28 @@ void compile(const WorkFolder& folder, const fs::path& source, const fs::path& c
              const std::string& library, const CancelToken* cancel) {
   // -w: what the compiler merely remarks would bury what it refuses. The check of the stack touches
   // every page of a large frame, so that none reaches over the guard of the stack.
-  const ChildRun child = kernels::run_child({compiler.string(),
-                                    "-std=c++17",
-                                    "-O2",
-                                    "-w",
-                                    "-fPIC",
-                                    "-shared",
-                                    "-fvisibility=hidden",
-                                    "-ffp-contract=off",
-                                    "-fstack-clash-protection",
-                                    "-ffunction-sections",
-                                    "-fdata-sections",
-                                    "-Wl,--gc-sections",
-                                    "-Wl,-z,defs",
-                                    "-Wl,--wrap=exit,--wrap=_exit,--wrap=_Exit,--wrap=quick_exit",
-                                    "-iquote",
-                                    fs::absolute(source).parent_path().string(),
-                                    "-I" + folder.file(""),
-                                    "-o",
-                                    library,
-                                    folder.file("kernel.cpp")},
-                                   folder, {compile_timeout}, cancel);
+  const ChildRun child =
+      kernels::run_child({compiler.string(),
+                          "-std=c++17",
+                          "-O2",
+                          "-w",
+                          "-fPIC",
+                          "-shared",
+                          "-fvisibility=hidden",
+                          "-ffp-contract=off",
+                          "-fstack-clash-protection",
+                          "-ffunction-sections",
+                          "-fdata-sections",
+                          "-Wl,--gc-sections",
+                          "-Wl,-z,defs",
+                          "-Wl,--wrap=exit,--wrap=_exit,--wrap=_Exit,--wrap=quick_exit",
+                          "-iquote",
+                          fs::absolute(source).parent_path().string(),
+                          "-I" + folder.file(""),
+                          "-o",
+                          library,
+                          folder.file("kernel.cpp")},
+                         folder, {compile_timeout}, cancel);
   if (!child.status) {
     throw Error(ErrorCode::timed_out, operation,
                 source.string() + ": " + compiler.string() + " was ended after " +

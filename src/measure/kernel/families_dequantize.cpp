@@ -5,8 +5,8 @@
 
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "measure/kernel/iq_grids.hpp"
 #include "kernels/kernel_loader.hpp"
+#include "measure/kernel/iq_grids.hpp"
 #include "measure/kernel/quantised_types.hpp"
 #include "measure/kernel/work.hpp"
 

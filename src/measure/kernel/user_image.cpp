@@ -122,8 +122,8 @@ UserImage from_text(const Device& device, const fs::path& path, const std::strin
                 "give a compiled image, or choose another device");
   }
   const kernels::CompileRequest request{device.platform(), arch, path.stem().string(),
-                               with_file_name(path, text) + instance_of(kernels, name),
-                               std::string(kernels::embedded_text("hip/hip_runtime.h"))};
+                                        with_file_name(path, text) + instance_of(kernels, name),
+                                        std::string(kernels::embedded_text("hip/hip_runtime.h"))};
   try {
     image.bytes = compilers.compile(request);
   } catch (const Error& error) {

@@ -17,7 +17,7 @@ namespace hiptool::measure {
 
 /// What to compile texts with.
 struct UserCompilers {
-  kernels::Compile compile;                 ///< for GPUs
+  kernels::Compile compile;        ///< for GPUs
   std::filesystem::path for_host;  ///< for the processor; empty: there is none
   const CancelToken* cancel = nullptr;
 };

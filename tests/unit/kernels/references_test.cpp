@@ -11,7 +11,7 @@
 
 #include "hip/cpu/kernel_table.hpp"
 #include "hiptool/copy.hpp"
-#include "hiptool/launch.hpp"
+#include "hiptool/kernel.hpp"
 #include "kernels/images.hpp"
 #include "kernels/kernel_loader.hpp"
 #include "support.hpp"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "hiptool/copy.hpp"
-#include "hiptool/launch.hpp"
+#include "hiptool/kernel.hpp"
 #include "kernels/kernel_loader.hpp"
 #include "support.hpp"
 

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <string_view>
 
-#include "hiptool/units.hpp"
+#include "base/units.hpp"
 #include "load/layer_name.hpp"
 #include "system/host.hpp"
 #include "system/pci.hpp"

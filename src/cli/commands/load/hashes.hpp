@@ -10,11 +10,11 @@
 
 #include "cli/commands/load/outcome.hpp"
 #include "cli/commands/load/run.hpp"
+#include "cli/output_file.hpp"
 #include "cli/progress.hpp"
 #include "hiptool/file_digests.hpp"
 #include "load/file_hashes.hpp"
 #include "load/manifest.hpp"
-#include "cli/output_file.hpp"
 
 namespace hiptool::cli {
 

@@ -7,14 +7,14 @@
 #include <chrono>
 #include <filesystem>
 
+#include "base/units.hpp"
+#include "cli/commands/make_model/model_writer.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/options.hpp"
 #include "cli/progress.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/units.hpp"
 #include "model/element_types.hpp"
-#include "cli/commands/make_model/model_writer.hpp"
 
 namespace hiptool::cli {
 namespace {

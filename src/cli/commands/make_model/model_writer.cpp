@@ -15,9 +15,9 @@
 #include <thread>
 #include <utility>
 
-#include "hiptool/error.hpp"
-#include "cli/output_file.hpp"
 #include "cli/commands/make_model/writer_plan.hpp"
+#include "cli/output_file.hpp"
+#include "hiptool/error.hpp"
 
 namespace hiptool::cli {
 namespace {

@@ -133,7 +133,8 @@ void finish_gguf(PlannedFile& file, const GgufFacts& facts) {
     header.number(tensor.offset);
   }
   file.header = std::move(header.text());
-  file.header.resize(static_cast<std::size_t>(*model::checked_align(file.header.size(), gguf_alignment)));
+  file.header.resize(
+      static_cast<std::size_t>(*model::checked_align(file.header.size(), gguf_alignment)));
   file.data_bytes = offset;
 }
 

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "cli/commands/make_model/writer_headers.hpp"
 #include "hiptool/error.hpp"
 #include "model/text.hpp"
-#include "cli/commands/make_model/writer_headers.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -110,9 +110,10 @@ std::vector<Type> chosen_types(const ModelWriterOptions& options) {
     if (found == known.end()) {
       std::string hint = "known are all";
       for (const Type& type : known) hint.append(", ").append(type.name);
-      throw Error(ErrorCode::invalid_argument, "make-model",
-                  std::string(to_string(options.format)) + " has no tensor type " + model::in_quotes(name),
-                  hint);
+      throw Error(
+          ErrorCode::invalid_argument, "make-model",
+          std::string(to_string(options.format)) + " has no tensor type " + model::in_quotes(name),
+          hint);
     }
     chosen.push_back(*found);
   }

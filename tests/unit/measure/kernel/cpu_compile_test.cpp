@@ -11,7 +11,7 @@
 #include "hip/cpu/kernel_table.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/launch.hpp"
+#include "hiptool/kernel.hpp"
 #include "hiptool/platform.hpp"
 #include "kernels/child_process.hpp"
 #include "measure/kernel/user_image.hpp"

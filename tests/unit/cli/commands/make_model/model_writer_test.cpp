@@ -10,9 +10,9 @@
 #include <set>
 
 #include "builders.hpp"
+#include "cli/commands/make_model/pattern.hpp"
 #include "hiptool/error.hpp"
 #include "model/element_types.hpp"
-#include "cli/commands/make_model/pattern.hpp"
 
 using namespace hiptool;
 using namespace hiptool::cli;

@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "hiptool/error.hpp"
 #include "cli/commands/make_model/model_writer.hpp"
+#include "hiptool/error.hpp"
 #include "support.hpp"
 
 using namespace hiptool;
