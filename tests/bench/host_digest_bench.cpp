@@ -15,7 +15,7 @@
 
 #include "base/xxh3.hpp"
 #include "hiptool/units.hpp"
-#include "hiptool/verify.hpp"
+#include "load/verify/readback.hpp"
 
 namespace {
 
@@ -60,8 +60,8 @@ void measure(std::size_t size) {
     if (!base::has_xxh3_path(path)) continue;
     base::set_xxh3_path(path);
     const double rate = median_rate(size, [&] {
-      for (std::size_t at = 0; at < size; at += leaf_bytes) {
-        sum += base::xxh3_64(from.get() + at, leaf_bytes);
+      for (std::size_t at = 0; at < size; at += block_bytes) {
+        sum += base::xxh3_64(from.get() + at, block_bytes);
       }
     });
     std::printf("%-8s %s of %s in 16 KiB leaves; memcpy %s, ratio %.2f (median of %d)\n",

@@ -23,7 +23,7 @@
 #include "hiptool/error.hpp"
 #include "hiptool/pinned_buffer.hpp"
 #include "hiptool/units.hpp"
-#include "hiptool/verification.hpp"
+#include "load/verify/verification.hpp"
 #include "load/transfer/link_probe.hpp"
 #include "model/model_writer.hpp"
 #include "read_rates.hpp"
@@ -38,7 +38,7 @@ constexpr const char* usage =
     "load_bench [OPTIONS] [DEVICE [FILE]]; without FILE a model of 256 MiB is made\n"
     "  --readers N --slots N --slot-bytes SIZE --streams N   the ring; 0: the loader chooses\n"
     "  --io automatic|buffered|direct --depth N --request SIZE --direct-request SIZE\n"
-    "  --stretches N        places of the file that are read by turns; 0: the loader chooses\n"
+    "  --regions N        places of the file that are read by turns; 0: the loader chooses\n"
     "  --verify none|full|fast --verify-threads N\n"
     "  --cold               evict the file before each load and each read\n"
     "  --raw-threads N --raw-request SIZE   of the O_DIRECT limit (4, 1MiB)\n"
@@ -80,7 +80,7 @@ Settings parse(int argc, char** argv) {
       {"verify", 1, nullptr, 'v'},      {"verify-threads", 1, nullptr, 'V'},
       {"cold", 0, nullptr, 'c'},        {"raw-threads", 1, nullptr, 'T'},
       {"raw-request", 1, nullptr, 'R'}, {"fresh", 0, nullptr, 'f'},
-      {"stretches", 1, nullptr, 'w'},   {"no-prepare", 0, nullptr, 'P'},
+      {"regions", 1, nullptr, 'w'},   {"no-prepare", 0, nullptr, 'P'},
       {"no-ramp", 0, nullptr, 'M'},     {"stage", 0, nullptr, 'S'},
       {"probe-first", 0, nullptr, 'F'}, {"fresh-arena", 0, nullptr, 'A'},
       {"repeat", 1, nullptr, 'n'},      {"json", 0, nullptr, 'j'},
@@ -96,7 +96,7 @@ Settings parse(int argc, char** argv) {
       case 'd': settings.loader.read.depth = number(); break;
       case 'q': settings.loader.read.request_bytes = parse_size(optarg); break;
       case 'Q': settings.loader.read.direct_request_bytes = parse_size(optarg); break;
-      case 'w': settings.loader.stretches = number(); break;
+      case 'w': settings.loader.regions = number(); break;
       case 'v': settings.verify = optarg; break;
       case 'V': settings.verify_threads = number(); break;
       case 'c': settings.cold = true; break;
@@ -253,7 +253,7 @@ void print_json(const Settings& settings, const Figures& figures) {
       {"file", settings.file},
       {"cold", settings.cold},
       {"verify", settings.verify},
-      {"stretches", settings.loader.stretches},
+      {"regions", settings.loader.regions},
       {"readers", figures.last.readers},
       {"slots", figures.last.slots},
       {"slot_bytes", figures.last.slot_bytes},

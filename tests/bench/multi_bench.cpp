@@ -22,8 +22,8 @@
 #include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/pinned_buffer.hpp"
-#include "hiptool/plan_loader.hpp"
-#include "hiptool/verification.hpp"
+#include "load/transfer/transfer.hpp"
+#include "load/verify/verification.hpp"
 #include "load/transfer/link_probe.hpp"
 #include "read_rates.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hiptool/async_loader.hpp"
-#include "hiptool/verification.hpp"
+#include "load/verify/verification.hpp"
 #include "scenarios/scenario.hpp"
 #include "scenarios/tools.hpp"
 #include "small_model.hpp"
@@ -30,7 +30,7 @@ struct SmallModel {
 
 AsyncLoader::Options staged() {
   AsyncLoader::Options options;
-  options.slot_bytes = 2 * leaf_bytes;
+  options.slot_bytes = 2 * block_bytes;
   options.readers = 2;
   options.slots = 3;
   options.always_stage = true;

@@ -13,7 +13,7 @@
 #include "cli/commands/load/outcome.hpp"
 #include "cli/commands/load/run.hpp"
 #include "cli/progress.hpp"
-#include "hiptool/file_digests.hpp"
+#include "load/verify/file_digests.hpp"
 #include "model/output_file.hpp"
 
 namespace hiptool::cli {

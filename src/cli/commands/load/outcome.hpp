@@ -14,10 +14,10 @@
 #include "hiptool/model_file.hpp"
 #include "hiptool/model_fit.hpp"
 #include "hiptool/model_summary.hpp"
-#include "hiptool/self_test.hpp"
+#include "load/verify/self_test.hpp"
 #include "hiptool/timeline.hpp"
-#include "hiptool/value_check.hpp"
-#include "hiptool/verify.hpp"
+#include "load/verify/value_check.hpp"
+#include "load/verify/readback.hpp"
 
 namespace hiptool::cli {
 

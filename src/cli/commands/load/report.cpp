@@ -121,7 +121,7 @@ Value verify_value(const LoadOutcome& outcome) {
   return Object{
       {"mode", outcome.verify_mode},
       {"algorithm", algorithm(outcome)},
-      {"leaves", done ? Value(outcome.verify->leaves) : Value()},
+      {"leaves", done ? Value(outcome.verify->blocks) : Value()},
       {"digest", done ? Value(base::to_hex(outcome.verify->model_digest)) : Value()},
       {"digest_kernel_time_s", digest_kernel_time(outcome)},
       {"mismatches", std::move(mismatches)},
@@ -169,7 +169,7 @@ report::Line outcome_line(const LoadOutcome& outcome, const Error* error) {
   if (outcome.status == "mismatch") {
     return {Tone::bad, fmt::format("WRONG DATA{}: {} of {} pieces differ from the file", place,
                                    format_count(outcome.verify->mismatch_count),
-                                   format_count(outcome.verify->leaves))};
+                                   format_count(outcome.verify->blocks))};
   }
   if (outcome.status == "interrupted") {
     return {Tone::warning,

@@ -9,11 +9,11 @@
 
 #include "hiptool/async_loader.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/plan_loader.hpp"
-#include "hiptool/self_test.hpp"
-#include "hiptool/value_check.hpp"
-#include "hiptool/verification.hpp"
-#include "hiptool/verify.hpp"
+#include "load/transfer/transfer.hpp"
+#include "load/verify/self_test.hpp"
+#include "load/verify/value_check.hpp"
+#include "load/verify/verification.hpp"
+#include "load/verify/readback.hpp"
 #include "small_model.hpp"
 
 using namespace hiptool;

@@ -12,7 +12,7 @@
 
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/verification.hpp"
+#include "load/verify/verification.hpp"
 #include "small_model.hpp"
 #include "support.hpp"
 #include "unit/load/evict.hpp"
@@ -68,7 +68,7 @@ class Progress final : public LoadObserver {
 
 /// A model of 32 chunks of two leaves each, read by one thread.
 struct ManyChunks : Fixture {
-  static constexpr std::uint64_t chunk_bytes = 2 * leaf_bytes;
+  static constexpr std::uint64_t chunk_bytes = 2 * block_bytes;
 
   ManyChunks() {
     tensors = {{"t", test::random_bytes(32 * chunk_bytes, 1)}};
@@ -76,11 +76,11 @@ struct ManyChunks : Fixture {
     model = ModelFile::open(path);
     layout = lay_out(model);
   }
-  AsyncLoader::Options from_places(std::uint32_t stretches, bool stage) const {
+  AsyncLoader::Options from_places(std::uint32_t regions, bool stage) const {
     auto options = staged(chunk_bytes);
     options.readers = 1;
     options.always_stage = stage;
-    options.stretches = stretches;
+    options.regions = regions;
     return options;
   }
   /// Those that arrived; of the others not a byte did.
@@ -104,7 +104,7 @@ struct ManyChunks : Fixture {
 using Places = std::vector<std::size_t>;
 
 struct Turns {
-  std::uint32_t stretches;
+  std::uint32_t regions;
   Places expected;
 };
 
@@ -297,11 +297,11 @@ TEST_CASE_FIXTURE(ManyChunks, "several places are read by turns until somebody c
     for (const Turns& one :
          {Turns{0, {0, 1, 2, 3, 4, 5, 6, 7}}, Turns{1, {0, 1, 2, 3, 4, 5, 6, 7}},
           Turns{4, {0, 1, 8, 9, 16, 17, 24, 25}}, Turns{8, {0, 4, 8, 12, 16, 20, 24, 28}}}) {
-      CAPTURE(one.stretches);
+      CAPTURE(one.regions);
       CancelToken cancel;
       Progress progress;
       progress.on_eighth = [&] { cancel.cancel(); };
-      auto options = from_places(one.stretches, stage);
+      auto options = from_places(one.regions, stage);
       options.cancel = &cancel;
       options.observer = &progress;
       AsyncLoader loader(device, options);
@@ -335,8 +335,8 @@ TEST_CASE_FIXTURE(ManyChunks, "by itself a load reads a cold file from four plac
 TEST_CASE_FIXTURE(ManyChunks, "the reading probe reads what a load reads first") {
   if (!device.is_host_memory()) return;  // it brings nothing there
   for (const Turns& one : {Turns{1, {0, 1, 2, 3, 4}}, Turns{4, {0, 1, 8, 16, 24}}}) {
-    CAPTURE(one.stretches);
-    AsyncLoader loader(device, from_places(one.stretches, false));
+    CAPTURE(one.regions);
+    AsyncLoader loader(device, from_places(one.regions, false));
     const Buffer arena = dirty_arena();
     CHECK(loader.probe_read_bytes_per_s(model, layout, arena, 4 * chunk_bytes + 1) > 0);
     CHECK(arrived(arena) == one.expected);
@@ -358,15 +358,15 @@ TEST_CASE_FIXTURE(Fixture, "what is read from several places is whole and verifi
   const LoadPlan plan = test::plan_of_one(device, layout);
   const auto expected = test::expected_arena(tensors);
   for (const ReadMode mode : {ReadMode::automatic, ReadMode::buffered, ReadMode::direct}) {
-    for (const std::uint32_t stretches : {2u, 7u, 1'000u}) {
+    for (const std::uint32_t regions : {2u, 7u, 1'000u}) {
       for (const bool stage : {true, false}) {
         for (const bool reads_twice : {false, true}) {
-          CAPTURE(stretches);
+          CAPTURE(regions);
           CAPTURE(stage);
           test::evict(path);
           auto options = staged(40'000);
           options.always_stage = stage;
-          options.stretches = stretches;
+          options.regions = regions;
           options.read.mode = mode;
           Progress progress;
           options.observer = &progress;

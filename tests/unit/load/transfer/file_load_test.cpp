@@ -163,7 +163,7 @@ TEST_CASE_FIXTURE(Fixture, "past the page cache and through it are tried at seve
   ring_options.slots = 3;
   ring_options.slot_bytes = 256u << 10;
   load::StagingRing ring(device, {stream}, ring_options);
-  for (const std::uint32_t stretches : {1u, 4u}) {
+  for (const std::uint32_t regions : {1u, 4u}) {
     if (!test::evict(path) || !load::DirectFile::open(base::File::open(path), false).is_open())
       return;
     load::FileSet files(model, options(ReadMode::automatic).read, 300'000);
@@ -171,7 +171,7 @@ TEST_CASE_FIXTURE(Fixture, "past the page cache and through it are tried at seve
     load::FileLoad::Options chosen;
     chosen.readers = 3;
     chosen.check = [] {};
-    chosen.stretches = stretches;
+    chosen.regions = regions;
     const Buffer arena(device, layout.arena_bytes);
     load::FileLoad(model, layout, arena, files, ring, chosen).run();
     std::vector<std::byte> found(layout.arena_bytes);
@@ -226,7 +226,7 @@ TEST_CASE_FIXTURE(Fixture, "a file that changes during the load is named, with w
 
 TEST_CASE_FIXTURE(Fixture, "a file that another process truncates ends the load where it ends") {
   for (const ReadMode mode : {ReadMode::buffered, ReadMode::direct}) {
-    for (const std::uint32_t stretches : {1u, 4u}) {
+    for (const std::uint32_t regions : {1u, 4u}) {
       make_model(path);
       model = ModelFile::open(path);
       if (mode == ReadMode::direct) test::evict(path);
@@ -235,7 +235,7 @@ TEST_CASE_FIXTURE(Fixture, "a file that another process truncates ends the load 
           [&] { in_another_process([name] { static_cast<void>(truncate(name, 500'003)); }); });
       auto chosen = options(mode);
       chosen.readers = 1;  // which is the one that waits for the other process
-      chosen.stretches = stretches;
+      chosen.regions = regions;
       chosen.observer = &hook;
       const std::string message = failure_of(chosen);
       CAPTURE(message);

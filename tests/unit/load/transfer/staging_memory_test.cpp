@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hiptool/staging_memory.hpp"
+#include "load/transfer/staging_memory.hpp"
 
 #include <doctest/doctest.h>
 

@@ -12,7 +12,7 @@
 #include "hiptool/async_loader.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/verification.hpp"
+#include "load/verify/verification.hpp"
 #include "small_model.hpp"
 
 using namespace hiptool;
@@ -102,7 +102,7 @@ TEST_CASE_FIXTURE(Fixture, "a kernel that takes long to load holds no load up") 
     const VerifyResult result = verification.finish();
     CHECK(std::chrono::steady_clock::now() - start >= delay);
     CHECK(result.mismatch_count == 0);
-    CHECK(result.leaves > 0);
+    CHECK(result.blocks > 0);
     CHECK(module_loads() == 1);
   }
 }
@@ -220,7 +220,7 @@ TEST_CASE_FIXTURE(Fixture, "a second reader that started early serves several ve
     loader.load(model, layout, arena, &verification);
     const VerifyResult result = verification.finish();
     CHECK(result.mismatch_count == 0);
-    CHECK(result.leaves == digests.size());
+    CHECK(result.blocks == digests.size());
   }
   const auto path = test::write_small_model(folder.path() / "o.safetensors", {tensors[7]});
   const ModelFile other = ModelFile::open(path);

@@ -6,9 +6,9 @@
 
 #include <functional>
 
-#include "hiptool/file_digests.hpp"
-#include "hiptool/plan_loader.hpp"
-#include "hiptool/verification.hpp"
+#include "load/verify/file_digests.hpp"
+#include "load/transfer/transfer.hpp"
+#include "load/verify/verification.hpp"
 #include "small_model.hpp"
 #include "unit/load/watched_device.hpp"
 

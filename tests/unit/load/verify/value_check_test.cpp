@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hiptool/value_check.hpp"
+#include "load/verify/value_check.hpp"
 
 #include <doctest/doctest.h>
 

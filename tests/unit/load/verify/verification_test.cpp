@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hiptool/verification.hpp"
+#include "load/verify/verification.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,8 +10,8 @@
 #include "hiptool/async_loader.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/plan_loader.hpp"
-#include "hiptool/self_test.hpp"
+#include "load/transfer/transfer.hpp"
+#include "load/verify/self_test.hpp"
 #include "load/transfer/chunks.hpp"
 #include "load/verify/slot_digests.hpp"
 #include "small_model.hpp"
@@ -58,7 +58,7 @@ TEST_CASE_FIXTURE(Fixture, "chunks cover the arena and cut tensors only between 
       for (const Placement& placement : layout.placements) {
         const std::uint64_t size = model.tensors()[placement.tensor].size_bytes;
         const bool cuts = placement.device_offset < end && end < placement.device_offset + size;
-        if (cuts) CHECK((end - placement.device_offset) % leaf_bytes == 0);
+        if (cuts) CHECK((end - placement.device_offset) % block_bytes == 0);
       }
     }
     CHECK(end == layout.arena_bytes);
@@ -83,7 +83,7 @@ TEST_CASE_FIXTURE(Fixture, "both references agree with a read-back, staged and i
       loader.load(model, layout, arena, &verification);
       const VerifyResult result = verification.finish();
       CHECK(result.mismatch_count == 0);
-      CHECK(result.leaves == readback.leaves);
+      CHECK(result.blocks == readback.blocks);
       CHECK(result.model_digest == readback.model_digest);
       CHECK(result.tensor_digests == readback.tensor_digests);
       CHECK_FALSE(verification.image().empty());
@@ -101,7 +101,7 @@ TEST_CASE_FIXTURE(Fixture, "damage after the verdict is found by the next one an
   Verification verification(model, plan, arenas, reference(true));
   loader.load(model, layout, arena, &verification);
   CHECK(verification.finish().mismatch_count == 0);
-  const std::uint64_t place = layout.placements[large].device_offset + 5 * leaf_bytes + 77;
+  const std::uint64_t place = layout.placements[large].device_offset + 5 * block_bytes + 77;
   flip(place);
   const VerifyResult result = verification.finish();
   REQUIRE(result.mismatches.size() == 1);
@@ -109,7 +109,7 @@ TEST_CASE_FIXTURE(Fixture, "damage after the verdict is found by the next one an
   CHECK(result.mismatches[0].device_offset == place);
   CHECK(result.mismatches[0].size_bytes == 1);
   CHECK(result.mismatches[0].file_offset ==
-        model.tensors()[large].file_offset + 5 * leaf_bytes + 77);
+        model.tensors()[large].file_offset + 5 * block_bytes + 77);
 }
 
 TEST_CASE("digests of slots are found by the offsets that were issued, wrong ones are missed") {
@@ -118,7 +118,7 @@ TEST_CASE("digests of slots are found by the offsets that were issued, wrong one
                                                {"b", test::random_bytes(100, 2)}};
   const ModelFile model =
       ModelFile::open(test::write_small_model(folder.path() / "m.safetensors", tensors));
-  const load::LeafMap leaves(model);
+  const load::BlockMap leaves(model);
   const ArenaLayout layout = lay_out(model);
   const auto arena = test::expected_arena(tensors);
   for (const std::uint64_t error : {0u, 1u}) {
@@ -151,8 +151,8 @@ TEST_CASE_FIXTURE(Fixture, "blocks that no slot had are differences, though the 
   Verification verification(model, plan, arenas, nullptr);
   loader.load(model, layout, arena);
   const VerifyResult result = verification.finish();
-  CHECK(result.leaves > 0);
-  CHECK(result.mismatch_count == result.leaves);
+  CHECK(result.blocks > 0);
+  CHECK(result.mismatch_count == result.blocks);
 }
 
 TEST_CASE_FIXTURE(Fixture, "a part of the model is verified by itself and has no digest of all") {

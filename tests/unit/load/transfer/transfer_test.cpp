@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hiptool/plan_loader.hpp"
+#include "load/transfer/transfer.hpp"
 
 #include <doctest/doctest.h>
 
@@ -16,8 +16,8 @@
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/peer_access.hpp"
-#include "hiptool/self_test.hpp"
-#include "hiptool/verification.hpp"
+#include "load/verify/self_test.hpp"
+#include "load/verify/verification.hpp"
 #include "small_model.hpp"
 
 using namespace hiptool;
@@ -28,7 +28,7 @@ struct Case {
   LoadSplit split;
   bool stages = true;
   bool reads_twice = true;  ///< verified against a second reading, not against the slots
-  std::uint32_t stretches = 1;
+  std::uint32_t regions = 1;
 };
 
 /// Four cpu devices behind a table that keeps account of them.
@@ -40,13 +40,13 @@ struct Fixture {
     devices = platforms->devices(Platform::cpu);
     table = binder->table(Platform::cpu);
   }
-  AsyncLoader::Options options(bool stages, std::uint32_t stretches = 1) const {
+  AsyncLoader::Options options(bool stages, std::uint32_t regions = 1) const {
     AsyncLoader::Options options;
     options.slot_bytes = 40'000;
     options.readers = 8;
     options.slots = 3;
     options.always_stage = stages;
-    options.stretches = stretches;
+    options.regions = regions;
     return options;
   }
   // What the device must hold: tensors at multiples of 256, zeros between.
@@ -77,8 +77,8 @@ struct Fixture {
           LoadSplit{SplitKind::proportions, {1, 5, 2, 3}}, LoadSplit{SplitKind::replicate, {}}}) {
       for (const bool stages : {true, false}) {
         for (const bool twice : {true, false}) {
-          for (const std::uint32_t stretches : {1u, 12u}) {
-            all.push_back({split, stages, twice, stretches});
+          for (const std::uint32_t regions : {1u, 12u}) {
+            all.push_back({split, stages, twice, regions});
           }
         }
       }
@@ -151,10 +151,10 @@ TEST_CASE_FIXTURE(Fixture, "all bytes arrive on all devices, by every split, and
     CAPTURE(static_cast<int>(one.split.kind));
     CAPTURE(one.stages);
     CAPTURE(one.reads_twice);
-    CAPTURE(one.stretches);
+    CAPTURE(one.regions);
     const LoadPlan plan = plan_load(model, devices, one.split);
     Progress progress;
-    auto chosen = options(one.stages, one.stretches);
+    auto chosen = options(one.stages, one.regions);
     chosen.observer = &progress;
     PlanLoader loader(model, plan, chosen);
     const auto arenas = loader.allocate();
@@ -164,7 +164,7 @@ TEST_CASE_FIXTURE(Fixture, "all bytes arrive on all devices, by every split, and
     const VerifyResult result = verification.finish();
     const std::uint64_t copies = one.split.kind == SplitKind::replicate ? devices.size() : 1;
     CHECK(result.mismatch_count == 0);
-    CHECK(result.leaves == whole.leaves * copies);
+    CHECK(result.blocks == whole.blocks * copies);
     CHECK(result.compared_bytes == model.tensor_bytes() * copies);
     CHECK(result.model_digest == whole.model_digest);
     CHECK(result.tensor_digests == whole.tensor_digests);
@@ -216,7 +216,7 @@ TEST_CASE_FIXTURE(Fixture, "damage is named with its device, tensor and place") 
   for (const Case& one : cases()) {
     CAPTURE(static_cast<int>(one.split.kind));
     const LoadPlan plan = plan_load(model, devices, one.split);
-    PlanLoader loader(model, plan, options(one.stages, one.stretches));
+    PlanLoader loader(model, plan, options(one.stages, one.regions));
     const auto arenas = loader.allocate();
     Verification verification(model, plan, arenas, reference(one.reads_twice));
     loader.load(arenas, &verification);
@@ -245,7 +245,7 @@ TEST_CASE_FIXTURE(Fixture, "a damaged copy on the way is found on its device, re
     if (!one.stages || !one.reads_twice) continue;
     CAPTURE(static_cast<int>(one.split.kind));
     const LoadPlan plan = plan_load(model, devices, one.split);
-    PlanLoader loader(model, plan, options(true, one.stretches));
+    PlanLoader loader(model, plan, options(true, one.regions));
     const auto arenas = loader.allocate();
     int found = 0;
     for (std::uint64_t nth = 1; nth <= 8; ++nth) {
@@ -287,7 +287,7 @@ TEST_CASE_FIXTURE(Fixture, "one device that fails is named, stops the others and
         std::uint64_t calls = 0;
         try {
           const LoadPlan plan = plan_load(model, devices, one.split);
-          PlanLoader loader(model, plan, options(true, one.stretches));
+          PlanLoader loader(model, plan, options(true, one.regions));
           table->reset();
           table->fail(call, hip::hipErrorUnknown, nth);
           const auto arenas = loader.allocate();
@@ -397,17 +397,17 @@ TEST_CASE_FIXTURE(Fixture, "wrong arenas, foreign streams and a set token are re
 
 TEST_CASE_FIXTURE(Fixture, "devices share the places that are read by turns") {
   // Each device has 16 chunks and one reader, which waits for the other after four of them.
-  const std::uint64_t part_bytes = 32 * leaf_bytes;
+  const std::uint64_t part_bytes = 32 * block_bytes;
   const ModelFile two = ModelFile::open(test::write_small_model(
       folder.path() / "t.safetensors", {{"blk.0.a", test::random_bytes(part_bytes, 1)},
                                         {"blk.1.a", test::random_bytes(part_bytes, 2)}}));
-  for (const std::uint32_t stretches : {1u, 4u}) {
-    CAPTURE(stretches);
-    const auto expected = stretches == 1 ? std::set{0, 1, 2, 3} : std::set{0, 1, 8, 9};
+  for (const std::uint32_t regions : {1u, 4u}) {
+    CAPTURE(regions);
+    const auto expected = regions == 1 ? std::set{0, 1, 2, 3} : std::set{0, 1, 8, 9};
     CancelToken cancel;
     FourEach progress(cancel);
-    auto chosen = options(true, stretches);
-    chosen.slot_bytes = 2 * leaf_bytes;
+    auto chosen = options(true, regions);
+    chosen.slot_bytes = 2 * block_bytes;
     chosen.readers = 2;
     chosen.cancel = &cancel;
     chosen.observer = &progress;
@@ -423,7 +423,7 @@ TEST_CASE_FIXTURE(Fixture, "devices share the places that are read by turns") {
       std::set<int> arrived;
       for (int i = 0; i < 16; ++i) {
         const auto chunk =
-            std::span(found).subspan(std::size_t(i) * 2 * leaf_bytes, 2 * leaf_bytes);
+            std::span(found).subspan(std::size_t(i) * 2 * block_bytes, 2 * block_bytes);
         if (std::any_of(chunk.begin(), chunk.end(), [](std::byte b) { return b != std::byte{0}; }))
           arrived.insert(i);
       }
