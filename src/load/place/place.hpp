@@ -1,45 +1,53 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
-#include "cli/command.hpp"
-#include "hiptool/error.hpp"
+#include "hiptool/device.hpp"
 #include "hiptool/load_plan.hpp"
+#include "hiptool/model_file.hpp"
 #include "hiptool/model_fit.hpp"
+#include "hiptool/model_summary.hpp"
 
-namespace hiptool::cli {
+namespace hiptool::load {
+
+/// Where a model goes on these devices: reads their free memory (starts them), divides the model as
+/// `split` says and checks that it fits, with memory for a KV cache of `context_tokens` unless that
+/// is 0. Throws Error(out_of_memory) with the shortfall and a split that would fit. `plan` gets the
+/// plan, and `fit` the fit where there is a context, also when this throws.
+void place_model(const ModelFile& model, std::span<const Device> devices, const LoadSplit& split,
+                 std::uint64_t context_tokens, std::optional<LoadPlan>& plan,
+                 std::optional<ModelFit>& fit);
 
 /// The memory that a model may go to.
 struct FitMemory {
   std::vector<FitDevice> chosen;
-  std::vector<FitDevice> others;  ///< of the same platform, for advice only
+  std::vector<FitDevice> others;  ///< of the same platform, for hints only
 };
 
-/// From the system's files alone: GPUs of AMD, and the host's memory where the machine has no GPU
-/// or the cpu is asked for. Absent where files do not tell: other GPUs, ids that are no ordinals,
-/// environment variables that hide devices, and less than 4 GiB (the carve-out of a processor's
-/// graphics, which uses the host's memory besides).
-std::optional<FitMemory> read_fit_memory(const Environment& environment,
-                                         const DeviceSelection& selection);
+/// Free and total memory of the devices (starts them); of the platform's others only the total.
+FitMemory read_fit_memory(std::span<const Device> devices);
 
-/// Asks the runtime for free and total memory of the devices; of the platform's other ones only for
-/// the total, because more would start them.
-FitMemory ask_fit_memory(Platforms& platforms, const std::vector<Device>& devices);
+using GetEnvironment = std::function<std::optional<std::string>(const char*)>;
 
-/// fit_model for a copy on each device: that of the first one that does not hold it, else of all.
-ModelFit fit_copies(std::span<const TensorInfo> tensors, const ModelSummary& summary,
-                    std::uint64_t context, std::span<const FitDevice> devices);
+/// The same from the system's files alone, without a driver: AMD GPUs, and the host's memory where
+/// the machine has no GPU or the cpu is wanted. `ids` as for --device. Absent where the files do
+/// not have it: other GPUs, ids that are not ordinals, environment variables that hide devices, and
+/// less than 4 GiB (the carve-out of an integrated GPU, which uses the host's memory too).
+std::optional<FitMemory> read_fit_memory(const std::string& system_root,
+                                         const GetEnvironment& getenv,
+                                         std::optional<Platform> platform,
+                                         std::span<const std::string> ids);
 
-/// The load that a split of fit_model describes, so that each layer lies where room for its cache
-/// was counted. The devices are those of the fit's parts, in that order.
-LoadPlan plan_of_fit(const ModelFile& model, const ModelSummary& summary, const ModelFit& fit,
-                     std::span<const Device> devices);
+/// Whether the model fits with its KV cache, by layers or, for SplitKind::replicate, whole on each
+/// of the chosen devices. Throws Error(out_of_memory) where they do not hold it; `fit` is set also
+/// then.
+void check_fit_with_cache(const ModelFile& model, const ModelSummary& summary, SplitKind split,
+                          std::uint64_t context_tokens, const FitMemory& memory,
+                          std::optional<ModelFit>& fit);
 
-/// What to say when the chosen devices do not hold the model: how much is missing, and what would
-/// help.
-Error does_not_fit(const ModelFit& fit, const std::vector<FitDevice>& chosen);
-
-}  // namespace hiptool::cli
+}  // namespace hiptool::load

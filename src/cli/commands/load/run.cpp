@@ -10,7 +10,6 @@
 
 #include "base/text.hpp"
 #include "cli/commands/load/demo.hpp"
-#include "cli/commands/load/fit.hpp"
 #include "cli/commands/load/hashes.hpp"
 #include "cli/commands/load/model_files.hpp"
 #include "cli/progress.hpp"
@@ -19,6 +18,7 @@
 #include "hiptool/plan_loader.hpp"
 #include "hiptool/self_test.hpp"
 #include "hiptool/verification.hpp"
+#include "load/place/place.hpp"
 #include "load/transfer/link_probe.hpp"
 #include "load/verify/digest.hpp"
 #include "load/verify/file_changes.hpp"
@@ -169,17 +169,10 @@ class LoadRun {
   void start_devices() {
     const auto timer = phase("start");
     const auto devices = open_devices();
-    const auto memory = read_memory(devices);
-    outcome_.plan = plan_load(*outcome_.model, devices, options_.split, memory);
     for (const Device& device : devices) outcome_.device_names.push_back(device.info().name);
-    if (options_.context > 0) {
-      check_fit_with_cache(ask_fit_memory(*platforms_, devices));
-      if (devices.size() > 1 && options_.split.kind != SplitKind::replicate) {
-        outcome_.plan = plan_of_fit(*outcome_.model, *outcome_.summary, *outcome_.fit, devices);
-      }
-    } else {
-      check_fit(*outcome_.model, *outcome_.plan, platforms_->devices(devices.front().platform()));
-    }
+    outcome_.chosen_devices = devices.size();
+    load::place_model(*outcome_.model, devices, options_.split, options_.context, outcome_.plan,
+                      outcome_.fit);
   }
 
   std::vector<Device> open_devices() {
@@ -187,28 +180,16 @@ class LoadRun {
     return choose_devices(*platforms_, context_.devices);
   }
 
-  // Without a load; the system's files are asked first.
+  // Without a load; the system's files are read first.
   void plan_fit() {
     const auto timer = phase("plan");
-    auto memory = read_fit_memory(context_.environment, context_.devices);
-    if (!memory) {
-      const auto devices = open_devices();
-      memory = ask_fit_memory(*platforms_, devices);
-    }
-    check_fit_with_cache(*memory);
-  }
-
-  void check_fit_with_cache(const FitMemory& memory) {
-    const auto tensors = outcome_.model->tensors();
-    outcome_.fit =
-        options_.split.kind == SplitKind::replicate
-            ? fit_copies(tensors, *outcome_.summary, options_.context, memory.chosen)
-            : fit_model(tensors, *outcome_.summary, options_.context, memory.chosen, memory.others);
-    outcome_.chosen_devices = memory.chosen.size();
-    if (outcome_.fit->is_held) return;
-    const bool is_copy = options_.split.kind == SplitKind::replicate;
-    throw does_not_fit(*outcome_.fit,
-                       is_copy ? std::vector{outcome_.fit->parts.front().device} : memory.chosen);
+    auto memory =
+        load::read_fit_memory(context_.environment.system_root, context_.environment.getenv,
+                              context_.devices.platform, context_.devices.ids);
+    if (!memory) memory = load::read_fit_memory(open_devices());
+    outcome_.chosen_devices = memory->chosen.size();
+    load::check_fit_with_cache(*outcome_.model, *outcome_.summary, options_.split.kind,
+                               options_.context, *memory, outcome_.fit);
   }
 
   // Where nothing is known a file counts as warm: that is the cheaper mistake.
