@@ -12,6 +12,7 @@
 #include "core/platform_state.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/load.hpp"
+#include "hiptool/model_summary.hpp"
 #include "load/phase_timer.hpp"
 #include "load/place/place.hpp"
 #include "load/transfer/link_probe.hpp"
@@ -23,11 +24,11 @@
 #include "load/verify/readback.hpp"
 #include "load/verify/self_test.hpp"
 #include "load/verify/value_check.hpp"
+#include "load/verify/verify_mode.hpp"
 #include "load/verify/verification.hpp"
 #include "load/workers.hpp"
 #include "system/numa.hpp"
 #include "system/pci.hpp"
-#include "system/residency.hpp"
 
 namespace hiptool {
 namespace {
@@ -51,17 +52,6 @@ class CountingObserver final : public LoadObserver {
   std::atomic<std::uint64_t> done_bytes_{0};
 };
 
-// Of the files' bytes; nothing where the system does not report it.
-std::optional<std::uint64_t> cached_bytes(const ModelFile& model) {
-  std::uint64_t cached = 0;
-  for (const ModelPart& part : model.files()) {
-    const auto bytes = system::estimate_cached_bytes(part.path);
-    if (!bytes) return std::nullopt;
-    cached += *bytes;
-  }
-  return cached;
-}
-
 void check_options(const LoadOptions& options) {
   const bool has_digests =
       options.verify != VerifyMode::none && options.verify != VerifyMode::readback;
@@ -81,11 +71,10 @@ class ModelLoad {
   std::vector<Buffer> run(const OpenDevices& open_devices, std::uint32_t expected_devices,
                           bool opens_always) {
     check_options(options_);
-    report_.verify_mode = options_.verify;
-    report_.is_read_back = options_.verify == VerifyMode::readback;
-    report_.cached_bytes = cached_bytes(model_);
+    load::choose_verify_mode(model_, options_.verify, report_);
+    // Reports missing metadata before any device is started.
+    if (options_.context_tokens > 0) kv_cache_bytes(summarize(model_), options_.context_tokens);
     const bool is_empty = model_.tensors().empty();
-    if (report_.verify_mode == VerifyMode::automatic) choose_verify_mode();
     if (is_published()) report_.published = load::find_published(model_);
     start_file_digests();
     if (!is_empty) touch_staging_memory(expected_devices);
@@ -109,19 +98,9 @@ class ModelLoad {
     return {report_, options_.timeline, options_.observer, name};
   }
   bool is_published() const { return report_.verify_mode == VerifyMode::published; }
-  // Files of unknown residency count as warm: that is the cheaper mistake.
-  bool is_warm() const {
-    const auto& cached = report_.cached_bytes;
-    return !cached || *cached >= model_.file_bytes() / 10 * 9;
-  }
+  bool is_warm() const { return load::is_warm(model_, report_); }
   void note(const char* source, const std::string& text) const {
     report_.plan->devices.front().device.state().note(source, text);
-  }
-
-  // A second reading of a file that is not cached would double the time of the load.
-  void choose_verify_mode() {
-    report_.verify_mode = is_warm() ? VerifyMode::full : VerifyMode::fast;
-    if (!is_warm()) report_.verify_note = "the file is not cached, so it is read only once";
   }
 
   // The second reader works while the driver starts, which takes longer.
@@ -150,8 +129,8 @@ class ModelLoad {
     const auto timer = phase("start");
     const std::vector<Device> devices = open_devices();
     if (options_.arenas.empty()) {
-      report_.plan = load::place_model(model_, devices, options_.split, options_.context_tokens,
-                                       report_.fit);
+      load::place_model(model_, devices, options_.split, options_.context_tokens, report_.plan,
+                        report_.fit);
     } else {
       report_.plan = plan_load(model_, devices, options_.split);
     }

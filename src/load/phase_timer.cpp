@@ -26,10 +26,9 @@ PhaseTimer::PhaseTimer(LoadReport& report, Timeline* timeline, LoadObserver* obs
                        const char* name)
     : report_(report),
       timeline_(timeline),
-      observer_(observer),
       name_(name),
       start_(Clock::now()) {
-  if (observer_ != nullptr) observer_->on_phase(name_);
+  if (observer != nullptr) observer->on_phase(name_);
 }
 
 void PhaseTimer::ended_after(double duration_s, const char* next) {
@@ -38,7 +37,6 @@ void PhaseTimer::ended_after(double duration_s, const char* next) {
   record(end);
   name_ = next;
   start_ = end;
-  if (observer_ != nullptr) observer_->on_phase(name_);
 }
 
 void PhaseTimer::record(Clock::time_point end) {

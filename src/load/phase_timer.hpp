@@ -26,7 +26,6 @@ class PhaseTimer {
 
   LoadReport& report_;
   Timeline* timeline_;
-  LoadObserver* observer_;
   const char* name_;
   Clock::time_point start_;
 };
