@@ -15,7 +15,6 @@
 
 #include "base/xxh3.hpp"
 #include "hiptool/units.hpp"
-#include "load/verify/readback.hpp"
 
 namespace {
 
@@ -29,6 +28,8 @@ constexpr std::uint64_t sample_bytes = 1u << 30;
 struct Free {
   void operator()(std::byte* bytes) const { ::operator delete[](bytes, page); }
 };
+constexpr std::size_t block_bytes = 16u << 10;  // as a load digests
+
 using Bytes = std::unique_ptr<std::byte[], Free>;
 
 Bytes make_bytes(std::size_t size) {

@@ -10,6 +10,7 @@
 #include "small_model.hpp"
 
 using namespace hiptool;
+using namespace hiptool::load;
 
 namespace {
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 using namespace hiptool;
+using namespace hiptool::load;
 
 namespace {
 

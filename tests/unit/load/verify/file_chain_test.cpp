@@ -11,10 +11,12 @@
 #include <random>
 
 #include "hiptool/error.hpp"
+#include "load/verify/blocks.hpp"
 #include "load/verify/readback.hpp"
 #include "support.hpp"
 
 using namespace hiptool;
+using namespace hiptool::load;
 using load::FileChain;
 
 namespace {
@@ -72,14 +74,14 @@ std::vector<FileChain::Range> numbered(std::vector<FileChain::Range> ranges) {
 }  // namespace
 
 TEST_CASE_FIXTURE(Fixture, "hash and digests are those of the bytes, wherever a buffer ends") {
-  const auto ranges = numbered({{0, 1, 0},                    // at the start
-                                {13, 0, 0},                   // empty
-                                {13, 40'001, 0},              // at an odd offset
+  const auto ranges = numbered({{0, 1, 0},                     // at the start
+                                {13, 0, 0},                    // empty
+                                {13, 40'001, 0},               // at an odd offset
                                 {40'014, block_bytes, 0},      // right after it, a whole block
                                 {40'014, 3 * block_bytes, 0},  // the same bytes once more
-                                {50'000, 100'000, 0},         // overlapping both
-                                {size_bytes - 1, 1, 0},       // the last byte
-                                {size_bytes, 0, 0}});         // empty, at the end
+                                {50'000, 100'000, 0},          // overlapping both
+                                {size_bytes - 1, 1, 0},        // the last byte
+                                {size_bytes, 0, 0}});          // empty, at the end
   for (const std::uint64_t read_bytes :
        {std::uint64_t{1'000}, block_bytes - 1, block_bytes, block_bytes + 1, std::uint64_t{40'014},
         std::uint64_t{size_bytes}, std::uint64_t{256} << 10}) {

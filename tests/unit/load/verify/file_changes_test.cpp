@@ -13,9 +13,11 @@
 #include <thread>
 
 #include "hiptool/error.hpp"
+#include "load/verify/blocks.hpp"
 #include "small_model.hpp"
 
 using namespace hiptool;
+using namespace hiptool::load;
 namespace fs = std::filesystem;
 
 namespace {

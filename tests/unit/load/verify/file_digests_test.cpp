@@ -15,10 +15,12 @@
 #include <thread>
 
 #include "hiptool/error.hpp"
+#include "load/verify/blocks.hpp"
 #include "load/verify/readback.hpp"
 #include "small_model.hpp"
 
 using namespace hiptool;
+using namespace hiptool::load;
 namespace fs = std::filesystem;
 
 namespace {

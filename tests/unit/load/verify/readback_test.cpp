@@ -9,6 +9,7 @@
 #include "small_model.hpp"
 
 using namespace hiptool;
+using namespace hiptool::load;
 
 namespace {
 
@@ -39,8 +40,9 @@ TEST_CASE_FIXTURE(Fixture, "equal bytes have no mismatch") {
   CHECK(result.mismatch_count == 0);
   CHECK(result.compared_bytes == layout.tensor_bytes);
   std::uint64_t blocks = 0;
-  for (const auto& tensor : tensors) leaves += (tensor.bytes.size() + block_bytes - 1) / block_bytes;
-  CHECK(result.blocks == leaves);
+  for (const auto& tensor : tensors)
+    blocks += (tensor.bytes.size() + block_bytes - 1) / block_bytes;
+  CHECK(result.blocks == blocks);
 }
 
 TEST_CASE_FIXTURE(Fixture, "one flipped bit is named, at every place where it could hide") {
