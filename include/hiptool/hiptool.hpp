@@ -22,7 +22,6 @@
 #include "hiptool/load_plan.hpp"
 #include "hiptool/memory_plan.hpp"
 #include "hiptool/model_file.hpp"
-#include "hiptool/model_fit.hpp"
 #include "hiptool/model_summary.hpp"
 #include "hiptool/module.hpp"
 #include "hiptool/peer_access.hpp"

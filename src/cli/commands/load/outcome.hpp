@@ -12,7 +12,6 @@
 #include "hiptool/device.hpp"
 #include "hiptool/load_plan.hpp"
 #include "hiptool/model_file.hpp"
-#include "hiptool/model_fit.hpp"
 #include "hiptool/model_summary.hpp"
 #include "hiptool/self_test.hpp"
 #include "hiptool/timeline.hpp"
