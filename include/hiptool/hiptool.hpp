@@ -23,7 +23,6 @@
 #include "hiptool/load_report.hpp"
 #include "hiptool/memory_plan.hpp"
 #include "hiptool/model_file.hpp"
-#include "hiptool/model_fit.hpp"
 #include "hiptool/model_summary.hpp"
 #include "hiptool/module.hpp"
 #include "hiptool/peer_access.hpp"

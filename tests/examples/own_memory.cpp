@@ -37,7 +37,6 @@ int main(int argc, char** argv) try {
   // The plan says how much memory the device needs, and where each tensor will lie in it.
   const auto model = hiptool::ModelFile::open(argv[1]);
   const hiptool::LoadPlan plan = hiptool::plan_load(model, std::span(&device, 1));
-  hiptool::check_fit(model, plan);
   const hiptool::ArenaLayout& layout = plan.devices.front().layout;
 
   const Engine engine(device, layout.arena_bytes);

@@ -94,7 +94,6 @@ struct Fixture : test::ModelFixture {
         {"Verification, slots", [this] { Verification(model, plan, arenas, nullptr); }},
         {"verify_readback", [this] { verify_readback(model, plan_layout(), arena); }},
         {"check_values", [this] { check_values(model, plan_layout(), arena); }},
-        {"check_fit", [this] { check_fit(model, plan); }},
         {"join_results",
          [this] {
            VerifyResult result;
@@ -241,7 +240,6 @@ TEST_CASE_FIXTURE(TwoDevices, "plans: what cannot be loaded is refused and names
   const auto refuse = [&](const LoadPlan& wrong, ErrorCode expected, const char* text) {
     check_refused([&] { Transfer(model, wrong).prepare(); }, expected, text);
     check_refused([&] { Verification(model, wrong, buffers, nullptr); }, expected, text);
-    check_refused([&] { check_fit(model, wrong); }, expected, text);
     check_refused([&] { join_results(model, wrong, std::vector<VerifyResult>(2)); }, expected,
                   text);
   };
@@ -298,14 +296,6 @@ TEST_CASE_FIXTURE(TwoDevices, "verifications: that of another load is refused be
   const ModelFile again = ModelFile::open(path);
   Transfer(again, plan_of_two).load(buffers, &verification);
   CHECK(verification.finish().mismatch_count == 0);
-}
-
-TEST_CASE_FIXTURE(Fixture, "layouts: an arena near 2^64 bytes does not fit any device") {
-  // The second wraps to nothing with a margin of 5 %, which devices with memory of their own have.
-  for (const std::uint64_t size_bytes : {~std::uint64_t{0}, ~std::uint64_t{0} / 21 * 20 + 20}) {
-    plan.devices.front().layout.arena_bytes = size_bytes;
-    CHECK(test::code_of([&] { check_fit(model, plan); }) == ErrorCode::out_of_memory);
-  }
 }
 
 TEST_CASE_FIXTURE(TwoDevices, "plans: a change after they were checked has no effect") {

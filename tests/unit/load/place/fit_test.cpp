@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "hiptool/model_fit.hpp"
-
 #include <doctest/doctest.h>
 
 #include "hiptool/error.hpp"
-#include "load/place/margin.hpp"
+#include "hiptool/load_plan.hpp"
+#include "load/place/memory.hpp"
 
 using namespace hiptool;
 
@@ -36,13 +35,13 @@ struct Model {
       tensor("output_norm.weight", 1 * mib), tensor("output.weight", 59 * mib)};
   ModelSummary summary = shape(4, 8, 64);
 
-  ModelFit fit(const std::vector<FitDevice>& chosen,
-               const std::vector<FitDevice>& others = {}) const {
+  ModelFit fit(const std::vector<DeviceMemory>& chosen,
+               const std::vector<DeviceMemory>& others = {}) const {
     return fit_model(tensors, summary, 1024, chosen, others);
   }
 };
 
-FitDevice device(const char* id, std::uint64_t free_mib) {
+DeviceMemory device(const char* id, std::uint64_t free_mib) {
   return {id, 100'000 * mib, free_mib * mib, false};
 }
 
@@ -74,7 +73,7 @@ TEST_CASE("KV cache: each layer by its own heads, keys and values of different l
   CHECK(kv_cache_bytes(summary, 10) == 10 * (4 + 1) * (192 + 128) * 2);
 }
 
-TEST_CASE("KV cache: what a model does not tell is named; nonsense is refused") {
+TEST_CASE("KV cache: missing metadata keys are named; contradictory metadata is refused") {
   ModelSummary summary;
   summary.missing_keys = {"llama.block_count"};
   CHECK(code_of(summary, 1) == ErrorCode::not_found);
@@ -90,7 +89,7 @@ TEST_CASE("KV cache: what a model does not tell is named; nonsense is refused") 
   const std::uint64_t huge = std::uint64_t{1} << 32;
   CHECK(code_of(shape(1, huge, huge), 1) == ErrorCode::corrupt_data);
   CHECK(code_of(shape(1, huge, 64), huge) == ErrorCode::corrupt_data);
-  // 2^62 bytes are as many as are believed, two layers of that are not.
+  // 2^62 bytes are the limit, which two layers of that exceed.
   CHECK(kv_cache_bytes(shape(1, huge, 1), huge / 16) == std::uint64_t{1} << 62);
   CHECK(code_of(shape(2, huge, 1), huge / 16) == ErrorCode::corrupt_data);
 }
@@ -99,6 +98,7 @@ TEST_CASE("margin: 5 % or 64 MiB, in host memory none") {
   CHECK(load::margin_bytes(100, false) == 64 * mib);
   CHECK(load::margin_bytes(2000 * mib, false) == 100 * mib);
   CHECK(load::margin_bytes(2000 * mib, true) == 0);
+  CHECK(load::margin_bytes(0, false) == 0);
 }
 
 TEST_CASE("fit: on one device, to the byte") {
@@ -112,7 +112,7 @@ TEST_CASE("fit: on one device, to the byte") {
   CHECK(fit.margin_bytes == 64 * mib);
   CHECK(fit.total_bytes == 582 * mib);
   CHECK(fit.shortfall_bytes == 0);
-  CHECK(fit.most_context == 1024);
+  CHECK(fit.max_context_tokens == 1024);
   CHECK(fit.split.empty());
   CHECK_FALSE(fit.gpu_layers.has_value());
   REQUIRE(fit.parts.size() == 1);
@@ -120,13 +120,13 @@ TEST_CASE("fit: on one device, to the byte") {
   CHECK(fit.parts[0].weights_bytes == 510 * mib);
   CHECK(fit.parts[0].kv_cache_bytes == 8 * mib);
 
-  FitDevice short_by_one = device("amd:0", 582);
-  *short_by_one.memory_free_bytes -= 1;
+  DeviceMemory short_by_one = device("amd:0", 582);
+  *short_by_one.free_bytes -= 1;
   fit = model.fit({short_by_one});
   CHECK_FALSE(fit.is_held);
   CHECK(fit.shortfall_bytes == 1);
-  CHECK(fit.most_context == 1023);
-  // Without the embeddings there is room for all layers and the output.
+  CHECK(fit.max_context_tokens == 1023);
+  // Without the embeddings all layers and the output fit.
   CHECK(fit.verdict == FitVerdict::gpu_layers);
   CHECK(fit.gpu_layers == 5);
 
@@ -138,7 +138,7 @@ TEST_CASE("fit: on one device, to the byte") {
 TEST_CASE("fit: tensors are rounded up to 256 bytes") {
   const std::vector<TensorInfo> tensors{tensor("blk.0.a", 1), tensor("b", 257), tensor("c", 0)};
   const ModelSummary summary = shape(1, 0, 0);
-  const FitDevice chosen = device("amd:0", 65);
+  const DeviceMemory chosen = device("amd:0", 65);
   const ModelFit fit = fit_model(tensors, summary, 1, std::span(&chosen, 1));
   CHECK(fit.weights_bytes == 768);
   CHECK(fit.parts[0].tensor_bytes == 258);
@@ -169,7 +169,7 @@ TEST_CASE("fit: the number for -ngl counts the output first, then layers from th
 TEST_CASE("fit: embeddings that are the output as well go to the GPU once more") {
   Model model;
   model.tensors.pop_back();  // output.weight
-  // 451 of weights; behind the layers 1 of norm and 50 of embeddings again
+  // 451 of weights; after the layers 1 of norm and 50 of embeddings again
   CHECK(model.fit({device("nvidia:0", 114)}).gpu_layers == 0);
   CHECK(model.fit({device("nvidia:0", 115)}).gpu_layers == 1);
   CHECK(model.fit({device("nvidia:0", 217)}).gpu_layers == 2);
@@ -178,7 +178,7 @@ TEST_CASE("fit: embeddings that are the output as well go to the GPU once more")
 
 TEST_CASE("fit: a split keeps layers whole and fills devices alike") {
   const Model model;
-  // 254 and 264 with the embeddings before two layers and the output behind two.
+  // 254 and 264 with the embeddings before two layers and the output after two.
   const ModelFit fit = model.fit({device("amd:0", 400), device("amd:1", 400)});
   CHECK(fit.verdict == FitVerdict::split);
   CHECK(fit.is_held);
@@ -218,10 +218,10 @@ TEST_CASE("fit: other devices of the machine help only as advice") {
   CHECK(none.gpu_layers == 0);
 }
 
-TEST_CASE("fit: room in sum but not for whole layers is no room") {
+TEST_CASE("fit: memory that is enough in sum but not for whole layers does not hold a model") {
   const Model model;
   // 6 x 150 would hold 582, yet each only one layer of 102 and its margin not at all
-  const std::vector<FitDevice> small(6, device("amd:0", 150));
+  const std::vector<DeviceMemory> small(6, device("amd:0", 150));
   const ModelFit fit = model.fit(small);
   CHECK_FALSE(fit.is_held);
   CHECK(fit.shortfall_bytes > 0);
@@ -237,20 +237,21 @@ TEST_CASE("fit: layers that the metadata does not have, or no tensors at all") {
   CHECK_THROWS_AS(model.fit({}), Error);
 }
 
-TEST_CASE("fit: the longest context that there is room for") {
+TEST_CASE("fit: the maximum context") {
   Model model;
   // 8 KiB a token; (1000 - 510 - 64) MiB are left
-  CHECK(model.fit({device("amd:0", 1000)}).most_context == 54'528);
-  CHECK(model.fit({device("amd:0", 500)}).most_context == 0);
-  CHECK_FALSE(model.fit({device("amd:0", 500), device("amd:1", 500)}).most_context.has_value());
-  CHECK(model.fit({{"cpu:0", 518 * mib, 518 * mib, true}}).most_context == 1024);
+  CHECK(model.fit({device("amd:0", 1000)}).max_context_tokens == 54'528);
+  CHECK(model.fit({device("amd:0", 500)}).max_context_tokens == 0);
+  CHECK_FALSE(
+      model.fit({device("amd:0", 500), device("amd:1", 500)}).max_context_tokens.has_value());
+  CHECK(model.fit({{"cpu:0", 518 * mib, 518 * mib, true}}).max_context_tokens == 1024);
   model.summary = shape(4, 0, 0);
-  CHECK_FALSE(model.fit({device("amd:0", 1000)}).most_context.has_value());
+  CHECK_FALSE(model.fit({device("amd:0", 1000)}).max_context_tokens.has_value());
   model.summary = shape(4, 1, 1);
-  CHECK(model.fit({{"cpu:0", UINT64_MAX, UINT64_MAX, true}}).most_context == 1u << 30);
+  CHECK(model.fit({{"cpu:0", UINT64_MAX, UINT64_MAX, true}}).max_context_tokens == 1u << 30);
 }
 
-TEST_CASE("fit: the words of the verdicts") {
+TEST_CASE("fit: the names of the verdicts") {
   CHECK(to_string(FitVerdict::fits) == "fits");
   CHECK(to_string(FitVerdict::split) == "split");
   CHECK(to_string(FitVerdict::gpu_layers) == "gpu_layers");
