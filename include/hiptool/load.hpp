@@ -10,7 +10,7 @@
 #include "hiptool/buffer.hpp"
 #include "hiptool/cancel.hpp"
 #include "hiptool/device.hpp"
-#include "hiptool/element_type.hpp"
+#include "hiptool/model_file.hpp"
 #include "hiptool/export.hpp"
 #include "hiptool/load_plan.hpp"
 #include "hiptool/load_report.hpp"

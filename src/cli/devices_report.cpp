@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/units.hpp"
 #include "cli/document.hpp"
-#include "hiptool/units.hpp"
 #include "kernels/images.hpp"
 
 namespace hiptool::cli {

@@ -100,7 +100,7 @@ class ModelLoad {
   bool is_published() const { return report_.verify_mode == VerifyMode::published; }
   bool is_warm() const { return load::is_warm(model_, report_); }
   void note(const char* source, const std::string& text) const {
-    report_.plan->devices.front().device.state().note(source, text);
+    core::state_of(report_.plan->devices.front().device).note(source, text);
   }
 
   // The second reader works while the driver starts, which takes longer.

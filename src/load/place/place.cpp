@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "hiptool/error.hpp"
-#include "hiptool/units.hpp"
+#include "base/units.hpp"
 #include "load/place/partition.hpp"
 #include "load/place/plan.hpp"
 

@@ -11,8 +11,8 @@
 
 #include "base/clock.hpp"
 #include "core/platform_state.hpp"
+#include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/peer_access.hpp"
 #include "load/place/check_layout.hpp"
 #include "load/transfer/file_load.hpp"
 #include "load/transfer/replicator.hpp"
@@ -89,7 +89,7 @@ struct Transfer::Impl {
       try {
         disable_peer_access(device, plan.devices.front().device);
       } catch (const std::exception& error) {
-        device.state().note("load", error.what());
+        core::state_of(device).note("load", error.what());
       }
     }
   }
@@ -140,7 +140,7 @@ struct Transfer::Impl {
         if (enable_peer_access(device, first)) has_enabled.push_back(device);
         reaches_first[i] = true;
       } catch (const Error& error) {
-        device.state().note("load", error.what());  // then the slots serve it
+        core::state_of(device).note("load", error.what());  // then the slots serve it
       }
     }
   }

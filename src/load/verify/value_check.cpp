@@ -9,7 +9,7 @@
 #include "core/call.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/launch.hpp"
+#include "hiptool/kernel.hpp"
 #include "hiptool/stream.hpp"
 #include "kernels/value_check.hpp"
 #include "load/place/check_layout.hpp"

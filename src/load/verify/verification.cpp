@@ -170,7 +170,7 @@ struct Verification::Impl {
     for (const ModelPart& part : model.files()) {
       opened.push_back(base::File::open(part.path));
       // Bytes of a file that changed meanwhile say nothing about the device.
-      opened.back().check_unchanged(part.size_bytes, part.stamp);
+      opened.back().check_unchanged(part.size_bytes, {part.modified_ns, part.changed_ns});
     }
     std::vector<std::uint64_t> device_offsets(model.tensors().size());
     for (const Placement& placement : plan.devices[device].layout.placements) {

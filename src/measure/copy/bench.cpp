@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "hiptool/units.hpp"
+#include "base/units.hpp"
 #include "system/pci.hpp"
 
 namespace hiptool::measure {

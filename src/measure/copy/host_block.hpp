@@ -8,7 +8,6 @@
 #include <span>
 
 #include "hiptool/pinned_buffer.hpp"
-#include "hiptool/registered_memory.hpp"
 #include "measure/copy/cells.hpp"
 
 namespace hiptool::measure {

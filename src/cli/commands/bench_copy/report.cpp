@@ -9,10 +9,10 @@
 #include <map>
 
 #include "base/text.hpp"
+#include "base/units.hpp"
 #include "cli/commands/bench_copy/document.hpp"
 #include "cli/commands/bench_copy/summary.hpp"
 #include "cli/commands/report/compare.hpp"
-#include "hiptool/units.hpp"
 
 namespace hiptool::cli {
 namespace {

@@ -12,8 +12,8 @@
 #include "cli/commands/load/manifest.hpp"
 #include "cli/commands/load/outcome.hpp"
 #include "cli/commands/load/run.hpp"
+#include "cli/output_file.hpp"
 #include "cli/progress.hpp"
-#include "model/output_file.hpp"
 
 namespace hiptool::cli {
 
@@ -47,7 +47,7 @@ class LoadHashes {
   LoadOutcome& outcome_;
   const CancelToken& cancel_;
   std::optional<Manifest> manifest_;
-  std::optional<model::OutputFile> output_;
+  std::optional<OutputFile> output_;
   std::optional<HashKind> written_kind_;
   Hashes hashes_;                         // of tensors, one for each kind that is wanted
   std::unique_ptr<FileHashes> metadata_;  // null where it is not wanted

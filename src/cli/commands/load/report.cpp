@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "base/text.hpp"
+#include "base/units.hpp"
 #include "cli/commands/load/fit_report.hpp"
 #include "cli/commands/load/hashes_report.hpp"
 #include "cli/commands/load/load_table.hpp"
@@ -15,7 +16,6 @@
 #include "cli/commands/load/split.hpp"
 #include "cli/commands/load/values.hpp"
 #include "cli/commands/load/verdict.hpp"
-#include "hiptool/units.hpp"
 
 namespace hiptool::cli {
 namespace {

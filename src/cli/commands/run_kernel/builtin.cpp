@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "base/text.hpp"
+#include "base/units.hpp"
 #include "cli/commands/run_kernel/builtin_report.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
@@ -18,7 +19,6 @@
 #include "cli/suggest.hpp"
 #include "hip/sensors.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/units.hpp"
 #include "measure/kernel/thresholds.hpp"
 
 namespace hiptool::cli {
