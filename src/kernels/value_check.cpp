@@ -86,7 +86,7 @@ constexpr std::array table{
 };
 
 template <class Value>
-Value value_at(void* const* arguments, std::size_t index) {
+Value argument_at(void* const* arguments, std::size_t index) {
   Value value{};
   std::memcpy(&value, arguments[index], sizeof(Value));
   return value;
@@ -169,12 +169,12 @@ const ValueDescriptor* find_value_descriptor(std::string_view type_name) noexcep
 }
 
 void references::value_check(hip::cpu::Dimensions, hip::cpu::Dimensions, void* const* arguments) {
-  const auto* const arena = value_at<const std::uint8_t*>(arguments, 0);
-  const auto* const tiles = value_at<const ValueTile*>(arguments, 1);
-  const auto* const descriptors = value_at<const ValueDescriptor*>(arguments, 2);
-  const auto end_tile = value_at<std::uint64_t>(arguments, 4);
-  auto* const results = value_at<ValueCounts*>(arguments, 5);
-  for (auto i = value_at<std::uint64_t>(arguments, 3); i < end_tile; ++i) {
+  const auto* const arena = argument_at<const std::uint8_t*>(arguments, 0);
+  const auto* const tiles = argument_at<const ValueTile*>(arguments, 1);
+  const auto* const descriptors = argument_at<const ValueDescriptor*>(arguments, 2);
+  const auto end_tile = argument_at<std::uint64_t>(arguments, 4);
+  auto* const results = argument_at<ValueCounts*>(arguments, 5);
+  for (auto i = argument_at<std::uint64_t>(arguments, 3); i < end_tile; ++i) {
     const ValueTile& tile = tiles[i];
     ValueCounts found;
     check_tile(arena + tile.device_offset, tile, descriptors[tile.descriptor], found);
