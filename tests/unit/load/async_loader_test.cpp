@@ -22,7 +22,7 @@ using hiptool::test::code_of;
 
 namespace {
 
-struct Fixture : test::ModelFixture {
+struct AsyncLoaderFixture : test::ModelFixture {
   std::vector<std::byte> arena_bytes(const Buffer& arena) const {
     std::vector<std::byte> bytes(arena.size_bytes());
     copy_d2h_and_wait(bytes, arena);
@@ -44,7 +44,7 @@ struct Fixture : test::ModelFixture {
   }
 };
 
-class Progress final : public LoadObserver {
+class LoaderProgress final : public LoadObserver {
  public:
   void on_progress(std::uint64_t done_bytes, std::uint64_t total_bytes) noexcept override {
     std::uint64_t seen = highest_.load();
@@ -67,7 +67,7 @@ class Progress final : public LoadObserver {
 };
 
 /// A model of 32 chunks of two leaves each, read by one thread.
-struct ManyChunks : Fixture {
+struct ManyChunks : AsyncLoaderFixture {
   static constexpr std::uint64_t chunk_bytes = 2 * leaf_bytes;
 
   ManyChunks() {
@@ -110,7 +110,7 @@ struct Turns {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "every byte arrives, gaps are zero, whatever the slots are") {
+TEST_CASE_FIXTURE(AsyncLoaderFixture, "every byte arrives, gaps are zero, whatever the slots are") {
   const auto expected = test::expected_arena(tensors);
   for (const std::uint64_t slot_bytes : {1'000u, 4'096u, 65'536u, 8'388'608u}) {
     CAPTURE(slot_bytes);
@@ -129,10 +129,10 @@ TEST_CASE_FIXTURE(Fixture, "every byte arrives, gaps are zero, whatever the slot
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "readers fill device memory in place where the host can") {
+TEST_CASE_FIXTURE(AsyncLoaderFixture, "readers fill device memory in place where the host can") {
   AsyncLoader::Options options;
   options.slot_bytes = 5'000;
-  Progress progress;
+  LoaderProgress progress;
   options.observer = &progress;
   AsyncLoader loader(device, options);
   const Buffer arena = dirty_arena();
@@ -142,7 +142,8 @@ TEST_CASE_FIXTURE(Fixture, "readers fill device memory in place where the host c
   CHECK(progress.total() == layout.tensor_bytes);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a loader can be used again and a model of no bytes is fine") {
+TEST_CASE_FIXTURE(AsyncLoaderFixture,
+                  "a loader can be used again and a model of no bytes is fine") {
   AsyncLoader loader(device, staged(4'096));
   for (int round = 0; round < 3; ++round) {
     const Buffer arena = dirty_arena();
@@ -155,7 +156,7 @@ TEST_CASE_FIXTURE(Fixture, "a loader can be used again and a model of no bytes i
   CHECK(statistics.read_bytes == 0);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a set of two files arrives as one model") {
+TEST_CASE_FIXTURE(AsyncLoaderFixture, "a set of two files arrives as one model") {
   const std::size_t half = tensors.size() / 2;
   const std::vector<test::SmallTensor> first(tensors.begin(),
                                              tensors.begin() + static_cast<std::ptrdiff_t>(half));
@@ -182,7 +183,7 @@ TEST_CASE_FIXTURE(Fixture, "a set of two files arrives as one model") {
   CHECK(verify_readback(set, set_layout, arena).mismatch_count == 0);
 }
 
-TEST_CASE_FIXTURE(Fixture, "four threads upload a thousand buffers") {
+TEST_CASE_FIXTURE(AsyncLoaderFixture, "four threads upload a thousand buffers") {
   AsyncLoader loader(device, staged(10'000));
   constexpr std::size_t each = 250;
   std::vector<Buffer> buffers(4 * each);
@@ -210,7 +211,8 @@ TEST_CASE_FIXTURE(Fixture, "four threads upload a thousand buffers") {
   CHECK(code_of([&] { loader.stream(2); }) == ErrorCode::out_of_bounds);
 }
 
-TEST_CASE_FIXTURE(Fixture, "streams of the caller are used, and refused from another device") {
+TEST_CASE_FIXTURE(AsyncLoaderFixture,
+                  "streams of the caller are used, and refused from another device") {
   const Stream stream(device);
   auto options = staged(4'096);
   options.external_streams = {stream};
@@ -232,7 +234,7 @@ TEST_CASE_FIXTURE(Fixture, "streams of the caller are used, and refused from ano
   CHECK(code_of([&] { AsyncLoader bad(device, zero); }) == ErrorCode::invalid_argument);
 }
 
-TEST_CASE_FIXTURE(Fixture, "the stream with the least bytes queued is taken") {
+TEST_CASE_FIXTURE(AsyncLoaderFixture, "the stream with the least bytes queued is taken") {
   auto options = staged(1u << 20);
   options.slots = 8;
   AsyncLoader loader(device, options);
@@ -250,7 +252,7 @@ TEST_CASE_FIXTURE(Fixture, "the stream with the least bytes queued is taken") {
   loader.synchronize();
 }
 
-TEST_CASE_FIXTURE(Fixture, "a file that changed or shrank since parsing is refused") {
+TEST_CASE_FIXTURE(AsyncLoaderFixture, "a file that changed or shrank since parsing is refused") {
   AsyncLoader loader(device, staged(4'096));
   std::filesystem::resize_file(path, std::filesystem::file_size(path) - 10);
   const Buffer arena = dirty_arena();
@@ -259,8 +261,9 @@ TEST_CASE_FIXTURE(Fixture, "a file that changed or shrank since parsing is refus
   CHECK(code_of([&] { loader.load(model, layout, arena); }) == ErrorCode::input_failed);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a file that shrinks during the load ends it, and the loader goes on") {
-  Progress progress;
+TEST_CASE_FIXTURE(AsyncLoaderFixture,
+                  "a file that shrinks during the load ends it, and the loader goes on") {
+  LoaderProgress progress;
   progress.on_first = [&] { std::filesystem::resize_file(path, 60'000); };
   auto options = staged(4'096);
   options.observer = &progress;
@@ -275,9 +278,9 @@ TEST_CASE_FIXTURE(Fixture, "a file that shrinks during the load ends it, and the
   CHECK(found == bytes);
 }
 
-TEST_CASE_FIXTURE(Fixture, "cancelling from outside ends the load") {
+TEST_CASE_FIXTURE(AsyncLoaderFixture, "cancelling from outside ends the load") {
   CancelToken cancel;
-  Progress progress;
+  LoaderProgress progress;
   progress.on_first = [&] { cancel.cancel(); };
   for (const bool stage : {true, false}) {
     auto options = staged(1'000);
@@ -299,7 +302,7 @@ TEST_CASE_FIXTURE(ManyChunks, "several places are read by turns until somebody c
           Turns{4, {0, 1, 8, 9, 16, 17, 24, 25}}, Turns{8, {0, 4, 8, 12, 16, 20, 24, 28}}}) {
       CAPTURE(one.stretches);
       CancelToken cancel;
-      Progress progress;
+      LoaderProgress progress;
       progress.on_eighth = [&] { cancel.cancel(); };
       auto options = from_places(one.stretches, stage);
       options.cancel = &cancel;
@@ -318,7 +321,7 @@ TEST_CASE_FIXTURE(ManyChunks, "by itself a load reads a cold file from four plac
     if (!test::evict(path)) return;  // a file system that has nowhere to drop pages to
     CAPTURE(static_cast<int>(mode));
     CancelToken cancel;
-    Progress progress;
+    LoaderProgress progress;
     progress.on_eighth = [&] { cancel.cancel(); };
     auto options = from_places(0, true);
     options.read.mode = mode;
@@ -354,7 +357,7 @@ TEST_CASE_FIXTURE(ManyChunks, "the reading probe goes by what the load before it
   CHECK(arrived(arena) == Places{0, 1, 8, 16, 24});
 }
 
-TEST_CASE_FIXTURE(Fixture, "what is read from several places is whole and verified") {
+TEST_CASE_FIXTURE(AsyncLoaderFixture, "what is read from several places is whole and verified") {
   const LoadPlan plan = test::plan_of_one(device, layout);
   const auto expected = test::expected_arena(tensors);
   for (const ReadMode mode : {ReadMode::automatic, ReadMode::buffered, ReadMode::direct}) {
@@ -368,7 +371,7 @@ TEST_CASE_FIXTURE(Fixture, "what is read from several places is whole and verifi
           options.always_stage = stage;
           options.stretches = stretches;
           options.read.mode = mode;
-          Progress progress;
+          LoaderProgress progress;
           options.observer = &progress;
           AsyncLoader loader(device, options);
           const Buffer arena = dirty_arena();
@@ -390,7 +393,7 @@ TEST_CASE_FIXTURE(Fixture, "what is read from several places is whole and verifi
 TEST_CASE_FIXTURE(ManyChunks, "a file that ends at one of several places fails the load there") {
   const auto left_bytes = std::filesystem::file_size(path) - 16 * chunk_bytes;
   for (const bool stage : {true, false}) {
-    Progress progress;
+    LoaderProgress progress;
     progress.on_eighth = [&] { std::filesystem::resize_file(path, left_bytes); };
     auto options = from_places(4, stage);
     options.observer = &progress;
@@ -413,7 +416,8 @@ TEST_CASE_FIXTURE(ManyChunks, "a file that ends at one of several places fails t
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "an arena that is too small is refused before anything is read") {
+TEST_CASE_FIXTURE(AsyncLoaderFixture,
+                  "an arena that is too small is refused before anything is read") {
   AsyncLoader loader(device);
   CHECK(code_of([&] { loader.load(model, layout, Buffer(device, layout.arena_bytes - 1)); }) ==
         ErrorCode::out_of_bounds);

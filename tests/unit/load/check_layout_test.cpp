@@ -67,7 +67,7 @@ std::vector<LayoutFault> layout_faults() {
   };
 }
 
-struct Fixture : test::ModelFixture {
+struct CheckLayoutFixture : test::ModelFixture {
   LoadPlan plan = test::plan_of_one(device, layout);
   Buffer arena{device, layout.arena_bytes + 1024};
   std::span<const Buffer> arenas{&arena, 1};
@@ -121,7 +121,7 @@ struct Fixture : test::ModelFixture {
   }
 };
 
-struct TwoDevices : Fixture {
+struct TwoDevices : CheckLayoutFixture {
   TwoDevices() {
     Platforms::Options two;
     two.cpu_devices = 2;
@@ -139,7 +139,8 @@ struct TwoDevices : Fixture {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "layouts: what lay_out makes is accepted, whole, in parts and empty") {
+TEST_CASE_FIXTURE(CheckLayoutFixture,
+                  "layouts: what lay_out makes is accepted, whole, in parts and empty") {
   load::check_layout(model, layout, "test");
   const std::vector<std::uint32_t> chosen{10, 1, 5};
   load::check_layout(model, lay_out(model, chosen), "test");
@@ -156,7 +157,8 @@ TEST_CASE_FIXTURE(Fixture, "layouts: what lay_out makes is accepted, whole, in p
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "layouts: every public entry refuses every kind of wrong layout") {
+TEST_CASE_FIXTURE(CheckLayoutFixture,
+                  "layouts: every public entry refuses every kind of wrong layout") {
   for (const LayoutFault& fault : layout_faults()) {
     CAPTURE(fault.name);
     plan = test::plan_of_one(device, layout);
@@ -168,7 +170,8 @@ TEST_CASE_FIXTURE(Fixture, "layouts: every public entry refuses every kind of wr
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "layouts: that of another model is refused by every public entry") {
+TEST_CASE_FIXTURE(CheckLayoutFixture,
+                  "layouts: that of another model is refused by every public entry") {
   std::vector<test::SmallTensor> others = tensors;
   others[large].bytes.resize(999'999);
   const ModelFile other =
@@ -187,7 +190,8 @@ TEST_CASE_FIXTURE(Fixture, "layouts: that of another model is refused by every p
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "layouts: no entry takes an arena that is too small or on no device") {
+TEST_CASE_FIXTURE(CheckLayoutFixture,
+                  "layouts: no entry takes an arena that is too small or on no device") {
   const auto with = [this](const Buffer& memory) {
     arena = memory;
     return std::vector<Entry>{
@@ -293,7 +297,7 @@ TEST_CASE_FIXTURE(TwoDevices, "verifications: that of another load is refused be
   CHECK(verification.finish().mismatch_count == 0);
 }
 
-TEST_CASE_FIXTURE(Fixture, "layouts: an arena near 2^64 bytes does not fit any device") {
+TEST_CASE_FIXTURE(CheckLayoutFixture, "layouts: an arena near 2^64 bytes does not fit any device") {
   // The second wraps to nothing with a margin of 5 %, which devices with memory of their own have.
   for (const std::uint64_t size_bytes : {~std::uint64_t{0}, ~std::uint64_t{0} / 21 * 20 + 20}) {
     plan.devices.front().layout.arena_bytes = size_bytes;

@@ -12,10 +12,10 @@ using namespace hiptool;
 
 namespace {
 
-struct Fixture : test::ModelFixture {
+struct VerifyFixture : test::ModelFixture {
   Buffer arena{device, layout.arena_bytes};
 
-  Fixture() { copy_h2d_and_wait(arena, test::expected_arena(tensors)); }
+  VerifyFixture() { copy_h2d_and_wait(arena, test::expected_arena(tensors)); }
 
   std::uint64_t device_offset(std::size_t tensor) const {
     return layout.placements[tensor].device_offset;
@@ -29,11 +29,11 @@ struct Fixture : test::ModelFixture {
   }
 };
 
-constexpr std::size_t large = 10;  // index of the tensor of 1 000 003 bytes
+constexpr std::size_t large_tensor = 10;  // index of the tensor of 1 000 003 bytes
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "equal bytes have no mismatch") {
+TEST_CASE_FIXTURE(VerifyFixture, "equal bytes have no mismatch") {
   const VerifyResult result = verify_readback(model, layout, arena);
   CHECK(result.mismatches.empty());
   CHECK(result.mismatch_count == 0);
@@ -43,48 +43,48 @@ TEST_CASE_FIXTURE(Fixture, "equal bytes have no mismatch") {
   CHECK(result.leaves == leaves);
 }
 
-TEST_CASE_FIXTURE(Fixture, "one flipped bit is named, at every place where it could hide") {
-  const std::uint64_t size = tensors[large].bytes.size();
+TEST_CASE_FIXTURE(VerifyFixture, "one flipped bit is named, at every place where it could hide") {
+  const std::uint64_t size = tensors[large_tensor].bytes.size();
   for (const std::uint64_t offset : {std::uint64_t{0}, leaf_bytes - 1, leaf_bytes, size - 1}) {
     CAPTURE(offset);
-    flip(device_offset(large) + offset);
+    flip(device_offset(large_tensor) + offset);
     const VerifyResult result = verify_readback(model, layout, arena);
     REQUIRE(result.mismatches.size() == 1);
     const Mismatch& mismatch = result.mismatches.front();
-    CHECK(mismatch.tensor == tensors[large].name);
-    CHECK(mismatch.device_offset == device_offset(large) + offset);
-    CHECK(mismatch.file_offset == model.tensors()[large].file_offset + offset);
+    CHECK(mismatch.tensor == tensors[large_tensor].name);
+    CHECK(mismatch.device_offset == device_offset(large_tensor) + offset);
+    CHECK(mismatch.file_offset == model.tensors()[large_tensor].file_offset + offset);
     CHECK(mismatch.size_bytes == 1);
     CHECK(result.mismatch_count == 1);
-    flip(device_offset(large) + offset);
+    flip(device_offset(large_tensor) + offset);
   }
   flip(device_offset(0));  // a tensor of one byte
   CHECK(verify_readback(model, layout, arena).mismatches.front().tensor == tensors[0].name);
 }
 
-TEST_CASE_FIXTURE(Fixture, "neighbouring leaves are one run, others stay apart") {
+TEST_CASE_FIXTURE(VerifyFixture, "neighbouring leaves are one run, others stay apart") {
   const Stream stream(device);
-  fill(arena.view(device_offset(large) + 100, 3 * leaf_bytes), std::byte{0}, stream);
+  fill(arena.view(device_offset(large_tensor) + 100, 3 * leaf_bytes), std::byte{0}, stream);
   stream.synchronize();
-  flip(device_offset(large) + 20 * leaf_bytes + 5);
+  flip(device_offset(large_tensor) + 20 * leaf_bytes + 5);
   flip(device_offset(2));
   const VerifyResult result = verify_readback(model, layout, arena);
   REQUIRE(result.mismatches.size() == 3);
   CHECK(result.mismatches[0].tensor == tensors[2].name);
-  CHECK(result.mismatches[1].device_offset <= device_offset(large) + 110);
+  CHECK(result.mismatches[1].device_offset <= device_offset(large_tensor) + 110);
   CHECK(result.mismatches[1].size_bytes > 3 * leaf_bytes - 200);
   CHECK(result.mismatches[1].size_bytes <= 3 * leaf_bytes);
   CHECK(result.mismatches[2].file_offset ==
-        model.tensors()[large].file_offset + 20 * leaf_bytes + 5);
+        model.tensors()[large_tensor].file_offset + 20 * leaf_bytes + 5);
   CHECK(result.mismatch_count == 4 + 1 + 1);
 }
 
-TEST_CASE_FIXTURE(Fixture, "bytes in the gaps are nobody's") {
+TEST_CASE_FIXTURE(VerifyFixture, "bytes in the gaps are nobody's") {
   flip(device_offset(1) == device_offset(2) ? device_offset(0) + 1 : device_offset(1) - 1);
   CHECK(verify_readback(model, layout, arena).mismatches.empty());
 }
 
-TEST_CASE_FIXTURE(Fixture, "the list of mismatches is bounded, their number is not") {
+TEST_CASE_FIXTURE(VerifyFixture, "the list of mismatches is bounded, their number is not") {
   const Stream stream(device);
   std::vector<test::SmallTensor> many;
   for (int i = 0; i < 200; ++i) {
@@ -101,7 +101,7 @@ TEST_CASE_FIXTURE(Fixture, "the list of mismatches is bounded, their number is n
   CHECK(result.mismatch_count == 200);
 }
 
-TEST_CASE_FIXTURE(Fixture, "digests depend on contents and names, not on threads") {
+TEST_CASE_FIXTURE(VerifyFixture, "digests depend on contents and names, not on threads") {
   VerifyOptions one;
   one.threads = 1;
   VerifyOptions many;
@@ -127,7 +127,7 @@ TEST_CASE("leaf digests are XXH3-64 as published") {
   CHECK(load::leaf_digest(std::as_bytes(std::span(abc))) == 0x78AF5F94892F3950u);
 }
 
-TEST_CASE_FIXTURE(Fixture, "verification can be cancelled and a vanished file is an error") {
+TEST_CASE_FIXTURE(VerifyFixture, "verification can be cancelled and a vanished file is an error") {
   CancelToken cancel;
   cancel.cancel();
   VerifyOptions options;
