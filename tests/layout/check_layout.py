@@ -27,7 +27,7 @@ HEADER_ROOM = {
     "peer_access": "core", "pinned_buffer": "core", "registered_memory": "core",
     "retry": "core", "stream": "core",
     "dtype": "tensor", "layout": "tensor", "tensor": "tensor",
-    "async_loader": "load", "file_digests": "load", "load_plan": "load", "model_fit": "load",
+    "async_loader": "load", "file_digests": "load", "load_plan": "load",
     "plan_loader": "load", "self_test": "load", "staging_memory": "load", "value_check": "load",
     "verification": "load", "verify": "load",
 }

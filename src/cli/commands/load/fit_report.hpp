@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "hiptool/model_fit.hpp"
+#include "hiptool/load_plan.hpp"
 #include "report/report.hpp"
 
 namespace hiptool::cli {

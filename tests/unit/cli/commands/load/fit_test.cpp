@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/load/fit.hpp"
-
 #include <doctest/doctest.h>
 
 #include <filesystem>
