@@ -23,8 +23,8 @@ namespace fs = std::filesystem;
 using Kind = JsonReader::Kind;
 
 constexpr std::string_view map_name = "weight_map";
-constexpr std::uint64_t most_text_bytes = 4096;
-constexpr std::uint64_t most_name_bytes = 255;  // NAME_MAX of Linux
+constexpr std::uint64_t most_index_text_bytes = 4096;
+constexpr std::uint64_t most_file_name_bytes = 255;  // NAME_MAX of Linux
 // Beyond belief, and cheap to refuse.
 constexpr std::size_t most_files = 65'536;
 constexpr std::size_t most_metadata_keys = 65'536;
@@ -145,7 +145,7 @@ void Index::read_metadata(JsonReader& json, Metadata* metadata) {
       }
       case Kind::text: {
         std::string text;
-        if (!json.read_text(text, most_text_bytes)) continue;
+        if (!json.read_text(text, most_index_text_bytes)) continue;
         item.value = std::move(text);
         break;
       }
@@ -162,7 +162,7 @@ void Index::read_metadata(JsonReader& json, Metadata* metadata) {
 
 void Index::read_file_name(JsonReader& json, const Place& place, std::string& name) {
   want(json, Kind::text, place, "the file's name");
-  const bool fits = json.read_text(name, most_name_bytes);
+  const bool fits = json.read_text(name, most_file_name_bytes);
   if (!fits || !is_plain_name(name)) {
     diagnostics_.corrupt(place,
                          "the file's name " + in_quotes(name) + " is not that of a file beside it",

@@ -10,7 +10,7 @@ namespace {
 
 using namespace hip;
 
-constexpr std::size_t absurd_bytes = std::size_t{1} << 46;  // 64 TiB
+constexpr std::size_t far_too_many_bytes = std::size_t{1} << 46;  // 64 TiB
 
 TEST_CASE("memory: zero bytes succeed with a null pointer, which can be freed") {
   // HIP API reference, hipMalloc: "If size is 0, no memory is allocated, *ptr returns nullptr, and
@@ -53,7 +53,7 @@ TEST_CASE("memory: round trips of odd sizes and offsets leave their surroundings
 
 TEST_CASE("memory: more than any machine has is out of memory, and nothing is broken by it") {
   void* pointer = nullptr;
-  CHECK(api().hipMalloc(&pointer, absurd_bytes) == hipErrorOutOfMemory);
+  CHECK(api().hipMalloc(&pointer, far_too_many_bytes) == hipErrorOutOfMemory);
   const DeviceMemory memory(1000);
   const Bytes sent = random_bytes(1000, 3);
   memory.write(sent);

@@ -15,8 +15,8 @@ namespace {
 
 // Measured by tests/bench/kernel_table --blocks, on an H200: 0.02 to 0.08 faster than 16 blocks,
 // and 0.03 to 0.11 faster than as many as there is work for.
-constexpr std::uint64_t blocks_per_unit = 64;
-constexpr std::uint64_t units_per_thread = 1;
+constexpr std::uint64_t dequantize_blocks_per_unit = 64;
+constexpr std::uint64_t dequantize_units_per_thread = 1;
 
 constexpr std::size_t table_blocks = 251;  // a prime: out of step with every grid
 
@@ -97,7 +97,8 @@ class DequantizeWork final : public KernelWork {
         stream_(context.stream),
         launcher_(device, context.find_kernel("hiptool_dequantize"), type_,
                   std::max<std::uint64_t>(1, context.size_bytes / (4 * type_.values))),
-        config_(stride_grid(context, launcher_.count / 4, blocks_per_unit, units_per_thread)),
+        config_(stride_grid(context, launcher_.count / 4, dequantize_blocks_per_unit,
+                            dequantize_units_per_thread)),
         table_(make_blocks(type_)),
         expected_(expected_values(type_, table_)) {}
 

@@ -19,32 +19,33 @@ constexpr std::uint64_t compressed_flags = 0x1000 | 0x2000 | 0x8000;
 constexpr std::uint64_t arch_only_flag = 0x100000;
 constexpr std::uint64_t family_flag = 0x200000;
 
-[[noreturn]] void refuse(const char* what) {
+[[noreturn]] void refuse_fatbin(const char* what) {
   throw Error(ErrorCode::corrupt_data, "read kernel image",
               std::string("the kernel image is damaged: the fat binary ends in ") + what);
 }
 
-Bytes part(Bytes bytes, std::uint64_t offset, std::uint64_t size, const char* what) {
-  if (offset > bytes.size() || size > bytes.size() - offset) refuse(what);
+Bytes part_of_fatbin(Bytes bytes, std::uint64_t offset, std::uint64_t size, const char* what) {
+  if (offset > bytes.size() || size > bytes.size() - offset) refuse_fatbin(what);
   return bytes.subspan(offset, size);
 }
 
 template <class Number>
-Number number_at(Bytes bytes, std::uint64_t offset) {
+Number number_in_fatbin(Bytes bytes, std::uint64_t offset) {
   Number number{};
-  std::memcpy(&number, part(bytes, offset, sizeof(Number), "a header").data(), sizeof(Number));
+  std::memcpy(&number, part_of_fatbin(bytes, offset, sizeof(Number), "a header").data(),
+              sizeof(Number));
   return number;
 }
 
 FatbinEntry read_entry(Bytes header, Bytes content) {
   FatbinEntry entry;
-  switch (number_at<std::uint16_t>(header, 0)) {
+  switch (number_in_fatbin<std::uint16_t>(header, 0)) {
     case 1: entry.kind = FatbinKind::ptx; break;
     case 2: entry.kind = FatbinKind::cubin; break;
     default: break;
   }
-  const auto flags = number_at<std::uint64_t>(header, 40);
-  entry.arch = number_at<std::uint32_t>(header, 28);
+  const auto flags = number_in_fatbin<std::uint64_t>(header, 40);
+  entry.arch = number_in_fatbin<std::uint32_t>(header, 28);
   entry.feature = (flags & arch_only_flag) != 0 ? 'a' : (flags & family_flag) != 0 ? 'f' : ' ';
   entry.is_compressed = (flags & compressed_flags) != 0;
   entry.bytes = content;
@@ -73,17 +74,17 @@ bool is_alike(const FatbinEntry& one, const FatbinEntry& other) {
 }  // namespace
 
 std::vector<FatbinEntry> read_fatbin(Bytes image) {
-  const auto start = number_at<std::uint16_t>(image, 6);
-  const auto size = number_at<std::uint64_t>(image, 8);
-  if (start < file_header_bytes) refuse("its header");
-  const Bytes all = part(image, start, size, "its entries");
+  const auto start = number_in_fatbin<std::uint16_t>(image, 6);
+  const auto size = number_in_fatbin<std::uint64_t>(image, 8);
+  if (start < file_header_bytes) refuse_fatbin("its header");
+  const Bytes all = part_of_fatbin(image, start, size, "its entries");
   std::vector<FatbinEntry> entries;
   for (std::uint64_t place = 0; place < all.size();) {
-    const auto header_bytes = number_at<std::uint32_t>(all, place + 4);
-    const auto content_bytes = number_at<std::uint64_t>(all, place + 8);
-    const Bytes header = part(all, place, header_bytes, "the header of an entry");
+    const auto header_bytes = number_in_fatbin<std::uint32_t>(all, place + 4);
+    const auto content_bytes = number_in_fatbin<std::uint64_t>(all, place + 8);
+    const Bytes header = part_of_fatbin(all, place, header_bytes, "the header of an entry");
     place += header_bytes;
-    entries.push_back(read_entry(header, part(all, place, content_bytes, "an entry")));
+    entries.push_back(read_entry(header, part_of_fatbin(all, place, content_bytes, "an entry")));
     place += content_bytes;
   }
   return entries;

@@ -14,7 +14,7 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-[[noreturn]] void refuse(const std::string& why) {
+[[noreturn]] void refuse_info(const std::string& why) {
   throw Error(ErrorCode::corrupt_data, "read kernel image", "the kernel image is damaged: " + why);
 }
 
@@ -104,7 +104,7 @@ class PtxParameter {
   bool is_empty() const { return is_empty_; }
 
   ArgumentInfo finish() const {
-    if (argument_.size_bytes == 0) refuse("a PTX parameter has no type");
+    if (argument_.size_bytes == 0) refuse_info("a PTX parameter has no type");
     return argument_;
   }
 
@@ -112,7 +112,7 @@ class PtxParameter {
   void take_count(std::optional<std::uint64_t> count) {
     const std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
     if (!count || *count == 0 || *count > most || argument_.kind == ArgumentKind::value) {
-      refuse("the size of a PTX parameter");
+      refuse_info("the size of a PTX parameter");
     }
     argument_.size_bytes *= *count;
     argument_.kind = ArgumentKind::value;
@@ -128,7 +128,8 @@ std::vector<ArgumentInfo> read_parameters(PtxWords& words) {
   PtxParameter parameter;
   for (;;) {
     const std::string_view word = words.next();
-    if (word.empty() || word == "{" || word == ";") refuse("a parameter list in PTX does not end");
+    if (word.empty() || word == "{" || word == ";")
+      refuse_info("a parameter list in PTX does not end");
     if (word == ")" && parameter.is_empty() && arguments.empty()) return arguments;
     if (word != "," && word != ")") {
       parameter.take(word, words);
@@ -174,17 +175,17 @@ std::vector<BundleEntry> read_bundle(Bytes bundle) {
     return value;
   };
   std::uint64_t place = magic.size();
-  if (!has(place, 8)) refuse("the bundle ends in its header");
+  if (!has(place, 8)) refuse_info("the bundle ends in its header");
   const std::uint64_t count = number(place);
   place += 8;
   std::vector<BundleEntry> entries;
   for (std::uint64_t i = 0; i < count; ++i) {
-    if (!has(place, head_bytes)) refuse("the bundle ends in its table");
+    if (!has(place, head_bytes)) refuse_info("the bundle ends in its table");
     const std::uint64_t offset = number(place);
     const std::uint64_t size = number(place + 8);
     const std::uint64_t name_bytes = number(place + 16);
     place += head_bytes;
-    if (!has(place, name_bytes) || !has(offset, size)) refuse("an entry of the bundle");
+    if (!has(place, name_bytes) || !has(offset, size)) refuse_info("an entry of the bundle");
     const auto* const name = reinterpret_cast<const char*>(bundle.data() + place);
     entries.push_back({{name, name_bytes}, bundle.subspan(offset, size)});
     place += name_bytes;

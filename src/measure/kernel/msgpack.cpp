@@ -25,7 +25,7 @@ constexpr std::uint8_t array16 = 0xdc;
 constexpr std::uint8_t map16 = 0xde;
 constexpr std::uint8_t least_negative = 0xe0;
 
-[[noreturn]] void refuse(const char* why) {
+[[noreturn]] void refuse_msgpack(const char* why) {
   throw Error(ErrorCode::corrupt_data, "read kernel image",
               std::string("the metadata of the kernel image is damaged: ") + why);
 }
@@ -35,7 +35,7 @@ bool is_between(std::uint8_t value, int first, int last) { return value >= first
 }  // namespace
 
 std::uint8_t MsgpackReader::peek() const {
-  if (bytes_.empty()) refuse("it ends too early");
+  if (bytes_.empty()) refuse_msgpack("it ends too early");
   return std::to_integer<std::uint8_t>(bytes_.front());
 }
 
@@ -52,7 +52,7 @@ std::uint64_t MsgpackReader::take_number(std::size_t bytes) {
 }
 
 void MsgpackReader::take_bytes(std::uint64_t count) {
-  if (count > bytes_.size()) refuse("it ends too early");
+  if (count > bytes_.size()) refuse_msgpack("it ends too early");
   bytes_ = bytes_.subspan(count);
 }
 
@@ -74,19 +74,19 @@ bool MsgpackReader::is_number() const {
 }
 
 std::uint64_t MsgpackReader::read_map() {
-  if (!is_map()) refuse("there is no map where one must be");
+  if (!is_map()) refuse_msgpack("there is no map where one must be");
   const std::uint8_t first = take();
   return first < map16 ? first & 15u : take_number(first == map16 ? 2 : 4);
 }
 
 std::uint64_t MsgpackReader::read_array() {
-  if (!is_array()) refuse("there is no list where one must be");
+  if (!is_array()) refuse_msgpack("there is no list where one must be");
   const std::uint8_t first = take();
   return first < array16 ? first & 15u : take_number(first == array16 ? 2 : 4);
 }
 
 std::string_view MsgpackReader::read_text() {
-  if (!is_text()) refuse("there is no text where one must be");
+  if (!is_text()) refuse_msgpack("there is no text where one must be");
   const std::uint8_t first = take();
   const std::uint64_t length =
       first < text8 ? first & 31u : take_number(std::size_t{1} << (first - text8));
@@ -96,7 +96,7 @@ std::string_view MsgpackReader::read_text() {
 }
 
 std::uint64_t MsgpackReader::read_number() {
-  if (!is_number()) refuse("there is no whole number where one must be");
+  if (!is_number()) refuse_msgpack("there is no whole number where one must be");
   const std::uint8_t first = take();
   return first < small_map ? first : take_number(std::size_t{1} << (first - unsigned8));
 }

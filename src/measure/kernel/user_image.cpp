@@ -24,13 +24,13 @@ namespace {
 namespace fs = std::filesystem;
 using core::ImageKind;
 
-constexpr const char* operation = "load kernel";
+constexpr const char* load_operation = "load kernel";
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 32;
 
-std::vector<std::byte> read_all(const fs::path& path) {
+std::vector<std::byte> read_image_file(const fs::path& path) {
   const base::File file = base::File::open(path);
   if (file.size_bytes() > most_bytes) {
-    throw Error(ErrorCode::input_failed, operation,
+    throw Error(ErrorCode::input_failed, load_operation,
                 path.string() + " has more than 4 GiB, which no kernel image has");
   }
   std::vector<std::byte> bytes(file.size_bytes());
@@ -47,7 +47,7 @@ bool is_text(const std::vector<std::byte>& bytes) {
 }
 
 [[noreturn]] void refuse(const fs::path& path, const std::string& why, std::string hint = {}) {
-  throw Error(ErrorCode::input_failed, operation, path.string() + " " + why, std::move(hint));
+  throw Error(ErrorCode::input_failed, load_operation, path.string() + " " + why, std::move(hint));
 }
 
 std::vector<SourceKernel> kernels_of_text(const fs::path& path, const std::string& text) {
@@ -69,7 +69,7 @@ std::string name_in_text(const fs::path& path, const std::vector<SourceKernel>& 
   const std::string arguments = template_arguments(asked);
   if (meant->is_template && arguments.empty()) {
     const std::string example = meant->instances.empty() ? "<float>" : meant->instances.front();
-    throw Error(ErrorCode::invalid_argument, operation,
+    throw Error(ErrorCode::invalid_argument, load_operation,
                 path.string() + ": the kernel '" + meant->name + "' is a template",
                 "name it with its types, such as --name '" + meant->name + example + "'");
   }
@@ -111,13 +111,13 @@ UserImage from_text(const Device& device, const fs::path& path, const std::strin
     return image;
   }
   if (arch.empty()) {
-    throw Error(ErrorCode::unsupported, operation,
+    throw Error(ErrorCode::unsupported, load_operation,
                 path.string() + " is a kernel text, and the architecture of " + device.id() +
                     " is unknown, so it cannot be compiled",
                 "give a compiled image, or choose another device");
   }
   if (const auto& library = hip::find_rtc(device.platform()); library.api == nullptr) {
-    throw Error(ErrorCode::unsupported, operation,
+    throw Error(ErrorCode::unsupported, load_operation,
                 path.string() + " is a kernel text, and " + library.reason,
                 "give a compiled image, or choose another device");
   }
@@ -128,7 +128,7 @@ UserImage from_text(const Device& device, const fs::path& path, const std::strin
     image.bytes = compilers.compile(request);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::device) throw;
-    throw Error(ErrorCode::input_failed, operation, path.string() + ": " + error.what(),
+    throw Error(ErrorCode::input_failed, load_operation, path.string() + ": " + error.what(),
                 error.hint().empty() ? hint_for_refused(text) : error.hint());
   }
   kernels::lower_ptx_to_driver(device, image.bytes);
@@ -245,7 +245,7 @@ std::string find_user_kernel(const std::vector<KernelInfo>& kernels, const std::
 
 UserImage read_user_image(const Device& device, const fs::path& path,
                           const UserCompilers& compilers, const std::string& name) {
-  std::vector<std::byte> bytes = read_all(path);
+  std::vector<std::byte> bytes = read_image_file(path);
   const ImageKind kind = core::identify_image(bytes);
   if (kind == ImageKind::empty) refuse(path, "is empty");
   if (kind == ImageKind::unknown) {
@@ -278,7 +278,7 @@ UserKernel load_user_kernel(const Device& device, const UserImage& image, const 
   if (image.kernels) {
     symbol = find_user_kernel(*image.kernels, name);
     if (symbol.empty()) {
-      throw Error(ErrorCode::not_found, operation,
+      throw Error(ErrorCode::not_found, load_operation,
                   image.path.string() + " has no kernel '" + name + "'");
     }
   }

@@ -13,7 +13,7 @@ using namespace hiptool;
 
 namespace {
 
-struct Fixture {
+struct PeerAccessFixture {
   std::shared_ptr<test::WrapperBinder> binder =
       std::make_shared<test::WrapperBinder>(std::make_shared<test::FakeModuleBinder>());
   Platforms platforms = core::make_platforms(two(), binder);
@@ -34,7 +34,8 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "peer access is enabled once and taken back once, of each device") {
+TEST_CASE_FIXTURE(PeerAccessFixture,
+                  "peer access is enabled once and taken back once, of each device") {
   CHECK(can_access_peer(devices[0], devices[1]));
   CHECK_FALSE(can_access_peer(devices[0], devices[0]));
   CHECK(enable_peer_access(devices[1], devices[0]));
@@ -45,7 +46,8 @@ TEST_CASE_FIXTURE(Fixture, "peer access is enabled once and taken back once, of 
   CHECK(current() == 0);
 }
 
-TEST_CASE_FIXTURE(Fixture, "what a runtime answers otherwise is thrown with the peer's name") {
+TEST_CASE_FIXTURE(PeerAccessFixture,
+                  "what a runtime answers otherwise is thrown with the peer's name") {
   table.fail("hipDeviceEnablePeerAccess", hip::hipErrorPeerAccessUnsupported);
   CHECK_THROWS_WITH_AS(enable_peer_access(devices[0], devices[1]),
                        doctest::Contains("hipDeviceEnablePeerAccess of memory of cpu:1 on cpu:0"),
@@ -57,7 +59,7 @@ TEST_CASE_FIXTURE(Fixture, "what a runtime answers otherwise is thrown with the 
   CHECK_THROWS_AS(can_access_peer(devices[0], devices[1]), Error);
 }
 
-TEST_CASE_FIXTURE(Fixture, "devices of different platforms are no peers") {
+TEST_CASE_FIXTURE(PeerAccessFixture, "devices of different platforms are no peers") {
   const Device foreign = platforms.devices(Platform::nvidia).front();
   const std::uint64_t before = table.total_count();
   CHECK_THROWS_WITH_AS(enable_peer_access(devices[0], foreign),

@@ -19,7 +19,7 @@ namespace {
 
 unsigned last_flags = 0;
 
-struct Fixture {
+struct RegisteredMemoryFixture {
   std::shared_ptr<test::RecordingTrace> trace = std::make_shared<test::RecordingTrace>();
   std::shared_ptr<test::WrapperBinder> binder =
       std::make_shared<test::WrapperBinder>(std::make_shared<test::FakeModuleBinder>());
@@ -37,7 +37,8 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "registered memory serves copies and is unregistered once") {
+TEST_CASE_FIXTURE(RegisteredMemoryFixture,
+                  "registered memory serves copies and is unregistered once") {
   {
     RegisteredMemory registered(device, memory);
     CHECK(registered.bytes().data() == memory.data());
@@ -63,13 +64,14 @@ TEST_CASE_FIXTURE(Fixture, "registered memory serves copies and is unregistered 
   CHECK(table.count("hipHostUnregister") == 2);
 }
 
-TEST_CASE_FIXTURE(Fixture, "nothing is registered for nothing") {
+TEST_CASE_FIXTURE(RegisteredMemoryFixture, "nothing is registered for nothing") {
   const RegisteredMemory none(device, {});
   CHECK(none.bytes().empty());
   CHECK(table.count("hipHostRegister") == 0);
 }
 
-TEST_CASE_FIXTURE(Fixture, "refusals are thrown, a failing release is told to the trace") {
+TEST_CASE_FIXTURE(RegisteredMemoryFixture,
+                  "refusals are thrown, a failing release is told to the trace") {
   const auto failure = [&](hip::hipError_t code) {
     table.fail("hipHostRegister", code);
     try {
@@ -90,7 +92,8 @@ TEST_CASE_FIXTURE(Fixture, "refusals are thrown, a failing release is told to th
   CHECK(trace->notes()[0].starts_with("hipHostUnregister: failed on cpu:0"));
 }
 
-TEST_CASE_FIXTURE(Fixture, "pinned memory that the host lacks is no lack of device memory") {
+TEST_CASE_FIXTURE(RegisteredMemoryFixture,
+                  "pinned memory that the host lacks is no lack of device memory") {
   for (const auto method : {PinnedBuffer::Method::runtime, PinnedBuffer::Method::registered}) {
     const bool is_ours = method == PinnedBuffer::Method::registered;
     table.fail(is_ours ? "hipHostRegister" : "hipHostMalloc", hip::hipErrorOutOfMemory);
@@ -105,7 +108,8 @@ TEST_CASE_FIXTURE(Fixture, "pinned memory that the host lacks is no lack of devi
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "memory that could not be pinned is given back to the host") {
+TEST_CASE_FIXTURE(RegisteredMemoryFixture,
+                  "memory that could not be pinned is given back to the host") {
   const auto mapped_pages = [] {
     std::uint64_t pages = 0;
     std::ifstream("/proc/self/statm") >> pages;

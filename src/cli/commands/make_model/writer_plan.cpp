@@ -19,7 +19,7 @@ namespace {
 using model::GgufType;
 using model::SafetensorsType;
 
-constexpr std::uint32_t most_tensors = 1'000'000;
+constexpr std::uint32_t most_written_tensors = 1'000'000;
 constexpr std::uint64_t most_size_bytes = std::uint64_t{1} << 60;
 constexpr std::uint32_t most_shards = 65'535;  // split.count is a u16
 constexpr std::uint64_t most_tokens = 10'000'000;
@@ -121,7 +121,7 @@ std::vector<Type> chosen_types(const ModelWriterOptions& options) {
 }
 
 void check_options(const ModelWriterOptions& options) {
-  if (options.tensors == 0 || options.tensors > most_tensors) {
+  if (options.tensors == 0 || options.tensors > most_written_tensors) {
     throw Error(ErrorCode::invalid_argument, "make-model",
                 "a model of " + std::to_string(options.tensors) + " tensors is not possible",
                 "ask for 1 to 1000000 tensors");

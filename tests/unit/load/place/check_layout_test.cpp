@@ -69,7 +69,7 @@ std::vector<LayoutFault> layout_faults() {
   };
 }
 
-struct Fixture : test::ModelFixture {
+struct CheckLayoutFixture : test::ModelFixture {
   LoadPlan plan = test::plan_of_one(device, layout);
   Buffer arena{device, layout.arena_bytes + 1024};
   std::span<const Buffer> arenas{&arena, 1};
@@ -125,7 +125,7 @@ struct Fixture : test::ModelFixture {
   }
 };
 
-struct TwoDevices : Fixture {
+struct TwoDevices : CheckLayoutFixture {
   TwoDevices() {
     Platforms::Options two;
     two.cpu_devices = 2;
@@ -143,7 +143,8 @@ struct TwoDevices : Fixture {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "layouts: what lay_out makes is accepted, whole, in parts and empty") {
+TEST_CASE_FIXTURE(CheckLayoutFixture,
+                  "layouts: what lay_out makes is accepted, whole, in parts and empty") {
   load::check_layout(model, layout, "test");
   const std::vector<std::uint32_t> chosen{10, 1, 5};
   load::check_layout(model, lay_out(model, chosen), "test");
@@ -160,7 +161,8 @@ TEST_CASE_FIXTURE(Fixture, "layouts: what lay_out makes is accepted, whole, in p
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "layouts: every public entry refuses every kind of wrong layout") {
+TEST_CASE_FIXTURE(CheckLayoutFixture,
+                  "layouts: every public entry refuses every kind of wrong layout") {
   for (const LayoutFault& fault : layout_faults()) {
     CAPTURE(fault.name);
     plan = test::plan_of_one(device, layout);
@@ -172,7 +174,8 @@ TEST_CASE_FIXTURE(Fixture, "layouts: every public entry refuses every kind of wr
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "layouts: that of another model is refused by every public entry") {
+TEST_CASE_FIXTURE(CheckLayoutFixture,
+                  "layouts: that of another model is refused by every public entry") {
   std::vector<test::SmallTensor> others = tensors;
   others[large].bytes.resize(999'999);
   const ModelFile other =
@@ -191,7 +194,8 @@ TEST_CASE_FIXTURE(Fixture, "layouts: that of another model is refused by every p
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "layouts: no entry takes an arena that is too small or on no device") {
+TEST_CASE_FIXTURE(CheckLayoutFixture,
+                  "layouts: no entry takes an arena that is too small or on no device") {
   const auto with = [this](const Buffer& memory) {
     arena = memory;
     return std::vector<Entry>{

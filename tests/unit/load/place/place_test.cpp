@@ -13,7 +13,7 @@ using namespace hiptool;
 
 namespace {
 
-constexpr std::uint64_t mib = 1u << 20;
+constexpr std::uint64_t place_mib = 1u << 20;
 constexpr std::uint64_t pib = std::uint64_t{1} << 50;
 
 DeviceMemory gpu(const char* id, std::uint64_t free_bytes) {
@@ -32,8 +32,8 @@ class ThreeGpus final : public hip::Binder {
   }
 };
 
-struct Fixture : test::ModelFixture {
-  Fixture() : others(options_of_four()), devices(others.devices(Platform::cpu)) {}
+struct PlaceFixture : test::ModelFixture {
+  PlaceFixture() : others(options_of_four()), devices(others.devices(Platform::cpu)) {}
   static Platforms::Options options_of_four() {
     Platforms::Options options;
     options.cpu_devices = 4;
@@ -55,32 +55,33 @@ bool contains(const std::string& text, const char* part) {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "shortfall: an arena and its margin fit to the byte") {
+TEST_CASE_FIXTURE(PlaceFixture, "shortfall: an arena and its margin fit to the byte") {
   const auto text_for = [&](std::uint64_t arena, std::uint64_t free) {
     return load::shortfall_text(plan_with({arena}), std::vector{gpu("amd:0", free)});
   };
-  CHECK(text_for(100 * mib, 164 * mib).empty());
-  CHECK(text_for(100 * mib, 164 * mib - 1) ==
+  CHECK(text_for(100 * place_mib, 164 * place_mib).empty());
+  CHECK(text_for(100 * place_mib, 164 * place_mib - 1) ==
         "the model needs 100 MiB and a margin of 64.0 MiB on amd:0, where 164 MiB of 328 MiB are "
         "free: 1 B too little");
-  CHECK(text_for(2000 * mib, 2100 * mib).empty());
-  CHECK_FALSE(text_for(2000 * mib, 2100 * mib - 1).empty());
+  CHECK(text_for(2000 * place_mib, 2100 * place_mib).empty());
+  CHECK_FALSE(text_for(2000 * place_mib, 2100 * place_mib - 1).empty());
   CHECK(text_for(0, 0).empty());
   // The second plus 5 % wraps around to a small number.
   for (const std::uint64_t arena : {~std::uint64_t{0}, ~std::uint64_t{0} / 21 * 20 + 20}) {
-    CHECK_FALSE(text_for(arena, 100 * mib).empty());
+    CHECK_FALSE(text_for(arena, 100 * place_mib).empty());
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "shortfall: names each device that lacks memory") {
-  const std::vector memory{gpu("amd:0", 100 * mib), gpu("amd:1", 100 * mib), gpu("amd:2", mib)};
-  const std::string text = load::shortfall_text(plan_with({pib, 10 * mib, pib}), memory);
+TEST_CASE_FIXTURE(PlaceFixture, "shortfall: names each device that lacks memory") {
+  const std::vector memory{gpu("amd:0", 100 * place_mib), gpu("amd:1", 100 * place_mib),
+                           gpu("amd:2", place_mib)};
+  const std::string text = load::shortfall_text(plan_with({pib, 10 * place_mib, pib}), memory);
   CHECK(contains(text, "1.00 PiB and a margin of 51.2 TiB on amd:0, where 100 MiB of 200 MiB"));
   CHECK(contains(text, " too little; and 1.00 PiB and a margin of 51.2 TiB on amd:2, where"));
   CHECK_FALSE(contains(text, "amd:1"));
 }
 
-TEST_CASE_FIXTURE(Fixture, "shortfall: devices in host memory share its free bytes") {
+TEST_CASE_FIXTURE(PlaceFixture, "shortfall: devices in host memory share its free bytes") {
   const std::uint64_t free = devices[0].memory().free_bytes;
   for (const DeviceMemory& one : read_memory(devices)) {
     CHECK(*one.free_bytes < free / 3);
@@ -93,11 +94,12 @@ TEST_CASE_FIXTURE(Fixture, "shortfall: devices in host memory share its free byt
   CHECK(contains(load::shortfall_text(plan_with({600, 600}), memory), "where 200 B of 800 B"));
 }
 
-TEST_CASE_FIXTURE(Fixture, "hints: name a split that holds the model, over as few devices as do") {
+TEST_CASE_FIXTURE(PlaceFixture,
+                  "hints: name a split that holds the model, over as few devices as do") {
   const char* const last = "free memory on the device, or choose a larger one or a smaller model";
-  const auto first = gpu("amd:0", 65 * mib);
-  const auto second = gpu("amd:1", 65 * mib);
-  const auto small = gpu("amd:2", 64 * mib);
+  const auto first = gpu("amd:0", 65 * place_mib);
+  const auto second = gpu("amd:1", 65 * place_mib);
+  const auto small = gpu("amd:2", 64 * place_mib);
   const auto hint = [&](std::vector<DeviceMemory> memory, std::vector<DeviceMemory> more) {
     return load::hint_for(model, memory, more);
   };
@@ -109,7 +111,7 @@ TEST_CASE_FIXTURE(Fixture, "hints: name a split that holds the model, over as fe
   CHECK(hint({first}, {second}).ends_with(std::string(") holds it; or ") + last));
 }
 
-TEST_CASE_FIXTURE(Fixture, "other devices are those of the platform, none in host memory") {
+TEST_CASE_FIXTURE(PlaceFixture, "other devices are those of the platform, none in host memory") {
   CHECK(load::read_other_memory(std::span(devices).first(1)).empty());
   std::vector<Device> gpus;
   {
@@ -124,7 +126,7 @@ TEST_CASE_FIXTURE(Fixture, "other devices are those of the platform, none in hos
   CHECK_FALSE(found[1].free_bytes.has_value());
 }
 
-TEST_CASE_FIXTURE(Fixture, "place: a plan without a fit where there is no context") {
+TEST_CASE_FIXTURE(PlaceFixture, "place: a plan without a fit where there is no context") {
   std::optional<LoadPlan> plan;
   std::optional<ModelFit> fit;
   load::place_model(model, devices, {SplitKind::layer, {}}, 0, plan, fit);

@@ -13,9 +13,9 @@
 
 using namespace hiptool;
 
-using Fixture = test::ModelFixture;
+using PlanFixture = test::ModelFixture;
 
-TEST_CASE_FIXTURE(Fixture, "tensors are in file order at multiples of 256 bytes") {
+TEST_CASE_FIXTURE(PlanFixture, "tensors are in file order at multiples of 256 bytes") {
   REQUIRE(layout.placements.size() == tensors.size());
   CHECK(layout.arena_bytes == test::expected_arena(tensors).size());
   std::uint64_t end = 0;
@@ -30,7 +30,7 @@ TEST_CASE_FIXTURE(Fixture, "tensors are in file order at multiples of 256 bytes"
   CHECK(layout.tensor_bytes == bytes);
 }
 
-TEST_CASE_FIXTURE(Fixture, "pieces of any range equal those found byte by byte") {
+TEST_CASE_FIXTURE(PlanFixture, "pieces of any range equal those found byte by byte") {
   // owner[i] is the file offset of arena byte i, -1 in a gap
   std::vector<std::int64_t> owner(layout.arena_bytes, -1);
   for (const Placement& placement : layout.placements) {

@@ -18,7 +18,7 @@ using hiptool::test::code_of;
 
 namespace {
 
-struct Fixture : test::ModelFixture {
+struct AsyncLoaderFixture : test::ModelFixture {
   std::vector<std::byte> arena_bytes(const Buffer& arena) const {
     std::vector<std::byte> bytes(arena.size_bytes());
     copy_d2h_and_wait(bytes, arena);
@@ -33,7 +33,7 @@ struct Fixture : test::ModelFixture {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "four threads upload a thousand buffers") {
+TEST_CASE_FIXTURE(AsyncLoaderFixture, "four threads upload a thousand buffers") {
   AsyncLoader loader(device, staged(10'000));
   constexpr std::size_t each = 250;
   std::vector<Buffer> buffers(4 * each);
@@ -61,7 +61,8 @@ TEST_CASE_FIXTURE(Fixture, "four threads upload a thousand buffers") {
   CHECK(code_of([&] { loader.stream(2); }) == ErrorCode::out_of_bounds);
 }
 
-TEST_CASE_FIXTURE(Fixture, "streams of the caller are used, and refused from another device") {
+TEST_CASE_FIXTURE(AsyncLoaderFixture,
+                  "streams of the caller are used, and refused from another device") {
   const Stream stream(device);
   auto options = staged(4'096);
   options.external_streams = {stream};
@@ -85,7 +86,7 @@ TEST_CASE_FIXTURE(Fixture, "streams of the caller are used, and refused from ano
   CHECK(code_of([&] { AsyncLoader bad(device, zero); }) == ErrorCode::invalid_argument);
 }
 
-TEST_CASE_FIXTURE(Fixture, "the stream with the least bytes queued is taken") {
+TEST_CASE_FIXTURE(AsyncLoaderFixture, "the stream with the least bytes queued is taken") {
   auto options = staged(1u << 20);
   options.slots = 8;
   AsyncLoader loader(device, options);

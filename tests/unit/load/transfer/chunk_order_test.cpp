@@ -37,8 +37,7 @@ std::vector<std::uint64_t> begins_of(const std::vector<Chunk>& chunks) {
   return begins;
 }
 
-std::vector<std::uint64_t> ordered(const std::vector<std::uint64_t>& sizes,
-                                   std::uint32_t regions) {
+std::vector<std::uint64_t> ordered(const std::vector<std::uint64_t>& sizes, std::uint32_t regions) {
   return begins_of(load::order_chunks(chunks_of(sizes), regions));
 }
 

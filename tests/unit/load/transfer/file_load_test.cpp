@@ -46,7 +46,7 @@ class Hook final : public LoadObserver {
   std::atomic<bool> called_{false};
 };
 
-struct Fixture : test::WatchedDevice {
+struct FileLoadFixture : test::WatchedDevice {
   test::TemporaryFolder folder;
   std::vector<test::SmallTensor> tensors = test::various_tensors();
   std::filesystem::path path = make_model(folder.path() / "m.safetensors");
@@ -108,7 +108,8 @@ std::uint64_t resident_bytes() {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "every way of reading and every shape of the ring brings every byte") {
+TEST_CASE_FIXTURE(FileLoadFixture,
+                  "every way of reading and every shape of the ring brings every byte") {
   const auto expected = test::expected_arena(tensors);
   for (const ReadMode mode : {ReadMode::automatic, ReadMode::buffered, ReadMode::direct}) {
     for (const int shape : {0, 1, 2}) {
@@ -130,7 +131,7 @@ TEST_CASE_FIXTURE(Fixture, "every way of reading and every shape of the ring bri
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "the reading probe reads as a load does and copies nothing") {
+TEST_CASE_FIXTURE(FileLoadFixture, "the reading probe reads as a load does and copies nothing") {
   for (const bool stages : {true, false}) {
     CAPTURE(stages);
     auto chosen = options(ReadMode::buffered);
@@ -155,7 +156,8 @@ TEST_CASE_FIXTURE(Fixture, "the reading probe reads as a load does and copies no
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "past the page cache and through it are tried at several places too") {
+TEST_CASE_FIXTURE(FileLoadFixture,
+                  "past the page cache and through it are tried at several places too") {
   tensors = {{"t", test::random_bytes(6'000'000, 1)}};
   make_model(path);
   model = ModelFile::open(path);
@@ -189,7 +191,8 @@ TEST_CASE_FIXTURE(Fixture, "past the page cache and through it are tried at seve
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "a file that changes during the load is named, with what happened") {
+TEST_CASE_FIXTURE(FileLoadFixture,
+                  "a file that changes during the load is named, with what happened") {
   const auto size_bytes = std::filesystem::file_size(path);
   const auto other = folder.path() / "other";
   struct Change {
@@ -226,7 +229,8 @@ TEST_CASE_FIXTURE(Fixture, "a file that changes during the load is named, with w
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "a file that another process truncates ends the load where it ends") {
+TEST_CASE_FIXTURE(FileLoadFixture,
+                  "a file that another process truncates ends the load where it ends") {
   for (const ReadMode mode : {ReadMode::buffered, ReadMode::direct}) {
     for (const std::uint32_t regions : {1u, 4u}) {
       make_model(path);
@@ -246,7 +250,7 @@ TEST_CASE_FIXTURE(Fixture, "a file that another process truncates ends the load 
   }
 }
 
-TEST_CASE_FIXTURE(Fixture,
+TEST_CASE_FIXTURE(FileLoadFixture,
                   "a file that is removed during the load or that grew before it is refused") {
   Hook hook([&] { std::filesystem::remove(path); });
   auto chosen = options(ReadMode::buffered);
@@ -258,7 +262,8 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(failure_of(options(ReadMode::buffered)).find("grew from") != std::string::npos);
 }
 
-TEST_CASE_FIXTURE(Fixture, "cancelling ends everything soon, whatever the runtime is busy with") {
+TEST_CASE_FIXTURE(FileLoadFixture,
+                  "cancelling ends everything soon, whatever the runtime is busy with") {
   const auto live_before = table.live();
   enum class Work { load, prepare };
   struct Point {
@@ -314,7 +319,7 @@ TEST_CASE_FIXTURE(Fixture, "cancelling ends everything soon, whatever the runtim
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "readers run where they are told to") {
+TEST_CASE_FIXTURE(FileLoadFixture, "readers run where they are told to") {
   const std::vector<int> allowed = system::allowed_cpus();
   std::mutex mutex;
   std::vector<std::vector<int>> seen;

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "core/platform_state.hpp"
 #include "unit/load/watched_device.hpp"
 
 using namespace hiptool;
@@ -14,13 +15,14 @@ namespace {
 
 constexpr std::uint64_t all_copies = load::probe_copies + 1;  // one warms up
 
-struct Fixture : test::WatchedDevice {
+struct LinkProbeFixture : test::WatchedDevice {
   std::uint64_t copies() const { return table.count("hipMemcpyAsync"); }
 };
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "a link is measured by 16 copies of 64 MiB, and nothing is left") {
+TEST_CASE_FIXTURE(LinkProbeFixture,
+                  "a link is measured by 16 copies of 64 MiB, and nothing is left") {
   const auto before = table.live();
   table.reset();
   table.delay("hipMemcpyAsync", std::chrono::milliseconds(5));
@@ -39,7 +41,7 @@ TEST_CASE_FIXTURE(Fixture, "a link is measured by 16 copies of 64 MiB, and nothi
   CHECK(table.live().events == before.events);
 }
 
-TEST_CASE_FIXTURE(Fixture, "without memory there is no rate and no error") {
+TEST_CASE_FIXTURE(LinkProbeFixture, "without memory there is no rate and no error") {
   for (const char* call : {"hipHostRegister", "hipMalloc", "hipStreamCreateWithFlags"}) {
     CAPTURE(call);
     const auto before = table.live();
@@ -53,7 +55,7 @@ TEST_CASE_FIXTURE(Fixture, "without memory there is no rate and no error") {
   CHECK(load::measure_links({}, nullptr).empty());
 }
 
-TEST_CASE_FIXTURE(Fixture, "a set token ends the probe between two copies") {
+TEST_CASE_FIXTURE(LinkProbeFixture, "a set token ends the probe between two copies") {
   CancelToken cancel;
   table.reset();
   table.delay("hipMemcpyAsync", std::chrono::milliseconds(10));

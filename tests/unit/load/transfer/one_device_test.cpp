@@ -25,7 +25,7 @@ using hiptool::test::code_of;
 
 namespace {
 
-struct Fixture : test::ModelFixture {
+struct OneDeviceFixture : test::ModelFixture {
   std::vector<std::byte> arena_bytes(const Buffer& arena) const {
     std::vector<std::byte> bytes(arena.size_bytes());
     copy_d2h_and_wait(bytes, arena);
@@ -70,7 +70,7 @@ class Progress final : public LoadObserver {
 };
 
 /// A model of 32 chunks of two leaves each, read by one thread.
-struct ManyChunks : Fixture {
+struct ManyChunks : OneDeviceFixture {
   static constexpr std::uint64_t chunk_bytes = 2 * block_bytes;
 
   ManyChunks() {
@@ -113,7 +113,7 @@ struct Turns {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "every byte arrives, gaps are zero, whatever the slots are") {
+TEST_CASE_FIXTURE(OneDeviceFixture, "every byte arrives, gaps are zero, whatever the slots are") {
   const auto expected = test::expected_arena(tensors);
   for (const std::uint64_t slot_bytes : {1'000u, 4'096u, 65'536u, 8'388'608u}) {
     CAPTURE(slot_bytes);
@@ -132,7 +132,7 @@ TEST_CASE_FIXTURE(Fixture, "every byte arrives, gaps are zero, whatever the slot
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "readers fill device memory in place where the host can") {
+TEST_CASE_FIXTURE(OneDeviceFixture, "readers fill device memory in place where the host can") {
   TransferOptions options;
   options.slot_bytes = 5'000;
   Progress progress;
@@ -145,7 +145,7 @@ TEST_CASE_FIXTURE(Fixture, "readers fill device memory in place where the host c
   CHECK(progress.total() == layout.tensor_bytes);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a loader can be used again and a model of no bytes is fine") {
+TEST_CASE_FIXTURE(OneDeviceFixture, "a loader can be used again and a model of no bytes is fine") {
   test::DeviceLoader loader(device, staged(4'096));
   for (int round = 0; round < 3; ++round) {
     const Buffer arena = dirty_arena();
@@ -158,7 +158,7 @@ TEST_CASE_FIXTURE(Fixture, "a loader can be used again and a model of no bytes i
   CHECK(statistics.read_bytes == 0);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a set of two files arrives as one model") {
+TEST_CASE_FIXTURE(OneDeviceFixture, "a set of two files arrives as one model") {
   const std::size_t half = tensors.size() / 2;
   const std::vector<test::SmallTensor> first(tensors.begin(),
                                              tensors.begin() + static_cast<std::ptrdiff_t>(half));
@@ -185,7 +185,7 @@ TEST_CASE_FIXTURE(Fixture, "a set of two files arrives as one model") {
   CHECK(verify_readback(set, set_layout, arena).mismatch_count == 0);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a file that changed or shrank since parsing is refused") {
+TEST_CASE_FIXTURE(OneDeviceFixture, "a file that changed or shrank since parsing is refused") {
   test::DeviceLoader loader(device, staged(4'096));
   std::filesystem::resize_file(path, std::filesystem::file_size(path) - 10);
   const Buffer arena = dirty_arena();
@@ -194,7 +194,8 @@ TEST_CASE_FIXTURE(Fixture, "a file that changed or shrank since parsing is refus
   CHECK(code_of([&] { loader.load(model, layout, arena); }) == ErrorCode::input_failed);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a file that shrinks during the load ends it, and the loader goes on") {
+TEST_CASE_FIXTURE(OneDeviceFixture,
+                  "a file that shrinks during the load ends it, and the loader goes on") {
   Progress progress;
   progress.on_first = [&] { std::filesystem::resize_file(path, 60'000); };
   auto options = staged(4'096);
@@ -208,7 +209,7 @@ TEST_CASE_FIXTURE(Fixture, "a file that shrinks during the load ends it, and the
   CHECK(arena_bytes(arena) == test::expected_arena(tensors));
 }
 
-TEST_CASE_FIXTURE(Fixture, "cancelling from outside ends the load") {
+TEST_CASE_FIXTURE(OneDeviceFixture, "cancelling from outside ends the load") {
   CancelToken cancel;
   Progress progress;
   progress.on_first = [&] { cancel.cancel(); };
@@ -287,7 +288,7 @@ TEST_CASE_FIXTURE(ManyChunks, "the reading probe goes by what the load before it
   CHECK(arrived(arena) == Places{0, 1, 8, 16, 24});
 }
 
-TEST_CASE_FIXTURE(Fixture, "what is read from several places is whole and verified") {
+TEST_CASE_FIXTURE(OneDeviceFixture, "what is read from several places is whole and verified") {
   const LoadPlan plan = test::plan_of_one(device, layout);
   const auto expected = test::expected_arena(tensors);
   for (const ReadMode mode : {ReadMode::automatic, ReadMode::buffered, ReadMode::direct}) {
@@ -346,7 +347,8 @@ TEST_CASE_FIXTURE(ManyChunks, "a file that ends at one of several places fails t
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "an arena that is too small is refused before anything is read") {
+TEST_CASE_FIXTURE(OneDeviceFixture,
+                  "an arena that is too small is refused before anything is read") {
   test::DeviceLoader loader(device);
   CHECK(code_of([&] { loader.load(model, layout, Buffer(device, layout.arena_bytes - 1)); }) ==
         ErrorCode::out_of_bounds);

@@ -35,8 +35,8 @@ struct Case {
 };
 
 /// Four cpu devices behind a table that keeps account of them.
-struct Fixture {
-  Fixture() {
+struct PlanLoaderFixture {
+  PlanLoaderFixture() {
     Platforms::Options options;
     options.cpu_devices = 4;
     platforms = std::make_unique<Platforms>(core::make_platforms(options, binder));
@@ -106,7 +106,7 @@ struct Fixture {
   test::WrapperTable* table = nullptr;
 };
 
-class Progress final : public LoadObserver {
+class TransferProgress final : public LoadObserver {
  public:
   void on_progress(std::uint64_t done_bytes, std::uint64_t total_bytes) noexcept override {
     std::uint64_t seen = highest.load();
@@ -141,7 +141,8 @@ class FourEach final : public LoadObserver {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "all bytes arrive on all devices, by every split, and are verified") {
+TEST_CASE_FIXTURE(PlanLoaderFixture,
+                  "all bytes arrive on all devices, by every split, and are verified") {
   const VerifyResult whole = [&] {
     const LoadPlan plan = plan_load(model, std::span(devices).first(1));
     Transfer loader(model, plan, options(true));
@@ -156,7 +157,7 @@ TEST_CASE_FIXTURE(Fixture, "all bytes arrive on all devices, by every split, and
     CAPTURE(one.reads_twice);
     CAPTURE(one.regions);
     const LoadPlan plan = plan_load(model, devices, one.split);
-    Progress progress;
+    TransferProgress progress;
     auto chosen = options(one.stages, one.regions);
     chosen.observer = &progress;
     Transfer loader(model, plan, chosen);
@@ -183,7 +184,7 @@ TEST_CASE_FIXTURE(Fixture, "all bytes arrive on all devices, by every split, and
   }
 }
 
-TEST_CASE_FIXTURE(Fixture,
+TEST_CASE_FIXTURE(PlanLoaderFixture,
                   "copies are read once, and come from the slot where no peer is reached") {
   const LoadPlan plan = plan_load(model, devices, {SplitKind::replicate, {}});
   for (const std::uint64_t unreached : {0u, 1u, 3u}) {
@@ -207,7 +208,8 @@ TEST_CASE_FIXTURE(Fixture,
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "peer access lasts as long as the loader, unless it was there before") {
+TEST_CASE_FIXTURE(PlanLoaderFixture,
+                  "peer access lasts as long as the loader, unless it was there before") {
   const LoadPlan plan = plan_load(model, devices, {SplitKind::replicate, {}});
   REQUIRE(enable_peer_access(devices[2], devices[0]));
   { const Transfer loader(model, plan, options(true)); }
@@ -215,7 +217,7 @@ TEST_CASE_FIXTURE(Fixture, "peer access lasts as long as the loader, unless it w
   CHECK(disable_peer_access(devices[2], devices[0]));
 }
 
-TEST_CASE_FIXTURE(Fixture, "damage is named with its device, tensor and place") {
+TEST_CASE_FIXTURE(PlanLoaderFixture, "damage is named with its device, tensor and place") {
   for (const Case& one : cases()) {
     CAPTURE(static_cast<int>(one.split.kind));
     const LoadPlan plan = plan_load(model, devices, one.split);
@@ -243,7 +245,8 @@ TEST_CASE_FIXTURE(Fixture, "damage is named with its device, tensor and place") 
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "a damaged copy on the way is found on its device, read back too") {
+TEST_CASE_FIXTURE(PlanLoaderFixture,
+                  "a damaged copy on the way is found on its device, read back too") {
   for (const Case& one : cases()) {
     if (!one.stages || !one.reads_twice) continue;
     CAPTURE(static_cast<int>(one.split.kind));
@@ -276,7 +279,8 @@ TEST_CASE_FIXTURE(Fixture, "a damaged copy on the way is found on its device, re
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "one device that fails is named, stops the others and leaves nothing") {
+TEST_CASE_FIXTURE(PlanLoaderFixture,
+                  "one device that fails is named, stops the others and leaves nothing") {
   const auto before = table->live();
   for (const Case& one : cases()) {
     if (!one.stages || !one.reads_twice) continue;
@@ -315,9 +319,9 @@ TEST_CASE_FIXTURE(Fixture, "one device that fails is named, stops the others and
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "the other devices stop before they are done") {
+TEST_CASE_FIXTURE(PlanLoaderFixture, "the other devices stop before they are done") {
   const LoadPlan plan = plan_load(model, devices, {SplitKind::proportions, {9, 1, 1, 1}});
-  Progress progress;
+  TransferProgress progress;
   auto chosen = options(true);
   chosen.observer = &progress;
   chosen.slots = 1;
@@ -330,7 +334,7 @@ TEST_CASE_FIXTURE(Fixture, "the other devices stop before they are done") {
   CHECK(progress.highest < model.tensor_bytes() / 2);
 }
 
-TEST_CASE_FIXTURE(Fixture, "after a failure no copy to any device is in flight") {
+TEST_CASE_FIXTURE(PlanLoaderFixture, "after a failure no copy to any device is in flight") {
   const LoadPlan plan = plan_load(model, devices, {SplitKind::replicate, {}});
   for (const char* call : {"hipMemcpyAsync", "hipMemcpyPeerAsync"}) {
     const bool by_peers = std::string(call) == "hipMemcpyPeerAsync";
@@ -353,7 +357,8 @@ TEST_CASE_FIXTURE(Fixture, "after a failure no copy to any device is in flight")
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "devices beyond the parts of a model get nothing and stay out of it") {
+TEST_CASE_FIXTURE(PlanLoaderFixture,
+                  "devices beyond the parts of a model get nothing and stay out of it") {
   const ModelFile small = ModelFile::open(test::write_small_model(
       folder.path() / "s.safetensors",
       {{"blk.0.a", test::random_bytes(50'000, 1)}, {"blk.1.a", test::random_bytes(50'000, 2)}}));
@@ -373,7 +378,7 @@ TEST_CASE_FIXTURE(Fixture, "devices beyond the parts of a model get nothing and 
   CHECK(empty == 2);
 }
 
-TEST_CASE_FIXTURE(Fixture, "wrong arenas, foreign streams and a set token are refused") {
+TEST_CASE_FIXTURE(PlanLoaderFixture, "wrong arenas, foreign streams and a set token are refused") {
   const LoadPlan plan = plan_load(model, std::span(devices).first(2));
   CancelToken cancel;
   auto chosen = options(true);
@@ -398,7 +403,7 @@ TEST_CASE_FIXTURE(Fixture, "wrong arenas, foreign streams and a set token are re
   CHECK_THROWS_AS(Transfer(model, plan, with_foreign), Error);
 }
 
-TEST_CASE_FIXTURE(Fixture, "devices share the places that are read by turns") {
+TEST_CASE_FIXTURE(PlanLoaderFixture, "devices share the places that are read by turns") {
   // Each device has 16 chunks and one reader, which waits for the other after four of them.
   const std::uint64_t part_bytes = 32 * block_bytes;
   const ModelFile two = ModelFile::open(test::write_small_model(
@@ -435,7 +440,7 @@ TEST_CASE_FIXTURE(Fixture, "devices share the places that are read by turns") {
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "streams of the caller carry the copies of their device") {
+TEST_CASE_FIXTURE(PlanLoaderFixture, "streams of the caller carry the copies of their device") {
   const LoadPlan plan = plan_load(model, std::span(devices).first(2));
   const Stream mine(devices[1]);
   auto chosen = options(true);

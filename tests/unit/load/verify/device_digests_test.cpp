@@ -34,7 +34,7 @@ class ImagelessBinder final : public hip::Binder {
 
 /// The device that the suite runs on, with a table around its own. The loader's own calls are made
 /// on purpose before anything is counted.
-struct Fixture {
+struct DeviceDigestsFixture {
   test::TemporaryFolder folder;
   std::vector<test::SmallTensor> tensors = test::various_tensors();
   ModelFile model =
@@ -72,7 +72,8 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "the memory is digested in one launch after the load, or by 8 MiB") {
+TEST_CASE_FIXTURE(DeviceDigestsFixture,
+                  "the memory is digested in one launch after the load, or by 8 MiB") {
   tensors.push_back({"large", test::random_bytes((17u << 20) + 5, 99)});
   const ModelFile larger =
       ModelFile::open(test::write_small_model(folder.path() / "l.safetensors", tensors));
@@ -92,7 +93,7 @@ TEST_CASE_FIXTURE(Fixture, "the memory is digested in one launch after the load,
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "a kernel that takes long to load holds no load up") {
+TEST_CASE_FIXTURE(DeviceDigestsFixture, "a kernel that takes long to load holds no load up") {
   for (const bool reads_twice : {true, false}) {
     constexpr std::chrono::milliseconds delay(1000);
     table.reset();
@@ -110,7 +111,7 @@ TEST_CASE_FIXTURE(Fixture, "a kernel that takes long to load holds no load up") 
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "damage is found whenever the kernel comes") {
+TEST_CASE_FIXTURE(DeviceDigestsFixture, "damage is found whenever the kernel comes") {
   for (const int delay_ms : {0, 700}) {
     table.reset();
     if (delay_ms > 0) delay_module(std::chrono::milliseconds(delay_ms));
@@ -125,7 +126,7 @@ TEST_CASE_FIXTURE(Fixture, "damage is found whenever the kernel comes") {
   }
 }
 
-TEST_CASE_FIXTURE(Fixture,
+TEST_CASE_FIXTURE(DeviceDigestsFixture,
                   "a kernel that cannot be loaded is an error of finish, not of the load") {
   const std::set<std::string> calls{"hipModuleLoadData", "hipModuleLoadDataEx"};
   table.reset();
@@ -138,7 +139,7 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(table.count("hipModuleLaunchKernel") == 0);
 }
 
-TEST_CASE_FIXTURE(Fixture,
+TEST_CASE_FIXTURE(DeviceDigestsFixture,
                   "whichever call fails, it is an error or the right answer, and no leak") {
   const auto attempt = [&] {
     const Buffer fresh(device, layout.arena_bytes);
@@ -173,7 +174,7 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(failed > 10);
 }
 
-TEST_CASE_FIXTURE(Fixture, "tensors may lie in another order than the file's") {
+TEST_CASE_FIXTURE(DeviceDigestsFixture, "tensors may lie in another order than the file's") {
   ArenaLayout reversed;
   for (std::size_t i = model.tensors().size(); i-- > 0;) {
     const std::uint64_t offset = (reversed.arena_bytes + 255) / 256 * 256;
@@ -190,7 +191,7 @@ TEST_CASE_FIXTURE(Fixture, "tensors may lie in another order than the file's") {
   CHECK(verification.finish().mismatch_count == 0);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a set token ends the pass before the next launch") {
+TEST_CASE_FIXTURE(DeviceDigestsFixture, "a set token ends the pass before the next launch") {
   CancelToken cancel;
   VerifyOptions options;
   options.cancel = &cancel;
@@ -201,7 +202,7 @@ TEST_CASE_FIXTURE(Fixture, "a set token ends the pass before the next launch") {
   CHECK(table.count("hipModuleLaunchKernel") == 0);
 }
 
-TEST_CASE_FIXTURE(Fixture, "no image and no compiler are known before the load") {
+TEST_CASE_FIXTURE(DeviceDigestsFixture, "no image and no compiler are known before the load") {
   Platforms others = core::make_platforms({}, std::make_shared<ImagelessBinder>());
   const Device other = others.devices(Platform::nvidia).at(0);
   const LoadPlan there = test::plan_of_one(other, layout);
@@ -214,7 +215,8 @@ TEST_CASE_FIXTURE(Fixture, "no image and no compiler are known before the load")
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "a second reader that started early serves several verifications") {
+TEST_CASE_FIXTURE(DeviceDigestsFixture,
+                  "a second reader that started early serves several verifications") {
   const auto files = std::make_shared<FileDigests>(model);
   const auto digests = files->get();
   for (int i = 0; i < 2; ++i) {

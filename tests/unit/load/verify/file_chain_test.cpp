@@ -22,14 +22,14 @@ using load::FileChain;
 namespace {
 
 // A file of random bytes, and what coreutils' sha256sum says of it.
-struct Fixture {
+struct FileChainFixture {
   static constexpr std::size_t size_bytes = 200'003;
   test::TemporaryFolder folder;
   std::filesystem::path path = folder.path() / "file";
   std::vector<std::byte> content = test::random_bytes(size_bytes, 7);
   std::string expected_sha256;
 
-  Fixture() {
+  FileChainFixture() {
     std::ofstream(path, std::ios::binary)
         .write(reinterpret_cast<const char*>(content.data()), size_bytes);
     const std::string command = "sha256sum " + path.string();
@@ -73,7 +73,8 @@ std::vector<FileChain::Range> numbered(std::vector<FileChain::Range> ranges) {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "hash and digests are those of the bytes, wherever a buffer ends") {
+TEST_CASE_FIXTURE(FileChainFixture,
+                  "hash and digests are those of the bytes, wherever a buffer ends") {
   const auto ranges = numbered({{0, 1, 0},                     // at the start
                                 {13, 0, 0},                    // empty
                                 {13, 40'001, 0},               // at an odd offset
@@ -89,9 +90,9 @@ TEST_CASE_FIXTURE(Fixture, "hash and digests are those of the bytes, wherever a 
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "a file without tensors has a hash only") { check({}, 4096); }
+TEST_CASE_FIXTURE(FileChainFixture, "a file without tensors has a hash only") { check({}, 4096); }
 
-TEST_CASE_FIXTURE(Fixture, "random ranges and buffers") {
+TEST_CASE_FIXTURE(FileChainFixture, "random ranges and buffers") {
   std::mt19937_64 random(1);
   for (int round = 0; round < 40; ++round) {
     std::vector<FileChain::Range> ranges(random() % 9);
@@ -103,7 +104,7 @@ TEST_CASE_FIXTURE(Fixture, "random ranges and buffers") {
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "a file that ends too early is named") {
+TEST_CASE_FIXTURE(FileChainFixture, "a file that ends too early is named") {
   const base::File file = base::File::open(path);
   std::filesystem::resize_file(path, 100'000);
   FileChain chain({}, size_bytes, 4096);

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "load/transfer/transfer.hpp"
+#include "core/platform_state.hpp"
 #include "load/verify/file_digests.hpp"
 #include "load/verify/verification.hpp"
 #include "small_model.hpp"

@@ -13,10 +13,10 @@ using namespace hiptool::load;
 
 namespace {
 
-struct Fixture : test::ModelFixture {
+struct ReadbackFixture : test::ModelFixture {
   Buffer arena{device, layout.arena_bytes};
 
-  Fixture() { copy_h2d_and_wait(arena, test::expected_arena(tensors)); }
+  ReadbackFixture() { copy_h2d_and_wait(arena, test::expected_arena(tensors)); }
 
   std::uint64_t device_offset(std::size_t tensor) const {
     return layout.placements[tensor].device_offset;
@@ -30,11 +30,11 @@ struct Fixture : test::ModelFixture {
   }
 };
 
-constexpr std::size_t large = 10;  // index of the tensor of 1 000 003 bytes
+constexpr std::size_t large_tensor = 10;  // index of the tensor of 1 000 003 bytes
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "equal bytes have no mismatch") {
+TEST_CASE_FIXTURE(ReadbackFixture, "equal bytes have no mismatch") {
   const VerifyResult result = verify_readback(model, layout, arena);
   CHECK(result.mismatches.empty());
   CHECK(result.mismatch_count == 0);
@@ -45,48 +45,48 @@ TEST_CASE_FIXTURE(Fixture, "equal bytes have no mismatch") {
   CHECK(result.blocks == blocks);
 }
 
-TEST_CASE_FIXTURE(Fixture, "one flipped bit is named, at every place where it could hide") {
-  const std::uint64_t size = tensors[large].bytes.size();
+TEST_CASE_FIXTURE(ReadbackFixture, "one flipped bit is named, at every place where it could hide") {
+  const std::uint64_t size = tensors[large_tensor].bytes.size();
   for (const std::uint64_t offset : {std::uint64_t{0}, block_bytes - 1, block_bytes, size - 1}) {
     CAPTURE(offset);
-    flip(device_offset(large) + offset);
+    flip(device_offset(large_tensor) + offset);
     const VerifyResult result = verify_readback(model, layout, arena);
     REQUIRE(result.mismatches.size() == 1);
     const Mismatch& mismatch = result.mismatches.front();
-    CHECK(mismatch.tensor == tensors[large].name);
-    CHECK(mismatch.device_offset == device_offset(large) + offset);
-    CHECK(mismatch.file_offset == model.tensors()[large].file_offset + offset);
+    CHECK(mismatch.tensor == tensors[large_tensor].name);
+    CHECK(mismatch.device_offset == device_offset(large_tensor) + offset);
+    CHECK(mismatch.file_offset == model.tensors()[large_tensor].file_offset + offset);
     CHECK(mismatch.size_bytes == 1);
     CHECK(result.mismatch_count == 1);
-    flip(device_offset(large) + offset);
+    flip(device_offset(large_tensor) + offset);
   }
   flip(device_offset(0));  // a tensor of one byte
   CHECK(verify_readback(model, layout, arena).mismatches.front().tensor == tensors[0].name);
 }
 
-TEST_CASE_FIXTURE(Fixture, "neighbouring leaves are one run, others stay apart") {
+TEST_CASE_FIXTURE(ReadbackFixture, "neighbouring leaves are one run, others stay apart") {
   const Stream stream(device);
-  fill(arena.view(device_offset(large) + 100, 3 * block_bytes), std::byte{0}, stream);
+  fill(arena.view(device_offset(large_tensor) + 100, 3 * block_bytes), std::byte{0}, stream);
   stream.synchronize();
-  flip(device_offset(large) + 20 * block_bytes + 5);
+  flip(device_offset(large_tensor) + 20 * block_bytes + 5);
   flip(device_offset(2));
   const VerifyResult result = verify_readback(model, layout, arena);
   REQUIRE(result.mismatches.size() == 3);
   CHECK(result.mismatches[0].tensor == tensors[2].name);
-  CHECK(result.mismatches[1].device_offset <= device_offset(large) + 110);
+  CHECK(result.mismatches[1].device_offset <= device_offset(large_tensor) + 110);
   CHECK(result.mismatches[1].size_bytes > 3 * block_bytes - 200);
   CHECK(result.mismatches[1].size_bytes <= 3 * block_bytes);
   CHECK(result.mismatches[2].file_offset ==
-        model.tensors()[large].file_offset + 20 * block_bytes + 5);
+        model.tensors()[large_tensor].file_offset + 20 * block_bytes + 5);
   CHECK(result.mismatch_count == 4 + 1 + 1);
 }
 
-TEST_CASE_FIXTURE(Fixture, "bytes in the gaps are nobody's") {
+TEST_CASE_FIXTURE(ReadbackFixture, "bytes in the gaps are nobody's") {
   flip(device_offset(1) == device_offset(2) ? device_offset(0) + 1 : device_offset(1) - 1);
   CHECK(verify_readback(model, layout, arena).mismatches.empty());
 }
 
-TEST_CASE_FIXTURE(Fixture, "the list of mismatches is bounded, their number is not") {
+TEST_CASE_FIXTURE(ReadbackFixture, "the list of mismatches is bounded, their number is not") {
   const Stream stream(device);
   std::vector<test::SmallTensor> many;
   for (int i = 0; i < 200; ++i) {
@@ -103,7 +103,7 @@ TEST_CASE_FIXTURE(Fixture, "the list of mismatches is bounded, their number is n
   CHECK(result.mismatch_count == 200);
 }
 
-TEST_CASE_FIXTURE(Fixture, "digests depend on contents and names, not on threads") {
+TEST_CASE_FIXTURE(ReadbackFixture, "digests depend on contents and names, not on threads") {
   VerifyOptions one;
   one.threads = 1;
   VerifyOptions many;
@@ -129,7 +129,8 @@ TEST_CASE("leaf digests are XXH3-64 as published") {
   CHECK(load::block_digest(std::as_bytes(std::span(abc))) == 0x78AF5F94892F3950u);
 }
 
-TEST_CASE_FIXTURE(Fixture, "verification can be cancelled and a vanished file is an error") {
+TEST_CASE_FIXTURE(ReadbackFixture,
+                  "verification can be cancelled and a vanished file is an error") {
   CancelToken cancel;
   cancel.cancel();
   VerifyOptions options;

@@ -21,7 +21,7 @@ using namespace hiptool::load;
 
 namespace {
 
-struct Fixture : test::ModelFixture {
+struct VerificationFixture : test::ModelFixture {
   LoadPlan plan = test::plan_of_one(device, layout);
   Buffer arena{device, layout.arena_bytes};
   std::span<const Buffer> arenas{&arena, 1};
@@ -47,7 +47,8 @@ struct Fixture : test::ModelFixture {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "chunks cover the arena and cut tensors only between leaves") {
+TEST_CASE_FIXTURE(VerificationFixture,
+                  "chunks cover the arena and cut tensors only between leaves") {
   for (const std::uint64_t most : {32'768u, 50'000u, 65'536u, 1'000'000u, 8'388'608u}) {
     CAPTURE(most);
     std::uint64_t end = 0;
@@ -69,7 +70,8 @@ TEST_CASE_FIXTURE(Fixture, "chunks cover the arena and cut tensors only between 
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "both references agree with a read-back, staged and in place") {
+TEST_CASE_FIXTURE(VerificationFixture,
+                  "both references agree with a read-back, staged and in place") {
   {
     test::DeviceLoader loader(device);
     loader.load(model, layout, arena);
@@ -96,7 +98,8 @@ TEST_CASE_FIXTURE(Fixture, "both references agree with a read-back, staged and i
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "damage after the verdict is found by the next one and narrowed down") {
+TEST_CASE_FIXTURE(VerificationFixture,
+                  "damage after the verdict is found by the next one and narrowed down") {
   constexpr std::size_t large = 10;
   test::DeviceLoader loader(device, staged(65'536));
   Verification verification(model, plan, arenas, reference(true));
@@ -137,7 +140,7 @@ TEST_CASE("digests of slots are found by the offsets that were issued, wrong one
   }
 }
 
-TEST_CASE_FIXTURE(Fixture,
+TEST_CASE_FIXTURE(VerificationFixture,
                   "slots that cannot hold blocks are refused where they are the reference") {
   test::DeviceLoader loader(device, staged(20'000));
   Verification by_slots(model, plan, arenas, nullptr);
@@ -147,7 +150,8 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(by_file.finish().mismatch_count == 0);
 }
 
-TEST_CASE_FIXTURE(Fixture, "blocks that no slot had are differences, though the bytes are right") {
+TEST_CASE_FIXTURE(VerificationFixture,
+                  "blocks that no slot had are differences, though the bytes are right") {
   test::DeviceLoader loader(device, staged(65'536));
   Verification verification(model, plan, arenas, nullptr);
   loader.load(model, layout, arena);
@@ -156,7 +160,8 @@ TEST_CASE_FIXTURE(Fixture, "blocks that no slot had are differences, though the 
   CHECK(result.mismatch_count == result.blocks);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a part of the model is verified by itself and has no digest of all") {
+TEST_CASE_FIXTURE(VerificationFixture,
+                  "a part of the model is verified by itself and has no digest of all") {
   const std::vector<std::uint32_t> chosen{10, 5};
   plan = test::plan_of_one(device, lay_out(model, chosen));
   const ArenaLayout& part = plan.devices[0].layout;
@@ -173,7 +178,7 @@ TEST_CASE_FIXTURE(Fixture, "a part of the model is verified by itself and has no
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "a file that changed is named before a device is") {
+TEST_CASE_FIXTURE(VerificationFixture, "a file that changed is named before a device is") {
   test::DeviceLoader loader(device, staged(65'536));
   Verification verification(model, plan, arenas, nullptr);
   loader.load(model, layout, arena, &verification);
@@ -183,7 +188,7 @@ TEST_CASE_FIXTURE(Fixture, "a file that changed is named before a device is") {
   CHECK(test::code_of([&] { verification.finish(); }) == ErrorCode::input_failed);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a verification that is given up ends at once and quietly") {
+TEST_CASE_FIXTURE(VerificationFixture, "a verification that is given up ends at once and quietly") {
   for (const bool reads_twice : {true, false}) {
     const Verification verification(model, plan, arenas, reference(reads_twice));
   }
@@ -195,7 +200,8 @@ TEST_CASE_FIXTURE(Fixture, "a verification that is given up ends at once and qui
   CHECK_THROWS_AS(verification.finish(), Error);
 }
 
-TEST_CASE_FIXTURE(Fixture, "the self-test catches and names all five faults and mends them") {
+TEST_CASE_FIXTURE(VerificationFixture,
+                  "the self-test catches and names all five faults and mends them") {
   test::DeviceLoader loader(device, staged(65'536));
   Verification verification(model, plan, arenas, reference(true));
   loader.load(model, layout, arena, &verification);

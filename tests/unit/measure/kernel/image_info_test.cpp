@@ -18,7 +18,7 @@ using kernels::Image;
 
 namespace {
 
-std::vector<std::byte> bytes_of(std::string_view text) {
+std::vector<std::byte> image_bytes_of(std::string_view text) {
   const auto bytes = std::as_bytes(std::span(text.data(), text.size()));
   return {bytes.begin(), bytes.end()};
 }
@@ -157,7 +157,7 @@ TEST_CASE("a bundle's entries") {
   const std::string bundle = bundle_of({{"host-x86_64-unknown-linux--", ""},
                                         {"hipv4-amdgcn-amd-amdhsa--gfx90a", "one"},
                                         {"hipv4-amdgcn-amd-amdhsa--gfx1100:xnack-", "other"}});
-  const std::vector<std::byte> bytes = bytes_of(bundle);
+  const std::vector<std::byte> bytes = image_bytes_of(bundle);
   const auto entries = read_bundle(bytes);
   REQUIRE(entries.size() == 3);
   CHECK(entries[0].bytes.empty());
@@ -174,12 +174,12 @@ TEST_CASE("a bundle's entries") {
   std::string long_name = bundle.substr(0, 24) + std::string(8 + 24, '\0') + "name";
   long_name[24] = 1;
   long_name[24 + 8 + 16] = 5;
-  CHECK_THROWS_AS(read_bundle(bytes_of(long_name)), Error);
+  CHECK_THROWS_AS(read_bundle(image_bytes_of(long_name)), Error);
   long_name[24 + 8 + 16] = 4;
-  const std::vector<std::byte> short_name = bytes_of(long_name);
+  const std::vector<std::byte> short_name = image_bytes_of(long_name);
   CHECK(read_bundle(short_name).front().target == "name");
   const std::string many = bundle.substr(0, 24) + std::string(8, '\xff') + bundle.substr(32);
-  CHECK_THROWS_AS(read_bundle(bytes_of(many)), Error);
+  CHECK_THROWS_AS(read_bundle(image_bytes_of(many)), Error);
 }
 
 TEST_CASE("no image cut short or with a changed byte is read beyond its end") {
@@ -210,7 +210,7 @@ TEST_CASE("no image cut short or with a changed byte is read beyond its end") {
 }
 
 TEST_CASE("what tells nothing of its kernels") {
-  CHECK_FALSE(read_image_info(bytes_of("CCOB....")).kernels);
+  CHECK_FALSE(read_image_info(image_bytes_of("CCOB....")).kernels);
   CHECK_FALSE(read_image_info({}).kernels);
-  CHECK(read_image_info(bytes_of("CCOB....")).kind == core::ImageKind::compressed_bundle);
+  CHECK(read_image_info(image_bytes_of("CCOB....")).kind == core::ImageKind::compressed_bundle);
 }

@@ -37,7 +37,7 @@ ModelFit refused(FitVerdict verdict) {
   return fit;
 }
 
-std::string text_of(const std::vector<report::Line>& lines) {
+std::string lines_text_of(const std::vector<report::Line>& lines) {
   std::string text;
   for (const report::Line& line : lines) text += line.text + "\n";
   return text;
@@ -66,7 +66,7 @@ TEST_CASE("fit report: the first line") {
 }
 
 TEST_CASE("fit report: how the need comes about") {
-  CHECK(text_of(fit_lines(fitting())) ==
+  CHECK(lines_text_of(fit_lines(fitting())) ==
         "fit     weights 6.00 GiB + KV cache 1.00 GiB + margin 1.00 GiB = 8.00 GiB\n"
         "limit   maximum context 100 000 tokens\n");
   ModelFit fit = fitting();
@@ -85,7 +85,7 @@ TEST_CASE("fit report: bounds are named where they apply") {
   CHECK(fit_notes(fitting(), summary)[0].text == "warning: the model was trained for 8 191 tokens");
   summary.sliding_window = 4096;
   summary.is_recurrent = true;
-  const std::string text = text_of(fit_notes(fitting(), summary));
+  const std::string text = lines_text_of(fit_notes(fitting(), summary));
   CHECK(text.find("sliding window need no more than 4 096 tokens") != std::string::npos);
   CHECK(text.find("recurrent layers") != std::string::npos);
 }

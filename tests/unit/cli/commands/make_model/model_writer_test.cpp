@@ -22,18 +22,18 @@ using namespace hiptool::test;
 namespace {
 
 /// A folder that goes away with the object.
-class TemporaryFolder {
+class WriterFolder {
  public:
-  TemporaryFolder() {
+  WriterFolder() {
     std::string name = (std::filesystem::temp_directory_path() / "hiptool-XXXXXX").string();
     path_ = ::mkdtemp(name.data());
   }
-  ~TemporaryFolder() {
+  ~WriterFolder() {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
   }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  WriterFolder(const WriterFolder&) = delete;
+  WriterFolder& operator=(const WriterFolder&) = delete;
 
   std::filesystem::path file(const char* name) const { return path_ / name; }
   std::size_t entries() const {
@@ -72,7 +72,7 @@ std::uint64_t largest_block_bytes(const ModelFile& model) {
 }  // namespace
 
 TEST_CASE("written models are read back without a warning") {
-  const TemporaryFolder folder;
+  const WriterFolder folder;
   for (const ModelFormat format : {ModelFormat::gguf, ModelFormat::safetensors}) {
     for (const std::uint32_t tensors : {1u, 2u, 3u, 50u, 400u}) {
       for (const std::uint64_t size :
@@ -102,7 +102,7 @@ TEST_CASE("written models are read back without a warning") {
 }
 
 TEST_CASE("sizes vary: some tensors are tiny, some large") {
-  const TemporaryFolder folder;
+  const WriterFolder folder;
   const ModelWriterOptions options{folder.file("m"), ModelFormat::gguf, 16u << 20, 40};
   write_model(options);
   const ModelFile model = ModelFile::open(options.path);
@@ -112,7 +112,7 @@ TEST_CASE("sizes vary: some tensors are tiny, some large") {
 }
 
 TEST_CASE("the same options give the same bytes, another seed others") {
-  const TemporaryFolder folder;
+  const WriterFolder folder;
   ModelWriterOptions options{folder.file("a"), ModelFormat::gguf, 30u << 20, 20, {"all"}, 1};
   write_model(options);
   const std::string first = bytes_of(options.path);
@@ -125,7 +125,7 @@ TEST_CASE("the same options give the same bytes, another seed others") {
 }
 
 TEST_CASE("all types, chosen types, unknown types") {
-  const TemporaryFolder folder;
+  const WriterFolder folder;
   for (const ModelFormat format : {ModelFormat::gguf, ModelFormat::safetensors}) {
     ModelWriterOptions options{folder.file("m"), format, 1u << 20, 64, {"all"}};
     write_model(options);
@@ -187,7 +187,7 @@ TEST_CASE("floats and scales are finite") {
 }
 
 TEST_CASE("options that make no sense") {
-  const TemporaryFolder folder;
+  const WriterFolder folder;
   CHECK(code_of({folder.file("m"), ModelFormat::gguf, 1, 0}) == ErrorCode::invalid_argument);
   CHECK(code_of({folder.file("m"), ModelFormat::gguf, 1, 1'000'001}) ==
         ErrorCode::invalid_argument);
@@ -197,7 +197,7 @@ TEST_CASE("options that make no sense") {
 }
 
 TEST_CASE("files that cannot be written leave nothing behind") {
-  const TemporaryFolder folder;
+  const WriterFolder folder;
   CHECK(code_of({folder.file("absent") / "m", ModelFormat::gguf, 1024, 1}) ==
         ErrorCode::output_failed);
   CHECK(code_of({folder.file(""), ModelFormat::gguf, 1024, 1}) == ErrorCode::output_failed);
@@ -210,7 +210,7 @@ TEST_CASE("files that cannot be written leave nothing behind") {
 }
 
 TEST_CASE("a failed write keeps what was there before") {
-  const TemporaryFolder folder;
+  const WriterFolder folder;
   const ModelWriterOptions options{folder.file("m"), ModelFormat::gguf, 64u << 20, 5};
   std::ofstream(options.path) << "before";
   // A limit on file sizes fails writes as a full disk does, half way through.
@@ -228,7 +228,7 @@ TEST_CASE("a failed write keeps what was there before") {
 }
 
 TEST_CASE("cancelling and progress") {
-  const TemporaryFolder folder;
+  const WriterFolder folder;
   CancelToken cancel;
   std::uint64_t last = 0;
   ModelWriterOptions options{folder.file("m"), ModelFormat::safetensors, 40u << 20, 5};

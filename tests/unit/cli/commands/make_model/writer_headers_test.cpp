@@ -26,7 +26,7 @@ ModelWriterOptions options_of(std::uint32_t tensors, std::uint32_t shards,
   return options;
 }
 
-std::size_t entries(const std::filesystem::path& folder) {
+std::size_t entry_count(const std::filesystem::path& folder) {
   const std::filesystem::directory_iterator all(folder);
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
@@ -126,13 +126,13 @@ TEST_CASE("sets: the file that readers begin with gets its name last, and all or
       code = error.code();
     }
     CHECK(code == ErrorCode::output_failed);
-    CHECK(entries(folder.path()) == 1);
+    CHECK(entry_count(folder.path()) == 1);
     std::filesystem::remove_all(first);
     options.progress = {};
     const ModelWriterResult result = write_model(options);
     CHECK(result.path == first);
     CHECK(result.files == 3);
-    CHECK(entries(folder.path()) == (format == ModelFormat::gguf ? 3 : 4));
+    CHECK(entry_count(folder.path()) == (format == ModelFormat::gguf ? 3 : 4));
     for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
       std::filesystem::remove(entry);
     }
@@ -157,11 +157,11 @@ TEST_CASE("sets: progress counts the whole set; cancelling leaves nothing") {
   for (std::uint32_t number = 0; number < 4; ++number) {
     std::filesystem::remove(shard_path(options.path, ModelFormat::gguf, number, 4));
   }
-  CHECK(entries(folder.path()) == 0);
+  CHECK(entry_count(folder.path()) == 0);
   options.cancel = &cancel;
   options.progress = [&](std::uint64_t done, std::uint64_t total) {
     if (done > total / 2) cancel.cancel();
   };
   CHECK_THROWS_AS(write_model(options), Error);
-  CHECK(entries(folder.path()) == 0);
+  CHECK(entry_count(folder.path()) == 0);
 }
