@@ -24,9 +24,7 @@ HEADER_ROOM = {
     "device": "core", "event": "core", "kernel": "core", "module": "core",
     "pinned_buffer": "core", "retry": "core", "stream": "core",
     "dtype": "tensor", "layout": "tensor", "tensor": "tensor",
-    "async_loader": "load", "file_digests": "load", "load_plan": "load",
-    "plan_loader": "load", "self_test": "load", "staging_memory": "load", "value_check": "load",
-    "verification": "load", "verify": "load",
+    "async_loader": "load", "load": "load", "load_plan": "load", "load_report": "load",
 }
 REPORT_HEADERS = {"error", "export", "timeline", "version"}   # report knows no device
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
-#include "hiptool/error.hpp"
 #include "base/units.hpp"
+#include "hiptool/error.hpp"
 #include "load/place/partition.hpp"
 #include "load/place/plan.hpp"
 

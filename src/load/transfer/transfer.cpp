@@ -146,7 +146,7 @@ struct Transfer::Impl {
   }
 
   std::unique_ptr<Replicator> make_replicator(std::span<const Buffer> arenas,
-                                                    ChunkSink* sink) const {
+                                              ChunkSink* sink) const {
     if (!is_copied() || is_empty(0)) return nullptr;
     std::vector<Replicator::Target> targets;
     for (std::size_t i = 1; i < plan.devices.size(); ++i) {
@@ -239,8 +239,8 @@ TransferStatistics Transfer::load(std::span<const Buffer> arenas, Verification* 
   run_for_each(arenas.size(), [&](std::size_t i, const std::atomic<bool>& stop) {
     if (!impl.rings[i]) return;
     SharedProgress::Part part(progress);
-    statistics.devices[i] = impl.load_part(
-        i, files, arenas[i], replicator ? replicator.get() : sink, part, stop);
+    statistics.devices[i] =
+        impl.load_part(i, files, arenas[i], replicator ? replicator.get() : sink, part, stop);
   });
   if (replicator) {
     replicator->finish();

@@ -21,8 +21,8 @@ namespace hiptool::cli {
 /// there are, both take place once.
 class LoadHashes {
  public:
-  /// Reads the manifest, opens the output and begins to hash files. Throws what reading the manifest
-  /// throws and Error(output_failed) where the output cannot be written.
+  /// Reads the manifest, opens the output and begins to hash files. Throws what reading the
+  /// manifest throws and Error(output_failed) where the output cannot be written.
   LoadHashes(const LoadArguments& arguments, LoadOutcome& outcome, const CancelToken& cancel);
   ~LoadHashes();
 

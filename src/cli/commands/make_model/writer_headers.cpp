@@ -117,7 +117,7 @@ void finish_gguf(PlannedFile& file, const GgufFacts& facts) {
   if (facts.shard == 0) write_metadata(pairs, facts);
   if (facts.shards > 1) write_split(pairs, facts);
   GgufHeader header;
-  header.raw(gguf_magic);
+  header.raw(model::gguf_magic);
   header.number<std::uint32_t>(3);
   header.number<std::uint64_t>(file.tensors.size());
   header.number(pairs.pairs());
@@ -165,7 +165,7 @@ void finish_safetensors(PlannedFile& file) {
   }
   json += '}';
   json.resize(static_cast<std::size_t>(*model::checked_align(json.size(), 8)), ' ');
-  if (json.size() > most_safetensors_header_bytes) {
+  if (json.size() > model::most_safetensors_header_bytes) {
     throw Error(ErrorCode::invalid_argument, "make-model",
                 "the header of " + std::to_string(file.tensors.size()) +
                     " tensors is above the 100000000 bytes that safetensors allows",
