@@ -39,7 +39,7 @@ std::string find_split(const ModelFile& model, std::span<const DeviceMemory> mem
   if (memory.size() < 2) return {};
   const auto groups = group_by_tensor(model.tensors()).groups;
   const auto most = most_bytes(memory);
-  const auto runs = sum_runs(groups, cut_evenly(groups, most));
+  const auto runs = cut_evenly(groups, most);
   if (runs.back().size_bytes() > most.back()) return {};
   // Whole percents that lead to about the same cuts; devices with little still get one.
   const auto whole = static_cast<double>(std::max<std::uint64_t>(model.tensor_bytes(), 1));

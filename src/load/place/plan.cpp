@@ -114,11 +114,11 @@ LoadPlan plan_load(const ModelFile& model, std::span<const Device> devices, cons
   if (grouped.groups.empty()) grouped = load::group_by_tensor(model.tensors());
   auto most_bytes = load::most_bytes(memory);
   most_bytes.resize(devices.size(), UINT64_MAX);
-  const auto ends = split.kind == SplitKind::proportions
+  const auto runs = split.kind == SplitKind::proportions
                         ? load::cut_by_proportions(grouped.groups, split.proportions)
                         : load::cut_evenly(grouped.groups, most_bytes);
   std::vector<std::uint64_t> tensor_counts;
-  for (const load::TensorGroup& run : load::sum_runs(grouped.groups, ends)) {
+  for (const load::TensorGroup& run : runs) {
     tensor_counts.push_back(run.tensors);
   }
   plan.devices = load::divide(model, devices, std::move(grouped.order), tensor_counts);
