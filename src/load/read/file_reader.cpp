@@ -97,7 +97,7 @@ bool FileSet::is_cold() const {
   return cached_bytes < sample_bytes / 2;
 }
 
-std::uint32_t FileSet::choose_stretches() const {
+std::uint32_t FileSet::choose_regions() const {
   return options_.mode != ReadMode::direct && is_cold() ? 4 : 1;
 }
 

@@ -25,7 +25,7 @@ FileLoad::FileLoad(const ModelFile& model, const ArenaLayout& layout, const Buff
       files_(files),
       chunks_(order_chunks(
           cut_chunks(model, layout, ring.slot_bytes(), options.ramp ? options.readers : 0),
-          options.stretches)) {}
+          options.regions)) {}
 
 // Fills `bytes`, which stand for the chunk, with tensors and zero gaps.
 std::uint64_t FileLoad::read(Reader& reader, const Chunk& chunk, std::span<std::byte> bytes) {

@@ -15,7 +15,7 @@
 #include "base/sha256.hpp"
 #include "base/text.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/verify.hpp"
+#include "load/verify/readback.hpp"
 #include "load/verify/digest.hpp"
 #include "load/verify/file_changes.hpp"
 #include "load/workers.hpp"
@@ -23,7 +23,7 @@
 namespace hiptool::cli {
 namespace {
 
-constexpr std::uint64_t buffer_bytes = 16 * leaf_bytes;  // stays in a core's second-level cache
+constexpr std::uint64_t buffer_bytes = 16 * load::block_bytes;  // stays in a core's second-level cache
 constexpr std::uint32_t most_threads = 64;
 
 struct Named {
@@ -217,9 +217,9 @@ void FileHashes::hash_tensor(Hasher& hasher, std::uint32_t index, std::span<std:
   std::vector<std::uint64_t> blocks;
   const auto take = [&](std::span<const std::byte> piece) {
     hasher.add(piece);
-    for (std::size_t at = 0; at < piece.size(); at += leaf_bytes) {
-      blocks.push_back(load::leaf_digest(
-          piece.subspan(at, std::min<std::size_t>(leaf_bytes, piece.size() - at))));
+    for (std::size_t at = 0; at < piece.size(); at += load::block_bytes) {
+      blocks.push_back(load::block_digest(
+          piece.subspan(at, std::min<std::size_t>(load::block_bytes, piece.size() - at))));
     }
   };
   read_range(tensor.file, tensor.file_offset, tensor.size_bytes, buffer, stop, take);

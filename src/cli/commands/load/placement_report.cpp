@@ -42,8 +42,8 @@ std::vector<DeviceShare> device_shares(const LoadOutcome& outcome) {
   }
   for (const DevicePlan& part : outcome.plan->devices) {
     DeviceShare share{part.device.id(), part.layout.placements.size(), part.layout.tensor_bytes};
-    if (shares.size() < outcome.device_loads.size()) {
-      const LoadStatistics& load = outcome.device_loads[shares.size()];
+    if (shares.size() < outcome.device_statistics.size()) {
+      const LoadStatistics& load = outcome.device_statistics[shares.size()];
       if (load.copy_time_s > 0) {
         share.copy_time_s = load.copy_time_s;
         share.copy_bytes_per_s = static_cast<double>(load.copied_bytes) / load.copy_time_s;
@@ -55,7 +55,7 @@ std::vector<DeviceShare> device_shares(const LoadOutcome& outcome) {
 }
 
 Value digest_of(const LoadOutcome& outcome, std::uint32_t tensor) {
-  return outcome.verify ? Value(base::to_hex(outcome.verify->tensor_digests[tensor])) : Value();
+  return outcome.verification ? Value(base::to_hex(outcome.verification->tensor_digests[tensor])) : Value();
 }
 
 Object tensor_value(const LoadOutcome& outcome, std::uint32_t index, Value device,
@@ -168,12 +168,12 @@ report::Table tensors_table(const LoadOutcome& outcome) {
                       {}};
   const bool names_devices = outcome.plan && outcome.plan->devices.size() > 1;
   if (names_devices) table.columns.push_back({"device", "Device", Unit::none});
-  if (outcome.verify) table.columns.push_back({"digest", "Digest", Unit::none});
+  if (outcome.verification) table.columns.push_back({"digest", "Digest", Unit::none});
   const auto add = [&](const ArenaLayout& layout, const std::string& device) {
     for (const Placement& placement : layout.placements) {
       std::vector<Value> row = tensor_row(outcome, placement.tensor);
       if (names_devices) row.emplace_back(device);
-      if (outcome.verify) row.push_back(digest_of(outcome, placement.tensor));
+      if (outcome.verification) row.push_back(digest_of(outcome, placement.tensor));
       table.rows.push_back(std::move(row));
     }
   };

@@ -67,7 +67,7 @@ std::string missed_faults_text(const LoadOutcome& outcome) {
 }  // namespace
 
 int load_exit_code(const LoadOutcome& outcome, const Error* error, int signal) {
-  const bool is_wrong = outcome.status == "mismatch" || !missed_faults(outcome).empty();
+  const bool is_wrong = outcome.status == LoadStatus::mismatch || !missed_faults(outcome).empty();
   if (is_wrong && (error == nullptr || error->code() != ErrorCode::cancelled)) {
     return exit_code_of(ErrorCode::data_mismatch);
   }

@@ -9,14 +9,16 @@
 
 #include "hiptool/async_loader.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/plan_loader.hpp"
-#include "hiptool/self_test.hpp"
-#include "hiptool/value_check.hpp"
-#include "hiptool/verification.hpp"
-#include "hiptool/verify.hpp"
+#include "load/transfer/transfer.hpp"
+#include "load/verify/readback.hpp"
+#include "load/verify/self_test.hpp"
+#include "load/verify/value_check.hpp"
+#include "load/verify/verification.hpp"
 #include "small_model.hpp"
+#include "unit/load/device_loader.hpp"
 
 using namespace hiptool;
+using namespace hiptool::load;
 
 namespace {
 
@@ -80,10 +82,13 @@ struct Fixture : test::ModelFixture {
   /// Every public call that takes a layout or a plan, with those of this object.
   std::vector<Entry> entries() {
     return {
-        {"AsyncLoader::load", [this] { AsyncLoader(device).load(model, plan_layout(), arena); }},
-        {"AsyncLoader::probe",
-         [this] { AsyncLoader(device).probe_read_bytes_per_s(model, plan_layout(), arena, 1000); }},
-        {"PlanLoader", [this] { const PlanLoader loader(model, plan); }},
+        {"Transfer::load",
+         [this] { test::DeviceLoader(device).load(model, plan_layout(), arena); }},
+        {"Transfer::probe",
+         [this] {
+           test::DeviceLoader(device).probe_read_bytes_per_s(model, plan_layout(), arena, 1000);
+         }},
+        {"Transfer", [this] { const Transfer loader(model, plan); }},
         {"Verification, two readings",
          [this] { Verification(model, plan, arenas, std::make_shared<FileDigests>(model)); }},
         {"Verification, slots", [this] { Verification(model, plan, arenas, nullptr); }},
@@ -150,7 +155,7 @@ TEST_CASE_FIXTURE(Fixture, "layouts: what lay_out makes is accepted, whole, in p
   for (const Entry& entry : entries()) {
     CAPTURE(entry.name);
     const std::string name = entry.name;
-    if (name == "run_self_test") AsyncLoader(device).load(model, layout, arena);
+    if (name == "run_self_test") test::DeviceLoader(device).load(model, layout, arena);
     if (name != "run_self_test") CHECK_NOTHROW(entry.call());
   }
 }
@@ -190,12 +195,11 @@ TEST_CASE_FIXTURE(Fixture, "layouts: no entry takes an arena that is too small o
   const auto with = [this](const Buffer& memory) {
     arena = memory;
     return std::vector<Entry>{
-        {"load", [this] { AsyncLoader(device).load(model, layout, arena); }},
+        {"load", [this] { test::DeviceLoader(device).load(model, layout, arena); }},
         {"probe",
-         [this] { AsyncLoader(device).probe_read_bytes_per_s(model, layout, arena, 1000); }},
-        {"PlanLoader::load", [this] { PlanLoader(model, plan).load(arenas); }},
-        {"PlanLoader::probe",
-         [this] { PlanLoader(model, plan).probe_read_bytes_per_s(arenas, 1000); }},
+         [this] { test::DeviceLoader(device).probe_read_bytes_per_s(model, layout, arena, 1000); }},
+        {"Transfer::load", [this] { Transfer(model, plan).load(arenas); }},
+        {"Transfer::probe", [this] { Transfer(model, plan).probe_read_bytes_per_s(arenas, 1000); }},
         {"Verification", [this] { Verification(model, plan, arenas, nullptr); }},
         {"verify_readback", [this] { verify_readback(model, layout, arena); }},
         {"check_values", [this] { check_values(model, layout, arena); }},
@@ -216,12 +220,15 @@ TEST_CASE_FIXTURE(TwoDevices, "layouts: an arena on another device is refused") 
   const std::span<const Buffer> foreign(&buffers[1], 1);
   const char* const text = "the arena is on cpu:1, not on cpu:0";
   const auto code = ErrorCode::invalid_argument;
-  check_refused([&] { AsyncLoader(devices[0]).load(model, layout, buffers[1]); }, code, text);
+  check_refused([&] { test::DeviceLoader(devices[0]).load(model, layout, buffers[1]); }, code,
+                text);
   check_refused(
-      [&] { AsyncLoader(devices[0]).probe_read_bytes_per_s(model, layout, buffers[1], 1000); },
+      [&] {
+        test::DeviceLoader(devices[0]).probe_read_bytes_per_s(model, layout, buffers[1], 1000);
+      },
       code, text);
-  check_refused([&] { PlanLoader(model, one).load(foreign); }, code, text);
-  check_refused([&] { PlanLoader(model, one).probe_read_bytes_per_s(foreign, 1000); }, code, text);
+  check_refused([&] { Transfer(model, one).load(foreign); }, code, text);
+  check_refused([&] { Transfer(model, one).probe_read_bytes_per_s(foreign, 1000); }, code, text);
   check_refused([&] { Verification(model, one, foreign, nullptr); }, code, text);
   const auto bytes = test::random_bytes(16, 1);
   check_refused([&] { AsyncLoader(devices[0]).upload(buffers[1], bytes); }, code,
@@ -231,7 +238,7 @@ TEST_CASE_FIXTURE(TwoDevices, "layouts: an arena on another device is refused") 
 TEST_CASE_FIXTURE(TwoDevices, "plans: what cannot be loaded is refused and names the device") {
   const auto code = ErrorCode::invalid_argument;
   const auto refuse = [&](const LoadPlan& wrong, ErrorCode expected, const char* text) {
-    check_refused([&] { PlanLoader(model, wrong).prepare(); }, expected, text);
+    check_refused([&] { Transfer(model, wrong).prepare(); }, expected, text);
     check_refused([&] { Verification(model, wrong, buffers, nullptr); }, expected, text);
     check_refused([&] { join_results(model, wrong, std::vector<VerifyResult>(2)); }, expected,
                   text);
@@ -254,9 +261,8 @@ TEST_CASE_FIXTURE(TwoDevices, "plans: one arena and one result for each device")
   const auto code = ErrorCode::invalid_argument;
   const auto one = std::span<const Buffer>(buffers).first(1);
   const char* const text = "1 arenas were given for a plan of 2 devices";
-  check_refused([&] { PlanLoader(model, plan_of_two).load(one); }, code, text);
-  check_refused([&] { PlanLoader(model, plan_of_two).probe_read_bytes_per_s(one, 10); }, code,
-                text);
+  check_refused([&] { Transfer(model, plan_of_two).load(one); }, code, text);
+  check_refused([&] { Transfer(model, plan_of_two).probe_read_bytes_per_s(one, 10); }, code, text);
   check_refused([&] { Verification(model, plan_of_two, one, nullptr); }, code, text);
   Verification verification(model, plan_of_two, buffers, nullptr);
   check_refused([&] { run_self_test(model, plan_of_two, one, verification); }, code, text);
@@ -272,28 +278,29 @@ TEST_CASE_FIXTURE(TwoDevices, "verifications: that of another load is refused be
   const auto code = ErrorCode::invalid_argument;
   const LoadPlan plan_of_two = split();
   Verification verification(model, plan_of_two, buffers, nullptr);
-  PlanLoader(model, plan_of_two).load(buffers, &verification);
+  Transfer(model, plan_of_two).load(buffers, &verification);
   CHECK(verification.finish().mismatch_count == 0);
 
   const std::vector<Buffer> elsewhere{Buffer(devices[0], layout.arena_bytes),
                                       Buffer(devices[1], layout.arena_bytes)};
-  check_refused([&] { PlanLoader(model, plan_of_two).load(elsewhere, &verification); }, code,
+  check_refused([&] { Transfer(model, plan_of_two).load(elsewhere, &verification); }, code,
                 "the verification is of another arena or layout");
-  check_refused([&] { AsyncLoader(devices[0]).load(model, layout, buffers[0], &verification); },
-                code, "the verification is of another arena or layout");
+  check_refused(
+      [&] { test::DeviceLoader(devices[0]).load(model, layout, buffers[0], &verification); }, code,
+      "the verification is of another arena or layout");
   const ModelFile other = ModelFile::open(
       test::write_small_model(folder.path() / "o.safetensors", test::various_tensors()));
-  check_refused([&] { PlanLoader(other, plan_of_two).load(buffers, &verification); }, code,
+  check_refused([&] { Transfer(other, plan_of_two).load(buffers, &verification); }, code,
                 "the verification is of another model");
   // Opened twice it is the same model.
   const ModelFile again = ModelFile::open(path);
-  PlanLoader(again, plan_of_two).load(buffers, &verification);
+  Transfer(again, plan_of_two).load(buffers, &verification);
   CHECK(verification.finish().mismatch_count == 0);
 }
 
 TEST_CASE_FIXTURE(TwoDevices, "plans: a change after they were checked has no effect") {
   LoadPlan changing = split();
-  PlanLoader loader(model, changing);
+  Transfer loader(model, changing);
   Verification verification(model, changing, buffers, nullptr);
   changing.devices.back().layout.placements.back().tensor = 99;
   changing.devices.erase(changing.devices.begin());

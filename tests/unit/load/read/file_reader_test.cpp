@@ -115,15 +115,15 @@ TEST_CASE_FIXTURE(Fixture, "every mode delivers the same bytes, unaligned and up
 TEST_CASE_FIXTURE(Fixture, "by itself a reader goes past the cache for what is not in it") {
   load::FileSet warm(model, options(ReadMode::automatic));
   CHECK(warm.choose_direct(0, 0, contents.size()) == nullptr);
-  CHECK(warm.choose_stretches() == 1);
+  CHECK(warm.choose_regions() == 1);
   if (!test::evict(path) || !load::DirectFile::open(base::File::open(path), false).is_open()) {
     CHECK(warm.choose_direct(0, 0, contents.size()) == nullptr);
     return;
   }
   load::FileSet files(model, options(ReadMode::automatic));
-  CHECK(files.choose_stretches() == 4);
-  CHECK(load::FileSet(model, options(ReadMode::buffered)).choose_stretches() == 4);
-  CHECK(load::FileSet(model, options(ReadMode::direct)).choose_stretches() == 1);
+  CHECK(files.choose_regions() == 4);
+  CHECK(load::FileSet(model, options(ReadMode::buffered)).choose_regions() == 4);
+  CHECK(load::FileSet(model, options(ReadMode::direct)).choose_regions() == 1);
   load::FileReader reader(files, [] {});
   const auto statistics = read_and_compare(files, reader, {{200'000, 1'000'000}, {2'500'000, 9}});
   CHECK(statistics.direct_bytes == 1'000'000);

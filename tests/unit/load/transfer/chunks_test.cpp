@@ -6,10 +6,11 @@
 #include <algorithm>
 #include <fstream>
 
-#include "load/verify/leaves.hpp"
+#include "load/verify/blocks.hpp"
 #include "small_model.hpp"
 
 using namespace hiptool;
+using namespace hiptool::load;
 
 namespace {
 
@@ -54,7 +55,7 @@ void check_cut(const Model& model, const std::vector<load::Chunk>& chunks,
     for (const Placement& placement : model.layout.placements) {
       const std::uint64_t size_bytes = model.model.tensors()[placement.tensor].size_bytes;
       if (at <= placement.device_offset || at >= placement.device_offset + size_bytes) continue;
-      REQUIRE((at - placement.device_offset) % leaf_bytes == 0);
+      REQUIRE((at - placement.device_offset) % block_bytes == 0);
     }
   }
   CHECK(at == model.layout.arena_bytes);
@@ -64,7 +65,7 @@ void check_cut(const Model& model, const std::vector<load::Chunk>& chunks,
 
 TEST_CASE("chunks cover the arena without gaps, with and without a ramp") {
   const Model model(test::various_tensors());
-  for (const std::uint64_t most_bytes : {2 * leaf_bytes, 65'536ul, mebibyte, 8 * mebibyte}) {
+  for (const std::uint64_t most_bytes : {2 * block_bytes, 65'536ul, mebibyte, 8 * mebibyte}) {
     for (const std::uint32_t readers : {0u, 1u, 3u, 16u}) {
       CAPTURE(most_bytes);
       CAPTURE(readers);

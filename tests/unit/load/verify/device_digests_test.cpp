@@ -9,13 +9,15 @@
 #include <set>
 
 #include "fakes/wrapper_table.hpp"
-#include "hiptool/async_loader.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/verification.hpp"
+#include "load/transfer/transfer.hpp"
+#include "load/verify/verification.hpp"
 #include "small_model.hpp"
+#include "unit/load/device_loader.hpp"
 
 using namespace hiptool;
+using namespace hiptool::load;
 
 namespace {
 
@@ -50,8 +52,8 @@ struct Fixture {
   std::shared_ptr<FileDigests> reference(bool reads_twice = true) const {
     return reads_twice ? std::make_shared<FileDigests>(model) : nullptr;
   }
-  AsyncLoader::Options staged() const {
-    AsyncLoader::Options options;
+  TransferOptions staged() const {
+    TransferOptions options;
     options.slot_bytes = 65'536;
     options.readers = 3;
     options.always_stage = true;
@@ -75,7 +77,7 @@ TEST_CASE_FIXTURE(Fixture, "the memory is digested in one launch after the load,
       ModelFile::open(test::write_small_model(folder.path() / "l.safetensors", tensors));
   const LoadPlan one = plan_load(larger, std::span(&device, 1));
   const Buffer memory(device, one.devices[0].layout.arena_bytes);
-  AsyncLoader loader(device, staged());
+  test::DeviceLoader loader(device, staged());
   Verification verification(larger, one, std::span(&memory, 1),
                             std::make_shared<FileDigests>(larger));
   CHECK_FALSE(verification.image().empty());
@@ -96,13 +98,13 @@ TEST_CASE_FIXTURE(Fixture, "a kernel that takes long to load holds no load up") 
     delay_module(delay);
     const auto start = std::chrono::steady_clock::now();
     Verification verification(model, plan, arenas, reference(reads_twice));
-    AsyncLoader loader(device, staged());
+    test::DeviceLoader loader(device, staged());
     loader.load(model, layout, arena, &verification);
     CHECK(std::chrono::steady_clock::now() - start < delay);
     const VerifyResult result = verification.finish();
     CHECK(std::chrono::steady_clock::now() - start >= delay);
     CHECK(result.mismatch_count == 0);
-    CHECK(result.leaves > 0);
+    CHECK(result.blocks > 0);
     CHECK(module_loads() == 1);
   }
 }
@@ -111,7 +113,7 @@ TEST_CASE_FIXTURE(Fixture, "damage is found whenever the kernel comes") {
   for (const int delay_ms : {0, 700}) {
     table.reset();
     if (delay_ms > 0) delay_module(std::chrono::milliseconds(delay_ms));
-    AsyncLoader loader(device, staged());
+    test::DeviceLoader loader(device, staged());
     Verification verification(model, plan, arenas, reference());
     // The table of tensors is copied with the kernel: before the load, or long behind it.
     if (delay_ms == 0) verification.image();
@@ -128,7 +130,7 @@ TEST_CASE_FIXTURE(Fixture,
   table.reset();
   for (const std::string& call : calls) table.fail(call, hip::hipErrorInvalidImage);
   Verification verification(model, plan, arenas, nullptr);
-  AsyncLoader loader(device, staged());
+  test::DeviceLoader loader(device, staged());
   CHECK(loader.load(model, layout, arena, &verification).read_bytes == layout.tensor_bytes);
   CHECK_THROWS_AS(verification.finish(), Error);
   CHECK_THROWS_AS(verification.image(), Error);
@@ -139,7 +141,7 @@ TEST_CASE_FIXTURE(Fixture,
                   "whichever call fails, it is an error or the right answer, and no leak") {
   const auto attempt = [&] {
     const Buffer fresh(device, layout.arena_bytes);
-    AsyncLoader loader(device, staged());
+    test::DeviceLoader loader(device, staged());
     Verification verification(model, plan, std::span(&fresh, 1), nullptr);
     loader.load(model, layout, fresh, &verification);
     return verification.finish();
@@ -180,7 +182,7 @@ TEST_CASE_FIXTURE(Fixture, "tensors may lie in another order than the file's") {
   }
   plan = test::plan_of_one(device, reversed);
   arena = Buffer(device, reversed.arena_bytes);
-  AsyncLoader loader(device, staged());
+  test::DeviceLoader loader(device, staged());
   Verification verification(model, plan, arenas, reference());
   loader.load(model, reversed, arena, &verification);
   CHECK(verification.finish().mismatch_count == 0);
@@ -192,7 +194,7 @@ TEST_CASE_FIXTURE(Fixture, "a set token ends the pass before the next launch") {
   VerifyOptions options;
   options.cancel = &cancel;
   Verification verification(model, plan, arenas, nullptr, options);
-  AsyncLoader(device, staged()).load(model, layout, arena, &verification);
+  test::DeviceLoader(device, staged()).load(model, layout, arena, &verification);
   cancel.cancel();
   CHECK(test::code_of([&] { verification.finish(); }) == ErrorCode::cancelled);
   CHECK(table.count("hipModuleLaunchKernel") == 0);
@@ -215,12 +217,12 @@ TEST_CASE_FIXTURE(Fixture, "a second reader that started early serves several ve
   const auto files = std::make_shared<FileDigests>(model);
   const auto digests = files->get();
   for (int i = 0; i < 2; ++i) {
-    AsyncLoader loader(device, staged());
+    test::DeviceLoader loader(device, staged());
     Verification verification(model, plan, arenas, files);
     loader.load(model, layout, arena, &verification);
     const VerifyResult result = verification.finish();
     CHECK(result.mismatch_count == 0);
-    CHECK(result.leaves == digests.size());
+    CHECK(result.blocks == digests.size());
   }
   const auto path = test::write_small_model(folder.path() / "o.safetensors", {tensors[7]});
   const ModelFile other = ModelFile::open(path);

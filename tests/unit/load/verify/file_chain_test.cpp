@@ -11,10 +11,12 @@
 #include <random>
 
 #include "hiptool/error.hpp"
-#include "hiptool/verify.hpp"
+#include "load/verify/blocks.hpp"
+#include "load/verify/readback.hpp"
 #include "support.hpp"
 
 using namespace hiptool;
+using namespace hiptool::load;
 using load::FileChain;
 
 namespace {
@@ -41,9 +43,9 @@ struct Fixture {
     std::vector<std::uint64_t> expected;
     for (const auto& range : ranges) {
       REQUIRE(range.first_block == expected.size());
-      for (std::uint64_t at = 0; at < range.size_bytes; at += leaf_bytes) {
+      for (std::uint64_t at = 0; at < range.size_bytes; at += block_bytes) {
         expected.push_back(XXH3_64bits(content.data() + range.file_offset + at,
-                                       std::min(leaf_bytes, range.size_bytes - at)));
+                                       std::min(block_bytes, range.size_bytes - at)));
       }
     }
     auto shuffled = ranges;
@@ -64,7 +66,7 @@ std::vector<FileChain::Range> numbered(std::vector<FileChain::Range> ranges) {
   std::uint64_t block = 0;
   for (auto& range : ranges) {
     range.first_block = block;
-    block += (range.size_bytes + leaf_bytes - 1) / leaf_bytes;
+    block += (range.size_bytes + block_bytes - 1) / block_bytes;
   }
   return ranges;
 }
@@ -72,16 +74,16 @@ std::vector<FileChain::Range> numbered(std::vector<FileChain::Range> ranges) {
 }  // namespace
 
 TEST_CASE_FIXTURE(Fixture, "hash and digests are those of the bytes, wherever a buffer ends") {
-  const auto ranges = numbered({{0, 1, 0},                    // at the start
-                                {13, 0, 0},                   // empty
-                                {13, 40'001, 0},              // at an odd offset
-                                {40'014, leaf_bytes, 0},      // right after it, a whole block
-                                {40'014, 3 * leaf_bytes, 0},  // the same bytes once more
-                                {50'000, 100'000, 0},         // overlapping both
-                                {size_bytes - 1, 1, 0},       // the last byte
-                                {size_bytes, 0, 0}});         // empty, at the end
+  const auto ranges = numbered({{0, 1, 0},                     // at the start
+                                {13, 0, 0},                    // empty
+                                {13, 40'001, 0},               // at an odd offset
+                                {40'014, block_bytes, 0},      // right after it, a whole block
+                                {40'014, 3 * block_bytes, 0},  // the same bytes once more
+                                {50'000, 100'000, 0},          // overlapping both
+                                {size_bytes - 1, 1, 0},        // the last byte
+                                {size_bytes, 0, 0}});          // empty, at the end
   for (const std::uint64_t read_bytes :
-       {std::uint64_t{1'000}, leaf_bytes - 1, leaf_bytes, leaf_bytes + 1, std::uint64_t{40'014},
+       {std::uint64_t{1'000}, block_bytes - 1, block_bytes, block_bytes + 1, std::uint64_t{40'014},
         std::uint64_t{size_bytes}, std::uint64_t{256} << 10}) {
     check(ranges, read_bytes);
   }

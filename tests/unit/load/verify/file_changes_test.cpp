@@ -13,9 +13,11 @@
 #include <thread>
 
 #include "hiptool/error.hpp"
+#include "load/verify/blocks.hpp"
 #include "small_model.hpp"
 
 using namespace hiptool;
+using namespace hiptool::load;
 namespace fs = std::filesystem;
 
 namespace {
@@ -32,9 +34,9 @@ struct Fixture {
     for (const TensorInfo& tensor : model.tensors()) {
       std::vector<std::uint64_t> blocks;
       const auto& bytes = content(tensor.name);
-      for (std::size_t at = 0; at < bytes.size(); at += leaf_bytes) {
+      for (std::size_t at = 0; at < bytes.size(); at += block_bytes) {
         blocks.push_back(
-            XXH3_64bits(bytes.data() + at, std::min<std::size_t>(leaf_bytes, bytes.size() - at)));
+            XXH3_64bits(bytes.data() + at, std::min<std::size_t>(block_bytes, bytes.size() - at)));
       }
       result.tensor_digests.push_back(XXH3_64bits(blocks.data(), blocks.size() * 8));
     }

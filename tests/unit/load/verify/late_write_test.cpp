@@ -6,13 +6,14 @@
 
 #include <functional>
 
-#include "hiptool/file_digests.hpp"
-#include "hiptool/plan_loader.hpp"
-#include "hiptool/verification.hpp"
+#include "load/transfer/transfer.hpp"
+#include "load/verify/file_digests.hpp"
+#include "load/verify/verification.hpp"
 #include "small_model.hpp"
 #include "unit/load/watched_device.hpp"
 
 using namespace hiptool;
+using namespace hiptool::load;
 
 namespace {
 
@@ -46,12 +47,12 @@ struct ManyTensors {
   VerifyResult load(const LoadPlan& plan, test::WrapperTable& table, bool stages,
                     bool reads_twice) const {
     AfterLastChunk late([&table] { table.damage_largest(0); });
-    AsyncLoader::Options options;
+    TransferOptions options;
     options.slot_bytes = 65'536;
     options.readers = 4;
     options.always_stage = stages;
     options.observer = &late;
-    PlanLoader loader(model, plan, options);
+    Transfer loader(model, plan, options);
     const auto arenas = loader.allocate();
     const auto files = reads_twice ? std::make_shared<FileDigests>(model) : nullptr;
     Verification verification(model, plan, arenas, files);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hiptool/value_check.hpp"
+#include "load/verify/value_check.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,12 +8,14 @@
 #include <fstream>
 #include <set>
 
-#include "hiptool/async_loader.hpp"
 #include "hiptool/error.hpp"
+#include "load/transfer/transfer.hpp"
 #include "support.hpp"
+#include "unit/load/device_loader.hpp"
 #include "unit/load/watched_device.hpp"
 
 using namespace hiptool;
+using namespace hiptool::load;
 
 namespace {
 
@@ -69,7 +71,7 @@ struct Fixture {
     model = ModelFile::open(write(folder.path() / "m.safetensors", tensors));
     layout = lay_out(*model);
     arena = Buffer(device, layout.arena_bytes);
-    AsyncLoader(device).load(*model, layout, arena);
+    test::DeviceLoader(device).load(*model, layout, arena);
   }
 };
 
@@ -183,7 +185,7 @@ TEST_CASE_FIXTURE(Fixture, "whichever call fails, it is told and nothing remains
   const ModelFile file = ModelFile::open(write(folder.path() / "m.safetensors", tensors));
   const ArenaLayout places = lay_out(file);
   const Buffer memory(watched.device, places.arena_bytes);
-  AsyncLoader(watched.device).load(file, places, memory);
+  test::DeviceLoader(watched.device).load(file, places, memory);
   const auto live = [&table] {
     const test::LiveCounts counts = table.live();
     return std::array{counts.device_memory, counts.host_memory, counts.registrations,

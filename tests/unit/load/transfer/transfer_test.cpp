@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hiptool/plan_loader.hpp"
+#include "load/transfer/transfer.hpp"
 
 #include <doctest/doctest.h>
 
@@ -16,11 +16,13 @@
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/peer_access.hpp"
-#include "hiptool/self_test.hpp"
-#include "hiptool/verification.hpp"
+#include "load/verify/blocks.hpp"
+#include "load/verify/self_test.hpp"
+#include "load/verify/verification.hpp"
 #include "small_model.hpp"
 
 using namespace hiptool;
+using namespace hiptool::load;
 
 namespace {
 
@@ -28,7 +30,7 @@ struct Case {
   LoadSplit split;
   bool stages = true;
   bool reads_twice = true;  ///< verified against a second reading, not against the slots
-  std::uint32_t stretches = 1;
+  std::uint32_t regions = 1;
 };
 
 /// Four cpu devices behind a table that keeps account of them.
@@ -40,13 +42,13 @@ struct Fixture {
     devices = platforms->devices(Platform::cpu);
     table = binder->table(Platform::cpu);
   }
-  AsyncLoader::Options options(bool stages, std::uint32_t stretches = 1) const {
-    AsyncLoader::Options options;
+  TransferOptions options(bool stages, std::uint32_t regions = 1) const {
+    TransferOptions options;
     options.slot_bytes = 40'000;
     options.readers = 8;
     options.slots = 3;
     options.always_stage = stages;
-    options.stretches = stretches;
+    options.regions = regions;
     return options;
   }
   // What the device must hold: tensors at multiples of 256, zeros between.
@@ -77,8 +79,8 @@ struct Fixture {
           LoadSplit{SplitKind::proportions, {1, 5, 2, 3}}, LoadSplit{SplitKind::replicate, {}}}) {
       for (const bool stages : {true, false}) {
         for (const bool twice : {true, false}) {
-          for (const std::uint32_t stretches : {1u, 12u}) {
-            all.push_back({split, stages, twice, stretches});
+          for (const std::uint32_t regions : {1u, 12u}) {
+            all.push_back({split, stages, twice, regions});
           }
         }
       }
@@ -141,7 +143,7 @@ class FourEach final : public LoadObserver {
 TEST_CASE_FIXTURE(Fixture, "all bytes arrive on all devices, by every split, and are verified") {
   const VerifyResult whole = [&] {
     const LoadPlan plan = plan_load(model, std::span(devices).first(1));
-    PlanLoader loader(model, plan, options(true));
+    Transfer loader(model, plan, options(true));
     const auto arenas = loader.allocate();
     loader.load(arenas);
     return verify_readback(model, plan.devices[0].layout, arenas[0]);
@@ -151,20 +153,20 @@ TEST_CASE_FIXTURE(Fixture, "all bytes arrive on all devices, by every split, and
     CAPTURE(static_cast<int>(one.split.kind));
     CAPTURE(one.stages);
     CAPTURE(one.reads_twice);
-    CAPTURE(one.stretches);
+    CAPTURE(one.regions);
     const LoadPlan plan = plan_load(model, devices, one.split);
     Progress progress;
-    auto chosen = options(one.stages, one.stretches);
+    auto chosen = options(one.stages, one.regions);
     chosen.observer = &progress;
-    PlanLoader loader(model, plan, chosen);
+    Transfer loader(model, plan, chosen);
     const auto arenas = loader.allocate();
     Verification verification(model, plan, arenas, reference(one.reads_twice));
-    const PlanStatistics statistics = loader.load(arenas, &verification);
+    const TransferStatistics statistics = loader.load(arenas, &verification);
     check_arenas(plan, arenas);
     const VerifyResult result = verification.finish();
     const std::uint64_t copies = one.split.kind == SplitKind::replicate ? devices.size() : 1;
     CHECK(result.mismatch_count == 0);
-    CHECK(result.leaves == whole.leaves * copies);
+    CHECK(result.blocks == whole.blocks * copies);
     CHECK(result.compared_bytes == model.tensor_bytes() * copies);
     CHECK(result.model_digest == whole.model_digest);
     CHECK(result.tensor_digests == whole.tensor_digests);
@@ -189,7 +191,7 @@ TEST_CASE_FIXTURE(Fixture,
     if (unreached > 0) {
       table->fail("hipDeviceCanAccessPeer", hip::hipErrorUnknown, 1, unreached);
     }
-    PlanLoader loader(model, plan, options(true));
+    Transfer loader(model, plan, options(true));
     std::uint64_t reached = 0;
     for (const bool reaches : loader.reaches_first()) reached += reaches ? 1 : 0;
     CHECK(reached == 3 - unreached);
@@ -207,7 +209,7 @@ TEST_CASE_FIXTURE(Fixture,
 TEST_CASE_FIXTURE(Fixture, "peer access lasts as long as the loader, unless it was there before") {
   const LoadPlan plan = plan_load(model, devices, {SplitKind::replicate, {}});
   REQUIRE(enable_peer_access(devices[2], devices[0]));
-  { const PlanLoader loader(model, plan, options(true)); }
+  { const Transfer loader(model, plan, options(true)); }
   CHECK_FALSE(disable_peer_access(devices[1], devices[0]));
   CHECK(disable_peer_access(devices[2], devices[0]));
 }
@@ -216,7 +218,7 @@ TEST_CASE_FIXTURE(Fixture, "damage is named with its device, tensor and place") 
   for (const Case& one : cases()) {
     CAPTURE(static_cast<int>(one.split.kind));
     const LoadPlan plan = plan_load(model, devices, one.split);
-    PlanLoader loader(model, plan, options(one.stages, one.stretches));
+    Transfer loader(model, plan, options(one.stages, one.regions));
     const auto arenas = loader.allocate();
     Verification verification(model, plan, arenas, reference(one.reads_twice));
     loader.load(arenas, &verification);
@@ -245,7 +247,7 @@ TEST_CASE_FIXTURE(Fixture, "a damaged copy on the way is found on its device, re
     if (!one.stages || !one.reads_twice) continue;
     CAPTURE(static_cast<int>(one.split.kind));
     const LoadPlan plan = plan_load(model, devices, one.split);
-    PlanLoader loader(model, plan, options(true, one.stretches));
+    Transfer loader(model, plan, options(true, one.regions));
     const auto arenas = loader.allocate();
     int found = 0;
     for (std::uint64_t nth = 1; nth <= 8; ++nth) {
@@ -287,7 +289,7 @@ TEST_CASE_FIXTURE(Fixture, "one device that fails is named, stops the others and
         std::uint64_t calls = 0;
         try {
           const LoadPlan plan = plan_load(model, devices, one.split);
-          PlanLoader loader(model, plan, options(true, one.stretches));
+          Transfer loader(model, plan, options(true, one.regions));
           table->reset();
           table->fail(call, hip::hipErrorUnknown, nth);
           const auto arenas = loader.allocate();
@@ -319,7 +321,7 @@ TEST_CASE_FIXTURE(Fixture, "the other devices stop before they are done") {
   chosen.observer = &progress;
   chosen.slots = 1;
   chosen.readers = 4;
-  PlanLoader loader(model, plan, chosen);
+  Transfer loader(model, plan, chosen);
   auto arenas = loader.allocate();
   arenas[3] = arenas[3].view(0, 1);  // the last to start
   table->delay_streams(1, std::chrono::microseconds(20'000));
@@ -333,7 +335,7 @@ TEST_CASE_FIXTURE(Fixture, "after a failure no copy to any device is in flight")
     const bool by_peers = std::string(call) == "hipMemcpyPeerAsync";
     table->reset();
     if (!by_peers) table->fail("hipDeviceCanAccessPeer", hip::hipErrorUnknown, 1, 3);
-    PlanLoader loader(model, plan, options(true));
+    Transfer loader(model, plan, options(true));
     const auto arenas = loader.allocate();
     table->delay_streams(3, std::chrono::microseconds(30'000));
     table->fail(call, hip::hipErrorUnknown, 9);
@@ -355,10 +357,10 @@ TEST_CASE_FIXTURE(Fixture, "devices beyond the parts of a model get nothing and 
       folder.path() / "s.safetensors",
       {{"blk.0.a", test::random_bytes(50'000, 1)}, {"blk.1.a", test::random_bytes(50'000, 2)}}));
   const LoadPlan plan = plan_load(small, devices);
-  PlanLoader loader(small, plan, options(true));
+  Transfer loader(small, plan, options(true));
   const auto arenas = loader.allocate();
   Verification verification(small, plan, arenas, std::make_shared<FileDigests>(small));
-  const PlanStatistics statistics = loader.load(arenas, &verification);
+  const TransferStatistics statistics = loader.load(arenas, &verification);
   CHECK(verification.finish().mismatch_count == 0);
   int empty = 0;
   for (std::size_t i = 0; i < devices.size(); ++i) {
@@ -375,7 +377,7 @@ TEST_CASE_FIXTURE(Fixture, "wrong arenas, foreign streams and a set token are re
   CancelToken cancel;
   auto chosen = options(true);
   chosen.cancel = &cancel;
-  PlanLoader loader(model, plan, chosen);
+  Transfer loader(model, plan, chosen);
   auto arenas = loader.allocate();
   CHECK_THROWS_AS(loader.load(std::span(arenas).first(1)), Error);
   CHECK_THROWS_AS(Verification(model, plan, std::span(arenas).first(1), nullptr), Error);
@@ -392,27 +394,27 @@ TEST_CASE_FIXTURE(Fixture, "wrong arenas, foreign streams and a set token are re
   const Stream foreign(devices[3]);
   auto with_foreign = options(true);
   with_foreign.external_streams = {foreign};
-  CHECK_THROWS_AS(PlanLoader(model, plan, with_foreign), Error);
+  CHECK_THROWS_AS(Transfer(model, plan, with_foreign), Error);
 }
 
 TEST_CASE_FIXTURE(Fixture, "devices share the places that are read by turns") {
   // Each device has 16 chunks and one reader, which waits for the other after four of them.
-  const std::uint64_t part_bytes = 32 * leaf_bytes;
+  const std::uint64_t part_bytes = 32 * block_bytes;
   const ModelFile two = ModelFile::open(test::write_small_model(
       folder.path() / "t.safetensors", {{"blk.0.a", test::random_bytes(part_bytes, 1)},
                                         {"blk.1.a", test::random_bytes(part_bytes, 2)}}));
-  for (const std::uint32_t stretches : {1u, 4u}) {
-    CAPTURE(stretches);
-    const auto expected = stretches == 1 ? std::set{0, 1, 2, 3} : std::set{0, 1, 8, 9};
+  for (const std::uint32_t regions : {1u, 4u}) {
+    CAPTURE(regions);
+    const auto expected = regions == 1 ? std::set{0, 1, 2, 3} : std::set{0, 1, 8, 9};
     CancelToken cancel;
     FourEach progress(cancel);
-    auto chosen = options(true, stretches);
-    chosen.slot_bytes = 2 * leaf_bytes;
+    auto chosen = options(true, regions);
+    chosen.slot_bytes = 2 * block_bytes;
     chosen.readers = 2;
     chosen.cancel = &cancel;
     chosen.observer = &progress;
     const LoadPlan plan = plan_load(two, std::span(devices).first(2));
-    PlanLoader loader(two, plan, chosen);
+    Transfer loader(two, plan, chosen);
     const auto arenas = loader.allocate();
     const std::vector<std::byte> zeros(part_bytes);
     for (const Buffer& arena : arenas) copy_h2d_and_wait(arena, zeros);
@@ -423,7 +425,7 @@ TEST_CASE_FIXTURE(Fixture, "devices share the places that are read by turns") {
       std::set<int> arrived;
       for (int i = 0; i < 16; ++i) {
         const auto chunk =
-            std::span(found).subspan(std::size_t(i) * 2 * leaf_bytes, 2 * leaf_bytes);
+            std::span(found).subspan(std::size_t(i) * 2 * block_bytes, 2 * block_bytes);
         if (std::any_of(chunk.begin(), chunk.end(), [](std::byte b) { return b != std::byte{0}; }))
           arrived.insert(i);
       }
@@ -438,7 +440,7 @@ TEST_CASE_FIXTURE(Fixture, "streams of the caller carry the copies of their devi
   auto chosen = options(true);
   chosen.external_streams = {mine};
   const auto before = table->live().streams;
-  PlanLoader loader(model, plan, chosen);
+  Transfer loader(model, plan, chosen);
   CHECK(table->live().streams - before == chosen.streams);  // those of the other device
   const auto arenas = loader.allocate();
   loader.load(arenas);

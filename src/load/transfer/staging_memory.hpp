@@ -5,14 +5,13 @@
 #include <memory>
 #include <optional>
 
-#include "hiptool/export.hpp"
 #include "hiptool/host_memory.hpp"
 
-namespace hiptool {
+namespace hiptool::load {
 
 /// Host memory for the staging slots of a loader that is still to come: a thread touches it while a
 /// driver starts, so that only the registering is left for the load.
-class HIPTOOL_API StagingMemory {
+class StagingMemory {
  public:
   /// Starts at once; does not block.
   StagingMemory(std::uint32_t slots, std::size_t slot_bytes);
@@ -29,4 +28,4 @@ class HIPTOOL_API StagingMemory {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace hiptool
+}  // namespace hiptool::load

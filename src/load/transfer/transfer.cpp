@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hiptool/plan_loader.hpp"
-#include "base/clock.hpp"
+#include "load/transfer/transfer.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -8,22 +7,23 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "base/clock.hpp"
 #include "core/platform_state.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/peer_access.hpp"
-#include "hiptool/verification.hpp"
 #include "load/place/check_layout.hpp"
 #include "load/transfer/file_load.hpp"
 #include "load/transfer/replicator.hpp"
+#include "load/verify/blocks.hpp"
+#include "load/verify/verification.hpp"
 #include "load/workers.hpp"
 
-namespace hiptool {
+namespace hiptool::load {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr std::uint32_t most_readers = 16;  // of one device, as of an AsyncLoader
 
 /// Bytes of several devices in one sum.
 class SharedProgress {
@@ -60,24 +60,26 @@ class SharedProgress {
 
 }  // namespace
 
-struct PlanLoader::Impl {
+struct Transfer::Impl {
   const ModelFile model;  // both are copies: what the caller changes later was not checked
   const LoadPlan plan;
-  AsyncLoader::Options options;
-  std::vector<std::unique_ptr<AsyncLoader>> loaders;  // null: gets nothing, or a copy
+  TransferOptions options;
+  std::vector<std::unique_ptr<DeviceRing>> rings;  // null: gets nothing, or a copy
   std::vector<bool> reaches_first;
   std::vector<Device> has_enabled;  // peer access to the first device, which ends with this object
+  std::vector<std::uint32_t> regions;  // of the last load, by device
 
-  Impl(const ModelFile& of, const LoadPlan& with, AsyncLoader::Options chosen)
+  Impl(const ModelFile& of, const LoadPlan& with, TransferOptions chosen)
       : model(of),
         plan(with),
         options(std::move(chosen)),
-        loaders(with.devices.size()),
-        reaches_first(with.devices.size(), false) {
-    load::check_plan(of, with, "make loader");
+        rings(with.devices.size()),
+        reaches_first(with.devices.size(), false),
+        regions(with.devices.size(), 1) {
+    check_plan(of, with, "make loader");
     check_streams();
-    for (std::size_t i = 0; i < loaders.size(); ++i) {
-      if (is_read(i)) loaders[i] = make_loader(i);
+    for (std::size_t i = 0; i < rings.size(); ++i) {
+      if (is_read(i)) rings[i] = make_ring(i);
     }
     if (is_copied()) find_peers();
   }
@@ -114,19 +116,19 @@ struct PlanLoader::Impl {
     }
   }
 
-  std::unique_ptr<AsyncLoader> make_loader(std::size_t i) const {
+  std::unique_ptr<DeviceRing> make_ring(std::size_t i) const {
     const Device& device = plan.devices[i].device;
-    AsyncLoader::Options chosen = options;
+    TransferOptions chosen = options;
     const std::uint32_t devices = std::max(1u, count_read());
     const std::uint32_t all =
-        options.readers != 0 ? options.readers : load::choose_threads(1, most_readers * devices, 1);
+        options.readers != 0 ? options.readers : choose_threads(1, most_readers * devices, 1);
     chosen.readers = std::max(1u, all / devices);
-    if (devices > 1) chosen.stretches = std::max(1u, options.stretches / devices);
+    if (devices > 1) chosen.regions = std::max(1u, options.regions / devices);
     chosen.external_streams.clear();
     for (const StreamRef& stream : options.external_streams) {
       if (stream.device() == device) chosen.external_streams.push_back(stream);
     }
-    return std::make_unique<AsyncLoader>(device, std::move(chosen));
+    return std::make_unique<DeviceRing>(device, std::move(chosen));
   }
 
   void find_peers() {
@@ -143,74 +145,102 @@ struct PlanLoader::Impl {
     }
   }
 
-  std::unique_ptr<load::Replicator> make_replicator(std::span<const Buffer> arenas,
-                                                    load::ChunkSink* sink) const {
+  std::unique_ptr<Replicator> make_replicator(std::span<const Buffer> arenas,
+                                                    ChunkSink* sink) const {
     if (!is_copied() || is_empty(0)) return nullptr;
-    std::vector<load::Replicator::Target> targets;
+    std::vector<Replicator::Target> targets;
     for (std::size_t i = 1; i < plan.devices.size(); ++i) {
       targets.push_back({arenas[i], reaches_first[i]});
     }
-    return std::make_unique<load::Replicator>(arenas[0], sink, targets);
+    return std::make_unique<Replicator>(arenas[0], sink, targets);
   }
 
-  std::string lane_of(std::size_t i) const {
-    return plan.devices.size() > 1 ? plan.devices[i].device.id() + " reader" : "reader";
+  FileLoad::Options file_options(std::size_t i) const {
+    const TransferOptions& resolved = rings[i]->options();
+    FileLoad::Options chosen;
+    chosen.stages = rings[i]->stages();
+    chosen.readers = resolved.readers;
+    chosen.check = [ring = rings[i].get()] { ring->throw_if_cancelled(); };
+    chosen.ramp = resolved.ramp;
+    chosen.regions = resolved.regions;
+    chosen.cpus = resolved.reader_cpus;
+    return chosen;
+  }
+
+  LoadStatistics load_part(std::size_t i, FileSet& files, const Buffer& arena, ChunkSink* sink,
+                           LoadObserver& observer, const std::atomic<bool>& stop) {
+    FileLoad::Options chosen = file_options(i);
+    if (chosen.regions == 0) chosen.regions = files.choose_regions();
+    regions[i] = chosen.regions;
+    chosen.check = [ring = rings[i].get(), &stop] {
+      ring->throw_if_cancelled();
+      if (stop.load()) throw Error(ErrorCode::cancelled, "load", "another device failed");
+    };
+    chosen.observer = &observer;
+    chosen.sink = sink;
+    chosen.timeline = options.timeline;
+    if (plan.devices.size() > 1) chosen.lane = plan.devices[i].device.id() + " reader";
+    return FileLoad(model, plan.devices[i].layout, arena, files, rings[i]->ring(), chosen).run();
+  }
+
+  void require_slots_for(const ChunkSink* sink) const {
+    if (sink == nullptr || options.slot_bytes >= 2 * block_bytes) return;
+    throw Error(ErrorCode::invalid_argument, "load",
+                "load: slots of " + std::to_string(options.slot_bytes) +
+                    " bytes are too small for digests of whole blocks");
+  }
+
+  std::uint64_t bytes_to_read() const {
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0; i < rings.size(); ++i) {
+      if (rings[i]) bytes += plan.devices[i].layout.tensor_bytes;
+    }
+    return bytes;
   }
 };
 
-PlanLoader::PlanLoader(const ModelFile& model, const LoadPlan& plan)
-    : PlanLoader(model, plan, AsyncLoader::Options{}) {}
-
-PlanLoader::PlanLoader(const ModelFile& model, const LoadPlan& plan, AsyncLoader::Options options)
+Transfer::Transfer(const ModelFile& model, const LoadPlan& plan, TransferOptions options)
     : impl_(std::make_unique<Impl>(model, plan, std::move(options))) {}
 
-PlanLoader::~PlanLoader() = default;
+Transfer::~Transfer() = default;
 
-void PlanLoader::prepare() {
-  load::run_for_each(impl_->loaders.size(), [this](std::size_t i, const std::atomic<bool>&) {
-    if (impl_->loaders[i]) impl_->loaders[i]->prepare();
+void Transfer::prepare() {
+  run_for_each(impl_->rings.size(), [this](std::size_t i, const std::atomic<bool>&) {
+    if (impl_->rings[i]) impl_->rings[i]->prepare();
   });
 }
 
-std::vector<Buffer> PlanLoader::allocate() const {
+std::vector<Buffer> Transfer::allocate() const {
   std::vector<Buffer> arenas(impl_->plan.devices.size());
-  load::run_for_each(arenas.size(), [&](std::size_t i, const std::atomic<bool>&) {
+  run_for_each(arenas.size(), [&](std::size_t i, const std::atomic<bool>&) {
     const DevicePlan& part = impl_->plan.devices[i];
     if (!impl_->is_empty(i)) arenas[i] = Buffer(part.device, part.layout.arena_bytes);
   });
   return arenas;
 }
 
-PlanStatistics PlanLoader::load(std::span<const Buffer> arenas, Verification* verification) {
+TransferStatistics Transfer::load(std::span<const Buffer> arenas, Verification* verification) {
   Impl& impl = *impl_;
-  load::check_arenas(impl.model, impl.plan, arenas, "load");
+  // Before the files are opened: a wrong argument is the caller's error, whatever the files are.
+  check_arenas(impl.model, impl.plan, arenas, "load");
   for (std::size_t i = 0; verification != nullptr && i < arenas.size(); ++i) {
     if (!impl.is_empty(i)) {
       verification->require(impl.model, impl.plan.devices[i].layout, arenas[i]);
     }
   }
-  PlanStatistics statistics;
+  ChunkSink* const sink = verification != nullptr ? verification->sink() : nullptr;
+  impl.require_slots_for(sink);
+  TransferStatistics statistics;
   statistics.devices.resize(arenas.size());
-  std::uint64_t total_bytes = 0;
-  for (std::size_t i = 0; i < arenas.size(); ++i) {
-    if (impl.is_read(i)) total_bytes += impl.plan.devices[i].layout.tensor_bytes;
-  }
-  SharedProgress progress(impl.options.observer, total_bytes);
-  load::FileSet files(impl.model, impl.options.read);
-  load::ChunkSink* const sink = verification != nullptr ? verification->sink() : nullptr;
+  SharedProgress progress(impl.options.observer, impl.bytes_to_read());
+  FileSet files(impl.model, impl.options.read);
   const auto replicator = impl.make_replicator(arenas, sink);
   const auto start = Clock::now();
-  load::run_for_each(arenas.size(), [&](std::size_t i, const std::atomic<bool>& stop) {
-    if (!impl.loaders[i]) return;
-    SharedProgress::Part part_progress(progress);
-    load::LoadPart part{
-        impl.model, impl.plan.devices[i].layout, arenas[i], files, nullptr, &part_progress, {}};
-    part.sink = replicator ? replicator.get() : sink;
-    part.check = [&stop] {
-      if (stop.load()) throw Error(ErrorCode::cancelled, "load", "another device failed");
-    };
-    part.lane = impl.lane_of(i);
-    statistics.devices[i] = impl.loaders[i]->load_part(part);
+  run_for_each(arenas.size(), [&](std::size_t i, const std::atomic<bool>& stop) {
+    if (!impl.rings[i]) return;
+    SharedProgress::Part part(progress);
+    statistics.devices[i] = impl.load_part(
+        i, files, arenas[i], replicator ? replicator.get() : sink, part, stop);
   });
   if (replicator) {
     replicator->finish();
@@ -235,19 +265,23 @@ PlanStatistics PlanLoader::load(std::span<const Buffer> arenas, Verification* ve
   return statistics;
 }
 
-double PlanLoader::probe_read_bytes_per_s(std::span<const Buffer> arenas,
-                                          std::uint64_t most_bytes) {
+double Transfer::probe_read_bytes_per_s(std::span<const Buffer> arenas, std::uint64_t most_bytes) {
   Impl& impl = *impl_;
-  load::check_arenas(impl.model, impl.plan, arenas, "load");
-  std::vector<double> rates(impl.loaders.size());
-  load::run_for_each(rates.size(), [&](std::size_t i, const std::atomic<bool>&) {
-    if (!impl.loaders[i]) return;
-    rates[i] = impl.loaders[i]->probe_read_bytes_per_s(impl.model, impl.plan.devices[i].layout,
-                                                       arenas[i], most_bytes);
+  check_arenas(impl.model, impl.plan, arenas, "load");
+  FileSet files(impl.model, impl.options.read);
+  std::vector<double> rates(impl.rings.size());
+  run_for_each(rates.size(), [&](std::size_t i, const std::atomic<bool>&) {
+    if (!impl.rings[i]) return;
+    FileLoad::Options options = impl.file_options(i);
+    // The load has put files into the page cache, which must not choose now.
+    options.regions = impl.regions[i];
+    rates[i] = FileLoad(impl.model, impl.plan.devices[i].layout, arenas[i], files,
+                        impl.rings[i]->ring(), options)
+                   .probe(most_bytes);
   });
   return std::accumulate(rates.begin(), rates.end(), 0.0);
 }
 
-const std::vector<bool>& PlanLoader::reaches_first() const noexcept { return impl_->reaches_first; }
+const std::vector<bool>& Transfer::reaches_first() const noexcept { return impl_->reaches_first; }
 
-}  // namespace hiptool
+}  // namespace hiptool::load

@@ -7,11 +7,10 @@
 #include <vector>
 
 #include "hiptool/cancel.hpp"
-#include "hiptool/export.hpp"
 #include "hiptool/model_file.hpp"
 #include "hiptool/timeline.hpp"
 
-namespace hiptool {
+namespace hiptool::load {
 
 /// The digests of a model's leaves (see verify_readback) as its files hold them, by an independent
 /// second reader: files opened anew, offsets straight from the parsed headers, no part of the
@@ -20,7 +19,7 @@ namespace hiptool {
 /// On request it also gives the SHA-256 of files. Such a file is read once, from its first byte to
 /// its last, by one thread, and each buffer serves the hash and the digests: memory with these
 /// digests holds the bytes that the hash is of. It takes as long as one core needs for SHA-256.
-class HIPTOOL_API FileDigests {
+class FileDigests {
  public:
   struct Options {
     std::uint32_t threads = 0;            ///< 0: one for each core this process may use
@@ -73,4 +72,4 @@ class HIPTOOL_API FileDigests {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace hiptool
+}  // namespace hiptool::load

@@ -5,27 +5,24 @@
 #include <string>
 
 #include "hiptool/buffer.hpp"
-#include "hiptool/export.hpp"
-#include "hiptool/file_digests.hpp"
 #include "hiptool/load_plan.hpp"
 #include "hiptool/model_file.hpp"
-#include "hiptool/verify.hpp"
+#include "load/verify/file_digests.hpp"
+#include "load/verify/readback.hpp"
 
-namespace hiptool {
+namespace hiptool::load {
 
-namespace load {
 class ChunkSink;
-}
 
 /// Verification of a load by digests. When all copies are done, a kernel on each device of a plan
 /// computes the digest of every block of 16 KiB that is in its memory then, and the host compares
 /// them with those of the file. So the verdict is about the memory as it is after the last copy: a
 /// write that landed late, or at a wrong address, is found too.
 ///
-/// Make it before the load, hand it to PlanLoader::load or AsyncLoader::load, and call finish()
+/// Make it before the load, hand it to Transfer::load, and call finish()
 /// afterwards. One device is a plan of one; the plan's layouts may have a part of the model, and
 /// only that part is verified then. Keeps copies of model and plan. One thread at a time.
-class HIPTOOL_API Verification {
+class Verification {
  public:
   /// `arenas`: one for each device of the plan, in its order; an empty one where a device gets no
   /// tensors. `files`: a second, independent reading of the files (mode `full`), which may have
@@ -64,11 +61,11 @@ class HIPTOOL_API Verification {
 
   /// For the loaders: takes the slots of all devices as they are read. Null where the reference is
   /// a second reading.
-  load::ChunkSink* sink() noexcept;
+  ChunkSink* sink() noexcept;
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace hiptool
+}  // namespace hiptool::load

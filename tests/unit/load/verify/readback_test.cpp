@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hiptool/verify.hpp"
+#include "load/verify/readback.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,6 +9,7 @@
 #include "small_model.hpp"
 
 using namespace hiptool;
+using namespace hiptool::load;
 
 namespace {
 
@@ -38,14 +39,15 @@ TEST_CASE_FIXTURE(Fixture, "equal bytes have no mismatch") {
   CHECK(result.mismatches.empty());
   CHECK(result.mismatch_count == 0);
   CHECK(result.compared_bytes == layout.tensor_bytes);
-  std::uint64_t leaves = 0;
-  for (const auto& tensor : tensors) leaves += (tensor.bytes.size() + leaf_bytes - 1) / leaf_bytes;
-  CHECK(result.leaves == leaves);
+  std::uint64_t blocks = 0;
+  for (const auto& tensor : tensors)
+    blocks += (tensor.bytes.size() + block_bytes - 1) / block_bytes;
+  CHECK(result.blocks == blocks);
 }
 
 TEST_CASE_FIXTURE(Fixture, "one flipped bit is named, at every place where it could hide") {
   const std::uint64_t size = tensors[large].bytes.size();
-  for (const std::uint64_t offset : {std::uint64_t{0}, leaf_bytes - 1, leaf_bytes, size - 1}) {
+  for (const std::uint64_t offset : {std::uint64_t{0}, block_bytes - 1, block_bytes, size - 1}) {
     CAPTURE(offset);
     flip(device_offset(large) + offset);
     const VerifyResult result = verify_readback(model, layout, arena);
@@ -64,18 +66,18 @@ TEST_CASE_FIXTURE(Fixture, "one flipped bit is named, at every place where it co
 
 TEST_CASE_FIXTURE(Fixture, "neighbouring leaves are one run, others stay apart") {
   const Stream stream(device);
-  fill(arena.view(device_offset(large) + 100, 3 * leaf_bytes), std::byte{0}, stream);
+  fill(arena.view(device_offset(large) + 100, 3 * block_bytes), std::byte{0}, stream);
   stream.synchronize();
-  flip(device_offset(large) + 20 * leaf_bytes + 5);
+  flip(device_offset(large) + 20 * block_bytes + 5);
   flip(device_offset(2));
   const VerifyResult result = verify_readback(model, layout, arena);
   REQUIRE(result.mismatches.size() == 3);
   CHECK(result.mismatches[0].tensor == tensors[2].name);
   CHECK(result.mismatches[1].device_offset <= device_offset(large) + 110);
-  CHECK(result.mismatches[1].size_bytes > 3 * leaf_bytes - 200);
-  CHECK(result.mismatches[1].size_bytes <= 3 * leaf_bytes);
+  CHECK(result.mismatches[1].size_bytes > 3 * block_bytes - 200);
+  CHECK(result.mismatches[1].size_bytes <= 3 * block_bytes);
   CHECK(result.mismatches[2].file_offset ==
-        model.tensors()[large].file_offset + 20 * leaf_bytes + 5);
+        model.tensors()[large].file_offset + 20 * block_bytes + 5);
   CHECK(result.mismatch_count == 4 + 1 + 1);
 }
 
@@ -122,9 +124,9 @@ TEST_CASE_FIXTURE(Fixture, "digests depend on contents and names, not on threads
 
 TEST_CASE("leaf digests are XXH3-64 as published") {
   // xxHash 0.8 test vectors: XXH3_64bits("") and ("abc"), seed 0.
-  CHECK(load::leaf_digest({}) == 0x2D06800538D394C2u);
+  CHECK(load::block_digest({}) == 0x2D06800538D394C2u);
   const std::string abc = "abc";
-  CHECK(load::leaf_digest(std::as_bytes(std::span(abc))) == 0x78AF5F94892F3950u);
+  CHECK(load::block_digest(std::as_bytes(std::span(abc))) == 0x78AF5F94892F3950u);
 }
 
 TEST_CASE_FIXTURE(Fixture, "verification can be cancelled and a vanished file is an error") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hiptool/verify.hpp"
+#include "load/verify/readback.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -18,11 +18,11 @@
 #include "load/verify/digest.hpp"
 #include "load/workers.hpp"
 
-namespace hiptool {
+namespace hiptool::load {
 namespace {
 
 constexpr std::uint64_t job_bytes = 8u << 20;
-static_assert(job_bytes % leaf_bytes == 0, "a leaf never spans two jobs");
+static_assert(job_bytes % block_bytes == 0, "a leaf never spans two jobs");
 
 // Bytes of one tensor inside a job.
 struct Share {
@@ -76,40 +76,40 @@ class Verifier {
         arena_(arena),
         options_(options),
         work_(divide(model, layout)),
-        leaf_digests_(model.tensors().size()) {
+        block_digests_(model.tensors().size()) {
     // A reader of its own: opened anew, offsets straight from the parsed header.
     for (const ModelPart& part : model.files()) files_.push_back(base::File::open(part.path));
     for (const Placement& placement : layout.placements) {
       const std::uint64_t size_bytes = model.tensors()[placement.tensor].size_bytes;
-      leaf_digests_[placement.tensor].resize((size_bytes + leaf_bytes - 1) / leaf_bytes);
+      block_digests_[placement.tensor].resize((size_bytes + block_bytes - 1) / block_bytes);
     }
   }
 
   void run() {
     const std::uint32_t wanted =
-        options_.threads != 0 ? options_.threads : load::choose_threads(1, 16, 1);
+        options_.threads != 0 ? options_.threads : choose_threads(1, 16, 1);
     const auto threads =
         static_cast<std::uint32_t>(std::min<std::size_t>(wanted, work_.jobs.size()));
-    load::run_workers(threads, [&](std::uint32_t, const std::atomic<bool>& stop) { work(stop); });
+    run_workers(threads, [&](std::uint32_t, const std::atomic<bool>& stop) { work(stop); });
   }
 
   VerifyResult result() {
     VerifyResult result;
-    result.tensor_digests.resize(leaf_digests_.size());
+    result.tensor_digests.resize(block_digests_.size());
     for (const Placement& placement : layout_.placements) {
-      const auto& leaves = leaf_digests_[placement.tensor];
-      result.leaves += leaves.size();
-      result.tensor_digests[placement.tensor] = load::tensor_digest(leaves);
+      const auto& leaves = block_digests_[placement.tensor];
+      result.blocks += leaves.size();
+      result.tensor_digests[placement.tensor] = tensor_digest(leaves);
     }
     result.compared_bytes = compared_bytes_.load();
     if (layout_.placements.size() == model_.tensors().size()) {
       result.model_digest =
-          load::model_digest(model_, load::digest_order(model_), result.tensor_digests);
+          model_digest(model_, digest_order(model_), result.tensor_digests);
     }
     result.mismatch_count = differences_.size();
     // A device that gets no tensors may have no arena either.
     if (!differences_.empty()) {
-      result.mismatches = load::join_differences(model_, layout_, arena_.device(), differences_);
+      result.mismatches = join_differences(model_, layout_, arena_.device(), differences_);
     }
     return result;
   }
@@ -155,16 +155,16 @@ class Verifier {
     std::uint64_t compared = 0;
     for (const Share& share : shares_of(job)) {
       const std::uint64_t start = share.device_offset - job.device_offset;
-      for (std::uint64_t offset = 0; offset < share.size_bytes; offset += leaf_bytes) {
-        const std::uint64_t size = std::min(leaf_bytes, share.size_bytes - offset);
+      for (std::uint64_t offset = 0; offset < share.size_bytes; offset += block_bytes) {
+        const std::uint64_t size = std::min(block_bytes, share.size_bytes - offset);
         const auto want = expected.subspan(start + offset, size);
         const auto got = returned.subspan(start + offset, size);
-        const std::uint64_t leaf = (share.tensor_offset + offset) / leaf_bytes;
-        leaf_digests_[share.tensor][leaf] = load::leaf_digest(want);
+        const std::uint64_t leaf = (share.tensor_offset + offset) / block_bytes;
+        block_digests_[share.tensor][leaf] = block_digest(want);
         if (std::memcmp(want.data(), got.data(), size) != 0) {
           const std::lock_guard lock(mutex_);
           differences_.push_back(
-              load::locate_difference(share.tensor, share.tensor_offset + offset, want, got));
+              locate_difference(share.tensor, share.tensor_offset + offset, want, got));
         }
       }
       compared += share.size_bytes;
@@ -179,18 +179,18 @@ class Verifier {
   const VerifyOptions& options_;
   Work work_;
   std::vector<base::File> files_;
-  std::vector<std::vector<std::uint64_t>> leaf_digests_;  // threads write different elements
+  std::vector<std::vector<std::uint64_t>> block_digests_;  // threads write different elements
   std::atomic<std::size_t> next_job_{0};
   std::atomic<std::uint64_t> compared_bytes_{0};
   std::mutex mutex_;
-  std::vector<load::Difference> differences_;
+  std::vector<Difference> differences_;
 };
 
 }  // namespace
 
 VerifyResult verify_readback(const ModelFile& model, const ArenaLayout& layout, const Buffer& arena,
                              const VerifyOptions& options) {
-  load::check_arena(model, layout, arena, "verify");
+  check_arena(model, layout, arena, "verify");
   const auto start = std::chrono::steady_clock::now();
   Verifier verifier(model, layout, arena, options);
   verifier.run();
@@ -202,7 +202,7 @@ VerifyResult verify_readback(const ModelFile& model, const ArenaLayout& layout, 
 
 VerifyResult join_results(const ModelFile& model, const LoadPlan& plan,
                           std::span<const VerifyResult> results) {
-  load::check_plan(model, plan, "join results");
+  check_plan(model, plan, "join results");
   const auto refuse = [](const std::string& why) {
     throw Error(ErrorCode::invalid_argument, "join results", "join results: " + why,
                 "give one result of verify_readback() for each device of the plan");
@@ -220,7 +220,7 @@ VerifyResult join_results(const ModelFile& model, const LoadPlan& plan,
   joined.tensor_digests.resize(model.tensors().size());
   for (std::size_t i = 0; i < results.size(); ++i) {
     const VerifyResult& result = results[i];
-    joined.leaves += result.leaves;
+    joined.blocks += result.blocks;
     joined.compared_bytes += result.compared_bytes;
     joined.mismatch_count += result.mismatch_count;
     joined.duration_s += result.duration_s;
@@ -231,8 +231,8 @@ VerifyResult join_results(const ModelFile& model, const LoadPlan& plan,
       joined.tensor_digests[placement.tensor] = result.tensor_digests[placement.tensor];
     }
   }
-  joined.model_digest = load::model_digest(model, load::digest_order(model), joined.tensor_digests);
+  joined.model_digest = model_digest(model, digest_order(model), joined.tensor_digests);
   return joined;
 }
 
-}  // namespace hiptool
+}  // namespace hiptool::load
