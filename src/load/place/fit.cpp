@@ -32,8 +32,8 @@ std::uint64_t cache_bytes(const ModelSummary& summary, std::uint64_t heads,
       __builtin_mul_overflow(bytes, cache_element_bytes, &bytes);
   if (!overflows && bytes <= most_cache_bytes) return bytes;
   throw Error(ErrorCode::corrupt_data, "size the KV cache",
-              "the metadata asks for a KV cache of more than 2^62 bytes",
-              "give a smaller --context, or look at the metadata of the model");
+              "the metadata implies a KV cache of more than 2^62 bytes",
+              "choose a smaller --context, or check the metadata of the model");
 }
 
 // A summary that was not made by summarize() may be anything.
@@ -142,9 +142,10 @@ std::uint64_t kv_cache_bytes(const ModelSummary& summary, std::uint64_t context_
       names.append(names.empty() ? "" : ", ").append(key);
     }
     throw Error(ErrorCode::not_found, "size the KV cache",
-                "the model does not tell how large its KV cache is: " + names +
-                    (summary.missing_keys.size() == 1 ? " is missing" : " are missing"),
-                "leave out --context to look at the weights alone");
+                "the KV cache cannot be sized: " + names +
+                    (summary.missing_keys.size() == 1 ? " is" : " are") +
+                    " missing from the metadata",
+                "leave out --context to plan the weights alone");
   }
   std::uint64_t heads = 0;
   for (const std::uint64_t of_layer : summary.kv_heads) {

@@ -104,10 +104,10 @@ std::string hint_for(const ModelFit& fit) {
                    "), which holds it");
   }
   if (fit.max_context_tokens.value_or(0) > 0) {
-    ways.push_back("take --context " + std::to_string(*fit.max_context_tokens) + " at most");
+    ways.push_back("reduce --context to " + std::to_string(*fit.max_context_tokens));
   }
   if (fit.gpu_layers.value_or(0) > 0) {
-    ways.push_back("leave layers to the processor (llama.cpp: -ngl " +
+    ways.push_back("keep some layers on the CPU (llama.cpp: -ngl " +
                    std::to_string(*fit.gpu_layers) + ")");
   }
   ways.emplace_back(last_hint);

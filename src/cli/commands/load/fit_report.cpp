@@ -86,7 +86,7 @@ std::vector<Line> fit_notes(const ModelFit& fit, const ModelSummary& summary) {
   }
   notes.push_back({Tone::plain,
                    "The KV cache is that of one sequence at 16 bits, as llama.cpp allocates it; "
-                   "buffers for computing are left to the margin."});
+                   "compute buffers come out of the margin."});
   if (summary.sliding_window.value_or(0) > 0) {
     notes.push_back(
         {Tone::plain, fmt::format("It is an upper bound: layers with a sliding window need no more "
