@@ -26,7 +26,6 @@
 #include "hiptool/pinned_buffer.hpp"
 #include "load/transfer/link_probe.hpp"
 #include "load/verify/verification.hpp"
-#include "cli/commands/make_model/model_writer.hpp"
 #include "read_rates.hpp"
 #include "system/residency.hpp"
 

@@ -13,7 +13,7 @@
 #include "core/platform_state.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
-#include "load/place/check_layout.hpp"
+#include "load/place/check_arenas.hpp"
 #include "load/transfer/file_load.hpp"
 #include "load/transfer/replicator.hpp"
 #include "load/verify/blocks.hpp"
@@ -61,7 +61,7 @@ class SharedProgress {
 }  // namespace
 
 struct Transfer::Impl {
-  const ModelFile model;  // both are copies: what the caller changes later was not checked
+  const ModelFile model;  // copies, which the caller cannot change
   const LoadPlan plan;
   TransferOptions options;
   std::vector<std::unique_ptr<DeviceRing>> rings;  // null: gets nothing, or a copy
@@ -76,7 +76,6 @@ struct Transfer::Impl {
         rings(with.devices.size()),
         reaches_first(with.devices.size(), false),
         regions(with.devices.size(), 1) {
-    check_plan(of, with, "make loader");
     check_streams();
     for (std::size_t i = 0; i < rings.size(); ++i) {
       if (is_read(i)) rings[i] = make_ring(i);
@@ -222,7 +221,7 @@ std::vector<Buffer> Transfer::allocate() const {
 TransferStatistics Transfer::load(std::span<const Buffer> arenas, Verification* verification) {
   Impl& impl = *impl_;
   // Before the files are opened: a wrong argument is the caller's error, whatever the files are.
-  check_arenas(impl.model, impl.plan, arenas, "load");
+  check_arenas(impl.plan, arenas, "load");
   for (std::size_t i = 0; verification != nullptr && i < arenas.size(); ++i) {
     if (!impl.is_empty(i)) {
       verification->require(impl.model, impl.plan.devices[i].layout, arenas[i]);
@@ -267,7 +266,7 @@ TransferStatistics Transfer::load(std::span<const Buffer> arenas, Verification* 
 
 double Transfer::probe_read_bytes_per_s(std::span<const Buffer> arenas, std::uint64_t most_bytes) {
   Impl& impl = *impl_;
-  check_arenas(impl.model, impl.plan, arenas, "load");
+  check_arenas(impl.plan, arenas, "load");
   FileSet files(impl.model, impl.options.read);
   std::vector<double> rates(impl.rings.size());
   run_for_each(rates.size(), [&](std::size_t i, const std::atomic<bool>&) {

@@ -11,7 +11,6 @@
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/stream.hpp"
-#include "load/place/check_layout.hpp"
 
 namespace hiptool::load {
 namespace {
@@ -181,7 +180,6 @@ std::string_view to_string(Fault fault) noexcept {
 
 std::vector<FaultResult> run_self_test(const ModelFile& model, const LoadPlan& plan,
                                        std::span<const Buffer> arenas, Verification& verification) {
-  check_arenas(model, plan, arenas, "self-test");
   for (std::size_t i = 0; i < arenas.size(); ++i) {
     const DevicePlan& part = plan.devices[i];
     if (!part.layout.placements.empty()) verification.require(model, part.layout, arenas[i]);

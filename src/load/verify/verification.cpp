@@ -12,7 +12,7 @@
 #include "base/file.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "load/place/check_layout.hpp"
+#include "load/place/check_arenas.hpp"
 #include "load/verify/device_digests.hpp"
 #include "load/verify/differences.hpp"
 #include "load/verify/digest.hpp"
@@ -69,7 +69,7 @@ struct Verification::Impl {
         options(chosen),
         blocks(of),
         devices(with.devices.size()) {
-    check_arenas(of, with, arenas, "verify");
+    check_arenas(with, arenas, "verify");
     for (std::size_t i = 0; i < devices.size(); ++i) {
       const ArenaLayout& layout = plan.devices[i].layout;
       if (layout.placements.empty()) continue;

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <thread>
 
-#include "core/platform_state.hpp"
 #include "unit/load/watched_device.hpp"
 
 using namespace hiptool;
