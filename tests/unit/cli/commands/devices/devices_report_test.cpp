@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/devices_report.hpp"
+#include "cli/commands/devices/devices_report.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,6 +8,8 @@
 using namespace hiptool;
 using namespace hiptool::cli;
 using namespace hiptool::cli::testing;
+using measure::DeviceFacts;
+using measure::Inventory;
 
 namespace {
 
@@ -56,41 +58,6 @@ std::string json_of(const Inventory& inventory) {
 }
 
 }  // namespace
-
-TEST_CASE("the memory peak of NVIDIA is twice the clock times the bus; else it is not known") {
-  DeviceFacts device = gpu(0);
-  REQUIRE(memory_peak(device));
-  CHECK(memory_peak(device)->bytes_per_s == doctest::Approx(4.916736e12));
-  CHECK(memory_peak(device)->source == std::string("memory-clock"));
-  device.info.memory_clock_hz = 0;
-  CHECK_FALSE(memory_peak(device));
-  device.info.memory_clock_hz.reset();
-  CHECK_FALSE(memory_peak(device));
-  device = gpu(0);
-  device.platform = Platform::amd;
-  CHECK_FALSE(memory_peak(device));
-}
-
-TEST_CASE("the link's peak is that of the speed it can have, not of the idle one") {
-  DeviceFacts device = gpu(0);
-  REQUIRE(link_peak_bytes_per_s(device));
-  CHECK(*link_peak_bytes_per_s(device) == doctest::Approx(63.015e9).epsilon(0.001));
-  device.pci->link = {8.0, 4, {}, {}};
-  CHECK(*link_peak_bytes_per_s(device) == doctest::Approx(3.938e9).epsilon(0.001));
-  device.pci->link = {};
-  CHECK_FALSE(link_peak_bytes_per_s(device));
-  CHECK_FALSE(link_peak_bytes_per_s(cpu()));
-}
-
-TEST_CASE("a board's own switch does not hide the slower link to the machine") {
-  DeviceFacts device = gpu(0);
-  device.path.hops = {{"0000:65:00.0", {16.0, 16, 32.0, 16}}, {"0000:64:00.0", {8.0, 8, 16.0, 8}}};
-  CHECK(link_of(device).speed_gt_s == 8.0);
-  CHECK(link_of(device).width == 8);
-  CHECK(link_of(device).max_speed_gt_s == 16.0);
-  CHECK(link_of(device).max_width == 8);
-  CHECK(*link_peak_bytes_per_s(device) == doctest::Approx(15.754e9).epsilon(0.001));
-}
 
 TEST_CASE("the document has every field; what is not known is null") {
   const std::string text = json_of({{unusable_amd()}, {gpu(0), cpu()}, {}});

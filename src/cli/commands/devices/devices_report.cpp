@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/devices_report.hpp"
+#include "cli/commands/devices/devices_report.hpp"
 
 #include <fmt/format.h>
 
@@ -10,10 +10,13 @@
 #include "cli/document.hpp"
 #include "hiptool/units.hpp"
 #include "kernels/images.hpp"
+#include "measure/memory_peak.hpp"
 
 namespace hiptool::cli {
 namespace {
 
+using measure::DeviceFacts;
+using measure::Inventory;
 using report::Unit;
 using report::Value;
 
@@ -42,7 +45,7 @@ struct DeviceField {
 // The flat fields of a device in the order of the document, for JSON, CSV and `devices ID` alike.
 std::vector<DeviceField> main_fields(const DeviceFacts& device) {
   const DeviceInfo& info = device.info;
-  const auto peak = memory_peak(device);
+  const auto peak = measure::memory_peak(device.platform, info);
   return {
       {{"id", "ID", Unit::none}, device.id},
       {{"platform", "Platform", Unit::none}, to_string(device.platform)},
