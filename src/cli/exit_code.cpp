@@ -20,7 +20,7 @@ struct Row {
 constexpr int signal_base = 128;
 constexpr int exit_internal = 7;
 
-// An initializer_list that is constant keeps its elements alive only as a static of its own.
+// The elements of a constexpr initializer_list live only as long as the list, hence named ones.
 constexpr std::initializer_list<ErrorCode> usage_codes{
     ErrorCode::invalid_argument, ErrorCode::out_of_bounds, ErrorCode::not_found,
     ErrorCode::unsupported};
@@ -36,17 +36,17 @@ constexpr std::initializer_list<ErrorCode> host_codes{
 constexpr std::initializer_list<ErrorCode> stop_codes{ErrorCode::cancelled};
 
 constexpr std::array rows{
-    Row{exit_done, "passed (also when a part, not all, was skipped with a reason)", {}},
+    Row{exit_done, "passed; some items, not all, may have been skipped with a reason", {}},
     Row{exit_check_failed,
         "a check, threshold, comparison (SLOWER) or value test (NaN) failed",
         {}},
     Row{2, "wrong usage: unknown command or option, bad value or combination", usage_codes},
-    Row{3, "no usable device, too little memory, or nothing was measured or run",
+    Row{3, "no usable device, not enough device memory, or nothing measured or run",
         device_missing_codes},
-    Row{4, "an input file is missing, unreadable, damaged or of an unsupported kind", input_codes},
-    Row{5, "wrong data: bytes on the device or results differ", data_codes},
+    Row{4, "an input file is missing, unreadable, damaged or unsupported", input_codes},
+    Row{5, "wrong data: bytes on the device, or results of a kernel, differ", data_codes},
     Row{6, "a device or runtime call failed or timed out", runtime_codes},
-    Row{exit_internal, "the host failed: disk full, output not writable, no memory", host_codes},
+    Row{exit_internal, "host failure: disk full, output not writable, out of memory", host_codes},
     Row{signal_base + SIGINT, "interrupted by SIGINT (Ctrl-C)", stop_codes},
     Row{signal_base + SIGTERM, "interrupted by SIGTERM", stop_codes},
     Row{signal_base + SIGHUP, "interrupted by SIGHUP (the terminal was closed)", stop_codes},
@@ -65,7 +65,7 @@ int exit_code_of(ErrorCode code, int signal) noexcept {
 }
 
 std::string exit_codes_text() {
-  std::string text = "Exit codes of hiptool, and the error codes in JSON that lead to them:\n\n";
+  std::string text = "Exit codes, with the matching error.code values of JSON documents:\n\n";
   for (const Row& row : rows) {
     text += fmt::format("  {:>3}  {}\n", row.exit_code, row.meaning);
     std::string codes;
@@ -75,11 +75,12 @@ std::string exit_codes_text() {
     if (!codes.empty()) text += fmt::format("       ({})\n", codes);
   }
   return text +
-         "\nOf several failures 5 comes before 6, 4 and 1.\n"
-         "\nEvery format has the same verdict: exit_code, passed and, on exit 1, failures\n"
-         "in JSON; the last two columns in CSV; hiptool_success and hiptool_exit_code for\n"
-         "Prometheus; at least one failure or error in JUnit unless the code is 0.\n"
-         "\nA pipe that is closed early ends the output quietly and leaves the code.\n";
+         "\nIf several things failed, the code is the first of 5, 6, 4, 1.\n"
+         "\nEvery output format carries the same verdict: exit_code, passed and, on exit 1,\n"
+         "failures in JSON; the last two columns in CSV; hiptool_success and\n"
+         "hiptool_exit_code for Prometheus; a failure or error in JUnit unless the code\n"
+         "is 0.\n"
+         "\nIf the reader closes the pipe early, output stops and the exit code is kept.\n";
 }
 
 }  // namespace hiptool::cli

@@ -51,7 +51,7 @@ const report::Report& choose(OutputFormat format, const report::Report& for_peop
   return is_for_people ? for_people : for_programs;
 }
 
-// A pipe without a reader blocks open() for ever; a reader gets some time to come.
+// open() of a pipe blocks until it has a reader; wait for one no longer than 2 s.
 int open_special(const fs::path& path) {
   constexpr int tries = 40;
   constexpr std::chrono::milliseconds pause{50};
@@ -112,8 +112,8 @@ Export parse_export(std::string_view text, const std::vector<OutputFormat>& form
   const auto equals = text.find('=');
   if (equals == std::string_view::npos || equals + 1 == text.size()) {
     throw Error(ErrorCode::invalid_argument, "parse export",
-                fmt::format("--export: '{}' is not FORMAT=FILE", text),
-                "write it as --export json=result.json");
+                fmt::format("invalid value '{}' for --export: expected FORMAT=FILE", text),
+                "for example --export json=result.json");
   }
   const OutputFormat format = parse_format(text.substr(0, equals), formats, "--export");
   return {format, fs::path(text.substr(equals + 1))};
@@ -131,7 +131,7 @@ ExportFile::ExportFile(const fs::path& path, std::string option)
   }
   if (fs::exists(status)) {
     if (::access(path.c_str(), W_OK) != 0) fail(errno, "open");
-    // The file that a link names is replaced, not the link.
+    // Replaces the target of a link, not the link.
     if (fs::path real = fs::canonical(path, ignored); !ignored) target_ = std::move(real);
   }
   temporary_ = target_.string() + ".XXXXXX";

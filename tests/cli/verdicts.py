@@ -19,7 +19,7 @@ RED = "\x1b[31m"
 def formats_of(words, environment=None):
     """The formats that --export of this command takes, from its own refusal of another one."""
     refused = program.run(*words, "--export", "none=x", environment=environment)
-    found = re.search(r"none of ([a-z, ]+)", refused.stderr)
+    found = re.search(r"expected one of ([a-z, ]+)", refused.stderr)
     assert refused.returncode == 2 and found, refused
     return found[1].strip().split(", ")
 

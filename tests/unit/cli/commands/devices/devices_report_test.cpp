@@ -114,6 +114,7 @@ TEST_CASE("the short table fits 80 columns, the full one holds everything") {
     CHECK(widest_line(text) <= 80);
     CHECK(contains(text, "Intel Xeon Platinum 8592+"));
     CHECK(contains(text, "63.0 GB/s"));
+    CHECK(contains(text, "  132 SMs  "));
   }
   const report::Table full = full_table(inventory);
   CHECK(full.columns.size() == 28);
@@ -131,12 +132,12 @@ TEST_CASE("the verdict names the GPUs, or says what works without") {
 
   DeviceFacts host = cpu();
   host.info.name = "CPU";
-  CHECK(inventory_verdict({{}, {host}, {}}).text == "no usable GPU; cpu works: cpu:0 CPU");
-  CHECK(inventory_verdict({{}, {}, {}}).text == "no usable GPU; no device at all");
+  CHECK(inventory_verdict({{}, {host}, {}}).text == "no usable GPU; the CPU is usable: cpu:0 CPU");
+  CHECK(inventory_verdict({{}, {}, {}}).text == "no usable GPU; no device found");
   system::PciDevice hardware;
   hardware.vendor = system::vendor_amd;
   const report::Line seen = inventory_verdict({{unusable_amd()}, {host}, {hardware}});
-  CHECK(seen.text == "no usable GPU although one is built in; cpu works: cpu:0 CPU");
+  CHECK(seen.text == "no usable GPU although one is installed; the CPU is usable: cpu:0 CPU");
   CHECK(seen.tone == report::Tone::bad);
 }
 
