@@ -24,7 +24,7 @@
 #include "hiptool/pinned_buffer.hpp"
 #include "hiptool/units.hpp"
 #include "hiptool/verification.hpp"
-#include "load/link_probe.hpp"
+#include "load/transfer/link_probe.hpp"
 #include "model/model_writer.hpp"
 #include "read_rates.hpp"
 #include "system/residency.hpp"

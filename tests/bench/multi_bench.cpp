@@ -24,7 +24,7 @@
 #include "hiptool/pinned_buffer.hpp"
 #include "hiptool/plan_loader.hpp"
 #include "hiptool/verification.hpp"
-#include "load/link_probe.hpp"
+#include "load/transfer/link_probe.hpp"
 #include "read_rates.hpp"
 
 namespace {

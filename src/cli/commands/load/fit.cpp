@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "hiptool/units.hpp"
-#include "load/layer_name.hpp"
+#include "load/place/layer_name.hpp"
 #include "system/host.hpp"
 #include "system/pci.hpp"
 #include "system/vram.hpp"

@@ -7,10 +7,10 @@
 #include <span>
 #include <utility>
 
+#include "cli/commands/load/manifest_text.hpp"
 #include "hiptool/error.hpp"
-#include "load/digest.hpp"
-#include "load/file_changes.hpp"
-#include "load/manifest_text.hpp"
+#include "load/verify/digest.hpp"
+#include "load/verify/file_changes.hpp"
 #include "model/parts.hpp"
 
 namespace hiptool::cli {
@@ -33,7 +33,7 @@ void show_waiting(const Work& work, Progress& progress, ProgressOf&& progress_of
   progress.end();
 }
 
-void show_progress(const load::FileHashes& hashes, Progress& progress) {
+void show_progress(const FileHashes& hashes, Progress& progress) {
   show_waiting(hashes, progress,
                [&] { return std::pair(hashes.done_bytes(), hashes.total_bytes()); });
 }
@@ -73,9 +73,9 @@ void LoadHashes::want_published() {
 }
 
 void LoadHashes::want_manifest() {
-  if (!options_.check_manifest.empty()) manifest_ = load::read_manifest(options_.check_manifest);
+  if (!options_.check_manifest.empty()) manifest_ = read_manifest(options_.check_manifest);
   if (options_.write_manifest.empty()) return;
-  written_kind_ = load::manifest_kind_of_name(options_.write_manifest);
+  written_kind_ = manifest_kind_of_name(options_.write_manifest);
   if (written_kind_ && options_.manifest_digest) {
     throw Error(ErrorCode::invalid_argument, "write manifest",
                 "--manifest-digest is for JSON manifests, and " + options_.write_manifest +
@@ -85,8 +85,8 @@ void LoadHashes::want_manifest() {
   output_.emplace(options_.write_manifest, 0);
 }
 
-load::FileHashes::Options LoadHashes::hash_options() const {
-  load::FileHashes::Options options;
+FileHashes::Options LoadHashes::hash_options() const {
+  FileHashes::Options options;
   options.cancel = &cancel_;
   options.timeline = outcome_.timeline.get();
   return options;
@@ -94,23 +94,23 @@ load::FileHashes::Options LoadHashes::hash_options() const {
 
 void LoadHashes::start() {
   const bool writes_json = output_ && !written_kind_;
-  std::map<load::HashKind, bool> kinds;  // of tensors, and whether also of all of a file
+  std::map<HashKind, bool> kinds;  // of tensors, and whether also of all of a file
   if (manifest_ && manifest_->kind) {
-    kinds[*manifest_->kind] = load::has_chains(*manifest_, *outcome_.model);
+    kinds[*manifest_->kind] = has_chains(*manifest_, *outcome_.model);
   }
-  if (manifest_ && manifest_->has_sha256) kinds[load::HashKind::sha256];
-  if (writes_json && options_.manifest_digest == "sha256") kinds[load::HashKind::sha256];
+  if (manifest_ && manifest_->has_sha256) kinds[HashKind::sha256];
+  if (writes_json && options_.manifest_digest == "sha256") kinds[HashKind::sha256];
   if (written_kind_) kinds[*written_kind_] = true;
   for (const auto& [kind, has_chains] : kinds) {
-    load::FileHashes::Options options = hash_options();
+    FileHashes::Options options = hash_options();
     options.tensors = kind;
     options.with_chains = has_chains;
-    hashes_[kind] = std::make_unique<load::FileHashes>(*outcome_.model, options);
+    hashes_[kind] = std::make_unique<FileHashes>(*outcome_.model, options);
   }
   if (!writes_json && !(manifest_ && manifest_->covers_metadata)) return;
-  load::FileHashes::Options options = hash_options();
+  FileHashes::Options options = hash_options();
   options.with_metadata = true;
-  metadata_ = std::make_unique<load::FileHashes>(*outcome_.model, options);
+  metadata_ = std::make_unique<FileHashes>(*outcome_.model, options);
 }
 
 void LoadHashes::finish(std::optional<std::vector<std::uint64_t>> tensor_digests,
@@ -129,7 +129,7 @@ void LoadHashes::finish(std::optional<std::vector<std::uint64_t>> tensor_digests
   }
   const bool needs_digests = (manifest_ && !manifest_->kind) || (output_ && !written_kind_);
   if (needs_digests && !tensor_digests) tensor_digests = digest_files();
-  const load::ModelDigests found =
+  const ModelDigests found =
       model_digests(tensor_digests ? std::span<const std::uint64_t>(*tensor_digests)
                                    : std::span<const std::uint64_t>());
   if (manifest_) compare(found);
@@ -148,37 +148,37 @@ void LoadHashes::check_published(FileDigests& files) {
   }
 }
 
-load::ModelDigests LoadHashes::model_digests(std::span<const std::uint64_t> tensor_digests) const {
-  load::ModelDigests found;
+ModelDigests LoadHashes::model_digests(std::span<const std::uint64_t> tensor_digests) const {
+  ModelDigests found;
   found.tensors = tensor_digests;
-  const auto sha256 = hashes_.find(load::HashKind::sha256);
+  const auto sha256 = hashes_.find(HashKind::sha256);
   if (sha256 != hashes_.end()) found.sha256 = sha256->second->get().tensors;
   if (metadata_) found.metadata = metadata_->get().metadata;
   return found;
 }
 
-void LoadHashes::compare(const load::ModelDigests& found) {
+void LoadHashes::compare(const ModelDigests& found) {
   const ModelFile& model = *outcome_.model;
   ManifestCheck& check = outcome_.manifest_check.emplace();
-  check.algorithm = manifest_->kind         ? load::to_string(*manifest_->kind)
+  check.algorithm = manifest_->kind         ? to_string(*manifest_->kind)
                     : manifest_->has_sha256 ? "sha256"
                                             : "xxh3-64 of 16 KiB leaves";
   check.covers_metadata = manifest_->covers_metadata;
-  check.differences =
-      manifest_->kind ? load::compare_hashes(*manifest_, model, hashes_.at(*manifest_->kind)->get())
-                      : load::compare_digests(*manifest_, model, found);
-  if (!check.differences.empty()) throw load::manifest_error(*manifest_, model, check.differences);
+  check.differences = manifest_->kind
+                          ? compare_hashes(*manifest_, model, hashes_.at(*manifest_->kind)->get())
+                          : compare_digests(*manifest_, model, found);
+  if (!check.differences.empty()) throw manifest_error(*manifest_, model, check.differences);
   outcome_.checked_manifest = options_.check_manifest;
 }
 
-void LoadHashes::write_manifest(const load::ModelDigests& found) {
+void LoadHashes::write_manifest(const ModelDigests& found) {
   const ModelFile& model = *outcome_.model;
   if (written_kind_) {
-    write(load::hash_manifest(model, *written_kind_, hashes_.at(*written_kind_)->get()));
+    write(hash_manifest(model, *written_kind_, hashes_.at(*written_kind_)->get()));
   } else {
-    load::ModelDigests wanted = found;
+    ModelDigests wanted = found;
     if (options_.manifest_digest != "sha256") wanted.sha256.reset();
-    write(load::digest_manifest(model, wanted));
+    write(digest_manifest(model, wanted));
   }
   outcome_.written_manifest = options_.write_manifest;
 }

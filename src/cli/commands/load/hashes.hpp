@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands/load/file_hashes.hpp"
+#include "cli/commands/load/manifest.hpp"
 #include "cli/commands/load/outcome.hpp"
 #include "cli/commands/load/run.hpp"
 #include "cli/progress.hpp"
 #include "hiptool/file_digests.hpp"
-#include "load/file_hashes.hpp"
-#include "load/manifest.hpp"
 #include "model/output_file.hpp"
 
 namespace hiptool::cli {
@@ -37,27 +37,27 @@ class LoadHashes {
               Progress& progress);
 
  private:
-  using Hashes = std::map<load::HashKind, std::unique_ptr<load::FileHashes>>;
+  using Hashes = std::map<HashKind, std::unique_ptr<FileHashes>>;
 
   void want_published();
   void want_manifest();
   void start();
-  load::FileHashes::Options hash_options() const;
+  FileHashes::Options hash_options() const;
   void check_published(FileDigests& files);
-  void compare(const load::ModelDigests& found);
-  void write_manifest(const load::ModelDigests& found);
-  load::ModelDigests model_digests(std::span<const std::uint64_t> tensor_digests) const;
+  void compare(const ModelDigests& found);
+  void write_manifest(const ModelDigests& found);
+  ModelDigests model_digests(std::span<const std::uint64_t> tensor_digests) const;
   std::vector<std::uint64_t> digest_files() const;
   void write(const std::string& text);
 
   const LoadOptions& options_;
   LoadOutcome& outcome_;
   const CancelToken& cancel_;
-  std::optional<load::Manifest> manifest_;
+  std::optional<Manifest> manifest_;
   std::optional<model::OutputFile> output_;
-  std::optional<load::HashKind> written_kind_;
-  Hashes hashes_;                               // of tensors, one for each kind that is wanted
-  std::unique_ptr<load::FileHashes> metadata_;  // null where it is not wanted
+  std::optional<HashKind> written_kind_;
+  Hashes hashes_;                         // of tensors, one for each kind that is wanted
+  std::unique_ptr<FileHashes> metadata_;  // null where it is not wanted
 };
 
 /// Waits until all is read and shows how far it is; what is done already is not part of the rate.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands/load/manifest.hpp"
 #include "hiptool/async_loader.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/load_plan.hpp"
@@ -17,7 +18,6 @@
 #include "hiptool/timeline.hpp"
 #include "hiptool/value_check.hpp"
 #include "hiptool/verify.hpp"
-#include "load/manifest.hpp"
 
 namespace hiptool::cli {
 
@@ -53,7 +53,7 @@ struct PublishedHash {
 struct ManifestCheck {
   std::string algorithm;
   bool covers_metadata = false;  ///< the manifest has the bytes outside tensors too
-  std::vector<load::ManifestDifference> differences;
+  std::vector<ManifestDifference> differences;
 };
 
 /// What a run of `load` has found out so far; complete at its end, partial when it failed.
