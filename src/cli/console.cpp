@@ -7,10 +7,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <system_error>
 #include <utility>
 
+#include "base/text.hpp"
 #include "cli/exit_code.hpp"
 #include "hiptool/error.hpp"
 #include "report/text.hpp"
@@ -107,10 +107,8 @@ bool Console::has_color(const TextStream& stream) const {
 }
 
 std::size_t Console::width(const TextStream& stream) const {
-  const std::string text = value_of(environment_, "COLUMNS");
-  std::size_t columns = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), columns);
-  if (error == std::errc{} && end == text.data() + text.size() && columns > 0) return columns;
+  const auto columns = base::parse_number<std::size_t>(value_of(environment_, "COLUMNS"));
+  if (columns && *columns > 0) return *columns;
   return stream.columns().value_or(default_columns);
 }
 

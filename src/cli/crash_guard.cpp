@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -15,6 +14,7 @@
 #include <utility>
 
 #include "base/temporary_folder.hpp"
+#include "base/text.hpp"
 #include "cli/interrupt.hpp"
 
 namespace hiptool::cli {
@@ -101,11 +101,8 @@ std::optional<Crash> parse_crash(std::string_view line) {
   if (second == std::string_view::npos) return {};
   Crash crash;
   const std::string_view name = line.substr(0, first);
-  const std::string_view digits = line.substr(first + 1, second - first - 1);
-  const auto [end, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), crash.signal);
-  const bool is_number = error == std::errc{} && end == digits.data() + digits.size();
-  if (!is_number || crash.signal <= 0) return {};
+  crash.signal = base::parse_number<int>(line.substr(first + 1, second - first - 1)).value_or(0);
+  if (crash.signal <= 0) return {};
   for (const Platform platform : {Platform::amd, Platform::nvidia}) {
     if (name != to_string(platform)) continue;
     crash.platform = platform;

@@ -5,9 +5,9 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <sstream>
 
+#include "base/text.hpp"
 #include "cli/suggest.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/units.hpp"
@@ -64,11 +64,9 @@ void add_size(CLI::App& app, const std::string& names, std::uint64_t& target,
 void add_count(CLI::App& app, const std::string& names, std::uint64_t& target,
                const std::string& help, std::uint64_t least, std::uint64_t most) {
   const auto parse = [&target, name = long_name(names), least, most](const std::string& text) {
-    std::uint64_t count = 0;
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, count);
-    if (error == std::errc{} && stop == end && count >= least && count <= most) {
-      target = count;
+    const auto count = base::parse_number<std::uint64_t>(text);
+    if (count && *count >= least && *count <= most) {
+      target = *count;
       return;
     }
     const std::string range = most == UINT64_MAX ? fmt::format("from {}", least)

@@ -15,7 +15,7 @@ namespace hiptool::cli {
 enum class OutputFormat { table, json, csv, markdown, html, svg, gbench, gha, bmf, junit, prom };
 
 /// All formats, in the order of the help.
-const std::vector<OutputFormat>& all_formats();
+std::vector<OutputFormat> all_formats();
 
 std::string_view to_string(OutputFormat format) noexcept;
 

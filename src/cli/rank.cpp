@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
+#include "base/text.hpp"
 #include "system/host.hpp"
 
 namespace hiptool::cli {
@@ -28,12 +28,7 @@ constexpr std::array launchers{
 };
 
 std::optional<std::uint64_t> read_number(const GetEnvironment& environment, const char* name) {
-  const std::string text = environment(name).value_or("");
-  std::uint64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (text.empty() || error != std::errc{} || stop != end) return std::nullopt;
-  return number;
+  return base::parse_number<std::uint64_t>(environment(name).value_or(""));
 }
 
 std::optional<std::uint64_t> read_size(const GetEnvironment& environment,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What every command does alike, and devices and make-model, seen from outside.
+"""The behaviour that all commands share, devices and make-model, run as a user would.
 
 Usage: cli_test.py PROGRAM [unittest options].
 """
@@ -46,7 +46,7 @@ class HelpAndVersion(CliTest):
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assert_width(result.stdout)
 
-    def test_what_the_topic_says_of_thresholds_is_taken(self):
+    def test_the_example_of_help_thresholds_works(self):
         text = run("help", "thresholds").stdout
         file = re.search(r"case-insensitive\):\n((?:  .+\n)+)", text).group(1)
         with tempfile.TemporaryDirectory() as folder:

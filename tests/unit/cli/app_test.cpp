@@ -15,7 +15,7 @@
 using namespace hiptool::cli;
 using namespace hiptool::cli::testing;
 
-TEST_CASE("a bare call shows help and opens nothing") {
+TEST_CASE("a call without a command shows help and opens nothing") {
   Machine machine;
   CHECK(machine.run({}) == 0);
   CHECK(contains(machine.out.text, "Examples:\n  hiptool devices"));
@@ -55,7 +55,7 @@ TEST_CASE("help topics fit 80 columns; an unknown one gets a suggestion") {
   CHECK(contains(machine.err.text, "did you mean 'exit-codes'?"));
 }
 
-TEST_CASE("the version names what it is made of and opens nothing") {
+TEST_CASE("the version lists compiler and libraries and opens nothing") {
   Machine machine;
   CHECK(machine.run({"--version"}) == 0);
   for (const char* part : {"hiptool ", "built with:", "CLI11 2.", "fmt ", "nlohmann_json ",
@@ -67,7 +67,7 @@ TEST_CASE("the version names what it is made of and opens nothing") {
   CHECK(machine.platforms_made == 0);
 }
 
-TEST_CASE("wrong usage is exit 2, with a suggestion and a way to the help") {
+TEST_CASE("wrong usage is exit 2, with a suggestion and a pointer to the help") {
   struct Case {
     std::vector<std::string> words;
     const char* error;
@@ -114,7 +114,7 @@ TEST_CASE("wrong usage is exit 2, with a suggestion and a way to the help") {
   CHECK(machine.platforms_made == 0);
 }
 
-TEST_CASE("with JSON asked for, a failure is one document too") {
+TEST_CASE("with --format json a failure is one document too") {
   Machine machine;
   CHECK(machine.run({"devices", "--format", "json", "--nothing"}) == 2);
   CHECK(starts_with(machine.out.text, "{\n  \"schema\": \"hiptool.devices/1\""));

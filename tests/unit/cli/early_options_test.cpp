@@ -21,7 +21,7 @@ EarlyOptions look(const std::vector<const char*>& words, Variables variables = {
 
 }  // namespace
 
-TEST_CASE("the command is the first word that is no option's value") {
+TEST_CASE("the command is the first word that is not the value of an option") {
   CHECK(look({}).command == "hiptool");
   CHECK(look({"devices"}).command == "devices");
   CHECK(look({"--device", "load", "devices"}).command == "devices");

@@ -59,7 +59,7 @@ std::string json_of(const Inventory& inventory) {
 
 }  // namespace
 
-TEST_CASE("the document has every field; what is not known is null") {
+TEST_CASE("the document has every field; unknown values are null") {
   const std::string text = json_of({{unusable_amd()}, {gpu(0), cpu()}, {}});
   for (const char* key : {"id",
                           "platform",
@@ -122,7 +122,7 @@ TEST_CASE("the short table fits 80 columns, the full one holds everything") {
   CHECK(full.rows.front().size() == full.columns.size());
 }
 
-TEST_CASE("the verdict names the GPUs, or says what works without") {
+TEST_CASE("the verdict names the GPUs, or the usable CPU") {
   const report::Line one = inventory_verdict({{}, {gpu(0), cpu()}, {}});
   CHECK(one.text == "1 GPU usable: nvidia:0 NVIDIA H200, 140 GiB");
   CHECK(one.tone == report::Tone::good);
@@ -141,7 +141,7 @@ TEST_CASE("the verdict names the GPUs, or says what works without") {
   CHECK(seen.tone == report::Tone::bad);
 }
 
-TEST_CASE("each platform has its line; what was tried is told when asked") {
+TEST_CASE("each platform has its line; verbose output lists the libraries tried") {
   PlatformStatus nvidia;
   nvidia.platform = Platform::nvidia;
   nvidia.usable = true;
