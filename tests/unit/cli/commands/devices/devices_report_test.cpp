@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/devices_report.hpp"
+#include "cli/commands/devices/devices_report.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,6 +8,8 @@
 using namespace hiptool;
 using namespace hiptool::cli;
 using namespace hiptool::cli::testing;
+using measure::DeviceFacts;
+using measure::Inventory;
 
 namespace {
 
@@ -57,42 +59,7 @@ std::string json_of(const Inventory& inventory) {
 
 }  // namespace
 
-TEST_CASE("the memory peak of NVIDIA is twice the clock times the bus; else it is not known") {
-  DeviceFacts device = gpu(0);
-  REQUIRE(memory_peak(device));
-  CHECK(memory_peak(device)->bytes_per_s == doctest::Approx(4.916736e12));
-  CHECK(memory_peak(device)->source == std::string("memory-clock"));
-  device.info.memory_clock_hz = 0;
-  CHECK_FALSE(memory_peak(device));
-  device.info.memory_clock_hz.reset();
-  CHECK_FALSE(memory_peak(device));
-  device = gpu(0);
-  device.platform = Platform::amd;
-  CHECK_FALSE(memory_peak(device));
-}
-
-TEST_CASE("the link's peak is that of the speed it can have, not of the idle one") {
-  DeviceFacts device = gpu(0);
-  REQUIRE(link_peak_bytes_per_s(device));
-  CHECK(*link_peak_bytes_per_s(device) == doctest::Approx(63.015e9).epsilon(0.001));
-  device.pci->link = {8.0, 4, {}, {}};
-  CHECK(*link_peak_bytes_per_s(device) == doctest::Approx(3.938e9).epsilon(0.001));
-  device.pci->link = {};
-  CHECK_FALSE(link_peak_bytes_per_s(device));
-  CHECK_FALSE(link_peak_bytes_per_s(cpu()));
-}
-
-TEST_CASE("a board's own switch does not hide the slower link to the machine") {
-  DeviceFacts device = gpu(0);
-  device.path.hops = {{"0000:65:00.0", {16.0, 16, 32.0, 16}}, {"0000:64:00.0", {8.0, 8, 16.0, 8}}};
-  CHECK(link_of(device).speed_gt_s == 8.0);
-  CHECK(link_of(device).width == 8);
-  CHECK(link_of(device).max_speed_gt_s == 16.0);
-  CHECK(link_of(device).max_width == 8);
-  CHECK(*link_peak_bytes_per_s(device) == doctest::Approx(15.754e9).epsilon(0.001));
-}
-
-TEST_CASE("the document has every field; what is not known is null") {
+TEST_CASE("the document has every field; unknown values are null") {
   const std::string text = json_of({{unusable_amd()}, {gpu(0), cpu()}, {}});
   for (const char* key : {"id",
                           "platform",
@@ -147,6 +114,7 @@ TEST_CASE("the short table fits 80 columns, the full one holds everything") {
     CHECK(widest_line(text) <= 80);
     CHECK(contains(text, "Intel Xeon Platinum 8592+"));
     CHECK(contains(text, "63.0 GB/s"));
+    CHECK(contains(text, "  132 SMs  "));
   }
   const report::Table full = full_table(inventory);
   CHECK(full.columns.size() == 28);
@@ -154,7 +122,7 @@ TEST_CASE("the short table fits 80 columns, the full one holds everything") {
   CHECK(full.rows.front().size() == full.columns.size());
 }
 
-TEST_CASE("the verdict names the GPUs, or says what works without") {
+TEST_CASE("the verdict names the GPUs, or the usable CPU") {
   const report::Line one = inventory_verdict({{}, {gpu(0), cpu()}, {}});
   CHECK(one.text == "1 GPU usable: nvidia:0 NVIDIA H200, 140 GiB");
   CHECK(one.tone == report::Tone::good);
@@ -164,16 +132,16 @@ TEST_CASE("the verdict names the GPUs, or says what works without") {
 
   DeviceFacts host = cpu();
   host.info.name = "CPU";
-  CHECK(inventory_verdict({{}, {host}, {}}).text == "no usable GPU; cpu works: cpu:0 CPU");
-  CHECK(inventory_verdict({{}, {}, {}}).text == "no usable GPU; no device at all");
+  CHECK(inventory_verdict({{}, {host}, {}}).text == "no usable GPU; the CPU is usable: cpu:0 CPU");
+  CHECK(inventory_verdict({{}, {}, {}}).text == "no usable GPU; no device found");
   system::PciDevice hardware;
   hardware.vendor = system::vendor_amd;
   const report::Line seen = inventory_verdict({{unusable_amd()}, {host}, {hardware}});
-  CHECK(seen.text == "no usable GPU although one is built in; cpu works: cpu:0 CPU");
+  CHECK(seen.text == "no usable GPU although one is installed; the CPU is usable: cpu:0 CPU");
   CHECK(seen.tone == report::Tone::bad);
 }
 
-TEST_CASE("each platform has its line; what was tried is told when asked") {
+TEST_CASE("each platform has its line; verbose output lists the libraries tried") {
   PlatformStatus nvidia;
   nvidia.platform = Platform::nvidia;
   nvidia.usable = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/first_look.hpp"
+#include "cli/early_options.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,15 +12,16 @@ using namespace hiptool::cli::testing;
 
 namespace {
 
-FirstLook look(const std::vector<const char*>& words, Variables variables = {}) {
+EarlyOptions look(const std::vector<const char*>& words, Variables variables = {}) {
   std::vector<const char*> argv{"hiptool"};
   for (const char* word : words) argv.push_back(word);
-  return look_at_words(static_cast<int>(argv.size()), argv.data(), reader_of(std::move(variables)));
+  return read_early_options(static_cast<int>(argv.size()), argv.data(),
+                            reader_of(std::move(variables)));
 }
 
 }  // namespace
 
-TEST_CASE("the command is the first word that is no option's value") {
+TEST_CASE("the command is the first word that is not the value of an option") {
   CHECK(look({}).command == "hiptool");
   CHECK(look({"devices"}).command == "devices");
   CHECK(look({"--device", "load", "devices"}).command == "devices");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// What the machine has to compute with, gathered once and then only looked at.
+/// The platforms, devices and GPU hardware of a machine, read once.
 #pragma once
 #include <filesystem>
 #include <optional>
@@ -10,21 +10,20 @@
 #include "hiptool/cancel.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/platform.hpp"
-#include "measure/memory_peak.hpp"
 #include "system/pci.hpp"
 #include "system/pci_path.hpp"
 
-namespace hiptool::cli {
+namespace hiptool::measure {
 
 struct DeviceFacts {
   std::string id;
   Platform platform = Platform::cpu;
   int ordinal = 0;
   DeviceInfo info;
-  std::optional<MemoryInfo> memory;  ///< absent where asking would start the device
+  std::optional<MemoryInfo> memory;  ///< absent where the query would create a context
   std::optional<system::PciDevice> pci;
-  system::PciPath path;                       ///< to its root port; empty where not known
-  std::optional<hip::SensorReading> sensors;  ///< where they were read
+  system::PciPath path;                       ///< up to its root port; empty if unknown
+  std::optional<hip::SensorReading> sensors;  ///< absent if not read
 };
 
 struct Inventory {
@@ -33,26 +32,23 @@ struct Inventory {
   std::vector<system::PciDevice> hardware;  ///< GPUs on the bus, usable or not
 };
 
-/// The device and its way on the PCI bus, by the bus id that the runtime told.
+/// Fills `pci` and `path` by the bus id that the runtime reports.
 void read_pci(const std::filesystem::path& root, DeviceFacts& facts);
 
-/// Reads one device. What it does not tell is absent and remarked in the trace.
+/// Reads one device. A query that fails leaves its field absent and a note in the trace.
 DeviceFacts read_facts(const Device& device, const std::filesystem::path& root, TraceSink& trace);
 
-/// Opens the platforms (all, or the one given) and reads every device of them. Throws
-/// Error(cancelled) between two of them.
+/// Opens all platforms, or the given one, and reads their devices. Checks `cancel` between devices
+/// and throws Error(cancelled).
 Inventory take_inventory(Platforms& platforms, std::optional<Platform> only,
                          const std::filesystem::path& root, TraceSink& trace,
                          const CancelToken& cancel);
 
-/// Peak of the memory in bytes per second, and where the number comes from; absent if not known.
-std::optional<measure::MemoryPeak> memory_peak(const DeviceFacts& device);
-
-/// The slowest link between the device and the processor, now and at its best: on a board with a
-/// switch of its own the device itself shows a faster one.
+/// The slowest PCIe link between the device and the processor, at its current and at its maximum
+/// speed. On a board with its own switch the device's own link is faster than that.
 system::PciLink link_of(const DeviceFacts& device);
 
-/// The most that the way to the device can carry in one direction, in bytes per second.
+/// Peak of that link in one direction, in bytes per second; absent if unknown.
 std::optional<double> link_peak_bytes_per_s(const DeviceFacts& device);
 
-}  // namespace hiptool::cli
+}  // namespace hiptool::measure

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/devices_report.hpp"
+#include "cli/commands/devices/devices_report.hpp"
 
 #include <fmt/format.h>
 
@@ -10,10 +10,13 @@
 #include "base/units.hpp"
 #include "cli/document.hpp"
 #include "kernels/images.hpp"
+#include "measure/memory_peak.hpp"
 
 namespace hiptool::cli {
 namespace {
 
+using measure::DeviceFacts;
+using measure::Inventory;
 using report::Unit;
 using report::Value;
 
@@ -28,7 +31,7 @@ Value free_bytes(const DeviceFacts& device) {
   return device.memory ? Value(device.memory->free_bytes) : Value();
 }
 
-// Each kernel has the same targets, so one of them speaks for all.
+// All kernels have the same targets, so any one of them will do.
 Value kernel_image(const DeviceFacts& device) {
   const auto image = kernels::choose_image("digest", device.platform, device.info.arch);
   return image ? Value(image->target) : Value();
@@ -39,10 +42,10 @@ struct DeviceField {
   Value value;
 };
 
-// The flat fields of a device in the order of the document, for JSON, CSV and `devices ID` alike.
+// The flat fields of a device in document order, for JSON, CSV and `devices ID`.
 std::vector<DeviceField> main_fields(const DeviceFacts& device) {
   const DeviceInfo& info = device.info;
-  const auto peak = memory_peak(device);
+  const auto peak = measure::memory_peak(device.platform, info);
   return {
       {{"id", "ID", Unit::none}, device.id},
       {{"platform", "Platform", Unit::none}, to_string(device.platform)},
@@ -57,10 +60,11 @@ std::vector<DeviceField> main_fields(const DeviceFacts& device) {
       {{"warp_size", "Warp size", Unit::count}, info.warp_size},
       {{"clock_hz", "Clock", Unit::frequency}, info.clock_hz},
       {{"memory_clock_hz", "Memory clock", Unit::frequency}, info.memory_clock_hz},
-      {{"memory_bus_width_bits", "Memory bus, bits", Unit::count}, info.memory_bus_width_bits},
-      {{"memory_peak_bytes_per_s", "Memory peak", Unit::rate},
+      {{"memory_bus_width_bits", "Memory bus width, bits", Unit::count},
+       info.memory_bus_width_bits},
+      {{"memory_peak_bytes_per_s", "Peak memory bandwidth", Unit::rate},
        peak ? Value(peak->bytes_per_s) : Value()},
-      {{"memory_peak_source", "Memory peak from", Unit::none},
+      {{"memory_peak_source", "Peak memory bandwidth source", Unit::none},
        peak ? Value(peak->source) : Value()},
       {{"l2_cache_bytes", "L2 cache", Unit::size}, info.l2_cache_bytes},
       {{"max_threads_per_block", "Threads per block", Unit::count}, info.max_threads_per_block},
@@ -78,9 +82,9 @@ std::vector<DeviceField> link_fields(const DeviceFacts& device) {
   return {
       {{"speed_gt_s", "PCIe speed, GT/s", Unit::none}, link.speed_gt_s},
       {{"width", "PCIe lanes", Unit::none}, link.width},
-      {{"max_speed_gt_s", "PCIe speed at most", Unit::none}, link.max_speed_gt_s},
-      {{"max_width", "PCIe lanes at most", Unit::none}, link.max_width},
-      {{"peak_bytes_per_s", "PCIe peak", Unit::rate}, link_peak_bytes_per_s(device)},
+      {{"max_speed_gt_s", "Maximum PCIe speed, GT/s", Unit::none}, link.max_speed_gt_s},
+      {{"max_width", "Maximum PCIe lanes", Unit::none}, link.max_width},
+      {{"peak_bytes_per_s", "Peak PCIe rate", Unit::rate}, link_peak_bytes_per_s(device)},
   };
 }
 
@@ -98,12 +102,21 @@ void remove_all(std::string& text, std::string_view part) {
   }
 }
 
-// Marketing marks of processors and what does not fit into a column go.
+// Drops trademark signs and clock rates, and cuts names that do not fit the column.
 std::string short_name(std::string name, bool unicode) {
   for (const char* mark : {"(R)", "(TM)", "(tm)", " CPU", " Processor"}) remove_all(name, mark);
   if (const auto clock = name.find(" @ "); clock != std::string::npos) name.resize(clock);
   if (name.size() <= longest_device_name) return name;
   return name.substr(0, longest_device_name - (unicode ? 1 : 3)) + (unicode ? "…" : "...");
+}
+
+// "132 SMs", by the name that the vendor gives them.
+Value multiprocessors(const DeviceFacts& device) {
+  if (!device.info.compute_units) return {};
+  const char* const name = device.platform == Platform::amd      ? "CUs"
+                           : device.platform == Platform::nvidia ? "SMs"
+                                                                 : "cores";
+  return fmt::format("{} {}", *device.info.compute_units, name);
 }
 
 std::string summary(const DeviceFacts& device) {
@@ -177,12 +190,12 @@ report::Table short_table(const Inventory& inventory, bool unicode) {
                    {"name", "Name", Unit::none},
                    {"arch", "Arch", Unit::none},
                    {"memory_total_bytes", "Memory", Unit::size},
-                   {"compute_units", "Units", Unit::count},
+                   {"compute_units", "Compute", Unit::none},
                    {"pcie_peak_bytes_per_s", "Link", Unit::rate}};
   for (const DeviceFacts& device : inventory.devices) {
     table.rows.push_back({device.id, text_or_absent(short_name(device.info.name, unicode)),
                           text_or_absent(device.info.arch), device.info.memory_total_bytes,
-                          device.info.compute_units, link_peak_bytes_per_s(device)});
+                          multiprocessors(device), link_peak_bytes_per_s(device)});
   }
   return table;
 }
@@ -216,9 +229,10 @@ report::Line inventory_verdict(const Inventory& inventory) {
                         join_summaries(gpus))};
   }
   const bool is_seen = !inventory.hardware.empty();
-  const std::string rest = cpus.empty() ? "no device at all" : "cpu works: " + join_summaries(cpus);
+  const std::string rest =
+      cpus.empty() ? "no device found" : "the CPU is usable: " + join_summaries(cpus);
   return {is_seen ? report::Tone::bad : report::Tone::warning,
-          fmt::format("no usable GPU{}; {}", is_seen ? " although one is built in" : "", rest)};
+          fmt::format("no usable GPU{}; {}", is_seen ? " although one is installed" : "", rest)};
 }
 
 report::Line one_device_verdict(const DeviceFacts& device) {
