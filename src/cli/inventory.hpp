@@ -11,7 +11,7 @@
 #include "hiptool/device.hpp"
 #include "hiptool/platform.hpp"
 #include "hiptool/trace.hpp"
-#include "measure/memory_peak.hpp"
+#include "measure/peak.hpp"
 #include "system/pci.hpp"
 #include "system/pci_path.hpp"
 

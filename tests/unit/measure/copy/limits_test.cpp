@@ -28,13 +28,13 @@ LinkObservation link(std::vector<system::PciPath::Hop> hops) {
   return seen;
 }
 
-CopyCell cell_of(CopyKind kind, const std::vector<Device>& devices) {
-  CopyCell cell;
-  cell.kind = kind;
-  if (uses_host(kind)) cell.memory = HostKind::pinned;
-  cell.size_bytes = 1 << 20;
-  cell.devices = devices;
-  return cell;
+CopySpec cell_of(CopyKind kind, const std::vector<Device>& devices) {
+  CopySpec spec;
+  spec.kind = kind;
+  if (uses_host(kind)) spec.memory = HostKind::pinned;
+  spec.size_bytes = 1 << 20;
+  spec.devices = devices;
+  return spec;
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ TEST_CASE("copy limits: unknown links, copies between devices and latencies have
   CHECK_FALSE(limit_of(cell_of(CopyKind::h2d_all, gpus.all()), links));
   CHECK_FALSE(limit_of(cell_of(CopyKind::h2d, gpus.all()), {}));
   CHECK_FALSE(limit_of(cell_of(CopyKind::p2p_write, gpus.all()), links));
-  CopyCell latency = cell_of(CopyKind::h2d, {gpus[0]});
+  CopySpec latency = cell_of(CopyKind::h2d, {gpus[0]});
   CHECK(limit_of(latency, links));
   latency.is_latency = true;
   CHECK_FALSE(limit_of(latency, links));
