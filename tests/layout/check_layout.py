@@ -11,7 +11,7 @@ import sys
 LIBRARY_ROOMS = ["base", "system", "model", "hip", "core", "kernels", "tensor", "ops", "load",
                  "runtime"]
 MAY_INCLUDE = {room: set(LIBRARY_ROOMS[:place + 1]) for place, room in enumerate(LIBRARY_ROOMS)}
-MAY_INCLUDE["report"] = {"report", "base"}
+MAY_INCLUDE["report"] = {"base", "report"}   # knows no device
 MAY_INCLUDE["measure"] = {"measure", "report", *LIBRARY_ROOMS}
 MAY_INCLUDE["cli"] = {"cli", *MAY_INCLUDE["measure"]}
 
@@ -26,7 +26,6 @@ HEADER_ROOM = {
     "dtype": "tensor", "layout": "tensor", "tensor": "tensor",
     "async_loader": "load", "load": "load", "load_plan": "load", "load_report": "load",
 }
-REPORT_HEADERS = {"error", "export", "timeline", "version"}   # report knows no device
 
 TOP_LEVEL = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "CHANGELOG.md",
              "CONTRIBUTING.md", "docs", "include", "src", "kernels", "tests", "subprojects"}
@@ -105,10 +104,7 @@ def check_public_include(path, room, stem):
     is_user = room is None or room in ("cli", "lib")   # lib: the shared library, from outside
     if path.as_posix() == "include/hiptool/hiptool.hpp" or is_user:
         return
-    if room == "report":
-        if stem not in REPORT_HEADERS:
-            yield f"report must not include hiptool/{stem}.hpp: it knows no device"
-    elif stem == "hiptool":
+    if stem == "hiptool":
         yield "hiptool/hiptool.hpp is for users of the library; include what is used"
     elif stem not in HEADER_ROOM:
         yield f"hiptool/{stem}.hpp has no room yet; name it in HEADER_ROOM of this check"

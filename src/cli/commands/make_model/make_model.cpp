@@ -27,8 +27,8 @@ ModelFormat choose_format(const MakeModelOptions& options) {
   if (extension == ".gguf") return ModelFormat::gguf;
   if (extension == ".safetensors") return ModelFormat::safetensors;
   throw Error(ErrorCode::invalid_argument, "make-model",
-              fmt::format("the name {} does not tell the format", options.path),
-              "end it in .gguf or .safetensors, or use --format");
+              fmt::format("cannot infer the model format from {}", options.path),
+              "use a name that ends in .gguf or .safetensors, or --format");
 }
 
 std::uint64_t count_types(ModelFormat format) {
@@ -75,11 +75,12 @@ report::Report make_report(const ModelWriterResult& result, ModelFormat format,
 Command make_model_command() {
   return {
       .name = "make-model",
-      .summary = "write a model file with random weights, to try things with",
-      .examples = {{"hiptool make-model m.gguf --size 1GiB", "random weights to load"},
-                   {"hiptool make-model m.safetensors --types BF16", "one element type"},
-                   {"hiptool make-model m.gguf --tensors 100 --seed 7", "the same bytes again"},
-                   {"hiptool make-model m.gguf --types all --shards 3", "a set of files"}},
+      .summary = "write a test model with random weights",
+      .examples = {{"hiptool make-model m.gguf --size 1GiB", "1 GiB of random weights"},
+                   {"hiptool make-model m.safetensors --types BF16", "all tensors bfloat16"},
+                   {"hiptool make-model m.gguf --tensors 100 --seed 7", "reproducible contents"},
+                   {"hiptool make-model m.gguf --types all --shards 3",
+                    "every type, in three files"}},
       .formats = {OutputFormat::table, OutputFormat::json},
       .takes_devices = false,
       .has_own_format = true,
@@ -89,19 +90,19 @@ Command make_model_command() {
 
 Runner add_make_model(CLI::App& app) {
   auto options = std::make_shared<MakeModelOptions>();
-  add_required_text(app, "OUT", "", options->path, "the file to write");
+  add_required_text(app, "OUT", "", options->path, "file to write");
   add_choice(app, "--format", "NAME", options->format, {"gguf", "safetensors"},
-             "format of the model, else by the ending of OUT");
-  add_size(app, "--size", options->size_bytes, "of all tensors together, 64MiB if not given");
+             "model format, if the extension of OUT does not imply it");
+  add_size(app, "--size", options->size_bytes, "total size of the tensors, default 64MiB");
   add_count(app, "--tensors", options->tensors,
-            "how many tensors; if not given 16, or as many as types or shards", 1, 1'000'000);
-  add_text(app, "--types", "LIST", options->types, "element types, such as F16,Q8_0, or all");
-  add_count(app, "--seed", options->seed, "of the random weights, 1 if not given");
-  add_count(app, "--shards", options->shards, "files to spread the tensors over, 1 if not given", 1,
-            65'535);
-  add_count(app, "--vocabulary", options->vocabulary, "tokens to list in a GGUF, none if not given",
-            0, 10'000'000);
-  add_flag(app, "--force", options->force, "replace OUT, and its shards, if it exists");
+            "number of tensors, default 16 or one per type or shard", 1, 1'000'000);
+  add_text(app, "--types", "LIST", options->types, "element types: all, or names such as F16,Q8_0");
+  add_count(app, "--seed", options->seed, "seed of the random weights, default 1");
+  add_count(app, "--shards", options->shards,
+            "number of files to split the tensors over, default 1", 1, 65'535);
+  add_count(app, "--vocabulary", options->vocabulary,
+            "tokens in the vocabulary of a GGUF, default 0", 0, 10'000'000);
+  add_flag(app, "--force", options->force, "replace OUT and its shards if they exist");
   return {[options](Context& context) { return run_make_model(*options, context); },
           [options](const Environment&) {
             return CommandFiles{{}, {{options->path, "the model"}}};

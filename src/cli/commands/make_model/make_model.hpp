@@ -10,14 +10,14 @@ namespace hiptool::cli {
 
 struct MakeModelOptions {
   std::string path;
-  std::optional<std::string> format;  ///< of the model; absent: by the file's extension
+  std::optional<std::string> format;  ///< of the model; absent: from the extension
   std::uint64_t size_bytes = 64u << 20;
-  std::uint64_t tensors = 0;  ///< 0: 16, but one for each type or shard where there are more
-  std::string types;          ///< separated by commas; empty: the writer's choice
+  std::uint64_t tensors = 0;  ///< 0: 16, or one per type or shard if more
+  std::string types;          ///< comma-separated; empty: the default
   std::uint64_t seed = 1;
   std::uint64_t shards = 1;
   std::uint64_t vocabulary = 0;
-  bool force = false;  ///< replace what exists
+  bool force = false;  ///< replace existing files
 };
 
 Command make_model_command();
