@@ -10,7 +10,6 @@
 #include "hiptool/buffer.hpp"
 #include "hiptool/cancel.hpp"
 #include "hiptool/device.hpp"
-#include "hiptool/element_type.hpp"
 #include "hiptool/export.hpp"
 #include "hiptool/load_plan.hpp"
 #include "hiptool/load_report.hpp"
@@ -112,10 +111,10 @@ class HIPTOOL_API LoadedModel {
 };
 
 /// Loads a model into the memory of devices and verifies it: plans (Error(out_of_memory) with the
-/// shortfall before anything is allocated), allocates one arena a device, reads the files on several
-/// threads through pinned staging slots, copies to all devices at once, and compares device memory
-/// with the files as LoadOptions::verify says. Blocks. No copy is in flight afterwards, whatever
-/// happens.
+/// shortfall before anything is allocated), allocates one arena a device, reads the files on
+/// several threads through pinned staging slots, copies to all devices at once, and compares device
+/// memory with the files as LoadOptions::verify says. Blocks. No copy is in flight afterwards,
+/// whatever happens.
 ///
 /// A difference is a result and not an exception: check report().status, which is
 /// LoadStatus::verified for a load that was proven.
@@ -136,7 +135,6 @@ using OpenDevices = std::function<std::vector<Device>()>;
 /// meanwhile the second reader digests the files and staging memory for `expected_devices` GPUs is
 /// touched. Not called for a model without tensors. Throws also what open_devices throws.
 HIPTOOL_API LoadedModel load_model(const ModelFile& model, const OpenDevices& open_devices,
-                                   std::uint32_t expected_devices,
-                                   const LoadOptions& options = {});
+                                   std::uint32_t expected_devices, const LoadOptions& options = {});
 
 }  // namespace hiptool

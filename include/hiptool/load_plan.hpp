@@ -21,10 +21,6 @@ struct Placement {
 };
 
 /// One arena: tensors at aligned offsets in file order. It may hold a part of the model only.
-/// Every call that takes a layout or a plan checks it against the model first and throws
-/// Error(out_of_bounds) for a tensor that the model or the arena does not have, and
-/// Error(invalid_argument) for tensors that overlap, are placed twice or are out of order, for a
-/// tensor_bytes that is not their sum, and for an arena on no device or on another one.
 struct ArenaLayout {
   std::vector<Placement> placements;  ///< ascending device_offset
   std::uint64_t tensor_bytes = 0;     ///< without gaps

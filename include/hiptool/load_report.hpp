@@ -10,7 +10,6 @@
 
 #include "hiptool/export.hpp"
 #include "hiptool/load_plan.hpp"
-#include "hiptool/model_fit.hpp"
 
 namespace hiptool {
 

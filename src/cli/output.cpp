@@ -26,32 +26,40 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t file_columns = 100;
 
-std::string render(const report::Report& report, OutputFormat format,
-                   const report::TableStyle& style) {
-  switch (format) {
-    case OutputFormat::table: return report::to_table(report, style);
-    case OutputFormat::json: return report::to_json(report);
-    case OutputFormat::csv: return report::to_csv(report);
-    case OutputFormat::markdown: return report::to_markdown(report);
-    case OutputFormat::html: return report::to_html(report);
-    case OutputFormat::svg: return report::to_svg(report);
-    case OutputFormat::gbench: return report::to_gbench(report);
-    case OutputFormat::gha: return report::to_gha(report);
-    case OutputFormat::bmf: return report::to_bmf(report);
-    case OutputFormat::junit: return report::to_junit(report);
-    case OutputFormat::prom: return report::to_prom(report);
-  }
-  return {};
+struct Writer {
+  OutputFormat format;
+  std::string_view name;
+  bool is_for_people;
+  std::string (*render)(const report::Report& report);  ///< null: to_table(), which takes a style
+};
+
+// In the order of OutputFormat.
+constexpr std::array writers{
+    Writer{OutputFormat::table, "table", true, nullptr},
+    Writer{OutputFormat::json, "json", false, report::to_json},
+    Writer{OutputFormat::csv, "csv", false, report::to_csv},
+    Writer{OutputFormat::markdown, "markdown", true, report::to_markdown},
+    Writer{OutputFormat::html, "html", true, report::to_html},
+    Writer{OutputFormat::svg, "svg", false, report::to_svg},
+    Writer{OutputFormat::gbench, "gbench", false, report::to_gbench},
+    Writer{OutputFormat::gha, "gha", false, report::to_gha},
+    Writer{OutputFormat::bmf, "bmf", false, report::to_bmf},
+    Writer{OutputFormat::junit, "junit", false, report::to_junit},
+    Writer{OutputFormat::prom, "prom", false, report::to_prom},
+};
+
+const Writer& writer_of(OutputFormat format) noexcept {
+  return writers[static_cast<std::size_t>(format)];
 }
 
-const report::Report& choose(OutputFormat format, const report::Report& for_people,
-                             const report::Report& for_programs) {
-  const bool is_for_people = format == OutputFormat::table || format == OutputFormat::markdown ||
-                             format == OutputFormat::html;
-  return is_for_people ? for_people : for_programs;
+std::string render(OutputFormat format, const report::Report& for_people,
+                   const report::Report& for_programs, const report::TableStyle& style) {
+  const Writer& writer = writer_of(format);
+  const report::Report& report = writer.is_for_people ? for_people : for_programs;
+  return writer.render == nullptr ? report::to_table(report, style) : writer.render(report);
 }
 
-// A pipe without a reader blocks open() for ever; a reader gets some time to come.
+// open() of a pipe blocks until it has a reader; wait for one no longer than 2 s.
 int open_special(const fs::path& path) {
   constexpr int tries = 40;
   constexpr std::chrono::milliseconds pause{50};
@@ -74,30 +82,13 @@ mode_t creation_mask() {
 
 }  // namespace
 
-const std::vector<OutputFormat>& all_formats() {
-  static const std::vector<OutputFormat> list{
-      OutputFormat::table, OutputFormat::json,  OutputFormat::csv,    OutputFormat::markdown,
-      OutputFormat::html,  OutputFormat::svg,   OutputFormat::gbench, OutputFormat::gha,
-      OutputFormat::bmf,   OutputFormat::junit, OutputFormat::prom};
+std::vector<OutputFormat> all_formats() {
+  std::vector<OutputFormat> list;
+  for (const Writer& writer : writers) list.push_back(writer.format);
   return list;
 }
 
-std::string_view to_string(OutputFormat format) noexcept {
-  switch (format) {
-    case OutputFormat::table: return "table";
-    case OutputFormat::json: return "json";
-    case OutputFormat::csv: return "csv";
-    case OutputFormat::markdown: return "markdown";
-    case OutputFormat::html: return "html";
-    case OutputFormat::svg: return "svg";
-    case OutputFormat::gbench: return "gbench";
-    case OutputFormat::gha: return "gha";
-    case OutputFormat::bmf: return "bmf";
-    case OutputFormat::junit: return "junit";
-    case OutputFormat::prom: return "prom";
-  }
-  return "";
-}
+std::string_view to_string(OutputFormat format) noexcept { return writer_of(format).name; }
 
 OutputFormat parse_format(std::string_view text, const std::vector<OutputFormat>& formats,
                           const std::string& what) {
@@ -112,8 +103,8 @@ Export parse_export(std::string_view text, const std::vector<OutputFormat>& form
   const auto equals = text.find('=');
   if (equals == std::string_view::npos || equals + 1 == text.size()) {
     throw Error(ErrorCode::invalid_argument, "parse export",
-                fmt::format("--export: '{}' is not FORMAT=FILE", text),
-                "write it as --export json=result.json");
+                fmt::format("invalid value '{}' for --export: expected FORMAT=FILE", text),
+                "for example --export json=result.json");
   }
   const OutputFormat format = parse_format(text.substr(0, equals), formats, "--export");
   return {format, fs::path(text.substr(equals + 1))};
@@ -131,7 +122,7 @@ ExportFile::ExportFile(const fs::path& path, std::string option)
   }
   if (fs::exists(status)) {
     if (::access(path.c_str(), W_OK) != 0) fail(errno, "open");
-    // The file that a link names is replaced, not the link.
+    // Replaces the target of a link, not the link.
     if (fs::path real = fs::canonical(path, ignored); !ignored) target_ = std::move(real);
   }
   temporary_ = target_.string() + ".XXXXXX";
@@ -205,9 +196,8 @@ void Output::discard_exports() noexcept { exports_.clear(); }
 
 void Output::write_exports(const report::Report& for_people, const report::Report& for_programs) {
   for (const auto& target : exports_) {
-    const OutputFormat format = target->format;
     target->file.write(
-        render(choose(format, for_people, for_programs), format, {file_columns, false, true}));
+        render(target->format, for_people, for_programs, {file_columns, false, true}));
   }
   exports_.clear();
 }
@@ -215,7 +205,7 @@ void Output::write_exports(const report::Report& for_people, const report::Repor
 void Output::write(const report::Report& for_people, const report::Report& for_programs) {
   write_exports(for_people, for_programs);
   has_written_ = true;
-  console_.out(render(choose(format_, for_people, for_programs), format_,
+  console_.out(render(format_, for_people, for_programs,
                       {console_.width_out(), console_.has_color_out(), console_.has_unicode()}));
 }
 

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "kernels/references.hpp"
+
 namespace hiptool::kernels {
 namespace {
 
@@ -86,13 +88,6 @@ constexpr std::array table{
 };
 
 template <class Value>
-Value argument_at(void* const* arguments, std::size_t index) {
-  Value value{};
-  std::memcpy(&value, arguments[index], sizeof(Value));
-  return value;
-}
-
-template <class Value>
 Value load(const std::uint8_t* at) {
   Value value{};
   std::memcpy(&value, at, sizeof value);
@@ -168,13 +163,13 @@ const ValueDescriptor* find_value_descriptor(std::string_view type_name) noexcep
   return found == table.end() ? nullptr : &found->descriptor;
 }
 
-void references::value_check(hip::cpu::Dimensions, hip::cpu::Dimensions, void* const* arguments) {
-  const auto* const arena = argument_at<const std::uint8_t*>(arguments, 0);
-  const auto* const tiles = argument_at<const ValueTile*>(arguments, 1);
-  const auto* const descriptors = argument_at<const ValueDescriptor*>(arguments, 2);
-  const auto end_tile = argument_at<std::uint64_t>(arguments, 4);
-  auto* const results = argument_at<ValueCounts*>(arguments, 5);
-  for (auto i = argument_at<std::uint64_t>(arguments, 3); i < end_tile; ++i) {
+void check_values_natively(hip::cpu::Dimensions, hip::cpu::Dimensions, void* const* arguments) {
+  const auto* const arena = value_at<const std::uint8_t*>(arguments, 0);
+  const auto* const tiles = value_at<const ValueTile*>(arguments, 1);
+  const auto* const descriptors = value_at<const ValueDescriptor*>(arguments, 2);
+  const auto end_tile = value_at<std::uint64_t>(arguments, 4);
+  auto* const results = value_at<ValueCounts*>(arguments, 5);
+  for (auto i = value_at<std::uint64_t>(arguments, 3); i < end_tile; ++i) {
     const ValueTile& tile = tiles[i];
     ValueCounts found;
     check_tile(arena + tile.device_offset, tile, descriptors[tile.descriptor], found);

@@ -24,8 +24,8 @@
 #include "load/verify/readback.hpp"
 #include "load/verify/self_test.hpp"
 #include "load/verify/value_check.hpp"
-#include "load/verify/verify_mode.hpp"
 #include "load/verify/verification.hpp"
+#include "load/verify/verify_mode.hpp"
 #include "load/workers.hpp"
 #include "system/numa.hpp"
 #include "system/pci.hpp"
@@ -100,7 +100,7 @@ class ModelLoad {
   bool is_published() const { return report_.verify_mode == VerifyMode::published; }
   bool is_warm() const { return load::is_warm(model_, report_); }
   void note(const char* source, const std::string& text) const {
-    report_.plan->devices.front().device.state().note(source, text);
+    core::state_of(report_.plan->devices.front().device).note(source, text);
   }
 
   // The second reader works while the driver starts, which takes longer.
@@ -189,8 +189,8 @@ class ModelLoad {
       read_back(arenas, observer);
     }
     check_values(arenas);
-    report_.verdict_time_s = std::chrono::duration<double>(LoadReport::Clock::now() - report_.start)
-                                 .count();
+    report_.verdict_time_s =
+        std::chrono::duration<double>(LoadReport::Clock::now() - report_.start).count();
     if (is_measured()) measure_limits(transfer, arenas);
     if (options_.self_test && report_.status == LoadStatus::verified) {
       const auto timer = phase("self-test");
@@ -300,15 +300,13 @@ class ModelLoad {
     if (!options_.check_values || report_.status == LoadStatus::mismatch) return;
     const auto timer = phase("values");
     // Copies are equal, as the verification shows.
-    const std::size_t count =
-        report_.plan->split == SplitKind::replicate ? 1 : arenas.size();
+    const std::size_t count = report_.plan->split == SplitKind::replicate ? 1 : arenas.size();
     ValueCheckResult& values = report_.values.emplace();
     for (std::size_t i = 0; i < count; ++i) {
       const ArenaLayout& layout = report_.plan->devices[i].layout;
       if (layout.placements.empty()) continue;
-      load::merge_values(values,
-                         load::check_values(model_, layout, arenas[i],
-                                            {options_.cancel, options_.compiler_program}));
+      load::merge_values(values, load::check_values(model_, layout, arenas[i],
+                                                    {options_.cancel, options_.compiler_program}));
     }
   }
 
@@ -337,12 +335,12 @@ LoadedModel run_load(const ModelFile& model, const OpenDevices& open_devices,
   LoadReport own;
   LoadReport& report = options.report != nullptr ? *options.report : own;
   try {
-    std::vector<Buffer> arenas = ModelLoad(model, options, report)
-                                     .run(open_devices, expected_devices, opens_always);
+    std::vector<Buffer> arenas =
+        ModelLoad(model, options, report).run(open_devices, expected_devices, opens_always);
     return LoadedModel(model, std::move(arenas), report);
   } catch (const Error& error) {
-    report.status = error.code() == ErrorCode::cancelled ? LoadStatus::interrupted
-                                                         : LoadStatus::failed;
+    report.status =
+        error.code() == ErrorCode::cancelled ? LoadStatus::interrupted : LoadStatus::failed;
     throw;
   }
 }
@@ -351,9 +349,8 @@ LoadedModel run_load(const ModelFile& model, const OpenDevices& open_devices,
 
 LoadedModel load_model(const ModelFile& model, std::span<const Device> devices,
                        const LoadOptions& options) {
-  const auto gpus = std::count_if(devices.begin(), devices.end(), [](const Device& device) {
-    return !device.is_host_memory();
-  });
+  const auto gpus = std::count_if(devices.begin(), devices.end(),
+                                  [](const Device& device) { return !device.is_host_memory(); });
   return run_load(
       model, [devices] { return std::vector<Device>(devices.begin(), devices.end()); },
       static_cast<std::uint32_t>(gpus), true, options);

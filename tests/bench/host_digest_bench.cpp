@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "base/units.hpp"
 #include "base/xxh3.hpp"
-#include "hiptool/units.hpp"
 
 namespace {
 

@@ -18,14 +18,14 @@
 #include <thread>
 #include <vector>
 
+#include "base/units.hpp"
+#include "cli/commands/make_model/model_writer.hpp"
 #include "hiptool/async_loader.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/pinned_buffer.hpp"
-#include "hiptool/units.hpp"
 #include "load/transfer/link_probe.hpp"
 #include "load/verify/verification.hpp"
-#include "model/model_writer.hpp"
 #include "read_rates.hpp"
 #include "system/residency.hpp"
 
@@ -305,11 +305,11 @@ struct MadeModel {
       std::filesystem::temp_directory_path() / ("load-bench-" + std::to_string(getpid()));
 
   MadeModel() {
-    model::ModelWriterOptions options;
+    cli::ModelWriterOptions options;
     options.path = path;
     options.size_bytes = 256u << 20;
     options.tensors = 100;
-    model::write_model(options);
+    cli::write_model(options);
   }
   ~MadeModel() {
     std::error_code ignored;

@@ -12,7 +12,7 @@ using namespace hip;
 constexpr std::size_t order_count = 10000;
 
 TEST_CASE("order: work behind a host function waits for it, other streams do not") {
-  // HIP API, hipStreamAddCallback: it "will block later work in the stream until it is finished".
+  // HIP API, hipLaunchHostFunc: work queued after the function waits for it.
   const DeviceMemory memory(order_count);
   const Stream held;
   const Stream other;

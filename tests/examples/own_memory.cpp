@@ -40,8 +40,8 @@ int main(int argc, char** argv) try {
   const hiptool::ArenaLayout& layout = plan.devices.front().layout;
 
   const Engine engine(device, layout.arena_bytes);
-  const auto arena = hiptool::Buffer::from_native(device, engine.memory, layout.arena_bytes);
-  const auto stream = hiptool::StreamRef::from_native(device, engine.stream);
+  const auto arena = hiptool::Buffer::borrow_native(device, engine.memory, layout.arena_bytes);
+  const auto stream = hiptool::StreamRef::borrow_native(device, engine.stream);
 
   // All copies go over the engine's stream, and all of them have arrived when load_model() returns.
   // Device memory is compared with a second, independent reading of the file.

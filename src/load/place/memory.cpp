@@ -114,10 +114,10 @@ std::vector<DeviceMemory> read_other_memory(std::span<const Device> devices) {
   if (std::any_of(devices.begin(), devices.end(), is_host)) return {};
   // A Device shares the state of its platform; this one keeps it alive for the others.
   const auto owner = std::make_shared<const Device>(devices.front());
-  const std::shared_ptr<const core::PlatformState> state(owner, &owner->state());
+  const std::shared_ptr<const core::PlatformState> state(owner, &core::state_of(*owner));
   std::vector<DeviceMemory> others;
   for (int i = 0; i < state->device_count; ++i) {
-    const Device device(state, i);
+    const Device device = core::Access::make_device(state, i);
     if (std::find(devices.begin(), devices.end(), device) != devices.end()) continue;
     const auto total = device.info().memory_total_bytes;
     if (total) others.push_back({device.id(), *total, std::nullopt, false});

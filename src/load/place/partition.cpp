@@ -85,18 +85,25 @@ Ends balance(const RunSizes& sizes, std::span<const std::uint64_t> most_bytes) {
   return ends;
 }
 
-}  // namespace
-
-Ends fill(std::span<const TensorGroup> groups, std::span<const std::uint64_t> most_bytes) {
-  return RunSizes(groups).fill(most_bytes);
+std::vector<TensorGroup> sum_runs(std::span<const TensorGroup> groups, const Ends& ends) {
+  std::vector<TensorGroup> sums;
+  std::size_t group = 0;
+  for (const std::size_t end : ends) {
+    TensorGroup& sum = sums.emplace_back();
+    for (; group < end; ++group) sum += groups[group];
+  }
+  return sums;
 }
 
-Ends cut_evenly(std::span<const TensorGroup> groups, std::span<const std::uint64_t> most_bytes) {
+}  // namespace
+
+std::vector<TensorGroup> cut_evenly(std::span<const TensorGroup> groups,
+                                    std::span<const std::uint64_t> most_bytes) {
   const RunSizes sizes(groups);
   Ends ends = sizes.fill(most_bytes);
   if (ends.back() < groups.size()) {
     ends.back() = groups.size();
-    return ends;
+    return sum_runs(groups, ends);
   }
   const auto limited_to = [&](std::uint64_t limit) {
     std::vector<std::uint64_t> most(most_bytes.begin(), most_bytes.end());
@@ -106,10 +113,11 @@ Ends cut_evenly(std::span<const TensorGroup> groups, std::span<const std::uint64
   const std::uint64_t too_small = largest(sizes.all_bytes(), [&](std::uint64_t limit) {
     return sizes.fill(limited_to(limit)).back() < groups.size();
   });
-  return balance(sizes, limited_to(too_small + 1));
+  return sum_runs(groups, balance(sizes, limited_to(too_small + 1)));
 }
 
-Ends cut_by_proportions(std::span<const TensorGroup> groups, std::span<const double> proportions) {
+std::vector<TensorGroup> cut_by_proportions(std::span<const TensorGroup> groups,
+                                            std::span<const double> proportions) {
   const RunSizes sizes(groups);
   const double whole = std::accumulate(proportions.begin(), proportions.end(), 0.0);
   const auto bytes = static_cast<double>(sizes.all_bytes());
@@ -118,14 +126,14 @@ Ends cut_by_proportions(std::span<const TensorGroup> groups, std::span<const dou
   for (const double part : proportions) {
     reached += part;
     const auto wanted = static_cast<std::uint64_t>(bytes * std::min(1.0, reached / whole));
-    ends.push_back(std::max(sizes.closest_end(wanted), ends.empty() ? 0 : ends.back()));
+    ends.push_back(sizes.closest_end(wanted));
   }
   ends.back() = groups.size();
-  return ends;
+  return sum_runs(groups, ends);
 }
 
-Ends cut_to_equal_shares(std::span<const TensorGroup> groups,
-                         std::span<const DeviceMemory> memory) {
+std::vector<TensorGroup> cut_to_equal_shares(std::span<const TensorGroup> groups,
+                                             std::span<const DeviceMemory> memory) {
   constexpr int halvings = 30;
   const RunSizes sizes(groups);
   const auto fill_to = [&](double share) { return sizes.fill(most_bytes(memory, share)); };
@@ -136,18 +144,14 @@ Ends cut_to_equal_shares(std::span<const TensorGroup> groups,
     const bool holds_all = sizes.bytes_before(fill_to(middle).back()) == sizes.all_bytes();
     (holds_all ? high : low) = middle;
   }
-  return fill_to(high);
+  return sum_runs(groups, fill_to(high));
 }
 
-std::vector<TensorGroup> sum_runs(std::span<const TensorGroup> groups,
-                                  std::span<const std::size_t> ends) {
-  std::vector<TensorGroup> sums;
-  std::size_t group = 0;
-  for (const std::size_t end : ends) {
-    TensorGroup& sum = sums.emplace_back();
-    for (; group < end; ++group) sum += groups[group];
-  }
-  return sums;
+std::vector<TensorGroup> fill(std::span<const TensorGroup> groups,
+                              std::span<const DeviceMemory> memory) {
+  Ends ends = RunSizes(groups).fill(most_bytes(memory));
+  ends.push_back(groups.size());
+  return sum_runs(groups, ends);
 }
 
 }  // namespace hiptool::load

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include "base/units.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/units.hpp"
 #include "load/place/partition.hpp"
 #include "load/place/plan.hpp"
 
@@ -39,7 +39,7 @@ std::string find_split(const ModelFile& model, std::span<const DeviceMemory> mem
   if (memory.size() < 2) return {};
   const auto groups = group_by_tensor(model.tensors()).groups;
   const auto most = most_bytes(memory);
-  const auto runs = sum_runs(groups, cut_evenly(groups, most));
+  const auto runs = cut_evenly(groups, most);
   if (runs.back().size_bytes() > most.back()) return {};
   // Whole percents that lead to about the same cuts; devices with little still get one.
   const auto whole = static_cast<double>(std::max<std::uint64_t>(model.tensor_bytes(), 1));
@@ -104,10 +104,10 @@ std::string hint_for(const ModelFit& fit) {
                    "), which holds it");
   }
   if (fit.max_context_tokens.value_or(0) > 0) {
-    ways.push_back("take --context " + std::to_string(*fit.max_context_tokens) + " at most");
+    ways.push_back("reduce --context to " + std::to_string(*fit.max_context_tokens));
   }
   if (fit.gpu_layers.value_or(0) > 0) {
-    ways.push_back("leave layers to the processor (llama.cpp: -ngl " +
+    ways.push_back("keep some layers on the CPU (llama.cpp: -ngl " +
                    std::to_string(*fit.gpu_layers) + ")");
   }
   ways.emplace_back(last_hint);

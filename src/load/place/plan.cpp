@@ -23,16 +23,16 @@ void check_proportions(std::span<const double> proportions, std::size_t devices)
            "give one number for each device, such as --device nvidia:0,nvidia:1 --split 3,2");
   }
   for (const double part : proportions) {
-    if (!std::isfinite(part) || part <= 0) refuse("the parts of a split are positive numbers");
+    if (!std::isfinite(part) || part <= 0) refuse("split proportions must be positive numbers");
   }
   if (!std::isfinite(std::accumulate(proportions.begin(), proportions.end(), 0.0))) {
-    refuse("the parts of a split are too large to be added up");
+    refuse("the sum of the split proportions is too large");
   }
 }
 
 void check_devices(std::span<const Device> devices, const LoadSplit& split,
                    std::span<const DeviceMemory> memory) {
-  if (devices.empty()) refuse("a model needs a device to be loaded onto");
+  if (devices.empty()) refuse("a load needs a device");
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const auto rest = devices.subspan(i + 1);
     if (std::find(rest.begin(), rest.end(), devices[i]) != rest.end()) {
@@ -40,9 +40,9 @@ void check_devices(std::span<const Device> devices, const LoadSplit& split,
     }
     const bool is_other = devices[i].platform() != devices.front().platform();
     if (is_other && split.kind == SplitKind::replicate) {
-      refuse("a copy on " + devices.front().id() + " and on " + devices[i].id() +
-                 ", which are not of one platform",
-             "load onto each of them with a run of its own");
+      refuse("cannot replicate to " + devices.front().id() + " and " + devices[i].id() +
+                 ", which are on different platforms",
+             "load onto each platform separately");
     }
   }
   if (!memory.empty() && memory.size() != devices.size()) {
@@ -107,18 +107,18 @@ LoadPlan plan_load(const ModelFile& model, std::span<const Device> devices, cons
   if (split.kind == SplitKind::layer) {
     grouped = load::group_by_layer(model.tensors());
     if (grouped.groups.empty() && devices.size() > 1) {
-      plan.warnings.emplace_back("no tensor's name tells of a layer, so the split is by bytes");
+      plan.warnings.emplace_back("no tensor name contains a layer number; the split is by bytes");
       plan.split = SplitKind::bytes;
     }
   }
   if (grouped.groups.empty()) grouped = load::group_by_tensor(model.tensors());
   auto most_bytes = load::most_bytes(memory);
   most_bytes.resize(devices.size(), UINT64_MAX);
-  const auto ends = split.kind == SplitKind::proportions
+  const auto runs = split.kind == SplitKind::proportions
                         ? load::cut_by_proportions(grouped.groups, split.proportions)
                         : load::cut_evenly(grouped.groups, most_bytes);
   std::vector<std::uint64_t> tensor_counts;
-  for (const load::TensorGroup& run : load::sum_runs(grouped.groups, ends)) {
+  for (const load::TensorGroup& run : runs) {
     tensor_counts.push_back(run.tensors);
   }
   plan.devices = load::divide(model, devices, std::move(grouped.order), tensor_counts);

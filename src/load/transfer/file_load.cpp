@@ -135,7 +135,7 @@ LoadStatistics FileLoad::run() {
     try {
       ring_.drain();
     } catch (const std::exception& error) {
-      arena_.device().state().note("load", error.what());
+      core::state_of(arena_.device()).note("load", error.what());
     }
     throw;
   }

@@ -57,7 +57,7 @@ std::vector<std::unique_ptr<Lane>> make_lanes(const std::vector<Device>& devices
       lanes[i] = std::make_unique<Lane>(devices[i]);
     });
   } catch (const std::exception& error) {
-    devices.front().state().note("probe the link", error.what());
+    core::state_of(devices.front()).note("probe the link", error.what());
     lanes.clear();
   }
   return lanes;

@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "hiptool/host_memory.hpp"
+#include "hiptool/pinned_buffer.hpp"
 
 namespace hiptool::load {
 

@@ -11,9 +11,9 @@
 
 #include "base/clock.hpp"
 #include "core/platform_state.hpp"
+#include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/peer_access.hpp"
-#include "load/place/check_layout.hpp"
+#include "load/place/check_arenas.hpp"
 #include "load/transfer/file_load.hpp"
 #include "load/transfer/replicator.hpp"
 #include "load/verify/blocks.hpp"
@@ -61,7 +61,7 @@ class SharedProgress {
 }  // namespace
 
 struct Transfer::Impl {
-  const ModelFile model;  // both are copies: what the caller changes later was not checked
+  const ModelFile model;  // copies, which the caller cannot change
   const LoadPlan plan;
   TransferOptions options;
   std::vector<std::unique_ptr<DeviceRing>> rings;  // null: gets nothing, or a copy
@@ -76,7 +76,6 @@ struct Transfer::Impl {
         rings(with.devices.size()),
         reaches_first(with.devices.size(), false),
         regions(with.devices.size(), 1) {
-    check_plan(of, with, "make loader");
     check_streams();
     for (std::size_t i = 0; i < rings.size(); ++i) {
       if (is_read(i)) rings[i] = make_ring(i);
@@ -89,7 +88,7 @@ struct Transfer::Impl {
       try {
         disable_peer_access(device, plan.devices.front().device);
       } catch (const std::exception& error) {
-        device.state().note("load", error.what());
+        core::state_of(device).note("load", error.what());
       }
     }
   }
@@ -140,13 +139,13 @@ struct Transfer::Impl {
         if (enable_peer_access(device, first)) has_enabled.push_back(device);
         reaches_first[i] = true;
       } catch (const Error& error) {
-        device.state().note("load", error.what());  // then the slots serve it
+        core::state_of(device).note("load", error.what());  // then the slots serve it
       }
     }
   }
 
   std::unique_ptr<Replicator> make_replicator(std::span<const Buffer> arenas,
-                                                    ChunkSink* sink) const {
+                                              ChunkSink* sink) const {
     if (!is_copied() || is_empty(0)) return nullptr;
     std::vector<Replicator::Target> targets;
     for (std::size_t i = 1; i < plan.devices.size(); ++i) {
@@ -222,7 +221,7 @@ std::vector<Buffer> Transfer::allocate() const {
 TransferStatistics Transfer::load(std::span<const Buffer> arenas, Verification* verification) {
   Impl& impl = *impl_;
   // Before the files are opened: a wrong argument is the caller's error, whatever the files are.
-  check_arenas(impl.model, impl.plan, arenas, "load");
+  check_arenas(impl.plan, arenas, "load");
   for (std::size_t i = 0; verification != nullptr && i < arenas.size(); ++i) {
     if (!impl.is_empty(i)) {
       verification->require(impl.model, impl.plan.devices[i].layout, arenas[i]);
@@ -239,8 +238,8 @@ TransferStatistics Transfer::load(std::span<const Buffer> arenas, Verification* 
   run_for_each(arenas.size(), [&](std::size_t i, const std::atomic<bool>& stop) {
     if (!impl.rings[i]) return;
     SharedProgress::Part part(progress);
-    statistics.devices[i] = impl.load_part(
-        i, files, arenas[i], replicator ? replicator.get() : sink, part, stop);
+    statistics.devices[i] =
+        impl.load_part(i, files, arenas[i], replicator ? replicator.get() : sink, part, stop);
   });
   if (replicator) {
     replicator->finish();
@@ -267,7 +266,7 @@ TransferStatistics Transfer::load(std::span<const Buffer> arenas, Verification* 
 
 double Transfer::probe_read_bytes_per_s(std::span<const Buffer> arenas, std::uint64_t most_bytes) {
   Impl& impl = *impl_;
-  check_arenas(impl.model, impl.plan, arenas, "load");
+  check_arenas(impl.plan, arenas, "load");
   FileSet files(impl.model, impl.options.read);
   std::vector<double> rates(impl.rings.size());
   run_for_each(rates.size(), [&](std::size_t i, const std::atomic<bool>&) {

@@ -45,7 +45,7 @@ void blame_changed_files(const ModelFile& model, const VerifyResult& result,
   std::vector<base::File> files;
   for (const ModelPart& part : model.files()) {
     files.push_back(base::File::open(part.path));
-    files.back().check_unchanged(part.size_bytes, part.stamp);
+    files.back().check_unchanged(part.size_bytes, {part.modified_ns, part.changed_ns});
   }
   std::set<std::string_view> names;
   for (const Mismatch& mismatch : result.mismatches) names.insert(mismatch.tensor);

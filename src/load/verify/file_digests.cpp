@@ -136,7 +136,8 @@ struct FileDigests::Impl {
 
   void check_unchanged() const {
     for (std::size_t i = 0; i < files.size(); ++i) {
-      files[i].check_unchanged(model.files()[i].size_bytes, model.files()[i].stamp);
+      files[i].check_unchanged(model.files()[i].size_bytes,
+                               {model.files()[i].modified_ns, model.files()[i].changed_ns});
     }
   }
 

@@ -9,10 +9,9 @@
 #include "core/call.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/launch.hpp"
+#include "hiptool/kernel.hpp"
 #include "hiptool/stream.hpp"
 #include "kernels/value_check.hpp"
-#include "load/place/check_layout.hpp"
 #include "load/verify/kernel_compiling.hpp"
 #include "load/workers.hpp"
 
@@ -145,7 +144,6 @@ class Check {
 
 ValueCheckResult check_values(const ModelFile& model, const ArenaLayout& layout,
                               const Buffer& arena, const ValueCheckOptions& options) {
-  check_arena(model, layout, arena, "check values");
   const auto start = std::chrono::steady_clock::now();
   Check check(model, layout, arena, options);
   check.run();

@@ -12,7 +12,7 @@
 #include "base/file.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "load/place/check_layout.hpp"
+#include "load/place/check_arenas.hpp"
 #include "load/verify/device_digests.hpp"
 #include "load/verify/differences.hpp"
 #include "load/verify/digest.hpp"
@@ -69,7 +69,7 @@ struct Verification::Impl {
         options(chosen),
         blocks(of),
         devices(with.devices.size()) {
-    check_arenas(of, with, arenas, "verify");
+    check_arenas(with, arenas, "verify");
     for (std::size_t i = 0; i < devices.size(); ++i) {
       const ArenaLayout& layout = plan.devices[i].layout;
       if (layout.placements.empty()) continue;
@@ -170,7 +170,7 @@ struct Verification::Impl {
     for (const ModelPart& part : model.files()) {
       opened.push_back(base::File::open(part.path));
       // Bytes of a file that changed meanwhile say nothing about the device.
-      opened.back().check_unchanged(part.size_bytes, part.stamp);
+      opened.back().check_unchanged(part.size_bytes, {part.modified_ns, part.changed_ns});
     }
     std::vector<std::uint64_t> device_offsets(model.tensors().size());
     for (const Placement& placement : plan.devices[device].layout.placements) {

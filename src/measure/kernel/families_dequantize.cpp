@@ -5,8 +5,8 @@
 
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "kernels/iq_grids.hpp"
 #include "kernels/kernel_loader.hpp"
+#include "measure/kernel/iq_grids.hpp"
 #include "measure/kernel/quantised_types.hpp"
 #include "measure/kernel/work.hpp"
 
@@ -55,9 +55,9 @@ struct Launcher {
         type(type_of_blocks),
         count(block_count * type.values),
         blocks(device, block_count * type.bytes),
-        grids(device, kernels::iq_grids().size_bytes()),
+        grids(device, iq_grids().size_bytes()),
         out(device, count * 4) {
-    copy_h2d_and_wait(grids, std::as_bytes(kernels::iq_grids()));
+    copy_h2d_and_wait(grids, std::as_bytes(iq_grids()));
   }
 
   void queue(const LaunchConfig& config, const StreamRef& stream) const {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/units.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/units.hpp"
 #include "measure/size_words.hpp"
 #include "report/measurement.hpp"
 

@@ -13,7 +13,7 @@
 #include "hiptool/buffer.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/kernel_timer.hpp"
+#include "hiptool/event.hpp"
 #include "hiptool/stream.hpp"
 
 namespace hiptool::measure {

@@ -10,11 +10,11 @@
 #include <string>
 #include <thread>
 
+#include "core/platform_state.hpp"
 #include "fake_modules.hpp"
 #include "hip/cpu/kernel_table.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/kernel_timer.hpp"
-#include "hiptool/launch.hpp"
+#include "hiptool/event.hpp"
 #include "support.hpp"
 
 using namespace hiptool;
@@ -37,7 +37,7 @@ bool contains(const std::string& text, std::string_view part) {
 struct KernelFixture {
   explicit KernelFixture(Platform platform = Platform::cpu, void (*change)(hip::Api&) = nullptr,
                          int max_threads_per_block = 0, int static_shared_bytes = 0)
-      : platforms({}, std::make_shared<test::FakeModuleBinder>(change)),
+      : platforms(core::make_platforms({}, std::make_shared<test::FakeModuleBinder>(change))),
         device(platforms.devices(platform).front()),
         stream(device) {
     test::fake_modules().max_threads_per_block = max_threads_per_block;
@@ -164,7 +164,7 @@ TEST_CASE("a failed launch names kernel, code, grid and block") {
 TEST_CASE("a stream of another device is refused") {
   Platforms::Options options;
   options.cpu_devices = 2;
-  Platforms two(options, std::make_shared<test::FakeModuleBinder>());
+  Platforms two = core::make_platforms(options, std::make_shared<test::FakeModuleBinder>());
   KernelFixture fixture;
   const Stream other(two.devices(Platform::cpu).at(1));
   CHECK(

@@ -14,12 +14,10 @@
 #include "fakes/wrapper_table.hpp"
 #include "hip/cpu/kernel_table.hpp"
 #include "hiptool/copy.hpp"
+#include "hiptool/device.hpp"
 #include "hiptool/event.hpp"
-#include "hiptool/kernel_timer.hpp"
-#include "hiptool/launch.hpp"
-#include "hiptool/peer_access.hpp"
+#include "hiptool/kernel.hpp"
 #include "hiptool/pinned_buffer.hpp"
-#include "hiptool/registered_memory.hpp"
 #include "support.hpp"
 
 using namespace hiptool;
@@ -44,7 +42,7 @@ struct LostDevicesFixture {
   std::shared_ptr<test::RecordingTrace> trace = std::make_shared<test::RecordingTrace>();
   std::shared_ptr<test::WrapperBinder> binder =
       std::make_shared<test::WrapperBinder>(std::make_shared<test::FakeModuleBinder>());
-  Platforms platforms{options(trace), binder};
+  Platforms platforms = core::make_platforms(options(trace), binder);
   std::vector<Device> devices = platforms.devices(Platform::cpu);
   Device device = devices.at(0);
   Device other = devices.at(1);
@@ -196,7 +194,7 @@ TEST_CASE_FIXTURE(LostDevicesFixture, "every sticky error loses the device, no o
   }
   for (const int code : {214, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719}) {
     CAPTURE(code);
-    Platforms fresh(options(trace), binder);
+    Platforms fresh = core::make_platforms(options(trace), binder);
     const Device lost = fresh.devices(Platform::cpu).at(0);
     lose(Stream(lost), static_cast<hip::hipError_t>(code));
     CHECK(core::is_lost(lost));
@@ -272,7 +270,7 @@ TEST_CASE("a lost device does not hide the others from a search") {
   Platforms::Options options;
   options.cpu_devices = 2;
   const auto binder = std::make_shared<test::WrapperBinder>(std::make_shared<OnlyCpu>(give_bus_id));
-  Platforms platforms(options, binder);
+  Platforms platforms = core::make_platforms(options, binder);
   const Device first = find_device(platforms, "0000:00:00.0");
   CHECK(first.ordinal() == 0);
   binder->table(Platform::cpu)->fail("hipMemGetInfo", illegal_address);

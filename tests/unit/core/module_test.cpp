@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/platform_state.hpp"
 #include "fake_modules.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/kernel.hpp"
@@ -26,7 +27,7 @@ std::span<const std::byte> bytes_of(const std::string& text) {
 struct ModuleFixture {
   std::shared_ptr<test::RecordingTrace> trace = std::make_shared<test::RecordingTrace>();
   std::shared_ptr<test::FakeModuleBinder> binder = std::make_shared<test::FakeModuleBinder>();
-  Platforms platforms{options(), binder};
+  Platforms platforms = core::make_platforms(options(), binder);
 
   Platforms::Options options() const {
     Platforms::Options options;
@@ -218,12 +219,12 @@ TEST_CASE("a native module is borrowed") {
   const Device device = fixture.device(Platform::cpu);
   const Module owner(device, bytes_of(plain_image));
   {
-    const Module borrowed = Module::from_native(device, owner.native_handle());
+    const Module borrowed = Module::borrow_native(device, owner.native_handle());
     CHECK(borrowed.native_handle() == owner.native_handle());
     CHECK(Kernel(borrowed, "saxpy").name() == "saxpy");
   }
   CHECK(test::fake_modules().unloaded == 0);
-  const auto error = failure([&] { Module::from_native(device, nullptr); });
+  const auto error = failure([&] { Module::borrow_native(device, nullptr); });
   REQUIRE(error.has_value());
   CHECK(error->code() == ErrorCode::invalid_argument);
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "hiptool/peer_access.hpp"
+#include "hiptool/device.hpp"
 
 #include <doctest/doctest.h>
 
+#include "core/platform_state.hpp"
 #include "fake_modules.hpp"
 #include "fakes/wrapper_table.hpp"
 #include "hiptool/error.hpp"
@@ -15,7 +16,7 @@ namespace {
 struct PeerAccessFixture {
   std::shared_ptr<test::WrapperBinder> binder =
       std::make_shared<test::WrapperBinder>(std::make_shared<test::FakeModuleBinder>());
-  Platforms platforms{two(), binder};
+  Platforms platforms = core::make_platforms(two(), binder);
   std::vector<Device> devices = platforms.devices(Platform::cpu);
   test::WrapperTable& table = *binder->table(Platform::cpu);
 
@@ -26,7 +27,7 @@ struct PeerAccessFixture {
   }
   int current() const {
     int ordinal = -1;
-    devices[0].api().hipGetDevice(&ordinal);
+    core::api_of(devices[0]).hipGetDevice(&ordinal);
     return ordinal;
   }
 };

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-#include "hiptool/registered_memory.hpp"
+#include "hiptool/pinned_buffer.hpp"
 
 #include <doctest/doctest.h>
 
 #include <fstream>
 #include <utility>
 
+#include "core/platform_state.hpp"
 #include "fake_modules.hpp"
 #include "fakes/wrapper_table.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/pinned_buffer.hpp"
 #include "support.hpp"
 
 using namespace hiptool;
@@ -23,7 +23,7 @@ struct RegisteredMemoryFixture {
   std::shared_ptr<test::RecordingTrace> trace = std::make_shared<test::RecordingTrace>();
   std::shared_ptr<test::WrapperBinder> binder =
       std::make_shared<test::WrapperBinder>(std::make_shared<test::FakeModuleBinder>());
-  Platforms platforms{with(trace), binder};
+  Platforms platforms = core::make_platforms(with(trace), binder);
   Device device = platforms.devices(Platform::cpu).front();
   test::WrapperTable& table = *binder->table(Platform::cpu);
   std::vector<std::byte> memory = test::random_bytes(10'000, 1);
@@ -132,7 +132,8 @@ TEST_CASE("only NVIDIA is told that the device just reads; the flag means anothe
     };
     api.hipHostUnregister = [](void*) { return hip::hipSuccess; };
   };
-  Platforms platforms({}, std::make_shared<test::FakeModuleBinder>(keep_flags));
+  Platforms platforms =
+      core::make_platforms({}, std::make_shared<test::FakeModuleBinder>(keep_flags));
   const std::vector<std::byte> memory(100);
   for (const Platform platform : {Platform::amd, Platform::nvidia, Platform::cpu}) {
     CAPTURE(to_string(platform));

@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 
+#include "core/platform_state.hpp"
 #include "hip/cpu/kernel_table.hpp"
 #include "hiptool/error.hpp"
 #include "support.hpp"
@@ -74,7 +75,7 @@ TEST_CASE("without an image the cpu platform has nothing to compile") {
 }
 
 TEST_CASE("without an image the text is compiled for the device's own arch") {
-  Platforms platforms({}, std::make_shared<test::FakeModuleBinder>());
+  Platforms platforms = core::make_platforms({}, std::make_shared<test::FakeModuleBinder>());
   const Device device = platforms.devices(Platform::nvidia).front();
   const std::string ptx = "//\n.version 6.0\n.target sm_60\n";
   int compiled = 0;

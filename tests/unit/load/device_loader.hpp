@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include "load/place/check_layout.hpp"
+#include "load/place/check_arenas.hpp"
 #include "load/transfer/transfer.hpp"
 #include "load/verify/verification.hpp"
 

@@ -105,7 +105,7 @@ FileHashes::FileHashes(const ModelFile& model, Options options)
     : model_(model), options_(std::move(options)) {
   for (const ModelPart& part : model.files()) {
     files_.push_back(base::File::open(part.path));
-    files_.back().check_unchanged(part.size_bytes, part.stamp);
+    files_.back().check_unchanged(part.size_bytes, {part.modified_ns, part.changed_ns});
   }
   plan();
   try {
@@ -159,7 +159,8 @@ void FileHashes::run() {
   load::run_workers(
       threads, [this](std::uint32_t thread, const std::atomic<bool>& stop) { work(thread, stop); });
   for (std::size_t i = 0; i < files_.size(); ++i) {
-    files_[i].check_unchanged(model_.files()[i].size_bytes, model_.files()[i].stamp);
+    files_[i].check_unchanged(model_.files()[i].size_bytes,
+                              {model_.files()[i].modified_ns, model_.files()[i].changed_ns});
   }
 }
 

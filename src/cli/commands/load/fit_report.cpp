@@ -6,7 +6,8 @@
 
 #include <algorithm>
 
-#include "hiptool/units.hpp"
+#include "base/units.hpp"
+#include "cli/commands/load/placement_report.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -42,16 +43,6 @@ std::string verdict_text(const ModelFit& fit, std::size_t chosen_devices) {
 }  // namespace
 
 Value fit_value(const ModelFit& fit) {
-  Array devices;
-  for (const FitPart& part : fit.parts) {
-    devices.push_back(Object{{"id", part.device.id},
-                             {"memory_total_bytes", part.device.total_bytes},
-                             {"memory_free_bytes", part.device.free_bytes},
-                             {"tensors", part.tensors},
-                             {"weights_bytes", part.weights_bytes},
-                             {"kv_cache_bytes", part.kv_cache_bytes},
-                             {"margin_bytes", part.margin_bytes}});
-  }
   return Object{
       {"context", fit.context_tokens},
       {"weights_bytes", fit.weights_bytes},
@@ -61,7 +52,7 @@ Value fit_value(const ModelFit& fit) {
       {"shortfall_bytes", fit.shortfall_bytes},
       {"most_context", fit.max_context_tokens},
       {"verdict", to_string(fit.verdict)},
-      {"devices", std::move(devices)},
+      {"devices", objects_of(fit_table(fit), "id")},
       {"split", fit.split.empty() ? Value() : Value(Array(fit.split.begin(), fit.split.end()))},
       {"gpu_layers", fit.gpu_layers},
   };
@@ -95,7 +86,7 @@ std::vector<Line> fit_notes(const ModelFit& fit, const ModelSummary& summary) {
   }
   notes.push_back({Tone::plain,
                    "The KV cache is that of one sequence at 16 bits, as llama.cpp allocates it; "
-                   "buffers for computing are left to the margin."});
+                   "compute buffers come out of the margin."});
   if (summary.sliding_window.value_or(0) > 0) {
     notes.push_back(
         {Tone::plain, fmt::format("It is an upper bound: layers with a sliding window need no more "

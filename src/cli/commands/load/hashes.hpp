@@ -12,8 +12,8 @@
 #include "cli/commands/load/manifest.hpp"
 #include "cli/commands/load/outcome.hpp"
 #include "cli/commands/load/run.hpp"
+#include "cli/output_file.hpp"
 #include "cli/progress.hpp"
-#include "model/output_file.hpp"
 
 namespace hiptool::cli {
 
@@ -21,8 +21,8 @@ namespace hiptool::cli {
 /// there are, both take place once.
 class LoadHashes {
  public:
-  /// Reads the manifest, opens the output and begins to hash files. Throws what reading the manifest
-  /// throws and Error(output_failed) where the output cannot be written.
+  /// Reads the manifest, opens the output and begins to hash files. Throws what reading the
+  /// manifest throws and Error(output_failed) where the output cannot be written.
   LoadHashes(const LoadArguments& arguments, LoadOutcome& outcome, const CancelToken& cancel);
   ~LoadHashes();
 
@@ -47,7 +47,7 @@ class LoadHashes {
   LoadOutcome& outcome_;
   const CancelToken& cancel_;
   std::optional<Manifest> manifest_;
-  std::optional<model::OutputFile> output_;
+  std::optional<OutputFile> output_;
   std::optional<HashKind> written_kind_;
   Hashes hashes_;                         // of tensors, one for each kind that is wanted
   std::unique_ptr<FileHashes> metadata_;  // null where it is not wanted

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "base/text.hpp"
+#include "base/units.hpp"
 #include "cli/commands/load/fit_report.hpp"
 #include "cli/commands/load/hashes_report.hpp"
 #include "cli/commands/load/load_table.hpp"
@@ -15,7 +16,6 @@
 #include "cli/commands/load/split.hpp"
 #include "cli/commands/load/values.hpp"
 #include "cli/commands/load/verdict.hpp"
-#include "hiptool/units.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -346,7 +346,7 @@ LoadReports make_load_report(report::Object head, const LoadOutcome& outcome, co
     report.document.emplace_back(name, std::move(value));
   };
   add("model", model_value(outcome));
-  add("devices", devices_value(outcome));
+  add("devices", objects_of(devices_table(outcome), "id"));
   if (outcome.plan) add("split", std::string(to_string(outcome.plan->split)));
   add("verify", verify_value(outcome));
   add("manifest", manifest_value(outcome));
@@ -395,7 +395,7 @@ LoadReports make_load_report(report::Object head, const LoadOutcome& outcome, co
     report.tables.push_back(self_test_table(outcome));
   }
   if (options.with_tensors && outcome.model && outcome.layout) {
-    add("tensors", tensors_value(outcome));
+    add("tensors", objects_of(full_tensors_table(outcome)));
     report.tables.push_back(tensors_table(outcome));
   }
   report::Report for_programs = report;

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "base/units.hpp"
 #include "cli/exit_code.hpp"
-#include "hiptool/units.hpp"
 
 namespace hiptool::cli {
 namespace {

@@ -20,20 +20,17 @@ std::vector<load::TensorGroup> groups_of(const std::vector<std::uint64_t>& sizes
   return groups;
 }
 
-std::vector<std::uint64_t> runs_of(const std::vector<std::uint64_t>& sizes,
-                                   const std::vector<std::size_t>& ends) {
-  std::vector<std::uint64_t> runs;
-  std::size_t begin = 0;
-  for (const std::size_t end : ends) {
-    REQUIRE(begin <= end);
-    REQUIRE(end <= sizes.size());
-    runs.push_back(std::accumulate(sizes.begin() + static_cast<std::ptrdiff_t>(begin),
-                                   sizes.begin() + static_cast<std::ptrdiff_t>(end),
-                                   std::uint64_t{0}));
-    begin = end;
+std::vector<std::uint64_t> sizes_of(std::span<const load::TensorGroup> runs,
+                                    const std::vector<std::uint64_t>& groups) {
+  std::vector<std::uint64_t> sizes;
+  load::TensorGroup all;
+  for (const load::TensorGroup& run : runs) {
+    sizes.push_back(run.size_bytes());
+    all += run;
   }
-  CHECK(begin == sizes.size());
-  return runs;
+  CHECK(all.tensors == groups.size());
+  CHECK(all.size_bytes() == std::accumulate(groups.begin(), groups.end(), std::uint64_t{0}));
+  return sizes;
 }
 
 constexpr std::uint64_t impossible = UINT64_MAX;
@@ -63,7 +60,7 @@ TEST_CASE("cuts are as even as a search through all of them, within what devices
     for (auto& size : sizes) size = random() % 5 == 0 ? 0 : random() % 20;
     std::vector<std::uint64_t> most(1 + random() % 4);
     for (auto& bytes : most) bytes = random() % 3 == 0 ? UINT64_MAX : random() % 40;
-    const auto runs = runs_of(sizes, load::cut_evenly(groups_of(sizes), most));
+    const auto runs = sizes_of(load::cut_evenly(groups_of(sizes), most), sizes);
     REQUIRE(runs.size() == most.size());
     const std::uint64_t best = best_largest(sizes, most);
     if (best == impossible) {
@@ -84,7 +81,7 @@ TEST_CASE("cuts are as even as a search through all of them, within what devices
 TEST_CASE("the smaller runs are even too, and no device stays empty without need") {
   const std::vector<std::uint64_t> none(4, UINT64_MAX);
   const auto even = [&](std::vector<std::uint64_t> sizes) {
-    return runs_of(sizes, load::cut_evenly(groups_of(sizes), none));
+    return sizes_of(load::cut_evenly(groups_of(sizes), none), sizes);
   };
   CHECK(even(std::vector<std::uint64_t>(10, 1)) == std::vector<std::uint64_t>{2, 2, 3, 3});
   CHECK(even(std::vector<std::uint64_t>(4, 5)) == std::vector<std::uint64_t>{5, 5, 5, 5});
@@ -101,8 +98,7 @@ TEST_CASE("proportions are met as nearly as groups allow") {
     for (auto& size : sizes) size = random() % 100;
     std::vector<double> shares(1 + random() % 5);
     for (auto& share : shares) share = 0.01 + static_cast<double>(random() % 1000);
-    const auto ends = load::cut_by_proportions(groups_of(sizes), shares);
-    const auto runs = runs_of(sizes, ends);
+    const auto runs = sizes_of(load::cut_by_proportions(groups_of(sizes), shares), sizes);
     const auto bytes = static_cast<double>(std::accumulate(sizes.begin(), sizes.end(), 0ull));
     const double whole = std::accumulate(shares.begin(), shares.end(), 0.0);
     const auto largest = static_cast<double>(*std::max_element(sizes.begin(), sizes.end()));
@@ -115,9 +111,9 @@ TEST_CASE("proportions are met as nearly as groups allow") {
     }
   }
   const std::vector<std::uint64_t> ten(10, 10);
-  CHECK(runs_of(ten, load::cut_by_proportions(groups_of(ten), std::vector{3.0, 2.0})) ==
+  CHECK(sizes_of(load::cut_by_proportions(groups_of(ten), std::vector{3.0, 2.0}), ten) ==
         std::vector<std::uint64_t>{60, 40});
-  CHECK(runs_of(ten, load::cut_by_proportions(groups_of(ten), std::vector{1e-9, 1.0})) ==
+  CHECK(sizes_of(load::cut_by_proportions(groups_of(ten), std::vector{1e-9, 1.0}), ten) ==
         std::vector<std::uint64_t>{0, 100});
 }
 

@@ -74,7 +74,7 @@ TEST_CASE("links of several devices are measured at once; one that fails is an e
   Platforms::Options two;
   two.cpu_devices = 2;
   const auto binder = std::make_shared<test::WrapperBinder>(hip::make_registry());
-  Platforms platforms(two, binder);
+  Platforms platforms = core::make_platforms(two, binder);
   const auto devices = platforms.devices(Platform::cpu);
   auto& table = *binder->table(Platform::cpu);
   table.reset();

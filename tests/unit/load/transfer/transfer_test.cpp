@@ -11,11 +11,12 @@
 #include <set>
 #include <thread>
 
+#include "core/platform_state.hpp"
 #include "fakes/wrapper_table.hpp"
 #include "hip/binding.hpp"
 #include "hiptool/copy.hpp"
+#include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/peer_access.hpp"
 #include "load/verify/blocks.hpp"
 #include "load/verify/self_test.hpp"
 #include "load/verify/verification.hpp"
@@ -38,7 +39,7 @@ struct PlanLoaderFixture {
   PlanLoaderFixture() {
     Platforms::Options options;
     options.cpu_devices = 4;
-    platforms = std::make_unique<Platforms>(options, binder);
+    platforms = std::make_unique<Platforms>(core::make_platforms(options, binder));
     devices = platforms->devices(Platform::cpu);
     table = binder->table(Platform::cpu);
   }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <set>
 
+#include "core/platform_state.hpp"
 #include "fakes/wrapper_table.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
@@ -41,7 +42,7 @@ struct DeviceDigestsFixture {
   ArenaLayout layout = lay_out(model);
   std::shared_ptr<test::WrapperBinder> binder =
       std::make_shared<test::WrapperBinder>(hip::make_registry());
-  Platforms platforms{Platforms::Options::from_environment(), binder};
+  Platforms platforms = core::make_platforms(Platforms::Options::from_environment(), binder);
   Device device = test::device(platforms);
   test::WrapperTable& table = *binder->table(device.platform());
 
@@ -202,7 +203,7 @@ TEST_CASE_FIXTURE(DeviceDigestsFixture, "a set token ends the pass before the ne
 }
 
 TEST_CASE_FIXTURE(DeviceDigestsFixture, "no image and no compiler are known before the load") {
-  Platforms others({}, std::make_shared<ImagelessBinder>());
+  Platforms others = core::make_platforms({}, std::make_shared<ImagelessBinder>());
   const Device other = others.devices(Platform::nvidia).at(0);
   const LoadPlan there = test::plan_of_one(other, layout);
   const Buffer memory(other, layout.arena_bytes);

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "load/transfer/transfer.hpp"
+#include "core/platform_state.hpp"
 #include "load/verify/file_digests.hpp"
 #include "load/verify/verification.hpp"
 #include "small_model.hpp"
@@ -93,7 +94,7 @@ TEST_CASE_FIXTURE(ManyTensors, "a write after the last copy is found on the devi
   Platforms::Options four;
   four.cpu_devices = 4;
   const auto binder = std::make_shared<test::WrapperBinder>(hip::make_registry());
-  Platforms platforms(four, binder);
+  Platforms platforms = core::make_platforms(four, binder);
   const auto devices = platforms.devices(Platform::cpu);
   const LoadPlan plan = plan_load(model, devices, {SplitKind::proportions, {1, 2, 4, 1}});
   for (const bool stages : {true, false}) {

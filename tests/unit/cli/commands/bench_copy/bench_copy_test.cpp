@@ -29,8 +29,8 @@ Outcome run(Words words, cli::testing::WrappedCpus::Prepare prepare = {}) {
 
 std::size_t count_status(const Json& document, const std::string& status) {
   std::size_t count = 0;
-  for (const Json& cell : document["cells"]) {
-    if (cell["status"] == status) ++count;
+  for (const Json& spec : document["cells"]) {
+    if (spec["status"] == status) ++count;
   }
   return count;
 }
@@ -68,10 +68,10 @@ TEST_CASE("bench-copy: wrong data is exit 5, and the other cells are measured") 
   CHECK(wrong.document["status"] == "mismatch");
   CHECK(count_status(wrong.document, "mismatch") == 1);
   CHECK(count_status(wrong.document, "ok") == 3);
-  const Json& cell = wrong.document["cells"][0];
-  CHECK(cell["wrong"]["first_bad_index"] == 1000);
-  CHECK(cell["wrong"]["xor_bits"] == 0xff00);
-  CHECK(cell["wrong"]["count"] == 1);
+  const Json& spec = wrong.document["cells"][0];
+  CHECK(spec["wrong"]["first_bad_index"] == 1000);
+  CHECK(spec["wrong"]["xor_bits"] == 0xff00);
+  CHECK(spec["wrong"]["count"] == 1);
 }
 
 TEST_CASE("bench-copy: a lost device fails its later cells, not those of the other") {
@@ -80,10 +80,10 @@ TEST_CASE("bench-copy: a lost device fails its later cells, not those of the oth
   });
   CHECK(lost.exit_code == 6);
   CHECK(lost.document["error"]["code"] == "device_lost");
-  for (const Json& cell : lost.document["cells"]) {
-    const std::string id = cell["id"];
+  for (const Json& spec : lost.document["cells"]) {
+    const std::string id = spec["id"];
     CAPTURE(id);
-    CHECK(cell["status"] == (contains(id, "cpu:0") ? "failed" : "ok"));
+    CHECK(spec["status"] == (contains(id, "cpu:0") ? "failed" : "ok"));
   }
 }
 
@@ -174,11 +174,11 @@ TEST_CASE("bench-copy: GPUs without kernels are measured without a gate and by t
                        "--samples", "2", "--size", "64KiB", "--format", "json"}) == 0);
   const Json document = Json::parse(machine.out.text);
   CHECK(document["cells"].size() == 12);  // both GPUs, since one has no peer
-  for (const Json& cell : document["cells"]) {
-    const bool by_kernel = cell["engine"] == "kernel";
-    CHECK(cell["status"] == (by_kernel ? "skipped" : "ok"));
-    if (by_kernel) CHECK(contains(cell["reason"].get<std::string>(), "no copy kernel"));
-    if (!by_kernel) CHECK(cell["gated"] == false);
+  for (const Json& spec : document["cells"]) {
+    const bool by_kernel = spec["engine"] == "kernel";
+    CHECK(spec["status"] == (by_kernel ? "skipped" : "ok"));
+    if (by_kernel) CHECK(contains(spec["reason"].get<std::string>(), "no copy kernel"));
+    if (!by_kernel) CHECK(spec["gated"] == false);
   }
 }
 
@@ -201,10 +201,10 @@ TEST_CASE("bench-copy: a table for people fits 80 columns and begins with the ve
 TEST_CASE("bench-copy: wrong words are usage errors, before a driver is opened") {
   Machine machine;
   const std::vector<std::pair<Words, std::string>> wrong{
-      {{"--kind", "h2x"}, "'h2x' is none of"},
-      {{"--kind", "h2d,"}, "empty element"},
-      {{"--memory", "pined"}, "'pined' is none of"},
-      {{"--engine", "dma"}, "'dma' is none of"},
+      {{"--kind", "h2x"}, "invalid value 'h2x'"},
+      {{"--kind", "h2d,"}, "empty list element"},
+      {{"--memory", "pined"}, "invalid value 'pined'"},
+      {{"--engine", "dma"}, "invalid value 'dma'"},
       {{"--size", "0"}, "cannot be checked"},
       {{"--size", "1001"}, "cannot be checked"},
       {{"--size", "16GiB"}, "too large"},
@@ -217,7 +217,7 @@ TEST_CASE("bench-copy: wrong words are usage errors, before a driver is opened")
       {{"--retry", "2/3"}, "nothing to try again"},
       {{"--fail-below", "h2d>=1GB/s", "--retry", "3/2"}, "--retry"},
       {{"--fail-below", "h2d>1"}, "is no threshold"},
-      {{"--testcase", "host_to_device_memcpy"}, "is none of"},
+      {{"--testcase", "host_to_device_memcpy"}, "invalid value"},
       {{"--testcase", "device_local_copy", "--kind", "h2d"}, "--testcase"},
       {{"--kind", "d2d", "--memory", "pinned"}, "no copy asked for"},
       {{"--engine", "kernel", "--memory", "pageable"}, "cannot reach pageable"},

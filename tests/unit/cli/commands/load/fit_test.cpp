@@ -126,7 +126,7 @@ TEST_CASE_FIXTURE(Fixture, "fit: a context that is too long names the longest th
   const auto most = std::stoull(machine.out.text.substr(at + key.size()));
   CHECK(fit({}, std::to_string(most)) == 0);
   CHECK(fit({}, std::to_string(most + 1)) == 3);
-  CHECK(contains(machine.err.text, "take --context " + std::to_string(most) + " at most"));
+  CHECK(contains(machine.err.text, "reduce --context to " + std::to_string(most)));
 }
 
 TEST_CASE_FIXTURE(Fixture, "fit: where files do not tell, the driver is asked") {
