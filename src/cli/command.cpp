@@ -5,7 +5,7 @@
 #include "cli/commands/completion.hpp"
 #include "cli/commands/devices/devices.hpp"
 #include "cli/commands/load/load.hpp"
-#include "cli/commands/make_model.hpp"
+#include "cli/commands/make_model/make_model.hpp"
 #include "cli/commands/report/report.hpp"
 #include "cli/commands/run_kernel/run_kernel.hpp"
 

@@ -9,6 +9,7 @@
 #include "cli/commands/child_commands.hpp"
 #include "cli/crash_guard.hpp"
 #include "cli/interrupt.hpp"
+#include "core/platform_state.hpp"
 
 namespace {
 
@@ -46,11 +47,12 @@ int main(int argc, char** argv) {
   if (!cli::is_probe_platform(argc, argv)) {
     binder = std::make_shared<cli::CrashGuard>(std::move(binder), argv);
   }
-  cli::Environment environment{console, cancel, [&interrupt] { return interrupt.signal(); },
-                               [&binder](Platforms::Options options) {
-                                 return std::make_unique<Platforms>(std::move(options), binder);
-                               },
-                               getenv};
+  cli::Environment environment{
+      console, cancel, [&interrupt] { return interrupt.signal(); },
+      [&binder](Platforms::Options options) {
+        return std::make_unique<Platforms>(core::make_platforms(std::move(options), binder));
+      },
+      getenv};
   environment.program = "/proc/self/exe";
   const int exit_code = cli::run(argc, argv, environment);
   // Destroying the platform would wait for a kernel that may never end.

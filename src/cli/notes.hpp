@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/console.hpp"
-#include "hiptool/trace.hpp"
+#include "hiptool/platform.hpp"
 
 namespace hiptool::cli {
 

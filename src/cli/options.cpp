@@ -8,9 +8,9 @@
 #include <sstream>
 
 #include "base/text.hpp"
+#include "base/units.hpp"
 #include "cli/suggest.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/units.hpp"
 
 namespace hiptool::cli {
 namespace {

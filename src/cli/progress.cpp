@@ -7,7 +7,7 @@
 #include <exception>
 #include <utility>
 
-#include "hiptool/units.hpp"
+#include "base/units.hpp"
 
 namespace hiptool::cli {
 namespace {

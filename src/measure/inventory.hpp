@@ -10,7 +10,6 @@
 #include "hiptool/cancel.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/platform.hpp"
-#include "hiptool/trace.hpp"
 #include "system/pci.hpp"
 #include "system/pci_path.hpp"
 

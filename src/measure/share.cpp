@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "measure/share.hpp"
 
-#include "hiptool/units.hpp"
+#include "base/units.hpp"
 
 namespace hiptool::measure {
 

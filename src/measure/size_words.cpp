@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/units.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/units.hpp"
 #include "report/measurement.hpp"
 
 namespace hiptool::measure {

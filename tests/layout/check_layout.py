@@ -11,27 +11,21 @@ import sys
 LIBRARY_ROOMS = ["base", "system", "model", "hip", "core", "kernels", "tensor", "ops", "load",
                  "runtime"]
 MAY_INCLUDE = {room: set(LIBRARY_ROOMS[:place + 1]) for place, room in enumerate(LIBRARY_ROOMS)}
-MAY_INCLUDE["report"] = {"report"}
+MAY_INCLUDE["report"] = {"base", "report"}   # knows no device
 MAY_INCLUDE["measure"] = {"measure", "report", *LIBRARY_ROOMS}
 MAY_INCLUDE["cli"] = {"cli", *MAY_INCLUDE["measure"]}
 
 # The room that defines what a public header declares. hiptool.hpp is for users only.
 HEADER_ROOM = {
-    "cancel": "base", "error": "base", "export": "base", "file_stamp": "base",
-    "timeline": "base", "trace": "base", "units": "base", "version": "base",
-    "element_type": "model", "model_file": "model", "model_summary": "model",
+    "cancel": "base", "error": "base", "export": "base", "timeline": "base", "version": "base",
+    "model_file": "model", "model_summary": "model",
     "platform": "hip",
     "arena": "core", "buffer": "core", "caching_allocator": "core", "copy": "core",
-    "device": "core", "event": "core", "host_memory": "core", "kernel": "core",
-    "kernel_timer": "core", "launch": "core", "memory_plan": "core", "module": "core",
-    "peer_access": "core", "pinned_buffer": "core", "registered_memory": "core",
-    "retry": "core", "stream": "core",
+    "device": "core", "event": "core", "kernel": "core", "module": "core",
+    "pinned_buffer": "core", "retry": "core", "stream": "core",
     "dtype": "tensor", "layout": "tensor", "tensor": "tensor",
-    "async_loader": "load", "file_digests": "load", "load_plan": "load", "model_fit": "load",
-    "plan_loader": "load", "self_test": "load", "staging_memory": "load", "value_check": "load",
-    "verification": "load", "verify": "load",
+    "async_loader": "load", "load": "load", "load_plan": "load", "load_report": "load",
 }
-REPORT_HEADERS = {"error", "export", "timeline", "units", "version"}   # report knows no device
 
 TOP_LEVEL = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "CHANGELOG.md",
              "CONTRIBUTING.md", "docs", "include", "src", "kernels", "tests", "subprojects"}
@@ -110,10 +104,7 @@ def check_public_include(path, room, stem):
     is_user = room is None or room in ("cli", "lib")   # lib: the shared library, from outside
     if path.as_posix() == "include/hiptool/hiptool.hpp" or is_user:
         return
-    if room == "report":
-        if stem not in REPORT_HEADERS:
-            yield f"report must not include hiptool/{stem}.hpp: it knows no device"
-    elif stem == "hiptool":
+    if stem == "hiptool":
         yield "hiptool/hiptool.hpp is for users of the library; include what is used"
     elif stem not in HEADER_ROOM:
         yield f"hiptool/{stem}.hpp has no room yet; name it in HEADER_ROOM of this check"

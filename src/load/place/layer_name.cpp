@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
+#include <optional>
 #include <system_error>
 
 namespace hiptool::load {
@@ -53,7 +54,7 @@ LayerName read_layer_name(std::string_view tensor) noexcept {
     before = part;
     start = dot + 1;
   }
-  return {is_output ? Section::behind_layers : Section::before_layers, 0};
+  return {is_output ? Section::after_layers : Section::before_layers, 0};
 }
 
 }  // namespace hiptool::load

@@ -3,184 +3,155 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <numeric>
 
-#include "load/place/layer_name.hpp"
+#include "load/place/memory.hpp"
+#include "load/place/search.hpp"
 
 namespace hiptool::load {
 namespace {
 
-std::uint64_t aligned(std::uint64_t size_bytes) {
-  // Cannot overflow: each size was checked against its file.
-  return (size_bytes + tensor_alignment_bytes - 1) / tensor_alignment_bytes *
-         tensor_alignment_bytes;
-}
+using Ends = std::vector<std::size_t>;
 
-void append(Unit& unit, const Unit& more) {
-  unit.tensors.insert(unit.tensors.end(), more.tensors.begin(), more.tensors.end());
-  unit.size_bytes += more.size_bytes;
-}
-
-// The number of the sum that is closest to the wanted one; of two, the later one.
-std::size_t closest(const std::vector<std::uint64_t>& sums, std::uint64_t wanted) {
-  const auto past = std::upper_bound(sums.begin(), sums.end(), wanted);
-  if (past == sums.begin()) return 0;
-  if (past == sums.end()) return sums.size() - 1;
-  const bool is_nearer = *past - wanted <= wanted - *std::prev(past);
-  return static_cast<std::size_t>((is_nearer ? past : std::prev(past)) - sums.begin());
-}
-
-std::vector<std::uint64_t> sums_of(std::span<const Unit> units) {
-  std::vector<std::uint64_t> sums{0};
-  for (const Unit& unit : units) sums.push_back(sums.back() + unit.size_bytes);
-  return sums;
-}
-
-/// Finds cuts between units; runs are [begin, end) of their numbers.
-class Cutter {
+/// The sizes of all runs; a run is [begin, end) of the groups' numbers.
+class RunSizes {
  public:
-  Cutter(std::span<const Unit> units, std::span<const std::uint64_t> most_bytes)
-      : most_bytes_(most_bytes.begin(), most_bytes.end()), before_(sums_of(units)) {}
+  explicit RunSizes(std::span<const TensorGroup> groups) {
+    for (const TensorGroup& group : groups) before_.push_back(before_.back() + group.size_bytes());
+  }
 
-  std::vector<std::size_t> cut() {
-    if (!fits(before_.back())) return fill();
-    std::uint64_t low = 0;
-    std::uint64_t high = before_.back();
-    while (low < high) {
-      const std::uint64_t middle = low + (high - low) / 2;
-      if (fits(middle)) {
-        high = middle;
-      } else {
-        low = middle + 1;
-      }
+  std::size_t groups() const { return before_.size() - 1; }
+  std::uint64_t all_bytes() const { return before_.back(); }
+  std::uint64_t bytes_before(std::size_t group) const { return before_[group]; }
+
+  // The farthest end of a run of no more bytes.
+  std::size_t farthest_end(std::size_t begin, std::uint64_t most_bytes) const {
+    const std::uint64_t before = before_[begin];
+    const std::uint64_t limit = most_bytes > UINT64_MAX - before ? UINT64_MAX : before + most_bytes;
+    return index_of(std::upper_bound(before_.begin(), before_.end(), limit)) - 1;
+  }
+
+  // The farthest begin of a run that ends there.
+  std::size_t farthest_begin(std::size_t end, std::uint64_t most_bytes) const {
+    const std::uint64_t limit = before_[end] - std::min(before_[end], most_bytes);
+    return index_of(std::lower_bound(before_.begin(), before_.end(), limit));
+  }
+
+  // The end with the number of bytes before it that is closest to this one; of two the later one.
+  std::size_t closest_end(std::uint64_t wanted_bytes) const {
+    const auto past = std::upper_bound(before_.begin(), before_.end(), wanted_bytes);
+    if (past == before_.end()) return groups();
+    const bool is_nearer = *past - wanted_bytes <= wanted_bytes - *std::prev(past);
+    return index_of(is_nearer ? past : std::prev(past));
+  }
+
+  Ends fill(std::span<const std::uint64_t> most_bytes) const {
+    Ends ends;
+    for (const std::uint64_t most : most_bytes) {
+      ends.push_back(farthest_end(ends.empty() ? 0 : ends.back(), most));
     }
-    return balance(high);
+    return ends;
   }
 
  private:
-  std::size_t units() const { return before_.size() - 1; }
-  std::uint64_t most(std::size_t device, std::uint64_t limit) const {
-    return std::min(most_bytes_[device], limit);
+  std::size_t index_of(std::vector<std::uint64_t>::const_iterator sum) const {
+    return static_cast<std::size_t>(sum - before_.begin());
   }
 
-  // The farthest end of a run that the device holds.
-  std::size_t farthest(std::size_t begin, std::uint64_t most) const {
-    const std::uint64_t limit =
-        most > UINT64_MAX - before_[begin] ? UINT64_MAX : before_[begin] + most;
-    const auto past = std::upper_bound(before_.begin(), before_.end(), limit);
-    return static_cast<std::size_t>(past - before_.begin()) - 1;
-  }
-
-  // The same to the other side: where the longest run begins that ends there.
-  std::size_t nearest(std::size_t end, std::uint64_t most) const {
-    const std::uint64_t limit = before_[end] - std::min(before_[end], most);
-    const auto first = std::lower_bound(before_.begin(), before_.end(), limit);
-    return static_cast<std::size_t>(first - before_.begin());
-  }
-
-  bool fits(std::uint64_t limit) const {
-    std::size_t begin = 0;
-    for (std::size_t device = 0; device < most_bytes_.size(); ++device) {
-      begin = farthest(begin, most(device, limit));
-    }
-    return begin == units();
-  }
-
-  std::vector<std::size_t> fill() const {
-    std::vector<std::size_t> ends;
-    for (const std::uint64_t most : most_bytes_) {
-      ends.push_back(farthest(ends.empty() ? 0 : ends.back(), most));
-    }
-    ends.back() = units();
-    return ends;
-  }
-
-  // Each device gets its part of what is left, as far as it and the devices behind it hold theirs,
-  // and one unit at least, which need not be worth much.
-  std::vector<std::size_t> balance(std::uint64_t limit) const {
-    const std::size_t devices = most_bytes_.size();
-    std::vector<std::size_t> least(devices + 1, units());
-    for (std::size_t device = devices; device-- > 0;) {
-      least[device] = nearest(least[device + 1], most(device, limit));
-    }
-    std::vector<std::size_t> ends;
-    std::size_t begin = 0;
-    for (std::size_t device = 0; device < devices; ++device) {
-      const std::uint64_t left = before_.back() - before_[begin];
-      const std::uint64_t wanted = before_[begin] + left / (devices - device);
-      const std::size_t most_end = farthest(begin, most(device, limit));
-      const std::size_t least_end = std::max(least[device + 1], std::min(begin + 1, most_end));
-      // One unit at least for each device behind, if there are as many.
-      const std::size_t kept = std::min(units(), devices - device - 1);
-      const std::size_t last_end = std::clamp(units() - kept, least_end, most_end);
-      begin = std::clamp(closest(before_, wanted), least_end, last_end);
-      ends.push_back(begin);
-    }
-    return ends;
-  }
-
-  std::vector<std::uint64_t> most_bytes_;
-  std::vector<std::uint64_t> before_;  // bytes of all units before each, and of all
+  std::vector<std::uint64_t> before_{0};  // bytes of all groups before each, and of all
 };
+
+// Each device gets its part of the rest, as far as it and the devices after it hold theirs, and one
+// group at least, which may be small.
+Ends balance(const RunSizes& sizes, std::span<const std::uint64_t> most_bytes) {
+  const std::size_t devices = most_bytes.size();
+  Ends least(devices + 1, sizes.groups());
+  for (std::size_t device = devices; device-- > 0;) {
+    least[device] = sizes.farthest_begin(least[device + 1], most_bytes[device]);
+  }
+  Ends ends;
+  std::size_t begin = 0;
+  for (std::size_t device = 0; device < devices; ++device) {
+    const std::uint64_t before = sizes.bytes_before(begin);
+    const std::uint64_t wanted = before + (sizes.all_bytes() - before) / (devices - device);
+    const std::size_t most_end = sizes.farthest_end(begin, most_bytes[device]);
+    const std::size_t least_end = std::max(least[device + 1], std::min(begin + 1, most_end));
+    // One group at least for each device after this one, if there are as many.
+    const std::size_t kept = std::min(sizes.groups(), devices - device - 1);
+    const std::size_t last_end = std::clamp(sizes.groups() - kept, least_end, most_end);
+    begin = std::clamp(sizes.closest_end(wanted), least_end, last_end);
+    ends.push_back(begin);
+  }
+  return ends;
+}
+
+std::vector<TensorGroup> sum_runs(std::span<const TensorGroup> groups, const Ends& ends) {
+  std::vector<TensorGroup> sums;
+  std::size_t group = 0;
+  for (const std::size_t end : ends) {
+    TensorGroup& sum = sums.emplace_back();
+    for (; group < end; ++group) sum += groups[group];
+  }
+  return sums;
+}
 
 }  // namespace
 
-std::vector<Unit> tensor_units(const ModelFile& model) {
-  std::vector<Unit> units;
-  std::uint32_t index = 0;
-  for (const TensorInfo& tensor : model.tensors()) {
-    units.push_back({{index++}, aligned(tensor.size_bytes)});
-  }
-  return units;
-}
-
-std::vector<Unit> layer_units(const ModelFile& model) {
-  Unit before;
-  Unit behind;
-  std::map<std::uint64_t, Unit> layers;
-  std::uint32_t index = 0;
-  for (const TensorInfo& tensor : model.tensors()) {
-    const LayerName name = read_layer_name(tensor.name);
-    const Unit part{{index++}, aligned(tensor.size_bytes)};
-    switch (name.section) {
-      case Section::before_layers: append(before, part); break;
-      case Section::layer: append(layers[name.layer], part); break;
-      case Section::behind_layers: append(behind, part); break;
-    }
-  }
-  if (layers.empty()) return {};
-  append(layers.begin()->second, before);
-  append(layers.rbegin()->second, behind);
-  std::vector<Unit> units;
-  for (auto& [number, unit] : layers) {
-    static_cast<void>(number);
-    std::sort(unit.tensors.begin(), unit.tensors.end());
-    units.push_back(std::move(unit));
-  }
-  return units;
-}
-
-std::vector<std::size_t> cut_evenly(std::span<const Unit> units,
+std::vector<TensorGroup> cut_evenly(std::span<const TensorGroup> groups,
                                     std::span<const std::uint64_t> most_bytes) {
-  return Cutter(units, most_bytes).cut();
+  const RunSizes sizes(groups);
+  Ends ends = sizes.fill(most_bytes);
+  if (ends.back() < groups.size()) {
+    ends.back() = groups.size();
+    return sum_runs(groups, ends);
+  }
+  const auto limited_to = [&](std::uint64_t limit) {
+    std::vector<std::uint64_t> most(most_bytes.begin(), most_bytes.end());
+    for (std::uint64_t& bytes : most) bytes = std::min(bytes, limit);
+    return most;
+  };
+  const std::uint64_t too_small = largest(sizes.all_bytes(), [&](std::uint64_t limit) {
+    return sizes.fill(limited_to(limit)).back() < groups.size();
+  });
+  return sum_runs(groups, balance(sizes, limited_to(too_small + 1)));
 }
 
-std::vector<std::size_t> cut_by_shares(std::span<const Unit> units,
-                                       std::span<const double> shares) {
-  const std::vector<std::uint64_t> before = sums_of(units);
-  const double whole = std::accumulate(shares.begin(), shares.end(), 0.0);
-  const auto bytes = static_cast<double>(before.back());
-  std::vector<std::size_t> ends;
+std::vector<TensorGroup> cut_by_proportions(std::span<const TensorGroup> groups,
+                                            std::span<const double> proportions) {
+  const RunSizes sizes(groups);
+  const double whole = std::accumulate(proportions.begin(), proportions.end(), 0.0);
+  const auto bytes = static_cast<double>(sizes.all_bytes());
+  Ends ends;
   double reached = 0;
-  for (const double share : shares) {
-    reached += share;
+  for (const double part : proportions) {
+    reached += part;
     const auto wanted = static_cast<std::uint64_t>(bytes * std::min(1.0, reached / whole));
-    const std::size_t end = closest(before, wanted);
-    ends.push_back(ends.empty() ? end : std::max(end, ends.back()));
+    ends.push_back(sizes.closest_end(wanted));
   }
-  ends.back() = units.size();
-  return ends;
+  ends.back() = groups.size();
+  return sum_runs(groups, ends);
+}
+
+std::vector<TensorGroup> cut_to_equal_shares(std::span<const TensorGroup> groups,
+                                             std::span<const DeviceMemory> memory) {
+  constexpr int halvings = 30;
+  const RunSizes sizes(groups);
+  const auto fill_to = [&](double share) { return sizes.fill(most_bytes(memory, share)); };
+  double low = 0;
+  double high = 1;
+  for (int step = 0; step < halvings; ++step) {
+    const double middle = (low + high) / 2;
+    const bool holds_all = sizes.bytes_before(fill_to(middle).back()) == sizes.all_bytes();
+    (holds_all ? high : low) = middle;
+  }
+  return sum_runs(groups, fill_to(high));
+}
+
+std::vector<TensorGroup> fill(std::span<const TensorGroup> groups,
+                              std::span<const DeviceMemory> memory) {
+  Ends ends = RunSizes(groups).fill(most_bytes(memory));
+  ends.push_back(groups.size());
+  return sum_runs(groups, ends);
 }
 
 }  // namespace hiptool::load

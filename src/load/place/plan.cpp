@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
+#include "load/place/plan.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "hiptool/error.hpp"
-#include "hiptool/load_plan.hpp"
-#include "load/place/margin.hpp"
+#include "load/place/memory.hpp"
 #include "load/place/partition.hpp"
 
 namespace hiptool {
@@ -22,16 +23,16 @@ void check_proportions(std::span<const double> proportions, std::size_t devices)
            "give one number for each device, such as --device nvidia:0,nvidia:1 --split 3,2");
   }
   for (const double part : proportions) {
-    if (!std::isfinite(part) || part <= 0) refuse("the parts of a split are positive numbers");
+    if (!std::isfinite(part) || part <= 0) refuse("split proportions must be positive numbers");
   }
   if (!std::isfinite(std::accumulate(proportions.begin(), proportions.end(), 0.0))) {
-    refuse("the parts of a split are too large to be added up");
+    refuse("the sum of the split proportions is too large");
   }
 }
 
 void check_devices(std::span<const Device> devices, const LoadSplit& split,
-                   std::span<const MemoryInfo> memory) {
-  if (devices.empty()) refuse("a model needs a device to be loaded onto");
+                   std::span<const DeviceMemory> memory) {
+  if (devices.empty()) refuse("a load needs a device");
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const auto rest = devices.subspan(i + 1);
     if (std::find(rest.begin(), rest.end(), devices[i]) != rest.end()) {
@@ -39,9 +40,9 @@ void check_devices(std::span<const Device> devices, const LoadSplit& split,
     }
     const bool is_other = devices[i].platform() != devices.front().platform();
     if (is_other && split.kind == SplitKind::replicate) {
-      refuse("a copy on " + devices.front().id() + " and on " + devices[i].id() +
-                 ", which are not of one platform",
-             "load onto each of them with a run of its own");
+      refuse("cannot replicate to " + devices.front().id() + " and " + devices[i].id() +
+                 ", which are on different platforms",
+             "load onto each platform separately");
     }
   }
   if (!memory.empty() && memory.size() != devices.size()) {
@@ -49,15 +50,6 @@ void check_devices(std::span<const Device> devices, const LoadSplit& split,
            std::to_string(devices.size()));
   }
   if (split.kind == SplitKind::proportions) check_proportions(split.proportions, devices.size());
-}
-
-std::vector<std::uint64_t> most_bytes_of(std::span<const Device> devices,
-                                         std::span<const MemoryInfo> memory) {
-  std::vector<std::uint64_t> most(devices.size(), UINT64_MAX);
-  for (std::size_t i = 0; i < memory.size(); ++i) {
-    most[i] = load::most_arena_bytes(memory[i].free_bytes, devices[i].is_host_memory());
-  }
-  return most;
 }
 
 }  // namespace
@@ -88,8 +80,22 @@ ArenaLayout lay_out(const ModelFile& model, std::span<const std::uint32_t> tenso
   return layout;
 }
 
+std::vector<DevicePlan> load::divide(const ModelFile& model, std::span<const Device> devices,
+                                     std::vector<std::uint32_t> order,
+                                     std::span<const std::uint64_t> tensor_counts) {
+  std::vector<DevicePlan> plans;
+  auto begin = order.begin();
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const auto end = begin + static_cast<std::ptrdiff_t>(tensor_counts[i]);
+    std::sort(begin, end);  // files are read from front to back
+    plans.push_back({devices[i], lay_out(model, std::span(begin, end))});
+    begin = end;
+  }
+  return plans;
+}
+
 LoadPlan plan_load(const ModelFile& model, std::span<const Device> devices, const LoadSplit& split,
-                   std::span<const MemoryInfo> memory) {
+                   std::span<const DeviceMemory> memory) {
   check_devices(devices, split, memory);
   LoadPlan plan;
   plan.split = split.kind;
@@ -97,27 +103,25 @@ LoadPlan plan_load(const ModelFile& model, std::span<const Device> devices, cons
     for (const Device& device : devices) plan.devices.push_back({device, lay_out(model)});
     return plan;
   }
-  std::vector<load::Unit> units;
+  load::GroupedTensors grouped;
   if (split.kind == SplitKind::layer) {
-    units = load::layer_units(model);
-    if (units.empty() && devices.size() > 1) {
-      plan.warnings.emplace_back("no tensor's name tells of a layer, so the split is by bytes");
+    grouped = load::group_by_layer(model.tensors());
+    if (grouped.groups.empty() && devices.size() > 1) {
+      plan.warnings.emplace_back("no tensor name contains a layer number; the split is by bytes");
       plan.split = SplitKind::bytes;
     }
   }
-  if (units.empty()) units = load::tensor_units(model);
-  const auto ends = split.kind == SplitKind::proportions
-                        ? load::cut_by_shares(units, split.proportions)
-                        : load::cut_evenly(units, most_bytes_of(devices, memory));
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    std::vector<std::uint32_t> tensors;
-    for (; begin < ends[i]; ++begin) {
-      tensors.insert(tensors.end(), units[begin].tensors.begin(), units[begin].tensors.end());
-    }
-    std::sort(tensors.begin(), tensors.end());  // files are read from front to back
-    plan.devices.push_back({devices[i], lay_out(model, tensors)});
+  if (grouped.groups.empty()) grouped = load::group_by_tensor(model.tensors());
+  auto most_bytes = load::most_bytes(memory);
+  most_bytes.resize(devices.size(), UINT64_MAX);
+  const auto runs = split.kind == SplitKind::proportions
+                        ? load::cut_by_proportions(grouped.groups, split.proportions)
+                        : load::cut_evenly(grouped.groups, most_bytes);
+  std::vector<std::uint64_t> tensor_counts;
+  for (const load::TensorGroup& run : runs) {
+    tensor_counts.push_back(run.tensors);
   }
+  plan.devices = load::divide(model, devices, std::move(grouped.order), tensor_counts);
   return plan;
 }
 

@@ -5,8 +5,8 @@
 
 #include <cerrno>
 
+#include "base/units.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/units.hpp"
 
 namespace hiptool::load {
 namespace {

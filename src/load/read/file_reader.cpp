@@ -97,7 +97,7 @@ bool FileSet::is_cold() const {
   return cached_bytes < sample_bytes / 2;
 }
 
-std::uint32_t FileSet::choose_stretches() const {
+std::uint32_t FileSet::choose_regions() const {
   return options_.mode != ReadMode::direct && is_cold() ? 4 : 1;
 }
 
@@ -118,7 +118,8 @@ void FileSet::count(std::uint64_t buffered_bytes, std::uint64_t direct_bytes) no
 
 void FileSet::check_unchanged() const {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
-    files_[i].buffered.check_unchanged(parts_[i].size_bytes, parts_[i].stamp);
+    files_[i].buffered.check_unchanged(parts_[i].size_bytes,
+                                       {parts_[i].modified_ns, parts_[i].changed_ns});
   }
 }
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/file.hpp"
-#include "hiptool/async_loader.hpp"
+#include "hiptool/load.hpp"
 #include "hiptool/model_file.hpp"
 #include "load/read/direct_file.hpp"
 #include "load/read/direct_reader.hpp"
@@ -51,8 +51,8 @@ class FileSet {
   /// From how many places files are best read at once, which a loader may choose: from one, but
   /// from four where they are not cached and need not be read past the page cache. On the disk of a
   /// virtual machine (2 GB/s) four were faster by 0.18 than one through the page cache, sixteen by
-  /// 0.09, and past it four were slower by 0.03 (tests/bench/load_bench --cold --stretches).
-  std::uint32_t choose_stretches() const;
+  /// 0.09, and past it four were slower by 0.03 (tests/bench/load_bench --cold --regions).
+  std::uint32_t choose_regions() const;
 
   /// Decides about extents that choose_direct() has a descriptor for; null where nothing is tried.
   PathTrial* trial() noexcept { return trial_ ? &*trial_ : nullptr; }

@@ -20,9 +20,9 @@ std::pair<Chunks::iterator, Chunks::iterator> without_ramp(Chunks& chunks) {
 
 }  // namespace
 
-Chunks order_chunks(Chunks chunks, std::uint32_t stretches) {
+Chunks order_chunks(Chunks chunks, std::uint32_t regions) {
   const auto [first, end] = without_ramp(chunks);
-  const auto count = std::min<std::uint64_t>(stretches, static_cast<std::uint64_t>(end - first));
+  const auto count = std::min<std::uint64_t>(regions, static_cast<std::uint64_t>(end - first));
   if (count < 2) return chunks;
   const std::uint64_t begin = first->begin;
   const std::uint64_t size_bytes = std::prev(end)->end - begin;
@@ -30,11 +30,11 @@ Chunks order_chunks(Chunks chunks, std::uint32_t stretches) {
 
   std::vector<std::pair<std::uint64_t, Chunk>> turns;  // with the number of the turn
   std::uint64_t turn = 0;
-  std::uint64_t stretch = 0;
+  std::uint64_t region = 0;
   for (auto chunk = first; chunk != end; ++chunk, ++turn) {
     const std::uint64_t own = (chunk->begin - begin) / stretch_bytes;
-    if (own != stretch) turn = 0;
-    stretch = own;
+    if (own != region) turn = 0;
+    region = own;
     turns.emplace_back(turn, *chunk);
   }
   std::stable_sort(turns.begin(), turns.end(),

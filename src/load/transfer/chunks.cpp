@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "load/verify/leaves.hpp"
+#include "load/verify/blocks.hpp"
 
 namespace hiptool::load {
 namespace {
@@ -19,7 +19,7 @@ std::uint64_t cut_before(const ModelFile& model, const ArenaLayout& layout, std:
   const Placement& placement = *std::prev(next);
   const std::uint64_t offset = end - placement.device_offset;
   if (offset >= model.tensors()[placement.tensor].size_bytes) return end;  // in a gap
-  return placement.device_offset + offset / leaf_bytes * leaf_bytes;
+  return placement.device_offset + offset / block_bytes * block_bytes;
 }
 
 // Below it the cost of a copy call shows.

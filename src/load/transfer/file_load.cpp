@@ -25,7 +25,7 @@ FileLoad::FileLoad(const ModelFile& model, const ArenaLayout& layout, const Buff
       files_(files),
       chunks_(order_chunks(
           cut_chunks(model, layout, ring.slot_bytes(), options.ramp ? options.readers : 0),
-          options.stretches)) {}
+          options.regions)) {}
 
 // Fills `bytes`, which stand for the chunk, with tensors and zero gaps.
 std::uint64_t FileLoad::read(Reader& reader, const Chunk& chunk, std::span<std::byte> bytes) {
@@ -135,7 +135,7 @@ LoadStatistics FileLoad::run() {
     try {
       ring_.drain();
     } catch (const std::exception& error) {
-      arena_.device().state().note("load", error.what());
+      core::state_of(arena_.device()).note("load", error.what());
     }
     throw;
   }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "hiptool/async_loader.hpp"
+#include "hiptool/load.hpp"
 #include "hiptool/buffer.hpp"
 #include "hiptool/load_plan.hpp"
 #include "hiptool/model_file.hpp"
@@ -27,7 +27,7 @@ class FileLoad {
     LoadObserver* observer = nullptr;
     ChunkSink* sink = nullptr;
     bool ramp = true;
-    std::uint32_t stretches = 1;  ///< read by turns, see order_chunks()
+    std::uint32_t regions = 1;  ///< read by turns, see order_chunks()
     std::vector<int> cpus;        ///< that readers run on; empty: any
     Timeline* timeline = nullptr;
     std::string lane = "reader";  ///< of the timeline; a number is added
@@ -70,18 +70,6 @@ class FileLoad {
   std::vector<Chunk> chunks_;  // in the order in which they are taken
   std::atomic<std::size_t> next_{0};
   std::atomic<std::uint64_t> read_bytes_{0};
-};
-
-/// One device's part of a load.
-struct LoadPart {
-  const ModelFile& model;
-  const ArenaLayout& layout;
-  const Buffer& arena;
-  FileSet& files;
-  ChunkSink* sink = nullptr;
-  LoadObserver* observer = nullptr;
-  std::function<void()> check;  ///< may throw to end the load
-  std::string lane = "reader";
 };
 
 }  // namespace hiptool::load

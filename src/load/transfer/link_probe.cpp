@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "load/transfer/link_probe.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <exception>
 #include <memory>
+#include <numeric>
 
 #include "core/call.hpp"
 #include "hiptool/buffer.hpp"
@@ -55,7 +57,7 @@ std::vector<std::unique_ptr<Lane>> make_lanes(const std::vector<Device>& devices
       lanes[i] = std::make_unique<Lane>(devices[i]);
     });
   } catch (const std::exception& error) {
-    devices.front().state().note("probe the link", error.what());
+    core::state_of(devices.front()).note("probe the link", error.what());
     lanes.clear();
   }
   return lanes;
@@ -83,6 +85,27 @@ double measure_lane(Lane& lane, const CancelToken* cancel, const std::atomic<boo
   }
 }
 
+// The devices whose bytes come from the host: copies that come from another device use no link.
+std::vector<Device> linked_devices(const LoadPlan& plan, const Transfer& transfer) {
+  std::vector<Device> devices;
+  for (std::size_t i = 0; i < plan.devices.size(); ++i) {
+    const DevicePlan& part = plan.devices[i];
+    const bool is_linked = !part.layout.placements.empty() && !part.device.is_host_memory();
+    if (is_linked && !transfer.reaches_first()[i]) devices.push_back(part.device);
+  }
+  return devices;
+}
+
+// The bytes of a load cannot exceed the sum of all links, or for copies, which all get the same
+// bytes, the slowest link that is used.
+double link_limit(const LoadPlan& plan, const std::vector<double>& rates) {
+  return plan.split == SplitKind::replicate ? *std::min_element(rates.begin(), rates.end())
+                                            : std::accumulate(rates.begin(), rates.end(), 0.0);
+}
+
+constexpr std::uint64_t read_probe_bytes = 1'000'000'000;
+constexpr std::uint64_t cold_read_probe_bytes = 256u << 20;  // a disk is slow
+
 }  // namespace
 
 std::vector<double> measure_links(const std::vector<Device>& devices, const CancelToken* cancel) {
@@ -92,6 +115,21 @@ std::vector<double> measure_links(const std::vector<Device>& devices, const Canc
     rates[i] = measure_lane(*lanes[i], cancel, stop);
   });
   return rates;
+}
+
+LoadLimits measure_limits(Transfer& transfer, const LoadPlan& plan, std::span<const Buffer> arenas,
+                          const LoadStatistics& statistics, bool is_warm,
+                          const CancelToken* cancel) {
+  LoadLimits limits;
+  const bool is_from_disk = statistics.direct_bytes > 0 || !is_warm;
+  if (!is_from_disk || statistics.buffered_bytes < statistics.direct_bytes) {
+    limits.read_bytes_per_s = transfer.probe_read_bytes_per_s(
+        arenas, is_from_disk ? cold_read_probe_bytes : read_probe_bytes);
+  }
+  // Pinning its memory during the load cost 1 to 2 % of the load's rate on an H200.
+  const std::vector<double> rates = measure_links(linked_devices(plan, transfer), cancel);
+  if (!rates.empty()) limits.h2d_bytes_per_s = link_limit(plan, rates);
+  return limits;
 }
 
 }  // namespace hiptool::load

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "hiptool/cancel.hpp"
 #include "hiptool/device.hpp"
+#include "hiptool/load_report.hpp"
+#include "load/transfer/transfer.hpp"
 
 namespace hiptool::load {
 
@@ -19,5 +22,12 @@ inline constexpr int probe_copies = 16;
 /// Error(cancelled) by the token, which may be null, else what the runtime answered; no copy is in
 /// flight afterwards.
 std::vector<double> measure_links(const std::vector<Device>& devices, const CancelToken* cancel);
+
+/// What bounds a load that has just been done: its links, and its readers without copies. Not
+/// measured is how fast a disk is once its files are in the page cache. Blocks; throws as
+/// measure_links() and Transfer::probe_read_bytes_per_s().
+LoadLimits measure_limits(Transfer& transfer, const LoadPlan& plan, std::span<const Buffer> arenas,
+                          const LoadStatistics& statistics, bool is_warm,
+                          const CancelToken* cancel);
 
 }  // namespace hiptool::load

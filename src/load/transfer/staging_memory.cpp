@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hiptool/staging_memory.hpp"
+#include "load/transfer/staging_memory.hpp"
 
 #include <mutex>
 #include <system_error>
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace hiptool {
+namespace hiptool::load {
 
 struct StagingMemory::Impl {
   std::size_t slot_bytes;
@@ -49,4 +49,4 @@ std::optional<HostMemory> StagingMemory::take(std::size_t size_bytes) {
   return memory;
 }
 
-}  // namespace hiptool
+}  // namespace hiptool::load

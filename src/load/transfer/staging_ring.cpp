@@ -49,7 +49,7 @@ StagingRing::~StagingRing() {
   try {
     drain();
   } catch (const std::exception& error) {
-    device_.state().note("load", error.what());
+    core::state_of(device_).note("load", error.what());
   }
 }
 

@@ -19,13 +19,13 @@ namespace {
 
 // 8 MiB for a core of the processor: long enough to hide the cost of a launch, short enough that
 // all cores end together and that Ctrl-C is seen at once.
-constexpr std::uint64_t processor_blocks = (8u << 20) / leaf_bytes;
+constexpr std::uint64_t processor_blocks = (8u << 20) / block_bytes;
 constexpr std::uint32_t most_processor_streams = 64;
 
 std::uint64_t count_blocks(const ModelFile& model, const ArenaLayout& layout) {
   std::uint64_t count = 0;
   for (const Placement& placement : layout.placements) {
-    count += (model.tensors()[placement.tensor].size_bytes + leaf_bytes - 1) / leaf_bytes;
+    count += (model.tensors()[placement.tensor].size_bytes + block_bytes - 1) / block_bytes;
   }
   return count;
 }
@@ -91,7 +91,7 @@ void DeviceDigests::digest_piece(std::size_t stream, std::uint64_t first_block) 
   const StreamRef& on = streams_[stream];
   const std::uint64_t count = std::min(launch_blocks_, digests_.size() - first_block);
   std::size_t piece = 0;
-  if (trace_) piece = trace_->begin(stream, "digest", count * leaf_bytes);
+  if (trace_) piece = trace_->begin(stream, "digest", count * block_bytes);
   if (start_) start_->record(on);
   digester_->digest(*table_, first_block, first_block + count, list_, on);
   if (stop_) stop_->record(on);

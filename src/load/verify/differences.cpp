@@ -12,7 +12,7 @@ Difference locate_difference(std::uint32_t tensor, std::uint64_t tensor_offset,
       std::mismatch(expected.begin(), expected.end(), found.begin()).first - expected.begin();
   std::size_t last = expected.size() - 1;
   while (expected[last] == found[last]) --last;
-  return {tensor, tensor_offset / leaf_bytes, tensor_offset + static_cast<std::uint64_t>(first),
+  return {tensor, tensor_offset / block_bytes, tensor_offset + static_cast<std::uint64_t>(first),
           tensor_offset + last};
 }
 

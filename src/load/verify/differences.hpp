@@ -6,7 +6,8 @@
 
 #include "hiptool/load_plan.hpp"
 #include "hiptool/model_file.hpp"
-#include "hiptool/verify.hpp"
+#include "hiptool/load_report.hpp"
+#include "load/verify/blocks.hpp"
 
 namespace hiptool::load {
 

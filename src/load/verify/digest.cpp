@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/xxh3.hpp"
-#include "load/verify/leaves.hpp"
+#include "load/verify/blocks.hpp"
 
 namespace hiptool::load {
 namespace {
@@ -44,17 +44,17 @@ class Hasher {
 
 }  // namespace
 
-std::uint64_t leaf_digest(std::span<const std::byte> bytes) noexcept {
+std::uint64_t block_digest(std::span<const std::byte> bytes) noexcept {
   return base::xxh3_64(bytes.data(), bytes.size());
 }
 
-std::uint64_t tensor_digest(std::span<const std::uint64_t> leaf_digests) {
-  return base::xxh3_64(leaf_digests.data(), leaf_digests.size_bytes());
+std::uint64_t tensor_digest(std::span<const std::uint64_t> block_digests) {
+  return base::xxh3_64(block_digests.data(), block_digests.size_bytes());
 }
 
 std::vector<std::uint64_t> tensor_digests(const ModelFile& model,
                                           std::span<const std::uint64_t> block_digests) {
-  const LeafMap blocks(model);
+  const BlockMap blocks(model);
   std::vector<std::uint64_t> digests;
   for (std::size_t i = 0; i + 1 < blocks.first.size(); ++i) {
     digests.push_back(tensor_digest(

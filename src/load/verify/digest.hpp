@@ -6,14 +6,15 @@
 #include <vector>
 
 #include "hiptool/model_file.hpp"
+#include "load/verify/blocks.hpp"
 
 namespace hiptool::load {
 
 /// XXH3-64, seed 0, of a piece of at most 16 KiB (of any length, in fact).
-std::uint64_t leaf_digest(std::span<const std::byte> bytes) noexcept;
+std::uint64_t block_digest(std::span<const std::byte> bytes) noexcept;
 
 /// XXH3-64 over the leaf digests as little-endian u64, in order.
-std::uint64_t tensor_digest(std::span<const std::uint64_t> leaf_digests);
+std::uint64_t tensor_digest(std::span<const std::uint64_t> block_digests);
 
 /// That of each tensor, from the digests of all blocks (as FileDigests::get gives them).
 std::vector<std::uint64_t> tensor_digests(const ModelFile& model,

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "hiptool/verify.hpp"
+#include "load/verify/readback.hpp"
 #include "load/verify/digest.hpp"
 
 namespace hiptool::load {
@@ -14,7 +14,7 @@ FileChain::FileChain(std::vector<Range> ranges, std::uint64_t size_bytes, std::u
     : ranges_(std::move(ranges)),
       size_bytes_(size_bytes),
       read_bytes_(read_bytes),
-      buffer_(leaf_bytes + read_bytes) {
+      buffer_(block_bytes + read_bytes) {
   std::stable_sort(ranges_.begin(), ranges_.end(), [](const Range& left, const Range& right) {
     return left.file_offset < right.file_offset;
   });
@@ -23,19 +23,19 @@ FileChain::FileChain(std::vector<Range> ranges, std::uint64_t size_bytes, std::u
 std::uint64_t FileChain::read_next(const base::File& file, std::span<std::uint64_t> digests) {
   const std::uint64_t size_bytes = std::min(read_bytes_, size_bytes_ - offset_);
   if (size_bytes == 0) return 0;
-  const auto fresh = std::span(buffer_).subspan(leaf_bytes, size_bytes);
+  const auto fresh = std::span(buffer_).subspan(block_bytes, size_bytes);
   file.read_at(fresh, offset_);
   hasher_.add(fresh);
   const std::uint64_t begin = offset_ - kept_bytes_;
   offset_ += size_bytes;
-  const auto window = std::span(buffer_).subspan(leaf_bytes - kept_bytes_, offset_ - begin);
+  const auto window = std::span(buffer_).subspan(block_bytes - kept_bytes_, offset_ - begin);
   open_ranges(offset_);
   digest_blocks(window, begin, digests);
   // The rest of the file is needed from the first block on that is not complete.
   std::uint64_t needed = offset_;
   for (const Open& range : open_) needed = std::min(needed, range.next);
   kept_bytes_ = offset_ - needed;
-  std::memmove(buffer_.data() + leaf_bytes - kept_bytes_, window.data() + (needed - begin),
+  std::memmove(buffer_.data() + block_bytes - kept_bytes_, window.data() + (needed - begin),
                kept_bytes_);
   return size_bytes;
 }
@@ -53,9 +53,9 @@ void FileChain::digest_blocks(std::span<const std::byte> window, std::uint64_t b
   const std::uint64_t end = begin + window.size();
   for (Open& range : open_) {
     while (range.next < range.end) {
-      const std::uint64_t size_bytes = std::min(leaf_bytes, range.end - range.next);
+      const std::uint64_t size_bytes = std::min(block_bytes, range.end - range.next);
       if (range.next + size_bytes > end) break;
-      digests[range.block++] = leaf_digest(window.subspan(range.next - begin, size_bytes));
+      digests[range.block++] = block_digest(window.subspan(range.next - begin, size_bytes));
       range.next += size_bytes;
     }
   }

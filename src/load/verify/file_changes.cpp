@@ -13,7 +13,7 @@
 namespace hiptool::load {
 namespace {
 
-constexpr std::uint64_t reread_bytes = 16 * leaf_bytes;
+constexpr std::uint64_t reread_bytes = 16 * block_bytes;
 
 std::uint64_t read_tensor_digest(const base::File& file, const TensorInfo& tensor,
                                  const CancelToken* cancel) {
@@ -23,9 +23,9 @@ std::uint64_t read_tensor_digest(const base::File& file, const TensorInfo& tenso
     if (cancel != nullptr) cancel->throw_if_cancelled("verify");
     const auto piece = std::span(buffer).first(std::min(reread_bytes, tensor.size_bytes - at));
     file.read_at(piece, tensor.file_offset + at);
-    for (std::uint64_t done = 0; done < piece.size(); done += leaf_bytes) {
-      digests.push_back(leaf_digest(std::span(piece).subspan(
-          done, std::min<std::uint64_t>(leaf_bytes, piece.size() - done))));
+    for (std::uint64_t done = 0; done < piece.size(); done += block_bytes) {
+      digests.push_back(block_digest(std::span(piece).subspan(
+          done, std::min<std::uint64_t>(block_bytes, piece.size() - done))));
     }
   }
   return tensor_digest(digests);
@@ -45,7 +45,7 @@ void blame_changed_files(const ModelFile& model, const VerifyResult& result,
   std::vector<base::File> files;
   for (const ModelPart& part : model.files()) {
     files.push_back(base::File::open(part.path));
-    files.back().check_unchanged(part.size_bytes, part.stamp);
+    files.back().check_unchanged(part.size_bytes, {part.modified_ns, part.changed_ns});
   }
   std::set<std::string_view> names;
   for (const Mismatch& mismatch : result.mismatches) names.insert(mismatch.tensor);

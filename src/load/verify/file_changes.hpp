@@ -5,7 +5,7 @@
 
 #include "hiptool/cancel.hpp"
 #include "hiptool/model_file.hpp"
-#include "hiptool/verify.hpp"
+#include "load/verify/readback.hpp"
 
 namespace hiptool::load {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hiptool/file_digests.hpp"
+#include "load/verify/file_digests.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -18,10 +18,10 @@
 #include "hiptool/error.hpp"
 #include "load/verify/digest.hpp"
 #include "load/verify/file_chain.hpp"
-#include "load/verify/leaves.hpp"
+#include "load/verify/blocks.hpp"
 #include "load/workers.hpp"
 
-namespace hiptool {
+namespace hiptool::load {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -29,9 +29,9 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint32_t most_threads = 64;
 constexpr std::uint32_t all_threads = std::numeric_limits<std::uint32_t>::max();
 // Stays in a core's second-level cache between reading and hashing.
-constexpr std::uint64_t piece_bytes = 16 * leaf_bytes;
+constexpr std::uint64_t piece_bytes = 16 * block_bytes;
 // What a thread takes at a time.
-constexpr std::uint64_t range_bytes = 512 * leaf_bytes;
+constexpr std::uint64_t range_bytes = 512 * block_bytes;
 
 // A page of its own, so that no load of the hash crosses a cache line.
 class PieceBuffer {
@@ -53,9 +53,9 @@ class PieceBuffer {
 struct FileDigests::Impl {
   const ModelFile& model;
   Options options;
-  load::LeafMap leaves;
+  BlockMap leaves;
   std::vector<std::uint32_t> hashed_files;  // each is read as a whole; they are taken first
-  std::vector<load::LeafRange> ranges;      // of the tensors in other files
+  std::vector<BlockRange> ranges;      // of the tensors in other files
   std::vector<base::File> files;
   std::vector<std::uint64_t> digests;
   std::vector<std::string> hashes;  // by file
@@ -76,7 +76,7 @@ struct FileDigests::Impl {
     divide();
     for (const ModelPart& part : model.files()) files.push_back(base::File::open(part.path));
     check_unchanged();
-    if (options.threads == 0) options.threads = load::choose_threads(1, most_threads, 1);
+    if (options.threads == 0) options.threads = choose_threads(1, most_threads, 1);
     try {
       done = std::async(std::launch::async, [this] { run(); }).share();
     } catch (const std::system_error&) {
@@ -121,7 +121,7 @@ struct FileDigests::Impl {
               [&](std::uint32_t left, std::uint32_t right) {
                 return model.files()[left].size_bytes > model.files()[right].size_bytes;
               });
-    for (const load::LeafRange& range : load::cut_leaf_ranges(model, range_bytes)) {
+    for (const BlockRange& range : cut_block_ranges(model, range_bytes)) {
       if (is_hashed[model.tensors()[range.tensor].file]) continue;
       ranges.push_back(range);
       total_bytes += range.size_bytes;
@@ -136,14 +136,15 @@ struct FileDigests::Impl {
 
   void check_unchanged() const {
     for (std::size_t i = 0; i < files.size(); ++i) {
-      files[i].check_unchanged(model.files()[i].size_bytes, model.files()[i].stamp);
+      files[i].check_unchanged(model.files()[i].size_bytes,
+                               {model.files()[i].modified_ns, model.files()[i].changed_ns});
     }
   }
 
   void run() {
     const auto threads =
         static_cast<std::uint32_t>(std::min<std::size_t>(options.threads, job_count()));
-    load::run_workers(threads, [this](std::uint32_t index, const std::atomic<bool>&) {
+    run_workers(threads, [this](std::uint32_t index, const std::atomic<bool>&) {
       try {
         work(index);
       } catch (...) {
@@ -179,20 +180,20 @@ struct FileDigests::Impl {
         hash_file(file);
         continue;
       }
-      const load::LeafRange& range = ranges[place - hashed_files.size()];
+      const BlockRange& range = ranges[place - hashed_files.size()];
       const TimelineScope scope(options.timeline, lane, "read and digest", range.size_bytes);
       digest_range(range, buffer);
     }
   }
 
   void hash_file(std::uint32_t file) {
-    std::vector<load::FileChain::Range> tensors;
+    std::vector<FileChain::Range> tensors;
     for (std::size_t i = 0; i < model.tensors().size(); ++i) {
       const TensorInfo& tensor = model.tensors()[i];
       if (tensor.file != file) continue;
       tensors.push_back({tensor.file_offset, tensor.size_bytes, leaves.first[i]});
     }
-    load::FileChain chain(std::move(tensors), model.files()[file].size_bytes);
+    FileChain chain(std::move(tensors), model.files()[file].size_bytes);
     while (!is_failed.load()) {
       throw_if_given_up();
       const std::uint64_t read = chain.read_next(files[file], digests);
@@ -202,16 +203,16 @@ struct FileDigests::Impl {
     hashes[file] = chain.sha256();
   }
 
-  void digest_range(const load::LeafRange& range, const PieceBuffer& buffer) {
+  void digest_range(const BlockRange& range, const PieceBuffer& buffer) {
     const TensorInfo& tensor = model.tensors()[range.tensor];
-    std::uint64_t leaf = leaves.first[range.tensor] + range.tensor_offset / leaf_bytes;
+    std::uint64_t leaf = leaves.first[range.tensor] + range.tensor_offset / block_bytes;
     for (std::uint64_t at = 0; at < range.size_bytes && !is_failed.load(); at += piece_bytes) {
       throw_if_given_up();
       const auto piece = buffer.first(std::min(piece_bytes, range.size_bytes - at));
       files[tensor.file].read_at(piece, tensor.file_offset + range.tensor_offset + at);
-      for (std::uint64_t done_bytes = 0; done_bytes < piece.size(); done_bytes += leaf_bytes) {
-        const auto size = std::min<std::uint64_t>(leaf_bytes, piece.size() - done_bytes);
-        digests[leaf++] = load::leaf_digest(piece.subspan(done_bytes, size));
+      for (std::uint64_t done_bytes = 0; done_bytes < piece.size(); done_bytes += block_bytes) {
+        const auto size = std::min<std::uint64_t>(block_bytes, piece.size() - done_bytes);
+        digests[leaf++] = block_digest(piece.subspan(done_bytes, size));
       }
       bytes.fetch_add(piece.size(), std::memory_order_relaxed);
     }
@@ -234,7 +235,7 @@ FileDigests::~FileDigests() = default;
 
 void FileDigests::limit_threads(std::uint32_t threads) {
   if (threads == 0) {
-    threads = load::choose_threads(1, most_threads, 2);
+    threads = choose_threads(1, most_threads, 2);
   }
   impl_->set_limit(threads);
 }
@@ -260,4 +261,4 @@ FileDigests::Statistics FileDigests::statistics() const {
   return {impl_->bytes.load(), impl_->total_bytes, std::chrono::duration<double>(duration).count()};
 }
 
-}  // namespace hiptool
+}  // namespace hiptool::load

@@ -18,9 +18,9 @@ kernels::KernelLoader::Options loader_options(const Device& device,
                                               const CancelToken* cancel) {
   kernels::KernelLoader::Options options;
   if (compiler_program.empty()) return options;
-  options.compile =
-      kernels::with_disk_cache(kernels::compile_in_child(compiler_program, compile_timeout, cancel),
-                               kernels::cache_folder_from_environment(), device.state().trace);
+  options.compile = kernels::with_disk_cache(
+      kernels::compile_in_child(compiler_program, compile_timeout, cancel),
+      kernels::cache_folder_from_environment(), core::state_of(device).trace);
   return options;
 }
 

@@ -8,7 +8,7 @@
 #include "hiptool/model_file.hpp"
 #include "load/transfer/chunks.hpp"
 #include "load/transfer/pieces.hpp"
-#include "load/verify/leaves.hpp"
+#include "load/verify/blocks.hpp"
 
 namespace hiptool::load {
 
@@ -21,7 +21,7 @@ class SlotDigests final : public ChunkSink {
 
   /// The digests in the order of a map that comes from the parsed header alone; 0 for a block that
   /// was never read from where the header has it, and which so equals no digest of the device.
-  std::vector<std::uint64_t> collect(const ModelFile& model, const LeafMap& leaves);
+  std::vector<std::uint64_t> collect(const ModelFile& model, const BlockMap& leaves);
 
  private:
   /// A piece of a file that was read at once, with the digests of its leaves.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hiptool/value_check.hpp"
+#include "load/verify/value_check.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -9,14 +9,13 @@
 #include "core/call.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/launch.hpp"
+#include "hiptool/kernel.hpp"
 #include "hiptool/stream.hpp"
 #include "kernels/value_check.hpp"
-#include "load/place/check_layout.hpp"
 #include "load/verify/kernel_compiling.hpp"
 #include "load/workers.hpp"
 
-namespace hiptool {
+namespace hiptool::load {
 namespace {
 
 using kernels::ValueCounts;
@@ -43,7 +42,7 @@ class Check {
     if (tiles_.empty()) return;
     const Device& device = arena_.device();
     kernels::KernelLoader loader(
-        device, load::loader_options(device, options_.compiler_program, options_.cancel));
+        device, loader_options(device, options_.compiler_program, options_.cancel));
     const Kernel kernel = loader.kernel("hiptool_value_check");
     const Buffer tiles = to_device(tiles_);
     const Buffer descriptors = to_device(descriptors_);
@@ -53,7 +52,7 @@ class Check {
     const bool is_host = device.is_host_memory();
     const std::uint64_t batch = is_host ? tiles_per_launch : tiles_.size();
     std::vector<Stream> streams;
-    for (std::uint32_t i = 0; i < (is_host ? load::choose_threads(1, 64, 1) : 1); ++i) {
+    for (std::uint32_t i = 0; i < (is_host ? choose_threads(1, 64, 1) : 1); ++i) {
       streams.emplace_back(device);
     }
     try {
@@ -145,7 +144,6 @@ class Check {
 
 ValueCheckResult check_values(const ModelFile& model, const ArenaLayout& layout,
                               const Buffer& arena, const ValueCheckOptions& options) {
-  load::check_arena(model, layout, arena, "check values");
   const auto start = std::chrono::steady_clock::now();
   Check check(model, layout, arena, options);
   check.run();
@@ -169,4 +167,4 @@ void merge_values(ValueCheckResult& into, const ValueCheckResult& from) {
   into.duration_s = std::max(into.duration_s, from.duration_s);
 }
 
-}  // namespace hiptool
+}  // namespace hiptool::load

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hiptool/verification.hpp"
+#include "load/verify/verification.hpp"
 #include "base/clock.hpp"
 
 #include <algorithm>
@@ -12,15 +12,15 @@
 #include "base/file.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "load/place/check_layout.hpp"
+#include "load/place/check_arenas.hpp"
 #include "load/verify/device_digests.hpp"
 #include "load/verify/differences.hpp"
 #include "load/verify/digest.hpp"
-#include "load/verify/leaves.hpp"
+#include "load/verify/blocks.hpp"
 #include "load/verify/slot_digests.hpp"
 #include "load/workers.hpp"
 
-namespace hiptool {
+namespace hiptool::load {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -52,11 +52,11 @@ struct Verification::Impl {
   std::vector<Buffer> arenas;
   std::shared_ptr<FileDigests> files;  // null: the slots are the reference
   VerifyOptions options;
-  load::LeafMap blocks;
-  load::SlotDigests slots;
+  BlockMap blocks;
+  SlotDigests slots;
   std::vector<std::uint64_t> slot_digests;
   std::span<const std::uint64_t> expected;
-  std::vector<std::unique_ptr<load::DeviceDigests>> devices;  // null: gets no tensors
+  std::vector<std::unique_ptr<DeviceDigests>> devices;  // null: gets no tensors
   std::uint32_t lane = 0;
   std::shared_future<std::vector<std::uint32_t>> order;  // last: its thread uses the model
 
@@ -69,15 +69,15 @@ struct Verification::Impl {
         options(chosen),
         blocks(of),
         devices(with.devices.size()) {
-    load::check_arenas(of, with, arenas, "verify");
+    check_arenas(with, arenas, "verify");
     for (std::size_t i = 0; i < devices.size(); ++i) {
       const ArenaLayout& layout = plan.devices[i].layout;
       if (layout.placements.empty()) continue;
-      devices[i] = std::make_unique<load::DeviceDigests>(model, layout, arenas[i], options);
+      devices[i] = std::make_unique<DeviceDigests>(model, layout, arenas[i], options);
     }
     if (options.timeline != nullptr) lane = options.timeline->add_lane("verdict");
     // While the model is loaded: for 100 000 names it takes as long as a tenth of the load.
-    const auto sort_names = [this] { return load::digest_order(model); };
+    const auto sort_names = [this] { return digest_order(model); };
     try {
       order = std::async(std::launch::async, sort_names).share();
     } catch (const std::system_error&) {  // no thread to be had
@@ -90,7 +90,7 @@ struct Verification::Impl {
   std::vector<std::span<const std::uint64_t>> digest_arenas() {
     const auto timer = scope("device digests");
     std::vector<std::span<const std::uint64_t>> found(devices.size());
-    load::run_for_each(devices.size(), [&](std::size_t i, const std::atomic<bool>&) {
+    run_for_each(devices.size(), [&](std::size_t i, const std::atomic<bool>&) {
       if (devices[i]) found[i] = devices[i]->compute();
     });
     return found;
@@ -125,7 +125,7 @@ struct Verification::Impl {
     }
     const auto is_placed = find_placed(model, plan);
     if (std::all_of(is_placed.begin(), is_placed.end(), [](bool placed) { return placed; })) {
-      result.model_digest = load::model_digest(model, order.get(), result.tensor_digests);
+      result.model_digest = model_digest(model, order.get(), result.tensor_digests);
     }
     result.duration_s = base::seconds_since(start);
     return result;
@@ -147,30 +147,30 @@ struct Verification::Impl {
       }
       // A tensor with a block that no slot had has no digest of the file's bytes.
       result.tensor_digests[placement.tensor] =
-          is_read ? load::tensor_digest(expected.subspan(first, end - first)) : 0;
+          is_read ? tensor_digest(expected.subspan(first, end - first)) : 0;
     }
-    result.leaves += found.size();
+    result.blocks += found.size();
     result.compared_bytes += layout.tensor_bytes;
     result.mismatch_count += wrong.size();
     if (wrong.empty()) return;
-    std::vector<load::Difference> differences = narrow(device, wrong);
+    std::vector<Difference> differences = narrow(device, wrong);
     for (Mismatch& mismatch :
-         load::join_differences(model, layout, plan.devices[device].device, differences)) {
+         join_differences(model, layout, plan.devices[device].device, differences)) {
       if (result.mismatches.size() == max_mismatches) break;
       result.mismatches.push_back(std::move(mismatch));
     }
   }
 
   // From a wrong block to its wrong bytes, as far as a second look at both sides shows them.
-  std::vector<load::Difference> narrow(std::size_t device,
+  std::vector<Difference> narrow(std::size_t device,
                                        const std::vector<std::uint64_t>& wrong) const {
     constexpr std::size_t most = 16 * max_mismatches;  // a run may be many blocks long
-    std::vector<load::Difference> differences;
+    std::vector<Difference> differences;
     std::vector<base::File> opened;
     for (const ModelPart& part : model.files()) {
       opened.push_back(base::File::open(part.path));
       // Bytes of a file that changed meanwhile say nothing about the device.
-      opened.back().check_unchanged(part.size_bytes, part.stamp);
+      opened.back().check_unchanged(part.size_bytes, {part.modified_ns, part.changed_ns});
     }
     std::vector<std::uint64_t> device_offsets(model.tensors().size());
     for (const Placement& placement : plan.devices[device].layout.placements) {
@@ -181,15 +181,15 @@ struct Verification::Impl {
       const auto next = std::upper_bound(blocks.first.begin(), blocks.first.end(), block);
       const auto index = static_cast<std::uint32_t>(next - blocks.first.begin() - 1);
       const TensorInfo& tensor = model.tensors()[index];
-      const std::uint64_t offset = (block - blocks.first[index]) * leaf_bytes;
-      const std::uint64_t size_bytes = std::min(leaf_bytes, tensor.size_bytes - offset);
+      const std::uint64_t offset = (block - blocks.first[index]) * block_bytes;
+      const std::uint64_t size_bytes = std::min(block_bytes, tensor.size_bytes - offset);
       std::vector<std::byte> want(size_bytes);
       std::vector<std::byte> got(size_bytes);
       opened[tensor.file].read_at(want, tensor.file_offset + offset);
       copy_d2h_and_wait(got, arenas[device].view(device_offsets[index] + offset, size_bytes));
-      differences.push_back(want == got ? load::Difference{index, offset / leaf_bytes, offset,
+      differences.push_back(want == got ? Difference{index, offset / block_bytes, offset,
                                                            offset + size_bytes - 1}
-                                        : load::locate_difference(index, offset, want, got));
+                                        : locate_difference(index, offset, want, got));
     }
     return differences;
   }
@@ -223,11 +223,11 @@ void Verification::require(const ModelFile& model, const ArenaLayout& layout,
     const Buffer& own = impl_->arenas[i];
     const bool is_this =
         own.has_device() && own.device() == arena.device() && own.address() == arena.address();
-    if (is_this && load::is_same_layout(parts[i].layout, layout)) return;
+    if (is_this && is_same_layout(parts[i].layout, layout)) return;
   }
   if (layout.arena_bytes > 0) refuse("another arena or layout");
 }
 
-load::ChunkSink* Verification::sink() noexcept { return impl_->files ? nullptr : &impl_->slots; }
+ChunkSink* Verification::sink() noexcept { return impl_->files ? nullptr : &impl_->slots; }
 
-}  // namespace hiptool
+}  // namespace hiptool::load

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "measure/copy/host_block.hpp"
 
+#include "base/units.hpp"
 #include "core/call.hpp"
-#include "hiptool/units.hpp"
 
 namespace hiptool::measure {
 namespace {

@@ -8,8 +8,7 @@
 #include <span>
 
 #include "hiptool/pinned_buffer.hpp"
-#include "hiptool/registered_memory.hpp"
-#include "measure/copy/cells.hpp"
+#include "measure/copy/spec.hpp"
 
 namespace hiptool::measure {
 

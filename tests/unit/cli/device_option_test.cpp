@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "core/platform_state.hpp"
 #include "harness.hpp"
 #include "hiptool/error.hpp"
 
@@ -13,7 +14,8 @@ using namespace hiptool::cli::testing;
 namespace {
 
 std::string ids_of(int gpus, const DeviceSelection& selection) {
-  Platforms platforms(Platforms::Options{}, std::make_shared<FakeBinder>(gpus));
+  Platforms platforms =
+      core::make_platforms(Platforms::Options{}, std::make_shared<FakeBinder>(gpus));
   std::string ids;
   for (const Device& device : choose_devices(platforms, selection)) ids += device.id() + " ";
   return ids;

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <utility>
 
+#include "base/units.hpp"
 #include "cli/document.hpp"
-#include "hiptool/units.hpp"
 #include "kernels/images.hpp"
-#include "measure/memory_peak.hpp"
+#include "measure/peak.hpp"
 
 namespace hiptool::cli {
 namespace {

@@ -5,8 +5,8 @@
 #include <map>
 
 #include "cli/commands/devices/devices_report.hpp"
+#include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/peer_access.hpp"
 
 namespace hiptool::cli {
 namespace {

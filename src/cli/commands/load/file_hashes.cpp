@@ -15,7 +15,7 @@
 #include "base/sha256.hpp"
 #include "base/text.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/verify.hpp"
+#include "load/verify/readback.hpp"
 #include "load/verify/digest.hpp"
 #include "load/verify/file_changes.hpp"
 #include "load/workers.hpp"
@@ -23,7 +23,7 @@
 namespace hiptool::cli {
 namespace {
 
-constexpr std::uint64_t buffer_bytes = 16 * leaf_bytes;  // stays in a core's second-level cache
+constexpr std::uint64_t buffer_bytes = 16 * load::block_bytes;  // stays in a core's second-level cache
 constexpr std::uint32_t most_threads = 64;
 
 struct Named {
@@ -105,7 +105,7 @@ FileHashes::FileHashes(const ModelFile& model, Options options)
     : model_(model), options_(std::move(options)) {
   for (const ModelPart& part : model.files()) {
     files_.push_back(base::File::open(part.path));
-    files_.back().check_unchanged(part.size_bytes, part.stamp);
+    files_.back().check_unchanged(part.size_bytes, {part.modified_ns, part.changed_ns});
   }
   plan();
   try {
@@ -159,7 +159,8 @@ void FileHashes::run() {
   load::run_workers(
       threads, [this](std::uint32_t thread, const std::atomic<bool>& stop) { work(thread, stop); });
   for (std::size_t i = 0; i < files_.size(); ++i) {
-    files_[i].check_unchanged(model_.files()[i].size_bytes, model_.files()[i].stamp);
+    files_[i].check_unchanged(model_.files()[i].size_bytes,
+                              {model_.files()[i].modified_ns, model_.files()[i].changed_ns});
   }
 }
 
@@ -217,9 +218,9 @@ void FileHashes::hash_tensor(Hasher& hasher, std::uint32_t index, std::span<std:
   std::vector<std::uint64_t> blocks;
   const auto take = [&](std::span<const std::byte> piece) {
     hasher.add(piece);
-    for (std::size_t at = 0; at < piece.size(); at += leaf_bytes) {
-      blocks.push_back(load::leaf_digest(
-          piece.subspan(at, std::min<std::size_t>(leaf_bytes, piece.size() - at))));
+    for (std::size_t at = 0; at < piece.size(); at += load::block_bytes) {
+      blocks.push_back(load::block_digest(
+          piece.subspan(at, std::min<std::size_t>(load::block_bytes, piece.size() - at))));
     }
   };
   read_range(tensor.file, tensor.file_offset, tensor.size_bytes, buffer, stop, take);

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "base/text.hpp"
+#include "base/units.hpp"
 #include "cli/commands/run_kernel/builtin_report.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
@@ -17,10 +18,9 @@
 #include "cli/suggest.hpp"
 #include "hip/sensors.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/units.hpp"
 #include "measure/inventory.hpp"
 #include "measure/kernel/thresholds.hpp"
-#include "measure/memory_peak.hpp"
+#include "measure/peak.hpp"
 
 namespace hiptool::cli {
 namespace {

@@ -19,7 +19,7 @@ TEST_CASE("layer names: GGUF and Hugging Face write them differently") {
   CHECK(layer_of("model.layers.9.weight") == 9);
 }
 
-TEST_CASE("layer names: what stands before and behind the layers") {
+TEST_CASE("layer names: before and after the layers") {
   const auto section_of = [](std::string_view name) { return read_layer_name(name).section; };
   for (const char* name :
        {"token_embd.weight", "rope_freqs.weight", "model.embed_tokens.weight", "", ".", "blk",
@@ -32,6 +32,6 @@ TEST_CASE("layer names: what stands before and behind the layers") {
   for (const char* name : {"output.weight", "output_norm.weight", "lm_head.weight",
                            "model.norm.weight", "transformer.ln_f.weight"}) {
     CAPTURE(name);
-    CHECK(section_of(name) == Section::behind_layers);
+    CHECK(section_of(name) == Section::after_layers);
   }
 }

@@ -23,19 +23,19 @@ namespace {
 constexpr std::uint64_t request_bytes = 64u << 10;
 
 // A file of odd length and a plain descriptor: engines care for neither O_DIRECT nor alignment.
-struct Fixture {
+struct DirectReaderFixture {
   test::TemporaryFolder folder;
   std::vector<std::byte> contents = test::random_bytes(1'000'003, 3);
   std::filesystem::path path = folder.path() / "file";
   int descriptor = -1;
 
-  Fixture() {
+  DirectReaderFixture() {
     std::ofstream(path, std::ios::binary)
         .write(reinterpret_cast<const char*>(contents.data()),
                static_cast<std::streamsize>(contents.size()));
     descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   }
-  ~Fixture() { close(descriptor); }
+  ~DirectReaderFixture() { close(descriptor); }
 
   void for_each_engine(const std::function<void(DirectReader&)>& test) const {
     const auto plain = load::make_pread_reader(request_bytes);
@@ -59,7 +59,8 @@ void no_check() {}
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "a range arrives whole, whatever its size, up to the end of the file") {
+TEST_CASE_FIXTURE(DirectReaderFixture,
+                  "a range arrives whole, whatever its size, up to the end of the file") {
   for_each_engine([&](DirectReader& engine) {
     for (const std::uint64_t begin : {0u, 4'096u, 983'040u}) {
       for (const std::uint64_t size_bytes : {1u, 4'096u, 65'536u, 200'000u, 300'000u, 1'000'003u}) {
@@ -85,7 +86,7 @@ TEST_CASE_FIXTURE(Fixture, "a range arrives whole, whatever its size, up to the 
   });
 }
 
-TEST_CASE_FIXTURE(Fixture,
+TEST_CASE_FIXTURE(DirectReaderFixture,
                   "a file that ends too early and a failing read are told with the place") {
   for_each_engine([&](DirectReader& engine) {
     const auto ignore = [](std::uint64_t, std::span<const std::byte>) {};
@@ -106,7 +107,8 @@ TEST_CASE_FIXTURE(Fixture,
   });
 }
 
-TEST_CASE_FIXTURE(Fixture, "an exception from outside ends the read, and the next one is right") {
+TEST_CASE_FIXTURE(DirectReaderFixture,
+                  "an exception from outside ends the read, and the next one is right") {
   for_each_engine([&](DirectReader& engine) {
     int calls = 0;
     const auto throwing = [&] {

@@ -16,14 +16,14 @@ using namespace hiptool;
 
 namespace {
 
-struct Fixture {
+struct FileReaderFixture {
   test::TemporaryFolder folder;
   std::filesystem::path path = test::write_small_model(folder.path() / "m.safetensors",
                                                        {{"t", test::random_bytes(3'000'001, 1)}});
   ModelFile model = ModelFile::open(path);
   std::vector<std::byte> contents;
 
-  Fixture() {
+  FileReaderFixture() {
     contents.resize(std::filesystem::file_size(path));
     std::ifstream(path, std::ios::binary)
         .read(reinterpret_cast<char*>(contents.data()),
@@ -84,7 +84,8 @@ const std::vector<std::pair<std::uint64_t, std::uint64_t>> various{
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "every mode delivers the same bytes, unaligned and up to the last one") {
+TEST_CASE_FIXTURE(FileReaderFixture,
+                  "every mode delivers the same bytes, unaligned and up to the last one") {
   auto ranges = various;
   ranges.push_back({contents.size() - 4'097, 4'097});
   ranges.push_back({contents.size() - 1, 1});
@@ -112,18 +113,19 @@ TEST_CASE_FIXTURE(Fixture, "every mode delivers the same bytes, unaligned and up
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "by itself a reader goes past the cache for what is not in it") {
+TEST_CASE_FIXTURE(FileReaderFixture,
+                  "by itself a reader goes past the cache for what is not in it") {
   load::FileSet warm(model, options(ReadMode::automatic));
   CHECK(warm.choose_direct(0, 0, contents.size()) == nullptr);
-  CHECK(warm.choose_stretches() == 1);
+  CHECK(warm.choose_regions() == 1);
   if (!test::evict(path) || !load::DirectFile::open(base::File::open(path), false).is_open()) {
     CHECK(warm.choose_direct(0, 0, contents.size()) == nullptr);
     return;
   }
   load::FileSet files(model, options(ReadMode::automatic));
-  CHECK(files.choose_stretches() == 4);
-  CHECK(load::FileSet(model, options(ReadMode::buffered)).choose_stretches() == 4);
-  CHECK(load::FileSet(model, options(ReadMode::direct)).choose_stretches() == 1);
+  CHECK(files.choose_regions() == 4);
+  CHECK(load::FileSet(model, options(ReadMode::buffered)).choose_regions() == 4);
+  CHECK(load::FileSet(model, options(ReadMode::direct)).choose_regions() == 1);
   load::FileReader reader(files, [] {});
   const auto statistics = read_and_compare(files, reader, {{200'000, 1'000'000}, {2'500'000, 9}});
   CHECK(statistics.direct_bytes == 1'000'000);
@@ -137,7 +139,7 @@ TEST_CASE_FIXTURE(Fixture, "by itself a reader goes past the cache for what is n
   CHECK(files.choose_direct(0, 1'900'000, 1'000'000) != nullptr);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a large cold file is read both ways before one is chosen") {
+TEST_CASE_FIXTURE(FileReaderFixture, "a large cold file is read both ways before one is chosen") {
   CHECK(load::FileSet(model, options(ReadMode::automatic)).trial() == nullptr);  // too small
   CHECK(load::FileSet(model, options(ReadMode::direct), 1).trial() == nullptr);
   if (!test::evict(path) || !load::DirectFile::open(base::File::open(path), false).is_open())
@@ -158,7 +160,8 @@ TEST_CASE_FIXTURE(Fixture, "a large cold file is read both ways before one is ch
   CHECK(statistics.read_notes[0] == files.trial()->text());
 }
 
-TEST_CASE_FIXTURE(Fixture, "a file system that refuses a direct read is read through the cache") {
+TEST_CASE_FIXTURE(FileReaderFixture,
+                  "a file system that refuses a direct read is read through the cache") {
   if (!can_read_directly()) {
     load::FileSet files(model, options(ReadMode::direct));
     LoadStatistics statistics;
@@ -177,7 +180,8 @@ TEST_CASE_FIXTURE(Fixture, "a file system that refuses a direct read is read thr
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "other failures of a direct read end it with path and offset") {
+TEST_CASE_FIXTURE(FileReaderFixture,
+                  "other failures of a direct read end it with path and offset") {
   if (!can_read_directly()) {
     CHECK(load::FileSet(model, options(ReadMode::direct)).choose_direct(0, 0, 1) == nullptr);
     return;
@@ -201,7 +205,8 @@ TEST_CASE_FIXTURE(Fixture, "other failures of a direct read end it with path and
         std::string::npos);
 }
 
-TEST_CASE_FIXTURE(Fixture, "the check is asked between requests and its exception passes") {
+TEST_CASE_FIXTURE(FileReaderFixture,
+                  "the check is asked between requests and its exception passes") {
   for (const ReadMode mode : {ReadMode::buffered, ReadMode::direct}) {
     load::FileSet files(model, options(mode));
     int calls = 0;

@@ -6,21 +6,23 @@
 #include <algorithm>
 #include <fstream>
 
-#include "load/verify/leaves.hpp"
+#include "load/verify/blocks.hpp"
 #include "small_model.hpp"
 
 using namespace hiptool;
+using namespace hiptool::load;
 
 namespace {
 
 constexpr std::uint64_t mebibyte = 1u << 20;
 
-struct Model {
-  explicit Model(const std::vector<test::SmallTensor>& tensors)
+struct ChunksModel {
+  explicit ChunksModel(const std::vector<test::SmallTensor>& tensors)
       : model(ModelFile::open(test::write_small_model(folder.path() / "m.safetensors", tensors))),
         layout(lay_out(model)) {}
   // One tensor of zeros in a file that takes no room.
-  explicit Model(std::uint64_t size_bytes) : model(ModelFile::open(write_sparse(size_bytes))) {
+  explicit ChunksModel(std::uint64_t size_bytes)
+      : model(ModelFile::open(write_sparse(size_bytes))) {
     layout = lay_out(model);
   }
 
@@ -43,7 +45,7 @@ struct Model {
 };
 
 // No byte twice or never, none too large, tensors cut only between leaves.
-void check_cut(const Model& model, const std::vector<load::Chunk>& chunks,
+void check_cut(const ChunksModel& model, const std::vector<load::Chunk>& chunks,
                std::uint64_t most_bytes) {
   std::uint64_t at = 0;
   for (const load::Chunk& chunk : chunks) {
@@ -54,7 +56,7 @@ void check_cut(const Model& model, const std::vector<load::Chunk>& chunks,
     for (const Placement& placement : model.layout.placements) {
       const std::uint64_t size_bytes = model.model.tensors()[placement.tensor].size_bytes;
       if (at <= placement.device_offset || at >= placement.device_offset + size_bytes) continue;
-      REQUIRE((at - placement.device_offset) % leaf_bytes == 0);
+      REQUIRE((at - placement.device_offset) % block_bytes == 0);
     }
   }
   CHECK(at == model.layout.arena_bytes);
@@ -63,8 +65,8 @@ void check_cut(const Model& model, const std::vector<load::Chunk>& chunks,
 }  // namespace
 
 TEST_CASE("chunks cover the arena without gaps, with and without a ramp") {
-  const Model model(test::various_tensors());
-  for (const std::uint64_t most_bytes : {2 * leaf_bytes, 65'536ul, mebibyte, 8 * mebibyte}) {
+  const ChunksModel model(test::various_tensors());
+  for (const std::uint64_t most_bytes : {2 * block_bytes, 65'536ul, mebibyte, 8 * mebibyte}) {
     for (const std::uint32_t readers : {0u, 1u, 3u, 16u}) {
       CAPTURE(most_bytes);
       CAPTURE(readers);
@@ -75,7 +77,7 @@ TEST_CASE("chunks cover the arena without gaps, with and without a ramp") {
 }
 
 TEST_CASE("a ramp starts and ends small and is flat between") {
-  const Model model(200 * mebibyte);
+  const ChunksModel model(200 * mebibyte);
   const std::uint64_t most_bytes = 8 * mebibyte;
   const auto chunks = load::cut_chunks(model.model, model.layout, most_bytes, 4);
   check_cut(model, chunks, most_bytes);
@@ -91,7 +93,7 @@ TEST_CASE("a ramp starts and ends small and is flat between") {
 }
 
 TEST_CASE("a ramp divides a small model among the readers") {
-  const Model model(8 * mebibyte);
+  const ChunksModel model(8 * mebibyte);
   CHECK(load::cut_chunks(model.model, model.layout, 8 * mebibyte, 8).size() == 8);
   CHECK(load::cut_chunks(model.model, model.layout, 8 * mebibyte).size() == 1);
 }

@@ -21,10 +21,12 @@
 #include "small_model.hpp"
 #include "system/numa.hpp"
 #include "unit/load/counted_heap.hpp"
+#include "unit/load/device_loader.hpp"
 #include "unit/load/evict.hpp"
 #include "unit/load/watched_device.hpp"
 
 using namespace hiptool;
+using namespace hiptool::load;
 using namespace std::chrono_literals;
 
 namespace {
@@ -44,7 +46,7 @@ class Hook final : public LoadObserver {
   std::atomic<bool> called_{false};
 };
 
-struct Fixture : test::WatchedDevice {
+struct FileLoadFixture : test::WatchedDevice {
   test::TemporaryFolder folder;
   std::vector<test::SmallTensor> tensors = test::various_tensors();
   std::filesystem::path path = make_model(folder.path() / "m.safetensors");
@@ -58,8 +60,8 @@ struct Fixture : test::WatchedDevice {
     return at;
   }
 
-  AsyncLoader::Options options(ReadMode mode, std::uint64_t slot_bytes = 32u << 10) const {
-    AsyncLoader::Options options;
+  TransferOptions options(ReadMode mode, std::uint64_t slot_bytes = 32u << 10) const {
+    TransferOptions options;
     options.slot_bytes = slot_bytes;
     options.readers = 3;
     options.always_stage = true;
@@ -68,8 +70,8 @@ struct Fixture : test::WatchedDevice {
     return options;
   }
 
-  std::string failure_of(const AsyncLoader::Options& options) const {
-    AsyncLoader loader(device, options);
+  std::string failure_of(const TransferOptions& options) const {
+    test::DeviceLoader loader(device, options);
     const Buffer arena(device, layout.arena_bytes);
     try {
       loader.load(model, layout, arena);
@@ -106,7 +108,8 @@ std::uint64_t resident_bytes() {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "every way of reading and every shape of the ring brings every byte") {
+TEST_CASE_FIXTURE(FileLoadFixture,
+                  "every way of reading and every shape of the ring brings every byte") {
   const auto expected = test::expected_arena(tensors);
   for (const ReadMode mode : {ReadMode::automatic, ReadMode::buffered, ReadMode::direct}) {
     for (const int shape : {0, 1, 2}) {
@@ -114,8 +117,8 @@ TEST_CASE_FIXTURE(Fixture, "every way of reading and every shape of the ring bri
       test::evict(path);
       auto chosen = options(mode, shape == 2 ? 1u << 20 : 40'000);
       chosen.ramp = shape != 1;
-      AsyncLoader loader(device, chosen);
-      if (shape != 0) loader.prepare();
+      test::DeviceLoader loader(device, chosen);
+      if (shape != 0) loader.prepare(model, layout);
       const Buffer arena(device, layout.arena_bytes);
       const LoadStatistics statistics = loader.load(model, layout, arena);
       std::vector<std::byte> found(layout.arena_bytes);
@@ -128,14 +131,14 @@ TEST_CASE_FIXTURE(Fixture, "every way of reading and every shape of the ring bri
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "the reading probe reads as a load does and copies nothing") {
+TEST_CASE_FIXTURE(FileLoadFixture, "the reading probe reads as a load does and copies nothing") {
   for (const bool stages : {true, false}) {
     CAPTURE(stages);
     auto chosen = options(ReadMode::buffered);
     chosen.always_stage = stages;
     CancelToken cancel;
     chosen.cancel = &cancel;
-    AsyncLoader loader(device, chosen);
+    test::DeviceLoader loader(device, chosen);
     const Buffer arena(device, layout.arena_bytes);
     const auto copies = table.count("hipMemcpyAsync");
     CHECK(loader.probe_read_bytes_per_s(model, layout, arena, layout.arena_bytes) > 0);
@@ -153,7 +156,8 @@ TEST_CASE_FIXTURE(Fixture, "the reading probe reads as a load does and copies no
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "past the page cache and through it are tried at several places too") {
+TEST_CASE_FIXTURE(FileLoadFixture,
+                  "past the page cache and through it are tried at several places too") {
   tensors = {{"t", test::random_bytes(6'000'000, 1)}};
   make_model(path);
   model = ModelFile::open(path);
@@ -163,7 +167,7 @@ TEST_CASE_FIXTURE(Fixture, "past the page cache and through it are tried at seve
   ring_options.slots = 3;
   ring_options.slot_bytes = 256u << 10;
   load::StagingRing ring(device, {stream}, ring_options);
-  for (const std::uint32_t stretches : {1u, 4u}) {
+  for (const std::uint32_t regions : {1u, 4u}) {
     if (!test::evict(path) || !load::DirectFile::open(base::File::open(path), false).is_open())
       return;
     load::FileSet files(model, options(ReadMode::automatic).read, 300'000);
@@ -171,7 +175,7 @@ TEST_CASE_FIXTURE(Fixture, "past the page cache and through it are tried at seve
     load::FileLoad::Options chosen;
     chosen.readers = 3;
     chosen.check = [] {};
-    chosen.stretches = stretches;
+    chosen.regions = regions;
     const Buffer arena(device, layout.arena_bytes);
     load::FileLoad(model, layout, arena, files, ring, chosen).run();
     std::vector<std::byte> found(layout.arena_bytes);
@@ -187,7 +191,8 @@ TEST_CASE_FIXTURE(Fixture, "past the page cache and through it are tried at seve
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "a file that changes during the load is named, with what happened") {
+TEST_CASE_FIXTURE(FileLoadFixture,
+                  "a file that changes during the load is named, with what happened") {
   const auto size_bytes = std::filesystem::file_size(path);
   const auto other = folder.path() / "other";
   struct Change {
@@ -224,9 +229,10 @@ TEST_CASE_FIXTURE(Fixture, "a file that changes during the load is named, with w
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "a file that another process truncates ends the load where it ends") {
+TEST_CASE_FIXTURE(FileLoadFixture,
+                  "a file that another process truncates ends the load where it ends") {
   for (const ReadMode mode : {ReadMode::buffered, ReadMode::direct}) {
-    for (const std::uint32_t stretches : {1u, 4u}) {
+    for (const std::uint32_t regions : {1u, 4u}) {
       make_model(path);
       model = ModelFile::open(path);
       if (mode == ReadMode::direct) test::evict(path);
@@ -235,7 +241,7 @@ TEST_CASE_FIXTURE(Fixture, "a file that another process truncates ends the load 
           [&] { in_another_process([name] { static_cast<void>(truncate(name, 500'003)); }); });
       auto chosen = options(mode);
       chosen.readers = 1;  // which is the one that waits for the other process
-      chosen.stretches = stretches;
+      chosen.regions = regions;
       chosen.observer = &hook;
       const std::string message = failure_of(chosen);
       CAPTURE(message);
@@ -244,7 +250,7 @@ TEST_CASE_FIXTURE(Fixture, "a file that another process truncates ends the load 
   }
 }
 
-TEST_CASE_FIXTURE(Fixture,
+TEST_CASE_FIXTURE(FileLoadFixture,
                   "a file that is removed during the load or that grew before it is refused") {
   Hook hook([&] { std::filesystem::remove(path); });
   auto chosen = options(ReadMode::buffered);
@@ -256,7 +262,8 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(failure_of(options(ReadMode::buffered)).find("grew from") != std::string::npos);
 }
 
-TEST_CASE_FIXTURE(Fixture, "cancelling ends everything soon, whatever the runtime is busy with") {
+TEST_CASE_FIXTURE(FileLoadFixture,
+                  "cancelling ends everything soon, whatever the runtime is busy with") {
   const auto live_before = table.live();
   enum class Work { load, prepare };
   struct Point {
@@ -282,7 +289,9 @@ TEST_CASE_FIXTURE(Fixture, "cancelling ends everything soon, whatever the runtim
     chosen.observer = &hook;
     ErrorCode code = ErrorCode::internal;
     {
-      AsyncLoader loader(device, chosen);
+      const Stream streams[]{Stream(device), Stream(device)};
+      chosen.external_streams = {streams[0], streams[1]};
+      test::DeviceLoader loader(device, chosen);
       const Buffer arena(device, layout.arena_bytes);
       const auto calls_before = table.count(point.slow_call);
       table.delay(point.slow_call, 10ms);
@@ -293,14 +302,14 @@ TEST_CASE_FIXTURE(Fixture, "cancelling ends everything soon, whatever the runtim
       });
       try {
         if (point.work == Work::load) loader.load(model, layout, arena);
-        if (point.work == Work::prepare) loader.prepare();
+        if (point.work == Work::prepare) loader.prepare(model, layout);
       } catch (const Error& error) {
         code = error.code();
       }
       canceller.join();
       CHECK(std::chrono::steady_clock::now() - cancelled_at < 500ms);
       table.delay(point.slow_call, 0ms);
-      for (std::size_t i = 0; i < loader.stream_count(); ++i) CHECK(loader.stream(i).is_done());
+      for (const Stream& stream : streams) CHECK(stream.is_done());
     }
     CHECK(code == ErrorCode::cancelled);
     CHECK(table.live().registrations == live_before.registrations);
@@ -310,7 +319,7 @@ TEST_CASE_FIXTURE(Fixture, "cancelling ends everything soon, whatever the runtim
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "readers run where they are told to") {
+TEST_CASE_FIXTURE(FileLoadFixture, "readers run where they are told to") {
   const std::vector<int> allowed = system::allowed_cpus();
   std::mutex mutex;
   std::vector<std::vector<int>> seen;
@@ -339,7 +348,7 @@ TEST_CASE("a thousand loads leave nothing behind") {
   const auto load_once = [&](int number) {
     const ModelFile model = ModelFile::open(path);
     const ArenaLayout layout = lay_out(model);
-    AsyncLoader::Options options;
+    TransferOptions options;
     options.slot_bytes = 40'000;
     options.readers = 2;
     options.slots = 1;
@@ -347,7 +356,7 @@ TEST_CASE("a thousand loads leave nothing behind") {
     options.read.mode = number % 4 < 2 ? ReadMode::automatic : ReadMode::direct;
     options.read.direct_request_bytes = 64u << 10;
     if (number % 100 == 0) watched.table.reset();  // its trace grows with every call
-    AsyncLoader loader(watched.device, options);
+    test::DeviceLoader loader(watched.device, options);
     const Buffer arena(watched.device, layout.arena_bytes);
     loader.load(model, layout, arena);
     if (number % 100 != 0) return;

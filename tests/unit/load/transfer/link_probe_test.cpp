@@ -14,13 +14,14 @@ namespace {
 
 constexpr std::uint64_t all_copies = load::probe_copies + 1;  // one warms up
 
-struct Fixture : test::WatchedDevice {
+struct LinkProbeFixture : test::WatchedDevice {
   std::uint64_t copies() const { return table.count("hipMemcpyAsync"); }
 };
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "a link is measured by 16 copies of 64 MiB, and nothing is left") {
+TEST_CASE_FIXTURE(LinkProbeFixture,
+                  "a link is measured by 16 copies of 64 MiB, and nothing is left") {
   const auto before = table.live();
   table.reset();
   table.delay("hipMemcpyAsync", std::chrono::milliseconds(5));
@@ -39,7 +40,7 @@ TEST_CASE_FIXTURE(Fixture, "a link is measured by 16 copies of 64 MiB, and nothi
   CHECK(table.live().events == before.events);
 }
 
-TEST_CASE_FIXTURE(Fixture, "without memory there is no rate and no error") {
+TEST_CASE_FIXTURE(LinkProbeFixture, "without memory there is no rate and no error") {
   for (const char* call : {"hipHostRegister", "hipMalloc", "hipStreamCreateWithFlags"}) {
     CAPTURE(call);
     const auto before = table.live();
@@ -53,7 +54,7 @@ TEST_CASE_FIXTURE(Fixture, "without memory there is no rate and no error") {
   CHECK(load::measure_links({}, nullptr).empty());
 }
 
-TEST_CASE_FIXTURE(Fixture, "a set token ends the probe between two copies") {
+TEST_CASE_FIXTURE(LinkProbeFixture, "a set token ends the probe between two copies") {
   CancelToken cancel;
   table.reset();
   table.delay("hipMemcpyAsync", std::chrono::milliseconds(10));
@@ -73,7 +74,7 @@ TEST_CASE("links of several devices are measured at once; one that fails is an e
   Platforms::Options two;
   two.cpu_devices = 2;
   const auto binder = std::make_shared<test::WrapperBinder>(hip::make_registry());
-  Platforms platforms(two, binder);
+  Platforms platforms = core::make_platforms(two, binder);
   const auto devices = platforms.devices(Platform::cpu);
   auto& table = *binder->table(Platform::cpu);
   table.reset();

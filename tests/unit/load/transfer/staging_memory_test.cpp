@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hiptool/staging_memory.hpp"
+#include "load/transfer/staging_memory.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,6 +9,7 @@
 #include <vector>
 
 using namespace hiptool;
+using namespace hiptool::load;
 
 namespace {
 

@@ -20,7 +20,7 @@ using namespace hiptool;
 
 namespace {
 
-struct Fixture : test::WatchedDevice {
+struct StagingRingFixture : test::WatchedDevice {
   Stream stream{device};
 
   load::StagingRing::Options options(std::size_t slots) const {
@@ -31,15 +31,16 @@ struct Fixture : test::WatchedDevice {
   }
 };
 
-void no_check() {}
+void no_ring_check() {}
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "prepare pins every slot once, also beside threads that take them") {
+TEST_CASE_FIXTURE(StagingRingFixture,
+                  "prepare pins every slot once, also beside threads that take them") {
   load::StagingRing ring(device, {stream}, options(16));
   std::vector<load::StagingSlot*> taken(4);
   {
-    std::jthread prepare([&] { ring.prepare(4, no_check); });
+    std::jthread prepare([&] { ring.prepare(4, no_ring_check); });
     std::vector<std::jthread> takers;
     for (auto& slot : taken) takers.emplace_back([&] { slot = &ring.acquire(); });
   }
@@ -47,17 +48,17 @@ TEST_CASE_FIXTURE(Fixture, "prepare pins every slot once, also beside threads th
   CHECK(std::set(taken.begin(), taken.end()).size() == 4);
   for (auto* slot : taken) ring.give_back(*slot);
   const auto before = table.count("hipHostRegister");
-  ring.prepare(4, no_check);
+  ring.prepare(4, no_ring_check);
   for (int i = 0; i < 16; ++i) ring.acquire();
   CHECK(table.count("hipHostRegister") == before);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a slot that cannot be pinned is told, and tried again") {
+TEST_CASE_FIXTURE(StagingRingFixture, "a slot that cannot be pinned is told, and tried again") {
   load::StagingRing ring(device, {stream}, options(4));
   table.fail("hipHostRegister", hip::hipErrorOutOfMemory, 3);
-  CHECK_THROWS_AS(ring.prepare(1, no_check), Error);
+  CHECK_THROWS_AS(ring.prepare(1, no_ring_check), Error);
   CHECK(table.live().registrations == 2);
-  ring.prepare(2, no_check);
+  ring.prepare(2, no_ring_check);
   CHECK(table.live().registrations == 4);
   load::StagingRing cancelled(device, {stream}, options(4));
   CHECK_THROWS_AS(cancelled.prepare(2, [] { throw Error(ErrorCode::cancelled, "load", "enough"); }),
@@ -65,7 +66,7 @@ TEST_CASE_FIXTURE(Fixture, "a slot that cannot be pinned is told, and tried agai
   CHECK(table.live().registrations == 4);
 }
 
-TEST_CASE_FIXTURE(Fixture, "no more slots are pinned than are needed at once") {
+TEST_CASE_FIXTURE(StagingRingFixture, "no more slots are pinned than are needed at once") {
   const auto before = table.live().registrations;
   load::StagingRing ring(device, {stream}, options(8));
   const Buffer target(device, 4096);
@@ -84,12 +85,12 @@ TEST_CASE_FIXTURE(Fixture, "no more slots are pinned than are needed at once") {
   CHECK(table.live().registrations == before + 8);
 }
 
-TEST_CASE_FIXTURE(Fixture,
+TEST_CASE_FIXTURE(StagingRingFixture,
                   "a copy that failed is told to whoever takes its slot, which comes back") {
   load::StagingRing ring(device, {stream}, options(2));
   const Buffer target(device, 4096);
   for (const bool is_whole : {false, true}) {
-    if (is_whole) ring.prepare(1, no_check);
+    if (is_whole) ring.prepare(1, no_ring_check);
     auto& first = ring.acquire();
     auto* second = is_whole ? &ring.acquire() : nullptr;
     ring.submit(first, target, 4096);
@@ -101,7 +102,7 @@ TEST_CASE_FIXTURE(Fixture,
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "eight threads pass slots on and every copy arrives") {
+TEST_CASE_FIXTURE(StagingRingFixture, "eight threads pass slots on and every copy arrives") {
   load::StagingRing ring(device, {stream}, options(11));
   constexpr std::size_t each = 100;
   const Buffer target(device, 8 * each * 4096);
@@ -126,7 +127,8 @@ TEST_CASE_FIXTURE(Fixture, "eight threads pass slots on and every copy arrives")
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "slots are touched near the device and the thread moves on as before") {
+TEST_CASE_FIXTURE(StagingRingFixture,
+                  "slots are touched near the device and the thread moves on as before") {
   std::jthread([&] {
     const auto before = system::allowed_cpus();
     auto near = options(1);

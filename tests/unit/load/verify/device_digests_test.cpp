@@ -8,14 +8,17 @@
 #include <functional>
 #include <set>
 
+#include "core/platform_state.hpp"
 #include "fakes/wrapper_table.hpp"
-#include "hiptool/async_loader.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/verification.hpp"
+#include "load/transfer/transfer.hpp"
+#include "load/verify/verification.hpp"
 #include "small_model.hpp"
+#include "unit/load/device_loader.hpp"
 
 using namespace hiptool;
+using namespace hiptool::load;
 
 namespace {
 
@@ -31,7 +34,7 @@ class ImagelessBinder final : public hip::Binder {
 
 /// The device that the suite runs on, with a table around its own. The loader's own calls are made
 /// on purpose before anything is counted.
-struct Fixture {
+struct DeviceDigestsFixture {
   test::TemporaryFolder folder;
   std::vector<test::SmallTensor> tensors = test::various_tensors();
   ModelFile model =
@@ -39,7 +42,7 @@ struct Fixture {
   ArenaLayout layout = lay_out(model);
   std::shared_ptr<test::WrapperBinder> binder =
       std::make_shared<test::WrapperBinder>(hip::make_registry());
-  Platforms platforms{Platforms::Options::from_environment(), binder};
+  Platforms platforms = core::make_platforms(Platforms::Options::from_environment(), binder);
   Device device = test::device(platforms);
   test::WrapperTable& table = *binder->table(device.platform());
 
@@ -50,8 +53,8 @@ struct Fixture {
   std::shared_ptr<FileDigests> reference(bool reads_twice = true) const {
     return reads_twice ? std::make_shared<FileDigests>(model) : nullptr;
   }
-  AsyncLoader::Options staged() const {
-    AsyncLoader::Options options;
+  TransferOptions staged() const {
+    TransferOptions options;
     options.slot_bytes = 65'536;
     options.readers = 3;
     options.always_stage = true;
@@ -69,13 +72,14 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "the memory is digested in one launch after the load, or by 8 MiB") {
+TEST_CASE_FIXTURE(DeviceDigestsFixture,
+                  "the memory is digested in one launch after the load, or by 8 MiB") {
   tensors.push_back({"large", test::random_bytes((17u << 20) + 5, 99)});
   const ModelFile larger =
       ModelFile::open(test::write_small_model(folder.path() / "l.safetensors", tensors));
   const LoadPlan one = plan_load(larger, std::span(&device, 1));
   const Buffer memory(device, one.devices[0].layout.arena_bytes);
-  AsyncLoader loader(device, staged());
+  test::DeviceLoader loader(device, staged());
   Verification verification(larger, one, std::span(&memory, 1),
                             std::make_shared<FileDigests>(larger));
   CHECK_FALSE(verification.image().empty());
@@ -89,29 +93,29 @@ TEST_CASE_FIXTURE(Fixture, "the memory is digested in one launch after the load,
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "a kernel that takes long to load holds no load up") {
+TEST_CASE_FIXTURE(DeviceDigestsFixture, "a kernel that takes long to load holds no load up") {
   for (const bool reads_twice : {true, false}) {
     constexpr std::chrono::milliseconds delay(1000);
     table.reset();
     delay_module(delay);
     const auto start = std::chrono::steady_clock::now();
     Verification verification(model, plan, arenas, reference(reads_twice));
-    AsyncLoader loader(device, staged());
+    test::DeviceLoader loader(device, staged());
     loader.load(model, layout, arena, &verification);
     CHECK(std::chrono::steady_clock::now() - start < delay);
     const VerifyResult result = verification.finish();
     CHECK(std::chrono::steady_clock::now() - start >= delay);
     CHECK(result.mismatch_count == 0);
-    CHECK(result.leaves > 0);
+    CHECK(result.blocks > 0);
     CHECK(module_loads() == 1);
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "damage is found whenever the kernel comes") {
+TEST_CASE_FIXTURE(DeviceDigestsFixture, "damage is found whenever the kernel comes") {
   for (const int delay_ms : {0, 700}) {
     table.reset();
     if (delay_ms > 0) delay_module(std::chrono::milliseconds(delay_ms));
-    AsyncLoader loader(device, staged());
+    test::DeviceLoader loader(device, staged());
     Verification verification(model, plan, arenas, reference());
     // The table of tensors is copied with the kernel: before the load, or long behind it.
     if (delay_ms == 0) verification.image();
@@ -122,24 +126,24 @@ TEST_CASE_FIXTURE(Fixture, "damage is found whenever the kernel comes") {
   }
 }
 
-TEST_CASE_FIXTURE(Fixture,
+TEST_CASE_FIXTURE(DeviceDigestsFixture,
                   "a kernel that cannot be loaded is an error of finish, not of the load") {
   const std::set<std::string> calls{"hipModuleLoadData", "hipModuleLoadDataEx"};
   table.reset();
   for (const std::string& call : calls) table.fail(call, hip::hipErrorInvalidImage);
   Verification verification(model, plan, arenas, nullptr);
-  AsyncLoader loader(device, staged());
+  test::DeviceLoader loader(device, staged());
   CHECK(loader.load(model, layout, arena, &verification).read_bytes == layout.tensor_bytes);
   CHECK_THROWS_AS(verification.finish(), Error);
   CHECK_THROWS_AS(verification.image(), Error);
   CHECK(table.count("hipModuleLaunchKernel") == 0);
 }
 
-TEST_CASE_FIXTURE(Fixture,
+TEST_CASE_FIXTURE(DeviceDigestsFixture,
                   "whichever call fails, it is an error or the right answer, and no leak") {
   const auto attempt = [&] {
     const Buffer fresh(device, layout.arena_bytes);
-    AsyncLoader loader(device, staged());
+    test::DeviceLoader loader(device, staged());
     Verification verification(model, plan, std::span(&fresh, 1), nullptr);
     loader.load(model, layout, fresh, &verification);
     return verification.finish();
@@ -170,7 +174,7 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(failed > 10);
 }
 
-TEST_CASE_FIXTURE(Fixture, "tensors may lie in another order than the file's") {
+TEST_CASE_FIXTURE(DeviceDigestsFixture, "tensors may lie in another order than the file's") {
   ArenaLayout reversed;
   for (std::size_t i = model.tensors().size(); i-- > 0;) {
     const std::uint64_t offset = (reversed.arena_bytes + 255) / 256 * 256;
@@ -180,26 +184,26 @@ TEST_CASE_FIXTURE(Fixture, "tensors may lie in another order than the file's") {
   }
   plan = test::plan_of_one(device, reversed);
   arena = Buffer(device, reversed.arena_bytes);
-  AsyncLoader loader(device, staged());
+  test::DeviceLoader loader(device, staged());
   Verification verification(model, plan, arenas, reference());
   loader.load(model, reversed, arena, &verification);
   CHECK(verification.finish().mismatch_count == 0);
   CHECK(verification.finish().mismatch_count == 0);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a set token ends the pass before the next launch") {
+TEST_CASE_FIXTURE(DeviceDigestsFixture, "a set token ends the pass before the next launch") {
   CancelToken cancel;
   VerifyOptions options;
   options.cancel = &cancel;
   Verification verification(model, plan, arenas, nullptr, options);
-  AsyncLoader(device, staged()).load(model, layout, arena, &verification);
+  test::DeviceLoader(device, staged()).load(model, layout, arena, &verification);
   cancel.cancel();
   CHECK(test::code_of([&] { verification.finish(); }) == ErrorCode::cancelled);
   CHECK(table.count("hipModuleLaunchKernel") == 0);
 }
 
-TEST_CASE_FIXTURE(Fixture, "no image and no compiler are known before the load") {
-  Platforms others({}, std::make_shared<ImagelessBinder>());
+TEST_CASE_FIXTURE(DeviceDigestsFixture, "no image and no compiler are known before the load") {
+  Platforms others = core::make_platforms({}, std::make_shared<ImagelessBinder>());
   const Device other = others.devices(Platform::nvidia).at(0);
   const LoadPlan there = test::plan_of_one(other, layout);
   const Buffer memory(other, layout.arena_bytes);
@@ -211,16 +215,17 @@ TEST_CASE_FIXTURE(Fixture, "no image and no compiler are known before the load")
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "a second reader that started early serves several verifications") {
+TEST_CASE_FIXTURE(DeviceDigestsFixture,
+                  "a second reader that started early serves several verifications") {
   const auto files = std::make_shared<FileDigests>(model);
   const auto digests = files->get();
   for (int i = 0; i < 2; ++i) {
-    AsyncLoader loader(device, staged());
+    test::DeviceLoader loader(device, staged());
     Verification verification(model, plan, arenas, files);
     loader.load(model, layout, arena, &verification);
     const VerifyResult result = verification.finish();
     CHECK(result.mismatch_count == 0);
-    CHECK(result.leaves == digests.size());
+    CHECK(result.blocks == digests.size());
   }
   const auto path = test::write_small_model(folder.path() / "o.safetensors", {tensors[7]});
   const ModelFile other = ModelFile::open(path);

@@ -13,28 +13,30 @@
 #include <thread>
 
 #include "hiptool/error.hpp"
+#include "load/verify/blocks.hpp"
 #include "small_model.hpp"
 
 using namespace hiptool;
+using namespace hiptool::load;
 namespace fs = std::filesystem;
 
 namespace {
 
 // A model, and the result of a verification that found the last tensor wrong on the device.
-struct Fixture {
+struct FileChangesFixture {
   test::TemporaryFolder folder;
   std::vector<test::SmallTensor> tensors = test::various_tensors();
   fs::path path = test::write_small_model(folder.path() / "m.safetensors", tensors);
   ModelFile model = ModelFile::open(path);
   VerifyResult result;
 
-  Fixture() {
+  FileChangesFixture() {
     for (const TensorInfo& tensor : model.tensors()) {
       std::vector<std::uint64_t> blocks;
       const auto& bytes = content(tensor.name);
-      for (std::size_t at = 0; at < bytes.size(); at += leaf_bytes) {
+      for (std::size_t at = 0; at < bytes.size(); at += block_bytes) {
         blocks.push_back(
-            XXH3_64bits(bytes.data() + at, std::min<std::size_t>(leaf_bytes, bytes.size() - at)));
+            XXH3_64bits(bytes.data() + at, std::min<std::size_t>(block_bytes, bytes.size() - at)));
       }
       result.tensor_digests.push_back(XXH3_64bits(blocks.data(), blocks.size() * 8));
     }
@@ -83,14 +85,14 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "an unchanged file is not blamed") {
+TEST_CASE_FIXTURE(FileChangesFixture, "an unchanged file is not blamed") {
   CHECK_NOTHROW(load::blame_changed_files(model, result));
   // Of a tensor whose reading is not known nothing can be said.
   for (std::uint64_t& digest : result.tensor_digests) digest = 0;
   CHECK_NOTHROW(load::blame_changed_files(model, result));
 }
 
-TEST_CASE_FIXTURE(Fixture, "a file that was written and restored is blamed") {
+TEST_CASE_FIXTURE(FileChangesFixture, "a file that was written and restored is blamed") {
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   struct stat before {};
   REQUIRE(fstat(descriptor, &before) == 0);
@@ -105,7 +107,7 @@ TEST_CASE_FIXTURE(Fixture, "a file that was written and restored is blamed") {
   expect_blame("its ctime moved");
 }
 
-TEST_CASE_FIXTURE(Fixture, "a file that was cut, replaced or removed is blamed") {
+TEST_CASE_FIXTURE(FileChangesFixture, "a file that was cut, replaced or removed is blamed") {
   SUBCASE("cut") {
     fs::resize_file(path, 1000);
     expect_blame("it was truncated");
@@ -125,7 +127,7 @@ TEST_CASE("a write through a shared mapping is found by its bytes") {
   if (!fs::is_directory("/dev/shm")) return;
   // On tmpfs, where such a write moves no time.
   setenv("TMPDIR", "/dev/shm", 1);
-  const Fixture fixture;
+  const FileChangesFixture fixture;
   unsetenv("TMPDIR");
   fixture.flip_in_mapping(fixture.large().file_offset + 999'999);
   fixture.expect_blame("two readings of tensor 'blk.11.weight' differ");
@@ -133,14 +135,14 @@ TEST_CASE("a write through a shared mapping is found by its bytes") {
   CHECK_NOTHROW(load::blame_changed_files(fixture.model, fixture.result));
 }
 
-TEST_CASE_FIXTURE(Fixture, "reading again can be cancelled") {
+TEST_CASE_FIXTURE(FileChangesFixture, "reading again can be cancelled") {
   CancelToken cancel;
   cancel.cancel();
   const Error error = failure([&] { load::blame_changed_files(model, result, &cancel); });
   CHECK(error.code() == ErrorCode::cancelled);
 }
 
-TEST_CASE_FIXTURE(Fixture, "two readings are the same or the file is named") {
+TEST_CASE_FIXTURE(FileChangesFixture, "two readings are the same or the file is named") {
   auto other = result.tensor_digests;
   CHECK_NOTHROW(load::require_same_reading(model, result.tensor_digests, other));
   other.back() ^= 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hiptool/file_digests.hpp"
+#include "load/verify/file_digests.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/syscall.h>
@@ -15,10 +15,12 @@
 #include <thread>
 
 #include "hiptool/error.hpp"
-#include "hiptool/verify.hpp"
+#include "load/verify/blocks.hpp"
+#include "load/verify/readback.hpp"
 #include "small_model.hpp"
 
 using namespace hiptool;
+using namespace hiptool::load;
 namespace fs = std::filesystem;
 
 namespace {
@@ -26,8 +28,8 @@ namespace {
 std::vector<std::uint64_t> expected_digests(const std::vector<test::SmallTensor>& tensors) {
   std::vector<std::uint64_t> digests;
   for (const auto& tensor : tensors) {
-    for (std::size_t at = 0; at < tensor.bytes.size(); at += leaf_bytes) {
-      const std::size_t size = std::min<std::size_t>(leaf_bytes, tensor.bytes.size() - at);
+    for (std::size_t at = 0; at < tensor.bytes.size(); at += block_bytes) {
+      const std::size_t size = std::min<std::size_t>(block_bytes, tensor.bytes.size() - at);
       digests.push_back(XXH3_64bits(tensor.bytes.data() + at, size));
     }
   }
@@ -124,10 +126,10 @@ TEST_CASE("no more threads than the limit run, and all do again for who waits") 
       all += spent;
     }
     if (all > 0) highest = std::max(highest, static_cast<double>(most) / static_cast<double>(all));
-    const std::vector<std::byte> zeros(leaf_bytes);
+    const std::vector<std::byte> zeros(block_bytes);
     const std::uint64_t zeros_digest = XXH3_64bits(zeros.data(), zeros.size());
     CHECK(digests.get() ==
-          std::vector<std::uint64_t>(LargeModel::tensor_bytes / leaf_bytes, zeros_digest));
+          std::vector<std::uint64_t>(LargeModel::tensor_bytes / block_bytes, zeros_digest));
   }
   CHECK(highest >= 0.9);
 }

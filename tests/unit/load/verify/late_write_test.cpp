@@ -6,13 +6,15 @@
 
 #include <functional>
 
-#include "hiptool/file_digests.hpp"
-#include "hiptool/plan_loader.hpp"
-#include "hiptool/verification.hpp"
+#include "load/transfer/transfer.hpp"
+#include "core/platform_state.hpp"
+#include "load/verify/file_digests.hpp"
+#include "load/verify/verification.hpp"
 #include "small_model.hpp"
 #include "unit/load/watched_device.hpp"
 
 using namespace hiptool;
+using namespace hiptool::load;
 
 namespace {
 
@@ -46,12 +48,12 @@ struct ManyTensors {
   VerifyResult load(const LoadPlan& plan, test::WrapperTable& table, bool stages,
                     bool reads_twice) const {
     AfterLastChunk late([&table] { table.damage_largest(0); });
-    AsyncLoader::Options options;
+    TransferOptions options;
     options.slot_bytes = 65'536;
     options.readers = 4;
     options.always_stage = stages;
     options.observer = &late;
-    PlanLoader loader(model, plan, options);
+    Transfer loader(model, plan, options);
     const auto arenas = loader.allocate();
     const auto files = reads_twice ? std::make_shared<FileDigests>(model) : nullptr;
     Verification verification(model, plan, arenas, files);
@@ -92,7 +94,7 @@ TEST_CASE_FIXTURE(ManyTensors, "a write after the last copy is found on the devi
   Platforms::Options four;
   four.cpu_devices = 4;
   const auto binder = std::make_shared<test::WrapperBinder>(hip::make_registry());
-  Platforms platforms(four, binder);
+  Platforms platforms = core::make_platforms(four, binder);
   const auto devices = platforms.devices(Platform::cpu);
   const LoadPlan plan = plan_load(model, devices, {SplitKind::proportions, {1, 2, 4, 1}});
   for (const bool stages : {true, false}) {

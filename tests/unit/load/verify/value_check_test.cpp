@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hiptool/value_check.hpp"
+#include "load/verify/value_check.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,12 +8,14 @@
 #include <fstream>
 #include <set>
 
-#include "hiptool/async_loader.hpp"
 #include "hiptool/error.hpp"
+#include "load/transfer/transfer.hpp"
 #include "support.hpp"
+#include "unit/load/device_loader.hpp"
 #include "unit/load/watched_device.hpp"
 
 using namespace hiptool;
+using namespace hiptool::load;
 
 namespace {
 
@@ -53,7 +55,7 @@ void plant(Typed& tensor, std::size_t index, Word word) {
 }
 
 // Four tensors: a large F16 of several tiles, I32, BF16 and an empty F32; all zero.
-struct Fixture {
+struct ValueCheckFixture {
   test::TemporaryFolder folder;
   std::vector<Typed> tensors{{"large", "F16", 2, std::vector<std::byte>(5'000'002)},
                              {"whole", "I32", 4, std::vector<std::byte>(4000, std::byte{0xFF})},
@@ -69,13 +71,13 @@ struct Fixture {
     model = ModelFile::open(write(folder.path() / "m.safetensors", tensors));
     layout = lay_out(*model);
     arena = Buffer(device, layout.arena_bytes);
-    AsyncLoader(device).load(*model, layout, arena);
+    test::DeviceLoader(device).load(*model, layout, arena);
   }
 };
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "a clean model has nothing, and says what was looked at") {
+TEST_CASE_FIXTURE(ValueCheckFixture, "a clean model has nothing, and says what was looked at") {
   load();
   const ValueCheckResult result = check_values(*model, layout, arena);
   CHECK(result.checked == 2'500'001 + 17);
@@ -85,7 +87,7 @@ TEST_CASE_FIXTURE(Fixture, "a clean model has nothing, and says what was looked 
   CHECK(result.skipped_tensors == 1);
 }
 
-TEST_CASE_FIXTURE(Fixture, "values are found at both ends and across tiles") {
+TEST_CASE_FIXTURE(ValueCheckFixture, "values are found at both ends and across tiles") {
   plant<std::uint16_t>(tensors[0], 2'500'000, 0xFE00);  // the last element, behind whole pieces
   plant<std::uint16_t>(tensors[0], 1'600'001, 0x7C01);
   plant<std::uint16_t>(tensors[0], 1'600'000, 0xFC00);
@@ -104,7 +106,7 @@ TEST_CASE_FIXTURE(Fixture, "values are found at both ends and across tiles") {
   CHECK(result.findings[1].first_offset == 0);
 }
 
-TEST_CASE_FIXTURE(Fixture, "tiles leave nothing out between them") {
+TEST_CASE_FIXTURE(ValueCheckFixture, "tiles leave nothing out between them") {
   for (const std::size_t index : {524'287u, 524'288u, 1'048'575u, 1'048'576u, 2'097'152u}) {
     plant<std::uint16_t>(tensors[0], index, 0x7E00);
   }
@@ -112,7 +114,7 @@ TEST_CASE_FIXTURE(Fixture, "tiles leave nothing out between them") {
   CHECK(check_values(*model, layout, arena).nan == 5);
 }
 
-TEST_CASE_FIXTURE(Fixture, "more tensors than are looked at in one launch") {
+TEST_CASE_FIXTURE(ValueCheckFixture, "more tensors than are looked at in one launch") {
   tensors.clear();
   for (int i = 0; i < 64 * 64 + 10; ++i) {
     tensors.push_back({"t" + std::to_string(i), "F32", 4, std::vector<std::byte>(4)});
@@ -125,7 +127,7 @@ TEST_CASE_FIXTURE(Fixture, "more tensors than are looked at in one launch") {
   CHECK(result.findings[0].tensor == tensors.size() - 1);
 }
 
-TEST_CASE_FIXTURE(Fixture, "only what the layout places is looked at, and parts add up") {
+TEST_CASE_FIXTURE(ValueCheckFixture, "only what the layout places is looked at, and parts add up") {
   plant<std::uint16_t>(tensors[0], 5, 0x7C00);
   plant<std::uint16_t>(tensors[2], 3, 0x7FC0);
   load();
@@ -149,7 +151,7 @@ TEST_CASE_FIXTURE(Fixture, "only what the layout places is looked at, and parts 
   CHECK(sum.findings[1].tensor == 2);
 }
 
-TEST_CASE_FIXTURE(Fixture, "what is no use is refused") {
+TEST_CASE_FIXTURE(ValueCheckFixture, "what is no use is refused") {
   load();
   SUBCASE("a layout that leaves the arena") {
     for (const std::uint64_t offset : {layout.arena_bytes - 10, ~std::uint64_t{0}}) {
@@ -176,14 +178,14 @@ TEST_CASE_FIXTURE(Fixture, "what is no use is refused") {
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "whichever call fails, it is told and nothing remains") {
+TEST_CASE_FIXTURE(ValueCheckFixture, "whichever call fails, it is told and nothing remains") {
   plant<std::uint16_t>(tensors[0], 7, 0x7E00);
   test::WatchedDevice watched;
   test::WrapperTable& table = watched.table;
   const ModelFile file = ModelFile::open(write(folder.path() / "m.safetensors", tensors));
   const ArenaLayout places = lay_out(file);
   const Buffer memory(watched.device, places.arena_bytes);
-  AsyncLoader(watched.device).load(file, places, memory);
+  test::DeviceLoader(watched.device).load(file, places, memory);
   const auto live = [&table] {
     const test::LiveCounts counts = table.live();
     return std::array{counts.device_memory, counts.host_memory, counts.registrations,

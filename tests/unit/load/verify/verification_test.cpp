@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hiptool/verification.hpp"
+#include "load/verify/verification.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,20 +7,21 @@
 #include <map>
 #include <set>
 
-#include "hiptool/async_loader.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/plan_loader.hpp"
-#include "hiptool/self_test.hpp"
 #include "load/transfer/chunks.hpp"
+#include "load/transfer/transfer.hpp"
+#include "load/verify/self_test.hpp"
 #include "load/verify/slot_digests.hpp"
 #include "small_model.hpp"
+#include "unit/load/device_loader.hpp"
 
 using namespace hiptool;
+using namespace hiptool::load;
 
 namespace {
 
-struct Fixture : test::ModelFixture {
+struct VerificationFixture : test::ModelFixture {
   LoadPlan plan = test::plan_of_one(device, layout);
   Buffer arena{device, layout.arena_bytes};
   std::span<const Buffer> arenas{&arena, 1};
@@ -29,8 +30,8 @@ struct Fixture : test::ModelFixture {
     return reads_twice ? std::make_shared<FileDigests>(model) : nullptr;
   }
 
-  AsyncLoader::Options staged(std::uint64_t slot_bytes) const {
-    AsyncLoader::Options options;
+  TransferOptions staged(std::uint64_t slot_bytes) const {
+    TransferOptions options;
     options.slot_bytes = slot_bytes;
     options.readers = 3;
     options.always_stage = true;
@@ -46,7 +47,8 @@ struct Fixture : test::ModelFixture {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "chunks cover the arena and cut tensors only between leaves") {
+TEST_CASE_FIXTURE(VerificationFixture,
+                  "chunks cover the arena and cut tensors only between leaves") {
   for (const std::uint64_t most : {32'768u, 50'000u, 65'536u, 1'000'000u, 8'388'608u}) {
     CAPTURE(most);
     std::uint64_t end = 0;
@@ -58,7 +60,7 @@ TEST_CASE_FIXTURE(Fixture, "chunks cover the arena and cut tensors only between 
       for (const Placement& placement : layout.placements) {
         const std::uint64_t size = model.tensors()[placement.tensor].size_bytes;
         const bool cuts = placement.device_offset < end && end < placement.device_offset + size;
-        if (cuts) CHECK((end - placement.device_offset) % leaf_bytes == 0);
+        if (cuts) CHECK((end - placement.device_offset) % block_bytes == 0);
       }
     }
     CHECK(end == layout.arena_bytes);
@@ -68,9 +70,10 @@ TEST_CASE_FIXTURE(Fixture, "chunks cover the arena and cut tensors only between 
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "both references agree with a read-back, staged and in place") {
+TEST_CASE_FIXTURE(VerificationFixture,
+                  "both references agree with a read-back, staged and in place") {
   {
-    AsyncLoader loader(device);
+    test::DeviceLoader loader(device);
     loader.load(model, layout, arena);
   }
   const VerifyResult readback = verify_readback(model, layout, arena);
@@ -78,12 +81,12 @@ TEST_CASE_FIXTURE(Fixture, "both references agree with a read-back, staged and i
     for (const bool stage : {true, false}) {
       auto options = staged(40'000);
       options.always_stage = stage;
-      AsyncLoader loader(device, options);
+      test::DeviceLoader loader(device, options);
       Verification verification(model, plan, arenas, reference(reads_twice));
       loader.load(model, layout, arena, &verification);
       const VerifyResult result = verification.finish();
       CHECK(result.mismatch_count == 0);
-      CHECK(result.leaves == readback.leaves);
+      CHECK(result.blocks == readback.blocks);
       CHECK(result.model_digest == readback.model_digest);
       CHECK(result.tensor_digests == readback.tensor_digests);
       CHECK_FALSE(verification.image().empty());
@@ -95,13 +98,14 @@ TEST_CASE_FIXTURE(Fixture, "both references agree with a read-back, staged and i
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "damage after the verdict is found by the next one and narrowed down") {
+TEST_CASE_FIXTURE(VerificationFixture,
+                  "damage after the verdict is found by the next one and narrowed down") {
   constexpr std::size_t large = 10;
-  AsyncLoader loader(device, staged(65'536));
+  test::DeviceLoader loader(device, staged(65'536));
   Verification verification(model, plan, arenas, reference(true));
   loader.load(model, layout, arena, &verification);
   CHECK(verification.finish().mismatch_count == 0);
-  const std::uint64_t place = layout.placements[large].device_offset + 5 * leaf_bytes + 77;
+  const std::uint64_t place = layout.placements[large].device_offset + 5 * block_bytes + 77;
   flip(place);
   const VerifyResult result = verification.finish();
   REQUIRE(result.mismatches.size() == 1);
@@ -109,7 +113,7 @@ TEST_CASE_FIXTURE(Fixture, "damage after the verdict is found by the next one an
   CHECK(result.mismatches[0].device_offset == place);
   CHECK(result.mismatches[0].size_bytes == 1);
   CHECK(result.mismatches[0].file_offset ==
-        model.tensors()[large].file_offset + 5 * leaf_bytes + 77);
+        model.tensors()[large].file_offset + 5 * block_bytes + 77);
 }
 
 TEST_CASE("digests of slots are found by the offsets that were issued, wrong ones are missed") {
@@ -118,7 +122,7 @@ TEST_CASE("digests of slots are found by the offsets that were issued, wrong one
                                                {"b", test::random_bytes(100, 2)}};
   const ModelFile model =
       ModelFile::open(test::write_small_model(folder.path() / "m.safetensors", tensors));
-  const load::LeafMap leaves(model);
+  const load::BlockMap leaves(model);
   const ArenaLayout layout = lay_out(model);
   const auto arena = test::expected_arena(tensors);
   for (const std::uint64_t error : {0u, 1u}) {
@@ -136,9 +140,9 @@ TEST_CASE("digests of slots are found by the offsets that were issued, wrong one
   }
 }
 
-TEST_CASE_FIXTURE(Fixture,
+TEST_CASE_FIXTURE(VerificationFixture,
                   "slots that cannot hold blocks are refused where they are the reference") {
-  AsyncLoader loader(device, staged(20'000));
+  test::DeviceLoader loader(device, staged(20'000));
   Verification by_slots(model, plan, arenas, nullptr);
   CHECK_THROWS_AS(loader.load(model, layout, arena, &by_slots), Error);
   Verification by_file(model, plan, arenas, reference(true));
@@ -146,21 +150,23 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(by_file.finish().mismatch_count == 0);
 }
 
-TEST_CASE_FIXTURE(Fixture, "blocks that no slot had are differences, though the bytes are right") {
-  AsyncLoader loader(device, staged(65'536));
+TEST_CASE_FIXTURE(VerificationFixture,
+                  "blocks that no slot had are differences, though the bytes are right") {
+  test::DeviceLoader loader(device, staged(65'536));
   Verification verification(model, plan, arenas, nullptr);
   loader.load(model, layout, arena);
   const VerifyResult result = verification.finish();
-  CHECK(result.leaves > 0);
-  CHECK(result.mismatch_count == result.leaves);
+  CHECK(result.blocks > 0);
+  CHECK(result.mismatch_count == result.blocks);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a part of the model is verified by itself and has no digest of all") {
+TEST_CASE_FIXTURE(VerificationFixture,
+                  "a part of the model is verified by itself and has no digest of all") {
   const std::vector<std::uint32_t> chosen{10, 5};
   plan = test::plan_of_one(device, lay_out(model, chosen));
   const ArenaLayout& part = plan.devices[0].layout;
   for (const bool reads_twice : {true, false}) {
-    AsyncLoader loader(device, staged(65'536));
+    test::DeviceLoader loader(device, staged(65'536));
     Verification verification(model, plan, arenas, reference(reads_twice));
     loader.load(model, part, arena, &verification);
     const VerifyResult result = verification.finish();
@@ -172,8 +178,8 @@ TEST_CASE_FIXTURE(Fixture, "a part of the model is verified by itself and has no
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "a file that changed is named before a device is") {
-  AsyncLoader loader(device, staged(65'536));
+TEST_CASE_FIXTURE(VerificationFixture, "a file that changed is named before a device is") {
+  test::DeviceLoader loader(device, staged(65'536));
   Verification verification(model, plan, arenas, nullptr);
   loader.load(model, layout, arena, &verification);
   flip(layout.placements[10].device_offset);
@@ -182,7 +188,7 @@ TEST_CASE_FIXTURE(Fixture, "a file that changed is named before a device is") {
   CHECK(test::code_of([&] { verification.finish(); }) == ErrorCode::input_failed);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a verification that is given up ends at once and quietly") {
+TEST_CASE_FIXTURE(VerificationFixture, "a verification that is given up ends at once and quietly") {
   for (const bool reads_twice : {true, false}) {
     const Verification verification(model, plan, arenas, reference(reads_twice));
   }
@@ -194,8 +200,9 @@ TEST_CASE_FIXTURE(Fixture, "a verification that is given up ends at once and qui
   CHECK_THROWS_AS(verification.finish(), Error);
 }
 
-TEST_CASE_FIXTURE(Fixture, "the self-test catches and names all five faults and mends them") {
-  AsyncLoader loader(device, staged(65'536));
+TEST_CASE_FIXTURE(VerificationFixture,
+                  "the self-test catches and names all five faults and mends them") {
+  test::DeviceLoader loader(device, staged(65'536));
   Verification verification(model, plan, arenas, reference(true));
   loader.load(model, layout, arena, &verification);
   CHECK(verification.finish().mismatch_count == 0);
@@ -223,7 +230,7 @@ TEST_CASE("the self-test refuses models that cannot show the faults") {
   for (const auto& [name, tensors] : models) {
     const ModelFile model = ModelFile::open(test::write_small_model(folder.path() / name, tensors));
     const LoadPlan plan = plan_load(model, std::span(&device, 1));
-    PlanLoader loader(model, plan);
+    Transfer loader(model, plan);
     const auto arenas = loader.allocate();
     Verification verification(model, plan, arenas, std::make_shared<FileDigests>(model));
     loader.load(arenas, &verification);

@@ -11,7 +11,7 @@ using namespace hiptool::measure;
 namespace {
 
 template <class Function>
-std::string refusal_of(Function&& function) {
+std::string evaluation_refusal_of(Function&& function) {
   try {
     function();
   } catch (const Error& error) {
@@ -21,14 +21,16 @@ std::string refusal_of(Function&& function) {
   return {};
 }
 
-Threshold copies(const char* text) { return parse_threshold(text, ThresholdKind::copies); }
+Threshold copies_threshold(const char* text) {
+  return parse_threshold(text, ThresholdKind::copies);
+}
 
 CopyResult measured(const Device& device, double bytes_per_s) {
   CopyResult result;
-  result.cell.kind = CopyKind::h2d;
-  result.cell.memory = HostKind::pinned;
-  result.cell.size_bytes = 1 << 20;
-  result.cell.devices = {device};
+  result.spec.kind = CopyKind::h2d;
+  result.spec.memory = HostKind::pinned;
+  result.spec.size_bytes = 1 << 20;
+  result.spec.devices = {device};
   result.bytes = 1 << 20;
   result.samples_s = {static_cast<double>(result.bytes) / bytes_per_s};
   result.summary = base::summarize(result.samples_s);
@@ -42,22 +44,22 @@ TEST_CASE("retry: K of N") {
   CHECK(parse_retry("2/3").most == 3);
   for (const char* text : {"", "2", "3/2", "0/2", "2/", "/3", "a/b", "2/3/4", "-1/2", "1/1001"}) {
     CAPTURE(text);
-    CHECK(refusal_of([&] { parse_retry(text); }).find("--retry") != std::string::npos);
+    CHECK(evaluation_refusal_of([&] { parse_retry(text); }).find("--retry") != std::string::npos);
   }
 }
 
 TEST_CASE("thresholds: met at the threshold, missed below it; shares are of the limit") {
   const test::CpuDevices devices(1);
   CopyResult result = measured(devices[0], 2e9);
-  CHECK(judge(copies("h2d>=1.999GB/s"), result).is_met);
-  CHECK_FALSE(judge(copies("h2d>=2.001GB/s"), result).is_met);
-  CHECK(judge(copies("h2d>=1GB/s"), result).measured_bytes_per_s == doctest::Approx(2e9));
-  CHECK(refusal_of([&] { judge(copies("h2d>=50%"), result); })
+  CHECK(judge(copies_threshold("h2d>=1.999GB/s"), result).is_met);
+  CHECK_FALSE(judge(copies_threshold("h2d>=2.001GB/s"), result).is_met);
+  CHECK(judge(copies_threshold("h2d>=1GB/s"), result).measured_bytes_per_s == doctest::Approx(2e9));
+  CHECK(evaluation_refusal_of([&] { judge(copies_threshold("h2d>=50%"), result); })
             .find("h2d.pinned.copy.1MiB@cpu:0 has no share of a limit: the limit of this copy is "
                   "not known here") != std::string::npos);
   result.limit = CopyLimit{4e9, "pcie-link"};
-  CHECK(judge(copies("h2d>=49.9%"), result).is_met);
-  const Judgement missed = judge(copies("h2d>=51%"), result);
+  CHECK(judge(copies_threshold("h2d>=49.9%"), result).is_met);
+  const Judgement missed = judge(copies_threshold("h2d>=51%"), result);
   CHECK_FALSE(missed.is_met);
   CHECK(missed.least_bytes_per_s == doctest::Approx(2.04e9));
 }
@@ -65,15 +67,17 @@ TEST_CASE("thresholds: met at the threshold, missed below it; shares are of the 
 TEST_CASE("thresholds: a rate above its limit has no share, so that none can be asked of it") {
   const test::CpuDevices devices(1);
   CopyResult result = measured(devices[0], 59.07e9);
-  result.cell.kind = CopyKind::d2d;
-  result.cell.memory.reset();
+  result.spec.kind = CopyKind::d2d;
+  result.spec.memory.reset();
   result.limit = CopyLimit{1e9, "memory-clock", std::uint64_t{50} << 20};
   CHECK_FALSE(result.share_of_limit());
   CHECK(result.share().missing ==
         "the rate is 5907 % of the limit of 1.00 GB/s (memory-clock), which is therefore not its "
         "limit: the data (2.00 MiB) fit in the L2 cache of 50.0 MiB");
-  CHECK(refusal_of([&] { judge(copies("d2d>=50%"), result); }).find("5907 %") != std::string::npos);
-  CHECK(judge(copies("d2d>=50GB/s"), result).is_met);
+  CHECK(evaluation_refusal_of([&] {
+          judge(copies_threshold("d2d>=50%"), result);
+        }).find("5907 %") != std::string::npos);
+  CHECK(judge(copies_threshold("d2d>=50GB/s"), result).is_met);
   result.limit->bytes_per_s = 58.5e9;  // within what a rounded figure explains
   REQUIRE(result.share_of_limit());
   CHECK(*result.share_of_limit() == doctest::Approx(1.00974).epsilon(0.001));
@@ -81,20 +85,21 @@ TEST_CASE("thresholds: a rate above its limit has no share, so that none can be 
 
 TEST_CASE("thresholds: one that names no cell is refused, and latencies count as none") {
   const test::CpuDevices devices(1);
-  CopyCell rate = measured(devices[0], 1e9).cell;
-  CopyCell latency = rate;
+  CopySpec rate = measured(devices[0], 1e9).spec;
+  CopySpec latency = rate;
   latency.is_latency = true;
-  const std::vector<Threshold> thresholds{copies("h2d.pinned>=1GB/s")};
+  const std::vector<Threshold> thresholds{copies_threshold("h2d.pinned>=1GB/s")};
   require_selected(thresholds, {&rate});
-  CHECK(refusal_of([&] { require_selected(thresholds, {&latency}); }).find("names no cell") !=
-        std::string::npos);
-  CHECK(refusal_of([&] {
-          require_selected({copies("d2h>=1GB/s")}, {&rate});
+  CHECK(evaluation_refusal_of([&] {
+          require_selected(thresholds, {&latency});
+        }).find("names no cell") != std::string::npos);
+  CHECK(evaluation_refusal_of([&] {
+          require_selected({copies_threshold("d2h>=1GB/s")}, {&rate});
         }).find("'d2h>=1GB/s'") != std::string::npos);
   CHECK(thresholds_for(rate, thresholds).size() == 1);
   CHECK(thresholds_for(latency, thresholds).empty());
   std::vector<Threshold> of_others = thresholds;
   of_others[0].device_ids = {"nvidia:0"};
   CHECK(thresholds_for(rate, of_others).empty());
-  CHECK(refusal_of([&] { require_selected(of_others, {&rate}); }) != "");
+  CHECK(evaluation_refusal_of([&] { require_selected(of_others, {&rate}); }) != "");
 }

@@ -36,14 +36,14 @@ std::string hash_of(HashKind kind, const std::vector<std::byte>& bytes) {
 }
 
 // A model of small tensors.
-struct Fixture {
+struct FileHashesFixture {
   test::TemporaryFolder folder;
   std::vector<test::SmallTensor> tensors = test::various_tensors();
   std::filesystem::path path = test::write_small_model(folder.path() / "m.safetensors", tensors);
   ModelFile model = ModelFile::open(path);
 };
 
-ErrorCode failure(const std::function<void()>& action) {
+ErrorCode failure_code(const std::function<void()>& action) {
   try {
     action();
   } catch (const Error& error) {
@@ -77,7 +77,8 @@ TEST_CASE("names and digits of hashes") {
   CHECK_FALSE(cli::hash_kind_from_name("").has_value());
 }
 
-TEST_CASE_FIXTURE(Fixture, "tensors, all of them one after the other, and their digests") {
+TEST_CASE_FIXTURE(FileHashesFixture,
+                  "tensors, all of them one after the other, and their digests") {
   std::vector<std::byte> all;
   for (const auto& tensor : tensors)
     all.insert(all.end(), tensor.bytes.begin(), tensor.bytes.end());
@@ -106,7 +107,7 @@ TEST_CASE_FIXTURE(Fixture, "tensors, all of them one after the other, and their 
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "only what is wanted is read") {
+TEST_CASE_FIXTURE(FileHashesFixture, "only what is wanted is read") {
   FileHashes::Options options;
   options.tensors = HashKind::xxh3;
   options.with_chains = false;
@@ -149,7 +150,7 @@ TEST_CASE("metadata is every byte outside the tensors, also between and after th
   CHECK(hashes.done_bytes() == outside.size());
 }
 
-TEST_CASE_FIXTURE(Fixture, "a file that is not the one that was parsed") {
+TEST_CASE_FIXTURE(FileHashesFixture, "a file that is not the one that was parsed") {
   FileHashes::Options options;
   options.tensors = HashKind::sha256;
   SUBCASE("gone") { std::filesystem::remove(path); }
@@ -158,7 +159,7 @@ TEST_CASE_FIXTURE(Fixture, "a file that is not the one that was parsed") {
     std::filesystem::last_write_time(
         path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
   }
-  CHECK(failure([&] { FileHashes(model, options); }) == ErrorCode::input_failed);
+  CHECK(failure_code([&] { FileHashes(model, options); }) == ErrorCode::input_failed);
 }
 
 TEST_CASE("a file that changes meanwhile, cancelling and giving up") {
@@ -173,21 +174,21 @@ TEST_CASE("a file that changes meanwhile, cancelling and giving up") {
     FileHashes hashes(model, options);
     std::filesystem::last_write_time(
         path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
-    CHECK(failure([&] { hashes.get(); }) == ErrorCode::input_failed);
+    CHECK(failure_code([&] { hashes.get(); }) == ErrorCode::input_failed);
   }
   const std::uint64_t size = std::uint64_t{4} << 30;
   SUBCASE("truncated") {
     const ModelFile model = make_large(path, size);
     FileHashes hashes(model, options);
     std::filesystem::resize_file(path, 4096);
-    CHECK(failure([&] { hashes.get(); }) == ErrorCode::input_failed);
+    CHECK(failure_code([&] { hashes.get(); }) == ErrorCode::input_failed);
   }
   SUBCASE("cancelled") {
     const ModelFile model = make_large(path, size);
     FileHashes hashes(model, options);
     CHECK_FALSE(hashes.wait_for(std::chrono::milliseconds(0)));
     cancel.cancel();
-    CHECK(failure([&] { hashes.get(); }) == ErrorCode::cancelled);
+    CHECK(failure_code([&] { hashes.get(); }) == ErrorCode::cancelled);
     CHECK(hashes.done_bytes() < size);
   }
   SUBCASE("given up") {

@@ -21,7 +21,7 @@ std::vector<std::byte> text_bytes(const std::string& text) {
 }
 
 // Two tensors, one with a colon, of one file with a colon.
-struct Fixture {
+struct ManifestFixture {
   test::TemporaryFolder folder;
   std::filesystem::path path = test::write_small_model(
       folder.path() / "m:1.safetensors", {{"a:b", text_bytes("12345")}, {"c", text_bytes("xyz")}});
@@ -32,7 +32,7 @@ struct Fixture {
   std::vector<cli::FileHashes::Metadata> metadata{{200, "md", "ms"}};
   std::vector<std::string> sha256{"s0", "s1"};
 
-  Fixture() {
+  ManifestFixture() {
     good.path = "manifest";
     good.digest = base::to_hex(load::model_digest(model, load::digest_order(model), digests));
     good.tensors = {{"a:b", "U8", {5}, 5, base::to_hex(0x11)},
@@ -64,13 +64,13 @@ bool has(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "a manifest like the model") {
+TEST_CASE_FIXTURE(ManifestFixture, "a manifest like the model") {
   CHECK(digest_failure().empty());
   std::swap(good.tensors[0], good.tensors[1]);  // the order does not count
   CHECK(digest_failure().empty());
 }
 
-TEST_CASE_FIXTURE(Fixture, "each difference of digests is told") {
+TEST_CASE_FIXTURE(ManifestFixture, "each difference of digests is told") {
   SUBCASE("another digest") {
     good.tensors[1].digest = base::to_hex(0x23);
     CHECK(has(digest_failure(), "'c'"));
@@ -131,7 +131,7 @@ TEST_CASE_FIXTURE(Fixture, "each difference of digests is told") {
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "lines like the files, in any folder and with colons in names") {
+TEST_CASE_FIXTURE(ManifestFixture, "lines like the files, in any folder and with colons in names") {
   CHECK(line_failure().empty());
   CHECK(cli::has_chains(good, model));
   good.lines.pop_back();
@@ -143,7 +143,7 @@ TEST_CASE_FIXTURE(Fixture, "lines like the files, in any folder and with colons 
   CHECK_FALSE(cli::has_chains(good, model));
 }
 
-TEST_CASE_FIXTURE(Fixture, "each difference of lines is told") {
+TEST_CASE_FIXTURE(ManifestFixture, "each difference of lines is told") {
   SUBCASE("another hash") {
     good.lines[0].hash = "ab";
     CHECK(has(line_failure(), "'a:b'"));
@@ -167,7 +167,8 @@ TEST_CASE_FIXTURE(Fixture, "each difference of lines is told") {
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "metadata is compared by the order of the files, where it is covered") {
+TEST_CASE_FIXTURE(ManifestFixture,
+                  "metadata is compared by the order of the files, where it is covered") {
   metadata[0].xxh3 = "other";
   CHECK(digest_differences().empty());
   good.covers_metadata = true;
@@ -192,7 +193,7 @@ TEST_CASE_FIXTURE(Fixture, "metadata is compared by the order of the files, wher
   CHECK(what() == "number of files");
 }
 
-TEST_CASE_FIXTURE(Fixture, "SHA-256 is compared where the manifest has it") {
+TEST_CASE_FIXTURE(ManifestFixture, "SHA-256 is compared where the manifest has it") {
   good.tensors[0].sha256 = "s0";
   good.tensors[1].sha256 = "s1";
   CHECK(digest_differences().empty());
@@ -203,7 +204,8 @@ TEST_CASE_FIXTURE(Fixture, "SHA-256 is compared where the manifest has it") {
   CHECK(found[0].tensor == "c");
 }
 
-TEST_CASE_FIXTURE(Fixture, "the message has ten differences at most and counts the others") {
+TEST_CASE_FIXTURE(ManifestFixture,
+                  "the message has ten differences at most and counts the others") {
   const auto lines_of = [&](std::size_t count) {
     const std::vector<cli::ManifestDifference> found(count, {"t", {}, "digest", "1", "2"});
     const std::string text = message(found);

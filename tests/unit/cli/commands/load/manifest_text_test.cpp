@@ -14,7 +14,7 @@ using cli::Manifest;
 
 namespace {
 
-struct Fixture {
+struct ManifestTextFixture {
   test::TemporaryFolder folder;
   std::filesystem::path path = folder.path() / "manifest";
 
@@ -51,7 +51,7 @@ TEST_CASE("the name decides which form is written") {
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "what was written is read again, whatever the names hold") {
+TEST_CASE_FIXTURE(ManifestTextFixture, "what was written is read again, whatever the names hold") {
   std::vector<test::SmallTensor> tensors{{"b", test::random_bytes(20, 1)},
                                          {"a \\\"\\\\ \\u0001\\n é:", test::random_bytes(3, 2)},
                                          {"", {}}};
@@ -85,7 +85,7 @@ TEST_CASE_FIXTURE(Fixture, "what was written is read again, whatever the names h
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "lines") {
+TEST_CASE_FIXTURE(ManifestTextFixture, "lines") {
   const Manifest manifest =
       read("# note\n\nxxh64     " + zeros_16 + "  my model.gguf:a b\n" + "  xxh64\t" + zeros_16 +
            " m.gguf  -  Mismatch\r\n" + "sha1 0 x\n");
@@ -101,7 +101,7 @@ TEST_CASE_FIXTURE(Fixture, "lines") {
   CHECK(read("xxh64 " + zeros_16 + " b\nsha256 " + zeros_64 + " a\n").kind == HashKind::sha256);
 }
 
-TEST_CASE_FIXTURE(Fixture, "bad lines") {
+TEST_CASE_FIXTURE(ManifestTextFixture, "bad lines") {
   for (const std::string& text :
        {"xxh64 " + zeros_16 + " m.gguf", "xxh64 " + zeros_64 + " m.gguf\n", std::string("xxh64\n"),
         "xxh64 " + zeros_16 + "\n", "sha256 " + zeros_16 + " m.gguf\n",
@@ -115,7 +115,7 @@ TEST_CASE_FIXTURE(Fixture, "bad lines") {
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "documents") {
+TEST_CASE_FIXTURE(ManifestTextFixture, "documents") {
   const Manifest manifest =
       read(" \n" + head +
            R"("more":[{}],"tensors":[{"name":"a","shape":[2,3],"bytes":7,"dtype":"F4",)"
@@ -129,7 +129,7 @@ TEST_CASE_FIXTURE(Fixture, "documents") {
   CHECK(read(head + R"("tensors":[]})").tensors.empty());
 }
 
-TEST_CASE_FIXTURE(Fixture, "what is there twice is refused") {
+TEST_CASE_FIXTURE(ManifestTextFixture, "what is there twice is refused") {
   const std::string a = R"({"name":"a","digest":"0000000000000001"})";
   const std::string file = R"({"digest":"0000000000000001"})";
   CHECK(read(head + R"("tensors":[)" + a + "]}").tensors.size() == 1);
@@ -154,7 +154,8 @@ TEST_CASE_FIXTURE(Fixture, "what is there twice is refused") {
   CHECK(read("xxh64 " + zeros_16 + " m\nsha256 " + zeros_64 + " m\n").lines.size() == 1);
 }
 
-TEST_CASE_FIXTURE(Fixture, "SHA-256 is there for all or for none, and metadata may be missing") {
+TEST_CASE_FIXTURE(ManifestTextFixture,
+                  "SHA-256 is there for all or for none, and metadata may be missing") {
   const std::string with =
       R"({"name":"a","digest":"0000000000000001","sha256":")" + zeros_64 + "\"}";
   const std::string without = R"({"name":"b","digest":"0000000000000001"})";
@@ -173,7 +174,7 @@ TEST_CASE_FIXTURE(Fixture, "SHA-256 is there for all or for none, and metadata m
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "bad documents") {
+TEST_CASE_FIXTURE(ManifestTextFixture, "bad documents") {
   const std::string tensor = R"({"name":"a","digest":"0000000000000001")";
   std::string deep = head + R"("tensors":[)" + tensor + R"(,"shape":[)";
   for (int i = 0; i < 65; ++i) deep += i == 0 ? "1" : ",1";
@@ -197,7 +198,7 @@ TEST_CASE_FIXTURE(Fixture, "bad documents") {
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "a model given for a manifest is not read into memory") {
+TEST_CASE_FIXTURE(ManifestTextFixture, "a model given for a manifest is not read into memory") {
   for (const char* start : {"{", "xxh64 "}) {
     std::ofstream(path, std::ios::binary) << start;
     std::filesystem::resize_file(path, (std::uint64_t{256} << 20) + 1);

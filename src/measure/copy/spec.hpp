@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+/// What a copy bench can measure: one measurement is one figure, and its routes say which copies
+/// run in it at the same time.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hiptool/device.hpp"
+
+namespace hiptool::measure {
+
+enum class CopyKind {
+  h2d,
+  d2h,
+  d2d,    ///< within one device
+  bidir,  ///< h2d and d2h at once
+  p2p_read,
+  p2p_write,
+  p2p_bidir,
+  h2d_all,
+  d2h_all,
+  one_to_all,
+  all_to_one,
+  all_to_all,
+};
+
+/// Memory of the host that takes part.
+enum class HostKind { pinned, pageable, registered, managed };
+
+enum class CopyEngine {
+  copy,   ///< the runtime's copy calls: a copy engine (DMA) on GPUs
+  kernel  ///< a kernel that reads and writes
+};
+
+/// Names as they stand on the command line and in JSON: "p2p-read", "pinned", "copy".
+std::string_view to_string(CopyKind kind) noexcept;
+std::string_view to_string(HostKind kind) noexcept;
+std::string_view to_string(CopyEngine engine) noexcept;
+std::optional<CopyKind> parse_copy_kind(std::string_view text) noexcept;
+std::optional<HostKind> parse_host_kind(std::string_view text) noexcept;
+std::optional<CopyEngine> parse_copy_engine(std::string_view text) noexcept;
+
+/// All names, in the order of the enums.
+std::vector<std::string> copy_kind_names();
+std::vector<std::string> host_kind_names();
+std::vector<std::string> copy_engine_names();
+
+bool uses_host(CopyKind kind) noexcept;
+/// Between devices: at least two are needed.
+bool uses_peers(CopyKind kind) noexcept;
+
+struct CopySpec {
+  CopyKind kind = CopyKind::h2d;
+  std::optional<HostKind> memory;  ///< absent where no host memory takes part
+  CopyEngine engine = CopyEngine::copy;
+  std::uint64_t size_bytes = 0;  ///< of each copy
+  /// One device for h2d, d2h, d2d, bidir; source and destination for p2p; all of them for the
+  /// others, the one of one-to-all and all-to-one first. bidir may take all, too.
+  std::vector<Device> devices;
+  bool reads = false;       ///< between several devices: the receiving side does the copy
+  bool is_latency = false;  ///< the time of one copy and the wait for it, not a rate
+  std::optional<int> node;  ///< NUMA node of the host memory; absent: not chosen
+};
+
+/// One copy: from where to where (absent: the host), and the device whose stream does it.
+struct CopyRoute {
+  std::optional<Device> source;
+  std::optional<Device> destination;
+  Device executor;
+};
+
+/// The copies of a measurement, all of which run at the same time.
+std::vector<CopyRoute> routes_of(const CopySpec& spec);
+
+/// "h2d.pinned.copy.256MiB@nvidia:0", the same for the same measurement in every run.
+std::string id_of(const CopySpec& spec);
+
+/// "host", "host:1" with a NUMA node, "nvidia:0", "nvidia:0,nvidia:1".
+std::string source_of(const CopySpec& spec);
+std::string destination_of(const CopySpec& spec);
+
+/// Whether each part of "h2d.pinned" is a word of the measurement's id: kind, memory, engine, size
+/// (in any form that --size takes), "read", "latency", "node0" or a device.
+bool is_selected(const CopySpec& spec, std::string_view selector);
+
+}  // namespace hiptool::measure

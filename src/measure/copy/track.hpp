@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "hiptool/buffer.hpp"
+#include "hiptool/event.hpp"
+#include "hiptool/stream.hpp"
+#include "measure/copy/device_tools.hpp"
+#include "measure/copy/host_block.hpp"
+#include "measure/copy/spec.hpp"
+
+namespace hiptool::measure {
+
+/// One copy of a measurement with its memory, stream and pattern. The source is written once and is
+/// larger than the copy: each sample copies from another place in it and so carries another
+/// pattern.
+class CopyTrack {
+ public:
+  /// Allocates and writes the source. Blocks. The seed must differ from that of every other track,
+  /// so that what an earlier track left in memory is never taken for this one's data.
+  CopyTrack(const CopySpec& spec, const CopyRoute& route, std::uint32_t seed, ToolBox& tools);
+  /// Waits for its stream.
+  ~CopyTrack();
+  CopyTrack(const CopyTrack&) = delete;
+  CopyTrack& operator=(const CopyTrack&) = delete;
+
+  const CopyRoute& route() const noexcept { return route_; }
+  const Stream& stream() const noexcept { return stream_; }
+
+  /// Queues the start of a measurement.
+  void queue_start() { start_.record(stream_); }
+  /// Queues `copies` times the copy of that sample, and the end.
+  void queue(std::uint64_t sample, std::size_t copies);
+  /// Queues the copy of that sample alone.
+  void queue_copy(std::uint64_t sample);
+  double duration_s() const { return stop_.elapsed_s(start_); }
+  /// From that event, which is one of the same device, to the end.
+  double end_s(const Event& from) const { return stop_.elapsed_s(from); }
+
+  /// Compares what arrived with the pattern of that sample: on the device where it arrived on one.
+  /// Nothing may be queued any more.
+  WrongWords check(std::uint64_t sample);
+
+ private:
+  void queue_by_engine(std::uint64_t offset_bytes);
+  void queue_by_kernel(std::uint64_t offset_bytes);
+
+  CopyRoute route_;
+  CopyEngine engine_;
+  std::uint64_t size_bytes_;
+  std::uint32_t seed_;
+  ToolBox& tools_;
+  std::optional<HostBlock> host_;  // source or destination
+  Buffer source_;
+  Buffer destination_;
+  std::byte* host_address_ = nullptr;  // as a kernel sees it
+  Event start_;
+  Event stop_;
+  Stream stream_;
+};
+
+}  // namespace hiptool::measure

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#include "measure/peak.hpp"
+
+#include <array>
+#include <cctype>
+#include <string_view>
+
+namespace hiptool::measure {
+namespace {
+
+struct Board {
+  std::string_view name;  ///< as whole words in the name that the runtime reports
+  double bytes_per_s;
+};
+
+// docs/peaks.md names the source of every figure, and a test compares the two. Boards without a
+// source that could be read are not here: their peak follows from the clock.
+constexpr std::array boards{
+    Board{"MI325X", 6.0e12},     Board{"MI300X", 5.3e12},    Board{"RX 9070 XT", 640e9},
+    Board{"RX 7900 XTX", 960e9}, Board{"RX 7900 XT", 800e9}, Board{"RX 7600", 288e9},
+    Board{"PRO W7900", 864e9},   Board{"RX 6950 XT", 576e9},
+};
+
+bool is_word_part(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+
+bool has_words(std::string_view text, std::string_view words) {
+  const auto at = text.find(words);
+  if (at == std::string_view::npos) return false;
+  const auto end = at + words.size();
+  return (at == 0 || !is_word_part(text[at - 1])) &&
+         (end == text.size() || !is_word_part(text[end]));
+}
+
+struct Transfers {
+  std::string_view arch;  ///< how it begins
+  double for_each_clock;
+};
+
+// HBM, GDDR5 and GDDR6. MI300 and MI350 (gfx94, gfx95) have HBM too, but twice their clock times
+// their width is half of what AMD states for them.
+constexpr std::array transfers{
+    Transfers{"gfx90", 2},  Transfers{"gfx803", 4}, Transfers{"gfx10", 16},
+    Transfers{"gfx11", 16}, Transfers{"gfx12", 16},
+};
+
+std::optional<double> transfers_for_each_clock(Platform platform, const DeviceInfo& info) {
+  if (platform == Platform::nvidia) return 2;
+  if (platform != Platform::amd) return {};
+  for (const Transfers& entry : transfers) {
+    if (info.arch.rfind(entry.arch, 0) == 0) return entry.for_each_clock;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<MemoryPeak> memory_peak(Platform platform, const DeviceInfo& info) {
+  if (platform == Platform::amd) {
+    for (const Board& board : boards) {
+      if (has_words(info.name, board.name)) return MemoryPeak{board.bytes_per_s, "sku-table"};
+    }
+    // LPDDR's clock and width are told for one channel of the host's memory.
+    if (info.integrated.value_or(false)) return {};
+  }
+  const auto factor = transfers_for_each_clock(platform, info);
+  if (!factor || info.memory_clock_hz.value_or(0) == 0 ||
+      info.memory_bus_width_bits.value_or(0) == 0) {
+    return {};
+  }
+  return MemoryPeak{*factor * static_cast<double>(*info.memory_clock_hz) *
+                        static_cast<double>(*info.memory_bus_width_bits) / 8,
+                    "memory-clock"};
+}
+
+}  // namespace hiptool::measure
