@@ -27,18 +27,6 @@ TEST_CASE("numbers pass through except those that mean something else in HIP") {
   }
 }
 
-TEST_CASE("the last real error of a thread is kept until it is read") {
-  CHECK(take_last_error() == hipSuccess);
-  CHECK(finish(static_cast<CUresult>(700)) == hipErrorIllegalAddress);
-  CHECK(finish(CUDA_SUCCESS) == hipSuccess);
-  CHECK(finish(hipErrorNotReady) == hipErrorNotReady);
-  hipError_t elsewhere = hipErrorUnknown;
-  std::thread([&elsewhere] { elsewhere = take_last_error(); }).join();
-  CHECK(elsewhere == hipSuccess);
-  CHECK(take_last_error() == hipErrorIllegalAddress);
-  CHECK(take_last_error() == hipSuccess);
-}
-
 TEST_CASE("names are HIP's, then CUDA's, and never null") {
   const auto name = [](int number) -> std::string {
     return name_of(static_cast<hipError_t>(number));
