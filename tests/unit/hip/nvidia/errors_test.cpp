@@ -4,7 +4,6 @@
 #include <doctest/doctest.h>
 
 #include <string>
-#include <thread>
 
 #include "hip/nvidia/driver.hpp"
 
