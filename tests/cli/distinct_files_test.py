@@ -132,7 +132,7 @@ class DistinctFiles(CliTest):
         result = run(*again)
         self.assertEqual(result.returncode, 2)
         self.assertIn(f"error: {self.model} already exists", result.stderr)
-        self.assertIn("hint: choose another name, or replace it with --force", result.stderr)
+        self.assertIn("hint: choose another name, or use --force to replace it", result.stderr)
         self.assertEqual(self.contents(), before)
         self.assertEqual(run(*again, "--force").returncode, 0)
         self.assertNotEqual(self.contents(), before)
