@@ -243,7 +243,7 @@ TEST_CASE_FIXTURE(LoadModelFixture, "load_model: a failure in any phase is its e
   };
   for (const Point& point :
        {Point{"start", "hipMemGetInfo"}, Point{"allocate", "hipMalloc"},
-        Point{"load", "hipEventCreateWithFlags"}, Point{"digest", "hipModuleLaunchKernel"},
+        Point{"load", "hipEventRecord"}, Point{"digest", "hipModuleLaunchKernel"},
         Point{"values", "hipModuleLaunchKernel"}}) {
     CAPTURE(std::string(point.phase));
     if (std::string(point.phase) == "load" && device.is_host_memory()) continue;  // no slots
