@@ -97,6 +97,7 @@ TEST_CASE("the property struct is filled by the new layout's offsets and no furt
   REQUIRE(api().hipGetDevicePropertiesR0600(bytes.data(), 0) == hipSuccess);
   CHECK(std::string(reinterpret_cast<const char*>(bytes.data())) == "Fake GPU 0");
   CHECK(std::string(reinterpret_cast<const char*>(bytes.data() + 1160)) == "sm_90");
+  CHECK(bytes[308] == 32);
   CHECK(bytes[1471] == 0);
   CHECK(bytes[1472] == 0xEE);
   CHECK(api().hipGetDevicePropertiesR0600(bytes.data(), 7) == hipErrorInvalidDevice);
