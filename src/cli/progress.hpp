@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cli/console.hpp"
-#include "hiptool/async_loader.hpp"
+#include "hiptool/load.hpp"
 
 namespace hiptool::cli {
 

@@ -167,17 +167,6 @@ void test_device(const ModelFile& model, const ArenaLayout& layout, const Buffer
 
 }  // namespace
 
-std::string_view to_string(Fault fault) noexcept {
-  switch (fault) {
-    case Fault::flip: return "flip";
-    case Fault::swap: return "swap";
-    case Fault::drop: return "drop";
-    case Fault::shift: return "shift";
-    case Fault::late: return "late";
-  }
-  return "flip";
-}
-
 std::vector<FaultResult> run_self_test(const ModelFile& model, const LoadPlan& plan,
                                        std::span<const Buffer> arenas, Verification& verification) {
   for (std::size_t i = 0; i < arenas.size(); ++i) {
@@ -198,3 +187,18 @@ std::vector<FaultResult> run_self_test(const ModelFile& model, const LoadPlan& p
 }
 
 }  // namespace hiptool::load
+
+namespace hiptool {
+
+std::string_view to_string(Fault fault) noexcept {
+  switch (fault) {
+    case Fault::flip: return "flip";
+    case Fault::swap: return "swap";
+    case Fault::drop: return "drop";
+    case Fault::shift: return "shift";
+    case Fault::late: return "late";
+  }
+  return "flip";
+}
+
+}  // namespace hiptool
