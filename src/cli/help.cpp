@@ -2,6 +2,7 @@
 #include "cli/help.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -22,26 +23,11 @@ std::string heading(const std::string& text, const HelpStyle& style) {
 // "  left    text", the text wrapped in its own column.
 std::string two_columns(const std::string& left, const std::string& text, const HelpStyle& style) {
   const std::size_t width = std::clamp(style.width, left_columns + 20, widest_text);
+  const std::string next_line = "\n" + std::string(left_columns, ' ');
   std::string result = fmt::format("  {:<{}}", left, left_columns - 2);
-  std::size_t column = left_columns;
-  if (left.size() + 2 >= left_columns) {
-    result += "\n" + std::string(left_columns, ' ');
-  }
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t end = std::min(text.find(' ', start), text.size());
-    const std::size_t length = end - start;
-    if (column > left_columns && column + 1 + length > width) {
-      result += "\n" + std::string(left_columns, ' ');
-      column = left_columns;
-    } else if (column > left_columns) {
-      result += ' ';
-      ++column;
-    }
-    result += text.substr(start, length);
-    column += length;
-    start = end + 1;
-  }
-  return result + "\n";
+  if (left.size() + 2 >= left_columns) result += next_line;
+  const std::vector<std::string> lines = report::wrap(text, width - left_columns, 0);
+  return result + fmt::format("{}\n", fmt::join(lines, next_line));
 }
 
 std::string examples_text(const std::vector<Example>& examples, const HelpStyle& style) {
@@ -64,14 +50,11 @@ std::string options_text(const std::vector<OptionDoc>& options, const HelpStyle&
   return text;
 }
 
-std::string names_line(std::string line, const std::vector<std::string>& names,
+std::string names_line(const std::string& start, const std::vector<std::string>& names,
                        const HelpStyle& style) {
-  for (const std::string& name : names) line += name + (name == names.back() ? "" : ", ");
-  std::string text;
-  for (const std::string& part : report::wrap(line, std::min(style.width, widest_text), 2)) {
-    text += part + "\n";
-  }
-  return text;
+  const std::string line = fmt::format("{}{}", start, fmt::join(names, ", "));
+  const auto lines = report::wrap(line, std::min(style.width, widest_text), 2);
+  return fmt::format("{}\n", fmt::join(lines, "\n"));
 }
 
 // ---- Markdown

@@ -28,10 +28,10 @@ constexpr std::string_view environment_text =
   XDG_CACHE_HOME         cache of compiled kernels: its folder hiptool, default
                          ~/.cache/hiptool; used if only you can write there
   OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK, RANK, SLURM_PROCID,
-  JOB_COMPLETION_INDEX   rank of this process in a job. Files of --export, --trace
-                         and --write-manifest get it into their names: {rank} and
-                         {host} are replaced, else out.json becomes out.3.json
-                         (with a note on standard error)
+  JOB_COMPLETION_INDEX   rank of this process in a job, for the files of
+                         --export, --trace and --write-manifest: {rank} and
+                         {host} in a name are replaced, else out.json becomes
+                         out.3.json, with a note on standard error
 
 The vendors' runtimes read their own variables, among them:
 
@@ -59,8 +59,8 @@ Tables:
   rates                  decimal: GB/s is 1 000 000 000 bytes per second
   PCIe rates             one direction, after line coding
 
-JSON and CSV use base units: bytes, seconds, bytes per second, hertz, shares from
-0 to 1. An unknown value is null in JSON and empty in CSV. CSV text that a
+JSON and CSV use base units: bytes, seconds, bytes per second, hertz, shares
+from 0 to 1. An unknown value is null in JSON and empty in CSV. CSV text that a
 spreadsheet would run as a formula (it starts with = + - or @) is prefixed with
 an apostrophe.
 )";
@@ -69,7 +69,7 @@ constexpr std::string_view thresholds_text =
     R"(Thresholds: --fail-below of bench-copy and run-kernel exits 1 if a result is
 slower.
 
-  'h2d.pinned>=48GB/s'   a name, >= and a rate; quote it, > is special in a shell
+  'h2d.pinned>=48GB/s'   a name, >= and a rate; quoted, or the shell takes the >
   @FILE                  a file with one threshold per line
 
 A name consists of parts separated by dots. A threshold applies to all results
@@ -83,8 +83,8 @@ Rates:
   48GB/s 44GiB/s         copies count each byte once, kernels bytes read plus
                          bytes written
   20TFLOP/s              operations per second, for kernels
-  90%                    of the limit shown in the report; exits 2 if there is no
-                         limit or the rate exceeds it, use a rate then
+  90%                    of the limit shown in the report; exits 2 if there is
+                         no limit or the rate exceeds it: give a rate then
 
 In a file, a line in brackets starts a section for devices whose names contain
 that text (case-insensitive):

@@ -29,10 +29,10 @@ std::string reason_of(int number) { return std::generic_category().message(numbe
 std::string hint_of(int number) {
   switch (number) {
     case ENOSPC:
-    case EDQUOT: return "free space on that file system or name another folder";
+    case EDQUOT: return "free space on that file system or choose another folder";
     case ENOENT: return "create the folder first";
     case EACCES:
-    case EROFS: return "name a folder that is writable";
+    case EROFS: return "choose a writable folder";
     default: return {};
   }
 }
@@ -40,7 +40,7 @@ std::string hint_of(int number) {
 void check_space(const std::filesystem::path& folder, const std::filesystem::path& target,
                  std::uint64_t size_bytes) {
   struct statvfs status {};
-  // File systems that do not count their blocks say 0; writing will tell.
+  // Some file systems report 0 free blocks; then only writing shows whether there is space.
   if (statvfs(folder.c_str(), &status) != 0 || status.f_blocks == 0) return;
   const std::uint64_t free_blocks = status.f_bavail;
   if (free_blocks >= size_bytes / status.f_frsize + 1) return;
@@ -54,7 +54,7 @@ void check_space(const std::filesystem::path& folder, const std::filesystem::pat
 
 OutputFile::OutputFile(const std::filesystem::path& target, std::uint64_t size_bytes)
     : target_(target) {
-  if (!target.has_filename()) fail(target, "it names no file");
+  if (!target.has_filename()) fail(target, "the path has no file name");
   struct stat status {};
   if (::stat(target.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
     fail(target, S_ISDIR(status.st_mode) ? "it is a folder" : "it is not a regular file");

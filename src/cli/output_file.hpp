@@ -7,12 +7,12 @@
 
 namespace hiptool::cli {
 
-/// A file that is written under a temporary name beside its target and takes the target's name when
-/// it is complete; before that, the destructor removes it. Threads may write at the same time.
+/// A file that is written under a temporary name in the folder of its target and renamed when it is
+/// complete; before that, the destructor removes it. Several threads may write at once.
 class OutputFile {
  public:
-  /// Throws Error(output_failed) when the folder is not writable, its file system has fewer free
-  /// bytes than that, or the target exists and is no regular file.
+  /// Throws Error(output_failed) if the folder is not writable, its file system has fewer than
+  /// `size_bytes` free, or the target exists and is not a regular file.
   OutputFile(const std::filesystem::path& target, std::uint64_t size_bytes);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
@@ -21,9 +21,9 @@ class OutputFile {
   void write_at(std::span<const std::byte> bytes, std::uint64_t offset);
   /// Closes the file, still under its temporary name; optional before commit().
   void finish();
-  /// Gives the file its name.
+  /// Renames the file to its target.
   void commit();
-  /// Takes a committed file away again, because others of its set could not be committed.
+  /// Removes a committed file again, because another file of its set could not be committed.
   void withdraw() noexcept;
 
  private:

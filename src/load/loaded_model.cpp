@@ -32,6 +32,17 @@ std::string_view to_string(LoadStatus status) noexcept {
   return "mismatch";
 }
 
+std::string_view to_string(Fault fault) noexcept {
+  switch (fault) {
+    case Fault::flip: return "flip";
+    case Fault::swap: return "swap";
+    case Fault::drop: return "drop";
+    case Fault::shift: return "shift";
+    case Fault::late: return "late";
+  }
+  return "flip";
+}
+
 LoadedModel::LoadedModel(ModelFile model, std::vector<Buffer> arenas, LoadReport report)
     : model_(std::move(model)), arenas_(std::move(arenas)), report_(std::move(report)) {}
 

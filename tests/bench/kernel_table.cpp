@@ -16,7 +16,7 @@
 #include "hiptool/error.hpp"
 #include "measure/kernel/bench.hpp"
 #include "measure/kernel/work.hpp"
-#include "measure/memory_peak.hpp"
+#include "measure/peak.hpp"
 
 using namespace hiptool;
 using namespace hiptool::measure;

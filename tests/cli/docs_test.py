@@ -96,12 +96,15 @@ class Documents(CliTest):
             self.assertGreater(counts[name], 3, counts)
 
     def test_links_and_paths_in_documents(self):
+        missing = []
         for document in [*DOCUMENTS, ROOT / "CONTRIBUTING.md"]:
             text = document.read_text(encoding="utf-8")
-            for target in re.findall(r"\]\(([^):#]+)\)", text):
-                self.assertTrue((document.parent / target).exists(), f"{document}: {target}")
-            for path in re.findall(r"`((?:tests|src|docs|kernels|include)/[\w./-]+)[` ]", text):
-                self.assertTrue((ROOT / path).exists(), f"{document}: {path}")
+            links = [document.parent / link for link in re.findall(r"\]\(([^):#]+)\)", text)]
+            paths = re.findall(r"`((?:tests|src|docs|kernels|include)/[\w./-]+)[` ]", text)
+            missing += [f"{document.name}: {target}"
+                        for target in links + [ROOT / path for path in paths]
+                        if not target.exists()]
+        self.assertEqual(missing, [])
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "check_report.hpp"
-#include "cli/commands/report/compare_report.hpp"
+#include "cli/commands/report/compare.hpp"
 #include "cli/document.hpp"
 #include "hiptool/error.hpp"
 #include "made_report.hpp"
@@ -20,12 +20,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   const bool is_alike = source.byte() % 2 == 1;
   again.byte();
   try {
-    const cli::ReportFile before =
-        cli::report_file_of(fuzz::made_measurements(source, are_copies), "old");
+    const report::ReportFile before =
+        report::report_file_of(fuzz::made_measurements(source, are_copies), "old");
     fuzz::ByteSource& second = is_alike ? again : source;
-    const cli::ReportFile after =
-        cli::report_file_of(fuzz::made_measurements(second, are_copies), "new");
-    const cli::ReportComparison comparison = cli::compare_reports(before, after, 0.03);
+    const report::ReportFile after =
+        report::report_file_of(fuzz::made_measurements(second, are_copies), "new");
+    const report::ReportComparison comparison = report::compare_reports(before, after, 0.03);
     report::Object document{{"schema", "hiptool.report/1"}, {"status", "ok"}};
     cli::finish_document(document, fuzz::silent_environment(), nullptr,
                          cli::comparison_failures(comparison));

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "check_report.hpp"
-#include "cli/commands/report/merge_report.hpp"
+#include "cli/commands/report/merge.hpp"
 #include "hiptool/error.hpp"
 #include "made_report.hpp"
 #include "report_environment.hpp"
@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   std::vector<std::string> paths;
   for (std::size_t i = 0; i < files; ++i) paths.push_back("file" + std::to_string(i));
   try {
-    const cli::Merge merge = cli::merge_reports(paths, read);
+    const report::Merge merge = report::merge_reports(paths, read);
     report::Object document{{"schema", "hiptool.report/1"}, {"status", "ok"}};
     cli::finish_merge_document(document, fuzz::silent_environment(), merge);
     cli::exclude_list(merge);

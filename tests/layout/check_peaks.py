@@ -25,7 +25,7 @@ def tags_of(text):
 def check(root):
     document = (root / "docs/peaks.md").read_text(encoding="utf-8")
     rates = (root / "src/measure/kernel/rates.cpp").read_text(encoding="utf-8")
-    peaks = (root / "src/measure/memory_peak.cpp").read_text(encoding="utf-8")
+    peaks = (root / "src/measure/peak.cpp").read_text(encoding="utf-8")
     rows = rows_of(document)
     known = set(re.findall(r"^\[(\w+)\]: https?://\S+$", document, re.M))
     described = set(re.findall(r"^\* \[(\w+)\]:", document, re.M))

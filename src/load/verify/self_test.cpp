@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint64_t most_piece_bytes = 8u << 20;
 
 // A piece of one tensor, with its contents.
-struct Piece {
+struct PlantedPiece {
   std::uint32_t tensor = 0;
   std::uint64_t device_offset = 0;
   std::vector<std::byte> bytes;
@@ -31,12 +31,12 @@ struct Piece {
 }
 
 // Up to four pieces of one size, each inside a tensor, whose contents differ from each other.
-std::vector<Piece> find_pieces(const ModelFile& model, const ArenaLayout& layout,
-                               const Buffer& arena, std::uint64_t size) {
-  std::vector<Piece> pieces;
+std::vector<PlantedPiece> find_pieces(const ModelFile& model, const ArenaLayout& layout,
+                                      const Buffer& arena, std::uint64_t size) {
+  std::vector<PlantedPiece> pieces;
   const auto take = [&](std::uint32_t tensor, std::uint64_t device_offset,
                         std::span<const std::byte> bytes) {
-    const bool is_new = std::none_of(pieces.begin(), pieces.end(), [&](const Piece& other) {
+    const bool is_new = std::none_of(pieces.begin(), pieces.end(), [&](const PlantedPiece& other) {
       return std::equal(other.bytes.begin(), other.bytes.end(), bytes.begin());
     });
     // Shifting must change it too.
@@ -63,13 +63,13 @@ std::vector<Piece> find_pieces(const ModelFile& model, const ArenaLayout& layout
   return pieces;
 }
 
-std::vector<Piece> choose_pieces(const ModelFile& model, const ArenaLayout& layout,
-                                 const Buffer& arena) {
+std::vector<PlantedPiece> choose_pieces(const ModelFile& model, const ArenaLayout& layout,
+                                        const Buffer& arena) {
   constexpr std::uint64_t least_piece_bytes = 2;  // one byte cannot be shifted
   std::uint64_t size = std::min(most_piece_bytes, layout.tensor_bytes / 8);
   if (size < least_piece_bytes) refuse_model("the model is too small for four pieces");
   for (; size >= least_piece_bytes; size /= 4) {
-    std::vector<Piece> pieces = find_pieces(model, layout, arena, size);
+    std::vector<PlantedPiece> pieces = find_pieces(model, layout, arena, size);
     if (pieces.size() == 4) return pieces;
   }
   refuse_model("the model has no four pieces that differ");
@@ -81,13 +81,13 @@ void write(const Buffer& arena, std::uint64_t device_offset, std::span<const std
 
 // All pieces arrive again where they belong, and then the last one once more, in the place of the
 // first: only a look at the memory after the last copy shows it.
-void land_late(const std::vector<Piece>& pieces, const Buffer& arena) {
+void land_late(const std::vector<PlantedPiece>& pieces, const Buffer& arena) {
   const Stream stream(arena.device());
-  const auto copy = [&](const Piece& to, const Piece& from) {
+  const auto copy = [&](const PlantedPiece& to, const PlantedPiece& from) {
     copy_h2d(arena.view(to.device_offset, to.bytes.size()), from.bytes, stream);
   };
   try {
-    for (const Piece& piece : pieces) copy(piece, piece);
+    for (const PlantedPiece& piece : pieces) copy(piece, piece);
     copy(pieces.front(), pieces.back());
     stream.synchronize();
   } catch (...) {
@@ -97,11 +97,11 @@ void land_late(const std::vector<Piece>& pieces, const Buffer& arena) {
 }
 
 // Plants the fault; gives back the pieces that are wrong now.
-std::vector<const Piece*> plant(Fault fault, const std::vector<Piece>& pieces,
-                                const Buffer& arena) {
+std::vector<const PlantedPiece*> plant(Fault fault, const std::vector<PlantedPiece>& pieces,
+                                       const Buffer& arena) {
   switch (fault) {
     case Fault::flip: {
-      const Piece& piece = pieces[0];
+      const PlantedPiece& piece = pieces[0];
       const std::size_t at = piece.bytes.size() / 2;
       const std::array flipped{piece.bytes[at] ^ std::byte{0x10}};
       write(arena, piece.device_offset + at, flipped);
@@ -132,33 +132,34 @@ std::vector<const Piece*> plant(Fault fault, const std::vector<Piece>& pieces,
 }
 
 // Every planted piece is named, and nothing outside of them.
-bool is_caught(const VerifyResult& result, const std::vector<const Piece*>& planted,
+bool is_caught(const VerifyResult& result, const std::vector<const PlantedPiece*>& planted,
                const Device& device) {
-  const auto touches = [&](const Mismatch& mismatch, const Piece& piece) {
+  const auto touches = [&](const Mismatch& mismatch, const PlantedPiece& piece) {
     return mismatch.device == device.id() &&
            mismatch.device_offset < piece.device_offset + piece.bytes.size() &&
            piece.device_offset < mismatch.device_offset + mismatch.size_bytes;
   };
   const auto& mismatches = result.mismatches;
-  const bool all_named = std::all_of(planted.begin(), planted.end(), [&](const Piece* piece) {
-    return std::any_of(mismatches.begin(), mismatches.end(),
-                       [&](const Mismatch& mismatch) { return touches(mismatch, *piece); });
-  });
+  const bool all_named =
+      std::all_of(planted.begin(), planted.end(), [&](const PlantedPiece* piece) {
+        return std::any_of(mismatches.begin(), mismatches.end(),
+                           [&](const Mismatch& mismatch) { return touches(mismatch, *piece); });
+      });
   const bool no_other =
       std::all_of(mismatches.begin(), mismatches.end(), [&](const auto& mismatch) {
         return std::any_of(planted.begin(), planted.end(),
-                           [&](const Piece* piece) { return touches(mismatch, *piece); });
+                           [&](const PlantedPiece* piece) { return touches(mismatch, *piece); });
       });
   return all_named && no_other;
 }
 
 void test_device(const ModelFile& model, const ArenaLayout& layout, const Buffer& arena,
                  Verification& verification, std::vector<FaultResult>& results) {
-  const std::vector<Piece> pieces = choose_pieces(model, layout, arena);
+  const std::vector<PlantedPiece> pieces = choose_pieces(model, layout, arena);
   for (const Fault fault : {Fault::flip, Fault::swap, Fault::drop, Fault::shift, Fault::late}) {
     const auto planted = plant(fault, pieces, arena);
     const VerifyResult found = verification.finish();
-    for (const Piece* piece : planted) write(arena, piece->device_offset, piece->bytes);
+    for (const PlantedPiece* piece : planted) write(arena, piece->device_offset, piece->bytes);
     results.push_back({fault, model.tensors()[planted.front()->tensor].name,
                        planted.front()->device_offset, is_caught(found, planted, arena.device()),
                        arena.device().id()});

@@ -22,21 +22,21 @@ double median_of(const std::vector<CopySample>& samples, double (*value)(const C
   return base::median(values);
 }
 
-// 0: the lanes took turns, 1: none waited for another.
+// 0: the tracks took turns, 1: none waited for another.
 std::optional<double> overlap_of(const CopySample& sample) {
-  if (sample.lanes_s.size() < 2) return {};
+  if (sample.tracks_s.size() < 2) return {};
   double sum = 0;
   double most = 0;
-  for (const double lane : sample.lanes_s) {
-    sum += lane;
-    most = std::max(most, lane);
+  for (const double track : sample.tracks_s) {
+    sum += track;
+    most = std::max(most, track);
   }
   if (!(sum > most)) return {};
   return std::clamp((sum - sample.span_s) / (sum - most), 0.0, 1.0);
 }
 
-void add_lanes(const std::vector<CopySample>& samples, CopyResult& result) {
-  const std::vector<CopyRoute> routes = routes_of(result.cell);
+void add_tracks(const std::vector<CopySample>& samples, CopyResult& result) {
+  const std::vector<CopyRoute> routes = routes_of(result.spec);
   if (routes.size() < 2) return;
   std::vector<double> overlaps;
   for (const CopySample& sample : samples) {
@@ -45,36 +45,36 @@ void add_lanes(const std::vector<CopySample>& samples, CopyResult& result) {
   if (!overlaps.empty()) result.overlap = base::median(overlaps);
   for (std::size_t i = 0; i < routes.size(); ++i) {
     std::vector<double> times;
-    for (const CopySample& sample : samples) times.push_back(sample.lanes_s[i]);
+    for (const CopySample& sample : samples) times.push_back(sample.tracks_s[i]);
     const auto name = [](const std::optional<Device>& device) {
       return device ? device->id() : std::string("host");
     };
-    result.lanes.push_back({name(routes[i].source), name(routes[i].destination),
-                            static_cast<double>(result.cell.size_bytes) / base::median(times)});
+    result.tracks.push_back({name(routes[i].source), name(routes[i].destination),
+                             static_cast<double>(result.spec.size_bytes) / base::median(times)});
   }
 }
 
 void summarize(const std::vector<CopySample>& samples, CopyResult& result) {
   for (const CopySample& sample : samples) result.samples_s.push_back(sample.span_s);
   result.summary = base::summarize(result.samples_s);
-  const std::size_t lanes = routes_of(result.cell).size();
-  result.bytes = lanes * result.cell.size_bytes;
+  const std::size_t tracks = routes_of(result.spec).size();
+  result.bytes = tracks * result.spec.size_bytes;
   result.is_gated = !samples.empty() && samples.back().is_gated;
-  if (result.cell.is_latency || samples.empty()) return;
+  if (result.spec.is_latency || samples.empty()) return;
   const double wall = median_of(samples, [](const CopySample& sample) { return sample.wall_s; });
   const double span = result.summary.median;
   result.wall_s = wall;
-  add_lanes(samples, result);
+  add_tracks(samples, result);
   const double allowed = std::max(clocks_agree_within * span,
                                   wake_up_s / static_cast<double>(result.copies_per_sample));
   result.clocks_disagree = std::abs(wall - span) > allowed;
-  result.is_serialised = lanes > 1 && (result.overlap.value_or(1) < least_overlap ||
-                                       (wall > serialised_wall * span && result.clocks_disagree));
+  result.is_serialised = tracks > 1 && (result.overlap.value_or(1) < least_overlap ||
+                                        (wall > serialised_wall * span && result.clocks_disagree));
 }
 
-std::vector<std::string> bus_ids_of(const CopyCell& cell) {
+std::vector<std::string> bus_ids_of(const CopySpec& spec) {
   std::vector<std::string> bus_ids;
-  for (const Device& device : cell.devices) {
+  for (const Device& device : spec.devices) {
     std::string bus_id = system::normalize_bus_id(device.info().pci_bus_id.value_or(""));
     if (!bus_id.empty()) bus_ids.push_back(std::move(bus_id));
   }
@@ -109,19 +109,19 @@ Share CopyResult::share() const {
   const std::string name =
       "the limit of " + format_rate(limit->bytes_per_s) + " (" + std::string(limit->source) + ")";
   return share_of(rate_of(summary.median), limit->bytes_per_s, name,
-                  cache_cause(2 * static_cast<double>(cell.size_bytes), limit->l2_cache_bytes));
+                  cache_cause(2 * static_cast<double>(spec.size_bytes), limit->l2_cache_bytes));
 }
 
-CopyResult CopyBench::measure(const PlannedCell& planned) {
+CopyResult CopyBench::measure(const PlannedCopy& planned) {
   CopyResult result;
-  result.cell = planned.cell;
+  result.spec = planned.spec;
   if (!planned.skip_reason.empty()) {
     result.status = CopyStatus::skipped;
     result.reason = planned.skip_reason;
     return result;
   }
   try {
-    measure_cell(result);
+    measure_copy(result);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::cancelled) throw;
     const bool is_skipped = error.code() == ErrorCode::unsupported;
@@ -132,18 +132,18 @@ CopyResult CopyBench::measure(const PlannedCell& planned) {
   return result;
 }
 
-void CopyBench::measure_cell(CopyResult& result) {
-  const CopyCell& cell = result.cell;
+void CopyBench::measure_copy(CopyResult& result) {
+  const CopySpec& spec = result.spec;
   std::optional<NodeBinding> binding;
   for (const HostNode& node : options_.nodes) {
-    if (cell.node == node.number) binding.emplace(node);
+    if (spec.node == node.number) binding.emplace(node);
   }
   LinkSampler::Options watched;
   watched.root = options_.root;
-  watched.bus_ids = bus_ids_of(cell);
+  watched.bus_ids = bus_ids_of(spec);
   watched.also = options_.while_copying;
 
-  CopyRun run(cell, tools_, options_.run);
+  CopyRun run(spec, tools_, options_.run);
   LinkSampler sampler(std::move(watched));
   std::vector<CopySample> samples;
   const auto sample = [&] {
@@ -160,7 +160,7 @@ void CopyBench::measure_cell(CopyResult& result) {
   result.copies_per_sample = run.copies_per_sample();
   result.has_gate_expired = run.has_gate_expired();
   summarize(samples, result);
-  result.limit = limit_of(cell, seen);
+  result.limit = limit_of(spec, seen);
   if (result.wrong) {
     result.status = CopyStatus::mismatch;
     result.reason = std::to_string(result.wrong->count) + " words of 4 bytes arrived wrong";

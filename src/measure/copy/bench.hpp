@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// Measures cells one by one; what fails or is wrong in one stops no other.
+/// Measures measurements one by one; what fails or is wrong in one stops no other.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -22,33 +22,33 @@ enum class CopyStatus { ok, skipped, failed, mismatch };
 std::string_view to_string(CopyStatus status) noexcept;
 
 /// One copy of several that ran at once.
-struct LaneRate {
+struct TrackRate {
   std::string source;
   std::string destination;
   double bytes_per_s = 0;  ///< median of its own time
 };
 
 struct CopyResult {
-  CopyCell cell;
+  CopySpec spec;
   CopyStatus status = CopyStatus::ok;
-  std::string reason;          ///< of a cell that is not ok
+  std::string reason;          ///< of a measurement that is not ok
   std::optional<Error> error;  ///< of a failed one
 
-  std::vector<double> samples_s;  ///< each the time in which every lane copies size_bytes once
+  std::vector<double> samples_s;  ///< each the time in which every track copies size_bytes once
   base::Summary summary;          ///< of them
-  std::uint64_t bytes = 0;        ///< copied by all lanes in one sample
+  std::uint64_t bytes = 0;        ///< copied by all tracks in one sample
   std::optional<double> wall_s;   ///< median by the host's clock
-  std::optional<double> overlap;  ///< of several lanes: 0 one after the other, 1 all at once
-  std::vector<LaneRate> lanes;    ///< where there are several
+  std::optional<double> overlap;  ///< of several tracks: 0 one after the other, 1 all at once
+  std::vector<TrackRate> tracks;  ///< where there are several
   std::optional<CopyLimit> limit;
   std::optional<WrongWords> wrong;
   std::size_t copies_per_sample = 1;
   bool is_gated = false;
   bool has_gate_expired = false;
-  bool is_serialised = false;    ///< lanes that could run at once did not
+  bool is_serialised = false;    ///< tracks that could run at once did not
   bool clocks_disagree = false;  ///< host's clock and events by more than 5 %
 
-  bool has_rate() const noexcept { return !samples_s.empty() && !cell.is_latency; }
+  bool has_rate() const noexcept { return !samples_s.empty() && !spec.is_latency; }
   /// Copied bytes per second in a sample of that time.
   double rate_of(double sample_s) const { return static_cast<double>(bytes) / sample_s; }
   /// Absent without a limit or a rate, and where the rate is above the limit.
@@ -70,15 +70,15 @@ class CopyBench {
  public:
   explicit CopyBench(CopyBenchOptions options) : options_(std::move(options)) {}
 
-  /// Measures one cell. Blocks. A failed call is the cell's status, not an exception; only
-  /// Error(cancelled) is thrown.
-  CopyResult measure(const PlannedCell& planned);
+  /// Measures one measurement. Blocks. A failed call is the measurement's status, not an exception;
+  /// only Error(cancelled) is thrown.
+  CopyResult measure(const PlannedCopy& planned);
 
   /// Links of all devices as they were seen during the copies so far.
   const std::vector<LinkObservation>& links() const noexcept { return links_; }
 
  private:
-  void measure_cell(CopyResult& result);
+  void measure_copy(CopyResult& result);
   void remember(const std::vector<LinkObservation>& seen);
 
   CopyBenchOptions options_;

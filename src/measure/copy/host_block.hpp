@@ -8,7 +8,7 @@
 #include <span>
 
 #include "hiptool/pinned_buffer.hpp"
-#include "measure/copy/cells.hpp"
+#include "measure/copy/spec.hpp"
 
 namespace hiptool::measure {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "measure/memory_peak.hpp"
+#include "measure/peak.hpp"
 #include "system/pci.hpp"
 
 namespace hiptool::measure {
@@ -48,20 +48,20 @@ std::optional<double> links_bytes_per_s(const std::vector<Device>& devices,
 
 }  // namespace
 
-std::optional<CopyLimit> limit_of(const CopyCell& cell, const std::vector<LinkObservation>& links) {
-  if (cell.is_latency || cell.devices.empty()) return {};
-  if (cell.kind == CopyKind::d2d) {
-    const Device& device = cell.devices.front();
+std::optional<CopyLimit> limit_of(const CopySpec& spec, const std::vector<LinkObservation>& links) {
+  if (spec.is_latency || spec.devices.empty()) return {};
+  if (spec.kind == CopyKind::d2d) {
+    const Device& device = spec.devices.front();
     const DeviceInfo& info = device.info();
     const auto peak = memory_peak(device.platform(), info);
     if (!peak) return {};
     // Each byte is read and written.
     return CopyLimit{peak->bytes_per_s / 2, peak->source, info.l2_cache_bytes};
   }
-  if (!uses_host(cell.kind)) return {};
-  const auto one_way = links_bytes_per_s(cell.devices, links);
+  if (!uses_host(spec.kind)) return {};
+  const auto one_way = links_bytes_per_s(spec.devices, links);
   if (!one_way) return {};
-  return CopyLimit{cell.kind == CopyKind::bidir ? 2 * *one_way : *one_way, "pcie-link"};
+  return CopyLimit{spec.kind == CopyKind::bidir ? 2 * *one_way : *one_way, "pcie-link"};
 }
 
 }  // namespace hiptool::measure

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// What a cell can reach at most, and how that is known.
+/// What a measurement can reach at most, and how that is known.
 #pragma once
 #include <optional>
 #include <string>
@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "hiptool/device.hpp"
-#include "measure/copy/cells.hpp"
 #include "measure/copy/link_sampler.hpp"
+#include "measure/copy/spec.hpp"
 
 namespace hiptool::measure {
 
@@ -18,8 +18,9 @@ struct CopyLimit {
   std::optional<std::uint64_t> l2_cache_bytes = std::nullopt;  ///< of a copy within one device
 };
 
-/// The limit of a cell from the links as they were while it was measured (absent bus ids count as
-/// unknown) and from memory clocks. Absent between devices: what joins them is not known here.
-std::optional<CopyLimit> limit_of(const CopyCell& cell, const std::vector<LinkObservation>& links);
+/// The limit of a measurement from the links as they were while it was measured (absent bus ids
+/// count as unknown) and from memory clocks. Absent between devices: what joins them is not known
+/// here.
+std::optional<CopyLimit> limit_of(const CopySpec& spec, const std::vector<LinkObservation>& links);
 
 }  // namespace hiptool::measure

@@ -28,7 +28,7 @@ Devices with_first(const Devices& group, std::size_t first) {
   return devices;
 }
 
-// The devices of each cell that a template makes on devices of one platform.
+// The devices of each measurement that a template makes on devices of one platform.
 std::vector<Devices> device_sets(const CopyTemplate& what, const Devices& group) {
   std::vector<Devices> sets;
   const bool needs_two = takes_all(what) || uses_peers(what.kind);
@@ -48,15 +48,15 @@ std::vector<Devices> device_sets(const CopyTemplate& what, const Devices& group)
   return sets;
 }
 
-std::string reason_to_skip(const CopyTemplate& what, const CopyCell& cell,
+std::string reason_to_skip(const CopyTemplate& what, const CopySpec& spec,
                            const CopyRequest& request, const HostNode* node) {
-  std::string conflict = conflict_of(cell.kind, cell.memory, cell.engine);
+  std::string conflict = conflict_of(spec.kind, spec.memory, spec.engine);
   if (!conflict.empty()) return conflict;
-  const Device& device = cell.devices.front();
-  if ((takes_all(what) || uses_peers(cell.kind)) && cell.devices.size() < 2) {
+  const Device& device = spec.devices.front();
+  if ((takes_all(what) || uses_peers(spec.kind)) && spec.devices.size() < 2) {
     return "needs two devices, " + device.id() + " is the only one chosen";
   }
-  if (cell.memory == HostKind::managed && device.platform() != Platform::cpu &&
+  if (spec.memory == HostKind::managed && device.platform() != Platform::cpu &&
       !request.allows_managed) {
     return "pages of managed memory move by themselves on GPUs; ask for it with --memory managed";
   }
@@ -66,9 +66,9 @@ std::string reason_to_skip(const CopyTemplate& what, const CopyCell& cell,
   return {};
 }
 
-// A cell for each memory, node and size.
-void add_cells(const CopyTemplate& what, const Devices& devices, const CopyRequest& request,
-               std::vector<PlannedCell>& cells) {
+// A measurement for each memory, node and size.
+void add_specs(const CopyTemplate& what, const Devices& devices, const CopyRequest& request,
+               std::vector<PlannedCopy>& specs) {
   const bool has_host = uses_host(what.kind);
   std::vector<std::optional<HostKind>> memories{std::nullopt};
   if (has_host) memories.assign(request.memories.begin(), request.memories.end());
@@ -82,12 +82,12 @@ void add_cells(const CopyTemplate& what, const Devices& devices, const CopyReque
   for (const auto& memory : memories) {
     for (const HostNode* node : nodes) {
       for (const std::uint64_t size : sizes) {
-        PlannedCell planned;
-        planned.cell = {what.kind, memory,     what.engine,     size,
+        PlannedCopy planned;
+        planned.spec = {what.kind, memory,     what.engine,     size,
                         devices,   what.reads, what.is_latency, {}};
-        if (node != nullptr) planned.cell.node = node->number;
-        planned.skip_reason = reason_to_skip(what, planned.cell, request, node);
-        cells.push_back(std::move(planned));
+        if (node != nullptr) planned.spec.node = node->number;
+        planned.skip_reason = reason_to_skip(what, planned.spec, request, node);
+        specs.push_back(std::move(planned));
       }
     }
   }
@@ -102,22 +102,22 @@ std::string conflict_of(CopyKind kind, std::optional<HostKind> memory, CopyEngin
   return {};
 }
 
-std::vector<PlannedCell> plan_copies(const CopyRequest& request) {
+std::vector<PlannedCopy> plan_copies(const CopyRequest& request) {
   std::map<Platform, Devices> groups;
   for (const Device& device : request.devices) groups[device.platform()].push_back(device);
-  std::vector<PlannedCell> cells;
+  std::vector<PlannedCopy> specs;
   for (const CopyTemplate& what : request.templates) {
     for (const auto& [platform, group] : groups) {
       for (const Devices& devices : device_sets(what, group)) {
-        add_cells(what, devices, request, cells);
+        add_specs(what, devices, request, specs);
       }
     }
   }
-  // Two ways to ask for the same are one cell.
+  // Two ways to ask for the same are one measurement.
   std::set<std::string> ids;
-  std::erase_if(cells,
-                [&](const PlannedCell& cell) { return !ids.insert(id_of(cell.cell)).second; });
-  return cells;
+  std::erase_if(specs,
+                [&](const PlannedCopy& spec) { return !ids.insert(id_of(spec.spec)).second; });
+  return specs;
 }
 
 }  // namespace hiptool::measure

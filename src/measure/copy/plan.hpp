@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-/// Which cells a bench measures.
+/// Which measurements a bench measures.
 #pragma once
 #include <string>
 #include <vector>
 
-#include "measure/copy/cells.hpp"
 #include "measure/copy/host_nodes.hpp"
+#include "measure/copy/spec.hpp"
 
 namespace hiptool::measure {
 
@@ -32,13 +32,13 @@ struct CopyRequest {
   bool allows_managed = false;       ///< on GPUs too
 };
 
-struct PlannedCell {
-  CopyCell cell;
+struct PlannedCopy {
+  CopySpec spec;
   std::string skip_reason;  ///< empty: it can be measured
 };
 
-/// The cells of a request, those that make no sense here with the reason. Calls no runtime.
-std::vector<PlannedCell> plan_copies(const CopyRequest& request);
+/// The measurements of a request, those that make no sense here with the reason. Calls no runtime.
+std::vector<PlannedCopy> plan_copies(const CopyRequest& request);
 
 /// Why this kind, memory and engine never go together; empty if they do.
 std::string conflict_of(CopyKind kind, std::optional<HostKind> memory, CopyEngine engine);

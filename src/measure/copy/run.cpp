@@ -12,7 +12,7 @@
 namespace hiptool::measure {
 namespace {
 
-constexpr std::size_t marks_per_lane = 3;  // the wait for the gate and two events
+constexpr std::size_t marks_per_track = 3;  // the wait for the gate and two events
 
 std::uint32_t next_seed() {
   static std::atomic<std::uint32_t> seed{1};
@@ -40,28 +40,28 @@ class CopyRun::PeerAccess {
   bool is_ours_;
 };
 
-CopyRun::CopyRun(const CopyCell& cell, ToolBox& tools, Options options)
-    : cell_(cell), options_(options) {
+CopyRun::CopyRun(const CopySpec& spec, ToolBox& tools, Options options)
+    : spec_(spec), options_(options) {
   enable_peers();
-  std::map<std::string, std::size_t> lanes_on;
-  for (const CopyRoute& route : routes_of(cell)) {
+  std::map<std::string, std::size_t> tracks_on;
+  for (const CopyRoute& route : routes_of(spec)) {
     const std::string id = route.executor.id();
     auto& gate = gates_[id];
     if (!gate) gate = std::make_unique<Gate>(tools.of(route.executor), options.gate_limit);
-    lanes_.push_back(std::make_unique<CopyLane>(cell, route, next_seed(), tools));
-    most_lanes_ = std::max(most_lanes_, ++lanes_on[id]);
+    tracks_.push_back(std::make_unique<CopyTrack>(spec, route, next_seed(), tools));
+    most_tracks_ = std::max(most_tracks_, ++tracks_on[id]);
   }
-  if (!cell.is_latency) choose_copies();
+  if (!spec.is_latency) choose_copies();
 }
 
 CopyRun::~CopyRun() {
-  for (auto& [id, gate] : gates_) gate->open();  // the lanes wait for their streams
+  for (auto& [id, gate] : gates_) gate->open();  // the tracks wait for their streams
 }
 
 void CopyRun::enable_peers() {
-  if (!uses_peers(cell_.kind)) return;
+  if (!uses_peers(spec_.kind)) return;
   std::vector<std::pair<std::string, std::string>> enabled;
-  for (const CopyRoute& route : routes_of(cell_)) {
+  for (const CopyRoute& route : routes_of(spec_)) {
     const Device& other = *route.source == route.executor ? *route.destination : *route.source;
     const std::pair pair{route.executor.id(), other.id()};
     if (std::find(enabled.begin(), enabled.end(), pair) != enabled.end()) continue;
@@ -77,53 +77,53 @@ void CopyRun::enable_peers() {
 bool CopyRun::may_close_gates() const {
   // Copies of memory that is not pinned may block their caller until they are done.
   const bool is_async =
-      !cell_.memory || *cell_.memory == HostKind::pinned || *cell_.memory == HostKind::registered;
-  if (!is_async || cell_.is_latency || has_gate_expired_) return false;
-  if (most_lanes_ * (marks_per_lane + copies_) > most_queued) return false;
+      !spec_.memory || *spec_.memory == HostKind::pinned || *spec_.memory == HostKind::registered;
+  if (!is_async || spec_.is_latency || has_gate_expired_) return false;
+  if (most_tracks_ * (marks_per_track + copies_) > most_queued) return false;
   return std::all_of(gates_.begin(), gates_.end(),
                      [](const auto& gate) { return gate.second->can_close(); });
 }
 
 // After a first run, which also pays what is paid once.
 void CopyRun::choose_copies() {
-  run_lanes(false);
-  const double copy_s = run_lanes(false).span_s;
-  const std::size_t room = most_queued / most_lanes_;
-  const std::size_t most = room > marks_per_lane ? room - marks_per_lane : 1;
+  run_tracks(false);
+  const double copy_s = run_tracks(false).span_s;
+  const std::size_t room = most_queued / most_tracks_;
+  const std::size_t most = room > marks_per_track ? room - marks_per_track : 1;
   const double wanted = std::ceil(options_.sample_time_s / std::max(copy_s, 1e-9));
   copies_ = static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(most)));
 }
 
 CopySample CopyRun::run() {
-  if (cell_.is_latency) return run_latency();
+  if (spec_.is_latency) return run_latency();
   for (;;) {
     const bool holds = may_close_gates();
-    CopySample sample = run_lanes(holds);
+    CopySample sample = run_tracks(holds);
     // Behind a gate that opened too early its times held the queueing too.
     if (sample.is_gated == holds) return sample;
   }
 }
 
 CopySample CopyRun::run_latency() {
-  CopyLane& lane = *lanes_.front();
+  CopyTrack& track = *tracks_.front();
   ++sample_;
   const auto start = Clock::now();
-  lane.queue_copy(sample_);
-  lane.stream().synchronize();
+  track.queue_copy(sample_);
+  track.stream().synchronize();
   CopySample sample;
   sample.wall_s = base::seconds_since(start);
   sample.span_s = sample.wall_s;
-  sample.lanes_s = {sample.wall_s};
+  sample.tracks_s = {sample.wall_s};
   return sample;
 }
 
-CopySample CopyRun::run_lanes(bool holds) {
+CopySample CopyRun::run_tracks(bool holds) {
   ++sample_;
   auto start = Clock::now();
   const bool was_held = queue_all(holds, start);
   if (was_held) start = Clock::now();
   for (auto& [id, gate] : gates_) gate->open();
-  for (const auto& lane : lanes_) lane->stream().synchronize();
+  for (const auto& track : tracks_) track->stream().synchronize();
   CopySample sample = read_times(base::seconds_since(start) / static_cast<double>(copies_));
   sample.is_gated = was_held;
   return sample;
@@ -133,16 +133,16 @@ CopySample CopyRun::run_lanes(bool holds) {
 // time where they were not to close.
 bool CopyRun::queue_all(bool holds, Clock::time_point& start) {
   for (auto& [id, gate] : gates_) gate->close(holds);
-  for (const auto& lane : lanes_) {
-    gates_.at(lane->route().executor.id())->hold(lane->stream());
-    lane->queue_start();
+  for (const auto& track : tracks_) {
+    gates_.at(track->route().executor.id())->hold(track->stream());
+    track->queue_start();
   }
   if (!holds) {
     // A start that the device reaches late would hide time of copies that block their caller.
-    for (const auto& lane : lanes_) lane->stream().synchronize();
+    for (const auto& track : tracks_) track->stream().synchronize();
     start = Clock::now();
   }
-  for (const auto& lane : lanes_) lane->queue(sample_, copies_);
+  for (const auto& track : tracks_) track->queue(sample_, copies_);
   if (!holds) return false;
   bool was_held = true;
   for (const auto& [id, gate] : gates_) {
@@ -157,19 +157,19 @@ CopySample CopyRun::read_times(double wall_s) const {
   const auto copies = static_cast<double>(copies_);
   CopySample sample;
   sample.wall_s = wall_s;
-  for (const auto& lane : lanes_) {
-    sample.lanes_s.push_back(lane->duration_s() / copies);
-    const Event& opened = gates_.at(lane->route().executor.id())->opened();
-    sample.span_s = std::max(sample.span_s, lane->end_s(opened) / copies);
+  for (const auto& track : tracks_) {
+    sample.tracks_s.push_back(track->duration_s() / copies);
+    const Event& opened = gates_.at(track->route().executor.id())->opened();
+    sample.span_s = std::max(sample.span_s, track->end_s(opened) / copies);
   }
-  if (lanes_.size() == 1) sample.span_s = sample.lanes_s.front();
+  if (tracks_.size() == 1) sample.span_s = sample.tracks_s.front();
   return sample;
 }
 
 WrongWords CopyRun::check() {
   WrongWords found;
-  for (const auto& lane : lanes_) {
-    const WrongWords wrong = lane->check(sample_);
+  for (const auto& track : tracks_) {
+    const WrongWords wrong = track->check(sample_);
     if (found.count == 0) {
       found = wrong;
       continue;

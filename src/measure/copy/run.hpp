@@ -5,22 +5,22 @@
 #include <memory>
 #include <vector>
 
-#include "measure/copy/cells.hpp"
 #include "measure/copy/gate.hpp"
-#include "measure/copy/lane.hpp"
+#include "measure/copy/spec.hpp"
+#include "measure/copy/track.hpp"
 
 namespace hiptool::measure {
 
-/// One timed run of all copies of a cell; all times are of one copy of each lane.
+/// One timed run of all copies of a measurement; all times are of one copy of each track.
 struct CopySample {
-  double span_s = 0;            ///< by events: until all lanes were done
-  double wall_s = 0;            ///< the same by the host's clock
-  std::vector<double> lanes_s;  ///< by events, each lane for itself
+  double span_s = 0;             ///< by events: until all tracks were done
+  double wall_s = 0;             ///< the same by the host's clock
+  std::vector<double> tracks_s;  ///< by events, each track for itself
   bool is_gated = false;
 };
 
-/// A cell made ready: memory, streams, gates. Copies are timed by events behind a gate and by the
-/// host's clock, and what they carried is checked after each sample.
+/// A measurement made ready: memory, streams, gates. Copies are timed by events behind a gate and
+/// by the host's clock, and what they carried is checked after each sample.
 class CopyRun {
  public:
   struct Options {
@@ -31,14 +31,14 @@ class CopyRun {
 
   /// Allocates and enables peer access. Blocks. Throws Error(unsupported) for what the devices
   /// cannot do: no access to a peer, no copy kernel.
-  CopyRun(const CopyCell& cell, ToolBox& tools, Options options);
+  CopyRun(const CopySpec& spec, ToolBox& tools, Options options);
   ~CopyRun();
   CopyRun(const CopyRun&) = delete;
   CopyRun& operator=(const CopyRun&) = delete;
 
   /// Runs the copies once and times them. Blocks.
   CopySample run();
-  /// Checks what the last run() copied. The first lane that is wrong tells where.
+  /// Checks what the last run() copied. The first track that is wrong tells where.
   WrongWords check();
 
   std::size_t copies_per_sample() const noexcept { return copies_; }
@@ -53,16 +53,16 @@ class CopyRun {
   void choose_copies();
   bool may_close_gates() const;
   CopySample run_latency();
-  CopySample run_lanes(bool holds);
+  CopySample run_tracks(bool holds);
   bool queue_all(bool holds, Clock::time_point& start);
   CopySample read_times(double wall_s) const;
 
-  CopyCell cell_;
+  CopySpec spec_;
   Options options_;
   std::vector<std::unique_ptr<PeerAccess>> peers_;
   std::map<std::string, std::unique_ptr<Gate>> gates_;  // by device
-  std::vector<std::unique_ptr<CopyLane>> lanes_;
-  std::size_t most_lanes_ = 1;  // on one device
+  std::vector<std::unique_ptr<CopyTrack>> tracks_;
+  std::size_t most_tracks_ = 1;  // on one device
   std::size_t copies_ = 1;
   std::uint64_t sample_ = 0;
   bool has_gate_expired_ = false;

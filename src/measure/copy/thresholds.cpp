@@ -23,9 +23,9 @@ std::size_t parse_count(std::string_view part, std::string_view whole) {
 }
 
 /// A copy between devices is asked only what is asked of all of them.
-bool is_asked(const Threshold& threshold, const CopyCell& cell) {
-  return !cell.is_latency && is_selected(cell, threshold.selector) &&
-         std::all_of(cell.devices.begin(), cell.devices.end(),
+bool is_asked(const Threshold& threshold, const CopySpec& spec) {
+  return !spec.is_latency && is_selected(spec, threshold.selector) &&
+         std::all_of(spec.devices.begin(), spec.devices.end(),
                      [&](const Device& device) { return is_for(threshold, device.id()); });
 }
 
@@ -43,11 +43,11 @@ Retry parse_retry(std::string_view text) {
   return retry;
 }
 
-std::vector<const Threshold*> thresholds_for(const CopyCell& cell,
+std::vector<const Threshold*> thresholds_for(const CopySpec& spec,
                                              const std::vector<Threshold>& thresholds) {
   std::vector<const Threshold*> found;
   for (const Threshold& threshold : thresholds) {
-    if (is_asked(threshold, cell)) found.push_back(&threshold);
+    if (is_asked(threshold, spec)) found.push_back(&threshold);
   }
   return found;
 }
@@ -55,12 +55,12 @@ std::vector<const Threshold*> thresholds_for(const CopyCell& cell,
 Judgement judge(const Threshold& threshold, const CopyResult& result) {
   Judgement judgement;
   judgement.threshold = threshold.text;
-  judgement.cell = id_of(result.cell);
+  judgement.spec = id_of(result.spec);
   judgement.least_bytes_per_s = threshold.least;
   if (threshold.of == Threshold::Of::share) {
     const Share share = result.share();
     if (!share.value) {
-      throw refuse_threshold("'" + threshold.text + "': " + judgement.cell +
+      throw refuse_threshold("'" + threshold.text + "': " + judgement.spec +
                                  " has no share of a limit: " + share.missing,
                              "give a rate, such as '" + threshold.selector + ">=20GB/s'");
     }
@@ -74,16 +74,16 @@ Judgement judge(const Threshold& threshold, const CopyResult& result) {
 }
 
 void require_selected(const std::vector<Threshold>& thresholds,
-                      const std::vector<const CopyCell*>& cells) {
+                      const std::vector<const CopySpec*>& specs) {
   for (const Threshold& threshold : thresholds) {
-    const bool is_named = std::any_of(cells.begin(), cells.end(), [&](const CopyCell* cell) {
-      return is_asked(threshold, *cell);
+    const bool is_named = std::any_of(specs.begin(), specs.end(), [&](const CopySpec* spec) {
+      return is_asked(threshold, *spec);
     });
     if (is_named) continue;
     std::string ids;
     constexpr std::size_t most_named = 8;
-    for (std::size_t i = 0; i < cells.size() && i < most_named; ++i) {
-      if (!cells[i]->is_latency) ids += (ids.empty() ? "" : ", ") + id_of(*cells[i]);
+    for (std::size_t i = 0; i < specs.size() && i < most_named; ++i) {
+      if (!specs[i]->is_latency) ids += (ids.empty() ? "" : ", ") + id_of(*specs[i]);
     }
     throw refuse_threshold("'" + threshold.text + "' names no cell that is measured",
                            ids.empty() ? "nothing is measured" : "measured: " + ids);

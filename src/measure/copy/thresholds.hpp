@@ -17,13 +17,13 @@ struct Retry {
 };
 Retry parse_retry(std::string_view text);
 
-/// The thresholds that a cell has to meet; none for latencies.
-std::vector<const Threshold*> thresholds_for(const CopyCell& cell,
+/// The thresholds that a measurement has to meet; none for latencies.
+std::vector<const Threshold*> thresholds_for(const CopySpec& spec,
                                              const std::vector<Threshold>& thresholds);
 
 struct Judgement {
   std::string threshold;
-  std::string cell;
+  std::string spec;
   double least_bytes_per_s = 0;
   double measured_bytes_per_s = 0;
   std::size_t met = 0;       ///< measurements that met it
@@ -36,8 +36,8 @@ struct Judgement {
 Judgement judge(const Threshold& threshold, const CopyResult& result);
 
 /// Throws Error(invalid_argument), with the ids there are, for a threshold that selects none of
-/// these cells.
+/// these measurements.
 void require_selected(const std::vector<Threshold>& thresholds,
-                      const std::vector<const CopyCell*>& cells);
+                      const std::vector<const CopySpec*>& specs);
 
 }  // namespace hiptool::measure

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "cli/commands/bench_copy/document.hpp"
-#include "cli/commands/report/compare.hpp"
 #include "hiptool/error.hpp"
+#include "report/compare.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -17,7 +17,7 @@ constexpr const char* command = "bench-copy";
 
 bool was_measured(const Measurement& one) { return one.status == "ok" && !one.samples_s.empty(); }
 
-std::set<std::string> measured_ids(const ReportFile& file) {
+std::set<std::string> measured_ids(const report::ReportFile& file) {
   std::set<std::string> ids;
   for (const Measurement& one : file.measured) {
     if (was_measured(one)) ids.insert(one.id);
@@ -26,7 +26,8 @@ std::set<std::string> measured_ids(const ReportFile& file) {
 }
 
 // In the order of the file.
-std::vector<std::string> not_among(const std::set<std::string>& others, const ReportFile& file) {
+std::vector<std::string> not_among(const std::set<std::string>& others,
+                                   const report::ReportFile& file) {
   std::vector<std::string> ids;
   for (const Measurement& one : file.measured) {
     if (was_measured(one) && others.count(one.id) == 0) ids.push_back(one.id);
@@ -36,8 +37,8 @@ std::vector<std::string> not_among(const std::set<std::string>& others, const Re
 
 }  // namespace
 
-ReportFile read_baseline(const std::string& path, const CancelToken& cancel) {
-  ReportFile file = read_report_file(path, &cancel);
+report::ReportFile read_baseline(const std::string& path, const CancelToken& cancel) {
+  report::ReportFile file = report::read_report_file(path, &cancel);
   if (file.kind.name != command) {
     throw Error(ErrorCode::invalid_argument, "read baseline",
                 "--baseline: " + path + " is a document of " + file.kind.name,
@@ -46,11 +47,11 @@ ReportFile read_baseline(const std::string& path, const CancelToken& cancel) {
   return file;
 }
 
-Baseline compare_with_baseline(const ReportFile& before, const BenchCopyOutcome& outcome) {
+Baseline compare_with_baseline(const report::ReportFile& before, const BenchCopyOutcome& outcome) {
   report::Object document{
       {"schema", "hiptool." + std::string(command) + "/" + before.kind.version}};
   add_bench_copy_fields(outcome, document);
-  ReportFile now = report_file_of(std::move(document), "this run");
+  report::ReportFile now = report::report_file_of(std::move(document), "this run");
   now.status = "ok";
   Baseline baseline;
   baseline.path = before.path;
@@ -58,13 +59,14 @@ Baseline compare_with_baseline(const ReportFile& before, const BenchCopyOutcome&
   baseline.only_before = not_among(ids_now, before);
   baseline.only_now = not_among(measured_ids(before), now);
   if (baseline.only_now.size() == ids_now.size()) return baseline;
-  for (const ComparedCell& cell : compare_reports(before, now, base::least_effect).cells) {
-    const Measurement& old_cell = *cell.before;
-    if (!was_measured(old_cell) || !was_measured(*cell.after)) continue;
-    const bool is_rate = old_cell.bytes_per_s && cell.after->bytes_per_s;
-    baseline.comparisons.push_back({cell.after->id, cell.comparison, cell.reason,
+  for (const report::ComparedMeasurement& spec :
+       report::compare_reports(before, now, base::least_effect).compared) {
+    const Measurement& old_cell = *spec.before;
+    if (!was_measured(old_cell) || !was_measured(*spec.after)) continue;
+    const bool is_rate = old_cell.bytes_per_s && spec.after->bytes_per_s;
+    baseline.comparisons.push_back({spec.after->id, spec.comparison, spec.reason,
                                     is_rate ? old_cell.bytes_per_s : old_cell.median_s,
-                                    is_rate ? cell.after->bytes_per_s : cell.after->median_s});
+                                    is_rate ? spec.after->bytes_per_s : spec.after->median_s});
   }
   return baseline;
 }

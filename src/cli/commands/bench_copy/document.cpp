@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "cli/commands/bench_copy/document.hpp"
 
-#include "cli/commands/report/compare.hpp"
 #include "cli/document.hpp"
-#include "measure/memory_peak.hpp"
+#include "measure/peak.hpp"
+#include "report/compare.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -21,15 +21,15 @@ Array texts(const Texts& values) {
   return {values.begin(), values.end()};
 }
 
-Value lanes_value(const CopyResult& result) {
-  if (result.lanes.empty()) return {};
-  Array lanes;
-  for (const measure::LaneRate& lane : result.lanes) {
-    lanes.emplace_back(Object{{"source", lane.source},
-                              {"destination", lane.destination},
-                              {"median_bytes_per_s", lane.bytes_per_s}});
+Value tracks_value(const CopyResult& result) {
+  if (result.tracks.empty()) return {};
+  Array tracks;
+  for (const measure::TrackRate& track : result.tracks) {
+    tracks.emplace_back(Object{{"source", track.source},
+                               {"destination", track.destination},
+                               {"median_bytes_per_s", track.bytes_per_s}});
   }
-  return lanes;
+  return tracks;
 }
 
 Value wrong_value(const CopyResult& result) {
@@ -55,48 +55,48 @@ Value error_value(const CopyResult& result) {
 }
 
 // Without a measurement all of them are absent.
-void add_rates(const CopyResult& result, Object& cell) {
+void add_rates(const CopyResult& result, Object& spec) {
   using Rate = std::optional<double>;
   Rate median, least, most, p05, p95, traffic, wall, cv, latency;
   const base::Summary& summary = result.summary;
   if (!result.samples_s.empty()) cv = summary.variation;
-  if (!result.samples_s.empty() && result.cell.is_latency) latency = summary.median;
+  if (!result.samples_s.empty() && result.spec.is_latency) latency = summary.median;
   if (result.has_rate()) {
     median = result.rate_of(summary.median);
     least = result.rate_of(summary.max);  // the longest time is the lowest rate
     most = result.rate_of(summary.min);
     p05 = result.rate_of(summary.p95);
     p95 = result.rate_of(summary.p05);
-    if (result.cell.kind == CopyKind::d2d) traffic = 2 * *median;
+    if (result.spec.kind == CopyKind::d2d) traffic = 2 * *median;
     if (result.wall_s) wall = result.rate_of(*result.wall_s);
   }
-  cell.emplace_back("median_bytes_per_s", median);
-  cell.emplace_back("min_bytes_per_s", least);
-  cell.emplace_back("max_bytes_per_s", most);
-  cell.emplace_back("p05_bytes_per_s", p05);
-  cell.emplace_back("p95_bytes_per_s", p95);
-  cell.emplace_back("cv", cv);
-  cell.emplace_back("latency_s", latency);
-  cell.emplace_back("traffic_bytes_per_s", traffic);
-  cell.emplace_back("wall_bytes_per_s", wall);
+  spec.emplace_back("median_bytes_per_s", median);
+  spec.emplace_back("min_bytes_per_s", least);
+  spec.emplace_back("max_bytes_per_s", most);
+  spec.emplace_back("p05_bytes_per_s", p05);
+  spec.emplace_back("p95_bytes_per_s", p95);
+  spec.emplace_back("cv", cv);
+  spec.emplace_back("latency_s", latency);
+  spec.emplace_back("traffic_bytes_per_s", traffic);
+  spec.emplace_back("wall_bytes_per_s", wall);
 }
 
-void add_limit(const CopyResult& result, Object& cell) {
+void add_limit(const CopyResult& result, Object& spec) {
   std::optional<double> rate;
   std::optional<std::string> source;
   if (result.limit) {
     rate = result.limit->bytes_per_s;
     source = std::string(result.limit->source);
   }
-  cell.emplace_back("limit_bytes_per_s", rate);
-  cell.emplace_back("limit_source", source);
+  spec.emplace_back("limit_bytes_per_s", rate);
+  spec.emplace_back("limit_source", source);
   const measure::Share share = result.share();
-  cell.emplace_back("share_of_limit", share.value);
-  cell.emplace_back("share_reason", text_or_absent(result.has_rate() ? share.missing : ""));
+  spec.emplace_back("share_of_limit", share.value);
+  spec.emplace_back("share_reason", text_or_absent(result.has_rate() ? share.missing : ""));
 }
 
 // How it was timed, and what speaks against the figure.
-void add_doubts(const CopyResult& result, Object& cell) {
+void add_doubts(const CopyResult& result, Object& spec) {
   std::optional<std::uint64_t> copies;
   std::optional<bool> gated, expired, serialised, disagree;
   if (!result.samples_s.empty()) {
@@ -106,21 +106,21 @@ void add_doubts(const CopyResult& result, Object& cell) {
     serialised = result.is_serialised;
     disagree = result.clocks_disagree;
   }
-  cell.emplace_back("copies_per_sample", copies);
-  cell.emplace_back("gated", gated);
-  cell.emplace_back("gate_expired", expired);
-  cell.emplace_back("serialised", serialised);
-  cell.emplace_back("clocks_disagree", disagree);
+  spec.emplace_back("copies_per_sample", copies);
+  spec.emplace_back("gated", gated);
+  spec.emplace_back("gate_expired", expired);
+  spec.emplace_back("serialised", serialised);
+  spec.emplace_back("clocks_disagree", disagree);
 }
 
-Value memory_value(const measure::CopyCell& cell) {
-  if (!cell.memory) return {};
-  return to_string(*cell.memory);
+Value memory_value(const measure::CopySpec& spec) {
+  if (!spec.memory) return {};
+  return to_string(*spec.memory);
 }
 
-Value reads_value(const measure::CopyCell& cell) {
-  if (!measure::uses_peers(cell.kind)) return {};
-  return cell.reads || cell.kind == CopyKind::p2p_read;
+Value reads_value(const measure::CopySpec& spec) {
+  if (!measure::uses_peers(spec.kind)) return {};
+  return spec.reads || spec.kind == CopyKind::p2p_read;
 }
 
 Value link_value(const std::optional<system::PciPath>& path) {
@@ -147,7 +147,7 @@ Value state_value(const measure::DeviceState& state) {
                 {"throttle", throttle_value(sensors)}};
 }
 
-Value device_value(const measure::DeviceContext& context) {
+Value device_value(const measure::WatchedDevice& context) {
   const auto at_best =
       context.before.link ? context.before.link->bytes_per_s_at_best() : std::optional<double>();
   std::optional<double> peak;
@@ -178,7 +178,7 @@ Value device_value(const measure::DeviceContext& context) {
 
 Value context_value(const BenchCopyOutcome& outcome) {
   Array devices;
-  for (const measure::DeviceContext& context : outcome.contexts) {
+  for (const measure::WatchedDevice& context : outcome.contexts) {
     devices.push_back(device_value(context));
   }
   Object variables;
@@ -190,7 +190,7 @@ Value thresholds_value(const BenchCopyOutcome& outcome) {
   Array array;
   for (const measure::Judgement& judgement : outcome.judgements) {
     array.emplace_back(Object{{"threshold", judgement.threshold},
-                              {"cell", judgement.cell},
+                              {"cell", judgement.spec},
                               {"least_bytes_per_s", judgement.least_bytes_per_s},
                               {"measured_bytes_per_s", judgement.measured_bytes_per_s},
                               {"met", std::uint64_t{judgement.met}},
@@ -205,7 +205,7 @@ Value comparisons_value(const BenchCopyOutcome& outcome) {
   if (!outcome.baseline) return array;
   for (const BaselineComparison& compared : outcome.baseline->comparisons) {
     array.emplace_back(Object{{"id", compared.id},
-                              {"verdict", to_string(compared.comparison.verdict)},
+                              {"verdict", report::to_string(compared.comparison.verdict)},
                               {"change", compared.comparison.change},
                               {"low", compared.comparison.interval.low},
                               {"high", compared.comparison.interval.high},
@@ -230,26 +230,26 @@ Value missing_value(const BenchCopyOutcome& outcome) {
 }  // namespace
 
 Object cell_value(const CopyResult& result) {
-  const measure::CopyCell& cell = result.cell;
+  const measure::CopySpec& spec = result.spec;
   Object value;
   const auto add = [&](const char* name, Value field) {
     value.emplace_back(name, std::move(field));
   };
-  add("id", measure::id_of(cell));
-  add("kind", to_string(cell.kind));
-  add("memory", memory_value(cell));
-  add("engine", to_string(cell.engine));
-  add("source", text_or_absent(measure::source_of(cell)));
-  add("destination", text_or_absent(measure::destination_of(cell)));
-  add("node", cell.node);
-  add("reads", reads_value(cell));
-  add("size_bytes", cell.size_bytes);
+  add("id", measure::id_of(spec));
+  add("kind", to_string(spec.kind));
+  add("memory", memory_value(spec));
+  add("engine", to_string(spec.engine));
+  add("source", text_or_absent(measure::source_of(spec)));
+  add("destination", text_or_absent(measure::destination_of(spec)));
+  add("node", spec.node);
+  add("reads", reads_value(spec));
+  add("size_bytes", spec.size_bytes);
   add("status", to_string(result.status));
   add("reason", text_or_absent(result.reason));
   add("samples_s", numbers(result.samples_s));
   add_rates(result, value);
   add("overlap", result.overlap);
-  add("lanes", lanes_value(result));
+  add("lanes", tracks_value(result));
   add_limit(result, value);
   add_doubts(result, value);
   add("wrong", wrong_value(result));
@@ -258,9 +258,9 @@ Object cell_value(const CopyResult& result) {
 }
 
 void add_bench_copy_fields(const BenchCopyOutcome& outcome, Object& document) {
-  Array cells;
-  for (const CopyResult& result : outcome.results) cells.emplace_back(cell_value(result));
-  document.emplace_back("cells", std::move(cells));
+  Array specs;
+  for (const CopyResult& result : outcome.results) specs.emplace_back(cell_value(result));
+  document.emplace_back("cells", std::move(specs));
   document.emplace_back("context", context_value(outcome));
   document.emplace_back("thresholds", thresholds_value(outcome));
   document.emplace_back("baseline", comparisons_value(outcome));

@@ -9,7 +9,7 @@ namespace hiptool::cli {
 /// Adds them to a document that has its head already.
 void add_bench_copy_fields(const BenchCopyOutcome& outcome, report::Object& document);
 
-/// One cell; the table for programs shows its scalars.
+/// One measurement; the table for programs shows its scalars.
 report::Object cell_value(const measure::CopyResult& result);
 
 }  // namespace hiptool::cli

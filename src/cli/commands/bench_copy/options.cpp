@@ -198,7 +198,7 @@ BenchCopyRequest parse_bench_copy(const BenchCopyOptions& options) {
   return request;
 }
 
-std::vector<measure::PlannedCell> plan_bench_copy(const BenchCopyRequest& request,
+std::vector<measure::PlannedCopy> plan_bench_copy(const BenchCopyRequest& request,
                                                   const std::vector<Device>& devices,
                                                   const std::vector<measure::HostNode>& nodes) {
   const bool has_gpu = std::any_of(devices.begin(), devices.end(), [](const Device& device) {
@@ -217,13 +217,13 @@ std::vector<measure::PlannedCell> plan_bench_copy(const BenchCopyRequest& reques
       asked.templates.push_back({kind, CopyEngine::copy, false, false, false});
     }
   }
-  std::vector<measure::PlannedCell> cells = measure::plan_copies(asked);
-  if (!request.drops_conflicts) return cells;
-  std::erase_if(cells, [](const measure::PlannedCell& planned) {
-    const measure::CopyCell& cell = planned.cell;
-    return !measure::conflict_of(cell.kind, cell.memory, cell.engine).empty();
+  std::vector<measure::PlannedCopy> specs = measure::plan_copies(asked);
+  if (!request.drops_conflicts) return specs;
+  std::erase_if(specs, [](const measure::PlannedCopy& planned) {
+    const measure::CopySpec& spec = planned.spec;
+    return !measure::conflict_of(spec.kind, spec.memory, spec.engine).empty();
   });
-  return cells;
+  return specs;
 }
 
 }  // namespace hiptool::cli

@@ -44,8 +44,8 @@ struct BenchCopyRequest {
 /// Throws Error(invalid_argument) for words that make no sense, alone or together.
 BenchCopyRequest parse_bench_copy(const BenchCopyOptions& options);
 
-/// The cells on these devices.
-std::vector<measure::PlannedCell> plan_bench_copy(const BenchCopyRequest& request,
+/// The measurements on these devices.
+std::vector<measure::PlannedCopy> plan_bench_copy(const BenchCopyRequest& request,
                                                   const std::vector<Device>& devices,
                                                   const std::vector<measure::HostNode>& nodes);
 

@@ -31,7 +31,7 @@ std::vector<report::Failure> failures_of(const BenchCopyOutcome& outcome) {
   std::vector<report::Failure> failures;
   for (const measure::Judgement& judgement : outcome.judgements) {
     if (judgement.is_met) continue;
-    failures.push_back({judgement.threshold + " " + judgement.cell, judgement.least_bytes_per_s,
+    failures.push_back({judgement.threshold + " " + judgement.spec, judgement.least_bytes_per_s,
                         judgement.measured_bytes_per_s});
   }
   if (!outcome.baseline) return failures;

@@ -8,7 +8,7 @@
 #include "base/statistics.hpp"
 #include "hiptool/error.hpp"
 #include "measure/copy/bench.hpp"
-#include "measure/copy/context.hpp"
+#include "measure/copy/device_watch.hpp"
 #include "measure/copy/thresholds.hpp"
 #include "report/verdict.hpp"
 
@@ -35,7 +35,7 @@ struct Baseline {
 /// Everything a run of bench-copy found out.
 struct BenchCopyOutcome {
   std::vector<measure::CopyResult> results;
-  std::vector<measure::DeviceContext> contexts;
+  std::vector<measure::WatchedDevice> contexts;
   std::vector<std::pair<std::string, std::string>> variables;  ///< that decide what is seen
   std::vector<measure::Judgement> judgements;
   std::optional<Baseline> baseline;

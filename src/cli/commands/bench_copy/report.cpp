@@ -12,7 +12,7 @@
 #include "base/units.hpp"
 #include "cli/commands/bench_copy/document.hpp"
 #include "cli/commands/bench_copy/summary.hpp"
-#include "cli/commands/report/compare.hpp"
+#include "report/compare.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -33,7 +33,7 @@ void add_wrong_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) 
   for (const CopyResult& result : outcome.results) {
     if (!result.wrong) continue;
     lines.push_back({Tone::bad, fmt::format("{}: {} wrong, the first at index {}, bits {:#010x}",
-                                            measure::id_of(result.cell),
+                                            measure::id_of(result.spec),
                                             base::count_of(result.wrong->count, "word"),
                                             result.wrong->first_index, result.wrong->xor_bits)});
   }
@@ -42,7 +42,7 @@ void add_wrong_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) 
 void add_judgement_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
   for (const measure::Judgement& judgement : outcome.judgements) {
     std::string text =
-        fmt::format("{}: {} {} with {}", judgement.is_met ? "met" : "MISSED", judgement.cell,
+        fmt::format("{}: {} {} with {}", judgement.is_met ? "met" : "MISSED", judgement.spec,
                     judgement.threshold, format_rate(judgement.measured_bytes_per_s));
     if (judgement.measured > 1) {
       text += fmt::format(" ({} of {} measurements met it)", judgement.met, judgement.measured);
@@ -56,7 +56,7 @@ void add_comparison_lines(const BenchCopyOutcome& outcome, std::vector<Line>& li
   for (const BaselineComparison& compared : outcome.baseline->comparisons) {
     const base::Comparison& comparison = compared.comparison;
     const bool is_slower = comparison.verdict == base::Verdict::slower;
-    std::string text = fmt::format("{}: {}", compared.id, to_string(comparison.verdict));
+    std::string text = fmt::format("{}: {}", compared.id, report::to_string(comparison.verdict));
     if (std::isfinite(comparison.change)) {
       text += fmt::format(", takes {:+.1f} % ({:+.1f} to {:+.1f})", 100 * comparison.change,
                           100 * comparison.interval.low, 100 * comparison.interval.high);
@@ -92,14 +92,14 @@ void add_reason_lines(const BenchCopyOutcome& outcome, CopyStatus status, const 
   std::map<std::string, std::vector<std::string>> ids;
   for (const CopyResult& result : outcome.results) {
     if (result.status != status) continue;
-    auto& cells = ids[result.reason];
-    if (cells.empty()) reasons.push_back(result.reason);
-    cells.push_back(measure::id_of(result.cell));
+    auto& specs = ids[result.reason];
+    if (specs.empty()) reasons.push_back(result.reason);
+    specs.push_back(measure::id_of(result.spec));
   }
   for (const std::string& reason : reasons) {
-    const auto& cells = ids.at(reason);
-    std::string text = fmt::format("{} {}", word, cells.front());
-    if (cells.size() > 1) text += fmt::format(" and {} more", cells.size() - 1);
+    const auto& specs = ids.at(reason);
+    std::string text = fmt::format("{} {}", word, specs.front());
+    if (specs.size() > 1) text += fmt::format(" and {} more", specs.size() - 1);
     lines.push_back({tone, text + ": " + reason});
   }
 }
@@ -109,20 +109,20 @@ void add_share_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) 
     const measure::Share share = result.share();
     if (!share.is_above) continue;
     lines.push_back(
-        {Tone::plain, fmt::format("no share: {}: {}", measure::id_of(result.cell), share.missing)});
+        {Tone::plain, fmt::format("no share: {}: {}", measure::id_of(result.spec), share.missing)});
   }
 }
 
 void add_doubt_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
   for (const CopyResult& result : outcome.results) {
-    const std::string id = measure::id_of(result.cell);
+    const std::string id = measure::id_of(result.spec);
     if (result.has_gate_expired) {
       lines.push_back({Tone::warning, id + ": the gate opened by itself; measured without it"});
     }
     if (result.is_serialised) {
       lines.push_back({Tone::warning, id + ": the copies ran one after the other"});
     } else if (result.clocks_disagree && result.wall_s &&
-               result.cell.devices.front().platform() != Platform::cpu) {  // one clock there
+               result.spec.devices.front().platform() != Platform::cpu) {  // one clock there
       lines.push_back(
           {Tone::warning,
            fmt::format("{}: the host's clock says {}, the device's events {}", id,
@@ -132,7 +132,7 @@ void add_doubt_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) 
 }
 
 void add_throttle_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
-  for (const measure::DeviceContext& context : outcome.contexts) {
+  for (const measure::WatchedDevice& context : outcome.contexts) {
     const auto& reasons = context.during.sensors.throttle_reasons;
     if (!reasons || reasons->empty()) continue;
     std::string text;
@@ -155,21 +155,21 @@ Value status_name(const CopyResult& result) {
 
 // "nvidia:0", "nvidia:0>nvidia:1", "nvidia:0>others", "all".
 std::string devices_of(const CopyResult& result) {
-  const measure::CopyCell& cell = result.cell;
-  const std::string first = cell.devices.front().id();
-  switch (cell.kind) {
+  const measure::CopySpec& spec = result.spec;
+  const std::string first = spec.devices.front().id();
+  switch (spec.kind) {
     case measure::CopyKind::one_to_all: return first + ">others";
     case measure::CopyKind::all_to_one: return "others>" + first;
     case measure::CopyKind::p2p_read:
-    case measure::CopyKind::p2p_write: return first + ">" + cell.devices.back().id();
-    case measure::CopyKind::p2p_bidir: return first + "+" + cell.devices.back().id();
-    default: return cell.devices.size() > 1 ? "all" : first;
+    case measure::CopyKind::p2p_write: return first + ">" + spec.devices.back().id();
+    case measure::CopyKind::p2p_bidir: return first + "+" + spec.devices.back().id();
+    default: return spec.devices.size() > 1 ? "all" : first;
   }
 }
 
 Value node_of(const CopyResult& result) {
-  if (!result.cell.node) return {};
-  return *result.cell.node;
+  if (!result.spec.node) return {};
+  return *result.spec.node;
 }
 
 // A column of a table for people and what stands in it.
@@ -178,7 +178,7 @@ struct Field {
   Value (*value)(const CopyResult& result);
 };
 
-Value size_of(const CopyResult& result) { return result.cell.size_bytes; }
+Value size_of(const CopyResult& result) { return result.spec.size_bytes; }
 Value named_devices(const CopyResult& result) { return devices_of(result); }
 Value bars_of(const CopyResult& result) { return sparkline(rates_of(result), sparkline_columns); }
 Value variation_of(const CopyResult& result) {
@@ -231,7 +231,7 @@ std::vector<const CopyResult*> shown_results(const BenchCopyOutcome& outcome, bo
   std::vector<const CopyResult*> shown;
   for (const CopyResult& result : outcome.results) {
     const bool is_shown = result.status != CopyStatus::skipped;
-    if (is_shown && result.cell.is_latency == is_latency) shown.push_back(&result);
+    if (is_shown && result.spec.is_latency == is_latency) shown.push_back(&result);
   }
   return shown;
 }
@@ -243,7 +243,7 @@ std::vector<Field> first_fields(const BenchCopyOutcome& outcome) {
   }
   const bool has_nodes =
       std::any_of(outcome.results.begin(), outcome.results.end(),
-                  [](const CopyResult& result) { return result.cell.node.has_value(); });
+                  [](const CopyResult& result) { return result.spec.node.has_value(); });
   if (has_nodes) fields.push_back({{"node", "Node", Unit::none}, node_of});
   fields.push_back({{"size", "Size", Unit::size}, size_of});
   return fields;

@@ -10,7 +10,7 @@ namespace hiptool::cli {
 report::Report bench_copy_for_people(report::Object head, const BenchCopyOutcome& outcome,
                                      bool unicode);
 
-/// The same with one table of all figures of all cells.
+/// The same with one table of all figures of all measurements.
 report::Report bench_copy_for_programs(report::Object head, const BenchCopyOutcome& outcome);
 
 /// Rates as bars of eight heights, each the median of a stretch of samples.

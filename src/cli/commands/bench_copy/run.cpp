@@ -17,7 +17,7 @@ using measure::CopyBench;
 using measure::CopyResult;
 using measure::CopyStatus;
 using measure::Judgement;
-using measure::PlannedCell;
+using measure::PlannedCopy;
 using measure::Threshold;
 using measure::ThresholdKind;
 
@@ -36,25 +36,25 @@ std::vector<Device> choose_bench_devices(Platforms& platforms, const DeviceSelec
   return platforms.devices(devices.front().platform());
 }
 
-// Of cells that pass the filter, those that can be (were) measured.
-template <class Cells, class IsMeasured>
-std::vector<const measure::CopyCell*> measured_cells(const Cells& cells,
+// Of measurements that pass the filter, those that can be (were) measured.
+template <class Measured, class IsMeasured>
+std::vector<const measure::CopySpec*> measured_specs(const Measured& specs,
                                                      const IsMeasured& is_measured) {
-  std::vector<const measure::CopyCell*> found;
-  for (const auto& cell : cells) {
-    if (is_measured(cell)) found.push_back(&cell.cell);
+  std::vector<const measure::CopySpec*> found;
+  for (const auto& spec : specs) {
+    if (is_measured(spec)) found.push_back(&spec.spec);
   }
   return found;
 }
 
-// A line for each cell that is done, on err.
+// A line for each measurement that is done, on err.
 void tell_progress(Context& context, const CopyResult& result, std::size_t number,
                    std::size_t total) {
   if (context.quiet) return;
-  std::string text = fmt::format("[{}/{}] {}: ", number, total, measure::id_of(result.cell));
+  std::string text = fmt::format("[{}/{}] {}: ", number, total, measure::id_of(result.spec));
   if (result.samples_s.empty()) {
     text += fmt::format("{}: {}", to_string(result.status), result.reason);
-  } else if (result.cell.is_latency) {
+  } else if (result.spec.is_latency) {
     text += format_duration(result.summary.median);
   } else {
     text += format_rate(result.rate_of(result.summary.median));
@@ -63,11 +63,11 @@ void tell_progress(Context& context, const CopyResult& result, std::size_t numbe
   context.environment.console.err(printable(text) + "\n");
 }
 
-// Measures a cell again until its threshold is met often enough or cannot be met any more.
-void judge_cell(const std::vector<Threshold>& thresholds, const measure::Retry& retry,
-                const PlannedCell& planned, CopyBench& bench, CopyResult& result,
+// Measures a measurement again until its threshold is met often enough or cannot be met any more.
+void judge_copy(const std::vector<Threshold>& thresholds, const measure::Retry& retry,
+                const PlannedCopy& planned, CopyBench& bench, CopyResult& result,
                 std::vector<Judgement>& judgements) {
-  for (const Threshold* threshold : measure::thresholds_for(result.cell, thresholds)) {
+  for (const Threshold* threshold : measure::thresholds_for(result.spec, thresholds)) {
     if (result.samples_s.empty()) return;
     Judgement judgement = measure::judge(*threshold, result);
     while (judgement.met < retry.needed && judgement.measured < retry.most &&
@@ -87,30 +87,30 @@ void judge_cell(const std::vector<Threshold>& thresholds, const measure::Retry& 
   }
 }
 
-void mark_unmeasured(const std::vector<PlannedCell>& plan, BenchCopyOutcome& outcome) {
+void mark_unmeasured(const std::vector<PlannedCopy>& plan, BenchCopyOutcome& outcome) {
   for (std::size_t i = outcome.results.size(); i < plan.size(); ++i) {
     CopyResult result;
-    result.cell = plan[i].cell;
+    result.spec = plan[i].spec;
     result.status = CopyStatus::skipped;
     result.reason = "interrupted";
     outcome.results.push_back(std::move(result));
   }
 }
 
-void measure_all(const std::vector<PlannedCell>& plan, const std::vector<Threshold>& thresholds,
+void measure_all(const std::vector<PlannedCopy>& plan, const std::vector<Threshold>& thresholds,
                  const measure::Retry& retry, CopyBench& bench, Context& context,
                  BenchCopyOutcome& outcome) {
   // A threshold that cannot be judged is told when all is measured.
   std::optional<Error> unjudged;
   try {
-    for (const PlannedCell& planned : plan) {
+    for (const PlannedCopy& planned : plan) {
       context.environment.cancel.throw_if_cancelled("bench-copy");
       CopyResult result = bench.measure(planned);
       // Kept before it is judged: judging may measure again and be interrupted.
       outcome.results.push_back(result);
       tell_progress(context, result, outcome.results.size(), plan.size());
       try {
-        judge_cell(thresholds, retry, planned, bench, outcome.results.back(), outcome.judgements);
+        judge_copy(thresholds, retry, planned, bench, outcome.results.back(), outcome.judgements);
       } catch (const Error& error) {
         if (error.code() != ErrorCode::invalid_argument) throw;
         if (!unjudged) unjudged = error;
@@ -132,25 +132,25 @@ void run_bench_copy_steps(const BenchCopyOptions& options, Context& context,
   const measure::Retry retry =
       options.retry.empty() ? measure::Retry{} : measure::parse_retry(options.retry);
   measure::plain_thresholds(options.thresholds, ThresholdKind::copies);  // refuses wrong ones early
-  std::optional<ReportFile> baseline;
+  std::optional<report::ReportFile> baseline;
   if (!options.baseline.empty()) baseline = read_baseline(options.baseline, environment.cancel);
 
   const auto platforms = context.make_platforms();
   const std::vector<Device> devices =
       choose_bench_devices(*platforms, context.devices, request.wants_all_devices());
   const std::vector<measure::HostNode> nodes = measure::read_host_nodes(environment.system_root);
-  const std::vector<PlannedCell> plan = plan_bench_copy(request, devices, nodes);
+  const std::vector<PlannedCopy> plan = plan_bench_copy(request, devices, nodes);
   const std::vector<Threshold> thresholds = measure::collect_thresholds(
       options.thresholds, devices, ThresholdKind::copies, &environment.cancel);
   const auto to_measure =
-      measured_cells(plan, [](const PlannedCell& cell) { return cell.skip_reason.empty(); });
+      measured_specs(plan, [](const PlannedCopy& spec) { return spec.skip_reason.empty(); });
   // Where nothing can be measured, that is the failure, and no threshold is at fault.
   if (!to_measure.empty()) measure::require_selected(thresholds, to_measure);
   for (const char* name : variable_names) {
     if (auto value = environment.getenv(name)) outcome.variables.emplace_back(name, *value);
   }
 
-  measure::ContextWatch watch(*platforms, devices, environment.system_root);
+  measure::DeviceWatch watch(*platforms, devices, environment.system_root);
   outcome.contexts = watch.devices();
   measure::CopyBenchOptions bench_options;
   bench_options.sampling = request.sampling;
@@ -180,7 +180,7 @@ void run_bench_copy_steps(const BenchCopyOptions& options, Context& context,
     outcome.baseline->is_strict = options.strict_baseline;
   }
   measure::require_selected(thresholds,
-                            measured_cells(outcome.results, [](const CopyResult& result) {
+                            measured_specs(outcome.results, [](const CopyResult& result) {
                               return result.status != CopyStatus::skipped;
                             }));
 }

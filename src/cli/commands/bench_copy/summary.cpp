@@ -39,7 +39,7 @@ std::string rate_text(const CopyResult& result) {
 
 std::string devices_text(const BenchCopyOutcome& outcome) {
   std::string text;
-  for (const measure::DeviceContext& context : outcome.contexts) {
+  for (const measure::WatchedDevice& context : outcome.contexts) {
     text += (text.empty() ? "" : ", ") + context.device.id();
   }
   return text;
@@ -59,9 +59,9 @@ std::string range_text(const std::vector<const CopyResult*>& results) {
       fmt::format("{} {} to {} in {} measurements", short_name(best), format_rate(rate_of(**least)),
                   format_rate(rate_of(best)), results.size());
   const bool has_sizes = std::any_of(results.begin(), results.end(), [&](const CopyResult* one) {
-    return one->cell.size_bytes != best.cell.size_bytes;
+    return one->spec.size_bytes != best.spec.size_bytes;
   });
-  if (has_sizes) text += ", most at " + format_size(best.cell.size_bytes);
+  if (has_sizes) text += ", most at " + format_size(best.spec.size_bytes);
   if (const auto share = best.share_of_limit()) {
     text += fmt::format(" ({} of {})", format_share(*share), limit_word(best.limit->source));
   }
@@ -104,7 +104,7 @@ std::string missed_text(const BenchCopyOutcome& outcome) {
   for (const measure::Judgement& judgement : outcome.judgements) {
     if (judgement.is_met) continue;
     if (missed++ > 0) continue;
-    first = fmt::format("{} {} < {}", judgement.cell, format_rate(judgement.measured_bytes_per_s),
+    first = fmt::format("{} {} < {}", judgement.spec, format_rate(judgement.measured_bytes_per_s),
                         format_rate(judgement.least_bytes_per_s));
   }
   if (missed == 0) return {};
@@ -162,12 +162,12 @@ std::string failures_text(const BenchCopyOutcome& outcome) {
 }  // namespace
 
 std::string short_name(const CopyResult& result) {
-  const measure::CopyCell& cell = result.cell;
-  std::string name(to_string(cell.kind));
-  if (cell.memory && *cell.memory != measure::HostKind::pinned) {
-    name += fmt::format(" {}", to_string(*cell.memory));
+  const measure::CopySpec& spec = result.spec;
+  std::string name(to_string(spec.kind));
+  if (spec.memory && *spec.memory != measure::HostKind::pinned) {
+    name += fmt::format(" {}", to_string(*spec.memory));
   }
-  return cell.engine == measure::CopyEngine::kernel ? name + " by kernel" : name;
+  return spec.engine == measure::CopyEngine::kernel ? name + " by kernel" : name;
 }
 
 std::vector<Line> summary_lines(const BenchCopyOutcome& outcome) {

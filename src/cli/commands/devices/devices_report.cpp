@@ -10,7 +10,7 @@
 #include "base/units.hpp"
 #include "cli/document.hpp"
 #include "kernels/images.hpp"
-#include "measure/memory_peak.hpp"
+#include "measure/peak.hpp"
 
 namespace hiptool::cli {
 namespace {

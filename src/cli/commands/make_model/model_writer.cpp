@@ -25,7 +25,7 @@ namespace {
 constexpr std::uint64_t slice_bytes = std::uint64_t{8} << 20;
 constexpr std::chrono::milliseconds progress_interval{50};
 
-/// Writes the data of one file with several threads, slice by slice.
+/// Writes the data of one file in slices on several threads.
 class DataWriter {
  public:
   /// The bytes before are those of files that are already written, for the progress.
@@ -155,7 +155,7 @@ class OutputSet {
     std::uint64_t before_bytes = 0;
     for (const PlannedFile& planned : plan_.files) {
       if (options.cancel != nullptr) options.cancel->throw_if_cancelled("make-model");
-      // Asks for the room of all files that are still to come.
+      // Checks the free space for all remaining files.
       OutputFile& file =
           *files_.emplace_back(std::make_unique<OutputFile>(planned.path, left_bytes));
       file.write_at(std::as_bytes(std::span(planned.header)), 0);
@@ -168,8 +168,8 @@ class OutputSet {
     }
   }
 
-  /// Gives the files their names, the one that readers begin with last: what is left behind when
-  /// the process dies half way cannot be taken for a model.
+  /// Renames the files to their names, the one that readers open last, so that an interrupted run
+  /// never leaves an apparent model.
   void commit() {
     const bool has_index = plan_.files.back().tensors.empty();
     if (!has_index) std::rotate(files_.begin(), files_.begin() + 1, files_.end());
@@ -193,10 +193,10 @@ class OutputSet {
 void refuse_to_replace(const WriterPlan& plan) {
   for (const PlannedFile& file : plan.files) {
     std::error_code ignored;
-    // Anything else cannot be replaced at all, which OutputFile reports.
+    // OutputFile reports targets that are not regular files.
     if (!std::filesystem::is_regular_file(file.path, ignored)) continue;
-    throw Error(ErrorCode::invalid_argument, "make-model", file.path.string() + " exists already",
-                "choose another name, or replace it with --force");
+    throw Error(ErrorCode::invalid_argument, "make-model", file.path.string() + " already exists",
+                "choose another name, or use --force to replace it");
   }
 }
 
@@ -214,7 +214,7 @@ ModelWriterResult write_model(const ModelWriterOptions& options) {
     return {entry.path, options.shards, set.total_bytes(), plan.tensor_bytes, plan.tensors};
   } catch (const std::bad_alloc&) {
     throw Error(ErrorCode::host_out_of_memory, "make-model",
-                "host memory does not suffice to write " + options.path.string());
+                "out of host memory while writing " + options.path.string());
   }
 }
 

@@ -34,7 +34,7 @@ Pattern Pattern::of(const model::GgufType& type, std::uint64_t seed) {
     pattern.scale_masks = type.scale_masks;
     return pattern;
   }
-  // The elements of plain types divide a word, so their mask can be one of words.
+  // Elements of plain types divide a 64-bit word, so one mask per word suffices.
   for (const model::ByteMask& mask : type.scale_masks) {
     const auto cleared = static_cast<std::uint8_t>(~mask.keep);
     for (std::uint32_t byte = mask.offset; byte < 8; byte += pattern.block_bytes) {
@@ -73,7 +73,7 @@ void Pattern::fill(std::span<std::byte> destination, std::uint64_t offset) const
   }
   for (const model::ByteMask& mask : scale_masks) {
     if (mask.keep == 0xFF) continue;
-    // The first byte at mask.offset of a block that is not before `offset`.
+    // The first byte at mask.offset of a block, at or after `offset`.
     std::uint64_t at = offset / block_bytes * block_bytes + mask.offset;
     if (at < offset) at += block_bytes;
     for (; at - offset < size; at += block_bytes) bytes[at - offset] &= std::byte{mask.keep};

@@ -8,8 +8,8 @@
 
 namespace hiptool::cli {
 
-/// What makes the random bytes of one tensor: the same byte at the same place however the tensor is
-/// cut into pieces, so that pieces can be made in any order by any thread.
+/// Generates the random bytes of one tensor. A byte depends only on its offset, so that any thread
+/// can generate any piece in any order.
 struct Pattern {
   std::uint64_t seed = 0;
   std::uint64_t keep = ~std::uint64_t{0};  ///< and-mask for each 8 bytes

@@ -169,7 +169,7 @@ void finish_safetensors(PlannedFile& file) {
     throw Error(ErrorCode::invalid_argument, "make-model",
                 "the header of " + std::to_string(file.tensors.size()) +
                     " tensors is above the 100000000 bytes that safetensors allows",
-                "ask for fewer tensors");
+                "use fewer tensors");
   }
   GgufHeader header;
   header.string(json);  // safetensors, too, begins with a length of 64 bits

@@ -7,7 +7,7 @@
 
 namespace hiptool::cli {
 
-/// What a GGUF's header says besides its tensors.
+/// The fields of a GGUF header other than its tensors.
 struct GgufFacts {
   std::uint32_t shard = 0;  ///< the first one carries the model's metadata
   std::uint32_t shards = 1;

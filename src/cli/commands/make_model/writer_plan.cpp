@@ -57,8 +57,7 @@ std::string name_of(std::uint32_t tensor) {
   return tensor < 2 ? role : "blk." + std::to_string(block_of(tensor)) + "." + role;
 }
 
-/// A type of either format: how many elements, in how many bytes, are the least that a tensor can
-/// grow by, and how to fill them.
+/// A type of either format: elements and bytes of its smallest unit, and how to fill them.
 struct Type {
   std::string_view name;
   std::uint64_t elements = 1;
@@ -108,7 +107,7 @@ std::vector<Type> chosen_types(const ModelWriterOptions& options) {
     const auto found = std::find_if(known.begin(), known.end(),
                                     [&](const Type& type) { return type.name == name; });
     if (found == known.end()) {
-      std::string hint = "known are all";
+      std::string hint = "use all";
       for (const Type& type : known) hint.append(", ").append(type.name);
       throw Error(
           ErrorCode::invalid_argument, "make-model",
@@ -121,28 +120,23 @@ std::vector<Type> chosen_types(const ModelWriterOptions& options) {
 }
 
 void check_options(const ModelWriterOptions& options) {
-  if (options.tensors == 0 || options.tensors > most_written_tensors) {
-    throw Error(ErrorCode::invalid_argument, "make-model",
-                "a model of " + std::to_string(options.tensors) + " tensors is not possible",
-                "ask for 1 to 1000000 tensors");
-  }
-  if (options.shards == 0 || options.shards > most_shards || options.shards > options.tensors) {
-    throw Error(ErrorCode::invalid_argument, "make-model",
-                std::to_string(options.tensors) + " tensors cannot be spread over " +
-                    std::to_string(options.shards) + " files",
-                "ask for 1 to 65535 files, and for no more files than tensors");
-  }
-  if (options.vocabulary > most_tokens ||
-      (options.vocabulary > 0 && options.format != ModelFormat::gguf)) {
-    throw Error(ErrorCode::invalid_argument, "make-model",
-                "a vocabulary of " + std::to_string(options.vocabulary) + " tokens is not possible",
-                "ask for at most 10000000 tokens, in a GGUF");
-  }
-  if (options.size_bytes > most_size_bytes) {
-    throw Error(ErrorCode::invalid_argument, "make-model",
-                "a model of " + std::to_string(options.size_bytes) + " bytes is not possible",
-                "ask for at most 2^60 bytes");
-  }
+  const auto require = [](bool is_possible, const std::string& message, const char* hint) {
+    if (!is_possible) throw Error(ErrorCode::invalid_argument, "make-model", message, hint);
+  };
+  require(options.tensors > 0 && options.tensors <= most_written_tensors,
+          "invalid number of tensors " + std::to_string(options.tensors),
+          "use 1 to 1000000 tensors");
+  require(options.shards > 0 && options.shards <= most_shards && options.shards <= options.tensors,
+          "cannot split " + std::to_string(options.tensors) + " tensors over " +
+              std::to_string(options.shards) + " files",
+          "use 1 to 65535 files, at most one per tensor");
+  require(options.vocabulary == 0 ||
+              (options.vocabulary <= most_tokens && options.format == ModelFormat::gguf),
+          "invalid vocabulary of " + std::to_string(options.vocabulary) + " tokens",
+          "use at most 10000000 tokens, in a GGUF");
+  require(options.size_bytes <= most_size_bytes,
+          "invalid model size of " + std::to_string(options.size_bytes) + " bytes",
+          "use at most 2^60 bytes");
 }
 
 // The shape, fastest dimension first, of about that many blocks; never more than them.
@@ -172,7 +166,7 @@ std::vector<PlannedTensor> plan_tensors(const ModelWriterOptions& options,
     // size * weight / total without leaving 64 bits: weights stay below 2^31.
     const std::uint64_t ideal_end = options.size_bytes / total_weight * weight +
                                     options.size_bytes % total_weight * weight / total_weight;
-    // What one tensor's rounding leaves over goes to the next; the last is cut to the block.
+    // The rounding error of a tensor goes to the next one; the last is cut to whole blocks.
     const std::uint64_t wanted = ideal_end > used_bytes ? ideal_end - used_bytes : 0;
     const bool is_last = index + 1 == options.tensors;
     PlannedTensor tensor;
@@ -197,8 +191,8 @@ std::vector<PlannedTensor> plan_tensors(const ModelWriterOptions& options,
   return tensors;
 }
 
-// Where each file begins in the order of the tensors: the bytes of each come as near as whole
-// tensors allow to an equal share, and none is left without a tensor.
+// The index of the first tensor of each file: sizes are as equal as whole tensors allow, and every
+// file gets at least one tensor.
 std::vector<std::size_t> cuts_of(const std::vector<PlannedTensor>& tensors, std::size_t files,
                                  std::uint64_t tensor_bytes) {
   std::vector<std::size_t> cuts{0};

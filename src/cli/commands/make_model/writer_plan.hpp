@@ -38,8 +38,8 @@ struct WriterPlan {
   std::uint64_t tensor_bytes = 0;  ///< without padding
 };
 
-/// Decides names, types, sizes and the header. Throws Error(invalid_argument) for unknown types and
-/// impossible numbers.
+/// Chooses names, types and sizes, and makes the headers. Throws Error(invalid_argument) for
+/// unknown types and numbers out of range.
 WriterPlan plan_model(const ModelWriterOptions& options);
 
 }  // namespace hiptool::cli

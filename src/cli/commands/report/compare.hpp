@@ -1,40 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <string>
-#include <vector>
-
-#include "base/statistics.hpp"
-#include "cli/commands/report/file.hpp"
 #include "cli/commands/report/report.hpp"
-#include "report/context.hpp"
+#include "report/compare.hpp"
 
 namespace hiptool::cli {
 
-struct ComparedCell {
-  const report::Measurement* before = nullptr;
-  const report::Measurement* after = nullptr;
-  base::Comparison comparison;
-  std::string reason;  ///< why it is ambiguous; empty for other verdicts
-};
+/// Adds the fields to the document, and lines and tables to it. Its verdict is that of
+/// comparison_failures().
+ReportPair make_compare_reports(report::Object document, const report::ReportComparison& comparison,
+                                const report::ReportFile& before, const report::ReportFile& after);
 
-struct ReportComparison {
-  std::vector<ComparedCell> cells;  ///< those on both sides, in the order of the old document
-  std::vector<std::string> only_old;
-  std::vector<std::string> only_new;
-  std::vector<report::ContextDifference> differences;
-  double effect = base::least_effect;
-};
-
-/// "SAME", "FASTER", "SLOWER" or "AMBIGUOUS".
-std::string_view to_string(base::Verdict verdict) noexcept;
-
-/// A call failed or data was wrong.
-bool has_failed(const report::Measurement& measured);
-
-/// Compares every cell that both documents hold, sample by sample. The files must outlive the
-/// result, which has no cells where no measurement has samples in both documents or failed in the
-/// new one. Throws Error(invalid_argument) where their kinds differ, and Error(unsupported) for
-/// kinds that hold no samples.
-ReportComparison compare_reports(const ReportFile& before, const ReportFile& after, double effect);
+/// Cells that are slower or failed in the new document, or that the documents have none in common.
+std::vector<report::Failure> comparison_failures(const report::ReportComparison& comparison);
 
 }  // namespace hiptool::cli

@@ -1,82 +1,28 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "cli/commands/report/file.hpp"
 #include "cli/commands/report/report.hpp"
+#include "report/merge.hpp"
+#include "report/report.hpp"
 
 namespace hiptool::cli {
 
-/// Who is to blame for a straggler: a device, or the link between two.
-struct Blame {
-  std::string host;
-  std::string device;       ///< empty: the link
-  std::string source;       ///< of the link
-  std::string destination;  ///< of the link
-  auto operator<=>(const Blame&) const = default;
-};
+/// Hosts with a slow straggler, a failed measurement or a failed run, each once, by name. One that
+/// does not say its name is left out.
+std::vector<std::string> excluded_hosts(const report::Merge& merge);
 
-struct MergedMember {
-  const ReportFile* file = nullptr;
-  const report::Measurement* measured = nullptr;
-  double value = 0;           ///< in MergedGroup::unit
-  double deviation = 0;       ///< from the group's median, -0.1: 10 % less
-  double z = 0;               ///< modified z score
-  bool is_straggler = false;  ///< far from the median, on either side
-  bool is_slow = false;       ///< a straggler with a lower rate or a longer time than the median
-  Blame blame;                ///< of a straggler
-};
+/// The hosts as `--exclude` of Slurm and `-w ^` of pdsh take them: in one line, with commas.
+std::string exclude_list(const report::Merge& merge);
 
-/// Of two results that differ either may be the odd one; from three on there is a majority.
-constexpr std::size_t least_members_to_tell = 3;
+/// Ends the document with the verdict, prints the error of unreadable files and returns the exit
+/// code: 1 for a slow straggler, a failed measurement, a run that did not pass, or where no
+/// measurement was made twice; fast outliers are no failure.
+int finish_merge_document(report::Object& document, const Environment& environment,
+                          const report::Merge& merge);
 
-/// The same measurement on devices of the same name.
-struct MergedGroup {
-  std::string label;
-  std::string device_name;
-  std::string unit;  ///< "bytes_per_s", "flops_per_s", or "s" for what has only a time: a latency
-  double median = 0;
-  std::vector<MergedMember> members;
-
-  bool is_time() const { return unit == "s"; }
-  /// How much worse than the median a value is: 0.5 for half the rate and for twice the time.
-  double loss_of(double value) const { return is_time() ? 1 - median / value : 1 - value / median; }
-  bool can_tell() const { return members.size() >= least_members_to_tell; }
-};
-
-struct SkippedFile {
-  std::string path;
-  std::string reason;
-  bool is_unreadable = false;  ///< missing, damaged or of a kind that holds no measurements
-};
-
-struct Merge {
-  std::vector<ReportFile> files;
-  std::vector<ReportFile> failed_runs;  ///< runs that did not pass and measured nothing
-  std::vector<SkippedFile> skipped;
-  std::vector<MergedGroup> groups;
-  std::vector<MergedMember> failures;  ///< measurements that failed or gave wrong data
-
-  /// False where no measurement was made twice, so that nothing could be compared.
-  bool has_common() const;
-};
-
-/// Name of the host that wrote the file, or the file's path where it does not say.
-std::string host_of(const ReportFile& file);
-
-/// Marks none in a group that cannot tell. Else marks those that lie at least 5 % from the median
-/// and, among five or more, have a modified z score beyond 3.5 (Iglewicz and Hoaglin 1993), and
-/// says who is to blame: for pairs of devices the one whose row or column is slow as a whole, else
-/// the link.
-void find_stragglers(MergedGroup& group);
-
-/// Reads what can be read. A file that cannot, is the copy of another or measured nothing is named
-/// in `skipped`. `read` gives the document of a path, of which no more than one is kept at a time.
-/// Throws Error(input_failed) if none is left, failed runs included.
-Merge merge_reports(const std::vector<std::string>& paths,
-                    const std::function<report::Object(const std::string&)>& read);
+/// Adds the fields to the document; verdict, tables and notes.
+ReportPair make_merge_reports(report::Object document, const report::Merge& merge);
 
 }  // namespace hiptool::cli

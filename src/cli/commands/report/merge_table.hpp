@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include "cli/commands/report/merge.hpp"
+#include "report/merge.hpp"
 #include "report/report.hpp"
 
 namespace hiptool::cli {
 
 /// One row for each merged result, failed measurement and failed run, for CSV.
-report::Table merge_table(const Merge& merge);
+report::Table merge_table(const report::Merge& merge);
 
 }  // namespace hiptool::cli

@@ -7,8 +7,8 @@
 #include <charconv>
 #include <cstdint>
 
-#include "cli/commands/report/compare_report.hpp"
-#include "cli/commands/report/merge_report.hpp"
+#include "cli/commands/report/compare.hpp"
+#include "cli/commands/report/merge.hpp"
 #include "cli/commands/report/render.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
@@ -35,10 +35,10 @@ double parse_effect(const std::string& text) {
 // Exit code 1 if a cell is slower or the documents have none in common, else 0.
 int run_report_compare(const ReportOptions& options, Context& context) {
   const CancelToken* cancel = &context.environment.cancel;
-  const ReportFile before = read_report_file(options.files[0], cancel);
-  const ReportFile after = read_report_file(options.files[1], cancel);
+  const report::ReportFile before = report::read_report_file(options.files[0], cancel);
+  const report::ReportFile after = report::read_report_file(options.files[1], cancel);
   const double effect = options.effect > 0 ? options.effect : base::least_effect;
-  const ReportComparison comparison = compare_reports(before, after, effect);
+  const report::ReportComparison comparison = report::compare_reports(before, after, effect);
   report::Object document = make_document(context.environment, "report", "ok");
   const int exit_code =
       finish_document(document, context.environment, nullptr, comparison_failures(comparison));
@@ -50,9 +50,10 @@ int run_report_compare(const ReportOptions& options, Context& context) {
 int run_report_merge(const ReportOptions& options, Context& context) {
   std::optional<ExportFile> list;
   if (!options.exclude_list.empty()) list.emplace(options.exclude_list, "--exclude-list FILE");
-  const Merge merge = merge_reports(options.files, [&context](const std::string& path) {
-    return read_report_document(path, &context.environment.cancel);
-  });
+  const report::Merge merge =
+      report::merge_reports(options.files, [&context](const std::string& path) {
+        return report::read_report_document(path, &context.environment.cancel);
+      });
   report::Object document = make_document(context.environment, "report", "ok");
   const int exit_code = finish_merge_document(document, context.environment, merge);
   const ReportPair reports = make_merge_reports(std::move(document), merge);
@@ -69,7 +70,7 @@ int run_report_merge(const ReportOptions& options, Context& context) {
 int run_report_render(const ReportOptions& options, Context& context) {
   context.output.prefer(OutputFormat::html);
   const std::string& path = options.files.front();
-  report::Object document = read_report_document(path, &context.environment.cancel);
+  report::Object document = report::read_report_document(path, &context.environment.cancel);
   try {
     const ReportPair reports = make_render_reports(std::move(document));
     context.output.write(reports.for_people, reports.for_programs);

@@ -20,7 +20,7 @@
 #include "hiptool/error.hpp"
 #include "measure/inventory.hpp"
 #include "measure/kernel/thresholds.hpp"
-#include "measure/memory_peak.hpp"
+#include "measure/peak.hpp"
 
 namespace hiptool::cli {
 namespace {

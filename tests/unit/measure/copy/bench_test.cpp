@@ -13,13 +13,13 @@ using namespace std::chrono_literals;
 
 namespace {
 
-PlannedCell planned(CopyKind kind, const std::vector<Device>& devices) {
-  PlannedCell cell;
-  cell.cell.kind = kind;
-  if (uses_host(kind)) cell.cell.memory = HostKind::pinned;
-  cell.cell.size_bytes = 64 << 10;
-  cell.cell.devices = devices;
-  return cell;
+PlannedCopy planned(CopyKind kind, const std::vector<Device>& devices) {
+  PlannedCopy spec;
+  spec.spec.kind = kind;
+  if (uses_host(kind)) spec.spec.memory = HostKind::pinned;
+  spec.spec.size_bytes = 64 << 10;
+  spec.spec.devices = devices;
+  return spec;
 }
 
 CopyBenchOptions options_of(std::size_t samples) {
@@ -40,9 +40,9 @@ TEST_CASE("copy bench: a cell's figures belong together") {
   CHECK(result.bytes == 2 * (64 << 10));
   CHECK(result.rate_of(0.5) == 4 * (64 << 10));
   CHECK(result.is_gated);
-  REQUIRE(result.lanes.size() == 2);
-  CHECK(result.lanes[0].source == "host");
-  CHECK(result.lanes[1].destination == "host");
+  REQUIRE(result.tracks.size() == 2);
+  CHECK(result.tracks[0].source == "host");
+  CHECK(result.tracks[1].destination == "host");
   CHECK_FALSE(result.limit);
   CHECK_FALSE(result.share_of_limit());
 }
@@ -50,10 +50,10 @@ TEST_CASE("copy bench: a cell's figures belong together") {
 TEST_CASE("copy bench: what is skipped makes no call") {
   test::CpuDevices devices(1);
   CopyBench bench(options_of(1));
-  PlannedCell cell = planned(CopyKind::h2d, devices.all());
-  cell.skip_reason = "no need";
+  PlannedCopy spec = planned(CopyKind::h2d, devices.all());
+  spec.skip_reason = "no need";
   const std::uint64_t calls = devices.table().total_count();
-  const CopyResult result = bench.measure(cell);
+  const CopyResult result = bench.measure(spec);
   CHECK(result.status == CopyStatus::skipped);
   CHECK(result.reason == "no need");
   CHECK(devices.table().total_count() == calls);
@@ -85,10 +85,10 @@ TEST_CASE("copy bench: wrong data is told with its place; the samples are kept")
   CopyBenchOptions options = options_of(3);
   options.run.sample_time_s = 0;
   CopyBench bench(std::move(options));
-  PlannedCell cell = planned(CopyKind::d2h, devices.all());
-  cell.cell.memory = HostKind::pageable;  // no gate: the wrapper waits for the copy it damages
+  PlannedCopy spec = planned(CopyKind::d2h, devices.all());
+  spec.spec.memory = HostKind::pageable;  // no gate: the wrapper waits for the copy it damages
   devices.table().corrupt_copy(3, 4000);  // two copies choose how many a sample takes
-  const CopyResult result = bench.measure(cell);
+  const CopyResult result = bench.measure(spec);
   CHECK(result.status == CopyStatus::mismatch);
   CHECK(result.samples_s.size() == 3);
   REQUIRE(result.wrong);

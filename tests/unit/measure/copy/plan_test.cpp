@@ -21,9 +21,9 @@ CopyRequest request_for(const std::vector<Device>& devices, std::vector<CopyTemp
   return request;
 }
 
-std::vector<std::string> ids(const std::vector<PlannedCell>& cells) {
+std::vector<std::string> ids(const std::vector<PlannedCopy>& specs) {
   std::vector<std::string> found;
-  for (const PlannedCell& planned : cells) found.push_back(id_of(planned.cell));
+  for (const PlannedCopy& planned : specs) found.push_back(id_of(planned.spec));
   return found;
 }
 
@@ -37,14 +37,14 @@ TEST_CASE("copy plan: memories, nodes and sizes multiply only what uses the host
   request.memories = {HostKind::pinned, HostKind::pageable};
   request.sizes = {4096, 8192};
   request.nodes = {{0, {0}, true}, {1, {1}, false}};
-  const auto cells = plan_copies(request);
-  CHECK(cells.size() == 2 * 2 * 2 + 2);
-  CHECK(cells.front().cell.node == 0);
-  CHECK(cells.front().skip_reason.empty());
-  CHECK(cells.back().cell.memory == std::nullopt);
-  CHECK(cells.back().cell.node == std::nullopt);
-  const auto on_second = std::count_if(cells.begin(), cells.end(), [](const PlannedCell& planned) {
-    return planned.cell.node == 1 && planned.skip_reason.find("NUMA node 1") != std::string::npos;
+  const auto specs = plan_copies(request);
+  CHECK(specs.size() == 2 * 2 * 2 + 2);
+  CHECK(specs.front().spec.node == 0);
+  CHECK(specs.front().skip_reason.empty());
+  CHECK(specs.back().spec.memory == std::nullopt);
+  CHECK(specs.back().spec.node == std::nullopt);
+  const auto on_second = std::count_if(specs.begin(), specs.end(), [](const PlannedCopy& planned) {
+    return planned.spec.node == 1 && planned.skip_reason.find("NUMA node 1") != std::string::npos;
   });
   CHECK(on_second == 4);
 }
@@ -69,10 +69,10 @@ TEST_CASE("copy plan: pairs, the one and all") {
 TEST_CASE("copy plan: what cannot be is there with the reason") {
   const test::CpuDevices devices(1);
   for (const CopyKind kind : {CopyKind::p2p_read, CopyKind::h2d_all, CopyKind::all_to_all}) {
-    const auto cells = plan_copies(request_for(devices.all(), {{kind}}));
-    REQUIRE(cells.size() == 1);
-    CHECK(cells[0].skip_reason == "needs two devices, cpu:0 is the only one chosen");
-    CHECK_FALSE(id_of(cells[0].cell).empty());
+    const auto specs = plan_copies(request_for(devices.all(), {{kind}}));
+    REQUIRE(specs.size() == 1);
+    CHECK(specs[0].skip_reason == "needs two devices, cpu:0 is the only one chosen");
+    CHECK_FALSE(id_of(specs[0].spec).empty());
   }
   CopyRequest request = request_for(devices.all(), {{CopyKind::h2d, CopyEngine::kernel}});
   request.memories = {HostKind::pageable};
@@ -105,7 +105,7 @@ TEST_CASE("copy plan: what is asked for twice is measured once; latency has a si
   const test::CpuDevices devices(1);
   CopyTemplate latency{CopyKind::h2d};
   latency.is_latency = true;
-  const auto cells =
+  const auto specs =
       plan_copies(request_for(devices.all(), {{CopyKind::h2d}, {CopyKind::h2d}, latency}));
-  CHECK(ids(cells) == Texts{"h2d.pinned.copy.1MiB@cpu:0", "h2d.pinned.copy.4KiB.latency@cpu:0"});
+  CHECK(ids(specs) == Texts{"h2d.pinned.copy.1MiB@cpu:0", "h2d.pinned.copy.4KiB.latency@cpu:0"});
 }

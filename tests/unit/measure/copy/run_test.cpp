@@ -15,14 +15,14 @@ using namespace std::chrono_literals;
 
 namespace {
 
-CopyCell cell_of(CopyKind kind, const std::vector<Device>& devices,
+CopySpec cell_of(CopyKind kind, const std::vector<Device>& devices,
                  std::uint64_t size_bytes = 64 << 10) {
-  CopyCell cell;
-  cell.kind = kind;
-  if (uses_host(kind)) cell.memory = HostKind::pinned;
-  cell.size_bytes = size_bytes;
-  cell.devices = devices;
-  return cell;
+  CopySpec spec;
+  spec.kind = kind;
+  if (uses_host(kind)) spec.memory = HostKind::pinned;
+  spec.size_bytes = size_bytes;
+  spec.devices = devices;
+  return spec;
 }
 
 }  // namespace
@@ -51,16 +51,16 @@ TEST_CASE("copy run: a sample is gated, timed twice, and right") {
       {CopyKind::d2h_all, 3}, {CopyKind::all_to_all, 3}};
   for (const CopyEngine engine : {CopyEngine::copy, CopyEngine::kernel}) {
     for (const auto& entry : kinds) {
-      CopyCell cell =
+      CopySpec spec =
           cell_of(entry.first, {devices.all().begin(), devices.all().begin() + entry.second});
-      cell.engine = engine;
-      CAPTURE(id_of(cell));
-      CopyRun run(cell, tools, {});
+      spec.engine = engine;
+      CAPTURE(id_of(spec));
+      CopyRun run(spec, tools, {});
       const CopySample sample = run.run();
       CHECK(sample.is_gated);
       CHECK(sample.span_s > 0);
       CHECK(sample.wall_s > 0);
-      CHECK(sample.lanes_s.size() == routes_of(cell).size());
+      CHECK(sample.tracks_s.size() == routes_of(spec).size());
       CHECK(run.check().count == 0);
     }
   }
@@ -70,10 +70,10 @@ TEST_CASE("copy run: memory that is not pinned goes without a gate, whose caller
   const test::CpuDevices devices(1);
   ToolBox tools;
   for (const HostKind memory : {HostKind::pageable, HostKind::managed, HostKind::registered}) {
-    CopyCell cell = cell_of(CopyKind::bidir, devices.all());
-    cell.memory = memory;
+    CopySpec spec = cell_of(CopyKind::bidir, devices.all());
+    spec.memory = memory;
     CAPTURE(to_string(memory));
-    CopyRun run(cell, tools, {});
+    CopyRun run(spec, tools, {});
     CHECK(run.run().is_gated == (memory == HostKind::registered));
     CHECK(run.check().count == 0);
   }
@@ -107,7 +107,7 @@ TEST_CASE("copy run: a gate keeps the time of queueing out of the copy's") {
   CHECK(sample.is_gated);
   CHECK(sample.span_s < 0.04);
   CHECK(sample.wall_s < 0.04);
-  CopyCell pageable = cell_of(CopyKind::h2d, devices.all());
+  CopySpec pageable = cell_of(CopyKind::h2d, devices.all());
   pageable.memory = HostKind::pageable;
   CopyRun open(pageable, tools, {});
   CHECK(open.run().span_s > 0.059);
@@ -121,13 +121,13 @@ TEST_CASE("copy run: one wrong byte is found where it arrived, in the sample it 
   for (const CopyKind kind :
        {CopyKind::h2d, CopyKind::d2h, CopyKind::d2d, CopyKind::p2p_write, CopyKind::p2p_read}) {
     CAPTURE(to_string(kind));
-    CopyCell cell = cell_of(kind, {devices[0]});
-    if (uses_peers(kind)) cell.devices.push_back(devices[1]);
+    CopySpec spec = cell_of(kind, {devices[0]});
+    if (uses_peers(kind)) spec.devices.push_back(devices[1]);
     // The wrapper waits for the copy that it damages, which a gate would never let happen.
     CopyRun::Options without_gate;
     without_gate.gate_limit = 1ms;
     without_gate.sample_time_s = 0;
-    CopyRun run(cell, tools, without_gate);
+    CopyRun run(spec, tools, without_gate);
     REQUIRE(run.copies_per_sample() == 1);
     for (int i = 0; i < 100 && !run.has_gate_expired(); ++i) run.run();
     REQUIRE(run.has_gate_expired());
@@ -198,9 +198,9 @@ TEST_CASE("copy run: everything is released, also when a call fails with a gate 
 TEST_CASE("copy run: latency is that of one copy and the wait for it") {
   test::CpuDevices devices(1);
   ToolBox tools;
-  CopyCell cell = cell_of(CopyKind::d2h, devices.all(), 4096);
-  cell.is_latency = true;
-  CopyRun run(cell, tools, {});
+  CopySpec spec = cell_of(CopyKind::d2h, devices.all(), 4096);
+  spec.is_latency = true;
+  CopyRun run(spec, tools, {});
   devices.table().delay("hipMemcpyAsync", 5ms);
   devices.table().reset();
   devices.table().delay("hipStreamSynchronize", 5ms);
@@ -215,13 +215,13 @@ TEST_CASE("copy run: latency is that of one copy and the wait for it") {
 TEST_CASE("copy run: without kernels the host writes and checks; a copy by kernel is unsupported") {
   test::CpuDevices gpus(1, Platform::nvidia);
   ToolBox tools;
-  CopyCell cell = cell_of(CopyKind::d2d, gpus.all());
-  CopyRun run(cell, tools, {});
+  CopySpec spec = cell_of(CopyKind::d2d, gpus.all());
+  CopyRun run(spec, tools, {});
   CHECK_FALSE(run.run().is_gated);
   CHECK(run.check().count == 0);
-  cell.engine = CopyEngine::kernel;
+  spec.engine = CopyEngine::kernel;
   try {
-    const CopyRun by_kernel(cell, tools, {});
+    const CopyRun by_kernel(spec, tools, {});
     FAIL("a kernel from nowhere");
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::unsupported);

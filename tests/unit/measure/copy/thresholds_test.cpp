@@ -27,10 +27,10 @@ Threshold copies_threshold(const char* text) {
 
 CopyResult measured(const Device& device, double bytes_per_s) {
   CopyResult result;
-  result.cell.kind = CopyKind::h2d;
-  result.cell.memory = HostKind::pinned;
-  result.cell.size_bytes = 1 << 20;
-  result.cell.devices = {device};
+  result.spec.kind = CopyKind::h2d;
+  result.spec.memory = HostKind::pinned;
+  result.spec.size_bytes = 1 << 20;
+  result.spec.devices = {device};
   result.bytes = 1 << 20;
   result.samples_s = {static_cast<double>(result.bytes) / bytes_per_s};
   result.summary = base::summarize(result.samples_s);
@@ -67,8 +67,8 @@ TEST_CASE("thresholds: met at the threshold, missed below it; shares are of the 
 TEST_CASE("thresholds: a rate above its limit has no share, so that none can be asked of it") {
   const test::CpuDevices devices(1);
   CopyResult result = measured(devices[0], 59.07e9);
-  result.cell.kind = CopyKind::d2d;
-  result.cell.memory.reset();
+  result.spec.kind = CopyKind::d2d;
+  result.spec.memory.reset();
   result.limit = CopyLimit{1e9, "memory-clock", std::uint64_t{50} << 20};
   CHECK_FALSE(result.share_of_limit());
   CHECK(result.share().missing ==
@@ -85,8 +85,8 @@ TEST_CASE("thresholds: a rate above its limit has no share, so that none can be 
 
 TEST_CASE("thresholds: one that names no cell is refused, and latencies count as none") {
   const test::CpuDevices devices(1);
-  CopyCell rate = measured(devices[0], 1e9).cell;
-  CopyCell latency = rate;
+  CopySpec rate = measured(devices[0], 1e9).spec;
+  CopySpec latency = rate;
   latency.is_latency = true;
   const std::vector<Threshold> thresholds{copies_threshold("h2d.pinned>=1GB/s")};
   require_selected(thresholds, {&rate});

@@ -29,8 +29,8 @@ Outcome run(Words words, cli::testing::WrappedCpus::Prepare prepare = {}) {
 
 std::size_t count_status(const Json& document, const std::string& status) {
   std::size_t count = 0;
-  for (const Json& cell : document["cells"]) {
-    if (cell["status"] == status) ++count;
+  for (const Json& spec : document["cells"]) {
+    if (spec["status"] == status) ++count;
   }
   return count;
 }
@@ -68,10 +68,10 @@ TEST_CASE("bench-copy: wrong data is exit 5, and the other cells are measured") 
   CHECK(wrong.document["status"] == "mismatch");
   CHECK(count_status(wrong.document, "mismatch") == 1);
   CHECK(count_status(wrong.document, "ok") == 3);
-  const Json& cell = wrong.document["cells"][0];
-  CHECK(cell["wrong"]["first_bad_index"] == 1000);
-  CHECK(cell["wrong"]["xor_bits"] == 0xff00);
-  CHECK(cell["wrong"]["count"] == 1);
+  const Json& spec = wrong.document["cells"][0];
+  CHECK(spec["wrong"]["first_bad_index"] == 1000);
+  CHECK(spec["wrong"]["xor_bits"] == 0xff00);
+  CHECK(spec["wrong"]["count"] == 1);
 }
 
 TEST_CASE("bench-copy: a lost device fails its later cells, not those of the other") {
@@ -80,10 +80,10 @@ TEST_CASE("bench-copy: a lost device fails its later cells, not those of the oth
   });
   CHECK(lost.exit_code == 6);
   CHECK(lost.document["error"]["code"] == "device_lost");
-  for (const Json& cell : lost.document["cells"]) {
-    const std::string id = cell["id"];
+  for (const Json& spec : lost.document["cells"]) {
+    const std::string id = spec["id"];
     CAPTURE(id);
-    CHECK(cell["status"] == (contains(id, "cpu:0") ? "failed" : "ok"));
+    CHECK(spec["status"] == (contains(id, "cpu:0") ? "failed" : "ok"));
   }
 }
 
@@ -174,11 +174,11 @@ TEST_CASE("bench-copy: GPUs without kernels are measured without a gate and by t
                        "--samples", "2", "--size", "64KiB", "--format", "json"}) == 0);
   const Json document = Json::parse(machine.out.text);
   CHECK(document["cells"].size() == 12);  // both GPUs, since one has no peer
-  for (const Json& cell : document["cells"]) {
-    const bool by_kernel = cell["engine"] == "kernel";
-    CHECK(cell["status"] == (by_kernel ? "skipped" : "ok"));
-    if (by_kernel) CHECK(contains(cell["reason"].get<std::string>(), "no copy kernel"));
-    if (!by_kernel) CHECK(cell["gated"] == false);
+  for (const Json& spec : document["cells"]) {
+    const bool by_kernel = spec["engine"] == "kernel";
+    CHECK(spec["status"] == (by_kernel ? "skipped" : "ok"));
+    if (by_kernel) CHECK(contains(spec["reason"].get<std::string>(), "no copy kernel"));
+    if (!by_kernel) CHECK(spec["gated"] == false);
   }
 }
 

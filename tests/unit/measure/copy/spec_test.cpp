@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/copy/cells.hpp"
+#include "measure/copy/spec.hpp"
 
 #include <doctest/doctest.h>
 
@@ -13,8 +13,8 @@ namespace {
 struct Four {
   test::CpuDevices devices{4};
 
-  CopyCell cell(CopyKind kind, std::size_t count, bool reads = false) {
-    CopyCell made;
+  CopySpec spec(CopyKind kind, std::size_t count, bool reads = false) {
+    CopySpec made;
     made.kind = kind;
     if (uses_host(kind)) made.memory = HostKind::pinned;
     made.size_bytes = 1 << 20;
@@ -26,12 +26,12 @@ struct Four {
 };
 
 // "cpu:0>cpu:1 by cpu:0", a line for each route.
-std::vector<std::string> texts(const CopyCell& cell) {
+std::vector<std::string> texts(const CopySpec& spec) {
   std::vector<std::string> found;
   const auto name = [](const std::optional<Device>& device) {
     return device ? device->id() : std::string("host");
   };
-  for (const CopyRoute& route : routes_of(cell)) {
+  for (const CopyRoute& route : routes_of(spec)) {
     found.push_back(name(route.source) + ">" + name(route.destination) + " by " +
                     route.executor.id());
   }
@@ -59,47 +59,47 @@ TEST_CASE("copy cells: every name is parsed back") {
 }
 
 TEST_CASE_FIXTURE(Four, "copy cells: routes say who copies what") {
-  CHECK(texts(cell(CopyKind::h2d, 1)) == Texts{"host>cpu:0 by cpu:0"});
-  CHECK(texts(cell(CopyKind::d2h, 1)) == Texts{"cpu:0>host by cpu:0"});
-  CHECK(texts(cell(CopyKind::d2d, 1)) == Texts{"cpu:0>cpu:0 by cpu:0"});
-  CHECK(texts(cell(CopyKind::bidir, 1)) == Texts{"host>cpu:0 by cpu:0", "cpu:0>host by cpu:0"});
-  CHECK(texts(cell(CopyKind::p2p_write, 2)) == Texts{"cpu:0>cpu:1 by cpu:0"});
-  CHECK(texts(cell(CopyKind::p2p_read, 2)) == Texts{"cpu:0>cpu:1 by cpu:1"});
-  CHECK(texts(cell(CopyKind::p2p_bidir, 2)) ==
+  CHECK(texts(spec(CopyKind::h2d, 1)) == Texts{"host>cpu:0 by cpu:0"});
+  CHECK(texts(spec(CopyKind::d2h, 1)) == Texts{"cpu:0>host by cpu:0"});
+  CHECK(texts(spec(CopyKind::d2d, 1)) == Texts{"cpu:0>cpu:0 by cpu:0"});
+  CHECK(texts(spec(CopyKind::bidir, 1)) == Texts{"host>cpu:0 by cpu:0", "cpu:0>host by cpu:0"});
+  CHECK(texts(spec(CopyKind::p2p_write, 2)) == Texts{"cpu:0>cpu:1 by cpu:0"});
+  CHECK(texts(spec(CopyKind::p2p_read, 2)) == Texts{"cpu:0>cpu:1 by cpu:1"});
+  CHECK(texts(spec(CopyKind::p2p_bidir, 2)) ==
         Texts{"cpu:0>cpu:1 by cpu:0", "cpu:1>cpu:0 by cpu:1"});
-  CHECK(texts(cell(CopyKind::p2p_bidir, 2, true)) ==
+  CHECK(texts(spec(CopyKind::p2p_bidir, 2, true)) ==
         Texts{"cpu:0>cpu:1 by cpu:1", "cpu:1>cpu:0 by cpu:0"});
-  CHECK(texts(cell(CopyKind::h2d_all, 2)) == Texts{"host>cpu:0 by cpu:0", "host>cpu:1 by cpu:1"});
-  CHECK(texts(cell(CopyKind::one_to_all, 3)) ==
+  CHECK(texts(spec(CopyKind::h2d_all, 2)) == Texts{"host>cpu:0 by cpu:0", "host>cpu:1 by cpu:1"});
+  CHECK(texts(spec(CopyKind::one_to_all, 3)) ==
         Texts{"cpu:0>cpu:1 by cpu:0", "cpu:0>cpu:2 by cpu:0"});
-  CHECK(texts(cell(CopyKind::all_to_one, 3)) ==
+  CHECK(texts(spec(CopyKind::all_to_one, 3)) ==
         Texts{"cpu:1>cpu:0 by cpu:1", "cpu:2>cpu:0 by cpu:2"});
-  CHECK(texts(cell(CopyKind::all_to_one, 3, true)) ==
+  CHECK(texts(spec(CopyKind::all_to_one, 3, true)) ==
         Texts{"cpu:1>cpu:0 by cpu:0", "cpu:2>cpu:0 by cpu:0"});
-  CHECK(texts(cell(CopyKind::all_to_all, 4)).size() == 12);
+  CHECK(texts(spec(CopyKind::all_to_all, 4)).size() == 12);
 }
 
 TEST_CASE_FIXTURE(Four, "copy cells: ids, sources and destinations") {
-  const CopyCell h2d = cell(CopyKind::h2d, 1);
+  const CopySpec h2d = spec(CopyKind::h2d, 1);
   CHECK(id_of(h2d) == "h2d.pinned.copy.1MiB@cpu:0");
   CHECK(source_of(h2d) == "host");
   CHECK(destination_of(h2d) == "cpu:0");
-  CopyCell on_node = cell(CopyKind::d2h, 1);
+  CopySpec on_node = spec(CopyKind::d2h, 1);
   on_node.node = 1;
   on_node.is_latency = true;
   CHECK(id_of(on_node) == "d2h.pinned.copy.1MiB.latency.node1@cpu:0");
   CHECK(destination_of(on_node) == "host:1");
-  CHECK(id_of(cell(CopyKind::p2p_read, 2)) == "p2p-read.copy.1MiB@cpu:0>cpu:1");
-  CHECK(source_of(cell(CopyKind::p2p_read, 2)) == "cpu:0");
-  CHECK(destination_of(cell(CopyKind::p2p_read, 2)) == "cpu:1");
-  CHECK(id_of(cell(CopyKind::all_to_one, 3, true)) ==
+  CHECK(id_of(spec(CopyKind::p2p_read, 2)) == "p2p-read.copy.1MiB@cpu:0>cpu:1");
+  CHECK(source_of(spec(CopyKind::p2p_read, 2)) == "cpu:0");
+  CHECK(destination_of(spec(CopyKind::p2p_read, 2)) == "cpu:1");
+  CHECK(id_of(spec(CopyKind::all_to_one, 3, true)) ==
         "all-to-one.read.copy.1MiB@cpu:1+cpu:2>cpu:0");
-  CHECK(destination_of(cell(CopyKind::all_to_one, 3)) == "cpu:0");
-  CHECK(id_of(cell(CopyKind::h2d_all, 2)) == "h2d-all.pinned.copy.1MiB@cpu:0+cpu:1");
+  CHECK(destination_of(spec(CopyKind::all_to_one, 3)) == "cpu:0");
+  CHECK(id_of(spec(CopyKind::h2d_all, 2)) == "h2d-all.pinned.copy.1MiB@cpu:0+cpu:1");
 }
 
 TEST_CASE_FIXTURE(Four, "copy cells: a selector's words must all be the cell's") {
-  const CopyCell h2d = cell(CopyKind::h2d, 1);
+  const CopySpec h2d = spec(CopyKind::h2d, 1);
   for (const char* text :
        {"h2d", "h2d.pinned", "pinned", "h2d.1MiB", "h2d.1M", "1048576", "h2d.copy.cpu:0"}) {
     CAPTURE(text);
@@ -110,7 +110,7 @@ TEST_CASE_FIXTURE(Four, "copy cells: a selector's words must all be the cell's")
     CAPTURE(text);
     CHECK_FALSE(is_selected(h2d, text));
   }
-  CHECK(is_selected(cell(CopyKind::one_to_all, 2), "one-to-all.write"));
-  CHECK(is_selected(cell(CopyKind::one_to_all, 2, true), "one-to-all.read"));
-  CHECK_FALSE(is_selected(cell(CopyKind::one_to_all, 2, true), "one-to-all.write"));
+  CHECK(is_selected(spec(CopyKind::one_to_all, 2), "one-to-all.write"));
+  CHECK(is_selected(spec(CopyKind::one_to_all, 2, true), "one-to-all.read"));
+  CHECK_FALSE(is_selected(spec(CopyKind::one_to_all, 2, true), "one-to-all.write"));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/copy/lane.hpp"
+#include "measure/copy/track.hpp"
 
 #include "core/call.hpp"
 #include "hiptool/copy.hpp"
@@ -16,10 +16,11 @@ std::uint64_t offset_of(std::uint64_t sample) { return sample % shifts * shift_b
 
 }  // namespace
 
-CopyLane::CopyLane(const CopyCell& cell, const CopyRoute& route, std::uint32_t seed, ToolBox& tools)
+CopyTrack::CopyTrack(const CopySpec& spec, const CopyRoute& route, std::uint32_t seed,
+                     ToolBox& tools)
     : route_(route),
-      engine_(cell.engine),
-      size_bytes_(cell.size_bytes),
+      engine_(spec.engine),
+      size_bytes_(spec.size_bytes),
       seed_(seed),
       tools_(tools),
       start_(route.executor),
@@ -31,33 +32,33 @@ CopyLane::CopyLane(const CopyCell& cell, const CopyRoute& route, std::uint32_t s
     source_ = Buffer(*route.source, source_bytes);
     tools.of(*route.source).write(source_, seed_);
   } else {
-    host_.emplace(route.executor, *cell.memory, source_bytes);
+    host_.emplace(route.executor, *spec.memory, source_bytes);
     write_pattern(host_->words(), seed_);
   }
   if (route.destination) {
     destination_ = Buffer(*route.destination, size_bytes_);
   } else {
-    host_.emplace(route.executor, *cell.memory, size_bytes_);
+    host_.emplace(route.executor, *spec.memory, size_bytes_);
     // Pages that nothing was written to yet would be made within the first copy.
     write_pattern(host_->words(), ~seed_);
   }
   if (host_ && engine_ == CopyEngine::kernel) host_address_ = host_->device_address();
 }
 
-CopyLane::~CopyLane() { core::settle(stream_); }
+CopyTrack::~CopyTrack() { core::settle(stream_); }
 
-void CopyLane::queue(std::uint64_t sample, std::size_t copies) {
+void CopyTrack::queue(std::uint64_t sample, std::size_t copies) {
   for (std::size_t i = 0; i < copies; ++i) queue_copy(sample);
   stop_.record(stream_);
 }
 
-void CopyLane::queue_copy(std::uint64_t sample) {
+void CopyTrack::queue_copy(std::uint64_t sample) {
   const std::uint64_t offset = offset_of(sample);
   if (engine_ == CopyEngine::kernel) return queue_by_kernel(offset);
   queue_by_engine(offset);
 }
 
-void CopyLane::queue_by_engine(std::uint64_t offset_bytes) {
+void CopyTrack::queue_by_engine(std::uint64_t offset_bytes) {
   if (!route_.source) {
     return copy_h2d(destination_, host_->bytes().subspan(offset_bytes, size_bytes_), stream_);
   }
@@ -67,7 +68,7 @@ void CopyLane::queue_by_engine(std::uint64_t offset_bytes) {
   copy_peer(destination_, source, stream_);
 }
 
-void CopyLane::queue_by_kernel(std::uint64_t offset_bytes) {
+void CopyTrack::queue_by_kernel(std::uint64_t offset_bytes) {
   const std::byte* source =
       route_.source ? static_cast<const std::byte*>(source_.address()) : host_address_;
   std::byte* destination =
@@ -75,7 +76,7 @@ void CopyLane::queue_by_kernel(std::uint64_t offset_bytes) {
   tools_.of(route_.executor).copy(destination, source + offset_bytes, size_bytes_, stream_);
 }
 
-WrongWords CopyLane::check(std::uint64_t sample) {
+WrongWords CopyTrack::check(std::uint64_t sample) {
   const std::uint32_t seed = shifted_seed(seed_, offset_of(sample) / sizeof(std::uint32_t));
   if (route_.destination) return tools_.of(*route_.destination).check(destination_, seed);
   return check_pattern(host_->words(), seed);

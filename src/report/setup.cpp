@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "report/context.hpp"
+#include "report/setup.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@
 namespace hiptool::report {
 namespace {
 
-using Kind = ContextDifference::Kind;
+using Kind = SetupDifference::Kind;
 
 constexpr double clock_tolerance = 0.05;
 
@@ -139,13 +139,13 @@ std::string_view to_string(Kind kind) noexcept {
   return "software";
 }
 
-std::vector<ContextDifference> context_differences(const Object& old_document,
-                                                   const Object& new_document) {
+std::vector<SetupDifference> setup_differences(const Object& old_document,
+                                               const Object& new_document) {
   const Leaves before = leaves_of(old_document);
   const Leaves after = leaves_of(new_document);
   const auto during_before = topics_during(before);
   const auto during_after = topics_during(after);
-  std::vector<ContextDifference> differences;
+  std::vector<SetupDifference> differences;
   for (const auto& [path, leaf] : before) {
     const auto other = after.find(path);
     if (other == after.end() || !differ(leaf, other->second)) continue;

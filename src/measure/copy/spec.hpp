@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// What a copy bench can measure: one cell is one figure, and its routes say which copies run in it
-/// at the same time.
+/// What a copy bench can measure: one measurement is one figure, and its routes say which copies
+/// run in it at the same time.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -52,7 +52,7 @@ bool uses_host(CopyKind kind) noexcept;
 /// Between devices: at least two are needed.
 bool uses_peers(CopyKind kind) noexcept;
 
-struct CopyCell {
+struct CopySpec {
   CopyKind kind = CopyKind::h2d;
   std::optional<HostKind> memory;  ///< absent where no host memory takes part
   CopyEngine engine = CopyEngine::copy;
@@ -72,18 +72,18 @@ struct CopyRoute {
   Device executor;
 };
 
-/// The copies of a cell, all of which run at the same time.
-std::vector<CopyRoute> routes_of(const CopyCell& cell);
+/// The copies of a measurement, all of which run at the same time.
+std::vector<CopyRoute> routes_of(const CopySpec& spec);
 
-/// "h2d.pinned.copy.256MiB@nvidia:0", the same for the same cell in every run.
-std::string id_of(const CopyCell& cell);
+/// "h2d.pinned.copy.256MiB@nvidia:0", the same for the same measurement in every run.
+std::string id_of(const CopySpec& spec);
 
 /// "host", "host:1" with a NUMA node, "nvidia:0", "nvidia:0,nvidia:1".
-std::string source_of(const CopyCell& cell);
-std::string destination_of(const CopyCell& cell);
+std::string source_of(const CopySpec& spec);
+std::string destination_of(const CopySpec& spec);
 
-/// Whether each part of "h2d.pinned" is a word of the cell's id: kind, memory, engine, size (in any
-/// form that --size takes), "read", "latency", "node0" or a device.
-bool is_selected(const CopyCell& cell, std::string_view selector);
+/// Whether each part of "h2d.pinned" is a word of the measurement's id: kind, memory, engine, size
+/// (in any form that --size takes), "read", "latency", "node0" or a device.
+bool is_selected(const CopySpec& spec, std::string_view selector);
 
 }  // namespace hiptool::measure

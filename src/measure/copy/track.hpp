@@ -6,23 +6,24 @@
 #include "hiptool/buffer.hpp"
 #include "hiptool/event.hpp"
 #include "hiptool/stream.hpp"
-#include "measure/copy/cells.hpp"
 #include "measure/copy/device_tools.hpp"
 #include "measure/copy/host_block.hpp"
+#include "measure/copy/spec.hpp"
 
 namespace hiptool::measure {
 
-/// One copy of a cell with its memory, stream and pattern. The source is written once and is larger
-/// than the copy: each sample copies from another place in it and so carries another pattern.
-class CopyLane {
+/// One copy of a measurement with its memory, stream and pattern. The source is written once and is
+/// larger than the copy: each sample copies from another place in it and so carries another
+/// pattern.
+class CopyTrack {
  public:
-  /// Allocates and writes the source. Blocks. The seed must differ from that of every other lane,
-  /// so that what an earlier lane left in memory is never taken for this one's data.
-  CopyLane(const CopyCell& cell, const CopyRoute& route, std::uint32_t seed, ToolBox& tools);
+  /// Allocates and writes the source. Blocks. The seed must differ from that of every other track,
+  /// so that what an earlier track left in memory is never taken for this one's data.
+  CopyTrack(const CopySpec& spec, const CopyRoute& route, std::uint32_t seed, ToolBox& tools);
   /// Waits for its stream.
-  ~CopyLane();
-  CopyLane(const CopyLane&) = delete;
-  CopyLane& operator=(const CopyLane&) = delete;
+  ~CopyTrack();
+  CopyTrack(const CopyTrack&) = delete;
+  CopyTrack& operator=(const CopyTrack&) = delete;
 
   const CopyRoute& route() const noexcept { return route_; }
   const Stream& stream() const noexcept { return stream_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/copy/context.hpp"
+#include "measure/copy/device_watch.hpp"
 
 #include <algorithm>
 
@@ -37,8 +37,8 @@ std::optional<system::PciPath> read_link(const std::filesystem::path& root,
 
 }  // namespace
 
-ContextWatch::ContextWatch(Platforms& platforms, const std::vector<Device>& devices,
-                           const std::filesystem::path& root)
+DeviceWatch::DeviceWatch(Platforms& platforms, const std::vector<Device>& devices,
+                         const std::filesystem::path& root)
     : root_(root) {
   for (const Device& device : devices) {
     const Platform platform = device.platform();
@@ -47,7 +47,7 @@ ContextWatch::ContextWatch(Platforms& platforms, const std::vector<Device>& devi
       libraries_.emplace(platform, hip::open_sensors(platform, root));
     }
     const hip::SensorLibrary& library = libraries_.at(platform);
-    DeviceContext context{device,
+    WatchedDevice context{device,
                           device.info(),
                           status.driver_version,
                           status.runtime_version,
@@ -67,25 +67,25 @@ ContextWatch::ContextWatch(Platforms& platforms, const std::vector<Device>& devi
   }
 }
 
-hip::SensorReading ContextWatch::read(const DeviceContext& context) {
+hip::SensorReading DeviceWatch::read(const WatchedDevice& context) {
   const hip::SensorLibrary& library = libraries_.at(context.device.platform());
   if (!library.sensors || !context.info.pci_bus_id) return {};
   return library.sensors->read(*context.info.pci_bus_id);
 }
 
-void ContextWatch::look() noexcept {
+void DeviceWatch::look() noexcept {
   const auto now = std::chrono::steady_clock::now();
   if (now - last_look_ < look_interval) return;
   last_look_ = now;
   try {
-    for (DeviceContext& context : contexts_) merge(read(context), context.during.sensors);
+    for (WatchedDevice& context : contexts_) merge(read(context), context.during.sensors);
   } catch (const std::exception&) {
     // What could not be read stays absent.
   }
 }
 
-void ContextWatch::finish(const std::vector<LinkObservation>& links) {
-  for (DeviceContext& context : contexts_) {
+void DeviceWatch::finish(const std::vector<LinkObservation>& links) {
+  for (WatchedDevice& context : contexts_) {
     context.after = {read_link(root_, context.info), read(context)};
     const std::string bus_id = system::normalize_bus_id(context.info.pci_bus_id.value_or(""));
     for (const LinkObservation& link : links) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/copy/cells.hpp"
+#include "measure/copy/spec.hpp"
 
 #include <algorithm>
 #include <array>
@@ -29,8 +29,8 @@ std::vector<std::string> names(const std::array<std::string_view, Count>& words)
   return {words.begin(), words.end()};
 }
 
-std::string host_word(const CopyCell& cell) {
-  return cell.node ? "host:" + std::to_string(*cell.node) : "host";
+std::string host_word(const CopySpec& spec) {
+  return spec.node ? "host:" + std::to_string(*spec.node) : "host";
 }
 
 std::string join(const std::vector<Device>& devices, std::size_t first, char separator) {
@@ -42,14 +42,14 @@ std::string join(const std::vector<Device>& devices, std::size_t first, char sep
   return text;
 }
 
-std::vector<std::string> words_of(const CopyCell& cell) {
-  std::vector<std::string> words{std::string(to_string(cell.kind))};
-  if (cell.reads) words.emplace_back("read");
-  if (cell.memory) words.emplace_back(to_string(*cell.memory));
-  words.emplace_back(to_string(cell.engine));
-  words.push_back(report::size_word(cell.size_bytes));
-  if (cell.is_latency) words.emplace_back("latency");
-  if (cell.node) words.push_back("node" + std::to_string(*cell.node));
+std::vector<std::string> words_of(const CopySpec& spec) {
+  std::vector<std::string> words{std::string(to_string(spec.kind))};
+  if (spec.reads) words.emplace_back("read");
+  if (spec.memory) words.emplace_back(to_string(*spec.memory));
+  words.emplace_back(to_string(spec.engine));
+  words.push_back(report::size_word(spec.size_bytes));
+  if (spec.is_latency) words.emplace_back("latency");
+  if (spec.node) words.push_back("node" + std::to_string(*spec.node));
   return words;
 }
 
@@ -58,9 +58,9 @@ CopyRoute between(const Device& source, const Device& destination, bool reads) {
   return {source, destination, reads ? destination : source};
 }
 
-void add_host_routes(const CopyCell& cell, bool to_device, bool from_device,
+void add_host_routes(const CopySpec& spec, bool to_device, bool from_device,
                      std::vector<CopyRoute>& routes) {
-  for (const Device& device : cell.devices) {
+  for (const Device& device : spec.devices) {
     if (to_device) routes.push_back({{}, device, device});
     if (from_device) routes.push_back({device, {}, device});
   }
@@ -110,39 +110,39 @@ bool uses_host(CopyKind kind) noexcept {
 
 bool uses_peers(CopyKind kind) noexcept { return !uses_host(kind) && kind != CopyKind::d2d; }
 
-std::vector<CopyRoute> routes_of(const CopyCell& cell) {
-  const std::vector<Device>& devices = cell.devices;
+std::vector<CopyRoute> routes_of(const CopySpec& spec) {
+  const std::vector<Device>& devices = spec.devices;
   std::vector<CopyRoute> routes;
-  switch (cell.kind) {
+  switch (spec.kind) {
     case CopyKind::h2d:
-    case CopyKind::h2d_all: add_host_routes(cell, true, false, routes); break;
+    case CopyKind::h2d_all: add_host_routes(spec, true, false, routes); break;
     case CopyKind::d2h:
-    case CopyKind::d2h_all: add_host_routes(cell, false, true, routes); break;
-    case CopyKind::bidir: add_host_routes(cell, true, true, routes); break;
+    case CopyKind::d2h_all: add_host_routes(spec, false, true, routes); break;
+    case CopyKind::bidir: add_host_routes(spec, true, true, routes); break;
     case CopyKind::d2d:
       for (const Device& device : devices) routes.push_back({device, device, device});
       break;
     case CopyKind::p2p_read: routes.push_back(between(devices[0], devices[1], true)); break;
     case CopyKind::p2p_write: routes.push_back(between(devices[0], devices[1], false)); break;
     case CopyKind::p2p_bidir:
-      routes.push_back(between(devices[0], devices[1], cell.reads));
-      routes.push_back(between(devices[1], devices[0], cell.reads));
+      routes.push_back(between(devices[0], devices[1], spec.reads));
+      routes.push_back(between(devices[1], devices[0], spec.reads));
       break;
     case CopyKind::one_to_all:
       for (std::size_t i = 1; i < devices.size(); ++i) {
-        routes.push_back(between(devices[0], devices[i], cell.reads));
+        routes.push_back(between(devices[0], devices[i], spec.reads));
       }
       break;
     case CopyKind::all_to_one:
       for (std::size_t i = 1; i < devices.size(); ++i) {
-        routes.push_back(between(devices[i], devices[0], cell.reads));
+        routes.push_back(between(devices[i], devices[0], spec.reads));
       }
       break;
     case CopyKind::all_to_all:
       for (const Device& source : devices) {
         for (const Device& destination : devices) {
           if (source == destination) continue;
-          routes.push_back(between(source, destination, cell.reads));
+          routes.push_back(between(source, destination, spec.reads));
         }
       }
       break;
@@ -150,46 +150,46 @@ std::vector<CopyRoute> routes_of(const CopyCell& cell) {
   return routes;
 }
 
-std::string id_of(const CopyCell& cell) {
+std::string id_of(const CopySpec& spec) {
   std::string id;
-  for (const std::string& word : words_of(cell)) id += (id.empty() ? "" : ".") + word;
-  if (!uses_peers(cell.kind)) return id + "@" + join(cell.devices, 0, '+');
-  if (cell.kind == CopyKind::all_to_all) return id + "@" + join(cell.devices, 0, '+');
-  const std::string one = cell.devices.front().id();
-  const std::string others = join(cell.devices, 1, '+');
-  return id + "@" + (cell.kind == CopyKind::all_to_one ? others + ">" + one : one + ">" + others);
+  for (const std::string& word : words_of(spec)) id += (id.empty() ? "" : ".") + word;
+  if (!uses_peers(spec.kind)) return id + "@" + join(spec.devices, 0, '+');
+  if (spec.kind == CopyKind::all_to_all) return id + "@" + join(spec.devices, 0, '+');
+  const std::string one = spec.devices.front().id();
+  const std::string others = join(spec.devices, 1, '+');
+  return id + "@" + (spec.kind == CopyKind::all_to_one ? others + ">" + one : one + ">" + others);
 }
 
-std::string source_of(const CopyCell& cell) {
-  switch (cell.kind) {
+std::string source_of(const CopySpec& spec) {
+  switch (spec.kind) {
     case CopyKind::h2d:
     case CopyKind::h2d_all:
-    case CopyKind::bidir: return host_word(cell);
-    case CopyKind::all_to_one: return join(cell.devices, 1, ',');
+    case CopyKind::bidir: return host_word(spec);
+    case CopyKind::all_to_one: return join(spec.devices, 1, ',');
     case CopyKind::d2h_all:
-    case CopyKind::all_to_all: return join(cell.devices, 0, ',');
-    default: return cell.devices.front().id();
+    case CopyKind::all_to_all: return join(spec.devices, 0, ',');
+    default: return spec.devices.front().id();
   }
 }
 
-std::string destination_of(const CopyCell& cell) {
-  switch (cell.kind) {
+std::string destination_of(const CopySpec& spec) {
+  switch (spec.kind) {
     case CopyKind::d2h:
-    case CopyKind::d2h_all: return host_word(cell);
-    case CopyKind::all_to_one: return cell.devices.front().id();
+    case CopyKind::d2h_all: return host_word(spec);
+    case CopyKind::all_to_one: return spec.devices.front().id();
     case CopyKind::p2p_read:
     case CopyKind::p2p_write:
     case CopyKind::p2p_bidir:
-    case CopyKind::one_to_all: return join(cell.devices, 1, ',');
-    default: return join(cell.devices, 0, ',');
+    case CopyKind::one_to_all: return join(spec.devices, 1, ',');
+    default: return join(spec.devices, 0, ',');
   }
 }
 
-bool is_selected(const CopyCell& cell, std::string_view selector) {
-  std::vector<std::string> words = words_of(cell);
-  for (const Device& device : cell.devices) words.push_back(device.id());
-  const std::string size = report::size_word(cell.size_bytes);
-  if (uses_peers(cell.kind) && !cell.reads && is_between_all(cell.kind))
+bool is_selected(const CopySpec& spec, std::string_view selector) {
+  std::vector<std::string> words = words_of(spec);
+  for (const Device& device : spec.devices) words.push_back(device.id());
+  const std::string size = report::size_word(spec.size_bytes);
+  if (uses_peers(spec.kind) && !spec.reads && is_between_all(spec.kind))
     words.emplace_back("write");
   for (std::size_t start = 0;;) {
     const std::size_t dot = selector.find('.', start);

@@ -21,7 +21,7 @@ struct DeviceState {
   hip::SensorReading sensors;
 };
 
-struct DeviceContext {
+struct WatchedDevice {
   Device device;
   DeviceInfo info;
   std::string driver;   ///< empty: unknown
@@ -33,11 +33,11 @@ struct DeviceContext {
 };
 
 /// Reads links and sensors of some devices. Nothing here starts a device.
-class ContextWatch {
+class DeviceWatch {
  public:
   /// Takes the first look. Blocks for some milliseconds.
-  ContextWatch(Platforms& platforms, const std::vector<Device>& devices,
-               const std::filesystem::path& root);
+  DeviceWatch(Platforms& platforms, const std::vector<Device>& devices,
+              const std::filesystem::path& root);
 
   /// A look at the sensors while copies run; of several the highest clocks, temperature and power
   /// and all reasons for throttling are kept. Not more than a few times a second it does anything.
@@ -46,14 +46,14 @@ class ContextWatch {
   /// Takes the last look; the links during the copies are those given.
   void finish(const std::vector<LinkObservation>& links);
 
-  const std::vector<DeviceContext>& devices() const noexcept { return contexts_; }
+  const std::vector<WatchedDevice>& devices() const noexcept { return contexts_; }
 
  private:
-  hip::SensorReading read(const DeviceContext& context);
+  hip::SensorReading read(const WatchedDevice& context);
 
   std::filesystem::path root_;
   std::map<Platform, hip::SensorLibrary> libraries_;
-  std::vector<DeviceContext> contexts_;
+  std::vector<WatchedDevice> contexts_;
   std::chrono::steady_clock::time_point last_look_{};
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/copy/context.hpp"
+#include "measure/copy/device_watch.hpp"
 
 #include <doctest/doctest.h>
 
@@ -46,7 +46,7 @@ struct MachineOfOneGpu {
 
 TEST_CASE_FIXTURE(MachineOfOneGpu,
                   "context: links before, during and after; the limit is that under load") {
-  ContextWatch watch(gpus.platforms(), gpus.all(), folder.path());
+  DeviceWatch watch(gpus.platforms(), gpus.all(), folder.path());
   CopyBenchOptions options;
   options.sampling.least_samples = 3;
   options.sampling.most_samples = 3;
@@ -58,11 +58,11 @@ TEST_CASE_FIXTURE(MachineOfOneGpu,
     watch.look();
   };
   CopyBench bench(std::move(options));
-  PlannedCell planned;
-  planned.cell.kind = CopyKind::h2d;
-  planned.cell.memory = HostKind::pinned;
-  planned.cell.size_bytes = 4096;
-  planned.cell.devices = gpus.all();
+  PlannedCopy planned;
+  planned.spec.kind = CopyKind::h2d;
+  planned.spec.memory = HostKind::pinned;
+  planned.spec.size_bytes = 4096;
+  planned.spec.devices = gpus.all();
   const CopyResult result = bench.measure(planned);
   REQUIRE(result.status == CopyStatus::ok);
   set_speed("8.0 GT/s PCIe");
@@ -76,7 +76,7 @@ TEST_CASE_FIXTURE(MachineOfOneGpu,
   CHECK(*result.share_of_limit() ==
         doctest::Approx(result.rate_of(result.summary.median) / under_load));
   REQUIRE(watch.devices().size() == 1);
-  const DeviceContext& context = watch.devices().front();
+  const WatchedDevice& context = watch.devices().front();
   CHECK(context.before.link->bytes_per_s_now() == system::pcie_bytes_per_s(2.5, 16));
   REQUIRE(context.during.link);
   CHECK(context.during.link->bytes_per_s_now() == under_load);
@@ -87,10 +87,10 @@ TEST_CASE_FIXTURE(MachineOfOneGpu,
 
 TEST_CASE("context: a device on no bus has no link, and says why it has no sensors") {
   test::CpuDevices cpus(1);
-  ContextWatch watch(cpus.platforms(), cpus.all(), "/");
+  DeviceWatch watch(cpus.platforms(), cpus.all(), "/");
   watch.look();
   watch.finish({});
-  const DeviceContext& context = watch.devices().at(0);
+  const WatchedDevice& context = watch.devices().at(0);
   CHECK_FALSE(context.before.link);
   CHECK_FALSE(context.during.link);
   CHECK(context.sensors_source.empty());

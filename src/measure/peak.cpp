@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/memory_peak.hpp"
+#include "measure/peak.hpp"
 
 #include <array>
 #include <cctype>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/report/file.hpp"
+#include "report/run_file.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include "hiptool/error.hpp"
 #include "report/tree.hpp"
 
-namespace hiptool::cli {
+namespace hiptool::report {
 namespace {
 
 constexpr std::uint64_t largest_bytes = 256u << 20;
@@ -19,8 +19,8 @@ constexpr std::uint64_t largest_bytes = 256u << 20;
 // Fields besides the measurements that compare and merge show or judge by.
 constexpr std::array<std::string_view, 4> kept_fields{"host", "started_at", "context", "error"};
 
-report::Object head_of(report::Object document) {
-  report::Object head;
+Object head_of(Object document) {
+  Object head;
   for (auto& [name, value] : document) {
     if (std::find(kept_fields.begin(), kept_fields.end(), name) == kept_fields.end()) continue;
     head.emplace_back(name, std::move(value));
@@ -30,11 +30,11 @@ report::Object head_of(report::Object document) {
 
 }  // namespace
 
-report::Object parse_report_document(std::string_view text, const std::string& path) {
-  report::Value tree = report::parse_json(text, path);
-  report::Object document;
+Object parse_report_document(std::string_view text, const std::string& path) {
+  Value tree = parse_json(text, path);
+  Object document;
   if (auto* object = tree.object()) document = std::move(*object);
-  const report::DocumentKind kind = report::kind_of(document);
+  const DocumentKind kind = kind_of(document);
   if (kind.name.empty()) {
     throw Error(ErrorCode::corrupt_data, "read",
                 path + ": JSON, but no document of hiptool (it has no schema of its own)",
@@ -53,22 +53,22 @@ report::Object parse_report_document(std::string_view text, const std::string& p
   return document;
 }
 
-report::Object read_report_document(const std::string& path, const CancelToken* cancel) {
+Object read_report_document(const std::string& path, const CancelToken* cancel) {
   return parse_report_document(base::read_input_file(path, largest_bytes, cancel), path);
 }
 
-ReportFile report_file_of(report::Object document, const std::string& path) {
+ReportFile report_file_of(Object document, const std::string& path) {
   ReportFile file;
   file.path = path;
-  file.kind = report::kind_of(document);
-  file.status = report::text_of(report::member(document, "status"));
-  file.verdict = report::verdict_of(document);
+  file.kind = kind_of(document);
+  file.status = text_of(member(document, "status"));
+  file.verdict = verdict_of(document);
   try {
-    file.measured = report::measurements(document);
+    file.measured = measurements(document);
   } catch (const Error& error) {
     throw error.with_context(path);
   }
-  file.devices = report::device_texts(document);
+  file.devices = device_texts(document);
   file.head = head_of(std::move(document));
   return file;
 }
@@ -77,4 +77,4 @@ ReportFile read_report_file(const std::string& path, const CancelToken* cancel) 
   return report_file_of(read_report_document(path, cancel), path);
 }
 
-}  // namespace hiptool::cli
+}  // namespace hiptool::report

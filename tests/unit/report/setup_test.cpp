@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "report/context.hpp"
+#include "report/setup.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,12 +9,11 @@ using namespace hiptool::report;
 
 namespace {
 
-std::vector<ContextDifference> differences(const std::string& old_text,
-                                           const std::string& new_text) {
+std::vector<SetupDifference> differences(const std::string& old_text, const std::string& new_text) {
   const auto document = [](const std::string& context) {
     return std::get<Object>(parse_json("{\"context\":" + context + "}", "sample").data());
   };
-  return context_differences(document(old_text), document(new_text));
+  return setup_differences(document(old_text), document(new_text));
 }
 
 // "kind what device" of the only difference; empty without any.
