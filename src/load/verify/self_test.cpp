@@ -188,3 +188,18 @@ std::vector<FaultResult> run_self_test(const ModelFile& model, const LoadPlan& p
 }
 
 }  // namespace hiptool::load
+
+namespace hiptool {
+
+std::string_view to_string(Fault fault) noexcept {
+  switch (fault) {
+    case Fault::flip: return "flip";
+    case Fault::swap: return "swap";
+    case Fault::drop: return "drop";
+    case Fault::shift: return "shift";
+    case Fault::late: return "late";
+  }
+  return "flip";
+}
+
+}  // namespace hiptool
