@@ -71,7 +71,8 @@ hipError_t get_pci_bus_id(char* id, int length, int ordinal) {
                    [=](CUdevice device) { return cuda().cuDeviceGetPCIBusId(id, length, device); });
 }
 
-/// The name and the architecture; callers read everything else by attribute.
+/// The name, the architecture, and the warp size, by which read_device_names() recognises the
+/// layout. Callers read everything else by attribute.
 hipError_t get_properties(void* properties, int ordinal) {
   CUdevice device = 0;
   if (properties == nullptr) return hipErrorInvalidValue;
@@ -89,6 +90,9 @@ hipError_t get_properties(void* properties, int ordinal) {
   cuda().cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
   cuda().cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
   std::snprintf(bytes + layout.gcn_arch_name_offset, property_name_bytes, "sm_%d%d", major, minor);
+  int warp_size = 0;
+  cuda().cuDeviceGetAttribute(&warp_size, CU_DEVICE_ATTRIBUTE_WARP_SIZE, device);
+  std::memcpy(bytes + layout.warp_size_offset, &warp_size, sizeof(warp_size));
   return hipSuccess;
 }
 
