@@ -14,12 +14,12 @@ namespace hiptool {
 /// What an arena holds at one moment: capacity = padded + free.
 struct ArenaCounters {
   std::size_t capacity_bytes = 0;
-  std::size_t requested_bytes = 0;  ///< of all slices, as they were asked for
+  std::size_t requested_bytes = 0;  ///< of all slices, as requested
   std::size_t padded_bytes = 0;     ///< of all slices, each rounded up to 256
   std::size_t free_bytes = 0;
   std::size_t largest_free_bytes = 0;
   std::size_t slice_count = 0;
-  std::size_t fragment_count = 0;  ///< free ranges; 1 when all that is free lies together
+  std::size_t fragment_count = 0;  ///< free ranges; 1 when the free memory is contiguous
 
   /// 1 - largest_free / free; 0 when nothing is free.
   double fragmentation() const noexcept;

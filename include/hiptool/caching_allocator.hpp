@@ -16,7 +16,7 @@ namespace hiptool {
 /// whole device. For work on streams: a block may be let go while work that uses it is queued.
 ///
 /// Blocks have sizes of an eighth of a power of two from 512 bytes to 32 MiB, larger ones exactly
-/// what was asked for (after the caching allocator of candle's ROCm backend, huggingface/candle
+/// the requested size (after the caching allocator of candle's ROCm backend, huggingface/candle
 /// pull request 3801). A block's last Buffer (the one returned and its views) puts it into the
 /// cache, marked with an event on the stream it was used on. On that stream it is used again at
 /// once, ordered behind the earlier work; on another only when the event is reached.
@@ -52,7 +52,7 @@ class HIPTOOL_API CachingAllocator {
 
   /// Memory for work on this stream, which must live until the last Buffer on it is gone (the work
   /// may still be queued then). Its bytes are what they were. Size 0 has a null address. When the
-  /// runtime is out of memory, everything cached is released and the runtime is asked once more.
+  /// runtime is out of memory, everything cached is released and the allocation is tried once more.
   /// Does not block when served from the cache. Throws Error(invalid_argument) for a stream of
   /// another device, and what Buffer throws.
   Buffer allocate(std::size_t size_bytes, const StreamRef& stream);

@@ -6,7 +6,7 @@
 
 namespace hiptool {
 
-/// A flag that asks long work to stop. Set it from any thread or from a signal handler; the work
+/// A flag that stops long work. Set it from any thread or from a signal handler; the work
 /// looks at it between pieces and then throws Error(cancelled).
 class HIPTOOL_API CancelToken {
  public:

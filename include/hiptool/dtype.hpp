@@ -31,7 +31,7 @@ HIPTOOL_API bool is_floating_point(DType dtype) noexcept;
 
 // The small floating-point types as bits. Every value of them is a float, so to_float is exact. The
 // way back rounds to nearest, ties to even, and keeps subnormal numbers and the sign of zero. NaN
-// stays NaN with its sign; where the type has room for a payload (not f8e4m3) its upper bits are
+// stays NaN with its sign; where the type can hold a payload (not f8e4m3) its upper bits are
 // kept and the quiet bit is set, as IEEE 754-2008, 6.2.3, recommends.
 
 /// binary16 of IEEE 754-2008, 3.6: 5 bits of exponent, 10 of fraction, largest 65504.

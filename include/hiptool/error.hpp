@@ -14,7 +14,7 @@ namespace hiptool {
 /// code in one place (`hiptool help exit-codes`).
 enum class ErrorCode {
   invalid_argument,    ///< a value the caller gave makes no sense
-  out_of_bounds,       ///< an offset or size lies outside of its buffer
+  out_of_bounds,       ///< an offset or size exceeds its buffer
   not_found,           ///< a name (tensor, kernel, device id) is not there
   unsupported,         ///< well formed, but not something this build or platform does
   unavailable,         ///< no usable platform or device
@@ -32,7 +32,7 @@ enum class ErrorCode {
   internal,            ///< a defect of hiptool
 };
 
-/// Name of the code as it stands in JSON, for example "corrupt_data".
+/// Name of the code in JSON, for example "corrupt_data".
 HIPTOOL_API std::string_view to_string(ErrorCode code) noexcept;
 
 /// The runtime's own error: which platform, its number and its name (`hipErrorOutOfMemory`).
@@ -67,7 +67,7 @@ class HIPTOOL_API Error : public std::exception {
   const char* what() const noexcept override { return fields_->message.c_str(); }
 
   /// True where the same call may succeed later in this process: out of memory after something was
-  /// freed, not ready, too many resources asked of a launch. Never true after a sticky error such
+  /// freed, not ready, a launch that needs too many resources. Never true after a sticky error such
   /// as an illegal address (HIP and CUDA both demand a new process then).
   bool is_recoverable() const noexcept;
 

@@ -70,7 +70,7 @@ class HIPTOOL_API KernelTimer {
   /// Error(invalid_argument) unless both were called, else what the timed work failed with.
   double elapsed_s() const;
 
-  /// False where the host's clock stands in for events.
+  /// False where the host's clock replaces events.
   bool is_device_time() const noexcept { return events_.has_value(); }
 
  private:

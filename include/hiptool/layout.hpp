@@ -25,7 +25,7 @@ class HIPTOOL_API Layout {
   /// Rank 0 at offset 0.
   Layout() = default;
 
-  /// Row-major: the last dimension lies together. Throws Error(invalid_argument) when the count
+  /// Row-major: the last dimension is contiguous. Throws Error(invalid_argument) when the count
   /// (with dimensions of 0 taken as 1) or an offset does not fit 64 bits.
   explicit Layout(std::span<const std::uint64_t> dims, std::uint64_t start_offset = 0);
   Layout(std::initializer_list<std::uint64_t> dims, std::uint64_t start_offset = 0);

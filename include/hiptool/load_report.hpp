@@ -176,18 +176,18 @@ struct LoadReport {
   std::string verify_note;       ///< why this mode, or the kernel image in use; may be empty
   std::optional<LoadPlan> plan;  ///< absent until the devices are known
   std::optional<ModelFit> fit;   ///< with LoadOptions::context_tokens
-  std::optional<LoadStatistics> statistics;        ///< of all devices together
-  std::vector<LoadStatistics> device_statistics;   ///< by device of the plan
-  LoadLimits limits;                               ///< of all devices together
-  std::optional<VerifyResult> verification;        ///< absent with VerifyMode::none
-  std::optional<ValueCheckResult> values;          ///< with LoadOptions::check_values
-  std::vector<FaultResult> self_test;              ///< with LoadOptions::self_test
-  std::vector<PublishedHash> published;            ///< with VerifyMode::published
-  std::optional<std::uint64_t> cached_bytes;       ///< of the files in the page cache at the start
-  std::uint64_t done_bytes = 0;                    ///< read and queued so far
-  std::vector<LoadPhase> phases;                   ///< in the order of their ends
-  Clock::time_point start = Clock::now();          ///< of the phases' times
-  std::optional<double> verdict_time_s;            ///< from `start` to the verdict
+  std::optional<LoadStatistics> statistics;       ///< of all devices together
+  std::vector<LoadStatistics> device_statistics;  ///< by device of the plan
+  LoadLimits limits;                              ///< of all devices together
+  std::optional<VerifyResult> verification;       ///< absent with VerifyMode::none
+  std::optional<ValueCheckResult> values;         ///< with LoadOptions::check_values
+  std::vector<FaultResult> self_test;             ///< with LoadOptions::self_test
+  std::vector<PublishedHash> published;           ///< with VerifyMode::published
+  std::optional<std::uint64_t> cached_bytes;      ///< of the files in the page cache at the start
+  std::uint64_t done_bytes = 0;                   ///< read and queued so far
+  std::vector<LoadPhase> phases;                  ///< in the order of their ends
+  Clock::time_point start = Clock::now();         ///< of the phases' times
+  std::optional<double> verdict_time_s;           ///< from `start` to the verdict
 };
 
 }  // namespace hiptool

@@ -106,10 +106,10 @@ class HIPTOOL_API ModelFile {
  public:
   /// Blocks while headers are read. The path may be
   ///  - a model file, whatever its name;
-  ///  - any shard of a split GGUF, or a safetensors shard that lies beside its index: the set;
+  ///  - any shard of a split GGUF, or a safetensors shard in the folder of its index: the set;
   ///  - the index (model.safetensors.index.json) of a safetensors set;
   ///  - a folder with one model, a snapshot of the Hugging Face cache, or the cache's folder
-  ///    models--ORGANISATION--NAME, which stands for the snapshot of its `main`;
+  ///    models--ORGANISATION--NAME, meaning the snapshot of its `main`;
   ///  - an Ollama manifest, or a blob of Ollama's.
   ///
   /// Throws Error(input_failed) when a file is missing, cannot be read or is of a kind that is not
@@ -122,7 +122,7 @@ class HIPTOOL_API ModelFile {
 
   ModelFormat format() const noexcept;
   std::uint32_t format_version() const noexcept;  ///< GGUF: 2 or 3; safetensors: 1
-  /// What the caller gave; files() says what it stands for.
+  /// The path given to open(); files() lists the files that it names.
   const std::filesystem::path& path() const noexcept;
   /// The files that hold tensors, shards in their order. An index is not among them.
   std::span<const ModelPart> files() const noexcept;

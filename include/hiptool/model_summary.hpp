@@ -22,9 +22,9 @@ struct TypeShare {
 struct ModelSummary {
   std::optional<std::string> architecture;  ///< "llama": general.architecture, model_type
   std::optional<std::string> name;
-  std::uint64_t parameters = 0;          ///< sum of elements over the tensors
-  std::vector<TypeShare> types;          ///< most bytes first
-  std::optional<std::string> file_type;  ///< the file's name for its mix of types, "Q4_K_M"
+  std::uint64_t parameters = 0;                 ///< sum of elements over the tensors
+  std::vector<TypeShare> types;                 ///< most bytes first
+  std::optional<std::string> file_type;         ///< the file's name for its mix of types, "Q4_K_M"
   std::optional<std::uint64_t> context_length;  ///< tokens that it was trained for
   std::optional<std::uint64_t> layers;
   std::optional<std::uint64_t> embedding_length;

@@ -51,7 +51,7 @@ struct PlatformStatus {
   std::vector<std::string> tried;  ///< each library that was tried and why it was refused
 };
 
-/// The platforms of this process, each opened when it is first asked for. Opening a platform may
+/// The platforms of this process, each opened at its first use. Opening a platform may
 /// take some 100 ms (a driver starts) and blocks; a second call is free. Safe to use from several
 /// threads: each platform is opened once, while the others wait. One that was not usable stays so
 /// for this object; a new one looks again. Vendor libraries stay loaded to the end of the process

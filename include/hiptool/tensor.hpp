@@ -45,7 +45,7 @@ class HIPTOOL_API TensorMemory {
 /// call returns; earlier work on the memory that other streams still do must be waited for before.
 /// With a stream they are queued there behind its earlier work and return at once; memory of the
 /// host must then live until the stream has passed them. Sizes and offsets are in elements unless a
-/// name says bytes. What the runtime refuses is Error(device); the rest stands at each function.
+/// name says bytes. What the runtime refuses is Error(device); each function states the rest.
 class HIPTOOL_API Tensor {
  public:
   /// Wraps memory. Throws Error(invalid_argument) when it is on no device or not aligned to the

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "hiptool/error.hpp"
 
@@ -61,7 +62,11 @@ class File {
 /// read. At most 1 MiB is read.
 std::string read_small_file(const std::filesystem::path& path);
 
-/// Whether the path names anything; false where that cannot be told.
+/// Writes everything, through interruptions, and waits where a pipe is full and non-blocking. The
+/// errno of a failure, else 0. Safe in a signal handler.
+int write_all(int descriptor, std::string_view bytes) noexcept;
+
+/// Whether the path exists; false where that is unknown.
 bool is_there(const std::filesystem::path& path) noexcept;
 
 }  // namespace hiptool::base

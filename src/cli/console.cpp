@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/console.hpp"
 
-#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/file.hpp"
 #include "base/text.hpp"
 #include "cli/exit_code.hpp"
 #include "hiptool/error.hpp"
@@ -52,18 +52,7 @@ std::string_view begin_of(std::string_view text, std::size_t most_bytes) {
 }  // namespace
 
 int DescriptorStream::write(std::string_view text) noexcept {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor_, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EAGAIN) {  // another process made the pipe non-blocking
-      pollfd wait{descriptor_, POLLOUT, 0};
-      static_cast<void>(::poll(&wait, 1, -1));
-      continue;
-    }
-    if (written < 0) return errno;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return 0;
+  return base::write_all(descriptor_, text);
 }
 
 bool DescriptorStream::is_terminal() const noexcept { return ::isatty(descriptor_) == 1; }

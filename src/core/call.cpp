@@ -15,7 +15,7 @@ std::string_view hint_of(ErrorCode code) {
   }
 }
 
-// The text beside the name, unless the runtime only repeats the name (HIP 5 does).
+// The text after the name, unless the runtime only repeats the name (HIP 5 does).
 std::string describe(const hip::Api& api, hip::hipError_t error) {
   const char* name = api.hipGetErrorName(error);
   const char* text = api.hipGetErrorString(error);
@@ -136,7 +136,7 @@ void settle(const StreamRef& stream) noexcept {
   const QuietDeviceGuard guard(device);
   const auto native = static_cast<hip::hipStream_t>(stream.native_handle());
   if (release<&hip::Api::hipStreamSynchronize>(device, native)) return;
-  // The stream does not answer, so all of the device is asked: releasing memory that is in use
+  // The stream reports no end, so this waits for the whole device: releasing memory that is in use
   // would be worse.
   release<&hip::Api::hipDeviceSynchronize>(device);
 }

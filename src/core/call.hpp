@@ -30,7 +30,7 @@ inline bool is_lost(const Device& device) noexcept {
   return state_of(device).lost_devices->is_lost(device.ordinal());
 }
 
-/// Throws Error(device_lost) that tells the first failure, without asking the runtime, where the
+/// Throws Error(device_lost) with the first failure, without a runtime call, where the
 /// process cannot use the device any more. call() does so, and with it DeviceGuard.
 void require_usable(const Device& device);
 
@@ -68,7 +68,7 @@ bool release(const Device& device, Arguments... arguments) noexcept {
 }
 
 /// For what a runtime need not know: calls, and says whether it answered. A failure other than "not
-/// supported" or "no such attribute" goes to the trace. A lost device is not asked.
+/// supported" or "no such attribute" goes to the trace. A lost device is skipped.
 template <auto Member, class... Arguments>
 bool query(const Device& device, Arguments... arguments) noexcept {
   if (is_lost(device)) return false;

@@ -30,7 +30,7 @@ std::string_view text_of(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// A little-endian number of the image; the caller has checked that it lies inside.
+/// A little-endian number of the image; the caller has checked the bounds.
 template <class Number>
 Number number_at(Bytes bytes, std::uint64_t offset) {
   Number number{};

@@ -66,7 +66,7 @@ LaunchLimits read_launch_limits(const Device& device) {
                   limit(device, hip::hipDeviceAttributeMaxBlockDimZ)};
   limits.threads_per_block = limit(device, hip::hipDeviceAttributeMaxThreadsPerBlock);
   limits.shared_bytes = limit(device, hip::hipDeviceAttributeMaxSharedMemoryPerBlock);
-  // NVIDIA's devices give more to a launch that asks for it, which ours does where it is needed.
+  // NVIDIA's devices give more to a launch that requests it, as ours does where needed.
   const std::uint64_t on_request = limit(device, hip::hipDeviceAttributeSharedMemPerBlockOptin);
   if (on_request != LaunchLimits::none) {
     limits.shared_bytes = std::max(limits.shared_bytes, on_request);

@@ -10,7 +10,7 @@
 namespace hiptool::core {
 
 /// The devices of a platform on which a call failed with a sticky error: HIP and CUDA demand a new
-/// process then, so nothing but releases is asked of them any more. Safe to use from many threads.
+/// process then, so only releases are still called on them. Safe to use from many threads.
 class LostDevices {
  public:
   explicit LostDevices(int device_count) : entries_(static_cast<std::size_t>(device_count)) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// Run-time compilers as a table of their own: hipRTC and NVRTC have the same calls under different
-/// names. A library is loaded when it is first asked for and stays for the process.
+/// names. A library is loaded at its first use and stays for the process.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -28,7 +28,7 @@ struct RtcLibrary {
   const RtcApi* api = nullptr;  ///< null without a compiler
   std::string name;             ///< "hipRTC", "NVRTC"
   std::string path;
-  std::string version;  ///< tells two compilers apart; part of what results are cached by
+  std::string version;  ///< distinguishes two compilers; part of what results are cached by
   std::string reason;   ///< why there is none
 };
 

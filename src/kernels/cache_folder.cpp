@@ -11,6 +11,8 @@
 #include <string>
 #include <system_error>
 
+#include "base/file.hpp"
+
 namespace hiptool::kernels {
 namespace {
 
@@ -36,16 +38,6 @@ void make_folders(const fs::path& path) {
   if (mkdir(path.c_str(), 0700) == 0 || errno != ENOENT || !path.has_relative_path()) return;
   make_folders(path.parent_path());
   mkdir(path.c_str(), 0700);
-}
-
-bool write_all(int descriptor, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
-  return true;
 }
 
 std::optional<std::string> read_all(int descriptor) {
@@ -135,16 +127,12 @@ bool CacheFolder::write(const std::string& name, std::string_view bytes) {
                   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   }
   if (file < 0) return refuse(path_ / temporary, describe(errno));
-  bool is_written = write_all(file, bytes);
-  int error = errno;
-  if (::close(file) != 0 && is_written) {
-    is_written = false;
+  int error = base::write_all(file, bytes);
+  if (::close(file) != 0 && error == 0) error = errno;
+  if (error == 0) {
+    if (renameat(descriptor_, temporary.c_str(), descriptor_, name.c_str()) == 0) return true;
     error = errno;
   }
-  if (is_written && renameat(descriptor_, temporary.c_str(), descriptor_, name.c_str()) == 0) {
-    return true;
-  }
-  if (is_written) error = errno;
   unlinkat(descriptor_, temporary.c_str(), 0);
   return refuse(path_ / name, describe(error));
 }

@@ -21,7 +21,7 @@ namespace {
 std::vector<Image> all_images() {
   keep_cpu_kernels();
   std::vector<Image> images = read_image_table({hiptool_kernel_images, hiptool_kernel_images_end});
-  // The processor has all kernels in its table; the image only stands for it. Its NUL is counted.
+  // The processor has all kernels in its table; the image only names it. Its NUL is counted.
   const auto cpu_bytes =
       std::as_bytes(std::span(hip::cpu::cpu_image.data(), hip::cpu::cpu_image.size() + 1));
   std::vector<Image> for_cpu;

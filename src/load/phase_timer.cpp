@@ -24,16 +24,13 @@ double seconds(PhaseTimer::Clock::duration duration) {
 
 PhaseTimer::PhaseTimer(LoadReport& report, Timeline* timeline, LoadObserver* observer,
                        const char* name)
-    : report_(report),
-      timeline_(timeline),
-      name_(name),
-      start_(Clock::now()) {
+    : report_(report), timeline_(timeline), name_(name), start_(Clock::now()) {
   if (observer != nullptr) observer->on_phase(name_);
 }
 
 void PhaseTimer::ended_after(double duration_s, const char* next) {
-  const auto end =
-      start_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(duration_s));
+  const auto end = start_ + std::chrono::duration_cast<Clock::duration>(
+                                std::chrono::duration<double>(duration_s));
   record(end);
   name_ = next;
   start_ = end;

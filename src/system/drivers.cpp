@@ -66,7 +66,7 @@ DriverFinding explain_taken(const fs::path& root, const std::string& brand, cons
       hint + " and `echo " + gpu.bus_id + drivers + driver + "/bind`"};
 }
 
-/// amdgpu takes two generations from radeon if told so (Linux, module parameters of both).
+/// amdgpu takes two generations from radeon if so configured (Linux, module parameters of both).
 DriverFinding explain_radeon(const PciDevice& gpu) {
   return {
       "AMD GPU " + gpu.bus_id + " is bound to radeon, the driver of old chips, not to amdgpu",

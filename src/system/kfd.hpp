@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// What amdgpu's compute driver (KFD) tells in /sys/class/kfd, the list that ROCm's runtimes read.
+/// What amdgpu's compute driver (KFD) reports in /sys/class/kfd, the list that ROCm's runtimes
+/// read.
 #pragma once
 #include <cstddef>
 #include <filesystem>
@@ -10,7 +11,7 @@ namespace hiptool::system {
 
 struct KfdGpu {
   std::string arch;          ///< "gfx90a"; empty where the kernel does not tell
-  std::string render_minor;  ///< "128" of /dev/dri/renderD128; empty where the kernel tells none
+  std::string render_minor;  ///< "128" of /dev/dri/renderD128; empty where the kernel reports none
 };
 
 /// Nodes below <root>/sys/class/kfd/kfd/topology/nodes, of which CPUs are one kind.

@@ -14,7 +14,7 @@ struct KfdLink {
   int type = 0;
   int to_node = -1;
   std::uint64_t weight = 0;              ///< the SLIT distance that the driver gives it
-  std::uint64_t max_bandwidth_mb_s = 0;  ///< 0: not told
+  std::uint64_t max_bandwidth_mb_s = 0;  ///< 0: not reported
 };
 
 /// A node of the KFD topology with its links, of which a CPU is one kind.
@@ -22,9 +22,9 @@ struct KfdNode {
   int number = 0;
   bool is_gpu = false;
   bool is_readable = true;     ///< a container may not read what it was not given
-  std::string arch;            ///< "gfx942"; empty where not told
+  std::string arch;            ///< "gfx942"; empty where not reported
   std::string bus_id;          ///< "0000:05:00.0"; empty for a CPU
-  std::string render_minor;    ///< "128"; empty where not told
+  std::string render_minor;    ///< "128"; empty where not reported
   std::vector<KfdLink> links;  ///< io_links and p2p_links
 };
 

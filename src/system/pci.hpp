@@ -13,7 +13,8 @@ namespace hiptool::system {
 inline constexpr std::uint32_t vendor_amd = 0x1002;
 inline constexpr std::uint32_t vendor_nvidia = 0x10de;
 
-/// The link of a PCI device as sysfs tells it; an idle GPU may show a lower speed than under load.
+/// The link of a PCI device as sysfs reports it; an idle GPU may show a lower speed than under
+/// load.
 struct PciLink {
   std::optional<double> speed_gt_s;
   std::optional<std::uint64_t> width;

@@ -59,7 +59,7 @@ PciPath read_pci_path(const fs::path& root, std::string_view bus_id) {
   for (; folder.has_relative_path(); folder = folder.parent_path()) {
     std::string hop = normalize_bus_id(folder.filename().string());
     if (hop.empty()) break;
-    // Read where it stands: all of them are listed below sys/bus/pci/devices, too.
+    // Read in place: all of them are listed below sys/bus/pci/devices, too.
     const auto device = find_pci_device(root, hop);
     path.hops.push_back({std::move(hop), device ? device->link : PciLink{}});
   }

@@ -7,8 +7,8 @@
 
 namespace hiptool::system {
 
-/// How the page cache is asked. Each answers for ranges and never reads from the disk to do so. The
-/// costs are those of a file cached in pages of 4 KiB, on two cores of a virtual machine; large
+/// How the page cache is queried. Each answers for ranges and never reads from the disk to do so.
+/// The costs are those of a file cached in pages of 4 KiB, on two cores of a virtual machine; large
 /// folios cost a hundredth.
 enum class ResidencyMethod {
   automatic,  ///< the first of the others that this system lets this process use

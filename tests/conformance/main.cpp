@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// Runs the suite for one platform: conformance --platform=cpu|nvidia|amd [--library=PATH] [doctest
-/// options]. It says which library it was: a stand-in's path shows that it is one.
+/// options]. It says which library it was: a fake's path shows that it is one.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 

@@ -86,7 +86,7 @@ void add_runtimes(std::vector<std::string>& candidates, const std::vector<fs::pa
   }
 }
 
-/// Collects (major, path) of runtimes; 0 stands for a file without a number, as wheels have it.
+/// Collects (major, path) of runtimes; 0 means a file without a number, as wheels have it.
 int add_mapped(dl_phdr_info* info, std::size_t, void* found) {
   const std::string path = info->dlpi_name != nullptr ? info->dlpi_name : "";
   const std::string name = path.substr(path.rfind('/') + 1);

@@ -34,7 +34,7 @@ void refuse(PlatformStatus& status, std::string reason, std::string hint) {
   status.hint = std::move(hint);
 }
 
-/// What was tried and why it failed. Names that are nowhere are told in one line.
+/// What was tried and why it failed. Names that were not found share one line.
 class Attempts {
  public:
   void add_failure(const std::string& name, const std::string& sentence) {

@@ -7,7 +7,7 @@
 
 namespace hiptool::hip::amd {
 
-/// hipStreamAddCallback, which stands in for hipLaunchHostFunc where a runtime lacks that.
+/// hipStreamAddCallback, which replaces hipLaunchHostFunc where a runtime lacks that.
 using StreamAddCallback = hipError_t (*)(hipStream_t stream, hipStreamCallback_t callback,
                                          void* user_data, unsigned flags);
 

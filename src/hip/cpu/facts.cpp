@@ -89,7 +89,7 @@ void set_current_facts(Facts facts) {
 
 std::size_t available_bytes(const Facts& facts) {
   const std::uint64_t available = system::available_memory_bytes(facts.root);
-  if (available == 0) return facts.memory_bytes;  // not told by this system
+  if (available == 0) return facts.memory_bytes;  // not reported by this system
   return std::min<std::uint64_t>(available, facts.memory_bytes);
 }
 

@@ -35,7 +35,7 @@ class Fiber {
   void* argument_ = nullptr;
 };
 
-/// The fibers of one worker, made when they are first asked for.
+/// The fibers of one worker, made at their first use.
 class Fibers {
  public:
   Fibers() = default;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// What the sanitizers must be told of fibers; nothing in other builds. The files that include it
+/// Fiber switches for the sanitizers; nothing in other builds. The files that include it
 /// are compiled without the thread sanitizer, so the build says by HIPTOOL_THREAD_SANITIZER that
 /// the kernels have it.
 #pragma once

@@ -26,7 +26,7 @@ Functions& functions() {
   return *instance;
 }
 
-/// Answers one handle for each kernel, however often it is asked for; the handles end with it.
+/// Answers one handle for each kernel, however often it is looked up; the handles end with it.
 class Module {
  public:
   Module() = default;

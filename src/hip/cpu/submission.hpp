@@ -30,7 +30,7 @@ class DeviceQueues {
   /// Everything that is not done on this device.
   std::vector<Ticket> outstanding();
 
-  /// Whether work that such a wait includes has failed; each failure is told once.
+  /// Whether work that such a wait includes has failed; each failure is reported once.
   bool take_failure(const std::shared_ptr<Queue>& queue);
   bool take_failure();
 

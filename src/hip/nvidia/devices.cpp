@@ -11,7 +11,7 @@ namespace {
 
 hipError_t init(unsigned flags) { return translate(cuda().cuInit(flags)); }
 
-/// There is no runtime beside the driver, so both versions are the driver's: 13000 is 13.0.
+/// There is no runtime apart from the driver, so both versions are the driver's: 13000 is 13.0.
 hipError_t get_version(int* version) { return translate(cuda().cuDriverGetVersion(version)); }
 
 hipError_t get_device_count(int* count) {

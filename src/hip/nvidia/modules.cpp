@@ -32,7 +32,7 @@ hipError_t get_function(hipFunction_t* function, hipModule_t module, const char*
 }
 
 /// A block larger than the device can run is an invalid configuration in HIP 7 and an invalid value
-/// in CUDA; asked only after a launch has failed.
+/// in CUDA; checked only after a launch has failed.
 bool is_block_too_large(std::uint64_t threads) {
   CUdevice device = 0;
   int limit = 0;

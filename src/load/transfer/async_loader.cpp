@@ -46,10 +46,10 @@ void AsyncLoader::upload(const Buffer& destination, std::span<const std::byte> s
   if (source.empty()) return;
   const Device& device = impl_->ring.device();
   if (!(destination.device() == device)) {
-    throw Error(ErrorCode::invalid_argument, "upload",
-                "upload: the buffer is on " + destination.device().id() + ", the loader on " +
-                    device.id(),
-                "use a loader of the buffer's device");
+    throw Error(
+        ErrorCode::invalid_argument, "upload",
+        "upload: the buffer is on " + destination.device().id() + ", the loader on " + device.id(),
+        "use a loader of the buffer's device");
   }
   load::StagingRing& ring = impl_->ring.ring();
   for (std::size_t offset = 0; offset < source.size();) {
@@ -68,9 +68,9 @@ std::size_t AsyncLoader::stream_count() const noexcept { return impl_->ring.stre
 
 StreamRef AsyncLoader::stream(std::size_t index) const {
   if (index >= stream_count()) {
-    throw Error(ErrorCode::out_of_bounds, "loader stream",
-                "stream " + std::to_string(index) + " of a loader with " +
-                    std::to_string(stream_count()));
+    throw Error(
+        ErrorCode::out_of_bounds, "loader stream",
+        "stream " + std::to_string(index) + " of a loader with " + std::to_string(stream_count()));
   }
   return impl_->ring.streams()[index];
 }

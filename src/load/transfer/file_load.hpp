@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "hiptool/load.hpp"
 #include "hiptool/buffer.hpp"
+#include "hiptool/load.hpp"
 #include "hiptool/load_plan.hpp"
 #include "hiptool/model_file.hpp"
 #include "load/read/file_reader.hpp"
@@ -28,7 +28,7 @@ class FileLoad {
     ChunkSink* sink = nullptr;
     bool ramp = true;
     std::uint32_t regions = 1;  ///< read by turns, see order_chunks()
-    std::vector<int> cpus;        ///< that readers run on; empty: any
+    std::vector<int> cpus;      ///< that readers run on; empty: any
     Timeline* timeline = nullptr;
     std::string lane = "reader";  ///< of the timeline; a number is added
   };

@@ -16,9 +16,9 @@
 #include "hiptool/device.hpp"
 #include "hiptool/event.hpp"
 #include "hiptool/pinned_buffer.hpp"
-#include "load/transfer/staging_memory.hpp"
 #include "hiptool/stream.hpp"
 #include "hiptool/timeline.hpp"
+#include "load/transfer/staging_memory.hpp"
 #include "load/transfer/stream_trace.hpp"
 
 namespace hiptool::load {

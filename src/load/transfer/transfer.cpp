@@ -75,7 +75,7 @@ struct Transfer::Impl {
         options(std::move(chosen)),
         rings(with.devices.size()),
         reaches_first(with.devices.size(), false),
-        regions(with.devices.size(), 1) {
+        regions(with.devices.size(), 0) {
     check_streams();
     for (std::size_t i = 0; i < rings.size(); ++i) {
       if (is_read(i)) rings[i] = make_ring(i);
@@ -273,7 +273,7 @@ double Transfer::probe_read_bytes_per_s(std::span<const Buffer> arenas, std::uin
     if (!impl.rings[i]) return;
     FileLoad::Options options = impl.file_options(i);
     // The load has put files into the page cache, which must not choose now.
-    options.regions = impl.regions[i];
+    if (options.regions == 0) options.regions = impl.regions[i];
     rates[i] = FileLoad(impl.model, impl.plan.devices[i].layout, arenas[i], files,
                         impl.rings[i]->ring(), options)
                    .probe(most_bytes);

@@ -12,10 +12,10 @@
 #include "hiptool/load_plan.hpp"
 #include "hiptool/model_file.hpp"
 #include "hiptool/stream.hpp"
-#include "load/verify/readback.hpp"
 #include "kernels/digest.hpp"
 #include "load/transfer/stream_trace.hpp"
 #include "load/verify/blocks.hpp"
+#include "load/verify/readback.hpp"
 
 namespace hiptool::load {
 

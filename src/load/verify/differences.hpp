@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "hiptool/load_plan.hpp"
-#include "hiptool/model_file.hpp"
 #include "hiptool/load_report.hpp"
+#include "hiptool/model_file.hpp"
 #include "load/verify/blocks.hpp"
 
 namespace hiptool::load {

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <utility>
 
-#include "load/verify/readback.hpp"
 #include "load/verify/digest.hpp"
+#include "load/verify/readback.hpp"
 
 namespace hiptool::load {
 

@@ -16,9 +16,9 @@
 
 #include "base/file.hpp"
 #include "hiptool/error.hpp"
+#include "load/verify/blocks.hpp"
 #include "load/verify/digest.hpp"
 #include "load/verify/file_chain.hpp"
-#include "load/verify/blocks.hpp"
 #include "load/workers.hpp"
 
 namespace hiptool::load {
@@ -55,7 +55,7 @@ struct FileDigests::Impl {
   Options options;
   BlockMap leaves;
   std::vector<std::uint32_t> hashed_files;  // each is read as a whole; they are taken first
-  std::vector<BlockRange> ranges;      // of the tensors in other files
+  std::vector<BlockRange> ranges;           // of the tensors in other files
   std::vector<base::File> files;
   std::vector<std::uint64_t> digests;
   std::vector<std::string> hashes;  // by file

@@ -12,11 +12,12 @@ std::vector<PublishedHash> find_published(const ModelFile& model) {
     auto hash = part.published_sha256;
     if (!hash) hash = model::downloaded_sha256(part.path);
     if (!hash) {
-      throw Error(ErrorCode::invalid_argument, "verify published",
-                  "no SHA-256 is published for " + part.path.string(),
-                  "hiptool searches the name of a blob of the Hugging Face cache or of Ollama, also "
-                  "through a link to it, and .cache/huggingface/download next to a download; "
-                  "without one use --verify auto or --check-manifest");
+      throw Error(
+          ErrorCode::invalid_argument, "verify published",
+          "no SHA-256 is published for " + part.path.string(),
+          "hiptool searches the name of a blob of the Hugging Face cache or of Ollama, also "
+          "through a link to it, and .cache/huggingface/download next to a download; "
+          "without one use --verify auto or --check-manifest");
     }
     published.push_back({static_cast<std::uint32_t>(published.size()), *hash, {}});
   }

@@ -102,8 +102,7 @@ class Verifier {
     }
     result.compared_bytes = compared_bytes_.load();
     if (layout_.placements.size() == model_.tensors().size()) {
-      result.model_digest =
-          model_digest(model_, digest_order(model_), result.tensor_digests);
+      result.model_digest = model_digest(model_, digest_order(model_), result.tensor_digests);
     }
     result.mismatch_count = differences_.size();
     // A device that gets no tensors may have no arena either.

@@ -32,7 +32,7 @@ struct PlantedPiece {
 
 // Up to four pieces of one size, each inside a tensor, whose contents differ from each other.
 std::vector<PlantedPiece> find_pieces(const ModelFile& model, const ArenaLayout& layout,
-                               const Buffer& arena, std::uint64_t size) {
+                                      const Buffer& arena, std::uint64_t size) {
   std::vector<PlantedPiece> pieces;
   const auto take = [&](std::uint32_t tensor, std::uint64_t device_offset,
                         std::span<const std::byte> bytes) {
@@ -64,7 +64,7 @@ std::vector<PlantedPiece> find_pieces(const ModelFile& model, const ArenaLayout&
 }
 
 std::vector<PlantedPiece> choose_pieces(const ModelFile& model, const ArenaLayout& layout,
-                                 const Buffer& arena) {
+                                        const Buffer& arena) {
   constexpr std::uint64_t least_piece_bytes = 2;  // one byte cannot be shifted
   std::uint64_t size = std::min(most_piece_bytes, layout.tensor_bytes / 8);
   if (size < least_piece_bytes) refuse_model("the model is too small for four pieces");
@@ -98,7 +98,7 @@ void land_late(const std::vector<PlantedPiece>& pieces, const Buffer& arena) {
 
 // Plants the fault; gives back the pieces that are wrong now.
 std::vector<const PlantedPiece*> plant(Fault fault, const std::vector<PlantedPiece>& pieces,
-                                const Buffer& arena) {
+                                       const Buffer& arena) {
   switch (fault) {
     case Fault::flip: {
       const PlantedPiece& piece = pieces[0];
@@ -140,10 +140,11 @@ bool is_caught(const VerifyResult& result, const std::vector<const PlantedPiece*
            piece.device_offset < mismatch.device_offset + mismatch.size_bytes;
   };
   const auto& mismatches = result.mismatches;
-  const bool all_named = std::all_of(planted.begin(), planted.end(), [&](const PlantedPiece* piece) {
-    return std::any_of(mismatches.begin(), mismatches.end(),
-                       [&](const Mismatch& mismatch) { return touches(mismatch, *piece); });
-  });
+  const bool all_named =
+      std::all_of(planted.begin(), planted.end(), [&](const PlantedPiece* piece) {
+        return std::any_of(mismatches.begin(), mismatches.end(),
+                           [&](const Mismatch& mismatch) { return touches(mismatch, *piece); });
+      });
   const bool no_other =
       std::all_of(mismatches.begin(), mismatches.end(), [&](const auto& mismatch) {
         return std::any_of(planted.begin(), planted.end(),

@@ -16,7 +16,6 @@ namespace hiptool::load {
 /// Error(invalid_argument) when the part of a device is too small for four pieces that differ, else
 /// as Verification::finish. Blocks. Leaves the arenas as they were.
 std::vector<FaultResult> run_self_test(const ModelFile& model, const LoadPlan& plan,
-                                                   std::span<const Buffer> arenas,
-                                                   Verification& verification);
+                                       std::span<const Buffer> arenas, Verification& verification);
 
 }  // namespace hiptool::load

@@ -55,7 +55,8 @@ const std::uint64_t* SlotDigests::Run::find(std::uint32_t in_file, std::uint64_t
                                             std::uint64_t wanted_bytes) const {
   if (in_file != file || offset < file_offset || offset >= end()) return nullptr;
   const std::uint64_t at = offset - file_offset;
-  if (at % block_bytes != 0 || std::min(block_bytes, size_bytes - at) != wanted_bytes) return nullptr;
+  if (at % block_bytes != 0 || std::min(block_bytes, size_bytes - at) != wanted_bytes)
+    return nullptr;
   return &digests[at / block_bytes];
 }
 

@@ -18,11 +18,10 @@ struct ValueCheckOptions {
 
 /// Searches NaN and infinity in the tensors of one arena, on its device (ValueCheckResult says in
 /// which types). Blocks. A finding is a result, not an exception; throws Error(unsupported) where
-/// the device has neither an image of the kernel nor a run-time compiler, Error(out_of_bounds) where
-/// the layout leaves the arena, Error(cancelled), and what the runtime answered.
+/// the device has neither an image of the kernel nor a run-time compiler, Error(out_of_bounds)
+/// where the layout leaves the arena, Error(cancelled), and what the runtime answered.
 ValueCheckResult check_values(const ModelFile& model, const ArenaLayout& layout,
-                                          const Buffer& arena,
-                                          const ValueCheckOptions& options = {});
+                              const Buffer& arena, const ValueCheckOptions& options = {});
 
 /// Adds what was found on another device. A tensor that both have stays two findings, one behind
 /// the other.

@@ -13,10 +13,10 @@
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
 #include "load/place/check_arenas.hpp"
+#include "load/verify/blocks.hpp"
 #include "load/verify/device_digests.hpp"
 #include "load/verify/differences.hpp"
 #include "load/verify/digest.hpp"
-#include "load/verify/blocks.hpp"
 #include "load/verify/slot_digests.hpp"
 #include "load/workers.hpp"
 
@@ -163,7 +163,7 @@ struct Verification::Impl {
 
   // From a wrong block to its wrong bytes, as far as a second look at both sides shows them.
   std::vector<Difference> narrow(std::size_t device,
-                                       const std::vector<std::uint64_t>& wrong) const {
+                                 const std::vector<std::uint64_t>& wrong) const {
     constexpr std::size_t most = 16 * max_mismatches;  // a run may be many blocks long
     std::vector<Difference> differences;
     std::vector<base::File> opened;
@@ -187,9 +187,9 @@ struct Verification::Impl {
       std::vector<std::byte> got(size_bytes);
       opened[tensor.file].read_at(want, tensor.file_offset + offset);
       copy_d2h_and_wait(got, arenas[device].view(device_offsets[index] + offset, size_bytes));
-      differences.push_back(want == got ? Difference{index, offset / block_bytes, offset,
-                                                           offset + size_bytes - 1}
-                                        : locate_difference(index, offset, want, got));
+      differences.push_back(
+          want == got ? Difference{index, offset / block_bytes, offset, offset + size_bytes - 1}
+                      : locate_difference(index, offset, want, got));
     }
     return differences;
   }

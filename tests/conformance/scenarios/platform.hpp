@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/platform_state.hpp"
 #include "hip/binding.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/platform.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// As much of an ELF file as a stand-in needs. An image that a runtime is handed has no length, so
+/// As much of an ELF file as a fake needs. An image that a runtime is handed has no length, so
 /// its headers are trusted, as the runtimes do.
 #pragma once
 #include <cstdint>

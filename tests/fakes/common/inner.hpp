@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-/// The cpu platform inside a stand-in: a copy of its own, apart from the one of the test's process.
+/// The cpu platform inside a fake: a copy of its own, apart from the one of the test's process.
 #pragma once
 #include "hip/api.hpp"
 
 namespace hiptool::fake {
 
-/// No stand-in shows more devices than this.
+/// No fake shows more devices than this.
 inline constexpr int most_devices = 8;
 
 /// The table of the inner platform, bound at the first call. FAKE_KERNEL_PATH=fibers makes it run

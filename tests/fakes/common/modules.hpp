@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// Modules of a stand-in: the names of an image's kernels, each mapped to the kernel of that name
-/// among those for the processor. The image itself is never executed.
+/// Modules of a fake library: the names of an image's kernels, each mapped to the kernel of that
+/// name among those for the processor. The image itself is never executed.
 #pragma once
 #include <string>
 #include <vector>

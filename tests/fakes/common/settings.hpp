@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// Environment variables that choose how a stand-in behaves.
+/// Environment variables that choose how a fake behaves.
 #pragma once
 #include <cstdlib>
 #include <string>

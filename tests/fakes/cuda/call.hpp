@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// How each call of the stand-in for libcuda.so.1 enters and leaves: contexts, as measured on a
+/// How each call of the fake libcuda.so.1 enters and leaves: contexts, as measured on a
 /// real driver (580, one H200).
 #pragma once
 #include "fakes/common/inner.hpp"

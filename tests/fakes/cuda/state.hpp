@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// What the stand-in for libcuda.so.1 tells its test, through one more exported function.
+/// State of the fake libcuda.so.1 that its test reads through one more exported function.
 #pragma once
 #include <array>
 #include <atomic>

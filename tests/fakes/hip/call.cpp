@@ -53,7 +53,7 @@ hipError_t enter_stream(hipStream_t stream) {
     if (streams().live.count(stream) != 0) return hipSuccess;
   }
   if (is_before_7()) return hipErrorContextIsDestroyed;
-  std::fputs("the HIP stand-in was given a stream that does not exist\n", stderr);
+  std::fputs("the HIP fake was given a stream that does not exist\n", stderr);
   std::raise(SIGSEGV);
   return hipErrorContextIsDestroyed;
 }

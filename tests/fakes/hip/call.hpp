@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// How each call of the stand-in for libamdhip64 enters and leaves.
+/// How each call of the fake libamdhip64 enters and leaves.
 #pragma once
 #include "fakes/common/inner.hpp"
 #include "fakes/hip/variant.hpp"

@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: MIT
-/// What the stand-in "needy" is linked with and does not find at run time.
+/// What the fake "needy" is linked with and does not find at run time.
 extern "C" int fake_dependency() { return 1; }

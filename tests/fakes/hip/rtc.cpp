@@ -57,8 +57,8 @@ int hiprtcCompileProgram(void* handle, int option_count, const char* const* opti
     if (!stem.empty() && image.source == stem && image.target == arch) program.code = image.bytes;
   }
   if (!program.code.empty()) return success;
-  program.log = "the stand-in for hipRTC knows no such source for " + std::string(arch) + ":\n" +
-                program.source;
+  program.log =
+      "the fake hipRTC knows no such source for " + std::string(arch) + ":\n" + program.source;
   return compilation_failed;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// Start, versions and errors. FAKE_HIP_INIT is the answer of hipInit, FAKE_HIP_INIT_SIGNAL the
-/// signal that it ends with, FAKE_HIP_VERSION the version where another than the stand-in's own is
+/// signal that it ends with, FAKE_HIP_VERSION the version where another than the fake's own is
 /// wanted.
 #include <csignal>
 #include <cstdlib>

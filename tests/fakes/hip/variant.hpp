@@ -3,7 +3,7 @@
 
 namespace hiptool::fake {
 
-/// Which release a stand-in for libamdhip64 is. What a release lacks altogether its linker map
+/// Which release a fake libamdhip64 is. What a release lacks altogether its linker map
 /// takes away.
 struct Variant {
   int major;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// A stand-in for libnvidia-ml.so.1 with one device, "0000:65:00.0". FAKE_NVML_INIT is the answer
+/// A fake libnvidia-ml.so.1 with one device, "0000:65:00.0". FAKE_NVML_INIT is the answer
 /// of its start, FAKE_NVML_REASONS the bits of why clocks are held down; FAKE_NVML_BARE lets all
 /// optional questions answer "not supported".
 #include <cstdio>

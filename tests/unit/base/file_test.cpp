@@ -2,12 +2,17 @@
 #include "base/file.hpp"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <time.h>
+#include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <chrono>
 #include <fstream>
 #include <functional>
 #include <string>
+#include <thread>
 
 #include "hiptool/error.hpp"
 #include "support.hpp"
@@ -118,4 +123,25 @@ TEST_CASE_FIXTURE(Fixture, "what a path names is there, a link to nothing and a 
   CHECK_FALSE(base::is_there(folder.path() / std::string(5000, 'x')));
   std::filesystem::create_symlink("nothing", folder.path() / "link");
   CHECK_FALSE(base::is_there(folder.path() / "link"));
+}
+
+TEST_CASE("everything is written, also into a full pipe that does not block") {
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe2(ends.data(), O_NONBLOCK) == 0);
+  const std::string sent(1 << 20, 'x');  // more than a pipe holds
+  std::size_t received = 0;
+  std::jthread reader([&] {
+    std::array<char, 4096> part{};
+    while (received < sent.size()) {
+      const ssize_t count = ::read(ends[0], part.data(), part.size());
+      if (count > 0) received += static_cast<std::size_t>(count);
+    }
+  });
+  CHECK(base::write_all(ends[1], sent) == 0);
+  reader.join();
+  CHECK(received == sent.size());
+  ::close(ends[0]);
+  ::close(ends[1]);
+  CHECK(base::write_all(ends[1], "x") == EBADF);
+  CHECK(base::write_all(ends[1], "") == 0);
 }

@@ -36,7 +36,7 @@ class TemporaryTree {
   std::filesystem::path root_;
 };
 
-/// A stand-in library, whose path the build hands over in the environment.
+/// A fake library, whose path the build hands over in the environment.
 inline std::string fake_library(const char* variable) {
   const char* path = std::getenv(variable);
   if (path == nullptr) throw std::runtime_error(std::string(variable) + " is not set");

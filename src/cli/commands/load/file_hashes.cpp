@@ -15,15 +15,16 @@
 #include "base/sha256.hpp"
 #include "base/text.hpp"
 #include "hiptool/error.hpp"
-#include "load/verify/readback.hpp"
 #include "load/verify/digest.hpp"
 #include "load/verify/file_changes.hpp"
+#include "load/verify/readback.hpp"
 #include "load/workers.hpp"
 
 namespace hiptool::cli {
 namespace {
 
-constexpr std::uint64_t buffer_bytes = 16 * load::block_bytes;  // stays in a core's second-level cache
+constexpr std::uint64_t buffer_bytes =
+    16 * load::block_bytes;  // stays in a core's second-level cache
 constexpr std::uint32_t most_threads = 64;
 
 struct Named {

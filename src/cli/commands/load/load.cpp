@@ -26,7 +26,8 @@ void check_options(const LoadArguments& options) {
                 "leave out --dry-run, and --verify or give it auto, full or fast");
   }
   const bool reads_data = options.check_tensors || !options.write_manifest.empty() ||
-                          !options.check_manifest.empty() || options.verify == VerifyMode::published;
+                          !options.check_manifest.empty() ||
+                          options.verify == VerifyMode::published;
   if (reads_data && options.dry_run) {
     throw Error(ErrorCode::invalid_argument, "parse options",
                 "a --dry-run reads no tensor, which --check-tensors, manifests and --verify "
@@ -69,11 +70,12 @@ int run_load(const LoadArguments& options, Context& context) {
     // The report alone needs it, of 100 000 tensors for some milliseconds.
     if (outcome.model && !outcome.summary) outcome.summary = summarize(*outcome.model);
     outcome.wall_time_s = environment.elapsed_s();
-    outcome.process_verdict_time_s = outcome.verdict_time_s ? start_s + *outcome.verdict_time_s
-                                                            : outcome.wall_time_s;
+    outcome.process_verdict_time_s =
+        outcome.verdict_time_s ? start_s + *outcome.verdict_time_s : outcome.wall_time_s;
     if (trace && outcome.timeline) trace->write(report::to_trace(*outcome.timeline));
     const int exit_code = load_exit_code(outcome, error, environment.signal());
-    report::Object head = make_document(environment, "load", std::string(to_string(outcome.status)));
+    report::Object head =
+        make_document(environment, "load", std::string(to_string(outcome.status)));
     if (error != nullptr) add_error(head, *error);
     report::set_verdict(head, exit_code, load_failures(outcome));
     const LoadReports reports =
@@ -149,8 +151,7 @@ Runner add_load(CLI::App& app) {
   add_words(app, "PATH", options->paths,
             "a model file, shard, index or folder, or an Ollama blob or manifest");
   add_choice(
-      app, "--verify", "MODE", *verify,
-      {"auto", "full", "fast", "readback", "published", "none"},
+      app, "--verify", "MODE", *verify, {"auto", "full", "fast", "readback", "published", "none"},
       "how the bytes on the device are proven; auto: full, for files that are not cached fast; "
       "published: each file's SHA-256 is the one that is published for it, computed from the same "
       "reading as the digests, by one core for each file. These digests (XXH3) detect damage, not "

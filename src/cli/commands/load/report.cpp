@@ -41,8 +41,8 @@ std::optional<double> share_of_limit(const LoadOutcome& outcome) {
   if (!outcome.statistics || !outcome.limits.lower() || outcome.statistics->load_time_s <= 0) {
     return std::nullopt;
   }
-  const std::uint64_t bytes =
-      is_copied(outcome) ? outcome.device_statistics.front().copied_bytes : outcome.statistics->copied_bytes;
+  const std::uint64_t bytes = is_copied(outcome) ? outcome.device_statistics.front().copied_bytes
+                                                 : outcome.statistics->copied_bytes;
   return static_cast<double>(bytes) / outcome.statistics->load_time_s / *outcome.limits.lower();
 }
 
@@ -210,8 +210,10 @@ std::string verify_text(const LoadOutcome& outcome) {
   if (outcome.verify_mode == VerifyMode::published && !outcome.is_read_back) {
     text = "digests of the device and of the reading that was hashed agree";
   }
-  if (outcome.verify_mode == VerifyMode::full) text = "digests of the device and of a second reading agree";
-  if (outcome.verify_mode == VerifyMode::fast) text = "digests of the device and of what was read agree";
+  if (outcome.verify_mode == VerifyMode::full)
+    text = "digests of the device and of a second reading agree";
+  if (outcome.verify_mode == VerifyMode::fast)
+    text = "digests of the device and of what was read agree";
   if (outcome.status == LoadStatus::mismatch) text = "compared with a second reading of the file";
   return outcome.verify_note.empty() ? text : text + "; " + outcome.verify_note;
 }
@@ -360,7 +362,8 @@ LoadReports make_load_report(report::Object head, const LoadOutcome& outcome, co
   add("phases", phases_value(outcome));
   add("residency",
       Object{{"cached_bytes", outcome.cached_bytes},
-             {"direct_bytes", outcome.statistics ? Value(outcome.statistics->direct_bytes) : Value(0)}});
+             {"direct_bytes",
+              outcome.statistics ? Value(outcome.statistics->direct_bytes) : Value(0)}});
 
   report.verdict.push_back(verdict_line(outcome, error));
   if (outcome.model) {

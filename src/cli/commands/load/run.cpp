@@ -108,8 +108,7 @@ class LoadRun {
       load::place_model(*outcome_.model, open_devices(), arguments_.split, 0, outcome_.plan,
                         outcome_.fit);
     }
-    outcome_.status =
-        outcome_.model->tensors().empty() ? LoadStatus::empty : LoadStatus::planned;
+    outcome_.status = outcome_.model->tensors().empty() ? LoadStatus::empty : LoadStatus::planned;
   }
 
   // From the system's files where they suffice, which starts no driver.
@@ -159,7 +158,8 @@ class LoadRun {
     if (outcome_.model->tensors().empty() && context_.devices.is_explicit) {
       load_model(*outcome_.model, open_devices(), options);
     } else {
-      load_model(*outcome_.model, [this] { return open_devices(); }, expected_gpus(), options);
+      load_model(
+          *outcome_.model, [this] { return open_devices(); }, expected_gpus(), options);
     }
     observer.end();
   }

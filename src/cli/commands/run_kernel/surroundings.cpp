@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdio>
 
+#include "base/file.hpp"
 #include "hip/cpu/block_runner.hpp"
 #include "measure/kernel/cpu_compile.hpp"
 
@@ -21,14 +22,6 @@ std::atomic_flag is_ending;
 int last_exit_code = 0;
 int output_descriptor = STDOUT_FILENO;
 
-void write_all(int descriptor, const std::string& text) {
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t count = ::write(descriptor, text.data() + done, text.size() - done);
-    if (count <= 0) return;
-    done += static_cast<std::size_t>(count);
-  }
-}
-
 KernelEnd end_of(int signal, const void* address) {
   if (signal == SIGFPE) return KernelEnd::division_by_zero;
   if (signal == SIGILL) return KernelEnd::illegal_instruction;
@@ -40,8 +33,8 @@ KernelEnd end_of(int signal, const void* address) {
   // Blocks run on several threads, and the words are for one of them to say.
   while (is_ending.test_and_set()) ::pause();
   const LastWords& words = words_of_ends[static_cast<std::size_t>(end)];
-  write_all(STDERR_FILENO, words.error);
-  write_all(output_descriptor, words.output);
+  base::write_all(STDERR_FILENO, words.error);
+  base::write_all(output_descriptor, words.output);
   ::_exit(last_exit_code);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// A stand-in for libhiprtc that has each call and does nothing.
+/// A fake libhiprtc that has each call and does nothing.
 extern "C" {
 
 int hiprtcCreateProgram() { return 0; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// Binding against stand-ins. Cases run in the order of this file: a runtime that was usable is
+/// Binding against fakes. Cases run in the order of this file: a runtime that was usable is
 /// kept XX
 #include <doctest/doctest.h>
 

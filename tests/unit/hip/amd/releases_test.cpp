@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-/// What the releases of AMD's runtime do otherwise, each seen twice: as the stand-in answers it
+/// What the releases of AMD's runtime do otherwise, each seen twice: as the fake answers it
 /// (else the second half would prove nothing) and through the platform's table, which answers as
-/// HIP 7 whatever the release. FAKE_HIP names the stand-in, FAKE_HIP_MAJOR its release.
+/// HIP 7 whatever the release. FAKE_HIP names the fake, FAKE_HIP_MAJOR its release.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>

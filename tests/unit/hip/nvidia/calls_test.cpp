@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// The table over a stand-in driver that has the real one's rules about contexts.
+/// The table over a fake driver that has the real one's rules about contexts.
 #include <doctest/doctest.h>
 #include <elf.h>
 #include <sys/mman.h>

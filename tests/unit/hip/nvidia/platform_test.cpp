@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// Binding against stand-ins. Cases run in the order of this file: a driver that was usable is kept
+/// Binding against fakes. Cases run in the order of this file: a driver that was usable is kept
 /// by the process, so what must fail comes first.
 #include <doctest/doctest.h>
 

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "core/platform_state.hpp"
 #include "hip/binding.hpp"
 #include "hiptool/error.hpp"
 #include "small_model.hpp"
@@ -115,7 +116,7 @@ TEST_CASE_FIXTURE(PlaceFixture, "other devices are those of the platform, none i
   CHECK(load::read_other_memory(std::span(devices).first(1)).empty());
   std::vector<Device> gpus;
   {
-    Platforms made({}, std::make_shared<ThreeGpus>());
+    Platforms made = core::make_platforms({}, std::make_shared<ThreeGpus>());
     gpus = {made.devices(Platform::nvidia)[1]};
   }
   const auto found = load::read_other_memory(gpus);

@@ -6,8 +6,8 @@
 
 #include <functional>
 
-#include "load/transfer/transfer.hpp"
 #include "core/platform_state.hpp"
+#include "load/transfer/transfer.hpp"
 #include "load/verify/file_digests.hpp"
 #include "load/verify/verification.hpp"
 #include "small_model.hpp"

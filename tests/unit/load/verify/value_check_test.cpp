@@ -151,31 +151,13 @@ TEST_CASE_FIXTURE(ValueCheckFixture, "only what the layout places is looked at, 
   CHECK(sum.findings[1].tensor == 2);
 }
 
-TEST_CASE_FIXTURE(ValueCheckFixture, "what is no use is refused") {
+TEST_CASE_FIXTURE(ValueCheckFixture, "a cancelled check of values is an error") {
   load();
-  SUBCASE("a layout that leaves the arena") {
-    for (const std::uint64_t offset : {layout.arena_bytes - 10, ~std::uint64_t{0}}) {
-      ArenaLayout wrong = layout;
-      wrong.placements[2].device_offset = offset;
-      try {
-        check_values(*model, wrong, arena);
-        FAIL("nothing was thrown");
-      } catch (const Error& error) {
-        CHECK(error.code() == ErrorCode::out_of_bounds);
-        CHECK(std::string(error.what()).find("small") != std::string::npos);
-      }
-    }
-  }
-  SUBCASE("a cancelled run") {
-    CancelToken cancel;
-    cancel.cancel();
-    try {
-      check_values(*model, layout, arena, {&cancel, {}});
-      FAIL("nothing was thrown");
-    } catch (const Error& error) {
-      CHECK(error.code() == ErrorCode::cancelled);
-    }
-  }
+  CancelToken cancel;
+  cancel.cancel();
+  CHECK(test::code_of([&] {
+          check_values(*model, layout, arena, {&cancel, {}});
+        }) == ErrorCode::cancelled);
 }
 
 TEST_CASE_FIXTURE(ValueCheckFixture, "whichever call fails, it is told and nothing remains") {
