@@ -71,8 +71,8 @@ hipError_t get_pci_bus_id(char* id, int length, int ordinal) {
                    [=](CUdevice device) { return cuda().cuDeviceGetPCIBusId(id, length, device); });
 }
 
-/// The name, the architecture and the warp size, by which callers know the layout; they read
-/// everything else by attribute.
+/// The name, the architecture, and the warp size, by which read_device_names() recognises the
+/// layout. Callers read everything else by attribute.
 hipError_t get_properties(void* properties, int ordinal) {
   CUdevice device = 0;
   if (properties == nullptr) return hipErrorInvalidValue;
