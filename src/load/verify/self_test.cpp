@@ -191,6 +191,29 @@ std::vector<FaultResult> run_self_test(const ModelFile& model, const LoadPlan& p
 
 namespace hiptool {
 
+std::vector<FaultResult> run_self_test(const ModelFile& model, const LoadPlan& plan,
+                                       std::span<const Buffer> arenas, Verification& verification) {
+  for (std::size_t i = 0; i < arenas.size(); ++i) {
+    const DevicePlan& part = plan.devices[i];
+    if (!part.layout.placements.empty()) verification.require(model, part.layout, arenas[i]);
+  }
+  std::vector<FaultResult> results;
+  for (std::size_t i = 0; i < arenas.size(); ++i) {
+    const DevicePlan& part = plan.devices[i];
+    if (part.layout.placements.empty()) continue;
+    try {
+      test_device(model, part.layout, arenas[i], verification, results);
+    } catch (const Error& error) {
+      throw arenas.size() > 1 ? error.with_context(part.device.id()) : error;
+    }
+  }
+  return results;
+}
+
+}  // namespace hiptool::load
+
+namespace hiptool {
+
 std::string_view to_string(Fault fault) noexcept {
   switch (fault) {
     case Fault::flip: return "flip";
