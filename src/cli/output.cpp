@@ -44,13 +44,6 @@ std::string render(const report::Report& report, OutputFormat format,
   return {};
 }
 
-const report::Report& choose(OutputFormat format, const report::Report& for_people,
-                             const report::Report& for_programs) {
-  const bool is_for_people = format == OutputFormat::table || format == OutputFormat::markdown ||
-                             format == OutputFormat::html;
-  return is_for_people ? for_people : for_programs;
-}
-
 // A pipe without a reader blocks open() for ever; a reader gets some time to come.
 int open_special(const fs::path& path) {
   constexpr int tries = 40;
@@ -203,19 +196,17 @@ std::vector<fs::path> Output::export_paths() const {
 
 void Output::discard_exports() noexcept { exports_.clear(); }
 
-void Output::write_exports(const report::Report& for_people, const report::Report& for_programs) {
+void Output::write_exports(const report::Report& report) {
   for (const auto& target : exports_) {
-    const OutputFormat format = target->format;
-    target->file.write(
-        render(choose(format, for_people, for_programs), format, {file_columns, false, true}));
+    target->file.write(render(report, target->format, {file_columns, false, true}));
   }
   exports_.clear();
 }
 
-void Output::write(const report::Report& for_people, const report::Report& for_programs) {
-  write_exports(for_people, for_programs);
+void Output::write(const report::Report& report) {
+  write_exports(report);
   has_written_ = true;
-  console_.out(render(choose(format_, for_people, for_programs), format_,
+  console_.out(render(report, format_,
                       {console_.width_out(), console_.has_color_out(), console_.has_unicode()}));
 }
 

@@ -77,12 +77,9 @@ class Output {
   }
   /// Exports first, then standard output, so that a failing export still leaves room for the one
   /// document that says so.
-  void write(const report::Report& report) { write(report, report); }
-  /// With tables for people (table, markdown) that differ from those for programs (json, csv).
-  void write(const report::Report& for_people, const report::Report& for_programs);
+  void write(const report::Report& report);
   /// The exports alone, for a run that failed.
-  void write_exports(const report::Report& report) { write_exports(report, report); }
-  void write_exports(const report::Report& for_people, const report::Report& for_programs);
+  void write_exports(const report::Report& report);
   bool has_written() const noexcept { return has_written_; }
 
  private:

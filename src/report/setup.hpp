@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-/// What two runs say of the machine they ran on.
+/// Differences of the machines that two runs ran on, and of their state.
 #pragma once
 #include <string>
 #include <vector>
 
-#include "report/report.hpp"
+#include "report/tree.hpp"
 
 namespace hiptool::report {
 
 struct SetupDifference {
   enum class Kind { clock, link, throttle, software };
   Kind kind = Kind::software;
-  std::string what;    ///< where it stands: "devices.nvidia:0.clocks.during.clock_hz"
+  std::string what;    ///< its path in the document: "devices.nvidia:0.clocks.during.clock_hz"
   std::string device;  ///< the device it is about; empty: unknown, or all
   Value old_value;
   Value new_value;
@@ -20,12 +20,11 @@ struct SetupDifference {
 /// "clocks", "link", "throttling" or "software".
 std::string_view to_string(SetupDifference::Kind kind) noexcept;
 
-/// How the `context` of two documents differs in what makes times incomparable: clocks by more than
-/// 5 %, the link's speed and width, reasons for which clocks are held down; and in software
-/// (driver, runtime), which is often what is being compared. What one side does not know is no
-/// difference. Where something was read during the work, that counts; readings before and after it,
-/// of a link or clock that may sleep, count only where no other is there.
-std::vector<SetupDifference> setup_differences(const Object& old_document,
-                                               const Object& new_document);
+/// Compares the `context` of two documents. These make times incomparable: clocks that differ by
+/// more than 5 %, speed and width of the link, reasons that hold clocks down. Software (driver,
+/// runtime) is often what is being compared. A value that one side lacks is not a difference. A
+/// reading during the work takes precedence over those before and after it, when link and clock may
+/// be idle.
+std::vector<SetupDifference> setup_differences(const Value& old_setup, const Value& new_setup);
 
 }  // namespace hiptool::report

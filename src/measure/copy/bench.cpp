@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hiptool/error.hpp"
 #include "hiptool/units.hpp"
+#include "measure/peak.hpp"
 #include "system/pci.hpp"
 
 namespace hiptool::measure {
@@ -54,11 +56,11 @@ void add_tracks(const std::vector<CopySample>& samples, CopyResult& result) {
   }
 }
 
-void summarize(const std::vector<CopySample>& samples, CopyResult& result) {
+void add_samples(const std::vector<CopySample>& samples, CopyResult& result) {
   for (const CopySample& sample : samples) result.samples_s.push_back(sample.span_s);
-  result.summary = base::summarize(result.samples_s);
   const std::size_t tracks = routes_of(result.spec).size();
   result.bytes = tracks * result.spec.size_bytes;
+  result.summarize();
   result.is_gated = !samples.empty() && samples.back().is_gated;
   if (result.spec.is_latency || samples.empty()) return;
   const double wall = median_of(samples, [](const CopySample& sample) { return sample.wall_s; });
@@ -81,42 +83,47 @@ std::vector<std::string> bus_ids_of(const CopySpec& spec) {
   return bus_ids;
 }
 
-void add_wrong(const WrongWords& wrong, std::optional<WrongWords>& all) {
-  if (wrong.count == 0) return;
-  if (!all) {
-    all = wrong;
-    return;
-  }
-  all->count += wrong.count;
-  all->xor_bits |= wrong.xor_bits;
+void add_wrong(const WrongWords& words, std::optional<report::WrongData>& wrong) {
+  if (words.count == 0) return;
+  if (!wrong) wrong.emplace().first_index = words.first_index;
+  wrong->count += words.count;
+  wrong->xor_bits |= words.xor_bits;
 }
 
 }  // namespace
 
-std::string_view to_string(CopyStatus status) noexcept {
-  switch (status) {
-    case CopyStatus::ok: return "ok";
-    case CopyStatus::skipped: return "skipped";
-    case CopyStatus::failed: return "failed";
-    case CopyStatus::mismatch: return "mismatch";
-  }
-  return "";
+CopyResult::CopyResult(CopySpec measured) : spec(std::move(measured)) {
+  id = id_of(spec);
+  source = source_of(spec);
+  destination = destination_of(spec);
+  size_bytes = spec.size_bytes;
+  set_names();
 }
 
-Share CopyResult::share() const {
-  if (!has_rate()) return no_share("there is no rate");
-  if (!limit) return no_share("the limit of this copy is not known here");
+void CopyResult::summarize() {
+  summary = base::summarize(samples_s);
+  if (samples_s.empty()) return;
+  median_s = summary.median;
+  if (!has_rate()) return;
+  bytes_per_s = rate_of(summary.median);
+  low_bytes_per_s = rate_of(summary.p95);  // the longest time is the lowest rate
+  high_bytes_per_s = rate_of(summary.p05);
+  if (!limit) {
+    set_share(no_share("the limit of this copy is not known here"), *this);
+    return;
+  }
+  limit_source = limit->source;
   const std::string name =
-      "the limit of " + format_rate(limit->bytes_per_s) + " (" + std::string(limit->source) + ")";
-  return share_of(rate_of(summary.median), limit->bytes_per_s, name,
-                  cache_cause(2 * static_cast<double>(spec.size_bytes), limit->l2_cache_bytes));
+      "the limit of " + format_rate(limit->bytes_per_s) + " (" + limit_source + ")";
+  set_share(share_of(*bytes_per_s, limit->bytes_per_s, name,
+                     cache_cause(2 * static_cast<double>(size_bytes), limit->l2_cache_bytes)),
+            *this);
 }
 
 CopyResult CopyBench::measure(const PlannedCopy& planned) {
-  CopyResult result;
-  result.spec = planned.spec;
+  CopyResult result(planned.spec);
   if (!planned.skip_reason.empty()) {
-    result.status = CopyStatus::skipped;
+    result.status = Status::skipped;
     result.reason = planned.skip_reason;
     return result;
   }
@@ -125,7 +132,7 @@ CopyResult CopyBench::measure(const PlannedCopy& planned) {
   } catch (const Error& error) {
     if (error.code() == ErrorCode::cancelled) throw;
     const bool is_skipped = error.code() == ErrorCode::unsupported;
-    result.status = is_skipped ? CopyStatus::skipped : CopyStatus::failed;
+    result.status = is_skipped ? Status::skipped : Status::failed;
     result.reason = error.what();
     if (!is_skipped) result.error = error;
   }
@@ -159,10 +166,10 @@ void CopyBench::measure_copy(CopyResult& result) {
 
   result.copies_per_sample = run.copies_per_sample();
   result.has_gate_expired = run.has_gate_expired();
-  summarize(samples, result);
   result.limit = limit_of(spec, seen);
+  add_samples(samples, result);
   if (result.wrong) {
-    result.status = CopyStatus::mismatch;
+    result.status = Status::mismatch;
     result.reason = std::to_string(result.wrong->count) + " words of 4 bytes arrived wrong";
   }
 }

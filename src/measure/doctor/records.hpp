@@ -1,32 +1,31 @@
 // SPDX-License-Identifier: MIT
-/// What a process that asks a driver tells the one that started it: lines of text, so that all that
-/// came before a hang or a crash is known.
+/// The report of a process that queries a driver to the one that started it: a line of JSON for
+/// each finding, so that everything before a hang or a crash is known.
 #pragma once
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "measure/doctor/doctor.hpp"
+#include "report/tree.hpp"
 
 namespace hiptool::measure {
 
-/// "begin NAME", a line "key=value" for each field (with \n and \\ for line ends and backslashes)
-/// and "end".
 struct Record {
-  std::string name;
-  std::map<std::string, std::string> fields;
+  std::string name;  ///< "status", "step", "gpu", "path" or "peer"
+  report::Object fields;
 };
+
+/// A line, with the name as the field `record`.
 std::string to_text(const Record& record);
 
-/// Takes text as it comes and gives each record that is whole.
+/// Takes text as it comes and gives each record that is whole. Other lines are skipped.
 class RecordReader {
  public:
   std::vector<Record> add(std::string_view text);
 
  private:
   std::string rest_;
-  Record open_;
 };
 
 /// Everything one platform answered.
@@ -37,13 +36,13 @@ struct ProbeResult {
 };
 
 Record status_record(const PlatformStatus& status);
-Record step_record(const std::string& what);  ///< "copying to amd:0", what is tried next
+Record step_record(const std::string& what);  ///< "copying to amd:0", the next step
 Record gpu_record(const DoctorGpu& gpu);
 Record path_record(const std::string& id, const system::PciPath& path);
 Record peer_record(const PeerAnswer& peer);
 
-/// Adds what the record tells; one of an unknown name changes nothing. PCI facts are read below
-/// `root`.
+/// Adds the findings of a record; one with an unknown name changes nothing. PCI facts are read
+/// below `root`.
 void apply(const Record& record, const std::filesystem::path& root, ProbeResult& result);
 
 }  // namespace hiptool::measure

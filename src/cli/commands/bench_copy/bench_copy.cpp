@@ -16,7 +16,7 @@ namespace hiptool::cli {
 namespace {
 
 using measure::CopyResult;
-using measure::CopyStatus;
+using report::Status;
 
 double wall_time_s(const Environment& environment) {
   const auto elapsed = std::chrono::system_clock::now() - environment.started_at;
@@ -29,19 +29,6 @@ std::optional<Error> failed_measurement(const BenchCopyOutcome& outcome) {
     if (result.error) return result.error;
   }
   return std::nullopt;
-}
-
-// Wrong data is worse than what ended the run, and that worse than what is only slow.
-int conclude(const BenchCopyOutcome& outcome, const Environment& environment,
-             report::Object& document) {
-  const std::vector<report::Failure> failures = failures_of(outcome);
-  if (outcome.count(CopyStatus::mismatch) == 0) {
-    return finish_document(document, environment, outcome.error ? &*outcome.error : nullptr,
-                           failures);
-  }
-  const int exit_code = exit_code_of(ErrorCode::data_mismatch);
-  report::set_verdict(document, exit_code, failures);
-  return exit_code;
 }
 
 int run_bench_copy(const BenchCopyOptions& options, Context& context) {
@@ -57,11 +44,12 @@ int run_bench_copy(const BenchCopyOptions& options, Context& context) {
   }
   outcome.wall_time_s = wall_time_s(environment);
   if (outcome.error) print_error(environment.console, *outcome.error);
-  const bool is_wrong = outcome.count(CopyStatus::mismatch) > 0;
-  report::Object head = make_document(environment, "bench-copy", is_wrong ? "mismatch" : "ok");
-  const int exit_code = conclude(outcome, environment, head);
-  context.output.write(bench_copy_for_people(head, outcome, environment.console.has_unicode()),
-                       bench_copy_for_programs(head, outcome));
+  const bool is_wrong = outcome.count(Status::mismatch) > 0;
+  report::Run run = make_run(environment, "bench-copy", is_wrong ? "mismatch" : "ok");
+  const int exit_code = finish_run(run, environment, outcome.error ? &*outcome.error : nullptr,
+                                   failures_of(outcome), is_wrong);
+  context.output.write(
+      bench_copy_report(std::move(run), outcome, environment.console.has_unicode()));
   return exit_code;
 }
 

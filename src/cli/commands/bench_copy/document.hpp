@@ -9,7 +9,10 @@ namespace hiptool::cli {
 /// Adds them to a document that has its head already.
 void add_bench_copy_fields(const BenchCopyOutcome& outcome, report::Object& document);
 
-/// One measurement; the table for programs shows its scalars.
+/// `context` of the document: the devices and what changes copies.
+report::Value setup_value(const BenchCopyOutcome& outcome);
+
+/// One measurement; CSV has its scalars.
 report::Object cell_value(const measure::CopyResult& result);
 
 }  // namespace hiptool::cli

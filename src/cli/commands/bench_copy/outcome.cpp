@@ -10,17 +10,10 @@
 
 namespace hiptool::cli {
 
-using measure::CopyResult;
-using measure::CopyStatus;
-
-std::size_t BenchCopyOutcome::count(CopyStatus wanted) const {
-  return static_cast<std::size_t>(
-      std::count_if(results.begin(), results.end(),
-                    [&](const CopyResult& result) { return result.status == wanted; }));
-}
+using report::Status;
 
 std::size_t BenchCopyOutcome::measured() const {
-  return count(CopyStatus::ok) + count(CopyStatus::mismatch);
+  return count(Status::ok) + count(Status::mismatch);
 }
 
 bool BenchCopyOutcome::is_interrupted() const {
@@ -28,17 +21,15 @@ bool BenchCopyOutcome::is_interrupted() const {
 }
 
 std::vector<report::Failure> failures_of(const BenchCopyOutcome& outcome) {
-  std::vector<report::Failure> failures;
-  for (const measure::Judgement& judgement : outcome.judgements) {
-    if (judgement.is_met) continue;
-    failures.push_back({judgement.threshold + " " + judgement.spec, judgement.least_bytes_per_s,
-                        judgement.measured_bytes_per_s});
-  }
+  std::vector<report::Failure> failures = failures_of(outcome.thresholds);
   if (!outcome.baseline) return failures;
   const Baseline& baseline = *outcome.baseline;
-  for (const BaselineComparison& compared : baseline.comparisons) {
-    if (compared.comparison.verdict != base::Verdict::slower) continue;
-    failures.push_back({compared.id + " against the baseline", compared.expected, compared.got});
+  for (const report::Comparison& one : baseline.comparisons) {
+    if (one.times.verdict != base::Verdict::slower) continue;
+    const bool has_rates = one.before.bytes_per_s && one.after.bytes_per_s;
+    failures.push_back({one.id + " against the baseline",
+                        has_rates ? one.before.bytes_per_s : one.before.median_s,
+                        has_rates ? one.after.bytes_per_s : one.after.median_s});
   }
   if (baseline.comparisons.empty()) {
     failures.push_back({"baseline " + baseline.path, "a measurement that both runs have", "none"});
@@ -56,18 +47,13 @@ std::vector<report::Failure> failures_of(const BenchCopyOutcome& outcome) {
 }
 
 std::optional<Error> nothing_measured(const BenchCopyOutcome& outcome) {
-  const std::size_t skipped = outcome.count(CopyStatus::skipped);
+  const std::size_t skipped = outcome.count(Status::skipped);
   if (skipped < outcome.results.size()) return std::nullopt;
-  std::vector<std::string> reasons;
-  for (const CopyResult& result : outcome.results) {
-    if (std::find(reasons.begin(), reasons.end(), result.reason) == reasons.end()) {
-      reasons.push_back(result.reason);
-    }
-  }
-  return Error(ErrorCode::unavailable, "bench-copy",
-               fmt::format("nothing was measured: {} skipped: {}",
-                           base::count_of(skipped, "measurement"), fmt::join(reasons, "; ")),
-               "choose other copies with --kind, --memory and --engine, or other devices");
+  return Error(
+      ErrorCode::unavailable, "bench-copy",
+      fmt::format("nothing was measured: {} skipped: {}", base::count_of(skipped, "measurement"),
+                  fmt::join(report::distinct_reasons(outcome.results), "; ")),
+      "choose other copies with --kind, --memory and --engine, or other devices");
 }
 
 }  // namespace hiptool::cli

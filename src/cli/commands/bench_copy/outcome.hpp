@@ -5,29 +5,19 @@
 #include <utility>
 #include <vector>
 
-#include "base/statistics.hpp"
 #include "hiptool/error.hpp"
 #include "measure/copy/bench.hpp"
 #include "measure/copy/device_watch.hpp"
 #include "measure/copy/thresholds.hpp"
-#include "report/verdict.hpp"
+#include "report/measurement.hpp"
 
 namespace hiptool::cli {
-
-/// A measurement and the one of the same id in an earlier run.
-struct BaselineComparison {
-  std::string id;
-  base::Comparison comparison;
-  std::string doubt;       ///< why the runs cannot be compared; the verdict is ambiguous then
-  report::Value expected;  ///< of the earlier run: bytes per second, of latencies seconds
-  report::Value got;       ///< of this run
-};
 
 /// How this run and an earlier one compare.
 struct Baseline {
   std::string path;
   bool is_strict = false;  ///< a measurement that only one of the runs has is a failure
-  std::vector<BaselineComparison> comparisons;
+  std::vector<report::Comparison> comparisons;
   std::vector<std::string> only_before;  ///< ids of measurements of the earlier run alone
   std::vector<std::string> only_now;     ///< ids of measurements of this run alone
 };
@@ -35,14 +25,14 @@ struct Baseline {
 /// Everything a run of bench-copy found out.
 struct BenchCopyOutcome {
   std::vector<measure::CopyResult> results;
-  std::vector<measure::WatchedDevice> contexts;
+  std::vector<measure::WatchedDevice> devices;
   std::vector<std::pair<std::string, std::string>> variables;  ///< that decide what is seen
-  std::vector<measure::Judgement> judgements;
+  std::vector<report::ThresholdResult> thresholds;
   std::optional<Baseline> baseline;
   std::optional<Error> error;  ///< that ended the run or a measurement
   double wall_time_s = 0;
 
-  std::size_t count(measure::CopyStatus wanted) const;
+  std::size_t count(report::Status wanted) const { return report::count_status(results, wanted); }
   /// Those that have samples, right or wrong.
   std::size_t measured() const;
   bool is_interrupted() const;

@@ -5,13 +5,9 @@
 
 namespace hiptool::cli {
 
-/// An outcome in words, with a table that fits 80 columns. `head` holds the fields that begin every
-/// document; both reports have the same document.
-report::Report bench_copy_for_people(report::Object head, const BenchCopyOutcome& outcome,
-                                     bool unicode);
-
-/// The same with one table of all figures of all measurements.
-report::Report bench_copy_for_programs(report::Object head, const BenchCopyOutcome& outcome);
+/// An outcome as lines, a table that fits 80 columns, one of all figures for CSV, and the fields of
+/// its document. `run` has its verdict.
+report::Report bench_copy_report(report::Run run, const BenchCopyOutcome& outcome, bool unicode);
 
 /// Rates as bars of eight heights, each the median of a stretch of samples.
 std::string sparkline(const std::vector<double>& rates, std::size_t width);

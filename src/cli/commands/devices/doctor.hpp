@@ -7,7 +7,6 @@
 #include "cli/inventory.hpp"
 #include "measure/doctor/doctor.hpp"
 #include "report/report.hpp"
-#include "report/verdict.hpp"
 
 namespace hiptool::cli {
 

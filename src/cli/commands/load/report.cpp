@@ -16,6 +16,7 @@
 #include "cli/commands/load/values.hpp"
 #include "cli/commands/load/verdict.hpp"
 #include "hiptool/units.hpp"
+#include "report/reader.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -338,10 +339,9 @@ void add_fit(const LoadOutcome& outcome, report::Report& report) {
 
 }  // namespace
 
-LoadReports make_load_report(report::Object head, const LoadOutcome& outcome, const Error* error,
-                             const LoadReportOptions& options) {
-  report::Report report;
-  report.document = std::move(head);
+report::Report make_load_report(report::Run run, const LoadOutcome& outcome, const Error* error,
+                                const LoadReportOptions& options) {
+  report::Report report = report::start_report(std::move(run));
   const auto add = [&](const char* name, Value value) {
     report.document.emplace_back(name, std::move(value));
   };
@@ -398,10 +398,10 @@ LoadReports make_load_report(report::Object head, const LoadOutcome& outcome, co
     add("tensors", tensors_value(outcome));
     report.tables.push_back(tensors_table(outcome));
   }
-  report::Report for_programs = report;
   const bool has_tensors = options.with_tensors && outcome.model && outcome.layout;
-  for_programs.tables = {has_tensors ? full_tensors_table(outcome) : load_table(report.document)};
-  return {std::move(report), std::move(for_programs)};
+  report.csv_tables = {has_tensors ? full_tensors_table(outcome) : load_table(report.document)};
+  report.measurements = report::load_measurements(report.document);
+  return report;
 }
 
 }  // namespace hiptool::cli
