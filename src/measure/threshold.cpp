@@ -48,7 +48,7 @@ constexpr std::size_t most_quoted_bytes = 100;  // a file that is none has long 
 Error refuse(std::string_view text, ThresholdKind kind) {
   const std::string end = text.size() > most_quoted_bytes ? "..." : "";
   return usage_error(
-      "'" + std::string(text.substr(0, most_quoted_bytes)) + end + "' is no threshold",
+      "'" + std::string(text.substr(0, most_quoted_bytes)) + end + "' is not a valid threshold",
       kind == ThresholdKind::copies ? "write it as 'h2d.pinned>=48GB/s' or 'h2d.pinned>=90%'"
                                     : "write it as 'stream-triad.f32>=90%', 'sum.1GiB>=3.5TB/s' or "
                                       "'gemm.f32>=20TFLOP/s'");

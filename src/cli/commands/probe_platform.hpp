@@ -10,7 +10,7 @@ namespace hiptool::cli {
 bool is_probe_platform(int argc, const char* const* argv);
 
 /// Asks the platform and tells each finding on standard output at once
-/// (measure/doctor/records.hpp); throws Error for wrong words.
+/// (measure/doctor/probe.hpp); throws Error for wrong words.
 int run_probe_platform(int argc, const char* const* argv, Environment& environment);
 
 }  // namespace hiptool::cli

@@ -85,7 +85,7 @@ void require_selected(const std::vector<Threshold>& thresholds,
     for (std::size_t i = 0; i < specs.size() && i < most_named; ++i) {
       if (!specs[i]->is_latency) ids += (ids.empty() ? "" : ", ") + id_of(*specs[i]);
     }
-    throw refuse_threshold("'" + threshold.text + "' names no cell that is measured",
+    throw refuse_threshold("'" + threshold.text + "' selects none of the measurements",
                            ids.empty() ? "nothing is measured" : "measured: " + ids);
   }
 }

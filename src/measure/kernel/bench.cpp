@@ -67,7 +67,7 @@ void check_options(const KernelBenchOptions& options) {
   }
   if (options.samples && *options.samples == 0) refuse("0 samples measure nothing");
   if (options.memory_share && !(*options.memory_share > 0 && *options.memory_share <= 1)) {
-    refuse("a share of the memory lies above 0 and is at most 1");
+    refuse("the share of the memory must be above 0 and at most 1");
   }
 }
 
@@ -93,7 +93,7 @@ std::vector<const FamilyEntry*> choose(const KernelBenchOptions& options) {
           return entry.family.name == name || entry.family.group == name;
         });
     if (!is_known) {
-      throw Error(ErrorCode::not_found, "run kernels", "there is no kernel '" + name + "'",
+      throw Error(ErrorCode::not_found, "run kernels", "unknown kernel '" + name + "'",
                   "hiptool run-kernel --list names them");
     }
   }
@@ -108,7 +108,7 @@ std::vector<const FamilyEntry*> choose(const KernelBenchOptions& options) {
   });
   if (has_work) return chosen;
   throw Error(ErrorCode::invalid_argument, "run kernels",
-              "none of the kernels has a type that was asked for",
+              "none of the kernels has a requested type",
               "hiptool run-kernel --list names the types of each");
 }
 
@@ -347,7 +347,7 @@ bool run_job(const Job& job, const KernelBenchOptions& options, const Device& de
   }
   if (job.dtype.empty()) {
     result.status = Status::skipped;
-    result.reason = "has none of the types asked for";
+    result.reason = "has none of the requested types";
   } else if (!bench.run(*job.entry, result)) {
     const auto same =
         std::find_if(results.begin(), results.end(), [&](const KernelResult& earlier) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "report/setup.hpp"
+#include "report/compare.hpp"
 
 #include <doctest/doctest.h>
 

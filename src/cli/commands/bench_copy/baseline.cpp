@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/bench_copy/baseline.hpp"
+#include "cli/commands/bench_copy/outcome.hpp"
 
 #include <set>
 #include <utility>
 
-#include "cli/commands/bench_copy/document.hpp"
 #include "hiptool/error.hpp"
 #include "report/compare.hpp"
 

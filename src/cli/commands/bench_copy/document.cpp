@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/bench_copy/document.hpp"
+#include "cli/commands/bench_copy/outcome.hpp"
 
 #include "cli/document.hpp"
 #include "measure/peak.hpp"

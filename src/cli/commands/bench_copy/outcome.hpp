@@ -5,11 +5,15 @@
 #include <utility>
 #include <vector>
 
+#include "cli/command.hpp"
+#include "cli/commands/bench_copy/options.hpp"
 #include "hiptool/error.hpp"
 #include "measure/copy/bench.hpp"
 #include "measure/copy/device_watch.hpp"
 #include "measure/copy/thresholds.hpp"
+#include "report/compare.hpp"
 #include "report/measurement.hpp"
+#include "report/report.hpp"
 
 namespace hiptool::cli {
 
@@ -44,5 +48,42 @@ std::vector<report::Failure> failures_of(const BenchCopyOutcome& outcome);
 /// Why nothing was measured: Error(unavailable) with the reasons. Absent if something was measured
 /// or failed.
 std::optional<Error> nothing_measured(const BenchCopyOutcome& outcome);
+
+/// Reads the document of an earlier run. Throws as report::read_report_file(), and
+/// Error(invalid_argument) for a document of another command.
+report::RunFile read_baseline(const std::string& path, const CancelToken& cancel);
+
+/// Compares each measurement that both runs have, as `report compare` does, and lists the others.
+/// Where they have none in common there are no comparisons.
+Baseline compare_with_baseline(const report::RunFile& before, const BenchCopyOutcome& outcome);
+
+/// Adds them to a document that has its head already.
+void add_bench_copy_fields(const BenchCopyOutcome& outcome, report::Object& document);
+
+/// `context` of the document: the devices and what changes copies.
+report::Value setup_value(const BenchCopyOutcome& outcome);
+
+/// One measurement; CSV has its scalars.
+report::Object cell_value(const measure::CopyResult& result);
+
+/// An outcome as lines, a table that fits 80 columns, one of all figures for CSV, and the fields of
+/// its document. `run` has its verdict.
+report::Report bench_copy_report(report::Run run, const BenchCopyOutcome& outcome, bool unicode);
+
+/// Rates as bars of eight heights, each the median of a stretch of samples.
+std::string sparkline(const std::vector<double>& rates, std::size_t width);
+
+/// Chooses devices, plans, measures and judges. Fills the outcome as it goes, so that what was
+/// measured is there when it throws: Error(cancelled) on an interrupt, else for what keeps anything
+/// from being measured or judged. What fails in one measurement is that measurement's.
+void run_bench_copy_steps(const BenchCopyOptions& options, Context& context,
+                          BenchCopyOutcome& outcome);
+
+/// "h2d pageable by kernel": pinned memory and the copy engine go without saying.
+std::string short_name(const measure::CopyResult& result);
+
+/// The first lines of the report. What failed comes first, and then a line of its own for what was
+/// measured: how many measurements, and the rate of each kind, as a range where it has several.
+std::vector<report::Line> summary_lines(const BenchCopyOutcome& outcome);
 
 }  // namespace hiptool::cli

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/bench_copy/report.hpp"
 
 #include <fmt/format.h>
 
@@ -9,8 +8,7 @@
 #include <map>
 
 #include "base/text.hpp"
-#include "cli/commands/bench_copy/document.hpp"
-#include "cli/commands/bench_copy/summary.hpp"
+#include "cli/commands/bench_copy/outcome.hpp"
 #include "hiptool/units.hpp"
 
 namespace hiptool::cli {
@@ -112,7 +110,7 @@ void add_doubt_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) 
   for (const CopyResult& result : outcome.results) {
     const std::string id = result.id;
     if (result.has_gate_expired) {
-      lines.push_back({Tone::warning, id + ": the gate opened by itself; measured without it"});
+      lines.push_back({Tone::warning, id + ": the start gate timed out; measured without it"});
     }
     if (result.is_serialised) {
       lines.push_back({Tone::warning, id + ": the copies ran one after the other"});
@@ -133,7 +131,7 @@ void add_throttle_lines(const BenchCopyOutcome& outcome, std::vector<Line>& line
     std::string text;
     for (const std::string& reason : *reasons) text += (text.empty() ? "" : ", ") + reason;
     lines.push_back(
-        {Tone::warning, fmt::format("{}: clocks were held down: {}", watched.device.id(), text)});
+        {Tone::warning, fmt::format("{}: clocks were throttled: {}", watched.device.id(), text)});
   }
 }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/bench_copy/run.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
-#include "cli/commands/bench_copy/baseline.hpp"
+#include "cli/commands/bench_copy/outcome.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/units.hpp"
 

@@ -119,8 +119,8 @@ std::optional<Error> failure_of(const DevicesOptions& options, const Findings& f
     return requirement_error(*options.require, findings.inventory);
   }
   if (has_examined_nothing(findings)) {
-    return Error(ErrorCode::unavailable, "devices", "no GPU is seen, so nothing could be examined",
-                 "look with `lspci -nn` whether one is built in");
+    return Error(ErrorCode::unavailable, "devices", "no GPU found; nothing to examine",
+                 "check with `lspci -nn` whether one is built in");
   }
   return {};
 }
@@ -171,11 +171,11 @@ void show_failure(const std::optional<Error>& failure, report::Report& report) {
 Command devices_command() {
   return {
       .name = "devices",
-      .summary = "list what can compute here, and why something cannot",
-      .examples = {{"hiptool devices", "what can compute here"},
+      .summary = "list usable devices, and why others are not",
+      .examples = {{"hiptool devices", "usable devices"},
                    {"hiptool devices nvidia:0", "everything about one device"},
-                   {"hiptool devices --doctor", "what is wrong with GPUs, and what to do"},
-                   {"hiptool devices --topology", "which devices have fast ways between them"},
+                   {"hiptool devices --doctor", "diagnose GPUs and drivers"},
+                   {"hiptool devices --topology", "connections between devices"},
                    {"hiptool devices --format json", "for programs"},
                    {"hiptool devices --require gpu", "exit 3 without a usable GPU"}},
       .formats = {OutputFormat::table, OutputFormat::json, OutputFormat::csv,

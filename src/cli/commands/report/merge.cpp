@@ -129,9 +129,9 @@ Line summary_line(const Merge& merge) {
     return {Tone::bad, "nothing in common: no measurement was made twice " + among + left_out};
   }
   if (troubles.empty() && untold == members) {
-    return {Tone::plain, "too few to tell a straggler " + among + left_out};
+    return {Tone::plain, "too few results to find stragglers " + among + left_out};
   }
-  if (untold > 0) among += fmt::format(", {} of them too few to tell", untold);
+  if (untold > 0) among += fmt::format(", {} of them in groups too small to compare", untold);
   if (!troubles.empty()) return {Tone::bad, troubles + " " + among + left_out};
   return {merge.skipped.empty() ? Tone::good : Tone::warning, "no straggler " + among + left_out};
 }
@@ -162,7 +162,7 @@ std::vector<Line> notes(const Merge& merge) {
                                              [](const auto& group) { return !group.can_tell(); }));
   if (untold > 0) {
     lines.push_back(
-        {Tone::plain, fmt::format("too few to tell: {} with fewer than {} results",
+        {Tone::plain, fmt::format("too few results: {} with fewer than {} results",
                                   base::count_of(untold, "measurement"), least_members_to_tell)});
   }
   for (const SkippedFile& file : merge.skipped) {

@@ -33,7 +33,7 @@ double parse_effect(const std::string& text) {
   if (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
   const double share = rest == "%" ? number / 100 : number;
   if (error == std::errc{} && (rest.empty() || rest == "%") && share > 0 && share < 1) return share;
-  throw usage_error(fmt::format("--effect: '{}' is no share between 0 and 100 %", text),
+  throw usage_error(fmt::format("--effect: '{}' is not a share between 0 and 100 %", text),
                     "write it as --effect 3% or --effect 0.03");
 }
 

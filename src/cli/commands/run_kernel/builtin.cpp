@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/run_kernel/builtin.hpp"
+#include "cli/commands/run_kernel/run_kernel.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -45,7 +45,7 @@ void read_size(const std::string& text, KernelBenchOptions& bench) {
   const auto [rest, error] = std::from_chars(text.data(), end, percent);
   if (error != std::errc() || rest != end || !(percent > 0 && percent <= 100)) {
     throw Error(ErrorCode::invalid_argument, "read size",
-                "--size '" + text + "' is no share of the memory", "write --size 80%");
+                "--size '" + text + "' is not a share of the memory", "write --size 80%");
   }
   bench.memory_share = percent / 100;
 }
@@ -69,7 +69,7 @@ void check_words(const KernelBenchOptions& bench) {
     const std::string hint = std::filesystem::exists(name, ignored)
                                  ? "a kernel of your own is given by --module " + name
                                  : suggestion(name, names);
-    throw Error(ErrorCode::not_found, "run-kernel", "there is no kernel '" + name + "'",
+    throw Error(ErrorCode::not_found, "run-kernel", "unknown kernel '" + name + "'",
                 hint.empty() ? "hiptool run-kernel --list names them" : hint);
   }
   for (const std::string& dtype : bench.dtypes) check_choice(dtype, dtypes, "--dtype");

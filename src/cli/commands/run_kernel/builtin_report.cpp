@@ -70,7 +70,7 @@ void add_remarks(const KernelResult& result, std::vector<report::Line>& notes) {
   for (const std::uint64_t size : result.requested_sizes_bytes) {
     if (size == result.size_bytes) continue;
     notes.push_back(
-        {Tone::plain, fmt::format("{}: {} were asked for; this kernel runs {}", result.id,
+        {Tone::plain, fmt::format("{}: {} requested; this kernel rounds it to {}", result.id,
                                   format_size(size), format_size(result.size_bytes))});
   }
   if (result.is_above_limit) {

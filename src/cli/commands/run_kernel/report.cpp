@@ -157,7 +157,7 @@ void add_outside(const UserKernelRun& run, const UserKernelOutcome& outcome,
         fmt::format("wrong: {} on {} wrote outside argument {} ({}):", outcome.kernel,
                     outcome.device, write.argument, run.arguments[write.argument].text);
     if (write.before_bytes > 0) text += fmt::format(" {} bytes before it", write.before_bytes);
-    if (write.behind_bytes > 0) text += fmt::format(" {} bytes behind its end", write.behind_bytes);
+    if (write.behind_bytes > 0) text += fmt::format(" {} bytes after its end", write.behind_bytes);
     verdict.push_back({report::Tone::bad, std::move(text)});
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/doctor/records.hpp"
+#include "measure/doctor/probe.hpp"
 
 #include <doctest/doctest.h>
 

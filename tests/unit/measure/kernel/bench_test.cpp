@@ -277,7 +277,7 @@ TEST_CASE("names, groups and types choose; what is unknown is refused before any
   CHECK(results[0].elements == 512);
   CHECK(results[3].kernel == "stream-dot");
   CHECK(results[3].size_bytes == 8192);
-  CHECK(failure(quick({"stream-tria"}), device) == "not_found: there is no kernel 'stream-tria'");
+  CHECK(failure(quick({"stream-tria"}), device) == "not_found: unknown kernel 'stream-tria'");
   options.dtypes = {"f63"};
   CHECK(failure(options, device) == "invalid_argument: no kernel has the type 'f63'");
   CHECK(failure(quick({"sum"}, 0), device).find("invalid_argument") == 0);
@@ -303,7 +303,7 @@ TEST_CASE("what cannot run is skipped or failed with the reason") {
   REQUIRE(results.size() == 2);
   CHECK(results[0].kernel == "memset");
   CHECK(results[0].status == Status::skipped);
-  CHECK(results[0].reason == "has none of the types asked for");
+  CHECK(results[0].reason == "has none of the requested types");
   CHECK(results[1].status == Status::ok);
 
   results = run_kernels(quick({"memset"}, std::uint64_t{1} << 60), device);
