@@ -18,7 +18,7 @@ extern "C" __global__ void __launch_bounds__(256)
   copy_units(from, to, count);
 }
 
-// The same for bytes at any address.
+// The same for single bytes, at any address.
 extern "C" __global__ void __launch_bounds__(256)
     hiptool_copy_1(const uint8_t* from, uint8_t* to, uint64_t count) {
   copy_units(from, to, count);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The quantised types of GGUF to f32, bit for bit as ggml defines them (ggml-common.h and
-// ggml-quants.c): every operation rounds where it does there.
+// ggml-quants.c): every operation rounds at the same place.
 #include <hip/hip_runtime.h>
 
 namespace {
@@ -33,7 +33,7 @@ enum Type : uint32_t {
   q2_0 = 42
 };
 
-// Where the grids of these types begin in the table that the host hands over.
+// Offsets of the grids of these types in the table passed by the host.
 constexpr uint32_t iq2_xxs_grid = 0;
 constexpr uint32_t iq2_xs_grid = 256;
 constexpr uint32_t iq2_s_grid = 768;
@@ -41,7 +41,7 @@ constexpr uint32_t iq3_xxs_grid = 1792;
 constexpr uint32_t iq3_s_grid = 2048;
 constexpr uint32_t iq1_grid = 2560;
 
-// Sixteen numbers of 8 bits. In registers: a table in memory made these types the slowest.
+// Sixteen 8-bit numbers in registers: a table in memory was slower.
 struct Numbers {
   uint64_t low;
   uint64_t high;
@@ -92,11 +92,11 @@ inline __device__ uint32_t bits_at(const uint8_t* bytes, uint32_t i, uint32_t bi
   const uint32_t in_byte = 8 / bits;
   return bytes[i / in_byte] >> (i % in_byte * bits) & ((1U << bits) - 1);
 }
-// Value i where the lower nibbles of 16 bytes come first, then their upper ones.
+// Value i of 16 bytes: first all lower nibbles, then all upper ones.
 inline __device__ uint32_t halves(const uint8_t* bytes, uint32_t i) {
   return bytes[i % 16] >> (i / 16 * 4) & 15U;
 }
-// Value i of 2 bits, where 32 bytes hold 128 of them, first all lowest ones.
+// Value i of 128 2-bit values in 32 bytes, first the lowest bits of all bytes.
 inline __device__ uint32_t quarters(const uint8_t* bytes, uint32_t i) {
   return bytes[i / 128 * 32 + i % 32] >> (i % 128 / 32 * 2) & 3U;
 }
@@ -119,7 +119,7 @@ inline __device__ float q3_k_value(const Place& p) {
   return scale * signed_number(quarters(p.block + 32, p.i), static_cast<int>(has_offset * 4));
 }
 
-// Of Q4_K and Q5_K: eight scales and eight minima of 6 bits each.
+// Q4_K and Q5_K: eight scales and eight minima of 6 bits each.
 inline __device__ float scaled(const Place& p, uint32_t q) {
   const uint8_t* const packed = p.block + 4;
   const uint32_t g = p.i / 32;
@@ -149,7 +149,7 @@ inline __device__ float q6_k_value(const Place& p) {
   return half_at(p.block + 208) * signed_number(scale, 128) * signed_number(q, 32);
 }
 
-// Five values in a byte, as a fraction in base 3.
+// Five values per byte, as digits of a fraction in base 3.
 inline __device__ float tq1_value(const Place& p) {
   uint32_t at = p.i % 32;
   uint32_t digit = p.i / 32;
@@ -184,7 +184,7 @@ inline __device__ float nvfp4_value(const Place& p) {
   return scale * fp4_values.at(q);
 }
 
-// 1 or -1. Of 128 patterns of eight signs, the last sign makes their number even.
+// 1 or -1. There are 128 patterns of eight signs: the last sign makes their number even.
 inline __device__ float sign_of(uint32_t signs, uint32_t j) {
   return (signs >> j & 1U) != 0 ? -1.0F : 1.0F;
 }
@@ -228,7 +228,7 @@ inline __device__ float iq2_value(const Place& p, uint32_t type) {
   return half_at(p.block) * (0.5F + number(scale)) * 0.25F * iq2_grid(p, index) * sign;
 }
 
-// Its values are 8 n + 4 for the n of the table, but the largest is 62.
+// The values are 8 n + 4 for n of the table, except that the largest is 62.
 inline __device__ float iq3_xxs_value(const Place& p) {
   const uint32_t packed = word_32(p.block + 66 + p.i / 32 * 4);
   const float scale = half_at(p.block) * (0.5F + number(packed >> 28)) * 0.5F;
@@ -327,7 +327,7 @@ extern "C" __global__ void __launch_bounds__(256)
   uint64_t unit = static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const uint32_t values = shape >> 16;
   const uint32_t block_bytes = shape & 0xFFFFU;
-  // A block has a power of two of them: without a division of 64 bits it is a tenth faster.
+  // The number per block is a power of two; avoiding a 64-bit division saves a tenth of the time.
   uint32_t shift = 0;
   while (values >> shift > 1) ++shift;
   for (; unit < count / 4; unit += stride) {
@@ -335,7 +335,7 @@ extern "C" __global__ void __launch_bounds__(256)
     Place place = {blocks + (first >> shift) * block_bytes, grids,
                    static_cast<uint32_t>(first) & (values - 1)};
     uint4 numbers;
-    // One copy of the code: it is long.
+    // Not unrolled, because the code is long.
 #pragma unroll 1
     for (uint32_t k = 0; k < 4; ++k, ++place.i) {
       const uint32_t bits = __float_as_uint(value_of(place, type));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // XXH3-64 (seed 0, default secret) of each 16 KiB leaf of many ranges, after the published
-// specification of XXH3. Eight lanes share a leaf: XXH3 keeps eight accumulators, and what one
-// block of 1024 bytes adds to them may be added in any order, so lane L takes 16 bytes, two
-// accumulators' worth, of every second stripe, and only once a block the halves come together.
+// specification of XXH3. Eight lanes share a leaf: XXH3 keeps eight accumulators, and the additions
+// of one block of 1024 bytes to them may happen in any order. So each lane takes 16 bytes, for two
+// accumulators, of every second stripe, and lanes exchange sums only once per block.
 #include <hip/hip_runtime.h>
 
 namespace {
@@ -25,7 +25,7 @@ constexpr uint64_t prime64_5 = 0x27D4EB2F165667C5U;
 constexpr uint64_t prime_mix_1 = 0x165667919E3779F9U;
 constexpr uint64_t prime_mix_2 = 0x9FB21C651E98DF25U;
 
-// XXH3's default secret of 192 bytes as little-endian numbers.
+// XXH3's default secret, 192 bytes as little-endian numbers.
 const __device__ uint64_t secret_words[24] = {
     0xbe4ba423396cfeb8U, 0x1cad21f72c81017cU, 0xdb979083e96dd4deU, 0x1f67b3b7a4a44072U,
     0x78e5c0cc4ee679cbU, 0x2172ffcc7dd05a82U, 0x8e2443f7744608b8U, 0x4c263a81e69035e0U,
@@ -34,7 +34,7 @@ const __device__ uint64_t secret_words[24] = {
     0xc3ebd33483acc5eaU, 0xeb6313faffa081c5U, 0x49daf0b751dd0d17U, 0x9e68d429265516d3U,
     0xfca1477d58be162bU, 0xce31d07ad1b8f88fU, 0x280416958f3acb45U, 0x7e404bbbcafbd7afU};
 
-// Places in the secret, in bytes.
+// Byte offsets in the secret.
 constexpr unsigned scramble_secret = 128;
 constexpr unsigned last_stripe_secret = 121;
 constexpr unsigned merge_secret = 11;
@@ -68,7 +68,7 @@ inline __device__ uint64_t swap_bytes(uint64_t value) {
   return value << 32 | value >> 32;
 }
 
-// Both halves of the 128-bit product, one xored onto the other.
+// The two halves of the 128-bit product, xored.
 inline __device__ uint64_t multiply_fold(uint64_t a, uint64_t b) {
   const uint64_t a_low = a & 0xffffffffU;
   const uint64_t a_high = a >> 32;
@@ -163,8 +163,8 @@ inline __device__ Words read_pair(const uint8_t* data) {
 
 inline __device__ uint64_t product(uint64_t key) { return (key & 0xffffffffU) * (key >> 32); }
 
-// What one lane holds. Of the accumulators 2 * pair and 2 * pair + 1, to which it adds, it owns the
-// one that its parity says; the lane with the other parity owns the other.
+// State of one lane. It adds to the accumulators 2 * pair and 2 * pair + 1 and owns one of them, by
+// its parity; the lane of the other parity owns the other.
 struct Lane {
   unsigned pair;
   unsigned parity;
@@ -184,7 +184,7 @@ struct Lane {
     sums[1] += data.first + product(data.second ^ second_secret);
   }
 
-  // Sums go to the lanes that own them; all lanes of the warp take part.
+  // Sums go to the lanes that own them; the shuffle needs all lanes of the warp.
   inline __device__ void collect() {
     const uint64_t kept = parity != 0 ? sums[1] : sums[0];
     const uint64_t given = parity != 0 ? sums[0] : sums[1];
@@ -195,7 +195,7 @@ struct Lane {
 
   inline __device__ void scramble() { own = (own ^ own >> 47 ^ scramble_key) * prime32_1; }
 
-  // Ends at the leaf's end, so it may overlap the one before.
+  // The last stripe ends at the end of the leaf and may overlap the one before.
   inline __device__ void add_last_stripe(const uint8_t* leaf, uint32_t length) {
     if (parity != 0) return;
     const unsigned offset = last_stripe_secret + 16 * pair;
@@ -232,8 +232,8 @@ inline __device__ void add_stripes(Lane& state, const uint8_t* leaf, uint32_t fi
   }
 }
 
-// Digests whole leaves at addresses that are multiples of 16, by the eight lanes of a group: keys
-// in registers, a block's loads in flight together.
+// Digests whole leaves at multiples of 16 with the eight lanes of a group. Keys are in registers,
+// and all loads of a block are in flight together.
 struct WholeLeaf {
   uint64_t keys[2 * loads];  // of this lane's stripes, which are two words apart
 
@@ -273,10 +273,9 @@ struct WholeLeaf {
   }
 };
 
-// Of a leaf of any length, at an address that is a multiple of 16 or not. (Both kinds of reading in
-// one loop, short loops not unrolled: a driver that compiles this takes 0.6 of the time for it.)
-// All groups of a warp go through as many blocks as the longest of them has, because a shuffle
-// needs the whole warp.
+// A leaf of any length at any address. One loop serves both kinds of reading and short loops are
+// not unrolled, which reduces the driver's compile time to 0.6. All groups of a warp loop over as
+// many blocks as the longest leaf has, because a shuffle needs the whole warp.
 inline __device__ uint64_t digest_any(const uint8_t* leaf, uint32_t length, unsigned lane,
                                       bool is_aligned) {
   Lane state(lane);
@@ -340,8 +339,7 @@ inline __device__ void digest_leaves(const uint8_t* arena, const Range* ranges,
   const WholeLeaf whole_leaf(lane);
   for (uint64_t first = first_leaf + static_cast<uint64_t>(blockIdx.x) * groups;
        first + first_group < end_leaf; first += static_cast<uint64_t>(gridDim.x) * groups) {
-    // Shuffles need whole warps: groups past the end repeat the last leaf and keep it to
-    // themselves.
+    // Shuffles need whole warps: groups past the end repeat the last leaf and discard the result.
     const uint64_t wanted = first + group;
     const Leaf leaf =
         find_leaf(arena, ranges, range_count, wanted < end_leaf ? wanted : end_leaf - 1);
@@ -354,12 +352,11 @@ inline __device__ void digest_leaves(const uint8_t* arena, const Range* ranges,
 
 }  // namespace
 
-// digests[i] = XXH3-64 of leaf i, for the leaves [first_leaf, end_leaf) of ranges that lie in any
-// order. A range's leaves are pieces of 16 KiB from its start, the last one shorter, and have
-// numbers from its first_leaf on, which grow from range to range without a gap; no range is empty.
-// `alignment` divides the address of every range; 16 and more is read in words. Blocks are whole
-// warps of one dimension, any number of them. Three blocks of 256 on a multiprocessor have enough
-// loads in flight for the memory's full speed.
+// digests[i] = XXH3-64 of leaf i, for the leaves [first_leaf, end_leaf) of non-empty ranges at any
+// addresses. A range is divided into leaves of 16 KiB, the last one shorter; they are numbered from
+// its first_leaf, without gaps from range to range. `alignment` divides the address of every range;
+// with 16 and more, words are read. Blocks are one-dimensional and consist of whole warps. Three
+// blocks of 256 per multiprocessor have enough loads in flight for full memory bandwidth.
 extern "C" __global__ void __launch_bounds__(256, 3)
     hiptool_tensor_digests(const uint8_t* arena, const Range* ranges, uint64_t range_count,
                            uint64_t first_leaf, uint64_t end_leaf, uint32_t alignment,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Nothing but multiply-adds, in eight chains that do not wait for each other.
+// Multiply-adds in eight independent chains per thread.
 #include <hip/hip_runtime.h>
 
 namespace {
 
 constexpr unsigned chains = 8;
-// Steps of each chain in one round. A multiprocessor of NVIDIA issues no more than a multiply-add
-// for each lane in a clock, so that the five instructions of the loop itself cost 2 in 100 of it.
+// Steps of each chain per round. An SM issues at most one multiply-add per lane and clock, so the
+// five instructions of the loop itself cost 2 % of the time.
 constexpr unsigned unrolled = 32;
 
 inline __device__ float step(float x, float a, float b) { return __fmaf_rn(x, a, b); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Multiply-adds like fma.hip, of pairs of binary16: the instruction itself, never what a compiler
-// makes of it where there is none. The host asks no device for it that has none.
+// Multiply-adds like fma.hip, of pairs of binary16, by the instruction itself and never by an
+// emulation. The host launches it only on devices that have the instruction.
 #include <hip/hip_runtime.h>
 #if !defined(__CUDA__) && !defined(__CUDACC__) && !defined(__HIP__)
 #include "hiptool_cpu_narrow.h"
@@ -9,8 +9,8 @@
 namespace {
 
 constexpr unsigned chains = 8;
-// Steps of each chain in one round. A multiprocessor of NVIDIA issues no more than a multiply-add
-// for each lane in a clock, so that the five instructions of the loop itself cost 2 in 100 of it.
+// Steps of each chain per round. An SM issues at most one multiply-add per lane and clock, so the
+// five instructions of the loop itself cost 2 % of the time.
 constexpr unsigned unrolled = 32;
 
 inline __device__ uint32_t step(uint32_t x, uint32_t a, uint32_t b) {
@@ -36,8 +36,8 @@ inline __device__ uint32_t number(unsigned value) {
 
 // Chain k of a thread begins with (thread % 32) + k + 1 in its low half, and one more in the high
 // one. out[thread] = the bits of its chains, each shifted by its number and xored; after 32
-// `rounds` steps x = x a + b. The low pairs of a and b serve in steps 0, 2, ..., the high ones in
-// between.
+// `rounds` steps x = x a + b. Steps 0, 2, ... use the low pairs of a and b, the others the high
+// ones.
 extern "C" __global__ void __launch_bounds__(256)
     hiptool_fma_f16(uint64_t* out, uint64_t rounds, uint64_t a, uint64_t b) {
   const uint32_t even_a = static_cast<uint32_t>(a);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// c = a b of square matrices, by the units for single numbers: a block makes 128 x 128 of c, a
-// thread 8 x 8 of them. Sums are f32, in order.
+// c = a b of square matrices without matrix instructions: a block computes 128 x 128 of c, a thread
+// 8 x 8 of them. Sums are f32, in order.
 #include <hip/hip_runtime.h>
 
 namespace {
 
 constexpr unsigned tile = 128;
-constexpr unsigned depth = 8;  // of the pieces of a and b that lie in shared memory
-constexpr unsigned side = 8;  // of what a thread makes: four rows, and four that lie half a tile on
+constexpr unsigned depth = 8;  // of the pieces of a and b in shared memory
+constexpr unsigned side = 8;   // per thread: four rows, and four more half a tile further
 constexpr unsigned half_tile = tile / 2;
-// In units of four numbers. What is more than the tile keeps rows of a out of each other's banks.
+// In units of four numbers. The padding keeps rows of a out of each other's banks.
 constexpr unsigned row_units = tile / 4 + 1;
 
 struct Half {
@@ -28,7 +28,7 @@ inline __device__ float to_float(Bfloat value) {
   return __uint_as_float(static_cast<uint32_t>(value.bits) << 16);
 }
 
-// binary16: moved to the place of a binary32, whose exponent is 112 too small then.
+// binary16, shifted to the bits of a binary32, whose exponent is then too small by 112.
 inline __device__ float to_float(Half half) {
   const uint16_t bits = half.bits;
   const uint32_t magnitude = static_cast<uint32_t>(bits & 0x7FFFU) << 13;
@@ -52,7 +52,7 @@ inline __device__ uint4 to_unit(const float* four) {
   return unit;
 }
 
-// Four numbers in a row, of a multiple of four, in one piece.
+// Loads four adjacent numbers at once; the index is a multiple of four.
 struct Singles {
   static __device__ Four load(const float* from, uint64_t at) {
     return to_four(reinterpret_cast<const uint4*>(from)[at / 4]);
@@ -71,7 +71,7 @@ struct Halves {
   }
 };
 
-// A thread's share of the next pieces, on its way from memory to shared memory.
+// A thread's share of the next pieces, between memory and shared memory.
 template <class Load, class Number>
 struct Pieces {
   const Number* a;
@@ -95,7 +95,7 @@ struct Pieces {
     of_b = Load::load(b, b_at + k * n);
   }
 
-  // a lies across: one row for each k.
+  // a is transposed: one row per k.
   __device__ void store(uint4 (*to_a)[row_units], uint4 (*to_b)[row_units]) const {
 #pragma unroll
     for (unsigned i = 0; i < 4; ++i) {
@@ -119,7 +119,7 @@ inline __device__ void load_side(const uint4* row, unsigned at, float* to) {
 
 template <class Load, class Number>
 inline __device__ void multiply(const Number* a, const Number* b, uint4* c, uint64_t n) {
-  // Two pieces of each: one is filled while the other is read.
+  // Double-buffered: one piece is filled while the other is read.
   __shared__ uint4 of_a[2][depth][row_units];
   __shared__ uint4 of_b[2][depth][row_units];
   const uint64_t tiles = n / tile;

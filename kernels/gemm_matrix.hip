@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// c = a b of square matrices by matrix instructions, sums in f32: a block makes 128 x 256 of c,
-// each of its eight warps 64 x 64. The host asks no device for it that has none of them.
+// c = a b of square matrices by matrix instructions, sums in f32: a block computes 128 x 256 of c,
+// each of its eight warps 64 x 64. The host launches it only on devices that have them.
 #include <hip/hip_runtime.h>
 #if !defined(__CUDA__) && !defined(__CUDACC__) && !defined(__HIP__)
 #include "hiptool_cpu_narrow.h"
@@ -11,8 +11,8 @@ namespace {
 constexpr unsigned tile_rows = 128;
 constexpr unsigned tile_columns = 256;
 
-// Sixteen rows of blocks go side by side through the columns, so that those which run at the same
-// time share what the cache holds of both matrices.
+// Sixteen rows of blocks advance through the columns together, so that concurrent blocks share the
+// cached parts of both matrices.
 struct Place {
   uint64_t row;
   uint64_t column;
@@ -37,7 +37,7 @@ struct Bfloat {};
 
 constexpr unsigned step = 16;   // of one matrix instruction
 constexpr unsigned depth = 32;  // of the pieces in shared memory
-constexpr unsigned stages = 4;  // pieces there: one is read while three are on their way
+constexpr unsigned stages = 4;  // pieces in flight: one is read while three are copied
 constexpr unsigned unit = 8;    // numbers in 16 bytes
 constexpr unsigned threads = 256;
 constexpr unsigned warp_side = 64;
@@ -48,8 +48,8 @@ struct alignas(128) Line {
   uint4 units[8];
 };
 
-// Units change places from row to row, so that neither eight that are written nor eight that are
-// read at the same time share a bank.
+// Units are permuted from row to row, so that neither eight concurrent writes nor eight concurrent
+// reads share a bank.
 inline __device__ unsigned a_offset(unsigned row, unsigned at) {
   return (row * (depth / unit) + (at ^ (row >> 1 & 3U))) * 16;
 }
@@ -69,7 +69,7 @@ inline __device__ void begin_copy(uint32_t to, const uint16_t* from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 }
 inline __device__ void end_stage() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-// Until all stages are there but the last two that were ended, and for every thread of the block.
+// Waits until all stages but the last two committed ones have arrived, for all threads.
 inline __device__ void await_stage() {
   static_assert(stages == 4, "the number below is two less");
   asm volatile("cp.async.wait_group 2;" ::: "memory");
@@ -119,7 +119,7 @@ struct Copies {
   uint32_t to_a;
   uint32_t to_b;
 
-  // Begins those of the next piece.
+  // Starts the copies of the next piece.
   __device__ void begin(unsigned stage) {
 #pragma unroll
     for (unsigned row = 0; row < tile_rows; row += a_rows) {
@@ -134,7 +134,7 @@ struct Copies {
   }
 };
 
-// What a warp multiplies in one step: 64 rows of a by 64 columns of b.
+// Operands of a warp in one step: 64 rows of a by 64 columns of b.
 struct Operands {
   uint32_t a[4][4];
   uint32_t b[4][4];
@@ -159,8 +159,8 @@ struct Operands {
   }
 };
 
-// The operands of the next step are loaded while those of this one are multiplied: alone this made
-// it faster by a third.
+// Loads the operands of the next step while those of this one are multiplied, which saves a quarter
+// of the time.
 template <class Type>
 inline __device__ void multiply(Type type, const uint16_t* a, const uint16_t* b, uint4* c,
                                 uint64_t n) {
@@ -195,7 +195,7 @@ inline __device__ void multiply(Type type, const uint16_t* a, const uint16_t* b,
 #pragma unroll 1
   for (uint64_t piece = 0; piece < pieces; ++piece) {
     odd.load(shared_a + stage * a_bytes, shared_b + stage * b_bytes, row, column, step);
-    // Nobody reads the piece before this one any more: all have loaded its last operands.
+    // The previous piece is free: all threads have loaded its last operands.
     if (piece + stages - 1 < pieces) copies.begin((stage + stages - 1) % stages);
     end_stage();
     even.multiply(type, sum);
@@ -232,7 +232,7 @@ inline __device__ float widen(Bfloat, uint16_t bits) {
   return static_cast<float>(hiptool_cpu::Narrow<8, 8>::widen(bits));
 }
 
-// Without matrix instructions, for the processor: the same sums, a column for each thread.
+// For the CPU, without matrix instructions: the same sums, one column per thread.
 template <class Type>
 inline __device__ void multiply(Type type, const uint16_t* a, const uint16_t* b, uint4* c,
                                 uint64_t n) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests of memory: every word is written with what its test expects there, and read back.
+// Memory tests: write the expected value of every word, read it back.
 #include <hip/hip_runtime.h>
 
 namespace {
@@ -12,7 +12,7 @@ enum Test : uint32_t {
   modulo_20 = 4      // one word of twenty; the others hold its complement
 };
 
-// unit % 5 by divisions of 32 bits: 2^32 leaves 1.
+// unit % 5 with 32-bit divisions, since 2^32 % 5 is 1.
 inline __device__ uint32_t modulo_5(uint64_t unit) {
   return (static_cast<uint32_t>(unit) % 5U + static_cast<uint32_t>(unit >> 32) % 5U) % 5U;
 }
@@ -23,8 +23,8 @@ inline __device__ uint32_t mix(uint32_t x) {
   return x ^ x >> 16;
 }
 
-// The words 4 unit to 4 unit + 3. The test is known when this is compiled: asked for each word, the
-// tests took 1.5 to 2 times as long on an H200.
+// The words 4 unit to 4 unit + 3. The test is a template parameter: selecting it per word took 1.5
+// to 2 times as long on an H200.
 template <uint32_t test>
 inline __device__ uint4 unit_at(uint64_t unit, uint32_t pass, uint32_t flip) {
   const uint32_t low = static_cast<uint32_t>(4 * unit);
@@ -133,13 +133,13 @@ inline __device__ void run_test(uint32_t test, const Step& step) {
 
 }  // namespace
 
-// Writes what the test expects in this pass, xored with `flip`; `count` is in units of four words.
+// Writes the expected values of this pass, xored with `flip`; `count` is in units of four words.
 extern "C" __global__ void __launch_bounds__(256)
     hiptool_memtest_write(uint4* out, uint64_t count, uint32_t test, uint32_t pass, uint32_t flip) {
   run_test(test, Write{out, count, pass, flip});
 }
 
-// Compares with the same and, where `invert` is not 0, leaves the complement of what is expected.
+// Compares with these values and, if `invert` is not 0, writes their complement.
 // Adds the number of wrong words to result[0], lowers result[1] to the first index among them and
 // sets in result[2] every bit that is wrong in any. The caller begins with {0, ~0, 0}.
 extern "C" __global__ void __launch_bounds__(256)

@@ -38,8 +38,8 @@ inline __device__ void store_row(uint4* to, const Row& row) {
   }
 }
 
-// e^x for x from -87 to 88: 2^n e^r with |r| <= ln 2 / 2, and of the series for e^r as many terms
-// as a float can hold. Larger and smaller x become the ends of that range.
+// e^x for x from -87 to 88, to which x is clamped: 2^n e^r with |r| <= ln 2 / 2, and as many terms
+// of the series for e^r as a float can represent.
 inline __device__ float exponential(float x) {
   x = x < -87.0F ? -87.0F : x > 88.0F ? 88.0F : x;
   constexpr float rounder = 12582912.0F;  // 1.5 * 2^23: its last bit is 1
@@ -55,7 +55,7 @@ inline __device__ float exponential(float x) {
   sum = __fmaf_rn(sum, r, 0.5F);
   sum = __fmaf_rn(sum, r, 1.0F);
   sum = __fmaf_rn(sum, r, 1.0F);
-  // Below the rounder's own bits the shifted number ends with n.
+  // The lowest bits of the shifted number are n.
   const uint32_t exponent = (__float_as_uint(shifted) - __float_as_uint(rounder)) << 23;
   return __uint_as_float(__float_as_uint(sum) + exponent);
 }
@@ -75,7 +75,7 @@ inline __device__ float join_values(const Row& row) {
   return value;
 }
 
-// The values of all threads of the block, joined, in every thread.
+// Reduces the values of all threads of the block; every thread gets the result.
 template <class Join>
 inline __device__ float join_block(float value) {
   __shared__ float of_warps[most_warps];
@@ -157,7 +157,7 @@ extern "C" __global__ void __launch_bounds__(256)
   each_row<RmsNorm>(in, weights, out, rows);
 }
 
-// out[row] = (in - mean) / sqrt(variance + 1e-5) * weight + bias; biases lie after the weights
+// out[row] = (in - mean) / sqrt(variance + 1e-5) * weight + bias; biases follow the weights
 extern "C" __global__ void __launch_bounds__(256)
     hiptool_layernorm_f32(const uint4* in, const uint4* weights, uint4* out, uint64_t rows) {
   each_row<LayerNorm>(in, weights, out, rows);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Fills memory with words that only their own place can have, and finds the places that differ.
+// Fills memory with a word that depends on its index, and finds the words that differ.
 #include <hip/hip_runtime.h>
 
 namespace {
@@ -8,7 +8,7 @@ namespace {
 //   x = (low half of index) * 0x9E3779B1 + (high half of index) * 0x85EBCA77 + seed * 0xC2B2AE3D
 //   x ^= x >> 15;  x *= 0x85EBCA77;  x ^= x >> 13;  x *= 0xC2B2AE3D;  x ^= x >> 16
 // For one seed and one high half it is a bijection of the low half, so no two words within 16 GiB
-// are equal: data that arrived at a wrong place is always seen.
+// are equal: data at a wrong address is always detected.
 inline __device__ uint32_t pattern_word(uint64_t index, uint32_t seed) {
   uint32_t x = static_cast<uint32_t>(index) * 0x9E3779B1U +
                static_cast<uint32_t>(index >> 32) * 0x85EBCA77U + seed * 0xC2B2AE3DU;

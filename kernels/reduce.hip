@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Reads that end in one value for each block: the host joins them, in an order of its own. Each
-// thread has four loads of 16 bytes in flight: with 16 blocks for a multiprocessor an H200 reads at
-// 0.95 of its memory's peak, and with any number from 4 on within 0.02 of that.
+// Reductions to one value per block, which the host combines. Each thread has four loads of 16
+// bytes in flight: with 16 blocks per multiprocessor an H200 reads at 0.95 of the peak memory
+// bandwidth, and with any number from 4 on within 0.02 of that.
 #include <hip/hip_runtime.h>
 
 namespace {
@@ -21,7 +21,7 @@ struct Xor {
   static __device__ uint32_t join(uint32_t a, uint32_t b) { return a ^ b; }
 };
 
-// In thread 0: the values of all threads of the block, joined.
+// Reduces the values of all threads of the block; thread 0 gets the result.
 template <class Join, class Value>
 inline __device__ Value join_block(Value value) {
   __shared__ Value of_warps[most_warps];
@@ -94,7 +94,7 @@ inline __device__ void reduce_units(const uint4* a, const uint4* b, uint64_t cou
       sum = Term::Join::join(sum, Term::of(x[k], y[k]));
     }
   }
-  // Less than a tile is left, for one block.
+  // One block reduces the rest, less than a tile.
 #pragma unroll 1
   for (uint64_t i = first + threadIdx.x; i < count; i += threads) {
     const uint4 x = a[i];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The kernels of STREAM (McCalpin) and nstream (Parallel Research Kernels), and plain writes. Each
-// thread moves 16 bytes, and where the grid is smaller than the work, again a whole grid further
-// on. The loads in flight are those of many threads: on an H200 one for each thread, and as many
-// blocks as there is work for, was faster than two to eight loads for each (copy 4260 GB/s against
-// 4108, 4052 and 4031), than 8 to 64 blocks for a multiprocessor (3919 to 4011), and as fast as the
-// driver's own copy (4236); no hint to the caches helped.
+// thread moves 16 bytes and, if the grid is smaller than the work, continues one grid further on.
+// On an H200 one load per thread and one block per piece of work (copy 4260 GB/s) was faster than
+// two to eight loads per thread (4108, 4052 and 4031), faster than 8 to 64 blocks per
+// multiprocessor (3919 to 4011), and as fast as the driver's own copy (4236); cache hints did not
+// help.
 #include <hip/hip_runtime.h>
 
 namespace {
@@ -82,7 +82,7 @@ inline __device__ uint4 load(const uint4* from, uint4 other, uint64_t at, int pl
   return Operation::inputs > place ? from[at] : other;
 }
 
-// The first unit of a thread, and how far its next ones are from each other.
+// The first unit of a thread, and the stride to its next ones.
 inline __device__ uint64_t first_unit() {
   return static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }

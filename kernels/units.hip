@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Single parts of a device: latency of memory, shared memory, atomics, and a transposing copy.
+// Memory latency, shared memory, atomics, and a transposing copy.
 #include <hip/hip_runtime.h>
 
 namespace {
@@ -10,7 +10,7 @@ constexpr unsigned shared_units = 512;
 
 }  // namespace
 
-// Follows a chain of indices; where it ends, the next run begins.
+// Follows a chain of indices; the next run starts where it ends.
 extern "C" __global__ void __launch_bounds__(64)
     hiptool_chase(const uint32_t* next, uint64_t steps, uint32_t* place) {
   if (threadIdx.x != 0 || blockIdx.x != 0) return;
@@ -51,7 +51,7 @@ extern "C" __global__ void __launch_bounds__(256)
   out[static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x] = x + y + z + w;
 }
 
-// Adds 1 to `rounds` counters for each thread; `mask` + 1 of them, a power of two, take turns.
+// Adds 1 to `rounds` counters per thread, cycling over `mask` + 1 of them, a power of two.
 extern "C" __global__ void __launch_bounds__(256)
     hiptool_atomic_add(uint32_t* counters, uint64_t rounds, uint32_t mask) {
   const uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;

@@ -4,10 +4,10 @@
 
 namespace {
 
-// How one type stores what can be NaN or infinite: `count` values of `value_bytes` bytes in each
-// block, the first at `first`, the others `stride` bytes further each. A value is special where its
-// bits under `mask` are those of `special`; then it is NaN if it has a bit of `fraction` or the
-// type has no infinity (`fraction` is 0), else infinite.
+// The floating-point values in a block of one type: `count` values of `value_bytes` bytes, the
+// first at `first`, the others at steps of `stride` bytes. A value is special if its bits under
+// `mask` equal `special`; it is then NaN if it has a bit of `fraction` or the type has no infinity
+// (`fraction` is 0), else infinite.
 struct Descriptor {
   uint64_t special;
   uint64_t mask;
@@ -36,7 +36,7 @@ struct Found {
   uint64_t first;
 };
 
-// A byte at a time: blocks of 17 bytes align nothing.
+// Byte by byte, because blocks of 17 bytes are not aligned.
 inline __device__ uint64_t read_value(const uint8_t* at, const Descriptor& type) {
   uint64_t value = 0;
   if (type.is_spread != 0) {
@@ -81,9 +81,9 @@ inline __device__ uint32_t spread_lanes(uint64_t bits, uint32_t value_bytes) {
   return value_bytes == 2 ? low * 0x10001U : low * 0x1010101U;
 }
 
-// Types whose blocks are single values, from an address that is a multiple of 16. Nearly all data
-// has nothing special, so whole words are tested first: a lane of `word` is zero where its value is
-// special, and subtracting 1 from each lane borrows from the highest bit of a zero one.
+// Types whose blocks are single values, at a multiple of 16. Special values are rare, so whole
+// words are tested first: a lane of `word` is zero if its value is special, and subtracting 1 from
+// each lane then borrows from its highest bit.
 inline __device__ uint64_t check_plain(const uint8_t* data, uint64_t tensor_offset, uint64_t bytes,
                                        const Descriptor& type, Found& found) {
   const uint32_t special = spread_lanes(type.special, type.value_bytes);

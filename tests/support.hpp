@@ -16,7 +16,6 @@
 #include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/platform.hpp"
-#include "hiptool/trace.hpp"
 
 namespace hiptool::test {
 

@@ -12,12 +12,10 @@
 
 namespace hiptool {
 
-namespace hip {
-struct Api;
-}
 namespace core {
+struct Access;
 struct PlatformState;
-}
+}  // namespace core
 
 /// Properties of a device; what the runtime could not say is absent, never zero.
 struct DeviceInfo {
@@ -54,8 +52,6 @@ struct MemoryInfo {
 /// devices are not concerned.
 class HIPTOOL_API Device {
  public:
-  Device(std::shared_ptr<const core::PlatformState> state, int ordinal);
-
   Platform platform() const noexcept;
   int ordinal() const noexcept { return ordinal_; }
 
@@ -79,13 +75,12 @@ class HIPTOOL_API Device {
   /// The runtime's ordinal, for hipSetDevice or cuDeviceGet.
   int native_handle() const noexcept { return ordinal_; }
 
-  /// The table behind this device; for the library's own rooms.
-  const hip::Api& api() const noexcept;
-  const core::PlatformState& state() const noexcept { return *state_; }
-
   friend bool operator==(const Device& left, const Device& right) noexcept;
 
  private:
+  friend struct core::Access;
+  Device(std::shared_ptr<const core::PlatformState> state, int ordinal);
+
   std::shared_ptr<const core::PlatformState> state_;
   int ordinal_;
 };
@@ -113,5 +108,23 @@ HIPTOOL_API Device find_device(Platforms& platforms, std::string_view id);
 /// The device used when the caller names none: the first GPU; cpu:0 only where the machine shows no
 /// GPU hardware. GPU hardware that is seen but not usable is Error(unavailable) with the reason.
 HIPTOOL_API Device default_device(Platforms& platforms);
+
+// Access of one device to the memory of another of the same platform, for the whole process, until
+// it is disabled. copy_peer() works without it too, only slower where the runtime then goes through
+// the host. Error(invalid_argument) for devices of different platforms; none of them blocks on
+// queued work.
+
+/// Whether the device can reach the peer's memory; false for a device and itself. Throws what the
+/// runtime answered.
+HIPTOOL_API bool can_access_peer(const Device& device, const Device& peer);
+
+/// Lets the device reach the peer's memory. False when it could already (hipErrorPeerAccess-
+/// AlreadyEnabled): somebody else in the process has enabled it and may rely on it. Throws what the
+/// runtime answered otherwise, such as Error(device) with hipErrorInvalidDevice for a device and
+/// itself.
+HIPTOOL_API bool enable_peer_access(const Device& device, const Device& peer);
+
+/// Takes the access back. False when there was none (hipErrorPeerAccessNotEnabled).
+HIPTOOL_API bool disable_peer_access(const Device& device, const Device& peer);
 
 }  // namespace hiptool

@@ -1,34 +1,33 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hiptool/device.hpp"
 #include "hiptool/export.hpp"
 #include "hiptool/model_file.hpp"
+#include "hiptool/model_summary.hpp"
 
 namespace hiptool {
 
-/// Where one tensor goes.
+/// The place of one tensor.
 struct Placement {
   std::uint32_t tensor = 0;         ///< index into ModelFile::tensors()
   std::uint64_t device_offset = 0;  ///< from the start of the device's arena
 };
 
 /// One arena: tensors at aligned offsets in file order. It may hold a part of the model only.
-/// Every call that takes a layout or a plan checks it against the model first and throws
-/// Error(out_of_bounds) for a tensor that the model or the arena does not have, and
-/// Error(invalid_argument) for tensors that overlap, are placed twice or are out of order, for a
-/// tensor_bytes that is not their sum, and for an arena on no device or on another one.
 struct ArenaLayout {
   std::vector<Placement> placements;  ///< ascending device_offset
   std::uint64_t tensor_bytes = 0;     ///< without gaps
   std::uint64_t arena_bytes = 0;      ///< with gaps
 };
 
-/// What one device receives; nothing where there are more devices than parts.
+/// The part of one device; empty where there are more devices than parts.
 struct DevicePlan {
   Device device;
   ArenaLayout layout;
@@ -50,8 +49,16 @@ struct LoadSplit {
 /// The device layout of a model.
 struct LoadPlan {
   std::vector<DevicePlan> devices;
-  SplitKind split = SplitKind::bytes;  ///< that was used
-  std::vector<std::string> warnings;   ///< such as why it is not the one that was asked for
+  SplitKind split = SplitKind::bytes;  ///< the split in use
+  std::vector<std::string> warnings;   ///< such as why it is not the requested split
+};
+
+/// Memory of a device, whether or not this machine has it.
+struct DeviceMemory {
+  std::string id;  ///< "nvidia:0"
+  std::uint64_t total_bytes = 0;
+  std::optional<std::uint64_t> free_bytes;  ///< absent: counts as all free
+  bool is_host_memory = false;              ///< needs no margin; not a GPU for gpu_layers
 };
 
 /// Tensors start at multiples of this many bytes.
@@ -65,26 +72,84 @@ HIPTOOL_API ArenaLayout lay_out(const ModelFile& model);
 HIPTOOL_API ArenaLayout lay_out(const ModelFile& model, std::span<const std::uint32_t> tensors);
 
 /// Lays the model out on the devices given, in that order. With `memory` (of each device, see
-/// read_memory) splits by bytes and by layers give no device more than its free memory less
-/// check_fit's margin, as long as all of it fits at all. A layer is what is named blk.N., layers.N.
-/// or h.N.; tensors that are computed before the layers go with the first of them, those behind
-/// (output, output_norm; lm_head, norm) with the last. A model without layers is split by bytes,
-/// with a warning. Pure arithmetic; calls no runtime.
-/// Throws Error(invalid_argument) where no device is given, or one twice, for a `memory` of another
-/// size, for proportions that are not positive and finite or not one for each device, and for a
-/// copy on each of several devices that are not of one platform.
+/// read_memory) splits by bytes and by layers give no device more than its free memory less a
+/// margin (the larger of 5 % and 64 MiB; none in host memory), if the devices hold the model at
+/// all. Layers are tensors named blk.N., layers.N. or h.N.; tensors that are computed before the
+/// layers go with the first one, those after them (output, output_norm; lm_head, norm) with the
+/// last. A model without layers is split by bytes, with a warning. Pure arithmetic.
+/// Throws Error(invalid_argument) for no device, a device given twice, a `memory` of another size,
+/// proportions that are not positive and finite or not one for each device, and copies on devices
+/// of different platforms.
 HIPTOOL_API LoadPlan plan_load(const ModelFile& model, std::span<const Device> devices,
                                const LoadSplit& split = {},
-                               std::span<const MemoryInfo> memory = {});
+                               std::span<const DeviceMemory> memory = {});
 
-/// Memory of each device; devices of the cpu platform share what the host has free. Starts them.
-HIPTOOL_API std::vector<MemoryInfo> read_memory(std::span<const Device> devices);
+/// Memory of each device, all at once; devices of the cpu platform share the host's free memory.
+/// Starts the devices and blocks.
+HIPTOOL_API std::vector<DeviceMemory> read_memory(std::span<const Device> devices);
 
-/// Throws Error(out_of_memory) with the shortfall of each device unless each arena and a margin
-/// (the larger of 5 % of it and 64 MiB; on the cpu platform none) fit its free memory. The hint
-/// names a split that fits where there is one: over the same devices, or over those and the others,
-/// of which only the total memory is looked at. Starts the plan's devices.
-HIPTOOL_API void check_fit(const ModelFile& model, const LoadPlan& plan,
-                           std::span<const Device> others = {});
+/// The part of a model that one device holds.
+struct FitPart {
+  DeviceMemory device;
+  std::uint64_t tensors = 0;
+  std::uint64_t tensor_bytes = 0;   ///< without gaps
+  std::uint64_t weights_bytes = 0;  ///< with each tensor rounded up to tensor_alignment_bytes
+  std::uint64_t kv_cache_bytes = 0;
+  std::uint64_t margin_bytes = 0;  ///< as in plan_load, of weights and cache together
+};
+
+/// `fits`: on the one device chosen. `split`: on several. `gpu_layers`: only some layers fit, the
+/// others stay with the CPU.
+enum class FitVerdict { fits, split, gpu_layers, does_not_fit };
+
+/// "fits", "split", "gpu_layers" or "does not fit".
+HIPTOOL_API std::string_view to_string(FitVerdict verdict) noexcept;
+
+/// Whether and how a model with its KV cache fits the memory of devices.
+struct ModelFit {
+  std::uint64_t context_tokens = 0;
+  std::uint64_t weights_bytes = 0;
+  std::uint64_t kv_cache_bytes = 0;
+  std::uint64_t margin_bytes = 0;  ///< of one device; for a split the sum over its parts
+  std::uint64_t total_bytes = 0;   ///< weights, cache and margin
+  FitVerdict verdict = FitVerdict::does_not_fit;
+  bool is_held = false;  ///< the chosen devices hold everything; a split may need others
+  std::uint64_t shortfall_bytes = 0;  ///< missing on the chosen devices
+  std::vector<FitPart> parts;         ///< by device; without tensors where it does not fit
+  /// Shares of weights and cache, one for each part; empty unless the verdict is `split`.
+  std::vector<double> split;
+  /// The longest context for which the one chosen device has memory, up to 2^30; 0: even the
+  /// weights do not fit. Absent for several devices and where the cache does not grow with the
+  /// context.
+  std::optional<std::uint64_t> max_context_tokens;
+  /// The largest --n-gpu-layers of llama.cpp that fits the chosen devices, when they do not hold
+  /// everything; absent in host memory.
+  std::optional<std::uint64_t> gpu_layers;
+};
+
+/// Bytes of the KV cache at 16 bits an element, as llama.cpp's llama_kv_cache allocates it for one
+/// sequence: over all layers, context x kv_heads x (key_length + value_length) x 2. An upper bound
+/// where layers look back through a sliding window only. The states of recurrent layers do not
+/// grow with the context and are not counted. Pure arithmetic.
+/// Throws Error(not_found) naming the missing keys when the metadata lacks the model's shape,
+/// Error(corrupt_data) when the sum is above 2^62, and Error(invalid_argument) for a summary whose
+/// kv_heads are not one for each layer.
+HIPTOOL_API std::uint64_t kv_cache_bytes(const ModelSummary& summary, std::uint64_t context_tokens);
+
+/// Places the model with its KV cache: on the chosen devices, else on those and the others, else
+/// as many layers as the chosen ones hold. Layers stay whole and in order, each with its part of
+/// the cache; they are named as for plan_load. The tensors before the layers go to the first
+/// device, those after them to the last. A split fills each device to the same share.
+///
+/// gpu_layers counts as llama.cpp does (llama_model::load_tensors, 2026): the output is the first
+/// layer to go to the GPU, then the layers from the last one on; the embeddings stay with the CPU,
+/// and where they serve as the output too (no tensor output.weight or lm_head.weight) they go
+/// twice.
+///
+/// Pure arithmetic. Throws what kv_cache_bytes throws, and Error(invalid_argument) when no device
+/// is chosen.
+HIPTOOL_API ModelFit fit_model(std::span<const TensorInfo> tensors, const ModelSummary& summary,
+                               std::uint64_t context_tokens, std::span<const DeviceMemory> chosen,
+                               std::span<const DeviceMemory> others = {});
 
 }  // namespace hiptool

@@ -9,11 +9,40 @@
 #include <string_view>
 #include <vector>
 
-#include "hiptool/element_type.hpp"
 #include "hiptool/export.hpp"
-#include "hiptool/file_stamp.hpp"
 
 namespace hiptool {
+
+/// How a model file stores the elements of a tensor: what it calls the type, and how many elements
+/// share a block of how many bytes. This is a file's type, apart from the types that kernels
+/// compute with. A cheap value that points into a constant table; that of an unknown type, which
+/// ModelOptions::opaque lets pass, points into its ModelFile and lives as long as that.
+class HIPTOOL_API ElementType {
+ public:
+  struct Entry {
+    std::string_view name;         ///< the format's own name: "Q4_K", "BF16", "F8_E4M3"
+    std::uint32_t block_elements;  ///< elements in a block, 1 for plain types
+    std::uint32_t block_bits;      ///< bits of a block; 8 x bytes except for F6 and F4; 0: unknown
+    friend constexpr bool operator==(const Entry&, const Entry&) = default;
+  };
+
+  explicit constexpr ElementType(const Entry& entry) noexcept : entry_(&entry) {}
+
+  std::string_view name() const noexcept { return entry_->name; }
+  std::uint32_t block_elements() const noexcept { return entry_->block_elements; }
+  std::uint32_t block_bits() const noexcept { return entry_->block_bits; }
+
+  friend bool operator==(ElementType left, ElementType right) noexcept {
+    return *left.entry_ == *right.entry_;
+  }
+
+ private:
+  const Entry* entry_;
+};
+
+namespace model {
+struct Contents;
+}
 
 enum class ModelFormat { gguf, safetensors };
 
@@ -35,7 +64,10 @@ struct TensorInfo {
 struct ModelPart {
   std::filesystem::path path;  ///< as it was found; links are not resolved
   std::uint64_t size_bytes = 0;
-  FileStamp stamp;  ///< when its header was read, to notice that it changed since
+  /// mtime and ctime when its header was read, in nanoseconds since 1970. Programs may set mtime
+  /// back; only the system sets ctime.
+  std::int64_t modified_ns = 0;
+  std::int64_t changed_ns = 0;
   /// The SHA-256 of the whole file in 64 hexadecimal digits, where a name publishes it: the blob
   /// that a link of a Hugging Face snapshot leads to, or an Ollama blob. Nothing was compared yet.
   std::optional<std::string> published_sha256 = {};
@@ -136,11 +168,9 @@ class HIPTOOL_API ModelFile {
   /// one sentence each.
   std::span<const std::string> warnings() const noexcept;
 
-  struct Contents;
-  explicit ModelFile(std::shared_ptr<const Contents> contents) : contents_(std::move(contents)) {}
-
  private:
-  std::shared_ptr<const Contents> contents_;
+  explicit ModelFile(std::shared_ptr<const model::Contents> contents);
+  std::shared_ptr<const model::Contents> contents_;
 };
 
 }  // namespace hiptool

@@ -17,19 +17,19 @@ struct TypeShare {
   std::uint64_t size_bytes = 0;
 };
 
-/// What a model is, as its metadata tells: GGUF's keys (ggml's gguf.md), or for safetensors the
-/// config.json beside the files (Hugging Face transformers). What is not told stays absent.
+/// The shape of a model, from its metadata: GGUF's keys (ggml's gguf.md), or for safetensors the
+/// config.json next to the files (Hugging Face transformers). Values that it lacks stay absent.
 struct ModelSummary {
   std::optional<std::string> architecture;  ///< "llama": general.architecture, model_type
   std::optional<std::string> name;
   std::uint64_t parameters = 0;          ///< sum of elements over the tensors
   std::vector<TypeShare> types;          ///< most bytes first
-  std::optional<std::string> file_type;  ///< what the file calls its mix, "Q4_K_M"; for people only
+  std::optional<std::string> file_type;  ///< the file's name for its mix of types, "Q4_K_M"
   std::optional<std::uint64_t> context_length;  ///< tokens that it was trained for
   std::optional<std::uint64_t> layers;
   std::optional<std::uint64_t> embedding_length;
   /// Attention heads and heads of keys and values, one number for each layer (one alone where
-  /// `layers` is absent); 0 for a layer without attention. Empty: not told.
+  /// `layers` is absent); 0 for a layer without attention. Empty: unknown.
   std::vector<std::uint64_t> heads;
   std::vector<std::uint64_t> kv_heads;
   std::optional<std::uint64_t> key_length;      ///< elements of a key of one head
@@ -42,14 +42,14 @@ struct ModelSummary {
   /// The keys without which a KV cache cannot be sized, as their file writes them; empty when it
   /// can.
   std::vector<std::string> missing_keys;
-  std::vector<std::string> warnings;  ///< what was passed over, one sentence each
+  std::vector<std::string> warnings;  ///< about ignored values, one sentence each
 };
 
-/// Reads what the model's metadata says. A value of a wrong kind or beyond belief (more than 65 536
-/// layers, counts above 2^32) is passed over with a warning, and so is a config.json that is
-/// malformed, deeper than 16 levels, above 4 MiB or of more than 200 000 values. Blocks while it
-/// reads small parts of files; throws Error(input_failed) when a GGUF cannot be read any more or
-/// changed since it was parsed.
+/// Reads the model's metadata. A value of a wrong kind or an implausible one (more than 65 536
+/// layers, counts above 2^32) is ignored with a warning, and so is a config.json that is malformed,
+/// deeper than 16 levels, above 4 MiB or of more than 200 000 values. Blocks while it reads small
+/// parts of files; throws Error(input_failed) when a GGUF cannot be read any more or changed since
+/// it was parsed.
 HIPTOOL_API ModelSummary summarize(const ModelFile& model);
 
 }  // namespace hiptool

@@ -11,8 +11,9 @@
 namespace hiptool {
 
 namespace core {
+struct Access;
 struct ModuleState;
-}
+}  // namespace core
 
 /// Compiled kernels loaded on a device. Copying a Module shares it; it is unloaded once, on its own
 /// device, when the last Module or Kernel of it goes. A failing unload goes to the trace.
@@ -30,16 +31,14 @@ class HIPTOOL_API Module {
 
   /// Borrows a hipModule_t or CUmodule of the caller, who keeps it loaded and unloads it. Null is
   /// Error(invalid_argument). Does not block.
-  static Module from_native(const Device& device, void* module, std::string name = {});
+  static Module borrow_native(const Device& device, void* module, std::string name = {});
 
   const Device& device() const noexcept;
   const std::string& name() const noexcept;
   void* native_handle() const noexcept;
 
-  /// For the library's own rooms.
-  const core::ModuleState& state() const noexcept { return *state_; }
-
  private:
+  friend struct core::Access;
   explicit Module(std::shared_ptr<const core::ModuleState> state);
   std::shared_ptr<const core::ModuleState> state_;
 };

@@ -6,9 +6,31 @@
 
 #include "hiptool/device.hpp"
 #include "hiptool/export.hpp"
-#include "hiptool/host_memory.hpp"
 
 namespace hiptool {
+
+/// Anonymous memory of the host in huge pages that are there already, so that a PinnedBuffer made
+/// of it has only to be registered. It needs no device: it can be made while a driver starts.
+class HIPTOOL_API HostMemory {
+ public:
+  /// Blocks while pages are touched (about 0.2 ms a MiB). Throws Error(host_out_of_memory). Size 0
+  /// has a null address.
+  explicit HostMemory(std::size_t size_bytes);
+  ~HostMemory();
+  HostMemory(HostMemory&& other) noexcept;
+  HostMemory& operator=(HostMemory&& other) noexcept;
+
+  std::byte* data() const noexcept { return data_; }
+  std::size_t size_bytes() const noexcept { return size_bytes_; }
+  /// The size in whole huge pages, all of which are there.
+  std::size_t mapped_bytes() const noexcept;
+
+ private:
+  void free() noexcept;
+
+  std::byte* data_ = nullptr;
+  std::size_t size_bytes_ = 0;
+};
 
 /// Host memory that a device can copy from and to at full rate. Owning and move-only.
 class HIPTOOL_API PinnedBuffer {
@@ -42,6 +64,38 @@ class HIPTOOL_API PinnedBuffer {
   std::byte* data_ = nullptr;
   std::size_t size_bytes_ = 0;
   std::optional<HostMemory> memory_;  // of ours; none: the runtime's
+};
+
+/// Pins host memory of the caller for a while, so that a device can copy from and to it at full
+/// rate. Owning and move-only; a failing unregistration goes to the trace.
+class HIPTOOL_API RegisteredMemory {
+ public:
+  enum class Access {
+    read_write,
+    /// The device only reads. NVIDIA needs this for pages that are mapped without write permission
+    /// (CU_MEMHOSTREGISTER_READ_ONLY, cuda.h); elsewhere the same as read_write (on AMD the flag of
+    /// that number means another thing).
+    read_only,
+  };
+
+  /// Blocks while the pages are pinned. The memory must stay mapped as long as this object lives.
+  /// An empty span makes no runtime call. Throws Error(host_out_of_memory) or Error(device) naming
+  /// the call. Register a range once: NVIDIA's driver refuses a second registration, while AMD's
+  /// runtime accepts it and ends both with the first unregistration.
+  RegisteredMemory(const Device& device, std::span<const std::byte> memory,
+                   Access access = Access::read_write);
+  ~RegisteredMemory();
+  RegisteredMemory(RegisteredMemory&& other) noexcept;
+  RegisteredMemory& operator=(RegisteredMemory&& other) noexcept;
+
+  std::span<const std::byte> bytes() const noexcept { return memory_; }
+  const Device& device() const noexcept { return device_; }
+
+ private:
+  void unregister() noexcept;
+
+  Device device_;
+  std::span<const std::byte> memory_;  // empty: nothing is registered
 };
 
 }  // namespace hiptool

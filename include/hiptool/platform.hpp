@@ -7,15 +7,28 @@
 #include <vector>
 
 #include "hiptool/export.hpp"
-#include "hiptool/trace.hpp"
 
 namespace hiptool {
 
-namespace hip {
-class Binder;
-}  // namespace hip
+namespace core {
+struct Access;
+}
 
 class Device;
+
+/// Receives what the library has to say without printing: failed release calls, attributes that
+/// could not be read, libraries that were tried. Called from any thread, also from destructors, so
+/// implementations lock and must not throw.
+class HIPTOOL_API TraceSink {
+ public:
+  virtual ~TraceSink() = default;
+
+  /// One remark: where it comes from ("hipFree", "load") and a sentence.
+  virtual void note(std::string_view source, std::string_view text) noexcept = 0;
+
+  /// A remark that the user should see unasked.
+  virtual void warn(std::string_view source, std::string_view text) noexcept { note(source, text); }
+};
 
 /// The platforms, in HIP's own words. `amd` is the ROCm runtime, `nvidia` the CUDA driver, `cpu` an
 /// implementation in this process.
@@ -42,7 +55,7 @@ struct PlatformStatus {
 /// take some 100 ms (a driver starts) and blocks; a second call is free. Safe to use from several
 /// threads: each platform is opened once, while the others wait. One that was not usable stays so
 /// for this object; a new one looks again. Vendor libraries stay loaded to the end of the process
-/// (hip-abi: unloading them is not safe), so Devices outlive this object.
+/// (their threads may still run in them), so Devices outlive this object.
 class HIPTOOL_API Platforms {
  public:
   struct Options {
@@ -57,11 +70,10 @@ class HIPTOOL_API Platforms {
 
   Platforms();
   explicit Platforms(Options options);
-  /// With tables made elsewhere, such as a wrapper that traces or fails calls.
-  Platforms(Options options, std::shared_ptr<hip::Binder> binder);
   ~Platforms();
-  Platforms(const Platforms&) = delete;
-  Platforms& operator=(const Platforms&) = delete;
+  /// A moved-from Platforms may only be destroyed or assigned to.
+  Platforms(Platforms&&) noexcept;
+  Platforms& operator=(Platforms&&) noexcept;
 
   /// Opens the platform if that has not happened and says what was found. Never throws for a
   /// platform that is not usable.
@@ -74,7 +86,10 @@ class HIPTOOL_API Platforms {
   const std::string& system_root() const noexcept;
 
  private:
+  friend struct core::Access;
   struct Impl;
+  explicit Platforms(std::unique_ptr<Impl> impl);
+
   std::unique_ptr<Impl> impl_;
 };
 

@@ -12,47 +12,32 @@ namespace hiptool {
 /// enough for another process to give memory back, short enough to go unnoticed where it does not.
 struct RetryPolicy {
   int max_retries = 3;          ///< calls after the first one; 0 or less: none
-  double first_delay_s = 0.01;  ///< before the first retry
-  double factor = 2;            ///< each delay is the one before times this
-  double longest_delay_s = 1;
+  double first_delay_s = 0.01;  ///< before the first retry; each later delay is twice as long
   /// Called after a delay, right before the next call, with the failure: the place to release
-  /// caches. What it throws ends the retries.
+  /// caches. An exception from it ends the retries.
   std::function<void(const Error&)> before_retry;
-  /// Waits instead of the built-in wait; gets the seconds. For tests.
-  std::function<void(double)> sleep;
-  /// Looked at before each call and about every 10 ms of a delay: Error(cancelled). May be null.
+  /// Checked before each call and about every 10 ms of a delay: Error(cancelled). May be null.
   const CancelToken* cancel = nullptr;
 };
 
-/// The delays of one retried call; for retry().
-class HIPTOOL_API RetryDelays {
- public:
-  /// The policy must outlive this object. Throws Error(cancelled) if that was asked for.
-  explicit RetryDelays(const RetryPolicy& policy);
+/// Seconds before that retry, counted from 0: twice the delay before it, up to 1 s.
+HIPTOOL_API double retry_delay_s(const RetryPolicy& policy, int retry) noexcept;
 
-  /// Waits until the next call is due, or throws the error again: when it is not recoverable
-  /// (Error::is_recoverable()) or no retries are left. Throws Error(cancelled).
-  void wait_or_throw(const Error& error);
+/// Waits until that retry is due. Throws the error again when it is not recoverable
+/// (Error::is_recoverable()) or no retries are left, and Error(cancelled).
+HIPTOOL_API void wait_for_retry(const Error& error, const RetryPolicy& policy, int retry);
 
- private:
-  void wait(double duration_s) const;
-
-  const RetryPolicy& policy_;
-  int retries_ = 0;
-  double delay_s_;
-};
-
-/// Calls the function and returns what it returns. While it throws an Error that is recoverable it
-/// is called again, up to policy.max_retries times; the last failure is thrown on. Other exceptions
+/// Calls the function and returns its result. While it throws an Error that is recoverable it is
+/// called again, up to policy.max_retries times; the last failure is thrown on. Other exceptions
 /// pass at once. Blocks for the delays.
 template <class Function>
-decltype(auto) retry(Function&& function, const RetryPolicy& policy = {}) {
-  RetryDelays delays(policy);
-  for (;;) {
+decltype(auto) with_retry(Function&& function, const RetryPolicy& policy = {}) {
+  if (policy.cancel != nullptr) policy.cancel->throw_if_cancelled("retry");
+  for (int retry = 0;; ++retry) {
     try {
       return function();
     } catch (const Error& error) {
-      delays.wait_or_throw(error);
+      wait_for_retry(error, policy, retry);
     }
   }
 }

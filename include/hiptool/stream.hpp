@@ -16,7 +16,7 @@ class HIPTOOL_API StreamRef {
  public:
   /// Wraps a hipStream_t or CUstream that lives at least as long as this object. The null stream is
   /// refused with Error(invalid_argument): it serialises against every other blocking stream.
-  static StreamRef from_native(const Device& device, void* stream);
+  static StreamRef borrow_native(const Device& device, void* stream);
 
   const Device& device() const noexcept { return device_; }
   void* native_handle() const noexcept { return stream_; }
@@ -59,7 +59,7 @@ class HIPTOOL_API Stream : public StreamRef {
   Stream& operator=(Stream&& other) noexcept;
 
   /// Takes over a native stream, which is destroyed with this object.
-  static Stream from_native(const Device& device, void* stream);
+  static Stream take_native(const Device& device, void* stream);
   /// Gives the native stream to the caller.
   void* release() noexcept;
 

@@ -52,11 +52,16 @@ class HIPTOOL_API Tensor {
   /// dtype, Error(out_of_bounds) when it is smaller than the layout's extent.
   Tensor(Buffer buffer, DType dtype, const Layout& layout);
 
-  /// New memory, contiguous, all bytes zero, whatever the memory held before. Has happened when the
-  /// call returns, unless the memory came with a stream: then it is queued there. Throws what the
-  /// memory's source and Layout throw.
+  /// New memory, contiguous, not initialised: the elements are undefined until they are written.
+  /// Throws what the memory's source and Layout throw.
   static Tensor empty(const TensorMemory& memory, DType dtype, std::span<const std::uint64_t> dims);
   static Tensor empty(const TensorMemory& memory, DType dtype,
+                      std::initializer_list<std::uint64_t> dims);
+
+  /// The same with all bytes zero. Waits for the fill, unless the memory came with a stream: then
+  /// the fill is queued there.
+  static Tensor zeros(const TensorMemory& memory, DType dtype, std::span<const std::uint64_t> dims);
+  static Tensor zeros(const TensorMemory& memory, DType dtype,
                       std::initializer_list<std::uint64_t> dims);
 
   /// New memory, contiguous, with these values; the dtype is that of the values. They have been

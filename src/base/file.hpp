@@ -7,9 +7,16 @@
 #include <string>
 
 #include "hiptool/error.hpp"
-#include "hiptool/file_stamp.hpp"
 
 namespace hiptool::base {
+
+/// The times of a file that show a change, in nanoseconds since 1970.
+struct FileStamp {
+  std::int64_t modified_ns = 0;  ///< mtime: of the contents; any program may set it back
+  /// ctime: of contents, name, owner or permissions; only the system sets it, always to its clock.
+  std::int64_t changed_ns = 0;
+  friend bool operator==(const FileStamp&, const FileStamp&) = default;
+};
 
 /// A file opened for reading; owning and move-only. Reads are pread: threads may share one object.
 class File {

@@ -10,8 +10,8 @@
 #include <cerrno>
 #include <system_error>
 
+#include "base/units.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/units.hpp"
 
 namespace hiptool::base {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "hiptool/units.hpp"
+#include "base/units.hpp"
 
 namespace hiptool::base {
 namespace {

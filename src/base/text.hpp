@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <charconv>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,6 +13,16 @@ bool equals_ignoring_case(std::string_view left, std::string_view right) noexcep
 
 /// True for one decimal digit or more and nothing else.
 bool is_all_digits(std::string_view text) noexcept;
+
+/// The number that the whole text spells, as std::from_chars reads it; absent otherwise.
+template <typename Number>
+std::optional<Number> parse_number(std::string_view text) noexcept {
+  Number number{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc{} || stop != end) return {};
+  return number;
+}
 
 /// 16 hexadecimal digits, lower case.
 std::string to_hex(std::uint64_t number);

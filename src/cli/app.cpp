@@ -7,45 +7,41 @@
 #include <utility>
 
 #include "cli/command_tree.hpp"
-#include "cli/commands/compile_kernel.hpp"
-#include "cli/commands/probe_platform.hpp"
+#include "cli/commands/child_commands.hpp"
 #include "cli/distinct_files.hpp"
 #include "cli/document.hpp"
+#include "cli/early_options.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
-#include "cli/first_look.hpp"
 #include "cli/help.hpp"
 #include "cli/options.hpp"
 #include "cli/rank.hpp"
-#include "cli/reference.hpp"
 #include "cli/version_text.hpp"
 
 namespace hiptool::cli {
 namespace {
 
 struct Session {
-  Session(Environment& outside, FirstLook first_look)
-      : environment(outside), look(std::move(first_look)) {}
+  Session(Environment& outside, EarlyOptions early_options)
+      : environment(outside), early(std::move(early_options)) {}
 
   Environment& environment;
-  FirstLook look;
+  EarlyOptions early;
   std::shared_ptr<NoteCollector> notes = std::make_shared<NoteCollector>();
   std::optional<Output> output;
   bool verbose = false;
 };
 
-HelpStyle help_style(const Console& console) {
-  return {console.width_out(), console.has_color_out()};
-}
-
 void show_help(const Request& request, CommandTree& tree, Console& console) {
+  const HelpStyle style{console.width_out(), console.has_color_out()};
   if (request.command != nullptr) {
-    console.out(command_help_text(tree, *request.command, help_style(console)));
+    console.out(command_help_text(describe(tree).command(request.command->name), style));
   } else if (request.topic.empty() || request.topic == "help") {
-    console.out(overview_text(tree, help_style(console)));
-  } else if (request.topic == "reference" || request.topic == "man") {
-    const auto text = request.topic == "man" ? man_page_text : reference_text;
-    console.out(text(describe_commands(tree), describe_common_options(tree)));
+    console.out(overview_text(describe(tree), style));
+  } else if (request.topic == "reference") {
+    console.out(reference_text(describe(tree)));
+  } else if (request.topic == "man") {
+    console.out(man_page_text(describe(tree)));
   } else {
     console.out(topic_text(request.topic));
   }
@@ -77,8 +73,8 @@ DeviceSelection select_devices(const Command& command, const CommonOptions& comm
   selection.is_explicit = !common.devices.empty() || common.platform.has_value();
   if (!command.takes_devices) {
     if (!selection.is_explicit) return selection;
-    throw Error(ErrorCode::invalid_argument, "parse options", command.name + " uses no device",
-                "leave out --device and --platform");
+    throw Error(ErrorCode::invalid_argument, "parse options",
+                command.name + " does not use a device", "remove --device and --platform");
   }
   if (common.platform) selection.platform = parse_platform(*common.platform);
   selection.ids = parse_device_ids(common.devices, "--device");
@@ -108,16 +104,14 @@ int run_command(const Command& command, const CommandTree& tree, Session& sessio
 }
 
 int dispatch(int argc, const char* const* argv, Session& session) {
-  if (is_compile_kernel(argc, argv)) return run_compile_kernel(argc, argv);
-  if (is_probe_platform(argc, argv)) {
-    return run_probe_platform(argc, argv, session.environment);
+  if (const auto exit_code = run_child_command(argc, argv, session.environment)) {
+    return *exit_code;
   }
   Console& console = session.environment.console;
   CommandTree tree;
   const Request request = parse(tree, argc, argv);
   session.verbose = tree.common().verbose;
   switch (request.kind) {
-    case Request::Kind::overview: console.out(overview_text(tree, help_style(console))); break;
     case Request::Kind::help: show_help(request, tree, console); break;
     case Request::Kind::version: console.out(version_text(session.environment)); break;
     case Request::Kind::command: return run_command(*request.command, tree, session);
@@ -125,15 +119,15 @@ int dispatch(int argc, const char* const* argv, Session& session) {
   return exit_done;
 }
 
-// What failed, for people on err and, where asked for, as the one document on out and in the
-// exports: those who read a run's file must not find that of the run before.
+// Writes the error to err, and as a document to out and the exports where they were requested, so
+// that an exported file is never the one of an earlier run.
 int report_failure(const Error& error, Session& session) {
   Environment& environment = session.environment;
   print_error(environment.console, error);
   if (session.output && session.output->has_written()) {
     return exit_code_of(error.code(), environment.signal());
   }
-  const report::Report report = failure_report(environment, session.look.command, error);
+  const report::Report report = failure_report(environment, session.early.command, error);
   try {
     const auto format = session.output ? session.output->format() : OutputFormat::table;
     if (format == OutputFormat::csv || format == OutputFormat::markdown) {
@@ -144,15 +138,15 @@ int report_failure(const Error& error, Session& session) {
   } catch (const std::exception& exception) {
     print_error(environment.console, as_error(exception));
   }
-  if (session.look.wants_json) environment.console.out(report::to_json(report));
+  if (session.early.wants_json) environment.console.out(report::to_json(report));
   return exit_code_of(error.code(), environment.signal());
 }
 
 }  // namespace
 
 int run(int argc, const char* const* argv, Environment& environment) {
-  Session session(environment, look_at_words(argc, argv, environment.getenv));
-  environment.console.set_color_mode(session.look.color);
+  Session session(environment, read_early_options(argc, argv, environment.getenv));
+  environment.console.set_color_mode(session.early.color);
   int exit_code = exit_done;
   try {
     exit_code = dispatch(argc, argv, session);

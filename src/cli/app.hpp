@@ -4,8 +4,7 @@
 
 namespace hiptool::cli {
 
-/// The whole program but for the process: words to options to a command to its output. Never
-/// throws; gives back the exit code.
+/// Parses the arguments, runs the command, writes its output. Never throws; returns the exit code.
 int run(int argc, const char* const* argv, Environment& environment);
 
 }  // namespace hiptool::cli

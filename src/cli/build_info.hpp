@@ -4,7 +4,7 @@
 
 namespace hiptool::cli {
 
-/// What this program was built with; the texts come from the build system.
+/// Compiler and library versions, from the build system.
 struct BuildInfo {
   std::string_view compiler;
   std::string_view build_type;

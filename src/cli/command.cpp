@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
 
+#include "cli/commands/bench_copy/bench_copy.hpp"
+#include "cli/commands/completion.hpp"
+#include "cli/commands/devices/devices.hpp"
+#include "cli/commands/load/load.hpp"
+#include "cli/commands/make_model/make_model.hpp"
+#include "cli/commands/report/report.hpp"
+#include "cli/commands/run_kernel/run_kernel.hpp"
+
 namespace hiptool::cli {
 
 std::unique_ptr<Platforms> Context::make_platforms() const {
@@ -8,6 +16,21 @@ std::unique_ptr<Platforms> Context::make_platforms() const {
   options.trace = notes;
   options.system_root = environment.system_root.string();
   return environment.make_platforms(std::move(options));
+}
+
+const std::vector<Command>& commands() {
+  static const std::vector<Command> list{
+      devices_command(),    load_command(),   bench_copy_command(), run_kernel_command(),
+      make_model_command(), report_command(), completion_command(),
+  };
+  return list;
+}
+
+const Command* find_command(std::string_view name) {
+  for (const Command& command : commands()) {
+    if (command.name == name) return &command;
+  }
+  return nullptr;
 }
 
 }  // namespace hiptool::cli

@@ -18,7 +18,7 @@ class App;
 
 namespace hiptool::cli {
 
-/// What a command gets besides its own options.
+/// What every command gets in addition to its own options.
 struct Context {
   Environment& environment;
   Output& output;
@@ -31,7 +31,7 @@ struct Context {
   std::unique_ptr<Platforms> make_platforms() const;
 };
 
-/// What a command's options name besides --export.
+/// The files that a command's own options name; --export is not among them.
 struct CommandFiles {
   std::vector<NamedFile> inputs;
   std::vector<NamedFile> outputs;
@@ -39,29 +39,35 @@ struct CommandFiles {
 
 /// A command whose options were parsed.
 struct Runner {
-  /// Gives back the exit code of the verdict and throws Error for everything that went wrong.
+  /// Returns the exit code of the verdict; throws Error if the run failed.
   std::function<int(Context&)> run;
-  /// The files of this run, asked for before any output is opened; null: none. Skips values that
-  /// `run` refuses.
+  /// The files of this run, requested before any output is opened; null: none. Ignores values that
+  /// `run` rejects.
   std::function<CommandFiles(const Environment&)> files = nullptr;
 };
 
 struct Example {
   std::string line;     ///< "hiptool devices"
-  std::string purpose;  ///< "what can compute here"
+  std::string purpose;  ///< "list usable GPUs"
 };
 
-/// A subcommand. Each lives in one file of commands/ with an options struct, an add function that
+/// A subcommand: a file or folder of commands/ with an options struct, an add function that
 /// declares the options and binds them to the run function, and that run function.
 struct Command {
   std::string name;
   std::string summary;
   std::vector<Example> examples;
-  std::vector<OutputFormat> formats;              ///< that its report can be written in
-  std::vector<OutputFormat> export_formats = {};  ///< that only --export writes, besides those
+  std::vector<OutputFormat> formats;              ///< of its report
+  std::vector<OutputFormat> export_formats = {};  ///< available to --export only
   bool takes_devices = false;
-  bool has_own_format = false;  ///< its --format means something else than the output's
+  bool has_own_format = false;  ///< its --format is not the one of the output
   Runner (*add)(CLI::App& app) = nullptr;
 };
+
+/// All subcommands in the order of the help.
+const std::vector<Command>& commands();
+
+/// The command of that name, or null.
+const Command* find_command(std::string_view name);
 
 }  // namespace hiptool::cli

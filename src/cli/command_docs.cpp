@@ -2,8 +2,9 @@
 #include "cli/command_docs.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
-#include "cli/command_list.hpp"
+#include "cli/help.hpp"
 #include "cli/options.hpp"
 
 namespace hiptool::cli {
@@ -48,64 +49,85 @@ std::vector<OptionDoc> options_of(CLI::App& app) {
   return docs;
 }
 
-std::vector<OptionDoc> common_options_for(const Command& command, CommandTree& tree) {
+std::vector<ArgumentDoc> arguments_of(CLI::App& app) {
+  std::vector<ArgumentDoc> docs;
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_positional()) docs.push_back(describe_argument(*option));
+  }
+  return docs;
+}
+
+std::vector<std::string> names_of_formats(const std::vector<OutputFormat>& formats) {
+  std::vector<std::string> names;
+  for (const OutputFormat format : formats) names.emplace_back(to_string(format));
+  return names;
+}
+
+std::vector<OptionDoc> common_options_for(const Command& command,
+                                          const std::vector<OptionDoc>& common) {
   std::vector<OptionDoc> docs;
-  for (OptionDoc& doc : options_of(tree.root())) {
+  for (OptionDoc doc : common) {
     const bool is_of_devices = doc.long_name == "--device" || doc.long_name == "--platform";
     if (is_of_devices && !command.takes_devices) continue;
     if (doc.long_name == "--format") {
       if (command.has_own_format) continue;
-      for (const OutputFormat format : command.formats) {
-        doc.choices.emplace_back(to_string(format));
-      }
+      doc.choices = names_of_formats(command.formats);
     }
     docs.push_back(std::move(doc));
   }
   return docs;
 }
 
-CommandDoc describe_help(CommandTree& tree) {
-  CLI::App& app = *tree.root().get_subcommand("help");
-  CommandDoc doc{"help", app.get_description(), {}, {}, {}, {}, {}};
-  doc.examples = {{"hiptool help load", "the options of a command"},
-                  {"hiptool help exit-codes", "what the exit codes mean"}};
-  for (CLI::Option* option : app.get_options()) {
-    if (option->get_positional()) doc.arguments.push_back(describe_argument(*option));
-  }
-  for (ArgumentDoc& argument : doc.arguments) {
-    for (const Command& command : commands()) argument.choices.push_back(command.name);
-    for (const std::string& topic : help_topics()) argument.choices.push_back(topic);
-  }
+CommandDoc describe_help(CLI::App& app) {
+  CommandDoc doc;
+  doc.name = "help";
+  doc.summary = app.get_description();
+  doc.examples = {{"hiptool help load", "options of a command"},
+                  {"hiptool help exit-codes", "meaning of the exit codes"}};
+  doc.arguments = arguments_of(app);
+  std::vector<std::string>& choices = doc.arguments.front().choices;
+  for (const Command& command : commands()) choices.push_back(command.name);
+  for (const std::string& topic : help_topics()) choices.push_back(topic);
   return doc;
 }
 
 }  // namespace
 
-std::vector<CommandDoc> describe_commands(CommandTree& tree) {
-  std::vector<CommandDoc> docs;
+std::string OptionDoc::spelled() const {
+  std::string text = short_name;
+  if (!short_name.empty() && !long_name.empty()) text += ", ";
+  text += long_name;
+  if (!value_name.empty()) text += " " + value_name;
+  return text;
+}
+
+std::string CommandDoc::usage() const {
+  std::string text = "hiptool " + name + (options.empty() ? "" : " [options]");
+  for (const ArgumentDoc& argument : arguments) {
+    const std::string word = argument.name + (argument.is_repeated ? "..." : "");
+    text += argument.is_required ? " " + word : " [" + word + "]";
+  }
+  return text;
+}
+
+const CommandDoc& ProgramDoc::command(const std::string& name) const {
+  return *std::find_if(commands.begin(), commands.end(),
+                       [&](const CommandDoc& doc) { return doc.name == name; });
+}
+
+ProgramDoc describe(CommandTree& tree) {
+  ProgramDoc program;
+  program.summary = tree.root().get_description();
+  program.common_options = options_of(tree.root());
   for (const Command& command : commands()) {
     CLI::App& app = *tree.root().get_subcommand(command.name);
-    CommandDoc& doc = docs.emplace_back();
-    doc.name = command.name;
-    doc.summary = command.summary;
-    doc.examples = command.examples;
-    doc.options = options_of(app);
-    doc.common_options = common_options_for(command, tree);
-    for (CLI::Option* option : app.get_options()) {
-      if (option->get_positional()) doc.arguments.push_back(describe_argument(*option));
-    }
-    for (const OutputFormat format : command.formats) doc.formats.emplace_back(to_string(format));
+    program.commands.push_back(
+        {command.name, command.summary, command.examples, arguments_of(app), options_of(app),
+         common_options_for(command, program.common_options), names_of_formats(command.formats),
+         names_of_formats(command.export_formats)});
   }
-  docs.push_back(describe_help(tree));
-  return docs;
-}
-
-std::vector<OptionDoc> describe_common_options(CommandTree& tree) {
-  return options_of(tree.root());
-}
-
-std::vector<std::string> help_topics() {
-  return {"exit-codes", "environment", "thresholds", "units", "reference", "man"};
+  program.commands.push_back(describe_help(*tree.root().get_subcommand("help")));
+  return program;
 }
 
 }  // namespace hiptool::cli

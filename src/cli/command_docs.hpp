@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// The command tree as data: what completion, man page and reference are made from.
+/// The command tree as data: the source of help, completion, man page and reference.
 #pragma once
 #include <string>
 #include <vector>
@@ -13,8 +13,11 @@ struct OptionDoc {
   std::string long_name;   ///< "--quiet"; may be empty
   std::string value_name;  ///< "FILE"; empty for a flag
   std::string help;
-  std::vector<std::string> choices;  ///< words that it takes; empty: any, or a file
+  std::vector<std::string> choices;  ///< the accepted values; empty: any value, or a file
   bool takes_file = false;
+
+  /// "-d, --device LIST".
+  std::string spelled() const;
 };
 
 struct ArgumentDoc {
@@ -32,17 +35,22 @@ struct CommandDoc {
   std::vector<Example> examples;
   std::vector<ArgumentDoc> arguments;
   std::vector<OptionDoc> options;         ///< its own
-  std::vector<OptionDoc> common_options;  ///< those of every command that mean something for it
+  std::vector<OptionDoc> common_options;  ///< the common options that apply to it
   std::vector<std::string> formats;
+  std::vector<std::string> export_formats;
+
+  /// "hiptool load [options] [PATH...]".
+  std::string usage() const;
 };
 
-/// Every command in the order of the help, `help` last.
-std::vector<CommandDoc> describe_commands(CommandTree& tree);
+struct ProgramDoc {
+  std::string summary;
+  std::vector<CommandDoc> commands;       ///< in the order of the help, `help` last
+  std::vector<OptionDoc> common_options;  ///< accepted before and after every command
 
-/// Options that stand before or after every command.
-std::vector<OptionDoc> describe_common_options(CommandTree& tree);
+  const CommandDoc& command(const std::string& name) const;
+};
 
-/// Topics of `hiptool help`, apart from commands.
-std::vector<std::string> help_topics();
+ProgramDoc describe(CommandTree& tree);
 
 }  // namespace hiptool::cli

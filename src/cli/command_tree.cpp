@@ -3,14 +3,79 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cli/command_list.hpp"
+#include "cli/failure.hpp"
 #include "cli/options.hpp"
+#include "cli/suggest.hpp"
+#include "hiptool/error.hpp"
 
 namespace hiptool::cli {
+namespace {
+
+const CLI::App* parsed_subcommand(const CLI::App& root) {
+  const auto chosen = root.get_subcommands();
+  return chosen.empty() ? nullptr : chosen.front();
+}
+
+std::string help_hint(const CLI::App& root) {
+  const CLI::App* subcommand = parsed_subcommand(root);
+  if (subcommand == nullptr || subcommand->get_name() == "help") return "see 'hiptool help'";
+  return "see 'hiptool help " + subcommand->get_name() + "'";
+}
+
+void collect_option_names(const CLI::App& app, std::vector<std::string>& names) {
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+}
+
+Error unknown_word(const CLI::App& root, const std::string& word) {
+  const CLI::App* subcommand = parsed_subcommand(root);
+  std::vector<std::string> candidates;
+  if (word.size() > 1 && word.front() == '-') {
+    const std::string name = word.substr(0, word.find('='));
+    if (subcommand != nullptr) collect_option_names(*subcommand, candidates);
+    collect_option_names(root, candidates);
+    return usage_error("unknown option '" + name + "'",
+                       join_lines(suggestion(name, candidates), help_hint(root)));
+  }
+  if (subcommand != nullptr) {
+    return usage_error("unexpected argument '" + word + "'", help_hint(root));
+  }
+  for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; })) {
+    candidates.push_back(command->get_name());
+  }
+  return usage_error("unknown command '" + word + "'",
+                     join_lines(suggestion(word, candidates), help_hint(root)));
+}
+
+// Errors of CLI11 that no check of an option reports first.
+Error parser_error(const CLI::App& root, const CLI::ParseError& error) {
+  std::string message = error.what();
+  if (error.get_name() == "ArgumentMismatch") {
+    // "--size: 1 required SIZE missing"
+    message = message.substr(0, message.find(": ")) + " needs a value";
+  } else if (error.get_name() == "RequiredError") {
+    message = message.substr(0, message.find(" is required")) + " is missing";
+  }
+  return usage_error(std::move(message), help_hint(root));
+}
+
+// An unknown word is the cause of the errors that follow from it, such as a missing argument.
+void check_remaining(const CLI::App& root) {
+  const std::vector<std::string> words = root.remaining(true);
+  for (const std::string& word : words) {
+    if (word.size() > 1 && word.front() == '-' && word != "--") throw unknown_word(root, word);
+  }
+  if (!words.empty()) throw unknown_word(root, words.front());
+}
+
+}  // namespace
 
 CommandTree::CommandTree()
-    : root_(std::make_unique<CLI::App>("speaks HIP on AMD, NVIDIA and CPU", "hiptool")) {
-  // At most one subcommand, so that a file called like one is not taken for a second.
+    : root_(std::make_unique<CLI::App>(
+          "find GPUs, load and verify model files, measure copies and kernels", "hiptool")) {
+  // At most one subcommand, so that a file with the name of a command is not parsed as a second
+  // one.
   root_->require_subcommand(0, 1);
   root_->fallthrough();
   root_->set_help_flag("-h,--help", "show help, with examples");
@@ -29,25 +94,50 @@ CommandTree::~CommandTree() = default;
 void CommandTree::add_common_options() {
   CLI::App& root = *root_;
   add_texts(root, "-d,--device", "LIST", common_.devices,
-            "devices: nvidia:0, amd:1, cpu, all, a uuid or PCI bus id; repeatable");
+            "devices: nvidia:0, amd:1, cpu, all, UUID or PCI bus id; repeatable");
   add_choice(root, "--platform", "NAME", common_.platform, {"amd", "nvidia", "cpu"},
-             "only devices of one platform");
+             "use only devices of this platform");
   add_text(root, "--format", "FORMAT", common_.format,
            "format of standard output: table, json, csv, markdown");
   add_texts(root, "--export", "FORMAT=FILE", common_.exports,
-            "write a file too; repeatable; {rank} and {host} in its name are replaced");
-  add_choice(root, "--color", "WHEN", common_.color, {"auto", "always", "never"}, "use colour");
-  add_flag(root, "-q,--quiet", common_.quiet, "no progress, only results and errors");
-  add_flag(root, "-v,--verbose", common_.verbose, "also what the runtimes remarked");
-  add_flag(root, "-V,--version", common_.version, "show versions and the runtimes on disk");
-}
-
-const CLI::App& CommandTree::subcommand(const std::string& name) const {
-  return *root_->get_subcommand(name);
+            "also write the report to FILE; repeatable; {rank} and {host} are replaced");
+  add_choice(root, "--color", "WHEN", common_.color, {"auto", "always", "never"},
+             "colour the output");
+  add_flag(root, "-q,--quiet", common_.quiet, "print only results and errors, no progress");
+  add_flag(root, "-v,--verbose", common_.verbose,
+           "also print notes of the library and the runtimes");
+  add_flag(root, "-V,--version", common_.version,
+           "show versions and the runtime libraries on disk");
 }
 
 const Runner& CommandTree::runner(const Command& command) const {
   return runners_[static_cast<std::size_t>(&command - commands().data())];
+}
+
+Request parse(CommandTree& tree, int argc, const char* const* argv) {
+  CLI::App& root = tree.root();
+  if (argc <= 1) return {};
+  const auto asked_command = [&]() -> const Command* {
+    const CLI::App* subcommand = parsed_subcommand(root);
+    return subcommand == nullptr ? nullptr : find_command(subcommand->get_name());
+  };
+  try {
+    root.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return {Request::Kind::help, asked_command(), {}};
+  } catch (const CLI::ParseError& error) {
+    check_remaining(root);
+    throw parser_error(root, error);
+  } catch (const Error& error) {
+    check_remaining(root);
+    throw Error({error.code(), error.operation(), error.what(),
+                 join_lines(error.hint(), help_hint(root)), error.native()});
+  }
+  if (tree.common().version) return {Request::Kind::version, nullptr, {}};
+  const CLI::App* subcommand = parsed_subcommand(root);
+  if (subcommand == nullptr) throw usage_error("no command given", help_hint(root));
+  if (subcommand->get_name() != "help") return {Request::Kind::command, asked_command(), {}};
+  return {Request::Kind::help, find_command(tree.help_topic()), tree.help_topic()};
 }
 
 }  // namespace hiptool::cli

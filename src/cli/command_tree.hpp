@@ -13,7 +13,7 @@ class App;
 
 namespace hiptool::cli {
 
-/// Options that stand before or after every subcommand, as they were written.
+/// Options accepted before and after every subcommand, unparsed.
 struct CommonOptions {
   bool quiet = false;
   bool verbose = false;
@@ -25,8 +25,7 @@ struct CommonOptions {
   std::optional<std::string> platform;
 };
 
-/// Everything that can be said on the command line: the one source of parsing, help and
-/// suggestions.
+/// All commands and options: the one source of parsing, help and suggestions.
 class CommandTree {
  public:
   CommandTree();
@@ -35,8 +34,6 @@ class CommandTree {
   CommandTree& operator=(const CommandTree&) = delete;
 
   CLI::App& root() noexcept { return *root_; }
-  const CLI::App& root() const noexcept { return *root_; }
-  const CLI::App& subcommand(const std::string& name) const;
   const CommonOptions& common() const noexcept { return common_; }
   const std::string& help_topic() const noexcept { return help_topic_; }
   const Runner& runner(const Command& command) const;
@@ -50,16 +47,16 @@ class CommandTree {
   std::unique_ptr<CLI::App> root_;
 };
 
-/// What the words asked for.
+/// The request that the arguments make.
 struct Request {
-  enum class Kind { overview, help, version, command };
-  Kind kind = Kind::overview;
-  const Command* command = nullptr;  ///< for help of a command and for running one
-  std::string topic;                 ///< for help of something else; may be empty
+  enum class Kind { help, version, command };
+  Kind kind = Kind::help;
+  const Command* command = nullptr;  ///< the command to run or to show help for
+  std::string topic;                 ///< of `help`, if it is not a command; may be empty
 };
 
-/// Parses the words into the tree's options. Throws Error(invalid_argument), with a suggestion
-/// where a word looks misspelt.
+/// Parses the arguments into the tree's options. Throws Error(invalid_argument), with a suggestion
+/// for a misspelt word.
 Request parse(CommandTree& tree, int argc, const char* const* argv);
 
 }  // namespace hiptool::cli

@@ -7,10 +7,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <system_error>
 #include <utility>
 
+#include "base/text.hpp"
 #include "cli/exit_code.hpp"
 #include "hiptool/error.hpp"
 #include "report/text.hpp"
@@ -41,8 +41,7 @@ bool is_dumb_terminal(const GetEnvironment& environment) {
   return term.empty() || term == "dumb";
 }
 
-// Of at most that many bytes, not ended inside a character: in UTF-8 the bytes that continue one
-// are 10xxxxxx.
+// Never cuts inside a character: the bytes that continue one in UTF-8 are 10xxxxxx.
 std::string_view begin_of(std::string_view text, std::size_t most_bytes) {
   if (text.size() <= most_bytes) return text;
   std::size_t end = most_bytes;
@@ -56,7 +55,7 @@ int DescriptorStream::write(std::string_view text) noexcept {
   while (!text.empty()) {
     const ssize_t written = ::write(descriptor_, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EAGAIN) {  // someone made the pipe non-blocking
+    if (written < 0 && errno == EAGAIN) {  // another process made the pipe non-blocking
       pollfd wait{descriptor_, POLLOUT, 0};
       static_cast<void>(::poll(&wait, 1, -1));
       continue;
@@ -93,7 +92,7 @@ void Console::out(std::string_view text) {
   }
 }
 
-// Where the error stream itself fails there is nobody left to tell.
+// A failure to write to the error stream cannot be reported anywhere.
 void Console::err(std::string_view text) {
   const std::lock_guard lock(mutex_);
   static_cast<void>(err_.write(text));
@@ -108,10 +107,8 @@ bool Console::has_color(const TextStream& stream) const {
 }
 
 std::size_t Console::width(const TextStream& stream) const {
-  const std::string text = value_of(environment_, "COLUMNS");
-  std::size_t columns = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), columns);
-  if (error == std::errc{} && end == text.data() + text.size() && columns > 0) return columns;
+  const auto columns = base::parse_number<std::size_t>(value_of(environment_, "COLUMNS"));
+  if (columns && *columns > 0) return *columns;
   return stream.columns().value_or(default_columns);
 }
 
@@ -119,7 +116,7 @@ int Console::finish(int exit_code) {
   if (out_error_ == 0) return exit_code;
   err(styled("error:", "1;31", has_color_err()) + " cannot write to standard output: " +
       std::generic_category().message(out_error_) + "\n" + styled("hint:", "36", has_color_err()) +
-      " free some space or send the output somewhere else\n");
+      " free disk space or redirect the output to another place\n");
   return exit_code_of(ErrorCode::output_failed);
 }
 

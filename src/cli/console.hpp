@@ -9,21 +9,21 @@
 
 namespace hiptool::cli {
 
-/// Reads an environment variable; absent when it is not set.
+/// Reads an environment variable; absent if it is not set.
 using GetEnvironment = std::function<std::optional<std::string>(const char* name)>;
 
-/// One of the two streams a command line program writes to.
+/// Standard output or standard error.
 class TextStream {
  public:
   virtual ~TextStream() = default;
   /// Writes everything; 0 or the errno of the failure.
   virtual int write(std::string_view text) noexcept = 0;
   virtual bool is_terminal() const noexcept = 0;
-  /// Columns of the terminal; absent where there is none.
+  /// Columns of the terminal; absent if the stream is not one.
   virtual std::optional<std::size_t> columns() const noexcept = 0;
 };
 
-/// A stream on a file descriptor that someone else owns.
+/// A stream on a borrowed file descriptor.
 class DescriptorStream final : public TextStream {
  public:
   explicit DescriptorStream(int descriptor) : descriptor_(descriptor) {}
@@ -37,9 +37,9 @@ class DescriptorStream final : public TextStream {
 
 enum class ColorMode { automatic, always, never };
 
-/// The only place that writes to the two standard streams: results to out, all else to err. Decides
-/// once about colour, Unicode and width. A closed pipe on out ends the output quietly; any other
-/// failure there is kept for finish(). Thread-safe.
+/// The only writer to standard output (results) and standard error (everything else); decides about
+/// colour, Unicode and width. If the reader of out closes its pipe, output ends quietly; any other
+/// failure of out is kept for finish(). Thread-safe.
 class Console {
  public:
   Console(TextStream& out, TextStream& err, GetEnvironment environment);
@@ -51,13 +51,13 @@ class Console {
   bool has_color_out() const { return has_color(out_); }
   bool has_color_err() const { return has_color(err_); }
   bool has_unicode() const noexcept { return has_unicode_; }
-  /// The err stream can be drawn on: a terminal that knows how to clear a line.
+  /// err is a terminal that can clear a line.
   bool can_animate() const { return err_.is_terminal() && !is_dumb_; }
   std::size_t width_out() const { return width(out_); }
   std::size_t width_err() const { return width(err_); }
 
-  /// The code the process ends with: the verdict's, or that of a failed output if out could not be
-  /// written, which it then tells on err.
+  /// The exit code of the process: that of the verdict, or of a failed output (then with a message
+  /// on err) if writing to out failed.
   int finish(int exit_code);
 
  private:
@@ -81,8 +81,8 @@ std::string styled(std::string_view text, std::string_view style, bool color);
 inline constexpr std::size_t most_line_bytes = 4096;
 inline constexpr std::size_t most_text_bytes = std::size_t{64} << 10;  ///< a compiler's output
 
-/// Text from files and people that is safe to show: report::printable() for each line, so that a
-/// name cannot steer the terminal. Longer lines and texts are cut and end in "...".
+/// Text from files and users, safe to print: report::printable() for each line, so that a name
+/// cannot send escape sequences to the terminal. Long lines and texts are cut and end in "...".
 std::string printable(std::string_view text, std::size_t line_bytes = most_line_bytes);
 
 }  // namespace hiptool::cli

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -15,6 +14,7 @@
 #include <utility>
 
 #include "base/temporary_folder.hpp"
+#include "base/text.hpp"
 #include "cli/interrupt.hpp"
 
 namespace hiptool::cli {
@@ -24,7 +24,7 @@ constexpr const char* crash_variable = "HIPTOOL_CRASHED";
 constexpr std::array crash_signals{SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
 constexpr std::size_t most_restart_bytes = 2 * 4096;  // two paths
 
-/// What the signal handler needs, all of it made before. The heap may be damaged by then.
+/// Data of the signal handler, prepared in advance because the heap may be damaged by then.
 struct Restart {
   pid_t process = 0;
   char** arguments = nullptr;
@@ -41,25 +41,25 @@ Restart& restart() {
 
 extern "C" void on_crash(int number) {
   const Restart& next = restart();
-  // A child that the library made crashes for itself; it must not become a second hiptool.
+  // A child process of the library must not become a second hiptool.
   if (::getpid() != next.process) {
     ::signal(number, SIG_DFL);
     ::raise(number);
     return;
   }
   base::remove_temporary_folders();  // no destructor runs
-  // Who has asked for the end does not want it all over again.
-  if (const int asked = InterruptHandler::signal(); asked != 0) ::_exit(128 + asked);
+  // After Ctrl-C the run must not start again.
+  if (const int sent = InterruptHandler::signal(); sent != 0) ::_exit(128 + sent);
   next.signal_digits[0] = static_cast<char>('0' + number / 10 % 10);
   next.signal_digits[1] = static_cast<char>('0' + number % 10);
-  // The signal is blocked in its handler, and a new program would inherit that.
+  // The signal is blocked in its handler, and execve would pass that on.
   ::sigprocmask(SIG_SETMASK, &next.mask, nullptr);
   ::execve("/proc/self/exe", next.arguments, next.environment.data());
   ::signal(number, SIG_DFL);
   ::raise(number);
 }
 
-/// Writes the variable as it is if the library at this path crashes; false if it does not fit.
+/// Prepares the variable for a crash of this library; false if it does not fit.
 bool prepare_text(const std::string& before, Platform platform, const std::string& library) {
   Restart& next = restart();
   const std::string start =
@@ -101,11 +101,8 @@ std::optional<Crash> parse_crash(std::string_view line) {
   if (second == std::string_view::npos) return {};
   Crash crash;
   const std::string_view name = line.substr(0, first);
-  const std::string_view digits = line.substr(first + 1, second - first - 1);
-  const auto [end, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), crash.signal);
-  const bool is_number = error == std::errc{} && end == digits.data() + digits.size();
-  if (!is_number || crash.signal <= 0) return {};
+  crash.signal = base::parse_number<int>(line.substr(first + 1, second - first - 1)).value_or(0);
+  if (crash.signal <= 0) return {};
   for (const Platform platform : {Platform::amd, Platform::nvidia}) {
     if (name != to_string(platform)) continue;
     crash.platform = platform;
@@ -137,11 +134,11 @@ PlatformStatus status_of(const Crash& crash) {
   status.platform = crash.platform;
   status.library = crash.library;
   status.reason = name + (crash.library.empty() ? "" : " " + crash.library) +
-                  " crashes while it starts: signal " + std::to_string(crash.signal) + " (" +
+                  " crashed during initialisation: signal " + std::to_string(crash.signal) + " (" +
                   strsignal(crash.signal) + ")";
   status.hint = std::string(
-                    "examine the driver with `hiptool devices --doctor`; another library can be "
-                    "chosen with ") +
+                    "run `hiptool devices --doctor` to examine the driver; to use another library "
+                    "set ") +
                 (is_amd ? "HIPTOOL_HIP_LIBRARY" : "HIPTOOL_CUDA_LIBRARY");
   return status;
 }
@@ -152,7 +149,7 @@ CrashGuard::CrashGuard(std::shared_ptr<hip::Binder> inner, char** arguments)
   if (text == nullptr) return;
   text_ = text;
   crashes_ = parse_crashes(text_);
-  ::unsetenv(crash_variable);  // children are not this process' successors
+  ::unsetenv(crash_variable);  // child processes must not inherit it
 }
 
 hip::Binding CrashGuard::bind(Platform platform, const hip::BindRequest& request) {
@@ -160,7 +157,7 @@ hip::Binding CrashGuard::bind(Platform platform, const hip::BindRequest& request
     if (crash.platform == platform) return {status_of(crash), nullptr};
   }
   if (platform == Platform::cpu) return inner_->bind(platform, request);
-  // The handler serves one start at a time.
+  // The handler supports one start at a time.
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   Restart& next = restart();
@@ -171,12 +168,12 @@ hip::Binding CrashGuard::bind(Platform platform, const hip::BindRequest& request
   next.environment.push_back(next.text.data());
   next.environment.push_back(nullptr);
   if (!prepare_text(text_, platform, "")) return inner_->bind(platform, request);
-  hip::BindRequest told = request;
-  told.before_start = [this, platform](const std::string& library) {
+  hip::BindRequest observed = request;
+  observed.before_start = [this, platform](const std::string& library) {
     static_cast<void>(prepare_text(text_, platform, library));
   };
   const CrashHandler handler;
-  return inner_->bind(platform, told);
+  return inner_->bind(platform, observed);
 }
 
 }  // namespace hiptool::cli

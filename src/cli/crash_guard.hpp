@@ -8,36 +8,36 @@
 
 namespace hiptool::cli {
 
-/// A start of a platform that ended the process.
+/// A crash during the start of a platform.
 struct Crash {
   Platform platform = Platform::cpu;
   int signal = 0;
-  std::string library;  ///< that was starting; empty if none was named yet
+  std::string library;  ///< being started; empty if unknown
 };
 
-/// "amd:6:/opt/rocm/lib/libamdhip64.so.7", one crash a line. Lines that are no crash are skipped.
+/// One crash per line, "amd:6:/opt/rocm/lib/libamdhip64.so.7". Other lines are skipped.
 std::vector<Crash> parse_crashes(const std::string& text);
 
-/// What the platform's status is then.
+/// The status of a platform that crashed.
 PlatformStatus status_of(const Crash& crash);
 
-/// For the program only, never for the library: starts platforms so that a vendor's library that
-/// aborts or faults while it starts is a platform with a reason, as in any other failure to start.
+/// For the program only, never for the library: reports a vendor library that crashes during its
+/// initialisation as an unusable platform.
 ///
-/// While a library starts, the signals of a crash lead to a handler that replaces this process by a
-/// new one with the same arguments (execve, which signal handlers may call); it gets the crash in
-/// an environment variable and leaves that platform out. So nothing is paid where nothing crashes:
-/// to try each driver in a second process first would start it twice, 0.2 s each time.
+/// While a library starts, a handler of crash signals replaces this process by a new one with the
+/// same arguments (execve is async-signal-safe). The new process learns about the crash from an
+/// environment variable and skips that platform. Trying each driver in a second process first would
+/// start it twice, 0.2 s each.
 class CrashGuard final : public hip::Binder {
  public:
-  /// `arguments`: those of main(). Takes the crashes of the process before from the environment.
+  /// `arguments`: those of main(). Reads earlier crashes from the environment.
   CrashGuard(std::shared_ptr<hip::Binder> inner, char** arguments);
   hip::Binding bind(Platform platform, const hip::BindRequest& request) override;
 
  private:
   std::shared_ptr<hip::Binder> inner_;
   char** arguments_;
-  std::string text_;  // of the crashes so far, as the next process gets it
+  std::string text_;  // the crashes so far, for the next process
   std::vector<Crash> crashes_;
 };
 

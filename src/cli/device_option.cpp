@@ -27,7 +27,7 @@ std::vector<Device> all_devices(Platforms& platforms, const DeviceSelection& sel
     for (const Device& device : platforms.devices(platform)) found.push_back(device);
   }
   if (!found.empty()) return found;
-  // Tells GPU hardware that is seen but not usable (an error) from a machine without any.
+  // Throws if the machine has GPU hardware that is not usable.
   return devices_of(platforms, default_device(platforms).platform());
 }
 
@@ -66,9 +66,9 @@ std::vector<Device> choose_devices(Platforms& platforms, const DeviceSelection& 
     const Device device = find_device(platforms, id);
     if (selection.platform && device.platform() != *selection.platform) {
       throw Error(ErrorCode::invalid_argument, "choose device",
-                  fmt::format("device {} is not of platform {}", device.id(),
+                  fmt::format("device {} does not belong to platform {}", device.id(),
                               to_string(*selection.platform)),
-                  "leave out --device or --platform");
+                  "remove --device or --platform");
     }
     add_once(chosen, device);
   }

@@ -12,12 +12,12 @@ struct NamedFile {
   std::string option;  ///< "--export json", "the model"
 };
 
-/// The files of those --fail-below that have the form @FILE.
+/// The files named by --fail-below @FILE.
 std::vector<NamedFile> threshold_files(const std::vector<std::string>& thresholds);
 
-/// Throws Error(invalid_argument) where an output is the same file as an input or as another
-/// output, also through links; it would be lost. Files without a path and files that are not
-/// regular, such as pipes and /dev/null, may be named twice.
+/// Throws Error(invalid_argument) if an output is the same file as an input or another output, also
+/// through links, because one would overwrite the other. Empty paths are ignored; pipes and devices
+/// such as /dev/null may be named twice.
 void require_distinct_files(const std::vector<NamedFile>& outputs,
                             const std::vector<NamedFile>& inputs);
 

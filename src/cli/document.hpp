@@ -18,11 +18,11 @@ report::Run make_run(const Environment& environment, std::string_view command,
 int finish_run(report::Run& run, const Environment& environment, const Error* error,
                const std::vector<report::Failure>& failures = {}, bool is_wrong = false);
 
-/// The report of a command that failed before it had anything else to report.
+/// The report of a command that failed before it had any result.
 report::Report failure_report(const Environment& environment, std::string_view command,
                               const Error& error);
 
-/// The same moment as "2026-03-01T12:00:00Z".
+/// "2026-03-01T12:00:00Z".
 std::string iso_time(std::chrono::system_clock::time_point time);
 
 using report::text_or_absent;

@@ -13,19 +13,18 @@
 
 namespace hiptool::cli {
 
-/// Everything a run takes from the outside, so that tests can hand in their own.
+/// Everything that a run takes from its process, so that tests can replace it.
 struct Environment {
   Console& console;
   CancelToken& cancel;
-  std::function<int()> signal;  ///< number of the signal that stopped the run, 0: none
+  std::function<int()> signal;  ///< the signal that stopped the run, 0: none
   std::function<std::unique_ptr<Platforms>(Platforms::Options)> make_platforms;
   GetEnvironment getenv;
   std::filesystem::path system_root = "/";
-  std::string program =
-      "";  ///< this program, to compile kernels as its own child; empty: in process
+  std::string program = "";  ///< path of this program for child commands; empty: run in process
   std::chrono::system_clock::time_point started_at = std::chrono::system_clock::now();
 
-  /// Seconds since then.
+  /// Since started_at.
   double elapsed_s() const {
     const std::chrono::duration<double> elapsed = std::chrono::system_clock::now() - started_at;
     return std::max(0.0, elapsed.count());

@@ -7,7 +7,7 @@
 namespace hiptool::cli {
 namespace {
 
-// The message's first line stands behind "error:", the others are causes.
+// Lines after the first are causes.
 std::string indented(std::string text) {
   for (auto end = text.find('\n'); end != std::string::npos; end = text.find('\n', end + 3)) {
     text.insert(end + 1, "  ");
@@ -23,7 +23,7 @@ void print_error(Console& console, const Error& error) {
   std::string text = styled("error:", "1;31", color) + " " + indented(message) + "\n";
   const auto& native = error.native();
   if (native && message.find(native->name) == std::string::npos) {
-    text += "  " + native->platform + " answered " + native->name + " (" +
+    text += "  " + native->platform + " returned " + native->name + " (" +
             std::to_string(native->code) + ")\n";
   }
   if (!error.hint().empty()) {
@@ -35,15 +35,19 @@ void print_error(Console& console, const Error& error) {
 Error as_error(const std::exception& exception) {
   if (const auto* error = dynamic_cast<const Error*>(&exception)) return *error;
   if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr) {
-    return Error(ErrorCode::host_out_of_memory, "run", "the host's memory does not suffice",
+    return Error(ErrorCode::host_out_of_memory, "run", "out of host memory",
                  "close other programs or use a machine with more memory");
   }
-  return Error(ErrorCode::internal, "run", std::string("unexpected: ") + exception.what(),
-               "this is a defect of hiptool; please report it with the output of --verbose");
+  return Error(ErrorCode::internal, "run", std::string("internal error: ") + exception.what(),
+               "this is a bug in hiptool; please report it with the output of --verbose");
 }
 
 Error usage_error(std::string message, std::string hint) {
   return Error(ErrorCode::invalid_argument, "parse options", std::move(message), std::move(hint));
+}
+
+std::string join_lines(const std::string& first, const std::string& second) {
+  return first.empty() ? second : first + "\n" + second;
 }
 
 }  // namespace hiptool::cli

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/command_tree.hpp"
+#include "cli/command_docs.hpp"
 
 namespace hiptool::cli {
 
@@ -12,15 +12,23 @@ struct HelpStyle {
   bool color = false;
 };
 
-/// The short help of a bare call: examples, commands, common options, topics.
-std::string overview_text(const CommandTree& tree, const HelpStyle& style);
+/// Help of a call without a command: examples, commands, common options, topics.
+std::string overview_text(const ProgramDoc& program, const HelpStyle& style);
 
 /// Help of one command, examples first.
-std::string command_help_text(const CommandTree& tree, const Command& command,
-                              const HelpStyle& style);
+std::string command_help_text(const CommandDoc& command, const HelpStyle& style);
 
-/// The text of `hiptool help TOPIC` for what is no command. Throws Error(invalid_argument) with a
-/// suggestion for a topic that does not exist.
+/// Topics of `hiptool help` other than commands.
+std::vector<std::string> help_topics();
+
+/// The text of a topic. Throws Error(invalid_argument) with a suggestion for an unknown one.
 std::string topic_text(const std::string& topic);
+
+/// Every command with its examples, arguments and options, as Markdown.
+std::string reference_text(const ProgramDoc& program);
+
+/// The same, with exit codes, environment, thresholds and units, as a manual page (man(7)) of
+/// section 1.
+std::string man_page_text(const ProgramDoc& program);
 
 }  // namespace hiptool::cli

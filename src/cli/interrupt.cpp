@@ -14,7 +14,7 @@
 namespace hiptool::cli {
 namespace {
 
-// Reached from the signal handler, hence static and lock-free.
+// Used by the signal handler, hence static and lock-free.
 std::atomic<CancelToken*> active_token{nullptr};
 std::atomic<int> first_signal{0};
 std::atomic<std::int64_t> first_signal_ns{0};
@@ -39,7 +39,7 @@ extern "C" void on_signal(int number) {
   if (first_signal.compare_exchange_strong(none, number)) {
     first_signal_ns = now;
   } else {
-    // Zero: the first one's handler was interrupted before it could store its time.
+    // Zero: the first handler was interrupted before it stored its time.
     const std::int64_t first_ns = first_signal_ns.load();
     if (first_ns != 0 && now - first_ns > same_press_ns) {
       base::remove_temporary_folders();
@@ -49,8 +49,8 @@ extern "C" void on_signal(int number) {
     return;
   }
   if (CancelToken* token = active_token.load()) token->cancel();
-  // Starts a new line: on a terminal the cursor stands behind "^C" or a progress bar.
-  constexpr std::string_view message = "\ninterrupted, stopping (again to end at once)\n";
+  // A terminal shows "^C" or a progress bar on the current line.
+  constexpr std::string_view message = "\ninterrupted, stopping; a second signal quits at once\n";
   const std::string_view text = is_on_terminal ? message : message.substr(1);
   static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
   errno = saved_errno;

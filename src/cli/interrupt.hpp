@@ -6,10 +6,10 @@
 
 namespace hiptool::cli {
 
-/// While it lives, the first SIGINT, SIGTERM or SIGHUP sets the token and prints a message to
-/// standard error; the second one ends the process at once, even while a driver call hangs. Signals
-/// within 50 ms of the first count as the same one, since `timeout` and some shells send two. A
-/// signal that was ignored when the process started (a background job, nohup) stays ignored. One
+/// During its lifetime the first SIGINT, SIGTERM or SIGHUP sets the token and prints a message to
+/// standard error; the second one ends the process at once, even during a driver call that hangs.
+/// Signals within 50 ms of the first count as the same one, since `timeout` and some shells send
+/// two. A signal that was ignored at process start (background job, nohup) stays ignored. One
 /// object per process at a time.
 class InterruptHandler {
  public:
@@ -18,7 +18,7 @@ class InterruptHandler {
   InterruptHandler(const InterruptHandler&) = delete;
   InterruptHandler& operator=(const InterruptHandler&) = delete;
 
-  /// The first signal that arrived, 0 while there was none. Async-signal-safe.
+  /// The first signal received, 0 if none. Async-signal-safe.
   static int signal() noexcept;
 
  private:

@@ -6,14 +6,15 @@
 #include <cstdlib>
 
 #include "cli/app.hpp"
-#include "cli/commands/probe_platform.hpp"
+#include "cli/commands/child_commands.hpp"
 #include "cli/crash_guard.hpp"
 #include "cli/interrupt.hpp"
+#include "core/platform_state.hpp"
 
 namespace {
 
-// A file opened later must not get the number of a closed standard stream, or messages would be
-// written into it.
+// Otherwise a file that is opened later could get the descriptor of a closed standard stream, and
+// messages would be written into it.
 void open_standard_streams() {
   int descriptor = 0;
   do {
@@ -30,7 +31,7 @@ int main(int argc, char** argv) {
   // write() reports a closed pipe (EPIPE) and a file at its size limit (EFBIG) instead.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
-  // Some daemons start their jobs with this one ignored: how a child ended would be lost.
+  // Some daemons start jobs with SIGCHLD ignored, which would discard exit codes of children.
   std::signal(SIGCHLD, SIG_DFL);
   const cli::GetEnvironment getenv = [](const char* name) -> std::optional<std::string> {
     const char* value = std::getenv(name);
@@ -42,18 +43,19 @@ int main(int argc, char** argv) {
   CancelToken cancel;
   const cli::InterruptHandler interrupt(cancel);
   std::shared_ptr<hip::Binder> binder = hip::make_registry();
-  // The doctor's child ends with the driver that it asks: that is what its parent reports.
+  // The doctor reports a crash of this child, so the child must not catch it.
   if (!cli::is_probe_platform(argc, argv)) {
     binder = std::make_shared<cli::CrashGuard>(std::move(binder), argv);
   }
-  cli::Environment environment{console, cancel, [&interrupt] { return interrupt.signal(); },
-                               [&binder](Platforms::Options options) {
-                                 return std::make_unique<Platforms>(std::move(options), binder);
-                               },
-                               getenv};
+  cli::Environment environment{
+      console, cancel, [&interrupt] { return interrupt.signal(); },
+      [&binder](Platforms::Options options) {
+        return std::make_unique<Platforms>(core::make_platforms(std::move(options), binder));
+      },
+      getenv};
   environment.program = "/proc/self/exe";
   const int exit_code = cli::run(argc, argv, environment);
-  // A kernel that never ends may still run; the end of its platform would wait for it.
+  // Destroying the platform would wait for a kernel that may never end.
   if (interrupt.signal() != 0) ::_exit(exit_code);
   return exit_code;
 }

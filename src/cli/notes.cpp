@@ -31,7 +31,7 @@ void NoteCollector::keep(std::vector<Note>& list, std::string_view source,
       return;
     }
   } catch (const std::bad_alloc&) {
-    // A remark is not worth failing for; the count below tells that it is missing.
+    // Counted below instead: a note must not make the run fail.
   }
   ++dropped_;
 }
@@ -51,7 +51,7 @@ void NoteCollector::print(Console& console, bool with_notes) {
   if (!with_notes) return;
   write(console, "note: ", notes_);
   if (dropped_ > 0) {
-    console.err("note: " + std::to_string(dropped_) + " more notes were left out\n");
+    console.err("note: " + std::to_string(dropped_) + " more notes omitted\n");
   }
   notes_.clear();
   dropped_ = 0;

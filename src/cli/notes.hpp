@@ -6,23 +6,22 @@
 #include <vector>
 
 #include "cli/console.hpp"
-#include "hiptool/trace.hpp"
+#include "hiptool/platform.hpp"
 
 namespace hiptool::cli {
 
-/// Keeps what the library remarks, to be shown at the end: warnings always, notes with --verbose.
-/// Shown at once they would tear the progress bar. A remark that is made again is counted with the
-/// first one.
+/// Collects the library's warnings and notes and prints them at the end of the run, because they
+/// would break up the progress bar: warnings always, notes with --verbose. Repeated ones are
+/// printed once, with their number.
 class NoteCollector final : public TraceSink {
  public:
-  static constexpr std::size_t max_notes = 1000;  ///< different ones
+  static constexpr std::size_t max_notes = 1000;  ///< distinct ones
 
   void note(std::string_view source, std::string_view text) noexcept override;
 
   void warn(std::string_view source, std::string_view text) noexcept override;
 
-  /// Writes the warnings, and the notes if they are wanted, to err in their order, and forgets
-  /// them.
+  /// Writes the warnings, and the notes if requested, to err in their order, and discards them.
   void print(Console& console, bool with_notes);
 
  private:

@@ -5,19 +5,19 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <sstream>
 
+#include "base/text.hpp"
+#include "base/units.hpp"
 #include "cli/suggest.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/units.hpp"
 
 namespace hiptool::cli {
 namespace {
 
 const std::string choices_mark = "choices ";
 
-// The name people know an option by: the long one.
+// Messages use the long name.
 std::string long_name(const std::string& names) {
   const auto dashes = names.find("--");
   return dashes == std::string::npos ? names : names.substr(dashes);
@@ -64,17 +64,16 @@ void add_size(CLI::App& app, const std::string& names, std::uint64_t& target,
 void add_count(CLI::App& app, const std::string& names, std::uint64_t& target,
                const std::string& help, std::uint64_t least, std::uint64_t most) {
   const auto parse = [&target, name = long_name(names), least, most](const std::string& text) {
-    std::uint64_t count = 0;
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, count);
-    if (error == std::errc{} && stop == end && count >= least && count <= most) {
-      target = count;
+    const auto count = base::parse_number<std::uint64_t>(text);
+    if (count && *count >= least && *count <= most) {
+      target = *count;
       return;
     }
     const std::string range = most == UINT64_MAX ? fmt::format("from {}", least)
                                                  : fmt::format("from {} to {}", least, most);
-    throw Error(ErrorCode::invalid_argument, "parse count",
-                fmt::format("{}: '{}' is not a whole number {}", name, text, range));
+    throw Error(
+        ErrorCode::invalid_argument, "parse count",
+        fmt::format("invalid value '{}' for {}: expected a whole number {}", text, name, range));
   };
   app.add_option_function<std::string>(names, parse, help)->type_name("N")->take_last();
 }
@@ -83,7 +82,7 @@ void add_choice(CLI::App& app, const std::string& names, const std::string& valu
                 std::optional<std::string>& target, std::vector<std::string> choices,
                 const std::string& help) {
   const std::string full_help = fmt::format("{}: {}", help, fmt::join(choices, ", "));
-  // A validator that is never asked carries the words for completion.
+  // An inactive validator carries the choices for completion.
   const std::string words = choices_mark + fmt::format("{}", fmt::join(choices, " "));
   const auto parse = [&target, name = long_name(names),
                       choices = std::move(choices)](const std::string& text) {
@@ -117,8 +116,8 @@ std::vector<std::string> split_list(std::string_view text, const std::string& wh
     parts.emplace_back(text.substr(start, comma - start));
     if (parts.back().empty()) {
       throw Error(ErrorCode::invalid_argument, "parse list",
-                  fmt::format("{}: '{}' has an empty element", what, text),
-                  "separate the elements with one comma each, without blanks");
+                  fmt::format("invalid value '{}' for {}: empty list element", text, what),
+                  "separate elements by single commas, without spaces");
     }
     if (comma == std::string_view::npos) return parts;
     start = comma + 1;
@@ -131,7 +130,8 @@ void check_choice(std::string_view word, const std::vector<std::string>& choices
     if (choice == word) return;
   }
   throw Error(ErrorCode::invalid_argument, "parse choice",
-              fmt::format("{}: '{}' is none of {}", what, word, fmt::join(choices, ", ")),
+              fmt::format("invalid value '{}' for {}: expected one of {}", word, what,
+                          fmt::join(choices, ", ")),
               suggestion(word, choices));
 }
 

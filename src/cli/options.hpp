@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// Declares options on a command, so that commands need not include CLI11. Bad values are reported
-/// as Error(invalid_argument) with the option's name and a hint.
+/// Declares options on a command, so that commands need not include CLI11. A bad value throws
+/// Error(invalid_argument) with the option's name and a hint.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -25,7 +25,7 @@ void add_required_text(CLI::App& app, const std::string& names, const std::strin
 /// Repeatable; each use takes one value.
 void add_texts(CLI::App& app, const std::string& names, const std::string& value_name,
                std::vector<std::string>& target, const std::string& help);
-/// A positional that takes all words that are left, none at all included.
+/// A positional argument that takes all remaining words, possibly none.
 void add_words(CLI::App& app, const std::string& name, std::vector<std::string>& target,
                const std::string& help);
 /// "64MiB", see parse_size.
@@ -34,18 +34,19 @@ void add_size(CLI::App& app, const std::string& names, std::uint64_t& target,
 /// A whole number from `least` to `most`.
 void add_count(CLI::App& app, const std::string& names, std::uint64_t& target,
                const std::string& help, std::uint64_t least = 0, std::uint64_t most = UINT64_MAX);
-/// One word of the list.
+/// One of the choices.
 void add_choice(CLI::App& app, const std::string& names, const std::string& value_name,
                 std::optional<std::string>& target, std::vector<std::string> choices,
                 const std::string& help);
 
-/// The words that an option made by add_choice takes; empty for any other.
+/// The choices of an option that add_choice declared; empty for any other.
 std::vector<std::string> choices_of(CLI::Option& option);
 
-/// Splits at commas; throws Error(invalid_argument) naming `what` for an empty element.
+/// Splits at commas; throws Error(invalid_argument) for an empty element. `what` names the option.
 std::vector<std::string> split_list(std::string_view text, const std::string& what);
 
-/// Throws Error(invalid_argument) with a suggestion unless the word is one of the choices.
+/// Throws Error(invalid_argument) with a suggestion unless the word is one of the choices. `what`
+/// names the option.
 void check_choice(std::string_view word, const std::vector<std::string>& choices,
                   const std::string& what);
 

@@ -26,25 +26,38 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t file_columns = 100;
 
-std::string render(const report::Report& report, OutputFormat format,
-                   const report::TableStyle& style) {
-  switch (format) {
-    case OutputFormat::table: return report::to_table(report, style);
-    case OutputFormat::json: return report::to_json(report);
-    case OutputFormat::csv: return report::to_csv(report);
-    case OutputFormat::markdown: return report::to_markdown(report);
-    case OutputFormat::html: return report::to_html(report);
-    case OutputFormat::svg: return report::to_svg(report);
-    case OutputFormat::gbench: return report::to_gbench(report);
-    case OutputFormat::gha: return report::to_gha(report);
-    case OutputFormat::bmf: return report::to_bmf(report);
-    case OutputFormat::junit: return report::to_junit(report);
-    case OutputFormat::prom: return report::to_prom(report);
-  }
-  return {};
+struct Writer {
+  OutputFormat format;
+  std::string_view name;
+  std::string (*render)(const report::Report& report);  ///< null: to_table(), which takes a style
+};
+
+// In the order of OutputFormat.
+constexpr std::array writers{
+    Writer{OutputFormat::table, "table", nullptr},
+    Writer{OutputFormat::json, "json", report::to_json},
+    Writer{OutputFormat::csv, "csv", report::to_csv},
+    Writer{OutputFormat::markdown, "markdown", report::to_markdown},
+    Writer{OutputFormat::html, "html", report::to_html},
+    Writer{OutputFormat::svg, "svg", report::to_svg},
+    Writer{OutputFormat::gbench, "gbench", report::to_gbench},
+    Writer{OutputFormat::gha, "gha", report::to_gha},
+    Writer{OutputFormat::bmf, "bmf", report::to_bmf},
+    Writer{OutputFormat::junit, "junit", report::to_junit},
+    Writer{OutputFormat::prom, "prom", report::to_prom},
+};
+
+const Writer& writer_of(OutputFormat format) noexcept {
+  return writers[static_cast<std::size_t>(format)];
 }
 
-// A pipe without a reader blocks open() for ever; a reader gets some time to come.
+std::string render(OutputFormat format, const report::Report& report,
+                   const report::TableStyle& style) {
+  const auto writer = writer_of(format).render;
+  return writer == nullptr ? report::to_table(report, style) : writer(report);
+}
+
+// open() of a pipe blocks until it has a reader; wait for one no longer than 2 s.
 int open_special(const fs::path& path) {
   constexpr int tries = 40;
   constexpr std::chrono::milliseconds pause{50};
@@ -67,30 +80,13 @@ mode_t creation_mask() {
 
 }  // namespace
 
-const std::vector<OutputFormat>& all_formats() {
-  static const std::vector<OutputFormat> list{
-      OutputFormat::table, OutputFormat::json,  OutputFormat::csv,    OutputFormat::markdown,
-      OutputFormat::html,  OutputFormat::svg,   OutputFormat::gbench, OutputFormat::gha,
-      OutputFormat::bmf,   OutputFormat::junit, OutputFormat::prom};
+std::vector<OutputFormat> all_formats() {
+  std::vector<OutputFormat> list;
+  for (const Writer& writer : writers) list.push_back(writer.format);
   return list;
 }
 
-std::string_view to_string(OutputFormat format) noexcept {
-  switch (format) {
-    case OutputFormat::table: return "table";
-    case OutputFormat::json: return "json";
-    case OutputFormat::csv: return "csv";
-    case OutputFormat::markdown: return "markdown";
-    case OutputFormat::html: return "html";
-    case OutputFormat::svg: return "svg";
-    case OutputFormat::gbench: return "gbench";
-    case OutputFormat::gha: return "gha";
-    case OutputFormat::bmf: return "bmf";
-    case OutputFormat::junit: return "junit";
-    case OutputFormat::prom: return "prom";
-  }
-  return "";
-}
+std::string_view to_string(OutputFormat format) noexcept { return writer_of(format).name; }
 
 OutputFormat parse_format(std::string_view text, const std::vector<OutputFormat>& formats,
                           const std::string& what) {
@@ -105,8 +101,8 @@ Export parse_export(std::string_view text, const std::vector<OutputFormat>& form
   const auto equals = text.find('=');
   if (equals == std::string_view::npos || equals + 1 == text.size()) {
     throw Error(ErrorCode::invalid_argument, "parse export",
-                fmt::format("--export: '{}' is not FORMAT=FILE", text),
-                "write it as --export json=result.json");
+                fmt::format("invalid value '{}' for --export: expected FORMAT=FILE", text),
+                "for example --export json=result.json");
   }
   const OutputFormat format = parse_format(text.substr(0, equals), formats, "--export");
   return {format, fs::path(text.substr(equals + 1))};
@@ -124,7 +120,7 @@ ExportFile::ExportFile(const fs::path& path, std::string option)
   }
   if (fs::exists(status)) {
     if (::access(path.c_str(), W_OK) != 0) fail(errno, "open");
-    // The file that a link names is replaced, not the link.
+    // Replaces the target of a link, not the link.
     if (fs::path real = fs::canonical(path, ignored); !ignored) target_ = std::move(real);
   }
   temporary_ = target_.string() + ".XXXXXX";
@@ -198,7 +194,7 @@ void Output::discard_exports() noexcept { exports_.clear(); }
 
 void Output::write_exports(const report::Report& report) {
   for (const auto& target : exports_) {
-    target->file.write(render(report, target->format, {file_columns, false, true}));
+    target->file.write(render(target->format, report, {file_columns, false, true}));
   }
   exports_.clear();
 }
@@ -206,7 +202,7 @@ void Output::write_exports(const report::Report& report) {
 void Output::write(const report::Report& report) {
   write_exports(report);
   has_written_ = true;
-  console_.out(render(report, format_,
+  console_.out(render(format_, report,
                       {console_.width_out(), console_.has_color_out(), console_.has_unicode()}));
 }
 

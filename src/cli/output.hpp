@@ -15,12 +15,12 @@ namespace hiptool::cli {
 enum class OutputFormat { table, json, csv, markdown, html, svg, gbench, gha, bmf, junit, prom };
 
 /// All formats, in the order of the help.
-const std::vector<OutputFormat>& all_formats();
+std::vector<OutputFormat> all_formats();
 
 std::string_view to_string(OutputFormat format) noexcept;
 
-/// A format that the command can write. Throws Error(invalid_argument) naming the command's formats
-/// otherwise; `what` is what asked for it ("--format", "HIPTOOL_FORMAT").
+/// Throws Error(invalid_argument) for a format that is not one of `formats`; `what` is the option
+/// or variable ("--format", "HIPTOOL_FORMAT").
 OutputFormat parse_format(std::string_view text, const std::vector<OutputFormat>& formats,
                           const std::string& what);
 
@@ -32,13 +32,12 @@ struct Export {
 
 Export parse_export(std::string_view text, const std::vector<OutputFormat>& formats);
 
-/// A file that appears whole or not at all: written under another name beside it and then renamed.
-/// What is no regular file (a pipe, /dev/stdout) is written in place. Every failure is
+/// A file that appears complete or not at all: written to a temporary file in the same folder, then
+/// renamed. Pipes and devices (/dev/stdout) are written in place. Every failure throws
 /// Error(output_failed) with path and reason.
 class ExportFile {
  public:
-  /// Opens it, so that a wrong path is known before the work starts. `option` is what named it, for
-  /// the hint.
+  /// Opens it, so that a wrong path is reported before the work starts. `option` is for the hint.
   explicit ExportFile(const std::filesystem::path& path,
                       std::string option = "--export FORMAT=FILE");
   ~ExportFile();
@@ -57,28 +56,27 @@ class ExportFile {
   int descriptor_ = -1;
 };
 
-/// Where a command's report goes: standard output in one format, and the exports.
+/// Writes a command's report to standard output in one format, and to the exports.
 class Output {
  public:
-  /// Opens every export; without a format it is the table.
+  /// Opens every export; without a format, standard output gets the table.
   Output(Console& console, std::optional<OutputFormat> format, const std::vector<Export>& exports);
   ~Output();
 
   OutputFormat format() const noexcept { return format_; }
   /// Of standard output and of the exports.
   std::vector<OutputFormat> formats() const;
-  /// Where the exports go.
+  /// The files of the exports.
   std::vector<std::filesystem::path> export_paths() const;
-  /// Leaves the files of the exports as they are, also if the run fails.
+  /// Leaves existing files of the exports untouched, also if the run fails.
   void discard_exports() noexcept;
-  /// The format of standard output if the user chose none.
+  /// Sets the format of standard output unless the user chose one.
   void prefer(OutputFormat format) noexcept {
     if (!is_chosen_) format_ = format;
   }
-  /// Exports first, then standard output, so that a failing export still leaves room for the one
-  /// document that says so.
+  /// Exports first: if one fails, standard output can still report that.
   void write(const report::Report& report);
-  /// The exports alone, for a run that failed.
+  /// Only the exports, for a run that failed.
   void write_exports(const report::Report& report);
   bool has_written() const noexcept { return has_written_; }
 

@@ -7,7 +7,7 @@
 #include <exception>
 #include <utility>
 
-#include "hiptool/units.hpp"
+#include "base/units.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -20,7 +20,7 @@ double seconds_between(Progress::Clock::time_point from, Progress::Clock::time_p
   return std::chrono::duration<double>(to - from).count();
 }
 
-// Minutes and seconds: a length of time that changes every tenth of a second is not readable.
+// Whole seconds: tenths would change too fast to read.
 std::string time_left(double seconds) {
   const auto whole = static_cast<std::uint64_t>(std::min(seconds, 359999.0) + 0.5);
   if (whole < 60) return fmt::format("{} s left", whole);
@@ -71,7 +71,7 @@ void Progress::begin(std::string step) {
   clear();
   step_ = std::move(step);
   started_ = now_();
-  drawn_ = started_;  // nothing is drawn for work that is over at once
+  drawn_ = started_;  // no bar for work shorter than the interval
   done_bytes_ = 0;
   total_bytes_ = 0;
 }
@@ -79,7 +79,7 @@ void Progress::begin(std::string step) {
 void Progress::on_progress(std::uint64_t done_bytes, std::uint64_t total_bytes) noexcept {
   const std::lock_guard lock(mutex_);
   if (step_.empty()) return;
-  // Several threads report; an older number may come later.
+  // Threads may report out of order.
   done_bytes_ = std::max(done_bytes_, done_bytes);
   total_bytes_ = std::max(total_bytes_, total_bytes);
   try {
@@ -88,7 +88,7 @@ void Progress::on_progress(std::uint64_t done_bytes, std::uint64_t total_bytes) 
     drawn_ = now;
     draw();
   } catch (const std::exception&) {
-    // A bar that cannot be drawn is no reason to stop the work.
+    // A bar that cannot be drawn must not stop the work.
   }
 }
 
@@ -104,7 +104,7 @@ void Progress::end() {
 
 std::string Progress::finished_line() const {
   const double elapsed_s = seconds_between(started_, now_());
-  // The step is complete, whether or not the last update said so.
+  // The step is complete even if the last update was skipped.
   const std::uint64_t bytes = std::max(done_bytes_, total_bytes_);
   if (bytes == 0) return fmt::format("{}: done in {}", step_, format_duration(elapsed_s));
   std::string line =
@@ -115,7 +115,7 @@ std::string Progress::finished_line() const {
 
 void Progress::draw() {
   if (is_quiet_ || !console_.can_animate()) return;
-  // One column less than the terminal has, or some terminals wrap the line.
+  // Some terminals wrap a line that fills all columns.
   const std::size_t width = std::max<std::size_t>(console_.width_err(), 2) - 1;
   console_.err("\r\x1b[K" + progress_bar(step_, done_bytes_, total_bytes_,
                                          seconds_between(started_, drawn_), width,

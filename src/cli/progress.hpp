@@ -7,19 +7,19 @@
 #include <string>
 
 #include "cli/console.hpp"
-#include "hiptool/async_loader.hpp"
+#include "hiptool/load.hpp"
 
 namespace hiptool::cli {
 
-/// Shows how far a step of long work has come: on a terminal a bar with rate and time left that
-/// vanishes at the end, elsewhere one line for each finished step, with --quiet nothing. Updates
-/// may come from any thread and are drawn at most ten times a second.
+/// Progress of a long step: on a terminal a bar with rate and time left, cleared at the end;
+/// otherwise one line per finished step; nothing with --quiet. Thread-safe; redraws at most ten
+/// times per second.
 class Progress final : public LoadObserver {
  public:
   using Clock = std::chrono::steady_clock;
 
   Progress(Console& console, bool quiet, std::function<Clock::time_point()> now = Clock::now);
-  /// Clears the bar of a step that did not end.
+  /// Clears the bar of an unfinished step.
   ~Progress() override;
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;

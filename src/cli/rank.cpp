@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
+#include "base/text.hpp"
 #include "system/host.hpp"
 
 namespace hiptool::cli {
@@ -12,12 +12,12 @@ namespace {
 
 struct Launcher {
   const char* rank;
-  const char* size;     // null: it does not say
-  bool starts_several;  // if it does not say how many
+  const char* size;     // null: the launcher does not report it
+  bool starts_several;  // if it does not report the size
 };
 
 // Sources: mpirun(1) of Open MPI, the PMIx standard 3.3.3, PMI of MPICH, torchrun's manual, srun(1)
-// of Slurm, "Indexed Job" of Kubernetes. A step's number of tasks says more than that of its job.
+// of Slurm, "Indexed Job" of Kubernetes. The task count of a Slurm step precedes that of its job.
 constexpr std::array launchers{
     Launcher{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", true},
     Launcher{"PMIX_RANK", "SLURM_NTASKS", true},
@@ -28,12 +28,7 @@ constexpr std::array launchers{
 };
 
 std::optional<std::uint64_t> read_number(const GetEnvironment& environment, const char* name) {
-  const std::string text = environment(name).value_or("");
-  std::uint64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (text.empty() || error != std::errc{} || stop != end) return std::nullopt;
-  return number;
+  return base::parse_number<std::uint64_t>(environment(name).value_or(""));
 }
 
 std::optional<std::uint64_t> read_size(const GetEnvironment& environment,
@@ -70,7 +65,7 @@ std::filesystem::path name_for_rank(const std::filesystem::path& path,
                                     const std::optional<Rank>& rank, const std::string& host) {
   std::string text = path.string();
   std::string host_word = host;
-  // A name of the host is one step of the path, never several.
+  // A host name must not add folders to the path.
   std::replace(host_word.begin(), host_word.end(), '/', '_');
   replace_all(text, "{host}", host_word);
   const std::string number = std::to_string(rank ? rank->number : 0);

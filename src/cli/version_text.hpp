@@ -8,8 +8,8 @@
 
 namespace hiptool::cli {
 
-/// The vendors' runtime libraries that lie where the loader would look, as paths. Looks at folders
-/// only; opens nothing.
+/// Paths of the vendors' runtime libraries in the folders that the dynamic loader searches. Lists
+/// folders, opens no library.
 std::vector<std::string> find_runtime_libraries(const std::filesystem::path& root,
                                                 const GetEnvironment& environment);
 

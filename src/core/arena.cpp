@@ -2,17 +2,26 @@
 #include "hiptool/arena.hpp"
 
 #include <bit>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <utility>
 
+#include "base/units.hpp"
 #include "core/free_ranges.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/memory_plan.hpp"
-#include "hiptool/units.hpp"
 
 namespace hiptool {
 namespace {
+
+// The next multiple of 256. What does not fit becomes the largest number, which no device has.
+std::size_t padded_size(std::size_t size_bytes) noexcept {
+  constexpr std::size_t padding = Arena::minimum_alignment_bytes;
+  if (size_bytes > std::numeric_limits<std::size_t>::max() - (padding - 1)) {
+    return std::numeric_limits<std::size_t>::max();
+  }
+  return (size_bytes + padding - 1) / padding * padding;
+}
 
 static_assert(Arena::minimum_alignment_bytes == core::FreeRanges::granule_bytes);
 
@@ -100,7 +109,7 @@ Buffer Arena::to_buffer(const std::shared_ptr<Slice>& slice) {
   void* address = slice->padded_bytes == 0
                       ? nullptr
                       : static_cast<std::byte*>(memory.address()) + slice->offset;
-  return Buffer::from_native(memory.device(), address, slice->requested_bytes, slice);
+  return Buffer::borrow_native(memory.device(), address, slice->requested_bytes, slice);
 }
 
 Buffer Arena::allocate(std::size_t size_bytes, std::size_t alignment_bytes) {

@@ -4,8 +4,8 @@
 #include <cassert>
 #include <utility>
 
+#include "base/units.hpp"
 #include "core/call.hpp"
-#include "hiptool/units.hpp"
 
 namespace hiptool {
 namespace {
@@ -46,7 +46,7 @@ Buffer::Buffer(const Device& device, std::size_t size_bytes) : size_bytes_(size_
   auto allocation = std::make_shared<Allocation>(device, nullptr, true);
   if (size_bytes > 0) {
     const DeviceGuard guard(device);
-    const hip::hipError_t error = device.api().hipMalloc(&allocation->address, size_bytes);
+    const hip::hipError_t error = core::api_of(device).hipMalloc(&allocation->address, size_bytes);
     if (error != hip::hipSuccess) {
       allocation->address = nullptr;
       throw allocation_error(device, size_bytes, error);
@@ -55,8 +55,8 @@ Buffer::Buffer(const Device& device, std::size_t size_bytes) : size_bytes_(size_
   allocation_ = std::move(allocation);
 }
 
-Buffer Buffer::from_native(const Device& device, void* address, std::size_t size_bytes,
-                           std::shared_ptr<const void> owner) {
+Buffer Buffer::borrow_native(const Device& device, void* address, std::size_t size_bytes,
+                             std::shared_ptr<const void> owner) {
   if (address == nullptr && size_bytes > 0) {
     throw Error(ErrorCode::invalid_argument, "wrap buffer", "a null address is not accepted");
   }

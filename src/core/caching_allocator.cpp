@@ -228,7 +228,7 @@ Buffer CachingAllocator::allocate(std::size_t size_bytes, const StreamRef& strea
   void* address = node.mapped().memory.address();
   const auto lease = std::make_shared<State::Lease>(state_);
   state_->hand_out(*lease, std::move(node));
-  return Buffer::from_native(state_->device, address, size_bytes, lease);
+  return Buffer::borrow_native(state_->device, address, size_bytes, lease);
 }
 
 void CachingAllocator::record_use(const Buffer& buffer, const StreamRef& stream) {

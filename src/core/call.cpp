@@ -75,15 +75,15 @@ Error make_error(const Device& device, ErrorCode code, std::string_view call_nam
   fields.operation = std::string(call_name);
   fields.message = fields.operation;
   if (!subject.empty()) fields.message += " of " + std::string(subject);
-  fields.message += " on " + device.id() + ": " + describe(device.api(), error);
+  fields.message += " on " + device.id() + ": " + describe(api_of(device), error);
   if (!detail.empty()) fields.message += "; " + std::string(detail);
   fields.hint = std::string(hint_of(fields.code));
-  const char* name = device.api().hipGetErrorName(error);
+  const char* name = api_of(device).hipGetErrorName(error);
   fields.native = NativeError{std::string(to_string(device.platform())), static_cast<int>(error),
                               name != nullptr ? name : "unknown"};
   Error made(std::move(fields));
   if (code == ErrorCode::device_lost) {
-    device.state().lost_devices->mark(device.ordinal(), made);
+    state_of(device).lost_devices->mark(device.ordinal(), made);
   }
   return made;
 }
@@ -104,7 +104,7 @@ Error host_memory_error(const Device& device, std::string_view call_name, hip::h
 
 void require_usable(const Device& device) {
   if (!is_lost(device)) return;
-  const auto first = device.state().lost_devices->first_failure(device.ordinal());
+  const auto first = state_of(device).lost_devices->first_failure(device.ordinal());
   Error::Fields fields;
   fields.code = ErrorCode::device_lost;
   fields.operation = first ? first->operation() : "use device";
@@ -118,15 +118,15 @@ void require_usable(const Device& device) {
 void note_failure(const Device& device, std::string_view call_name,
                   hip::hipError_t error) noexcept {
   try {
-    device.state().note(call_name,
-                        "failed on " + device.id() + ": " + describe(device.api(), error));
+    state_of(device).note(call_name,
+                          "failed on " + device.id() + ": " + describe(api_of(device), error));
     if (error_code_of(error) == ErrorCode::device_lost) {
       static_cast<void>(call_error(device, call_name, error));  // marks the device
     }
   } catch (...) {
-    device.state().note(call_name, "failed");  // no memory for a better text
+    state_of(device).note(call_name, "failed");  // no memory for a better text
     if (error_code_of(error) == ErrorCode::device_lost) {
-      device.state().lost_devices->mark(device.ordinal(), std::nullopt);
+      state_of(device).lost_devices->mark(device.ordinal(), std::nullopt);
     }
   }
 }

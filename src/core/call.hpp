@@ -27,7 +27,7 @@ Error host_memory_error(const Device& device, std::string_view call_name, hip::h
 
 /// Whether a call on this device failed with a sticky error before.
 inline bool is_lost(const Device& device) noexcept {
-  return device.state().lost_devices->is_lost(device.ordinal());
+  return state_of(device).lost_devices->is_lost(device.ordinal());
 }
 
 /// Throws Error(device_lost) that tells the first failure, without asking the runtime, where the
@@ -38,7 +38,7 @@ void require_usable(const Device& device);
 template <auto Member, class... Arguments>
 void call(const Device& device, std::string_view subject, Arguments... arguments) {
   require_usable(device);
-  const hip::hipError_t error = (device.api().*Member)(arguments...);
+  const hip::hipError_t error = (api_of(device).*Member)(arguments...);
   if (error != hip::hipSuccess) {
     throw call_error(device, hip::call_name<Member>(), error, subject);
   }
@@ -48,7 +48,7 @@ void call(const Device& device, std::string_view subject, Arguments... arguments
 template <auto Member, class... Arguments>
 void call_for_host_memory(const Device& device, std::string_view subject, Arguments... arguments) {
   require_usable(device);
-  const hip::hipError_t error = (device.api().*Member)(arguments...);
+  const hip::hipError_t error = (api_of(device).*Member)(arguments...);
   if (error != hip::hipSuccess) {
     throw host_memory_error(device, hip::call_name<Member>(), error, subject);
   }
@@ -61,7 +61,7 @@ void note_failure(const Device& device, std::string_view call_name, hip::hipErro
 /// the trace.
 template <auto Member, class... Arguments>
 bool release(const Device& device, Arguments... arguments) noexcept {
-  const hip::hipError_t error = (device.api().*Member)(arguments...);
+  const hip::hipError_t error = (api_of(device).*Member)(arguments...);
   if (error == hip::hipSuccess) return true;
   note_failure(device, hip::call_name<Member>(), error);
   return false;
@@ -72,7 +72,7 @@ bool release(const Device& device, Arguments... arguments) noexcept {
 template <auto Member, class... Arguments>
 bool query(const Device& device, Arguments... arguments) noexcept {
   if (is_lost(device)) return false;
-  const hip::hipError_t error = (device.api().*Member)(arguments...);
+  const hip::hipError_t error = (api_of(device).*Member)(arguments...);
   if (error == hip::hipSuccess) return true;
   if (error != hip::hipErrorNotSupported && error != hip::hipErrorInvalidValue) {
     note_failure(device, hip::call_name<Member>(), error);

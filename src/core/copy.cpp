@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "base/units.hpp"
 #include "core/call.hpp"
-#include "hiptool/units.hpp"
 
 namespace hiptool {
 namespace {

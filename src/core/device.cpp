@@ -86,14 +86,25 @@ std::string read_name(const Device& device) {
   return text.data();
 }
 
+void require_same_platform(const char* operation, const Device& device, const Device& peer) {
+  if (device.platform() == peer.platform()) return;
+  throw Error(ErrorCode::invalid_argument, operation,
+              std::string(operation) + ": " + device.id() + " and " + peer.id() +
+                  " are of different platforms");
+}
+
+std::string subject_of(const Device& peer) { return "memory of " + peer.id(); }
+
 }  // namespace
 
 Device::Device(std::shared_ptr<const core::PlatformState> state, int ordinal)
     : state_(std::move(state)), ordinal_(ordinal) {}
 
-Platform Device::platform() const noexcept { return state_->platform; }
+Device core::Access::make_device(std::shared_ptr<const PlatformState> state, int ordinal) {
+  return Device(std::move(state), ordinal);
+}
 
-const hip::Api& Device::api() const noexcept { return *state_->api; }
+Platform Device::platform() const noexcept { return state_->platform; }
 
 std::string Device::id() const {
   return std::string(to_string(platform())) + ":" + std::to_string(ordinal_);
@@ -159,6 +170,36 @@ DeviceGuard::DeviceGuard(const Device& device) : device_(device) {
 
 DeviceGuard::~DeviceGuard() {
   if (previous_ >= 0) core::release<&Api::hipSetDevice>(device_, previous_);
+}
+
+bool can_access_peer(const Device& device, const Device& peer) {
+  require_same_platform("hipDeviceCanAccessPeer", device, peer);
+  int can_access = 0;
+  core::call<&Api::hipDeviceCanAccessPeer>(device, {}, &can_access, device.ordinal(),
+                                           peer.ordinal());
+  return can_access != 0;
+}
+
+bool enable_peer_access(const Device& device, const Device& peer) {
+  require_same_platform("hipDeviceEnablePeerAccess", device, peer);
+  const DeviceGuard guard(device);
+  const hip::hipError_t error = core::api_of(device).hipDeviceEnablePeerAccess(peer.ordinal(), 0);
+  if (error == hip::hipErrorPeerAccessAlreadyEnabled) return false;
+  if (error != hip::hipSuccess) {
+    throw core::call_error(device, "hipDeviceEnablePeerAccess", error, subject_of(peer));
+  }
+  return true;
+}
+
+bool disable_peer_access(const Device& device, const Device& peer) {
+  require_same_platform("hipDeviceDisablePeerAccess", device, peer);
+  const DeviceGuard guard(device);
+  const hip::hipError_t error = core::api_of(device).hipDeviceDisablePeerAccess(peer.ordinal());
+  if (error == hip::hipErrorPeerAccessNotEnabled) return false;
+  if (error != hip::hipSuccess) {
+    throw core::call_error(device, "hipDeviceDisablePeerAccess", error, subject_of(peer));
+  }
+  return true;
 }
 
 }  // namespace hiptool

@@ -17,8 +17,9 @@ bool is_gfx_name(std::string_view arch) {
 
 void forget_foreign_arch(const Device& device, hip::DeviceNames& names) {
   if (device.platform() != Platform::amd || names.arch.empty() || is_gfx_name(names.arch)) return;
-  device.state().note("hipGetDevicePropertiesR0600", "the architecture of " + device.id() + ", '" +
-                                                         names.arch + "', is not a gfx name");
+  state_of(device).note(
+      "hipGetDevicePropertiesR0600",
+      "the architecture of " + device.id() + ", '" + names.arch + "', is not a gfx name");
   names.arch.clear();
 }
 
@@ -28,14 +29,14 @@ std::optional<hip::DeviceNames> read_names(const Device& device) {
   constexpr int attempts = 2;
   for (int attempt = 0; attempt < attempts && !is_lost(device); ++attempt) {
     hip::hipError_t error = hip::hipSuccess;
-    auto names = hip::read_device_names(device.api(), device.ordinal(), &error);
+    auto names = hip::read_device_names(api_of(device), device.ordinal(), &error);
     if (names) {
       forget_foreign_arch(device, *names);
       return names;
     }
     if (error != hip::hipSuccess) note_failure(device, "hipGetDevicePropertiesR0600", error);
   }
-  device.state().note("hipGetDevicePropertiesR0600", "told no name and arch of " + device.id());
+  state_of(device).note("hipGetDevicePropertiesR0600", "told no name and arch of " + device.id());
   return std::nullopt;
 }
 

@@ -38,7 +38,7 @@ Event& Event::operator=(Event&& other) noexcept {
   return *this;
 }
 
-Event Event::from_native(const Device& device, void* event) {
+Event Event::take_native(const Device& device, void* event) {
   if (event == nullptr) {
     throw Error(ErrorCode::invalid_argument, "wrap event", "a null event is not accepted");
   }
@@ -65,7 +65,7 @@ void Event::synchronize() const {
 
 bool Event::is_done() const {
   const DeviceGuard guard(device_);
-  const hip::hipError_t error = device_.api().hipEventQuery(native_event(event_));
+  const hip::hipError_t error = core::api_of(device_).hipEventQuery(native_event(event_));
   if (error == hip::hipErrorNotReady) return false;
   if (error != hip::hipSuccess) throw core::call_error(device_, "hipEventQuery", error);
   return true;
@@ -84,6 +84,51 @@ void Event::destroy() noexcept {
   const core::QuietDeviceGuard guard(device_);
   core::release<&Api::hipEventDestroy>(device_, native_event(event_));
   event_ = nullptr;
+}
+
+KernelTimer::KernelTimer(const StreamRef& stream) : stream_(stream) {
+  const Device& device = stream_.device();
+  try {
+    events_.emplace(EventPair{Event(device), Event(device)});
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+    core::state_of(device).note(
+        "timer", "the host's clock is used instead of events: " + std::string(error.what()));
+  }
+}
+
+void KernelTimer::start() {
+  state_ = State::idle;
+  if (events_) {
+    events_->start.record(stream_);
+  } else {
+    stream_.synchronize();
+    start_time_ = Clock::now();
+  }
+  state_ = State::started;
+}
+
+void KernelTimer::stop() {
+  if (state_ != State::started) {
+    throw Error(ErrorCode::invalid_argument, "stop timer", "the timer was not started");
+  }
+  if (events_) {
+    events_->stop.record(stream_);
+  } else {
+    stream_.synchronize();
+    stop_time_ = Clock::now();
+  }
+  state_ = State::stopped;
+}
+
+double KernelTimer::elapsed_s() const {
+  if (state_ != State::stopped) {
+    throw Error(ErrorCode::invalid_argument, "read timer",
+                state_ == State::idle ? "the timer was not started" : "the timer was not stopped");
+  }
+  if (!events_) return std::chrono::duration<double>(stop_time_ - start_time_).count();
+  events_->stop.synchronize();
+  return events_->stop.elapsed_s(events_->start);
 }
 
 }  // namespace hiptool

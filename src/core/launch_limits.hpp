@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "hiptool/kernel.hpp"
-#include "hiptool/launch.hpp"
 
 namespace hiptool::core {
 

@@ -38,7 +38,7 @@ hip::hipError_t load_ptx(const Device& device, const void* image, hip::hipModule
   std::array<char, 4096> text{};
   std::array options{log_buffer, log_buffer_bytes};
   std::array<void*, 2> values{text.data(), reinterpret_cast<void*>(text.size() - 1)};
-  const hip::hipError_t error = device.api().hipModuleLoadDataEx(
+  const hip::hipError_t error = core::api_of(device).hipModuleLoadDataEx(
       module, image, static_cast<unsigned>(options.size()), options.data(), values.data());
   log = text.data();
   while (!log.empty() && (log.back() == '\n' || log.back() == ' ')) log.pop_back();
@@ -52,7 +52,7 @@ void load(ModuleState& state, ImageKind kind, const std::string& arch) {
   const bool is_ptx = kind == ImageKind::ptx;
   const hip::hipError_t error =
       is_ptx ? load_ptx(state.device, state.memory.data(), &module, log)
-             : state.device.api().hipModuleLoadData(&module, state.memory.data());
+             : core::api_of(state.device).hipModuleLoadData(&module, state.memory.data());
   if (error != hip::hipSuccess) {
     std::string subject(describe(kind));
     if (!state.name.empty()) subject += " '" + state.name + "'";
@@ -104,6 +104,10 @@ ModuleState::~ModuleState() {
 
 Module::Module(std::shared_ptr<const core::ModuleState> state) : state_(std::move(state)) {}
 
+const core::ModuleState& core::Access::state(const Module& module) noexcept {
+  return *module.state_;
+}
+
 Module::Module(const Device& device, std::span<const std::byte> image, std::string name) {
   core::require_usable(device);
   const std::string arch = core::arch_of(device);
@@ -114,7 +118,7 @@ Module::Module(const Device& device, std::span<const std::byte> image, std::stri
   state_ = std::move(state);
 }
 
-Module Module::from_native(const Device& device, void* module, std::string name) {
+Module Module::borrow_native(const Device& device, void* module, std::string name) {
   if (module == nullptr) {
     throw Error(ErrorCode::invalid_argument, "wrap module", "a null module is not accepted");
   }

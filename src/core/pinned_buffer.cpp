@@ -1,15 +1,105 @@
 // SPDX-License-Identifier: MIT
 #include "hiptool/pinned_buffer.hpp"
 
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <limits>
 #include <utility>
 
+#include "base/units.hpp"
 #include "core/call.hpp"
-#include "hiptool/units.hpp"
+#include "hiptool/error.hpp"
 
 namespace hiptool {
+namespace {
 
 using core::call_for_host_memory;
 using hip::Api;
+
+constexpr std::size_t huge_page_bytes = 2u << 20;
+constexpr std::size_t page_bytes = 4096;
+
+Error no_host_memory(std::size_t size_bytes) {
+  return Error(ErrorCode::host_out_of_memory, "mmap",
+               "no host memory for " + format_size(size_bytes) + " of staging",
+               "free memory on the host, or raise the limit of the container");
+}
+
+std::size_t whole_pages(std::size_t size_bytes) {
+  return (size_bytes + huge_page_bytes - 1) / huge_page_bytes * huge_page_bytes;
+}
+
+// Anonymous memory aligned to huge pages; the surplus of the alignment is given back.
+std::byte* map_huge(std::size_t size_bytes) {
+  if (size_bytes > std::numeric_limits<std::size_t>::max() - 2 * huge_page_bytes) {
+    throw no_host_memory(size_bytes);
+  }
+  const std::size_t wanted = whole_pages(size_bytes);
+  void* mapped = mmap(nullptr, wanted + huge_page_bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped == MAP_FAILED) throw no_host_memory(size_bytes);
+  const auto start = reinterpret_cast<std::uintptr_t>(mapped);
+  const std::uintptr_t aligned = (start + huge_page_bytes - 1) & ~(huge_page_bytes - 1);
+  auto* data = static_cast<std::byte*>(mapped) + (aligned - start);
+  if (aligned > start) munmap(mapped, aligned - start);
+  if (const std::size_t rest = huge_page_bytes - (aligned - start); rest > 0) {
+    munmap(data + wanted, rest);
+  }
+  madvise(data, wanted, MADV_HUGEPAGE);  // small pages serve too, only more slowly
+  return data;
+}
+
+void touch(std::byte* data, std::size_t size_bytes) {
+  // Linux 5.14; its number is the same on every architecture
+  // (include/uapi/asm-generic/mman-common.h).
+  constexpr int populate_write = 23;
+  if (madvise(data, size_bytes, populate_write) == 0) return;
+  for (std::size_t offset = 0; offset < size_bytes; offset += page_bytes) {
+    // A plain store could be optimised away.
+    *static_cast<volatile std::byte*>(data + offset) = std::byte{0};
+  }
+}
+
+unsigned flags_of(const Device& device, RegisteredMemory::Access access) {
+  const bool is_read_only = access == RegisteredMemory::Access::read_only;
+  return is_read_only && device.platform() == Platform::nvidia ? hip::hipHostRegisterReadOnly
+                                                               : hip::hipHostRegisterDefault;
+}
+
+void* address_of(std::span<const std::byte> memory) {
+  return const_cast<std::byte*>(memory.data());  // the call writes nothing to it
+}
+
+}  // namespace
+
+HostMemory::HostMemory(std::size_t size_bytes) : size_bytes_(size_bytes) {
+  if (size_bytes == 0) return;
+  data_ = map_huge(size_bytes);
+  touch(data_, mapped_bytes());
+}
+
+HostMemory::~HostMemory() { free(); }
+
+HostMemory::HostMemory(HostMemory&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)),
+      size_bytes_(std::exchange(other.size_bytes_, 0)) {}
+
+HostMemory& HostMemory::operator=(HostMemory&& other) noexcept {
+  if (this != &other) {
+    free();
+    data_ = std::exchange(other.data_, nullptr);
+    size_bytes_ = std::exchange(other.size_bytes_, 0);
+  }
+  return *this;
+}
+
+std::size_t HostMemory::mapped_bytes() const noexcept { return whole_pages(size_bytes_); }
+
+void HostMemory::free() noexcept {
+  if (data_ != nullptr) munmap(data_, mapped_bytes());
+  data_ = nullptr;
+}
 
 PinnedBuffer::PinnedBuffer(const Device& device, std::size_t size_bytes, Method method)
     : device_(device) {
@@ -69,6 +159,38 @@ void PinnedBuffer::free() noexcept {
     core::release<&Api::hipHostFree>(device_, static_cast<void*>(data_));
   }
   data_ = nullptr;
+}
+
+RegisteredMemory::RegisteredMemory(const Device& device, std::span<const std::byte> memory,
+                                   Access access)
+    : device_(device) {
+  if (memory.empty()) return;
+  const DeviceGuard guard(device_);
+  call_for_host_memory<&Api::hipHostRegister>(device_, format_size(memory.size()),
+                                              address_of(memory), memory.size(),
+                                              flags_of(device_, access));
+  memory_ = memory;
+}
+
+RegisteredMemory::~RegisteredMemory() { unregister(); }
+
+RegisteredMemory::RegisteredMemory(RegisteredMemory&& other) noexcept
+    : device_(other.device_), memory_(std::exchange(other.memory_, {})) {}
+
+RegisteredMemory& RegisteredMemory::operator=(RegisteredMemory&& other) noexcept {
+  if (this != &other) {
+    unregister();
+    device_ = other.device_;
+    memory_ = std::exchange(other.memory_, {});
+  }
+  return *this;
+}
+
+void RegisteredMemory::unregister() noexcept {
+  if (memory_.empty()) return;
+  const core::QuietDeviceGuard guard(device_);
+  core::release<&Api::hipHostUnregister>(device_, address_of(memory_));
+  memory_ = {};
 }
 
 }  // namespace hiptool

@@ -6,8 +6,12 @@
 
 #include "core/lost_devices.hpp"
 #include "hip/api.hpp"
-#include "hiptool/platform.hpp"
-#include "hiptool/trace.hpp"
+#include "hip/binding.hpp"
+#include "hiptool/device.hpp"
+
+namespace hiptool {
+class Module;
+}
 
 namespace hiptool::core {
 
@@ -24,5 +28,25 @@ struct PlatformState {
     if (trace) trace->note(source, text);
   }
 };
+
+struct ModuleState;
+
+/// The library's own way into the public objects.
+struct Access {
+  static const PlatformState& state(const Device& device) noexcept { return *device.state_; }
+  static const ModuleState& state(const Module& module) noexcept;
+  static Platforms make_platforms(Platforms::Options options, std::shared_ptr<hip::Binder> binder);
+  static Device make_device(std::shared_ptr<const PlatformState> state, int ordinal);
+};
+
+inline const PlatformState& state_of(const Device& device) noexcept {
+  return Access::state(device);
+}
+
+/// The HIP table of the device's platform.
+inline const hip::Api& api_of(const Device& device) noexcept { return *state_of(device).api; }
+
+/// Platforms with tables of another binder, such as one that traces or fails calls.
+Platforms make_platforms(Platforms::Options options, std::shared_ptr<hip::Binder> binder);
 
 }  // namespace hiptool::core

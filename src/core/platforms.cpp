@@ -83,15 +83,26 @@ struct Platforms::Impl {
 
 Platforms::Platforms() : Platforms(Options::from_environment()) {}
 
-Platforms::Platforms(Options options) : Platforms(std::move(options), hip::make_registry()) {}
+Platforms::Platforms(Options options)
+    : Platforms(core::make_platforms(std::move(options), hip::make_registry())) {}
 
-Platforms::Platforms(Options options, std::shared_ptr<hip::Binder> binder)
-    : impl_(std::make_unique<Impl>()) {
-  impl_->options = std::move(options);
-  impl_->binder = std::move(binder);
+Platforms::Platforms(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Platforms core::Access::make_platforms(Platforms::Options options,
+                                       std::shared_ptr<hip::Binder> binder) {
+  auto impl = std::make_unique<Platforms::Impl>();
+  impl->options = std::move(options);
+  impl->binder = std::move(binder);
+  return Platforms(std::move(impl));
+}
+
+Platforms core::make_platforms(Platforms::Options options, std::shared_ptr<hip::Binder> binder) {
+  return Access::make_platforms(std::move(options), std::move(binder));
 }
 
 Platforms::~Platforms() = default;
+Platforms::Platforms(Platforms&&) noexcept = default;
+Platforms& Platforms::operator=(Platforms&&) noexcept = default;
 
 const PlatformStatus& Platforms::status(Platform platform) { return impl_->open(platform).status; }
 
@@ -100,7 +111,7 @@ std::vector<Device> Platforms::devices(Platform platform) {
   std::vector<Device> devices;
   if (entry.state) {
     for (int ordinal = 0; ordinal < entry.state->device_count; ++ordinal) {
-      devices.emplace_back(entry.state, ordinal);
+      devices.push_back(core::Access::make_device(entry.state, ordinal));
     }
   }
   return devices;

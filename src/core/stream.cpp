@@ -29,7 +29,7 @@ void run_host_function(void* user_data) {
 
 }  // namespace
 
-StreamRef StreamRef::from_native(const Device& device, void* stream) {
+StreamRef StreamRef::borrow_native(const Device& device, void* stream) {
   require_stream(stream);
   return StreamRef(device, stream);
 }
@@ -41,7 +41,7 @@ void StreamRef::synchronize() const {
 
 bool StreamRef::is_done() const {
   const DeviceGuard guard(device_);
-  const hip::hipError_t error = device_.api().hipStreamQuery(native_stream(stream_));
+  const hip::hipError_t error = core::api_of(device_).hipStreamQuery(native_stream(stream_));
   if (error == hip::hipErrorNotReady) return false;
   if (error != hip::hipSuccess) throw core::call_error(device_, "hipStreamQuery", error);
   return true;
@@ -90,7 +90,7 @@ Stream& Stream::operator=(Stream&& other) noexcept {
   return *this;
 }
 
-Stream Stream::from_native(const Device& device, void* stream) {
+Stream Stream::take_native(const Device& device, void* stream) {
   require_stream(stream);
   return Stream(device, stream, Adopt{});
 }

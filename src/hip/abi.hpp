@@ -11,14 +11,11 @@ struct ihipStream_t;
 struct ihipEvent_t;
 struct ihipModule_t;
 struct ihipModuleSymbol_t;
-struct ihipMemPoolHandle_t;
 using hipStream_t = ihipStream_t*;
 using hipEvent_t = ihipEvent_t*;
 using hipModule_t = ihipModule_t*;
 using hipFunction_t = ihipModuleSymbol_t*;
-using hipMemPool_t = ihipMemPoolHandle_t*;
 using hipDevice_t = int;
-using hipDeviceptr_t = void*;
 
 /// Error numbers, the same from 5.0 to 7.2 and the same as CUresult where both define one (except
 /// 911, 912 and 916).
@@ -126,29 +123,6 @@ enum hipMemcpyKind : int {
   hipMemcpyDefault = 4,
 };
 
-/// Numbers of HIP 6 and later; HIP 5 counts host from 0, which the amd platform renumbers.
-enum hipMemoryType : int {
-  hipMemoryTypeUnregistered = 0,
-  hipMemoryTypeHost = 1,
-  hipMemoryTypeDevice = 2,
-  hipMemoryTypeManaged = 3,
-};
-
-enum hipDeviceP2PAttr : int {
-  hipDevP2PAttrPerformanceRank = 0,
-  hipDevP2PAttrAccessSupported = 1,
-  hipDevP2PAttrNativeAtomicSupported = 2,
-  hipDevP2PAttrHipArrayAccessSupported = 3,
-};
-
-enum hipMemPoolAttr : int {
-  hipMemPoolAttrReleaseThreshold = 4,
-  hipMemPoolAttrReservedMemCurrent = 5,
-  hipMemPoolAttrReservedMemHigh = 6,
-  hipMemPoolAttrUsedMemCurrent = 7,
-  hipMemPoolAttrUsedMemHigh = 8,
-};
-
 enum hipFunction_attribute : int {
   HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0,
   HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1,
@@ -184,10 +158,6 @@ inline constexpr unsigned hipHostRegisterMapped = 2;
 inline constexpr unsigned hipHostRegisterIoMemory = 4;
 inline constexpr unsigned hipHostRegisterReadOnly = 8;
 inline constexpr unsigned hipMemAttachGlobal = 1;
-inline constexpr unsigned hipDeviceScheduleAuto = 0;
-inline constexpr unsigned hipDeviceScheduleSpin = 1;
-inline constexpr unsigned hipDeviceScheduleYield = 2;
-inline constexpr unsigned hipDeviceScheduleBlockingSync = 4;
 
 /// Pseudo pointers of the `extra` argument of hipModuleLaunchKernel: pointer, size, end. They are
 /// numbers here because a pointer made from a number is no constant.
@@ -198,16 +168,6 @@ inline constexpr std::uintptr_t hip_launch_param_end = 3;
 struct hipUUID {
   char bytes[16];
 };
-
-struct hipPointerAttribute_t {
-  int type;  ///< hipMemoryType
-  int device;
-  void* devicePointer;
-  void* hostPointer;
-  int isManaged;
-  unsigned allocationFlags;
-};
-static_assert(sizeof(hipPointerAttribute_t) == 32);
 
 /// The property struct is read by offset; only name and gcnArchName are taken from it, all else by
 /// attribute. Both layouts start with the name (256 bytes).

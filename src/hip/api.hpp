@@ -17,22 +17,17 @@ struct Api {
   hipError_t (*hipDriverGetVersion)(int* version);
   const char* (*hipGetErrorName)(hipError_t error);
   const char* (*hipGetErrorString)(hipError_t error);
-  hipError_t (*hipGetLastError)();
 
   // devices
   hipError_t (*hipGetDeviceCount)(int* count);
   hipError_t (*hipGetDevice)(int* ordinal);
   hipError_t (*hipSetDevice)(int ordinal);
-  hipError_t (*hipSetDeviceFlags)(unsigned flags);
   hipError_t (*hipDeviceSynchronize)();
-  hipError_t (*hipDeviceGet)(hipDevice_t* device, int ordinal);
   hipError_t (*hipDeviceGetName)(char* name, int length, hipDevice_t device);
   hipError_t (*hipDeviceGetUuid)(hipUUID* uuid, hipDevice_t device);
   hipError_t (*hipDeviceTotalMem)(std::size_t* bytes, hipDevice_t device);
   hipError_t (*hipDeviceGetAttribute)(int* value, hipDeviceAttribute_t attribute, int ordinal);
-  hipError_t (*hipDeviceComputeCapability)(int* major, int* minor, hipDevice_t device);
   hipError_t (*hipDeviceGetPCIBusId)(char* id, int length, int ordinal);
-  hipError_t (*hipDeviceGetByPCIBusId)(int* ordinal, const char* id);
   hipError_t (*hipGetDevicePropertiesR0000)(void* properties, int ordinal);
   hipError_t (*hipGetDevicePropertiesR0600)(void* properties, int ordinal);
 
@@ -40,56 +35,27 @@ struct Api {
   hipError_t (*hipDeviceCanAccessPeer)(int* can_access, int ordinal, int peer);
   hipError_t (*hipDeviceEnablePeerAccess)(int peer, unsigned flags);
   hipError_t (*hipDeviceDisablePeerAccess)(int peer);
-  hipError_t (*hipDeviceGetP2PAttribute)(int* value, hipDeviceP2PAttr attribute, int source,
-                                         int destination);
 
   // memory
   hipError_t (*hipMemGetInfo)(std::size_t* free_bytes, std::size_t* total_bytes);
   hipError_t (*hipMalloc)(void** pointer, std::size_t bytes);
   hipError_t (*hipFree)(void* pointer);
   hipError_t (*hipMallocManaged)(void** pointer, std::size_t bytes, unsigned flags);
-  hipError_t (*hipMallocAsync)(void** pointer, std::size_t bytes, hipStream_t stream);
-  hipError_t (*hipFreeAsync)(void* pointer, hipStream_t stream);
-  hipError_t (*hipMallocFromPoolAsync)(void** pointer, std::size_t bytes, hipMemPool_t pool,
-                                       hipStream_t stream);
-  hipError_t (*hipDeviceGetDefaultMemPool)(hipMemPool_t* pool, int ordinal);
-  hipError_t (*hipMemPoolSetAttribute)(hipMemPool_t pool, hipMemPoolAttr attribute, void* value);
-  hipError_t (*hipMemPoolTrimTo)(hipMemPool_t pool, std::size_t keep_bytes);
   hipError_t (*hipHostMalloc)(void** pointer, std::size_t bytes, unsigned flags);
   hipError_t (*hipHostFree)(void* pointer);
   hipError_t (*hipHostRegister)(void* pointer, std::size_t bytes, unsigned flags);
   hipError_t (*hipHostUnregister)(void* pointer);
   hipError_t (*hipHostGetDevicePointer)(void** device_pointer, void* host_pointer, unsigned flags);
-  hipError_t (*hipHostGetFlags)(unsigned* flags, void* host_pointer);
-  hipError_t (*hipPointerGetAttributes)(hipPointerAttribute_t* attributes, const void* pointer);
-  hipError_t (*hipMemGetAddressRange)(hipDeviceptr_t* base, std::size_t* bytes,
-                                      hipDeviceptr_t pointer);
 
   // copies
-  hipError_t (*hipMemcpy)(void* destination, const void* source, std::size_t bytes,
-                          hipMemcpyKind kind);
   hipError_t (*hipMemcpyAsync)(void* destination, const void* source, std::size_t bytes,
                                hipMemcpyKind kind, hipStream_t stream);
-  hipError_t (*hipMemcpyHtoD)(hipDeviceptr_t destination, void* source, std::size_t bytes);
-  hipError_t (*hipMemcpyDtoH)(void* destination, hipDeviceptr_t source, std::size_t bytes);
-  hipError_t (*hipMemcpyDtoD)(hipDeviceptr_t destination, hipDeviceptr_t source, std::size_t bytes);
-  hipError_t (*hipMemcpyHtoDAsync)(hipDeviceptr_t destination, void* source, std::size_t bytes,
-                                   hipStream_t stream);
-  hipError_t (*hipMemcpyDtoHAsync)(void* destination, hipDeviceptr_t source, std::size_t bytes,
-                                   hipStream_t stream);
-  hipError_t (*hipMemcpyDtoDAsync)(hipDeviceptr_t destination, hipDeviceptr_t source,
-                                   std::size_t bytes, hipStream_t stream);
-  hipError_t (*hipMemcpyPeer)(void* destination, int destination_ordinal, const void* source,
-                              int source_ordinal, std::size_t bytes);
   hipError_t (*hipMemcpyPeerAsync)(void* destination, int destination_ordinal, const void* source,
                                    int source_ordinal, std::size_t bytes, hipStream_t stream);
   hipError_t (*hipMemcpy2DAsync)(void* destination, std::size_t destination_pitch,
                                  const void* source, std::size_t source_pitch, std::size_t width,
                                  std::size_t height, hipMemcpyKind kind, hipStream_t stream);
-  hipError_t (*hipMemset)(void* destination, int value, std::size_t bytes);
   hipError_t (*hipMemsetAsync)(void* destination, int value, std::size_t bytes, hipStream_t stream);
-  hipError_t (*hipMemsetD32Async)(hipDeviceptr_t destination, int value, std::size_t count,
-                                  hipStream_t stream);
 
   // streams
   hipError_t (*hipStreamCreateWithFlags)(hipStream_t* stream, unsigned flags);
@@ -100,8 +66,6 @@ struct Api {
   hipError_t (*hipStreamSynchronize)(hipStream_t stream);
   hipError_t (*hipStreamWaitEvent)(hipStream_t stream, hipEvent_t event, unsigned flags);
   hipError_t (*hipLaunchHostFunc)(hipStream_t stream, hipHostFn_t function, void* user_data);
-  hipError_t (*hipStreamAddCallback)(hipStream_t stream, hipStreamCallback_t callback,
-                                     void* user_data, unsigned flags);
 
   // events
   hipError_t (*hipEventCreateWithFlags)(hipEvent_t* event, unsigned flags);
@@ -112,28 +76,17 @@ struct Api {
   hipError_t (*hipEventElapsedTime)(float* milliseconds, hipEvent_t start, hipEvent_t stop);
 
   // modules
-  hipError_t (*hipModuleLoad)(hipModule_t* module, const char* path);
   hipError_t (*hipModuleLoadData)(hipModule_t* module, const void* image);
   hipError_t (*hipModuleLoadDataEx)(hipModule_t* module, const void* image, unsigned options,
                                     hipJitOption* option, void** option_value);
   hipError_t (*hipModuleUnload)(hipModule_t module);
   hipError_t (*hipModuleGetFunction)(hipFunction_t* function, hipModule_t module, const char* name);
-  hipError_t (*hipModuleGetGlobal)(hipDeviceptr_t* pointer, std::size_t* bytes, hipModule_t module,
-                                   const char* name);
   hipError_t (*hipModuleLaunchKernel)(hipFunction_t function, unsigned grid_x, unsigned grid_y,
                                       unsigned grid_z, unsigned block_x, unsigned block_y,
                                       unsigned block_z, unsigned shared_bytes, hipStream_t stream,
                                       void** arguments, void** extra);
   hipError_t (*hipFuncGetAttribute)(int* value, hipFunction_attribute attribute,
                                     hipFunction_t function);
-  hipError_t (*hipModuleOccupancyMaxActiveBlocksPerMultiprocessor)(int* blocks,
-                                                                   hipFunction_t function,
-                                                                   int block_size,
-                                                                   std::size_t shared_bytes);
-  hipError_t (*hipModuleOccupancyMaxPotentialBlockSize)(int* grid_size, int* block_size,
-                                                        hipFunction_t function,
-                                                        std::size_t shared_bytes,
-                                                        int block_size_limit);
 };
 
 /// Whether a platform must have a call to be usable at all.
@@ -148,58 +101,33 @@ constexpr void for_each_call(Visitor&& visit) {
   visit(&Api::hipDriverGetVersion, "hipDriverGetVersion", required);
   visit(&Api::hipGetErrorName, "hipGetErrorName", required);
   visit(&Api::hipGetErrorString, "hipGetErrorString", required);
-  visit(&Api::hipGetLastError, "hipGetLastError", required);
   visit(&Api::hipGetDeviceCount, "hipGetDeviceCount", required);
   visit(&Api::hipGetDevice, "hipGetDevice", required);
   visit(&Api::hipSetDevice, "hipSetDevice", required);
-  visit(&Api::hipSetDeviceFlags, "hipSetDeviceFlags", optional);
   visit(&Api::hipDeviceSynchronize, "hipDeviceSynchronize", required);
-  visit(&Api::hipDeviceGet, "hipDeviceGet", required);
   visit(&Api::hipDeviceGetName, "hipDeviceGetName", required);
   visit(&Api::hipDeviceGetUuid, "hipDeviceGetUuid", optional);
   visit(&Api::hipDeviceTotalMem, "hipDeviceTotalMem", required);
   visit(&Api::hipDeviceGetAttribute, "hipDeviceGetAttribute", required);
-  visit(&Api::hipDeviceComputeCapability, "hipDeviceComputeCapability", optional);
   visit(&Api::hipDeviceGetPCIBusId, "hipDeviceGetPCIBusId", optional);
-  visit(&Api::hipDeviceGetByPCIBusId, "hipDeviceGetByPCIBusId", optional);
   visit(&Api::hipGetDevicePropertiesR0000, "hipGetDevicePropertiesR0000", optional);
   visit(&Api::hipGetDevicePropertiesR0600, "hipGetDevicePropertiesR0600", optional);
   visit(&Api::hipDeviceCanAccessPeer, "hipDeviceCanAccessPeer", optional);
   visit(&Api::hipDeviceEnablePeerAccess, "hipDeviceEnablePeerAccess", optional);
   visit(&Api::hipDeviceDisablePeerAccess, "hipDeviceDisablePeerAccess", optional);
-  visit(&Api::hipDeviceGetP2PAttribute, "hipDeviceGetP2PAttribute", optional);
   visit(&Api::hipMemGetInfo, "hipMemGetInfo", required);
   visit(&Api::hipMalloc, "hipMalloc", required);
   visit(&Api::hipFree, "hipFree", required);
   visit(&Api::hipMallocManaged, "hipMallocManaged", optional);
-  visit(&Api::hipMallocAsync, "hipMallocAsync", optional);
-  visit(&Api::hipFreeAsync, "hipFreeAsync", optional);
-  visit(&Api::hipMallocFromPoolAsync, "hipMallocFromPoolAsync", optional);
-  visit(&Api::hipDeviceGetDefaultMemPool, "hipDeviceGetDefaultMemPool", optional);
-  visit(&Api::hipMemPoolSetAttribute, "hipMemPoolSetAttribute", optional);
-  visit(&Api::hipMemPoolTrimTo, "hipMemPoolTrimTo", optional);
   visit(&Api::hipHostMalloc, "hipHostMalloc", required);
   visit(&Api::hipHostFree, "hipHostFree", required);
   visit(&Api::hipHostRegister, "hipHostRegister", required);
   visit(&Api::hipHostUnregister, "hipHostUnregister", required);
   visit(&Api::hipHostGetDevicePointer, "hipHostGetDevicePointer", optional);
-  visit(&Api::hipHostGetFlags, "hipHostGetFlags", optional);
-  visit(&Api::hipPointerGetAttributes, "hipPointerGetAttributes", optional);
-  visit(&Api::hipMemGetAddressRange, "hipMemGetAddressRange", optional);
-  visit(&Api::hipMemcpy, "hipMemcpy", required);
   visit(&Api::hipMemcpyAsync, "hipMemcpyAsync", required);
-  visit(&Api::hipMemcpyHtoD, "hipMemcpyHtoD", optional);
-  visit(&Api::hipMemcpyDtoH, "hipMemcpyDtoH", optional);
-  visit(&Api::hipMemcpyDtoD, "hipMemcpyDtoD", optional);
-  visit(&Api::hipMemcpyHtoDAsync, "hipMemcpyHtoDAsync", optional);
-  visit(&Api::hipMemcpyDtoHAsync, "hipMemcpyDtoHAsync", optional);
-  visit(&Api::hipMemcpyDtoDAsync, "hipMemcpyDtoDAsync", optional);
-  visit(&Api::hipMemcpyPeer, "hipMemcpyPeer", optional);
   visit(&Api::hipMemcpyPeerAsync, "hipMemcpyPeerAsync", optional);
   visit(&Api::hipMemcpy2DAsync, "hipMemcpy2DAsync", required);
-  visit(&Api::hipMemset, "hipMemset", required);
   visit(&Api::hipMemsetAsync, "hipMemsetAsync", required);
-  visit(&Api::hipMemsetD32Async, "hipMemsetD32Async", optional);
   visit(&Api::hipStreamCreateWithFlags, "hipStreamCreateWithFlags", required);
   visit(&Api::hipStreamCreateWithPriority, "hipStreamCreateWithPriority", required);
   visit(&Api::hipDeviceGetStreamPriorityRange, "hipDeviceGetStreamPriorityRange", required);
@@ -208,25 +136,18 @@ constexpr void for_each_call(Visitor&& visit) {
   visit(&Api::hipStreamSynchronize, "hipStreamSynchronize", required);
   visit(&Api::hipStreamWaitEvent, "hipStreamWaitEvent", required);
   visit(&Api::hipLaunchHostFunc, "hipLaunchHostFunc", optional);
-  visit(&Api::hipStreamAddCallback, "hipStreamAddCallback", optional);
   visit(&Api::hipEventCreateWithFlags, "hipEventCreateWithFlags", required);
   visit(&Api::hipEventDestroy, "hipEventDestroy", required);
   visit(&Api::hipEventRecord, "hipEventRecord", required);
   visit(&Api::hipEventQuery, "hipEventQuery", required);
   visit(&Api::hipEventSynchronize, "hipEventSynchronize", required);
   visit(&Api::hipEventElapsedTime, "hipEventElapsedTime", required);
-  visit(&Api::hipModuleLoad, "hipModuleLoad", optional);
   visit(&Api::hipModuleLoadData, "hipModuleLoadData", optional);
   visit(&Api::hipModuleLoadDataEx, "hipModuleLoadDataEx", optional);
   visit(&Api::hipModuleUnload, "hipModuleUnload", optional);
   visit(&Api::hipModuleGetFunction, "hipModuleGetFunction", optional);
-  visit(&Api::hipModuleGetGlobal, "hipModuleGetGlobal", optional);
   visit(&Api::hipModuleLaunchKernel, "hipModuleLaunchKernel", optional);
   visit(&Api::hipFuncGetAttribute, "hipFuncGetAttribute", optional);
-  visit(&Api::hipModuleOccupancyMaxActiveBlocksPerMultiprocessor,
-        "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", optional);
-  visit(&Api::hipModuleOccupancyMaxPotentialBlockSize, "hipModuleOccupancyMaxPotentialBlockSize",
-        optional);
 }
 
 /// Number of calls that for_each_call visits.

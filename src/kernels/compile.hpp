@@ -12,7 +12,6 @@
 
 #include "hiptool/cancel.hpp"
 #include "hiptool/platform.hpp"
-#include "hiptool/trace.hpp"
 
 namespace hiptool::kernels {
 

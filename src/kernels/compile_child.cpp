@@ -3,8 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/units.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/units.hpp"
 #include "kernels/child_process.hpp"
 #include "kernels/compile.hpp"
 

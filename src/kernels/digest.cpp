@@ -5,7 +5,7 @@
 
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/launch.hpp"
+#include "hiptool/kernel.hpp"
 #include "kernels/kernel_loader.hpp"
 
 namespace hiptool::kernels {

@@ -17,18 +17,18 @@ constexpr std::size_t head_bytes = 16;
 constexpr std::size_t name_bytes = 24;
 constexpr std::size_t entry_bytes = 64;
 
-[[noreturn]] void refuse(const char* why) {
+[[noreturn]] void refuse_table(const char* why) {
   throw Error(ErrorCode::internal, "read", std::string("the table of kernel images: ") + why);
 }
 
 std::span<const std::byte> piece(std::span<const std::byte> file, std::uint64_t offset,
                                  std::uint64_t size) {
-  if (offset > file.size() || size > file.size() - offset) refuse("cut off");
+  if (offset > file.size() || size > file.size() - offset) refuse_table("cut off");
   return file.subspan(offset, size);
 }
 
 template <class Number>
-Number number_at(std::span<const std::byte> file, std::size_t offset) {
+Number number_in_table(std::span<const std::byte> file, std::size_t offset) {
   Number number = 0;
   std::memcpy(&number, piece(file, offset, sizeof number).data(), sizeof number);
   return number;
@@ -57,16 +57,17 @@ unsigned compute_capability(std::string_view target) {
 }  // namespace
 
 std::vector<Image> read_image_table(std::span<const std::byte> file) {
-  if (text(piece(file, 0, magic.size())) != magic || number_at<std::uint32_t>(file, 8) != version) {
-    refuse("of another kind");
+  if (text(piece(file, 0, magic.size())) != magic ||
+      number_in_table<std::uint32_t>(file, 8) != version) {
+    refuse_table("of another kind");
   }
-  std::vector<Image> images(number_at<std::uint32_t>(file, 12));
+  std::vector<Image> images(number_in_table<std::uint32_t>(file, 12));
   std::size_t entry = head_bytes;
   for (Image& image : images) {
     image.source = name_at(file, entry);
     image.target = name_at(file, entry + name_bytes);
-    image.bytes = piece(file, number_at<std::uint64_t>(file, entry + 2 * name_bytes),
-                        number_at<std::uint64_t>(file, entry + 2 * name_bytes + 8));
+    image.bytes = piece(file, number_in_table<std::uint64_t>(file, entry + 2 * name_bytes),
+                        number_in_table<std::uint64_t>(file, entry + 2 * name_bytes + 8));
     entry += entry_bytes;
   }
   return images;

@@ -26,6 +26,9 @@ std::span<const Image> embedded_images();
 std::optional<Image> choose_image(std::string_view source, Platform platform,
                                   std::string_view arch);
 
+/// Stem of the source that exports the kernel (`HIPTOOL_EXPORT(name);`); empty where none does.
+std::string_view source_of_kernel(std::string_view name);
+
 /// Targets of the build, for --version and summaries: "gfx900", ..., "sm_60", "cpu".
 std::vector<std::string_view> embedded_targets();
 

@@ -8,24 +8,22 @@
 #include "hip/api.hpp"
 #include "hip/rtc.hpp"
 #include "hiptool/error.hpp"
-#include "kernels/registry.hpp"
+#include "kernels/references.hpp"
 
 namespace hiptool::kernels {
 namespace {
 
 constexpr std::string_view header_name = "hip/hip_runtime.h";
 
-/// A driver older than the compiler refuses what it wrote only because of the stated version.
-void suit_driver(const Device& device, std::vector<std::byte>& image) {
-  int version = 0;
-  if (device.platform() != Platform::nvidia ||
-      device.api().hipDriverGetVersion(&version) != hip::hipSuccess) {
-    return;
-  }
-  hip::lower_ptx_version(image, version);
-}
-
 }  // namespace
+
+void lower_ptx_to_driver(const Device& device, std::vector<std::byte>& image) {
+  int version = 0;
+  if (device.platform() == Platform::nvidia &&
+      core::query<&hip::Api::hipDriverGetVersion>(device, &version)) {
+    hip::lower_ptx_version(image, version);
+  }
+}
 
 KernelLoader::KernelLoader(const Device& device) : KernelLoader(device, Options{}) {}
 
@@ -35,8 +33,8 @@ KernelLoader::KernelLoader(const Device& device, Options options)
   if (!options_.choose) options_.choose = choose_image;
   if (!options_.source_text) options_.source_text = embedded_text;
   if (!options_.compile) {
-    options_.compile =
-        with_disk_cache(compile_in_process, cache_folder_from_environment(), device.state().trace);
+    options_.compile = with_disk_cache(compile_in_process, cache_folder_from_environment(),
+                                       core::state_of(device).trace);
   }
 }
 
@@ -50,12 +48,12 @@ const KernelLoader::Loaded& KernelLoader::load(std::string_view source) {
 }
 
 Kernel KernelLoader::kernel(std::string_view name) {
-  const KernelEntry* entry = find_entry(name);
-  if (entry == nullptr) {
+  const std::string_view source = source_of_kernel(name);
+  if (source.empty()) {
     throw Error(ErrorCode::not_found, "load kernel",
                 "there is no kernel '" + std::string(name) + "'");
   }
-  return Kernel(load(entry->source).module, std::string(name));
+  return Kernel(load(source).module, std::string(name));
 }
 
 KernelLoader::Loaded KernelLoader::load_now(const std::string& source) const {
@@ -88,7 +86,7 @@ KernelLoader::Loaded KernelLoader::compile_now(const std::string& source) const 
     throw Error(ErrorCode::unsupported, "load kernel",
                 missing + ", and compiling it now failed: " + error.what(), error.hint());
   }
-  suit_driver(device_, image);
+  lower_ptx_to_driver(device_, image);
   return {Module(device_, image, source), "compiled for " + arch_};
 }
 

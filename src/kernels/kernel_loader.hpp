@@ -42,7 +42,7 @@ class KernelLoader {
   /// there is neither an image nor a run-time compiler.
   const Loaded& load(std::string_view source);
 
-  /// The kernel of that registry name. Throws Error(not_found) for one that is not in the registry.
+  /// The kernel of that name. Throws Error(not_found) for one that no embedded source exports.
   Kernel kernel(std::string_view name);
 
  private:
@@ -55,5 +55,9 @@ class KernelLoader {
   std::mutex mutex_;
   std::map<std::string, Loaded, std::less<>> loaded_;
 };
+
+/// Lowers the PTX version that the image states to the one the device's driver accepts: a driver
+/// older than the compiler refuses the image for the stated version alone.
+void lower_ptx_to_driver(const Device& device, std::vector<std::byte>& image);
 
 }  // namespace hiptool::kernels

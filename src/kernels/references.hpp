@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: MIT
+/// Kernels written for the host: the cpu platform launches them in place of the compiled sources.
 #pragma once
-#include "hip/cpu/kernel_table.hpp"
+#include <cstddef>
+#include <cstring>
 
-/// What the kernels do, written for the host; arguments are addresses of values.
-namespace hiptool::kernels::references {
+namespace hiptool::kernels {
 
-using hip::cpu::Dimensions;
+/// One argument of a launch, which comes as the address of its value.
+template <class Value>
+Value value_at(void* const* arguments, std::size_t index) {
+  Value value{};
+  std::memcpy(&value, arguments[index], sizeof(Value));
+  return value;
+}
 
-void fill_u32(Dimensions grid, Dimensions block, void* const* arguments);
-void copy_16(Dimensions grid, Dimensions block, void* const* arguments);
-void copy_1(Dimensions grid, Dimensions block, void* const* arguments);
-void pattern_write(Dimensions grid, Dimensions block, void* const* arguments);
-void pattern_check(Dimensions grid, Dimensions block, void* const* arguments);
-void tensor_digests(Dimensions grid, Dimensions block, void* const* arguments);
+/// Registers the host functions of the library's kernels with the cpu platform. Only the first call
+/// has an effect.
+void register_references();
 
-}  // namespace hiptool::kernels::references
+}  // namespace hiptool::kernels

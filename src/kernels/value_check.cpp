@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "kernels/references.hpp"
+
 namespace hiptool::kernels {
 namespace {
 
@@ -86,13 +88,6 @@ constexpr std::array table{
 };
 
 template <class Value>
-Value value_at(void* const* arguments, std::size_t index) {
-  Value value{};
-  std::memcpy(&value, arguments[index], sizeof(Value));
-  return value;
-}
-
-template <class Value>
 Value load(const std::uint8_t* at) {
   Value value{};
   std::memcpy(&value, at, sizeof value);
@@ -168,7 +163,7 @@ const ValueDescriptor* find_value_descriptor(std::string_view type_name) noexcep
   return found == table.end() ? nullptr : &found->descriptor;
 }
 
-void references::value_check(hip::cpu::Dimensions, hip::cpu::Dimensions, void* const* arguments) {
+void check_values_natively(hip::cpu::Dimensions, hip::cpu::Dimensions, void* const* arguments) {
   const auto* const arena = value_at<const std::uint8_t*>(arguments, 0);
   const auto* const tiles = value_at<const ValueTile*>(arguments, 1);
   const auto* const descriptors = value_at<const ValueDescriptor*>(arguments, 2);

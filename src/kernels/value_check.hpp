@@ -6,7 +6,7 @@
 
 #include "hip/cpu/kernel_table.hpp"
 
-/// What kernels/value_check.hip is told of types and tensors.
+/// The tables that kernels/value_check.hip reads.
 namespace hiptool::kernels {
 
 /// How a type stores what can be NaN or infinite, as the kernel has it: `count` values of
@@ -48,8 +48,8 @@ static_assert(sizeof(ValueCounts) == 24, "the kernel has three words");
 /// ggml takes every byte of its scales for a number.
 const ValueDescriptor* find_value_descriptor(std::string_view type_name) noexcept;
 
-namespace references {
-void value_check(hip::cpu::Dimensions grid, hip::cpu::Dimensions block, void* const* arguments);
-}
+/// Does on the host what a launch of the kernel does, whatever its shape.
+void check_values_natively(hip::cpu::Dimensions grid, hip::cpu::Dimensions block,
+                           void* const* arguments);
 
 }  // namespace hiptool::kernels

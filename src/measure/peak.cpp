@@ -5,7 +5,7 @@
 #include <cctype>
 #include <string_view>
 
-#include "hiptool/units.hpp"
+#include "base/units.hpp"
 
 namespace hiptool::measure {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "base/input_file.hpp"
 #include "base/text.hpp"
+#include "base/units.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/units.hpp"
 #include "report/measurement.hpp"
 
 namespace hiptool::measure {

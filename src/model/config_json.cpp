@@ -24,7 +24,7 @@ using Json = nlohmann::json;
 using Names = std::initializer_list<const char*>;
 
 constexpr std::uint64_t most_config_bytes = 4u << 20;
-constexpr int deepest_nesting = 16;
+constexpr int deepest_config_nesting = 16;
 constexpr int most_values = 200'000;  // a parsed one takes about 100 bytes
 
 // Looked at before parsing: the parser's own callback compares each value with all before it in
@@ -41,7 +41,7 @@ std::optional<std::string> why_unwieldy(std::string_view text) {
     } else if (letter == '"') {
       is_in_string = true;
     } else if (letter == '{' || letter == '[') {
-      if (++depth > deepest_nesting) return "it is nested too deeply";
+      if (++depth > deepest_config_nesting) return "it is nested too deeply";
     } else if (letter == '}' || letter == ']') {
       --depth;
     } else if (letter == ',' && ++values > most_values) {

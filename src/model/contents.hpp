@@ -11,16 +11,16 @@
 #include "model/metadata.hpp"
 #include "model/name_index.hpp"
 
-namespace hiptool {
+namespace hiptool::model {
 /// What a parser fills and ModelFile shows.
-struct ModelFile::Contents {
+struct Contents {
   ModelFormat format = ModelFormat::gguf;
   std::uint32_t version = 0;
   std::filesystem::path path;  // as it was given
   std::vector<ModelPart> parts;
   std::vector<TensorInfo> tensors;
-  model::NameIndex<TensorInfo> index;
-  model::Metadata metadata;  // what it stores in a file stores it in the first part
+  NameIndex<TensorInfo> index;
+  Metadata metadata;  // what it stores in a file stores it in the first part
   std::unordered_map<std::string, ElementType::Entry> opaque_types;  // tensors point into it
   std::vector<std::string> warnings;
   std::uint64_t tensor_bytes = 0;
@@ -34,4 +34,4 @@ struct ModelFile::Contents {
   }
 };
 
-}  // namespace hiptool
+}  // namespace hiptool::model

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "hiptool/element_type.hpp"
+#include "hiptool/model_file.hpp"
 
 namespace hiptool::model {
 

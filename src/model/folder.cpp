@@ -54,7 +54,7 @@ std::string listing(const std::vector<std::string>& names) {
 bool is_companion(const fs::path& file) {
   try {
     Diagnostics diagnostics(file, false);
-    ModelFile::Contents contents;
+    Contents contents;
     const base::File part = open_part(file, diagnostics, contents);
     if (find_kind(part, diagnostics) != FileKind::gguf) return false;
     parse_gguf(part, true, diagnostics, contents.metadata, contents);

@@ -37,8 +37,8 @@ constexpr ElementType::Entry unknown_entry{"unknown", 1, 0};
 class GgufParser {
  public:
   // With a survey nothing is added to the contents.
-  GgufParser(const base::File& file, bool opaque, Diagnostics& diagnostics,
-             ModelFile::Contents& contents, HeaderSurvey* survey)
+  GgufParser(const base::File& file, bool opaque, Diagnostics& diagnostics, Contents& contents,
+             HeaderSurvey* survey)
       : file_(file),
         opaque_(opaque),
         diagnostics_(diagnostics),
@@ -69,7 +69,7 @@ class GgufParser {
   const base::File& file_;
   bool opaque_;
   Diagnostics& diagnostics_;
-  ModelFile::Contents& contents_;
+  Contents& contents_;
   HeaderSurvey* survey_;
   std::size_t first_;  // of this file's tensors
   GgufCursor cursor_;
@@ -235,7 +235,7 @@ std::string GgufParser::name_at(std::uint64_t header_offset) {
 // Refuses a large header for the price of a reading, not of its contents.
 void survey_gguf(const base::File& file, bool opaque, const Diagnostics& diagnostics) {
   Diagnostics scratch = diagnostics;
-  ModelFile::Contents contents;
+  Contents contents;
   contents.parts.emplace_back();
   Metadata metadata;
   GgufParser head(file, opaque, scratch, contents, nullptr);
@@ -252,12 +252,12 @@ void survey_gguf(const base::File& file, bool opaque, const Diagnostics& diagnos
 }  // namespace
 
 void parse_gguf(const base::File& file, bool opaque, Diagnostics& diagnostics, Metadata& metadata,
-                ModelFile::Contents& contents) {
+                Contents& contents) {
   survey_gguf(file, opaque, diagnostics);
   GgufParser(file, opaque, diagnostics, contents, nullptr).parse(metadata);
 }
 
-void check_gguf_model(Diagnostics& diagnostics, const ModelFile::Contents& contents) {
+void check_gguf_model(Diagnostics& diagnostics, const Contents& contents) {
   constexpr Place place{"metadata", {}, 24};
   for (const std::string_view key : {"general.architecture", "general.name"}) {
     // They are shown, and all keys of a model begin with its architecture.

@@ -20,9 +20,9 @@ inline constexpr std::string_view split_tensors_key = "split.tensors.count";
 /// tensors. The metadata goes where the caller says: only that of a set's first file counts. Limits
 /// are llama.cpp's (ggml/src/gguf.cpp).
 void parse_gguf(const base::File& file, bool opaque, Diagnostics& diagnostics, Metadata& metadata,
-                ModelFile::Contents& contents);
+                Contents& contents);
 
 /// What only a whole model can lack: keys that the specification wants.
-void check_gguf_model(Diagnostics& diagnostics, const ModelFile::Contents& contents);
+void check_gguf_model(Diagnostics& diagnostics, const Contents& contents);
 
 }  // namespace hiptool::model

@@ -23,8 +23,7 @@ constexpr std::string_view set_hint =
 
 class SetReader {
  public:
-  SetReader(const fs::path& path, bool opaque, Diagnostics& diagnostics,
-            ModelFile::Contents& contents)
+  SetReader(const fs::path& path, bool opaque, Diagnostics& diagnostics, Contents& contents)
       : path_(path), opaque_(opaque), diagnostics_(diagnostics), contents_(contents) {}
 
   void read();
@@ -40,7 +39,7 @@ class SetReader {
   const fs::path& path_;
   bool opaque_;
   Diagnostics& diagnostics_;
-  ModelFile::Contents& contents_;
+  Contents& contents_;
 };
 
 void SetReader::read() {
@@ -149,7 +148,7 @@ void SetReader::check_shard(const Metadata& metadata, std::size_t position, std:
 }  // namespace
 
 void parse_gguf_model(const fs::path& path, bool opaque, Diagnostics& diagnostics,
-                      ModelFile::Contents& contents) {
+                      Contents& contents) {
   SetReader(path, opaque, diagnostics, contents).read();
 }
 

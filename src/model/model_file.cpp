@@ -24,11 +24,11 @@ namespace hiptool {
 namespace {
 
 void parse_file(const std::filesystem::path& path, bool may_be_json, const ModelOptions& options,
-                model::Diagnostics& diagnostics, ModelFile::Contents& contents);
+                model::Diagnostics& diagnostics, model::Contents& contents);
 
 // A file that is JSON stands for others.
 void parse_json(const base::File& file, const ModelOptions& options,
-                model::Diagnostics& diagnostics, ModelFile::Contents& contents) {
+                model::Diagnostics& diagnostics, model::Contents& contents) {
   const std::filesystem::path path = file.path();
   diagnostics.move_to(path, "offset");
   if (model::has_member(file, "weight_map", diagnostics)) {
@@ -44,7 +44,7 @@ void parse_json(const base::File& file, const ModelOptions& options,
 }
 
 void parse_safetensors_model(const base::File& file, const ModelOptions& options,
-                             model::Diagnostics& diagnostics, ModelFile::Contents& contents) {
+                             model::Diagnostics& diagnostics, model::Contents& contents) {
   if (const auto index = model::find_index(file.path(), diagnostics)) {
     model::parse_safetensors_index(*index, options.opaque, diagnostics, contents);
     return;
@@ -56,7 +56,7 @@ void parse_safetensors_model(const base::File& file, const ModelOptions& options
 
 // JSON is followed once: a blob is no manifest again.
 void parse_file(const std::filesystem::path& path, bool may_be_json, const ModelOptions& options,
-                model::Diagnostics& diagnostics, ModelFile::Contents& contents) {
+                model::Diagnostics& diagnostics, model::Contents& contents) {
   const base::File file = base::File::open(path);
   diagnostics.move_to(path);
   switch (model::find_kind(file, diagnostics)) {
@@ -77,15 +77,15 @@ void parse_file(const std::filesystem::path& path, bool may_be_json, const Model
   }
 }
 
-std::shared_ptr<const ModelFile::Contents> parse(const std::filesystem::path& path,
-                                                 const ModelOptions& options) {
+std::shared_ptr<const model::Contents> parse(const std::filesystem::path& path,
+                                             const ModelOptions& options) {
   std::error_code ignored;
   const bool is_folder = std::filesystem::is_directory(path, ignored);
   const model::FolderModel found =
       is_folder ? model::find_model_in_folder(path) : model::FolderModel{path, {}};
   const std::filesystem::path& file = found.file;
   model::Diagnostics diagnostics(file, options.strict);
-  auto contents = std::make_shared<ModelFile::Contents>();
+  auto contents = std::make_shared<model::Contents>();
   if (const auto reason = model::why_missing(file); reason && *reason != "it is missing") {
     model::check_present({file}, "the model");
   }
@@ -104,10 +104,10 @@ std::shared_ptr<const ModelFile::Contents> parse(const std::filesystem::path& pa
 }
 
 // The first part as it was when it was parsed.
-base::File reopen_first(const ModelFile::Contents& contents) {
+base::File reopen_first(const model::Contents& contents) {
   const ModelPart& part = contents.parts.front();
   base::File file = base::File::open(part.path);
-  file.check_unchanged(part.size_bytes, part.stamp);
+  file.check_unchanged(part.size_bytes, {part.modified_ns, part.changed_ns});
   return file;
 }
 
@@ -115,7 +115,7 @@ constexpr std::uint64_t most_padding_bytes = 4096;
 
 // The array of that key, read anew by that function; absent when the key is no array.
 template <typename Read>
-auto read_array(const ModelFile::Contents& contents, std::string_view key, Read&& read)
+auto read_array(const model::Contents& contents, std::string_view key, Read&& read)
     -> decltype(read(std::declval<const base::File&>(),
                      std::declval<const model::StoredArray&>())) {
   const auto* array = contents.metadata.value<model::StoredArray>(key);
@@ -144,6 +144,9 @@ ModelFile ModelFile::open(const std::filesystem::path& path, const ModelOptions&
                 path.string() + ": host memory does not suffice for the header");
   }
 }
+
+ModelFile::ModelFile(std::shared_ptr<const model::Contents> contents)
+    : contents_(std::move(contents)) {}
 
 ModelFormat ModelFile::format() const noexcept { return contents_->format; }
 std::uint32_t ModelFile::format_version() const noexcept { return contents_->version; }

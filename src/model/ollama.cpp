@@ -21,7 +21,7 @@ using Kind = JsonReader::Kind;
 
 constexpr std::string_view model_type = "application/vnd.ollama.image.model";
 constexpr std::string_view pull_hint = "fetch the model again with `ollama pull`";
-constexpr std::uint64_t most_text_bytes = 4096;
+constexpr std::uint64_t most_digest_text_bytes = 4096;
 
 struct Layer {
   std::string type;
@@ -33,7 +33,7 @@ struct Layer {
 std::string text_of(JsonReader& json) {
   std::string text;
   if (json.next() == Kind::text) {
-    json.read_text(text, most_text_bytes);
+    json.read_text(text, most_digest_text_bytes);
   } else {
     json.skip();
   }

@@ -50,11 +50,11 @@ void add_unfinished(const fs::path& folder, std::vector<fs::path>& found) {
 
 }  // namespace
 
-base::File open_part(const fs::path& path, Diagnostics& diagnostics,
-                     ModelFile::Contents& contents) {
+base::File open_part(const fs::path& path, Diagnostics& diagnostics, Contents& contents) {
   base::File file = base::File::open(path);
   diagnostics.move_to(path);
-  contents.parts.push_back({path, file.size_bytes(), file.stamp(), published_sha256(path)});
+  contents.parts.push_back({path, file.size_bytes(), file.stamp().modified_ns,
+                            file.stamp().changed_ns, published_sha256(path)});
   return file;
 }
 

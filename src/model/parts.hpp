@@ -13,7 +13,7 @@ namespace hiptool::model {
 
 /// Opens the file as the next part of the model; messages are about it from then on.
 base::File open_part(const std::filesystem::path& path, Diagnostics& diagnostics,
-                     ModelFile::Contents& contents);
+                     Contents& contents);
 
 /// The SHA-256 that the path's name, or the name it is a link to, publishes: 64 hexadecimal digits
 /// in a folder `blobs` (Hugging Face's cache) or behind `sha256-` (Ollama's).

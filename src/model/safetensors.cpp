@@ -61,7 +61,7 @@ TensorRange range_of(const SafetensorsEntry& entry) {
 // Keeps what a header holds.
 class StoringSink final : public SafetensorsSink {
  public:
-  explicit StoringSink(ModelFile::Contents& contents)
+  explicit StoringSink(Contents& contents)
       : contents_(contents), file_(static_cast<std::uint32_t>(contents.parts.size() - 1)) {}
 
   bool take_tensor(const SafetensorsEntry& entry) override {
@@ -84,7 +84,7 @@ class StoringSink final : public SafetensorsSink {
   std::vector<TensorRange> ranges;
 
  private:
-  ModelFile::Contents& contents_;
+  Contents& contents_;
   std::uint32_t file_;
   Metadata keys_;  // of a later part
 };
@@ -116,7 +116,7 @@ class SafetensorsParser {
         data_start_(json_offset + read_header_length(file, diagnostics)) {}
 
   void survey(const Diagnostics& diagnostics) const;
-  void parse(Diagnostics& diagnostics, ModelFile::Contents& contents) const;
+  void parse(Diagnostics& diagnostics, Contents& contents) const;
 
  private:
   static constexpr std::uint64_t json_offset = sizeof(std::uint64_t);
@@ -152,7 +152,7 @@ void SafetensorsParser::survey(const Diagnostics& diagnostics) const {
   }
 }
 
-void SafetensorsParser::parse(Diagnostics& diagnostics, ModelFile::Contents& contents) const {
+void SafetensorsParser::parse(Diagnostics& diagnostics, Contents& contents) const {
   constexpr std::uint64_t usual_entry_bytes = 128;
   const std::size_t first = contents.tensors.size();
   StoringSink sink(contents);
@@ -209,7 +209,7 @@ void SafetensorsParser::check_coverage(const std::vector<TensorRange>& ranges,
 }  // namespace
 
 void parse_safetensors(const base::File& file, bool opaque, Diagnostics& diagnostics,
-                       ModelFile::Contents& contents) {
+                       Contents& contents) {
   contents.version = 1;
   const SafetensorsParser parser(file, opaque, diagnostics);
   parser.survey(diagnostics);

@@ -15,6 +15,6 @@ inline constexpr std::uint64_t most_safetensors_header_bytes = 100'000'000;
 /// The rules are those of the reference reader (safetensors tensor.rs); duplicate keys, which its
 /// README forbids, are refused too.
 void parse_safetensors(const base::File& file, bool opaque, Diagnostics& diagnostics,
-                       ModelFile::Contents& contents);
+                       Contents& contents);
 
 }  // namespace hiptool::model

@@ -12,7 +12,7 @@ namespace hiptool::model {
 namespace {
 
 constexpr std::string_view metadata_name = "__metadata__";
-constexpr std::uint64_t most_kept_text_bytes = 1u << 20;  // longer ones stay in the file
+constexpr std::uint64_t most_kept_value_bytes = 1u << 20;  // longer ones stay in the file
 constexpr std::uint64_t most_type_bytes = 100;
 constexpr std::size_t most_numbers = 1024;  // of a shape
 constexpr std::size_t most_remembered_fields = 32;
@@ -103,7 +103,7 @@ void HeaderReader::read_metadata() {
     const std::uint64_t offset = json_.offset();
     std::string text;
     MetadataItem item{key_, GgufValueType::text, {}};
-    if (json_.read_text(text, most_kept_text_bytes)) {
+    if (json_.read_text(text, most_kept_value_bytes)) {
       item.value = std::move(text);
     } else {
       item.value = StoredText{offset, json_.offset() - offset, StoredText::Form::json};

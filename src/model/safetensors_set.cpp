@@ -23,8 +23,8 @@ namespace fs = std::filesystem;
 using Kind = JsonReader::Kind;
 
 constexpr std::string_view map_name = "weight_map";
-constexpr std::uint64_t most_text_bytes = 4096;
-constexpr std::uint64_t most_name_bytes = 255;  // NAME_MAX of Linux
+constexpr std::uint64_t most_index_text_bytes = 4096;
+constexpr std::uint64_t most_file_name_bytes = 255;  // NAME_MAX of Linux
 // Beyond belief, and cheap to refuse.
 constexpr std::size_t most_files = 65'536;
 constexpr std::size_t most_metadata_keys = 65'536;
@@ -55,7 +55,7 @@ class Index {
   }
   std::vector<fs::path> paths() const;
   /// Compares the map with the tensors that are in the files, which are in the order of paths().
-  void compare(const ModelFile::Contents& contents);
+  void compare(const Contents& contents);
 
  private:
   // Calls visit(tensor, place of its entry) at each value of the weight_map.
@@ -64,7 +64,7 @@ class Index {
   void read_metadata(JsonReader& json, Metadata* metadata);
   void read_file_name(JsonReader& json, const Place& place, std::string& name);
   void want(JsonReader& json, Kind wanted, const Place& place, std::string_view what);
-  void compare_entry(const ModelFile::Contents& contents, const std::string& tensor,
+  void compare_entry(const Contents& contents, const std::string& tensor,
                      std::string_view file_name, const Place& place, std::vector<bool>& is_mapped);
   void here() { diagnostics_.move_to(path_, "offset"); }
 
@@ -145,7 +145,7 @@ void Index::read_metadata(JsonReader& json, Metadata* metadata) {
       }
       case Kind::text: {
         std::string text;
-        if (!json.read_text(text, most_text_bytes)) continue;
+        if (!json.read_text(text, most_index_text_bytes)) continue;
         item.value = std::move(text);
         break;
       }
@@ -162,7 +162,7 @@ void Index::read_metadata(JsonReader& json, Metadata* metadata) {
 
 void Index::read_file_name(JsonReader& json, const Place& place, std::string& name) {
   want(json, Kind::text, place, "the file's name");
-  const bool fits = json.read_text(name, most_name_bytes);
+  const bool fits = json.read_text(name, most_file_name_bytes);
   if (!fits || !is_plain_name(name)) {
     diagnostics_.corrupt(place,
                          "the file's name " + in_quotes(name) + " is not that of a file beside it",
@@ -196,7 +196,7 @@ std::vector<fs::path> Index::paths() const {
   return paths;
 }
 
-void Index::compare_entry(const ModelFile::Contents& contents, const std::string& tensor,
+void Index::compare_entry(const Contents& contents, const std::string& tensor,
                           std::string_view file_name, const Place& place,
                           std::vector<bool>& is_mapped) {
   const TensorInfo* found = contents.index.find(contents.tensors, tensor);
@@ -212,7 +212,7 @@ void Index::compare_entry(const ModelFile::Contents& contents, const std::string
   is_mapped[position] = true;
 }
 
-void Index::compare(const ModelFile::Contents& contents) {
+void Index::compare(const Contents& contents) {
   here();
   std::vector<bool> is_mapped(contents.tensors.size());
   std::string name;
@@ -261,7 +261,7 @@ std::optional<fs::path> find_index(const fs::path& path, Diagnostics& diagnostic
 }
 
 void parse_safetensors_index(const fs::path& path, bool opaque, Diagnostics& diagnostics,
-                             ModelFile::Contents& contents) {
+                             Contents& contents) {
   Index index(path, diagnostics);
   Metadata metadata;
   index.read(metadata);

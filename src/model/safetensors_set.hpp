@@ -15,6 +15,6 @@ std::optional<std::filesystem::path> find_index(const std::filesystem::path& pat
 
 /// Reads the set that an index (model.safetensors.index.json) lists, its files sorted by name.
 void parse_safetensors_index(const std::filesystem::path& path, bool opaque,
-                             Diagnostics& diagnostics, ModelFile::Contents& contents);
+                             Diagnostics& diagnostics, Contents& contents);
 
 }  // namespace hiptool::model

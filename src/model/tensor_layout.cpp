@@ -32,7 +32,7 @@ void sort_by_offset(std::vector<TensorRange>& ranges) {
   std::sort(ranges.begin(), ranges.end(), range_comes_before);
 }
 
-void sort_by_offset(ModelFile::Contents& contents, std::size_t first) {
+void sort_by_offset(Contents& contents, std::size_t first) {
   const std::span<TensorInfo> tensors = std::span(contents.tensors).subspan(first);
   if (std::is_sorted(tensors.begin(), tensors.end(), comes_before)) return;
   std::vector<std::size_t> order(tensors.size());
@@ -56,8 +56,8 @@ void sort_by_offset(ModelFile::Contents& contents, std::size_t first) {
   }
 }
 
-void index_names(ModelFile::Contents& contents, std::size_t first,
-                 const std::vector<TensorRange>& ranges, const Diagnostics& diagnostics) {
+void index_names(Contents& contents, std::size_t first, const std::vector<TensorRange>& ranges,
+                 const Diagnostics& diagnostics) {
   contents.index.reserve(contents.tensors.size());
   for (std::size_t position = first; position < contents.tensors.size(); ++position) {
     if (contents.index.insert(contents.tensors, position)) continue;

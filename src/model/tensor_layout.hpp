@@ -35,11 +35,11 @@ using NameAt = std::function<std::string(std::uint64_t header_offset)>;
 /// offset.
 void sort_by_offset(std::vector<TensorRange>& ranges);
 /// The same for the tensors from that position on: those of one file.
-void sort_by_offset(ModelFile::Contents& contents, std::size_t first);
+void sort_by_offset(Contents& contents, std::size_t first);
 
 /// Enters the names of the tensors from that position on into the index. Refuses one that is there
 /// already, in this file or in one before. The ranges are theirs, in the same order.
-void index_names(ModelFile::Contents& contents, std::size_t first,
-                 const std::vector<TensorRange>& ranges, const Diagnostics& diagnostics);
+void index_names(Contents& contents, std::size_t first, const std::vector<TensorRange>& ranges,
+                 const Diagnostics& diagnostics);
 
 }  // namespace hiptool::model

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/markup.hpp"
 
-#include "hiptool/units.hpp"
+#include "base/units.hpp"
 #include "report/text.hpp"
 
 namespace hiptool::report {

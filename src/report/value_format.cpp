@@ -5,7 +5,7 @@
 #include <string>
 #include <type_traits>
 
-#include "hiptool/units.hpp"
+#include "base/units.hpp"
 #include "report/report.hpp"
 #include "report/text.hpp"
 

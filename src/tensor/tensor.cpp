@@ -61,7 +61,16 @@ Tensor::Tensor(Buffer buffer, DType dtype, const Layout& layout)
 
 Tensor Tensor::empty(const TensorMemory& memory, DType dtype, std::span<const std::uint64_t> dims) {
   const Layout layout(dims);
-  const Tensor tensor(memory.allocate(bytes_of(layout.element_count(), dtype)), dtype, layout);
+  return Tensor(memory.allocate(bytes_of(layout.element_count(), dtype)), dtype, layout);
+}
+
+Tensor Tensor::empty(const TensorMemory& memory, DType dtype,
+                     std::initializer_list<std::uint64_t> dims) {
+  return empty(memory, dtype, {dims.begin(), dims.size()});
+}
+
+Tensor Tensor::zeros(const TensorMemory& memory, DType dtype, std::span<const std::uint64_t> dims) {
+  const Tensor tensor = empty(memory, dtype, dims);
   if (memory.stream() != nullptr) {
     fill(tensor.buffer(), std::byte{0}, *memory.stream());
   } else if (!tensor.buffer().is_empty()) {
@@ -71,9 +80,9 @@ Tensor Tensor::empty(const TensorMemory& memory, DType dtype, std::span<const st
   return tensor;
 }
 
-Tensor Tensor::empty(const TensorMemory& memory, DType dtype,
+Tensor Tensor::zeros(const TensorMemory& memory, DType dtype,
                      std::initializer_list<std::uint64_t> dims) {
-  return empty(memory, dtype, {dims.begin(), dims.size()});
+  return zeros(memory, dtype, {dims.begin(), dims.size()});
 }
 
 Tensor Tensor::from_host_bytes(const TensorMemory& memory, std::span<const std::byte> bytes,

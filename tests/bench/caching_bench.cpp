@@ -10,11 +10,11 @@
 #include <functional>
 #include <vector>
 
+#include "base/units.hpp"
 #include "hiptool/caching_allocator.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/event.hpp"
-#include "hiptool/units.hpp"
 
 namespace {
 

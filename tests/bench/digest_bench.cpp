@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/units.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/event.hpp"
-#include "hiptool/units.hpp"
 #include "kernels/digest.hpp"
 
 namespace {

@@ -13,9 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "base/units.hpp"
 #include "base/xxh3.hpp"
-#include "hiptool/units.hpp"
-#include "hiptool/verify.hpp"
 
 namespace {
 
@@ -29,6 +28,8 @@ constexpr std::uint64_t sample_bytes = 1u << 30;
 struct Free {
   void operator()(std::byte* bytes) const { ::operator delete[](bytes, page); }
 };
+constexpr std::size_t block_bytes = 16u << 10;  // as a load digests
+
 using Bytes = std::unique_ptr<std::byte[], Free>;
 
 Bytes make_bytes(std::size_t size) {
@@ -60,8 +61,8 @@ void measure(std::size_t size) {
     if (!base::has_xxh3_path(path)) continue;
     base::set_xxh3_path(path);
     const double rate = median_rate(size, [&] {
-      for (std::size_t at = 0; at < size; at += leaf_bytes) {
-        sum += base::xxh3_64(from.get() + at, leaf_bytes);
+      for (std::size_t at = 0; at < size; at += block_bytes) {
+        sum += base::xxh3_64(from.get() + at, block_bytes);
       }
     });
     std::printf("%-8s %s of %s in 16 KiB leaves; memcpy %s, ratio %.2f (median of %d)\n",

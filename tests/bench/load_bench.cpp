@@ -18,27 +18,28 @@
 #include <thread>
 #include <vector>
 
+#include "base/units.hpp"
+#include "cli/commands/make_model/model_writer.hpp"
 #include "hiptool/async_loader.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/pinned_buffer.hpp"
-#include "hiptool/units.hpp"
-#include "hiptool/verification.hpp"
-#include "load/link_probe.hpp"
-#include "model/model_writer.hpp"
+#include "load/transfer/link_probe.hpp"
+#include "load/verify/verification.hpp"
 #include "read_rates.hpp"
 #include "system/residency.hpp"
 
 namespace {
 
 using namespace hiptool;
+using namespace hiptool::load;
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* usage =
     "load_bench [OPTIONS] [DEVICE [FILE]]; without FILE a model of 256 MiB is made\n"
     "  --readers N --slots N --slot-bytes SIZE --streams N   the ring; 0: the loader chooses\n"
     "  --io automatic|buffered|direct --depth N --request SIZE --direct-request SIZE\n"
-    "  --stretches N        places of the file that are read by turns; 0: the loader chooses\n"
+    "  --regions N        parallel regions of the file; 0: the loader chooses\n"
     "  --verify none|full|fast --verify-threads N\n"
     "  --cold               evict the file before each load and each read\n"
     "  --raw-threads N --raw-request SIZE   of the O_DIRECT limit (4, 1MiB)\n"
@@ -49,7 +50,7 @@ constexpr const char* usage =
 struct Settings {
   std::string device = "cpu";
   std::string file;
-  AsyncLoader::Options loader;
+  TransferOptions loader;
   std::string verify = "none";
   std::uint32_t verify_threads = 0;  // during the load; 0: half of the cores
   bool cold = false;
@@ -80,7 +81,7 @@ Settings parse(int argc, char** argv) {
       {"verify", 1, nullptr, 'v'},      {"verify-threads", 1, nullptr, 'V'},
       {"cold", 0, nullptr, 'c'},        {"raw-threads", 1, nullptr, 'T'},
       {"raw-request", 1, nullptr, 'R'}, {"fresh", 0, nullptr, 'f'},
-      {"stretches", 1, nullptr, 'w'},   {"no-prepare", 0, nullptr, 'P'},
+      {"regions", 1, nullptr, 'w'},     {"no-prepare", 0, nullptr, 'P'},
       {"no-ramp", 0, nullptr, 'M'},     {"stage", 0, nullptr, 'S'},
       {"probe-first", 0, nullptr, 'F'}, {"fresh-arena", 0, nullptr, 'A'},
       {"repeat", 1, nullptr, 'n'},      {"json", 0, nullptr, 'j'},
@@ -96,7 +97,7 @@ Settings parse(int argc, char** argv) {
       case 'd': settings.loader.read.depth = number(); break;
       case 'q': settings.loader.read.request_bytes = parse_size(optarg); break;
       case 'Q': settings.loader.read.direct_request_bytes = parse_size(optarg); break;
-      case 'w': settings.loader.stretches = number(); break;
+      case 'w': settings.loader.regions = number(); break;
       case 'v': settings.verify = optarg; break;
       case 'V': settings.verify_threads = number(); break;
       case 'c': settings.cold = true; break;
@@ -165,11 +166,11 @@ class Bench {
  private:
   void make_loader(Figures& figures) {
     loader_.reset();
-    loader_ = std::make_unique<AsyncLoader>(device_, settings_.loader);
+    loader_ = std::make_unique<Transfer>(model_, plan_, settings_.loader);
     const auto start = Clock::now();
     if (settings_.prepare && stages_) loader_->prepare();
     figures.prepare_s.push_back(seconds_since(start));
-    if (settings_.probe_first) load::measure_links({device_}, nullptr);
+    if (settings_.probe_first) measure_links({device_}, nullptr);
   }
 
   void load(Figures& figures) {
@@ -184,7 +185,7 @@ class Bench {
       }
       verification = std::make_unique<Verification>(model_, plan_, std::span(&arena_, 1), files);
     }
-    figures.last = loader_->load(model_, layout_, arena_, verification.get());
+    figures.last = loader_->load(std::span(&arena_, 1), verification.get()).total;
     const auto bytes = static_cast<double>(figures.last.read_bytes);
     figures.loads.push_back(bytes / figures.last.load_time_s);
     if (verification == nullptr) return;
@@ -194,7 +195,7 @@ class Bench {
   }
 
   void measure_limits(Figures& figures) {
-    if (stages_) figures.copies.push_back(load::measure_links({device_}, nullptr).at(0));
+    if (stages_) figures.copies.push_back(measure_links({device_}, nullptr).at(0));
     if (settings_.cold) {
       bench::evict(settings_.file);
       figures.raw.push_back(bench::direct_read_rate(settings_.file, settings_.raw_threads,
@@ -226,7 +227,7 @@ class Bench {
   Buffer arena_;
   bool stages_;
   std::unique_ptr<PinnedBuffer> ring_;
-  std::unique_ptr<AsyncLoader> loader_;
+  std::unique_ptr<Transfer> loader_;
 };
 
 // The limit that this load has: the disk's where it is cold, else the link's, else the host's.
@@ -253,7 +254,7 @@ void print_json(const Settings& settings, const Figures& figures) {
       {"file", settings.file},
       {"cold", settings.cold},
       {"verify", settings.verify},
-      {"stretches", settings.loader.stretches},
+      {"regions", settings.loader.regions},
       {"readers", figures.last.readers},
       {"slots", figures.last.slots},
       {"slot_bytes", figures.last.slot_bytes},
@@ -304,11 +305,11 @@ struct MadeModel {
       std::filesystem::temp_directory_path() / ("load-bench-" + std::to_string(getpid()));
 
   MadeModel() {
-    model::ModelWriterOptions options;
+    cli::ModelWriterOptions options;
     options.path = path;
     options.size_bytes = 256u << 20;
     options.tensors = 100;
-    model::write_model(options);
+    cli::write_model(options);
   }
   ~MadeModel() {
     std::error_code ignored;

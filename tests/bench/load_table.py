@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The figures of `hiptool load` that the README quotes, each with its limit from the same run.
+"""The figures of `hiptool load` in docs/benchmarks.md, each with its limit from the same run.
 
     load_table.py HIPTOOL FOLDER [--size 13GiB] [--repeat 5] [--device ID]
 
-FOLDER needs room for two models of that size. Rows: verified and unverified loads of a cached file,
-100 000 small tensors against one large one, and the verdict time against driver start + 1.15 times
-the time that the link needs. Exits 1 where a target is missed.
+FOLDER needs space for two models of that size. Rows: verified and unverified loads of a cached
+file, 100 000 small tensors against one large one, and the verdict time against driver start + 1.15
+times the time that the link needs. Exits 1 where a target is missed.
 """
 import argparse
 import json

@@ -22,14 +22,15 @@
 #include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/pinned_buffer.hpp"
-#include "hiptool/plan_loader.hpp"
-#include "hiptool/verification.hpp"
-#include "load/link_probe.hpp"
+#include "load/transfer/link_probe.hpp"
+#include "load/transfer/transfer.hpp"
+#include "load/verify/verification.hpp"
 #include "read_rates.hpp"
 
 namespace {
 
 using namespace hiptool;
+using namespace hiptool::load;
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* usage =
@@ -44,7 +45,7 @@ constexpr const char* usage =
 struct Settings {
   std::vector<std::string> devices;
   std::string file;
-  AsyncLoader::Options loader;
+  TransferOptions loader;
   std::string split = "bytes";
   std::string verify = "none";
   int repeat = 5;
@@ -90,7 +91,7 @@ struct Figures {
   std::vector<double> reads;     // preads into pinned memory
   std::vector<double> ratios;    // load by the smaller of both
   double prepare_s = 0;
-  PlanStatistics last;
+  TransferStatistics last;
 };
 
 class Bench {
@@ -119,7 +120,7 @@ class Bench {
   }
 
   const LoadPlan& plan() const { return plan_; }
-  const PlanLoader& loader() const { return loader_; }
+  const Transfer& loader() const { return loader_; }
 
  private:
   void load(Figures& figures) {
@@ -182,7 +183,7 @@ class Bench {
   const Settings& settings_;
   ModelFile model_;
   LoadPlan plan_;
-  PlanLoader loader_;
+  Transfer loader_;
   std::vector<Buffer> arenas_;
   std::unique_ptr<PinnedBuffer> ring_;
 };

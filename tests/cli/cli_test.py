@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What every command does alike, and devices and make-model, seen from outside.
+"""The behaviour that all commands share, devices and make-model, run as a user would.
 
 Usage: cli_test.py PROGRAM [unittest options].
 """
@@ -46,9 +46,9 @@ class HelpAndVersion(CliTest):
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assert_width(result.stdout)
 
-    def test_what_the_topic_says_of_thresholds_is_taken(self):
+    def test_the_example_of_help_thresholds_works(self):
         text = run("help", "thresholds").stdout
-        file = re.search(r"whatever the case:\n((?:  .+\n)+)", text).group(1)
+        file = re.search(r"case-insensitive\):\n((?:  .+\n)+)", text).group(1)
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "thresholds.txt")
             path.write_text(file, encoding="utf-8")
@@ -270,7 +270,7 @@ class MakeModel(CliTest):
                 process.send_signal(number)
                 out, err = process.communicate(timeout=120)
                 self.assertEqual(process.returncode, 128 + number)
-                self.assertIn("interrupted, stopping (again to end at once)\n", err)
+                self.assertIn("interrupted, stopping; a second signal quits at once\n", err)
                 document = self.assert_document(out, "make-model.schema.json")
                 self.assertEqual(document["status"], "interrupted")
                 self.assertEqual(document["error"]["code"], "cancelled")

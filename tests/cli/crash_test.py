@@ -33,7 +33,7 @@ class Crash(CliTest):
                 amd = platforms["amd"]
                 self.assertEqual(amd["status"], "unavailable")
                 self.assertEqual(amd["library"], os.environ["FAKE_AMD7"])
-                self.assertIn(f"crashes while it starts: signal {int(number)} ({name})",
+                self.assertIn(f"crashed during initialisation: signal {int(number)} ({name})",
                               amd["reason"])
                 self.assertIn("devices --doctor", amd["hint"])
                 self.assertEqual(platforms["cpu"]["status"], "ok")

@@ -131,7 +131,7 @@ class DistinctFiles(CliTest):
         again = ("make-model", self.model, "--size", "64KiB", "--seed", "2")
         result = run(*again)
         self.assertEqual(result.returncode, 2)
-        self.assertIn(f"error: {self.model} exists already", result.stderr)
+        self.assertIn(f"error: {self.model} already exists", result.stderr)
         self.assertIn("hint: choose another name, or replace it with --force", result.stderr)
         self.assertEqual(self.contents(), before)
         self.assertEqual(run(*again, "--force").returncode, 0)
@@ -141,7 +141,7 @@ class DistinctFiles(CliTest):
         (self.folder / "s-00001-of-00002.gguf").unlink()
         result = run(*shards)
         self.assertEqual(result.returncode, 2)
-        self.assertIn("s-00002-of-00002.gguf exists already", result.stderr)
+        self.assertIn("s-00002-of-00002.gguf already exists", result.stderr)
         self.assertFalse((self.folder / "s-00001-of-00002.gguf").exists())
         folder = self.folder / "folder.gguf"
         folder.mkdir()

@@ -133,7 +133,7 @@ class Fit(CliTest):
             result = run("load", str(path), *words, "--device", "cpu", "--context", str(context))
             self.assertEqual(result.returncode, 3)
             self.assertRegex(result.stderr, r"^error: the model needs .* TiB too little\n"
-                                            r"hint: take --context \d+ at most; or ")
+                                            r"hint: reduce --context to \d+; or ")
         longest = self.plan(path, "--context", "1")["fit"]["most_context"]
         self.plan(path, "--context", str(longest // 2))
 

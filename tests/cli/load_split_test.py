@@ -93,7 +93,7 @@ class LoadSplit(CliTest):
         flat = write_safetensors(self.folder / "flat.safetensors",
                                  {name: os.urandom(5000) for name in "abcdefgh"})
         result = self.load(str(flat), "--split", "layer", form="table")
-        self.assertIn("warning: no tensor's name tells of a layer", result.stdout)
+        self.assertIn("warning: no tensor name contains a layer number", result.stdout)
         self.assertEqual(self.load(str(flat), "--split", "layer")["split"], "bytes")
 
     def test_proportions_are_kept(self):

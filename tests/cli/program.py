@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs the program as a person or a script would; what the tests of the command line share."""
+"""Helpers of the command line tests: run the program as a user or a script would."""
 import fcntl
 import json
 import os
@@ -21,7 +21,7 @@ SCHEMAS = pathlib.Path(__file__).resolve().parent.parent / "schema"
 
 
 def clean_environment(**more):
-    """No colour, format or device of whoever runs the tests; UTF-8."""
+    """The environment of a test, without the variables of the user who runs it; UTF-8."""
     names = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS",
              "LSAN_OPTIONS")
     kept = {name: os.environ[name] for name in names if name in os.environ}
@@ -54,7 +54,7 @@ def run(*words, environment=None, **options):
 
 
 def libraries_looked_for(*words):
-    """What the dynamic loader says of its searches while the program runs."""
+    """The dynamic loader's log of its searches while the program runs."""
     with tempfile.TemporaryDirectory(prefix="hiptool-cli-") as folder:
         run(*words, environment=clean_environment(LD_DEBUG="libs", LD_DEBUG_OUTPUT=f"{folder}/log"))
         logs = list(pathlib.Path(folder).iterdir())
@@ -67,7 +67,7 @@ def run_on_terminal(*words, columns=80, **variables):
     try:
         leader, follower = pty.openpty()
     except OSError as error:   # a container without /dev/pts
-        raise unittest.SkipTest(f"there is no terminal to be had: {error}") from error
+        raise unittest.SkipTest(f"no pseudo-terminal available: {error}") from error
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen([PROGRAM, *words], stdin=follower, stdout=follower,
                                stderr=follower, env=clean_environment(**variables))
@@ -86,7 +86,7 @@ def run_on_terminal(*words, columns=80, **variables):
 
 
 def default_signals():
-    """Jobs of shells and of nohup start with signals ignored, and programs keep that."""
+    """Restores signals, which background jobs and nohup start with ignored."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
 

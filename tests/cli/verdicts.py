@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One verdict, everywhere: what each format of one run says about its end, read by parsers that are
-not hiptool's."""
+"""Checks that every output format of a run carries the same verdict, with independent parsers."""
 import csv
 import io
 import json
@@ -17,9 +16,9 @@ RED = "\x1b[31m"
 
 
 def formats_of(words, environment=None):
-    """The formats that --export of this command takes, from its own refusal of another one."""
+    """The formats of --export of this command, from the error message for another one."""
     refused = program.run(*words, "--export", "none=x", environment=environment)
-    found = re.search(r"none of ([a-z, ]+)", refused.stderr)
+    found = re.search(r"expected one of ([a-z, ]+)", refused.stderr)
     assert refused.returncode == 2 and found, refused
     return found[1].strip().split(", ")
 
@@ -29,7 +28,7 @@ def says_failed(line):
 
 
 class Reader:
-    """Asserts, for one format after the other, that a text says what the exit code says."""
+    """Asserts that a document of any format agrees with the exit code."""
 
     def __init__(self, test, code):
         self.test = test
@@ -135,9 +134,9 @@ def check_one_verdict(test, words, code, environment=None, stdout_formats=None, 
     that every format says so. Returns the JSON document.
 
     `test` is a program.CliTest; `words` the command and its options without formats;
-    `stdout_formats` those that are also asked of standard output, each a run of its own (all that
-    the command has if not given). `stop_at`: a text on standard error at which SIGINT is sent.
-    `formats`: those of the command, where its refusal of another one does not name them."""
+    `stdout_formats` are also written to standard output, each in a run of its own (default: all of
+    the command). `stop_at`: send SIGINT when this text appears on standard error. `formats`: those
+    of the command, if its error message does not list them."""
     words = [str(word) for word in words]
     reader = Reader(test, code)
     formats = formats or formats_of(words, environment)

@@ -3,7 +3,6 @@
 
 #include <string>
 #include <string_view>
-#include <thread>
 
 #include "under_test.hpp"
 
@@ -11,8 +10,6 @@ namespace hiptool::conformance {
 namespace {
 
 using namespace hip;
-
-constexpr std::size_t absurd_bytes = std::size_t{1} << 46;
 
 TEST_CASE("errors: names are HIP's own") {
   const auto name = [](hipError_t error) { return std::string(api().hipGetErrorName(error)); };
@@ -35,40 +32,6 @@ TEST_CASE("errors: each has a text") {
     REQUIRE(text != nullptr);
     CHECK(std::string_view(text).size() > 3);
   }
-}
-
-TEST_CASE("errors: the last error stays until it is read") {
-  // HIP 7.0: the last real error of the thread; success and "not ready" do not count.
-  static_cast<void>(api().hipGetLastError());
-  CHECK(api().hipGetLastError() == hipSuccess);
-  void* pointer = nullptr;
-  REQUIRE(api().hipMalloc(&pointer, absurd_bytes) == hipErrorOutOfMemory);
-  int count = 0;
-  REQUIRE(api().hipGetDeviceCount(&count) == hipSuccess);
-  CHECK(api().hipGetLastError() == hipErrorOutOfMemory);
-  CHECK(api().hipGetLastError() == hipSuccess);
-}
-
-TEST_CASE("errors: not ready is no error to keep") {
-  const Stream stream;
-  Gate gate;
-  gate.block(stream.get());
-  static_cast<void>(api().hipGetLastError());
-  REQUIRE(api().hipStreamQuery(stream.get()) == hipErrorNotReady);
-  CHECK(api().hipGetLastError() == hipSuccess);
-}
-
-TEST_CASE("errors: each thread has its own last error") {
-  static_cast<void>(api().hipGetLastError());
-  hipError_t raised = hipSuccess;
-  hipError_t seen_there = hipSuccess;
-  std::thread([&] {
-    raised = api().hipSetDevice(-1);
-    seen_there = api().hipGetLastError();
-  }).join();
-  CHECK(raised == hipErrorInvalidDevice);
-  CHECK(seen_there == hipErrorInvalidDevice);
-  CHECK(api().hipGetLastError() == hipSuccess);
 }
 
 }  // namespace

@@ -29,20 +29,9 @@ std::uint8_t* first_page(Bytes& bytes) {
   return bytes.data() + (page_bytes - start % page_bytes) % page_bytes;
 }
 
-TEST_CASE("host memory: pinned memory is known as such") {
+TEST_CASE("host memory: pinned memory has a device pointer") {
   void* pointer = nullptr;
   REQUIRE(api().hipHostMalloc(&pointer, 10000, hipHostMallocPortable) == hipSuccess);
-  std::uint8_t* const inside = static_cast<std::uint8_t*>(pointer) + 77;
-  hipPointerAttribute_t found{};
-  if (api().hipPointerGetAttributes(&found, inside) != hipErrorNotSupported) {
-    CHECK(found.type == hipMemoryTypeHost);
-    CHECK(found.hostPointer == inside);
-    CHECK(found.isManaged == 0);
-  }
-  unsigned flags = 0;
-  if (api().hipHostGetFlags(&flags, pointer) != hipErrorNotSupported) {
-    CHECK((flags & hipHostMallocPortable) != 0);
-  }
   void* device_pointer = nullptr;
   CHECK(api().hipHostGetDevicePointer(&device_pointer, pointer, 0) == hipSuccess);
   CHECK(device_pointer != nullptr);
@@ -80,10 +69,6 @@ TEST_CASE("host memory: registered round trip on a stream") {
   const Stream stream;
   const Registration from_registered(first_page(from), count);
   const Registration to_registered(first_page(to), count);
-  hipPointerAttribute_t found{};
-  if (api().hipPointerGetAttributes(&found, first_page(from) + 9) != hipErrorNotSupported) {
-    CHECK(found.type == hipMemoryTypeHost);
-  }
   CHECK(api().hipMemcpyAsync(memory.at(), first_page(from), count, hipMemcpyHostToDevice,
                              stream.get()) == hipSuccess);
   CHECK(api().hipMemcpyAsync(first_page(to) + 1, memory.at(1), count - 1, hipMemcpyDeviceToHost,

@@ -110,32 +110,6 @@ TEST_CASE("streams: a host function sees the copy that comes before it") {
   CHECK(seen.copy == sent);
 }
 
-struct Called {
-  hipStream_t stream = nullptr;
-  hipError_t status = hipErrorUnknown;
-  int count = 0;
-};
-
-TEST_CASE("streams: a callback gets its stream and a status") {
-  // HIP API, hipStreamAddCallback: "a callback will be executed exactly once", with the parameters
-  // of hipStreamCallback_t.
-  const Stream stream;
-  Called called;
-  const auto callback = [](hipStream_t handle, hipError_t status, void* data) {
-    Called& own = *static_cast<Called*>(data);
-    own.stream = handle;
-    own.status = status;
-    ++own.count;
-  };
-  const hipError_t error = api().hipStreamAddCallback(stream.get(), callback, &called, 0);
-  if (error == hipErrorNotSupported) return;
-  REQUIRE(error == hipSuccess);
-  REQUIRE(finishes(stream.get()));
-  CHECK(called.count == 1);
-  CHECK(called.stream == stream.get());
-  CHECK(called.status == hipSuccess);
-}
-
 TEST_CASE("streams: a missing host function is an invalid value") {
   // HIP API, hipLaunchHostFunc lists hipErrorInvalidValue.
   const Stream stream;

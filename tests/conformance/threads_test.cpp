@@ -15,7 +15,7 @@ using namespace hip;
 
 constexpr std::size_t thread_count = 8;
 constexpr int rounds = 10;
-constexpr std::size_t count = (1 << 18) + 3;
+constexpr std::size_t thread_elements = (1 << 18) + 3;
 
 /// One thread's round trips on a stream; the number of failures (the test's own checks belong to
 /// the thread that runs it).
@@ -24,22 +24,22 @@ int round_trips(hipStream_t stream, const DeviceMemory& memory, const PinnedMemo
   int failures = 0;
   const auto expect = [&failures](bool fact) { failures += fact ? 0 : 1; };
   for (int round = 0; round < rounds; ++round) {
-    const Bytes sent = random_bytes(count, seed + static_cast<std::uint32_t>(round));
+    const Bytes sent = random_bytes(thread_elements, seed + static_cast<std::uint32_t>(round));
     host.write(sent);
-    expect(api().hipMemcpyAsync(memory.at(), host.data(), count, hipMemcpyHostToDevice, stream) ==
-           hipSuccess);
-    expect(api().hipMemcpyAsync(host.data() + count, memory.at(), count, hipMemcpyDeviceToHost,
+    expect(api().hipMemcpyAsync(memory.at(), host.data(), thread_elements, hipMemcpyHostToDevice,
                                 stream) == hipSuccess);
+    expect(api().hipMemcpyAsync(host.data() + thread_elements, memory.at(), thread_elements,
+                                hipMemcpyDeviceToHost, stream) == hipSuccess);
     expect(api().hipStreamSynchronize(stream) == hipSuccess);
-    expect(Bytes(host.data() + count, host.data() + 2 * count) == sent);
+    expect(Bytes(host.data() + thread_elements, host.data() + 2 * thread_elements) == sent);
   }
   return failures;
 }
 
 struct Workplace {
   Stream own_stream;
-  DeviceMemory memory{count};
-  PinnedMemory host{2 * count};
+  DeviceMemory memory{thread_elements};
+  PinnedMemory host{2 * thread_elements};
 };
 
 TEST_CASE("threads: eight at once copy without disturbing each other") {

@@ -70,21 +70,21 @@ DeviceMemory::DeviceMemory(std::size_t bytes) : bytes_(bytes) {
 DeviceMemory::~DeviceMemory() { CHECK(api().hipFree(base_) == hipSuccess); }
 
 void DeviceMemory::fill(int value) const {
-  REQUIRE(api().hipMemset(base_, value, bytes_) == hipSuccess);
-  // HIP's memset of device memory may return before it is done.
+  REQUIRE(api().hipMemsetAsync(base_, value, bytes_, nullptr) == hipSuccess);
   REQUIRE(api().hipDeviceSynchronize() == hipSuccess);
 }
 
 void DeviceMemory::write(const Bytes& bytes, std::size_t offset) const {
-  REQUIRE(api().hipMemcpy(at(offset), bytes.data(), bytes.size(), hipMemcpyHostToDevice) ==
-          hipSuccess);
-  // HIP's copy from pageable memory may return before it has arrived.
+  REQUIRE(api().hipMemcpyAsync(at(offset), bytes.data(), bytes.size(), hipMemcpyHostToDevice,
+                               nullptr) == hipSuccess);
   REQUIRE(api().hipDeviceSynchronize() == hipSuccess);
 }
 
 Bytes DeviceMemory::read(std::size_t offset, std::size_t count) const {
   Bytes bytes(count);
-  REQUIRE(api().hipMemcpy(bytes.data(), at(offset), count, hipMemcpyDeviceToHost) == hipSuccess);
+  REQUIRE(api().hipMemcpyAsync(bytes.data(), at(offset), count, hipMemcpyDeviceToHost, nullptr) ==
+          hipSuccess);
+  REQUIRE(api().hipStreamSynchronize(nullptr) == hipSuccess);
   return bytes;
 }
 

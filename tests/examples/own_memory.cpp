@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <hiptool/hiptool.hpp>
-#include <memory>
 #include <span>
 
 namespace {
@@ -38,27 +37,24 @@ int main(int argc, char** argv) try {
   // The plan says how much memory the device needs, and where each tensor will lie in it.
   const auto model = hiptool::ModelFile::open(argv[1]);
   const hiptool::LoadPlan plan = hiptool::plan_load(model, std::span(&device, 1));
-  hiptool::check_fit(model, plan);
   const hiptool::ArenaLayout& layout = plan.devices.front().layout;
 
   const Engine engine(device, layout.arena_bytes);
-  const auto arena = hiptool::Buffer::from_native(device, engine.memory, layout.arena_bytes);
-  const auto stream = hiptool::StreamRef::from_native(device, engine.stream);
+  const auto arena = hiptool::Buffer::borrow_native(device, engine.memory, layout.arena_bytes);
+  const auto stream = hiptool::StreamRef::borrow_native(device, engine.stream);
 
-  // All copies go over the engine's stream, and all of them have arrived when load() returns.
-  // Several devices at once: PlanLoader, with the streams of all of them.
-  hiptool::AsyncLoader::Options options;
-  options.external_streams = {stream};
-  hiptool::AsyncLoader loader(device, options);
-  // The device's memory is compared with a second, independent reading of the file.
-  hiptool::Verification verification(model, plan, std::span(&arena, 1),
-                                     std::make_shared<hiptool::FileDigests>(model));
-  loader.load(model, layout, arena, &verification);
-  const hiptool::VerifyResult result = verification.finish();
+  // All copies go over the engine's stream, and all of them have arrived when load_model() returns.
+  // Device memory is compared with a second, independent reading of the file.
+  hiptool::LoadOptions options;
+  options.verify = hiptool::VerifyMode::full;
+  options.arenas = {arena};
+  options.streams = {stream};
+  const hiptool::LoadedModel loaded = hiptool::load_model(model, device, options);
+  const hiptool::VerifyResult& result = *loaded.report().verification;
 
   for (const hiptool::Placement& placement : layout.placements) {
     const hiptool::TensorInfo& tensor = model.tensors()[placement.tensor];
-    const hiptool::Buffer weights = arena.view(placement.device_offset, tensor.size_bytes);
+    const hiptool::Buffer weights = loaded.weight(tensor.name).bytes;
     std::printf("%-24s %10ju bytes at %p\n", tensor.name.c_str(),
                 std::uintmax_t{weights.size_bytes()}, weights.address());
   }

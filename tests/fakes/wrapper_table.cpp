@@ -103,9 +103,13 @@ void WrapperState::end_copy(void* destination, hip::hipStream_t stream) {
 
 void WrapperState::invert(void* address) const {
   unsigned char byte = 0;
-  if (inner.hipMemcpy(&byte, address, 1, hip::hipMemcpyDefault) != hip::hipSuccess) return;
+  const auto copy = [this](void* to, const void* from) {
+    const hip::hipError_t error = inner.hipMemcpyAsync(to, from, 1, hip::hipMemcpyDefault, nullptr);
+    return error == hip::hipSuccess ? inner.hipStreamSynchronize(nullptr) : error;
+  };
+  if (copy(&byte, address) != hip::hipSuccess) return;
   byte = static_cast<unsigned char>(~byte);
-  static_cast<void>(inner.hipMemcpy(address, &byte, 1, hip::hipMemcpyDefault));
+  static_cast<void>(copy(address, &byte));
 }
 
 void WrapperState::add_memory(void* start, std::size_t size_bytes) {

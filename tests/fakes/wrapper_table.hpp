@@ -18,7 +18,7 @@ namespace hiptool::test {
 
 /// What was made through the table and is not released yet.
 struct LiveCounts {
-  std::int64_t device_memory = 0;  ///< hipMalloc, hipMallocManaged, hipMallocAsync, ...FromPool
+  std::int64_t device_memory = 0;  ///< hipMalloc and hipMallocManaged
   std::int64_t host_memory = 0;    ///< hipHostMalloc
   std::int64_t registrations = 0;  ///< hipHostRegister
   std::int64_t streams = 0;

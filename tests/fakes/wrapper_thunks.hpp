@@ -47,31 +47,24 @@ consteval bool is_one_of() {
 using hip::Api;
 
 template <auto Member>
-inline constexpr bool is_release =
-    is_one_of<Member, &Api::hipFree, &Api::hipFreeAsync, &Api::hipHostFree, &Api::hipHostUnregister,
-              &Api::hipStreamDestroy, &Api::hipEventDestroy, &Api::hipModuleUnload,
-              &Api::hipDeviceDisablePeerAccess>();
+inline constexpr bool is_release = is_one_of<
+    Member, &Api::hipFree, &Api::hipHostFree, &Api::hipHostUnregister, &Api::hipStreamDestroy,
+    &Api::hipEventDestroy, &Api::hipModuleUnload, &Api::hipDeviceDisablePeerAccess>();
 
 template <auto Member>
 inline constexpr bool is_copy =
-    is_one_of<Member, &Api::hipMemcpy, &Api::hipMemcpyAsync, &Api::hipMemcpyHtoD,
-              &Api::hipMemcpyDtoH, &Api::hipMemcpyDtoD, &Api::hipMemcpyHtoDAsync,
-              &Api::hipMemcpyDtoHAsync, &Api::hipMemcpyDtoDAsync, &Api::hipMemcpyPeer,
-              &Api::hipMemcpyPeerAsync, &Api::hipMemcpy2DAsync>();
+    is_one_of<Member, &Api::hipMemcpyAsync, &Api::hipMemcpyPeerAsync, &Api::hipMemcpy2DAsync>();
 
 /// Work that is done when its stream comes to it.
 template <auto Member>
 inline constexpr bool is_queued =
-    is_one_of<Member, &Api::hipMemcpyAsync, &Api::hipMemcpyHtoDAsync, &Api::hipMemcpyDtoHAsync,
-              &Api::hipMemcpyDtoDAsync, &Api::hipMemcpyPeerAsync, &Api::hipMemcpy2DAsync,
-              &Api::hipMemsetAsync, &Api::hipMemsetD32Async, &Api::hipLaunchHostFunc,
-              &Api::hipModuleLaunchKernel>();
+    is_copy<Member> ||
+    is_one_of<Member, &Api::hipMemsetAsync, &Api::hipLaunchHostFunc, &Api::hipModuleLaunchKernel>();
 
 /// The live count that a call changes; null for all others.
 template <auto Member>
 consteval std::int64_t LiveCounts::*live_count() {
-  if (is_one_of<Member, &Api::hipMalloc, &Api::hipMallocManaged, &Api::hipMallocAsync,
-                &Api::hipMallocFromPoolAsync, &Api::hipFree, &Api::hipFreeAsync>()) {
+  if (is_one_of<Member, &Api::hipMalloc, &Api::hipMallocManaged, &Api::hipFree>()) {
     return &LiveCounts::device_memory;
   }
   if (is_one_of<Member, &Api::hipHostMalloc, &Api::hipHostFree>()) {
@@ -87,7 +80,7 @@ consteval std::int64_t LiveCounts::*live_count() {
   if (is_one_of<Member, &Api::hipEventCreateWithFlags, &Api::hipEventDestroy>()) {
     return &LiveCounts::events;
   }
-  if (is_one_of<Member, &Api::hipModuleLoad, &Api::hipModuleLoadData, &Api::hipModuleLoadDataEx,
+  if (is_one_of<Member, &Api::hipModuleLoadData, &Api::hipModuleLoadDataEx,
                 &Api::hipModuleUnload>()) {
     return &LiveCounts::modules;
   }

@@ -8,8 +8,8 @@
 
 #include "core/image_check.hpp"
 #include "hiptool/error.hpp"
-#include "kernels/fatbin.hpp"
-#include "kernels/image_info.hpp"
+#include "measure/kernel/fatbin.hpp"
+#include "measure/kernel/image_info.hpp"
 
 using namespace hiptool;
 
@@ -25,10 +25,10 @@ void check(const Read& read) {
   }
 }
 
-void check_result(const kernels::ImageInfo& info) {
+void check_result(const measure::ImageInfo& info) {
   if (!info.kernels) return;
-  for (const kernels::KernelInfo& kernel : *info.kernels) {
-    for (const kernels::ArgumentInfo& argument : kernel.arguments) {
+  for (const measure::KernelInfo& kernel : *info.kernels) {
+    for (const measure::ArgumentInfo& argument : kernel.arguments) {
       const bool has_size = argument.size_bytes > 0;
       if (info.kind == core::ImageKind::ptx && !has_size) std::abort();
     }
@@ -36,16 +36,16 @@ void check_result(const kernels::ImageInfo& info) {
 }
 
 void check_fatbin(std::span<const std::byte> image) {
-  const auto entries = kernels::read_fatbin(image);
+  const auto entries = measure::read_fatbin(image);
   std::size_t total = 0;
-  for (const kernels::FatbinEntry& entry : entries) {
+  for (const measure::FatbinEntry& entry : entries) {
     total += entry.bytes.size();
-    if (kernels::describe(entry).empty()) std::abort();
-    check([&] { static_cast<void>(kernels::kernels_of(entries, entry)); });
+    if (measure::describe(entry).empty()) std::abort();
+    check([&] { static_cast<void>(measure::kernels_of(entries, entry)); });
   }
   if (total > image.size()) std::abort();
   for (const char* arch : {"sm_75", "sm_90", "sm_121", "sm_", "gfx90a"}) {
-    const kernels::FatbinEntry* const chosen = kernels::choose_entry(entries, arch);
+    const measure::FatbinEntry* const chosen = measure::choose_entry(entries, arch);
     const bool is_one =
         chosen == nullptr || (chosen >= entries.data() && chosen < entries.data() + entries.size());
     if (!is_one) std::abort();
@@ -57,13 +57,13 @@ void check_fatbin(std::span<const std::byte> image) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   const auto image = std::as_bytes(std::span(bytes, size));
   const std::string_view text(reinterpret_cast<const char*>(bytes), size);
-  check([&] { check_result(kernels::read_image_info(image)); });
-  check([&] { check_result(kernels::read_amd_object(image)); });
-  check([&] { check_result(kernels::read_cubin(image)); });
-  check([&] { check_result(kernels::read_ptx(text)); });
+  check([&] { check_result(measure::read_image_info(image)); });
+  check([&] { check_result(measure::read_amd_object(image)); });
+  check([&] { check_result(measure::read_cubin(image)); });
+  check([&] { check_result(measure::read_ptx(text)); });
   check([&] {
-    for (const kernels::BundleEntry& entry : kernels::read_bundle(image)) {
-      check([&] { check_result(kernels::read_image_info(entry.bytes)); });
+    for (const measure::BundleEntry& entry : measure::read_bundle(image)) {
+      check([&] { check_result(measure::read_image_info(entry.bytes)); });
     }
   });
   check([&] { check_fatbin(image); });

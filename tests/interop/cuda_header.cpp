@@ -138,30 +138,10 @@ constexpr void check_CUdevice_attribute() {
                ::CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES>();
 }
 
-constexpr void check_CUdevice_P2PAttribute() {
-  check_number<ours::CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK,
-               ::CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK>();
-  check_number<ours::CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED,
-               ::CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED>();
-  check_number<ours::CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED,
-               ::CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED>();
-  check_number<ours::CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED,
-               ::CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED>();
-}
-
 constexpr void check_CUmemorytype() {
   check_number<ours::CU_MEMORYTYPE_HOST, ::CU_MEMORYTYPE_HOST>();
   check_number<ours::CU_MEMORYTYPE_DEVICE, ::CU_MEMORYTYPE_DEVICE>();
-  check_number<ours::CU_MEMORYTYPE_ARRAY, ::CU_MEMORYTYPE_ARRAY>();
   check_number<ours::CU_MEMORYTYPE_UNIFIED, ::CU_MEMORYTYPE_UNIFIED>();
-}
-
-constexpr void check_CUpointer_attribute() {
-  check_number<ours::CU_POINTER_ATTRIBUTE_MEMORY_TYPE, ::CU_POINTER_ATTRIBUTE_MEMORY_TYPE>();
-  check_number<ours::CU_POINTER_ATTRIBUTE_DEVICE_POINTER, ::CU_POINTER_ATTRIBUTE_DEVICE_POINTER>();
-  check_number<ours::CU_POINTER_ATTRIBUTE_HOST_POINTER, ::CU_POINTER_ATTRIBUTE_HOST_POINTER>();
-  check_number<ours::CU_POINTER_ATTRIBUTE_IS_MANAGED, ::CU_POINTER_ATTRIBUTE_IS_MANAGED>();
-  check_number<ours::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, ::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL>();
 }
 
 /// HIP's own numbers that are handed to the driver as they are.
@@ -213,14 +193,6 @@ constexpr void check_shared_numbers() {
   check_number<hip::hipHostRegisterIoMemory, CU_MEMHOSTREGISTER_IOMEMORY>();
   check_number<hip::hipHostRegisterReadOnly, CU_MEMHOSTREGISTER_READ_ONLY>();
   check_number<hip::hipMemAttachGlobal, ::CU_MEM_ATTACH_GLOBAL>();
-  check_number<hip::hipDeviceScheduleSpin, ::CU_CTX_SCHED_SPIN>();
-  check_number<hip::hipDeviceScheduleYield, ::CU_CTX_SCHED_YIELD>();
-  check_number<hip::hipDeviceScheduleBlockingSync, ::CU_CTX_SCHED_BLOCKING_SYNC>();
-  check_number<hip::hipMemPoolAttrReleaseThreshold, ::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD>();
-  check_number<hip::hipMemPoolAttrReservedMemCurrent, ::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT>();
-  check_number<hip::hipMemPoolAttrReservedMemHigh, ::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH>();
-  check_number<hip::hipMemPoolAttrUsedMemCurrent, ::CU_MEMPOOL_ATTR_USED_MEM_CURRENT>();
-  check_number<hip::hipMemPoolAttrUsedMemHigh, ::CU_MEMPOOL_ATTR_USED_MEM_HIGH>();
   check_number<hip::hipJitOptionMaxRegisters, ::CU_JIT_MAX_REGISTERS>();
   check_number<hip::HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
                ::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK>();
@@ -250,18 +222,10 @@ constexpr void check_calls() {
   check_call<decltype(ours::CudaDriver::cuDeviceTotalMem_v2), decltype(&::cuDeviceTotalMem_v2)>();
   check_call<decltype(ours::CudaDriver::cuDeviceGetAttribute), decltype(&::cuDeviceGetAttribute)>();
   check_call<decltype(ours::CudaDriver::cuDeviceGetPCIBusId), decltype(&::cuDeviceGetPCIBusId)>();
-  check_call<decltype(ours::CudaDriver::cuDeviceGetByPCIBusId),
-             decltype(&::cuDeviceGetByPCIBusId)>();
   check_call<decltype(ours::CudaDriver::cuDeviceCanAccessPeer),
              decltype(&::cuDeviceCanAccessPeer)>();
-  check_call<decltype(ours::CudaDriver::cuDeviceGetP2PAttribute),
-             decltype(&::cuDeviceGetP2PAttribute)>();
-  check_call<decltype(ours::CudaDriver::cuDeviceGetDefaultMemPool),
-             decltype(&::cuDeviceGetDefaultMemPool)>();
   check_call<decltype(ours::CudaDriver::cuDevicePrimaryCtxRetain),
              decltype(&::cuDevicePrimaryCtxRetain)>();
-  check_call<decltype(ours::CudaDriver::cuDevicePrimaryCtxSetFlags_v2),
-             decltype(&::cuDevicePrimaryCtxSetFlags_v2)>();
   check_call<decltype(ours::CudaDriver::cuCtxSetCurrent), decltype(&::cuCtxSetCurrent)>();
   check_call<decltype(ours::CudaDriver::cuCtxSynchronize), decltype(&::cuCtxSynchronize)>();
   check_call<decltype(ours::CudaDriver::cuCtxGetStreamPriorityRange),
@@ -274,38 +238,16 @@ constexpr void check_calls() {
   check_call<decltype(ours::CudaDriver::cuMemAlloc_v2), decltype(&::cuMemAlloc_v2)>();
   check_call<decltype(ours::CudaDriver::cuMemFree_v2), decltype(&::cuMemFree_v2)>();
   check_call<decltype(ours::CudaDriver::cuMemAllocManaged), decltype(&::cuMemAllocManaged)>();
-  check_call<decltype(ours::CudaDriver::cuMemAllocAsync), decltype(&::cuMemAllocAsync)>();
-  check_call<decltype(ours::CudaDriver::cuMemFreeAsync), decltype(&::cuMemFreeAsync)>();
-  check_call<decltype(ours::CudaDriver::cuMemAllocFromPoolAsync),
-             decltype(&::cuMemAllocFromPoolAsync)>();
-  check_call<decltype(ours::CudaDriver::cuMemPoolSetAttribute),
-             decltype(&::cuMemPoolSetAttribute)>();
-  check_call<decltype(ours::CudaDriver::cuMemPoolTrimTo), decltype(&::cuMemPoolTrimTo)>();
   check_call<decltype(ours::CudaDriver::cuMemHostAlloc), decltype(&::cuMemHostAlloc)>();
   check_call<decltype(ours::CudaDriver::cuMemFreeHost), decltype(&::cuMemFreeHost)>();
   check_call<decltype(ours::CudaDriver::cuMemHostRegister_v2), decltype(&::cuMemHostRegister_v2)>();
   check_call<decltype(ours::CudaDriver::cuMemHostUnregister), decltype(&::cuMemHostUnregister)>();
   check_call<decltype(ours::CudaDriver::cuMemHostGetDevicePointer_v2),
              decltype(&::cuMemHostGetDevicePointer_v2)>();
-  check_call<decltype(ours::CudaDriver::cuMemHostGetFlags), decltype(&::cuMemHostGetFlags)>();
-  check_call<decltype(ours::CudaDriver::cuPointerGetAttributes),
-             decltype(&::cuPointerGetAttributes)>();
-  check_call<decltype(ours::CudaDriver::cuMemGetAddressRange_v2),
-             decltype(&::cuMemGetAddressRange_v2)>();
-  check_call<decltype(ours::CudaDriver::cuMemcpy), decltype(&::cuMemcpy)>();
   check_call<decltype(ours::CudaDriver::cuMemcpyAsync), decltype(&::cuMemcpyAsync)>();
-  check_call<decltype(ours::CudaDriver::cuMemcpyHtoD_v2), decltype(&::cuMemcpyHtoD_v2)>();
-  check_call<decltype(ours::CudaDriver::cuMemcpyDtoH_v2), decltype(&::cuMemcpyDtoH_v2)>();
-  check_call<decltype(ours::CudaDriver::cuMemcpyDtoD_v2), decltype(&::cuMemcpyDtoD_v2)>();
-  check_call<decltype(ours::CudaDriver::cuMemcpyHtoDAsync_v2), decltype(&::cuMemcpyHtoDAsync_v2)>();
-  check_call<decltype(ours::CudaDriver::cuMemcpyDtoHAsync_v2), decltype(&::cuMemcpyDtoHAsync_v2)>();
-  check_call<decltype(ours::CudaDriver::cuMemcpyDtoDAsync_v2), decltype(&::cuMemcpyDtoDAsync_v2)>();
-  check_call<decltype(ours::CudaDriver::cuMemcpyPeer), decltype(&::cuMemcpyPeer)>();
   check_call<decltype(ours::CudaDriver::cuMemcpyPeerAsync), decltype(&::cuMemcpyPeerAsync)>();
   check_call<decltype(ours::CudaDriver::cuMemcpy2DAsync_v2), decltype(&::cuMemcpy2DAsync_v2)>();
-  check_call<decltype(ours::CudaDriver::cuMemsetD8_v2), decltype(&::cuMemsetD8_v2)>();
   check_call<decltype(ours::CudaDriver::cuMemsetD8Async), decltype(&::cuMemsetD8Async)>();
-  check_call<decltype(ours::CudaDriver::cuMemsetD32Async), decltype(&::cuMemsetD32Async)>();
   check_call<decltype(ours::CudaDriver::cuStreamCreate), decltype(&::cuStreamCreate)>();
   check_call<decltype(ours::CudaDriver::cuStreamCreateWithPriority),
              decltype(&::cuStreamCreateWithPriority)>();
@@ -315,26 +257,19 @@ constexpr void check_calls() {
   check_call<decltype(ours::CudaDriver::cuStreamSynchronize), decltype(&::cuStreamSynchronize)>();
   check_call<decltype(ours::CudaDriver::cuStreamWaitEvent), decltype(&::cuStreamWaitEvent)>();
   check_call<decltype(ours::CudaDriver::cuLaunchHostFunc), decltype(&::cuLaunchHostFunc)>();
-  check_call<decltype(ours::CudaDriver::cuStreamAddCallback), decltype(&::cuStreamAddCallback)>();
   check_call<decltype(ours::CudaDriver::cuEventCreate), decltype(&::cuEventCreate)>();
   check_call<decltype(ours::CudaDriver::cuEventDestroy_v2), decltype(&::cuEventDestroy_v2)>();
   check_call<decltype(ours::CudaDriver::cuEventRecord), decltype(&::cuEventRecord)>();
   check_call<decltype(ours::CudaDriver::cuEventQuery), decltype(&::cuEventQuery)>();
   check_call<decltype(ours::CudaDriver::cuEventSynchronize), decltype(&::cuEventSynchronize)>();
   check_call<OurElapsedTime, decltype(&::cuEventElapsedTime)>();
-  check_call<decltype(ours::CudaDriver::cuModuleLoad), decltype(&::cuModuleLoad)>();
   check_call<decltype(ours::CudaDriver::cuModuleLoadData), decltype(&::cuModuleLoadData)>();
   check_call<decltype(ours::CudaDriver::cuModuleLoadDataEx), decltype(&::cuModuleLoadDataEx)>();
   check_call<decltype(ours::CudaDriver::cuModuleUnload), decltype(&::cuModuleUnload)>();
   check_call<decltype(ours::CudaDriver::cuModuleGetFunction), decltype(&::cuModuleGetFunction)>();
-  check_call<decltype(ours::CudaDriver::cuModuleGetGlobal_v2), decltype(&::cuModuleGetGlobal_v2)>();
   check_call<decltype(ours::CudaDriver::cuLaunchKernel), decltype(&::cuLaunchKernel)>();
   check_call<decltype(ours::CudaDriver::cuFuncGetAttribute), decltype(&::cuFuncGetAttribute)>();
   check_call<decltype(ours::CudaDriver::cuFuncSetAttribute), decltype(&::cuFuncSetAttribute)>();
-  check_call<decltype(ours::CudaDriver::cuOccupancyMaxActiveBlocksPerMultiprocessor),
-             decltype(&::cuOccupancyMaxActiveBlocksPerMultiprocessor)>();
-  check_call<decltype(ours::CudaDriver::cuOccupancyMaxPotentialBlockSize),
-             decltype(&::cuOccupancyMaxPotentialBlockSize)>();
 }
 
 constexpr void check_copy_struct() {
@@ -370,9 +305,7 @@ static_assert(hip::hip_launch_param_buffer_size == CU_LAUNCH_PARAM_BUFFER_SIZE_A
 int main() {
   check_CUresult();
   check_CUdevice_attribute();
-  check_CUdevice_P2PAttribute();
   check_CUmemorytype();
-  check_CUpointer_attribute();
   check_shared_numbers();
   check_calls();
   check_copy_struct();

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "hiptool/copy.hpp"
-#include "hiptool/launch.hpp"
-#include "kernels/iq_grids.hpp"
+#include "hiptool/kernel.hpp"
 #include "kernels/kernel_loader.hpp"
+#include "measure/kernel/iq_grids.hpp"
 #include "measure/kernel/quantised_types.hpp"
 
 using namespace hiptool;
@@ -22,11 +22,11 @@ std::vector<char> dequantize(const measure::QuantisedType& type, const std::vect
   const Device device = find_device(platforms, "cpu");
   kernels::KernelLoader loader(device);
   const Buffer blocks(device, data.size());
-  const Buffer grids(device, kernels::iq_grids().size_bytes());
+  const Buffer grids(device, measure::iq_grids().size_bytes());
   const std::uint64_t count = data.size() / type.bytes * type.values;
   const Buffer out(device, count * 4);
   copy_h2d_and_wait(blocks, std::as_bytes(std::span(data)));
-  copy_h2d_and_wait(grids, std::as_bytes(kernels::iq_grids()));
+  copy_h2d_and_wait(grids, std::as_bytes(measure::iq_grids()));
   const Stream stream(device);
   launch(loader.kernel("hiptool_dequantize"), LaunchConfig{{3}, {256}}, stream, blocks, grids, out,
          count, type.id, type.values << 16 | type.bytes);

@@ -2,6 +2,7 @@
 /// Our declarations of HIP against the vendor's headers of whatever version is installed; all of it
 /// is checked while compiling. Our headers come first: the vendor's flags are macros.
 #include "hip/abi.hpp"
+#include "hip/amd/runtime.hpp"
 #include "hip/api.hpp"
 #include "hip/rtc.hpp"
 
@@ -12,27 +13,12 @@ namespace {
 namespace ours = hiptool::hip;
 
 constexpr unsigned our_flags[] = {
-    ours::hipStreamDefault,
-    ours::hipStreamNonBlocking,
-    ours::hipEventDefault,
-    ours::hipEventBlockingSync,
-    ours::hipEventDisableTiming,
-    ours::hipEventInterprocess,
-    ours::hipHostMallocDefault,
-    ours::hipHostMallocPortable,
-    ours::hipHostMallocMapped,
-    ours::hipHostMallocWriteCombined,
-    ours::hipHostMallocCoherent,
-    ours::hipHostMallocNonCoherent,
-    ours::hipHostRegisterDefault,
-    ours::hipHostRegisterPortable,
-    ours::hipHostRegisterMapped,
-    ours::hipHostRegisterIoMemory,
-    ours::hipMemAttachGlobal,
-    ours::hipDeviceScheduleAuto,
-    ours::hipDeviceScheduleSpin,
-    ours::hipDeviceScheduleYield,
-    ours::hipDeviceScheduleBlockingSync,
+    ours::hipStreamDefault,           ours::hipStreamNonBlocking,    ours::hipEventDefault,
+    ours::hipEventBlockingSync,       ours::hipEventDisableTiming,   ours::hipEventInterprocess,
+    ours::hipHostMallocDefault,       ours::hipHostMallocPortable,   ours::hipHostMallocMapped,
+    ours::hipHostMallocWriteCombined, ours::hipHostMallocCoherent,   ours::hipHostMallocNonCoherent,
+    ours::hipHostRegisterDefault,     ours::hipHostRegisterPortable, ours::hipHostRegisterMapped,
+    ours::hipHostRegisterIoMemory,    ours::hipMemAttachGlobal,
 };
 constexpr unsigned our_read_only_flag = ours::hipHostRegisterReadOnly;
 
@@ -52,8 +38,7 @@ constexpr unsigned their_flags[] = {
     hipHostMallocDefault,       hipHostMallocPortable,   hipHostMallocMapped,
     hipHostMallocWriteCombined, hipHostMallocCoherent,   hipHostMallocNonCoherent,
     hipHostRegisterDefault,     hipHostRegisterPortable, hipHostRegisterMapped,
-    hipHostRegisterIoMemory,    hipMemAttachGlobal,      hipDeviceScheduleAuto,
-    hipDeviceScheduleSpin,      hipDeviceScheduleYield,  hipDeviceScheduleBlockingSync,
+    hipHostRegisterIoMemory,    hipMemAttachGlobal,
 };
 
 consteval bool same_flags() {
@@ -197,22 +182,6 @@ constexpr void check_hipMemcpyKind() {
   check_number<ours::hipMemcpyDefault, ::hipMemcpyDefault>();
 }
 
-constexpr void check_hipDeviceP2PAttr() {
-  check_number<ours::hipDevP2PAttrPerformanceRank, ::hipDevP2PAttrPerformanceRank>();
-  check_number<ours::hipDevP2PAttrAccessSupported, ::hipDevP2PAttrAccessSupported>();
-  check_number<ours::hipDevP2PAttrNativeAtomicSupported, ::hipDevP2PAttrNativeAtomicSupported>();
-  check_number<ours::hipDevP2PAttrHipArrayAccessSupported,
-               ::hipDevP2PAttrHipArrayAccessSupported>();
-}
-
-constexpr void check_hipMemPoolAttr() {
-  check_number<ours::hipMemPoolAttrReleaseThreshold, ::hipMemPoolAttrReleaseThreshold>();
-  check_number<ours::hipMemPoolAttrReservedMemCurrent, ::hipMemPoolAttrReservedMemCurrent>();
-  check_number<ours::hipMemPoolAttrReservedMemHigh, ::hipMemPoolAttrReservedMemHigh>();
-  check_number<ours::hipMemPoolAttrUsedMemCurrent, ::hipMemPoolAttrUsedMemCurrent>();
-  check_number<ours::hipMemPoolAttrUsedMemHigh, ::hipMemPoolAttrUsedMemHigh>();
-}
-
 constexpr void check_hipFunction_attribute() {
   check_number<ours::HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
                ::HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK>();
@@ -244,19 +213,10 @@ constexpr void check_newer_numbers() {
                ::hipDeviceAttributeHostRegisterSupported>();
   check_number<ours::hipDeviceAttributeMemoryPoolSupportedHandleTypes,
                ::hipDeviceAttributeMemoryPoolSupportedHandleTypes>();
-  check_number<ours::hipMemoryTypeUnregistered, ::hipMemoryTypeUnregistered>();
-  check_number<ours::hipMemoryTypeHost, ::hipMemoryTypeHost>();
-  check_number<ours::hipMemoryTypeDevice, ::hipMemoryTypeDevice>();
-  check_number<ours::hipMemoryTypeManaged, ::hipMemoryTypeManaged>();
 #else
   static_cast<void>(our_read_only_flag);
 #endif
 }
-
-/// The header overloads these two for C++; the cast picks the one with C's arguments.
-using TheirMallocAsync = ::hipError_t (*)(void**, std::size_t, ::hipStream_t);
-using TheirMallocFromPoolAsync = ::hipError_t (*)(void**, std::size_t, ::hipMemPool_t,
-                                                  ::hipStream_t);
 
 constexpr void check_calls() {
   check_call<decltype(ours::Api::hipInit), decltype(&::hipInit)>();
@@ -264,63 +224,33 @@ constexpr void check_calls() {
   check_call<decltype(ours::Api::hipDriverGetVersion), decltype(&::hipDriverGetVersion)>();
   check_call<decltype(ours::Api::hipGetErrorName), decltype(&::hipGetErrorName)>();
   check_call<decltype(ours::Api::hipGetErrorString), decltype(&::hipGetErrorString)>();
-  check_call<decltype(ours::Api::hipGetLastError), decltype(&::hipGetLastError)>();
   check_call<decltype(ours::Api::hipGetDeviceCount), decltype(&::hipGetDeviceCount)>();
   check_call<decltype(ours::Api::hipGetDevice), decltype(&::hipGetDevice)>();
   check_call<decltype(ours::Api::hipSetDevice), decltype(&::hipSetDevice)>();
-  check_call<decltype(ours::Api::hipSetDeviceFlags), decltype(&::hipSetDeviceFlags)>();
   check_call<decltype(ours::Api::hipDeviceSynchronize), decltype(&::hipDeviceSynchronize)>();
-  check_call<decltype(ours::Api::hipDeviceGet), decltype(&::hipDeviceGet)>();
   check_call<decltype(ours::Api::hipDeviceGetName), decltype(&::hipDeviceGetName)>();
   check_call<decltype(ours::Api::hipDeviceGetUuid), decltype(&::hipDeviceGetUuid)>();
   check_call<decltype(ours::Api::hipDeviceTotalMem), decltype(&::hipDeviceTotalMem)>();
   check_call<decltype(ours::Api::hipDeviceGetAttribute), decltype(&::hipDeviceGetAttribute)>();
-  check_call<decltype(ours::Api::hipDeviceComputeCapability),
-             decltype(&::hipDeviceComputeCapability)>();
   check_call<decltype(ours::Api::hipDeviceGetPCIBusId), decltype(&::hipDeviceGetPCIBusId)>();
-  check_call<decltype(ours::Api::hipDeviceGetByPCIBusId), decltype(&::hipDeviceGetByPCIBusId)>();
   check_call<decltype(ours::Api::hipDeviceCanAccessPeer), decltype(&::hipDeviceCanAccessPeer)>();
   check_call<decltype(ours::Api::hipDeviceEnablePeerAccess),
              decltype(&::hipDeviceEnablePeerAccess)>();
   check_call<decltype(ours::Api::hipDeviceDisablePeerAccess),
              decltype(&::hipDeviceDisablePeerAccess)>();
-  check_call<decltype(ours::Api::hipDeviceGetP2PAttribute),
-             decltype(&::hipDeviceGetP2PAttribute)>();
   check_call<decltype(ours::Api::hipMemGetInfo), decltype(&::hipMemGetInfo)>();
   check_call<decltype(ours::Api::hipMalloc), decltype(&::hipMalloc)>();
   check_call<decltype(ours::Api::hipFree), decltype(&::hipFree)>();
   check_call<decltype(ours::Api::hipMallocManaged), decltype(&::hipMallocManaged)>();
-  check_call<decltype(ours::Api::hipMallocAsync),
-             decltype(static_cast<TheirMallocAsync>(&::hipMallocAsync))>();
-  check_call<decltype(ours::Api::hipFreeAsync), decltype(&::hipFreeAsync)>();
-  check_call<decltype(ours::Api::hipMallocFromPoolAsync),
-             decltype(static_cast<TheirMallocFromPoolAsync>(&::hipMallocFromPoolAsync))>();
-  check_call<decltype(ours::Api::hipDeviceGetDefaultMemPool),
-             decltype(&::hipDeviceGetDefaultMemPool)>();
-  check_call<decltype(ours::Api::hipMemPoolSetAttribute), decltype(&::hipMemPoolSetAttribute)>();
-  check_call<decltype(ours::Api::hipMemPoolTrimTo), decltype(&::hipMemPoolTrimTo)>();
   check_call<decltype(ours::Api::hipHostMalloc), decltype(&::hipHostMalloc)>();
   check_call<decltype(ours::Api::hipHostFree), decltype(&::hipHostFree)>();
   check_call<decltype(ours::Api::hipHostRegister), decltype(&::hipHostRegister)>();
   check_call<decltype(ours::Api::hipHostUnregister), decltype(&::hipHostUnregister)>();
   check_call<decltype(ours::Api::hipHostGetDevicePointer), decltype(&::hipHostGetDevicePointer)>();
-  check_call<decltype(ours::Api::hipHostGetFlags), decltype(&::hipHostGetFlags)>();
-  check_call<decltype(ours::Api::hipPointerGetAttributes), decltype(&::hipPointerGetAttributes)>();
-  check_call<decltype(ours::Api::hipMemGetAddressRange), decltype(&::hipMemGetAddressRange)>();
-  check_call<decltype(ours::Api::hipMemcpy), decltype(&::hipMemcpy)>();
   check_call<decltype(ours::Api::hipMemcpyAsync), decltype(&::hipMemcpyAsync)>();
-  check_call<decltype(ours::Api::hipMemcpyHtoD), decltype(&::hipMemcpyHtoD)>();
-  check_call<decltype(ours::Api::hipMemcpyDtoH), decltype(&::hipMemcpyDtoH)>();
-  check_call<decltype(ours::Api::hipMemcpyDtoD), decltype(&::hipMemcpyDtoD)>();
-  check_call<decltype(ours::Api::hipMemcpyHtoDAsync), decltype(&::hipMemcpyHtoDAsync)>();
-  check_call<decltype(ours::Api::hipMemcpyDtoHAsync), decltype(&::hipMemcpyDtoHAsync)>();
-  check_call<decltype(ours::Api::hipMemcpyDtoDAsync), decltype(&::hipMemcpyDtoDAsync)>();
-  check_call<decltype(ours::Api::hipMemcpyPeer), decltype(&::hipMemcpyPeer)>();
   check_call<decltype(ours::Api::hipMemcpyPeerAsync), decltype(&::hipMemcpyPeerAsync)>();
   check_call<decltype(ours::Api::hipMemcpy2DAsync), decltype(&::hipMemcpy2DAsync)>();
-  check_call<decltype(ours::Api::hipMemset), decltype(&::hipMemset)>();
   check_call<decltype(ours::Api::hipMemsetAsync), decltype(&::hipMemsetAsync)>();
-  check_call<decltype(ours::Api::hipMemsetD32Async), decltype(&::hipMemsetD32Async)>();
   check_call<decltype(ours::Api::hipStreamCreateWithFlags),
              decltype(&::hipStreamCreateWithFlags)>();
   check_call<decltype(ours::Api::hipStreamCreateWithPriority),
@@ -332,25 +262,19 @@ constexpr void check_calls() {
   check_call<decltype(ours::Api::hipStreamSynchronize), decltype(&::hipStreamSynchronize)>();
   check_call<decltype(ours::Api::hipStreamWaitEvent), decltype(&::hipStreamWaitEvent)>();
   check_call<decltype(ours::Api::hipLaunchHostFunc), decltype(&::hipLaunchHostFunc)>();
-  check_call<decltype(ours::Api::hipStreamAddCallback), decltype(&::hipStreamAddCallback)>();
+  check_call<ours::amd::StreamAddCallback, decltype(&::hipStreamAddCallback)>();
   check_call<decltype(ours::Api::hipEventCreateWithFlags), decltype(&::hipEventCreateWithFlags)>();
   check_call<decltype(ours::Api::hipEventDestroy), decltype(&::hipEventDestroy)>();
   check_call<decltype(ours::Api::hipEventRecord), decltype(&::hipEventRecord)>();
   check_call<decltype(ours::Api::hipEventQuery), decltype(&::hipEventQuery)>();
   check_call<decltype(ours::Api::hipEventSynchronize), decltype(&::hipEventSynchronize)>();
   check_call<decltype(ours::Api::hipEventElapsedTime), decltype(&::hipEventElapsedTime)>();
-  check_call<decltype(ours::Api::hipModuleLoad), decltype(&::hipModuleLoad)>();
   check_call<decltype(ours::Api::hipModuleLoadData), decltype(&::hipModuleLoadData)>();
   check_call<decltype(ours::Api::hipModuleLoadDataEx), decltype(&::hipModuleLoadDataEx)>();
   check_call<decltype(ours::Api::hipModuleUnload), decltype(&::hipModuleUnload)>();
   check_call<decltype(ours::Api::hipModuleGetFunction), decltype(&::hipModuleGetFunction)>();
-  check_call<decltype(ours::Api::hipModuleGetGlobal), decltype(&::hipModuleGetGlobal)>();
   check_call<decltype(ours::Api::hipModuleLaunchKernel), decltype(&::hipModuleLaunchKernel)>();
   check_call<decltype(ours::Api::hipFuncGetAttribute), decltype(&::hipFuncGetAttribute)>();
-  check_call<decltype(ours::Api::hipModuleOccupancyMaxActiveBlocksPerMultiprocessor),
-             decltype(&::hipModuleOccupancyMaxActiveBlocksPerMultiprocessor)>();
-  check_call<decltype(ours::Api::hipModuleOccupancyMaxPotentialBlockSize),
-             decltype(&::hipModuleOccupancyMaxPotentialBlockSize)>();
 #if HIP_VERSION_MAJOR < 6
   check_call<decltype(ours::Api::hipGetDevicePropertiesR0000),
              decltype(&::hipGetDeviceProperties)>();
@@ -393,23 +317,10 @@ constexpr void check_property_layouts() {
   check_call<decltype(ours::Api::hipGetDevicePropertiesR0000),
              decltype(&::hipGetDevicePropertiesR0000)>();
   check_properties<hipDeviceProp_tR0600, ours::property_layout_r0600>();
-  static_assert(offsetof(::hipPointerAttribute_t, type) ==
-                offsetof(ours::hipPointerAttribute_t, type));
 #endif
 }
 
 static_assert(sizeof(ours::hipUUID) == sizeof(::hipUUID));
-static_assert(sizeof(ours::hipPointerAttribute_t) == sizeof(::hipPointerAttribute_t));
-static_assert(offsetof(ours::hipPointerAttribute_t, device) ==
-              offsetof(::hipPointerAttribute_t, device));
-static_assert(offsetof(ours::hipPointerAttribute_t, devicePointer) ==
-              offsetof(::hipPointerAttribute_t, devicePointer));
-static_assert(offsetof(ours::hipPointerAttribute_t, hostPointer) ==
-              offsetof(::hipPointerAttribute_t, hostPointer));
-static_assert(offsetof(ours::hipPointerAttribute_t, isManaged) ==
-              offsetof(::hipPointerAttribute_t, isManaged));
-static_assert(offsetof(ours::hipPointerAttribute_t, allocationFlags) ==
-              offsetof(::hipPointerAttribute_t, allocationFlags));
 
 /// The pseudo pointers are made by casts, which no constant expression may hold.
 bool same_launch_markers() {
@@ -426,8 +337,6 @@ int main() {
   check_hipError_t();
   check_hipDeviceAttribute_t();
   check_hipMemcpyKind();
-  check_hipDeviceP2PAttr();
-  check_hipMemPoolAttr();
   check_hipFunction_attribute();
   check_hipJitOption();
   check_newer_numbers();

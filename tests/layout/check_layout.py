@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Checks what the compiler does not: which way includes point, what may be named where, sizes.
+"""Checks the direction of includes, names that only one layer may use, and sizes of files.
 
 Usage: check_layout.py ROOT. Prints one line for each finding and exits 1 if there is any.
 """
@@ -7,29 +7,24 @@ import pathlib
 import re
 import sys
 
-# From the ground up. An include may point to the own room and to rooms that stand before it.
-LIBRARY_ROOMS = ["base", "system", "model", "hip", "core", "kernels", "tensor", "ops", "load",
+# From the bottom up. A layer may include itself and the layers before it.
+LIBRARY_LAYERS = ["base", "system", "model", "hip", "core", "kernels", "tensor", "ops", "load",
                  "runtime"]
-MAY_INCLUDE = {room: set(LIBRARY_ROOMS[:place + 1]) for place, room in enumerate(LIBRARY_ROOMS)}
+MAY_INCLUDE = {layer: set(LIBRARY_LAYERS[:place + 1]) for place, layer in enumerate(LIBRARY_LAYERS)}
 MAY_INCLUDE["report"] = {"base", "report"}   # knows no device
-MAY_INCLUDE["measure"] = {"measure", "report", *LIBRARY_ROOMS}
+MAY_INCLUDE["measure"] = {"measure", "report", *LIBRARY_LAYERS}
 MAY_INCLUDE["cli"] = {"cli", *MAY_INCLUDE["measure"]}
 
-# The room that defines what a public header declares. hiptool.hpp is for users only.
-HEADER_ROOM = {
-    "cancel": "base", "error": "base", "export": "base", "file_stamp": "base",
-    "timeline": "base", "trace": "base", "units": "base", "version": "base",
-    "element_type": "model", "model_file": "model", "model_summary": "model",
+# The layer that defines what a public header declares. hiptool.hpp is for users only.
+HEADER_LAYER = {
+    "cancel": "base", "error": "base", "export": "base", "timeline": "base", "version": "base",
+    "model_file": "model", "model_summary": "model",
     "platform": "hip",
     "arena": "core", "buffer": "core", "caching_allocator": "core", "copy": "core",
-    "device": "core", "event": "core", "host_memory": "core", "kernel": "core",
-    "kernel_timer": "core", "launch": "core", "memory_plan": "core", "module": "core",
-    "peer_access": "core", "pinned_buffer": "core", "registered_memory": "core",
-    "retry": "core", "stream": "core",
+    "device": "core", "event": "core", "kernel": "core", "module": "core",
+    "pinned_buffer": "core", "retry": "core", "stream": "core",
     "dtype": "tensor", "layout": "tensor", "tensor": "tensor",
-    "async_loader": "load", "file_digests": "load", "load_plan": "load", "model_fit": "load",
-    "plan_loader": "load", "self_test": "load", "staging_memory": "load", "value_check": "load",
-    "verification": "load", "verify": "load",
+    "async_loader": "load", "load": "load", "load_plan": "load", "load_report": "load",
 }
 
 TOP_LEVEL = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "CHANGELOG.md",
@@ -67,54 +62,54 @@ def line_of(text, place):
     return text.count("\n", 0, place) + 1
 
 
-def room_of(path):
-    """The room a file belongs to, or None for tests that belong to no room."""
+def layer_of(path):
+    """The layer of a file, or None for tests of no layer."""
     parts = path.parts
     if parts[0] == "src":
         return parts[1] if len(parts) > 2 else None
     if parts[0] == "include":
-        return HEADER_ROOM.get(path.stem)
+        return HEADER_LAYER.get(path.stem)
     if parts[:2] == ("tests", "unit") and len(parts) > 3:
         return parts[2]
     return None
 
 
 def check_include(path, quote, target):
-    """Sentences on what is wrong with one include."""
+    """The violations of one include."""
     place = path.parts[0]
     first = target.split("/")[0]
-    room = room_of(path)
+    layer = layer_of(path)
     in_tests = place == "tests"
     if target in BANNED_HEADERS:
-        yield f"<{target}> is not there with every compiler that builds this"
-    if first == "CLI" and room != "cli":
+        yield f"<{target}> is missing in one of the supported compilers"
+    if first == "CLI" and layer != "cli":
         yield "CLI11 belongs to src/cli"
-    if first == "nlohmann" and room not in ("report", "model") and not in_tests:
+    if first == "nlohmann" and layer not in ("report", "model") and not in_tests:
         yield "nlohmann/json belongs to src/report and src/model"
-    # Tests play the part of a program that has a runtime mapped already, so they may load.
+    # Tests act as programs that have a runtime mapped already, so they may load one.
     if target == "dlfcn.h" and path.as_posix() != "src/base/dynamic_library.cpp" and not in_tests:
-        yield "only src/base/dynamic_library.cpp knows dlopen"
+        yield "only src/base/dynamic_library.cpp may use dlopen"
     if place == "include" and first != "hiptool" and not re.fullmatch(r"[a-z][a-z0-9_]*", target):
         yield f"a public header includes {target}; only std and hiptool/ are allowed"
     if first == "hiptool":
-        yield from check_public_include(path, room, pathlib.PurePath(target).stem)
+        yield from check_public_include(path, layer, pathlib.PurePath(target).stem)
     elif quote == '"' and first in MAY_INCLUDE and "/" in target:
-        if room in MAY_INCLUDE and first not in MAY_INCLUDE[room]:
-            yield f"{room} must not include {target}: the arrow points up"
+        if layer in MAY_INCLUDE and first not in MAY_INCLUDE[layer]:
+            yield f"{layer} must not include {target}: it is a higher layer"
     elif quote == '"' and place == "src":
-        yield f'"{target}" does not name its room; write "room/header.hpp"'
+        yield f'"{target}" lacks its layer; write "layer/header.hpp"'
 
 
-def check_public_include(path, room, stem):
-    is_user = room is None or room in ("cli", "lib")   # lib: the shared library, from outside
+def check_public_include(path, layer, stem):
+    is_user = layer is None or layer in ("cli", "lib")   # lib: the shared library, from outside
     if path.as_posix() == "include/hiptool/hiptool.hpp" or is_user:
         return
     if stem == "hiptool":
-        yield "hiptool/hiptool.hpp is for users of the library; include what is used"
-    elif stem not in HEADER_ROOM:
-        yield f"hiptool/{stem}.hpp has no room yet; name it in HEADER_ROOM of this check"
-    elif room in MAY_INCLUDE and HEADER_ROOM[stem] not in MAY_INCLUDE[room]:
-        yield f"{room} must not include hiptool/{stem}.hpp: the arrow points up"
+        yield "hiptool/hiptool.hpp is for users of the library; include the single headers"
+    elif stem not in HEADER_LAYER:
+        yield f"hiptool/{stem}.hpp has no layer; add it to HEADER_LAYER in this file"
+    elif layer in MAY_INCLUDE and HEADER_LAYER[stem] not in MAY_INCLUDE[layer]:
+        yield f"{layer} must not include hiptool/{stem}.hpp: it is a higher layer"
 
 
 def check_cpp(path, text):
@@ -126,18 +121,18 @@ def check_cpp(path, text):
     if path.parts[0] != "tests" and not may_name_vendor(path):
         for token in TOKEN.finditer(text):
             literal = token["string"] or token["raw"] or ""
-            # A sentence for people may mention a library; a name alone is one to open.
+            # A message may mention a library; a bare name is one to open.
             if VENDOR_LIBRARY.search(literal) and not re.search(r"\s", literal):
                 yield (line_of(text, token.start()),
                        "a vendor library is named outside src/hip/<platform>")
     for match in BANNED_NAME.finditer(blank_out(text, {"comment", "raw", "string", "char"})):
         yield (line_of(text, match.start()),
-               f"{match[0]} is not there with every compiler that builds this")
+               f"{match[0]} is missing in one of the supported compilers")
 
 
 def may_name_vendor(path):
     in_platform = path.parts[:2] == ("src", "hip") and len(path.parts) > 3
-    # The version list looks for runtime files on disk without opening them.
+    # --version lists runtime libraries on disk without opening them.
     return in_platform or re.match(r"src/cli/(.*/)?version[^/]*$", path.as_posix()) is not None
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Asserts that a shared library exports names of hiptool only, and none of its inner rooms.
+"""Asserts that a shared library exports names of hiptool only, and none of its inner layers.
 
 Usage: exported_symbols.py NM LIBRARY
 """

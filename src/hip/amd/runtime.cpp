@@ -5,24 +5,17 @@
 #include <memory>
 #include <new>
 
-#include "hip/amd/last_error.hpp"
-
 namespace hiptool::hip::amd {
 namespace {
 
 /// The runtime's own functions behind the adapted calls.
 struct Adapted {
   decltype(Api::hipHostRegister) host_register;
-  decltype(Api::hipPointerGetAttributes) pointer_get_attributes;
-  decltype(Api::hipFreeAsync) free_async;
   decltype(Api::hipLaunchHostFunc) launch_host_func;
-  decltype(Api::hipStreamAddCallback) stream_add_callback;
-  decltype(Api::hipGetLastError) get_last_error;
-  decltype(Api::hipModuleLoad) module_load;
+  StreamAddCallback stream_add_callback;
   decltype(Api::hipModuleLaunchKernel) launch_kernel;
   decltype(Api::hipGetDevice) get_device;
   decltype(Api::hipDeviceGetAttribute) get_attribute;
-  bool has_old_memory_types;
 };
 
 Adapted& adapted() noexcept {
@@ -34,30 +27,6 @@ Adapted& adapted() noexcept {
 /// no read-only registration.
 hipError_t host_register(void* pointer, std::size_t bytes, unsigned flags) {
   return adapted().host_register(pointer, bytes, flags & ~hipHostRegisterReadOnly);
-}
-
-/// Before HIP 6 memory it does not know was an error, before HIP 7 null was one, and HIP 5 counted
-/// memory types from host 0.
-hipError_t pointer_get_attributes(hipPointerAttribute_t* attributes, const void* pointer) {
-  if (attributes == nullptr) return hipErrorInvalidValue;
-  constexpr hipPointerAttribute_t unregistered{
-      hipMemoryTypeUnregistered, -2, nullptr, nullptr, 0, 0};
-  *attributes = unregistered;
-  if (pointer == nullptr) return hipSuccess;
-  const hipError_t error = adapted().pointer_get_attributes(attributes, pointer);
-  if (error == hipErrorInvalidValue) {
-    *attributes = unregistered;
-    return hipSuccess;
-  }
-  if (error != hipSuccess || !adapted().has_old_memory_types) return error;
-  const bool is_managed = attributes->isManaged != 0;
-  attributes->type = is_managed ? hipMemoryTypeManaged : renumber_memory_type(attributes->type);
-  return hipSuccess;
-}
-
-/// Freeing null was an error before HIP 7.
-hipError_t free_async(void* pointer, hipStream_t stream) {
-  return pointer == nullptr ? hipSuccess : adapted().free_async(pointer, stream);
 }
 
 struct HostFunction {
@@ -76,19 +45,11 @@ hipError_t launch_host_function(hipStream_t stream, hipHostFn_t function, void* 
   if (function == nullptr) return hipErrorInvalidValue;
   const hipError_t direct = adapted().launch_host_func(stream, function, user_data);
   if (direct != hipErrorNotSupported) return direct;
-  adapted().get_last_error();  // takes that answer back: the call as a whole may succeed yet
   std::unique_ptr<HostFunction> call(new (std::nothrow) HostFunction{function, user_data});
   if (call == nullptr) return hipErrorOutOfMemory;
   const hipError_t error = adapted().stream_add_callback(stream, run_host_function, call.get(), 0);
   if (error == hipSuccess) call.release();  // the callback owns it now
   return error;
-}
-
-/// A file with nothing in it was an invalid value before HIP 7 (HIP 7.0 release notes).
-hipError_t load_module(hipModule_t* module, const char* path) {
-  if (module == nullptr || path == nullptr) return hipErrorInvalidValue;
-  const hipError_t error = adapted().module_load(module, path);
-  return error == hipErrorInvalidValue ? hipErrorInvalidImage : error;
 }
 
 /// Asked only after a launch has failed.
@@ -145,8 +106,8 @@ std::string load_runtime(const base::DynamicLibrary& library, Api& api) {
 Release identify_release(int version, const base::DynamicLibrary& library) {
   switch (major_of_version(version)) {
     case 4:
-    case 5: return Release::hip5;
-    case 6: return Release::hip6;
+    case 5:
+    case 6: return Release::before_hip7;
     case 7:
     case 10: return Release::hip7;
     default: break;
@@ -161,18 +122,13 @@ std::string format_version(int version) {
 }
 
 void adapt_runtime(Api& api, const base::DynamicLibrary& library, Release release) {
-  adapted() = {api.hipHostRegister,       api.hipPointerGetAttributes, api.hipFreeAsync,
-               api.hipLaunchHostFunc,     api.hipStreamAddCallback,    api.hipGetLastError,
-               api.hipModuleLoad,         api.hipModuleLaunchKernel,   api.hipGetDevice,
-               api.hipDeviceGetAttribute, release == Release::hip5};
+  const auto add_callback = library.function<StreamAddCallback>("hipStreamAddCallback");
+  adapted() = {api.hipHostRegister,       api.hipLaunchHostFunc, add_callback,
+               api.hipModuleLaunchKernel, api.hipGetDevice,      api.hipDeviceGetAttribute};
   api.hipHostRegister = host_register;
-  if (has(library, "hipStreamAddCallback")) api.hipLaunchHostFunc = launch_host_function;
+  if (add_callback != nullptr) api.hipLaunchHostFunc = launch_host_function;
   if (release == Release::hip7) return;
-  if (has(library, "hipPointerGetAttributes")) api.hipPointerGetAttributes = pointer_get_attributes;
-  if (has(library, "hipFreeAsync")) api.hipFreeAsync = free_async;
-  if (has(library, "hipModuleLoad")) api.hipModuleLoad = load_module;
   if (has(library, "hipModuleLaunchKernel")) api.hipModuleLaunchKernel = launch_kernel;
-  keep_last_error(api);
 }
 
 }  // namespace hiptool::hip::amd

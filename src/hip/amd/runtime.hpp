@@ -7,6 +7,10 @@
 
 namespace hiptool::hip::amd {
 
+/// hipStreamAddCallback, which stands in for hipLaunchHostFunc where a runtime lacks that.
+using StreamAddCallback = hipError_t (*)(hipStream_t stream, hipStreamCallback_t callback,
+                                         void* user_data, unsigned flags);
+
 /// Fills the table with the library's symbols. Optional calls it lacks answer hipErrorNotSupported;
 /// required ones are named in the result, separated by commas (empty: all found).
 std::string load_runtime(const base::DynamicLibrary& library, Api& api);
@@ -17,24 +21,17 @@ std::string format_version(int version);
 /// The part of a version that numbers differ by: 5 from 50221153.
 constexpr int major_of_version(int version) { return version / 10000000; }
 
-/// HIP 5's memory type (host 0, device 1, array 2, unified 3, managed 4) as HIP 6 numbers it.
-constexpr int renumber_memory_type(int hip5_type) {
-  constexpr int numbers[] = {hipMemoryTypeHost, hipMemoryTypeDevice, 10, 11, hipMemoryTypeManaged};
-  return hip5_type >= 0 && hip5_type < 5 ? numbers[hip5_type] : hipMemoryTypeUnregistered;
-}
-
 /// Which of the known interfaces a runtime has.
 enum class Release {
-  hip5,          ///< 4 and 5: memory types counted from host 0
-  hip6,          ///< 6: numbers of today, semantics of before 7.0
+  before_hip7,   ///< 4 to 6
   hip7,          ///< 7 and 10: what the table promises
   like_hip6,     ///< unknown version, with the calls that came with HIP 6
   unrecognised,  ///< unknown version and no sign of the layouts in use
 };
 
 /// Judges by the version where it is one that AMD released: 4 to 7 and 10 (ROCm went from 7 to 10).
-/// Else by hipGetDevicePropertiesR0600, which names its own layout and came together with the
-/// memory types of today; independent implementations report versions such as 1.1 and have it.
+/// Else by hipGetDevicePropertiesR0600, which names its own layout ; independent implementations
+/// report versions such as 1.1 and have it.
 Release identify_release(int version, const base::DynamicLibrary& library);
 
 /// Puts functions of ours before calls whose meaning differs from HIP 7 as the table promises it

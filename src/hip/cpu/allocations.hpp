@@ -11,7 +11,7 @@
 
 namespace hiptool::hip::cpu {
 
-enum class MemoryUse { device, stream_ordered, managed, host, registered };
+enum class MemoryUse { device, managed, host, registered };
 
 struct Allocation {
   void* base = nullptr;
@@ -21,9 +21,9 @@ struct Allocation {
   unsigned flags = 0;
 };
 
-/// Device, stream ordered or managed: what hipFree gives back.
+/// What hipFree releases.
 constexpr bool is_device_memory(MemoryUse use) {
-  return use == MemoryUse::device || use == MemoryUse::stream_ordered || use == MemoryUse::managed;
+  return use == MemoryUse::device || use == MemoryUse::managed;
 }
 
 class Allocations {

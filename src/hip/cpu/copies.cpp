@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "hip/cpu/copies.hpp"
 
-#include <algorithm>
 #include <cstring>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -31,12 +29,10 @@ Range classify(const void* pointer, std::size_t bytes) {
 
 bool is_kind(hipMemcpyKind kind) { return kind >= hipMemcpyHostToHost && kind <= hipMemcpyDefault; }
 
-enum class Wait { if_pageable, always };
-
 /// The kind is only checked, not used: there is one address space (HIP: unified addressing).
 /// Pageable memory may be gone when the call returns, so such copies are done by then.
-hipError_t copy_bytes(void* destination, const void* source, std::size_t bytes, hipMemcpyKind kind,
-                      hipStream_t stream, Wait wait) {
+hipError_t hipMemcpyAsync(void* destination, const void* source, std::size_t bytes,
+                          hipMemcpyKind kind, hipStream_t stream) {
   if (!is_kind(kind)) return hipErrorInvalidMemcpyDirection;
   const auto queue = find_queue(stream);
   if (queue == nullptr) return hipErrorInvalidHandle;
@@ -46,56 +42,8 @@ hipError_t copy_bytes(void* destination, const void* source, std::size_t bytes, 
   if (to == Range::invalid || from == Range::invalid) return hipErrorInvalidValue;
   auto run = [=] { std::memmove(destination, source, bytes); };
   const bool is_pageable = to == Range::pageable || from == Range::pageable;
-  if (wait == Wait::always || is_pageable) return submit_and_wait(queue, std::move(run));
+  if (is_pageable) return submit_and_wait(queue, std::move(run));
   return submit(queue, std::move(run));
-}
-
-hipError_t hipMemcpy(void* destination, const void* source, std::size_t bytes, hipMemcpyKind kind) {
-  return copy_bytes(destination, source, bytes, kind, nullptr, Wait::always);
-}
-
-hipError_t hipMemcpyAsync(void* destination, const void* source, std::size_t bytes,
-                          hipMemcpyKind kind, hipStream_t stream) {
-  return copy_bytes(destination, source, bytes, kind, stream, Wait::if_pageable);
-}
-
-hipError_t hipMemcpyHtoD(hipDeviceptr_t destination, void* source, std::size_t bytes) {
-  return hipMemcpy(destination, source, bytes, hipMemcpyHostToDevice);
-}
-
-hipError_t hipMemcpyDtoH(void* destination, hipDeviceptr_t source, std::size_t bytes) {
-  return hipMemcpy(destination, source, bytes, hipMemcpyDeviceToHost);
-}
-
-hipError_t hipMemcpyDtoD(hipDeviceptr_t destination, hipDeviceptr_t source, std::size_t bytes) {
-  return hipMemcpy(destination, source, bytes, hipMemcpyDeviceToDevice);
-}
-
-hipError_t hipMemcpyHtoDAsync(hipDeviceptr_t destination, void* source, std::size_t bytes,
-                              hipStream_t stream) {
-  return hipMemcpyAsync(destination, source, bytes, hipMemcpyHostToDevice, stream);
-}
-
-hipError_t hipMemcpyDtoHAsync(void* destination, hipDeviceptr_t source, std::size_t bytes,
-                              hipStream_t stream) {
-  return hipMemcpyAsync(destination, source, bytes, hipMemcpyDeviceToHost, stream);
-}
-
-hipError_t hipMemcpyDtoDAsync(hipDeviceptr_t destination, hipDeviceptr_t source, std::size_t bytes,
-                              hipStream_t stream) {
-  return hipMemcpyAsync(destination, source, bytes, hipMemcpyDeviceToDevice, stream);
-}
-
-/// Comes after the older work of both devices' default order.
-hipError_t hipMemcpyPeer(void* destination, int destination_ordinal, const void* source,
-                         int source_ordinal, std::size_t bytes) {
-  if (!is_device(destination_ordinal) || !is_device(source_ordinal)) return hipErrorInvalidDevice;
-  for (const int ordinal : {destination_ordinal, source_ordinal}) {
-    DeviceQueues& queues = queues_of(ordinal);
-    const hipError_t error = wait_for(queues.outstanding(queues.null_queue()));
-    if (error != hipSuccess) return error;
-  }
-  return hipMemcpy(destination, source, bytes, hipMemcpyDeviceToDevice);
 }
 
 hipError_t hipMemcpyPeerAsync(void* destination, int destination_ordinal, const void* source,
@@ -144,53 +92,21 @@ hipError_t hipMemcpy2DAsync(void* destination, std::size_t destination_pitch, co
 }
 
 /// Only memory this platform knows can be filled (HIP: hipErrorInvalidValue for other memory).
-hipError_t fill(void* destination, std::size_t bytes, hipStream_t stream, Wait wait,
-                std::function<void()> run) {
+hipError_t hipMemsetAsync(void* destination, int value, std::size_t bytes, hipStream_t stream) {
   const auto queue = find_queue(stream);
   if (queue == nullptr) return hipErrorInvalidHandle;
   if (bytes == 0) return hipSuccess;
   if (classify(destination, bytes) != Range::known) return hipErrorInvalidValue;
-  if (wait == Wait::always) return submit_and_wait(queue, std::move(run));
-  return submit(queue, std::move(run));
-}
-
-hipError_t hipMemset(void* destination, int value, std::size_t bytes) {
-  return fill(destination, bytes, nullptr, Wait::always,
-              [=] { std::memset(destination, value, bytes); });
-}
-
-hipError_t hipMemsetAsync(void* destination, int value, std::size_t bytes, hipStream_t stream) {
-  return fill(destination, bytes, stream, Wait::if_pageable,
-              [=] { std::memset(destination, value, bytes); });
-}
-
-hipError_t hipMemsetD32Async(hipDeviceptr_t destination, int value, std::size_t count,
-                             hipStream_t stream) {
-  const bool is_aligned = reinterpret_cast<std::uintptr_t>(destination) % sizeof(int) == 0;
-  if (!is_aligned || count > std::numeric_limits<std::size_t>::max() / sizeof(int)) {
-    return hipErrorInvalidValue;
-  }
-  return fill(destination, count * sizeof(int), stream, Wait::if_pageable,
-              [=] { std::fill_n(static_cast<int*>(destination), count, value); });
+  return submit(queue, [=] { std::memset(destination, value, bytes); });
 }
 
 }  // namespace
 
 void add_copy_calls(Api& api) {
-  api.hipMemcpy = &Entry<&hipMemcpy>::call;
   api.hipMemcpyAsync = &Entry<&hipMemcpyAsync>::call;
-  api.hipMemcpyHtoD = &Entry<&hipMemcpyHtoD>::call;
-  api.hipMemcpyDtoH = &Entry<&hipMemcpyDtoH>::call;
-  api.hipMemcpyDtoD = &Entry<&hipMemcpyDtoD>::call;
-  api.hipMemcpyHtoDAsync = &Entry<&hipMemcpyHtoDAsync>::call;
-  api.hipMemcpyDtoHAsync = &Entry<&hipMemcpyDtoHAsync>::call;
-  api.hipMemcpyDtoDAsync = &Entry<&hipMemcpyDtoDAsync>::call;
-  api.hipMemcpyPeer = &Entry<&hipMemcpyPeer>::call;
   api.hipMemcpyPeerAsync = &Entry<&hipMemcpyPeerAsync>::call;
   api.hipMemcpy2DAsync = &Entry<&hipMemcpy2DAsync>::call;
-  api.hipMemset = &Entry<&hipMemset>::call;
   api.hipMemsetAsync = &Entry<&hipMemsetAsync>::call;
-  api.hipMemsetD32Async = &Entry<&hipMemsetD32Async>::call;
 }
 
 }  // namespace hiptool::hip::cpu

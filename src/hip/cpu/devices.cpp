@@ -47,15 +47,6 @@ hipError_t hipGetDevice(int* ordinal) {
   return hipSuccess;
 }
 
-hipError_t hipSetDeviceFlags(unsigned flags) {
-  constexpr unsigned schedule = 7;
-  constexpr unsigned map_host_and_local_memory = 8 | 16;  // accepted by HIP, without effect here
-  if ((flags & ~(schedule | map_host_and_local_memory)) != 0) return hipErrorInvalidValue;
-  const unsigned mode = flags & schedule;
-  const bool one_mode = (mode & (mode - 1)) == 0;
-  return one_mode ? hipSuccess : hipErrorInvalidValue;
-}
-
 hipError_t hipDeviceSynchronize() {
   const hipError_t error = wait_for_device(device_of_thread);
   return error == hipSuccess ? failure_of_device(device_of_thread) : error;
@@ -186,21 +177,6 @@ hipError_t hipDeviceDisablePeerAccess(int peer) {
   return hipSuccess;
 }
 
-hipError_t hipDeviceGetP2PAttribute(int* value, hipDeviceP2PAttr attribute, int source,
-                                    int destination) {
-  if (value == nullptr) return hipErrorInvalidValue;
-  if (!is_device(source) || !is_device(destination) || source == destination) {
-    return hipErrorInvalidDevice;
-  }
-  switch (attribute) {
-    case hipDevP2PAttrPerformanceRank:
-    case hipDevP2PAttrHipArrayAccessSupported: *value = 0; return hipSuccess;
-    case hipDevP2PAttrAccessSupported:
-    case hipDevP2PAttrNativeAtomicSupported: *value = 1; return hipSuccess;
-  }
-  return hipErrorInvalidValue;
-}
-
 }  // namespace
 
 int known_device_count() { return known_count.load(); }
@@ -219,7 +195,6 @@ void set_current_device(int ordinal) { device_of_thread = ordinal; }
 
 void add_device_calls(Api& api) {
   api.hipGetDevice = &Entry<&hipGetDevice>::call;
-  api.hipSetDeviceFlags = &Entry<&hipSetDeviceFlags>::call;
   api.hipDeviceSynchronize = &Entry<&hipDeviceSynchronize>::call;
   api.hipDeviceGetName = &Entry<&hipDeviceGetName>::call;
   api.hipDeviceTotalMem = &Entry<&hipDeviceTotalMem>::call;
@@ -228,7 +203,6 @@ void add_device_calls(Api& api) {
   api.hipDeviceCanAccessPeer = &Entry<&hipDeviceCanAccessPeer>::call;
   api.hipDeviceEnablePeerAccess = &Entry<&hipDeviceEnablePeerAccess>::call;
   api.hipDeviceDisablePeerAccess = &Entry<&hipDeviceDisablePeerAccess>::call;
-  api.hipDeviceGetP2PAttribute = &Entry<&hipDeviceGetP2PAttribute>::call;
 }
 
 }  // namespace hiptool::hip::cpu

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// How a call enters the table: nothing is thrown through it, and the thread's last error is kept.
+/// How a call enters the table: no exception leaves it.
 #pragma once
 #include <new>
 #include <system_error>
@@ -8,10 +8,6 @@
 
 namespace hiptool::hip::cpu {
 
-/// Keeps a real error as the thread's last one and hands it on. Success and "not ready" do not
-/// count (HIP 7).
-hipError_t note_error(hipError_t error) noexcept;
-
 template <auto Function>
 struct Entry;
 
@@ -19,13 +15,13 @@ template <class... Arguments, hipError_t (*Function)(Arguments...)>
 struct Entry<Function> {
   static hipError_t call(Arguments... arguments) noexcept {
     try {
-      return note_error(Function(arguments...));
+      return Function(arguments...);
     } catch (const std::bad_alloc&) {
-      return note_error(hipErrorOutOfMemory);
+      return hipErrorOutOfMemory;
     } catch (const std::system_error&) {
-      return note_error(hipErrorOperatingSystem);
+      return hipErrorOperatingSystem;
     } catch (...) {
-      return note_error(hipErrorUnknown);
+      return hipErrorUnknown;
     }
   }
 };

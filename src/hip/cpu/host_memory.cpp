@@ -67,14 +67,6 @@ hipError_t hipHostGetDevicePointer(void** device_pointer, void* host_pointer, un
   return hipSuccess;
 }
 
-hipError_t hipHostGetFlags(unsigned* flags, void* host_pointer) {
-  if (flags == nullptr) return hipErrorInvalidValue;
-  const auto allocation = Allocations::instance().find(host_pointer);
-  if (!allocation || !is_host_memory(allocation->use)) return hipErrorInvalidValue;
-  *flags = allocation->flags;
-  return hipSuccess;
-}
-
 }  // namespace
 
 void add_host_memory_calls(Api& api) {
@@ -83,7 +75,6 @@ void add_host_memory_calls(Api& api) {
   api.hipHostRegister = &Entry<&hipHostRegister>::call;
   api.hipHostUnregister = &Entry<&hipHostUnregister>::call;
   api.hipHostGetDevicePointer = &Entry<&hipHostGetDevicePointer>::call;
-  api.hipHostGetFlags = &Entry<&hipHostGetFlags>::call;
 }
 
 }  // namespace hiptool::hip::cpu

@@ -61,19 +61,6 @@ hipError_t load(hipModule_t* module) {
   return hipSuccess;
 }
 
-hipError_t hipModuleLoad(hipModule_t* module, const char* path) {
-  if (module == nullptr || path == nullptr) return hipErrorInvalidValue;
-  std::error_code failure;
-  if (!std::filesystem::is_regular_file(path, failure)) return hipErrorFileNotFound;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return hipErrorFileNotFound;
-  std::string content(cpu_image.size() + 2, '\0');  // a text file may end in a new line
-  file.read(content.data(), static_cast<std::streamsize>(content.size()));
-  content.resize(static_cast<std::size_t>(file.gcount()));
-  while (!content.empty() && (content.back() == '\n' || content.back() == '\0')) content.pop_back();
-  return content == cpu_image ? load(module) : hipErrorInvalidImage;
-}
-
 /// An image has no length of its own, so only as much is read as agrees.
 hipError_t hipModuleLoadData(hipModule_t* module, const void* image) {
   if (module == nullptr || image == nullptr) return hipErrorInvalidValue;
@@ -100,12 +87,6 @@ hipError_t hipModuleGetFunction(hipFunction_t* function, hipModule_t module, con
   if (kernel == nullptr) return hipErrorNotFound;
   *function = object->function_for(kernel);
   return hipSuccess;
-}
-
-/// Kernels have no variables that the host can see.
-hipError_t hipModuleGetGlobal(hipDeviceptr_t*, std::size_t*, hipModule_t module, const char* name) {
-  if (name == nullptr) return hipErrorInvalidValue;
-  return modules().find(module) == nullptr ? hipErrorInvalidHandle : hipErrorNotFound;
 }
 
 hipError_t hipFuncGetAttribute(int* value, hipFunction_attribute attribute,
@@ -135,33 +116,6 @@ hipError_t hipFuncGetAttribute(int* value, hipFunction_attribute attribute,
   return hipErrorInvalidValue;
 }
 
-/// A core runs one block at a time, whatever its size.
-hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, hipFunction_t function,
-                                                              int block_size,
-                                                              std::size_t shared_bytes) {
-  if (blocks == nullptr || block_size <= 0) return hipErrorInvalidValue;
-  if (find_function(function) == nullptr) return hipErrorInvalidHandle;
-  const bool fits = block_size <= static_cast<int>(max_threads_per_block) &&
-                    shared_bytes <= most_shared_bytes_per_block;
-  *blocks = fits ? 1 : 0;
-  return hipSuccess;
-}
-
-hipError_t hipModuleOccupancyMaxPotentialBlockSize(int* grid_size, int* block_size,
-                                                   hipFunction_t function, std::size_t shared_bytes,
-                                                   int block_size_limit) {
-  constexpr int usual_block_size = 256;  // no size is faster than another
-  if (grid_size == nullptr || block_size == nullptr || block_size_limit < 0 ||
-      shared_bytes > most_shared_bytes_per_block) {
-    return hipErrorInvalidValue;
-  }
-  if (find_function(function) == nullptr) return hipErrorInvalidHandle;
-  *grid_size = current_facts()->cores;
-  *block_size =
-      block_size_limit == 0 ? usual_block_size : std::min(usual_block_size, block_size_limit);
-  return hipSuccess;
-}
-
 }  // namespace
 
 const CpuKernel* find_function(hipFunction_t function) { return functions().find(function).get(); }
@@ -169,17 +123,11 @@ const CpuKernel* find_function(hipFunction_t function) { return functions().find
 std::size_t live_module_count() { return modules().size(); }
 
 void add_module_calls(Api& api) {
-  api.hipModuleLoad = &Entry<&hipModuleLoad>::call;
   api.hipModuleLoadData = &Entry<&hipModuleLoadData>::call;
   api.hipModuleLoadDataEx = &Entry<&hipModuleLoadDataEx>::call;
   api.hipModuleUnload = &Entry<&hipModuleUnload>::call;
   api.hipModuleGetFunction = &Entry<&hipModuleGetFunction>::call;
-  api.hipModuleGetGlobal = &Entry<&hipModuleGetGlobal>::call;
   api.hipFuncGetAttribute = &Entry<&hipFuncGetAttribute>::call;
-  api.hipModuleOccupancyMaxActiveBlocksPerMultiprocessor =
-      &Entry<&hipModuleOccupancyMaxActiveBlocksPerMultiprocessor>::call;
-  api.hipModuleOccupancyMaxPotentialBlockSize =
-      &Entry<&hipModuleOccupancyMaxPotentialBlockSize>::call;
 }
 
 }  // namespace hiptool::hip::cpu

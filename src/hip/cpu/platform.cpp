@@ -51,14 +51,6 @@ hipError_t hipSetDevice(int ordinal) {
 }
 
 template <int Count>
-hipError_t hipDeviceGet(hipDevice_t* device, int ordinal) {
-  if (device == nullptr) return hipErrorInvalidValue;
-  if (ordinal < 0 || ordinal >= Count) return hipErrorInvalidDevice;
-  *device = ordinal;
-  return hipSuccess;
-}
-
-template <int Count>
 Api make_table() {
   Api api = make_unsupported_api();
   add_error_calls(api);
@@ -75,7 +67,6 @@ Api make_table() {
   api.hipDriverGetVersion = &Entry<&hipRuntimeGetVersion>::call;
   api.hipGetDeviceCount = &Entry<&hipGetDeviceCount<Count>>::call;
   api.hipSetDevice = &Entry<&hipSetDevice<Count>>::call;
-  api.hipDeviceGet = &Entry<&hipDeviceGet<Count>>::call;
   return api;
 }
 

@@ -75,14 +75,6 @@ hipError_t hipLaunchHostFunc(hipStream_t stream, hipHostFn_t function, void* use
   return submit(queue, [=] { function(user_data); });
 }
 
-hipError_t hipStreamAddCallback(hipStream_t stream, hipStreamCallback_t callback, void* user_data,
-                                unsigned flags) {
-  if (callback == nullptr || flags != 0) return hipErrorInvalidValue;
-  const auto queue = find_queue(stream);
-  if (queue == nullptr) return hipErrorInvalidHandle;
-  return submit(queue, [=] { callback(stream, hipSuccess, user_data); });
-}
-
 }  // namespace
 
 std::shared_ptr<Queue> find_queue(hipStream_t stream) {
@@ -100,7 +92,6 @@ void add_stream_calls(Api& api) {
   api.hipStreamQuery = &Entry<&hipStreamQuery>::call;
   api.hipStreamSynchronize = &Entry<&hipStreamSynchronize>::call;
   api.hipLaunchHostFunc = &Entry<&hipLaunchHostFunc>::call;
-  api.hipStreamAddCallback = &Entry<&hipStreamAddCallback>::call;
 }
 
 }  // namespace hiptool::hip::cpu

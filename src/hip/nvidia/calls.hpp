@@ -15,8 +15,8 @@ void fill_modules(Api& api);
 
 /// Runs a driver call after an entry (enter_device and its kind) that had to succeed.
 template <class Call>
-hipError_t finish_after(hipError_t entered, Call&& call) noexcept {
-  return finish(entered == hipSuccess ? translate(call()) : entered);
+hipError_t call_after(hipError_t entered, Call&& call) noexcept {
+  return entered == hipSuccess ? translate(call()) : entered;
 }
 
 }  // namespace hiptool::hip::nvidia

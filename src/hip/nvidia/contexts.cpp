@@ -65,13 +65,6 @@ hipError_t find_device(int ordinal, CUdevice& device) noexcept {
   return error;
 }
 
-int ordinal_of(CUdevice device) noexcept {
-  for (int ordinal = 0; ordinal < device_count(); ++ordinal) {
-    if (slot(ordinal).device == device) return ordinal;
-  }
-  return -1;
-}
-
 int current_ordinal() noexcept { return thread_ordinal; }
 
 hipError_t set_current_ordinal(int ordinal) noexcept {

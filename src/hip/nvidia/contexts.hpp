@@ -20,9 +20,6 @@ int device_count() noexcept;
 /// empty.
 hipError_t find_device(int ordinal, CUdevice& device) noexcept;
 
-/// Ordinal of a device; -1 if it is not in the list.
-int ordinal_of(CUdevice device) noexcept;
-
 /// The calling thread's device; every thread starts on 0.
 int current_ordinal() noexcept;
 hipError_t set_current_ordinal(int ordinal) noexcept;

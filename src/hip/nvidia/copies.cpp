@@ -11,65 +11,12 @@ bool is_known(hipMemcpyKind kind) noexcept {
   return kind >= hipMemcpyHostToHost && kind <= hipMemcpyDefault;
 }
 
-hipError_t copy(void* destination, const void* source, std::size_t bytes, hipMemcpyKind kind) {
-  if (!is_known(kind)) return finish(hipErrorInvalidMemcpyDirection);
-  if (bytes == 0) return hipSuccess;
-  return finish_after(enter_device(), [=] {
-    return cuda().cuMemcpy(to_address(destination), to_address(source), bytes);
-  });
-}
-
 hipError_t copy_async(void* destination, const void* source, std::size_t bytes, hipMemcpyKind kind,
                       hipStream_t stream) {
-  if (!is_known(kind)) return finish(hipErrorInvalidMemcpyDirection);
+  if (!is_known(kind)) return hipErrorInvalidMemcpyDirection;
   if (bytes == 0) return hipSuccess;
-  return finish_after(enter_stream(stream), [=] {
+  return call_after(enter_stream(stream), [=] {
     return cuda().cuMemcpyAsync(to_address(destination), to_address(source), bytes, stream);
-  });
-}
-
-hipError_t copy_htod(hipDeviceptr_t destination, void* source, std::size_t bytes) {
-  if (bytes == 0) return hipSuccess;
-  return finish_after(enter_device(), [=] {
-    return cuda().cuMemcpyHtoD_v2(to_address(destination), source, bytes);
-  });
-}
-
-hipError_t copy_dtoh(void* destination, hipDeviceptr_t source, std::size_t bytes) {
-  if (bytes == 0) return hipSuccess;
-  return finish_after(enter_device(), [=] {
-    return cuda().cuMemcpyDtoH_v2(destination, to_address(source), bytes);
-  });
-}
-
-hipError_t copy_dtod(hipDeviceptr_t destination, hipDeviceptr_t source, std::size_t bytes) {
-  if (bytes == 0) return hipSuccess;
-  return finish_after(enter_device(), [=] {
-    return cuda().cuMemcpyDtoD_v2(to_address(destination), to_address(source), bytes);
-  });
-}
-
-hipError_t copy_htod_async(hipDeviceptr_t destination, void* source, std::size_t bytes,
-                           hipStream_t stream) {
-  if (bytes == 0) return hipSuccess;
-  return finish_after(enter_stream(stream), [=] {
-    return cuda().cuMemcpyHtoDAsync_v2(to_address(destination), source, bytes, stream);
-  });
-}
-
-hipError_t copy_dtoh_async(void* destination, hipDeviceptr_t source, std::size_t bytes,
-                           hipStream_t stream) {
-  if (bytes == 0) return hipSuccess;
-  return finish_after(enter_stream(stream), [=] {
-    return cuda().cuMemcpyDtoHAsync_v2(destination, to_address(source), bytes, stream);
-  });
-}
-
-hipError_t copy_dtod_async(hipDeviceptr_t destination, hipDeviceptr_t source, std::size_t bytes,
-                           hipStream_t stream) {
-  if (bytes == 0) return hipSuccess;
-  return finish_after(enter_stream(stream), [=] {
-    return cuda().cuMemcpyDtoDAsync_v2(to_address(destination), to_address(source), bytes, stream);
   });
 }
 
@@ -83,25 +30,13 @@ hipError_t find_peers(int destination_ordinal, int source_ordinal, PeerContexts&
   return error == hipSuccess ? find_context(source_ordinal, contexts.source) : error;
 }
 
-hipError_t copy_peer(void* destination, int destination_ordinal, const void* source,
-                     int source_ordinal, std::size_t bytes) {
-  PeerContexts contexts;
-  hipError_t error = find_peers(destination_ordinal, source_ordinal, contexts);
-  if (error == hipSuccess) error = enter_any_device();
-  if (error == hipSuccess && bytes == 0) return hipSuccess;
-  return finish_after(error, [&] {
-    return cuda().cuMemcpyPeer(to_address(destination), contexts.destination, to_address(source),
-                               contexts.source, bytes);
-  });
-}
-
 hipError_t copy_peer_async(void* destination, int destination_ordinal, const void* source,
                            int source_ordinal, std::size_t bytes, hipStream_t stream) {
   PeerContexts contexts;
   hipError_t error = find_peers(destination_ordinal, source_ordinal, contexts);
   if (error == hipSuccess) error = enter_stream(stream);
   if (error == hipSuccess && bytes == 0) return hipSuccess;
-  return finish_after(error, [&] {
+  return call_after(error, [&] {
     return cuda().cuMemcpyPeerAsync(to_address(destination), contexts.destination,
                                     to_address(source), contexts.source, bytes, stream);
   });
@@ -110,9 +45,9 @@ hipError_t copy_peer_async(void* destination, int destination_ordinal, const voi
 hipError_t copy_2d_async(void* destination, std::size_t destination_pitch, const void* source,
                          std::size_t source_pitch, std::size_t width, std::size_t height,
                          hipMemcpyKind kind, hipStream_t stream) {
-  if (!is_known(kind)) return finish(hipErrorInvalidMemcpyDirection);
+  if (!is_known(kind)) return hipErrorInvalidMemcpyDirection;
   if (width == 0 || height == 0) return hipSuccess;
-  if (destination_pitch < width || source_pitch < width) return finish(hipErrorInvalidPitchValue);
+  if (destination_pitch < width || source_pitch < width) return hipErrorInvalidPitchValue;
   CudaMemcpy2D rows{};
   rows.source_type = CU_MEMORYTYPE_UNIFIED;
   rows.source_device = to_address(source);
@@ -122,51 +57,24 @@ hipError_t copy_2d_async(void* destination, std::size_t destination_pitch, const
   rows.destination_pitch = destination_pitch;
   rows.width_bytes = width;
   rows.height = height;
-  return finish_after(enter_stream(stream),
-                      [&] { return cuda().cuMemcpy2DAsync_v2(&rows, stream); });
-}
-
-hipError_t set(void* destination, int value, std::size_t bytes) {
-  if (bytes == 0) return hipSuccess;
-  return finish_after(enter_device(), [=] {
-    return cuda().cuMemsetD8_v2(to_address(destination), static_cast<unsigned char>(value), bytes);
-  });
+  return call_after(enter_stream(stream), [&] { return cuda().cuMemcpy2DAsync_v2(&rows, stream); });
 }
 
 hipError_t set_async(void* destination, int value, std::size_t bytes, hipStream_t stream) {
   if (bytes == 0) return hipSuccess;
-  return finish_after(enter_stream(stream), [=] {
+  return call_after(enter_stream(stream), [=] {
     return cuda().cuMemsetD8Async(to_address(destination), static_cast<unsigned char>(value), bytes,
                                   stream);
-  });
-}
-
-hipError_t set_words_async(hipDeviceptr_t destination, int value, std::size_t count,
-                           hipStream_t stream) {
-  if (count == 0) return hipSuccess;
-  return finish_after(enter_stream(stream), [=] {
-    return cuda().cuMemsetD32Async(to_address(destination), static_cast<unsigned>(value), count,
-                                   stream);
   });
 }
 
 }  // namespace
 
 void fill_copies(Api& api) {
-  api.hipMemcpy = copy;
   api.hipMemcpyAsync = copy_async;
-  api.hipMemcpyHtoD = copy_htod;
-  api.hipMemcpyDtoH = copy_dtoh;
-  api.hipMemcpyDtoD = copy_dtod;
-  api.hipMemcpyHtoDAsync = copy_htod_async;
-  api.hipMemcpyDtoHAsync = copy_dtoh_async;
-  api.hipMemcpyDtoDAsync = copy_dtod_async;
-  api.hipMemcpyPeer = copy_peer;
   api.hipMemcpyPeerAsync = copy_peer_async;
   api.hipMemcpy2DAsync = copy_2d_async;
-  api.hipMemset = set;
   api.hipMemsetAsync = set_async;
-  api.hipMemsetD32Async = set_words_async;
 }
 
 }  // namespace hiptool::hip::nvidia

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// The part of the CUDA driver interface that the nvidia platform uses: our own declarations of its
 /// types and numbers (CUDA 13.0 driver API reference), which a contract test compares with the
-/// vendor's header. Streams, events, modules, functions and pools are opaque pointers in both
+/// vendor's header. Streams, events, modules and functions are opaque pointers in both
 /// interfaces, so CUDA's handles are declared as HIP's: a handle of the table is the driver's own.
 #pragma once
 #include <cstddef>
@@ -18,7 +18,6 @@ using CUstream = hipStream_t;
 using CUevent = hipEvent_t;
 using CUmodule = hipModule_t;
 using CUfunction = hipFunction_t;
-using CUmemoryPool = hipMemPool_t;
 using CUuuid = hipUUID;
 
 /// Numbers are HIP's where both define one, so only those that are acted on have a name here.
@@ -95,31 +94,13 @@ enum CUdevice_attribute : int {
   CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES = 119,
 };
 
-/// One above HIP's numbers.
-enum CUdevice_P2PAttribute : int {
-  CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK = 1,
-  CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED = 2,
-  CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED = 3,
-  CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED = 4,
-};
-
 enum CUmemorytype : unsigned {
   CU_MEMORYTYPE_HOST = 1,
   CU_MEMORYTYPE_DEVICE = 2,
-  CU_MEMORYTYPE_ARRAY = 3,
   CU_MEMORYTYPE_UNIFIED = 4,
 };
 
-enum CUpointer_attribute : int {
-  CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
-  CU_POINTER_ATTRIBUTE_DEVICE_POINTER = 3,
-  CU_POINTER_ATTRIBUTE_HOST_POINTER = 4,
-  CU_POINTER_ATTRIBUTE_IS_MANAGED = 8,
-  CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
-};
-
 /// Same numbers as HIP's.
-using CUmemPool_attribute = hipMemPoolAttr;
 using CUfunction_attribute = hipFunction_attribute;
 using CUjit_option = hipJitOption;
 
@@ -150,8 +131,6 @@ struct CudaMemcpy2D {
 static_assert(sizeof(CudaMemcpy2D) == 128);
 
 using CUhostFn = hipHostFn_t;
-using CUstreamCallback = void (*)(CUstream stream, CUresult status, void* user_data);
-using CUoccupancyB2DSize = std::size_t (*)(int block_size);
 
 /// Under unified addressing one number means the same address on host and device.
 inline CUdeviceptr to_address(const void* pointer) noexcept {

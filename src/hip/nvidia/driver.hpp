@@ -24,14 +24,9 @@ struct CudaDriver {
   CUresult (*cuDeviceTotalMem_v2)(std::size_t* bytes, CUdevice device);
   CUresult (*cuDeviceGetAttribute)(int* value, CUdevice_attribute attribute, CUdevice device);
   CUresult (*cuDeviceGetPCIBusId)(char* id, int length, CUdevice device);
-  CUresult (*cuDeviceGetByPCIBusId)(CUdevice* device, const char* id);
   CUresult (*cuDeviceCanAccessPeer)(int* can_access, CUdevice device, CUdevice peer);
-  CUresult (*cuDeviceGetP2PAttribute)(int* value, CUdevice_P2PAttribute attribute, CUdevice source,
-                                      CUdevice destination);
-  CUresult (*cuDeviceGetDefaultMemPool)(CUmemoryPool* pool, CUdevice device);
 
   CUresult (*cuDevicePrimaryCtxRetain)(CUcontext* context, CUdevice device);
-  CUresult (*cuDevicePrimaryCtxSetFlags_v2)(CUdevice device, unsigned flags);
   CUresult (*cuCtxSetCurrent)(CUcontext context);
   CUresult (*cuCtxSynchronize)();
   CUresult (*cuCtxGetStreamPriorityRange)(int* least, int* greatest);
@@ -42,45 +37,20 @@ struct CudaDriver {
   CUresult (*cuMemAlloc_v2)(CUdeviceptr* address, std::size_t bytes);
   CUresult (*cuMemFree_v2)(CUdeviceptr address);
   CUresult (*cuMemAllocManaged)(CUdeviceptr* address, std::size_t bytes, unsigned flags);
-  CUresult (*cuMemAllocAsync)(CUdeviceptr* address, std::size_t bytes, CUstream stream);
-  CUresult (*cuMemFreeAsync)(CUdeviceptr address, CUstream stream);
-  CUresult (*cuMemAllocFromPoolAsync)(CUdeviceptr* address, std::size_t bytes, CUmemoryPool pool,
-                                      CUstream stream);
-  CUresult (*cuMemPoolSetAttribute)(CUmemoryPool pool, CUmemPool_attribute attribute, void* value);
-  CUresult (*cuMemPoolTrimTo)(CUmemoryPool pool, std::size_t keep_bytes);
   CUresult (*cuMemHostAlloc)(void** pointer, std::size_t bytes, unsigned flags);
   CUresult (*cuMemFreeHost)(void* pointer);
   CUresult (*cuMemHostRegister_v2)(void* pointer, std::size_t bytes, unsigned flags);
   CUresult (*cuMemHostUnregister)(void* pointer);
   CUresult (*cuMemHostGetDevicePointer_v2)(CUdeviceptr* address, void* pointer, unsigned flags);
-  CUresult (*cuMemHostGetFlags)(unsigned* flags, void* pointer);
-  CUresult (*cuPointerGetAttributes)(unsigned count, CUpointer_attribute* attributes, void** data,
-                                     CUdeviceptr address);
-  CUresult (*cuMemGetAddressRange_v2)(CUdeviceptr* base, std::size_t* bytes, CUdeviceptr address);
 
-  CUresult (*cuMemcpy)(CUdeviceptr destination, CUdeviceptr source, std::size_t bytes);
   CUresult (*cuMemcpyAsync)(CUdeviceptr destination, CUdeviceptr source, std::size_t bytes,
                             CUstream stream);
-  CUresult (*cuMemcpyHtoD_v2)(CUdeviceptr destination, const void* source, std::size_t bytes);
-  CUresult (*cuMemcpyDtoH_v2)(void* destination, CUdeviceptr source, std::size_t bytes);
-  CUresult (*cuMemcpyDtoD_v2)(CUdeviceptr destination, CUdeviceptr source, std::size_t bytes);
-  CUresult (*cuMemcpyHtoDAsync_v2)(CUdeviceptr destination, const void* source, std::size_t bytes,
-                                   CUstream stream);
-  CUresult (*cuMemcpyDtoHAsync_v2)(void* destination, CUdeviceptr source, std::size_t bytes,
-                                   CUstream stream);
-  CUresult (*cuMemcpyDtoDAsync_v2)(CUdeviceptr destination, CUdeviceptr source, std::size_t bytes,
-                                   CUstream stream);
-  CUresult (*cuMemcpyPeer)(CUdeviceptr destination, CUcontext destination_context,
-                           CUdeviceptr source, CUcontext source_context, std::size_t bytes);
   CUresult (*cuMemcpyPeerAsync)(CUdeviceptr destination, CUcontext destination_context,
                                 CUdeviceptr source, CUcontext source_context, std::size_t bytes,
                                 CUstream stream);
   CUresult (*cuMemcpy2DAsync_v2)(const CudaMemcpy2D* copy, CUstream stream);
-  CUresult (*cuMemsetD8_v2)(CUdeviceptr destination, unsigned char value, std::size_t count);
   CUresult (*cuMemsetD8Async)(CUdeviceptr destination, unsigned char value, std::size_t count,
                               CUstream stream);
-  CUresult (*cuMemsetD32Async)(CUdeviceptr destination, unsigned value, std::size_t count,
-                               CUstream stream);
 
   CUresult (*cuStreamCreate)(CUstream* stream, unsigned flags);
   CUresult (*cuStreamCreateWithPriority)(CUstream* stream, unsigned flags, int priority);
@@ -90,8 +60,6 @@ struct CudaDriver {
   CUresult (*cuStreamSynchronize)(CUstream stream);
   CUresult (*cuStreamWaitEvent)(CUstream stream, CUevent event, unsigned flags);
   CUresult (*cuLaunchHostFunc)(CUstream stream, CUhostFn function, void* user_data);
-  CUresult (*cuStreamAddCallback)(CUstream stream, CUstreamCallback callback, void* user_data,
-                                  unsigned flags);
   CUresult (*cuEventCreate)(CUevent* event, unsigned flags);
   CUresult (*cuEventDestroy_v2)(CUevent event);
   CUresult (*cuEventRecord)(CUevent event, CUstream stream);
@@ -99,25 +67,17 @@ struct CudaDriver {
   CUresult (*cuEventSynchronize)(CUevent event);
   CUresult (*cuEventElapsedTime)(float* milliseconds, CUevent start, CUevent stop);
 
-  CUresult (*cuModuleLoad)(CUmodule* module, const char* path);
   CUresult (*cuModuleLoadData)(CUmodule* module, const void* image);
   CUresult (*cuModuleLoadDataEx)(CUmodule* module, const void* image, unsigned options,
                                  CUjit_option* option, void** option_value);
   CUresult (*cuModuleUnload)(CUmodule module);
   CUresult (*cuModuleGetFunction)(CUfunction* function, CUmodule module, const char* name);
-  CUresult (*cuModuleGetGlobal_v2)(CUdeviceptr* address, std::size_t* bytes, CUmodule module,
-                                   const char* name);
   CUresult (*cuLaunchKernel)(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                              unsigned block_x, unsigned block_y, unsigned block_z,
                              unsigned shared_bytes, CUstream stream, void** arguments,
                              void** extra);
   CUresult (*cuFuncGetAttribute)(int* value, CUfunction_attribute attribute, CUfunction function);
   CUresult (*cuFuncSetAttribute)(CUfunction function, CUfunction_attribute attribute, int value);
-  CUresult (*cuOccupancyMaxActiveBlocksPerMultiprocessor)(int* blocks, CUfunction function,
-                                                          int block_size, std::size_t shared_bytes);
-  CUresult (*cuOccupancyMaxPotentialBlockSize)(int* grid_size, int* block_size, CUfunction function,
-                                               CUoccupancyB2DSize shared_bytes_of,
-                                               std::size_t shared_bytes, int block_size_limit);
 };
 
 /// Looks up every symbol. An absent optional one answers CUDA_ERROR_NOT_SUPPORTED; absent required

@@ -9,8 +9,6 @@
 namespace hiptool::hip::nvidia {
 namespace {
 
-thread_local hipError_t last_error = hipSuccess;
-
 bool is_hip_number(hipError_t error) noexcept {
   return error == hipErrorUnknown || std::string_view(error_name(error)) != "hipErrorUnknown";
 }
@@ -23,19 +21,6 @@ const char* ask_driver(CUresult (*question)(CUresult, const char**), CUresult re
 }
 
 }  // namespace
-
-hipError_t finish(hipError_t error) noexcept {
-  if (error != hipSuccess && error != hipErrorNotReady) last_error = error;
-  return error;
-}
-
-hipError_t finish(CUresult result) noexcept { return finish(translate(result)); }
-
-hipError_t take_last_error() noexcept {
-  const hipError_t error = last_error;
-  last_error = hipSuccess;
-  return error;
-}
 
 const char* name_of(hipError_t error) noexcept {
   if (is_hip_number(error)) return error_name(error);

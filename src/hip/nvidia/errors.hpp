@@ -17,14 +17,6 @@ constexpr hipError_t translate(CUresult result) noexcept {
   }
 }
 
-/// Every function of the table returns through one of these: they keep the calling thread's last
-/// real error (success and not-ready do not count, as in HIP 7) and hand the error on.
-hipError_t finish(hipError_t error) noexcept;
-hipError_t finish(CUresult result) noexcept;
-
-/// The last real error of the calling thread, which is reset.
-hipError_t take_last_error() noexcept;
-
 /// HIP's name where HIP has the number, else CUDA's, else "hipErrorUnknown".
 const char* name_of(hipError_t error) noexcept;
 const char* text_of(hipError_t error) noexcept;

@@ -6,46 +6,29 @@
 namespace hiptool::hip::nvidia {
 namespace {
 
-hipError_t load_module(hipModule_t* module, const char* path) {
-  if (module == nullptr || path == nullptr) return finish(hipErrorInvalidValue);
-  return finish_after(enter_device(), [=] { return cuda().cuModuleLoad(module, path); });
-}
-
 hipError_t load_module_data(hipModule_t* module, const void* image) {
-  if (module == nullptr || image == nullptr) return finish(hipErrorInvalidValue);
-  return finish_after(enter_device(), [=] { return cuda().cuModuleLoadData(module, image); });
+  if (module == nullptr || image == nullptr) return hipErrorInvalidValue;
+  return call_after(enter_device(), [=] { return cuda().cuModuleLoadData(module, image); });
 }
 
 hipError_t load_module_data_ex(hipModule_t* module, const void* image, unsigned options,
                                hipJitOption* option, void** option_value) {
-  if (module == nullptr || image == nullptr) return finish(hipErrorInvalidValue);
-  return finish_after(enter_device(), [=] {
+  if (module == nullptr || image == nullptr) return hipErrorInvalidValue;
+  return call_after(enter_device(), [=] {
     return cuda().cuModuleLoadDataEx(module, image, options, option, option_value);
   });
 }
 
 hipError_t unload_module(hipModule_t module) {
-  if (module == nullptr) return finish(hipErrorInvalidHandle);
-  return finish_after(enter_device(), [=] { return cuda().cuModuleUnload(module); });
+  if (module == nullptr) return hipErrorInvalidHandle;
+  return call_after(enter_device(), [=] { return cuda().cuModuleUnload(module); });
 }
 
 hipError_t get_function(hipFunction_t* function, hipModule_t module, const char* name) {
-  if (function == nullptr || name == nullptr) return finish(hipErrorInvalidValue);
-  if (module == nullptr) return finish(hipErrorInvalidHandle);
-  return finish_after(enter_device(),
-                      [=] { return cuda().cuModuleGetFunction(function, module, name); });
-}
-
-hipError_t get_global(hipDeviceptr_t* pointer, std::size_t* bytes, hipModule_t module,
-                      const char* name) {
-  if (name == nullptr) return finish(hipErrorInvalidValue);
-  if (module == nullptr) return finish(hipErrorInvalidHandle);
-  return finish_after(enter_device(), [=] {
-    CUdeviceptr address = 0;
-    const CUresult result = cuda().cuModuleGetGlobal_v2(&address, bytes, module, name);
-    if (result == CUDA_SUCCESS && pointer != nullptr) *pointer = to_pointer(address);
-    return result;
-  });
+  if (function == nullptr || name == nullptr) return hipErrorInvalidValue;
+  if (module == nullptr) return hipErrorInvalidHandle;
+  return call_after(enter_device(),
+                    [=] { return cuda().cuModuleGetFunction(function, module, name); });
 }
 
 /// A block larger than the device can run is an invalid configuration in HIP 7 and an invalid value
@@ -72,64 +55,40 @@ void allow_shared_bytes(CUfunction function, unsigned shared_bytes) {
 hipError_t launch(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                   hipStream_t stream, void** arguments, void** extra) {
-  if (function == nullptr) return finish(hipErrorInvalidHandle);
+  if (function == nullptr) return hipErrorInvalidHandle;
   LaunchList list{};
   if (extra != nullptr) {
-    if (!translate_launch_list(extra, list)) return finish(hipErrorInvalidValue);
+    if (!translate_launch_list(extra, list)) return hipErrorInvalidValue;
     extra = list.data();
   }
-  if (const hipError_t error = enter_stream(stream); error != hipSuccess) return finish(error);
+  if (const hipError_t error = enter_stream(stream); error != hipSuccess) return error;
   if (shared_bytes > 0) allow_shared_bytes(function, shared_bytes);
   const CUresult result = cuda().cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y,
                                                 block_z, shared_bytes, stream, arguments, extra);
   const std::uint64_t threads = std::uint64_t{block_x} * block_y * block_z;
   if (result == CUDA_ERROR_INVALID_VALUE && is_block_too_large(threads)) {
-    return finish(hipErrorInvalidConfiguration);
+    return hipErrorInvalidConfiguration;
   }
-  return finish(result);
+  return translate(result);
 }
 
 hipError_t get_function_attribute(int* value, hipFunction_attribute attribute,
                                   hipFunction_t function) {
-  if (value == nullptr) return finish(hipErrorInvalidValue);
-  if (function == nullptr) return finish(hipErrorInvalidHandle);
-  return finish_after(enter_device(),
-                      [=] { return cuda().cuFuncGetAttribute(value, attribute, function); });
-}
-
-hipError_t get_max_active_blocks(int* blocks, hipFunction_t function, int block_size,
-                                 std::size_t shared_bytes) {
-  if (blocks == nullptr) return finish(hipErrorInvalidValue);
-  if (function == nullptr) return finish(hipErrorInvalidHandle);
-  return finish_after(enter_device(), [=] {
-    return cuda().cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, block_size,
-                                                              shared_bytes);
-  });
-}
-
-hipError_t get_best_block_size(int* grid_size, int* block_size, hipFunction_t function,
-                               std::size_t shared_bytes, int block_size_limit) {
-  if (grid_size == nullptr || block_size == nullptr) return finish(hipErrorInvalidValue);
-  if (function == nullptr) return finish(hipErrorInvalidHandle);
-  return finish_after(enter_device(), [=] {
-    return cuda().cuOccupancyMaxPotentialBlockSize(grid_size, block_size, function, nullptr,
-                                                   shared_bytes, block_size_limit);
-  });
+  if (value == nullptr) return hipErrorInvalidValue;
+  if (function == nullptr) return hipErrorInvalidHandle;
+  return call_after(enter_device(),
+                    [=] { return cuda().cuFuncGetAttribute(value, attribute, function); });
 }
 
 }  // namespace
 
 void fill_modules(Api& api) {
-  api.hipModuleLoad = load_module;
   api.hipModuleLoadData = load_module_data;
   api.hipModuleLoadDataEx = load_module_data_ex;
   api.hipModuleUnload = unload_module;
   api.hipModuleGetFunction = get_function;
-  api.hipModuleGetGlobal = get_global;
   api.hipModuleLaunchKernel = launch;
   api.hipFuncGetAttribute = get_function_attribute;
-  api.hipModuleOccupancyMaxActiveBlocksPerMultiprocessor = get_max_active_blocks;
-  api.hipModuleOccupancyMaxPotentialBlockSize = get_best_block_size;
 }
 
 }  // namespace hiptool::hip::nvidia

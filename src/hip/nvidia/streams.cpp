@@ -9,89 +9,76 @@ namespace {
 constexpr unsigned event_mask = 7;
 
 hipError_t create_stream(hipStream_t* stream, unsigned flags) {
-  if (stream == nullptr) return finish(hipErrorInvalidValue);
-  return finish_after(enter_device(), [=] { return cuda().cuStreamCreate(stream, flags); });
+  if (stream == nullptr) return hipErrorInvalidValue;
+  return call_after(enter_device(), [=] { return cuda().cuStreamCreate(stream, flags); });
 }
 
 hipError_t create_stream_with_priority(hipStream_t* stream, unsigned flags, int priority) {
-  if (stream == nullptr) return finish(hipErrorInvalidValue);
-  return finish_after(enter_device(),
-                      [=] { return cuda().cuStreamCreateWithPriority(stream, flags, priority); });
+  if (stream == nullptr) return hipErrorInvalidValue;
+  return call_after(enter_device(),
+                    [=] { return cuda().cuStreamCreateWithPriority(stream, flags, priority); });
 }
 
 hipError_t get_priority_range(int* least, int* greatest) {
-  return finish_after(enter_device(),
-                      [=] { return cuda().cuCtxGetStreamPriorityRange(least, greatest); });
+  return call_after(enter_device(),
+                    [=] { return cuda().cuCtxGetStreamPriorityRange(least, greatest); });
 }
 
 hipError_t destroy_stream(hipStream_t stream) {
-  if (is_pseudo_stream(stream)) return finish(hipErrorInvalidHandle);
-  return finish(cuda().cuStreamDestroy_v2(stream));
+  if (is_pseudo_stream(stream)) return hipErrorInvalidHandle;
+  return translate(cuda().cuStreamDestroy_v2(stream));
 }
 
 hipError_t query_stream(hipStream_t stream) {
-  return finish_after(enter_null_stream(stream), [=] { return cuda().cuStreamQuery(stream); });
+  return call_after(enter_null_stream(stream), [=] { return cuda().cuStreamQuery(stream); });
 }
 
 hipError_t synchronize_stream(hipStream_t stream) {
-  return finish_after(enter_null_stream(stream),
-                      [=] { return cuda().cuStreamSynchronize(stream); });
+  return call_after(enter_null_stream(stream), [=] { return cuda().cuStreamSynchronize(stream); });
 }
 
 hipError_t wait_event(hipStream_t stream, hipEvent_t event, unsigned flags) {
-  if (event == nullptr) return finish(hipErrorInvalidHandle);
-  return finish_after(enter_null_stream(stream),
-                      [=] { return cuda().cuStreamWaitEvent(stream, event, flags); });
+  if (event == nullptr) return hipErrorInvalidHandle;
+  return call_after(enter_null_stream(stream),
+                    [=] { return cuda().cuStreamWaitEvent(stream, event, flags); });
 }
 
 hipError_t launch_host_function(hipStream_t stream, hipHostFn_t function, void* user_data) {
-  if (function == nullptr) return finish(hipErrorInvalidValue);
-  return finish_after(enter_stream(stream),
-                      [=] { return cuda().cuLaunchHostFunc(stream, function, user_data); });
-}
-
-/// The driver hands its result to the callback, whose numbers are HIP's except for three that no
-/// stream reports.
-hipError_t add_callback(hipStream_t stream, hipStreamCallback_t callback, void* user_data,
-                        unsigned flags) {
-  if (callback == nullptr) return finish(hipErrorInvalidValue);
-  return finish_after(enter_stream(stream), [=] {
-    return cuda().cuStreamAddCallback(stream, reinterpret_cast<CUstreamCallback>(callback),
-                                      user_data, flags);
-  });
+  if (function == nullptr) return hipErrorInvalidValue;
+  return call_after(enter_stream(stream),
+                    [=] { return cuda().cuLaunchHostFunc(stream, function, user_data); });
 }
 
 hipError_t create_event(hipEvent_t* event, unsigned flags) {
-  if (event == nullptr) return finish(hipErrorInvalidValue);
-  return finish_after(enter_device(),
-                      [=] { return cuda().cuEventCreate(event, flags & event_mask); });
+  if (event == nullptr) return hipErrorInvalidValue;
+  return call_after(enter_device(),
+                    [=] { return cuda().cuEventCreate(event, flags & event_mask); });
 }
 
 hipError_t destroy_event(hipEvent_t event) {
-  if (event == nullptr) return finish(hipErrorInvalidHandle);
-  return finish(cuda().cuEventDestroy_v2(event));
+  if (event == nullptr) return hipErrorInvalidHandle;
+  return translate(cuda().cuEventDestroy_v2(event));
 }
 
 hipError_t record_event(hipEvent_t event, hipStream_t stream) {
-  if (event == nullptr) return finish(hipErrorInvalidHandle);
-  return finish_after(enter_null_stream(stream),
-                      [=] { return cuda().cuEventRecord(event, stream); });
+  if (event == nullptr) return hipErrorInvalidHandle;
+  return call_after(enter_null_stream(stream), [=] { return cuda().cuEventRecord(event, stream); });
 }
 
 hipError_t query_event(hipEvent_t event) {
-  if (event == nullptr) return finish(hipErrorInvalidHandle);
-  return finish(cuda().cuEventQuery(event));
+  if (event == nullptr) return hipErrorInvalidHandle;
+  return translate(cuda().cuEventQuery(event));
 }
 
 hipError_t synchronize_event(hipEvent_t event) {
-  if (event == nullptr) return finish(hipErrorInvalidHandle);
-  return finish(cuda().cuEventSynchronize(event));
+  if (event == nullptr) return hipErrorInvalidHandle;
+  return translate(cuda().cuEventSynchronize(event));
 }
 
 hipError_t get_elapsed_time(float* milliseconds, hipEvent_t start, hipEvent_t stop) {
-  if (milliseconds == nullptr) return finish(hipErrorInvalidValue);
-  if (start == nullptr || stop == nullptr) return finish(hipErrorInvalidHandle);
-  return finish(cuda().cuEventElapsedTime(milliseconds, start, stop));
+  if (milliseconds == nullptr) return hipErrorInvalidValue;
+  if (start == nullptr || stop == nullptr) return hipErrorInvalidHandle;
+  return translate(cuda().cuEventElapsedTime(milliseconds, start, stop));
 }
 
 }  // namespace
@@ -105,7 +92,6 @@ void fill_streams(Api& api) {
   api.hipStreamSynchronize = synchronize_stream;
   api.hipStreamWaitEvent = wait_event;
   api.hipLaunchHostFunc = launch_host_function;
-  api.hipStreamAddCallback = add_callback;
   api.hipEventCreateWithFlags = create_event;
   api.hipEventDestroy = destroy_event;
   api.hipEventRecord = record_event;

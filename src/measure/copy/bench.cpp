@@ -5,8 +5,8 @@
 #include <cmath>
 #include <map>
 
+#include "base/units.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/units.hpp"
 #include "measure/peak.hpp"
 #include "system/pci.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/launch.hpp"
+#include "hiptool/kernel.hpp"
 
 namespace hiptool::measure {
 namespace {

@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "core/call.hpp"
-#include "hiptool/launch.hpp"
+#include "hiptool/kernel.hpp"
 
 namespace hiptool::measure {
 namespace {

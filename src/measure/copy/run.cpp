@@ -7,7 +7,7 @@
 
 #include "base/clock.hpp"
 #include "core/call.hpp"
-#include "hiptool/peer_access.hpp"
+#include "hiptool/device.hpp"
 
 namespace hiptool::measure {
 namespace {

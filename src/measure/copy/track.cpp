@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "measure/copy/track.hpp"
 
+#include "base/units.hpp"
 #include "core/call.hpp"
 #include "hiptool/copy.hpp"
-#include "hiptool/units.hpp"
 
 namespace hiptool::measure {
 namespace {

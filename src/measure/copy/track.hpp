@@ -10,7 +10,6 @@
 #include "hiptool/buffer.hpp"
 #include "hiptool/event.hpp"
 #include "hiptool/pinned_buffer.hpp"
-#include "hiptool/registered_memory.hpp"
 #include "hiptool/stream.hpp"
 #include "measure/copy/device_tools.hpp"
 #include "measure/copy/spec.hpp"

@@ -6,7 +6,7 @@
 #include <charconv>
 
 #include "base/file.hpp"
-#include "hiptool/units.hpp"
+#include "base/units.hpp"
 #include "measure/doctor/list.hpp"
 
 namespace hiptool::measure {

@@ -9,8 +9,8 @@
 #include "hip/sensors.hpp"
 #include "hiptool/buffer.hpp"
 #include "hiptool/copy.hpp"
+#include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/peer_access.hpp"
 #include "hiptool/pinned_buffer.hpp"
 #include "hiptool/stream.hpp"
 

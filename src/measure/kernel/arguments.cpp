@@ -90,25 +90,25 @@ void parse_buffer(KernelArgument& argument, std::string_view rest) {
   argument.bytes = make_content(argument, rest);
 }
 
-std::string describe(const kernels::ArgumentInfo& info) {
+std::string describe(const ArgumentInfo& info) {
   const std::string size = std::to_string(info.size_bytes);
   switch (info.kind) {
-    case kernels::ArgumentKind::pointer: return "a pointer";
-    case kernels::ArgumentKind::value: return "a value of " + size + " bytes";
-    case kernels::ArgumentKind::unknown: break;
+    case ArgumentKind::pointer: return "a pointer";
+    case ArgumentKind::value: return "a value of " + size + " bytes";
+    case ArgumentKind::unknown: break;
   }
   return size + " bytes";
 }
 
-std::string describe(const std::vector<kernels::ArgumentInfo>& arguments) {
+std::string describe(const std::vector<ArgumentInfo>& arguments) {
   if (arguments.empty()) return "it takes none";
   std::string text;
   for (const auto& info : arguments) text += (text.empty() ? "" : ", ") + describe(info);
   return "it takes " + text;
 }
 
-bool fits(const KernelArgument& given, const kernels::ArgumentInfo& expected) {
-  using enum kernels::ArgumentKind;
+bool fits(const KernelArgument& given, const ArgumentInfo& expected) {
+  using enum ArgumentKind;
   const std::size_t size = given.is_buffer ? pointer_bytes : given.bytes.size();
   if (size != expected.size_bytes) return false;
   if (given.is_buffer) return expected.kind != value;
@@ -135,7 +135,7 @@ KernelArgument parse_kernel_argument(const std::string& text) {
 }
 
 void check_arguments(const std::string& kernel, const std::vector<KernelArgument>& given,
-                     const std::vector<kernels::ArgumentInfo>& expected) {
+                     const std::vector<ArgumentInfo>& expected) {
   if (given.size() != expected.size()) {
     refuse("the kernel '" + kernel + "' takes " + std::to_string(expected.size()) +
                (expected.size() == 1 ? " argument, and " : " arguments, and ") +

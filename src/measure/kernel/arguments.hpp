@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/image_info.hpp"
 #include "measure/kernel/element_value.hpp"
+#include "measure/kernel/image_info.hpp"
 
 namespace hiptool::measure {
 
@@ -33,6 +33,6 @@ KernelArgument parse_kernel_argument(const std::string& text);
 /// for another number of arguments, one of another size, and a value for a pointer (but for 0) or a
 /// buffer for a value.
 void check_arguments(const std::string& kernel, const std::vector<KernelArgument>& given,
-                     const std::vector<kernels::ArgumentInfo>& expected);
+                     const std::vector<ArgumentInfo>& expected);
 
 }  // namespace hiptool::measure

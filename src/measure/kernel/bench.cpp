@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "base/statistics.hpp"
+#include "base/units.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/kernel_timer.hpp"
-#include "hiptool/units.hpp"
+#include "hiptool/event.hpp"
 #include "kernels/kernel_loader.hpp"
 #include "measure/kernel/work.hpp"
 #include "measure/peak.hpp"

@@ -41,7 +41,7 @@ constexpr std::array facts{
 
 const TypeFacts& facts_of(ElementType type) { return facts[static_cast<std::size_t>(type)]; }
 
-[[noreturn]] void refuse(std::string message, std::string hint = {}) {
+[[noreturn]] void refuse_value(std::string message, std::string hint = {}) {
   throw Error(ErrorCode::invalid_argument, "parse kernel arguments", std::move(message),
               std::move(hint));
 }
@@ -122,8 +122,8 @@ std::optional<Number> parse_number(std::string_view text, int base = 10) {
     accepted = type.is_signed ? "-" + std::to_string(all / 2 + 1) + " to " + std::to_string(all / 2)
                               : "0 to " + std::to_string(all);
   }
-  refuse("'" + std::string(text) + "' is not a valid value of type " + std::string(type.name),
-         std::string(type.name) + " takes " + accepted);
+  refuse_value("'" + std::string(text) + "' is not a valid value of type " + std::string(type.name),
+               std::string(type.name) + " takes " + accepted);
 }
 
 std::uint64_t parse_whole(const TypeFacts& type, std::string_view text) {
@@ -182,7 +182,7 @@ ElementType parse_element_type(std::string_view name) {
     if (type.name == name) return type.type;
     all += (all.empty() ? "" : ", ") + std::string(type.name);
   }
-  refuse("'" + std::string(name) + "' is not a valid argument type", "the types are " + all);
+  refuse_value("'" + std::string(name) + "' is not a valid argument type", "the types are " + all);
 }
 
 std::string_view to_string(ElementType type) noexcept { return facts_of(type).name; }

@@ -5,8 +5,8 @@
 
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "kernels/iq_grids.hpp"
 #include "kernels/kernel_loader.hpp"
+#include "measure/kernel/iq_grids.hpp"
 #include "measure/kernel/quantised_types.hpp"
 #include "measure/kernel/work.hpp"
 
@@ -15,8 +15,8 @@ namespace {
 
 // Measured by tests/bench/kernel_table --blocks, on an H200: 0.02 to 0.08 faster than 16 blocks,
 // and 0.03 to 0.11 faster than as many as there is work for.
-constexpr std::uint64_t blocks_per_unit = 64;
-constexpr std::uint64_t units_per_thread = 1;
+constexpr std::uint64_t dequantize_blocks_per_unit = 64;
+constexpr std::uint64_t dequantize_units_per_thread = 1;
 
 constexpr std::size_t table_blocks = 251;  // a prime: out of step with every grid
 
@@ -55,9 +55,9 @@ struct Launcher {
         type(type_of_blocks),
         count(block_count * type.values),
         blocks(device, block_count * type.bytes),
-        grids(device, kernels::iq_grids().size_bytes()),
+        grids(device, iq_grids().size_bytes()),
         out(device, count * 4) {
-    copy_h2d_and_wait(grids, std::as_bytes(kernels::iq_grids()));
+    copy_h2d_and_wait(grids, std::as_bytes(iq_grids()));
   }
 
   void queue(const LaunchConfig& config, const StreamRef& stream) const {
@@ -97,7 +97,8 @@ class DequantizeWork final : public KernelWork {
         stream_(context.stream),
         launcher_(device, context.find_kernel("hiptool_dequantize"), type_,
                   std::max<std::uint64_t>(1, context.size_bytes / (4 * type_.values))),
-        config_(stride_grid(context, launcher_.count / 4, blocks_per_unit, units_per_thread)),
+        config_(stride_grid(context, launcher_.count / 4, dequantize_blocks_per_unit,
+                            dequantize_units_per_thread)),
         table_(make_blocks(type_)),
         expected_(expected_values(type_, table_)) {}
 

@@ -15,10 +15,10 @@ namespace {
 // 8 blocks are all 2048 threads of a multiprocessor of NVIDIA: 16 warps for each scheduler, where 4
 // hide the latency of 4 clocks. Measured by tests/bench/kernel_table --blocks, on an H200: any
 // number is within 0.03 of it.
-constexpr std::uint64_t blocks_per_unit = 8;
+constexpr std::uint64_t fma_blocks_per_unit = 8;
 constexpr std::uint64_t most_rounds = 1024;
 constexpr double run_s = 0.002;
-constexpr std::uint32_t block_threads = 256;
+constexpr std::uint32_t fma_block_threads = 256;
 constexpr std::size_t chains = 8;
 constexpr std::uint64_t steps_per_round = 32;
 
@@ -103,8 +103,8 @@ class FmaWork final : public KernelWork {
       : stream_(context.stream),
         kernel_(context.find_kernel("hiptool_fma_" + context.dtype)),
         rate_(multiply_add_rate(context.arch, context.dtype)) {
-    config_.grid.x = context.all_blocks(blocks_per_unit);
-    config_.block.x = block_threads;
+    config_.grid.x = context.all_blocks(fma_blocks_per_unit);
+    config_.block.x = fma_block_threads;
     out_ = Buffer(device, threads() * sizeof(std::uint64_t));
     if (device.is_host_memory()) return;
     rounds_ = rounds_within(run_s, rounds_, most_rounds, *stream_, [&] { queue(); });
@@ -147,7 +147,7 @@ class FmaWork final : public KernelWork {
   std::optional<double> per_clock() const override { return rate_; }
 
  private:
-  std::uint64_t threads() const { return std::uint64_t{config_.grid.x} * block_threads; }
+  std::uint64_t threads() const { return std::uint64_t{config_.grid.x} * fma_block_threads; }
 
   const StreamRef* stream_;
   Kernel kernel_;

@@ -10,7 +10,7 @@
 namespace hiptool::measure {
 namespace {
 
-constexpr std::uint32_t block_threads = 256;
+constexpr std::uint32_t gemm_block_threads = 256;
 constexpr std::uint64_t most_cpu_side = 128;
 constexpr std::uint64_t most_gpu_side = 16384;  // above, values would not be exact
 
@@ -51,7 +51,7 @@ class GemmWork final : public KernelWork {
         c_(device, side_ * side_ * 4) {
     config_.grid.x =
         static_cast<std::uint32_t>((side_ / variant_.tile_rows) * (side_ / variant_.tile_columns));
-    config_.block.x = block_threads;
+    config_.block.x = gemm_block_threads;
     config_.shared_bytes = variant_.shared_bytes;
   }
 

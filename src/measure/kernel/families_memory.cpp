@@ -7,8 +7,8 @@ namespace hiptool::measure {
 namespace {
 
 // Measured by tests/bench/kernel_table --blocks, on an H200: see kernels/stream.hip.
-constexpr std::uint64_t blocks_per_unit = WorkContext::as_needed;
-constexpr std::uint64_t units_per_thread = 1;
+constexpr std::uint64_t memory_blocks_per_unit = WorkContext::as_needed;
+constexpr std::uint64_t memory_units_per_thread = 1;
 
 enum class Operation { copy, scale, add, triad, nstream };
 
@@ -24,7 +24,7 @@ class StreamWork final : public KernelWork {
         stream_(context.stream),
         kernel_(context.find_kernel(kernel)),
         units_(std::max<std::uint64_t>(1, context.size_bytes / 16)),
-        config_(stride_grid(context, units_, blocks_per_unit, units_per_thread)),
+        config_(stride_grid(context, units_, memory_blocks_per_unit, memory_units_per_thread)),
         a_(device, units_ * 16),
         b_(has_second() ? Buffer(device, units_ * 16) : a_),
         out_(device, units_ * 16) {}
@@ -102,7 +102,7 @@ class WriteWork final : public KernelWork {
         stream_(context.stream),
         kernel_(context.find_kernel(is_memset ? "hiptool_stream_memset" : "hiptool_stream_write")),
         units_(std::max<std::uint64_t>(1, context.size_bytes / 16)),
-        config_(stride_grid(context, units_, blocks_per_unit, units_per_thread)),
+        config_(stride_grid(context, units_, memory_blocks_per_unit, memory_units_per_thread)),
         out_(device, units_ * 16) {}
 
   Figures figures() const override {

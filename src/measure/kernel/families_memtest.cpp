@@ -12,8 +12,8 @@ namespace {
 
 // Measured by tests/bench/kernel_table --blocks, on an H200: 64 were faster by 0.02 than 32, by
 // 0.05 than 16, and by 0.05 to 0.15 than as many as there is work for.
-constexpr std::uint64_t blocks_per_unit = 64;
-constexpr std::uint64_t units_per_thread = 1;
+constexpr std::uint64_t memtest_blocks_per_unit = 64;
+constexpr std::uint64_t memtest_units_per_thread = 1;
 // The host looks at so much of the memory itself, which holds the check on the device to account.
 constexpr std::uint64_t most_compared_words = std::uint64_t{4} << 20;
 
@@ -50,7 +50,7 @@ class MemoryTestWork final : public KernelWork {
         write_(context.find_kernel("hiptool_memtest_write")),
         check_(context.find_kernel("hiptool_memtest_check")),
         units_(std::max<std::uint64_t>(1, context.size_bytes / 16)),
-        config_(stride_grid(context, units_, blocks_per_unit, units_per_thread)),
+        config_(stride_grid(context, units_, memtest_blocks_per_unit, memtest_units_per_thread)),
         data_(device, units_ * 16),
         found_(device, sizeof(Found)) {}
 

@@ -11,7 +11,7 @@ namespace {
 
 // Measured by tests/bench/kernel_table --blocks, on an H200: a block for each row was faster by
 // 0.03 than 64 blocks for a multiprocessor, and by 0.06 to 0.11 than 16.
-constexpr std::uint64_t blocks_per_unit = WorkContext::as_needed;
+constexpr std::uint64_t model_blocks_per_unit = WorkContext::as_needed;
 
 constexpr std::size_t columns = 4096;
 constexpr std::size_t table_rows = 61;  // a prime: out of step with every grid
@@ -30,7 +30,7 @@ struct StepFacts {
   double flops;  ///< of one value
 };
 
-constexpr StepFacts facts[] = {
+constexpr StepFacts step_facts[] = {
     {"softmax", "softmax of rows", 16 + 6 + 8 + 2 * 4 + 4, 1e-30, 5},
     {"rmsnorm", "root-mean-square norm of rows", 16 + 6 + 8 + 8, 1e-30, 4},
     {"layernorm", "layer norm of rows", 4 * (16 + 6 + 8 + 8), 8, 8},
@@ -42,15 +42,15 @@ class RowWork final : public KernelWork {
  public:
   RowWork(const Device& device, const WorkContext& context, Step step)
       : step_(step),
-        facts_(facts[static_cast<std::size_t>(step)]),
+        facts_(step_facts[static_cast<std::size_t>(step)]),
         stream_(context.stream),
         kernel_(context.find_kernel(std::string("hiptool_") + facts_.name + "_f32")),
         rows_(std::max<std::uint64_t>(1, context.size_bytes / (columns * 4))),
         in_(device, rows_ * columns * 4),
         weights_(device, step == Step::swiglu ? in_.size_bytes() : 2 * columns * 4),
         out_(device, in_.size_bytes()) {
-    config_.grid.x = static_cast<std::uint32_t>(
-        std::min(rows_, context.compute_units * context.blocks_per_unit.value_or(blocks_per_unit)));
+    config_.grid.x = static_cast<std::uint32_t>(std::min(
+        rows_, context.compute_units * context.blocks_per_unit.value_or(model_blocks_per_unit)));
     config_.block.x = 256;
     if (step == Step::rope) {
       for (std::size_t i = 0; i < columns; i += 2) {
@@ -144,7 +144,7 @@ class RowWork final : public KernelWork {
 void add_model_families(std::vector<FamilyEntry>& families) {
   for (const Step step :
        {Step::softmax, Step::rmsnorm, Step::layernorm, Step::rope, Step::swiglu}) {
-    const StepFacts& row = facts[static_cast<std::size_t>(step)];
+    const StepFacts& row = step_facts[static_cast<std::size_t>(step)];
     families.push_back({{row.name, "model", row.what, {"f32"}},
                         step == Step::swiglu ? std::uint64_t{3} : std::uint64_t{2},
                         [step](const Device& device, const WorkContext& context) {

@@ -10,8 +10,8 @@ namespace hiptool::measure {
 namespace {
 
 // Measured by tests/bench/kernel_table --blocks, on an H200: see kernels/reduce.hip.
-constexpr std::uint64_t blocks_per_unit = 16;
-constexpr std::uint64_t units_per_thread = 4;
+constexpr std::uint64_t reduction_blocks_per_unit = 16;
+constexpr std::uint64_t reduction_units_per_thread = 4;
 
 template <class Number>
 class ReductionWork final : public KernelWork {
@@ -23,7 +23,8 @@ class ReductionWork final : public KernelWork {
         stream_(context.stream),
         kernel_(context.find_kernel(kernel)),
         units_(std::max<std::uint64_t>(1, context.size_bytes / 16)),
-        config_(stride_grid(context, units_, blocks_per_unit, units_per_thread)),
+        config_(
+            stride_grid(context, units_, reduction_blocks_per_unit, reduction_units_per_thread)),
         a_(device, units_ * 16),
         b_(is_dot ? Buffer(device, units_ * 16) : a_),
         out_(device, config_.grid.x * sizeof(Number)) {

@@ -12,8 +12,8 @@ namespace {
 
 // All 2048 threads of a multiprocessor of NVIDIA. Measured by tests/bench/kernel_table --blocks, on
 // an H200: any number is within 0.02 of it.
-constexpr std::uint64_t blocks_per_unit = 8;
-constexpr std::uint32_t block_threads = 256;
+constexpr std::uint64_t units_blocks_per_unit = 8;
+constexpr std::uint32_t units_block_threads = 256;
 constexpr std::uint64_t transpose_tile = 64;  // as kernels/units.hip has it
 
 /// A chain through all lines of the memory: place = a place + c (modulo a power of two), which
@@ -91,9 +91,9 @@ class SharedReadWork final : public KernelWork {
         kernel_(context.find_kernel("hiptool_shared_read")),
         is_gpu_(!device.is_host_memory()),
         rate_(shared_memory_rate(device.platform(), context.arch)) {
-    config_.grid.x = context.all_blocks(blocks_per_unit);
-    config_.block.x = block_threads;
-    out_ = Buffer(device, std::uint64_t{config_.grid.x} * block_threads * 4);
+    config_.grid.x = context.all_blocks(units_blocks_per_unit);
+    config_.block.x = units_block_threads;
+    out_ = Buffer(device, std::uint64_t{config_.grid.x} * units_block_threads * 4);
     if (is_gpu_) rounds_ = rounds_within(run_s, rounds_, most_rounds, *stream_, [&] { queue(); });
   }
 
@@ -113,8 +113,8 @@ class SharedReadWork final : public KernelWork {
   void queue() override { launch(kernel_, config_, *stream_, out_, rounds_); }
 
   Comparison check() override {
-    std::vector<std::uint32_t> expected(block_threads);
-    for (std::uint32_t thread = 0; thread < block_threads; ++thread) {
+    std::vector<std::uint32_t> expected(units_block_threads);
+    for (std::uint32_t thread = 0; thread < units_block_threads; ++thread) {
       for (std::uint64_t i = 0; i < rounds_; ++i) {
         const auto unit = static_cast<std::uint32_t>((thread + 32 * i) % 512);
         // Four words in a row: 4 unit to 4 unit + 3.
@@ -147,7 +147,7 @@ class AtomicWork final : public KernelWork {
         data_(device, counters * std::uint64_t{4}) {
     // Threads are a multiple of the counters, so all counters get the same.
     config_.grid.x = static_cast<std::uint32_t>(context.compute_units * 4);
-    config_.block.x = block_threads;
+    config_.block.x = units_block_threads;
   }
 
   Figures figures() const override {
@@ -175,7 +175,7 @@ class AtomicWork final : public KernelWork {
   }
 
  private:
-  std::uint64_t threads() const { return std::uint64_t{config_.grid.x} * block_threads; }
+  std::uint64_t threads() const { return std::uint64_t{config_.grid.x} * units_block_threads; }
 
   const StreamRef* stream_;
   Kernel kernel_;
@@ -234,7 +234,7 @@ class TransposeWork final : public KernelWork {
         rows_(std::max<std::uint64_t>(
             transpose_tile, context.size_bytes / 4 / columns_ / transpose_tile * transpose_tile)),
         config_(stride_grid(context, rows_ * columns_, WorkContext::as_needed,
-                            transpose_tile * transpose_tile / block_threads)),
+                            transpose_tile * transpose_tile / units_block_threads)),
         in_(device, rows_ * columns_ * 4),
         out_(device, rows_ * columns_ * 4) {}
 
@@ -281,8 +281,8 @@ class TransposeWork final : public KernelWork {
 };
 
 template <class Work, class... Values>
-void add(std::vector<FamilyEntry>& families, const char* name, const char* group, const char* what,
-         std::uint64_t arrays, Values... values) {
+void add_family(std::vector<FamilyEntry>& families, const char* name, const char* group,
+                const char* what, std::uint64_t arrays, Values... values) {
   families.push_back({{name, group, what, {"u32"}},
                       arrays,
                       [values...](const Device& device, const WorkContext& context) {
@@ -293,14 +293,16 @@ void add(std::vector<FamilyEntry>& families, const char* name, const char* group
 }  // namespace
 
 void add_unit_families(std::vector<FamilyEntry>& families) {
-  add<TransposeWork>(families, "transpose", "units", "rows become columns", 2);
-  add<ChaseWork>(families, "chase", "latency", "time of one load that waits for the one before", 1);
-  add<LaunchWork>(families, "launch", "latency", "time of one launch in a queue", 0);
-  add<SharedReadWork>(families, "shared-read", "units", "shared memory, 16 bytes a thread", 0);
-  add<AtomicWork>(families, "atomic-one", "units", "atomic additions to one counter", 0,
-                  std::uint32_t{1});
-  add<AtomicWork>(families, "atomic-many", "units", "atomic additions to 1024 counters", 0,
-                  std::uint32_t{1024});
+  add_family<TransposeWork>(families, "transpose", "units", "rows become columns", 2);
+  add_family<ChaseWork>(families, "chase", "latency",
+                        "time of one load that waits for the one before", 1);
+  add_family<LaunchWork>(families, "launch", "latency", "time of one launch in a queue", 0);
+  add_family<SharedReadWork>(families, "shared-read", "units", "shared memory, 16 bytes a thread",
+                             0);
+  add_family<AtomicWork>(families, "atomic-one", "units", "atomic additions to one counter", 0,
+                         std::uint32_t{1});
+  add_family<AtomicWork>(families, "atomic-many", "units", "atomic additions to 1024 counters", 0,
+                         std::uint32_t{1024});
 }
 
 }  // namespace hiptool::measure

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/units.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/units.hpp"
 #include "measure/threshold.hpp"
 #include "report/report.hpp"
 
@@ -42,7 +42,7 @@ struct Selector {
   std::vector<std::string> words;
 };
 
-bool contains(const std::vector<std::string>& list, const std::string& text) {
+bool is_listed(const std::vector<std::string>& list, const std::string& text) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
@@ -113,7 +113,7 @@ void require_named(const std::vector<Threshold>& thresholds, const KernelBenchOp
     const auto will_run = [&](const KernelFamily& family) {
       if (!names(selector, family) || family.dtypes.empty()) return false;
       return std::all_of(selector.words.begin(), selector.words.end(), [&](const auto& word) {
-        return contains(family.dtypes, word) || is_asked_size(word, options) ||
+        return is_listed(family.dtypes, word) || is_asked_size(word, options) ||
                word.find(':') != std::string::npos;
       });
     };

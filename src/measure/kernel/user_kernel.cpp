@@ -13,13 +13,13 @@
 #include "hiptool/buffer.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/kernel_timer.hpp"
+#include "hiptool/event.hpp"
 #include "hiptool/stream.hpp"
 
 namespace hiptool::measure {
 namespace {
 
-constexpr const char* operation = "run kernel";
+constexpr const char* run_operation = "run kernel";
 constexpr std::size_t guard_bytes = 4096;  // a whole number of what any memory is aligned to
 
 /// What stands before and behind each buffer: no two bytes in a row alike, so that hardly any write
@@ -224,7 +224,7 @@ UserKernelResult run_user_kernel(const Kernel& kernel, const UserKernelRun& run)
     const auto elapsed_s = timed_launch(*running);
     if (elapsed_s) return *elapsed_s;
     leave_behind(std::move(running));
-    throw Error(ErrorCode::cancelled, operation, "run kernel: cancelled while the kernel ran");
+    throw Error(ErrorCode::cancelled, run_operation, "run kernel: cancelled while the kernel ran");
   };
   UserKernelResult result;
   result.is_device_time = running->timer.is_device_time();
@@ -235,7 +235,7 @@ UserKernelResult run_user_kernel(const Kernel& kernel, const UserKernelRun& run)
   }
   if (run.samples == 1) result.samples_s.push_back(first_s);
   while (result.samples_s.size() < run.samples) {
-    if (run.cancel != nullptr) run.cancel->throw_if_cancelled(operation);
+    if (run.cancel != nullptr) run.cancel->throw_if_cancelled(run_operation);
     running->arguments.fill();
     result.samples_s.push_back(launch_once());
   }

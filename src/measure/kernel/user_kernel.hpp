@@ -9,7 +9,6 @@
 
 #include "hiptool/cancel.hpp"
 #include "hiptool/kernel.hpp"
-#include "hiptool/launch.hpp"
 #include "measure/kernel/arguments.hpp"
 
 namespace hiptool::measure {

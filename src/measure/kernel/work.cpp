@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "hiptool/copy.hpp"
-#include "hiptool/kernel_timer.hpp"
+#include "hiptool/event.hpp"
 
 namespace hiptool::measure {
 namespace {

@@ -16,7 +16,6 @@
 
 #include "hiptool/buffer.hpp"
 #include "hiptool/kernel.hpp"
-#include "hiptool/launch.hpp"
 #include "hiptool/stream.hpp"
 #include "measure/kernel/bench.hpp"
 

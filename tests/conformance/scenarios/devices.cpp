@@ -6,7 +6,6 @@
 
 #include "core/call.hpp"
 #include "hiptool/copy.hpp"
-#include "hiptool/peer_access.hpp"
 #include "scenarios/scenario.hpp"
 #include "scenarios/tools.hpp"
 
@@ -27,7 +26,7 @@ class AccessBack {
     try {
       disable_peer_access(device_, peer_);
     } catch (const Error& error) {
-      device_.state().note(error.operation(), error.what());
+      core::state_of(device_).note(error.operation(), error.what());
     }
   }
   AccessBack(const AccessBack&) = delete;

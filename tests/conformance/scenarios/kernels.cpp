@@ -6,8 +6,7 @@
 #include <optional>
 
 #include "hiptool/copy.hpp"
-#include "hiptool/kernel_timer.hpp"
-#include "hiptool/launch.hpp"
+#include "hiptool/event.hpp"
 #include "hiptool/pinned_buffer.hpp"
 #include "kernels/kernel_loader.hpp"
 #include "scenarios/scenario.hpp"

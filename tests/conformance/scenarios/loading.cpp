@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "hiptool/async_loader.hpp"
-#include "hiptool/verification.hpp"
+#include "load/transfer/transfer.hpp"
+#include "load/verify/blocks.hpp"
+#include "load/verify/verification.hpp"
 #include "scenarios/scenario.hpp"
 #include "scenarios/tools.hpp"
 #include "small_model.hpp"
+#include "unit/load/device_loader.hpp"
 
 namespace hiptool::scenarios {
 namespace {
@@ -28,9 +31,9 @@ struct SmallModel {
   }
 };
 
-AsyncLoader::Options staged() {
-  AsyncLoader::Options options;
-  options.slot_bytes = 2 * leaf_bytes;
+load::TransferOptions staged() {
+  load::TransferOptions options;
+  options.slot_bytes = 2 * load::block_bytes;
   options.readers = 2;
   options.slots = 3;
   options.always_stage = true;
@@ -42,14 +45,18 @@ AsyncLoader::Options staged() {
 void a_model_is_loaded(const Place& place) {
   const SmallModel small;
   const Buffer arena(place.device(), small.layout.arena_bytes);
-  AsyncLoader loader(place.device(), staged());
+  test::DeviceLoader loader(place.device(), staged());
   loader.load(small.model, small.layout, arena);
   expect_equal(read_back(arena), test::expected_arena(small.tensors), "the loaded model");
-  const VerifyResult result = verify_readback(small.model, small.layout, arena);
+  const VerifyResult result = load::verify_readback(small.model, small.layout, arena);
   expect(result.mismatch_count == 0, "what was read back equals the file");
   const Bytes more = random_bytes(100'000, 60);
-  loader.upload(arena, more);
-  loader.synchronize();
+  AsyncLoader::Options options;
+  options.slot_bytes = 2 * load::block_bytes;
+  options.slots = 3;
+  AsyncLoader uploader(place.device(), options);
+  uploader.upload(arena, more);
+  uploader.synchronize();
   expect_equal(read_back(arena.view(0, more.size())), more, "an upload behind the load");
 }
 
@@ -58,9 +65,9 @@ void a_model_is_verified_while_loading(const Place& place) {
   const LoadPlan plan = test::plan_of_one(place.device(), small.layout);
   for (const bool reads_twice : {true, false}) {
     const Buffer arena(place.device(), small.layout.arena_bytes);
-    const auto files = reads_twice ? std::make_shared<FileDigests>(small.model) : nullptr;
-    Verification verification(small.model, plan, std::span(&arena, 1), files);
-    AsyncLoader loader(place.device(), staged());
+    const auto files = reads_twice ? std::make_shared<load::FileDigests>(small.model) : nullptr;
+    load::Verification verification(small.model, plan, std::span(&arena, 1), files);
+    test::DeviceLoader loader(place.device(), staged());
     loader.load(small.model, small.layout, arena, &verification);
     const VerifyResult result = verification.finish();
     expect(result.mismatch_count == 0, "digests of the device equal those of the file");

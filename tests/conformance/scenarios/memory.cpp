@@ -4,7 +4,6 @@
 #include "hip/abi.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/pinned_buffer.hpp"
-#include "hiptool/registered_memory.hpp"
 #include "scenarios/scenario.hpp"
 #include "scenarios/tools.hpp"
 
@@ -121,7 +120,7 @@ void registered_memory(const Place& place) {
 void native_handles(const Place& place) {
   const Buffer owner(place.device(), 64);
   {
-    const Buffer borrowed = Buffer::from_native(place.device(), owner.native_handle(), 64);
+    const Buffer borrowed = Buffer::borrow_native(place.device(), owner.native_handle(), 64);
     expect(borrowed.address() == owner.address(), "the address of borrowed memory");
   }
   const Bytes sent = random_bytes(64, 6);
@@ -129,11 +128,11 @@ void native_handles(const Place& place) {
   expect_equal(read_back(owner), sent, "memory that was borrowed for a while");
 
   const Stream stream(place.device());
-  const StreamRef borrowed = StreamRef::from_native(place.device(), stream.native_handle());
+  const StreamRef borrowed = StreamRef::borrow_native(place.device(), stream.native_handle());
   borrowed.synchronize();
   expect(borrowed.is_done(), "a borrowed stream is done");
   expect_error(ErrorCode::invalid_argument, no_native_code,
-               [&] { StreamRef::from_native(place.device(), nullptr); });
+               [&] { StreamRef::borrow_native(place.device(), nullptr); });
 }
 
 }  // namespace hiptool::scenarios

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/platform_state.hpp"
 #include "hip/binding.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/platform.hpp"
@@ -16,8 +17,8 @@ class FixedPlatform {
   FixedPlatform(Platform platform, const hip::Api& api, int device_count,
                 std::shared_ptr<TraceSink> trace = nullptr)
       : platform_(platform),
-        platforms_(options(std::move(trace)),
-                   std::make_shared<Fixed>(platform, api, device_count)) {}
+        platforms_(core::make_platforms(options(std::move(trace)),
+                                        std::make_shared<Fixed>(platform, api, device_count))) {}
 
   std::vector<Device> devices() { return platforms_.devices(platform_); }
 

@@ -3,8 +3,8 @@
 
 #include <array>
 
+#include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/peer_access.hpp"
 #include "kernels/kernel_loader.hpp"
 
 namespace hiptool::scenarios {

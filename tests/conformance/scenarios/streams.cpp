@@ -163,13 +163,13 @@ void moved_owners(const Place& place) {
   Stream assigned(place.device());
   assigned = std::move(moved);
   expect(assigned.native_handle() == handle, "a moved stream is the same stream");
-  const Stream adopted = Stream::from_native(place.device(), assigned.release());
+  const Stream adopted = Stream::take_native(place.device(), assigned.release());
   adopted.synchronize();
 
   Event event(place.device());
   Event taken(std::move(event));
   taken.record(adopted);
-  const Event adopted_event = Event::from_native(place.device(), taken.release());
+  const Event adopted_event = Event::take_native(place.device(), taken.release());
   adopted_event.synchronize();
 
   PinnedBuffer pinned(place.device(), 100);

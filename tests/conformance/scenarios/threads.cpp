@@ -14,7 +14,7 @@ namespace hiptool::scenarios {
 namespace {
 
 constexpr std::size_t thread_count = 8;
-constexpr std::size_t size = 20'003;
+constexpr std::size_t exchanged_bytes = 20'003;
 
 /// Runs the function in eight threads and throws what one of them failed with.
 void in_threads(const std::function<void(std::size_t index)>& function) {
@@ -37,13 +37,13 @@ void in_threads(const std::function<void(std::size_t index)>& function) {
 }
 
 void round_trips(const Device& device, const StreamRef& stream, std::size_t index) {
-  const Buffer buffer(device, size);
-  const PinnedBuffer host(device, 2 * size);
-  const auto source = host.bytes().first(size);
-  const auto target = host.bytes().last(size);
+  const Buffer buffer(device, exchanged_bytes);
+  const PinnedBuffer host(device, 2 * exchanged_bytes);
+  const auto source = host.bytes().first(exchanged_bytes);
+  const auto target = host.bytes().last(exchanged_bytes);
   const Settled settled(stream);
   for (std::size_t round = 0; round < 2; ++round) {
-    const Bytes sent = random_bytes(size, 100 * index + round);
+    const Bytes sent = random_bytes(exchanged_bytes, 100 * index + round);
     std::copy(sent.begin(), sent.end(), source.begin());
     copy_h2d(buffer, source, stream);
     copy_d2h(target, buffer, stream);

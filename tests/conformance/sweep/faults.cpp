@@ -20,7 +20,7 @@ struct Fault {
   hip::hipError_t code = hip::hipErrorUnknown;
 };
 
-constexpr std::chrono::microseconds longest_delay{500};
+constexpr std::chrono::microseconds longest_fault_delay{500};
 
 using Counts = std::map<std::string_view, std::uint64_t>;
 
@@ -133,9 +133,9 @@ std::string judge_clean(const Outcome& outcome) {
   return {};
 }
 
-class Sweep {
+class FaultSweep {
  public:
-  explicit Sweep(const Subject& subject) : subject_(subject), table_(subject.api) {}
+  explicit FaultSweep(const Subject& subject) : subject_(subject), table_(subject.api) {}
 
   void visit(const Scenario& scenario) {
     const std::string name(scenario.name);
@@ -161,7 +161,7 @@ class Sweep {
  private:
   void begin() {
     table_.reset();
-    if (subject_.is_late) table_.delay_streams(++seed_, longest_delay);
+    if (subject_.is_late) table_.delay_streams(++seed_, longest_fault_delay);
   }
 
   void visit(const Scenario& scenario, const Fault& fault) {
@@ -193,7 +193,7 @@ class Sweep {
 }  // namespace
 
 bool sweep_faults(const Subject& subject) {
-  Sweep sweep(subject);
+  FaultSweep sweep(subject);
   for_each_scenario(subject, scenarios::all(),
                     [&](const Scenario& scenario) { sweep.visit(scenario); });
   return sweep.finish();

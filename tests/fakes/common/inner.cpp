@@ -6,7 +6,7 @@
 #include "fakes/common/settings.hpp"
 #include "hip/binding.hpp"
 #include "hip/cpu/kernel_table.hpp"
-#include "kernels/registry.hpp"
+#include "kernels/references.hpp"
 
 namespace hiptool::kernels {
 void keep_cpu_kernels();  // generated with the build; see kernels/meson.build

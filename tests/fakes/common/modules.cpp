@@ -2,8 +2,6 @@
 #include "fakes/common/modules.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <mutex>
 
@@ -27,14 +25,6 @@ Modules& modules() {
 }
 
 }  // namespace
-
-std::vector<char> read_image_file(const char* path) {
-  constexpr std::size_t room_for_headers = 4096;
-  std::ifstream file(path, std::ios::binary);
-  std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-  if (!bytes.empty()) bytes.resize(bytes.size() + room_for_headers);
-  return bytes;
-}
 
 hipError_t load_module(hipModule_t* module, const Contents& contents) {
   if (contents.error != 0) return static_cast<hipError_t>(contents.error);
@@ -62,11 +52,6 @@ hipError_t find_function(hipFunction_t* function, hipModule_t module, const char
     if (std::find(names.begin(), names.end(), name) == names.end()) return hipErrorNotFound;
   }
   return inner().hipModuleGetFunction(function, module, name);
-}
-
-hipError_t find_global(hipModule_t module) {
-  const std::lock_guard lock(modules().mutex);
-  return modules().kernels.count(module) != 0 ? hipErrorNotFound : hipErrorInvalidHandle;
 }
 
 }  // namespace hiptool::fake

@@ -16,15 +16,10 @@ struct Contents {
   std::string log;  ///< what the driver's compiler would say of it
 };
 
-/// A whole file with zeros behind it; empty if it cannot be read.
-std::vector<char> read_image_file(const char* path);
-
 hip::hipError_t load_module(hip::hipModule_t* module, const Contents& contents);
 hip::hipError_t unload_module(hip::hipModule_t module);
 /// hipErrorNotFound for a name that is not in the image, or has no kernel for the processor.
 hip::hipError_t find_function(hip::hipFunction_t* function, hip::hipModule_t module,
                               const char* name);
-/// No image of ours has variables.
-hip::hipError_t find_global(hip::hipModule_t module);
 
 }  // namespace hiptool::fake

@@ -21,14 +21,6 @@ void* damaged_part(CUdeviceptr to, std::size_t bytes) {
   return to_pointer(to + bytes / 2 - damaged_bytes / 2);
 }
 
-CUresult copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
-  if (is_hit("FAKE_CUDA_FAIL_FROM", bytes)) return CUDA_ERROR_UNKNOWN;
-  const CUresult result =
-      forward(&Api::hipMemcpy, to_pointer(to), to_pointer(from), bytes, hipMemcpyDefault);
-  if (result != CUDA_SUCCESS || !is_hit("FAKE_CUDA_CORRUPT_FROM", bytes)) return result;
-  return forward(&Api::hipMemset, damaged_part(to, bytes), 0xa5, damaged_bytes);
-}
-
 CUresult copy_async(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
   if (is_hit("FAKE_CUDA_FAIL_FROM", bytes)) return CUDA_ERROR_UNKNOWN;
   const CUresult result = forward_after(enter_stream(stream), &Api::hipMemcpyAsync, to_pointer(to),
@@ -42,37 +34,8 @@ CUresult copy_async(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstrea
 
 extern "C" {
 
-CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
-  return copy(to, from, bytes);
-}
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
   return copy_async(to, from, bytes, stream);
-}
-CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, std::size_t bytes) {
-  return copy(to, to_address(from), bytes);
-}
-CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, std::size_t bytes) {
-  return copy(to_address(to), from, bytes);
-}
-CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
-  return copy(to, from, bytes);
-}
-CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, std::size_t bytes,
-                              CUstream stream) {
-  return copy_async(to, to_address(from), bytes, stream);
-}
-CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
-  return copy_async(to_address(to), from, bytes, stream);
-}
-CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, std::size_t bytes,
-                              CUstream stream) {
-  return copy_async(to, from, bytes, stream);
-}
-CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
-                      CUcontext from_context, std::size_t bytes) {
-  if (to_context == nullptr || from_context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  return forward(&Api::hipMemcpyPeer, to_pointer(to), ordinal_of(to_context), to_pointer(from),
-                 ordinal_of(from_context), bytes);
 }
 CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
                            CUcontext from_context, std::size_t bytes, CUstream stream) {
@@ -94,16 +57,8 @@ CUresult cuMemcpy2DAsync_v2(const CudaMemcpy2D* rows, CUstream stream) {
                        to_pointer(rows->source_device), rows->source_pitch, rows->width_bytes,
                        rows->height, hipMemcpyDefault, stream);
 }
-CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, std::size_t count) {
-  return forward(&Api::hipMemset, to_pointer(to), int{value}, count);
-}
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t count, CUstream stream) {
   return forward_after(enter_stream(stream), &Api::hipMemsetAsync, to_pointer(to), int{value},
                        count, stream);
 }
-CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, std::size_t count, CUstream stream) {
-  return forward_after(enter_stream(stream), &Api::hipMemsetD32Async, to_pointer(to),
-                       static_cast<int>(value), count, stream);
-}
-
 }  // extern "C"

@@ -10,24 +10,14 @@ constexpr int invalid_context = 201;
 
 extern "C" {
 
-int cuDevicePrimaryCtxSetFlags() { return invalid_context; }
 int cuDeviceTotalMem() { return invalid_context; }
 int cuEventDestroy() { return invalid_context; }
 int cuMemAlloc() { return invalid_context; }
 int cuMemFree() { return invalid_context; }
-int cuMemGetAddressRange() { return invalid_context; }
 int cuMemGetInfo() { return invalid_context; }
 int cuMemHostGetDevicePointer() { return invalid_context; }
 int cuMemHostRegister() { return invalid_context; }
 int cuMemcpy2DAsync() { return invalid_context; }
-int cuMemcpyDtoD() { return invalid_context; }
-int cuMemcpyDtoDAsync() { return invalid_context; }
-int cuMemcpyDtoH() { return invalid_context; }
-int cuMemcpyDtoHAsync() { return invalid_context; }
-int cuMemcpyHtoD() { return invalid_context; }
-int cuMemcpyHtoDAsync() { return invalid_context; }
-int cuMemsetD8() { return invalid_context; }
-int cuModuleGetGlobal() { return invalid_context; }
 int cuStreamDestroy() { return invalid_context; }
 
 }  // extern "C"

@@ -90,40 +90,16 @@ CUresult cuDeviceGetPCIBusId(char* id, int length, CUdevice device) {
                 static_cast<unsigned>(device));
   return CUDA_SUCCESS;
 }
-CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* id) {
-  unsigned bus = 0;
-  if (std::sscanf(id, "0000:%x:00.0", &bus) != 1) return CUDA_ERROR_INVALID_VALUE;
-  const CUresult result = enter_device(static_cast<int>(bus));
-  if (result == CUDA_SUCCESS) *device = static_cast<int>(bus);
-  return result;
-}
 CUresult cuDeviceCanAccessPeer(int* can_access, CUdevice device, CUdevice peer) {
   const CUresult result = enter_device(device);
   return forward_after(result == CUDA_SUCCESS ? enter_device(peer) : result,
                        &Api::hipDeviceCanAccessPeer, can_access, device, peer);
 }
-/// CUDA counts from 1, HIP from 0.
-CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute, CUdevice source,
-                                 CUdevice destination) {
-  state().p2p_attribute = attribute;
-  CUresult result = enter_device(source);
-  if (result == CUDA_SUCCESS) result = enter_device(destination);
-  return forward_after(result, &Api::hipDeviceGetP2PAttribute, value,
-                       static_cast<hiptool::hip::hipDeviceP2PAttr>(attribute - 1), source,
-                       destination);
-}
-CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
-  return forward_after(enter_device(device), &Api::hipDeviceGetDefaultMemPool, pool, device);
-}
-
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   if (const CUresult result = enter_device(device); result != CUDA_SUCCESS) return result;
   ++state().retained[static_cast<std::size_t>(device)];
   *context = primary_context(device);
   return CUDA_SUCCESS;
-}
-CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags) {
-  return forward_after(enter_device(device), &Api::hipSetDeviceFlags, flags);
 }
 CUresult cuCtxSetCurrent(CUcontext context) {
   const CUresult result = enter();

@@ -43,10 +43,6 @@ bool is_read_only(const void* pointer, std::size_t bytes) {
   return false;
 }
 
-unsigned to_cuda_type(int type) {
-  return type == hipMemoryTypeHost ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
-}
-
 }  // namespace
 
 extern "C" {
@@ -61,24 +57,6 @@ CUresult cuMemFree_v2(CUdeviceptr address) { return forward(&Api::hipFree, to_po
 CUresult cuMemAllocManaged(CUdeviceptr* address, std::size_t bytes, unsigned flags) {
   return allocate(enter_context(), address, bytes, &Api::hipMallocManaged, flags);
 }
-CUresult cuMemAllocAsync(CUdeviceptr* address, std::size_t bytes, CUstream stream) {
-  return allocate(enter_stream(stream), address, bytes, &Api::hipMallocAsync, stream);
-}
-CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
-  if (address == 0) return CUDA_ERROR_INVALID_VALUE;
-  return forward_after(enter_stream(stream), &Api::hipFreeAsync, to_pointer(address), stream);
-}
-CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, std::size_t bytes, CUmemoryPool pool,
-                                 CUstream stream) {
-  return allocate(enter_stream(stream), address, bytes, &Api::hipMallocFromPoolAsync, pool, stream);
-}
-CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {
-  return forward_after(enter(), &Api::hipMemPoolSetAttribute, pool, attribute, value);
-}
-CUresult cuMemPoolTrimTo(CUmemoryPool pool, std::size_t keep_bytes) {
-  return forward_after(enter(), &Api::hipMemPoolTrimTo, pool, keep_bytes);
-}
-
 /// HIP's flags of its own are unknown here.
 CUresult cuMemHostAlloc(void** pointer, std::size_t bytes, unsigned flags) {
   constexpr unsigned known = 7;
@@ -108,41 +86,4 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* address, void* pointer, unsig
   if (result == CUDA_SUCCESS) *address = to_address(found);
   return result;
 }
-CUresult cuMemHostGetFlags(unsigned* flags, void* pointer) {
-  return forward(&Api::hipHostGetFlags, flags, pointer);
-}
-
-CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes, void** data,
-                                CUdeviceptr address) {
-  hipPointerAttribute_t found{};
-  const CUresult result =
-      forward_after(enter(), &Api::hipPointerGetAttributes, &found, to_pointer(address));
-  if (result != CUDA_SUCCESS) return result;
-  if (found.type == hipMemoryTypeUnregistered) return CUDA_ERROR_INVALID_VALUE;
-  for (unsigned i = 0; i < count; ++i) {
-    switch (attributes[i]) {
-      case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-        *static_cast<unsigned*>(data[i]) = to_cuda_type(found.type);
-        break;
-      case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-        *static_cast<bool*>(data[i]) = found.isManaged != 0;
-        break;
-      case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *static_cast<int*>(data[i]) = found.device; break;
-      case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-        *static_cast<CUdeviceptr*>(data[i]) = address;
-        break;
-      case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-        *static_cast<void**>(data[i]) = found.hostPointer;
-        break;
-    }
-  }
-  return CUDA_SUCCESS;
-}
-CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, std::size_t* bytes, CUdeviceptr address) {
-  void* found = nullptr;
-  const CUresult result = forward(&Api::hipMemGetAddressRange, &found, bytes, to_pointer(address));
-  if (result == CUDA_SUCCESS && base != nullptr) *base = to_address(found);
-  return result;
-}
-
 }  // extern "C"

@@ -100,17 +100,6 @@ CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned count,
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   return cuModuleLoadDataEx(module, image, 0, nullptr, nullptr);
 }
-CUresult cuModuleLoad(CUmodule* module, const char* path) {
-  const CUresult entered = enter_context();
-  if (entered != CUDA_SUCCESS) return entered;
-  std::error_code failure;
-  if (!std::filesystem::is_regular_file(path, failure)) {
-    return static_cast<CUresult>(hiptool::hip::hipErrorFileNotFound);
-  }
-  const std::vector<char> image = read_image_file(path);
-  return image.empty() ? static_cast<CUresult>(hiptool::hip::hipErrorInvalidImage)
-                       : load(module, read_cuda_image(image.data()));
-}
 CUresult cuModuleUnload(CUmodule module) {
   const CUresult entered = enter_context();
   return entered == CUDA_SUCCESS ? to_cuda(unload_module(module)) : entered;
@@ -124,11 +113,6 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
   owners().of_function[*function] = owners().of_module[module];
   return CUDA_SUCCESS;
 }
-CUresult cuModuleGetGlobal_v2(CUdeviceptr*, std::size_t*, CUmodule module, const char*) {
-  const CUresult entered = enter_context();
-  return entered == CUDA_SUCCESS ? to_cuda(find_global(module)) : entered;
-}
-
 /// Stream and function have to be of the current context.
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
@@ -168,16 +152,4 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
   owners().shared_bytes[function] = static_cast<unsigned>(value);
   return CUDA_SUCCESS;
 }
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function,
-                                                     int block_size, std::size_t shared_bytes) {
-  return forward(&Api::hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, blocks, function,
-                 block_size, shared_bytes);
-}
-CUresult cuOccupancyMaxPotentialBlockSize(int* grid_size, int* block_size, CUfunction function,
-                                          CUoccupancyB2DSize, std::size_t shared_bytes,
-                                          int block_size_limit) {
-  return forward(&Api::hipModuleOccupancyMaxPotentialBlockSize, grid_size, block_size, function,
-                 shared_bytes, block_size_limit);
-}
-
 }  // extern "C"

@@ -13,7 +13,6 @@ struct FakeCudaState {
   std::atomic<unsigned> host_flags = 0;  ///< of the last cuMemHostAlloc
   std::atomic<unsigned> register_flags = 0;   ///< of the last cuMemHostRegister
   std::atomic<unsigned> event_flags = 0;      ///< of the last cuEventCreate
-  std::atomic<int> p2p_attribute = 0;         ///< of the last cuDeviceGetP2PAttribute
   std::array<std::atomic<void*>, 5> extra{};  ///< of the last launch
   std::array<std::atomic<int>, 2>
       launch_ordinals{};  ///< current context's and stream's device at the launch

@@ -19,17 +19,6 @@ void run_host_function(void* call) {
   own->function(own->user_data);
 }
 
-struct Callback {
-  CUstreamCallback function;
-  void* user_data;
-};
-
-void run_callback(CUstream stream, hiptool::hip::hipError_t status, void* call) {
-  const std::unique_ptr<Callback> own(static_cast<Callback*>(call));
-  const HostFunctionScope scope;
-  own->function(stream, to_cuda(status), own->user_data);
-}
-
 }  // namespace
 
 extern "C" {
@@ -71,16 +60,6 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* user_data) {
   if (result == CUDA_SUCCESS) call.release();  // the function owns it now
   return result;
 }
-CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void* user_data,
-                             unsigned flags) {
-  if (callback == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  auto call = std::make_unique<Callback>(Callback{callback, user_data});
-  const CUresult result = forward_after(enter_stream(stream), &Api::hipStreamAddCallback, stream,
-                                        &run_callback, static_cast<void*>(call.get()), flags);
-  if (result == CUDA_SUCCESS) call.release();  // the callback owns it now
-  return result;
-}
-
 /// HIP's flags of its own are unknown here.
 CUresult cuEventCreate(CUevent* event, unsigned flags) {
   constexpr unsigned known = 7;

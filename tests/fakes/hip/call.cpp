@@ -7,14 +7,11 @@
 #include <cstdio>
 #include <mutex>
 #include <set>
-#include <utility>
 
 #include "fakes/common/settings.hpp"
 
 namespace hiptool::fake {
 namespace {
-
-thread_local hipError_t last_error = hipSuccess;
 
 int read_device_count() { return number_from("FAKE_HIP_DEVICES", 2); }
 
@@ -34,14 +31,6 @@ Streams& streams() {
 }
 
 }  // namespace
-
-hipError_t finish(hipError_t error) {
-  const bool is_real = error != hipSuccess && error != hipErrorNotReady;
-  if (is_real || is_before_7()) last_error = error;
-  return error;
-}
-
-hipError_t take_last_error() { return std::exchange(last_error, hipSuccess); }
 
 int device_count() { return known_count().load(); }
 

@@ -10,11 +10,6 @@ using namespace hip;  // HIP's names, which these files are all about
 
 inline bool is_before_7() { return variant.major < 7; }
 
-/// Keeps the thread's last error as the release does. Before 7.0 each call overwrites it, a
-/// successful one too; since then only real errors do (HIP 7.0 release notes).
-hipError_t finish(hipError_t error);
-hipError_t take_last_error();
-
 /// How many devices the process sees: FAKE_HIP_DEVICES (2), read again by hipInit and
 /// hipGetDeviceCount only.
 int device_count();
@@ -33,7 +28,7 @@ void remove_stream(hipStream_t stream);
 template <class... Parameters, class... Arguments>
 hipError_t forward_after(hipError_t entered, hipError_t (*Api::*call)(Parameters...),
                          Arguments... arguments) {
-  return finish(entered == hipSuccess ? (inner().*call)(arguments...) : entered);
+  return entered == hipSuccess ? (inner().*call)(arguments...) : entered;
 }
 
 template <class... Parameters, class... Arguments>

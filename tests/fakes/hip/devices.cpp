@@ -87,8 +87,8 @@ constexpr Layout r0000{792, 256, 264, 276, 280, 328, 332, 336, 368, 396};
 constexpr Layout r0600{1472, 288, 296, 308, 320, 360, 364, 388, 584, 1160};
 
 hipError_t write_properties(void* properties, const Layout& layout, int ordinal) {
-  if (properties == nullptr) return finish(hipErrorInvalidValue);
-  if (const auto error = enter_device(ordinal); error != hipSuccess) return finish(error);
+  if (properties == nullptr) return hipErrorInvalidValue;
+  if (const auto error = enter_device(ordinal); error != hipSuccess) return error;
   char* const base = static_cast<char*>(properties);
   const auto put = [base](std::size_t offset, const auto& value) {
     std::memcpy(base + offset, &value, sizeof(value));
@@ -107,7 +107,7 @@ hipError_t write_properties(void* properties, const Layout& layout, int ordinal)
   put(layout.bus, first_bus + ordinal);
   std::memcpy(base + layout.arch, full_arch().data(),
               std::min<std::size_t>(255, full_arch().size()));
-  return finish(hipSuccess);
+  return hipSuccess;
 }
 
 }  // namespace
@@ -115,83 +115,59 @@ hipError_t write_properties(void* properties, const Layout& layout, int ordinal)
 extern "C" {
 
 hipError_t hipGetDeviceCount(int* count) {
-  if (count == nullptr) return finish(hipErrorInvalidValue);
+  if (count == nullptr) return hipErrorInvalidValue;
   count_devices();
   *count = device_count();
-  return finish(*count > 0 ? hipSuccess : hipErrorNoDevice);
+  return *count > 0 ? hipSuccess : hipErrorNoDevice;
 }
 hipError_t hipGetDevice(int* ordinal) { return forward(&Api::hipGetDevice, ordinal); }
 hipError_t hipSetDevice(int ordinal) {
   return forward_after(enter_device(ordinal), &Api::hipSetDevice, ordinal);
 }
-hipError_t hipSetDeviceFlags(unsigned flags) { return forward(&Api::hipSetDeviceFlags, flags); }
 hipError_t hipDeviceSynchronize() { return forward(&Api::hipDeviceSynchronize); }
 
-hipError_t hipDeviceGet(hipDevice_t* device, int ordinal) {
-  return forward_after(enter_device(ordinal), &Api::hipDeviceGet, device, ordinal);
-}
 hipError_t hipDeviceGetName(char* name, int length, hipDevice_t device) {
   const hipError_t error = enter_device(device);
-  if (error != hipSuccess) return finish(error);
-  if (name == nullptr || length <= 0) return finish(hipErrorInvalidValue);
+  if (error != hipSuccess) return error;
+  if (name == nullptr || length <= 0) return hipErrorInvalidValue;
   std::snprintf(name, static_cast<std::size_t>(length), "Fake Instinct %d", device);
-  return finish(hipSuccess);
+  return hipSuccess;
 }
 
 /// Letters, not raw bytes: what follows "GPU-" in the name that ROCr gives the device.
 hipError_t hipDeviceGetUuid(hipUUID* uuid, hipDevice_t device) {
   const hipError_t error = enter_device(device);
   if (error != hipSuccess || uuid == nullptr) {
-    return finish(error != hipSuccess ? error : hipErrorInvalidValue);
+    return error != hipSuccess ? error : hipErrorInvalidValue;
   }
   char text[sizeof(uuid->bytes) + 1];
   std::snprintf(text, sizeof(text), "5a1d00c0ffee%04x", static_cast<unsigned>(device));
   std::memcpy(uuid->bytes, text, sizeof(uuid->bytes));
-  return finish(hipSuccess);
+  return hipSuccess;
 }
 
 hipError_t hipDeviceTotalMem(std::size_t* bytes, hipDevice_t device) {
   return forward_after(enter_device(device), &Api::hipDeviceTotalMem, bytes, device);
 }
 hipError_t hipDeviceGetAttribute(int* value, hipDeviceAttribute_t attribute, int ordinal) {
-  if (value == nullptr) return finish(hipErrorInvalidValue);
-  if (const auto error = enter_device(ordinal); error != hipSuccess) return finish(error);
+  if (value == nullptr) return hipErrorInvalidValue;
+  if (const auto error = enter_device(ordinal); error != hipSuccess) return error;
   if (!is_known_attribute(attribute) || number_from("FAKE_HIP_ATTRIBUTE_ERRORS", 0) != 0) {
-    return finish(hipErrorInvalidValue);
+    return hipErrorInvalidValue;
   }
   const auto own = own_attribute(attribute, ordinal);
   if (!own) return forward(&Api::hipDeviceGetAttribute, value, attribute, ordinal);
   *value = *own;
-  return finish(hipSuccess);
+  return hipSuccess;
 }
-hipError_t hipDeviceComputeCapability(int* major, int* minor, hipDevice_t device) {
-  if (major == nullptr || minor == nullptr) return finish(hipErrorInvalidValue);
-  const hipError_t error = enter_device(device);
-  if (error == hipSuccess) {
-    *major = version_part(true);
-    *minor = version_part(false);
-  }
-  return finish(error);
-}
-
 hipError_t hipDeviceGetPCIBusId(char* id, int length, int ordinal) {
-  if (id == nullptr || length < 13) return finish(hipErrorInvalidValue);
+  if (id == nullptr || length < 13) return hipErrorInvalidValue;
   const hipError_t error = enter_device(ordinal);
   if (error == hipSuccess) {
     std::snprintf(id, static_cast<std::size_t>(length), "0000:%02x:00.0", first_bus + ordinal);
   }
-  return finish(error);
+  return error;
 }
-hipError_t hipDeviceGetByPCIBusId(int* ordinal, const char* id) {
-  if (ordinal == nullptr || id == nullptr) return finish(hipErrorInvalidValue);
-  unsigned bus = 0;
-  const bool is_id = std::sscanf(id, "0000:%x:00.0", &bus) == 1;
-  const int found = static_cast<int>(bus) - first_bus;
-  const hipError_t error = is_id ? enter_device(found) : hipErrorInvalidValue;
-  if (error == hipSuccess) *ordinal = found;
-  return finish(error);
-}
-
 // The plain name is the old layout in every release: HIP 6 renamed the new one by a macro.
 hipError_t hipGetDeviceProperties(void* properties, int ordinal) {
   return write_properties(properties, r0000, ordinal);
@@ -214,11 +190,4 @@ hipError_t hipDeviceEnablePeerAccess(int peer, unsigned flags) {
 hipError_t hipDeviceDisablePeerAccess(int peer) {
   return forward_after(enter_device(peer), &Api::hipDeviceDisablePeerAccess, peer);
 }
-hipError_t hipDeviceGetP2PAttribute(int* value, hipDeviceP2PAttr attribute, int source,
-                                    int destination) {
-  const hipError_t error = enter_device(source);
-  return forward_after(error == hipSuccess ? enter_device(destination) : error,
-                       &Api::hipDeviceGetP2PAttribute, value, attribute, source, destination);
-}
-
 }  // extern "C"

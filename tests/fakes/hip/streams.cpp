@@ -1,9 +1,21 @@
 // SPDX-License-Identifier: MIT
 /// Streams and events. FAKE_HIP_HOST_FUNC is the answer of hipLaunchHostFunc where it is not 0.
+#include <functional>
+#include <memory>
+
 #include "fakes/common/settings.hpp"
 #include "fakes/hip/call.hpp"
 
 using namespace hiptool::fake;
+
+namespace {
+
+void run_callback(void* data) {
+  const std::unique_ptr<std::function<void()>> call(static_cast<std::function<void()>*>(data));
+  (*call)();
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -36,14 +48,18 @@ hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned fla
 }
 hipError_t hipLaunchHostFunc(hipStream_t stream, hipHostFn_t function, void* user_data) {
   if (const int error = number_from("FAKE_HIP_HOST_FUNC", 0); error != 0) {
-    return finish(static_cast<hipError_t>(error));
+    return static_cast<hipError_t>(error);
   }
   return forward_after(enter_stream(stream), &Api::hipLaunchHostFunc, stream, function, user_data);
 }
 hipError_t hipStreamAddCallback(hipStream_t stream, hipStreamCallback_t callback, void* user_data,
                                 unsigned flags) {
-  return forward_after(enter_stream(stream), &Api::hipStreamAddCallback, stream, callback,
-                       user_data, flags);
+  if (callback == nullptr || flags != 0) return hipErrorInvalidValue;
+  const auto call = [=] { callback(stream, hipSuccess, user_data); };
+  const hipError_t error =
+      forward_after(enter_stream(stream), &Api::hipLaunchHostFunc, stream, run_callback,
+                    static_cast<void*>(new std::function<void()>(call)));
+  return error;
 }
 
 hipError_t hipEventCreateWithFlags(hipEvent_t* event, unsigned flags) {

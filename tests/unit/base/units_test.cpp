@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hiptool/units.hpp"
+#include "base/units.hpp"
 
 #include <doctest/doctest.h>
 

@@ -9,13 +9,13 @@
 #include <csignal>
 #include <fstream>
 
-#include "cli/command_list.hpp"
+#include "cli/command.hpp"
 #include "harness.hpp"
 
 using namespace hiptool::cli;
 using namespace hiptool::cli::testing;
 
-TEST_CASE("a bare call shows help and opens nothing") {
+TEST_CASE("a call without a command shows help and opens nothing") {
   Machine machine;
   CHECK(machine.run({}) == 0);
   CHECK(contains(machine.out.text, "Examples:\n  hiptool devices"));
@@ -55,7 +55,7 @@ TEST_CASE("help topics fit 80 columns; an unknown one gets a suggestion") {
   CHECK(contains(machine.err.text, "did you mean 'exit-codes'?"));
 }
 
-TEST_CASE("the version names what it is made of and opens nothing") {
+TEST_CASE("the version lists compiler and libraries and opens nothing") {
   Machine machine;
   CHECK(machine.run({"--version"}) == 0);
   for (const char* part : {"hiptool ", "built with:", "CLI11 2.", "fmt ", "nlohmann_json ",
@@ -67,7 +67,7 @@ TEST_CASE("the version names what it is made of and opens nothing") {
   CHECK(machine.platforms_made == 0);
 }
 
-TEST_CASE("wrong usage is exit 2, with a suggestion and a way to the help") {
+TEST_CASE("wrong usage is exit 2, with a suggestion and a pointer to the help") {
   struct Case {
     std::vector<std::string> words;
     const char* error;
@@ -76,31 +76,31 @@ TEST_CASE("wrong usage is exit 2, with a suggestion and a way to the help") {
   const std::vector<Case> cases{
       {{"devcies"}, "unknown command 'devcies'", "did you mean 'devices'?"},
       {{"zebra"}, "unknown command 'zebra'", "see 'hiptool help'"},
-      {{"--quiet"}, "no command was given", "see 'hiptool help'"},
+      {{"--quiet"}, "no command given", "see 'hiptool help'"},
       {{"devices", "--fromat", "json"}, "unknown option '--fromat'", "did you mean '--format'?"},
       {{"--fromat=json", "devices"}, "unknown option '--fromat'", "did you mean '--format'?"},
       {{"devices", "--requir", "gpu"}, "unknown option '--requir'", "'--require'?"},
       {{"devices", "-x"}, "unknown option '-x'", "see 'hiptool help devices'"},
       {{"devices", "cpu", "more"}, "unexpected argument 'more'", "see 'hiptool help devices'"},
       {{"devices", "--format"}, "--format needs a value", "see 'hiptool help devices'"},
-      {{"devices", "--format", "html"}, "none of table, json, csv, markdown", ""},
-      {{"devices", "--export", "file"}, "'file' is not FORMAT=FILE", "--export json="},
-      {{"devices", "--color", "alway"}, "none of auto, always, never", "'always'?"},
-      {{"devices", "--platform", "nvida"}, "none of amd, nvidia, cpu", "'nvidia'?"},
-      {{"devices", "--device", "cpu,"}, "has an empty element", ""},
-      {{"devices", "--require", "gup"}, "none of gpu, amd, nvidia", "did you mean 'gpu'?"},
+      {{"devices", "--format", "html"}, "expected one of table, json, csv, markdown", ""},
+      {{"devices", "--export", "file"}, "expected FORMAT=FILE", "--export json="},
+      {{"devices", "--color", "alway"}, "expected one of auto, always, never", "'always'?"},
+      {{"devices", "--platform", "nvida"}, "expected one of amd, nvidia, cpu", "'nvidia'?"},
+      {{"devices", "--device", "cpu,"}, "empty list element", ""},
+      {{"devices", "--require", "gup"}, "expected one of gpu, amd, nvidia", "did you mean 'gpu'?"},
       {{"make-model"}, "OUT is missing", "see 'hiptool help make-model'"},
       {{"make-model", "--sed", "3"}, "unknown option '--sed'", "did you mean '--seed'?"},
-      {{"make-model", "m.bin"}, "does not tell the format", "--format"},
+      {{"make-model", "m.bin"}, "cannot infer the model format", "--format"},
       {{"make-model", "m.gguf", "--size", "-1"}, "--size: '-1' is not a size", "64MiB"},
       {{"make-model", "m.gguf", "--size", ""}, "is not a size", "64MiB"},
       {{"make-model", "m.gguf", "--size", "12xyz"}, "is not a size", "64MiB"},
-      {{"make-model", "m.gguf", "--tensors", "0"}, "not a whole number from 1 to", ""},
-      {{"make-model", "m.gguf", "--tensors", "1e3"}, "not a whole number from 1 to", ""},
-      {{"make-model", "m.gguf", "--seed", "-1"}, "not a whole number from 0", ""},
-      {{"make-model", "m.gguf", "--format", "json"}, "none of gguf, safetensors", ""},
-      {{"make-model", "m.gguf", "--device", "cpu"}, "make-model uses no device", "--device"},
-      {{"make-model", "m.gguf", "--export", "csv=x"}, "none of table, json", ""},
+      {{"make-model", "m.gguf", "--tensors", "0"}, "expected a whole number from 1 to", ""},
+      {{"make-model", "m.gguf", "--tensors", "1e3"}, "expected a whole number from 1 to", ""},
+      {{"make-model", "m.gguf", "--seed", "-1"}, "expected a whole number from 0", ""},
+      {{"make-model", "m.gguf", "--format", "json"}, "expected one of gguf, safetensors", ""},
+      {{"make-model", "m.gguf", "--device", "cpu"}, "make-model does not use a device", "--device"},
+      {{"make-model", "m.gguf", "--export", "csv=x"}, "expected one of table, json", ""},
   };
   Machine machine;
   for (const Case& wrong : cases) {
@@ -114,7 +114,7 @@ TEST_CASE("wrong usage is exit 2, with a suggestion and a way to the help") {
   CHECK(machine.platforms_made == 0);
 }
 
-TEST_CASE("with JSON asked for, a failure is one document too") {
+TEST_CASE("with --format json a failure is one document too") {
   Machine machine;
   CHECK(machine.run({"devices", "--format", "json", "--nothing"}) == 2);
   CHECK(starts_with(machine.out.text, "{\n  \"schema\": \"hiptool.devices/1\""));

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "core/platform_state.hpp"
 #include "harness.hpp"
 #include "hiptool/error.hpp"
 
@@ -13,7 +14,8 @@ using namespace hiptool::cli::testing;
 namespace {
 
 std::string ids_of(int gpus, const DeviceSelection& selection) {
-  Platforms platforms(Platforms::Options{}, std::make_shared<FakeBinder>(gpus));
+  Platforms platforms =
+      core::make_platforms(Platforms::Options{}, std::make_shared<FakeBinder>(gpus));
   std::string ids;
   for (const Device& device : choose_devices(platforms, selection)) ids += device.id() + " ";
   return ids;
@@ -30,7 +32,7 @@ ErrorCode failure(int gpus, const DeviceSelection& selection) {
 
 }  // namespace
 
-TEST_CASE("devices by id, in the order asked, each once") {
+TEST_CASE("devices by id, in the order given, each once") {
   CHECK(ids_of(2, {{"nvidia:1", "cpu", "nvidia:1", "cpu:0"}, {}}) == "nvidia:1 cpu:0 ");
 }
 
@@ -45,7 +47,7 @@ TEST_CASE("without an id: the first GPU, or the first of the platform") {
   CHECK(ids_of(2, {{}, Platform::cpu}) == "cpu:0 ");
 }
 
-TEST_CASE("what cannot be chosen") {
+TEST_CASE("unusable devices and platforms are rejected") {
   CHECK(failure(0, {{"nvidia:0"}, {}}) == ErrorCode::unavailable);
   CHECK(failure(1, {{"nvidia:1"}, {}}) == ErrorCode::unavailable);
   CHECK(failure(1, {{}, Platform::amd}) == ErrorCode::unavailable);

@@ -39,7 +39,7 @@ TEST_CASE("the runtime's own error is named once") {
   fields.message = "copy failed";
   fields.native = NativeError{"amd", 700, "hipErrorIllegalAddress"};
   CHECK(shown(Error(fields)) ==
-        "error: copy failed\n  amd answered hipErrorIllegalAddress (700)\n");
+        "error: copy failed\n  amd returned hipErrorIllegalAddress (700)\n");
   fields.message = "copy: hipErrorIllegalAddress (700)";
   CHECK(shown(Error(fields)) == "error: copy: hipErrorIllegalAddress (700)\n");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// Lets each HIP call fail, one in each run, and looks at how the program ends. The device is a
-/// stand-in for nvidia:0 over the cpu platform, or the real one with HIPTOOL_TEST_PLATFORM=nvidia.
+/// Fails each HIP call, one per run, and checks how the program ends. The device is nvidia:0 on the
+/// cpu platform, or the real one with HIPTOOL_TEST_PLATFORM=nvidia.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -77,7 +77,7 @@ Outcome run(const std::vector<std::string>& words, const Fault& fault) {
   return outcome;
 }
 
-// The first calls of a kind one by one, then the last: each is another place in the code.
+// The first eight calls and the last one, because each may be another place in the code.
 std::vector<std::uint64_t> places(std::uint64_t count) {
   std::vector<std::uint64_t> places;
   for (std::uint64_t nth = 1; nth <= std::min<std::uint64_t>(count, 8); ++nth) {
@@ -93,7 +93,7 @@ const std::set<std::string> unknowns{"hipDeviceGetAttribute",      "hipDeviceGet
                                      "hipDeviceGetUuid",           "hipDeviceGetPCIBusId",
                                      "hipDeviceTotalMem",          "hipGetDevicePropertiesR0600",
                                      "hipGetDevicePropertiesR0000"};
-// Only give texts; they have no error to answer.
+// These return text and cannot fail.
 const std::set<std::string> texts{"hipGetErrorName", "hipGetErrorString"};
 
 struct LoadFixture {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "harness.hpp"
+#include "core/platform_state.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -12,16 +13,17 @@ int Machine::run(const std::vector<std::string>& words) {
   out.text.clear();
   err.text.clear();
   Console console(out, err, reader_of(variables));
-  Environment environment{console,
-                          cancel,
-                          [this] { return signal; },
-                          [this](Platforms::Options options) {
-                            ++platforms_made;
-                            auto chosen = binder ? binder : std::make_shared<FakeBinder>(gpus);
-                            return std::make_unique<Platforms>(std::move(options), chosen);
-                          },
-                          reader_of(variables),
-                          system_root};
+  Environment environment{
+      console,
+      cancel,
+      [this] { return signal; },
+      [this](Platforms::Options options) {
+        ++platforms_made;
+        auto chosen = binder ? binder : std::make_shared<FakeBinder>(gpus);
+        return std::make_unique<Platforms>(core::make_platforms(std::move(options), chosen));
+      },
+      reader_of(variables),
+      system_root};
   return cli::run(static_cast<int>(argv.size()), argv.data(), environment);
 }
 

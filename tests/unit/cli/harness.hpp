@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// A whole run of the program inside the test: captured streams, made-up environment, chosen GPUs.
+/// Runs the whole program in the test process, with captured streams, a given environment and fake
+/// GPUs.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -34,7 +35,7 @@ class CaptureStream final : public TextStream {
   std::string text;
   std::function<void(std::string_view part)> on_write;
   int writes = 0;
-  int error = 0;  ///< errno that every write answers
+  int error = 0;  ///< errno of every write
   bool terminal = false;
   std::optional<std::size_t> width;
 };
@@ -49,7 +50,7 @@ inline GetEnvironment reader_of(Variables variables) {
   };
 }
 
-/// The cpu platform also stands in for NVIDIA GPUs; AMD is never usable.
+/// Binds the cpu platform also as NVIDIA GPUs; AMD is never usable.
 class FakeBinder final : public hip::Binder {
  public:
   explicit FakeBinder(int gpus) : gpus_(gpus) {}

@@ -61,7 +61,7 @@ TEST_CASE("the first signal cancels and says so") {
     });
     REQUIRE(WIFEXITED(child.status));
     CHECK(WEXITSTATUS(child.status) == 0);
-    CHECK(child.err == "interrupted, stopping (again to end at once)\n");
+    CHECK(child.err == "interrupted, stopping; a second signal quits at once\n");
   }
 }
 
@@ -108,7 +108,7 @@ TEST_CASE("signals that arrive together are one") {
   });
   REQUIRE(WIFEXITED(child.status));
   CHECK(WEXITSTATUS(child.status) == 0);
-  CHECK(child.err == "interrupted, stopping (again to end at once)\n");
+  CHECK(child.err == "interrupted, stopping; a second signal quits at once\n");
 }
 
 TEST_CASE("a signal ignored from the start stays ignored; the old handling comes back") {

@@ -45,7 +45,7 @@ TEST_CASE("a flood of notes is counted, not kept") {
     notes.note("a", std::to_string(i));
   }
   notes.print(console, true);
-  CHECK(contains(err.text, "note: 5 more notes were left out\n"));
+  CHECK(contains(err.text, "note: 5 more notes omitted\n"));
 }
 
 TEST_CASE("warnings come without --verbose too, before the notes") {

@@ -42,7 +42,8 @@ TEST_CASE("formats outside of the command's own are refused with the list") {
     FAIL("was accepted");
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::invalid_argument);
-    CHECK(error.what() == std::string("HIPTOOL_FORMAT: 'html' is none of table, json"));
+    CHECK(error.what() ==
+          std::string("invalid value 'html' for HIPTOOL_FORMAT: expected one of table, json"));
   }
 }
 

@@ -22,7 +22,7 @@ TEST_CASE("each launcher's rank is put before the extension") {
     CAPTURE(name);
     CHECK(named("/a.b/out.json", {{name, "3"}}) == "/a.b/out.3.json");
     CHECK(named("out-{rank}.json", {{name, "3"}}) == "out-3.json");
-    // What is no whole number is no rank.
+    // Only whole numbers are ranks.
     for (const char* bad : {"", "x", "-1", "3x", " 3", "99999999999999999999"}) {
       CHECK(named("out.json", {{name, bad}}) == "out.json");
     }

@@ -35,7 +35,7 @@ TEST_CASE("runtime libraries are found by their files, LD_LIBRARY_PATH first, li
   CHECK(contains(found[2], "/lib/libamdhip64.so.7"));
 }
 
-TEST_CASE("an empty machine has none") {
+TEST_CASE("no runtime libraries on an empty machine") {
   const TemporaryFolder root;
   CHECK(find_runtime_libraries(root.path(), reader_of({})).empty());
 }

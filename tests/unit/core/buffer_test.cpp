@@ -200,7 +200,7 @@ TEST_CASE("an owner is let go with the last buffer on its memory") {
   auto owner = std::make_shared<int>(7);
   Buffer view;
   {
-    const Buffer lent = Buffer::from_native(device, memory.address(), 64, owner);
+    const Buffer lent = Buffer::borrow_native(device, memory.address(), 64, owner);
     CHECK(lent.has_device());
     view = lent.view(8, 8);
   }
@@ -215,13 +215,13 @@ TEST_CASE("native memory can be borrowed and stays the caller's") {
   const Device device = test::device(platforms);
   const Buffer owner(device, 64);
   {
-    const Buffer borrowed = Buffer::from_native(device, owner.native_handle(), 64);
+    const Buffer borrowed = Buffer::borrow_native(device, owner.native_handle(), 64);
     CHECK(borrowed.address() == owner.address());
   }
   const auto bytes = test::random_bytes(64, 12);
   copy_h2d_and_wait(owner, bytes);  // still alive
   CHECK(read_back(owner) == bytes);
-  CHECK(code_of([&] { Buffer::from_native(device, nullptr, 1); }) == ErrorCode::invalid_argument);
+  CHECK(code_of([&] { Buffer::borrow_native(device, nullptr, 1); }) == ErrorCode::invalid_argument);
 }
 
 TEST_CASE("ten thousand allocations leave no memory behind") {

@@ -134,7 +134,7 @@ TEST_CASE("record_use and allocate refuse what is not theirs") {
   CHECK(code_of([&] { allocator.record_use(foreign, stream); }) == ErrorCode::invalid_argument);
   allocator.record_use(Buffer(), stream);
   const Buffer returned =
-      Buffer::from_native(devices[0], allocator.allocate(4'096, stream).address(), 4'096);
+      Buffer::borrow_native(devices[0], allocator.allocate(4'096, stream).address(), 4'096);
   CHECK(code_of([&] { allocator.record_use(returned, stream); }) == ErrorCode::invalid_argument);
   CHECK(allocator.allocate(0, stream).address() == nullptr);
   CHECK(allocator.statistics().misses == 2);

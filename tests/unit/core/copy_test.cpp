@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/platform_state.hpp"
 #include "fakes/wrapper_table.hpp"
 #include "hip/binding.hpp"
 #include "hiptool/error.hpp"
@@ -17,7 +18,7 @@ using namespace hiptool;
 // prove nothing: the cpu platform copies it before the call returns.
 TEST_CASE("a copy whose wait failed is over all the same when the failure is known") {
   const auto binder = std::make_shared<test::WrapperBinder>(hip::make_registry());
-  Platforms platforms({}, binder);
+  Platforms platforms = core::make_platforms({}, binder);
   const Device device = platforms.devices(Platform::cpu).front();
   test::WrapperTable& table = *binder->table(Platform::cpu);
   const std::vector<std::byte> sent(100'000, std::byte{0x66});

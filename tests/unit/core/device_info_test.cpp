@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "core/platform_state.hpp"
 #include "hip/api.hpp"
 #include "hip/binding.hpp"
 #include "hiptool/device.hpp"
@@ -65,7 +66,7 @@ class OneAmdDevice final : public hip::Binder {
 
 DeviceInfo info_of(Answers given) {
   answers = std::move(given);
-  static Platforms platforms({}, std::make_shared<OneAmdDevice>());
+  static Platforms platforms = core::make_platforms({}, std::make_shared<OneAmdDevice>());
   return platforms.devices(Platform::amd).front().info();
 }
 

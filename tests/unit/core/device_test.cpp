@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/platform_state.hpp"
 #include "hip/api.hpp"
 #include "hip/binding.hpp"
 #include "hiptool/error.hpp"
@@ -84,7 +85,7 @@ TEST_CASE("info says what is known and leaves out what is not") {
 }
 
 TEST_CASE("find_device takes ids and explains what is wrong with others") {
-  Platforms platforms(with_cpu_devices(2), std::make_shared<CpuOnly>());
+  Platforms platforms = core::make_platforms(with_cpu_devices(2), std::make_shared<CpuOnly>());
   CHECK(find_device(platforms, "cpu").id() == "cpu:0");
   CHECK(find_device(platforms, "cpu:1").id() == "cpu:1");
   const auto code_of = [&](const char* id) {
@@ -108,7 +109,7 @@ TEST_CASE("find_device takes ids and explains what is wrong with others") {
 }
 
 TEST_CASE("a platform that is not usable gives its reason and hint") {
-  Platforms platforms(with_cpu_devices(1), std::make_shared<CpuOnly>());
+  Platforms platforms = core::make_platforms(with_cpu_devices(1), std::make_shared<CpuOnly>());
   try {
     find_device(platforms, "amd:0");
     FAIL("found a device");
@@ -123,11 +124,11 @@ TEST_CASE("the default is cpu only where no GPU hardware is seen") {
   Platforms::Options options = with_cpu_devices(1);
   options.system_root = root.path().string();
   {
-    Platforms platforms(options, std::make_shared<CpuOnly>());
+    Platforms platforms = core::make_platforms(options, std::make_shared<CpuOnly>());
     CHECK(default_device(platforms).id() == "cpu:0");
   }
   add_gpu(root.path());
-  Platforms platforms(options, std::make_shared<CpuOnly>());
+  Platforms platforms = core::make_platforms(options, std::make_shared<CpuOnly>());
   try {
     default_device(platforms);
     FAIL("fell back to cpu although a GPU is there");
@@ -140,7 +141,7 @@ TEST_CASE("the default is cpu only where no GPU hardware is seen") {
 TEST_CASE("DeviceGuard sets only when different and restores after exceptions, on every thread") {
   Platforms platforms(with_cpu_devices(2));
   const auto devices = platforms.devices(Platform::cpu);
-  const hip::Api& api = devices[0].api();
+  const hip::Api& api = core::api_of(devices[0]);
   std::vector<std::jthread> threads;
   std::atomic<int> failures{0};
   for (int i = 0; i < 8; ++i) {

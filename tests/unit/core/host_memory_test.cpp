@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "hiptool/host_memory.hpp"
+#include "hiptool/pinned_buffer.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,6 @@
 
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/pinned_buffer.hpp"
 #include "support.hpp"
 #include "wrapped_device.hpp"
 

@@ -10,18 +10,18 @@
 #include <string>
 #include <thread>
 
+#include "core/platform_state.hpp"
 #include "fake_modules.hpp"
 #include "hip/cpu/kernel_table.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/kernel_timer.hpp"
-#include "hiptool/launch.hpp"
+#include "hiptool/event.hpp"
 #include "support.hpp"
 
 using namespace hiptool;
 
 namespace {
 
-std::string failure(const std::function<void()>& function) {
+std::string kernel_failure(const std::function<void()>& function) {
   try {
     function();
   } catch (const Error& error) {
@@ -34,10 +34,10 @@ bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-struct Fixture {
-  explicit Fixture(Platform platform = Platform::cpu, void (*change)(hip::Api&) = nullptr,
-                   int max_threads_per_block = 0, int static_shared_bytes = 0)
-      : platforms({}, std::make_shared<test::FakeModuleBinder>(change)),
+struct KernelFixture {
+  explicit KernelFixture(Platform platform = Platform::cpu, void (*change)(hip::Api&) = nullptr,
+                         int max_threads_per_block = 0, int static_shared_bytes = 0)
+      : platforms(core::make_platforms({}, std::make_shared<test::FakeModuleBinder>(change))),
         device(platforms.devices(platform).front()),
         stream(device) {
     test::fake_modules().max_threads_per_block = max_threads_per_block;
@@ -48,7 +48,7 @@ struct Fixture {
   }
 
   std::string launch_with(const LaunchConfig& config) {
-    return failure([&] { launch(*kernel, config, stream); });
+    return kernel_failure([&] { launch(*kernel, config, stream); });
   }
 
   Platforms platforms;
@@ -60,7 +60,7 @@ struct Fixture {
 }  // namespace
 
 TEST_CASE("arguments arrive as copies, buffers as their addresses") {
-  Fixture fixture;
+  KernelFixture fixture;
   test::fake_modules().arguments = 4;
   const Buffer buffer(fixture.device, 64);
   std::uint64_t count = 7;
@@ -80,7 +80,7 @@ TEST_CASE("arguments arrive as copies, buffers as their addresses") {
 }
 
 TEST_CASE("limits of the device, one below, at and above") {
-  Fixture fixture;  // the cpu platform: 1024 threads, 227 KiB, grid 2^31-1 by 65535 by 65535
+  KernelFixture fixture;  // the cpu platform: 1024 threads, 227 KiB, grid 2^31-1 by 65535 by 65535
   struct Case {
     LaunchConfig config;
     std::string_view complaint;
@@ -127,7 +127,7 @@ TEST_CASE("limits of the device, one below, at and above") {
 }
 
 TEST_CASE("limits of the kernel count too") {
-  Fixture fixture(Platform::cpu, nullptr, 256, 1000);
+  KernelFixture fixture(Platform::cpu, nullptr, 256, 1000);
   CHECK(fixture.kernel->max_threads_per_block() == 256);
   CHECK(fixture.kernel->static_shared_bytes() == 1000);
   CHECK(fixture.launch_with({{1}, {256}}) == "nothing");
@@ -137,14 +137,14 @@ TEST_CASE("limits of the kernel count too") {
 }
 
 TEST_CASE("amd counts the threads of an axis in 32 bits") {
-  Fixture fixture(Platform::amd);
+  KernelFixture fixture(Platform::amd);
   CHECK(fixture.launch_with({{16777215}, {256}}) == "nothing");
   CHECK(contains(fixture.launch_with({{16777216}, {256}}),
                  "grid.x times block.x is 4294967296, at most 4294967295"));
 }
 
 TEST_CASE("what a runtime does not say is no limit") {
-  Fixture fixture(Platform::cpu, [](hip::Api& api) {
+  KernelFixture fixture(Platform::cpu, [](hip::Api& api) {
     api.hipDeviceGetAttribute = [](int*, hip::hipDeviceAttribute_t, int) {
       return hip::hipErrorInvalidValue;
     };
@@ -154,7 +154,7 @@ TEST_CASE("what a runtime does not say is no limit") {
 }
 
 TEST_CASE("a failed launch names kernel, code, grid and block") {
-  Fixture fixture;
+  KernelFixture fixture;
   test::fake_modules().launch_error = hip::hipErrorLaunchOutOfResources;
   const std::string answer = fixture.launch_with({{3, 2}, {64}, 8});
   CHECK(contains(answer, "hipModuleLaunchKernel of kernel 'saxpy', grid 3 x 2 x 1, block 64 x 1"));
@@ -164,15 +164,16 @@ TEST_CASE("a failed launch names kernel, code, grid and block") {
 TEST_CASE("a stream of another device is refused") {
   Platforms::Options options;
   options.cpu_devices = 2;
-  Platforms two(options, std::make_shared<test::FakeModuleBinder>());
-  Fixture fixture;
+  Platforms two = core::make_platforms(options, std::make_shared<test::FakeModuleBinder>());
+  KernelFixture fixture;
   const Stream other(two.devices(Platform::cpu).at(1));
-  CHECK(contains(failure([&] { launch(*fixture.kernel, {}, other); }), "the stream on cpu:1"));
+  CHECK(
+      contains(kernel_failure([&] { launch(*fixture.kernel, {}, other); }), "the stream on cpu:1"));
 }
 
 TEST_CASE("HIP_LAUNCH_BLOCKING reports an error at its own launch") {
   setenv("HIP_LAUNCH_BLOCKING", "1", 1);
-  Fixture blocking(Platform::cpu, [](hip::Api& api) {
+  KernelFixture blocking(Platform::cpu, [](hip::Api& api) {
     api.hipStreamSynchronize = [](hip::hipStream_t) { return hip::hipErrorIllegalAddress; };
   });
   unsetenv("HIP_LAUNCH_BLOCKING");
@@ -180,21 +181,22 @@ TEST_CASE("HIP_LAUNCH_BLOCKING reports an error at its own launch") {
   CHECK(contains(answer, "device_lost"));
   CHECK(contains(answer, "kernel 'saxpy', grid 3 x 1 x 1"));
   CHECK(contains(answer, "HIP_LAUNCH_BLOCKING"));
-  Fixture plain;
+  KernelFixture plain;
   CHECK(plain.launch_with({{3}, {64}}) == "nothing");
 }
 
 TEST_CASE("a timer wants start, stop and read in this order, as often as one likes") {
-  Fixture fixture;
+  KernelFixture fixture;
   KernelTimer timer(fixture.stream);
   CHECK(timer.is_device_time());
-  CHECK(contains(failure([&] { timer.stop(); }), "invalid_argument: the timer was not started"));
-  CHECK(contains(failure([&] { timer.elapsed_s(); }), "was not started"));
+  CHECK(contains(kernel_failure([&] { timer.stop(); }),
+                 "invalid_argument: the timer was not started"));
+  CHECK(contains(kernel_failure([&] { timer.elapsed_s(); }), "was not started"));
   for (int round = 0; round < 2; ++round) {
     timer.start();
-    CHECK(contains(failure([&] { timer.elapsed_s(); }), "was not stopped"));
+    CHECK(contains(kernel_failure([&] { timer.elapsed_s(); }), "was not stopped"));
     timer.stop();
-    CHECK(contains(failure([&] { timer.stop(); }), "was not started"));
+    CHECK(contains(kernel_failure([&] { timer.stop(); }), "was not started"));
     CHECK(timer.elapsed_s() >= 0);
   }
 }
@@ -207,7 +209,7 @@ TEST_CASE("a timer measures work of the stream, with events and without") {
   };
   for (const bool has_events : {true, false}) {
     CAPTURE(has_events);
-    Fixture fixture(Platform::cpu, has_events ? nullptr : +without_events);
+    KernelFixture fixture(Platform::cpu, has_events ? nullptr : +without_events);
     KernelTimer timer(fixture.stream);
     CHECK(timer.is_device_time() == has_events);
     timer.start();

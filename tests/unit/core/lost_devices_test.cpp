@@ -14,12 +14,10 @@
 #include "fakes/wrapper_table.hpp"
 #include "hip/cpu/kernel_table.hpp"
 #include "hiptool/copy.hpp"
+#include "hiptool/device.hpp"
 #include "hiptool/event.hpp"
-#include "hiptool/kernel_timer.hpp"
-#include "hiptool/launch.hpp"
-#include "hiptool/peer_access.hpp"
+#include "hiptool/kernel.hpp"
 #include "hiptool/pinned_buffer.hpp"
-#include "hiptool/registered_memory.hpp"
 #include "support.hpp"
 
 using namespace hiptool;
@@ -40,11 +38,11 @@ std::optional<Error> failure_of(const std::function<void()>& function) {
 std::span<const std::byte> cpu_image() { return std::as_bytes(std::span(hip::cpu::cpu_image)); }
 
 // Two cpu devices behind a table that can be told to fail.
-struct Fixture {
+struct LostDevicesFixture {
   std::shared_ptr<test::RecordingTrace> trace = std::make_shared<test::RecordingTrace>();
   std::shared_ptr<test::WrapperBinder> binder =
       std::make_shared<test::WrapperBinder>(std::make_shared<test::FakeModuleBinder>());
-  Platforms platforms{options(trace), binder};
+  Platforms platforms = core::make_platforms(options(trace), binder);
   std::vector<Device> devices = platforms.devices(Platform::cpu);
   Device device = devices.at(0);
   Device other = devices.at(1);
@@ -69,7 +67,8 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "a lost device is asked for nothing, and the first failure is named") {
+TEST_CASE_FIXTURE(LostDevicesFixture,
+                  "a lost device is asked for nothing, and the first failure is named") {
   const Buffer buffer(device, 1'000);
   const Buffer second(device, 1'000);
   const Buffer foreign(other, 1'000);
@@ -139,7 +138,7 @@ TEST_CASE_FIXTURE(Fixture, "a lost device is asked for nothing, and the first fa
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "what is on a lost device is released all the same") {
+TEST_CASE_FIXTURE(LostDevicesFixture, "what is on a lost device is released all the same") {
   const DeviceGuard elsewhere(other);
   {
     const Buffer buffer(device, 1'000);
@@ -158,7 +157,8 @@ TEST_CASE_FIXTURE(Fixture, "what is on a lost device is released all the same") 
   CHECK(trace->notes().empty());
 }
 
-TEST_CASE_FIXTURE(Fixture, "work on a lost device is waited for before its memory goes") {
+TEST_CASE_FIXTURE(LostDevicesFixture,
+                  "work on a lost device is waited for before its memory goes") {
   const Stream stream(device);
   lose(stream);
   const std::uint64_t before = table.count("hipStreamSynchronize");
@@ -166,7 +166,8 @@ TEST_CASE_FIXTURE(Fixture, "work on a lost device is waited for before its memor
   CHECK(table.count("hipStreamSynchronize") == before + 1);
 }
 
-TEST_CASE_FIXTURE(Fixture, "the other devices stay usable, also for peers of the lost one") {
+TEST_CASE_FIXTURE(LostDevicesFixture,
+                  "the other devices stay usable, also for peers of the lost one") {
   const Stream stream(device);
   lose(stream);
   const auto sent = test::random_bytes(1'000, 1);
@@ -180,7 +181,7 @@ TEST_CASE_FIXTURE(Fixture, "the other devices stay usable, also for peers of the
   CHECK_FALSE(core::is_lost(other));
 }
 
-TEST_CASE_FIXTURE(Fixture, "every sticky error loses the device, no other one does") {
+TEST_CASE_FIXTURE(LostDevicesFixture, "every sticky error loses the device, no other one does") {
   for (const int code : {1, 2, 3, 101, 201, 219, 400, 600, 701, 704, 713, 720, 801, 910, 999}) {
     CAPTURE(code);
     const Stream stream(device);
@@ -193,14 +194,15 @@ TEST_CASE_FIXTURE(Fixture, "every sticky error loses the device, no other one do
   }
   for (const int code : {214, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719}) {
     CAPTURE(code);
-    Platforms fresh(options(trace), binder);
+    Platforms fresh = core::make_platforms(options(trace), binder);
     const Device lost = fresh.devices(Platform::cpu).at(0);
     lose(Stream(lost), static_cast<hip::hipError_t>(code));
     CHECK(core::is_lost(lost));
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "a release that fails with a sticky error loses the device too") {
+TEST_CASE_FIXTURE(LostDevicesFixture,
+                  "a release that fails with a sticky error loses the device too") {
   {
     const Buffer buffer(device, 8);
     table.fail("hipFree", illegal_address);
@@ -213,7 +215,7 @@ TEST_CASE_FIXTURE(Fixture, "a release that fails with a sticky error loses the d
   CHECK(error->operation() == "hipFree");
 }
 
-TEST_CASE_FIXTURE(Fixture, "a sticky error of an attribute ends the questions") {
+TEST_CASE_FIXTURE(LostDevicesFixture, "a sticky error of an attribute ends the questions") {
   table.fail("hipDeviceGetAttribute", illegal_address, 2);
   const DeviceInfo info = device.info();
   CHECK(table.count("hipDeviceGetAttribute") == 2);
@@ -221,7 +223,7 @@ TEST_CASE_FIXTURE(Fixture, "a sticky error of an attribute ends the questions") 
   CHECK(core::is_lost(device));
 }
 
-TEST_CASE_FIXTURE(Fixture, "a sticky error while free memory is asked for is not lost") {
+TEST_CASE_FIXTURE(LostDevicesFixture, "a sticky error while free memory is asked for is not lost") {
   table.fail("hipMalloc", hip::hipErrorOutOfMemory);
   table.fail("hipMemGetInfo", illegal_address);
   const auto error = failure_of([&] { const Buffer buffer(device, 8); });
@@ -230,7 +232,7 @@ TEST_CASE_FIXTURE(Fixture, "a sticky error while free memory is asked for is not
   CHECK(core::is_lost(device));
 }
 
-TEST_CASE_FIXTURE(Fixture, "of many failures at once one is kept, for all threads") {
+TEST_CASE_FIXTURE(LostDevicesFixture, "of many failures at once one is kept, for all threads") {
   const Stream stream(device);
   table.fail("hipStreamSynchronize", illegal_address, 1, 4);
   table.fail("hipStreamQuery", hip::hipErrorLaunchFailure, 1, 4);
@@ -268,7 +270,7 @@ TEST_CASE("a lost device does not hide the others from a search") {
   Platforms::Options options;
   options.cpu_devices = 2;
   const auto binder = std::make_shared<test::WrapperBinder>(std::make_shared<OnlyCpu>(give_bus_id));
-  Platforms platforms(options, binder);
+  Platforms platforms = core::make_platforms(options, binder);
   const Device first = find_device(platforms, "0000:00:00.0");
   CHECK(first.ordinal() == 0);
   binder->table(Platform::cpu)->fail("hipMemGetInfo", illegal_address);

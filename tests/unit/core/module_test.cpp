@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/platform_state.hpp"
 #include "fake_modules.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/kernel.hpp"
@@ -23,10 +24,10 @@ std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-struct Fixture {
+struct ModuleFixture {
   std::shared_ptr<test::RecordingTrace> trace = std::make_shared<test::RecordingTrace>();
   std::shared_ptr<test::FakeModuleBinder> binder = std::make_shared<test::FakeModuleBinder>();
-  Platforms platforms{options(), binder};
+  Platforms platforms = core::make_platforms(options(), binder);
 
   Platforms::Options options() const {
     Platforms::Options options;
@@ -76,7 +77,7 @@ std::string make_fatbin() {
 }
 
 const std::string ptx = "//\n// made by hand\n/* so */ \n.version 6.0\n.target sm_60\n";
-const std::string cpu_image = "hiptool cpu kernels 1";
+const std::string plain_image = "hiptool cpu kernels 1";
 
 std::optional<Error> failure(const std::function<void()>& function) {
   try {
@@ -106,9 +107,9 @@ TEST_CASE("each platform takes its own kinds of image and names the others") {
       {make_elf(190), "cubin", Platform::nvidia},
       {ptx, "PTX text", Platform::nvidia},
       {make_fatbin(), "fat binary", Platform::nvidia},
-      {cpu_image, "image of the cpu platform", Platform::cpu},
-      {cpu_image + '\0', "image of the cpu platform", Platform::cpu},
-      {cpu_image + "1", "no image of any known kind", {}},
+      {plain_image, "image of the cpu platform", Platform::cpu},
+      {plain_image + '\0', "image of the cpu platform", Platform::cpu},
+      {plain_image + "1", "no image of any known kind", {}},
       {make_elf(62), "ELF object for another machine", {}},
       {"\x7f"
        "ELF",
@@ -118,7 +119,7 @@ TEST_CASE("each platform takes its own kinds of image and names the others") {
       {"// only a comment", "no image of any known kind", {}},
       {"", "empty", {}},
   };
-  Fixture fixture;
+  ModuleFixture fixture;
   for (const Case& example : cases) {
     for (const auto platform : {Platform::amd, Platform::nvidia, Platform::cpu}) {
       CAPTURE(example.words);
@@ -139,7 +140,7 @@ TEST_CASE("each platform takes its own kinds of image and names the others") {
 }
 
 TEST_CASE("an image cut anywhere never reaches the runtime") {
-  Fixture fixture;
+  ModuleFixture fixture;
   const auto check = [&](const std::string& image, Platform platform, std::size_t least) {
     const Device device = fixture.device(platform);
     for (std::size_t size = least; size < image.size(); ++size) {
@@ -158,7 +159,7 @@ TEST_CASE("an image cut anywhere never reaches the runtime") {
 }
 
 TEST_CASE("headers with huge numbers are no way around the check") {
-  Fixture fixture;
+  ModuleFixture fixture;
   std::string elf = make_elf(224);
   put<std::uint64_t>(elf, 64 + 24, ~std::uint64_t{0} - 50);
   CHECK(failure([&] { Module(fixture.device(Platform::amd), bytes_of(elf)); }).has_value());
@@ -171,7 +172,7 @@ TEST_CASE("headers with huge numbers are no way around the check") {
 }
 
 TEST_CASE("text is handed over with a zero behind it, whatever its size") {
-  Fixture fixture;
+  ModuleFixture fixture;
   for (const std::size_t size : {100u, 4095u, 4096u, 4097u}) {
     std::string text = ptx;
     text.resize(size, ' ');
@@ -181,7 +182,7 @@ TEST_CASE("text is handed over with a zero behind it, whatever its size") {
 }
 
 TEST_CASE("what the runtime refuses names the arch and what its compiler said") {
-  Fixture fixture;
+  ModuleFixture fixture;
   test::fake_modules().load_error = hip::hipErrorNoBinaryForGpu;
   const auto of_amd =
       failure([&] { Module(fixture.device(Platform::amd), bytes_of(make_elf(224)), "digest"); });
@@ -197,10 +198,10 @@ TEST_CASE("what the runtime refuses names the arch and what its compiler said") 
 }
 
 TEST_CASE("a module is unloaded once, after its last kernel; a failure goes to the trace") {
-  Fixture fixture;
+  ModuleFixture fixture;
   std::optional<Kernel> kernel;
   {
-    const Module module(fixture.device(Platform::cpu), bytes_of(cpu_image), "sample");
+    const Module module(fixture.device(Platform::cpu), bytes_of(plain_image), "sample");
     const Module copy = module;
     kernel.emplace(copy, "saxpy");
   }
@@ -214,23 +215,23 @@ TEST_CASE("a module is unloaded once, after its last kernel; a failure goes to t
 }
 
 TEST_CASE("a native module is borrowed") {
-  Fixture fixture;
+  ModuleFixture fixture;
   const Device device = fixture.device(Platform::cpu);
-  const Module owner(device, bytes_of(cpu_image));
+  const Module owner(device, bytes_of(plain_image));
   {
-    const Module borrowed = Module::from_native(device, owner.native_handle());
+    const Module borrowed = Module::borrow_native(device, owner.native_handle());
     CHECK(borrowed.native_handle() == owner.native_handle());
     CHECK(Kernel(borrowed, "saxpy").name() == "saxpy");
   }
   CHECK(test::fake_modules().unloaded == 0);
-  const auto error = failure([&] { Module::from_native(device, nullptr); });
+  const auto error = failure([&] { Module::borrow_native(device, nullptr); });
   REQUIRE(error.has_value());
   CHECK(error->code() == ErrorCode::invalid_argument);
 }
 
 TEST_CASE("a kernel that is not there is not found") {
-  Fixture fixture;
-  const Module module(fixture.device(Platform::cpu), bytes_of(cpu_image), "sample");
+  ModuleFixture fixture;
+  const Module module(fixture.device(Platform::cpu), bytes_of(plain_image), "sample");
   const auto error = failure([&] { Kernel(module, "missing"); });
   REQUIRE(error.has_value());
   CHECK(error->code() == ErrorCode::not_found);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "hiptool/peer_access.hpp"
+#include "hiptool/device.hpp"
 
 #include <doctest/doctest.h>
 
+#include "core/platform_state.hpp"
 #include "fake_modules.hpp"
 #include "fakes/wrapper_table.hpp"
 #include "hiptool/error.hpp"
@@ -12,10 +13,10 @@ using namespace hiptool;
 
 namespace {
 
-struct Fixture {
+struct PeerAccessFixture {
   std::shared_ptr<test::WrapperBinder> binder =
       std::make_shared<test::WrapperBinder>(std::make_shared<test::FakeModuleBinder>());
-  Platforms platforms{two(), binder};
+  Platforms platforms = core::make_platforms(two(), binder);
   std::vector<Device> devices = platforms.devices(Platform::cpu);
   test::WrapperTable& table = *binder->table(Platform::cpu);
 
@@ -26,14 +27,15 @@ struct Fixture {
   }
   int current() const {
     int ordinal = -1;
-    devices[0].api().hipGetDevice(&ordinal);
+    core::api_of(devices[0]).hipGetDevice(&ordinal);
     return ordinal;
   }
 };
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "peer access is enabled once and taken back once, of each device") {
+TEST_CASE_FIXTURE(PeerAccessFixture,
+                  "peer access is enabled once and taken back once, of each device") {
   CHECK(can_access_peer(devices[0], devices[1]));
   CHECK_FALSE(can_access_peer(devices[0], devices[0]));
   CHECK(enable_peer_access(devices[1], devices[0]));
@@ -44,7 +46,8 @@ TEST_CASE_FIXTURE(Fixture, "peer access is enabled once and taken back once, of 
   CHECK(current() == 0);
 }
 
-TEST_CASE_FIXTURE(Fixture, "what a runtime answers otherwise is thrown with the peer's name") {
+TEST_CASE_FIXTURE(PeerAccessFixture,
+                  "what a runtime answers otherwise is thrown with the peer's name") {
   table.fail("hipDeviceEnablePeerAccess", hip::hipErrorPeerAccessUnsupported);
   CHECK_THROWS_WITH_AS(enable_peer_access(devices[0], devices[1]),
                        doctest::Contains("hipDeviceEnablePeerAccess of memory of cpu:1 on cpu:0"),
@@ -56,7 +59,7 @@ TEST_CASE_FIXTURE(Fixture, "what a runtime answers otherwise is thrown with the 
   CHECK_THROWS_AS(can_access_peer(devices[0], devices[1]), Error);
 }
 
-TEST_CASE_FIXTURE(Fixture, "devices of different platforms are no peers") {
+TEST_CASE_FIXTURE(PeerAccessFixture, "devices of different platforms are no peers") {
   const Device foreign = platforms.devices(Platform::nvidia).front();
   const std::uint64_t before = table.total_count();
   CHECK_THROWS_WITH_AS(enable_peer_access(devices[0], foreign),

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/platform_state.hpp"
 #include "hip/binding.hpp"
 #include "hiptool/device.hpp"
 
@@ -56,7 +57,7 @@ void on_all_threads(const std::function<void()>& function) {
 
 TEST_CASE("a platform is bound once however many threads ask for it") {
   const auto binder = std::make_shared<CountingBinder>();
-  Platforms platforms(Platforms::Options{}, binder);
+  Platforms platforms = core::make_platforms(Platforms::Options{}, binder);
   std::atomic<int> usable{0};
   std::atomic<const void*> api{nullptr};
   std::atomic<int> different{0};
@@ -65,7 +66,7 @@ TEST_CASE("a platform is bound once however many threads ask for it") {
     const auto devices = platforms.devices(Platform::cpu);
     if (devices.size() != 1) return;
     const void* first = nullptr;
-    const void* own = &devices[0].state();
+    const void* own = &core::state_of(devices[0]);
     if (!api.compare_exchange_strong(first, own) && first != own) ++different;
   });
   CHECK(binder->binds == 1);
@@ -77,7 +78,7 @@ TEST_CASE("a platform is bound once however many threads ask for it") {
 TEST_CASE("a platform that is not usable is looked for once; another Platforms may find it") {
   const auto binder = std::make_shared<CountingBinder>();
   binder->unusable_left = 1;
-  Platforms first(Platforms::Options{}, binder);
+  Platforms first = core::make_platforms(Platforms::Options{}, binder);
   std::atomic<int> unusable{0};
   on_all_threads([&] {
     if (!first.status(Platform::cpu).usable && first.devices(Platform::cpu).empty()) ++unusable;
@@ -85,7 +86,7 @@ TEST_CASE("a platform that is not usable is looked for once; another Platforms m
   CHECK(unusable == thread_count);
   CHECK(binder->binds == 1);
   CHECK(first.status(Platform::cpu).reason == "not yet");
-  Platforms second(Platforms::Options{}, binder);
+  Platforms second = core::make_platforms(Platforms::Options{}, binder);
   CHECK(second.status(Platform::cpu).usable);
   CHECK_FALSE(first.status(Platform::cpu).usable);
 }
@@ -93,7 +94,7 @@ TEST_CASE("a platform that is not usable is looked for once; another Platforms m
 TEST_CASE("a bind that throws reaches one caller and the others try again") {
   const auto binder = std::make_shared<CountingBinder>();
   binder->failures_left = 3;
-  Platforms platforms(Platforms::Options{}, binder);
+  Platforms platforms = core::make_platforms(Platforms::Options{}, binder);
   std::atomic<int> usable{0};
   std::atomic<int> failed{0};
   on_all_threads([&] {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-#include "hiptool/registered_memory.hpp"
+#include "hiptool/pinned_buffer.hpp"
 
 #include <doctest/doctest.h>
 
 #include <fstream>
 #include <utility>
 
+#include "core/platform_state.hpp"
 #include "fake_modules.hpp"
 #include "fakes/wrapper_table.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/pinned_buffer.hpp"
 #include "support.hpp"
 
 using namespace hiptool;
@@ -19,11 +19,11 @@ namespace {
 
 unsigned last_flags = 0;
 
-struct Fixture {
+struct RegisteredMemoryFixture {
   std::shared_ptr<test::RecordingTrace> trace = std::make_shared<test::RecordingTrace>();
   std::shared_ptr<test::WrapperBinder> binder =
       std::make_shared<test::WrapperBinder>(std::make_shared<test::FakeModuleBinder>());
-  Platforms platforms{with(trace), binder};
+  Platforms platforms = core::make_platforms(with(trace), binder);
   Device device = platforms.devices(Platform::cpu).front();
   test::WrapperTable& table = *binder->table(Platform::cpu);
   std::vector<std::byte> memory = test::random_bytes(10'000, 1);
@@ -37,7 +37,8 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "registered memory serves copies and is unregistered once") {
+TEST_CASE_FIXTURE(RegisteredMemoryFixture,
+                  "registered memory serves copies and is unregistered once") {
   {
     RegisteredMemory registered(device, memory);
     CHECK(registered.bytes().data() == memory.data());
@@ -63,13 +64,14 @@ TEST_CASE_FIXTURE(Fixture, "registered memory serves copies and is unregistered 
   CHECK(table.count("hipHostUnregister") == 2);
 }
 
-TEST_CASE_FIXTURE(Fixture, "nothing is registered for nothing") {
+TEST_CASE_FIXTURE(RegisteredMemoryFixture, "nothing is registered for nothing") {
   const RegisteredMemory none(device, {});
   CHECK(none.bytes().empty());
   CHECK(table.count("hipHostRegister") == 0);
 }
 
-TEST_CASE_FIXTURE(Fixture, "refusals are thrown, a failing release is told to the trace") {
+TEST_CASE_FIXTURE(RegisteredMemoryFixture,
+                  "refusals are thrown, a failing release is told to the trace") {
   const auto failure = [&](hip::hipError_t code) {
     table.fail("hipHostRegister", code);
     try {
@@ -90,7 +92,8 @@ TEST_CASE_FIXTURE(Fixture, "refusals are thrown, a failing release is told to th
   CHECK(trace->notes()[0].starts_with("hipHostUnregister: failed on cpu:0"));
 }
 
-TEST_CASE_FIXTURE(Fixture, "pinned memory that the host lacks is no lack of device memory") {
+TEST_CASE_FIXTURE(RegisteredMemoryFixture,
+                  "pinned memory that the host lacks is no lack of device memory") {
   for (const auto method : {PinnedBuffer::Method::runtime, PinnedBuffer::Method::registered}) {
     const bool is_ours = method == PinnedBuffer::Method::registered;
     table.fail(is_ours ? "hipHostRegister" : "hipHostMalloc", hip::hipErrorOutOfMemory);
@@ -105,7 +108,8 @@ TEST_CASE_FIXTURE(Fixture, "pinned memory that the host lacks is no lack of devi
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "memory that could not be pinned is given back to the host") {
+TEST_CASE_FIXTURE(RegisteredMemoryFixture,
+                  "memory that could not be pinned is given back to the host") {
   const auto mapped_pages = [] {
     std::uint64_t pages = 0;
     std::ifstream("/proc/self/statm") >> pages;
@@ -128,7 +132,8 @@ TEST_CASE("only NVIDIA is told that the device just reads; the flag means anothe
     };
     api.hipHostUnregister = [](void*) { return hip::hipSuccess; };
   };
-  Platforms platforms({}, std::make_shared<test::FakeModuleBinder>(keep_flags));
+  Platforms platforms =
+      core::make_platforms({}, std::make_shared<test::FakeModuleBinder>(keep_flags));
   const std::vector<std::byte> memory(100);
   for (const Platform platform : {Platform::amd, Platform::nvidia, Platform::cpu}) {
     CAPTURE(to_string(platform));

@@ -52,7 +52,7 @@ TEST_CASE("moving a stream leaves one owner") {
   CHECK(assigned.native_handle() == handle);
   assigned.synchronize();
 
-  Stream again = Stream::from_native(device, assigned.release());
+  Stream again = Stream::take_native(device, assigned.release());
   CHECK(again.native_handle() == handle);
   CHECK(again.is_done());
 }
@@ -61,10 +61,10 @@ TEST_CASE("a native stream can be borrowed; the null stream is refused") {
   Platforms platforms;
   const Device device = test::device(platforms);
   const Stream owner(device);
-  const StreamRef borrowed = StreamRef::from_native(device, owner.native_handle());
+  const StreamRef borrowed = StreamRef::borrow_native(device, owner.native_handle());
   CHECK(borrowed == owner);
   borrowed.synchronize();
-  CHECK_THROWS_AS(StreamRef::from_native(device, nullptr), Error);
+  CHECK_THROWS_AS(StreamRef::borrow_native(device, nullptr), Error);
 }
 
 TEST_CASE("events measure time between streams of a device") {

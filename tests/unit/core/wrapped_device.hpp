@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/platform_state.hpp"
 #include "fakes/wrapper_table.hpp"
 #include "hip/binding.hpp"
 #include "hiptool/device.hpp"
@@ -16,7 +17,7 @@ class WrappedDevice {
   explicit WrappedDevice(std::shared_ptr<hip::Binder> inner = hip::make_registry(),
                          Platforms::Options options = Platforms::Options::from_environment())
       : binder_(std::make_shared<WrapperBinder>(std::move(inner))),
-        platforms_(std::move(options), binder_),
+        platforms_(core::make_platforms(std::move(options), binder_)),
         device_(test::device(platforms_)) {}
 
   const Device& device() const { return device_; }

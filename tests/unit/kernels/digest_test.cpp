@@ -27,7 +27,7 @@ constexpr std::size_t leaf_bytes = 16384;
 constexpr std::byte untouched{0x5A};
 constexpr std::uint64_t untouched_digest = 0x5A5A5A5A5A5A5A5Au;
 
-std::optional<Error> failure(const std::function<void()>& function) {
+std::optional<Error> digest_failure(const std::function<void()>& function) {
   try {
     function();
   } catch (const Error& error) {
@@ -194,7 +194,7 @@ TEST_CASE_FIXTURE(Fixture, "ranges and leaves that do not fit are refused") {
   const Buffer data(device, 2 * leaf_bytes);
   constexpr auto huge = ~std::uint64_t{0};
   const auto code_of_range = [&](const DigestRange& range) {
-    const auto error = failure([&] { DigestTable(data, std::vector{range}); });
+    const auto error = digest_failure([&] { DigestTable(data, std::vector{range}); });
     return error ? error->code() : ErrorCode::internal;
   };
   CHECK(code_of_range({0, 2 * leaf_bytes}) == ErrorCode::internal);  // nothing thrown
@@ -207,7 +207,7 @@ TEST_CASE_FIXTURE(Fixture, "ranges and leaves that do not fit are refused") {
   const Buffer list(device, 24);
   const DigestTable table(data, std::vector{DigestRange{0, 2 * leaf_bytes}});
   const auto code = [&](std::uint64_t first, std::uint64_t end, const Buffer& digests) {
-    const auto error = failure([&] { other.digest(table, first, end, digests, stream); });
+    const auto error = digest_failure([&] { other.digest(table, first, end, digests, stream); });
     return error ? error->code() : ErrorCode::internal;
   };
   CHECK(code(0, 2, list) == ErrorCode::internal);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 
+#include "core/platform_state.hpp"
 #include "hip/cpu/kernel_table.hpp"
 #include "hiptool/error.hpp"
 #include "support.hpp"
@@ -16,7 +17,7 @@ using namespace hiptool::kernels;
 
 namespace {
 
-std::string failure(const std::function<void()>& function) {
+std::string loader_failure(const std::function<void()>& function) {
   try {
     function();
   } catch (const Error& error) {
@@ -25,7 +26,7 @@ std::string failure(const std::function<void()>& function) {
   return "nothing";
 }
 
-bool contains(const std::string& text, std::string_view part) {
+bool mentions(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
@@ -49,7 +50,8 @@ TEST_CASE("a source is loaded once, from its image") {
   CHECK(loader.kernel("hiptool_fill_u32").name() == "hiptool_fill_u32");
   CHECK(chosen == 1);
   if (device.platform() == Platform::cpu) CHECK(loaded.image == "cpu");
-  CHECK(contains(failure([&] { loader.kernel("hiptool_none"); }), "not_found: there is no kernel"));
+  CHECK(mentions(loader_failure([&] { loader.kernel("hiptool_none"); }),
+                 "not_found: there is no kernel"));
 }
 
 TEST_CASE("a kernel lives on when the loader is gone") {
@@ -67,13 +69,13 @@ TEST_CASE("without an image the cpu platform has nothing to compile") {
     return std::optional<Image>();
   };
   KernelLoader loader(find_device(platforms, "cpu"), options);
-  const std::string answer = failure([&] { loader.load("fill"); });
-  CHECK(contains(answer, "unsupported: "));
-  CHECK(contains(answer, "no image of the kernels 'fill' for cpu:0"));
+  const std::string answer = loader_failure([&] { loader.load("fill"); });
+  CHECK(mentions(answer, "unsupported: "));
+  CHECK(mentions(answer, "no image of the kernels 'fill' for cpu:0"));
 }
 
 TEST_CASE("without an image the text is compiled for the device's own arch") {
-  Platforms platforms({}, std::make_shared<test::FakeModuleBinder>());
+  Platforms platforms = core::make_platforms({}, std::make_shared<test::FakeModuleBinder>());
   const Device device = platforms.devices(Platform::nvidia).front();
   const std::string ptx = "//\n.version 6.0\n.target sm_60\n";
   int compiled = 0;
@@ -86,8 +88,8 @@ TEST_CASE("without an image the text is compiled for the device's own arch") {
     CHECK(request.platform == Platform::nvidia);
     CHECK(request.arch == "x86_64");  // what this device says
     CHECK(request.source == embedded_text("fill"));
-    CHECK(contains(request.source, "hiptool_fill_u32"));
-    CHECK(contains(request.header, "HIPTOOL_EXPORT"));
+    CHECK(mentions(request.source, "hiptool_fill_u32"));
+    CHECK(mentions(request.header, "HIPTOOL_EXPORT"));
     const auto* const bytes = reinterpret_cast<const std::byte*>(ptx.c_str());
     return std::vector<std::byte>(bytes, bytes + ptx.size() + 1);
   };
@@ -96,21 +98,22 @@ TEST_CASE("without an image the text is compiled for the device's own arch") {
   CHECK(loader.load("fill").module.name() == "fill");
   CHECK(compiled == 1);
   CHECK(test::fake_modules().image == ptx);
-  CHECK(contains(failure([&] { loader.load("absent"); }), "unsupported: this build has no image"));
+  CHECK(mentions(loader_failure([&] { loader.load("absent"); }),
+                 "unsupported: this build has no image"));
 
   options.compile = [](const CompileRequest&) -> std::vector<std::byte> {
     throw Error(ErrorCode::unsupported, "compile kernel", "no NVRTC was found");
   };
   KernelLoader without_compiler(device, options);
-  const std::string answer = failure([&] { without_compiler.load("fill"); });
+  const std::string answer = loader_failure([&] { without_compiler.load("fill"); });
   CHECK(
-      contains(answer, "unsupported: this build has no image of the kernels 'fill' for nvidia:0"));
-  CHECK(contains(answer, "no NVRTC was found"));
+      mentions(answer, "unsupported: this build has no image of the kernels 'fill' for nvidia:0"));
+  CHECK(mentions(answer, "no NVRTC was found"));
 
   // Else a load that is interrupted would go on without the kernel.
   options.compile = [](const CompileRequest&) -> std::vector<std::byte> {
     throw Error(ErrorCode::cancelled, "compile kernel", "interrupted");
   };
   KernelLoader interrupted(device, options);
-  CHECK(failure([&] { interrupted.load("fill"); }) == "cancelled: interrupted");
+  CHECK(loader_failure([&] { interrupted.load("fill"); }) == "cancelled: interrupted");
 }

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "hiptool/copy.hpp"
-#include "hiptool/launch.hpp"
+#include "hiptool/kernel.hpp"
 #include "kernels/kernel_loader.hpp"
 #include "support.hpp"
 
@@ -99,7 +99,7 @@ ValueCounts count_reference(const std::vector<std::byte>& bytes, const char* nam
   std::uint64_t end = 1;
   void* results = &counts;
   void* arguments[] = {&arena, &tiles, &descriptors, &first, &end, &results};
-  references::value_check({}, {}, arguments);
+  check_values_natively({}, {}, arguments);
   return counts;
 }
 

@@ -42,21 +42,23 @@ TEST_CASE("the shared library verifies, proves its verifier and checks values on
   Platforms platforms;
   const Device device = test::device(platforms);
   const ModelFile model = ModelFile::open(path);
-  const LoadPlan plan = plan_load(model, std::span(&device, 1));
-  const ArenaLayout& layout = plan.devices.front().layout;
-  const Buffer arena(device, layout.arena_bytes);
-  const std::span arenas(&arena, 1);
-
-  Verification verification(model, plan, arenas, std::make_shared<FileDigests>(model));
-  AsyncLoader(device).load(model, layout, arena, &verification);
-  const VerifyResult result = verification.finish();
-  CHECK(result.mismatch_count == 0);
-  CHECK(result.compared_bytes == 4 * values);
-  for (const FaultResult& fault : run_self_test(model, plan, arenas, verification)) {
+  LoadOptions options;
+  options.verify = VerifyMode::full;
+  options.self_test = true;
+  options.check_values = true;
+  const LoadedModel loaded = load_model(model, device, options);
+  const LoadReport& report = loaded.report();
+  CHECK(report.status == LoadStatus::verified);
+  REQUIRE(report.verification.has_value());
+  CHECK(report.verification->mismatch_count == 0);
+  CHECK(report.verification->compared_bytes == 4 * values);
+  CHECK(report.self_test.size() == 5);
+  for (const FaultResult& fault : report.self_test) {
     CAPTURE(to_string(fault.fault));
     CHECK(fault.is_caught);
   }
-  const ValueCheckResult checked = check_values(model, layout, arena);
+  REQUIRE(report.values.has_value());
+  const ValueCheckResult& checked = *report.values;
   CHECK(checked.checked == values);
   CHECK(checked.nan == 1);
   REQUIRE(checked.findings.size() == 1);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/platform_state.hpp"
 #include "fakes/wrapper_table.hpp"
 #include "hip/api.hpp"
 #include "hip/binding.hpp"
@@ -22,7 +23,7 @@ class CpuDevices {
   explicit CpuDevices(int count = 1, Platform platform = Platform::cpu)
       : platform_(platform),
         binder_(std::make_shared<WrapperBinder>(std::make_shared<Inner>(count, platform))),
-        platforms_(Platforms::Options{}, binder_),
+        platforms_(core::make_platforms(Platforms::Options{}, binder_)),
         devices_(platforms_.devices(platform)) {}
 
   const std::vector<Device>& all() const { return devices_; }

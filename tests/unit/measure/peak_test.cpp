@@ -28,6 +28,8 @@ double peak(Platform platform, const DeviceInfo& info) {
 TEST_CASE("memory peak: clocks by the kind of memory, against the vendors' figures") {
   CHECK(peak(Platform::nvidia, memory("NVIDIA H100", "sm_90", 2619, 5120)) ==
         doctest::Approx(3.35e12).epsilon(0.01));
+  CHECK(peak(Platform::nvidia, memory("NVIDIA H200", "sm_90", 3201, 6144)) ==
+        doctest::Approx(4.916736e12));
   CHECK(peak(Platform::nvidia, memory("NVIDIA B200", "sm_100", 3996, 7680)) ==
         doctest::Approx(7.67e12).epsilon(0.01));
   CHECK(peak(Platform::amd, memory("AMD Radeon Graphics", "gfx1010", 900, 192)) ==

@@ -73,7 +73,7 @@ TEST_CASE("gguf: a sound file of version 2 and 3") {
     CHECK(model.file_bytes() == gguf.bytes().size());
     REQUIRE(model.files().size() == 1);
     CHECK(model.files()[0].path == model.path());
-    CHECK(model.files()[0].stamp.modified_ns > 0);
+    CHECK(model.files()[0].modified_ns > 0);
   }
 }
 

@@ -68,7 +68,7 @@ nlohmann::json value_of(model::JsonReader& reader) {
   return array;
 }
 
-std::string refusal_of(std::string_view json) {
+std::string json_refusal_of(std::string_view json) {
   Text text(json);
   try {
     text.reader.skip();
@@ -113,7 +113,7 @@ TEST_CASE("json: accepts what an independent library accepts, and nothing else")
       }
     }
     const bool expected = nlohmann::json::accept(json);
-    const std::string found = refusal_of(json);
+    const std::string found = json_refusal_of(json);
     CAPTURE(json);
     CAPTURE(found);
     CHECK((found == "accepted") == expected);
@@ -188,28 +188,28 @@ TEST_CASE("json: numbers") {
   for (const std::string& beyond :
        {std::string("1e999"), std::string(100'000, '9'), std::string(600, '0').insert(0, "1"),
         "1e" + std::string(1000, '1')}) {
-    CHECK(refusal_of(beyond).find("beyond the range of a double") != std::string::npos);
+    CHECK(json_refusal_of(beyond).find("beyond the range of a double") != std::string::npos);
   }
 }
 
 TEST_CASE("json: messages have offset and cause on one line") {
-  CHECK(refusal_of("[1,}").find("at header offset 6: it is malformed: '}' stands where a value") !=
+  CHECK(json_refusal_of("[1,}").find(
+            "at header offset 6: it is malformed: '}' stands where a value") != std::string::npos);
+  CHECK(json_refusal_of("{\"a\" 1}").find("offset 8: it is malformed: '1' stands where ':'") !=
         std::string::npos);
-  CHECK(refusal_of("{\"a\" 1}").find("offset 8: it is malformed: '1' stands where ':'") !=
-        std::string::npos);
-  CHECK(refusal_of("[").find("it ends where ") != std::string::npos);
-  CHECK(refusal_of("[\"\n\"]").find("control character") != std::string::npos);
-  CHECK(refusal_of("\"\\udc00\"").find("surrogate stands alone") != std::string::npos);
-  CHECK(refusal_of("{\"" + std::string((1u << 20) + 1, 'k') + "\":1}").find("1048576 bytes") !=
+  CHECK(json_refusal_of("[").find("it ends where ") != std::string::npos);
+  CHECK(json_refusal_of("[\"\n\"]").find("control character") != std::string::npos);
+  CHECK(json_refusal_of("\"\\udc00\"").find("surrogate stands alone") != std::string::npos);
+  CHECK(json_refusal_of("{\"" + std::string((1u << 20) + 1, 'k') + "\":1}").find("1048576 bytes") !=
         std::string::npos);
 }
 
 TEST_CASE("json: nesting") {
-  CHECK(refusal_of(std::string(128, '[') + std::string(128, ']')) == "accepted");
-  CHECK(refusal_of(std::string(129, '[') + std::string(129, ']')).find("more than 128 deep") !=
+  CHECK(json_refusal_of(std::string(128, '[') + std::string(128, ']')) == "accepted");
+  CHECK(json_refusal_of(std::string(129, '[') + std::string(129, ']')).find("more than 128 deep") !=
         std::string::npos);
-  CHECK(refusal_of(std::string(10'000'000, '[')).find("128") != std::string::npos);
+  CHECK(json_refusal_of(std::string(10'000'000, '[')).find("128") != std::string::npos);
   std::string objects;
   for (int depth = 0; depth < 129; ++depth) objects += "{\"a\":";
-  CHECK(refusal_of(objects).find("128") != std::string::npos);
+  CHECK(json_refusal_of(objects).find("128") != std::string::npos);
 }

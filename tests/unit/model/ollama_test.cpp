@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::string digest(64, 'c');
+const std::string layer_digest(64, 'c');
 
 std::string layer(const std::string& kind, const std::string& content, std::size_t size) {
   return R"({"mediaType":"application/vnd.ollama.image.)" + kind + R"(","digest":"sha256:)" +
@@ -29,7 +29,7 @@ struct Store {
   TemporaryFolder folder;
   std::string model = Gguf().architecture().tensor("t", {8}, 0, 0).data(32).bytes();
   fs::path tag = folder.path() / "manifests" / "registry.ollama.ai" / "library" / "it" / "latest";
-  fs::path blob = folder.path() / "blobs" / ("sha256-" + digest);
+  fs::path blob = folder.path() / "blobs" / ("sha256-" + layer_digest);
 
   Store() {
     fs::create_directories(tag.parent_path());
@@ -48,19 +48,19 @@ TEST_CASE("ollama: blob and manifest") {
   const Store store;
   const ModelFile blob = ModelFile::open(store.blob, {true});
   CHECK(blob.format() == ModelFormat::gguf);
-  CHECK(blob.files()[0].published_sha256 == digest);
+  CHECK(blob.files()[0].published_sha256 == layer_digest);
   write_file(store.tag, manifest(layer("template", std::string(64, '0'), 3) + "," +
-                                 layer("model", digest, store.model.size()) + "," +
+                                 layer("model", layer_digest, store.model.size()) + "," +
                                  layer("params", std::string(64, '1'), 3)));
   const ModelFile model = ModelFile::open(store.tag, {true});
   CHECK(model.path() == store.tag);
   CHECK(model.files()[0].path == store.blob);
-  CHECK(model.files()[0].published_sha256 == digest);
+  CHECK(model.files()[0].published_sha256 == layer_digest);
   CHECK(model.tensors()[0].name == "t");
   // Also beside the manifest.
   const TemporaryFolder other;
   fs::rename(store.blob, other.path() / store.blob.filename());
-  write_file(other.path() / "manifest", manifest(layer("model", digest, store.model.size())));
+  write_file(other.path() / "manifest", manifest(layer("model", layer_digest, store.model.size())));
   CHECK(ModelFile::open(other.path() / "manifest").tensors().size() == 1);
 }
 
@@ -68,8 +68,9 @@ TEST_CASE("ollama: manifests that lead to no model") {
   const Store store;
   check_message(store.refusal(""), "input_failed", "lists no layer of type");
   check_message(store.refusal("1,[],{\"mediaType\":5},{}"), "input_failed", "no layer of type");
-  check_message(store.refusal(layer("model", digest, 1)), "corrupt_data", "the manifest says 1");
-  const std::string good = layer("model", digest, store.model.size());
+  check_message(store.refusal(layer("model", layer_digest, 1)), "corrupt_data",
+                "the manifest says 1");
+  const std::string good = layer("model", layer_digest, store.model.size());
   check_message(store.refusal(good + "," + good), "input_failed", "several model layers");
   check_message(store.refusal(layer("model", "../../" + std::string(58, 'a'), 1)), "corrupt_data",
                 "digest");
@@ -83,9 +84,11 @@ TEST_CASE("ollama: manifests that lead to no model") {
 
 TEST_CASE("ollama: a blob that is not a model") {
   const Store store;
-  const std::string inner = manifest(layer("model", digest, 1));
+  const std::string inner = manifest(layer("model", layer_digest, 1));
   write_file(store.blob, inner);
-  check_message(store.refusal(layer("model", digest, inner.size())), "input_failed", "JSON text");
+  check_message(store.refusal(layer("model", layer_digest, inner.size())), "input_failed",
+                "JSON text");
   write_file(store.blob, "");
-  check_message(store.refusal(layer("model", digest, 0)), "corrupt_data", "the file is empty");
+  check_message(store.refusal(layer("model", layer_digest, 0)), "corrupt_data",
+                "the file is empty");
 }

@@ -23,9 +23,9 @@ const std::string first_name = "model-00001-of-00002.safetensors";
 const std::string second_name = "model-00002-of-00002.safetensors";
 
 // Two files of one tensor each, and their index.
-struct Set {
+struct ShardSet {
   TemporaryFolder folder;
-  Set() {
+  ShardSet() {
     write_file(first(), one_tensor("z", 3, R"("__metadata__":{"format":"pt"},)"));
     write_file(second(), one_tensor("a", 5, R"("__metadata__":{"format":"np","more":"x"},)"));
     write_index(R"({"a":")" + second_name + R"(","z":")" + first_name + R"("})");
@@ -46,7 +46,7 @@ struct Set {
 }  // namespace
 
 TEST_CASE("safetensors set: from the index and from each of its files") {
-  const Set set;
+  const ShardSet set;
   for (const auto& given : {set.index(), set.first(), set.second()}) {
     const ModelFile model = ModelFile::open(given, {true});
     CHECK(model.path() == given);
@@ -70,7 +70,7 @@ TEST_CASE("safetensors set: from the index and from each of its files") {
 }
 
 TEST_CASE("safetensors set: a shard without its index is a file of its own") {
-  const Set set;
+  const ShardSet set;
   std::filesystem::remove(set.index());
   const ModelFile alone = ModelFile::open(set.first(), {true});
   CHECK(alone.files().size() == 1);
@@ -87,7 +87,7 @@ TEST_CASE("safetensors set: a shard without its index is a file of its own") {
 }
 
 TEST_CASE("safetensors set: names that leave the folder are refused") {
-  const Set set;
+  const ShardSet set;
   for (const char* name : {"../secret.safetensors", "/etc/passwd", "sub/model.safetensors", "", ".",
                            "..", "a\\\\b.safetensors", "a\\u0000b", "a\\nb"}) {
     CAPTURE(name);
@@ -102,7 +102,7 @@ TEST_CASE("safetensors set: names that leave the folder are refused") {
 }
 
 TEST_CASE("safetensors set: missing files") {
-  const Set set;
+  const ShardSet set;
   std::filesystem::remove(set.second());
   check_message(refusal_of(set.index()), "input_failed", set.second().string(), "it is missing",
                 "model.safetensors.index.json");
@@ -113,7 +113,7 @@ TEST_CASE("safetensors set: missing files") {
 }
 
 TEST_CASE("safetensors set: the map and the files must agree") {
-  const Set set;
+  const ShardSet set;
   const auto map = [&](const std::string& a, const std::string& z, const std::string& more = {}) {
     return "{\"a\":\"" + a + "\",\"z\":\"" + z + "\"" + more + "}";
   };
@@ -130,7 +130,7 @@ TEST_CASE("safetensors set: the map and the files must agree") {
 }
 
 TEST_CASE("safetensors set: what is only warned of") {
-  const Set set;
+  const ShardSet set;
   const auto warning = [&](const std::string& map, const std::string& metadata) {
     set.write_index(map, metadata);
     const ModelFile model = ModelFile::open(set.index());
@@ -149,7 +149,7 @@ TEST_CASE("safetensors set: what is only warned of") {
 }
 
 TEST_CASE("safetensors set: what an index may leave out or add") {
-  const Set set;
+  const ShardSet set;
   const std::string map = "{\"a\":\"" + second_name + "\",\"z\":\"" + first_name + "\"}";
   for (const char* metadata : {"{}", "null", "[1]", "{\"total_size\": 8.0}",
                                "{\"x\":{\"y\":[null]},\"flag\":true,\"n\":null}"}) {
@@ -163,7 +163,7 @@ TEST_CASE("safetensors set: what an index may leave out or add") {
 }
 
 TEST_CASE("safetensors set: an index that is broken") {
-  const Set set;
+  const ShardSet set;
   const std::string map = "{\"a\":\"" + second_name + "\"}";
   check_message(set.refusal_of_map("{}"), "corrupt_data", "lists no tensor");
   check_message(set.refusal_of_map("[]"), "corrupt_data", "weight_map is an array");
@@ -179,7 +179,7 @@ TEST_CASE("safetensors set: an index that is broken") {
 }
 
 TEST_CASE("safetensors set: a file of it that is something else") {
-  const Set set;
+  const ShardSet set;
   write_file(set.second(), "PK\x03\x04 archive/data.pkl");
   check_message(refusal_of(set.index()), "input_failed", second_name, "zip archive");
   write_file(set.second(), Gguf().bytes());
@@ -187,7 +187,7 @@ TEST_CASE("safetensors set: a file of it that is something else") {
 }
 
 TEST_CASE("safetensors set: an index with more than one can believe in") {
-  const Set set;
+  const ShardSet set;
   const auto entries = [](int count, const std::string& value) {
     std::string text = "{\"z\":" + value;
     for (int index = 1; index < count; ++index) {
@@ -207,7 +207,7 @@ TEST_CASE("safetensors set: an index with more than one can believe in") {
 }
 
 TEST_CASE("safetensors set: names that no file can have") {
-  const Set set;
+  const ShardSet set;
   const auto map_to = [](const std::string& name) { return R"({"a":")" + name + "\"}"; };
   check_message(set.refusal_of_map(map_to(std::string(255, 'f'))), "input_failed", "is missing");
   for (const std::string& name : {std::string(256, 'f'), std::string(5000, 'f'), "a\x7F"s}) {

@@ -17,7 +17,7 @@ constexpr std::string_view sound_json =
     R"("a.weight":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]},)"
     R"("b.weight":{"dtype":"BF16","shape":[3],"data_offsets":[16,22]}})";
 
-std::string sound() { return safetensors(sound_json, 22); }
+std::string sound_safetensors() { return safetensors(sound_json, 22); }
 
 // A file of one tensor "t" with this entry.
 std::string entry(std::string_view fields, std::size_t data_bytes = 4) {
@@ -30,7 +30,7 @@ const std::string tensor_place = "tensor 't' at header offset 9:";
 }  // namespace
 
 TEST_CASE("safetensors: a sound file") {
-  const ModelFile model = open_bytes(sound(), true);
+  const ModelFile model = open_bytes(sound_safetensors(), true);
   CHECK(model.format() == ModelFormat::safetensors);
   CHECK(to_string(model.format()) == "safetensors");
   CHECK(model.format_version() == 1);
@@ -233,7 +233,7 @@ TEST_CASE("safetensors: ranges") {
 }
 
 TEST_CASE("safetensors: a file cut at any byte is refused") {
-  const std::string whole = sound();
+  const std::string whole = sound_safetensors();
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const std::string found = refusal(whole.substr(0, size));
     CHECK_MESSAGE(found.substr(0, 12) == "corrupt_data", size, " ", found);
@@ -241,7 +241,7 @@ TEST_CASE("safetensors: a file cut at any byte is refused") {
 }
 
 TEST_CASE("safetensors: no flipped bit does harm") {
-  const std::string whole = sound();
+  const std::string whole = sound_safetensors();
   for (std::size_t bit = 0; bit < (8 + sound_json.size()) * 8; ++bit) {
     std::string flipped = whole;
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));

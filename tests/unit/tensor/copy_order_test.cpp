@@ -8,7 +8,6 @@
 
 #include "hiptool/event.hpp"
 #include "hiptool/kernel.hpp"
-#include "hiptool/launch.hpp"
 #include "hiptool/tensor.hpp"
 #include "kernels/kernel_loader.hpp"
 #include "support.hpp"

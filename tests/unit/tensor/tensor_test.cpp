@@ -42,10 +42,10 @@ bool is_zero(const Tensor& tensor) {
 
 }  // namespace
 
-TEST_CASE("an empty tensor is zero, also in memory that was used before") {
+TEST_CASE("a tensor of zeros is zero, also in memory that was used before") {
   Platforms platforms;
   const Device device = test::device(platforms);
-  CHECK(is_zero(Tensor::empty(device, DType::f32, {5, 7})));
+  CHECK(is_zero(Tensor::zeros(device, DType::f32, {5, 7})));
 
   Arena arena(device, 4'096);
   const void* slice = nullptr;
@@ -54,7 +54,7 @@ TEST_CASE("an empty tensor is zero, also in memory that was used before") {
     make_dirty(used);
     slice = used.address();
   }
-  const Tensor in_arena = Tensor::empty(arena, DType::f32, {1'024});
+  const Tensor in_arena = Tensor::zeros(arena, DType::f32, {1'024});
   CHECK(in_arena.address() == slice);
   CHECK(is_zero(in_arena));
 
@@ -68,11 +68,33 @@ TEST_CASE("an empty tensor is zero, also in memory that was used before") {
     block = used.address();
     fill(used, std::byte{0xA5}, stream);
   }
-  const Tensor cached = Tensor::empty({allocator, stream}, DType::f32, {1'024});
+  const Tensor cached = Tensor::zeros({allocator, stream}, DType::f32, {1'024});
   CHECK(cached.address() == block);
   gate.open();
   stream.synchronize();
   CHECK(is_zero(cached));
+}
+
+TEST_CASE("an empty tensor is not filled: only zeros are") {
+  test::WrappedDevice wrapped;
+  const Device& device = wrapped.device();
+  const auto fills = [&] { return wrapped.table().count("hipMemsetAsync"); };
+  const Stream stream(device);
+  CachingAllocator allocator(device);
+  Arena arena(device, 8'192);
+  for (const TensorMemory& memory :
+       {TensorMemory(device), TensorMemory(arena), TensorMemory(allocator, stream)}) {
+    const Tensor tensor = Tensor::empty(memory, DType::f32, {3, 5});
+    CHECK(tensor.dims().size() == 2);
+    CHECK(tensor.layout().is_contiguous());
+    CHECK(tensor.size_bytes() == 60);
+  }
+  CHECK(fills() == 0);
+  static_cast<void>(Tensor::zeros(device, DType::f32, {3, 5}));
+  CHECK(fills() == 1);
+  static_cast<void>(Tensor::zeros({allocator, stream}, DType::f32, {3, 5}));
+  CHECK(fills() == 2);
+  stream.synchronize();
 }
 
 TEST_CASE("values of every type go there and back") {
@@ -112,6 +134,7 @@ TEST_CASE("tensors are made in an arena and with a caching allocator as well") {
   }
   CHECK(allocator.statistics().cached_blocks == 1);
   CHECK(Tensor::empty(device, DType::f64, {3, 0}).address() == nullptr);
+  CHECK(Tensor::zeros(device, DType::f64, {3, 0}).address() == nullptr);
   CHECK(Tensor::from_host(device, std::vector<float>{}, {0}).to_host<float>().empty());
   CHECK(Tensor::from_host(device, std::vector{7.0F}, {}).to_host<float>() == std::vector{7.0F});
 }
@@ -214,7 +237,7 @@ TEST_CASE("regions go from tensor to tensor by offsets in elements") {
   const Device device = test::device(platforms);
   const auto values = counted(100, 1'000);
   const Tensor source = Tensor::from_host(device, values, {10, 10});
-  const Tensor tensor = Tensor::empty(device, DType::f32, {64});
+  const Tensor tensor = Tensor::zeros(device, DType::f32, {64});
   tensor.copy_region(source, {.offset = 3, .source_offset = 17, .count = 30});
   auto read = tensor.to_host<float>();
   CHECK(part(read, 3, 30) == part(values, 17, 30));
@@ -284,7 +307,7 @@ TEST_CASE("a copy that fails leaves nothing queued and nothing behind") {
             ErrorCode::device);
     }
     wrapped.table().fail("hipMemsetAsync", hip::hipErrorUnknown);
-    CHECK(code_of([&] { Tensor::empty(wrapped.device(), DType::f32, {3}); }) == ErrorCode::device);
+    CHECK(code_of([&] { Tensor::zeros(wrapped.device(), DType::f32, {3}); }) == ErrorCode::device);
   }
   CHECK(wrapped.table().live().is_empty());
 }

@@ -7,9 +7,9 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/units.hpp"
 #include "cli/options.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/units.hpp"
 #include "measure/copy/plan.hpp"
 
 namespace hiptool::cli {

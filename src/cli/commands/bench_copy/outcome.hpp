@@ -49,7 +49,7 @@ std::vector<report::Failure> failures_of(const BenchCopyOutcome& outcome);
 /// or failed.
 std::optional<Error> nothing_measured(const BenchCopyOutcome& outcome);
 
-/// Reads the document of an earlier run. Throws as report::read_report_file(), and
+/// Reads the document of an earlier run. Throws as report::read_run_file(), and
 /// Error(invalid_argument) for a document of another command.
 report::RunFile read_baseline(const std::string& path, const CancelToken& cancel);
 

@@ -8,8 +8,8 @@
 #include <map>
 
 #include "base/text.hpp"
+#include "base/units.hpp"
 #include "cli/commands/bench_copy/outcome.hpp"
-#include "hiptool/units.hpp"
 
 namespace hiptool::cli {
 namespace {

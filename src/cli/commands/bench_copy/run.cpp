@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/units.hpp"
 #include "cli/commands/bench_copy/outcome.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/units.hpp"
 
 namespace hiptool::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
-#include "hiptool/units.hpp"
+#include "base/units.hpp"
 
 namespace hiptool::cli {
 

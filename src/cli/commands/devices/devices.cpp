@@ -5,17 +5,20 @@
 
 #include <algorithm>
 
+#include "cli/commands/devices/devices_report.hpp"
 #include "cli/commands/devices/doctor.hpp"
 #include "cli/commands/devices/topology.hpp"
-#include "cli/devices_report.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
-#include "cli/inventory.hpp"
 #include "cli/options.hpp"
+#include "measure/inventory.hpp"
 
 namespace hiptool::cli {
 namespace {
+
+using measure::DeviceFacts;
+using measure::Inventory;
 
 // The devices asked for by name and the platforms they belong to.
 Inventory look_up(Platforms& platforms, const DeviceSelection& selection, Context& context) {
@@ -27,7 +30,7 @@ Inventory look_up(Platforms& platforms, const DeviceSelection& selection, Contex
     }
     last = device.platform();
     inventory.devices.push_back(
-        read_facts(device, context.environment.system_root, *context.notes));
+        measure::read_facts(device, context.environment.system_root, *context.notes));
   }
   return inventory;
 }
@@ -94,10 +97,11 @@ Findings find_out(const DevicesOptions& options, const DeviceSelection& selectio
     return findings;
   }
   const auto platforms = context.make_platforms();
-  findings.inventory = selection.ids.empty()
-                           ? take_inventory(*platforms, selection.platform, environment.system_root,
-                                            *context.notes, environment.cancel)
-                           : look_up(*platforms, selection, context);
+  findings.inventory =
+      selection.ids.empty()
+          ? measure::take_inventory(*platforms, selection.platform, environment.system_root,
+                                    *context.notes, environment.cancel)
+          : look_up(*platforms, selection, context);
   if (options.topology) {
     findings.topology =
         find_topology(findings.inventory, environment.system_root, peers_of(*platforms));

@@ -17,6 +17,8 @@ namespace hiptool::cli {
 namespace {
 
 using measure::Check;
+using measure::DeviceFacts;
+using measure::Inventory;
 using measure::Severity;
 
 constexpr std::chrono::milliseconds patience{4500};
@@ -177,8 +179,8 @@ Diagnosis diagnose(const DeviceSelection& selection, Context& context) {
   }
   if (!selection.platform || *selection.platform == Platform::cpu) {
     const auto platforms = context.make_platforms();
-    Inventory cpu = take_inventory(*platforms, Platform::cpu, evidence.root, *context.notes,
-                                   environment.cancel);
+    Inventory cpu = measure::take_inventory(*platforms, Platform::cpu, evidence.root,
+                                            *context.notes, environment.cancel);
     diagnosis.inventory.platforms.push_back(cpu.platforms.front());
     for (DeviceFacts& device : cpu.devices) {
       diagnosis.inventory.devices.push_back(std::move(device));

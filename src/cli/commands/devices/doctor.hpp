@@ -4,14 +4,14 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "cli/inventory.hpp"
 #include "measure/doctor/doctor.hpp"
+#include "measure/inventory.hpp"
 #include "report/report.hpp"
 
 namespace hiptool::cli {
 
 struct Diagnosis {
-  Inventory inventory;
+  measure::Inventory inventory;
   measure::Evidence evidence;
   std::vector<measure::Check> checks;
 };

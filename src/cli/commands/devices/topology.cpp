@@ -4,13 +4,15 @@
 #include <algorithm>
 #include <map>
 
-#include "cli/devices_report.hpp"
+#include "cli/commands/devices/devices_report.hpp"
+#include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/peer_access.hpp"
 
 namespace hiptool::cli {
 namespace {
 
+using measure::DeviceFacts;
+using measure::Inventory;
 using report::Unit;
 
 const measure::TopologyPair* find_pair(const TopologyFindings& topology, const std::string& from,

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/inventory.hpp"
+#include "measure/inventory.hpp"
 #include "measure/topology.hpp"
 #include "report/report.hpp"
 
@@ -18,8 +18,8 @@ struct TopologyFindings {
 
 /// GPUs of the inventory. Reads sensors for those that have none yet; `ask_peer` as for
 /// read_topology.
-TopologyFindings find_topology(const Inventory& inventory, const std::filesystem::path& root,
-                               const measure::AskPeer& ask_peer);
+TopologyFindings find_topology(const measure::Inventory& inventory,
+                               const std::filesystem::path& root, const measure::AskPeer& ask_peer);
 
 /// Asks the runtimes of this process; absent for what throws.
 measure::AskPeer peers_of(Platforms& platforms);

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "model/model_writer.hpp"
+#include "cli/commands/make_model/model_writer.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -15,14 +15,14 @@ constexpr std::uint32_t demo_tensors = 40;
 
 DemoModel::DemoModel(const CancelToken& cancel)
     : folder_("hiptool-demo"), path_(folder_.path() / "demo.gguf") {
-  model::ModelWriterOptions options;
+  ModelWriterOptions options;
   options.path = path_;
   options.format = ModelFormat::gguf;
   options.size_bytes = demo_bytes;
   options.tensors = demo_tensors;
   options.seed = 1;
   options.cancel = &cancel;
-  model::write_model(options);
+  write_model(options);
 }
 
 }  // namespace hiptool::cli

@@ -6,7 +6,8 @@
 
 #include <algorithm>
 
-#include "hiptool/units.hpp"
+#include "base/units.hpp"
+#include "cli/commands/load/placement_report.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -42,26 +43,16 @@ std::string verdict_text(const ModelFit& fit, std::size_t chosen_devices) {
 }  // namespace
 
 Value fit_value(const ModelFit& fit) {
-  Array devices;
-  for (const FitPart& part : fit.parts) {
-    devices.push_back(Object{{"id", part.device.id},
-                             {"memory_total_bytes", part.device.memory_total_bytes},
-                             {"memory_free_bytes", part.device.memory_free_bytes},
-                             {"tensors", part.tensors},
-                             {"weights_bytes", part.weights_bytes},
-                             {"kv_cache_bytes", part.kv_cache_bytes},
-                             {"margin_bytes", part.margin_bytes}});
-  }
   return Object{
-      {"context", fit.context},
+      {"context", fit.context_tokens},
       {"weights_bytes", fit.weights_bytes},
       {"kv_cache_bytes", fit.kv_cache_bytes},
       {"margin_bytes", fit.margin_bytes},
       {"total_bytes", fit.total_bytes},
       {"shortfall_bytes", fit.shortfall_bytes},
-      {"most_context", fit.most_context},
+      {"most_context", fit.max_context_tokens},
       {"verdict", to_string(fit.verdict)},
-      {"devices", std::move(devices)},
+      {"devices", objects_of(fit_table(fit), "id")},
       {"split", fit.split.empty() ? Value() : Value(Array(fit.split.begin(), fit.split.end()))},
       {"gpu_layers", fit.gpu_layers},
   };
@@ -72,7 +63,7 @@ Line fit_verdict(const ModelFit& fit, std::uint64_t tensor_bytes, std::size_t ch
   const bool is_split = fit.verdict == FitVerdict::split;
   return {Tone::good, fmt::format("planned {}, which fits {}{} with a context of {}",
                                   format_size(tensor_bytes), is_split ? "split over " : "",
-                                  ids_of(fit, chosen_devices), format_count(fit.context))};
+                                  ids_of(fit, chosen_devices), format_count(fit.context_tokens))};
 }
 
 std::vector<Line> fit_lines(const ModelFit& fit) {
@@ -80,22 +71,22 @@ std::vector<Line> fit_lines(const ModelFit& fit) {
       {Tone::plain, fmt::format("fit     weights {} + KV cache {} + margin {} = {}",
                                 format_size(fit.weights_bytes), format_size(fit.kv_cache_bytes),
                                 format_size(fit.margin_bytes), format_size(fit.total_bytes))}};
-  if (fit.most_context.value_or(0) > 0) {
-    lines.push_back({Tone::plain, fmt::format("room    for {} tokens at most",
-                                              format_count(*fit.most_context))});
+  if (fit.max_context_tokens.value_or(0) > 0) {
+    lines.push_back({Tone::plain, fmt::format("limit   maximum context {} tokens",
+                                              format_count(*fit.max_context_tokens))});
   }
   return lines;
 }
 
 std::vector<Line> fit_notes(const ModelFit& fit, const ModelSummary& summary) {
   std::vector<Line> notes;
-  if (summary.context_length && fit.context > *summary.context_length) {
+  if (summary.context_length && fit.context_tokens > *summary.context_length) {
     notes.push_back({Tone::warning, fmt::format("warning: the model was trained for {} tokens",
                                                 format_count(*summary.context_length))});
   }
   notes.push_back({Tone::plain,
                    "The KV cache is that of one sequence at 16 bits, as llama.cpp allocates it; "
-                   "buffers for computing are left to the margin."});
+                   "compute buffers come out of the margin."});
   if (summary.sliding_window.value_or(0) > 0) {
     notes.push_back(
         {Tone::plain, fmt::format("It is an upper bound: layers with a sliding window need no more "
@@ -121,9 +112,9 @@ report::Table fit_table(const ModelFit& fit) {
                        {"margin_bytes", "Margin", Unit::size}},
                       {}};
   for (const FitPart& part : fit.parts) {
-    table.rows.push_back({part.device.id, part.device.memory_total_bytes,
-                          part.device.memory_free_bytes, part.tensors, part.weights_bytes,
-                          part.kv_cache_bytes, part.margin_bytes});
+    table.rows.push_back({part.device.id, part.device.total_bytes, part.device.free_bytes,
+                          part.tensors, part.weights_bytes, part.kv_cache_bytes,
+                          part.margin_bytes});
   }
   return table;
 }

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "hiptool/model_fit.hpp"
+#include "hiptool/load_plan.hpp"
 #include "report/report.hpp"
 
 namespace hiptool::cli {
@@ -16,10 +16,10 @@ report::Value fit_value(const ModelFit& fit);
 report::Line fit_verdict(const ModelFit& fit, std::uint64_t tensor_bytes,
                          std::size_t chosen_devices);
 
-/// How the need comes about, and the longest context.
+/// The required memory by purpose, and the maximum context.
 std::vector<report::Line> fit_lines(const ModelFit& fit);
 
-/// What to know about the numbers: bounds, and a context beyond what the model was trained for.
+/// Limits of the numbers, and a warning for a context beyond that of the training.
 std::vector<report::Line> fit_notes(const ModelFit& fit, const ModelSummary& summary);
 
 /// One row for each device; no rows where nothing fits.

@@ -8,59 +8,49 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands/load/file_hashes.hpp"
+#include "cli/commands/load/manifest.hpp"
 #include "cli/commands/load/outcome.hpp"
 #include "cli/commands/load/run.hpp"
+#include "cli/output_file.hpp"
 #include "cli/progress.hpp"
-#include "hiptool/file_digests.hpp"
-#include "load/file_hashes.hpp"
-#include "load/manifest.hpp"
-#include "model/output_file.hpp"
 
 namespace hiptool::cli {
 
-/// What `--verify published`, `--check-manifest` and `--write-manifest` do beside a load. They are
-/// about files: however many devices there are, it takes place once.
+/// `--check-manifest` and `--write-manifest` of a load. They are about files: however many devices
+/// there are, both take place once.
 class LoadHashes {
  public:
-  /// Reads the manifest, sees that everything wanted can be had, and begins to hash files. Throws
-  /// what reading the manifest throws, Error(output_failed) where the other cannot be written and
-  /// Error(invalid_argument) where no hash is published for a file.
-  LoadHashes(const LoadOptions& options, LoadOutcome& outcome, const CancelToken& cancel);
+  /// Reads the manifest, opens the output and begins to hash files. Throws what reading the
+  /// manifest throws and Error(output_failed) where the output cannot be written.
+  LoadHashes(const LoadArguments& arguments, LoadOutcome& outcome, const CancelToken& cancel);
   ~LoadHashes();
 
   /// After the load and its verification: waits for the hashes, compares and writes. A difference
-  /// is Error(manifest_mismatch). Does nothing where the device was found to differ from the file,
-  /// which is the worse news. `tensor_digests` are those that were verified, by index of
-  /// ModelFile::tensors(), nothing where none were: hashes of other bytes than these are
-  /// Error(input_failed). `files` has the SHA-256 of published files, null where none are wanted.
-  void finish(std::optional<std::vector<std::uint64_t>> tensor_digests, FileDigests* files,
-              Progress& progress);
+  /// is Error(manifest_mismatch), hashes of other bytes than the verified ones Error(input_failed).
+  /// Does nothing where the device was found to differ from the file, which is the worse news.
+  void finish(Progress& progress);
 
  private:
-  using Hashes = std::map<load::HashKind, std::unique_ptr<load::FileHashes>>;
+  using Hashes = std::map<HashKind, std::unique_ptr<FileHashes>>;
 
-  void want_published();
   void want_manifest();
   void start();
-  load::FileHashes::Options hash_options() const;
-  void check_published(FileDigests& files);
-  void compare(const load::ModelDigests& found);
-  void write_manifest(const load::ModelDigests& found);
-  load::ModelDigests model_digests(std::span<const std::uint64_t> tensor_digests) const;
+  FileHashes::Options hash_options() const;
+  void compare(const ModelDigests& found);
+  void write_manifest(const ModelDigests& found);
+  ModelDigests model_digests(std::span<const std::uint64_t> tensor_digests) const;
   std::vector<std::uint64_t> digest_files() const;
   void write(const std::string& text);
 
-  const LoadOptions& options_;
+  const LoadArguments& arguments_;
   LoadOutcome& outcome_;
   const CancelToken& cancel_;
-  std::optional<load::Manifest> manifest_;
-  std::optional<model::OutputFile> output_;
-  std::optional<load::HashKind> written_kind_;
-  Hashes hashes_;                               // of tensors, one for each kind that is wanted
-  std::unique_ptr<load::FileHashes> metadata_;  // null where it is not wanted
+  std::optional<Manifest> manifest_;
+  std::optional<OutputFile> output_;
+  std::optional<HashKind> written_kind_;
+  Hashes hashes_;                         // of tensors, one for each kind that is wanted
+  std::unique_ptr<FileHashes> metadata_;  // null where it is not wanted
 };
-
-/// Waits until all is read and shows how far it is; what is done already is not part of the rate.
-void show_progress(const FileDigests& files, Progress& progress);
 
 }  // namespace hiptool::cli

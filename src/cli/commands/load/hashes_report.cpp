@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "hiptool/units.hpp"
+#include "base/units.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -28,7 +28,7 @@ report::Value manifest_value(const LoadOutcome& outcome) {
   const auto& check = outcome.manifest_check;
   report::Array differences;
   if (check) {
-    for (const load::ManifestDifference& difference : check->differences) {
+    for (const ManifestDifference& difference : check->differences) {
       differences.push_back(report::Object{{"tensor", text_or_null(difference.tensor)},
                                            {"file", text_or_null(difference.file)},
                                            {"what", difference.what},

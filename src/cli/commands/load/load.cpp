@@ -16,15 +16,17 @@
 namespace hiptool::cli {
 namespace {
 
-void check_options(const LoadOptions& options) {
-  const std::string mode = options.verify.value_or("auto");
-  if (options.self_test && (mode == "none" || mode == "readback" || options.dry_run)) {
+void check_options(const LoadArguments& options) {
+  const bool has_digests =
+      options.verify != VerifyMode::none && options.verify != VerifyMode::readback;
+  if (options.self_test && (!has_digests || options.dry_run)) {
     throw Error(ErrorCode::invalid_argument, "parse options",
                 "--self-test needs a load that is verified by digests",
                 "leave out --dry-run, and --verify or give it auto, full or fast");
   }
   const bool reads_data = options.check_tensors || !options.write_manifest.empty() ||
-                          !options.check_manifest.empty() || mode == "published";
+                          !options.check_manifest.empty() ||
+                          options.verify == VerifyMode::published;
   if (reads_data && options.dry_run) {
     throw Error(ErrorCode::invalid_argument, "parse options",
                 "a --dry-run reads no tensor, which --check-tensors, manifests and --verify "
@@ -55,9 +57,10 @@ void check_options(const LoadOptions& options) {
               "give exactly one PATH, or --demo alone");
 }
 
-int run_load(const LoadOptions& options, Context& context) {
+int run_load(const LoadArguments& options, Context& context) {
   check_options(options);
   Environment& environment = context.environment;
+  const double start_s = environment.elapsed_s();
   LoadOutcome outcome;
   // Opened now, so that a wrong path is known before the work starts.
   std::optional<ExportFile> trace;
@@ -66,10 +69,11 @@ int run_load(const LoadOptions& options, Context& context) {
     // The report alone needs it, of 100 000 tensors for some milliseconds.
     if (outcome.model && !outcome.summary) outcome.summary = summarize(*outcome.model);
     outcome.wall_time_s = environment.elapsed_s();
-    if (outcome.verdict_time_s == 0) outcome.verdict_time_s = outcome.wall_time_s;
+    outcome.process_verdict_time_s =
+        outcome.verdict_time_s ? start_s + *outcome.verdict_time_s : outcome.wall_time_s;
     if (trace && outcome.timeline) trace->write(report::to_trace(*outcome.timeline));
     const int exit_code = load_exit_code(outcome, error, environment.signal());
-    report::Run run = make_run(environment, "load", outcome.status);
+    report::Run run = make_run(environment, "load", to_string(outcome.status));
     if (error != nullptr) run.set_error(*error);
     run.end(exit_code, load_failures(outcome));
     const report::Report report =
@@ -85,7 +89,7 @@ int run_load(const LoadOptions& options, Context& context) {
     run_load_steps(options, context, outcome);
   } catch (const Error& error) {
     const bool was_interrupted = error.code() == ErrorCode::cancelled;
-    outcome.status = was_interrupted ? "interrupted" : "failed";
+    outcome.status = was_interrupted ? LoadStatus::interrupted : LoadStatus::failed;
     // A failure's table would only repeat the error, unless it was to say how the model fits;
     // programs get the fields that are known.
     const bool says_more = was_interrupted || context.output.format() != OutputFormat::table ||
@@ -94,22 +98,36 @@ int run_load(const LoadOptions& options, Context& context) {
     print_error(environment.console, error);
     return finish(&error, says_more);
   }
-  if (options.self_test && outcome.status == "empty") {
+  if (options.self_test && outcome.status == LoadStatus::empty) {
     throw Error(ErrorCode::invalid_argument, "self-test", "self-test: the model holds no tensors",
                 "take a larger model, or `hiptool load --demo --self-test`");
   }
   return finish(nullptr);
 }
 
+// Both are given words that the option's list of choices has.
+VerifyMode parse_verify(const std::string& word) {
+  for (const VerifyMode mode : {VerifyMode::full, VerifyMode::fast, VerifyMode::readback,
+                                VerifyMode::published, VerifyMode::none}) {
+    if (word == to_string(mode)) return mode;
+  }
+  return VerifyMode::automatic;
+}
+
+ReadMode parse_io(const std::string& word) {
+  if (word == "buffered") return ReadMode::buffered;
+  return word == "direct" ? ReadMode::direct : ReadMode::automatic;
+}
+
 // What is written, so that the ranks of a job do not write over one another.
-void name_outputs(LoadOptions& options, const Context& context) {
+void name_outputs(LoadArguments& options, const Context& context) {
   for (std::string* file : {&options.trace, &options.write_manifest}) {
     if (file->empty()) continue;
     *file = name_for_this_rank(*file, context.environment, context.quiet).string();
   }
 }
 
-CommandFiles files_of_load(const LoadOptions& options, const Environment& environment) {
+CommandFiles files_of_load(const LoadArguments& options, const Environment& environment) {
   CommandFiles files;
   for (const std::string& path : options.paths) files.inputs.push_back({path, "the model"});
   files.inputs.push_back({options.check_manifest, "--check-manifest"});
@@ -124,18 +142,19 @@ CommandFiles files_of_load(const LoadOptions& options, const Environment& enviro
 }
 
 Runner add_load(CLI::App& app) {
-  auto options = std::make_shared<LoadOptions>();
+  auto options = std::make_shared<LoadArguments>();
   auto split = std::make_shared<std::string>();
+  auto verify = std::make_shared<std::optional<std::string>>();
+  auto io = std::make_shared<std::optional<std::string>>();
   add_words(app, "PATH", options->paths,
             "a model file, shard, index or folder, or an Ollama blob or manifest");
   add_choice(
-      app, "--verify", "MODE", options->verify,
-      {"auto", "full", "fast", "readback", "published", "none"},
+      app, "--verify", "MODE", *verify, {"auto", "full", "fast", "readback", "published", "none"},
       "how the bytes on the device are proven; auto: full, for files that are not cached fast; "
       "published: each file's SHA-256 is the one that is published for it, computed from the same "
       "reading as the digests, by one core for each file. These digests (XXH3) detect damage, not "
       "tampering; use published or a SHA-256 manifest for that");
-  add_choice(app, "--io", "MODE", options->io, {"auto", "buffered", "direct"},
+  add_choice(app, "--io", "MODE", *io, {"auto", "buffered", "direct"},
              "how files are read; auto: past the page cache (direct) where they are not in it");
   add_text(app, "--split", "HOW", *split,
            "over several devices: by bytes (the default; with --context by layer), by layer, in "
@@ -163,8 +182,10 @@ Runner add_load(CLI::App& app) {
            "look for NaN and infinity in the values and scales on the device; exit 1 if there are");
   add_flag(app, "--demo", options->demo, "load a 64 MiB model of random contents, made for it");
   return {
-      [options, split](Context& context) {
+      [options, split, verify, io](Context& context) {
         if (!split->empty()) options->split = parse_split(*split);
+        options->verify = parse_verify(verify->value_or("auto"));
+        options->io = parse_io(io->value_or("auto"));
         name_outputs(*options, context);
         return run_load(*options, context);
       },

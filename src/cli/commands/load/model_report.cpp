@@ -8,7 +8,7 @@
 #include <functional>
 #include <string_view>
 
-#include "hiptool/units.hpp"
+#include "base/units.hpp"
 
 namespace hiptool::cli {
 namespace {

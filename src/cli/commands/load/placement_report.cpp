@@ -5,9 +5,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "base/text.hpp"
-#include "hiptool/units.hpp"
+#include "base/units.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -19,75 +20,44 @@ using report::Value;
 
 constexpr std::size_t most_named_devices = 4;
 
-/// What one of the chosen devices holds, and how fast it came there: null where nothing was timed.
-struct DeviceShare {
-  std::string id;
-  std::uint64_t tensors = 0;
-  std::uint64_t size_bytes = 0;
-  Value copy_time_s = {};
-  Value copy_bytes_per_s = {};
-};
-
-// As planned for the devices, or without a driver as the fit found for those asked for.
-std::vector<DeviceShare> device_shares(const LoadOutcome& outcome) {
-  std::vector<DeviceShare> shares;
-  if (!outcome.plan) {
-    const std::size_t count =
-        outcome.fit ? std::min(outcome.chosen_devices, outcome.fit->parts.size()) : 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      const FitPart& part = outcome.fit->parts[i];
-      shares.push_back({part.device.id, part.tensors, part.tensor_bytes});
-    }
-    return shares;
-  }
-  for (const DevicePlan& part : outcome.plan->devices) {
-    DeviceShare share{part.device.id(), part.layout.placements.size(), part.layout.tensor_bytes};
-    if (shares.size() < outcome.device_loads.size()) {
-      const LoadStatistics& load = outcome.device_loads[shares.size()];
-      if (load.copy_time_s > 0) {
-        share.copy_time_s = load.copy_time_s;
-        share.copy_bytes_per_s = static_cast<double>(load.copied_bytes) / load.copy_time_s;
-      }
-    }
-    shares.push_back(std::move(share));
-  }
-  return shares;
-}
-
 Value digest_of(const LoadOutcome& outcome, std::uint32_t tensor) {
-  return outcome.verify ? Value(base::to_hex(outcome.verify->tensor_digests[tensor])) : Value();
+  if (!outcome.verification) return {};
+  return base::to_hex(outcome.verification->tensor_digests[tensor]);
 }
 
-Object tensor_value(const LoadOutcome& outcome, std::uint32_t index, Value device,
-                    Value device_offset) {
-  const ModelFile& model = *outcome.model;
-  const TensorInfo& tensor = model.tensors()[index];
-  return Object{
-      {"name", tensor.name},
-      {"dtype", tensor.type.name()},
-      {"shape", Array(tensor.shape.begin(), tensor.shape.end())},
-      {"bytes", tensor.size_bytes},
-      {"file", model.files()[tensor.file].path.string()},
-      {"file_offset", tensor.file_offset},
-      {"device", std::move(device)},
-      {"device_offset", std::move(device_offset)},
-      {"digest", digest_of(outcome, index)},
+// Each tensor on each device that holds it. Without a plan the device is known only if one device
+// was chosen that holds the model.
+void for_each_tensor(const LoadOutcome& outcome,
+                     const std::function<void(std::uint32_t tensor, const Value& device,
+                                              const Value& device_offset)>& visit) {
+  const auto visit_all = [&](const ArenaLayout& layout, const Value& device) {
+    for (const Placement& placement : layout.placements) {
+      visit(placement.tensor, device,
+            device.is_absent() ? Value() : Value(placement.device_offset));
+    }
   };
-}
-
-// The one device that holds all of it, where no driver was asked.
-std::optional<std::string> planned_device(const LoadOutcome& outcome) {
-  const bool is_planned = outcome.fit && outcome.chosen_devices == 1 && outcome.fit->is_held;
-  return is_planned ? std::optional(outcome.fit->parts.front().device.id) : std::nullopt;
-}
-
-std::vector<Value> tensor_row(const LoadOutcome& outcome, std::uint32_t index) {
-  const TensorInfo& tensor = outcome.model->tensors()[index];
-  return {tensor.name, tensor.type.name(), fmt::format("[{}]", fmt::join(tensor.shape, ", ")),
-          tensor.size_bytes};
+  if (outcome.plan) {
+    for (const DevicePlan& part : outcome.plan->devices) visit_all(part.layout, part.device.id());
+    return;
+  }
+  const bool is_on_one = outcome.fit && outcome.chosen_devices == 1 && outcome.fit->is_held;
+  visit_all(*outcome.layout, is_on_one ? Value(outcome.fit->parts.front().device.id) : Value());
 }
 
 }  // namespace
+
+Array objects_of(report::Table table, std::string_view first_key) {
+  Array objects;
+  for (auto& row : table.rows) {
+    Object object;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const bool is_renamed = i == 0 && !first_key.empty();
+      object.emplace_back(is_renamed ? first_key : table.columns[i].key, std::move(row[i]));
+    }
+    objects.push_back(std::move(object));
+  }
+  return objects;
+}
 
 std::string place_text(const LoadOutcome& outcome) {
   if (!outcome.plan) return {};
@@ -98,46 +68,16 @@ std::string place_text(const LoadOutcome& outcome) {
   return fmt::format("{}", fmt::join(ids, ", "));
 }
 
-Value devices_value(const LoadOutcome& outcome) {
-  Array devices;
-  for (DeviceShare& share : device_shares(outcome)) {
-    devices.push_back(Object{{"id", std::move(share.id)},
-                             {"tensors", share.tensors},
-                             {"bytes", share.size_bytes},
-                             {"copy_time_s", std::move(share.copy_time_s)},
-                             {"copy_bytes_per_s", std::move(share.copy_bytes_per_s)}});
-  }
-  return devices;
-}
-
-Value tensors_value(const LoadOutcome& outcome) {
-  Array tensors;
-  if (!outcome.plan) {
-    const auto device = planned_device(outcome);
-    for (const Placement& placement : outcome.layout->placements) {
-      tensors.push_back(tensor_value(outcome, placement.tensor, device,
-                                     device ? Value(placement.device_offset) : Value()));
-    }
-    return tensors;
-  }
-  for (const DevicePlan& part : outcome.plan->devices) {
-    for (const Placement& placement : part.layout.placements) {
-      tensors.push_back(
-          tensor_value(outcome, placement.tensor, part.device.id(), placement.device_offset));
-    }
-  }
-  return tensors;
-}
-
 std::vector<report::Line> device_lines(const LoadOutcome& outcome) {
   std::vector<report::Line> lines;
   if (!outcome.plan) return lines;
-  const auto shares = device_shares(outcome);
-  for (std::size_t i = 0; i < shares.size(); ++i) {
-    std::string text = "device  " + shares[i].id + " " + outcome.device_names[i];
-    if (shares.size() > 1) {
-      text += ": " + base::count_of(shares[i].tensors, "tensor") + ", " +
-              format_size(shares[i].size_bytes);
+  const auto& devices = outcome.plan->devices;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    std::string text = "device  " + devices[i].device.id() + " " + outcome.device_names[i];
+    if (devices.size() > 1) {
+      const ArenaLayout& layout = devices[i].layout;
+      text += ": " + base::count_of(layout.placements.size(), "tensor") + ", " +
+              format_size(layout.tensor_bytes);
     }
     lines.push_back({report::Tone::plain, std::move(text)});
   }
@@ -152,9 +92,25 @@ report::Table devices_table(const LoadOutcome& outcome) {
                        {"copy_time_s", "Copies", Unit::duration},
                        {"copy_bytes_per_s", "Rate", Unit::rate}},
                       {}};
-  for (DeviceShare& share : device_shares(outcome)) {
-    table.rows.push_back({std::move(share.id), share.tensors, share.size_bytes,
-                          std::move(share.copy_time_s), std::move(share.copy_bytes_per_s)});
+  if (!outcome.plan && outcome.fit) {
+    for (const FitPart& part : outcome.fit->parts) {
+      if (table.rows.size() == outcome.chosen_devices) break;
+      table.rows.push_back({part.device.id, part.tensors, part.tensor_bytes, {}, {}});
+    }
+  }
+  if (!outcome.plan) return table;
+  for (const auto& [device, layout] : outcome.plan->devices) {
+    Value copy_time_s;
+    Value copy_bytes_per_s;
+    if (table.rows.size() < outcome.device_statistics.size()) {
+      const LoadStatistics& load = outcome.device_statistics[table.rows.size()];
+      if (load.copy_time_s > 0) {
+        copy_time_s = load.copy_time_s;
+        copy_bytes_per_s = static_cast<double>(load.copied_bytes) / load.copy_time_s;
+      }
+    }
+    table.rows.push_back({device.id(), layout.placements.size(), layout.tensor_bytes, copy_time_s,
+                          copy_bytes_per_s});
   }
   return table;
 }
@@ -168,20 +124,15 @@ report::Table tensors_table(const LoadOutcome& outcome) {
                       {}};
   const bool names_devices = outcome.plan && outcome.plan->devices.size() > 1;
   if (names_devices) table.columns.push_back({"device", "Device", Unit::none});
-  if (outcome.verify) table.columns.push_back({"digest", "Digest", Unit::none});
-  const auto add = [&](const ArenaLayout& layout, const std::string& device) {
-    for (const Placement& placement : layout.placements) {
-      std::vector<Value> row = tensor_row(outcome, placement.tensor);
-      if (names_devices) row.emplace_back(device);
-      if (outcome.verify) row.push_back(digest_of(outcome, placement.tensor));
-      table.rows.push_back(std::move(row));
-    }
-  };
-  if (!outcome.plan) {
-    add(*outcome.layout, {});
-    return table;
-  }
-  for (const DevicePlan& part : outcome.plan->devices) add(part.layout, part.device.id());
+  if (outcome.verification) table.columns.push_back({"digest", "Digest", Unit::none});
+  for_each_tensor(outcome, [&](std::uint32_t index, const Value& device, const Value&) {
+    const TensorInfo& tensor = outcome.model->tensors()[index];
+    auto& row = table.rows.emplace_back();
+    row = {tensor.name, tensor.type.name(), fmt::format("[{}]", fmt::join(tensor.shape, ", ")),
+           tensor.size_bytes};
+    if (names_devices) row.push_back(device);
+    if (outcome.verification) row.push_back(digest_of(outcome, index));
+  });
   return table;
 }
 
@@ -191,11 +142,13 @@ report::Table full_tensors_table(const LoadOutcome& outcome) {
                           "device_offset", "digest"}) {
     table.columns.push_back({key, key, Unit::none});
   }
-  const Value tensors = tensors_value(outcome);
-  for (const Value& tensor : std::get<Array>(tensors.data())) {
-    auto& row = table.rows.emplace_back();
-    for (const auto& [key, value] : std::get<Object>(tensor.data())) row.push_back(value);
-  }
+  for_each_tensor(outcome, [&](std::uint32_t index, const Value& device, const Value& offset) {
+    const TensorInfo& tensor = outcome.model->tensors()[index];
+    table.rows.push_back({tensor.name, tensor.type.name(),
+                          Array(tensor.shape.begin(), tensor.shape.end()), tensor.size_bytes,
+                          outcome.model->files()[tensor.file].path.string(), tensor.file_offset,
+                          device, offset, digest_of(outcome, index)});
+  });
   return table;
 }
 

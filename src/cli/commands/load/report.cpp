@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "base/text.hpp"
+#include "base/units.hpp"
 #include "cli/commands/load/fit_report.hpp"
 #include "cli/commands/load/hashes_report.hpp"
 #include "cli/commands/load/load_table.hpp"
@@ -15,7 +16,6 @@
 #include "cli/commands/load/split.hpp"
 #include "cli/commands/load/values.hpp"
 #include "cli/commands/load/verdict.hpp"
-#include "hiptool/units.hpp"
 #include "report/reader.hpp"
 
 namespace hiptool::cli {
@@ -28,8 +28,8 @@ using report::Unit;
 using report::Value;
 
 std::optional<double> load_rate(const LoadOutcome& outcome) {
-  if (!outcome.load || outcome.load->load_time_s <= 0) return std::nullopt;
-  return static_cast<double>(outcome.load->read_bytes) / outcome.load->load_time_s;
+  if (!outcome.statistics || outcome.statistics->load_time_s <= 0) return std::nullopt;
+  return static_cast<double>(outcome.statistics->read_bytes) / outcome.statistics->load_time_s;
 }
 
 bool is_copied(const LoadOutcome& outcome) {
@@ -39,12 +39,12 @@ bool is_copied(const LoadOutcome& outcome) {
 // Of the lower limit; the gaps between tensors cross the links too. Copies go their ways at once,
 // so one of them is what counts.
 std::optional<double> share_of_limit(const LoadOutcome& outcome) {
-  if (!outcome.load || !outcome.limits.lower() || outcome.load->load_time_s <= 0) {
+  if (!outcome.statistics || !outcome.limits.lower() || outcome.statistics->load_time_s <= 0) {
     return std::nullopt;
   }
-  const std::uint64_t bytes =
-      is_copied(outcome) ? outcome.device_loads.front().copied_bytes : outcome.load->copied_bytes;
-  return static_cast<double>(bytes) / outcome.load->load_time_s / *outcome.limits.lower();
+  const std::uint64_t bytes = is_copied(outcome) ? outcome.device_statistics.front().copied_bytes
+                                                 : outcome.statistics->copied_bytes;
+  return static_cast<double>(bytes) / outcome.statistics->load_time_s / *outcome.limits.lower();
 }
 
 bool has_several_devices(const LoadOutcome& outcome) {
@@ -82,14 +82,14 @@ Value model_value(const LoadOutcome& outcome) {
 }
 
 Value algorithm(const LoadOutcome& outcome) {
-  if (!outcome.verify) return {};
+  if (!outcome.verification) return {};
   return outcome.is_read_back ? "byte-compare" : "xxh3-64 of 16 KiB leaves";
 }
 
 // By the device's events, which only GPUs have; the phase "digest" is the same by the host's clock.
 Value digest_kernel_time(const LoadOutcome& outcome) {
-  if (!outcome.verify || outcome.verify->digest_kernel_time_s <= 0) return {};
-  return outcome.verify->digest_kernel_time_s;
+  if (!outcome.verification || outcome.verification->digest_kernel_time_s <= 0) return {};
+  return outcome.verification->digest_kernel_time_s;
 }
 
 Value self_test_value(const LoadOutcome& outcome) {
@@ -106,8 +106,8 @@ Value self_test_value(const LoadOutcome& outcome) {
 
 Value verify_value(const LoadOutcome& outcome) {
   Array mismatches;
-  if (outcome.verify) {
-    for (const Mismatch& mismatch : outcome.verify->mismatches) {
+  if (outcome.verification) {
+    for (const Mismatch& mismatch : outcome.verification->mismatches) {
       mismatches.push_back(Object{
           {"tensor", mismatch.tensor},
           {"file", outcome.model->files()[mismatch.file].path.string()},
@@ -118,12 +118,12 @@ Value verify_value(const LoadOutcome& outcome) {
       });
     }
   }
-  const bool done = outcome.verify.has_value();
+  const bool done = outcome.verification.has_value();
   return Object{
-      {"mode", outcome.verify_mode},
+      {"mode", std::string(to_string(outcome.verify_mode))},
       {"algorithm", algorithm(outcome)},
-      {"leaves", done ? Value(outcome.verify->leaves) : Value()},
-      {"digest", done ? Value(base::to_hex(outcome.verify->model_digest)) : Value()},
+      {"leaves", done ? Value(outcome.verification->blocks) : Value()},
+      {"digest", done ? Value(base::to_hex(outcome.verification->model_digest)) : Value()},
       {"digest_kernel_time_s", digest_kernel_time(outcome)},
       {"mismatches", std::move(mismatches)},
       {"published", published_value(outcome)},
@@ -132,7 +132,7 @@ Value verify_value(const LoadOutcome& outcome) {
 
 Value phases_value(const LoadOutcome& outcome) {
   Array phases;
-  for (const Phase& phase : outcome.phases) {
+  for (const LoadPhase& phase : outcome.phases) {
     phases.push_back(
         Object{{"name", phase.name}, {"start_s", phase.start_s}, {"duration_s", phase.duration_s}});
   }
@@ -143,36 +143,36 @@ report::Line outcome_line(const LoadOutcome& outcome, const Error* error) {
   const std::string size =
       outcome.model ? format_size(outcome.model->tensor_bytes()) : std::string();
   const std::string place = outcome.plan ? " on " + place_text(outcome) : std::string();
-  const std::string time = " in " + format_duration(outcome.verdict_time_s);
+  const std::string time = " in " + format_duration(outcome.process_verdict_time_s);
   const auto share = share_of_limit(outcome);
   const char* limit = outcome.limits.is_read_bound() ? " of the read rate"
                       : has_several_devices(outcome) ? " of the links"
                                                      : " of the link";
   const std::string of_link = share ? ", " + format_share(*share) + limit : std::string();
-  if (outcome.status == "verified") {
+  if (outcome.status == LoadStatus::verified) {
     return {Tone::good, "verified " + size + place + time + of_link};
   }
-  if (outcome.status == "loaded") {
+  if (outcome.status == LoadStatus::loaded) {
     return {Tone::plain, "loaded " + size + place + time + of_link + ", not verified"};
   }
-  if (outcome.status == "empty") {
+  if (outcome.status == LoadStatus::empty) {
     return {Tone::plain,
             "empty: " + outcome.model->path().filename().string() + " holds no tensors"};
   }
   const bool is_refused = outcome.fit && !outcome.fit->is_held;
-  if (is_refused || (outcome.fit && outcome.status == "planned")) {
+  if (is_refused || (outcome.fit && outcome.status == LoadStatus::planned)) {
     return fit_verdict(*outcome.fit, outcome.model->tensor_bytes(), outcome.chosen_devices);
   }
-  if (outcome.status == "planned") {
+  if (outcome.status == LoadStatus::planned) {
     return {Tone::plain,
             "planned " + size + (outcome.plan ? place + ", which fits" : ", no device was opened")};
   }
-  if (outcome.status == "mismatch") {
+  if (outcome.status == LoadStatus::mismatch) {
     return {Tone::bad, fmt::format("WRONG DATA{}: {} of {} pieces differ from the file", place,
-                                   format_count(outcome.verify->mismatch_count),
-                                   format_count(outcome.verify->leaves))};
+                                   format_count(outcome.verification->mismatch_count),
+                                   format_count(outcome.verification->blocks))};
   }
-  if (outcome.status == "interrupted") {
+  if (outcome.status == LoadStatus::interrupted) {
     return {Tone::warning,
             "interrupted after " + format_size(outcome.done_bytes) + " of " + size + place + time};
   }
@@ -208,12 +208,14 @@ report::Line model_line(const LoadOutcome& outcome) {
 
 std::string verify_text(const LoadOutcome& outcome) {
   std::string text = "read back and compared with a second reading of the file";
-  if (outcome.verify_mode == "published" && !outcome.is_read_back) {
+  if (outcome.verify_mode == VerifyMode::published && !outcome.is_read_back) {
     text = "digests of the device and of the reading that was hashed agree";
   }
-  if (outcome.verify_mode == "full") text = "digests of the device and of a second reading agree";
-  if (outcome.verify_mode == "fast") text = "digests of the device and of what was read agree";
-  if (outcome.status == "mismatch") text = "compared with a second reading of the file";
+  if (outcome.verify_mode == VerifyMode::full)
+    text = "digests of the device and of a second reading agree";
+  if (outcome.verify_mode == VerifyMode::fast)
+    text = "digests of the device and of what was read agree";
+  if (outcome.status == LoadStatus::mismatch) text = "compared with a second reading of the file";
   return outcome.verify_note.empty() ? text : text + "; " + outcome.verify_note;
 }
 
@@ -235,8 +237,8 @@ void append(std::vector<report::Line>& lines, std::vector<report::Line> more) {
 // What a reader wants to know of the device and of how the bytes travelled.
 void add_notes(const LoadOutcome& outcome, std::vector<report::Line>& notes) {
   append(notes, device_lines(outcome));
-  if (outcome.load) {
-    const LoadStatistics& load = *outcome.load;
+  if (outcome.statistics) {
+    const LoadStatistics& load = *outcome.statistics;
     std::string text =
         "path    " + reads_text(load) + " by " + base::count_of(load.readers, "thread") + ", ";
     text += load.slots == 0
@@ -260,9 +262,9 @@ void add_notes(const LoadOutcome& outcome, std::vector<report::Line>& notes) {
     }
     notes.push_back({Tone::plain, std::move(text)});
   }
-  if (outcome.verify) {
+  if (outcome.verification) {
     notes.push_back({Tone::plain, "verify  " + verify_text(outcome)});
-    notes.push_back({Tone::plain, "digest  " + base::to_hex(outcome.verify->model_digest)});
+    notes.push_back({Tone::plain, "digest  " + base::to_hex(outcome.verification->model_digest)});
   }
 }
 
@@ -273,14 +275,14 @@ report::Table phases_table(const LoadOutcome& outcome) {
                        {"duration_s", "Time", Unit::duration},
                        {"bytes_per_s", "Rate", Unit::rate}},
                       {}};
-  for (const Phase& phase : outcome.phases) {
+  for (const LoadPhase& phase : outcome.phases) {
     Value rate;
     if (phase.name == "load") rate = Value(load_rate(outcome));
     // The host computes its digests during the load; "verify" only waits for them and compares.
     const bool passes_over_bytes =
         phase.name == "digest" || (phase.name == "verify" && outcome.is_read_back);
-    if (passes_over_bytes && outcome.verify && phase.duration_s > 0) {
-      rate = static_cast<double>(outcome.verify->compared_bytes) / phase.duration_s;
+    if (passes_over_bytes && outcome.verification && phase.duration_s > 0) {
+      rate = static_cast<double>(outcome.verification->compared_bytes) / phase.duration_s;
     }
     table.rows.push_back({phase.name, phase.start_s, phase.duration_s, std::move(rate)});
   }
@@ -294,7 +296,7 @@ report::Table mismatches_table(const LoadOutcome& outcome) {
                        {"device_offset", "Device offset", Unit::none},
                        {"bytes", "Bytes", Unit::count}},
                       {}};
-  for (const Mismatch& mismatch : outcome.verify->mismatches) {
+  for (const Mismatch& mismatch : outcome.verification->mismatches) {
     table.rows.push_back(
         {mismatch.tensor, mismatch.file_offset, mismatch.device_offset, mismatch.size_bytes});
     if (has_several_devices(outcome)) table.rows.back().emplace_back(mismatch.device);
@@ -332,7 +334,7 @@ void add_summary(const LoadOutcome& outcome, const LoadReportOptions& options,
 void add_fit(const LoadOutcome& outcome, report::Report& report) {
   report.document.emplace_back("fit", fit_value(*outcome.fit));
   append(report.verdict, fit_lines(*outcome.fit));
-  if (outcome.load) return;  // then the fit is not what was asked for
+  if (outcome.statistics) return;  // then the fit is not what was asked for
   append(report.notes, fit_notes(*outcome.fit, *outcome.summary));
   report.tables.push_back(fit_table(*outcome.fit));
 }
@@ -346,21 +348,22 @@ report::Report make_load_report(report::Run run, const LoadOutcome& outcome, con
     report.document.emplace_back(name, std::move(value));
   };
   add("model", model_value(outcome));
-  add("devices", devices_value(outcome));
+  add("devices", objects_of(devices_table(outcome), "id"));
   if (outcome.plan) add("split", std::string(to_string(outcome.plan->split)));
   add("verify", verify_value(outcome));
   add("manifest", manifest_value(outcome));
   add("limits", Object{{"h2d_bytes_per_s", outcome.limits.h2d_bytes_per_s},
                        {"read_bytes_per_s", outcome.limits.read_bytes_per_s}});
   add("share_of_limit", share_of_limit(outcome));
-  add("load_time_s", outcome.load ? Value(outcome.load->load_time_s) : Value());
-  add("verdict_time_s", outcome.verdict_time_s);
+  add("load_time_s", outcome.statistics ? Value(outcome.statistics->load_time_s) : Value());
+  add("verdict_time_s", outcome.process_verdict_time_s);
   add("wall_time_s", outcome.wall_time_s);
   add("bytes_per_s", load_rate(outcome));
   add("phases", phases_value(outcome));
   add("residency",
       Object{{"cached_bytes", outcome.cached_bytes},
-             {"direct_bytes", outcome.load ? Value(outcome.load->direct_bytes) : Value(0)}});
+             {"direct_bytes",
+              outcome.statistics ? Value(outcome.statistics->direct_bytes) : Value(0)}});
 
   report.verdict.push_back(verdict_line(outcome, error));
   if (outcome.model) {
@@ -383,11 +386,11 @@ report::Report make_load_report(report::Run run, const LoadOutcome& outcome, con
     report.verdict.push_back(values_line(outcome));
     if (!outcome.values->findings.empty()) report.tables.push_back(values_table(outcome));
   }
-  if (outcome.status == "mismatch") report.tables.push_back(mismatches_table(outcome));
-  if (outcome.load && has_several_devices(outcome)) {
+  if (outcome.status == LoadStatus::mismatch) report.tables.push_back(mismatches_table(outcome));
+  if (outcome.statistics && has_several_devices(outcome)) {
     report.tables.push_back(devices_table(outcome));
   }
-  if (outcome.load || outcome.status == "interrupted") {
+  if (outcome.statistics || outcome.status == LoadStatus::interrupted) {
     report.tables.push_back(phases_table(outcome));
   }
   if (!outcome.self_test.empty()) {
@@ -395,7 +398,7 @@ report::Report make_load_report(report::Run run, const LoadOutcome& outcome, con
     report.tables.push_back(self_test_table(outcome));
   }
   if (options.with_tensors && outcome.model && outcome.layout) {
-    add("tensors", tensors_value(outcome));
+    add("tensors", objects_of(full_tensors_table(outcome)));
     report.tables.push_back(tensors_table(outcome));
   }
   const bool has_tensors = options.with_tensors && outcome.model && outcome.layout;

@@ -7,20 +7,21 @@
 
 #include "cli/command.hpp"
 #include "cli/commands/load/outcome.hpp"
+#include "hiptool/load.hpp"
 
 namespace hiptool::cli {
 
-struct LoadOptions {
+struct LoadArguments {
   std::vector<std::string> paths;
-  std::optional<std::string> verify;
-  std::optional<std::string> io;
+  VerifyMode verify = VerifyMode::automatic;
+  ReadMode io = ReadMode::automatic;
   std::string write_manifest;  ///< empty: none, as the next one
   std::string check_manifest;
-  std::optional<std::string>
-      manifest_digest;  ///< of a JSON manifest: "xxh3" (the default), "sha256"
-  std::string trace;    ///< the file for the timeline; empty: none
+  /// Of a JSON manifest: "xxh3" (the default), "sha256".
+  std::optional<std::string> manifest_digest;
+  std::string trace;  ///< the file for the timeline; empty: none
   LoadSplit split;
-  std::uint64_t context = 0;  ///< tokens of the KV cache to make room for; 0: not asked
+  std::uint64_t context = 0;  ///< tokens of the KV cache to reserve memory for; 0: none
   bool tensors = false;
   bool dry_run = false;
   bool strict = false;
@@ -30,8 +31,8 @@ struct LoadOptions {
   bool check_tensors = false;
 };
 
-/// Parses, plans and, unless it is a dry run, loads and verifies. The outcome holds what was found
-/// until then also when this throws.
-void run_load_steps(const LoadOptions& options, Context& context, LoadOutcome& outcome);
+/// Parses the model and plans, or calls load_model(), then compares and writes manifests. The
+/// outcome holds what was found until then also when this throws.
+void run_load_steps(const LoadArguments& arguments, Context& context, LoadOutcome& outcome);
 
 }  // namespace hiptool::cli

@@ -13,8 +13,8 @@ namespace {
 
 [[noreturn]] void refuse(std::string_view text) {
   throw Error(ErrorCode::invalid_argument, "parse options",
-              "--split: \"" + std::string(text) + "\" is no way to divide a model",
-              "give bytes, layer, replicate, or a positive number for each device, such as 3,2");
+              "invalid --split \"" + std::string(text) + "\"",
+              "choose bytes, layer, replicate, or a positive number for each device, such as 3,2");
 }
 
 double parse_part(std::string_view word, std::string_view text) {

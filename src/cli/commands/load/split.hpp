@@ -11,7 +11,7 @@ namespace hiptool::cli {
 /// Error(invalid_argument) for anything else.
 LoadSplit parse_split(std::string_view text);
 
-/// The word that stands for it in documents: "bytes", "layer", "proportions", "replicate".
+/// "bytes", "layer", "proportions" or "replicate".
 std::string_view to_string(SplitKind split) noexcept;
 
 }  // namespace hiptool::cli

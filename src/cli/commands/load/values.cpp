@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "hiptool/units.hpp"
+#include "base/units.hpp"
 
 namespace hiptool::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "base/units.hpp"
 #include "cli/exit_code.hpp"
-#include "hiptool/units.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -67,7 +67,7 @@ std::string missed_faults_text(const LoadOutcome& outcome) {
 }  // namespace
 
 int load_exit_code(const LoadOutcome& outcome, const Error* error, int signal) {
-  const bool is_wrong = outcome.status == "mismatch" || !missed_faults(outcome).empty();
+  const bool is_wrong = outcome.status == LoadStatus::mismatch || !missed_faults(outcome).empty();
   if (is_wrong && (error == nullptr || error->code() != ErrorCode::cancelled)) {
     return exit_code_of(ErrorCode::data_mismatch);
   }

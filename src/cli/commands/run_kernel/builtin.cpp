@@ -9,17 +9,18 @@
 #include <filesystem>
 
 #include "base/text.hpp"
+#include "base/units.hpp"
 #include "cli/commands/run_kernel/builtin_report.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
-#include "cli/inventory.hpp"
 #include "cli/options.hpp"
 #include "cli/suggest.hpp"
 #include "hip/sensors.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/units.hpp"
+#include "measure/inventory.hpp"
 #include "measure/kernel/thresholds.hpp"
+#include "measure/peak.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -99,8 +100,9 @@ void tell_progress(Context& context, const KernelResult& result, std::size_t don
 
 void run_on(const Device& device, KernelBenchOptions bench, Context& context,
             std::vector<KernelResult>& results) {
-  const DeviceFacts facts = read_facts(device, context.environment.system_root, *context.notes);
-  if (const auto peak = memory_peak(facts)) {
+  const measure::DeviceFacts facts =
+      measure::read_facts(device, context.environment.system_root, *context.notes);
+  if (const auto peak = measure::memory_peak(facts.platform, facts.info)) {
     bench.memory_peak = measure::Peak{peak->bytes_per_s, peak->source};
   }
   const hip::SensorLibrary sensors =

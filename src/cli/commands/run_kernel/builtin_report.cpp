@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "base/units.hpp"
 #include "cli/document.hpp"
-#include "hiptool/units.hpp"
 
 namespace hiptool::cli {
 namespace {

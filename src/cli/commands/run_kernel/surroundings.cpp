@@ -8,7 +8,7 @@
 #include <cstdio>
 
 #include "hip/cpu/block_runner.hpp"
-#include "kernels/cpu_compile.hpp"
+#include "measure/kernel/cpu_compile.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -82,11 +82,11 @@ FaultsEndWith::FaultsEndWith(const std::function<LastWords(KernelEnd end)>& word
     ::sigemptyset(&action.sa_mask);
     ::sigaction(fault_signals[i], &action, &old_[i]);
   }
-  kernels::set_kernel_exit(&on_kernel_exit);
+  measure::set_kernel_exit(&on_kernel_exit);
 }
 
 FaultsEndWith::~FaultsEndWith() {
-  kernels::set_kernel_exit(nullptr);
+  measure::set_kernel_exit(nullptr);
   for (std::size_t i = 0; i < fault_signals.size(); ++i) {
     ::sigaction(fault_signals[i], &old_[i], nullptr);
   }

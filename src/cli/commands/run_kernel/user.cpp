@@ -18,8 +18,8 @@
 #include "cli/suggest.hpp"
 #include "hip/cpu/block_runner.hpp"
 #include "hiptool/error.hpp"
-#include "kernels/cpu_compile.hpp"
-#include "kernels/user_image.hpp"
+#include "measure/kernel/cpu_compile.hpp"
+#include "measure/kernel/user_image.hpp"
 #include "measure/kernel/user_kernel.hpp"
 
 namespace hiptool::cli {
@@ -113,7 +113,7 @@ Plan make_plan(const RunKernelOptions& options, Context& context) {
   return plan;
 }
 
-kernels::UserCompilers find_compilers(Context& context) {
+measure::UserCompilers find_compilers(Context& context) {
   const Environment& environment = context.environment;
   kernels::Compile compile =
       environment.program.empty()
@@ -121,7 +121,7 @@ kernels::UserCompilers find_compilers(Context& context) {
           : kernels::compile_in_child(environment.program, compile_timeout, &environment.cancel);
   return {kernels::with_disk_cache(std::move(compile), kernels::cache_folder_from_environment(),
                                    context.notes),
-          kernels::find_host_compiler(environment.getenv("PATH").value_or("")),
+          measure::find_host_compiler(environment.getenv("PATH").value_or("")),
           &environment.cancel};
 }
 
@@ -135,18 +135,18 @@ std::string list_names(const std::vector<std::string>& names) {
   return fmt::format("it has: {}{}", fmt::join(shown, ", "), rest);
 }
 
-std::string list_kernels(const kernels::UserImage& image, const std::vector<std::string>& names) {
+std::string list_kernels(const measure::UserImage& image, const std::vector<std::string>& names) {
   std::string text = image.kernels ? list_names(names) : "the file does not list its own";
   if (!image.contents.empty()) text += "\nit is a fat binary of: " + image.contents;
   return text;
 }
 
 /// The kernel that is meant, as the image is asked for it.
-std::string choose_name(const kernels::UserImage& image, const std::string& asked) {
+std::string choose_name(const measure::UserImage& image, const std::string& asked) {
   if (!image.kernels && !asked.empty()) return asked;
   std::vector<std::string> names;
-  for (const auto& kernel : image.kernels.value_or(std::vector<kernels::KernelInfo>())) {
-    names.push_back(kernels::plain_name(kernel.name));
+  for (const auto& kernel : image.kernels.value_or(std::vector<measure::KernelInfo>())) {
+    names.push_back(measure::plain_name(kernel.name));
   }
   if (asked.empty()) {
     if (names.size() == 1) return image.kernels->front().name;
@@ -155,7 +155,7 @@ std::string choose_name(const kernels::UserImage& image, const std::string& aske
                             list_kernels(image, names)),
                 "choose one with --name SYMBOL");
   }
-  if (!kernels::find_user_kernel(*image.kernels, asked).empty()) return asked;
+  if (!measure::find_user_kernel(*image.kernels, asked).empty()) return asked;
   std::string hint = suggestion(asked, names);
   throw Error(ErrorCode::not_found, operation,
               fmt::format("{} has no kernel '{}'\n{}", image.path.string(), asked,
@@ -217,15 +217,15 @@ measure::UserKernelResult run_watched(const Context& context, const Kernel& kern
 }
 
 UserKernelOutcome run_on(const Device& device, const RunKernelOptions& options, const Plan& plan,
-                         const kernels::UserCompilers& compilers, const Context& context) {
+                         const measure::UserCompilers& compilers, const Context& context) {
   UserKernelOutcome outcome;
   outcome.device = device.id();
-  const kernels::UserImage image =
-      kernels::read_user_image(device, options.module, compilers, options.name);
+  const measure::UserImage image =
+      measure::read_user_image(device, options.module, compilers, options.name);
   outcome.image = image.description;
   const std::string name = choose_name(image, options.name);
-  const kernels::UserKernel loaded = kernels::load_user_kernel(device, image, name, compilers);
-  outcome.kernel = kernels::plain_name(name);
+  const measure::UserKernel loaded = measure::load_user_kernel(device, image, name, compilers);
+  outcome.kernel = measure::plain_name(name);
   if (loaded.arguments) {
     measure::check_arguments(outcome.kernel, plan.run.arguments, *loaded.arguments);
   }
@@ -256,7 +256,7 @@ int run_user_module(const RunKernelOptions& options, Context& context) {
                 fmt::format("--out writes one file, and {} devices are chosen", devices.size()),
                 "choose one with --device");
   }
-  const kernels::UserCompilers compilers = find_compilers(context);
+  const measure::UserCompilers compilers = find_compilers(context);
   std::vector<OutputWord> words;
   for (const OpenOutput& output : plan.outputs) words.push_back(output.word);
   std::vector<UserKernelOutcome> outcomes;

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "hiptool/launch.hpp"
+#include "hiptool/kernel.hpp"
 
 namespace hiptool::cli {
 

@@ -14,14 +14,4 @@ TEST_CASE("versions are written as the packages do") {
   CHECK(major_of_version(100100001) == 10);
 }
 
-TEST_CASE("HIP 5's memory types are renumbered") {
-  CHECK(renumber_memory_type(0) == hipMemoryTypeHost);
-  CHECK(renumber_memory_type(1) == hipMemoryTypeDevice);
-  CHECK(renumber_memory_type(2) == 10);
-  CHECK(renumber_memory_type(3) == 11);
-  CHECK(renumber_memory_type(4) == hipMemoryTypeManaged);
-  CHECK(renumber_memory_type(-1) == hipMemoryTypeUnregistered);
-  CHECK(renumber_memory_type(5) == hipMemoryTypeUnregistered);
-}
-
 }  // namespace hiptool::hip::amd

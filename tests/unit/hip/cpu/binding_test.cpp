@@ -62,10 +62,8 @@ TEST_CASE("binding: what a cpu has not is not supported") {
   const Api& api = bound();
   hipUUID uuid{};
   char text[64] = {};
-  int ordinal = 0;
   CHECK(api.hipDeviceGetUuid(&uuid, 0) == hipErrorNotSupported);
   CHECK(api.hipDeviceGetPCIBusId(text, 64, 0) == hipErrorNotSupported);
-  CHECK(api.hipDeviceGetByPCIBusId(&ordinal, "0000:01:00.0") == hipErrorNotSupported);
   CHECK(api.hipGetDevicePropertiesR0000(text, 0) == hipErrorNotSupported);
 }
 

@@ -110,15 +110,6 @@ TEST_CASE("devices: the warp is 32 wide, the device is integrated") {
   CHECK(value == current_facts()->cores);
 }
 
-TEST_CASE("devices: schedule flags exclude each other") {
-  const Api& api = bound();
-  CHECK(api.hipSetDeviceFlags(hipDeviceScheduleAuto) == hipSuccess);
-  CHECK(api.hipSetDeviceFlags(hipDeviceScheduleBlockingSync) == hipSuccess);
-  CHECK(api.hipSetDeviceFlags(hipDeviceScheduleSpin | hipDeviceScheduleYield) ==
-        hipErrorInvalidValue);
-  CHECK(api.hipSetDeviceFlags(0x1000) == hipErrorInvalidValue);
-}
-
 TEST_CASE("devices: any two different ones are peers") {
   const Api& api = bound(3);
   int access = -1;

@@ -70,7 +70,8 @@ int main(int argument_count, char** arguments) {
   // The two streams have no order, so each takes a half.
   char* const second_half = static_cast<char*>(late.memory) + bytes / 2;
   if (api.hipMemsetAsync(late.memory, 1, bytes / 2, late.stream) != hipSuccess) return 5;
-  if (api.hipMemset(second_half, 2, bytes / 2) != hipSuccess) return 6;
+  if (api.hipMemsetAsync(second_half, 2, bytes / 2, nullptr) != hipSuccess) return 6;
+  if (api.hipStreamSynchronize(nullptr) != hipSuccess) return 6;
   late.api = &api;
   return make_work(api, arguments[1]) ? 0 : 7;
 }

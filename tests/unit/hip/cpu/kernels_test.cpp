@@ -197,7 +197,6 @@ TEST_CASE("kernels: a barrier that not all threads reach fails the launch, once"
     CHECK(kernels.wait() == hipErrorLaunchFailure);
     CHECK(last_launch_error().find("16 wait at another barrier") != std::string::npos);
   }
-  CHECK(api.hipGetLastError() == hipErrorLaunchFailure);
   // Its fibers were given up in their middle; the next kernel runs as if nothing had been.
   const std::vector<unsigned> ones(256, 1);
   unsigned sum = 0;

@@ -31,25 +31,6 @@ TEST_CASE("modules: only the own image is one") {
   CHECK(api.hipModuleUnload(nullptr) == hipErrorInvalidHandle);
 }
 
-TEST_CASE("modules: an image may come from a file") {
-  const Api& api = bound();
-  hiptool::test::TemporaryTree tree;
-  hipModule_t module = nullptr;
-  const auto load = [&](const std::string& content) {
-    tree.write("image", content);
-    return api.hipModuleLoad(&module, (tree.root() / "image").c_str());
-  };
-  CHECK(load("") == hipErrorInvalidImage);
-  CHECK(load("junk") == hipErrorInvalidImage);
-  CHECK(load(std::string(cpu_image) + "0") == hipErrorInvalidImage);
-  CHECK(api.hipModuleLoad(&module, (tree.root() / "missing").c_str()) == hipErrorFileNotFound);
-  CHECK(api.hipModuleLoad(&module, tree.root().c_str()) == hipErrorFileNotFound);
-  for (const char* const end : {"", "\n"}) {
-    REQUIRE(load(std::string(cpu_image) + end) == hipSuccess);
-    CHECK(api.hipModuleUnload(module) == hipSuccess);
-  }
-}
-
 TEST_CASE("modules: functions are found by name and end with the module") {
   const Api& api = bound();
   hipModule_t module = nullptr;
@@ -63,9 +44,6 @@ TEST_CASE("modules: functions are found by name and end with the module") {
   REQUIRE(api.hipModuleGetFunction(&function, module, "test_nothing") == hipSuccess);
   REQUIRE(api.hipModuleGetFunction(&again, module, "test_nothing") == hipSuccess);
   CHECK(function == again);
-  hipDeviceptr_t pointer = nullptr;
-  std::size_t bytes = 0;
-  CHECK(api.hipModuleGetGlobal(&pointer, &bytes, module, "missing") == hipErrorNotFound);
   const auto launch = [&] {
     return api.hipModuleLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr);
   };
@@ -232,19 +210,6 @@ TEST_CASE("functions: attributes and occupancy") {
         hipErrorInvalidValue);
   CHECK(api.hipFuncGetAttribute(&value, HIP_FUNC_ATTRIBUTE_NUM_REGS, nullptr) ==
         hipErrorInvalidHandle);
-  const auto active = api.hipModuleOccupancyMaxActiveBlocksPerMultiprocessor;
-  CHECK(active(&value, function, 1024, 227 * 1024) == hipSuccess);
-  CHECK(value == 1);
-  CHECK(active(&value, function, 1024, 227 * 1024 + 1) == hipSuccess);
-  CHECK(value == 0);
-  CHECK(active(&value, function, 1025, 0) == hipSuccess);
-  CHECK(value == 0);
-  CHECK(active(&value, function, 0, 0) == hipErrorInvalidValue);
-  int grid_size = 0;
-  CHECK(api.hipModuleOccupancyMaxPotentialBlockSize(&grid_size, &value, function, 0, 64) ==
-        hipSuccess);
-  CHECK(value == 64);
-  CHECK(grid_size >= 1);
 }
 
 TEST_CASE("kernel table: names are taken once") {

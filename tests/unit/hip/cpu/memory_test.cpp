@@ -93,20 +93,18 @@ TEST_CASE("memory: a copy or fill may not run past the allocation's end") {
   void* const memory = make_memory(api, 1000);
   std::vector<char> host(4000);
   const auto to_device = [&](std::size_t offset, std::size_t bytes) {
-    return api.hipMemcpy(shifted(memory, offset), host.data(), bytes, hipMemcpyHostToDevice);
+    return api.hipMemcpyAsync(shifted(memory, offset), host.data(), bytes, hipMemcpyHostToDevice,
+                              nullptr);
   };
   CHECK(to_device(0, 1000) == hipSuccess);
   CHECK(to_device(0, 1001) == hipErrorInvalidValue);
   CHECK(to_device(999, 1) == hipSuccess);
   CHECK(to_device(999, 2) == hipErrorInvalidValue);
   CHECK(to_device(1, std::numeric_limits<std::size_t>::max()) == hipErrorInvalidValue);
-  CHECK(api.hipMemcpy(host.data(), shifted(memory, 1), 1000, hipMemcpyDeviceToHost) ==
+  CHECK(api.hipMemcpyAsync(host.data(), shifted(memory, 1), 1000, hipMemcpyDeviceToHost, nullptr) ==
         hipErrorInvalidValue);
-  CHECK(api.hipMemset(memory, 0, 1001) == hipErrorInvalidValue);
-  CHECK(api.hipMemset(memory, 0, 1000) == hipSuccess);
-  CHECK(api.hipMemsetD32Async(memory, 0, 251, nullptr) == hipErrorInvalidValue);
-  CHECK(api.hipMemsetD32Async(memory, 0, 250, nullptr) == hipSuccess);
-  CHECK(api.hipMemsetD32Async(shifted(memory, 2), 0, 1, nullptr) == hipErrorInvalidValue);
+  CHECK(api.hipMemsetAsync(memory, 0, 1001, nullptr) == hipErrorInvalidValue);
+  CHECK(api.hipMemsetAsync(memory, 0, 1000, nullptr) == hipSuccess);
   // 9 rows of 100 and a last one of 100 end exactly at 1000.
   const auto rows = [&](std::size_t width, std::size_t height, std::size_t pitch) {
     return api.hipMemcpy2DAsync(memory, pitch, host.data(), pitch, width, height,
@@ -122,35 +120,18 @@ TEST_CASE("memory: a copy or fill may not run past the allocation's end") {
 TEST_CASE("memory: only known memory can be filled") {
   const Api& api = bound();
   std::vector<char> host(100, 'a');
-  CHECK(api.hipMemset(host.data(), 0, 100) == hipErrorInvalidValue);
+  CHECK(api.hipMemsetAsync(host.data(), 0, 100, nullptr) == hipErrorInvalidValue);
   CHECK(host == std::vector<char>(100, 'a'));
 }
 
-TEST_CASE("memory: the range of an allocation is exact") {
-  const NothingLeaks nothing_leaks;
-  const Api& api = bound();
-  void* const memory = make_memory(api, 12345);
-  hipDeviceptr_t base = nullptr;
-  std::size_t bytes = 0;
-  CHECK(api.hipMemGetAddressRange(&base, &bytes, shifted(memory, 12344)) == hipSuccess);
-  CHECK(base == memory);
-  CHECK(bytes == 12345);
-  CHECK(api.hipMemGetAddressRange(&base, &bytes, shifted(memory, 12345)) == hipErrorNotFound);
-  CHECK(api.hipFree(memory) == hipSuccess);
-}
-
-TEST_CASE("memory: managed memory is what it says") {
+TEST_CASE("memory: managed memory has a size, and one of two kinds") {
   const NothingLeaks nothing_leaks;
   const Api& api = bound();
   void* memory = nullptr;
   CHECK(api.hipMallocManaged(&memory, 0, hipMemAttachGlobal) == hipErrorInvalidValue);
   CHECK(api.hipMallocManaged(&memory, 100, 0) == hipErrorInvalidValue);
   REQUIRE(api.hipMallocManaged(&memory, 100, hipMemAttachGlobal) == hipSuccess);
-  hipPointerAttribute_t found{};
-  CHECK(api.hipPointerGetAttributes(&found, memory) == hipSuccess);
-  CHECK(found.type == hipMemoryTypeManaged);
-  CHECK(found.isManaged == 1);
-  CHECK(found.hostPointer == memory);
+  std::memset(memory, 1, 100);  // the host may write it
   CHECK(api.hipFree(memory) == hipSuccess);
 }
 
@@ -172,63 +153,6 @@ TEST_CASE("memory: freeing waits for the device's queued work") {
   }
   freeing.join();
   CHECK(is_freed);
-  CHECK(api.hipStreamDestroy(stream) == hipSuccess);
-}
-
-TEST_CASE("memory: a stream frees when it gets there") {
-  const NothingLeaks nothing_leaks;
-  const Api& api = bound();
-  const hipStream_t stream = make_stream(api);
-  const std::size_t before = live_objects().device_allocations;
-  void* memory = nullptr;
-  REQUIRE(api.hipMallocAsync(&memory, 4096, stream) == hipSuccess);
-  {
-    Gate gate;
-    gate.block(api, stream);
-    REQUIRE(api.hipMemsetAsync(memory, 1, 4096, stream) == hipSuccess);
-    CHECK(api.hipFreeAsync(memory, stream) == hipSuccess);
-    CHECK(api.hipFreeAsync(memory, stream) == hipErrorInvalidValue);
-    CHECK(live_objects().device_allocations == before + 1);
-  }
-  CHECK(api.hipStreamSynchronize(stream) == hipSuccess);
-  CHECK(live_objects().device_allocations == before);
-  CHECK(api.hipStreamDestroy(stream) == hipSuccess);
-}
-
-TEST_CASE("memory: stream ordered memory can be freed at once without a wait") {
-  const NothingLeaks nothing_leaks;
-  const Api& api = bound();
-  const hipStream_t stream = make_stream(api);
-  void* memory = nullptr;
-  REQUIRE(api.hipMallocAsync(&memory, 4096, stream) == hipSuccess);
-  {
-    Gate gate;
-    gate.block(api, stream);
-    CHECK(api.hipFree(memory) == hipSuccess);
-    CHECK(gate.holds());
-  }
-  CHECK(api.hipStreamDestroy(stream) == hipSuccess);
-}
-
-TEST_CASE("memory: a device has one pool") {
-  const NothingLeaks nothing_leaks;
-  const Api& api = bound(2);
-  hipMemPool_t first = nullptr;
-  hipMemPool_t second = nullptr;
-  REQUIRE(api.hipDeviceGetDefaultMemPool(&first, 0) == hipSuccess);
-  REQUIRE(api.hipDeviceGetDefaultMemPool(&second, 1) == hipSuccess);
-  CHECK(first != second);
-  std::uint64_t threshold_bytes = 1 << 20;
-  CHECK(api.hipMemPoolSetAttribute(first, hipMemPoolAttrReleaseThreshold, &threshold_bytes) ==
-        hipSuccess);
-  CHECK(api.hipMemPoolTrimTo(first, 0) == hipSuccess);
-  CHECK(api.hipMemPoolTrimTo(nullptr, 0) == hipErrorInvalidValue);
-  const hipStream_t stream = make_stream(api);
-  void* memory = nullptr;
-  CHECK(api.hipMallocFromPoolAsync(&memory, 100, nullptr, stream) == hipErrorInvalidValue);
-  REQUIRE(api.hipMallocFromPoolAsync(&memory, 100, first, stream) == hipSuccess);
-  CHECK(api.hipFreeAsync(memory, stream) == hipSuccess);
-  CHECK(api.hipStreamSynchronize(stream) == hipSuccess);
   CHECK(api.hipStreamDestroy(stream) == hipSuccess);
 }
 

@@ -83,9 +83,6 @@ TEST_CASE("listing and choosing devices makes no context") {
   CHECK(hip.hipDeviceGetAttribute(&value, static_cast<hipDeviceAttribute_t>(84), 0) ==
         hipErrorInvalidValue);
   CHECK(hip.hipDeviceGetAttribute(&value, hipDeviceAttributeWarpSize, 2) == hipErrorInvalidDevice);
-  CHECK(hip.hipDeviceGetByPCIBusId(&value, "0000:01:00.0") == hipSuccess);
-  CHECK(value == 1);
-  CHECK(hip.hipDeviceGetByPCIBusId(&value, "0000:09:00.0") == hipErrorInvalidDevice);
   const auto names = read_device_names(hip, 1);
   REQUIRE(names);
   CHECK(names->name == "Fake GPU 1");
@@ -98,21 +95,8 @@ TEST_CASE("the property struct is filled by the new layout's offsets and no furt
   std::array<unsigned char, 1480> bytes{};
   bytes.fill(0xEE);
   REQUIRE(api().hipGetDevicePropertiesR0600(bytes.data(), 0) == hipSuccess);
-  const auto read = [&]<class Value>(std::size_t offset, Value value) {
-    std::memcpy(&value, bytes.data() + offset, sizeof(value));
-    return value;
-  };
-  CHECK(bytes[256] == 0xA0);
-  std::size_t total_bytes = 0;
-  REQUIRE(api().hipDeviceTotalMem(&total_bytes, 0) == hipSuccess);
-  CHECK(read(288, std::size_t{}) == total_bytes);
-  CHECK(read(296, std::size_t{}) == 49152);
-  CHECK(read(308, int{}) == 32);
-  CHECK(read(320, int{}) == 1024);
-  CHECK(read(348, int{}) == 1980000);
-  CHECK(read(360, int{}) == 9);
-  CHECK(read(364, int{}) == 0);
-  CHECK(read(388, int{}) == 132);
+  CHECK(std::string(reinterpret_cast<const char*>(bytes.data())) == "Fake GPU 0");
+  CHECK(std::string(reinterpret_cast<const char*>(bytes.data() + 1160)) == "sm_90");
   CHECK(bytes[1471] == 0);
   CHECK(bytes[1472] == 0xEE);
   CHECK(api().hipGetDevicePropertiesR0600(bytes.data(), 7) == hipErrorInvalidDevice);
@@ -158,7 +142,6 @@ TEST_CASE("every call works first in a thread, which starts without a context") 
   };
   std::size_t bytes = 0;
   int number = 0;
-  hipPointerAttribute_t attributes{};
   CHECK(alone([&] { return hip.hipStreamQuery(nullptr); }) == hipSuccess);
   CHECK(alone([&] { return hip.hipStreamSynchronize(nullptr); }) == hipSuccess);
   CHECK(alone([&] { return hip.hipEventRecord(event, nullptr); }) == hipSuccess);
@@ -171,12 +154,12 @@ TEST_CASE("every call works first in a thread, which starts without a context") 
   CHECK(alone([&] { return hip.hipDeviceSynchronize(); }) == hipSuccess);
   CHECK(alone([&] { return hip.hipMemGetInfo(&bytes, &bytes); }) == hipSuccess);
   CHECK(alone([&] { return hip.hipDeviceGetStreamPriorityRange(&number, &number); }) == hipSuccess);
-  CHECK(alone([&] { return hip.hipMemset(memory, 1, 64); }) == hipSuccess);
   CHECK(alone([&] { return hip.hipMemsetAsync(memory, 1, 64, nullptr); }) == hipSuccess);
-  CHECK(alone([&] { return hip.hipMemcpyHtoD(memory, pinned, 64); }) == hipSuccess);
-  CHECK(alone([&] { return hip.hipMemcpyDtoHAsync(pinned, memory, 64, nullptr); }) == hipSuccess);
-  CHECK(alone([&] { return hip.hipMemcpyPeer(memory, 0, pinned, 0, 64); }) == hipSuccess);
-  CHECK(alone([&] { return hip.hipPointerGetAttributes(&attributes, memory); }) == hipSuccess);
+  CHECK(alone([&] { return hip.hipMemcpyAsync(memory, pinned, 64, hipMemcpyDefault, nullptr); }) ==
+        hipSuccess);
+  CHECK(alone([&] { return hip.hipMemcpyPeerAsync(memory, 0, pinned, 0, 64, nullptr); }) ==
+        hipSuccess);
+  CHECK(hip.hipDeviceSynchronize() == hipSuccess);
   CHECK(alone([&] { return hip.hipEventDestroy(event); }) == hipSuccess);
   CHECK(alone([&] { return hip.hipHostFree(pinned); }) == hipSuccess);
   CHECK(alone([&] { return hip.hipFree(memory); }) == hipSuccess);
@@ -193,7 +176,6 @@ TEST_CASE("nothing is allocated for nothing") {
   CHECK(pointer == nullptr);
   CHECK(hip.hipFree(nullptr) == hipSuccess);
   CHECK(hip.hipHostFree(nullptr) == hipSuccess);
-  CHECK(hip.hipFreeAsync(nullptr, nullptr) == hipSuccess);
   CHECK(hip.hipMalloc(nullptr, 1) == hipErrorInvalidValue);
 }
 
@@ -214,18 +196,16 @@ TEST_CASE("flags of AMD's own are masked, contradictions and CUDA's flags are no
   CHECK(hip.hipEventCreateWithFlags(&event, 0x80000000 | hipEventDisableTiming) == hipSuccess);
   CHECK(state().event_flags == 2);
   CHECK(hip.hipEventDestroy(event) == hipSuccess);
-  int value = 0;
-  CHECK(hip.hipDeviceGetP2PAttribute(&value, hipDevP2PAttrAccessSupported, 0, 1) == hipSuccess);
-  CHECK(state().p2p_attribute == 2);
 }
 
 TEST_CASE("copies check their direction and their pitch") {
   const Api& hip = api();
   const char from[8] = "abcdefg";
   char to[8] = {};
-  CHECK(hip.hipMemcpy(to, from, 8, static_cast<hipMemcpyKind>(9)) ==
+  CHECK(hip.hipMemcpyAsync(to, from, 8, static_cast<hipMemcpyKind>(9), nullptr) ==
         hipErrorInvalidMemcpyDirection);
-  CHECK(hip.hipMemcpy(to, from, 8, hipMemcpyHostToDevice) == hipSuccess);
+  CHECK(hip.hipMemcpyAsync(to, from, 8, hipMemcpyHostToDevice, nullptr) == hipSuccess);
+  CHECK(hip.hipStreamSynchronize(nullptr) == hipSuccess);
   CHECK(std::string(to) == "abcdefg");
   CHECK(hip.hipMemcpyAsync(to, from, 0, hipMemcpyDefault, nullptr) == hipSuccess);
   char square[4] = {};
@@ -234,35 +214,7 @@ TEST_CASE("copies check their direction and their pitch") {
   CHECK(hip.hipMemcpy2DAsync(square, 1, from, 4, 2, 2, hipMemcpyDefault, nullptr) ==
         hipErrorInvalidPitchValue);
   CHECK(hip.hipMemcpy2DAsync(square, 1, from, 4, 2, 0, hipMemcpyDefault, nullptr) == hipSuccess);
-  CHECK(hip.hipMemcpyPeer(to, 0, from, 5, 1) == hipErrorInvalidDevice);
-}
-
-TEST_CASE("memory is told apart, unknown memory is no error") {
-  const Api& hip = api();
-  void* device = nullptr;
-  void* host = nullptr;
-  void* managed = nullptr;
-  REQUIRE(hip.hipMalloc(&device, 8) == hipSuccess);
-  REQUIRE(hip.hipHostMalloc(&host, 8, 0) == hipSuccess);
-  REQUIRE(hip.hipMallocManaged(&managed, 8, hipMemAttachGlobal) == hipSuccess);
-  hipPointerAttribute_t attributes{};
-  CHECK(hip.hipPointerGetAttributes(&attributes, device) == hipSuccess);
-  CHECK(attributes.type == hipMemoryTypeDevice);
-  CHECK(attributes.devicePointer == device);
-  CHECK(hip.hipPointerGetAttributes(&attributes, host) == hipSuccess);
-  CHECK(attributes.type == hipMemoryTypeHost);
-  CHECK(hip.hipPointerGetAttributes(&attributes, managed) == hipSuccess);
-  CHECK(attributes.type == hipMemoryTypeManaged);
-  CHECK(attributes.isManaged == 1);
-  CHECK(hip.hipPointerGetAttributes(&attributes, &attributes) == hipSuccess);
-  CHECK(attributes.type == hipMemoryTypeUnregistered);
-  CHECK(hip.hipPointerGetAttributes(&attributes, nullptr) == hipSuccess);
-  CHECK(attributes.type == hipMemoryTypeUnregistered);
-  CHECK(hip.hipFree(device) == hipSuccess);
-  CHECK(hip.hipHostFree(host) == hipSuccess);
-  CHECK(hip.hipFree(managed) == hipSuccess);
-  CHECK(hip.hipFree(device) == hipErrorInvalidValue);
-  CHECK(allocations() == 0);
+  CHECK(hip.hipMemcpyPeerAsync(to, 0, from, 5, 1, nullptr) == hipErrorInvalidDevice);
 }
 
 TEST_CASE("events answer with HIP's codes") {
@@ -271,7 +223,6 @@ TEST_CASE("events answer with HIP's codes") {
   REQUIRE(hip.hipEventCreateWithFlags(&start, 0) == hipSuccess);
   float milliseconds = 0;
   CHECK(hip.hipEventElapsedTime(&milliseconds, start, start) == hipErrorInvalidHandle);
-  CHECK(hip.hipGetLastError() == hipErrorInvalidHandle);
   std::atomic<bool> is_open = false;
   const auto wait = [](void* open) {
     while (!static_cast<std::atomic<bool>*>(open)->load()) std::this_thread::yield();
@@ -279,7 +230,6 @@ TEST_CASE("events answer with HIP's codes") {
   REQUIRE(hip.hipLaunchHostFunc(nullptr, wait, &is_open) == hipSuccess);
   std::thread([&] { CHECK(hip.hipEventRecord(start, nullptr) == hipSuccess); }).join();
   CHECK(hip.hipEventQuery(start) == hipErrorNotReady);
-  CHECK(hip.hipGetLastError() == hipSuccess);
   is_open = true;
   CHECK(hip.hipEventSynchronize(start) == hipSuccess);
   CHECK(hip.hipEventQuery(nullptr) == hipErrorInvalidHandle);

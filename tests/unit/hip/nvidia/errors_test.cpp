@@ -4,7 +4,6 @@
 #include <doctest/doctest.h>
 
 #include <string>
-#include <thread>
 
 #include "hip/nvidia/driver.hpp"
 
@@ -25,18 +24,6 @@ TEST_CASE("numbers pass through except those that mean something else in HIP") {
   for (const int number : {911, 912, 916}) {
     CHECK(translate(static_cast<CUresult>(number)) == hipErrorUnknown);
   }
-}
-
-TEST_CASE("the last real error of a thread is kept until it is read") {
-  CHECK(take_last_error() == hipSuccess);
-  CHECK(finish(static_cast<CUresult>(700)) == hipErrorIllegalAddress);
-  CHECK(finish(CUDA_SUCCESS) == hipSuccess);
-  CHECK(finish(hipErrorNotReady) == hipErrorNotReady);
-  hipError_t elsewhere = hipErrorUnknown;
-  std::thread([&elsewhere] { elsewhere = take_last_error(); }).join();
-  CHECK(elsewhere == hipSuccess);
-  CHECK(take_last_error() == hipErrorIllegalAddress);
-  CHECK(take_last_error() == hipSuccess);
 }
 
 TEST_CASE("names are HIP's, then CUDA's, and never null") {

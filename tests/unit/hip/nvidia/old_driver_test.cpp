@@ -44,8 +44,8 @@ TEST_CASE("it is usable, and what it lacks answers not supported") {
   const Binding binding = bind_nvidia(request);
   REQUIRE(binding.status.usable);
   const Api& hip = *binding.api;
-  hipMemPool_t pool = nullptr;
-  CHECK(hip.hipDeviceGetDefaultMemPool(&pool, 0) == hipErrorNotSupported);
+  int can_access = 0;
+  CHECK(hip.hipDeviceCanAccessPeer(&can_access, 0, 1) == hipErrorNotSupported);
   CHECK(hip.hipLaunchHostFunc(
             nullptr, [](void*) {}, nullptr) == hipErrorNotSupported);
   // Without cuStreamGetCtx the thread's device is the stream's.

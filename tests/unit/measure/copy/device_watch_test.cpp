@@ -16,12 +16,12 @@ using namespace hiptool::measure;
 namespace {
 
 // A GPU at 0000:01:00.0 whose link wakes up when it is told to.
-struct Machine {
+struct MachineOfOneGpu {
   test::TemporaryFolder folder;
   test::CpuDevices gpus{1, Platform::nvidia};
   std::filesystem::path device = folder.path() / "sys/devices/pci0000:00/0000:01:00.0";
 
-  Machine() {
+  MachineOfOneGpu() {
     std::filesystem::create_directories(device);
     const auto list = folder.path() / "sys/bus/pci/devices";
     std::filesystem::create_directories(list);
@@ -44,7 +44,7 @@ struct Machine {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Machine,
+TEST_CASE_FIXTURE(MachineOfOneGpu,
                   "context: links before, during and after; the limit is that under load") {
   DeviceWatch watch(gpus.platforms(), gpus.all(), folder.path());
   CopyBenchOptions options;

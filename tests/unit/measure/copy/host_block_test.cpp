@@ -11,7 +11,7 @@ using namespace hiptool::measure;
 
 namespace {
 
-constexpr std::size_t size_bytes = 10'000;
+constexpr std::size_t host_block_bytes = 10'000;
 
 struct Kind {
   HostKind kind;
@@ -30,9 +30,9 @@ TEST_CASE("host block: each kind is made by its own call and given back") {
     CAPTURE(to_string(kind.kind));
     devices.table().reset();
     {
-      const HostBlock block(devices[0], kind.kind, size_bytes);
-      REQUIRE(block.bytes().size() == size_bytes);
-      CHECK(block.words().size() == size_bytes / 4);
+      const HostBlock block(devices[0], kind.kind, host_block_bytes);
+      REQUIRE(block.bytes().size() == host_block_bytes);
+      CHECK(block.words().size() == host_block_bytes / 4);
       block.bytes().front() = std::byte{1};
       block.bytes().back() = std::byte{2};
       CHECK(reinterpret_cast<std::uintptr_t>(block.bytes().data()) % 16 == 0);
@@ -55,7 +55,7 @@ TEST_CASE("host block: a call that fails is named, and nothing is left") {
     CAPTURE(kind.call);
     devices.table().fail(kind.call, hip::hipErrorUnknown);
     try {
-      const HostBlock block(devices[0], kind.kind, size_bytes);
+      const HostBlock block(devices[0], kind.kind, host_block_bytes);
       FAIL("made without the call");
     } catch (const Error& error) {
       CHECK(error.operation() == kind.call);

@@ -28,7 +28,7 @@ LinkObservation link(std::vector<system::PciPath::Hop> hops) {
   return seen;
 }
 
-CopySpec cell_of(CopyKind kind, const std::vector<Device>& devices) {
+CopySpec limited_spec_of(CopyKind kind, const std::vector<Device>& devices) {
   CopySpec spec;
   spec.kind = kind;
   if (uses_host(kind)) spec.memory = HostKind::pinned;
@@ -45,12 +45,12 @@ TEST_CASE(
   const std::vector<LinkObservation> links{
       link({hop("0000:01:00.0", 32, 16), hop("0000:00:01.0", 16, 16)})};
   const double rate = system::pcie_bytes_per_s(16, 16);
-  const auto one_way = limit_of(cell_of(CopyKind::h2d, gpus.all()), links);
+  const auto one_way = limit_of(limited_spec_of(CopyKind::h2d, gpus.all()), links);
   REQUIRE(one_way);
   CHECK(one_way->bytes_per_s == rate);
   CHECK(one_way->source == "pcie-link");
-  CHECK(limit_of(cell_of(CopyKind::d2h, gpus.all()), links)->bytes_per_s == rate);
-  CHECK(limit_of(cell_of(CopyKind::bidir, gpus.all()), links)->bytes_per_s == 2 * rate);
+  CHECK(limit_of(limited_spec_of(CopyKind::d2h, gpus.all()), links)->bytes_per_s == rate);
+  CHECK(limit_of(limited_spec_of(CopyKind::bidir, gpus.all()), links)->bytes_per_s == 2 * rate);
 }
 
 TEST_CASE("copy limits: devices below one root port share it") {
@@ -59,7 +59,7 @@ TEST_CASE("copy limits: devices below one root port share it") {
   const std::vector<LinkObservation> links{
       link({hop("0000:01:00.0", 32, 16), port}), link({hop("0000:02:00.0", 32, 16), port}),
       link({hop("0000:03:00.0", 8, 8), hop("0000:80:00.0", 32, 16)})};
-  const auto limit = limit_of(cell_of(CopyKind::h2d_all, gpus.all()), links);
+  const auto limit = limit_of(limited_spec_of(CopyKind::h2d_all, gpus.all()), links);
   REQUIRE(limit);
   CHECK(limit->bytes_per_s ==
         doctest::Approx(system::pcie_bytes_per_s(32, 16) + system::pcie_bytes_per_s(8, 8)));
@@ -68,10 +68,10 @@ TEST_CASE("copy limits: devices below one root port share it") {
 TEST_CASE("copy limits: unknown links, copies between devices and latencies have none") {
   const test::CpuDevices gpus(2, Platform::nvidia);
   const std::vector<LinkObservation> links{link({hop("0000:01:00.0", 32, 16)})};
-  CHECK_FALSE(limit_of(cell_of(CopyKind::h2d_all, gpus.all()), links));
-  CHECK_FALSE(limit_of(cell_of(CopyKind::h2d, gpus.all()), {}));
-  CHECK_FALSE(limit_of(cell_of(CopyKind::p2p_write, gpus.all()), links));
-  CopySpec latency = cell_of(CopyKind::h2d, {gpus[0]});
+  CHECK_FALSE(limit_of(limited_spec_of(CopyKind::h2d_all, gpus.all()), links));
+  CHECK_FALSE(limit_of(limited_spec_of(CopyKind::h2d, gpus.all()), {}));
+  CHECK_FALSE(limit_of(limited_spec_of(CopyKind::p2p_write, gpus.all()), links));
+  CopySpec latency = limited_spec_of(CopyKind::h2d, {gpus[0]});
   CHECK(limit_of(latency, links));
   latency.is_latency = true;
   CHECK_FALSE(limit_of(latency, links));

@@ -11,7 +11,7 @@ using namespace hiptool::measure;
 namespace {
 
 template <class Function>
-std::string refusal_of(Function&& function) {
+std::string evaluation_refusal_of(Function&& function) {
   try {
     function();
   } catch (const Error& error) {
@@ -21,7 +21,9 @@ std::string refusal_of(Function&& function) {
   return {};
 }
 
-Threshold copies(const char* text) { return parse_threshold(text, ThresholdKind::copies); }
+Threshold copies_threshold(const char* text) {
+  return parse_threshold(text, ThresholdKind::copies);
+}
 
 CopyResult measured(const Device& device, double bytes_per_s,
                     const std::optional<CopyLimit>& limit = {}, CopyKind kind = CopyKind::h2d) {
@@ -45,22 +47,23 @@ TEST_CASE("retry: K of N") {
   CHECK(parse_retry("2/3").most == 3);
   for (const char* text : {"", "2", "3/2", "0/2", "2/", "/3", "a/b", "2/3/4", "-1/2", "1/1001"}) {
     CAPTURE(text);
-    CHECK(refusal_of([&] { parse_retry(text); }).find("--retry") != std::string::npos);
+    CHECK(evaluation_refusal_of([&] { parse_retry(text); }).find("--retry") != std::string::npos);
   }
 }
 
 TEST_CASE("thresholds: met at the threshold, missed below it; shares are of the limit") {
   const test::CpuDevices devices(1);
   CopyResult result = measured(devices[0], 2e9);
-  CHECK(judge(copies("h2d>=1.999GB/s"), result).is_met);
-  CHECK_FALSE(judge(copies("h2d>=2.001GB/s"), result).is_met);
-  CHECK(judge(copies("h2d>=1GB/s"), result).measured_bytes_per_s.value() == doctest::Approx(2e9));
-  CHECK(refusal_of([&] { judge(copies("h2d>=50%"), result); })
+  CHECK(judge(copies_threshold("h2d>=1.999GB/s"), result).is_met);
+  CHECK_FALSE(judge(copies_threshold("h2d>=2.001GB/s"), result).is_met);
+  CHECK(judge(copies_threshold("h2d>=1GB/s"), result).measured_bytes_per_s.value() ==
+        doctest::Approx(2e9));
+  CHECK(evaluation_refusal_of([&] { judge(copies_threshold("h2d>=50%"), result); })
             .find("h2d.pinned.copy.1MiB@cpu:0 has no share of a limit: the limit of this copy is "
                   "not known here") != std::string::npos);
   result = measured(devices[0], 2e9, CopyLimit{4e9, "pcie-link"});
-  CHECK(judge(copies("h2d>=49.9%"), result).is_met);
-  const report::ThresholdResult missed = judge(copies("h2d>=51%"), result);
+  CHECK(judge(copies_threshold("h2d>=49.9%"), result).is_met);
+  const report::ThresholdResult missed = judge(copies_threshold("h2d>=51%"), result);
   CHECK_FALSE(missed.is_met);
   CHECK(*missed.least_bytes_per_s == doctest::Approx(2.04e9));
 }
@@ -76,8 +79,10 @@ TEST_CASE("thresholds: a rate above its limit has no share, so that none can be 
   CHECK(result.share_reason ==
         "the rate is 5907 % of the limit of 1.00 GB/s (memory-clock), which is therefore not its "
         "limit: the data (2.00 MiB) fit in the L2 cache of 50.0 MiB");
-  CHECK(refusal_of([&] { judge(copies("d2d>=50%"), result); }).find("5907 %") != std::string::npos);
-  CHECK(judge(copies("d2d>=50GB/s"), result).is_met);
+  CHECK(evaluation_refusal_of([&] {
+          judge(copies_threshold("d2d>=50%"), result);
+        }).find("5907 %") != std::string::npos);
+  CHECK(judge(copies_threshold("d2d>=50GB/s"), result).is_met);
   result = limited(58.5e9);  // within what a rounded figure explains
   REQUIRE(result.share_of_limit);
   CHECK(*result.share_of_limit == doctest::Approx(1.00974).epsilon(0.001));
@@ -88,17 +93,18 @@ TEST_CASE("thresholds: one that names no cell is refused, and latencies count as
   CopySpec rate = measured(devices[0], 1e9).spec;
   CopySpec latency = rate;
   latency.is_latency = true;
-  const std::vector<Threshold> thresholds{copies("h2d.pinned>=1GB/s")};
+  const std::vector<Threshold> thresholds{copies_threshold("h2d.pinned>=1GB/s")};
   require_selected(thresholds, {&rate});
-  CHECK(refusal_of([&] { require_selected(thresholds, {&latency}); }).find("names no cell") !=
-        std::string::npos);
-  CHECK(refusal_of([&] {
-          require_selected({copies("d2h>=1GB/s")}, {&rate});
+  CHECK(evaluation_refusal_of([&] {
+          require_selected(thresholds, {&latency});
+        }).find("names no cell") != std::string::npos);
+  CHECK(evaluation_refusal_of([&] {
+          require_selected({copies_threshold("d2h>=1GB/s")}, {&rate});
         }).find("'d2h>=1GB/s'") != std::string::npos);
   CHECK(thresholds_for(rate, thresholds).size() == 1);
   CHECK(thresholds_for(latency, thresholds).empty());
   std::vector<Threshold> of_others = thresholds;
   of_others[0].device_ids = {"nvidia:0"};
   CHECK(thresholds_for(rate, of_others).empty());
-  CHECK(refusal_of([&] { require_selected(of_others, {&rate}); }) != "");
+  CHECK(evaluation_refusal_of([&] { require_selected(of_others, {&rate}); }) != "");
 }

@@ -12,13 +12,13 @@ using namespace hiptool::measure;
 
 namespace {
 
-using Kind = PlatformAnswer::Kind;
+using AnswerKind = PlatformAnswer::Kind;
 using std::chrono::milliseconds;
 
 /// A program in the place of hiptool: a shell script.
-class Script {
+class ProbeScript {
  public:
-  explicit Script(const std::string& text) {
+  explicit ProbeScript(const std::string& text) {
     tree_.write("program", "#!/bin/sh\n" + text);
     REQUIRE(chmod(path().c_str(), 0755) == 0);
   }
@@ -31,7 +31,7 @@ class Script {
 const std::string good_status = R"(echo '{"record":"status","usable":true,"device_count":1}')"
                                 "\n";
 
-std::vector<ProbeResult> ask(const Script& script, const std::vector<Platform>& platforms,
+std::vector<ProbeResult> ask(const ProbeScript& script, const std::vector<Platform>& platforms,
                              milliseconds patience = milliseconds(300)) {
   const CancelToken cancel;
   return probe_in_children(script.path(), platforms, {}, patience, cancel);
@@ -67,8 +67,8 @@ TEST_CASE("probe: devices, each pair of them, and what is tried before it is tri
 }
 
 TEST_CASE("probe: children are asked at once and given their platform and root") {
-  const Script script(R"(echo '{"record":"status","reason":"'"$1 $2 $3"'"}')"
-                      "\nsleep 0.4\n");
+  const ProbeScript script(R"(echo '{"record":"status","reason":"'"$1 $2 $3"'"}')"
+                           "\nsleep 0.4\n");
   const auto start = std::chrono::steady_clock::now();
   const auto results = ask(script, {Platform::amd, Platform::nvidia}, milliseconds(5000));
   CHECK(std::chrono::steady_clock::now() - start < milliseconds(780));
@@ -76,48 +76,49 @@ TEST_CASE("probe: children are asked at once and given their platform and root")
   CHECK(results[0].answer.status.reason == "probe-platform amd /");
   CHECK(results[1].answer.status.reason == "probe-platform nvidia /");
   CHECK(results[1].answer.status.platform == Platform::nvidia);
-  CHECK(results[0].answer.kind == Kind::answered);
+  CHECK(results[0].answer.kind == AnswerKind::answered);
 }
 
 TEST_CASE("probe: one that hangs is left, what it told stands, the other one is not concerned") {
-  const Script script("if [ $2 = amd ]; then " + good_status +
-                      R"(echo '{"record":"step","what":"copying to amd:0"}'; exec sleep 60; fi)"
-                      "\n" +
-                      good_status);
+  const ProbeScript script(
+      "if [ $2 = amd ]; then " + good_status +
+      R"(echo '{"record":"step","what":"copying to amd:0"}'; exec sleep 60; fi)"
+      "\n" +
+      good_status);
   const auto start = std::chrono::steady_clock::now();
   const auto results = ask(script, {Platform::amd, Platform::nvidia});
   CHECK(std::chrono::steady_clock::now() - start < milliseconds(1500));
-  CHECK(results[0].answer.kind == Kind::hung);
+  CHECK(results[0].answer.kind == AnswerKind::hung);
   CHECK(results[0].answer.detail == "copying to amd:0");
   CHECK(results[0].answer.status.usable);
   CHECK(results[0].answer.after_s >= 0.29);
-  CHECK(results[1].answer.kind == Kind::answered);
+  CHECK(results[1].answer.kind == AnswerKind::answered);
 }
 
 TEST_CASE("probe: news keeps a slow one alive") {
-  const Script script("for i in 1 2 3 4; do sleep 0.15; echo; done\n" + good_status);
-  CHECK(ask(script, {Platform::amd}, milliseconds(600))[0].answer.kind == Kind::answered);
+  const ProbeScript script("for i in 1 2 3 4; do sleep 0.15; echo; done\n" + good_status);
+  CHECK(ask(script, {Platform::amd}, milliseconds(600))[0].answer.kind == AnswerKind::answered);
 }
 
 TEST_CASE("probe: a signal or an exit code is a crash and says while doing what") {
   const std::string step = R"(echo '{"record":"step","what":"starting it"}')"
                            "\n";
-  const auto killed = ask(Script(step + "kill -SEGV $$\n"), {Platform::nvidia});
-  CHECK(killed[0].answer.kind == Kind::crashed);
+  const auto killed = ask(ProbeScript(step + "kill -SEGV $$\n"), {Platform::nvidia});
+  CHECK(killed[0].answer.kind == AnswerKind::crashed);
   CHECK(killed[0].answer.detail.find("signal 11") != std::string::npos);
   CHECK(killed[0].answer.detail.find("while starting it") != std::string::npos);
   CHECK_FALSE(killed[0].answer.status.reason.empty());
-  const auto ended = ask(Script("exit 7\n"), {Platform::nvidia});
-  CHECK(ended[0].answer.kind == Kind::crashed);
+  const auto ended = ask(ProbeScript("exit 7\n"), {Platform::nvidia});
+  CHECK(ended[0].answer.kind == AnswerKind::crashed);
   CHECK(ended[0].answer.detail == "ended with exit code 7");
 }
 
 TEST_CASE("probe: one that keeps its process after the last word is not waited for") {
-  const Script script(good_status + "exec >&-\nexec sleep 60\n");
+  const ProbeScript script(good_status + "exec >&-\nexec sleep 60\n");
   const auto start = std::chrono::steady_clock::now();
   const auto results = ask(script, {Platform::amd}, milliseconds(5000));
   CHECK(std::chrono::steady_clock::now() - start < milliseconds(2000));
-  CHECK(results[0].answer.kind == Kind::answered);
+  CHECK(results[0].answer.kind == AnswerKind::answered);
 }
 
 TEST_CASE("probe: a program that is not there, and a cancelled run") {
@@ -126,7 +127,7 @@ TEST_CASE("probe: a program that is not there, and a cancelled run") {
       probe_in_children("/nowhere/program", {Platform::amd}, {}, milliseconds(100), quiet), Error);
   CancelToken cancel;
   cancel.cancel();
-  const Script script("exec sleep 60\n");
+  const ProbeScript script("exec sleep 60\n");
   CHECK_THROWS_AS(
       probe_in_children(script.path(), {Platform::amd}, {}, milliseconds(60000), cancel), Error);
 }

@@ -13,8 +13,8 @@
 
 using namespace hiptool;
 using namespace hiptool::measure;
-using kernels::ArgumentInfo;
-using kernels::ArgumentKind;
+using measure::ArgumentInfo;
+using measure::ArgumentKind;
 
 namespace {
 

@@ -49,12 +49,12 @@ class TimedCpus final : public hip::Binder {
   FakeBinder inner_{0};
 };
 
-struct Outcome {
+struct Rerun {
   int exit_code = 0;
   nlohmann::json document;
 };
 
-Outcome run(double scale, std::uint64_t seed, std::vector<std::string> more) {
+Rerun run(double scale, std::uint64_t seed, std::vector<std::string> more) {
   copy_times = {std::mt19937_64(seed), scale};
   Machine machine;
   machine.binder = std::make_shared<TimedCpus>();
@@ -62,7 +62,7 @@ Outcome run(double scale, std::uint64_t seed, std::vector<std::string> more) {
                                  "--size",     "4KiB",     "--samples", "25",       "--device",
                                  "cpu:0",      "--format", "json"};
   words.insert(words.end(), more.begin(), more.end());
-  Outcome outcome;
+  Rerun outcome;
   outcome.exit_code = machine.run(words);
   outcome.document = nlohmann::json::parse(machine.out.text, nullptr, false);
   return outcome;
@@ -73,7 +73,7 @@ std::string verdict(double first_scale, double second_scale, std::uint64_t seed)
   const TemporaryFolder folder;
   const std::string path = folder / "base.json";
   REQUIRE(run(first_scale, 2 * seed, {"--export", "json=" + path}).exit_code == 0);
-  const Outcome second = run(second_scale, 2 * seed + 1, {"--baseline", path});
+  const Rerun second = run(second_scale, 2 * seed + 1, {"--baseline", path});
   REQUIRE(second.document["baseline"].size() == 1);
   REQUIRE(second.document["cells"][0]["copies_per_sample"] == 1);
   const std::string found = second.document["baseline"][0]["verdict"];

@@ -23,7 +23,7 @@ TEST_CASE("without a GPU the list says what works, why the rest does not, and su
   Machine machine;
   machine.system_root = root.path();
   CHECK(machine.run({"devices"}) == 0);
-  CHECK(machine.out.text.find("no usable GPU; cpu works: cpu:0") == 0);
+  CHECK(machine.out.text.find("no usable GPU; the CPU is usable: cpu:0") == 0);
   CHECK(contains(machine.out.text, "\namd: not usable: no runtime library was found\n"));
   CHECK(contains(machine.out.text, "  hint: install it\n"));
   CHECK(contains(machine.out.text, "\ncpu:1 "));
@@ -55,7 +55,7 @@ TEST_CASE("one device in full, with units") {
   machine.gpus = 1;
   CHECK(machine.run({"devices", "nvidia:0"}) == 0);
   CHECK(machine.out.text.find("nvidia:0") == 0);
-  CHECK(contains(machine.out.text, "  Memory peak "));
+  CHECK(contains(machine.out.text, "  Peak memory bandwidth "));
   CHECK(contains(machine.out.text, "iB\n"));
   CHECK_FALSE(contains(machine.out.text, "cpu:0"));
   CHECK(machine.run({"devices", "nvidia:0", "--format", "json"}) == 0);

@@ -15,14 +15,14 @@ FitPart part(const char* id) { return {{id, 24 * gib, 20 * gib}, 7, 6 * gib, 6 *
 
 ModelFit fitting() {
   ModelFit fit;
-  fit.context = 8192;
+  fit.context_tokens = 8192;
   fit.weights_bytes = 6 * gib;
   fit.kv_cache_bytes = gib;
   fit.margin_bytes = gib;
   fit.total_bytes = 8 * gib;
   fit.verdict = FitVerdict::fits;
   fit.is_held = true;
-  fit.most_context = 100'000;
+  fit.max_context_tokens = 100'000;
   fit.parts = {part("amd:0")};
   return fit;
 }
@@ -36,7 +36,7 @@ ModelFit refused(FitVerdict verdict) {
   return fit;
 }
 
-std::string text_of(const std::vector<report::Line>& lines) {
+std::string lines_text_of(const std::vector<report::Line>& lines) {
   std::string text;
   for (const report::Line& line : lines) text += line.text + "\n";
   return text;
@@ -65,13 +65,13 @@ TEST_CASE("fit report: the first line") {
 }
 
 TEST_CASE("fit report: how the need comes about") {
-  CHECK(text_of(fit_lines(fitting())) ==
+  CHECK(lines_text_of(fit_lines(fitting())) ==
         "fit     weights 6.00 GiB + KV cache 1.00 GiB + margin 1.00 GiB = 8.00 GiB\n"
-        "room    for 100 000 tokens at most\n");
+        "limit   maximum context 100 000 tokens\n");
   ModelFit fit = fitting();
-  fit.most_context = 0;
+  fit.max_context_tokens = 0;
   CHECK(fit_lines(fit).size() == 1);
-  fit.most_context.reset();
+  fit.max_context_tokens.reset();
   CHECK(fit_lines(fit).size() == 1);
 }
 
@@ -84,7 +84,7 @@ TEST_CASE("fit report: bounds are named where they apply") {
   CHECK(fit_notes(fitting(), summary)[0].text == "warning: the model was trained for 8 191 tokens");
   summary.sliding_window = 4096;
   summary.is_recurrent = true;
-  const std::string text = text_of(fit_notes(fitting(), summary));
+  const std::string text = lines_text_of(fit_notes(fitting(), summary));
   CHECK(text.find("sliding window need no more than 4 096 tokens") != std::string::npos);
   CHECK(text.find("recurrent layers") != std::string::npos);
 }
@@ -92,7 +92,7 @@ TEST_CASE("fit report: bounds are named where they apply") {
 TEST_CASE("fit report: one row for each device, and the same for programs") {
   ModelFit fit = refused(FitVerdict::split);
   fit.parts.push_back(part("amd:1"));
-  fit.parts[1].device.memory_free_bytes.reset();
+  fit.parts[1].device.free_bytes.reset();
   fit.split = {0.25, 0.75};
   report::Report shown;
   shown.run.end(0);

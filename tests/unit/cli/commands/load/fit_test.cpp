@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/load/fit.hpp"
-
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -17,7 +15,7 @@ using hiptool::test::Gguf;
 
 namespace {
 
-constexpr std::uint64_t gib = std::uint64_t{1} << 30;
+constexpr std::uint64_t gib_bytes = std::uint64_t{1} << 30;
 
 // Layers of 2 GiB each in a file that takes no room; 4 KiB of cache for each token and layer.
 void write_sparse_model(const std::filesystem::path& path, std::uint32_t layers) {
@@ -28,11 +26,12 @@ void write_sparse_model(const std::filesystem::path& path, std::uint32_t layers)
   file.pair("llama.attention.head_count", 4, Bytes().u32(32));
   file.pair("llama.attention.head_count_kv", 4, Bytes().u32(8));
   for (std::uint32_t i = 0; i < layers; ++i) {
-    file.tensor("blk." + std::to_string(i) + ".ffn_up.weight", {2 * gib}, 24, i * 2 * gib);
+    file.tensor("blk." + std::to_string(i) + ".ffn_up.weight", {2 * gib_bytes}, 24,
+                i * 2 * gib_bytes);
   }
   const std::string bytes = file.bytes();
   std::ofstream(path, std::ios::binary) << bytes;
-  std::filesystem::resize_file(path, bytes.size() + layers * 2 * gib);
+  std::filesystem::resize_file(path, bytes.size() + layers * 2 * gib_bytes);
 }
 
 struct Fixture {
@@ -67,8 +66,8 @@ struct Fixture {
 }  // namespace
 
 TEST_CASE_FIXTURE(Fixture, "fit: AMD's memory is read from files, no driver is opened") {
-  add_amd("0000:03:00.0", 128, 24 * gib, gib);
-  add_amd("0000:04:00.0", 129, 16 * gib, 0);
+  add_amd("0000:03:00.0", 128, 24 * gib_bytes, gib_bytes);
+  add_amd("0000:04:00.0", 129, 16 * gib_bytes, 0);
   CHECK(fit({}) == 0);
   CHECK(machine.platforms_made == 0);
   CHECK(says("planned 8.00 GiB, which fits amd:0 with a context of 1 024"));
@@ -86,8 +85,8 @@ TEST_CASE_FIXTURE(Fixture, "fit: AMD's memory is read from files, no driver is o
 }
 
 TEST_CASE_FIXTURE(Fixture, "fit: several devices are a split, each once, in the order asked") {
-  add_amd("0000:03:00.0", 128, 8 * gib, 0);
-  add_amd("0000:04:00.0", 129, 8 * gib, 0);
+  add_amd("0000:03:00.0", 128, 8 * gib_bytes, 0);
+  add_amd("0000:04:00.0", 129, 8 * gib_bytes, 0);
   for (const char* ids : {"amd:1,amd:0,amd:1", "amd:1,all"}) {
     CHECK(fit({"--device", ids, "--format", "json"}) == 0);
     CHECK(says("\"verdict\": \"split\""));
@@ -99,8 +98,8 @@ TEST_CASE_FIXTURE(Fixture, "fit: several devices are a split, each once, in the 
 }
 
 TEST_CASE_FIXTURE(Fixture, "fit: what does not fit is exit 3, and says what would") {
-  add_amd("0000:03:00.0", 128, 7 * gib, gib);
-  add_amd("0000:04:00.0", 129, 8 * gib, 0);
+  add_amd("0000:03:00.0", 128, 7 * gib_bytes, gib_bytes);
+  add_amd("0000:04:00.0", 129, 8 * gib_bytes, 0);
   CHECK(fit({}) == 3);
   CHECK(says("does not fit: 2.42 GiB too little on amd:0, but split over amd:0, amd:1"));
   CHECK(contains(machine.err.text, "amd:0, where 6.00 GiB of 7.00 GiB are free: 2.42 GiB too"));
@@ -119,7 +118,7 @@ TEST_CASE_FIXTURE(Fixture, "fit: what does not fit is exit 3, and says what woul
 }
 
 TEST_CASE_FIXTURE(Fixture, "fit: a context that is too long names the longest that fits") {
-  add_amd("0000:03:00.0", 128, 24 * gib, 0);
+  add_amd("0000:03:00.0", 128, 24 * gib_bytes, 0);
   CHECK(fit({"--format", "json"}, "1073741824") == 3);
   const std::string key = "\"most_context\": ";
   const auto at = machine.out.text.find(key);
@@ -127,26 +126,26 @@ TEST_CASE_FIXTURE(Fixture, "fit: a context that is too long names the longest th
   const auto most = std::stoull(machine.out.text.substr(at + key.size()));
   CHECK(fit({}, std::to_string(most)) == 0);
   CHECK(fit({}, std::to_string(most + 1)) == 3);
-  CHECK(contains(machine.err.text, "take --context " + std::to_string(most) + " at most"));
+  CHECK(contains(machine.err.text, "reduce --context to " + std::to_string(most)));
 }
 
 TEST_CASE_FIXTURE(Fixture, "fit: where files do not tell, the driver is asked") {
   SUBCASE("variables hide devices") {
-    add_amd("0000:03:00.0", 128, 24 * gib, 0);
+    add_amd("0000:03:00.0", 128, 24 * gib_bytes, 0);
     machine.variables["HIP_VISIBLE_DEVICES"] = "1";
     CHECK(fit({}) == 3);  // AMD is not usable in this test
   }
   SUBCASE("the graphics of a processor") {
-    add_amd("0000:03:00.0", 128, gib / 2, 0);
+    add_amd("0000:03:00.0", 128, gib_bytes / 2, 0);
     CHECK(fit({}) == 3);
   }
   SUBCASE("a GPU without a file") {
-    add_amd("0000:03:00.0", 128, 24 * gib, 0);
+    add_amd("0000:03:00.0", 128, 24 * gib_bytes, 0);
     tree.add_pci("0000:04:00.0", "0x1002", "0x744c", "0x030000", "amdgpu");
     CHECK(fit({}) == 3);
   }
   SUBCASE("a device that is not there, or by its bus id") {
-    add_amd("0000:03:00.0", 128, 24 * gib, 0);
+    add_amd("0000:03:00.0", 128, 24 * gib_bytes, 0);
     CHECK(fit({"--device", "amd:1"}) == 3);
     CHECK(contains(machine.err.text, "amd:1"));
   }
@@ -166,7 +165,7 @@ TEST_CASE_FIXTURE(Fixture, "fit: the host's memory, without a margin") {
   CHECK(says("\"memory_total_bytes\": 68719476736"));
   CHECK(says("\"memory_free_bytes\": 34359738368"));
   CHECK(says("\"margin_bytes\": 0"));
-  add_amd("0000:03:00.0", 128, 24 * gib, 0);
+  add_amd("0000:03:00.0", 128, 24 * gib_bytes, 0);
   for (const char* option : {"--device=cpu", "--device=cpu:0", "--platform=cpu"}) {
     CHECK(fit({option}) == 0);
     CHECK(says("fits cpu:0"));

@@ -28,7 +28,7 @@ ModelSummary mixtral() {
   return summary;
 }
 
-std::string text_of(const ModelSummary& summary) {
+std::string summary_text_of(const ModelSummary& summary) {
   std::string text;
   for (const report::Line& line : summary_lines(summary)) text += line.text + "\n";
   return text;
@@ -43,7 +43,7 @@ std::string json_of(const ModelSummary& summary) {
 }  // namespace
 
 TEST_CASE("model report: lines for people") {
-  CHECK(text_of(mixtral()) ==
+  CHECK(summary_text_of(mixtral()) ==
         "name    Mixtral, of type Q4_K_M\n"
         "layers  3, embedding 4 096, heads 32, KV heads 0 to 8 by layer, keys 128, values 64\n"
         "experts 8, 2 for each token\n"
@@ -51,13 +51,13 @@ TEST_CASE("model report: lines for people") {
 }
 
 TEST_CASE("model report: what is not told is left out, and whole lines with it") {
-  CHECK(text_of({}).empty());
+  CHECK(summary_text_of({}).empty());
   ModelSummary summary;
   summary.experts = 0;
   summary.kv_heads = {4};
-  CHECK(text_of(summary) == "layers  KV heads 4\n");
+  CHECK(summary_text_of(summary) == "layers  KV heads 4\n");
   summary.name = std::string(300, 'x');
-  CHECK(text_of(summary).find(std::string(201, 'x')) == std::string::npos);
+  CHECK(summary_text_of(summary).find(std::string(201, 'x')) == std::string::npos);
 }
 
 TEST_CASE("model report: fields for programs, absent ones as null") {

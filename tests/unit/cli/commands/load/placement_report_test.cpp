@@ -23,14 +23,14 @@ LoadOutcome fitted() {
 
 TEST_CASE("placement: without a driver the devices are those that were asked for") {
   LoadOutcome outcome = fitted();
-  CHECK(report::json_text(devices_value(outcome)) ==
+  CHECK(report::json_text(objects_of(devices_table(outcome), "id")) ==
         R"([{"id":"amd:0","tensors":7,"bytes":700,"copy_time_s":null,"copy_bytes_per_s":null}])");
   CHECK(place_text(outcome).empty());
   CHECK(device_lines(outcome).empty());
   outcome.chosen_devices = 3;  // more than the fit has
-  CHECK(std::get<report::Array>(devices_value(outcome).data()).size() == 2);
+  CHECK(devices_table(outcome).rows.size() == 2);
 }
 
-TEST_CASE("placement: nothing planned and nothing fitted is no device") {
-  CHECK(report::json_text(devices_value(LoadOutcome())) == "[]");
+TEST_CASE("placement: no devices without a plan and a fit") {
+  CHECK(report::json_text(objects_of(devices_table(LoadOutcome()), "id")) == "[]");
 }

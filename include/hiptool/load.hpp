@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hiptool/buffer.hpp"
+#include "hiptool/cancel.hpp"
+#include "hiptool/device.hpp"
+#include "hiptool/export.hpp"
+#include "hiptool/load_plan.hpp"
+#include "hiptool/load_report.hpp"
+#include "hiptool/model_file.hpp"
+#include "hiptool/stream.hpp"
+#include "hiptool/timeline.hpp"
+
+namespace hiptool {
+
+/// Receives the progress of a load, from any of its threads; implementations lock and must not
+/// throw.
+class HIPTOOL_API LoadObserver {
+ public:
+  virtual ~LoadObserver() = default;
+  /// The phase of this name (LoadPhase::name) begins.
+  virtual void on_phase(std::string_view name) noexcept { static_cast<void>(name); }
+  /// Bytes of the phase: queued to devices in "load", compared in "verify", hashed in "sha256".
+  virtual void on_progress(std::uint64_t done_bytes, std::uint64_t total_bytes) noexcept = 0;
+};
+
+/// How files are read.
+enum class ReadMode {
+  /// extents in the page cache through it, others past it, except on file systems where that gains
+  /// nothing (in memory, overlays, FUSE, networks)
+  automatic,
+  buffered,  ///< always through the page cache
+  direct,    ///< always past it (O_DIRECT), where the file system supports it
+};
+
+/// Details of reading; the defaults suit NVMe disks and the page cache alike.
+struct ReadOptions {
+  ReadMode mode = ReadMode::automatic;
+  std::uint64_t request_bytes = 1u << 20;  ///< of one pread from the page cache
+  /// Of one direct request; a multiple of 64 KiB.
+  std::uint64_t direct_request_bytes = 1u << 20;
+  /// Direct requests that each reader keeps in flight: more than one through io_uring where the
+  /// kernel allows it, else one. 1 to 64.
+  std::uint32_t depth = 2;
+};
+
+/// Options of load_model(). Objects that pointers refer to must outlive the call.
+struct LoadOptions {
+  LoadSplit split;  ///< over several devices
+  /// Also reserves memory for a KV cache of so many tokens: only a plan in which it fits is loaded.
+  /// Layers then stay whole, with their part of the cache. 0: weights only.
+  std::uint64_t context_tokens = 0;
+  VerifyMode verify = VerifyMode::automatic;
+  ReadOptions read;
+  bool check_values = false;    ///< search NaN and infinity on the devices after the verification
+  bool self_test = false;       ///< plant each Fault afterwards and check that it is caught
+  bool measure_limits = false;  ///< of loads of 1 GiB or more; takes some 20 ms after the verdict
+
+  /// Memory of the caller, one buffer for each device: at least ArenaLayout::arena_bytes of
+  /// plan_load() for the same devices and split. Empty: the load allocates.
+  std::vector<Buffer> arenas;
+  /// Streams of the caller for the copies, each on one of the devices; a device without one gets
+  /// streams of its own.
+  std::vector<StreamRef> streams;
+
+  const CancelToken* cancel = nullptr;  ///< ends the load with Error(cancelled)
+  LoadObserver* observer = nullptr;
+  Timeline* timeline = nullptr;  ///< records each reader, stream and verifier
+  /// A `hiptool` program that compiles kernels in a process of its own where a device has no image,
+  /// since an old hipRTC can abort; empty: in this process.
+  std::string compiler_program;
+  LoadReport* report = nullptr;  ///< filled in as the load proceeds, also when it throws
+};
+
+/// A tensor in device memory.
+struct Weight {
+  Buffer bytes;  ///< a view of the load's memory, which it keeps alive
+  ElementType type;
+  std::vector<std::uint64_t> shape;  ///< as TensorInfo::shape
+};
+
+/// A model in the memory of devices. Copying it shares the memory, which is freed with the last
+/// LoadedModel or Buffer on it.
+class HIPTOOL_API LoadedModel {
+ public:
+  LoadedModel(ModelFile model, std::vector<Buffer> arenas, LoadReport report);
+
+  const ModelFile& model() const noexcept { return model_; }
+  const LoadPlan& plan() const noexcept { return *report_.plan; }
+  const LoadReport& report() const noexcept { return report_; }
+  /// Device memory by device of the plan; empty where a device has no tensors.
+  std::span<const Buffer> arenas() const noexcept { return arenas_; }
+
+  /// The tensor of that name, in place. Of copies on several devices: that on the first device, or
+  /// on the device given. Throws Error(not_found) where the model or the device does not have it.
+  Weight weight(std::string_view name) const;
+  Weight weight(std::string_view name, const Device& device) const;
+
+ private:
+  Weight find(std::string_view name, const Device* device) const;
+
+  ModelFile model_;
+  std::vector<Buffer> arenas_;
+  LoadReport report_;
+};
+
+/// Loads a model into the memory of devices and verifies it: plans (Error(out_of_memory) with the
+/// shortfall before anything is allocated), allocates one arena a device, reads the files on
+/// several threads through pinned staging slots, copies to all devices at once, and compares device
+/// memory with the files as LoadOptions::verify says. Blocks. No copy is in flight afterwards,
+/// whatever happens.
+///
+/// A difference is a result and not an exception: check report().status, which is
+/// LoadStatus::verified for a load that was proven.
+///
+/// Throws Error(input_failed) where a file cannot be read or changed since it was parsed,
+/// Error(manifest_mismatch) where a file's SHA-256 is not the published one, Error(unsupported) for
+/// a self-test where the device has no digest kernel, Error(cancelled), Error(invalid_argument) for
+/// devices, arenas or streams that do not fit each other, else what the runtime answered.
+HIPTOOL_API LoadedModel load_model(const ModelFile& model, std::span<const Device> devices,
+                                   const LoadOptions& options = {});
+HIPTOOL_API LoadedModel load_model(const ModelFile& model, const Device& device,
+                                   const LoadOptions& options = {});
+
+/// Makes the devices of a load; called once.
+using OpenDevices = std::function<std::vector<Device>()>;
+
+/// The same for devices that are opened during the load: a driver takes some 0.3 s to start, and
+/// meanwhile the second reader digests the files and staging memory for `expected_devices` GPUs is
+/// touched. Not called for a model without tensors. Throws also what open_devices throws.
+HIPTOOL_API LoadedModel load_model(const ModelFile& model, const OpenDevices& open_devices,
+                                   std::uint32_t expected_devices, const LoadOptions& options = {});
+
+}  // namespace hiptool

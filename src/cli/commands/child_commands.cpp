@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/child_commands.hpp"
+
+#include <signal.h>
+#include <sys/prctl.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include "base/input_file.hpp"
+#include "cli/device_option.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/failure.hpp"
+#include "kernels/compile.hpp"
+#include "measure/doctor/probe.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+constexpr std::uint64_t most_source_bytes = 64u << 20;
+
+bool is_command(int argc, const char* const* argv, std::string_view name) {
+  return argc > 1 && argv[1] == name;
+}
+
+void write_image(const std::string& path, const std::vector<std::byte>& image) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(image.data()),
+             static_cast<std::streamsize>(image.size()));
+  file.close();
+  if (!file)
+    throw Error(ErrorCode::output_failed, "compile-kernel", path + ": could not be written");
+}
+
+void compile_kernel(int argc, const char* const* argv) {
+  if (argc != 7 || std::string_view(argv[3]) != "--target" ||
+      std::string_view(argv[5]) != "--out") {
+    throw usage_error("usage: hiptool compile-kernel FILE --target ARCH --out FILE", "");
+  }
+  const std::string path = argv[2];
+  const std::string arch = argv[4];
+  const kernels::CompileRequest request{kernels::platform_of_arch(arch), arch,
+                                        std::filesystem::path(path).stem().string(),
+                                        base::read_input_file(path, most_source_bytes),
+                                        std::string(kernels::embedded_text("hip/hip_runtime.h"))};
+  write_image(argv[6], kernels::compile_in_process(request));
+}
+
+void probe_platform(int argc, const char* const* argv, Environment& environment) {
+  if (argc != 4) throw usage_error("usage: hiptool probe-platform NAME ROOT", "");
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const Platform platform = parse_platform(argv[2]);
+  measure::ProbeOptions options;
+  options.root = argv[3];
+  Platforms::Options platform_options = Platforms::Options::from_environment();
+  platform_options.system_root = argv[3];
+  const auto platforms = environment.make_platforms(std::move(platform_options));
+  measure::probe_platform(*platforms, platform, options, [&](const measure::Record& record) {
+    environment.console.out(measure::to_text(record));
+  });
+}
+
+}  // namespace
+
+bool is_probe_platform(int argc, const char* const* argv) {
+  return is_command(argc, argv, "probe-platform");
+}
+
+std::optional<int> run_child_command(int argc, const char* const* argv, Environment& environment) {
+  if (is_command(argc, argv, "compile-kernel")) {
+    compile_kernel(argc, argv);
+  } else if (is_probe_platform(argc, argv)) {
+    probe_platform(argc, argv, environment);
+  } else {
+    return {};
+  }
+  return exit_done;
+}
+
+}  // namespace hiptool::cli

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <future>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/file.hpp"
+#include "hiptool/cancel.hpp"
+#include "hiptool/model_file.hpp"
+#include "hiptool/timeline.hpp"
+
+namespace hiptool::cli {
+
+/// Hashes that other programs compute too.
+enum class HashKind { sha256, xxh64, xxh3 };
+
+/// "sha256", "xxh64", "xxh3" (XXH3-64), as llama-gguf-hash calls them.
+std::string_view to_string(HashKind kind) noexcept;
+std::optional<HashKind> hash_kind_from_name(std::string_view name) noexcept;
+/// Hexadecimal digits of such a hash.
+std::size_t digits_of(HashKind kind) noexcept;
+
+/// Hashes of a model's tensors and metadata, by a reader of its own on threads of its own. Each
+/// such hash is a chain, so a tensor is one core's work. The model must outlive it.
+class FileHashes {
+ public:
+  struct Options {
+    std::optional<HashKind> tensors;  ///< of each tensor...
+    bool with_chains = true;          ///< ...and of the tensors of each file, one behind the other
+    bool with_metadata = false;  ///< of all bytes of each file that belong to no tensor, in order
+    const CancelToken* cancel = nullptr;  ///< must outlive this object
+    Timeline* timeline = nullptr;         ///< gets a lane for each thread; must outlive this object
+  };
+  /// All bytes of a file outside its tensors: header, padding and what follows the last tensor.
+  struct Metadata {
+    std::uint64_t bytes = 0;
+    std::string xxh3;
+    std::string sha256;
+  };
+  /// In lower-case hexadecimal digits; empty where it was not wanted.
+  struct Hashes {
+    std::vector<std::string> chains;   ///< by index of ModelFile::files(), tensors by their offsets
+    std::vector<std::string> tensors;  ///< by index of ModelFile::tensors()
+    /// Our digests of the same buffers that the hashes of tensors are of, by the same index: where
+    /// the bytes on a device have these digests, they have those hashes.
+    std::vector<std::uint64_t> tensor_digests;
+    std::vector<Metadata> metadata;  ///< by index of ModelFile::files()
+  };
+
+  /// Opens the files and starts at once. Throws Error(input_failed) where a file cannot be opened
+  /// or is not the one that was parsed, Error(host_out_of_memory) where no thread can be started.
+  FileHashes(const ModelFile& model, Options options);
+  /// Gives up what is not done; waits for the read calls under way.
+  ~FileHashes();
+  FileHashes(const FileHashes&) = delete;
+  FileHashes& operator=(const FileHashes&) = delete;
+
+  /// False when they are not complete after that time.
+  bool wait_for(std::chrono::milliseconds time) const;
+  /// Waits. Throws Error(input_failed) where a file could not be read or was changed, truncated or
+  /// replaced meanwhile, Error(cancelled) by the token.
+  const Hashes& get();
+
+  std::uint64_t total_bytes() const noexcept { return total_bytes_; }  ///< to be read
+  std::uint64_t done_bytes() const noexcept { return done_bytes_.load(); }
+
+ private:
+  enum class JobKind { chain, tensor, metadata };
+  struct Job {
+    JobKind kind;
+    std::uint32_t index;
+    std::uint64_t size_bytes;
+  };
+
+  void plan();
+  void run();
+  void work(std::uint32_t thread, const std::atomic<bool>& stop);
+  void do_job(const Job& job, std::span<std::byte> buffer, const std::atomic<bool>& stop);
+  template <class Hasher>
+  std::string hash_job(const Job& job, std::span<std::byte> buffer, const std::atomic<bool>& stop);
+  template <class Hasher>
+  void hash_tensor(Hasher& hasher, std::uint32_t index, std::span<std::byte> buffer,
+                   const std::atomic<bool>& stop);
+  Metadata hash_metadata(std::uint32_t file, std::span<std::byte> buffer,
+                         const std::atomic<bool>& stop);
+  template <class Visitor>
+  void read_range(std::uint32_t file, std::uint64_t offset, std::uint64_t size_bytes,
+                  std::span<std::byte> buffer, const std::atomic<bool>& stop, Visitor&& visit);
+  void keep_digest(std::uint32_t tensor, std::uint64_t digest);
+
+  const ModelFile& model_;
+  Options options_;
+  std::vector<base::File> files_;
+  std::vector<Job> jobs_;
+  Hashes hashes_;
+  std::mutex mutex_;              // of the two digests that a tensor and its chain give
+  std::vector<bool> has_digest_;  // by tensor
+  std::uint64_t total_bytes_ = 0;
+  std::atomic<std::size_t> next_job_{0};
+  std::atomic<std::uint64_t> done_bytes_{0};
+  std::atomic<bool> is_given_up_{false};
+  std::shared_future<void> done_;  // last: its threads use the others
+};
+
+}  // namespace hiptool::cli

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "cli/commands/load/file_hashes.hpp"
+#include "cli/commands/load/manifest.hpp"
+#include "hiptool/model_file.hpp"
+
+namespace hiptool::cli {
+
+/// Reads a manifest; the content decides which form it has, and of several hashes in it the
+/// strongest counts: SHA-256, XXH64, XXH3. Blocks. Throws Error(input_failed) where it cannot be
+/// read or has no hash that is known here, Error(corrupt_data) where it breaks its form or has a
+/// key, a tensor or a line's name twice.
+Manifest read_manifest(const std::filesystem::path& path);
+
+/// The form that a manifest of that name is written in: lines for .sha256, .xxh64 and .xxh3.
+std::optional<HashKind> manifest_kind_of_name(const std::filesystem::path& path);
+
+/// The text of a manifest of our digests; with SHA-256 of tensors and metadata where
+/// found.sha256 is given. found.metadata is needed. Throws Error(unsupported) for a name that is
+/// not valid UTF-8, which JSON cannot hold.
+std::string digest_manifest(const ModelFile& model, const ModelDigests& found);
+
+/// The same as lines. Throws Error(unsupported) for a name with a line break, which lines cannot
+/// hold.
+std::string hash_manifest(const ModelFile& model, HashKind kind, const FileHashes::Hashes& hashes);
+
+}  // namespace hiptool::cli

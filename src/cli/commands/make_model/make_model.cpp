@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/make_model/make_model.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "base/units.hpp"
+#include "cli/commands/make_model/model_writer.hpp"
+#include "cli/document.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/options.hpp"
+#include "cli/progress.hpp"
+#include "hiptool/error.hpp"
+#include "model/element_types.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+ModelFormat choose_format(const MakeModelOptions& options) {
+  if (options.format) {
+    return *options.format == "gguf" ? ModelFormat::gguf : ModelFormat::safetensors;
+  }
+  const std::filesystem::path extension = std::filesystem::path(options.path).extension();
+  if (extension == ".gguf") return ModelFormat::gguf;
+  if (extension == ".safetensors") return ModelFormat::safetensors;
+  throw Error(ErrorCode::invalid_argument, "make-model",
+              fmt::format("cannot infer the model format from {}", options.path),
+              "use a name that ends in .gguf or .safetensors, or --format");
+}
+
+std::uint64_t count_types(ModelFormat format) {
+  if (format == ModelFormat::safetensors) return model::safetensors_types().size();
+  const auto types = model::gguf_types();
+  return static_cast<std::uint64_t>(std::count_if(
+      types.begin(), types.end(), [](const auto& type) { return !type.entry.name.empty(); }));
+}
+
+std::uint32_t choose_tensors(const MakeModelOptions& options, const std::vector<std::string>& types,
+                             ModelFormat format) {
+  constexpr std::uint64_t usual = 16;
+  if (options.tensors > 0) return static_cast<std::uint32_t>(options.tensors);
+  const bool has_all = std::find(types.begin(), types.end(), "all") != types.end();
+  const std::uint64_t for_types = has_all ? count_types(format) : types.size();
+  return static_cast<std::uint32_t>(std::max({usual, for_types, options.shards}));
+}
+
+report::Report make_report(const ModelWriterResult& result, ModelFormat format,
+                           const MakeModelOptions& options, double duration_s,
+                           const Environment& environment) {
+  report::Run run = make_run(environment, "make-model", "ok");
+  finish_run(run, environment, nullptr);
+  report::Report report = report::start_report(std::move(run));
+  report.document.emplace_back("model", report::Object{{"path", result.path.string()},
+                                                       {"format", to_string(format)},
+                                                       {"files", result.files},
+                                                       {"tensors", result.tensors},
+                                                       {"bytes", result.tensor_bytes},
+                                                       {"file_bytes", result.file_bytes}});
+  report.document.emplace_back("seed", options.seed);
+  report.document.emplace_back("wall_time_s", duration_s);
+  report.verdict.push_back(
+      {report::Tone::good,
+       fmt::format("wrote {}: {}, {} in {} {}{}", result.path.string(), to_string(format),
+                   format_size(result.file_bytes), result.tensors,
+                   result.tensors == 1 ? "tensor" : "tensors",
+                   result.files == 1 ? "" : fmt::format(" and {} shards", result.files))});
+  return report;
+}
+
+}  // namespace
+
+Command make_model_command() {
+  return {
+      .name = "make-model",
+      .summary = "write a test model with random weights",
+      .examples = {{"hiptool make-model m.gguf --size 1GiB", "1 GiB of random weights"},
+                   {"hiptool make-model m.safetensors --types BF16", "all tensors bfloat16"},
+                   {"hiptool make-model m.gguf --tensors 100 --seed 7", "reproducible contents"},
+                   {"hiptool make-model m.gguf --types all --shards 3",
+                    "every type, in three files"}},
+      .formats = {OutputFormat::table, OutputFormat::json},
+      .takes_devices = false,
+      .has_own_format = true,
+      .add = add_make_model,
+  };
+}
+
+Runner add_make_model(CLI::App& app) {
+  auto options = std::make_shared<MakeModelOptions>();
+  add_required_text(app, "OUT", "", options->path, "file to write");
+  add_choice(app, "--format", "NAME", options->format, {"gguf", "safetensors"},
+             "model format, if the extension of OUT does not imply it");
+  add_size(app, "--size", options->size_bytes, "total size of the tensors, default 64MiB");
+  add_count(app, "--tensors", options->tensors,
+            "number of tensors, default 16 or one per type or shard", 1, 1'000'000);
+  add_text(app, "--types", "LIST", options->types, "element types: all, or names such as F16,Q8_0");
+  add_count(app, "--seed", options->seed, "seed of the random weights, default 1");
+  add_count(app, "--shards", options->shards,
+            "number of files to split the tensors over, default 1", 1, 65'535);
+  add_count(app, "--vocabulary", options->vocabulary,
+            "tokens in the vocabulary of a GGUF, default 0", 0, 10'000'000);
+  add_flag(app, "--force", options->force, "replace OUT and its shards if they exist");
+  return {[options](Context& context) { return run_make_model(*options, context); },
+          [options](const Environment&) {
+            return CommandFiles{{}, {{options->path, "the model"}}};
+          }};
+}
+
+int run_make_model(const MakeModelOptions& options, Context& context) {
+  Environment& environment = context.environment;
+  const ModelFormat format = choose_format(options);
+  Progress progress(environment.console, context.quiet);
+  ModelWriterOptions writer;
+  writer.path = options.path;
+  writer.format = format;
+  writer.size_bytes = options.size_bytes;
+  if (!options.types.empty()) writer.types = split_list(options.types, "--types");
+  writer.tensors = choose_tensors(options, writer.types, format);
+  writer.seed = options.seed;
+  writer.shards = static_cast<std::uint32_t>(options.shards);
+  writer.vocabulary = options.vocabulary;
+  writer.replaces = options.force;
+  writer.cancel = &environment.cancel;
+  writer.progress = [&progress](std::uint64_t done, std::uint64_t total) {
+    progress.on_progress(done, total);
+  };
+  const auto started = std::chrono::steady_clock::now();
+  progress.begin("write");
+  const ModelWriterResult result = write_model(writer);
+  progress.end();
+  const std::chrono::duration<double> duration = std::chrono::steady_clock::now() - started;
+  context.output.write(make_report(result, format, options, duration.count(), environment));
+  return exit_done;
+}
+
+}  // namespace hiptool::cli

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "base/text.hpp"
+#include "core/platform_state.hpp"
+#include "hiptool/error.hpp"
+#include "hiptool/load.hpp"
+#include "hiptool/model_summary.hpp"
+#include "load/phase_timer.hpp"
+#include "load/place/place.hpp"
+#include "load/transfer/link_probe.hpp"
+#include "load/transfer/transfer.hpp"
+#include "load/verify/digest.hpp"
+#include "load/verify/file_changes.hpp"
+#include "load/verify/file_digests.hpp"
+#include "load/verify/published.hpp"
+#include "load/verify/readback.hpp"
+#include "load/verify/self_test.hpp"
+#include "load/verify/value_check.hpp"
+#include "load/verify/verification.hpp"
+#include "load/verify/verify_mode.hpp"
+#include "load/workers.hpp"
+#include "system/numa.hpp"
+#include "system/pci.hpp"
+
+namespace hiptool {
+namespace {
+
+// A share of the link is meaningful only for a load that takes longer than its own start.
+constexpr std::uint64_t least_measured_bytes = 1u << 30;
+constexpr std::chrono::milliseconds progress_interval{100};
+
+/// Passes progress on and remembers it for the report.
+class CountingObserver final : public LoadObserver {
+ public:
+  explicit CountingObserver(LoadObserver* shown) : shown_(shown) {}
+  void on_progress(std::uint64_t done_bytes, std::uint64_t total_bytes) noexcept override {
+    done_bytes_.store(done_bytes, std::memory_order_relaxed);
+    if (shown_ != nullptr) shown_->on_progress(done_bytes, total_bytes);
+  }
+  std::uint64_t done_bytes() const { return done_bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  LoadObserver* shown_;
+  std::atomic<std::uint64_t> done_bytes_{0};
+};
+
+void check_options(const LoadOptions& options) {
+  const bool has_digests =
+      options.verify != VerifyMode::none && options.verify != VerifyMode::readback;
+  if (options.self_test && !has_digests) {
+    throw Error(ErrorCode::invalid_argument, "load",
+                "a self-test needs a load that is verified by digests",
+                "choose the verification auto, full, fast or published");
+  }
+}
+
+/// One call of load_model().
+class ModelLoad {
+ public:
+  ModelLoad(const ModelFile& model, const LoadOptions& options, LoadReport& report)
+      : model_(model), options_(options), report_(report) {}
+
+  std::vector<Buffer> run(const OpenDevices& open_devices, std::uint32_t expected_devices,
+                          bool opens_always) {
+    check_options(options_);
+    load::choose_verify_mode(model_, options_.verify, report_);
+    // Reports missing metadata before any device is started.
+    if (options_.context_tokens > 0) kv_cache_bytes(summarize(model_), options_.context_tokens);
+    const bool is_empty = model_.tensors().empty();
+    if (is_published()) report_.published = load::find_published(model_);
+    start_file_digests();
+    if (!is_empty) touch_staging_memory(expected_devices);
+    if (opens_always || !is_empty) start(open_devices);
+    std::vector<Buffer> arenas;
+    if (is_empty) {
+      report_.status = LoadStatus::empty;
+      if (report_.plan) arenas.resize(report_.plan->devices.size());
+    } else {
+      arenas = load();
+    }
+    if (is_published() && report_.status != LoadStatus::mismatch) {
+      wait_for_sha256();
+      load::check_published(model_, file_digests_->sha256(), report_.published);
+    }
+    return arenas;
+  }
+
+ private:
+  load::PhaseTimer phase(const char* name) {
+    return {report_, options_.timeline, options_.observer, name};
+  }
+  bool is_published() const { return report_.verify_mode == VerifyMode::published; }
+  bool is_warm() const { return load::is_warm(model_, report_); }
+  void note(const char* source, const std::string& text) const {
+    core::state_of(report_.plan->devices.front().device).note(source, text);
+  }
+
+  // The second reader works while the driver starts, which takes longer.
+  void start_file_digests() {
+    if (report_.verify_mode != VerifyMode::full && !is_published()) return;
+    load::FileDigests::Options options;
+    for (const PublishedHash& hash : report_.published) options.sha256_of.push_back(hash.file);
+    options.cancel = options_.cancel;
+    options.timeline = options_.timeline;
+    file_digests_ = std::make_shared<load::FileDigests>(model_, options);
+  }
+
+  // Also during the driver's start. (Of several NUMA nodes the right one is known only later.)
+  void touch_staging_memory(std::uint32_t devices) {
+    const bool has_gpu = devices > 0 && !system::list_gpus("/").empty();
+    if (!is_warm() || !has_gpu || system::numa_node_count("/") > 1) return;
+    const std::uint64_t slot_bytes = load::TransferOptions().slot_bytes;
+    const std::uint64_t needed = model_.tensor_bytes() / slot_bytes + 1;
+    const std::uint64_t most =
+        load::choose_threads(1, load::most_readers * devices, 1) + 4 * std::uint64_t{devices};
+    staging_memory_ = std::make_shared<load::StagingMemory>(
+        static_cast<std::uint32_t>(std::min(needed, most)), slot_bytes);
+  }
+
+  void start(const OpenDevices& open_devices) {
+    const auto timer = phase("start");
+    const std::vector<Device> devices = open_devices();
+    if (options_.arenas.empty()) {
+      load::place_model(model_, devices, options_.split, options_.context_tokens, report_.plan,
+                        report_.fit);
+    } else {
+      report_.plan = plan_load(model_, devices, options_.split);
+    }
+  }
+
+  // The load gets all cores where the second reader is nearly done, else they share them.
+  bool is_second_reader_busy() const {
+    return file_digests_ && file_digests_->statistics().bytes < model_.tensor_bytes() / 4 * 3;
+  }
+
+  static std::uint32_t half_of_cores() {
+    return std::max(1u, load::choose_threads(1, UINT32_MAX, 1) / 2);
+  }
+
+  load::TransferOptions transfer_options(LoadObserver& observer, bool is_shared) const {
+    load::TransferOptions options;
+    options.external_streams = options_.streams;
+    options.read = options_.read;
+    options.cancel = options_.cancel;
+    options.observer = &observer;
+    options.timeline = options_.timeline;
+    options.memory = staging_memory_;
+    if (is_shared) options.readers = half_of_cores();
+    return options;
+  }
+
+  load::VerifyOptions verify_options(LoadObserver* observer) const {
+    load::VerifyOptions options;
+    options.cancel = options_.cancel;
+    options.observer = observer;
+    options.compiler_program = options_.compiler_program;
+    options.timeline = options_.timeline;
+    return options;
+  }
+
+  std::vector<Buffer> load() {
+    CountingObserver observer(options_.observer);
+    const bool is_shared = is_second_reader_busy();
+    load::Transfer transfer(model_, *report_.plan, transfer_options(observer, is_shared));
+    // Pinning takes as long as allocating and loading the kernel; cold files need few slots.
+    std::jthread pinning;
+    if (is_warm()) pinning = std::jthread([&transfer, this] { pin(transfer); });
+    std::vector<Buffer> arenas = options_.arenas;
+    std::unique_ptr<load::Verification> verification;
+    {
+      const auto timer = phase("allocate");
+      if (arenas.empty()) arenas = transfer.allocate();
+      verification = start_verification(arenas);
+    }
+    if (file_digests_) file_digests_->limit_threads(is_shared ? half_of_cores() : 1);
+    transfer_tensors(transfer, arenas, verification.get(), observer);
+    if (is_published()) wait_for_sha256();
+    if (verification) {
+      compare_digests(*verification);
+    } else if (report_.is_read_back) {
+      read_back(arenas, observer);
+    }
+    check_values(arenas);
+    report_.verdict_time_s =
+        std::chrono::duration<double>(LoadReport::Clock::now() - report_.start).count();
+    if (is_measured()) measure_limits(transfer, arenas);
+    if (options_.self_test && report_.status == LoadStatus::verified) {
+      const auto timer = phase("self-test");
+      report_.self_test = load::run_self_test(model_, *report_.plan, arenas, *verification);
+    }
+    return arenas;
+  }
+
+  // A failure here occurs again, and is reported, when the load needs the slot.
+  void pin(load::Transfer& transfer) const {
+    try {
+      transfer.prepare();
+    } catch (const Error& error) {
+      note("prepare", error.what());
+    }
+  }
+
+  // Digests on the device, or a read-back where no kernel is available for it.
+  std::unique_ptr<load::Verification> start_verification(std::span<const Buffer> arenas) {
+    if (report_.verify_mode == VerifyMode::none || report_.is_read_back) return nullptr;
+    try {
+      return std::make_unique<load::Verification>(model_, *report_.plan, arenas, file_digests_,
+                                                  verify_options(nullptr));
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported || options_.self_test) throw;
+      report_.is_read_back = true;
+      if (!is_published()) {
+        file_digests_.reset();
+        report_.verify_mode = VerifyMode::readback;
+      }
+      // A compiler's log may be long; the whole of it goes to the trace.
+      const std::string reason = error.what();
+      report_.verify_note = base::one_line_of(reason);
+      note("load kernel", reason);
+      return nullptr;
+    }
+  }
+
+  void transfer_tensors(load::Transfer& transfer, std::span<const Buffer> arenas,
+                        load::Verification* verification, const CountingObserver& observer) {
+    try {
+      const auto timer = phase("load");
+      load::TransferStatistics statistics = transfer.load(arenas, verification);
+      report_.statistics = std::move(statistics.total);
+      report_.device_statistics = std::move(statistics.devices);
+    } catch (...) {
+      report_.done_bytes = observer.done_bytes();
+      throw;
+    }
+    report_.done_bytes = observer.done_bytes();
+    report_.status = LoadStatus::loaded;
+    // Other ways of reading matter only where they were requested.
+    if (is_warm() && options_.read.mode != ReadMode::direct) {
+      report_.statistics->read_notes.clear();
+    }
+  }
+
+  // The devices' pass over their memory is a phase of its own.
+  void compare_digests(load::Verification& verification) {
+    auto timer = phase("digest");
+    VerifyResult found = verification.finish();
+    timer.ended_after(found.digest_time_s, "verify");
+    if (report_.verify_note.empty()) {
+      report_.verify_note = "kernel image " + verification.image();
+    }
+    judge(std::move(found));
+  }
+
+  // A file that changed explains a difference before a device does.
+  void judge(VerifyResult found) {
+    const bool is_equal = found.mismatch_count == 0;
+    if (!is_equal) load::blame_changed_files(model_, found, options_.cancel);
+    report_.verification = std::move(found);
+    report_.status = is_equal ? LoadStatus::verified : LoadStatus::mismatch;
+  }
+
+  void read_back(std::span<const Buffer> arenas, LoadObserver& observer) {
+    const auto timer = phase("verify");
+    std::vector<VerifyResult> results(arenas.size());
+    for (std::size_t i = 0; i < arenas.size(); ++i) {
+      const ArenaLayout& layout = report_.plan->devices[i].layout;
+      if (layout.placements.empty()) continue;
+      results[i] = load::verify_readback(model_, layout, arenas[i], verify_options(&observer));
+    }
+    judge(load::join_results(model_, *report_.plan, results));
+    if (!is_published() || report_.status != LoadStatus::verified) return;
+    // SHA-256 must be of the bytes that were compared.
+    load::require_same_reading(model_, report_.verification->tensor_digests,
+                               load::tensor_digests(model_, file_digests_->get()));
+  }
+
+  void wait_for_sha256() {
+    if (file_digests_->wait_for(std::chrono::milliseconds(0))) return;
+    const auto timer = phase("sha256");
+    const std::uint64_t before = file_digests_->statistics().bytes;
+    bool is_done = false;
+    while (!is_done) {
+      is_done = file_digests_->wait_for(progress_interval);
+      const auto [bytes, total_bytes, duration_s] = file_digests_->statistics();
+      if (options_.observer == nullptr) continue;
+      options_.observer->on_progress(bytes - before, total_bytes - before);
+    }
+  }
+
+  // Values of bytes that are not the file's say nothing about the model.
+  void check_values(std::span<const Buffer> arenas) {
+    if (!options_.check_values || report_.status == LoadStatus::mismatch) return;
+    const auto timer = phase("values");
+    // Copies are equal, as the verification shows.
+    const std::size_t count = report_.plan->split == SplitKind::replicate ? 1 : arenas.size();
+    ValueCheckResult& values = report_.values.emplace();
+    for (std::size_t i = 0; i < count; ++i) {
+      const ArenaLayout& layout = report_.plan->devices[i].layout;
+      if (layout.placements.empty()) continue;
+      load::merge_values(values, load::check_values(model_, layout, arenas[i],
+                                                    {options_.cancel, options_.compiler_program}));
+    }
+  }
+
+  bool is_measured() const {
+    std::uint64_t bytes = 0;
+    for (const DevicePlan& part : report_.plan->devices) bytes += part.layout.arena_bytes;
+    return options_.measure_limits && bytes >= least_measured_bytes;
+  }
+
+  void measure_limits(load::Transfer& transfer, std::span<const Buffer> arenas) {
+    const auto timer = phase("probe");
+    report_.limits = load::measure_limits(transfer, *report_.plan, arenas, *report_.statistics,
+                                          is_warm(), options_.cancel);
+  }
+
+  const ModelFile& model_;
+  const LoadOptions& options_;
+  LoadReport& report_;
+  std::shared_ptr<load::FileDigests> file_digests_;  // null in modes that need none
+  std::shared_ptr<load::StagingMemory> staging_memory_;
+};
+
+LoadedModel run_load(const ModelFile& model, const OpenDevices& open_devices,
+                     std::uint32_t expected_devices, bool opens_always,
+                     const LoadOptions& options) {
+  LoadReport own;
+  LoadReport& report = options.report != nullptr ? *options.report : own;
+  try {
+    std::vector<Buffer> arenas =
+        ModelLoad(model, options, report).run(open_devices, expected_devices, opens_always);
+    return LoadedModel(model, std::move(arenas), report);
+  } catch (const Error& error) {
+    report.status =
+        error.code() == ErrorCode::cancelled ? LoadStatus::interrupted : LoadStatus::failed;
+    throw;
+  }
+}
+
+}  // namespace
+
+LoadedModel load_model(const ModelFile& model, std::span<const Device> devices,
+                       const LoadOptions& options) {
+  const auto gpus = std::count_if(devices.begin(), devices.end(),
+                                  [](const Device& device) { return !device.is_host_memory(); });
+  return run_load(
+      model, [devices] { return std::vector<Device>(devices.begin(), devices.end()); },
+      static_cast<std::uint32_t>(gpus), true, options);
+}
+
+LoadedModel load_model(const ModelFile& model, const Device& device, const LoadOptions& options) {
+  return load_model(model, std::span(&device, 1), options);
+}
+
+LoadedModel load_model(const ModelFile& model, const OpenDevices& open_devices,
+                       std::uint32_t expected_devices, const LoadOptions& options) {
+  return run_load(model, open_devices, expected_devices, false, options);
+}
+
+}  // namespace hiptool

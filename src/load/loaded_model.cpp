@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#include <string>
+#include <utility>
+
+#include "hiptool/error.hpp"
+#include "hiptool/load.hpp"
+
+namespace hiptool {
+
+std::string_view to_string(VerifyMode mode) noexcept {
+  switch (mode) {
+    case VerifyMode::automatic: return "auto";
+    case VerifyMode::full: return "full";
+    case VerifyMode::fast: return "fast";
+    case VerifyMode::readback: return "readback";
+    case VerifyMode::published: return "published";
+    case VerifyMode::none: break;
+  }
+  return "none";
+}
+
+std::string_view to_string(LoadStatus status) noexcept {
+  switch (status) {
+    case LoadStatus::failed: return "failed";
+    case LoadStatus::interrupted: return "interrupted";
+    case LoadStatus::planned: return "planned";
+    case LoadStatus::empty: return "empty";
+    case LoadStatus::loaded: return "loaded";
+    case LoadStatus::verified: return "verified";
+    case LoadStatus::mismatch: break;
+  }
+  return "mismatch";
+}
+
+std::string_view to_string(Fault fault) noexcept {
+  switch (fault) {
+    case Fault::flip: return "flip";
+    case Fault::swap: return "swap";
+    case Fault::drop: return "drop";
+    case Fault::shift: return "shift";
+    case Fault::late: return "late";
+  }
+  return "flip";
+}
+
+LoadedModel::LoadedModel(ModelFile model, std::vector<Buffer> arenas, LoadReport report)
+    : model_(std::move(model)), arenas_(std::move(arenas)), report_(std::move(report)) {}
+
+Weight LoadedModel::weight(std::string_view name) const { return find(name, nullptr); }
+
+Weight LoadedModel::weight(std::string_view name, const Device& device) const {
+  return find(name, &device);
+}
+
+Weight LoadedModel::find(std::string_view name, const Device* device) const {
+  const TensorInfo* const tensor = model_.find(name);
+  if (tensor == nullptr) {
+    throw Error(ErrorCode::not_found, "find weight",
+                "the model has no tensor '" + std::string(name) + "'");
+  }
+  const auto index = static_cast<std::uint32_t>(tensor - model_.tensors().data());
+  for (std::size_t i = 0; i < arenas_.size(); ++i) {
+    const DevicePlan& part = report_.plan->devices[i];
+    if (device != nullptr && !(part.device == *device)) continue;
+    for (const Placement& placement : part.layout.placements) {
+      if (placement.tensor != index) continue;
+      return {arenas_[i].view(placement.device_offset, tensor->size_bytes), tensor->type,
+              tensor->shape};
+    }
+  }
+  throw Error(ErrorCode::not_found, "find weight",
+              "tensor '" + std::string(name) + "' is not on " +
+                  (device != nullptr ? device->id() : std::string("a device of this load")));
+}
+
+}  // namespace hiptool

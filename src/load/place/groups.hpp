@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "hiptool/load_plan.hpp"
+#include "hiptool/model_file.hpp"
+
+namespace hiptool::load {
+
+/// Tensors that stay together on one device, with their part of the KV cache.
+struct TensorGroup {
+  std::uint64_t tensors = 0;
+  std::uint64_t tensor_bytes = 0;
+  std::uint64_t weights_bytes = 0;  ///< each tensor rounded up to tensor_alignment_bytes
+  std::uint64_t kv_cache_bytes = 0;
+
+  std::uint64_t size_bytes() const { return weights_bytes + kv_cache_bytes; }
+  TensorGroup& operator+=(const TensorGroup& other);
+};
+
+TensorGroup group_of(const TensorInfo& tensor);
+
+/// A model in groups, in the order in which devices get them.
+struct GroupedTensors {
+  std::vector<TensorGroup> groups;
+  std::vector<std::uint32_t> order;  ///< the tensors of the first group, then those of the next
+};
+
+/// Each tensor by itself, in file order.
+GroupedTensors group_by_tensor(std::span<const TensorInfo> tensors);
+
+/// Each layer, by number; tensors that are computed before the layers are in the first of them,
+/// those after them in the last. No groups if no tensor's name has a layer.
+GroupedTensors group_by_layer(std::span<const TensorInfo> tensors);
+
+/// The tensors before the layers, each layer with its KV cache of so many bytes, and the tensors
+/// after the layers. Layers without an entry count as before.
+GroupedTensors group_with_cache(std::span<const TensorInfo> tensors,
+                                std::span<const std::uint64_t> layer_cache_bytes);
+
+}  // namespace hiptool::load

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+#include "load/read/file_reader.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "hiptool/error.hpp"
+#include "system/residency.hpp"
+
+namespace hiptool::load {
+namespace {
+
+// Gaps that are cheaper to read than to start another request for.
+constexpr std::uint64_t most_gap_bytes = 64u << 10;
+// Below it a direct read costs more than it saves.
+constexpr std::uint64_t least_direct_bytes = 128u << 10;
+
+std::uint64_t begin_of(std::span<const ReadPart> extent) { return extent.front().file_offset; }
+
+std::uint64_t end_of(const ReadPart& part) { return part.file_offset + part.destination.size(); }
+
+bool follows(const ReadPart& part, const ReadPart& before) {
+  return part.file == before.file && part.file_offset >= end_of(before) &&
+         part.file_offset - end_of(before) <= most_gap_bytes;
+}
+
+bool is_refusal(int number) {
+  return number == EINVAL || number == EFAULT || number == EOPNOTSUPP || number == ENOSYS;
+}
+
+// What was read of the extent, into its parts.
+void spread(std::span<const ReadPart> extent, std::uint64_t offset,
+            std::span<const std::byte> bytes) {
+  auto part = std::partition_point(extent.begin(), extent.end(), [&](const ReadPart& candidate) {
+    return end_of(candidate) <= offset;
+  });
+  for (; part != extent.end() && part->file_offset < offset + bytes.size(); ++part) {
+    const std::uint64_t begin = std::max(offset, part->file_offset);
+    const std::uint64_t end = std::min(offset + bytes.size(), end_of(*part));
+    if (begin >= end) continue;
+    std::memcpy(part->destination.data() + (begin - part->file_offset),
+                bytes.data() + (begin - offset), end - begin);
+  }
+}
+
+}  // namespace
+
+FileSet::FileSet(const ModelFile& model, const ReadOptions& options, std::uint64_t trial_bytes)
+    : options_(options), parts_(model.files().begin(), model.files().end()) {
+  if (options_.mode == ReadMode::automatic && model.file_bytes() / 16 >= trial_bytes) {
+    trial_.emplace(trial_bytes);
+  }
+  for (std::uint32_t i = 0; i < parts_.size(); ++i) {
+    Entry& entry = files_.emplace_back(base::File::open(parts_[i].path));
+    // Doubles the kernel's read-ahead; a cached file is not touched.
+    posix_fadvise(entry.buffered.descriptor(), 0, 0, POSIX_FADV_SEQUENTIAL);
+    if (options_.mode == ReadMode::buffered) continue;
+    entry.direct = DirectFile::open(entry.buffered, options_.mode == ReadMode::direct);
+    entry.reads_directly.store(entry.direct.is_open());
+    if (!entry.direct.is_open()) give_up_direct(i, entry.direct.refusal());
+  }
+  check_unchanged();
+}
+
+const DirectFile* FileSet::choose_direct(std::uint32_t file, std::uint64_t offset,
+                                         std::uint64_t size_bytes) const {
+  const Entry& entry = files_[file];
+  if (!entry.reads_directly.load(std::memory_order_relaxed)) return nullptr;
+  if (options_.mode == ReadMode::direct) return &entry.direct;
+  if (size_bytes < least_direct_bytes) return nullptr;
+  const auto cached =
+      system::estimate_cached_bytes(entry.buffered.descriptor(), offset, size_bytes);
+  return cached && *cached < size_bytes / 2 ? &entry.direct : nullptr;
+}
+
+bool FileSet::is_cold() const {
+  constexpr std::uint64_t places = 16;  // of each file
+  constexpr std::uint64_t most_bytes = 1u << 20;
+  std::uint64_t sample_bytes = 0;
+  std::uint64_t cached_bytes = 0;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const std::uint64_t size_bytes = parts_[i].size_bytes;
+    const std::uint64_t place_bytes = std::min(size_bytes / places, most_bytes);
+    for (std::uint64_t place = 0; place < places; ++place) {
+      const auto cached = system::estimate_cached_bytes(files_[i].buffered.descriptor(),
+                                                        size_bytes / places * place, place_bytes);
+      if (!cached) return false;
+      sample_bytes += place_bytes;
+      cached_bytes += *cached;
+    }
+  }
+  return cached_bytes < sample_bytes / 2;
+}
+
+std::uint32_t FileSet::choose_regions() const {
+  return options_.mode != ReadMode::direct && is_cold() ? 4 : 1;
+}
+
+void FileSet::give_up_direct(std::uint32_t file, const std::string& why) {
+  files_[file].reads_directly.store(false);
+  note(parts_[file].path.filename().string() + " is read through the page cache: " + why);
+}
+
+void FileSet::note(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  notes_.insert(text);
+}
+
+void FileSet::count(std::uint64_t buffered_bytes, std::uint64_t direct_bytes) noexcept {
+  buffered_bytes_.fetch_add(buffered_bytes, std::memory_order_relaxed);
+  direct_bytes_.fetch_add(direct_bytes, std::memory_order_relaxed);
+}
+
+void FileSet::check_unchanged() const {
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    files_[i].buffered.check_unchanged(parts_[i].size_bytes,
+                                       {parts_[i].modified_ns, parts_[i].changed_ns});
+  }
+}
+
+void FileSet::report(LoadStatistics& statistics) const {
+  statistics.buffered_bytes = buffered_bytes_.load();
+  statistics.direct_bytes = direct_bytes_.load();
+  statistics.read_bytes = statistics.buffered_bytes + statistics.direct_bytes;
+  const char* engine = engine_.load();
+  statistics.direct_engine = engine != nullptr && statistics.direct_bytes > 0 ? engine : "";
+  const std::lock_guard lock(mutex_);
+  statistics.read_notes.assign(notes_.begin(), notes_.end());
+  if (trial_ && trial_->decision()) statistics.read_notes.push_back(trial_->text());
+}
+
+FileReader::FileReader(FileSet& files, std::function<void()> check,
+                       std::unique_ptr<DirectReader> engine)
+    : files_(files), check_(std::move(check)), engine_(std::move(engine)) {}
+
+void FileReader::read(std::span<const ReadPart> parts) {
+  for (std::size_t first = 0; first < parts.size();) {
+    std::size_t next = first + 1;
+    while (next < parts.size() && follows(parts[next], parts[next - 1])) ++next;
+    const auto extent = parts.subspan(first, next - first);
+    const std::uint64_t size_bytes = end_of(extent.back()) - begin_of(extent);
+    const DirectFile* direct =
+        files_.choose_direct(extent.front().file, begin_of(extent), size_bytes);
+    PathTrial* const trial = direct != nullptr ? files_.trial() : nullptr;
+    const auto path = trial != nullptr ? trial->choose(size_bytes) : PathTrial::Path::direct;
+    if (path == PathTrial::Path::buffered) direct = nullptr;
+    const auto start = PathTrial::Clock::now();
+    if (direct == nullptr || !read_directly(*direct, extent)) read_buffered(extent);
+    if (trial != nullptr) trial->report(path, size_bytes, PathTrial::Clock::now() - start);
+    first = next;
+  }
+}
+
+void FileReader::read_buffered(std::span<const ReadPart> extent) {
+  std::uint64_t total = 0;
+  for (const ReadPart& part : extent) {
+    for (std::uint64_t done = 0; done < part.destination.size();) {
+      check_();
+      const std::uint64_t size_bytes =
+          std::min<std::uint64_t>(files_.options().request_bytes, part.destination.size() - done);
+      files_.file(part.file).read_at(part.destination.subspan(done, size_bytes),
+                                     part.file_offset + done);
+      done += size_bytes;
+    }
+    total += part.destination.size();
+  }
+  files_.count(total, 0);
+}
+
+bool FileReader::read_directly(const DirectFile& direct, std::span<const ReadPart> extent) {
+  const std::uint64_t alignment = direct.alignment_bytes();
+  const std::uint64_t end = end_of(extent.back());
+  const DirectReader::Range range{direct.descriptor(), begin_of(extent) / alignment * alignment,
+                                  (end + alignment - 1) / alignment * alignment, end};
+  const DirectResult result = engine().read(
+      range,
+      [&](std::uint64_t offset, std::span<const std::byte> bytes) {
+        spread(extent, offset, bytes);
+      },
+      check_);
+  const std::uint32_t file = extent.front().file;
+  if (is_refusal(result.error)) {
+    files_.give_up_direct(file, "a direct read: " + std::generic_category().message(result.error));
+    return false;
+  }
+  if (result.error != 0) throw files_.file(file).unreadable(result.read_end, result.error);
+  if (!result.reached_wanted) {
+    throw files_.file(file).ended_early(result.read_end, end - result.read_end);
+  }
+  std::uint64_t total = 0;
+  for (const ReadPart& part : extent) total += part.destination.size();
+  files_.count(0, total);
+  return true;
+}
+
+DirectReader& FileReader::engine() {
+  if (engine_ != nullptr) return *engine_;
+  const ReadOptions& options = files_.options();
+  if (options.depth > 1) {
+    std::string why;
+    engine_ = make_uring_reader(options.depth, options.direct_request_bytes, why);
+    if (engine_ == nullptr) files_.note("one direct read at a time in each reader: " + why);
+  }
+  if (engine_ == nullptr) engine_ = make_pread_reader(options.direct_request_bytes);
+  files_.set_engine(engine_->name());
+  return *engine_;
+}
+
+}  // namespace hiptool::load

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/file.hpp"
+#include "hiptool/load.hpp"
+#include "hiptool/model_file.hpp"
+#include "load/read/direct_file.hpp"
+#include "load/read/direct_reader.hpp"
+#include "load/read/path_trial.hpp"
+
+namespace hiptool::load {
+
+/// Bytes of a file and where they shall go.
+struct ReadPart {
+  std::uint32_t file = 0;
+  std::uint64_t file_offset = 0;
+  std::span<std::byte> destination;
+};
+
+/// The opened files of a model and what was found about reading them; shared by all readers.
+class FileSet {
+ public:
+  /// Opens the files. Throws Error(input_failed) if one cannot be opened or changed since parsing.
+  /// Where files of at least sixteen times `trial_bytes` are to be read the better way, both ways
+  /// are tried for so many bytes.
+  FileSet(const ModelFile& model, const ReadOptions& options,
+          std::uint64_t trial_bytes = 256u << 20);
+
+  const ReadOptions& options() const noexcept { return options_; }
+  const base::File& file(std::uint32_t index) const { return files_[index].buffered; }
+
+  /// The descriptor to read an extent directly with; null where it shall go through the page cache:
+  /// always by request, or because the file cannot be read directly, or because at least half of
+  /// the extent is cached. Unknown residency counts as cached: what a wrong guess costs is a factor
+  /// of two there and of ten here.
+  const DirectFile* choose_direct(std::uint32_t file, std::uint64_t offset,
+                                  std::uint64_t size_bytes) const;
+
+  /// From how many places files are best read at once, which a loader may choose: from one, but
+  /// from four where they are not cached and need not be read past the page cache. On the disk of a
+  /// virtual machine (2 GB/s) four were faster by 0.18 than one through the page cache, sixteen by
+  /// 0.09, and past it four were slower by 0.03 (tests/bench/load_bench --cold --regions).
+  std::uint32_t choose_regions() const;
+
+  /// Decides about extents that choose_direct() has a descriptor for; null where nothing is tried.
+  PathTrial* trial() noexcept { return trial_ ? &*trial_ : nullptr; }
+
+  /// No more direct reads of that file; the reason is noted.
+  void give_up_direct(std::uint32_t file, const std::string& why);
+
+  /// For the report; each text once.
+  void note(const std::string& text);
+  void count(std::uint64_t buffered_bytes, std::uint64_t direct_bytes) noexcept;
+  void set_engine(const char* name) noexcept { engine_.store(name); }
+
+  /// Throws Error(input_failed) if a file is not what it was when it was parsed.
+  void check_unchanged() const;
+
+  /// Fills in what is known about reading.
+  void report(LoadStatistics& statistics) const;
+
+ private:
+  /// Whether less than half of a sample of places is cached; false where nothing is known.
+  bool is_cold() const;
+
+  struct Entry {
+    explicit Entry(base::File file) : buffered(std::move(file)) {}
+    base::File buffered;
+    DirectFile direct;
+    std::atomic<bool> reads_directly{false};
+  };
+
+  ReadOptions options_;
+  std::vector<ModelPart> parts_;
+  std::deque<Entry> files_;  // entries cannot move
+  std::optional<PathTrial> trial_;
+  std::atomic<std::uint64_t> buffered_bytes_{0};
+  std::atomic<std::uint64_t> direct_bytes_{0};
+  std::atomic<const char*> engine_{nullptr};
+  mutable std::mutex mutex_;
+  std::set<std::string> notes_;
+};
+
+/// Reads for one thread.
+class FileReader {
+ public:
+  /// `check` is called between requests and may throw to end a read. Without an engine the reader
+  /// makes one when it first reads directly.
+  FileReader(FileSet& files, std::function<void()> check,
+             std::unique_ptr<DirectReader> engine = {});
+
+  /// Fills every part. Parts that follow each other closely in a file are read as one extent.
+  /// Throws Error(input_failed) with path and offset. Blocks.
+  void read(std::span<const ReadPart> parts);
+
+ private:
+  void read_buffered(std::span<const ReadPart> extent);
+  bool read_directly(const DirectFile& direct, std::span<const ReadPart> extent);
+  DirectReader& engine();
+
+  FileSet& files_;
+  std::function<void()> check_;
+  std::unique_ptr<DirectReader> engine_;
+};
+
+}  // namespace hiptool::load

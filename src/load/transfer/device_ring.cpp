@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#include "load/transfer/device_ring.hpp"
+
+#include <string>
+#include <utility>
+
+#include "hiptool/error.hpp"
+#include "load/workers.hpp"
+#include "system/numa.hpp"
+
+namespace hiptool::load {
+
+DeviceRing::DeviceRing(const Device& device, TransferOptions options)
+    : device_(device), options_(std::move(options)) {
+  check_options();
+  if (options_.readers == 0) options_.readers = choose_threads(1, most_readers, 1);
+  if (options_.slots == 0) options_.slots = options_.readers + 4;
+  streams_ = options_.external_streams;
+  if (streams_.empty()) {
+    for (std::uint32_t i = 0; i < options_.streams; ++i) own_streams_.emplace_back(device_);
+    streams_.assign(own_streams_.begin(), own_streams_.end());
+  }
+  // A query of the properties is slow, so it is made only where something depends on them.
+  if (options_.reader_cpus.empty() && system::numa_node_count("/") > 1) {
+    const auto bus_id = device_.info().pci_bus_id;
+    if (bus_id) options_.reader_cpus = system::cpus_near("/", *bus_id);
+  }
+  StagingRing::Options ring;
+  ring.slots = options_.slots;
+  ring.slot_bytes = options_.slot_bytes;
+  ring.cpus = options_.reader_cpus;
+  ring.memory = options_.memory;
+  if (stages()) ring.timeline = options_.timeline;
+  ring_ = std::make_unique<StagingRing>(device_, streams_, ring);
+}
+
+void DeviceRing::check_options() const {
+  const auto refuse = [](const std::string& why) {
+    throw Error(ErrorCode::invalid_argument, "make loader", why);
+  };
+  if (options_.slot_bytes == 0) refuse("a staging slot needs at least one byte");
+  if (options_.external_streams.empty() && options_.streams == 0) {
+    refuse("a loader needs at least one stream");
+  }
+  const ReadOptions& read = options_.read;
+  if (read.request_bytes == 0) refuse("a read needs at least one byte");
+  if (read.depth == 0 || read.depth > 64) {
+    refuse("a reader has 1 to 64 direct requests in flight");
+  }
+  if (read.direct_request_bytes == 0 || read.direct_request_bytes > (1u << 30) ||
+      read.direct_request_bytes % (64u << 10) != 0) {
+    refuse("a direct request has whole multiples of 64 KiB, 1 GiB at most");
+  }
+  for (const StreamRef& stream : options_.external_streams) {
+    if (stream.device() == device_) continue;
+    refuse("a stream of " + stream.device().id() + " was given to a loader of " + device_.id());
+  }
+}
+
+void DeviceRing::prepare() {
+  ring_->prepare(options_.readers, [this] { throw_if_cancelled(); });
+}
+
+void DeviceRing::throw_if_cancelled() const {
+  if (options_.cancel != nullptr) options_.cancel->throw_if_cancelled("load");
+}
+
+}  // namespace hiptool::load

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "load/transfer/link_probe.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <numeric>
+
+#include "core/call.hpp"
+#include "hiptool/buffer.hpp"
+#include "hiptool/copy.hpp"
+#include "hiptool/event.hpp"
+#include "hiptool/pinned_buffer.hpp"
+#include "hiptool/stream.hpp"
+#include "load/workers.hpp"
+#include "system/numa.hpp"
+
+namespace hiptool::load {
+namespace {
+
+// Logical CPUs near the device; none where it does not matter or is not known.
+std::vector<int> cpus_of(const Device& device) {
+  if (system::numa_node_count("/") <= 1) return {};
+  const auto bus_id = device.info().pci_bus_id;
+  return bus_id ? system::cpus_near("/", *bus_id) : std::vector<int>();
+}
+
+PinnedBuffer pin_near(const Device& device) {
+  const system::CpuBinding near_device(cpus_of(device));
+  return PinnedBuffer(device, probe_copy_bytes, PinnedBuffer::Method::registered);
+}
+
+struct Lane {
+  explicit Lane(const Device& device)
+      : source(pin_near(device)),
+        target(device, probe_copy_bytes),
+        stream(device),
+        start(device),
+        stop(device),
+        copied{Event(device, Event::Kind::ordering, true),
+               Event(device, Event::Kind::ordering, true)} {}
+
+  PinnedBuffer source;
+  Buffer target;
+  Stream stream;
+  Event start;
+  Event stop;
+  std::array<Event, 2> copied;  // of the two copies that are queued at a time
+};
+
+std::vector<std::unique_ptr<Lane>> make_lanes(const std::vector<Device>& devices) {
+  std::vector<std::unique_ptr<Lane>> lanes(devices.size());
+  try {
+    run_for_each(lanes.size(), [&](std::size_t i, const std::atomic<bool>&) {
+      lanes[i] = std::make_unique<Lane>(devices[i]);
+    });
+  } catch (const std::exception& error) {
+    core::state_of(devices.front()).note("probe the link", error.what());
+    lanes.clear();
+  }
+  return lanes;
+}
+
+// Two copies are queued at a time, so that the link never waits and Ctrl-C has little to wait for.
+double measure_lane(Lane& lane, const CancelToken* cancel, const std::atomic<bool>& stop) {
+  try {
+    for (std::size_t i = 0; i <= probe_copies; ++i) {  // the first one warms up
+      if (cancel != nullptr) cancel->throw_if_cancelled("load");
+      if (stop.load()) break;
+      Event& copied = lane.copied[i % lane.copied.size()];
+      copied.synchronize();
+      if (i == 1) lane.start.record(lane.stream);
+      copy_h2d(lane.target, lane.source.bytes(), lane.stream);
+      copied.record(lane.stream);
+    }
+    lane.stop.record(lane.stream);
+    lane.stop.synchronize();
+    if (stop.load()) return 0;
+    return probe_copies * static_cast<double>(probe_copy_bytes) / lane.stop.elapsed_s(lane.start);
+  } catch (...) {
+    core::settle(lane.stream);
+    throw;
+  }
+}
+
+// The devices whose bytes come from the host: copies that come from another device use no link.
+std::vector<Device> linked_devices(const LoadPlan& plan, const Transfer& transfer) {
+  std::vector<Device> devices;
+  for (std::size_t i = 0; i < plan.devices.size(); ++i) {
+    const DevicePlan& part = plan.devices[i];
+    const bool is_linked = !part.layout.placements.empty() && !part.device.is_host_memory();
+    if (is_linked && !transfer.reaches_first()[i]) devices.push_back(part.device);
+  }
+  return devices;
+}
+
+// The bytes of a load cannot exceed the sum of all links, or for copies, which all get the same
+// bytes, the slowest link that is used.
+double link_limit(const LoadPlan& plan, const std::vector<double>& rates) {
+  return plan.split == SplitKind::replicate ? *std::min_element(rates.begin(), rates.end())
+                                            : std::accumulate(rates.begin(), rates.end(), 0.0);
+}
+
+constexpr std::uint64_t read_probe_bytes = 1'000'000'000;
+constexpr std::uint64_t cold_read_probe_bytes = 256u << 20;  // a disk is slow
+
+}  // namespace
+
+std::vector<double> measure_links(const std::vector<Device>& devices, const CancelToken* cancel) {
+  const auto lanes = make_lanes(devices);
+  std::vector<double> rates(lanes.size());
+  run_for_each(rates.size(), [&](std::size_t i, const std::atomic<bool>& stop) {
+    rates[i] = measure_lane(*lanes[i], cancel, stop);
+  });
+  return rates;
+}
+
+LoadLimits measure_limits(Transfer& transfer, const LoadPlan& plan, std::span<const Buffer> arenas,
+                          const LoadStatistics& statistics, bool is_warm,
+                          const CancelToken* cancel) {
+  LoadLimits limits;
+  const bool is_from_disk = statistics.direct_bytes > 0 || !is_warm;
+  if (!is_from_disk || statistics.buffered_bytes < statistics.direct_bytes) {
+    limits.read_bytes_per_s = transfer.probe_read_bytes_per_s(
+        arenas, is_from_disk ? cold_read_probe_bytes : read_probe_bytes);
+  }
+  // Pinning its memory during the load cost 1 to 2 % of the load's rate on an H200.
+  const std::vector<double> rates = measure_links(linked_devices(plan, transfer), cancel);
+  if (!rates.empty()) limits.h2d_bytes_per_s = link_limit(plan, rates);
+  return limits;
+}
+
+}  // namespace hiptool::load

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+#include "load/transfer/transfer.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "core/platform_state.hpp"
+#include "hiptool/device.hpp"
+#include "hiptool/error.hpp"
+#include "load/place/check_arenas.hpp"
+#include "load/transfer/file_load.hpp"
+#include "load/transfer/replicator.hpp"
+#include "load/verify/blocks.hpp"
+#include "load/verify/verification.hpp"
+#include "load/workers.hpp"
+
+namespace hiptool::load {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Bytes of several devices in one sum.
+class SharedProgress {
+ public:
+  SharedProgress(LoadObserver* shown, std::uint64_t total_bytes)
+      : shown_(shown), total_bytes_(total_bytes) {}
+
+  /// Of one device; progress of several threads may come in any order.
+  class Part final : public LoadObserver {
+   public:
+    explicit Part(SharedProgress& whole) : whole_(whole) {}
+    void on_progress(std::uint64_t done_bytes, std::uint64_t) noexcept override {
+      std::uint64_t before = most_.load();
+      while (before < done_bytes && !most_.compare_exchange_weak(before, done_bytes)) {
+      }
+      if (before < done_bytes) whole_.add(done_bytes - before);
+    }
+
+   private:
+    SharedProgress& whole_;
+    std::atomic<std::uint64_t> most_{0};
+  };
+
+ private:
+  void add(std::uint64_t bytes) noexcept {
+    const std::uint64_t done = done_bytes_.fetch_add(bytes) + bytes;
+    if (shown_ != nullptr) shown_->on_progress(done, total_bytes_);
+  }
+
+  LoadObserver* shown_;
+  std::uint64_t total_bytes_;
+  std::atomic<std::uint64_t> done_bytes_{0};
+};
+
+}  // namespace
+
+struct Transfer::Impl {
+  const ModelFile model;  // copies, which the caller cannot change
+  const LoadPlan plan;
+  TransferOptions options;
+  std::vector<std::unique_ptr<DeviceRing>> rings;  // null: gets nothing, or a copy
+  std::vector<bool> reaches_first;
+  std::vector<Device> has_enabled;  // peer access to the first device, which ends with this object
+  std::vector<std::uint32_t> regions;  // of the last load, by device
+
+  Impl(const ModelFile& of, const LoadPlan& with, TransferOptions chosen)
+      : model(of),
+        plan(with),
+        options(std::move(chosen)),
+        rings(with.devices.size()),
+        reaches_first(with.devices.size(), false),
+        regions(with.devices.size(), 1) {
+    check_streams();
+    for (std::size_t i = 0; i < rings.size(); ++i) {
+      if (is_read(i)) rings[i] = make_ring(i);
+    }
+    if (is_copied()) find_peers();
+  }
+
+  ~Impl() {
+    for (const Device& device : has_enabled) {
+      try {
+        disable_peer_access(device, plan.devices.front().device);
+      } catch (const std::exception& error) {
+        core::state_of(device).note("load", error.what());
+      }
+    }
+  }
+
+  bool is_copied() const { return plan.split == SplitKind::replicate; }
+  bool is_empty(std::size_t i) const { return plan.devices[i].layout.placements.empty(); }
+  // Whether the device's part is read from the files for it.
+  bool is_read(std::size_t i) const { return !is_empty(i) && (i == 0 || !is_copied()); }
+
+  std::uint32_t count_read() const {
+    std::uint32_t count = 0;
+    for (std::size_t i = 0; i < plan.devices.size(); ++i) count += is_read(i) ? 1u : 0u;
+    return count;
+  }
+
+  void check_streams() const {
+    for (const StreamRef& stream : options.external_streams) {
+      const bool is_known =
+          std::any_of(plan.devices.begin(), plan.devices.end(),
+                      [&](const DevicePlan& part) { return part.device == stream.device(); });
+      if (is_known) continue;
+      throw Error(ErrorCode::invalid_argument, "make loader",
+                  "a stream of " + stream.device().id() + " was given, which is not in the plan");
+    }
+  }
+
+  std::unique_ptr<DeviceRing> make_ring(std::size_t i) const {
+    const Device& device = plan.devices[i].device;
+    TransferOptions chosen = options;
+    const std::uint32_t devices = std::max(1u, count_read());
+    const std::uint32_t all =
+        options.readers != 0 ? options.readers : choose_threads(1, most_readers * devices, 1);
+    chosen.readers = std::max(1u, all / devices);
+    if (devices > 1) chosen.regions = std::max(1u, options.regions / devices);
+    chosen.external_streams.clear();
+    for (const StreamRef& stream : options.external_streams) {
+      if (stream.device() == device) chosen.external_streams.push_back(stream);
+    }
+    return std::make_unique<DeviceRing>(device, std::move(chosen));
+  }
+
+  void find_peers() {
+    const Device& first = plan.devices.front().device;
+    for (std::size_t i = 1; i < plan.devices.size(); ++i) {
+      const Device& device = plan.devices[i].device;
+      try {
+        if (!can_access_peer(device, first)) continue;
+        if (enable_peer_access(device, first)) has_enabled.push_back(device);
+        reaches_first[i] = true;
+      } catch (const Error& error) {
+        core::state_of(device).note("load", error.what());  // then the slots serve it
+      }
+    }
+  }
+
+  std::unique_ptr<Replicator> make_replicator(std::span<const Buffer> arenas,
+                                              ChunkSink* sink) const {
+    if (!is_copied() || is_empty(0)) return nullptr;
+    std::vector<Replicator::Target> targets;
+    for (std::size_t i = 1; i < plan.devices.size(); ++i) {
+      targets.push_back({arenas[i], reaches_first[i]});
+    }
+    return std::make_unique<Replicator>(arenas[0], sink, targets);
+  }
+
+  FileLoad::Options file_options(std::size_t i) const {
+    const TransferOptions& resolved = rings[i]->options();
+    FileLoad::Options chosen;
+    chosen.stages = rings[i]->stages();
+    chosen.readers = resolved.readers;
+    chosen.check = [ring = rings[i].get()] { ring->throw_if_cancelled(); };
+    chosen.ramp = resolved.ramp;
+    chosen.regions = resolved.regions;
+    chosen.cpus = resolved.reader_cpus;
+    return chosen;
+  }
+
+  LoadStatistics load_part(std::size_t i, FileSet& files, const Buffer& arena, ChunkSink* sink,
+                           LoadObserver& observer, const std::atomic<bool>& stop) {
+    FileLoad::Options chosen = file_options(i);
+    if (chosen.regions == 0) chosen.regions = files.choose_regions();
+    regions[i] = chosen.regions;
+    chosen.check = [ring = rings[i].get(), &stop] {
+      ring->throw_if_cancelled();
+      if (stop.load()) throw Error(ErrorCode::cancelled, "load", "another device failed");
+    };
+    chosen.observer = &observer;
+    chosen.sink = sink;
+    chosen.timeline = options.timeline;
+    if (plan.devices.size() > 1) chosen.lane = plan.devices[i].device.id() + " reader";
+    return FileLoad(model, plan.devices[i].layout, arena, files, rings[i]->ring(), chosen).run();
+  }
+
+  void require_slots_for(const ChunkSink* sink) const {
+    if (sink == nullptr || options.slot_bytes >= 2 * block_bytes) return;
+    throw Error(ErrorCode::invalid_argument, "load",
+                "load: slots of " + std::to_string(options.slot_bytes) +
+                    " bytes are too small for digests of whole blocks");
+  }
+
+  std::uint64_t bytes_to_read() const {
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0; i < rings.size(); ++i) {
+      if (rings[i]) bytes += plan.devices[i].layout.tensor_bytes;
+    }
+    return bytes;
+  }
+};
+
+Transfer::Transfer(const ModelFile& model, const LoadPlan& plan, TransferOptions options)
+    : impl_(std::make_unique<Impl>(model, plan, std::move(options))) {}
+
+Transfer::~Transfer() = default;
+
+void Transfer::prepare() {
+  run_for_each(impl_->rings.size(), [this](std::size_t i, const std::atomic<bool>&) {
+    if (impl_->rings[i]) impl_->rings[i]->prepare();
+  });
+}
+
+std::vector<Buffer> Transfer::allocate() const {
+  std::vector<Buffer> arenas(impl_->plan.devices.size());
+  run_for_each(arenas.size(), [&](std::size_t i, const std::atomic<bool>&) {
+    const DevicePlan& part = impl_->plan.devices[i];
+    if (!impl_->is_empty(i)) arenas[i] = Buffer(part.device, part.layout.arena_bytes);
+  });
+  return arenas;
+}
+
+TransferStatistics Transfer::load(std::span<const Buffer> arenas, Verification* verification) {
+  Impl& impl = *impl_;
+  // Before the files are opened: a wrong argument is the caller's error, whatever the files are.
+  check_arenas(impl.plan, arenas, "load");
+  for (std::size_t i = 0; verification != nullptr && i < arenas.size(); ++i) {
+    if (!impl.is_empty(i)) {
+      verification->require(impl.model, impl.plan.devices[i].layout, arenas[i]);
+    }
+  }
+  ChunkSink* const sink = verification != nullptr ? verification->sink() : nullptr;
+  impl.require_slots_for(sink);
+  TransferStatistics statistics;
+  statistics.devices.resize(arenas.size());
+  SharedProgress progress(impl.options.observer, impl.bytes_to_read());
+  FileSet files(impl.model, impl.options.read);
+  const auto replicator = impl.make_replicator(arenas, sink);
+  const auto start = Clock::now();
+  run_for_each(arenas.size(), [&](std::size_t i, const std::atomic<bool>& stop) {
+    if (!impl.rings[i]) return;
+    SharedProgress::Part part(progress);
+    statistics.devices[i] =
+        impl.load_part(i, files, arenas[i], replicator ? replicator.get() : sink, part, stop);
+  });
+  if (replicator) {
+    replicator->finish();
+    for (std::size_t i = 1; i < arenas.size(); ++i) {
+      LoadStatistics& copy = statistics.devices[i];
+      copy.copied_bytes = impl.plan.devices[i].layout.arena_bytes;
+      copy.copy_time_s = replicator->copy_time_s(i - 1);
+      copy.load_time_s = base::seconds_since(start);
+    }
+  }
+  LoadStatistics& total = statistics.total;
+  total.load_time_s = base::seconds_since(start);
+  for (const LoadStatistics& device : statistics.devices) {
+    total.copy_time_s = std::max(total.copy_time_s, device.copy_time_s);
+    total.copied_bytes += device.copied_bytes;
+    total.readers += device.readers;
+    total.slots += device.slots;
+    total.slot_bytes = std::max(total.slot_bytes, device.slot_bytes);
+  }
+  files.report(total);
+  files.check_unchanged();
+  return statistics;
+}
+
+double Transfer::probe_read_bytes_per_s(std::span<const Buffer> arenas, std::uint64_t most_bytes) {
+  Impl& impl = *impl_;
+  check_arenas(impl.plan, arenas, "load");
+  FileSet files(impl.model, impl.options.read);
+  std::vector<double> rates(impl.rings.size());
+  run_for_each(rates.size(), [&](std::size_t i, const std::atomic<bool>&) {
+    if (!impl.rings[i]) return;
+    FileLoad::Options options = impl.file_options(i);
+    // The load has put files into the page cache, which must not choose now.
+    options.regions = impl.regions[i];
+    rates[i] = FileLoad(impl.model, impl.plan.devices[i].layout, arenas[i], files,
+                        impl.rings[i]->ring(), options)
+                   .probe(most_bytes);
+  });
+  return std::accumulate(rates.begin(), rates.end(), 0.0);
+}
+
+const std::vector<bool>& Transfer::reaches_first() const noexcept { return impl_->reaches_first; }
+
+}  // namespace hiptool::load

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hiptool/cancel.hpp"
+#include "hiptool/model_file.hpp"
+#include "hiptool/timeline.hpp"
+
+namespace hiptool::load {
+
+/// The digests of a model's leaves (see verify_readback) as its files hold them, by an independent
+/// second reader: files opened anew, offsets straight from the parsed headers, no part of the
+/// loader. It needs no device, so it can start before one does. The model must outlive it.
+///
+/// On request it also gives the SHA-256 of files. Such a file is read once, from its first byte to
+/// its last, by one thread, and each buffer serves the hash and the digests: memory with these
+/// digests holds the bytes that the hash is of. It takes as long as one core needs for SHA-256.
+class FileDigests {
+ public:
+  struct Options {
+    std::uint32_t threads = 0;            ///< 0: one for each core this process may use
+    const CancelToken* cancel = nullptr;  ///< must outlive this object
+    Timeline* timeline = nullptr;         ///< gets a lane for each thread; must outlive this object
+    /// Files whose SHA-256 is wanted, by index of ModelFile::files().
+    std::vector<std::uint32_t> sha256_of = {};
+  };
+  struct Statistics {
+    std::uint64_t bytes = 0;        ///< read and digested so far
+    std::uint64_t total_bytes = 0;  ///< to be read
+    double duration_s = 0;          ///< from the start to the last of them, or until now
+  };
+
+  /// Opens the files and starts at once, on threads of its own. Throws Error(input_failed) where a
+  /// file cannot be opened or is not the one that was parsed, Error(host_out_of_memory) where no
+  /// thread can be started, Error(out_of_bounds) for a file that the model does not have. Does not
+  /// block.
+  explicit FileDigests(const ModelFile& model);
+  FileDigests(const ModelFile& model, const Options& options);
+  /// Gives up what is not done; waits for the read calls under way.
+  ~FileDigests();
+  FileDigests(const FileDigests&) = delete;
+  FileDigests& operator=(const FileDigests&) = delete;
+
+  /// From now on at most so many threads run (at least one): for the time in which a load needs the
+  /// cores. 0: half of the cores, which with readers on the other half keeps up with a load at the
+  /// rate of the link. Threads above it pause after the 8 MiB they are at, or after the file whose
+  /// SHA-256 they compute. From any thread; does not block.
+  void limit_threads(std::uint32_t threads);
+
+  /// Lets all threads run again, waits for them and gives the digest of each leaf: those of tensor
+  /// 0 in order, then those of tensor 1... Throws Error(input_failed) where a file could not be
+  /// read or was changed, truncated or replaced meanwhile, Error(cancelled) by the token. May be
+  /// called again, and from several threads.
+  const std::vector<std::uint64_t>& get();
+
+  /// Waits as get() does and throws the same. Gives the SHA-256 of each file as 64 lower-case
+  /// hexadecimal digits, by index of ModelFile::files(); empty for files not in sha256_of.
+  const std::vector<std::string>& sha256();
+
+  /// Waits at most that long; false where there is still something to read.
+  bool wait_for(std::chrono::milliseconds time) const;
+
+  /// From any thread; does not block.
+  Statistics statistics() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hiptool::load

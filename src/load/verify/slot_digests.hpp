@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "hiptool/model_file.hpp"
+#include "load/transfer/chunks.hpp"
+#include "load/transfer/pieces.hpp"
+#include "load/verify/blocks.hpp"
+
+namespace hiptool::load {
+
+/// Digests of staging slots as they were read, keyed by the file offsets that the loader issued.
+class SlotDigests final : public ChunkSink {
+ public:
+  /// From any thread.
+  void on_read(const Chunk& chunk, std::span<const std::byte> bytes,
+               std::span<const Piece> pieces) override;
+
+  /// The digests in the order of a map that comes from the parsed header alone; 0 for a block that
+  /// was never read from where the header has it, and which so equals no digest of the device.
+  std::vector<std::uint64_t> collect(const ModelFile& model, const BlockMap& leaves);
+
+ private:
+  /// A piece of a file that was read at once, with the digests of its leaves.
+  struct Run {
+    std::uint32_t file = 0;
+    std::uint64_t file_offset = 0;
+    std::uint64_t size_bytes = 0;
+    std::vector<std::uint64_t> digests;
+
+    std::uint64_t end() const { return file_offset + size_bytes; }
+    /// The digest of the leaf that begins there and has that size, or null.
+    const std::uint64_t* find(std::uint32_t in_file, std::uint64_t offset,
+                              std::uint64_t wanted_bytes) const;
+  };
+
+  std::mutex mutex_;
+  std::vector<Run> runs_;
+};
+
+}  // namespace hiptool::load

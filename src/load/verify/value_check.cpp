@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+#include "load/verify/value_check.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <span>
+
+#include "core/call.hpp"
+#include "hiptool/copy.hpp"
+#include "hiptool/error.hpp"
+#include "hiptool/kernel.hpp"
+#include "hiptool/stream.hpp"
+#include "kernels/value_check.hpp"
+#include "load/verify/kernel_compiling.hpp"
+#include "load/workers.hpp"
+
+namespace hiptool::load {
+namespace {
+
+using kernels::ValueCounts;
+using kernels::ValueDescriptor;
+using kernels::ValueTile;
+
+// What a block of the kernel takes at a time.
+constexpr std::uint64_t tile_bytes = 1u << 20;
+// So many tiles are between two looks at the token on the processor; a GPU is faster than a person.
+constexpr std::uint64_t tiles_per_launch = 64;
+constexpr std::uint32_t block_threads = 256;
+constexpr std::uint64_t blocks_per_unit = 16;
+
+class Check {
+ public:
+  Check(const ModelFile& model, const ArenaLayout& layout, const Buffer& arena,
+        const ValueCheckOptions& options)
+      : model_(model), layout_(layout), arena_(arena), options_(options) {
+    std::uint32_t result = 0;
+    for (const Placement& placement : layout.placements) add_tiles(placement, result++);
+  }
+
+  void run() {
+    if (tiles_.empty()) return;
+    const Device& device = arena_.device();
+    kernels::KernelLoader loader(
+        device, loader_options(device, options_.compiler_program, options_.cancel));
+    const Kernel kernel = loader.kernel("hiptool_value_check");
+    const Buffer tiles = to_device(tiles_);
+    const Buffer descriptors = to_device(descriptors_);
+    counts_.resize(layout_.placements.size());
+    const Buffer results = to_device(counts_);
+    const std::uint64_t most_blocks = device.info().compute_units.value_or(1) * blocks_per_unit;
+    const bool is_host = device.is_host_memory();
+    const std::uint64_t batch = is_host ? tiles_per_launch : tiles_.size();
+    std::vector<Stream> streams;
+    for (std::uint32_t i = 0; i < (is_host ? choose_threads(1, 64, 1) : 1); ++i) {
+      streams.emplace_back(device);
+    }
+    try {
+      for (std::uint64_t first = 0; first < tiles_.size();) {
+        if (options_.cancel != nullptr) options_.cancel->throw_if_cancelled("check values");
+        for (const Stream& stream : streams) {
+          const std::uint64_t end = std::min<std::uint64_t>(first + batch, tiles_.size());
+          if (first == end) break;
+          LaunchConfig config;
+          config.grid.x = static_cast<std::uint32_t>(std::min(end - first, most_blocks));
+          config.block.x = block_threads;
+          launch(kernel, config, stream, arena_, tiles, descriptors, first, end, results);
+          first = end;
+        }
+        for (const Stream& stream : streams) stream.synchronize();
+      }
+    } catch (...) {
+      for (const Stream& stream : streams) core::settle(stream);  // before their memory goes
+      throw;
+    }
+    copy_d2h_and_wait(std::as_writable_bytes(std::span(counts_)), results);
+  }
+
+  ValueCheckResult result() const {
+    ValueCheckResult result;
+    result.checked = checked_;
+    result.skipped_tensors = skipped_tensors_;
+    for (std::size_t i = 0; i < counts_.size(); ++i) {
+      const ValueCounts& counts = counts_[i];
+      if (counts.nan == 0 && counts.infinite == 0) continue;
+      result.nan += counts.nan;
+      result.infinite += counts.infinite;
+      result.findings.push_back(
+          {layout_.placements[i].tensor, counts.nan, counts.infinite, counts.first_offset});
+    }
+    std::sort(result.findings.begin(), result.findings.end(),
+              [](const ValueFinding& left, const ValueFinding& right) {
+                return left.tensor < right.tensor;
+              });
+    return result;
+  }
+
+ private:
+  void add_tiles(const Placement& placement, std::uint32_t result) {
+    const TensorInfo& tensor = model_.tensors()[placement.tensor];
+    const ValueDescriptor* type = kernels::find_value_descriptor(tensor.type.name());
+    if (type == nullptr) {
+      ++skipped_tensors_;
+      return;
+    }
+    const std::uint64_t blocks = tensor.size_bytes / type->block_bytes;
+    const std::uint64_t most = tile_bytes / type->block_bytes;
+    checked_ += blocks * type->count;
+    const std::uint32_t descriptor = number_of(tensor.type.name(), *type);
+    for (std::uint64_t first = 0; first < blocks; first += most) {
+      const std::uint64_t offset = first * type->block_bytes;
+      tiles_.push_back({placement.device_offset + offset, std::min(most, blocks - first), offset,
+                        result, descriptor});
+    }
+  }
+
+  std::uint32_t number_of(std::string_view name, const ValueDescriptor& type) {
+    const auto [place, is_new] =
+        numbers_.emplace(name, static_cast<std::uint32_t>(descriptors_.size()));
+    if (is_new) descriptors_.push_back(type);
+    return place->second;
+  }
+
+  template <class Value>
+  Buffer to_device(const std::vector<Value>& values) const {
+    Buffer buffer(arena_.device(), values.size() * sizeof(Value));
+    copy_h2d_and_wait(buffer, std::as_bytes(std::span(values)));
+    return buffer;
+  }
+
+  const ModelFile& model_;
+  const ArenaLayout& layout_;
+  const Buffer& arena_;
+  const ValueCheckOptions& options_;
+  std::vector<ValueTile> tiles_;
+  std::vector<ValueDescriptor> descriptors_;
+  std::map<std::string_view, std::uint32_t> numbers_;
+  std::vector<ValueCounts> counts_;  // by placement
+  std::uint64_t checked_ = 0;
+  std::uint64_t skipped_tensors_ = 0;
+};
+
+}  // namespace
+
+ValueCheckResult check_values(const ModelFile& model, const ArenaLayout& layout,
+                              const Buffer& arena, const ValueCheckOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  Check check(model, layout, arena, options);
+  check.run();
+  ValueCheckResult result = check.result();
+  result.duration_s =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+void merge_values(ValueCheckResult& into, const ValueCheckResult& from) {
+  into.checked += from.checked;
+  into.nan += from.nan;
+  into.infinite += from.infinite;
+  into.skipped_tensors += from.skipped_tensors;
+  into.findings.insert(into.findings.end(), from.findings.begin(), from.findings.end());
+  std::stable_sort(into.findings.begin(), into.findings.end(),
+                   [](const ValueFinding& left, const ValueFinding& right) {
+                     return left.tensor < right.tensor;
+                   });
+  // Devices are checked one after the other or at the same time; the caller knows which.
+  into.duration_s = std::max(into.duration_s, from.duration_s);
+}
+
+}  // namespace hiptool::load

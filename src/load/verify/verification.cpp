@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+#include "load/verify/verification.hpp"
+#include "base/clock.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/file.hpp"
+#include "hiptool/copy.hpp"
+#include "hiptool/error.hpp"
+#include "load/place/check_arenas.hpp"
+#include "load/verify/device_digests.hpp"
+#include "load/verify/differences.hpp"
+#include "load/verify/digest.hpp"
+#include "load/verify/blocks.hpp"
+#include "load/verify/slot_digests.hpp"
+#include "load/workers.hpp"
+
+namespace hiptool::load {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Whether both describe the same tensors of the same files; they may have been opened twice.
+bool is_same_model(const ModelFile& left, const ModelFile& right) {
+  if (left.tensors().data() == right.tensors().data()) return true;
+  const auto is_same_file = [](const ModelPart& one, const ModelPart& other) {
+    return one.path == other.path && one.size_bytes == other.size_bytes;
+  };
+  return left.tensors().size() == right.tensors().size() &&
+         std::equal(left.files().begin(), left.files().end(), right.files().begin(),
+                    right.files().end(), is_same_file);
+}
+
+std::vector<bool> find_placed(const ModelFile& model, const LoadPlan& plan) {
+  std::vector<bool> is_placed(model.tensors().size());
+  for (const DevicePlan& device : plan.devices) {
+    for (const Placement& placement : device.layout.placements) is_placed[placement.tensor] = true;
+  }
+  return is_placed;
+}
+
+}  // namespace
+
+struct Verification::Impl {
+  const ModelFile model;  // both are copies: what the caller changes later was not checked
+  const LoadPlan plan;
+  std::vector<Buffer> arenas;
+  std::shared_ptr<FileDigests> files;  // null: the slots are the reference
+  VerifyOptions options;
+  BlockMap blocks;
+  SlotDigests slots;
+  std::vector<std::uint64_t> slot_digests;
+  std::span<const std::uint64_t> expected;
+  std::vector<std::unique_ptr<DeviceDigests>> devices;  // null: gets no tensors
+  std::uint32_t lane = 0;
+  std::shared_future<std::vector<std::uint32_t>> order;  // last: its thread uses the model
+
+  Impl(const ModelFile& of, const LoadPlan& with, std::span<const Buffer> in,
+       std::shared_ptr<FileDigests> by, const VerifyOptions& chosen)
+      : model(of),
+        plan(with),
+        arenas(in.begin(), in.end()),
+        files(std::move(by)),
+        options(chosen),
+        blocks(of),
+        devices(with.devices.size()) {
+    check_arenas(with, arenas, "verify");
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      const ArenaLayout& layout = plan.devices[i].layout;
+      if (layout.placements.empty()) continue;
+      devices[i] = std::make_unique<DeviceDigests>(model, layout, arenas[i], options);
+    }
+    if (options.timeline != nullptr) lane = options.timeline->add_lane("verdict");
+    // While the model is loaded: for 100 000 names it takes as long as a tenth of the load.
+    const auto sort_names = [this] { return digest_order(model); };
+    try {
+      order = std::async(std::launch::async, sort_names).share();
+    } catch (const std::system_error&) {  // no thread to be had
+      order = std::async(std::launch::deferred, sort_names).share();
+    }
+  }
+
+  TimelineScope scope(std::string_view what) const { return {options.timeline, lane, what}; }
+
+  std::vector<std::span<const std::uint64_t>> digest_arenas() {
+    const auto timer = scope("device digests");
+    std::vector<std::span<const std::uint64_t>> found(devices.size());
+    run_for_each(devices.size(), [&](std::size_t i, const std::atomic<bool>&) {
+      if (devices[i]) found[i] = devices[i]->compute();
+    });
+    return found;
+  }
+
+  void take_expected() {
+    if (options.cancel != nullptr) options.cancel->throw_if_cancelled("verify");
+    const auto timer = scope("file digests");
+    if (files) {
+      expected = files->get();
+    } else if (slot_digests.empty()) {
+      slot_digests = slots.collect(model, blocks);
+      expected = slot_digests;
+    }
+    if (expected.size() == blocks.count()) return;
+    throw Error(ErrorCode::invalid_argument, "verify", "the digests are of another model");
+  }
+
+  VerifyResult verify() {
+    VerifyResult result;
+    const auto start = Clock::now();
+    const auto found = digest_arenas();
+    result.digest_time_s = base::seconds_since(start);
+    take_expected();
+    const auto timer = scope("compare");
+    result.tensor_digests.resize(model.tensors().size());
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      if (!devices[i]) continue;
+      result.digest_kernel_time_s =
+          std::max(result.digest_kernel_time_s, devices[i]->kernel_time_s());
+      compare(i, found[i], result);
+    }
+    const auto is_placed = find_placed(model, plan);
+    if (std::all_of(is_placed.begin(), is_placed.end(), [](bool placed) { return placed; })) {
+      result.model_digest = model_digest(model, order.get(), result.tensor_digests);
+    }
+    result.duration_s = base::seconds_since(start);
+    return result;
+  }
+
+  // `found` are the digests of a device's memory, in the order of its layout.
+  void compare(std::size_t device, std::span<const std::uint64_t> found, VerifyResult& result) {
+    const ArenaLayout& layout = plan.devices[device].layout;
+    std::vector<std::uint64_t> wrong;
+    auto next = found.begin();
+    for (const Placement& placement : layout.placements) {
+      const std::uint64_t first = blocks.first[placement.tensor];
+      const std::uint64_t end = blocks.first[placement.tensor + 1];
+      bool is_read = true;
+      for (std::uint64_t block = first; block < end; ++block, ++next) {
+        if (*next == expected[block]) continue;
+        wrong.push_back(block);
+        is_read = is_read && expected[block] != 0;
+      }
+      // A tensor with a block that no slot had has no digest of the file's bytes.
+      result.tensor_digests[placement.tensor] =
+          is_read ? tensor_digest(expected.subspan(first, end - first)) : 0;
+    }
+    result.blocks += found.size();
+    result.compared_bytes += layout.tensor_bytes;
+    result.mismatch_count += wrong.size();
+    if (wrong.empty()) return;
+    std::vector<Difference> differences = narrow(device, wrong);
+    for (Mismatch& mismatch :
+         join_differences(model, layout, plan.devices[device].device, differences)) {
+      if (result.mismatches.size() == max_mismatches) break;
+      result.mismatches.push_back(std::move(mismatch));
+    }
+  }
+
+  // From a wrong block to its wrong bytes, as far as a second look at both sides shows them.
+  std::vector<Difference> narrow(std::size_t device,
+                                       const std::vector<std::uint64_t>& wrong) const {
+    constexpr std::size_t most = 16 * max_mismatches;  // a run may be many blocks long
+    std::vector<Difference> differences;
+    std::vector<base::File> opened;
+    for (const ModelPart& part : model.files()) {
+      opened.push_back(base::File::open(part.path));
+      // Bytes of a file that changed meanwhile say nothing about the device.
+      opened.back().check_unchanged(part.size_bytes, {part.modified_ns, part.changed_ns});
+    }
+    std::vector<std::uint64_t> device_offsets(model.tensors().size());
+    for (const Placement& placement : plan.devices[device].layout.placements) {
+      device_offsets[placement.tensor] = placement.device_offset;
+    }
+    for (const std::uint64_t block : wrong) {
+      if (differences.size() == most) break;
+      const auto next = std::upper_bound(blocks.first.begin(), blocks.first.end(), block);
+      const auto index = static_cast<std::uint32_t>(next - blocks.first.begin() - 1);
+      const TensorInfo& tensor = model.tensors()[index];
+      const std::uint64_t offset = (block - blocks.first[index]) * block_bytes;
+      const std::uint64_t size_bytes = std::min(block_bytes, tensor.size_bytes - offset);
+      std::vector<std::byte> want(size_bytes);
+      std::vector<std::byte> got(size_bytes);
+      opened[tensor.file].read_at(want, tensor.file_offset + offset);
+      copy_d2h_and_wait(got, arenas[device].view(device_offsets[index] + offset, size_bytes));
+      differences.push_back(want == got ? Difference{index, offset / block_bytes, offset,
+                                                           offset + size_bytes - 1}
+                                        : locate_difference(index, offset, want, got));
+    }
+    return differences;
+  }
+};
+
+Verification::Verification(const ModelFile& model, const LoadPlan& plan,
+                           std::span<const Buffer> arenas, std::shared_ptr<FileDigests> files,
+                           const VerifyOptions& options)
+    : impl_(std::make_unique<Impl>(model, plan, arenas, std::move(files), options)) {}
+
+Verification::~Verification() = default;
+
+VerifyResult Verification::finish() { return impl_->verify(); }
+
+std::string Verification::image() const {
+  for (const auto& device : impl_->devices) {
+    if (device) return device->image();
+  }
+  return {};
+}
+
+void Verification::require(const ModelFile& model, const ArenaLayout& layout,
+                           const Buffer& arena) const {
+  const auto refuse = [](const std::string& why) {
+    throw Error(ErrorCode::invalid_argument, "load", "load: the verification is of " + why,
+                "make the verification for the model, layout and arena of this load");
+  };
+  if (!is_same_model(model, impl_->model)) refuse("another model");
+  const auto& parts = impl_->plan.devices;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Buffer& own = impl_->arenas[i];
+    const bool is_this =
+        own.has_device() && own.device() == arena.device() && own.address() == arena.address();
+    if (is_this && is_same_layout(parts[i].layout, layout)) return;
+  }
+  if (layout.arena_bytes > 0) refuse("another arena or layout");
+}
+
+ChunkSink* Verification::sink() noexcept { return impl_->files ? nullptr : &impl_->slots; }
+
+}  // namespace hiptool::load

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include "hiptool/load_report.hpp"
+#include "hiptool/model_file.hpp"
+
+namespace hiptool::load {
+
+/// Sets verify_mode, verify_note, is_read_back and cached_bytes of a report that begins:
+/// `automatic` becomes `full` for files in the page cache and `fast` for others.
+void choose_verify_mode(const ModelFile& model, VerifyMode wanted, LoadReport& report);
+
+/// Whether the files were in the page cache when the report began. Files of unknown residency count
+/// as cached, which is the cheaper mistake.
+bool is_warm(const ModelFile& model, const LoadReport& report);
+
+}  // namespace hiptool::load

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+#include "measure/kernel/image_info.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cstring>
+#include <limits>
+
+#include "hiptool/error.hpp"
+
+namespace hiptool::measure {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+[[noreturn]] void refuse_info(const std::string& why) {
+  throw Error(ErrorCode::corrupt_data, "read kernel image", "the kernel image is damaged: " + why);
+}
+
+/// Words of a PTX text: names, directives with their dot, numbers, single other characters.
+/// Comments and quoted texts are left out.
+class PtxWords {
+ public:
+  explicit PtxWords(std::string_view text) : text_(text.substr(0, text.find('\0'))) {}
+
+  /// Empty at the end.
+  std::string_view next() {
+    skip_blanks();
+    if (text_.empty()) return {};
+    std::size_t length = 1;
+    if (is_word(text_[0])) {
+      while (length < text_.size() && is_word(text_[length])) ++length;
+    }
+    const std::string_view word = text_.substr(0, length);
+    text_.remove_prefix(length);
+    return word;
+  }
+
+ private:
+  static bool is_word(char letter) {
+    return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_' ||
+           letter == '$' || letter == '.' || letter == '%';
+  }
+
+  void skip_to(std::string_view mark, std::size_t from) {
+    const std::size_t end = text_.find(mark, from);
+    text_.remove_prefix(end == std::string_view::npos ? text_.size() : end + mark.size());
+  }
+
+  void skip_blanks() {
+    for (;;) {
+      const std::size_t start = text_.find_first_not_of(" \t\r\n");
+      text_.remove_prefix(std::min(start, text_.size()));
+      if (text_.starts_with("//")) {
+        skip_to("\n", 2);
+      } else if (text_.starts_with("/*")) {
+        skip_to("*/", 2);
+      } else if (text_.starts_with("\"")) {
+        skip_to("\"", 1);
+      } else {
+        return;
+      }
+    }
+  }
+
+  std::string_view text_;
+};
+
+std::optional<std::uint64_t> number_in(std::string_view word) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (error != std::errc{} || end != word.data() + word.size()) return std::nullopt;
+  return number;
+}
+
+/// 4 of ".u32" and ".f16x2", absent for what is no type.
+std::optional<std::uint64_t> size_of_type(std::string_view word) {
+  if (word.size() < 3 || word[0] != '.' ||
+      std::string_view("busf").find(word[1]) == std::string_view::npos) {
+    return std::nullopt;
+  }
+  if (word == ".f16x2") return 4;
+  const auto bits = number_in(word.substr(2));
+  const bool is_size =
+      bits && (*bits == 8 || *bits == 16 || *bits == 32 || *bits == 64 || *bits == 128);
+  return is_size ? std::optional(*bits / 8) : std::nullopt;
+}
+
+/// What is told of one parameter, word by word.
+class PtxParameter {
+ public:
+  void take(std::string_view word, PtxWords& words) {
+    is_empty_ = false;
+    if (word == ".ptr") {
+      argument_.kind = ArgumentKind::pointer;
+    } else if (word == "[") {
+      take_count(number_in(words.next()));
+    } else if (const auto size = size_of_type(word); size && argument_.size_bytes == 0) {
+      argument_.size_bytes = *size;
+    }
+  }
+
+  bool is_empty() const { return is_empty_; }
+
+  ArgumentInfo finish() const {
+    if (argument_.size_bytes == 0) refuse_info("a PTX parameter has no type");
+    return argument_;
+  }
+
+ private:
+  void take_count(std::optional<std::uint64_t> count) {
+    const std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
+    if (!count || *count == 0 || *count > most || argument_.kind == ArgumentKind::value) {
+      refuse_info("the size of a PTX parameter");
+    }
+    argument_.size_bytes *= *count;
+    argument_.kind = ArgumentKind::value;
+  }
+
+  ArgumentInfo argument_;
+  bool is_empty_ = true;
+};
+
+/// Behind the opening parenthesis, up to the closing one.
+std::vector<ArgumentInfo> read_parameters(PtxWords& words) {
+  std::vector<ArgumentInfo> arguments;
+  PtxParameter parameter;
+  for (;;) {
+    const std::string_view word = words.next();
+    if (word.empty() || word == "{" || word == ";")
+      refuse_info("a parameter list in PTX does not end");
+    if (word == ")" && parameter.is_empty() && arguments.empty()) return arguments;
+    if (word != "," && word != ")") {
+      parameter.take(word, words);
+      continue;
+    }
+    arguments.push_back(parameter.finish());
+    if (word == ")") return arguments;
+    parameter = {};
+  }
+}
+
+}  // namespace
+
+ImageInfo read_ptx(std::string_view text) {
+  ImageInfo info;
+  info.kind = core::ImageKind::ptx;
+  info.kernels.emplace();
+  PtxWords words(text);
+  for (std::string_view word = words.next(); !word.empty(); word = words.next()) {
+    if (word == ".target" && info.target.empty()) info.target = words.next();
+    if (word != ".entry") continue;
+    KernelInfo kernel;
+    kernel.name = words.next();
+    PtxWords after = words;
+    if (after.next() == "(") {
+      words = after;
+      kernel.arguments = read_parameters(words);
+    }
+    if (!kernel.name.empty()) info.kernels->push_back(std::move(kernel));
+  }
+  return info;
+}
+
+std::vector<BundleEntry> read_bundle(Bytes bundle) {
+  constexpr std::string_view magic = "__CLANG_OFFLOAD_BUNDLE__";
+  constexpr std::size_t head_bytes = 24;
+  const auto has = [bundle](std::uint64_t offset, std::uint64_t size) {
+    return offset <= bundle.size() && size <= bundle.size() - offset;
+  };
+  const auto number = [bundle](std::uint64_t offset) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, bundle.data() + offset, sizeof(value));
+    return value;
+  };
+  std::uint64_t place = magic.size();
+  if (!has(place, 8)) refuse_info("the bundle ends in its header");
+  const std::uint64_t count = number(place);
+  place += 8;
+  std::vector<BundleEntry> entries;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (!has(place, head_bytes)) refuse_info("the bundle ends in its table");
+    const std::uint64_t offset = number(place);
+    const std::uint64_t size = number(place + 8);
+    const std::uint64_t name_bytes = number(place + 16);
+    place += head_bytes;
+    if (!has(place, name_bytes) || !has(offset, size)) refuse_info("an entry of the bundle");
+    const auto* const name = reinterpret_cast<const char*>(bundle.data() + place);
+    entries.push_back({{name, name_bytes}, bundle.subspan(offset, size)});
+    place += name_bytes;
+  }
+  return entries;
+}
+
+std::string_view processor_of(std::string_view target) {
+  const std::size_t dashes = target.rfind("--");
+  if (dashes != std::string_view::npos) target.remove_prefix(dashes + 2);
+  return target.substr(0, target.find(':'));
+}
+
+ImageInfo read_image_info(Bytes image) {
+  const core::ImageKind kind = core::identify_image(image);
+  switch (kind) {
+    case core::ImageKind::amd_object: return read_amd_object(image);
+    case core::ImageKind::nvidia_object: return read_cubin(image);
+    case core::ImageKind::ptx:
+      return read_ptx({reinterpret_cast<const char*>(image.data()), image.size()});
+    default: {
+      ImageInfo info;
+      info.kind = kind;
+      return info;
+    }
+  }
+}
+
+}  // namespace hiptool::measure

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+#include "load/read/direct_reader.hpp"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <functional>
+#include <stdexcept>
+#include <vector>
+
+#include "support.hpp"
+
+using namespace hiptool;
+using load::DirectReader;
+
+namespace {
+
+constexpr std::uint64_t request_bytes = 64u << 10;
+
+// A file of odd length and a plain descriptor: engines care for neither O_DIRECT nor alignment.
+struct DirectReaderFixture {
+  test::TemporaryFolder folder;
+  std::vector<std::byte> contents = test::random_bytes(1'000'003, 3);
+  std::filesystem::path path = folder.path() / "file";
+  int descriptor = -1;
+
+  DirectReaderFixture() {
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(contents.data()),
+               static_cast<std::streamsize>(contents.size()));
+    descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  }
+  ~DirectReaderFixture() { close(descriptor); }
+
+  void for_each_engine(const std::function<void(DirectReader&)>& test) const {
+    const auto plain = load::make_pread_reader(request_bytes);
+    CHECK(std::string(plain->name()) == "pread");
+    test(*plain);
+    for (const std::uint32_t depth : {1u, 3u, 64u}) {
+      std::string why;
+      const auto ring = load::make_uring_reader(depth, request_bytes, why);
+      if (ring == nullptr) {
+        MESSAGE("not with io_uring here: ", why);
+        CHECK_FALSE(why.empty());
+        continue;
+      }
+      CHECK(std::string(ring->name()) == "io_uring");
+      test(*ring);
+    }
+  }
+};
+
+void no_check() {}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(DirectReaderFixture,
+                  "a range arrives whole, whatever its size, up to the end of the file") {
+  for_each_engine([&](DirectReader& engine) {
+    for (const std::uint64_t begin : {0u, 4'096u, 983'040u}) {
+      for (const std::uint64_t size_bytes : {1u, 4'096u, 65'536u, 200'000u, 300'000u, 1'000'003u}) {
+        const std::uint64_t wanted_end = std::min<std::uint64_t>(begin + size_bytes, 1'000'003);
+        const std::uint64_t end = (wanted_end + 4'095) / 4'096 * 4'096;
+        std::vector<std::byte> found(end - begin);
+        const auto result = engine.read(
+            {descriptor, begin, end, wanted_end},
+            [&](std::uint64_t offset, std::span<const std::byte> bytes) {
+              REQUIRE(offset >= begin);
+              REQUIRE(bytes.size() <= end - offset);
+              std::copy(bytes.begin(), bytes.end(),
+                        found.begin() + static_cast<std::ptrdiff_t>(offset - begin));
+            },
+            no_check);
+        CHECK(result.error == 0);
+        REQUIRE(result.reached_wanted);
+        REQUIRE(std::equal(contents.begin() + static_cast<std::ptrdiff_t>(begin),
+                           contents.begin() + static_cast<std::ptrdiff_t>(wanted_end),
+                           found.begin()));
+      }
+    }
+  });
+}
+
+TEST_CASE_FIXTURE(DirectReaderFixture,
+                  "a file that ends too early and a failing read are told with the place") {
+  for_each_engine([&](DirectReader& engine) {
+    const auto ignore = [](std::uint64_t, std::span<const std::byte>) {};
+    auto result = engine.read({descriptor, 819'200, 1'228'800, 1'200'000}, ignore, no_check);
+    CHECK(result.error == 0);
+    CHECK_FALSE(result.reached_wanted);
+    CHECK(result.read_end == 1'000'003);
+    result = engine.read({descriptor, 1'228'800, 1'232'896, 1'232'896}, ignore, no_check);
+    CHECK_FALSE(result.reached_wanted);
+    CHECK(result.read_end == 1'228'800);
+    result = engine.read({-1, 4'096, 409'600, 409'600}, ignore, no_check);
+    CHECK(result.error == EBADF);
+    CHECK(result.read_end == 4'096);
+    CHECK_FALSE(result.reached_wanted);
+    // The engine is whole afterwards.
+    result = engine.read({descriptor, 0, 409'600, 409'600}, ignore, no_check);
+    CHECK(result.reached_wanted);
+  });
+}
+
+TEST_CASE_FIXTURE(DirectReaderFixture,
+                  "an exception from outside ends the read, and the next one is right") {
+  for_each_engine([&](DirectReader& engine) {
+    int calls = 0;
+    const auto throwing = [&] {
+      if (++calls == 3) throw std::runtime_error("enough");
+    };
+    std::uint64_t taken = 0;
+    const auto take = [&](std::uint64_t offset, std::span<const std::byte> bytes) {
+      REQUIRE(std::equal(bytes.begin(), bytes.end(),
+                         contents.begin() + static_cast<std::ptrdiff_t>(offset)));
+      taken += bytes.size();
+    };
+    CHECK_THROWS_AS(engine.read({descriptor, 0, 983'040, 983'040}, take, throwing),
+                    std::runtime_error);
+    CHECK(taken < 983'040);
+    const auto throw_at_once = [](std::uint64_t, std::span<const std::byte>) {
+      throw std::runtime_error("no");
+    };
+    CHECK_THROWS_AS(engine.read({descriptor, 0, 983'040, 983'040}, throw_at_once, no_check),
+                    std::runtime_error);
+    taken = 0;
+    CHECK(engine.read({descriptor, 0, 983'040, 983'040}, take, no_check).reached_wanted);
+    CHECK(taken == 983'040);
+  });
+}
+
+TEST_CASE("where the kernel gives no ring the reason is told") {
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  rlimit none = before;
+  none.rlim_cur = 0;
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
+  std::string why;
+  const auto ring = load::make_uring_reader(2, request_bytes, why);
+  setrlimit(RLIMIT_NOFILE, &before);
+  CHECK(ring == nullptr);
+  CHECK(why.find("io_uring") != std::string::npos);
+}

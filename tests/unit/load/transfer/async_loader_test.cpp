@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#include "hiptool/async_loader.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <thread>
+
+#include "hiptool/copy.hpp"
+#include "hiptool/error.hpp"
+#include "small_model.hpp"
+#include "support.hpp"
+
+using namespace hiptool;
+using hiptool::test::code_of;
+
+namespace {
+
+struct AsyncLoaderFixture : test::ModelFixture {
+  std::vector<std::byte> arena_bytes(const Buffer& arena) const {
+    std::vector<std::byte> bytes(arena.size_bytes());
+    copy_d2h_and_wait(bytes, arena);
+    return bytes;
+  }
+  static AsyncLoader::Options staged(std::uint64_t slot_bytes) {
+    AsyncLoader::Options options;
+    options.slot_bytes = slot_bytes;
+    return options;
+  }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(AsyncLoaderFixture, "four threads upload a thousand buffers") {
+  AsyncLoader loader(device, staged(10'000));
+  constexpr std::size_t each = 250;
+  std::vector<Buffer> buffers(4 * each);
+  std::vector<std::vector<std::byte>> contents(4 * each);
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t thread = 0; thread < 4; ++thread) {
+      threads.emplace_back([&, thread] {
+        for (std::size_t i = thread * each; i < (thread + 1) * each; ++i) {
+          contents[i] = test::random_bytes(i * 97 % 30'000, i);
+          buffers[i] = Buffer(device, contents[i].size());
+          auto source = contents[i];
+          loader.upload(buffers[i], source);
+          std::fill(source.begin(), source.end(), std::byte{0});  // may be reused at once
+        }
+      });
+    }
+  }
+  loader.synchronize();
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    REQUIRE(arena_bytes(buffers[i]) == contents[i]);
+  }
+  CHECK(code_of([&] { loader.upload(Buffer(device, 3), test::random_bytes(4, 1)); }) ==
+        ErrorCode::out_of_bounds);
+  CHECK(code_of([&] { loader.stream(2); }) == ErrorCode::out_of_bounds);
+}
+
+TEST_CASE_FIXTURE(AsyncLoaderFixture,
+                  "streams of the caller are used, and refused from another device") {
+  const Stream stream(device);
+  auto options = staged(4'096);
+  options.external_streams = {stream};
+  AsyncLoader loader(device, options);
+  CHECK(loader.stream_count() == 1);
+  CHECK(loader.stream(0) == stream);
+  const Buffer target(device, 30'001);  // eight slots
+  const auto bytes = test::random_bytes(30'001, 7);
+  loader.upload(target, bytes);
+  loader.synchronize();
+  CHECK(arena_bytes(target) == bytes);
+
+  Platforms::Options two;
+  two.cpu_devices = 2;
+  Platforms others(two);
+  const Stream foreign(others.devices(Platform::cpu)[1]);
+  options.external_streams = {foreign};
+  CHECK(code_of([&] { AsyncLoader bad(device, options); }) == ErrorCode::invalid_argument);
+  AsyncLoader::Options zero;
+  zero.slot_bytes = 0;
+  CHECK(code_of([&] { AsyncLoader bad(device, zero); }) == ErrorCode::invalid_argument);
+}
+
+TEST_CASE_FIXTURE(AsyncLoaderFixture, "the stream with the least bytes queued is taken") {
+  auto options = staged(1u << 20);
+  options.slots = 8;
+  AsyncLoader loader(device, options);
+  std::promise<void> opened;
+  loader.stream(0).launch_host_function(
+      [future = opened.get_future().share()] { future.wait_for(std::chrono::seconds(20)); });
+  const Buffer target(device, 1u << 20);
+  const auto large = test::random_bytes(1u << 20, 1);
+  const auto small = test::random_bytes(1'000, 2);
+  loader.upload(target, large);                              // to stream 0, held by the gate
+  for (int i = 0; i < 3; ++i) loader.upload(target, small);  // all to stream 1
+  loader.stream(1).synchronize();                            // would hang behind the gate otherwise
+  CHECK_FALSE(loader.stream(0).is_done());
+  opened.set_value();
+  loader.synchronize();
+}

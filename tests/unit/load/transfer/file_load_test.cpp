@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: MIT
+#include "load/transfer/file_load.hpp"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <mutex>
+#include <thread>
+
+#include "hiptool/copy.hpp"
+#include "hiptool/error.hpp"
+#include "small_model.hpp"
+#include "system/numa.hpp"
+#include "unit/load/counted_heap.hpp"
+#include "unit/load/device_loader.hpp"
+#include "unit/load/evict.hpp"
+#include "unit/load/watched_device.hpp"
+
+using namespace hiptool;
+using namespace hiptool::load;
+using namespace std::chrono_literals;
+
+namespace {
+
+// Calls a function on a reader's thread, after the first chunk or after each.
+class Hook final : public LoadObserver {
+ public:
+  explicit Hook(std::function<void()> function, bool is_once = true)
+      : function_(std::move(function)), is_once_(is_once) {}
+  void on_progress(std::uint64_t, std::uint64_t) noexcept override {
+    if (!called_.exchange(true) || !is_once_) function_();
+  }
+
+ private:
+  std::function<void()> function_;
+  bool is_once_;
+  std::atomic<bool> called_{false};
+};
+
+struct FileLoadFixture : test::WatchedDevice {
+  test::TemporaryFolder folder;
+  std::vector<test::SmallTensor> tensors = test::various_tensors();
+  std::filesystem::path path = make_model(folder.path() / "m.safetensors");
+  ModelFile model = ModelFile::open(path);
+  ArenaLayout layout = lay_out(model);
+
+  // An hour old, so that every later write shows, however coarse the file system's clock is.
+  std::filesystem::path make_model(const std::filesystem::path& at) const {
+    test::write_small_model(at, tensors);
+    std::filesystem::last_write_time(at, std::filesystem::file_time_type::clock::now() - 1h);
+    return at;
+  }
+
+  TransferOptions options(ReadMode mode, std::uint64_t slot_bytes = 32u << 10) const {
+    TransferOptions options;
+    options.slot_bytes = slot_bytes;
+    options.readers = 3;
+    options.always_stage = true;
+    options.read.mode = mode;
+    options.read.direct_request_bytes = 64u << 10;
+    return options;
+  }
+
+  std::string failure_of(const TransferOptions& options) const {
+    test::DeviceLoader loader(device, options);
+    const Buffer arena(device, layout.arena_bytes);
+    try {
+      loader.load(model, layout, arena);
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::input_failed);
+      return error.what();
+    }
+    return "no failure";
+  }
+};
+
+void in_another_process(const std::function<void()>& function) {
+  const pid_t child = fork();
+  if (child == 0) {
+    function();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+}
+
+std::size_t entries_of(const std::filesystem::path& folder) {
+  const std::filesystem::directory_iterator first(folder);
+  return static_cast<std::size_t>(std::distance(begin(first), end(first)));
+}
+
+std::uint64_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::uint64_t total = 0;
+  std::uint64_t resident = 0;
+  file >> total >> resident;
+  return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(FileLoadFixture,
+                  "every way of reading and every shape of the ring brings every byte") {
+  const auto expected = test::expected_arena(tensors);
+  for (const ReadMode mode : {ReadMode::automatic, ReadMode::buffered, ReadMode::direct}) {
+    for (const int shape : {0, 1, 2}) {
+      CAPTURE(shape);
+      test::evict(path);
+      auto chosen = options(mode, shape == 2 ? 1u << 20 : 40'000);
+      chosen.ramp = shape != 1;
+      test::DeviceLoader loader(device, chosen);
+      if (shape != 0) loader.prepare(model, layout);
+      const Buffer arena(device, layout.arena_bytes);
+      const LoadStatistics statistics = loader.load(model, layout, arena);
+      std::vector<std::byte> found(layout.arena_bytes);
+      copy_d2h_and_wait(found, arena);
+      REQUIRE(found == expected);
+      CHECK(statistics.buffered_bytes + statistics.direct_bytes == layout.tensor_bytes);
+      CHECK(statistics.read_bytes == layout.tensor_bytes);
+      if (mode == ReadMode::buffered) CHECK(statistics.direct_bytes == 0);
+    }
+  }
+}
+
+TEST_CASE_FIXTURE(FileLoadFixture, "the reading probe reads as a load does and copies nothing") {
+  for (const bool stages : {true, false}) {
+    CAPTURE(stages);
+    auto chosen = options(ReadMode::buffered);
+    chosen.always_stage = stages;
+    CancelToken cancel;
+    chosen.cancel = &cancel;
+    test::DeviceLoader loader(device, chosen);
+    const Buffer arena(device, layout.arena_bytes);
+    const auto copies = table.count("hipMemcpyAsync");
+    CHECK(loader.probe_read_bytes_per_s(model, layout, arena, layout.arena_bytes) > 0);
+    CHECK(table.count("hipMemcpyAsync") == copies);
+    if (!stages && device.is_host_memory()) {
+      // In place it brings what a load brings, so a probe after a load changes nothing.
+      std::vector<std::byte> found(layout.arena_bytes);
+      copy_d2h_and_wait(found, arena);
+      CHECK(found == test::expected_arena(tensors));
+    }
+    loader.load(model, layout, arena);  // all slots are back
+    CHECK_THROWS_AS(loader.probe_read_bytes_per_s(model, layout, Buffer(device, 256), 1), Error);
+    cancel.cancel();
+    CHECK_THROWS_AS(loader.probe_read_bytes_per_s(model, layout, arena, 1), Error);
+  }
+}
+
+TEST_CASE_FIXTURE(FileLoadFixture,
+                  "past the page cache and through it are tried at several places too") {
+  tensors = {{"t", test::random_bytes(6'000'000, 1)}};
+  make_model(path);
+  model = ModelFile::open(path);
+  layout = lay_out(model);
+  const Stream stream(device);
+  load::StagingRing::Options ring_options;
+  ring_options.slots = 3;
+  ring_options.slot_bytes = 256u << 10;
+  load::StagingRing ring(device, {stream}, ring_options);
+  for (const std::uint32_t regions : {1u, 4u}) {
+    if (!test::evict(path) || !load::DirectFile::open(base::File::open(path), false).is_open())
+      return;
+    load::FileSet files(model, options(ReadMode::automatic).read, 300'000);
+    posix_fadvise(files.file(0).descriptor(), 0, 0, POSIX_FADV_RANDOM);  // no read-ahead
+    load::FileLoad::Options chosen;
+    chosen.readers = 3;
+    chosen.check = [] {};
+    chosen.regions = regions;
+    const Buffer arena(device, layout.arena_bytes);
+    load::FileLoad(model, layout, arena, files, ring, chosen).run();
+    std::vector<std::byte> found(layout.arena_bytes);
+    copy_d2h_and_wait(found, arena);
+    CHECK(found == test::expected_arena(tensors));
+    LoadStatistics statistics;
+    files.report(statistics);
+    CHECK(statistics.direct_bytes >= 300'000);
+    CHECK(statistics.buffered_bytes >= 300'000);
+    CHECK(statistics.read_bytes == layout.tensor_bytes);
+    REQUIRE(files.trial() != nullptr);
+    CHECK(files.trial()->decision());
+  }
+}
+
+TEST_CASE_FIXTURE(FileLoadFixture,
+                  "a file that changes during the load is named, with what happened") {
+  const auto size_bytes = std::filesystem::file_size(path);
+  const auto other = folder.path() / "other";
+  struct Change {
+    const char* word;
+    std::function<void()> make;
+  };
+  const std::vector<Change> changes{
+      {"truncated from", [&] { CHECK(truncate(path.c_str(), off_t(size_bytes - 1)) == 0); }},
+      {"grew from", [&] { std::ofstream(path, std::ios::app) << "more"; }},
+      {"written to",
+       [&] {
+         std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+         file.seekp(1'000) << 'x';
+       }},
+      {"replaced by another", [&] { std::filesystem::rename(other, path); }},
+  };
+  for (const ReadMode mode : {ReadMode::buffered, ReadMode::direct}) {
+    for (const Change& change : changes) {
+      make_model(path);
+      make_model(other);
+      model = ModelFile::open(path);
+      if (mode == ReadMode::direct) test::evict(path);
+      Hook hook(change.make);
+      auto chosen = options(mode);
+      chosen.observer = &hook;
+      const std::string message = failure_of(chosen);
+      CAPTURE(message);
+      CHECK(message.find("m.safetensors") != std::string::npos);
+      // A reader may meet the new end before the last look at the file does.
+      const bool is_early_end = change.make != nullptr && message.find("ends at offset") < 1'000;
+      const bool is_named = message.find(change.word) != std::string::npos;
+      CHECK((is_named || (is_early_end && std::string(change.word) == "truncated from")));
+    }
+  }
+}
+
+TEST_CASE_FIXTURE(FileLoadFixture,
+                  "a file that another process truncates ends the load where it ends") {
+  for (const ReadMode mode : {ReadMode::buffered, ReadMode::direct}) {
+    for (const std::uint32_t regions : {1u, 4u}) {
+      make_model(path);
+      model = ModelFile::open(path);
+      if (mode == ReadMode::direct) test::evict(path);
+      const char* name = path.c_str();
+      Hook hook(
+          [&] { in_another_process([name] { static_cast<void>(truncate(name, 500'003)); }); });
+      auto chosen = options(mode);
+      chosen.readers = 1;  // which is the one that waits for the other process
+      chosen.regions = regions;
+      chosen.observer = &hook;
+      const std::string message = failure_of(chosen);
+      CAPTURE(message);
+      CHECK(message.find("m.safetensors ends at offset 500003, ") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE_FIXTURE(FileLoadFixture,
+                  "a file that is removed during the load or that grew before it is refused") {
+  Hook hook([&] { std::filesystem::remove(path); });
+  auto chosen = options(ReadMode::buffered);
+  chosen.observer = &hook;
+  CHECK(failure_of(chosen).find("it was removed or renamed") != std::string::npos);
+  make_model(path);
+  model = ModelFile::open(path);
+  std::ofstream(path, std::ios::app) << "x";
+  CHECK(failure_of(options(ReadMode::buffered)).find("grew from") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(FileLoadFixture,
+                  "cancelling ends everything soon, whatever the runtime is busy with") {
+  const auto live_before = table.live();
+  enum class Work { load, prepare };
+  struct Point {
+    Work work;
+    const char* slow_call;
+  };
+  for (const Point& point :
+       {Point{Work::load, "hipMemcpyAsync"}, Point{Work::load, "hipEventQuery"},
+        Point{Work::load, "hipEventRecord"}, Point{Work::load, "hipHostRegister"},
+        Point{Work::load, "hipGetDevice"}, Point{Work::prepare, "hipHostRegister"}}) {
+    CAPTURE(std::string(point.slow_call));
+    CAPTURE(static_cast<int>(point.work));
+    CancelToken cancel;
+    std::chrono::steady_clock::time_point cancelled_at;
+    const auto give_up = [&] {
+      cancelled_at = std::chrono::steady_clock::now();
+      cancel.cancel();
+    };
+    Hook hook(give_up);
+    auto chosen = options(ReadMode::buffered, 8'192);
+    chosen.slots = point.work == Work::prepare ? 40 : 12;
+    chosen.cancel = &cancel;
+    chosen.observer = &hook;
+    ErrorCode code = ErrorCode::internal;
+    {
+      const Stream streams[]{Stream(device), Stream(device)};
+      chosen.external_streams = {streams[0], streams[1]};
+      test::DeviceLoader loader(device, chosen);
+      const Buffer arena(device, layout.arena_bytes);
+      const auto calls_before = table.count(point.slow_call);
+      table.delay(point.slow_call, 10ms);
+      std::jthread canceller([&] {  // prepare() reports no progress
+        if (point.work == Work::load) return;
+        while (table.count(point.slow_call) < calls_before + 4) std::this_thread::sleep_for(1ms);
+        give_up();
+      });
+      try {
+        if (point.work == Work::load) loader.load(model, layout, arena);
+        if (point.work == Work::prepare) loader.prepare(model, layout);
+      } catch (const Error& error) {
+        code = error.code();
+      }
+      canceller.join();
+      CHECK(std::chrono::steady_clock::now() - cancelled_at < 500ms);
+      table.delay(point.slow_call, 0ms);
+      for (const Stream& stream : streams) CHECK(stream.is_done());
+    }
+    CHECK(code == ErrorCode::cancelled);
+    CHECK(table.live().registrations == live_before.registrations);
+    CHECK(table.live().events == live_before.events);
+    CHECK(table.live().streams == live_before.streams);
+    CHECK(table.live().device_memory == live_before.device_memory);
+  }
+}
+
+TEST_CASE_FIXTURE(FileLoadFixture, "readers run where they are told to") {
+  const std::vector<int> allowed = system::allowed_cpus();
+  std::mutex mutex;
+  std::vector<std::vector<int>> seen;
+  Hook hook(
+      [&] {
+        const std::lock_guard lock(mutex);
+        seen.push_back(system::allowed_cpus());
+      },
+      false);
+  auto chosen = options(ReadMode::buffered);
+  chosen.observer = &hook;
+  chosen.reader_cpus = {allowed.back()};
+  CHECK(failure_of(chosen) == "no failure");
+  REQUIRE_FALSE(seen.empty());
+  for (const auto& cpus : seen) CHECK(cpus == std::vector<int>{allowed.back()});
+  CHECK(system::allowed_cpus() == allowed);
+}
+
+TEST_CASE("a thousand loads leave nothing behind") {
+  test::WatchedDevice watched;
+  const test::TemporaryFolder folder;
+  const std::vector<test::SmallTensor> tensors{{"a", test::random_bytes(20'000, 1)},
+                                               {"b", test::random_bytes(70'001, 2)}};
+  const auto path = test::write_small_model(folder.path() / "m.safetensors", tensors);
+  const auto expected = test::expected_arena(tensors);
+  const auto load_once = [&](int number) {
+    const ModelFile model = ModelFile::open(path);
+    const ArenaLayout layout = lay_out(model);
+    TransferOptions options;
+    options.slot_bytes = 40'000;
+    options.readers = 2;
+    options.slots = 1;
+    options.always_stage = number % 2 == 0;
+    options.read.mode = number % 4 < 2 ? ReadMode::automatic : ReadMode::direct;
+    options.read.direct_request_bytes = 64u << 10;
+    if (number % 100 == 0) watched.table.reset();  // its trace grows with every call
+    test::DeviceLoader loader(watched.device, options);
+    const Buffer arena(watched.device, layout.arena_bytes);
+    loader.load(model, layout, arena);
+    if (number % 100 != 0) return;
+    std::vector<std::byte> found(layout.arena_bytes);
+    copy_d2h_and_wait(found, arena);
+    REQUIRE(found == expected);
+  };
+  for (int i = 0; i < 100; ++i) load_once(i);
+  watched.table.reset();
+  const auto live = watched.table.live();
+  const auto memory = watched.device.memory();
+  const std::int64_t heap_bytes = test::live_heap_bytes;
+  const std::uint64_t resident = resident_bytes();
+  const std::size_t descriptors = entries_of("/proc/self/fd");
+  const std::size_t threads = entries_of("/proc/self/task");
+  for (int i = 100; i < 1'000; ++i) load_once(i);
+  watched.table.reset();
+  CHECK(watched.table.live().device_memory == live.device_memory);
+  CHECK(watched.table.live().registrations == live.registrations);
+  CHECK(watched.table.live().streams == live.streams);
+  CHECK(watched.table.live().events == live.events);
+  CHECK(entries_of("/proc/self/fd") == descriptors);
+  // Threads end a moment after they are joined or let go, so a few may be there at either time.
+  CHECK(entries_of("/proc/self/task") <= threads + 4);
+  // The free memory of the processor and of stand-ins is that of the whole machine.
+  const bool is_stand_in = std::getenv("HIPTOOL_HIP_LIBRARY") != nullptr ||
+                           std::getenv("HIPTOOL_CUDA_LIBRARY") != nullptr;
+  if (!watched.device.is_host_memory() && !is_stand_in) {
+    CHECK(watched.device.memory().free_bytes + (1u << 20) >= memory.free_bytes);
+  }
+  if (test::is_sanitized) return;
+  // A thread that was let go frees what it ran a moment after its load.
+  const auto heap_is_back = [&] { return test::live_heap_bytes <= heap_bytes + 4'096; };
+  for (int i = 0; i < 100 && !heap_is_back(); ++i) std::this_thread::sleep_for(20ms);
+  CHECK(heap_is_back());
+  CHECK(resident_bytes() <= resident + (4u << 20));
+}

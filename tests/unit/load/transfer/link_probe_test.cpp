@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#include "load/transfer/link_probe.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "unit/load/watched_device.hpp"
+
+using namespace hiptool;
+
+namespace {
+
+constexpr std::uint64_t all_copies = load::probe_copies + 1;  // one warms up
+
+struct LinkProbeFixture : test::WatchedDevice {
+  std::uint64_t copies() const { return table.count("hipMemcpyAsync"); }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(LinkProbeFixture,
+                  "a link is measured by 16 copies of 64 MiB, and nothing is left") {
+  const auto before = table.live();
+  table.reset();
+  table.delay("hipMemcpyAsync", std::chrono::milliseconds(5));
+  const auto start = std::chrono::steady_clock::now();
+  const auto rates = load::measure_links({device}, nullptr);
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  CHECK(copies() == all_copies);
+  CHECK(table.count("hipHostRegister") == 1);
+  CHECK(table.count("hipMalloc") == 1);
+  REQUIRE(rates.size() == 1);
+  const double bytes = double{1u << 30};
+  CHECK(rates[0] >= bytes / elapsed.count());
+  CHECK(rates[0] <= 1.05 * static_cast<double>(load::probe_copy_bytes) / 5e-3);
+  CHECK(table.live().device_memory == before.device_memory);
+  CHECK(table.live().registrations == before.registrations);
+  CHECK(table.live().events == before.events);
+}
+
+TEST_CASE_FIXTURE(LinkProbeFixture, "without memory there is no rate and no error") {
+  for (const char* call : {"hipHostRegister", "hipMalloc", "hipStreamCreateWithFlags"}) {
+    CAPTURE(call);
+    const auto before = table.live();
+    table.reset();
+    table.fail(call, hip::hipErrorOutOfMemory);
+    CHECK(load::measure_links({device}, nullptr).empty());
+    CHECK(table.live().registrations == before.registrations);
+    CHECK(table.live().device_memory == before.device_memory);
+    CHECK(copies() == 0);
+  }
+  CHECK(load::measure_links({}, nullptr).empty());
+}
+
+TEST_CASE_FIXTURE(LinkProbeFixture, "a set token ends the probe between two copies") {
+  CancelToken cancel;
+  table.reset();
+  table.delay("hipMemcpyAsync", std::chrono::milliseconds(10));
+  std::chrono::steady_clock::time_point cancelled_at;
+  std::jthread canceller([&] {
+    while (copies() < 4) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    cancelled_at = std::chrono::steady_clock::now();
+    cancel.cancel();
+  });
+  CHECK(test::code_of([&] { load::measure_links({device}, &cancel); }) == ErrorCode::cancelled);
+  canceller.join();
+  CHECK(std::chrono::steady_clock::now() - cancelled_at < std::chrono::milliseconds(500));
+  CHECK(copies() < all_copies);
+}
+
+TEST_CASE("links of several devices are measured at once; one that fails is an error") {
+  Platforms::Options two;
+  two.cpu_devices = 2;
+  const auto binder = std::make_shared<test::WrapperBinder>(hip::make_registry());
+  Platforms platforms = core::make_platforms(two, binder);
+  const auto devices = platforms.devices(Platform::cpu);
+  auto& table = *binder->table(Platform::cpu);
+  table.reset();
+  const auto copies = [&] { return table.count("hipMemcpyAsync"); };
+  const auto rates = load::measure_links(devices, nullptr);
+  REQUIRE(rates.size() == 2);
+  CHECK(rates[0] > 0);
+  CHECK(rates[1] > 0);
+  CHECK(copies() == 2 * all_copies);
+  table.fail("hipMemcpyAsync", hip::hipErrorUnknown, 6);
+  CHECK(test::code_of([&] { load::measure_links(devices, nullptr); }) == ErrorCode::device);
+  CHECK(copies() < 4 * all_copies);
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+#include "load/verify/device_digests.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <set>
+
+#include "core/platform_state.hpp"
+#include "fakes/wrapper_table.hpp"
+#include "hiptool/copy.hpp"
+#include "hiptool/error.hpp"
+#include "load/transfer/transfer.hpp"
+#include "load/verify/verification.hpp"
+#include "small_model.hpp"
+#include "unit/load/device_loader.hpp"
+
+using namespace hiptool;
+using namespace hiptool::load;
+
+namespace {
+
+/// The cpu platform under the name of a GPU's, so that there is no image for its arch.
+class ImagelessBinder final : public hip::Binder {
+ public:
+  hip::Binding bind(Platform platform, const hip::BindRequest& request) override {
+    hip::Binding binding = hip::bind_cpu(request);
+    binding.status.platform = platform;
+    return binding;
+  }
+};
+
+/// The device that the suite runs on, with a table around its own. The loader's own calls are made
+/// on purpose before anything is counted.
+struct DeviceDigestsFixture {
+  test::TemporaryFolder folder;
+  std::vector<test::SmallTensor> tensors = test::various_tensors();
+  ModelFile model =
+      ModelFile::open(test::write_small_model(folder.path() / "m.safetensors", tensors));
+  ArenaLayout layout = lay_out(model);
+  std::shared_ptr<test::WrapperBinder> binder =
+      std::make_shared<test::WrapperBinder>(hip::make_registry());
+  Platforms platforms = core::make_platforms(Platforms::Options::from_environment(), binder);
+  Device device = test::device(platforms);
+  test::WrapperTable& table = *binder->table(device.platform());
+
+  LoadPlan plan = test::plan_of_one(device, layout);
+  Buffer arena{device, layout.arena_bytes};
+  std::span<const Buffer> arenas{&arena, 1};
+
+  std::shared_ptr<FileDigests> reference(bool reads_twice = true) const {
+    return reads_twice ? std::make_shared<FileDigests>(model) : nullptr;
+  }
+  TransferOptions staged() const {
+    TransferOptions options;
+    options.slot_bytes = 65'536;
+    options.readers = 3;
+    options.always_stage = true;
+    return options;
+  }
+  /// The calls that load a module and that were made so far.
+  std::uint64_t module_loads() const {
+    return table.count("hipModuleLoadData") + table.count("hipModuleLoadDataEx");
+  }
+  void delay_module(std::chrono::milliseconds time) {
+    table.delay("hipModuleLoadData", time);
+    table.delay("hipModuleLoadDataEx", time);
+  }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(DeviceDigestsFixture,
+                  "the memory is digested in one launch after the load, or by 8 MiB") {
+  tensors.push_back({"large", test::random_bytes((17u << 20) + 5, 99)});
+  const ModelFile larger =
+      ModelFile::open(test::write_small_model(folder.path() / "l.safetensors", tensors));
+  const LoadPlan one = plan_load(larger, std::span(&device, 1));
+  const Buffer memory(device, one.devices[0].layout.arena_bytes);
+  test::DeviceLoader loader(device, staged());
+  Verification verification(larger, one, std::span(&memory, 1),
+                            std::make_shared<FileDigests>(larger));
+  CHECK_FALSE(verification.image().empty());
+  table.reset();
+  loader.load(larger, one.devices[0].layout, memory, &verification);
+  CHECK(table.count("hipModuleLaunchKernel") == 0);
+  for (const std::uint64_t times : {1u, 2u}) {
+    CHECK(verification.finish().mismatch_count == 0);
+    const std::uint64_t launches = device.is_host_memory() ? 3 : 1;  // 18.1 MiB
+    CHECK(table.count("hipModuleLaunchKernel") == times * launches);
+  }
+}
+
+TEST_CASE_FIXTURE(DeviceDigestsFixture, "a kernel that takes long to load holds no load up") {
+  for (const bool reads_twice : {true, false}) {
+    constexpr std::chrono::milliseconds delay(1000);
+    table.reset();
+    delay_module(delay);
+    const auto start = std::chrono::steady_clock::now();
+    Verification verification(model, plan, arenas, reference(reads_twice));
+    test::DeviceLoader loader(device, staged());
+    loader.load(model, layout, arena, &verification);
+    CHECK(std::chrono::steady_clock::now() - start < delay);
+    const VerifyResult result = verification.finish();
+    CHECK(std::chrono::steady_clock::now() - start >= delay);
+    CHECK(result.mismatch_count == 0);
+    CHECK(result.blocks > 0);
+    CHECK(module_loads() == 1);
+  }
+}
+
+TEST_CASE_FIXTURE(DeviceDigestsFixture, "damage is found whenever the kernel comes") {
+  for (const int delay_ms : {0, 700}) {
+    table.reset();
+    if (delay_ms > 0) delay_module(std::chrono::milliseconds(delay_ms));
+    test::DeviceLoader loader(device, staged());
+    Verification verification(model, plan, arenas, reference());
+    // The table of tensors is copied with the kernel: before the load, or long behind it.
+    if (delay_ms == 0) verification.image();
+    // A chunk begins with a tensor, and may hold no more than a few bytes and a gap.
+    table.corrupt_copy(4, 0);
+    loader.load(model, layout, arena, &verification);
+    CHECK(verification.finish().mismatch_count == 1);
+  }
+}
+
+TEST_CASE_FIXTURE(DeviceDigestsFixture,
+                  "a kernel that cannot be loaded is an error of finish, not of the load") {
+  const std::set<std::string> calls{"hipModuleLoadData", "hipModuleLoadDataEx"};
+  table.reset();
+  for (const std::string& call : calls) table.fail(call, hip::hipErrorInvalidImage);
+  Verification verification(model, plan, arenas, nullptr);
+  test::DeviceLoader loader(device, staged());
+  CHECK(loader.load(model, layout, arena, &verification).read_bytes == layout.tensor_bytes);
+  CHECK_THROWS_AS(verification.finish(), Error);
+  CHECK_THROWS_AS(verification.image(), Error);
+  CHECK(table.count("hipModuleLaunchKernel") == 0);
+}
+
+TEST_CASE_FIXTURE(DeviceDigestsFixture,
+                  "whichever call fails, it is an error or the right answer, and no leak") {
+  const auto attempt = [&] {
+    const Buffer fresh(device, layout.arena_bytes);
+    test::DeviceLoader loader(device, staged());
+    Verification verification(model, plan, std::span(&fresh, 1), nullptr);
+    loader.load(model, layout, fresh, &verification);
+    return verification.finish();
+  };
+  arena = Buffer();
+  table.reset();
+  attempt();
+  const auto trace = table.trace();
+  const std::set<std::string_view> calls(trace.begin(), trace.end());
+  CHECK(calls.count("hipModuleLaunchKernel") == 1);
+  int failed = 0;
+  for (const std::string_view call : calls) {
+    for (const std::uint64_t nth : {1u, 4u}) {
+      CAPTURE(std::string(call));
+      CAPTURE(nth);
+      table.reset();
+      table.fail(call, hip::hipErrorUnknown, nth);
+      try {
+        const VerifyResult result = attempt();
+        CHECK(result.mismatch_count == 0);
+      } catch (const Error& error) {
+        ++failed;
+        CHECK(error.code() != ErrorCode::internal);
+      }
+      CHECK(table.live().is_empty());
+    }
+  }
+  CHECK(failed > 10);
+}
+
+TEST_CASE_FIXTURE(DeviceDigestsFixture, "tensors may lie in another order than the file's") {
+  ArenaLayout reversed;
+  for (std::size_t i = model.tensors().size(); i-- > 0;) {
+    const std::uint64_t offset = (reversed.arena_bytes + 255) / 256 * 256;
+    reversed.placements.push_back({static_cast<std::uint32_t>(i), offset});
+    reversed.arena_bytes = offset + model.tensors()[i].size_bytes;
+    reversed.tensor_bytes += model.tensors()[i].size_bytes;
+  }
+  plan = test::plan_of_one(device, reversed);
+  arena = Buffer(device, reversed.arena_bytes);
+  test::DeviceLoader loader(device, staged());
+  Verification verification(model, plan, arenas, reference());
+  loader.load(model, reversed, arena, &verification);
+  CHECK(verification.finish().mismatch_count == 0);
+  CHECK(verification.finish().mismatch_count == 0);
+}
+
+TEST_CASE_FIXTURE(DeviceDigestsFixture, "a set token ends the pass before the next launch") {
+  CancelToken cancel;
+  VerifyOptions options;
+  options.cancel = &cancel;
+  Verification verification(model, plan, arenas, nullptr, options);
+  test::DeviceLoader(device, staged()).load(model, layout, arena, &verification);
+  cancel.cancel();
+  CHECK(test::code_of([&] { verification.finish(); }) == ErrorCode::cancelled);
+  CHECK(table.count("hipModuleLaunchKernel") == 0);
+}
+
+TEST_CASE_FIXTURE(DeviceDigestsFixture, "no image and no compiler are known before the load") {
+  Platforms others = core::make_platforms({}, std::make_shared<ImagelessBinder>());
+  const Device other = others.devices(Platform::nvidia).at(0);
+  const LoadPlan there = test::plan_of_one(other, layout);
+  const Buffer memory(other, layout.arena_bytes);
+  try {
+    Verification verification(model, there, std::span(&memory, 1), reference());
+    FAIL("a kernel came from nowhere");
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::unsupported);
+  }
+}
+
+TEST_CASE_FIXTURE(DeviceDigestsFixture,
+                  "a second reader that started early serves several verifications") {
+  const auto files = std::make_shared<FileDigests>(model);
+  const auto digests = files->get();
+  for (int i = 0; i < 2; ++i) {
+    test::DeviceLoader loader(device, staged());
+    Verification verification(model, plan, arenas, files);
+    loader.load(model, layout, arena, &verification);
+    const VerifyResult result = verification.finish();
+    CHECK(result.mismatch_count == 0);
+    CHECK(result.blocks == digests.size());
+  }
+  const auto path = test::write_small_model(folder.path() / "o.safetensors", {tensors[7]});
+  const ModelFile other = ModelFile::open(path);
+  const LoadPlan other_plan = plan_load(other, std::span(&device, 1));
+  Verification verification(other, other_plan, arenas, files);
+  CHECK_THROWS_AS(verification.finish(), Error);
+}

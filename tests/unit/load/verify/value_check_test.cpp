@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+#include "load/verify/value_check.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstring>
+#include <fstream>
+#include <set>
+
+#include "hiptool/error.hpp"
+#include "load/transfer/transfer.hpp"
+#include "support.hpp"
+#include "unit/load/device_loader.hpp"
+#include "unit/load/watched_device.hpp"
+
+using namespace hiptool;
+using namespace hiptool::load;
+
+namespace {
+
+struct Typed {
+  std::string name;
+  std::string dtype;
+  std::uint64_t element_bytes = 0;
+  std::vector<std::byte> bytes;
+};
+
+std::filesystem::path write(const std::filesystem::path& path, const std::vector<Typed>& tensors) {
+  std::string header = "{";
+  std::uint64_t offset = 0;
+  for (const Typed& tensor : tensors) {
+    if (header.size() > 1) header += ",";
+    const std::uint64_t end = offset + tensor.bytes.size();
+    header += "\"" + tensor.name + "\":{\"dtype\":\"" + tensor.dtype + "\",\"shape\":[" +
+              std::to_string(tensor.bytes.size() / tensor.element_bytes) + "],\"data_offsets\":[" +
+              std::to_string(offset) + "," + std::to_string(end) + "]}";
+    offset = end;
+  }
+  header += "}";
+  std::ofstream file(path, std::ios::binary);
+  const std::uint64_t length = header.size();
+  file.write(reinterpret_cast<const char*>(&length), sizeof length);
+  file << header;
+  for (const Typed& tensor : tensors) {
+    file.write(reinterpret_cast<const char*>(tensor.bytes.data()),
+               static_cast<std::streamsize>(tensor.bytes.size()));
+  }
+  return path;
+}
+
+template <class Word>
+void plant(Typed& tensor, std::size_t index, Word word) {
+  std::memcpy(tensor.bytes.data() + index * sizeof word, &word, sizeof word);
+}
+
+// Four tensors: a large F16 of several tiles, I32, BF16 and an empty F32; all zero.
+struct ValueCheckFixture {
+  test::TemporaryFolder folder;
+  std::vector<Typed> tensors{{"large", "F16", 2, std::vector<std::byte>(5'000'002)},
+                             {"whole", "I32", 4, std::vector<std::byte>(4000, std::byte{0xFF})},
+                             {"small", "BF16", 2, std::vector<std::byte>(34)},
+                             {"empty", "F32", 4, {}}};
+  Platforms platforms;
+  Device device = test::device(platforms);
+  std::optional<ModelFile> model;
+  ArenaLayout layout;
+  Buffer arena;
+
+  void load() {
+    model = ModelFile::open(write(folder.path() / "m.safetensors", tensors));
+    layout = lay_out(*model);
+    arena = Buffer(device, layout.arena_bytes);
+    test::DeviceLoader(device).load(*model, layout, arena);
+  }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(ValueCheckFixture, "a clean model has nothing, and says what was looked at") {
+  load();
+  const ValueCheckResult result = check_values(*model, layout, arena);
+  CHECK(result.checked == 2'500'001 + 17);
+  CHECK(result.nan == 0);
+  CHECK(result.infinite == 0);
+  CHECK(result.findings.empty());
+  CHECK(result.skipped_tensors == 1);
+}
+
+TEST_CASE_FIXTURE(ValueCheckFixture, "values are found at both ends and across tiles") {
+  plant<std::uint16_t>(tensors[0], 2'500'000, 0xFE00);  // the last element, behind whole pieces
+  plant<std::uint16_t>(tensors[0], 1'600'001, 0x7C01);
+  plant<std::uint16_t>(tensors[0], 1'600'000, 0xFC00);
+  plant<std::uint16_t>(tensors[2], 0, 0x7F80);
+  load();
+  const ValueCheckResult result = check_values(*model, layout, arena);
+  CHECK(result.nan == 2);
+  CHECK(result.infinite == 2);
+  REQUIRE(result.findings.size() == 2);
+  CHECK(result.findings[0].tensor == 0);
+  CHECK(result.findings[0].nan == 2);
+  CHECK(result.findings[0].infinite == 1);
+  CHECK(result.findings[0].first_offset == 3'200'000);
+  CHECK(result.findings[1].tensor == 2);
+  CHECK(result.findings[1].infinite == 1);
+  CHECK(result.findings[1].first_offset == 0);
+}
+
+TEST_CASE_FIXTURE(ValueCheckFixture, "tiles leave nothing out between them") {
+  for (const std::size_t index : {524'287u, 524'288u, 1'048'575u, 1'048'576u, 2'097'152u}) {
+    plant<std::uint16_t>(tensors[0], index, 0x7E00);
+  }
+  load();
+  CHECK(check_values(*model, layout, arena).nan == 5);
+}
+
+TEST_CASE_FIXTURE(ValueCheckFixture, "more tensors than are looked at in one launch") {
+  tensors.clear();
+  for (int i = 0; i < 64 * 64 + 10; ++i) {
+    tensors.push_back({"t" + std::to_string(i), "F32", 4, std::vector<std::byte>(4)});
+  }
+  plant<std::uint32_t>(tensors.back(), 0, 0xFF800000);
+  load();
+  const ValueCheckResult result = check_values(*model, layout, arena);
+  CHECK(result.checked == tensors.size());
+  REQUIRE(result.findings.size() == 1);
+  CHECK(result.findings[0].tensor == tensors.size() - 1);
+}
+
+TEST_CASE_FIXTURE(ValueCheckFixture, "only what the layout places is looked at, and parts add up") {
+  plant<std::uint16_t>(tensors[0], 5, 0x7C00);
+  plant<std::uint16_t>(tensors[2], 3, 0x7FC0);
+  load();
+  ArenaLayout one = layout;
+  ArenaLayout other = layout;
+  one.placements = {layout.placements[0]};
+  other.placements = {layout.placements.begin() + 1, layout.placements.end()};
+  one.tensor_bytes = model->tensors()[layout.placements[0].tensor].size_bytes;
+  other.tensor_bytes -= one.tensor_bytes;
+  ValueCheckResult sum = check_values(*model, other, arena);
+  CHECK(sum.findings.size() == 1);
+  CHECK(sum.findings.front().tensor == 2);
+  merge_values(sum, check_values(*model, one, arena));
+  const ValueCheckResult whole = check_values(*model, layout, arena);
+  CHECK(sum.checked == whole.checked);
+  CHECK(sum.nan == 1);
+  CHECK(sum.infinite == 1);
+  CHECK(sum.skipped_tensors == whole.skipped_tensors);
+  REQUIRE(sum.findings.size() == 2);
+  CHECK(sum.findings[0].tensor == 0);
+  CHECK(sum.findings[1].tensor == 2);
+}
+
+TEST_CASE_FIXTURE(ValueCheckFixture, "what is no use is refused") {
+  load();
+  SUBCASE("a layout that leaves the arena") {
+    for (const std::uint64_t offset : {layout.arena_bytes - 10, ~std::uint64_t{0}}) {
+      ArenaLayout wrong = layout;
+      wrong.placements[2].device_offset = offset;
+      try {
+        check_values(*model, wrong, arena);
+        FAIL("nothing was thrown");
+      } catch (const Error& error) {
+        CHECK(error.code() == ErrorCode::out_of_bounds);
+        CHECK(std::string(error.what()).find("small") != std::string::npos);
+      }
+    }
+  }
+  SUBCASE("a cancelled run") {
+    CancelToken cancel;
+    cancel.cancel();
+    try {
+      check_values(*model, layout, arena, {&cancel, {}});
+      FAIL("nothing was thrown");
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::cancelled);
+    }
+  }
+}
+
+TEST_CASE_FIXTURE(ValueCheckFixture, "whichever call fails, it is told and nothing remains") {
+  plant<std::uint16_t>(tensors[0], 7, 0x7E00);
+  test::WatchedDevice watched;
+  test::WrapperTable& table = watched.table;
+  const ModelFile file = ModelFile::open(write(folder.path() / "m.safetensors", tensors));
+  const ArenaLayout places = lay_out(file);
+  const Buffer memory(watched.device, places.arena_bytes);
+  test::DeviceLoader(watched.device).load(file, places, memory);
+  const auto live = [&table] {
+    const test::LiveCounts counts = table.live();
+    return std::array{counts.device_memory, counts.host_memory, counts.registrations,
+                      counts.streams,       counts.events,      counts.modules};
+  };
+  const auto before = live();
+  table.reset();
+  CHECK(check_values(file, places, memory).nan == 1);
+  const auto trace = table.trace();
+  const std::set<std::string_view> calls(trace.begin(), trace.end());
+  CHECK(calls.count("hipModuleLaunchKernel") == 1);
+  int failed = 0;
+  for (const std::string_view call : calls) {
+    for (const std::uint64_t nth : {1u, 2u, 3u}) {
+      CAPTURE(std::string(call));
+      CAPTURE(nth);
+      table.reset();
+      table.fail(call, hip::hipErrorUnknown, nth);
+      try {
+        const ValueCheckResult result = check_values(file, places, memory);
+        CHECK(result.nan == 1);
+      } catch (const Error& error) {
+        ++failed;
+        CHECK(error.code() != ErrorCode::internal);
+      }
+      CHECK((live() == before));
+    }
+  }
+  CHECK(failed > 10);
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#include "measure/kernel/user_image.hpp"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+#include "hiptool/error.hpp"
+#include "kernels/child_process.hpp"
+
+using namespace hiptool;
+using namespace hiptool::measure;
+using kernels::WorkFolder;
+
+namespace {
+
+ErrorCode code_for(const Device& device, const std::string& content) {
+  const WorkFolder folder;
+  const std::string path = folder.file("image");
+  std::ofstream(path, std::ios::binary) << content;
+  try {
+    read_user_image(device, path, {});
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return ErrorCode::internal;
+}
+
+}  // namespace
+
+TEST_CASE("a C++ kernel is found by its plain name, if there is one only") {
+  const std::vector<KernelInfo> kernels{
+      {"_Z5saxpyfPKfPfj", {}}, {"_Z4manyi", {}}, {"_Z4manyf", {}}, {"plain", {}}, {"_Zbroken", {}}};
+  CHECK(find_user_kernel(kernels, "saxpy") == "_Z5saxpyfPKfPfj");
+  CHECK(find_user_kernel(kernels, "_Z5saxpyfPKfPfj") == "_Z5saxpyfPKfPfj");
+  CHECK(find_user_kernel(kernels, "plain") == "plain");
+  CHECK(find_user_kernel(kernels, "_Z4manyi") == "_Z4manyi");
+  CHECK(find_user_kernel(kernels, "many").empty());
+  CHECK(find_user_kernel(kernels, "sax").empty());
+  CHECK(find_user_kernel({}, "saxpy").empty());
+  CHECK(plain_name("_Z5saxpyfPKfPfj") == "saxpy");
+  CHECK(plain_name("i") == "i");  // a type's name to the demangler
+  CHECK(plain_name("_Zbroken") == "_Zbroken");
+}
+
+TEST_CASE("kernels in namespaces and instances of templates are found") {
+  const std::vector<KernelInfo> kernels{{"_Z3dotIfLi4EEvPT_", {}},
+                                        {"_Z3dotIdLi4EEvPT_", {}},
+                                        {"_Z4axpyIfEvPT_", {}},
+                                        {"_ZN4blas4nrm2EPf", {}},
+                                        {"_ZN12_GLOBAL__N_14scalEPf", {}}};
+  CHECK(plain_name(kernels[0].name) == "dot<float, 4>");
+  CHECK(plain_name(kernels[3].name) == "blas::nrm2");
+  CHECK(plain_name(kernels[4].name) == "scal");
+  CHECK(find_user_kernel(kernels, "dot<float,4>") == kernels[0].name);
+  CHECK(find_user_kernel(kernels, "dot<double, 4>") == kernels[1].name);
+  CHECK(find_user_kernel(kernels, "dot<double, 5>").empty());
+  CHECK(find_user_kernel(kernels, "dot").empty());
+  CHECK(find_user_kernel(kernels, "axpy") == kernels[2].name);
+  CHECK(find_user_kernel(kernels, "nrm2") == kernels[3].name);
+  CHECK(find_user_kernel(kernels, "blas::nrm2") == kernels[3].name);
+  CHECK(find_user_kernel(kernels, "las::nrm2").empty());
+  CHECK(find_user_kernel(kernels, "scal") == kernels[4].name);
+}
+
+TEST_CASE("what is no image for the processor is refused") {
+  Platforms platforms;
+  const Device cpu = find_device(platforms, "cpu:0");
+  CHECK(code_for(cpu, "") == ErrorCode::input_failed);
+  CHECK(code_for(cpu, std::string("\x01\x00\x02", 3)) == ErrorCode::input_failed);
+  CHECK(code_for(cpu, "int main() {}") == ErrorCode::input_failed);
+  CHECK(code_for(cpu, ".version 6.0\n.target sm_60\n") == ErrorCode::input_failed);
+  CHECK(code_for(cpu, "CCOB") == ErrorCode::input_failed);
+  CHECK_THROWS_AS(read_user_image(cpu, "/nowhere/k.hip", {}), Error);
+}
