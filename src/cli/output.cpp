@@ -29,34 +29,32 @@ constexpr std::size_t file_columns = 100;
 struct Writer {
   OutputFormat format;
   std::string_view name;
-  bool is_for_people;
   std::string (*render)(const report::Report& report);  ///< null: to_table(), which takes a style
 };
 
 // In the order of OutputFormat.
 constexpr std::array writers{
-    Writer{OutputFormat::table, "table", true, nullptr},
-    Writer{OutputFormat::json, "json", false, report::to_json},
-    Writer{OutputFormat::csv, "csv", false, report::to_csv},
-    Writer{OutputFormat::markdown, "markdown", true, report::to_markdown},
-    Writer{OutputFormat::html, "html", true, report::to_html},
-    Writer{OutputFormat::svg, "svg", false, report::to_svg},
-    Writer{OutputFormat::gbench, "gbench", false, report::to_gbench},
-    Writer{OutputFormat::gha, "gha", false, report::to_gha},
-    Writer{OutputFormat::bmf, "bmf", false, report::to_bmf},
-    Writer{OutputFormat::junit, "junit", false, report::to_junit},
-    Writer{OutputFormat::prom, "prom", false, report::to_prom},
+    Writer{OutputFormat::table, "table", nullptr},
+    Writer{OutputFormat::json, "json", report::to_json},
+    Writer{OutputFormat::csv, "csv", report::to_csv},
+    Writer{OutputFormat::markdown, "markdown", report::to_markdown},
+    Writer{OutputFormat::html, "html", report::to_html},
+    Writer{OutputFormat::svg, "svg", report::to_svg},
+    Writer{OutputFormat::gbench, "gbench", report::to_gbench},
+    Writer{OutputFormat::gha, "gha", report::to_gha},
+    Writer{OutputFormat::bmf, "bmf", report::to_bmf},
+    Writer{OutputFormat::junit, "junit", report::to_junit},
+    Writer{OutputFormat::prom, "prom", report::to_prom},
 };
 
 const Writer& writer_of(OutputFormat format) noexcept {
   return writers[static_cast<std::size_t>(format)];
 }
 
-std::string render(OutputFormat format, const report::Report& for_people,
-                   const report::Report& for_programs, const report::TableStyle& style) {
-  const Writer& writer = writer_of(format);
-  const report::Report& report = writer.is_for_people ? for_people : for_programs;
-  return writer.render == nullptr ? report::to_table(report, style) : writer.render(report);
+std::string render(OutputFormat format, const report::Report& report,
+                   const report::TableStyle& style) {
+  const auto writer = writer_of(format).render;
+  return writer == nullptr ? report::to_table(report, style) : writer(report);
 }
 
 // open() of a pipe blocks until it has a reader; wait for one no longer than 2 s.
@@ -194,18 +192,17 @@ std::vector<fs::path> Output::export_paths() const {
 
 void Output::discard_exports() noexcept { exports_.clear(); }
 
-void Output::write_exports(const report::Report& for_people, const report::Report& for_programs) {
+void Output::write_exports(const report::Report& report) {
   for (const auto& target : exports_) {
-    target->file.write(
-        render(target->format, for_people, for_programs, {file_columns, false, true}));
+    target->file.write(render(target->format, report, {file_columns, false, true}));
   }
   exports_.clear();
 }
 
-void Output::write(const report::Report& for_people, const report::Report& for_programs) {
-  write_exports(for_people, for_programs);
+void Output::write(const report::Report& report) {
+  write_exports(report);
   has_written_ = true;
-  console_.out(render(format_, for_people, for_programs,
+  console_.out(render(format_, report,
                       {console_.width_out(), console_.has_color_out(), console_.has_unicode()}));
 }
 

@@ -75,12 +75,9 @@ class Output {
     if (!is_chosen_) format_ = format;
   }
   /// Exports first: if one fails, standard output can still report that.
-  void write(const report::Report& report) { write(report, report); }
-  /// With different tables for people (table, markdown, html) and for programs (all others).
-  void write(const report::Report& for_people, const report::Report& for_programs);
+  void write(const report::Report& report);
   /// Only the exports, for a run that failed.
-  void write_exports(const report::Report& report) { write_exports(report, report); }
-  void write_exports(const report::Report& for_people, const report::Report& for_programs);
+  void write_exports(const report::Report& report);
   bool has_written() const noexcept { return has_written_; }
 
  private:

@@ -5,6 +5,8 @@
 #include <cctype>
 #include <string_view>
 
+#include "base/units.hpp"
+
 namespace hiptool::measure {
 namespace {
 
@@ -70,6 +72,27 @@ std::optional<MemoryPeak> memory_peak(Platform platform, const DeviceInfo& info)
   return MemoryPeak{*factor * static_cast<double>(*info.memory_clock_hz) *
                         static_cast<double>(*info.memory_bus_width_bits) / 8,
                     "memory-clock"};
+}
+
+Share share_of(double rate, double peak, const std::string& peak_name, const std::string& cause) {
+  const double share = rate / peak;
+  if (share <= most_share) return {share, {}, false};
+  std::string reason = "the rate is " + format_share(share) + " of " + peak_name +
+                       ", which is therefore not its limit";
+  if (!cause.empty()) reason += ": " + cause;
+  return {std::nullopt, std::move(reason), true};
+}
+
+std::string cache_cause(double data_bytes, std::optional<std::uint64_t> l2_cache_bytes) {
+  if (!l2_cache_bytes || data_bytes > static_cast<double>(*l2_cache_bytes)) return {};
+  return "the data (" + format_size(static_cast<std::uint64_t>(data_bytes)) +
+         ") fit in the L2 cache of " + format_size(*l2_cache_bytes);
+}
+
+void set_share(Share share, report::Measurement& measured) {
+  measured.share_of_limit = share.value;
+  measured.share_reason = std::move(share.missing);
+  measured.is_above_limit = share.is_above;
 }
 
 }  // namespace hiptool::measure

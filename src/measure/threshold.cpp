@@ -10,7 +10,9 @@
 
 #include "base/input_file.hpp"
 #include "base/text.hpp"
+#include "base/units.hpp"
 #include "hiptool/error.hpp"
+#include "report/measurement.hpp"
 
 namespace hiptool::measure {
 namespace {
@@ -46,7 +48,7 @@ constexpr std::size_t most_quoted_bytes = 100;  // a file that is none has long 
 Error refuse(std::string_view text, ThresholdKind kind) {
   const std::string end = text.size() > most_quoted_bytes ? "..." : "";
   return usage_error(
-      "'" + std::string(text.substr(0, most_quoted_bytes)) + end + "' is no threshold",
+      "'" + std::string(text.substr(0, most_quoted_bytes)) + end + "' is not a valid threshold",
       kind == ThresholdKind::copies ? "write it as 'h2d.pinned>=48GB/s' or 'h2d.pinned>=90%'"
                                     : "write it as 'stream-triad.f32>=90%', 'sum.1GiB>=3.5TB/s' or "
                                       "'gemm.f32>=20TFLOP/s'");
@@ -75,6 +77,14 @@ std::vector<std::string> ids_named(std::string_view part, const std::vector<Name
 }
 
 bool is_file(const std::string& text) { return !text.empty() && text.front() == '@'; }
+
+std::optional<std::uint64_t> size_of(std::string_view part) {
+  try {
+    return parse_size(part);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
 
 }  // namespace
 
@@ -162,6 +172,17 @@ std::vector<Threshold> plain_thresholds(const std::vector<std::string>& texts, T
     if (!is_file(text)) thresholds.push_back(parse_threshold(text, kind));
   }
   return thresholds;
+}
+
+bool means_size(std::string_view part, std::string_view size_word) {
+  if (size_word.empty()) return false;
+  if (part == size_word) return true;
+  const auto size_bytes = size_of(part);
+  return size_bytes && report::size_word(*size_bytes) == size_word;
+}
+
+bool is_size(std::string_view part) {
+  return size_of(part) || (part.size() > 1 && part.back() == '%');
 }
 
 }  // namespace hiptool::measure

@@ -153,7 +153,7 @@ std::vector<TopologyPair> read_topology(const fs::path& root,
       TopologyPair& pair = pairs.emplace_back();
       pair.from = devices[i].id;
       pair.to = devices[j].id;
-      pair.source = "nothing tells";
+      pair.source = "not reported";
       judge_pcie(root, places[i], places[j], pair);
       judge_xgmi(nodes, devices[i].bus_id, devices[j].bus_id, pair);
       judge_nvlink(devices[i], devices[j], pair);

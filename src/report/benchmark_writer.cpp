@@ -4,10 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "report/measurement.hpp"
 #include "report/report.hpp"
-#include "report/tree.hpp"
-#include "report/verdict.hpp"
 
 namespace hiptool::report {
 namespace {
@@ -18,10 +15,9 @@ std::string dump(const Json& tree) {
   return tree.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-bool is_wrong(const Measurement& one) { return one.status == "failed" || one.status == "mismatch"; }
-
 std::string why(const Measurement& one) {
-  return one.reason.empty() ? one.status : one.status + ": " + one.reason;
+  const std::string status(to_string(one.status));
+  return one.reason.empty() ? status : status + ": " + one.reason;
 }
 
 Json google_entry(const Measurement& one, std::size_t family) {
@@ -47,7 +43,7 @@ void add_google_entries(Json& list, const Measurement& one, std::size_t family) 
   entry["repetitions"] = one.samples_s.size();
   entry["threads"] = 1;
   entry["iterations"] = 1;
-  if (one.status != "ok") {
+  if (one.status != Status::ok) {
     entry["repetition_index"] = 0;
     entry["error_occurred"] = true;
     entry["error_message"] = why(one);
@@ -74,61 +70,53 @@ void add_google_entries(Json& list, const Measurement& one, std::size_t family) 
 }
 
 // "bench-copy verdict"
-std::string verdict_name(const Object& document) {
-  const std::string kind = kind_of(document).name;
-  return (kind.empty() ? "hiptool" : kind) + " verdict";
-}
-
-Json exit_code_json(const Verdict& verdict) {
-  return verdict.exit_code ? Json(*verdict.exit_code) : Json();
+std::string verdict_name(const Run& run) {
+  return (run.command.empty() ? "hiptool" : run.command) + " verdict";
 }
 
 // From 1 to 0 raises the alert of "bigger is better", whatever the rates are.
-Json verdict_entry(const Object& document) {
-  const Verdict verdict = verdict_of(document);
-  std::string extra = verdict.passed ? "passed" : "failed, " + exit_text(verdict);
-  for (const Failure& failure : verdict.failures) extra += "\n" + failure_text(failure);
-  return {{"name", verdict_name(document)},
+Json verdict_entry(const Run& run) {
+  std::string extra = run.passed ? "passed" : "failed, " + exit_text(run);
+  for (const Failure& failure : run.failures) extra += "\n" + failure_text(failure);
+  return {{"name", verdict_name(run)},
           {"unit", "passed"},
-          {"value", verdict.passed ? 1 : 0},
+          {"value", run.passed ? 1 : 0},
           {"extra", extra}};
 }
 
 }  // namespace
 
 std::string to_gbench(const Report& report) {
-  const Object& document = report.document;
-  const Value& host = member(document, "host");
-  const Verdict verdict = verdict_of(document);
+  const Run& run = report.run;
   Json tree;
-  tree["context"] = {{"date", text_of(member(document, "started_at"))},
-                     {"host_name", text_of(member(host, "name"))},
+  tree["context"] = {{"date", run.started_at},
+                     {"host_name", run.host.name},
                      {"executable", "hiptool"},
-                     {"num_cpus", count_of(member(host, "cores")).value_or(0)},
+                     {"num_cpus", run.host.cores.value_or(0)},
                      {"mhz_per_cpu", 0},
                      {"cpu_scaling_enabled", false},
                      {"caches", Json::array()},
                      {"library_build_type", "release"},
-                     {"hiptool_version", text_of(member(member(document, "tool"), "version"))},
-                     {"hiptool_exit_code", exit_code_json(verdict)},
-                     {"hiptool_passed", verdict.passed}};
+                     {"hiptool_version", run.tool_version},
+                     {"hiptool_exit_code", run.exit_code ? Json(*run.exit_code) : Json()},
+                     {"hiptool_passed", run.passed}};
   Json list = Json::array();
   std::size_t family = 0;
-  for (const Measurement& one : measurements(document)) add_google_entries(list, one, family++);
+  for (const Measurement& one : report.measurements) add_google_entries(list, one, family++);
   tree["benchmarks"] = std::move(list);
   return dump(tree);
 }
 
 std::string to_gha(const Report& report) {
-  Json list = Json::array({verdict_entry(report.document)});
-  for (const Measurement& one : measurements(report.document)) {
+  Json list = Json::array({verdict_entry(report.run)});
+  for (const Measurement& one : report.measurements) {
     const bool is_rate = one.bytes_per_s.has_value();
     const auto& number = is_rate ? one.bytes_per_s : one.flops_per_s;
     const char* unit = is_rate || !number ? "GB/s" : "GFLOP/s";
-    if (is_wrong(one)) {
+    if (one.has_failed()) {
       // A missing entry would pass unnoticed; zero raises the alert.
       list.push_back({{"name", one.id}, {"unit", unit}, {"value", 0}, {"extra", why(one)}});
-    } else if (one.status == "ok" && number) {
+    } else if (one.status == Status::ok && number) {
       Json entry{{"name", one.id}, {"unit", unit}, {"value", *number / 1e9}};
       if (is_rate && one.low_bytes_per_s && one.high_bytes_per_s) {
         const double half = std::abs(*one.high_bytes_per_s - *one.low_bytes_per_s) / 2;
@@ -145,16 +133,16 @@ std::string to_gha(const Report& report) {
 
 std::string to_bmf(const Report& report) {
   Json tree = Json::object();
-  const int passed = verdict_of(report.document).passed ? 1 : 0;
-  const std::string verdict = verdict_name(report.document);
+  const int passed = report.run.passed ? 1 : 0;
+  const std::string verdict = verdict_name(report.run);
   tree[verdict] = {{"passed", {{"value", passed}}}};
   // Not tree[id], which looks through all that are there; ids are unique.
   auto& list = tree.get_ref<Json::object_t&>();
   const auto add = [&](const std::string& id, const char* measure, Json values) {
     if (id != verdict) list.emplace_back(id, Json{{measure, std::move(values)}});
   };
-  for (const Measurement& one : measurements(report.document)) {
-    if (one.status != "ok") continue;
+  for (const Measurement& one : report.measurements) {
+    if (one.status != Status::ok) continue;
     if (!one.bytes_per_s && one.flops_per_s) {
       add(one.id, "operations-per-second", {{"value", *one.flops_per_s}});
     } else if (!one.bytes_per_s && one.median_s) {

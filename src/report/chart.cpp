@@ -8,8 +8,6 @@
 #include <set>
 
 #include "report/markup.hpp"
-#include "report/matrix.hpp"
-#include "report/measurement.hpp"
 #include "report/text.hpp"
 
 namespace hiptool::report {
@@ -261,15 +259,14 @@ void add_to(Group& group, const std::string& name, const std::vector<const Measu
 
 }  // namespace
 
-std::vector<Chart> charts_of(const Object& document) {
+std::vector<Chart> charts_of(const std::vector<Measurement>& measurements) {
   std::vector<std::pair<std::string, std::vector<const Measurement*>>> groups;
   std::map<std::string, std::size_t> places;
-  const std::vector<Measurement> all = measurements(document);
   std::set<std::string> in_matrix;
-  for (const Matrix& matrix : matrices_of(document)) in_matrix.insert(matrix.label);
-  for (const Measurement& one : all) {
-    if (one.status != "ok" || !is_drawable(rate_of(one))) continue;
-    if (one.is_pair && in_matrix.count(one.label) > 0) continue;
+  for (const Matrix& matrix : matrices_of(measurements)) in_matrix.insert(matrix.label);
+  for (const Measurement& one : measurements) {
+    if (one.status != Status::ok || !is_drawable(rate_of(one))) continue;
+    if (one.is_pair() && in_matrix.count(one.label) > 0) continue;
     const std::string name = one.series + ", " + direction(one);
     const auto [place, is_new] = places.emplace(name, groups.size());
     if (is_new) groups.push_back({name, {}});
@@ -299,6 +296,41 @@ std::vector<Chart> charts_of(const Object& document) {
 
 Drawing draw(const Chart& chart) {
   return chart.series.empty() ? draw_bars(chart) : SizePlot(chart).take();
+}
+
+Drawing draw(const Matrix& matrix) {
+  constexpr double cell_width = 64;
+  constexpr double cell_height = 26;
+  constexpr double top = 60;
+  const Table table = table_of(matrix);
+  std::size_t longest = display_width(table.columns.front().title);
+  for (const auto& row : table.rows) {
+    longest = std::max(longest, display_width(format_value(row.front(), Unit::none)));
+  }
+  const double margin = 32 + 7 * static_cast<double>(longest);
+  std::string elements = label(16, 20, "title", matrix.title);
+  elements += label(margin - 10, top - 8, "end faint", table.columns.front().title);
+  for (std::size_t column = 1; column < table.columns.size(); ++column) {
+    const double x = margin + cell_width * (static_cast<double>(column) - 0.5);
+    elements += label(x, top - 8, "middle", table.columns[column].title);
+  }
+  double y = top;
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    elements += label(margin - 10, y + 17, "end", format_value(table.rows[row][0], Unit::none));
+    for (std::size_t column = 1; column < table.columns.size(); ++column) {
+      const double x = margin + cell_width * static_cast<double>(column - 1);
+      const auto& rate = matrix.bytes_per_s[row][column - 1];
+      const double share = rate ? 0.6 * strength(matrix, *rate) : 0;
+      elements += element("rect", {at("x", x + 1), at("y", y + 1), at("width", cell_width - 2),
+                                   at("height", cell_height - 2), attribute("class", "heat"),
+                                   at("fill-opacity", share)});
+      elements += label(x + cell_width / 2, y + 17, "middle",
+                        format_value(table.rows[row][column], Unit::none));
+    }
+    y += cell_height;
+  }
+  const auto columns = static_cast<double>(matrix.destinations.size());
+  return {std::move(elements), margin + cell_width * columns + 16, y + 24};
 }
 
 // The palette of Okabe and Ito (2008), which colour-blind readers tell apart; yellow is left out.

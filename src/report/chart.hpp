@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "report/report.hpp"
+#include "report/matrix.hpp"
 
 namespace hiptool::report {
 
@@ -38,7 +38,7 @@ struct Chart {
 /// bars, and what counts operations apart; pairs of devices that make a matrix are left to the heat
 /// map. At most eight series and
 /// thirty bars in a chart, so that each can be read.
-std::vector<Chart> charts_of(const Object& document);
+std::vector<Chart> charts_of(const std::vector<Measurement>& measurements);
 
 struct Drawing {
   std::string elements;  ///< inside <svg>, from (0, 0) on
@@ -47,6 +47,9 @@ struct Drawing {
 };
 
 Drawing draw(const Chart& chart);
+
+/// The matrix as coloured cells with their rates in GB/s, a row for each source.
+Drawing draw(const Matrix& matrix);
 
 /// The rules of style that drawings need, for light and dark; scoped to `.chart`.
 std::string_view chart_style() noexcept;

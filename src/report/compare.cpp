@@ -55,93 +55,122 @@ class Incomparable {
 };
 
 // What makes a verdict impossible before the samples are looked at.
-std::string obstacle(const ComparedMeasurement& cell, const Incomparable& incomparable) {
-  for (const auto& [side, name] : {std::pair(cell.before, "old"), std::pair(cell.after, "new")}) {
-    if (side->status != "ok") {
-      const std::string why = side->reason.empty() ? "" : ": " + side->reason;
-      return fmt::format("{} is {}{}", name, side->status.empty() ? "without status" : side->status,
-                         why);
+std::string obstacle(const Measurement& before, const Measurement& after,
+                     const Incomparable& incomparable) {
+  for (const auto& [side, name] : {std::pair(&before, "old"), std::pair(&after, "new")}) {
+    if (side->status != Status::ok) {
+      const std::string_view status = to_string(side->status);
+      return fmt::format("{} is {}{}{}", name, status.empty() ? "without status" : status,
+                         side->reason.empty() ? "" : ": ", side->reason);
     }
-    if (side->has_bad_sample) return fmt::format("{} has a sample that is no time", name);
+    if (side->has_bad_sample) return fmt::format("{} has a sample that is not a time", name);
     if (side->samples_s.size() < base::least_compared_samples) {
       return fmt::format("{} has {} samples, fewer than {}", name, side->samples_s.size(),
                          base::least_compared_samples);
     }
   }
-  return incomparable.reason(*cell.before);
+  return incomparable.reason(before);
 }
 
-ComparedMeasurement compare_cell(const Measurement& before, const Measurement& after, double effect,
-                                 const Incomparable& incomparable) {
-  ComparedMeasurement cell{&before, &after, {}, {}};
-  cell.comparison = base::compare_times(before.samples_s, after.samples_s, effect);
-  cell.reason = obstacle(cell, incomparable);
-  if (!cell.reason.empty()) {
-    cell.comparison.verdict = base::Verdict::ambiguous;
-  } else if (cell.comparison.verdict == base::Verdict::ambiguous) {
-    const auto [low, high] = cell.comparison.interval;
-    cell.reason =
+Comparison::Side side_of(const Measurement& one) {
+  return {one.median_s, one.bytes_per_s, one.samples_s.size(), one.status};
+}
+
+Comparison compare(const Measurement& before, const Measurement& after, double effect,
+                   const Incomparable& incomparable) {
+  Comparison result{before.id,
+                    base::compare_times(before.samples_s, after.samples_s, effect),
+                    obstacle(before, after, incomparable),
+                    side_of(before),
+                    side_of(after),
+                    {}};
+  if (before.bytes_per_s && after.bytes_per_s && *before.bytes_per_s > 0) {
+    result.rate_change = *after.bytes_per_s / *before.bytes_per_s - 1;
+  }
+  if (!result.reason.empty()) {
+    result.times.verdict = base::Verdict::ambiguous;
+  } else if (result.times.verdict == base::Verdict::ambiguous) {
+    const auto [low, high] = result.times.interval;
+    result.reason =
         fmt::format("the time changed by {} to {}, which straddles the effect of {}",
                     signed_share(low), signed_share(high), format_value(effect, Unit::share));
   }
-  return cell;
+  return result;
 }
 
-void check_comparable(const ReportFile& before, const ReportFile& after) {
-  if (before.kind.name != after.kind.name) {
-    throw compare_error(ErrorCode::invalid_argument,
-                        fmt::format("{} is of {}, {} of {}", before.path, before.kind.name,
-                                    after.path, after.kind.name),
-                        "compare two documents of the same command");
+void check_comparable(const RunFile& before, const RunFile& after) {
+  const std::string& command = before.run.command;
+  if (command != after.run.command) {
+    throw compare_error(
+        ErrorCode::invalid_argument,
+        fmt::format("{} is of {}, {} of {}", before.path, command, after.path, after.run.command),
+        "compare two documents of the same command");
   }
-  if (before.kind.name != "bench-copy" && before.kind.name != "run-kernel") {
+  if (command != "bench-copy" && command != "run-kernel") {
     throw compare_error(ErrorCode::unsupported,
-                        fmt::format("documents of {} hold no samples to compare", before.kind.name),
+                        fmt::format("documents of {} hold no samples to compare", command),
                         "compare documents of bench-copy or run-kernel");
   }
 }
 
 }  // namespace
 
-std::string_view to_string(base::Verdict verdict) noexcept {
-  switch (verdict) {
-    case base::Verdict::same: return "SAME";
-    case base::Verdict::faster: return "FASTER";
-    case base::Verdict::slower: return "SLOWER";
-    case base::Verdict::ambiguous: break;
+std::size_t RunComparison::count(base::Verdict verdict) const {
+  return static_cast<std::size_t>(
+      std::count_if(comparisons.begin(), comparisons.end(),
+                    [verdict](const Comparison& one) { return one.times.verdict == verdict; }));
+}
+
+std::optional<base::Verdict> RunComparison::verdict() const {
+  if (comparisons.empty()) return std::nullopt;
+  for (const auto verdict :
+       {base::Verdict::slower, base::Verdict::ambiguous, base::Verdict::faster}) {
+    if (count(verdict) > 0) return verdict;
   }
-  return "AMBIGUOUS";
+  return base::Verdict::same;
 }
 
-bool has_failed(const Measurement& measured) {
-  return measured.status == "failed" || measured.status == "mismatch";
-}
-
-ReportComparison compare_reports(const ReportFile& before, const ReportFile& after, double effect) {
-  check_comparable(before, after);
-  ReportComparison result;
-  result.effect = effect;
-  result.differences = setup_differences(before.head, after.head);
-  const Incomparable incomparable(result.differences);
-  const ById new_cells = by_id(after.measured);
-  for (const Measurement& old_cell : before.measured) {
-    const auto new_cell = new_cells.find(old_cell.id);
-    if (new_cell == new_cells.end()) {
-      result.only_old.push_back(old_cell.id);
-    } else {
-      result.compared.push_back(compare_cell(old_cell, *new_cell->second, effect, incomparable));
+std::vector<Failure> RunComparison::failures() const {
+  if (comparisons.empty()) return {{"measurements in both documents", "at least 1", 0}};
+  std::vector<Failure> list;
+  for (const Comparison& one : comparisons) {
+    const Status status = one.after.status;
+    if (status == Status::failed || status == Status::mismatch) {
+      list.push_back({one.id, "ok", to_string(status)});
     }
+    if (one.times.verdict != base::Verdict::slower) continue;
+    list.push_back(
+        {one.id,
+         fmt::format("{} within {}", one.shown(one.before), format_value(effect, Unit::share)),
+         fmt::format("{}, {}", one.shown(one.after), one.change_text())});
   }
-  const ById old_cells = by_id(before.measured);
-  for (const Measurement& new_cell : after.measured) {
-    if (old_cells.count(new_cell.id) == 0) result.only_new.push_back(new_cell.id);
+  return list;
+}
+
+RunComparison compare_runs(const RunFile& before, const RunFile& after, double effect) {
+  check_comparable(before, after);
+  RunComparison result;
+  result.effect = effect;
+  result.differences = setup_differences(before.setup, after.setup);
+  const Incomparable incomparable(result.differences);
+  const ById in_new = by_id(after.measurements);
+  bool has_result = false;
+  for (const Measurement& old_one : before.measurements) {
+    const auto found = in_new.find(old_one.id);
+    if (found == in_new.end()) {
+      result.only_old.push_back(old_one.id);
+      continue;
+    }
+    const Measurement& new_one = *found->second;
+    result.comparisons.push_back(compare(old_one, new_one, effect, incomparable));
+    const bool is_measured = !old_one.samples_s.empty() && !new_one.samples_s.empty();
+    has_result = has_result || is_measured || new_one.has_failed();
   }
-  const auto says_something = [](const ComparedMeasurement& cell) {
-    const bool is_measured = !cell.before->samples_s.empty() && !cell.after->samples_s.empty();
-    return is_measured || has_failed(*cell.after);
-  };
-  if (std::none_of(result.compared.begin(), result.compared.end(), says_something))
-    result.compared.clear();
+  const ById in_old = by_id(before.measurements);
+  for (const Measurement& new_one : after.measurements) {
+    if (in_old.count(new_one.id) == 0) result.only_new.push_back(new_one.id);
+  }
+  if (!has_result) result.comparisons.clear();
   return result;
 }
 

@@ -3,38 +3,48 @@
 #include <string>
 #include <vector>
 
-#include "base/statistics.hpp"
-#include "report/run_file.hpp"
-#include "report/setup.hpp"
+#include "report/reader.hpp"
+#include "report/tree.hpp"
 
 namespace hiptool::report {
 
-struct ComparedMeasurement {
-  const Measurement* before = nullptr;
-  const Measurement* after = nullptr;
-  base::Comparison comparison;
-  std::string reason;  ///< why it is ambiguous; empty for other verdicts
+struct SetupDifference {
+  enum class Kind { clock, link, throttle, software };
+  Kind kind = Kind::software;
+  std::string what;    ///< its path in the document: "devices.nvidia:0.clocks.during.clock_hz"
+  std::string device;  ///< the device it is about; empty: unknown, or all
+  Value old_value;
+  Value new_value;
 };
 
-struct ReportComparison {
-  std::vector<ComparedMeasurement>
-      compared;  ///< those on both sides, in the order of the old document
-  std::vector<std::string> only_old;
+/// "clocks", "link", "throttling" or "software".
+std::string_view to_string(SetupDifference::Kind kind) noexcept;
+
+/// Compares the `context` of two documents. These make times incomparable: clocks that differ by
+/// more than 5 %, speed and width of the link, reasons that hold clocks down. Software (driver,
+/// runtime) is often what is being compared. A value that one side lacks is not a difference. A
+/// reading during the work takes precedence over those before and after it, when link and clock may
+/// be idle.
+std::vector<SetupDifference> setup_differences(const Value& old_setup, const Value& new_setup);
+
+struct RunComparison {
+  std::vector<Comparison> comparisons;  ///< of both runs, in the order of the old document
+  std::vector<std::string> only_old;    ///< ids
   std::vector<std::string> only_new;
   std::vector<SetupDifference> differences;
   double effect = base::least_effect;
+
+  std::size_t count(base::Verdict verdict) const;
+  /// The worst that a reader must act on; absent where nothing was compared.
+  std::optional<base::Verdict> verdict() const;
+  /// Measurements that are slower or failed in the new run, or that the runs have none in common.
+  std::vector<Failure> failures() const;
 };
 
-/// "SAME", "FASTER", "SLOWER" or "AMBIGUOUS".
-std::string_view to_string(base::Verdict verdict) noexcept;
-
-/// A call failed or data was wrong.
-bool has_failed(const Measurement& measured);
-
-/// Compares every cell that both documents hold, sample by sample. The files must outlive the
-/// result, which has no cells where no measurement has samples in both documents or failed in the
-/// new one. Throws Error(invalid_argument) where their kinds differ, and Error(unsupported) for
-/// kinds that hold no samples.
-ReportComparison compare_reports(const ReportFile& before, const ReportFile& after, double effect);
+/// Compares every measurement that both runs have, sample by sample. There are no comparisons where
+/// no measurement has samples in both runs or failed in the new one. Throws Error(invalid_argument)
+/// for runs of different commands, and Error(unsupported) for commands whose documents have no
+/// samples.
+RunComparison compare_runs(const RunFile& before, const RunFile& after, double effect);
 
 }  // namespace hiptool::report

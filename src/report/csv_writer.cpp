@@ -8,11 +8,8 @@
 #include <system_error>
 #include <type_traits>
 
-#include "report/cells.hpp"
 #include "report/report.hpp"
 #include "report/text.hpp"
-#include "report/tree.hpp"
-#include "report/verdict.hpp"
 
 namespace hiptool::report {
 namespace {
@@ -93,7 +90,7 @@ Table joined(const std::vector<Table>& tables) {
       std::vector<Value>& values = all.rows.emplace_back(all.columns.size());
       values[0] = table.title;
       for (std::size_t column = 0; column < places.size(); ++column) {
-        values[places[column]] = cell(table, row, column);
+        values[places[column]] = table.at(row, column);
       }
     }
   }
@@ -105,24 +102,23 @@ Table one_table(const std::vector<Table>& tables) {
   return tables.size() == 1 ? tables.front() : joined(tables);
 }
 
-void add_verdict(const Object& document, Table& table) {
-  const Verdict verdict = verdict_of(document);
+void add_verdict(const Run& run, Table& table) {
   const std::size_t width = table.columns.size();
   table.columns.push_back({"exit_code", "Exit code", Unit::none});
   table.columns.push_back({"passed", "Passed", Unit::none});
   if (table.rows.empty()) table.rows.emplace_back();
   for (std::vector<Value>& row : table.rows) {
     row.resize(width);
-    row.emplace_back(verdict.exit_code);
-    row.emplace_back(verdict.passed);
+    row.emplace_back(run.exit_code);
+    row.emplace_back(run.passed);
   }
 }
 
 }  // namespace
 
 std::string to_csv(const Report& report) {
-  Table table = one_table(report.tables);
-  add_verdict(report.document, table);
+  Table table = one_table(report.csv_tables ? *report.csv_tables : report.tables);
+  add_verdict(report.run, table);
   std::string text;
   for (std::size_t column = 0; column < table.columns.size(); ++column) {
     text += (column > 0 ? "," : "") + quoted(cell_text(table.columns[column].key));
@@ -130,7 +126,7 @@ std::string to_csv(const Report& report) {
   text += "\n";
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
     for (std::size_t column = 0; column < table.columns.size(); ++column) {
-      text += (column > 0 ? "," : "") + quoted(raw(cell(table, row, column)));
+      text += (column > 0 ? "," : "") + quoted(raw(table.at(row, column)));
     }
     text += "\n";
   }

@@ -3,15 +3,9 @@
 #include <string>
 #include <string_view>
 
-#include "report/cells.hpp"
 #include "report/chart.hpp"
 #include "report/markup.hpp"
-#include "report/matrix.hpp"
-#include "report/measurement.hpp"
-#include "report/report.hpp"
 #include "report/text.hpp"
-#include "report/tree.hpp"
-#include "report/verdict.hpp"
 
 namespace hiptool::report {
 namespace {
@@ -44,12 +38,10 @@ std::string_view tone_class(Tone tone) {
   return "verdict";
 }
 
-std::string title_of(const Object& document) {
-  const std::string kind = kind_of(document).name;
-  const std::string host = text_of(member(member(document, "host"), "name"));
+std::string title_of(const Run& run) {
   std::string title = "hiptool";
-  if (!kind.empty()) title += " " + kind;
-  if (!host.empty()) title += " on " + host;
+  if (!run.command.empty()) title += " " + run.command;
+  if (!run.host.name.empty()) title += " on " + run.host.name;
   return title;
 }
 
@@ -59,19 +51,18 @@ void add_pair(std::string& text, std::string_view name, const Value& value, Unit
   text += markup_text(format_value(value, unit)) + "</dd>\n";
 }
 
-std::string summary(const Object& document) {
-  const Value& host = member(document, "host");
+std::string summary(const Run& run) {
   std::string pairs;
-  add_pair(pairs, "status", member(document, "status"), Unit::none);
-  add_pair(pairs, "exit code", member(document, "exit_code"), Unit::none);
-  add_pair(pairs, "started", member(document, "started_at"), Unit::none);
-  add_pair(pairs, "host", member(host, "name"), Unit::none);
-  add_pair(pairs, "processor", member(host, "cpu"), Unit::none);
-  add_pair(pairs, "cores", member(host, "cores"), Unit::count);
-  add_pair(pairs, "memory", member(host, "memory_bytes"), Unit::size);
-  add_pair(pairs, "kernel", member(host, "kernel"), Unit::none);
-  add_pair(pairs, "hiptool", member(member(document, "tool"), "version"), Unit::none);
-  const std::string error = one_line(text_of(member(member(document, "error"), "message")));
+  add_pair(pairs, "status", text_or_absent(run.status), Unit::none);
+  add_pair(pairs, "exit code", run.exit_code, Unit::none);
+  add_pair(pairs, "started", text_or_absent(run.started_at), Unit::none);
+  add_pair(pairs, "host", text_or_absent(run.host.name), Unit::none);
+  add_pair(pairs, "processor", text_or_absent(run.host.cpu), Unit::none);
+  add_pair(pairs, "cores", run.host.cores, Unit::count);
+  add_pair(pairs, "memory", run.host.memory_bytes, Unit::size);
+  add_pair(pairs, "kernel", text_or_absent(run.host.kernel), Unit::none);
+  add_pair(pairs, "hiptool", text_or_absent(run.tool_version), Unit::none);
+  const std::string error = one_line(run.error_message());
   if (!error.empty()) add_pair(pairs, "error", error, Unit::none);
   return pairs.empty() ? pairs : "<dl>\n" + pairs + "</dl>\n";
 }
@@ -97,7 +88,7 @@ std::string table_element(const Table& table) {
   std::string text = heading(table.title) + "<div class=\"scroll\"><table>\n<thead><tr>";
   std::vector<std::string> classes;
   for (std::size_t column = 0; column < table.columns.size(); ++column) {
-    classes.emplace_back(is_number_column(table, column) ? " class=\"number\"" : "");
+    classes.emplace_back(table.is_number_column(column) ? " class=\"number\"" : "");
     text += "<th scope=\"col\"" + classes.back() + ">" + markup_text(table.columns[column].title) +
             "</th>";
   }
@@ -105,7 +96,7 @@ std::string table_element(const Table& table) {
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
     text += "<tr>";
     for (std::size_t column = 0; column < table.columns.size(); ++column) {
-      const std::string value = format_value(cell(table, row, column), table.columns[column].unit);
+      const std::string value = format_value(table.at(row, column), table.columns[column].unit);
       text += "<td" + classes[column] + heat_style(table, row, column) + ">" + markup_text(value) +
               "</td>";
     }
@@ -134,9 +125,9 @@ std::string heat_map(const Matrix& matrix) {
   return text + "</table></div>\n";
 }
 
-std::string charts(const Object& document) {
+std::string charts(const std::vector<Measurement>& measurements) {
   std::string text;
-  for (const Chart& chart : charts_of(document)) {
+  for (const Chart& chart : charts_of(measurements)) {
     const Drawing drawing = draw(chart);
     text += "<figure style=\"margin:1rem 0\"><svg class=\"chart\" role=\"img\"" +
             attribute("aria-label", chart.title) + " width=\"" + coordinate(drawing.width) +
@@ -158,19 +149,19 @@ std::string notes(const std::vector<Line>& lines) {
 }  // namespace
 
 std::string to_html(const Report& report) {
-  const std::string title = markup_text(title_of(report.document));
+  const std::string title = markup_text(title_of(report.run));
   std::string text =
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
-      (verdict_of(report.document).passed ? title : "FAILED: " + title) + "</title>\n<style>\n" +
+      (report.run.passed ? title : "FAILED: " + title) + "</title>\n<style>\n" +
       std::string(page_style) + std::string(chart_style()) +
       "</style>\n</head>\n<body>\n<main>\n<h1>" + title + "</h1>\n";
   for (const Line& line : verdict_lines(report)) {
     text += "<p class=\"" + std::string(tone_class(line.tone)) + "\">" + markup_text(line.text) +
             "</p>\n";
   }
-  text += summary(report.document) + charts(report.document);
-  const std::vector<Matrix> matrices = matrices_of(report.document);
+  text += summary(report.run) + charts(report.measurements);
+  const std::vector<Matrix> matrices = matrices_of(report.measurements);
   std::set<std::string_view> shown;
   for (const Matrix& matrix : matrices) {
     text += heat_map(matrix);

@@ -2,7 +2,6 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
-#include "report/cells.hpp"
 #include "report/report.hpp"
 
 namespace hiptool::report {

@@ -9,11 +9,8 @@
 #include <vector>
 
 #include "report/markup.hpp"
-#include "report/measurement.hpp"
 #include "report/report.hpp"
 #include "report/text.hpp"
-#include "report/tree.hpp"
-#include "report/verdict.hpp"
 
 namespace hiptool::report {
 namespace {
@@ -34,16 +31,12 @@ std::string reason_or(const std::string& reason, const std::string& other) {
   return reason.empty() ? other : reason;
 }
 
-bool is_true(const Value& value) {
-  const auto* truth = std::get_if<bool>(&value.data());
-  return truth != nullptr && *truth;
-}
-
 TestCase measured_case(const Measurement& one) {
-  TestCase test{one.id, Outcome::passed, reason_or(one.reason, one.status), one.status, {}};
-  if (one.status == "skipped") test.outcome = Outcome::skipped;
-  if (one.status == "mismatch") test.outcome = Outcome::failed;
-  if (one.status != "ok" && one.status != "skipped" && one.status != "mismatch") {
+  const std::string status(to_string(one.status));
+  TestCase test{one.id, Outcome::passed, reason_or(one.reason, status), status, {}};
+  if (one.status == Status::skipped) test.outcome = Outcome::skipped;
+  if (one.status == Status::mismatch) test.outcome = Outcome::failed;
+  if (one.status != Status::ok && one.status != Status::skipped && one.status != Status::mismatch) {
     test.outcome = Outcome::error;
   }
   double total_s = 0;
@@ -52,55 +45,47 @@ TestCase measured_case(const Measurement& one) {
   return test;
 }
 
-// What is wrong with the device or machine; unknown is no pass.
-TestCase check_case(const Value& check) {
-  const std::string severity = text_of(member(check, "severity"));
-  const std::string device = text_of(member(check, "device"));
+// A check of unknown outcome has not passed.
+TestCase check_case(const Check& check) {
   TestCase test;
-  test.name = text_of(member(check, "id")) + (device.empty() ? "" : " " + device);
-  test.kind = severity;
-  if (severity == "fail") test.outcome = Outcome::failed;
-  if (severity == "unknown") test.outcome = Outcome::skipped;
-  for (const char* field : {"read", "expected", "fix"}) {
-    const Value& value = member(check, field);
-    if (value.is_absent()) continue;
+  test.name = check.id + (check.device.empty() ? "" : " " + check.device);
+  test.kind = check.severity;
+  if (check.severity == "fail") test.outcome = Outcome::failed;
+  if (check.severity == "unknown") test.outcome = Outcome::skipped;
+  for (const auto& [field, text] :
+       {std::pair("read", &check.read), std::pair("expected", &check.expected),
+        std::pair("fix", &check.fix)}) {
+    if (text->empty()) continue;
     if (!test.message.empty()) test.message += "; ";
-    test.message.append(field).append(": ").append(format_value(value, Unit::none));
+    test.message.append(field).append(": ").append(*text);
   }
   return test;
 }
 
-// Of the rate where there is one, as people read it.
-std::string change_text(const Value& cell) {
-  const auto rate = number_of(member(cell, "rate_change"));
-  const auto time = number_of(member(cell, "change"));
-  if (rate) return "rate " + signed_share(*rate);
-  return time ? "time " + signed_share(*time) : std::string();
-}
-
-TestCase compared_case(const Value& cell) {
-  const std::string verdict = text_of(member(cell, "verdict"));
-  TestCase test{text_of(member(cell, "id")), Outcome::passed, change_text(cell), verdict, {}};
-  if (verdict == "SLOWER") test.outcome = Outcome::failed;
-  if (verdict == "AMBIGUOUS") {
+TestCase compared_case(const Comparison& compared, const std::string& end_of_name) {
+  const base::Verdict verdict = compared.times.verdict;
+  TestCase test{compared.id + end_of_name,
+                Outcome::passed,
+                compared.change_text(),
+                std::string(to_string(verdict)),
+                {}};
+  if (verdict == base::Verdict::slower) test.outcome = Outcome::failed;
+  if (verdict == base::Verdict::ambiguous) {
     test.outcome = Outcome::skipped;
-    test.message = text_of(member(cell, "reason"));
+    test.message = compared.reason;
   }
   return test;
 }
 
-TestCase threshold_case(const Value& threshold) {
+TestCase threshold_case(const ThresholdResult& threshold) {
   TestCase test;
-  // One of run-kernel is for several results, and has no cell.
-  const std::string cell = text_of(member(threshold, "cell"));
-  test.name = text_of(member(threshold, "threshold")) + (cell.empty() ? "" : " " + cell);
+  test.name = threshold.threshold + (threshold.id.empty() ? "" : " " + threshold.id);
   test.kind = "threshold";
-  const bool is_met = is_true(member(threshold, "is_met"));
-  if (!is_met) test.outcome = Outcome::failed;
-  test.message = text_of(member(threshold, "reason"));
-  if (member(threshold, "measured_bytes_per_s").is_absent()) return test;
-  test.message = "measured " + format_value(member(threshold, "measured_bytes_per_s"), Unit::rate) +
-                 ", at least " + format_value(member(threshold, "least_bytes_per_s"), Unit::rate);
+  if (!threshold.is_met) test.outcome = Outcome::failed;
+  test.message = threshold.reason();
+  if (!threshold.measured_bytes_per_s) return test;
+  test.message = "measured " + format_value(threshold.measured_bytes_per_s, Unit::rate) +
+                 ", at least " + format_value(threshold.least_bytes_per_s, Unit::rate);
   return test;
 }
 
@@ -133,28 +118,17 @@ void add_load_cases(const Object& document, std::vector<TestCase>& tests) {
                    {}});
 }
 
-std::vector<TestCase> judged_cases(const Object& document, const std::string& kind) {
+std::vector<TestCase> judged_cases(const Report& report) {
   std::vector<TestCase> tests;
-  if (kind == "load") {
-    add_load_cases(document, tests);
+  if (report.run.command == "load") {
+    add_load_cases(report.document, tests);
   } else {
-    for (const Measurement& one : measurements(document)) tests.push_back(measured_case(one));
+    for (const Measurement& one : report.measurements) tests.push_back(measured_case(one));
   }
-  if (kind == "report") {
-    for (const Value& cell : elements(member(document, "cells"))) {
-      tests.push_back(compared_case(cell));
-    }
-  }
-  for (const Value& threshold : elements(member(document, "thresholds"))) {
-    tests.push_back(threshold_case(threshold));
-  }
-  for (const Value& cell : elements(member(document, "baseline"))) {
-    tests.push_back(compared_case(cell));
-    tests.back().name += " against the baseline";
-  }
-  for (const Value& check : elements(member(document, "checks"))) {
-    tests.push_back(check_case(check));
-  }
+  for (const ThresholdResult& one : report.thresholds) tests.push_back(threshold_case(one));
+  const char* const against = report.run.command == "report" ? "" : " against the baseline";
+  for (const Comparison& one : report.comparisons) tests.push_back(compared_case(one, against));
+  for (const Check& check : report.checks) tests.push_back(check_case(check));
   return tests;
 }
 
@@ -188,9 +162,9 @@ class ShownFailures {
   std::size_t longest_ = 0;  // of the thresholds
 };
 
-void add_failures(const Verdict& verdict, std::vector<TestCase>& tests) {
+void add_failures(const Run& run, std::vector<TestCase>& tests) {
   ShownFailures shown(tests);
-  for (const Failure& failure : verdict.failures) {
+  for (const Failure& failure : run.failures) {
     if (shown.has(failure.what)) continue;
     tests.push_back({failure.what, Outcome::failed, failure_text(failure), "failure", {}});
     shown.add(failure.what);
@@ -208,24 +182,22 @@ void number_equal_names(std::vector<TestCase>& tests) {
 
 // The cases agree with the verdict: one at least is bad where the run did not pass, none where it
 // did.
-std::vector<TestCase> cases_of(const Object& document) {
-  const std::string kind = kind_of(document).name;
-  const Verdict verdict = verdict_of(document);
-  std::vector<TestCase> tests = judged_cases(document, kind);
-  if (verdict.passed) {
+std::vector<TestCase> cases_of(const Report& report) {
+  const Run& run = report.run;
+  std::vector<TestCase> tests = judged_cases(report);
+  if (run.passed) {
     for (TestCase& test : tests) {
       if (is_bad(test)) test.outcome = Outcome::skipped;
     }
-    if (tests.empty()) tests.push_back({kind, Outcome::passed, {}, {}, {}});
+    if (tests.empty()) tests.push_back({run.command, Outcome::passed, {}, {}, {}});
     return tests;
   }
-  add_failures(verdict, tests);
-  const Value& error = member(document, "error");
-  if (!error.is_absent() || std::none_of(tests.begin(), tests.end(), is_bad)) {
-    tests.push_back({kind,
+  add_failures(run, tests);
+  if (!run.error.empty() || std::none_of(tests.begin(), tests.end(), is_bad)) {
+    tests.push_back({run.command,
                      Outcome::error,
-                     reason_or(text_of(member(error, "message")), exit_text(verdict)),
-                     reason_or(text_of(member(error, "code")), "error"),
+                     reason_or(run.error_message(), exit_text(run)),
+                     reason_or(text_of(member(run.error, "code")), "error"),
                      {}});
   }
   return tests;
@@ -257,12 +229,12 @@ std::string case_element(const TestCase& test, const std::string& suite) {
 }  // namespace
 
 std::string to_junit(const Report& report) {
-  const Object& document = report.document;
-  const std::string suite = "hiptool." + kind_of(document).name;
+  const Run& run = report.run;
+  const std::string suite = "hiptool." + run.command;
   std::array<std::size_t, 4> counts{};
   double total_s = 0;
   std::string cases;
-  std::vector<TestCase> tests = cases_of(document);
+  std::vector<TestCase> tests = cases_of(report);
   number_equal_names(tests);
   for (const TestCase& test : tests) {
     ++counts[static_cast<std::size_t>(test.outcome)];
@@ -273,15 +245,15 @@ std::string to_junit(const Report& report) {
     return std::to_string(counts[static_cast<std::size_t>(outcome)]);
   };
   // The schema of JUnit's own Ant task has the time of the start without a zone.
-  const std::string started = text_of(member(document, "started_at")).substr(0, 19);
+  const std::string started = run.started_at.substr(0, 19);
   const std::string numbers =
       attribute("tests", std::to_string(tests.size())) +
       attribute("failures", count(Outcome::failed)) + attribute("errors", count(Outcome::error)) +
       attribute("skipped", count(Outcome::skipped)) + attribute("time", seconds(total_s));
   return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" + attribute("name", "hiptool") +
          numbers + ">\n  <testsuite" + attribute("name", suite) + numbers +
-         attribute("hostname", text_of(member(member(document, "host"), "name"))) +
-         attribute("timestamp", started) + ">\n" + cases + "  </testsuite>\n</testsuites>\n";
+         attribute("hostname", run.host.name) + attribute("timestamp", started) + ">\n" + cases +
+         "  </testsuite>\n</testsuites>\n";
 }
 
 }  // namespace hiptool::report

@@ -2,10 +2,8 @@
 #include <string>
 #include <string_view>
 
-#include "report/cells.hpp"
 #include "report/report.hpp"
 #include "report/text.hpp"
-#include "report/verdict.hpp"
 
 namespace hiptool::report {
 namespace {
@@ -37,13 +35,13 @@ std::string pipe_table(const Table& table) {
   std::string rule = "|";
   for (std::size_t column = 0; column < table.columns.size(); ++column) {
     header.append(" ").append(escaped(table.columns[column].title)).append(" |");
-    rule += is_number_column(table, column) ? " ---: |" : " --- |";
+    rule += table.is_number_column(column) ? " ---: |" : " --- |";
   }
   std::string text = header + "\n" + rule + "\n";
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
     text += "|";
     for (std::size_t column = 0; column < table.columns.size(); ++column) {
-      const std::string value = format_value(cell(table, row, column), table.columns[column].unit);
+      const std::string value = format_value(table.at(row, column), table.columns[column].unit);
       text.append(" ").append(escaped(value)).append(" |");
     }
     text += "\n";

@@ -7,8 +7,6 @@
 #include <set>
 #include <string_view>
 
-#include "report/measurement.hpp"
-
 namespace hiptool::report {
 namespace {
 
@@ -39,7 +37,7 @@ Matrix matrix_of(const Pairs& pairs, const Names& sources, const Names& destinat
   matrix.bytes_per_s.resize(sources.size());
   for (auto& row : matrix.bytes_per_s) row.resize(destinations.size());
   for (const Measurement* one : pairs) {
-    if (one->status != "ok") continue;
+    if (one->status != Status::ok) continue;
     const std::size_t row = place_of(matrix.sources, one->source);
     matrix.bytes_per_s[row][place_of(matrix.destinations, one->destination)] = one->bytes_per_s;
     matrix.largest_bytes_per_s = std::max(matrix.largest_bytes_per_s, one->bytes_per_s.value_or(0));
@@ -49,12 +47,11 @@ Matrix matrix_of(const Pairs& pairs, const Names& sources, const Names& destinat
 
 }  // namespace
 
-std::vector<Matrix> matrices_of(const Object& document) {
-  const std::vector<Measurement> all = measurements(document);
+std::vector<Matrix> matrices_of(const std::vector<Measurement>& measurements) {
   std::map<std::string_view, std::size_t> places;
   std::vector<Pairs> groups;
-  for (const Measurement& one : all) {
-    if (!one.is_pair) continue;
+  for (const Measurement& one : measurements) {
+    if (!one.is_pair()) continue;
     const auto [place, is_new] = places.emplace(one.label, groups.size());
     if (is_new) groups.emplace_back();
     groups[place->second].push_back(&one);

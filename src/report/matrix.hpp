@@ -22,7 +22,7 @@ struct Matrix {
 /// The document's cells that lie between devices, a matrix for each kind, memory, engine and size
 /// with two sources and two destinations at least, unless more than three of four places would be
 /// empty: such a one may be many times as large as the document. What is not "ok" is absent.
-std::vector<Matrix> matrices_of(const Object& document);
+std::vector<Matrix> matrices_of(const std::vector<Measurement>& measurements);
 
 /// A rate as a share of the matrix's fastest one, 0 to 1; so that a slow link stands out and the
 /// small differences of the others do not.

@@ -1,67 +1,148 @@
 // SPDX-License-Identifier: MIT
-/// What was measured, the same for every kind of document: copies of bench-copy, kernels of
-/// run-kernel, loads.
+/// What a run measured, the same for copies, kernels and loads.
 #pragma once
+#include <algorithm>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "report/report.hpp"
+#include "base/statistics.hpp"
+#include "report/run.hpp"
 
 namespace hiptool::report {
 
+enum class Status { ok, skipped, failed, mismatch, interrupted, unknown };
+
+/// "ok", "skipped", "failed", "mismatch" or "interrupted"; empty for unknown.
+std::string_view to_string(Status status) noexcept;
+Status parse_status(std::string_view text) noexcept;
+
+/// Checked data that was wrong.
+struct WrongData {
+  std::optional<std::uint64_t> first_index;  ///< absent where one value stands for all
+  Value expected;                            ///< the number at that index; absent for copies
+  Value got;                                 ///< absent where a second look found another number
+  std::uint64_t xor_bits = 0;                ///< all bits that are wrong in any value
+  std::uint64_t count = 0;                   ///< wrong values
+  bool reread_agrees = false;  ///< a second read gave the same; else the transfer is at fault
+  std::size_t argument = 0;    ///< of a user's kernel: where it found this
+};
+
 struct Measurement {
-  std::string id;           ///< unique in its document
+  std::string id;           ///< unique in its run: a label, "@" and the devices
   std::string label;        ///< what was measured, without the devices: "h2d.pinned.copy.256MiB"
   std::string series;       ///< the label without its size
   std::string source;       ///< of a copy: "host" or device ids with commas; empty for others
-  std::string destination;  ///< the same; the device of what is no copy
+  std::string destination;  ///< of a copy; else the device
   std::vector<std::string> devices;  ///< that took part, each once
   std::uint64_t size_bytes = 0;
-  std::string status;  ///< "ok", "skipped", "failed" or "mismatch"
-  std::string reason;
+
+  Status status = Status::ok;
+  std::string reason;              ///< for any other status
+  std::optional<Error> error;      ///< of a failed one
+  std::optional<WrongData> wrong;  ///< of a mismatch
+
   std::vector<double> samples_s;  ///< positive ones only if has_bad_sample is false
-  bool has_bad_sample = false;    ///< one was no number above zero
+  bool has_bad_sample = false;    ///< a document has one that is not a number above zero
   std::optional<double> median_s;
-  std::optional<double> bytes_per_s;  ///< the median; bytes copied once
+  std::optional<double> bytes_per_s;  ///< the median
   std::optional<double> low_bytes_per_s;
   std::optional<double> high_bytes_per_s;
   std::optional<double> flops_per_s;
   std::optional<double> share_of_limit;
-  bool is_pair = false;  ///< between two different devices
+  std::string limit_source;     ///< "pcie-link", "memory-clock", "sku-table", "user"
+  std::string share_reason;     ///< why a measured rate has no share
+  bool is_above_limit = false;  ///< the reason is that the rate is above the limit
+
+  bool has_failed() const noexcept {
+    return status == Status::failed || status == Status::mismatch;
+  }
+  /// Between two different devices.
+  bool is_pair() const;
+  /// Sets label, series and devices from id, source, destination and size. An id without "@" leaves
+  /// label and series as they are.
+  void set_names();
 };
 
-/// Kind and version of a document, by its schema: "hiptool.bench-copy/1". The kind is empty for
-/// what hiptool did not write.
-struct DocumentKind {
-  std::string name;  ///< "bench-copy"
-  std::string version;
-};
-DocumentKind kind_of(const Object& document);
+/// How many have a status, of measurements of any kind.
+template <class Measurements>
+std::size_t count_status(const Measurements& list, Status wanted) {
+  return static_cast<std::size_t>(std::count_if(
+      list.begin(), list.end(), [wanted](const auto& one) { return one.status == wanted; }));
+}
 
-/// In the order of the document; none where it holds none. Throws Error(corrupt_data) for two with
-/// the same id.
-std::vector<Measurement> measurements(const Object& document);
+/// The reasons of measurements of any kind, each once.
+template <class Measurements>
+std::vector<std::string> distinct_reasons(const Measurements& list) {
+  std::vector<std::string> reasons;
+  for (const auto& one : list) {
+    if (std::find(reasons.begin(), reasons.end(), one.reason) == reasons.end()) {
+      reasons.push_back(one.reason);
+    }
+  }
+  return reasons;
+}
 
-/// What the document says of a device, in its devices or its context; empty where it does not.
-struct DeviceTexts {
-  std::string name;
-  std::string pci_bus_id;
-  std::string uuid;
+/// A threshold and the measurement, or the measurements, that it was compared with.
+struct ThresholdResult {
+  std::string threshold;  ///< as it was written
+  std::string id;         ///< of the measurement; empty: the threshold is for several
+  bool is_met = false;
+  std::vector<std::string> missed;          ///< a text for each measurement that missed it
+  std::optional<double> least_bytes_per_s;  ///< absent in one for several
+  std::optional<double> measured_bytes_per_s;
+  std::size_t met = 0;            ///< how many times it was met
+  std::size_t measured = 0;       ///< how many times it was measured
+  std::vector<Failure> failures;  ///< of those that missed it
+
+  std::string reason() const;  ///< all that missed it in one line
 };
-/// By the device's id ("nvidia:0").
-std::map<std::string, DeviceTexts> device_texts(const Object& document);
-/// Those of one; empty texts for an id that is not there.
-const DeviceTexts& texts_of(const std::map<std::string, DeviceTexts>& devices,
-                            const std::string& id);
+
+std::vector<Failure> failures_of(const std::vector<ThresholdResult>& thresholds);
+
+/// "1 of 2 thresholds missed: ..." with the first that missed; empty where all are met.
+std::string missed_text(const std::vector<ThresholdResult>& thresholds);
+
+/// The same measurement in two runs.
+struct Comparison {
+  struct Side {
+    std::optional<double> median_s;
+    std::optional<double> bytes_per_s;
+    std::size_t samples = 0;
+    Status status = Status::unknown;
+  };
+  std::string id;
+  base::Comparison times;
+  std::string reason;  ///< why it is ambiguous; empty for other verdicts
+  Side before;
+  Side after;
+  std::optional<double> rate_change;  ///< of the median rates; absent where a side has none
+
+  /// The median rate of a side, or its time where one of the sides has no rate.
+  std::string shown(const Side& side) const;
+  /// "rate +3.0 %", or of the time where one of the sides has no rate; empty where unknown.
+  std::string change_text() const;
+};
+
+/// "SAME", "FASTER", "SLOWER" or "AMBIGUOUS".
+std::string_view to_string(base::Verdict verdict) noexcept;
+
+/// Something that was examined about a device or the machine; empty where it was not said.
+struct Check {
+  std::string id;        ///< "link-down"
+  std::string severity;  ///< "pass", "info", "warn", "fail" or "unknown"
+  std::string device;
+  std::string read;
+  std::string expected;
+  std::string fix;
+};
 
 /// A size as ids and labels have it, a word from which nothing is lost: "256MiB", "1500B".
 std::string size_word(std::uint64_t size_bytes);
 
-/// The platform of a device id: "nvidia" of "nvidia:0"; empty for what is none.
+/// The platform of a device id: "nvidia" of "nvidia:0"; empty for any other text.
 std::string platform_of(const std::string& id);
 
 }  // namespace hiptool::report

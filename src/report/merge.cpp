@@ -26,7 +26,7 @@ constexpr double least_deviation = 0.05;
 constexpr double largest_z = 3.5;
 constexpr std::size_t least_members_for_z = 5;
 
-std::string name_of(const ReportFile& file, const std::string& device) {
+std::string name_of(const RunFile& file, const std::string& device) {
   const std::string platform = platform_of(device);
   if (platform.empty()) return {};
   const std::string& name = texts_of(file.devices, device).name;
@@ -34,7 +34,7 @@ std::string name_of(const ReportFile& file, const std::string& device) {
 }
 
 // "NVIDIA H200", or "NVIDIA H200 and NVIDIA L4" where several took part.
-std::string device_name_of(const ReportFile& file, const Measurement& measured) {
+std::string device_name_of(const RunFile& file, const Measurement& measured) {
   std::set<std::string> names;
   for (const std::string& device : measured.devices) names.insert(name_of(file, device));
   return fmt::format("{}", fmt::join(names, " and "));
@@ -77,7 +77,7 @@ class SlowLines {
     std::map<Line, std::vector<double>> rows;
     std::map<Line, std::vector<double>> columns;
     for (const MergedMember& member : group.members) {
-      if (!member.measured->is_pair) continue;
+      if (!member.measured->is_pair()) continue;
       const double loss = group.loss_of(member.value);
       rows[{member.file, member.measured->source}].push_back(loss);
       columns[{member.file, member.measured->destination}].push_back(loss);
@@ -95,7 +95,7 @@ class SlowLines {
   }
 
  private:
-  using Line = std::pair<const ReportFile*, std::string_view>;
+  using Line = std::pair<const RunFile*, std::string_view>;
   using Losses = std::map<Line, double>;
 
   static Losses slow_ones(std::map<Line, std::vector<double>> lines) {
@@ -119,7 +119,7 @@ class SlowLines {
 Blame blame_of(const SlowLines& slow, const MergedMember& member) {
   const Measurement& measured = *member.measured;
   const std::string host = host_of(*member.file);
-  if (!measured.is_pair) {
+  if (!measured.is_pair()) {
     // One to all and all to one: the one. All to all: nobody in particular.
     for (const std::string& end : {measured.destination, measured.source}) {
       if (!platform_of(end).empty()) return {host, end, {}, {}};
@@ -186,17 +186,17 @@ std::string digest_of(const Object& document) {
 void add_file(Merge& merge, const std::string& path, Object document,
               std::map<std::string, std::string>& seen) {
   std::string digest = digest_of(document);
-  ReportFile file = report_file_of(std::move(document), path);
+  RunFile file = run_file_of(std::move(document), path);
   // A merge looks at the medians alone, and the samples are most of a document. Assigning {} would
   // keep their memory.
-  for (Measurement& measured : file.measured) measured.samples_s = std::vector<double>();
+  for (Measurement& measured : file.measurements) measured.samples_s = std::vector<double>();
   const auto [first, is_new] = seen.emplace(std::move(digest), path);
   if (!is_new) {
     merge.skipped.push_back({path, "the same document as " + first->second});
-  } else if (file.measured.empty()) {
+  } else if (file.measurements.empty()) {
     merge.skipped.push_back(
-        {path, fmt::format("measured nothing ({}, status {})", file.kind.name, file.status)});
-    if (!file.verdict.passed) merge.failed_runs.push_back(std::move(file));
+        {path, fmt::format("measured nothing ({}, status {})", file.run.command, file.run.status)});
+    if (!file.run.passed) merge.failed_runs.push_back(std::move(file));
   } else {
     merge.files.push_back(std::move(file));
   }
@@ -204,15 +204,15 @@ void add_file(Merge& merge, const std::string& path, Object document,
 
 void group_measurements(Merge& merge) {
   std::map<std::tuple<std::string, std::string, std::string>, std::size_t> places;
-  for (const ReportFile& file : merge.files) {
-    for (const Measurement& measured : file.measured) {
-      if (measured.status == "failed" || measured.status == "mismatch") {
+  for (const RunFile& file : merge.files) {
+    for (const Measurement& measured : file.measurements) {
+      if (measured.has_failed()) {
         MergedMember failure{&file, &measured, 0, 0, 0, false, false, {}};
         failure.blame = blame_of(SlowLines(), failure);
         merge.failures.push_back(std::move(failure));
       }
       const auto figure = figure_of(measured);
-      if (measured.status != "ok" || !figure) continue;
+      if (measured.status != Status::ok || !figure) continue;
       std::string name = device_name_of(file, measured);
       const auto [place, is_new] =
           places.emplace(std::tuple(measured.label, name, figure->unit), merge.groups.size());
@@ -230,9 +230,8 @@ bool Merge::has_common() const {
                      [](const MergedGroup& group) { return group.members.size() > 1; });
 }
 
-std::string host_of(const ReportFile& file) {
-  const std::string name = text_of(member(member(file.head, "host"), "name"));
-  return name.empty() ? file.path : name;
+std::string host_of(const RunFile& file) {
+  return file.run.host.name.empty() ? file.path : file.run.host.name;
 }
 
 void find_stragglers(MergedGroup& group) {
@@ -254,8 +253,8 @@ void find_stragglers(MergedGroup& group) {
   }
 }
 
-Merge merge_reports(const std::vector<std::string>& paths,
-                    const std::function<Object(const std::string&)>& read) {
+Merge merge_runs(const std::vector<std::string>& paths,
+                 const std::function<Object(const std::string&)>& read) {
   Merge merge;
   // Members point to files, which must not move any more once the first does.
   merge.files.reserve(paths.size());
@@ -270,10 +269,7 @@ Merge merge_reports(const std::vector<std::string>& paths,
   }
   if (merge.files.empty() && merge.failed_runs.empty()) {
     std::string message = "no file is left to merge";
-    for (const SkippedFile& file : merge.skipped) {
-      const bool is_named = file.reason.compare(0, file.path.size(), file.path) == 0;
-      message += "\n" + (is_named ? "" : file.path + ": ") + file.reason;
-    }
+    for (const SkippedFile& file : merge.skipped) message += "\n" + file.text();
     throw Error(ErrorCode::input_failed, "report merge", message,
                 "give documents of bench-copy, run-kernel or load");
   }

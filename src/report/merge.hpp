@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "report/run_file.hpp"
+#include "report/reader.hpp"
 
 namespace hiptool::report {
 
@@ -19,7 +19,7 @@ struct Blame {
 };
 
 struct MergedMember {
-  const ReportFile* file = nullptr;
+  const RunFile* file = nullptr;
   const Measurement* measured = nullptr;
   double value = 0;           ///< in MergedGroup::unit
   double deviation = 0;       ///< from the group's median, -0.1: 10 % less
@@ -43,6 +43,7 @@ struct MergedGroup {
   bool is_time() const { return unit == "s"; }
   /// How much worse than the median a value is: 0.5 for half the rate and for twice the time.
   double loss_of(double value) const { return is_time() ? 1 - median / value : 1 - value / median; }
+  std::string shown(double number) const;  ///< with its unit
   bool can_tell() const { return members.size() >= least_members_to_tell; }
 };
 
@@ -50,21 +51,56 @@ struct SkippedFile {
   std::string path;
   std::string reason;
   bool is_unreadable = false;  ///< missing, damaged or of a kind that holds no measurements
+
+  /// The reason, with the path unless the reason starts with it.
+  std::string text() const { return reason.starts_with(path) ? reason : path + ": " + reason; }
+};
+
+/// All slow stragglers that are to blame on one device or link.
+struct Culprit {
+  Blame blame;
+  std::uint64_t measurements = 0;
+  double worst_loss = 0;
+  double worst_deviation = 0;
+  bool is_time = false;  ///< the deviation is one of a time
 };
 
 struct Merge {
-  std::vector<ReportFile> files;
-  std::vector<ReportFile> failed_runs;  ///< runs that did not pass and measured nothing
+  std::vector<RunFile> files;
+  std::vector<RunFile> failed_runs;  ///< runs that did not pass and measured nothing
   std::vector<SkippedFile> skipped;
   std::vector<MergedGroup> groups;
   std::vector<MergedMember> failures;  ///< measurements that failed or gave wrong data
 
   /// False where no measurement was made twice, so that nothing could be compared.
   bool has_common() const;
+  std::size_t count_hosts() const;
+  std::size_t count_unreadable() const;
+  /// The worst first.
+  std::vector<Culprit> culprits() const;
+  /// Runs that did not pass and of which no measurement is among the failures.
+  std::vector<const RunFile*> unexplained_runs() const;
+  /// Hosts with a slow straggler, a failed measurement or a failed run, each once, by name. Hosts
+  /// without a name are left out.
+  std::vector<std::string> excluded_hosts() const;
+  /// Error(input_failed) if there are unreadable files.
+  std::optional<Error> error() const;
+  /// Why the merge fails: slow stragglers, failed measurements, runs that did not pass, or no
+  /// measurement made twice; fast outliers are not failures.
+  std::vector<Failure> run_failures() const;
 };
 
+/// Exit code or status of a run that did not pass, and its error or first failure.
+std::string reason_of(const Run& run);
+
+/// "nvidia:0", or "nvidia:0 to nvidia:1".
+std::string place_text(const Blame& blame);
+
+/// The fields of the document that say where a member was measured.
+Object member_head(const MergedMember& member);
+
 /// Name of the host that wrote the file, or the file's path where it does not say.
-std::string host_of(const ReportFile& file);
+std::string host_of(const RunFile& file);
 
 /// Marks none in a group that cannot tell. Else marks those that lie at least 5 % from the median
 /// and, among five or more, have a modified z score beyond 3.5 (Iglewicz and Hoaglin 1993), and
@@ -75,7 +111,7 @@ void find_stragglers(MergedGroup& group);
 /// Reads what can be read. A file that cannot, is the copy of another or measured nothing is named
 /// in `skipped`. `read` gives the document of a path, of which no more than one is kept at a time.
 /// Throws Error(input_failed) if none is left, failed runs included.
-Merge merge_reports(const std::vector<std::string>& paths,
-                    const std::function<Object(const std::string&)>& read);
+Merge merge_runs(const std::vector<std::string>& paths,
+                 const std::function<Object(const std::string&)>& read);
 
 }  // namespace hiptool::report

@@ -8,11 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "report/measurement.hpp"
 #include "report/report.hpp"
 #include "report/text.hpp"
-#include "report/tree.hpp"
-#include "report/verdict.hpp"
 
 namespace hiptool::report {
 namespace {
@@ -135,41 +132,38 @@ void add_devices(Metrics& metrics, const Object& document) {
   }
 }
 
-void add_checks(Metrics& metrics, const Object& document) {
-  for (const Value& check : elements(member(document, "checks"))) {
-    const Labels labels{{"check", text_of(member(check, "id"))},
-                        {"device", text_of(member(check, "device"))},
-                        {"severity", text_of(member(check, "severity"))}};
+void add_checks(Metrics& metrics, const std::vector<Check>& checks) {
+  for (const Check& check : checks) {
+    const Labels labels{
+        {"check", check.id}, {"device", check.device}, {"severity", check.severity}};
     metrics.add("hiptool_check", "Outcome of a check, in its severity; always 1.", labels, 1.0);
   }
 }
 
-void add_thresholds(Metrics& metrics, const Object& document) {
-  for (const Value& threshold : elements(member(document, "thresholds"))) {
+void add_thresholds(Metrics& metrics, const std::vector<ThresholdResult>& thresholds) {
+  for (const ThresholdResult& one : thresholds) {
     metrics.add("hiptool_threshold_met", "1 if a measurement reached its threshold, else 0.",
-                {{"threshold", text_of(member(threshold, "threshold"))},
-                 {"id", text_of(member(threshold, "cell"))}},
-                number_or_truth(member(threshold, "is_met")));
+                {{"threshold", one.threshold}, {"id", one.id}}, one.is_met ? 1.0 : 0.0);
   }
 }
 
-void add_measurements(Metrics& metrics, const Object& document) {
-  for (const Measurement& one : measurements(document)) {
+void add_measurements(Metrics& metrics, const std::vector<Measurement>& measurements) {
+  for (const Measurement& one : measurements) {
     const Labels labels{{"id", one.id},
                         {"label", one.label},
                         {"source", one.source},
                         {"destination", one.destination}};
     Labels with_status = labels;
-    with_status.emplace_back("status", one.status);
+    with_status.emplace_back("status", to_string(one.status));
     metrics.add("hiptool_measurement_status", "How a measurement ended, as a label; always 1.",
                 with_status, 1.0);
-    if (one.status != "ok") continue;
+    if (one.status != Status::ok) continue;
     metrics.add("hiptool_bytes_per_second", "Median rate; bytes copied count once.", labels,
                 one.bytes_per_s);
     metrics.add("hiptool_duration_seconds", "Median time of one sample.", labels, one.median_s);
     metrics.add("hiptool_flops_per_second", "Median rate of floating point operations.", labels,
                 one.flops_per_s);
-    metrics.add("hiptool_share_of_limit", "Rate as a share of what is possible, 0 to 1.", labels,
+    metrics.add("hiptool_share_of_limit", "Rate as a share of the limit, 0 to 1.", labels,
                 one.share_of_limit);
   }
 }
@@ -177,28 +171,24 @@ void add_measurements(Metrics& metrics, const Object& document) {
 }  // namespace
 
 std::string to_prom(const Report& report) {
-  const Object& document = report.document;
-  const std::string status = text_of(member(document, "status"));
-  const Verdict verdict = verdict_of(document);
-  const Labels labels{{"command", kind_of(document).name}};
+  const Run& run = report.run;
+  const Labels labels{{"command", run.command}};
   Metrics metrics;
   metrics.add("hiptool_success", "1 if the run passed (exit code 0), else 0.", labels,
-              verdict.passed ? 1.0 : 0.0);
-  if (verdict.exit_code) {
+              run.passed ? 1.0 : 0.0);
+  if (run.exit_code) {
     metrics.add("hiptool_exit_code", "Exit code of the run.", labels,
-                static_cast<double>(*verdict.exit_code));
+                static_cast<double>(*run.exit_code));
   }
   metrics.add("hiptool_run_info", "What ran; always 1.",
-              {{"command", kind_of(document).name},
-               {"status", status},
-               {"version", text_of(member(member(document, "tool"), "version"))}},
+              {{"command", run.command}, {"status", run.status}, {"version", run.tool_version}},
               1.0);
   metrics.add("hiptool_start_time_seconds", "When the run started, since 1970.", labels,
-              unix_time(text_of(member(document, "started_at"))));
-  if (kind_of(document).name == "devices") add_devices(metrics, document);
-  add_checks(metrics, document);
-  add_thresholds(metrics, document);
-  add_measurements(metrics, document);
+              unix_time(run.started_at));
+  if (run.command == "devices") add_devices(metrics, report.document);
+  add_checks(metrics, report.checks);
+  add_thresholds(metrics, report.thresholds);
+  add_measurements(metrics, report.measurements);
   return metrics.text();
 }
 

@@ -1,58 +1,19 @@
 // SPDX-License-Identifier: MIT
 /// What a command found out, apart from how it is written. Knows no device, no clock, no terminal.
 #pragma once
-#include <cstdint>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <variant>
 #include <vector>
 
+#include "report/measurement.hpp"
+
+namespace hiptool {
+class Timeline;
+}
+
 namespace hiptool::report {
-
-class Value;
-using Array = std::vector<Value>;
-using Member = std::pair<std::string, Value>;
-using Object = std::vector<Member>;  ///< keeps the order in which fields were added
-
-/// A JSON-like value: absent (null), boolean, integer, real, text, array or object. Numbers are in
-/// base units: bytes, seconds, bytes per second, hertz, shares from 0 to 1.
-class Value {
- public:
-  using Data = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string,
-                            Array, Object>;
-  Value() = default;
-  Value(std::nullptr_t) {}
-  Value(bool value) : data_(value) {}
-  Value(int value) : data_(std::int64_t{value}) {}
-  Value(std::int64_t value) : data_(value) {}
-  Value(std::uint32_t value) : data_(std::uint64_t{value}) {}
-  Value(std::uint64_t value) : data_(value) {}
-  Value(double value) : data_(value) {}
-  Value(const char* value);
-  Value(std::string_view value);
-  Value(std::string value);
-  Value(Array value);
-  Value(Object value);
-  Value(const Value& other);
-  Value(Value&& other) noexcept;
-  Value& operator=(const Value& other);
-  Value& operator=(Value&& other) noexcept;
-  ~Value();
-  template <class T>
-  Value(const std::optional<T>& value) {
-    if (value) *this = Value(*value);
-  }
-
-  const Data& data() const noexcept { return data_; }
-  /// Its members, to be moved out; null where it is no object.
-  Object* object() noexcept { return std::get_if<Object>(&data_); }
-  bool is_absent() const noexcept { return std::holds_alternative<std::monostate>(data_); }
-
- private:
-  Data data_;
-};
 
 /// How a column's numbers are shown to people; operations are those of arithmetic in a second.
 enum class Unit { none, count, size, rate, duration, share, frequency, operations };
@@ -71,6 +32,11 @@ struct Table {
   std::vector<std::vector<Value>> rows;
   /// How strongly formats that can do so colour each cell, from 0 to 1; empty: not at all.
   std::vector<std::vector<double>> heat = {};
+
+  /// Absent where the row is too short.
+  const Value& at(std::size_t row, std::size_t column) const;
+  /// A column with a unit, or with nothing but numbers, is aligned to the right.
+  bool is_number_column(std::size_t column) const;
 };
 
 /// How good a line is, for its colour; meaning never rests on colour alone.
@@ -81,16 +47,33 @@ struct Line {
   std::string text;
 };
 
-/// A finished report. `document` is the JSON (its fields are fixed by the schema of the command);
-/// verdict, tables and notes are what people read.
+/// A finished report. Writers take run, measurements, thresholds, comparisons and checks from here,
+/// and the verdict from `run` alone: a run that did not pass is shown as failed in each format,
+/// whatever the lines say.
 struct Report {
-  Object document;
-  std::vector<Line> verdict;  ///< first on the screen
+  Run run;
+  std::vector<Measurement> measurements;
+  std::vector<ThresholdResult> thresholds;
+  std::vector<Comparison> comparisons;  ///< with an earlier run, or of two earlier runs
+  std::vector<Check> checks;
+
+  Object document;            ///< the JSON; its fields are fixed by the schema of the command
+  std::vector<Line> verdict;  ///< for people, first on the screen
   std::vector<Table> tables;
-  std::vector<Line> notes;  ///< after the tables
+  std::vector<Line> notes;                       ///< after the tables
+  std::optional<std::vector<Table>> csv_tables;  ///< absent: the tables for people
 };
 
-/// One document that is the report's, for programs. Ends with a line end.
+/// A report whose document has the fields of the run and no others yet.
+Report start_report(Run run);
+
+/// The report's lines for people with the tone of the verdict. If the run did not pass, the first
+/// line has Tone::bad and starts with a word for failure ("FAILED: " is put in front where it does
+/// not), no line has Tone::good, and there is a line even if the report has none. If it passed, no
+/// line has Tone::bad.
+std::vector<Line> verdict_lines(const Report& report);
+
+/// The document. Ends with a line end.
 std::string to_json(const Report& report);
 
 struct TableStyle {
@@ -108,13 +91,6 @@ std::string to_csv(const Report& report);
 /// Verdict, tables and notes as GitHub Markdown.
 std::string to_markdown(const Report& report);
 
-// All writers take the verdict from the document (report/verdict.hpp): a run that did not pass is
-// shown as failed in each of them, whatever the lines of the report say. Those for people show the
-// lines as verdict_lines() has them.
-
-// The writers below say what the document holds; those that follow what was measured write an
-// empty list for a document that measured nothing. None throws for a member that is missing.
-
 /// Charts of what was measured: rate over size, and bars. Readable in light and dark.
 std::string to_svg(const Report& report);
 
@@ -128,24 +104,26 @@ std::string to_html(const Report& report);
 std::string to_gbench(const Report& report);
 
 /// github-action-benchmark's "customBiggerIsBetter": first "COMMAND verdict", 1 if the run passed,
-/// else 0, which raises the alert; then rates in GB/s or GFLOP/s. What failed has the value 0, what
-/// was skipped is left out.
+/// else 0, which raises the alert; then rates in GB/s or GFLOP/s. Failed measurements have the
+/// value 0, skipped ones are left out.
 std::string to_gha(const Report& report);
 
 /// Bencher Metric Format: rates in bytes per second, bounds at the 5th and 95th percentile; and
 /// "COMMAND verdict" with the measure `passed`, 1 or 0.
 std::string to_bmf(const Report& report);
 
-/// JUnit XML: a test case for each measurement, check, threshold and compared cell, and for each
-/// of the document's failures that these do not show. Wrong data, a failed check, a missed
-/// threshold and SLOWER are failures, a run that ended in an error is one error, AMBIGUOUS and
-/// unknown are skipped. A run that passed has neither failures nor errors, any other has at least
-/// one.
+/// JUnit XML: a test case for each measurement, check, threshold and comparison, and for each of
+/// the run's failures that these do not show. Wrong data, a failed check, a missed threshold and
+/// SLOWER are failures, a run that ended in an error is one error, AMBIGUOUS and unknown are
+/// skipped. A run that passed has neither failures nor errors, any other has at least one.
 std::string to_junit(const Report& report);
 
 /// Prometheus' text exposition format 0.0.4: gauges in base units, without time stamps. The verdict
 /// is `hiptool_success` (1 if the run passed, else 0) and `hiptool_exit_code`.
 std::string to_prom(const Report& report);
+
+/// The trace event format of Chrome and Perfetto: a thread for each track, an event for each span.
+std::string to_trace(const Timeline& timeline);
 
 /// One value for people: 141 GB as "131 GiB" for Unit::size, 52.4e9 as "52.4 GB/s" for Unit::rate.
 std::string format_value(const Value& value, Unit unit, bool unicode = true);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "report/setup.hpp"
+#include "report/compare.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,9 +8,7 @@
 #include <optional>
 #include <set>
 
-#include "report/cells.hpp"
 #include "report/measurement.hpp"
-#include "report/tree.hpp"
 
 namespace hiptool::report {
 namespace {
@@ -101,9 +99,9 @@ void collect(const Value& value, const std::string& path, const std::string& top
   leaves.emplace(path, leaf);
 }
 
-Leaves leaves_of(const Object& document) {
+Leaves leaves_of(const Value& setup) {
   Leaves leaves;
-  collect(member(document, "context"), {}, {}, {}, leaves);
+  collect(setup, {}, {}, {}, leaves);
   return leaves;
 }
 
@@ -139,10 +137,9 @@ std::string_view to_string(Kind kind) noexcept {
   return "software";
 }
 
-std::vector<SetupDifference> setup_differences(const Object& old_document,
-                                               const Object& new_document) {
-  const Leaves before = leaves_of(old_document);
-  const Leaves after = leaves_of(new_document);
+std::vector<SetupDifference> setup_differences(const Value& old_setup, const Value& new_setup) {
+  const Leaves before = leaves_of(old_setup);
+  const Leaves after = leaves_of(new_setup);
   const auto during_before = topics_during(before);
   const auto during_after = topics_during(after);
   std::vector<SetupDifference> differences;

@@ -2,10 +2,7 @@
 #include <algorithm>
 
 #include "report/chart.hpp"
-#include "report/heat_map.hpp"
 #include "report/markup.hpp"
-#include "report/report.hpp"
-#include "report/verdict.hpp"
 
 namespace hiptool::report {
 
@@ -14,15 +11,15 @@ std::string to_svg(const Report& report) {
   double width = 760;
   double height = 0;
   std::string caption;
-  if (const Verdict verdict = verdict_of(report.document); !verdict.passed) {
-    caption = label(16, 28, "failed", "FAILED: " + exit_text(verdict));
+  if (!report.run.passed) {
+    caption = label(16, 28, "failed", "FAILED: " + exit_text(report.run));
     height = line_height;
   }
   std::string body;
   std::vector<Drawing> drawings;
-  for (const Chart& chart : charts_of(report.document)) drawings.push_back(draw(chart));
-  for (const Matrix& matrix : matrices_of(report.document)) {
-    drawings.push_back(draw_heat_map(matrix));
+  for (const Chart& chart : charts_of(report.measurements)) drawings.push_back(draw(chart));
+  for (const Matrix& matrix : matrices_of(report.measurements)) {
+    drawings.push_back(draw(matrix));
   }
   for (const Drawing& drawing : drawings) {
     body +=

@@ -4,10 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "report/cells.hpp"
 #include "report/report.hpp"
 #include "report/text.hpp"
-#include "report/verdict.hpp"
 
 namespace hiptool::report {
 namespace {
@@ -91,7 +89,7 @@ class Writer {
       auto& line = grid.emplace_back();
       for (std::size_t column = 0; column < table.columns.size(); ++column) {
         line.push_back(
-            format_value(cell(table, row, column), table.columns[column].unit, style_.unicode));
+            format_value(table.at(row, column), table.columns[column].unit, style_.unicode));
       }
     }
     return grid;
@@ -110,7 +108,7 @@ class Writer {
   void add_grid(const Table& table, const Grid& grid, const std::vector<std::size_t>& widths) {
     std::vector<bool> is_right;
     for (std::size_t column = 0; column < widths.size(); ++column) {
-      is_right.push_back(is_number_column(table, column));
+      is_right.push_back(table.is_number_column(column));
     }
     for (std::size_t row = 0; row < grid.size(); ++row) {
       std::string line;

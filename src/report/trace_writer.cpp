@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "report/trace_writer.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <vector>
+
+#include "hiptool/timeline.hpp"
+#include "report/report.hpp"
 
 namespace hiptool::report {
 namespace {
@@ -16,8 +17,8 @@ double microseconds(Timeline::Clock::duration duration) {
   return std::chrono::duration<double, std::micro>(duration).count();
 }
 
-Json lane_event(const char* name, std::size_t lane, Json arguments) {
-  return {{"ph", "M"}, {"name", name}, {"pid", 1}, {"tid", lane}, {"args", std::move(arguments)}};
+Json track_event(const char* name, std::size_t track, Json arguments) {
+  return {{"ph", "M"}, {"name", name}, {"pid", 1}, {"tid", track}, {"args", std::move(arguments)}};
 }
 
 Json span_event(const Span& span, Timeline::Clock::time_point start) {
@@ -37,15 +38,15 @@ Json span_event(const Span& span, Timeline::Clock::time_point start) {
 
 std::string to_trace(const Timeline& timeline) {
   std::vector<Span> spans = timeline.spans();
-  // Viewers nest spans of a lane by their order, so the outer one must come first.
+  // Viewers nest spans of a track by their order, so the outer one must come first.
   std::sort(spans.begin(), spans.end(), [](const Span& left, const Span& right) {
     return left.begin != right.begin ? left.begin < right.begin : left.end > right.end;
   });
   Json events = Json::array();
-  const std::vector<std::string> lanes = timeline.lanes();
-  for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
-    events.push_back(lane_event("thread_name", lane, {{"name", lanes[lane]}}));
-    events.push_back(lane_event("thread_sort_index", lane, {{"sort_index", lane}}));
+  const std::vector<std::string> tracks = timeline.lanes();
+  for (std::size_t track = 0; track < tracks.size(); ++track) {
+    events.push_back(track_event("thread_name", track, {{"name", tracks[track]}}));
+    events.push_back(track_event("thread_sort_index", track, {{"sort_index", track}}));
   }
   for (const Span& span : spans) events.push_back(span_event(span, spans.front().begin));
   const Json document{{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}};

@@ -1,14 +1,59 @@
 // SPDX-License-Identifier: MIT
-/// Looks into documents that came from outside: a member that is missing or of another type than
-/// expected is absent, never an error.
+/// JSON-like values, and access to those of documents from outside: a member that is missing or of
+/// another type than expected is absent, never an error.
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include "report/report.hpp"
+#include <utility>
+#include <variant>
+#include <vector>
 
 namespace hiptool::report {
+
+class Value;
+using Array = std::vector<Value>;
+using Member = std::pair<std::string, Value>;
+using Object = std::vector<Member>;  ///< keeps the order in which fields were added
+
+/// A JSON-like value: absent (null), boolean, integer, real, text, array or object. Numbers are in
+/// base units: bytes, seconds, bytes per second, hertz, shares from 0 to 1.
+class Value {
+ public:
+  using Data = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string,
+                            Array, Object>;
+  Value() = default;
+  Value(std::nullptr_t) {}
+  Value(bool value) : data_(value) {}
+  Value(int value) : data_(std::int64_t{value}) {}
+  Value(std::int64_t value) : data_(value) {}
+  Value(std::uint32_t value) : data_(std::uint64_t{value}) {}
+  Value(std::uint64_t value) : data_(value) {}
+  Value(double value) : data_(value) {}
+  Value(const char* value);
+  Value(std::string_view value);
+  Value(std::string value);
+  Value(Array value);
+  Value(Object value);
+  Value(const Value& other);
+  Value(Value&& other) noexcept;
+  Value& operator=(const Value& other);
+  Value& operator=(Value&& other) noexcept;
+  ~Value();
+  template <class T>
+  Value(const std::optional<T>& value) {
+    if (value) *this = Value(*value);
+  }
+
+  const Data& data() const noexcept { return data_; }
+  /// Its members, to be moved out; null where it is no object.
+  Object* object() noexcept { return std::get_if<Object>(&data_); }
+  bool is_absent() const noexcept { return std::holds_alternative<std::monostate>(data_); }
+
+ private:
+  Data data_;
+};
 
 /// The member of that name, or absent where there is none or `value` is no object.
 const Value& member(const Value& value, std::string_view name);
@@ -26,8 +71,11 @@ std::optional<double> number_of(const Value& value);
 /// A whole number from 0 on.
 std::optional<std::uint64_t> count_of(const Value& value);
 
+/// The value as JSON on one line.
+std::string json_text(const Value& value);
+
 /// One JSON document as a tree. Throws Error(corrupt_data) that begins with `what` and says where,
-/// for text that is no JSON, more than 64 levels deep, or has a name twice in an object.
+/// for text that is not JSON, more than 64 levels deep, or has a name twice in an object.
 Value parse_json(std::string_view text, const std::string& what);
 
 }  // namespace hiptool::report

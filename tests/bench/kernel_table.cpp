@@ -89,8 +89,8 @@ void print(const KernelResult& result, const std::string& blocks) {
   if (result.median_s) std::printf(" %11.3f us", *result.median_s * 1e6);
   if (result.bytes_per_s) std::printf(" %9.1f GB/s", *result.bytes_per_s / 1e9);
   if (result.flops_per_s) std::printf(" %9.1f Gop/s", *result.flops_per_s / 1e9);
-  if (result.share_of_peak) {
-    std::printf("  %.3f of peak (%s)", *result.share_of_peak, result.peak_source.c_str());
+  if (result.share_of_limit) {
+    std::printf("  %.3f of peak (%s)", *result.share_of_limit, result.limit_source.c_str());
   }
   if (result.clock_hz) std::printf(" at %.0f MHz", *result.clock_hz / 1e6);
   if (!result.reason.empty()) std::printf(" %s", result.reason.c_str());
@@ -111,7 +111,7 @@ void write_line(std::FILE* to, const KernelResult& result, const std::string& bl
   std::fprintf(to, "%s\t%s\t%s\t%s", result.kernel.c_str(), result.dtype.c_str(), blocks.c_str(),
                std::string(to_string(result.status)).c_str());
   for (const auto& number :
-       {result.median_s, result.bytes_per_s, result.flops_per_s, result.share_of_peak}) {
+       {result.median_s, result.bytes_per_s, result.flops_per_s, result.share_of_limit}) {
     if (number) {
       std::fprintf(to, "\t%.9g", *number);
     } else {
@@ -159,7 +159,7 @@ int run(int argc, char** argv) {
       if (file) write_line(file.get(), result, to_text(blocks));
     };
     for (const KernelResult& result : run_kernels(options, device)) {
-      if (result.status == KernelStatus::mismatch || result.status == KernelStatus::failed) ++wrong;
+      if (result.status == Status::mismatch || result.status == Status::failed) ++wrong;
     }
   }
   return wrong == 0 ? 0 : 1;

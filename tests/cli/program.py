@@ -116,7 +116,7 @@ def main(description):
     global PROGRAM   # pylint: disable=global-statement
     if len(sys.argv) < 2:
         sys.exit(description)
-    PROGRAM = sys.argv.pop(1)
+    PROGRAM = os.path.abspath(sys.argv.pop(1))   # tests run in folders of their own
     result = unittest.main(exit=False).result
     for case, reason in result.skipped:
         print(f"skipped case: {case.id()}: {reason}")   # .ci/count_tests.py reads it

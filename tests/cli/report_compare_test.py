@@ -226,7 +226,7 @@ class Compare(program.CliTest):
                             (("report", "compare"), usage),
                             (("report", "compare", "a"), usage),
                             (("report", "compare", "a", "b", "c"), usage),
-                            (("report", "compare", "a", "b", "--device", "cpu"), "no device")):
+                            (("report", "compare", "a", "b", "--device", "cpu"), "does not use a device")):
             result = program.run(*words)
             self.assertEqual(result.returncode, 2, words)
             self.assertIn(part, result.stderr)

@@ -101,8 +101,9 @@ class Merge(program.CliTest):
         two = [host_document(index, rate=rate) for index, rate in enumerate((52e9, 20e9))]
         text = self.people(two)
         self.assertTrue(
-            text.startswith("too few to tell a straggler among 2 results of 2 hosts\n"), text)
-        self.assertIn("too few to tell: 1 measurement with fewer than 3 results\n", text)
+            text.startswith("too few results to find stragglers among 2 results of 2 "
+                            "hosts\n"), text)
+        self.assertIn("too few results: 1 measurement with fewer than 3 results\n", text)
         other = samples.context(name="NVIDIA L4")
         more = [host_document(index, context_of=other) for index in range(2, 5)]
         text = self.people(two + more)

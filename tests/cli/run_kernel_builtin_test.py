@@ -88,7 +88,7 @@ class Run(BuiltIn):
         self.assertNotIn("f32", {cell[1] for cell in cells})
         skipped = {result["kernel"]: result["reason"] for result in document["results"]
                    if result["status"] == "skipped"}
-        self.assertEqual(skipped["memset"], "has none of the types asked for")
+        self.assertEqual(skipped["memset"], "has none of the requested types")
         triad = [result["size_bytes"] for result in document["results"]
                  if result["kernel"] == "stream-triad"]
         self.assertEqual(triad, [4096, 16384])

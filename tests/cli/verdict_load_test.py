@@ -176,7 +176,7 @@ class Devices(CliTest):
             self.assertEqual({check["severity"] for check in hang}, {"unknown"})
             self.assertTrue(all("no driver to query" in check["read"] for check in hang))
             first = run("devices", "--doctor", environment=nothing).stdout.splitlines()[0]
-            self.assertEqual(first, "FAILED: no GPU is seen, so nothing could be examined")
+            self.assertEqual(first, "FAILED: no GPU found; nothing to examine")
         self.check(3, "--require", "gpu", environment=nothing)
         self.check(3, "nvidia:5", environment=self.cuda())
         # A device that works, but not of the kind that is required.

@@ -122,24 +122,22 @@ void check_markup(std::string_view text, Markup kind) {
 
 }  // namespace
 
-void check_report(const cli::ReportPair& reports, std::uint8_t format) {
-  const report::Report& people = reports.for_people;
-  const report::Report& programs = reports.for_programs;
+void check_report(const report::Report& report, std::uint8_t format) {
   const auto is_wanted = [format](std::uint8_t one) {
     return format % 13 == 0 || format % 13 == one;
   };
-  if (is_wanted(1)) check_json(report::to_json(programs));
-  if (is_wanted(2)) check_csv(report::to_csv(programs));
-  if (is_wanted(3)) check_lines(report::to_table(people, {80, false, true}));
-  if (is_wanted(4)) check_lines(report::to_table(people, {20, false, false}));
-  if (is_wanted(5)) check_lines(report::to_markdown(people));
-  if (is_wanted(6)) check_markup(report::to_html(people), Markup::html);
-  if (is_wanted(7)) check_markup(report::to_svg(programs), Markup::svg);
-  if (is_wanted(8)) check_json(report::to_gbench(programs));
-  if (is_wanted(9)) check_json(report::to_gha(programs));
-  if (is_wanted(10)) check_json(report::to_bmf(programs));
-  if (is_wanted(11)) check_markup(report::to_junit(programs), Markup::junit);
-  if (is_wanted(12)) check_lines(report::to_prom(programs));
+  if (is_wanted(1)) check_json(report::to_json(report));
+  if (is_wanted(2)) check_csv(report::to_csv(report));
+  if (is_wanted(3)) check_lines(report::to_table(report, {80, false, true}));
+  if (is_wanted(4)) check_lines(report::to_table(report, {20, false, false}));
+  if (is_wanted(5)) check_lines(report::to_markdown(report));
+  if (is_wanted(6)) check_markup(report::to_html(report), Markup::html);
+  if (is_wanted(7)) check_markup(report::to_svg(report), Markup::svg);
+  if (is_wanted(8)) check_json(report::to_gbench(report));
+  if (is_wanted(9)) check_json(report::to_gha(report));
+  if (is_wanted(10)) check_json(report::to_bmf(report));
+  if (is_wanted(11)) check_markup(report::to_junit(report), Markup::junit);
+  if (is_wanted(12)) check_lines(report::to_prom(report));
 }
 
 }  // namespace hiptool::fuzz

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "check_report.hpp"
-#include "cli/commands/report/compare.hpp"
+#include "cli/commands/report/report.hpp"
 #include "cli/document.hpp"
 #include "hiptool/error.hpp"
 #include "made_report.hpp"
@@ -20,17 +20,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   const bool is_alike = source.byte() % 2 == 1;
   again.byte();
   try {
-    const report::ReportFile before =
-        report::report_file_of(fuzz::made_measurements(source, are_copies), "old");
+    const report::RunFile before =
+        report::run_file_of(fuzz::made_measurements(source, are_copies), "old");
     fuzz::ByteSource& second = is_alike ? again : source;
-    const report::ReportFile after =
-        report::report_file_of(fuzz::made_measurements(second, are_copies), "new");
-    const report::ReportComparison comparison = report::compare_reports(before, after, 0.03);
-    report::Object document{{"schema", "hiptool.report/1"}, {"status", "ok"}};
-    cli::finish_document(document, fuzz::silent_environment(), nullptr,
-                         cli::comparison_failures(comparison));
-    fuzz::check_report(cli::make_compare_reports(std::move(document), comparison, before, after),
-                       format);
+    const report::RunFile after =
+        report::run_file_of(fuzz::made_measurements(second, are_copies), "new");
+    const report::RunComparison comparison = report::compare_runs(before, after, 0.03);
+    report::Run run;
+    run.command = "report";
+    run.status = "ok";
+    cli::finish_run(run, fuzz::silent_environment(), nullptr, comparison.failures());
+    fuzz::check_report(cli::compare_report(std::move(run), comparison, before, after), format);
   } catch (const Error&) {
     // Two measurements have one id.
   }

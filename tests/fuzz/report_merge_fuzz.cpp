@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "check_report.hpp"
-#include "cli/commands/report/merge.hpp"
+#include "cli/commands/report/report.hpp"
+#include "cli/document.hpp"
 #include "hiptool/error.hpp"
 #include "made_report.hpp"
 #include "report_environment.hpp"
@@ -30,11 +31,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   std::vector<std::string> paths;
   for (std::size_t i = 0; i < files; ++i) paths.push_back("file" + std::to_string(i));
   try {
-    const report::Merge merge = report::merge_reports(paths, read);
-    report::Object document{{"schema", "hiptool.report/1"}, {"status", "ok"}};
-    cli::finish_merge_document(document, fuzz::silent_environment(), merge);
-    cli::exclude_list(merge);
-    fuzz::check_report(cli::make_merge_reports(std::move(document), merge), format);
+    const report::Merge merge = report::merge_runs(paths, read);
+    report::Run run;
+    run.command = "report";
+    run.status = "ok";
+    const std::optional<Error> error = merge.error();
+    cli::finish_run(run, fuzz::silent_environment(), error ? &*error : nullptr,
+                    merge.run_failures());
+    fuzz::check_report(cli::merge_report(std::move(run), merge), format);
   } catch (const Error&) {
     // No file is left.
   }

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "check_report.hpp"
-#include "cli/commands/report/render.hpp"
+#include "cli/commands/report/report.hpp"
 #include "hiptool/error.hpp"
 #include "made_report.hpp"
 
@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   fuzz::ByteSource source(bytes, size);
   const std::uint8_t format = source.byte();
   try {
-    fuzz::check_report(cli::make_render_reports(fuzz::made_document(source)), format);
+    fuzz::check_report(cli::document_report(fuzz::made_document(source)), format);
   } catch (const Error&) {
     // Two measurements have one id.
   }

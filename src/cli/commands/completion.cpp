@@ -277,9 +277,9 @@ int run_completion(const CompletionOptions& options, Context& context) {
     context.environment.console.out(script);  // the bare script in every other format
     return exit_done;
   }
-  report::Report report;
-  report.document = make_document(context.environment, "completion", "ok");
-  finish_document(report.document, context.environment, nullptr);
+  report::Run run = make_run(context.environment, "completion", "ok");
+  finish_run(run, context.environment, nullptr);
+  report::Report report = report::start_report(std::move(run));
   report.document.emplace_back("shell", *options.shell);
   report.document.emplace_back("script", script);
   context.output.write(report);

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "base/units.hpp"
+#include "hiptool/error.hpp"
+#include "measure/peak.hpp"
 #include "system/pci.hpp"
 
 namespace hiptool::measure {
@@ -54,11 +57,11 @@ void add_tracks(const std::vector<CopySample>& samples, CopyResult& result) {
   }
 }
 
-void summarize(const std::vector<CopySample>& samples, CopyResult& result) {
+void add_samples(const std::vector<CopySample>& samples, CopyResult& result) {
   for (const CopySample& sample : samples) result.samples_s.push_back(sample.span_s);
-  result.summary = base::summarize(result.samples_s);
   const std::size_t tracks = routes_of(result.spec).size();
   result.bytes = tracks * result.spec.size_bytes;
+  result.summarize();
   result.is_gated = !samples.empty() && samples.back().is_gated;
   if (result.spec.is_latency || samples.empty()) return;
   const double wall = median_of(samples, [](const CopySample& sample) { return sample.wall_s; });
@@ -81,42 +84,83 @@ std::vector<std::string> bus_ids_of(const CopySpec& spec) {
   return bus_ids;
 }
 
-void add_wrong(const WrongWords& wrong, std::optional<WrongWords>& all) {
-  if (wrong.count == 0) return;
-  if (!all) {
-    all = wrong;
-    return;
+void add_wrong(const WrongWords& words, std::optional<report::WrongData>& wrong) {
+  if (words.count == 0) return;
+  if (!wrong) wrong.emplace().first_index = words.first_index;
+  wrong->count += words.count;
+  wrong->xor_bits |= words.xor_bits;
+}
+
+const LinkObservation* find_link(const std::vector<LinkObservation>& links, const Device& device) {
+  const std::string bus_id = system::normalize_bus_id(device.info().pci_bus_id.value_or(""));
+  const auto found = std::find_if(links.begin(), links.end(), [&](const LinkObservation& link) {
+    return !bus_id.empty() && link.bus_id == bus_id;
+  });
+  return found != links.end() && found->fastest_bytes_per_s ? &*found : nullptr;
+}
+
+double rate_of(const system::PciPath::Hop& hop) {
+  if (!hop.link.speed_gt_s || !hop.link.width) return 0;
+  return system::pcie_bytes_per_s(*hop.link.speed_gt_s, *hop.link.width);
+}
+
+// All links together in one direction; devices below one root port share it.
+std::optional<double> links_bytes_per_s(const std::vector<Device>& devices,
+                                        const std::vector<LinkObservation>& links) {
+  struct Port {
+    double sum = 0;
+    double most = 0;  // 0: unknown
+  };
+  std::map<std::string, Port> ports;
+  for (const Device& device : devices) {
+    const LinkObservation* link = find_link(links, device);
+    if (link == nullptr) return {};
+    const system::PciPath::Hop& root = link->fastest->hops.back();
+    Port& port = ports[root.bus_id];
+    port.sum += *link->fastest_bytes_per_s;
+    port.most = rate_of(root);
   }
-  all->count += wrong.count;
-  all->xor_bits |= wrong.xor_bits;
+  double total = 0;
+  for (const auto& [bus_id, port] : ports) {
+    total += port.most > 0 ? std::min(port.sum, port.most) : port.sum;
+  }
+  return total;
 }
 
 }  // namespace
 
-std::string_view to_string(CopyStatus status) noexcept {
-  switch (status) {
-    case CopyStatus::ok: return "ok";
-    case CopyStatus::skipped: return "skipped";
-    case CopyStatus::failed: return "failed";
-    case CopyStatus::mismatch: return "mismatch";
-  }
-  return "";
+CopyResult::CopyResult(CopySpec measured) : spec(std::move(measured)) {
+  id = id_of(spec);
+  source = source_of(spec);
+  destination = destination_of(spec);
+  size_bytes = spec.size_bytes;
+  set_names();
 }
 
-Share CopyResult::share() const {
-  if (!has_rate()) return no_share("there is no rate");
-  if (!limit) return no_share("the limit of this copy is not known here");
+void CopyResult::summarize() {
+  summary = base::summarize(samples_s);
+  if (samples_s.empty()) return;
+  median_s = summary.median;
+  if (!has_rate()) return;
+  bytes_per_s = rate_of(summary.median);
+  low_bytes_per_s = rate_of(summary.p95);  // the longest time is the lowest rate
+  high_bytes_per_s = rate_of(summary.p05);
+  if (!limit) {
+    set_share(no_share("the limit of this copy is not known here"), *this);
+    return;
+  }
+  limit_source = limit->source;
   const std::string name =
-      "the limit of " + format_rate(limit->bytes_per_s) + " (" + std::string(limit->source) + ")";
-  return share_of(rate_of(summary.median), limit->bytes_per_s, name,
-                  cache_cause(2 * static_cast<double>(spec.size_bytes), limit->l2_cache_bytes));
+      "the limit of " + format_rate(limit->bytes_per_s) + " (" + limit_source + ")";
+  set_share(share_of(*bytes_per_s, limit->bytes_per_s, name,
+                     cache_cause(2 * static_cast<double>(size_bytes), limit->l2_cache_bytes)),
+            *this);
 }
 
 CopyResult CopyBench::measure(const PlannedCopy& planned) {
-  CopyResult result;
-  result.spec = planned.spec;
+  CopyResult result(planned.spec);
   if (!planned.skip_reason.empty()) {
-    result.status = CopyStatus::skipped;
+    result.status = Status::skipped;
     result.reason = planned.skip_reason;
     return result;
   }
@@ -125,7 +169,7 @@ CopyResult CopyBench::measure(const PlannedCopy& planned) {
   } catch (const Error& error) {
     if (error.code() == ErrorCode::cancelled) throw;
     const bool is_skipped = error.code() == ErrorCode::unsupported;
-    result.status = is_skipped ? CopyStatus::skipped : CopyStatus::failed;
+    result.status = is_skipped ? Status::skipped : Status::failed;
     result.reason = error.what();
     if (!is_skipped) result.error = error;
   }
@@ -159,10 +203,10 @@ void CopyBench::measure_copy(CopyResult& result) {
 
   result.copies_per_sample = run.copies_per_sample();
   result.has_gate_expired = run.has_gate_expired();
-  summarize(samples, result);
   result.limit = limit_of(spec, seen);
+  add_samples(samples, result);
   if (result.wrong) {
-    result.status = CopyStatus::mismatch;
+    result.status = Status::mismatch;
     result.reason = std::to_string(result.wrong->count) + " words of 4 bytes arrived wrong";
   }
 }
@@ -178,6 +222,22 @@ void CopyBench::remember(const std::vector<LinkObservation>& seen) {
       *known = link;
     }
   }
+}
+
+std::optional<CopyLimit> limit_of(const CopySpec& spec, const std::vector<LinkObservation>& links) {
+  if (spec.is_latency || spec.devices.empty()) return {};
+  if (spec.kind == CopyKind::d2d) {
+    const Device& device = spec.devices.front();
+    const DeviceInfo& info = device.info();
+    const auto peak = memory_peak(device.platform(), info);
+    if (!peak) return {};
+    // Each byte is read and written.
+    return CopyLimit{peak->bytes_per_s / 2, peak->source, info.l2_cache_bytes};
+  }
+  if (!uses_host(spec.kind)) return {};
+  const auto one_way = links_bytes_per_s(spec.devices, links);
+  if (!one_way) return {};
+  return CopyLimit{spec.kind == CopyKind::bidir ? 2 * *one_way : *one_way, "pcie-link"};
 }
 
 }  // namespace hiptool::measure

@@ -5,21 +5,33 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/statistics.hpp"
 #include "hiptool/cancel.hpp"
-#include "hiptool/error.hpp"
-#include "measure/copy/limits.hpp"
+#include "hiptool/device.hpp"
+#include "measure/copy/link_sampler.hpp"
 #include "measure/copy/plan.hpp"
 #include "measure/copy/run.hpp"
+#include "measure/copy/spec.hpp"
 #include "measure/sampling.hpp"
-#include "measure/share.hpp"
+#include "report/measurement.hpp"
 
 namespace hiptool::measure {
 
-enum class CopyStatus { ok, skipped, failed, mismatch };
-std::string_view to_string(CopyStatus status) noexcept;
+using report::Status;
+
+struct CopyLimit {
+  double bytes_per_s = 0;   ///< copied, each byte counted once
+  std::string_view source;  ///< "probe", "pcie-link", "memory-clock", "sku-table" or "user"
+  std::optional<std::uint64_t> l2_cache_bytes = std::nullopt;  ///< of a copy within one device
+};
+
+/// The limit of a measurement from the links as they were while it was measured (absent bus ids
+/// count as unknown) and from memory clocks. Absent between devices: what joins them is not known
+/// here.
+std::optional<CopyLimit> limit_of(const CopySpec& spec, const std::vector<LinkObservation>& links);
 
 /// One copy of several that ran at once.
 struct TrackRate {
@@ -28,20 +40,18 @@ struct TrackRate {
   double bytes_per_s = 0;  ///< median of its own time
 };
 
-struct CopyResult {
-  CopySpec spec;
-  CopyStatus status = CopyStatus::ok;
-  std::string reason;          ///< of a measurement that is not ok
-  std::optional<Error> error;  ///< of a failed one
+/// Its samples are times in which every track copies size_bytes once.
+struct CopyResult : report::Measurement {
+  CopyResult() = default;
+  explicit CopyResult(CopySpec measured);
 
-  std::vector<double> samples_s;  ///< each the time in which every track copies size_bytes once
-  base::Summary summary;          ///< of them
+  CopySpec spec;
+  base::Summary summary;          ///< of the samples
   std::uint64_t bytes = 0;        ///< copied by all tracks in one sample
   std::optional<double> wall_s;   ///< median by the host's clock
   std::optional<double> overlap;  ///< of several tracks: 0 one after the other, 1 all at once
   std::vector<TrackRate> tracks;  ///< where there are several
   std::optional<CopyLimit> limit;
-  std::optional<WrongWords> wrong;
   std::size_t copies_per_sample = 1;
   bool is_gated = false;
   bool has_gate_expired = false;
@@ -51,10 +61,8 @@ struct CopyResult {
   bool has_rate() const noexcept { return !samples_s.empty() && !spec.is_latency; }
   /// Copied bytes per second in a sample of that time.
   double rate_of(double sample_s) const { return static_cast<double>(bytes) / sample_s; }
-  /// Absent without a limit or a rate, and where the rate is above the limit.
-  std::optional<double> share_of_limit() const { return share().value; }
-  /// The share, or why there is none.
-  Share share() const;
+  /// Summarises the samples: median, rates, and the share of the limit.
+  void summarize();
 };
 
 struct CopyBenchOptions {

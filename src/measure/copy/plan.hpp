@@ -2,6 +2,7 @@
 /// Which measurements a bench measures.
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "measure/copy/host_nodes.hpp"
@@ -42,5 +43,13 @@ std::vector<PlannedCopy> plan_copies(const CopyRequest& request);
 
 /// Why this kind, memory and engine never go together; empty if they do.
 std::string conflict_of(CopyKind kind, std::optional<HostKind> memory, CopyEngine engine);
+
+/// All names that are known, in nvbandwidth's order (its version 0.8).
+std::vector<std::string> testcase_names();
+
+/// What measures the same here; empty for an unknown name. nvbandwidth prints one direction of its
+/// bidirectional cases and times a chase of pointers for latency: here both directions are printed,
+/// and latency is that of one small copy.
+std::vector<CopyTemplate> testcase_templates(std::string_view name);
 
 }  // namespace hiptool::measure

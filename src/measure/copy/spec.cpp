@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "measure/size_words.hpp"
+#include "measure/threshold.hpp"
 #include "report/measurement.hpp"
 
 namespace hiptool::measure {

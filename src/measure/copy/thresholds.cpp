@@ -52,25 +52,25 @@ std::vector<const Threshold*> thresholds_for(const CopySpec& spec,
   return found;
 }
 
-Judgement judge(const Threshold& threshold, const CopyResult& result) {
-  Judgement judgement;
-  judgement.threshold = threshold.text;
-  judgement.spec = id_of(result.spec);
-  judgement.least_bytes_per_s = threshold.least;
+report::ThresholdResult judge(const Threshold& threshold, const CopyResult& result) {
+  double least = threshold.least;
   if (threshold.of == Threshold::Of::share) {
-    const Share share = result.share();
-    if (!share.value) {
-      throw refuse_threshold("'" + threshold.text + "': " + judgement.spec +
-                                 " has no share of a limit: " + share.missing,
+    if (!result.share_of_limit) {
+      throw refuse_threshold("'" + threshold.text + "': " + result.id +
+                                 " has no share of a limit: " + result.share_reason,
                              "give a rate, such as '" + threshold.selector + ">=20GB/s'");
     }
-    judgement.least_bytes_per_s = threshold.least * result.limit->bytes_per_s;
+    least *= result.limit->bytes_per_s;
   }
-  judgement.measured_bytes_per_s = result.rate_of(result.summary.median);
-  judgement.measured = 1;
-  judgement.is_met = judgement.measured_bytes_per_s >= judgement.least_bytes_per_s;
-  judgement.met = judgement.is_met ? 1 : 0;
-  return judgement;
+  report::ThresholdResult judged;
+  judged.threshold = threshold.text;
+  judged.id = result.id;
+  judged.least_bytes_per_s = least;
+  judged.measured_bytes_per_s = result.bytes_per_s;
+  judged.measured = 1;
+  judged.is_met = *result.bytes_per_s >= least;
+  judged.met = judged.is_met ? 1 : 0;
+  return judged;
 }
 
 void require_selected(const std::vector<Threshold>& thresholds,
@@ -85,7 +85,7 @@ void require_selected(const std::vector<Threshold>& thresholds,
     for (std::size_t i = 0; i < specs.size() && i < most_named; ++i) {
       if (!specs[i]->is_latency) ids += (ids.empty() ? "" : ", ") + id_of(*specs[i]);
     }
-    throw refuse_threshold("'" + threshold.text + "' names no cell that is measured",
+    throw refuse_threshold("'" + threshold.text + "' selects none of the measurements",
                            ids.empty() ? "nothing is measured" : "measured: " + ids);
   }
 }

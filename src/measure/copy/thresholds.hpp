@@ -21,19 +21,9 @@ Retry parse_retry(std::string_view text);
 std::vector<const Threshold*> thresholds_for(const CopySpec& spec,
                                              const std::vector<Threshold>& thresholds);
 
-struct Judgement {
-  std::string threshold;
-  std::string spec;
-  double least_bytes_per_s = 0;
-  double measured_bytes_per_s = 0;
-  std::size_t met = 0;       ///< measurements that met it
-  std::size_t measured = 0;  ///< measurements
-  bool is_met = false;
-};
-
 /// One measurement against one threshold. Throws Error(invalid_argument) for a share of a limit
 /// that is not known.
-Judgement judge(const Threshold& threshold, const CopyResult& result);
+report::ThresholdResult judge(const Threshold& threshold, const CopyResult& result);
 
 /// Throws Error(invalid_argument), with the ids there are, for a threshold that selects none of
 /// these measurements.

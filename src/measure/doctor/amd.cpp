@@ -112,7 +112,7 @@ void examine_render_nodes(const Evidence& evidence, const std::vector<system::Kf
   }
   if (is_any) return;
   list.add_unknown("render-node", "", "the topology names no render node", nodes_folder,
-                   "look with `ls -l /dev/dri` and `ls " + std::string(nodes_folder) + "`");
+                   "check with `ls -l /dev/dri` and `ls " + std::string(nodes_folder) + "`");
 }
 
 // The kernel refuses a GPU that needs PCIe atomics where the slot has none: "kfd: skipped device
@@ -130,7 +130,7 @@ void examine_atomics(const Evidence& evidence, std::size_t bound, std::size_t li
   const auto log = system::read_kernel_log(evidence.root);
   if (!log) {
     list.add_unknown("atomics", "", "the kernel's log cannot be read", "/dev/kmsg",
-                     "look with `sudo dmesg | grep -i 'rejects atomics'`");
+                     "check with `sudo dmesg | grep -i 'rejects atomics'`");
     return;
   }
   for (const std::string& message : *log) {
@@ -150,9 +150,9 @@ void examine_partition(const Evidence& evidence, CheckList& list) {
     const std::string compute = base::read_small_file(folder / "current_compute_partition");
     const std::string memory = base::read_small_file(folder / "current_memory_partition");
     if (compute.empty() && memory.empty()) {
-      list.add_unknown("partition", gpu->name(), "amdgpu tells no partition",
+      list.add_unknown("partition", gpu->name(), "amdgpu reports no partition mode",
                        "current_compute_partition",
-                       "nothing, if the GPU knows no partitions; look with `amd-smi partition`");
+                       "nothing, if the GPU cannot be partitioned; check with `amd-smi partition`");
       continue;
     }
     const bool is_whole =

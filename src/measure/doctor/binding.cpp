@@ -19,7 +19,7 @@ void examine_one(const Evidence& evidence, const DoctorGpu& gpu, bool is_any_bou
                  CheckList& list) {
   if (!gpu.pci) {
     list.add_unknown("driver-bound", gpu.name(), "its place on the PCI bus is not known",
-                     "/sys/bus/pci/devices", "look with `lspci -nnk -d ::0300`");
+                     "/sys/bus/pci/devices", "check with `lspci -nnk -d ::0300`");
     return;
   }
   const std::string source = "/sys/bus/pci/devices/" + gpu.pci->bus_id + "/driver";
@@ -47,11 +47,11 @@ void examine_hang(const Evidence& evidence, const PlatformAnswer& answer, CheckL
   const std::string name(to_string(answer.status.platform));
   const std::string source =
       answer.status.library.empty() ? "the " + name + " runtime" : answer.status.library;
-  const std::string look = "look for the reason with `sudo dmesg | tail -n 50`";
+  const std::string look = "look for the cause with `sudo dmesg | tail -n 50`";
   switch (answer.kind) {
     case PlatformAnswer::Kind::not_asked:
-      list.add_unknown("driver-hang", name, "its driver was not asked", source,
-                       "ask with `hiptool devices --doctor --platform " + name + "`");
+      list.add_unknown("driver-hang", name, "its driver was not queried", source,
+                       "run `hiptool devices --doctor --platform " + name + "`");
       return;
     case PlatformAnswer::Kind::hung:
       list.add({"driver-hang", Severity::fail, "",
@@ -63,7 +63,8 @@ void examine_hang(const Evidence& evidence, const PlatformAnswer& answer, CheckL
       return;
     case PlatformAnswer::Kind::crashed:
       list.add({"driver-hang", Severity::fail, "",
-                name + ": the process that asked the driver " + answer.detail, source, "an answer",
+                name + ": the process that queried the driver " + answer.detail, source,
+                "an answer",
                 look + " and try `hiptool devices --platform " + name + " --verbose`"});
       return;
     case PlatformAnswer::Kind::answered:
@@ -110,7 +111,7 @@ void examine_nouveau(const Evidence& evidence, CheckList& list) {
 void examine_binding(const Evidence& evidence, CheckList& list) {
   if (evidence.gpus.empty()) {
     list.add_unknown("driver-bound", "", "no GPU is seen", "/sys/bus/pci/devices",
-                     "nothing, if none is built in; look with `lspci -nn`");
+                     "nothing, if none is built in; check with `lspci -nn`");
   }
   for (const Platform platform : {Platform::amd, Platform::nvidia}) {
     const auto gpus = gpus_of(evidence, platform);
@@ -121,8 +122,8 @@ void examine_binding(const Evidence& evidence, CheckList& list) {
   }
   for (const PlatformAnswer& answer : evidence.platforms) examine_hang(evidence, answer, list);
   if (evidence.platforms.empty()) {
-    list.add_unknown("driver-hang", "", "no driver was asked", "the runtimes",
-                     "ask with `hiptool devices --doctor`");
+    list.add_unknown("driver-hang", "", "no driver was queried", "the runtimes",
+                     "run `hiptool devices --doctor`");
   }
   examine_nouveau(evidence, list);
 }

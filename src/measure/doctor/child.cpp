@@ -62,8 +62,8 @@ class Child {
     result_.answer.kind = PlatformAnswer::Kind::hung;
     result_.answer.after_s = base::seconds_since(last_news_);
     if (result_.answer.status.reason.empty()) {
-      result_.answer.status.reason = "the driver gives no answer: it hangs";
-      result_.answer.status.hint = "look for the reason with `sudo dmesg | tail -n 50`";
+      result_.answer.status.reason = "the driver does not respond: it hangs";
+      result_.answer.status.hint = "look for the cause with `sudo dmesg | tail -n 50`";
     }
     end();
   }
@@ -116,7 +116,7 @@ class Child {
                         ? "was ended by signal " + std::to_string(WTERMSIG(status)) + " (" +
                               strsignal(WTERMSIG(status)) + ")" + step
                         : "ended with exit code " + std::to_string(WEXITSTATUS(status)) + step;
-    if (answer.status.reason.empty()) answer.status.reason = "asking the driver " + answer.detail;
+    if (answer.status.reason.empty()) answer.status.reason = "querying the driver " + answer.detail;
   }
 
   // One that hangs within the kernel ends some time later; nobody waits for that.

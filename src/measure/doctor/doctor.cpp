@@ -137,8 +137,8 @@ bool is_without(const Evidence& evidence, Platform platform, CheckList& list,
   for (const std::string& id : ids) {
     list.add_unknown(id, "", is_amd ? "no AMD GPU is seen" : "no NVIDIA GPU is seen",
                      "/sys/bus/pci/devices",
-                     is_amd ? "nothing, if none is built in; look with `lspci -d 1002:`"
-                            : "nothing, if none is built in; look with `lspci -d 10de:`");
+                     is_amd ? "nothing, if none is built in; check with `lspci -d 1002:`"
+                            : "nothing, if none is built in; check with `lspci -d 10de:`");
   }
   return true;
 }

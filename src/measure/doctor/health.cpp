@@ -31,22 +31,22 @@ std::string join(const std::vector<std::string>& words) {
 void examine_throttle(const DoctorGpu& gpu, CheckList& list) {
   const auto& reasons = gpu.sensors.throttle_reasons;
   if (!reasons) {
-    list.add_unknown("throttle", gpu.name(), "the sensors do not tell", gpu.sensor_source,
+    list.add_unknown("throttle", gpu.name(), "the sensors do not report it", gpu.sensor_source,
                      look(gpu));
     return;
   }
   const bool is_free = reasons->empty();
   list.add({"throttle", is_free ? Severity::pass : Severity::warn, gpu.id,
-            gpu.name() + ": " + (is_free ? "clocks are not held down" : join(*reasons)),
-            gpu.sensor_source, "nothing holds the clocks down",
-            is_free ? "" : "see to cooling and power supply; " + look(gpu)});
+            gpu.name() + ": " + (is_free ? "clocks are not throttled" : join(*reasons)),
+            gpu.sensor_source, "no throttling",
+            is_free ? "" : "check cooling and power supply; " + look(gpu)});
 }
 
 void examine_power_cap(const DoctorGpu& gpu, CheckList& list) {
   const auto& cap = gpu.sensors.power_limit_w;
   const auto& usual = gpu.sensors.default_power_limit_w;
   if (!cap || !usual) {
-    list.add_unknown("power-cap", gpu.name(), "the sensors do not tell", gpu.sensor_source,
+    list.add_unknown("power-cap", gpu.name(), "the sensors do not report it", gpu.sensor_source,
                      look(gpu));
     return;
   }
@@ -64,7 +64,7 @@ void examine_ecc(const DoctorGpu& gpu, CheckList& list) {
   const hip::SensorReading& sensors = gpu.sensors;
   if (!sensors.uncorrected_errors && !sensors.corrected_errors && !sensors.repair_failed) {
     const bool is_off = gpu.info.ecc_enabled.has_value() && !*gpu.info.ecc_enabled;
-    list.add_unknown("ecc", gpu.name(), is_off ? "ECC is off" : "the sensors do not tell",
+    list.add_unknown("ecc", gpu.name(), is_off ? "ECC is off" : "the sensors do not report it",
                      gpu.sensor_source, look(gpu));
     return;
   }
@@ -80,7 +80,8 @@ void examine_ecc(const DoctorGpu& gpu, CheckList& list) {
               gpu.sensor_source, expected, "return the card; " + look(gpu)});
   } else if (sensors.uncorrected_errors.value_or(0) > 0) {
     list.add({"ecc", Severity::fail, gpu.id, counts, gpu.sensor_source, expected,
-              "stop what runs there and reset: " + reset + "; return the card if they come back"});
+              "stop the processes on it and reset it: " + reset +
+                  "; return the card if they come back"});
   } else if (sensors.repair_pending.value_or(false)) {
     list.add({"ecc", Severity::warn, gpu.id, counts + "; a remapping waits for a reset",
               gpu.sensor_source, expected, reset});
@@ -94,8 +95,8 @@ void examine_ecc(const DoctorGpu& gpu, CheckList& list) {
 void examine_busy(const DoctorGpu& gpu, CheckList& list) {
   const auto& ids = gpu.sensors.process_ids;
   if (!ids) {
-    list.add_unknown("busy", gpu.name(), "the sensors do not tell", gpu.sensor_source,
-                     "look with `sudo fuser -v /dev/kfd /dev/nvidia*`");
+    list.add_unknown("busy", gpu.name(), "the sensors do not report it", gpu.sensor_source,
+                     "check with `sudo fuser -v /dev/kfd /dev/nvidia*`");
     return;
   }
   std::string others;
@@ -104,11 +105,10 @@ void examine_busy(const DoctorGpu& gpu, CheckList& list) {
     if (id == self || id == static_cast<std::uint64_t>(getppid())) continue;
     others += (others.empty() ? "" : " ") + std::to_string(id);
   }
-  list.add(
-      {"busy", others.empty() ? Severity::pass : Severity::warn, gpu.id,
-       gpu.name() + (others.empty() ? ": no other process" : ": used by processes " + others),
-       gpu.sensor_source, "nobody else, or measurements cannot be compared",
-       others.empty() ? "" : "see what they are with `ps -o pid,user,args -p " + others + "`"});
+  list.add({"busy", others.empty() ? Severity::pass : Severity::warn, gpu.id,
+            gpu.name() + (others.empty() ? ": no other process" : ": used by processes " + others),
+            gpu.sensor_source, "nobody else, or measurements cannot be compared",
+            others.empty() ? "" : "list them with `ps -o pid,user,args -p " + others + "`"});
 }
 
 void examine_sensors(const Evidence& evidence, CheckList& list) {
@@ -129,7 +129,7 @@ void examine_sensors(const Evidence& evidence, CheckList& list) {
   if (!evidence.gpus.empty()) return;
   for (const char* id : ids) {
     list.add_unknown(id, "", "no GPU is seen", "/sys/bus/pci/devices",
-                     "nothing, if none is built in; look with `lspci -nn`");
+                     "nothing, if none is built in; check with `lspci -nn`");
   }
 }
 
@@ -191,7 +191,7 @@ void examine_xids(const Evidence& evidence, const std::optional<std::vector<std:
   if (is_without(evidence, Platform::nvidia, list, {"xid"})) return;
   if (!log) {
     list.add_unknown("xid", "", "the kernel's log cannot be read", "/dev/kmsg",
-                     "look with `sudo dmesg | grep -i xid`");
+                     "check with `sudo dmesg | grep -i xid`");
     return;
   }
   const auto counts = count_xids(*log);
@@ -214,7 +214,7 @@ void examine_resets(const Evidence& evidence, const std::optional<std::vector<st
   if (is_without(evidence, Platform::amd, list, {"reset"})) return;
   if (!log) {
     list.add_unknown("reset", "", "the kernel's log cannot be read", "/dev/kmsg",
-                     "look with `sudo dmesg | grep -iE 'amdgpu.*(reset|timeout|ras)'`");
+                     "check with `sudo dmesg | grep -iE 'amdgpu.*(reset|timeout|ras)'`");
     return;
   }
   Severity worst = Severity::pass;
@@ -232,7 +232,7 @@ void examine_resets(const Evidence& evidence, const std::optional<std::vector<st
   list.add({"reset", worst, "", worst == Severity::pass ? "no reset in the kernel's log" : last,
             "/dev/kmsg", "none",
             worst == Severity::pass ? ""
-                                    : "read what led to it with `sudo dmesg | grep -i amdgpu`; "
+                                    : "read the cause with `sudo dmesg | grep -i amdgpu`; "
                                       "reset with `sudo amd-smi reset --gpureset`"});
 }
 

@@ -20,7 +20,7 @@ constexpr std::uint64_t smallest_shm = 64 * kib * kib;  // what container engine
 void examine_one_numa(const Evidence& evidence, const DoctorGpu& gpu, CheckList& list) {
   if (!gpu.pci) {
     list.add_unknown("numa", gpu.name(), "its place on the PCI bus is not known",
-                     "/sys/bus/pci/devices", "look with `numactl --hardware`");
+                     "/sys/bus/pci/devices", "check with `numactl --hardware`");
     return;
   }
   const std::string source = "/sys/bus/pci/devices/" + gpu.pci->bus_id + "/numa_node";
@@ -44,8 +44,8 @@ void examine_one_numa(const Evidence& evidence, const DoctorGpu& gpu, CheckList&
   const std::string bind =
       "`numactl --cpunodebind=" + node + " --membind=" + node + " hiptool ...`";
   if (near.empty()) {
-    list.add_unknown("numa", gpu.name(), "the CPUs of node " + node + " are not told", source,
-                     "look with `numactl --hardware`");
+    list.add_unknown("numa", gpu.name(), "the kernel does not report the CPUs of node " + node,
+                     source, "check with `numactl --hardware`");
   } else if (is_near) {
     list.add({"numa", Severity::pass, gpu.id, read, source, "this process may run there", ""});
   } else {
@@ -57,7 +57,7 @@ void examine_one_numa(const Evidence& evidence, const DoctorGpu& gpu, CheckList&
 void examine_numa(const Evidence& evidence, CheckList& list) {
   if (evidence.gpus.empty()) {
     list.add_unknown("numa", "", "no GPU is seen", "/sys/bus/pci/devices",
-                     "look with `numactl --hardware`");
+                     "check with `numactl --hardware`");
     return;
   }
   if (system::numa_node_count(evidence.root) < 2) {
@@ -72,8 +72,8 @@ void examine_balancing(const Evidence& evidence, CheckList& list) {
   const std::string source = "/proc/sys/kernel/numa_balancing";
   const std::string value = base::read_small_file(evidence.root / source.substr(1));
   if (value.empty()) {
-    list.add_unknown("numa-balance", "", "the kernel does not tell", source,
-                     "look with `sysctl kernel.numa_balancing`");
+    list.add_unknown("numa-balance", "", "the kernel does not report it", source,
+                     "check with `sysctl kernel.numa_balancing`");
     return;
   }
   if (value == "0") {
@@ -102,7 +102,7 @@ void examine_memlock(const Evidence& evidence, CheckList& list) {
               is_unlimited ? "" : "`ulimit -l unlimited`; a container: `--ulimit memlock=-1`"});
     return;
   }
-  list.add_unknown("memlock", "", "the limit is not told", source, "look with `ulimit -l`");
+  list.add_unknown("memlock", "", "the limit is not reported", source, "check with `ulimit -l`");
 }
 
 // "tmpfs /dev/shm tmpfs rw,nosuid,size=65536k 0 0"; without a size it is half of the memory.
@@ -116,7 +116,7 @@ void examine_shm(const Evidence& evidence, CheckList& list) {
   }
   if (!options) {
     list.add_unknown("shm", "", "/dev/shm is not mounted", source,
-                     "look with `df -h /dev/shm`; a container: `--ipc=host`");
+                     "check with `df -h /dev/shm`; a container: `--ipc=host`");
     return;
   }
   const auto at = options->find("size=");
@@ -142,8 +142,8 @@ void examine_wsl(const Evidence& evidence, CheckList& list) {
   const bool is_wsl = release.find("microsoft") != std::string::npos ||
                       release.find("WSL") != std::string::npos || has_node;
   if (release.empty() && !has_node) {
-    list.add_unknown("wsl", "", "the kernel does not tell its name", source,
-                     "look with `uname -r`");
+    list.add_unknown("wsl", "", "the kernel does not report its release", source,
+                     "check with `uname -r`");
   } else if (!is_wsl) {
     list.add({"wsl", Severity::pass, "", "not WSL: " + release, source, "", ""});
   } else if (has_node) {

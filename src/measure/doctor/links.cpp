@@ -48,9 +48,9 @@ std::optional<Window> read_window(const Evidence& evidence, const DoctorGpu& gpu
 void examine_bar(const Evidence& evidence, const DoctorGpu& gpu, CheckList& list) {
   const auto window = read_window(evidence, gpu);
   if (!window) {
-    list.add_unknown("large-bar", gpu.name(), "the size of the window is not told",
+    list.add_unknown("large-bar", gpu.name(), "the size of the PCI window is not reported",
                      "mem_info_vis_vram_total, the sensors",
-                     "look with `sudo lspci -vv | grep -A 20 VGA | grep Region`");
+                     "check with `sudo lspci -vv | grep -A 20 VGA | grep Region`");
     return;
   }
   const bool is_large = window->visible_bytes >= window->total_bytes;
@@ -97,7 +97,7 @@ void judge_slow_link(const DoctorGpu& gpu, const system::PciPath& path, double n
 void examine_link(const Evidence& evidence, const DoctorGpu& gpu, CheckList& list) {
   if (!gpu.pci) {
     list.add_unknown("link-down", gpu.name(), "its place on the PCI bus is not known",
-                     "/sys/bus/pci/devices", "look with `sudo lspci -vv | grep LnkSta`");
+                     "/sys/bus/pci/devices", "check with `sudo lspci -vv | grep LnkSta`");
     return;
   }
   const system::PciPath path = gpu.path_under_load
@@ -108,9 +108,9 @@ void examine_link(const Evidence& evidence, const DoctorGpu& gpu, CheckList& lis
   const std::string source = "current_link_speed and width of every hop";
   if (!now || !best) {
     list.add_unknown("link-down", gpu.name(),
-                     "no hop tells its link (as inside of the processor, "
+                     "no hop reports its link speed (normal inside a processor "
                      "or in a virtual machine)",
-                     source, "look with `sudo lspci -vvs " + gpu.pci->bus_id + "`");
+                     source, "check with `sudo lspci -vvs " + gpu.pci->bus_id + "`");
     return;
   }
   if (*now < *best) {
@@ -144,7 +144,7 @@ void examine_links(const Evidence& evidence, CheckList& list) {
   if (evidence.gpus.empty()) {
     for (const char* id : {"large-bar", "link-down"}) {
       list.add_unknown(id, "", "no GPU is seen", "/sys/bus/pci/devices",
-                       "nothing, if none is built in; look with `lspci -nn`");
+                       "nothing, if none is built in; check with `lspci -nn`");
     }
   }
   for (const DoctorGpu& gpu : evidence.gpus) {

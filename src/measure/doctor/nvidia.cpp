@@ -47,7 +47,7 @@ void examine_fabric(const Evidence& evidence, CheckList& list) {
   const bool is_usable = answer != nullptr && answer->status.usable;
   const std::string fix =
       "`sudo systemctl start nvidia-fabricmanager` (the version must be the "
-      "driver's); look with `nvidia-smi -q | grep -A 3 Fabric`";
+      "driver's); check with `nvidia-smi -q | grep -A 3 Fabric`";
   // cuda.h: CUDA_ERROR_SYSTEM_NOT_READY, which the driver answers until the fabric is set up.
   if (answer != nullptr && answer->status.reason.find("(802)") != std::string::npos) {
     list.add({"fabric", Severity::fail, "", answer->status.reason, "the CUDA driver",
@@ -73,15 +73,15 @@ bool lacks_sensors(const DoctorGpu& gpu, const std::vector<std::string>& ids, Ch
   if (!gpu.sensor_source.empty()) return false;
   for (const std::string& id : ids) {
     list.add_unknown(id, gpu.name(), "no sensors: " + gpu.sensor_reason, "NVML",
-                     "look with `nvidia-smi -q`");
+                     "check with `nvidia-smi -q`");
   }
   return true;
 }
 
 void examine_mig(const Evidence& evidence, const DoctorGpu& gpu, CheckList& list) {
   if (!gpu.sensors.partitioned) {
-    list.add_unknown("mig", gpu.name(), "the GPU tells no MIG mode", gpu.sensor_source,
-                     "look with `nvidia-smi --query-gpu=mig.mode.current --format=csv`");
+    list.add_unknown("mig", gpu.name(), "the GPU does not report its MIG mode", gpu.sensor_source,
+                     "check with `nvidia-smi --query-gpu=mig.mode.current --format=csv`");
     return;
   }
   if (!*gpu.sensors.partitioned) {
@@ -103,8 +103,8 @@ void examine_mig(const Evidence& evidence, const DoctorGpu& gpu, CheckList& list
 
 void examine_persistence(const DoctorGpu& gpu, CheckList& list) {
   if (!gpu.sensors.persistence_enabled) {
-    list.add_unknown("persistence", gpu.name(), "the GPU tells no persistence mode",
-                     gpu.sensor_source, "look with `nvidia-smi -q -d PERFORMANCE`");
+    list.add_unknown("persistence", gpu.name(), "the GPU does not report its persistence mode",
+                     gpu.sensor_source, "check with `nvidia-smi -q -d PERFORMANCE`");
     return;
   }
   const bool is_on = *gpu.sensors.persistence_enabled;
@@ -119,8 +119,8 @@ void examine_nvlink(const std::vector<const DoctorGpu*>& gpus, CheckList& list) 
   for (const DoctorGpu* gpu : gpus) {
     if (gpu->sensor_source.empty()) continue;
     if (!gpu->sensors.links_up) {
-      list.add_unknown("nvlink", gpu->name(), "the GPU tells of no NVLink", gpu->sensor_source,
-                       "nothing, if it has none; look with `nvidia-smi nvlink --status`");
+      list.add_unknown("nvlink", gpu->name(), "the GPU reports no NVLink", gpu->sensor_source,
+                       "nothing, if it has none; check with `nvidia-smi nvlink --status`");
       continue;
     }
     // Links that are all down are those of a GPU alone in a virtual machine, or without a fabric.
@@ -131,7 +131,7 @@ void examine_nvlink(const std::vector<const DoctorGpu*>& gpus, CheckList& list) 
               gpu->sensor_source,
               most > 0 ? count_of(static_cast<std::size_t>(most), "link") + ", as its peers" : "up",
               is_good ? ""
-                      : "look with `nvidia-smi nvlink --status` and `nvidia-smi nvlink -e`; "
+                      : "check with `nvidia-smi nvlink --status` and `nvidia-smi nvlink -e`; "
                         "reset with `sudo nvidia-smi --gpu-reset`"});
   }
 }

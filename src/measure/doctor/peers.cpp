@@ -28,7 +28,7 @@ void examine_xgmi(const Evidence& evidence, CheckList& list) {
     most = std::max(most, links[node.bus_id]);
   }
   if (links.empty()) {
-    list.add_unknown("xgmi", "", "KFD lists no GPU", source, "look with `amd-smi topology`");
+    list.add_unknown("xgmi", "", "KFD lists no GPU", source, "check with `amd-smi topology`");
     return;
   }
   if (most == 0) {
@@ -45,7 +45,7 @@ void examine_xgmi(const Evidence& evidence, CheckList& list) {
                 (fewer.empty() ? " on each GPU" : " at most, but fewer on " + fewer),
             source, "the same number on each GPU",
             fewer.empty() ? ""
-                          : "look with `amd-smi xgmi`; reset with `sudo amd-smi reset "
+                          : "check with `amd-smi xgmi`; reset with `sudo amd-smi reset "
                             "--gpureset`, reseat the module, or return it"});
 }
 
@@ -78,7 +78,7 @@ void examine_p2p(const Evidence& evidence, CheckList& list) {
   }
   if (!untried.empty()) {
     list.add_unknown("p2p", untried, "the copy could not be tried", source,
-                     "look with `hiptool devices --doctor --verbose`");
+                     "check with `hiptool devices --doctor --verbose`");
   }
   if (wrong.empty() && without.empty() && untried.empty()) {
     list.add({"p2p", Severity::pass, "",
@@ -92,7 +92,7 @@ void examine_acs(const Evidence& evidence, CheckList& list) {
       "on bare metal turn ACS off in the BIOS, or `sudo setpci -s BRIDGE ECAP_ACS+6.w=0000`";
   if (evidence.gpus.size() < 2) {
     list.add_unknown("acs", "", "fewer than two GPUs are seen", "config of every bridge",
-                     "nothing with one GPU; look with `sudo lspci -vvv | grep ACSCtl`");
+                     "nothing with one GPU; check with `sudo lspci -vvv | grep ACSCtl`");
     return;
   }
   std::string redirecting;
@@ -120,7 +120,7 @@ void examine_acs(const Evidence& evidence, CheckList& list) {
     list.add_unknown("acs", "",
                      bridges == 0 ? "no bridge is seen above the GPUs"
                                   : "the bridges' registers can be read by root only",
-                     source, "look with `sudo lspci -vvv | grep ACSCtl`");
+                     source, "check with `sudo lspci -vvv | grep ACSCtl`");
   } else {
     list.add({"acs", Severity::pass, "",
               count_of(bridges, "bridge") + " send peer copies straight on", source,
@@ -149,10 +149,10 @@ void examine_iommu(const Evidence& evidence, CheckList& list) {
   }
   const std::string source = "/sys/kernel/iommu_groups/*/type";
   if (seen == 0 || unread > 0) {
-    list.add_unknown(
-        "iommu", "",
-        seen == 0 ? "no GPU is seen on the PCI bus" : "the type of the IOMMU groups is not told",
-        source, "look with `cat /proc/cmdline` and `sudo dmesg | grep -i iommu`");
+    list.add_unknown("iommu", "",
+                     seen == 0 ? "no GPU is seen on the PCI bus"
+                               : "the kernel does not report the type of the IOMMU groups",
+                     source, "check with `cat /proc/cmdline` and `sudo dmesg | grep -i iommu`");
     return;
   }
   if (translating.empty()) {

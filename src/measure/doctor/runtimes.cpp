@@ -108,9 +108,9 @@ void judge_shown(const Evidence& evidence, const Shown& shown, CheckList& list) 
   if (!is_known) {
     std::string why = "the kernel's driver shows none";
     if (shown.seen > 0) {
-      why = has_answered(answer) ? answer->status.reason : "the runtime was not asked";
+      why = has_answered(answer) ? answer->status.reason : "the runtime was not queried";
     }
-    list.add_unknown("hidden", name, why, source, "look with `hiptool devices --verbose`");
+    list.add_unknown("hidden", name, why, source, "check with `hiptool devices --verbose`");
     return;
   }
   const auto count = static_cast<std::size_t>(std::max(0, answer->status.device_count));
@@ -132,7 +132,7 @@ void judge_shown(const Evidence& evidence, const Shown& shown, CheckList& list) 
   list.add({"hidden", is_fault ? Severity::fail : Severity::warn, "", read + more,
             source + ", environment", "all",
             !names.empty() ? "`unset" + names + "`"
-                           : "look for the reason with `hiptool devices --verbose`: a GPU that the "
+                           : "look for the cause with `hiptool devices --verbose`: a GPU that the "
                              "runtime does not support, or a render node without permission"});
 }
 
@@ -203,8 +203,9 @@ std::string nearest_hint(Platform platform, const std::string& arch) {
 void judge_target(Platform platform, const std::string& device, const std::string& name,
                   const std::string& arch, const std::string& source, CheckList& list) {
   if (arch.empty()) {
-    list.add_unknown("gfx-target", name, "its architecture is not told", source,
-                     "look with `hiptool devices " + (device.empty() ? "--verbose" : device) + "`");
+    list.add_unknown(
+        "gfx-target", name, "its architecture is not reported", source,
+        "check with `hiptool devices " + (device.empty() ? "--verbose" : device) + "`");
     return;
   }
   if (const auto image = kernels::choose_image("digest", platform, arch)) {
@@ -246,7 +247,7 @@ void examine_targets(const Evidence& evidence, const std::vector<system::KfdNode
               "amdgpu is loaded, but its compute driver offers none of " +
                   count_of(amd.size(), "AMD GPU"),
               "/sys/class/kfd/kfd/topology/nodes", "a GPU that KFD supports",
-              "look for the reason with `sudo dmesg | grep -i kfd`; ROCm runs on some GPUs only"});
+              "look for the cause with `sudo dmesg | grep -i kfd`; ROCm runs on some GPUs only"});
     return;
   }
   if (!is_amd_usable) {
@@ -257,8 +258,8 @@ void examine_targets(const Evidence& evidence, const std::vector<system::KfdNode
     }
   }
   if (is_any) return;
-  list.add_unknown("gfx-target", "", "no device tells its architecture",
-                   "the runtimes, the KFD topology", "look with `hiptool devices --verbose`");
+  list.add_unknown("gfx-target", "", "no device reports its architecture",
+                   "the runtimes, the KFD topology", "check with `hiptool devices --verbose`");
 }
 
 }  // namespace
@@ -267,7 +268,7 @@ void examine_runtimes(const Evidence& evidence, CheckList& list) {
   if (evidence.gpus.empty()) {
     for (const char* id : {"driver-runtime", "hidden"}) {
       list.add_unknown(id, "", "no GPU is seen", "/sys/bus/pci/devices",
-                       "nothing, if none is built in; look with `lspci -nn`");
+                       "nothing, if none is built in; check with `lspci -nn`");
     }
   }
   std::vector<system::KfdNode> nodes = system::read_kfd_nodes(evidence.root);

@@ -69,7 +69,7 @@ std::vector<std::byte> make_content(const KernelArgument& argument, std::string_
     }
     refuse("'" + argument.text + "' needs a whole number as seed, such as random:1");
   }
-  refuse("'" + argument.text + "' does not say what the buffer holds");
+  refuse("'" + argument.text + "' has no contents for the buffer");
 }
 
 void parse_buffer(KernelArgument& argument, std::string_view rest) {
@@ -80,7 +80,7 @@ void parse_buffer(KernelArgument& argument, std::string_view rest) {
   const std::uint64_t most = std::numeric_limits<std::int64_t>::max() / size_bytes(argument.type);
   if (!count || *count == 0 || *count > most) {
     refuse("'" + argument.text + "': '" + std::string(count_text) +
-           "' is no number of elements, of which there must be at least one");
+           "' is not a number of elements from 1 on");
   }
   argument.count = *count;
   if (argument.count * size_bytes(argument.type) > host_memory_bytes()) {
@@ -123,7 +123,7 @@ KernelArgument parse_kernel_argument(const std::string& text) {
   KernelArgument argument;
   argument.text = text;
   std::string_view rest = text;
-  if (rest.find(':') == std::string_view::npos) refuse("'" + text + "' is no argument");
+  if (rest.find(':') == std::string_view::npos) refuse("'" + text + "' is not a valid argument");
   const std::string_view first = take_part(rest);
   if (first == "buf") {
     parse_buffer(argument, rest);

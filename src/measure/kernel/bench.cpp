@@ -17,9 +17,9 @@
 #include "hiptool/event.hpp"
 #include "kernels/kernel_loader.hpp"
 #include "measure/kernel/work.hpp"
+#include "measure/peak.hpp"
 #include "measure/sampling.hpp"
-#include "measure/share.hpp"
-#include "report/measurement.hpp"
+#include "report/report.hpp"
 
 namespace hiptool::measure {
 namespace {
@@ -67,7 +67,7 @@ void check_options(const KernelBenchOptions& options) {
   }
   if (options.samples && *options.samples == 0) refuse("0 samples measure nothing");
   if (options.memory_share && !(*options.memory_share > 0 && *options.memory_share <= 1)) {
-    refuse("a share of the memory lies above 0 and is at most 1");
+    refuse("the share of the memory must be above 0 and at most 1");
   }
 }
 
@@ -93,7 +93,7 @@ std::vector<const FamilyEntry*> choose(const KernelBenchOptions& options) {
           return entry.family.name == name || entry.family.group == name;
         });
     if (!is_known) {
-      throw Error(ErrorCode::not_found, "run kernels", "there is no kernel '" + name + "'",
+      throw Error(ErrorCode::not_found, "run kernels", "unknown kernel '" + name + "'",
                   "hiptool run-kernel --list names them");
     }
   }
@@ -108,11 +108,16 @@ std::vector<const FamilyEntry*> choose(const KernelBenchOptions& options) {
   });
   if (has_work) return chosen;
   throw Error(ErrorCode::invalid_argument, "run kernels",
-              "none of the kernels has a type that was asked for",
+              "none of the kernels has a requested type",
               "hiptool run-kernel --list names the types of each");
 }
 
-std::string id_of(const KernelResult& result) { return label_of(result) + "@" + result.device; }
+/// By kernel, type, size and device.
+void name_result(KernelResult& result) {
+  result.id = label_of(result) + "@" + result.destination;
+  result.set_names();
+  result.series = result.kernel + (result.dtype.empty() ? "" : "." + result.dtype);
+}
 
 /// Runs families on one device, one after the other.
 class Bench {
@@ -149,7 +154,7 @@ class Bench {
       if (error.code() == ErrorCode::cancelled) throw;
       const bool cannot =
           error.code() == ErrorCode::unsupported || error.code() == ErrorCode::out_of_memory;
-      result.status = cannot ? KernelStatus::skipped : KernelStatus::failed;
+      result.status = cannot ? Status::skipped : Status::failed;
       result.reason = error.what();
       result.error = error;
     }
@@ -167,7 +172,7 @@ class Bench {
     if (!result.size_word.empty() && !options_.memory_share) {
       result.size_word = report::size_word(result.size_bytes);
     }
-    result.id = id_of(result);
+    name_result(result);
     result.elements = figures.elements;
     result.tolerance = figures.tolerance;
     const auto begin = Clock::now();
@@ -196,7 +201,7 @@ class Bench {
     result.max_error = std::max(result.max_error, seen.max_error);
     if (!seen.wrong && seen.missed_fault.empty()) return true;
     result.wrong = std::move(seen.wrong);
-    result.status = KernelStatus::mismatch;
+    result.status = Status::mismatch;
     result.reason = std::move(seen.missed_fault);
     return false;
   }
@@ -239,11 +244,8 @@ class Bench {
     if (run_s <= 0) return;
     if (figures.bytes > 0) result.bytes_per_s = figures.bytes / run_s;
     if (figures.flops > 0) result.flops_per_s = figures.flops / run_s;
-    const Share share = rate_share(entry, work, figures, result);
-    result.share_of_peak = share.value;
-    result.share_reason = share.missing;
-    result.is_above_peak = share.is_above;
-    if (!share.value) result.peak_source.clear();
+    set_share(rate_share(entry, work, figures, result), result);
+    if (!result.share_of_limit) result.limit_source.clear();
   }
 
   /// Names the peak in the result.
@@ -263,7 +265,7 @@ class Bench {
       return no_share(data + " are not more than 4 times the L2 cache of " + format_size(l2_bytes));
     }
     const Peak& peak = *options_.memory_peak;
-    result.peak_source = peak.source;
+    result.limit_source = peak.source;
     return share_of(
         *result.bytes_per_s, peak.per_s,
         "the peak memory bandwidth of " + format_rate(peak.per_s) + " (" + peak.source + ")",
@@ -276,13 +278,14 @@ class Bench {
     if (!clock && info_.clock_hz) clock = static_cast<double>(*info_.clock_hz);
     if (!clock) return no_share("the clock is not known");
     const double peak = *clock * per_clock * static_cast<double>(context_.compute_units);
-    result.peak_source = result.clock_hz ? "sku-table, clock observed" : "sku-table, clock nominal";
+    result.limit_source =
+        result.clock_hz ? "sku-table, clock observed" : "sku-table, clock nominal";
     const bool is_bytes = !result.flops_per_s;
     return share_of(
         is_bytes ? *result.bytes_per_s : *result.flops_per_s, peak,
         "the peak of " +
             (is_bytes ? format_rate(peak) : report::format_value(peak, report::Unit::operations)) +
-            " (" + result.peak_source + ")",
+            " (" + result.limit_source + ")",
         {});
   }
 
@@ -334,17 +337,17 @@ bool run_job(const Job& job, const KernelBenchOptions& options, const Device& de
              std::vector<KernelResult>& results) {
   KernelResult result;
   result.kernel = job.entry->family.name;
-  result.device = device.id();
+  result.destination = device.id();
   result.dtype = job.dtype;
   result.size_word = size_word_of(job, options);
-  result.id = id_of(result);
+  name_result(result);
   result.size_bytes = job.size_bytes;
   if (!result.size_word.empty() && !options.sizes_bytes.empty() && !options.memory_share) {
     result.requested_sizes_bytes = {job.size_bytes};
   }
   if (job.dtype.empty()) {
-    result.status = KernelStatus::skipped;
-    result.reason = "has none of the types asked for";
+    result.status = Status::skipped;
+    result.reason = "has none of the requested types";
   } else if (!bench.run(*job.entry, result)) {
     const auto same =
         std::find_if(results.begin(), results.end(), [&](const KernelResult& earlier) {
@@ -359,16 +362,6 @@ bool run_job(const Job& job, const KernelBenchOptions& options, const Device& de
 }
 
 }  // namespace
-
-std::string_view to_string(KernelStatus status) noexcept {
-  switch (status) {
-    case KernelStatus::ok: return "ok";
-    case KernelStatus::mismatch: return "mismatch";
-    case KernelStatus::skipped: return "skipped";
-    case KernelStatus::failed: break;
-  }
-  return "failed";
-}
 
 std::string label_of(const KernelResult& result) {
   std::string label = result.kernel;

@@ -11,9 +11,8 @@
 
 #include "hiptool/cancel.hpp"
 #include "hiptool/device.hpp"
-#include "hiptool/error.hpp"
 #include "hiptool/kernel.hpp"
-#include "report/report.hpp"
+#include "report/measurement.hpp"
 
 namespace hiptool::measure {
 
@@ -57,48 +56,23 @@ struct KernelBenchOptions {
   std::function<Kernel(std::string_view)> find_kernel;
 };
 
-/// What was wrong in checked data.
-struct WrongValues {
-  std::optional<std::uint64_t> first_bad_index;  ///< absent where one value stands for all
-  report::Value expected;                        ///< the number at that index
-  report::Value got;                             ///< absent where it was another one when looked at
-  std::uint64_t xor_bits = 0;                    ///< all bits that are wrong in any value
-  std::uint64_t count = 0;
-  /// False: a second read gave other data, so the transfer is at fault.
-  bool reread_agrees = false;
-};
+using report::Status;
+using report::WrongData;
 
-enum class KernelStatus { ok, mismatch, skipped, failed };
-
-/// "ok", "mismatch", "skipped" or "failed".
-std::string_view to_string(KernelStatus status) noexcept;
-
-struct KernelResult {
-  std::string id;  ///< "sum.f32.1MiB@cpu:0", with the size that ran, if it has a meaning
+/// A run of a kernel. The samples are of one launch, or of one step for latencies, bytes_per_s is
+/// read plus written, flops_per_s counts integer operations too, and the limit is a peak. Until it
+/// has run, size_bytes is the size that was requested.
+struct KernelResult : report::Measurement {
   std::string kernel;
-  std::string device;
   std::string dtype;
   std::string size_word;  ///< the size in the id: "1MiB", or "90%" of the memory; may be empty
   std::uint64_t elements = 0;
-  std::uint64_t size_bytes = 0;  ///< of one array that ran; until then the size that was asked for
-  /// Those that were asked for and came to this one; empty where none was, where the size has no
+  /// Requests that were rounded to this size; empty where none was made, where the size has no
   /// meaning and where it is a share of the memory.
   std::vector<std::uint64_t> requested_sizes_bytes;
-  KernelStatus status = KernelStatus::ok;
-  std::string reason;          ///< of skipped and failed
-  std::optional<Error> error;  ///< what was thrown, if anything
-  std::uint64_t checked = 0;   ///< values that were compared, over all checks
-  double max_error = 0;        ///< largest difference seen, in the unit of `tolerance`
-  double tolerance = 0;        ///< 0: compared bit by bit
-  std::optional<WrongValues> wrong;
-  std::vector<double> samples_s;
-  std::optional<double> median_s;     ///< of one launch, or of one step for latencies
-  std::optional<double> bytes_per_s;  ///< read plus written
-  std::optional<double> flops_per_s;  ///< arithmetic operations, integer ones too
-  std::optional<double> share_of_peak;
-  std::string peak_source;         ///< empty without a share
-  std::string share_reason;        ///< why a measured rate has no share
-  bool is_above_peak = false;      ///< the reason is that the rate is above the peak
+  std::uint64_t checked = 0;       ///< values that were compared, over all checks
+  double max_error = 0;            ///< largest difference seen, in the unit of `tolerance`
+  double tolerance = 0;            ///< 0: compared bit by bit
   std::optional<double> clock_hz;  ///< that was observed, where it could be read
 };
 

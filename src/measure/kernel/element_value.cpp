@@ -122,7 +122,7 @@ std::optional<Number> parse_number(std::string_view text, int base = 10) {
     accepted = type.is_signed ? "-" + std::to_string(all / 2 + 1) + " to " + std::to_string(all / 2)
                               : "0 to " + std::to_string(all);
   }
-  refuse_value("'" + std::string(text) + "' is no value of the type " + std::string(type.name),
+  refuse_value("'" + std::string(text) + "' is not a valid value of type " + std::string(type.name),
                std::string(type.name) + " takes " + accepted);
 }
 
@@ -182,7 +182,7 @@ ElementType parse_element_type(std::string_view name) {
     if (type.name == name) return type.type;
     all += (all.empty() ? "" : ", ") + std::string(type.name);
   }
-  refuse_value("'" + std::string(name) + "' is no type of an argument", "the types are " + all);
+  refuse_value("'" + std::string(name) + "' is not a valid argument type", "the types are " + all);
 }
 
 std::string_view to_string(ElementType type) noexcept { return facts_of(type).name; }

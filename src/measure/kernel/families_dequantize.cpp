@@ -25,7 +25,7 @@ const QuantisedType& find_type(const std::string& name) {
       std::find_if(std::begin(quantised_types), std::end(quantised_types),
                    [&](const QuantisedType& type) { return type.name == name; });
   if (found == std::end(quantised_types)) {
-    throw Error(ErrorCode::unsupported, "dequantize", "there is no kernel for '" + name + "'");
+    throw Error(ErrorCode::unsupported, "dequantize", "no kernel for '" + name + "'");
   }
   return *found;
 }

@@ -165,14 +165,14 @@ class GemmWork final : public KernelWork {
       seen.wrong->expected = wanted[0];
       seen.wrong->got = double{got[0]};
       seen.wrong->count = 1;
-      seen.wrong->first_bad_index = 0;
+      seen.wrong->first_index = 0;
     }
     if (result.wrong) {
       result.wrong->count += seen.wrong->count;
       result.wrong->xor_bits |= seen.wrong->xor_bits;
       return;
     }
-    *seen.wrong->first_bad_index += row * side_;
+    *seen.wrong->first_index += row * side_;
     result.wrong = std::move(seen.wrong);
   }
 

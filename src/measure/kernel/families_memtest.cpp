@@ -148,9 +148,9 @@ class MemoryTestWork final : public KernelWork {
   }
 
   /// The word is read once more: it is still wrong where the memory is at fault.
-  WrongValues describe(const Found& found) const {
-    WrongValues wrong;
-    wrong.first_bad_index = found.first;
+  WrongData describe(const Found& found) const {
+    WrongData wrong;
+    wrong.first_index = found.first;
     wrong.count = found.wrong;
     wrong.xor_bits = found.bits;
     std::uint32_t word = 0;

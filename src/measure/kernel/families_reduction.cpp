@@ -58,7 +58,7 @@ class ReductionWork final : public KernelWork {
     const double error = std::abs(total - expected_) / std::max(1.0, std::abs(expected_));
     if (!std::isnan(error)) result.max_error = error;
     if (error <= tolerance_) return result;
-    WrongValues wrong;
+    WrongData wrong;
     wrong.expected = expected_;
     wrong.got = total;
     wrong.xor_bits = bits_of(total) ^ bits_of(expected_);

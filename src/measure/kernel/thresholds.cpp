@@ -6,8 +6,8 @@
 
 #include "base/units.hpp"
 #include "hiptool/error.hpp"
-#include "measure/size_words.hpp"
-#include "report/measurement.hpp"
+#include "measure/threshold.hpp"
+#include "report/report.hpp"
 
 namespace hiptool::measure {
 namespace {
@@ -65,7 +65,7 @@ bool is_selected(const KernelResult& result, const Selector& selector,
   };
   if (std::none_of(families.begin(), families.end(), is_named)) return false;
   return std::all_of(selector.words.begin(), selector.words.end(), [&](const auto& word) {
-    return word == result.dtype || word == result.device || has_size(result, word);
+    return word == result.dtype || word == result.destination || has_size(result, word);
   });
 }
 
@@ -81,23 +81,23 @@ bool is_asked_size(const std::string& word, const KernelBenchOptions& options) {
 
 /// Nothing can be said of a share that does not exist: another threshold is needed.
 void require_share(const Threshold& threshold, const KernelResult& result) {
-  if (threshold.of != Threshold::Of::share || result.status != KernelStatus::ok ||
-      result.share_of_peak) {
+  if (threshold.of != Threshold::Of::share || result.status != Status::ok ||
+      result.share_of_limit) {
     return;
   }
   const std::string why = result.share_reason.empty() ? "it was not measured" : result.share_reason;
   throw Error(ErrorCode::invalid_argument, "judge threshold",
               "the threshold '" + threshold.text + "': " + label_of(result) + " on " +
-                  result.device + " has no share of a peak: " + why,
+                  result.destination + " has no share of a peak: " + why,
               "give a rate, such as '" + threshold.selector +
                   ">=1TB/s', or larger arrays by --size "
                   "where a cache is the reason");
 }
 
 std::optional<double> measured(const Threshold& threshold, const KernelResult& result) {
-  if (result.status != KernelStatus::ok) return std::nullopt;
+  if (result.status != Status::ok) return std::nullopt;
   switch (threshold.of) {
-    case Threshold::Of::share: return result.share_of_peak;
+    case Threshold::Of::share: return result.share_of_limit;
     case Threshold::Of::bytes_per_s: return result.bytes_per_s;
     case Threshold::Of::flops_per_s: break;
   }
@@ -122,33 +122,29 @@ void require_named(const std::vector<Threshold>& thresholds, const KernelBenchOp
   }
 }
 
-std::vector<MissedResult> judge_threshold(const Threshold& threshold,
-                                          std::span<const KernelResult> results) {
+report::ThresholdResult judge_threshold(const Threshold& threshold,
+                                        std::span<const KernelResult> results) {
   const Selector selector(threshold.selector);
   const std::vector<KernelFamily> families = list_kernels();
   bool is_measured = false;
-  std::vector<MissedResult> all;
+  report::ThresholdResult judged;
+  judged.threshold = threshold.text;
   for (const KernelResult& result : results) {
-    if (!is_for(threshold, result.device)) continue;
+    if (!is_for(threshold, result.destination)) continue;
     if (!is_selected(result, selector, families)) continue;
     is_measured = is_measured || !result.samples_s.empty();
     require_share(threshold, result);
     const std::optional<double> value = measured(threshold, result);
     if (value && *value >= threshold.least) continue;
-    const std::string least = describe(threshold, threshold.least);
-    all.push_back({result.id, threshold.least, value,
-                   label_of(result) + " on " + result.device + ": " +
-                       (value ? describe(threshold, *value) + ", below " : "not known, so not ") +
-                       least});
+    judged.failures.push_back({threshold.text + " " + result.id, threshold.least, value});
+    judged.missed.push_back(
+        label_of(result) + " on " + result.destination + ": " +
+        (value ? describe(threshold, *value) + ", below " : "not known, so not ") +
+        describe(threshold, threshold.least));
   }
   if (!is_measured) refuse_unmeasured(threshold, "names no kernel that was measured");
-  return all;
-}
-
-std::string missed_text(const std::vector<MissedResult>& missed) {
-  std::string text;
-  for (const MissedResult& one : missed) text += (text.empty() ? "" : "; ") + one.text;
-  return text;
+  judged.is_met = judged.missed.empty();
+  return judged;
 }
 
 }  // namespace hiptool::measure

@@ -208,7 +208,7 @@ BufferComparison compare_buffer(ElementType type, std::span<const std::byte> got
     if (is_right) continue;
     if (!found.wrong) {
       found.wrong.emplace();
-      found.wrong->first_bad_index = i;
+      found.wrong->first_index = i;
       found.wrong->expected = value_of(type, other);
       found.wrong->got = value_of(type, one);
       found.wrong->xor_bits = bits;

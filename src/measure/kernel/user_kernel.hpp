@@ -30,16 +30,7 @@ struct UserKernelRun {
   const CancelToken* cancel = nullptr;
 };
 
-/// Where a result differs.
-struct WrongElements {
-  std::size_t argument = 0;
-  std::uint64_t first_bad_index = 0;
-  report::Value expected;
-  report::Value got;
-  std::uint64_t xor_bits = 0;  ///< of that first element
-  std::uint64_t count = 0;
-  bool reread_agrees = false;  ///< reading the device again gave the same bytes
-};
+using report::WrongData;
 
 /// What a kernel changed around a buffer, as far as 4096 bytes before and behind it.
 struct OutsideWrite {
@@ -56,7 +47,7 @@ struct OutputBuffer {
 struct UserKernelResult {
   std::uint64_t checked = 0;        ///< elements compared
   std::optional<double> max_error;  ///< of reals: the greatest |got - expected|
-  std::optional<WrongElements> wrong;
+  std::optional<WrongData> wrong;
   std::vector<OutsideWrite> outside;  ///< by the first launch
   std::vector<OutputBuffer> outputs;
   std::vector<double> samples_s;
@@ -76,7 +67,7 @@ UserKernelResult run_user_kernel(const Kernel& kernel, const UserKernelRun& run)
 /// Compares one buffer; for tests apart from devices. `again` is what a second reading gave.
 struct BufferComparison {
   std::optional<double> max_error;
-  std::optional<WrongElements> wrong;  ///< without `reread_agrees`
+  std::optional<WrongData> wrong;  ///< without `reread_agrees`
 };
 BufferComparison compare_buffer(ElementType type, std::span<const std::byte> got,
                                 std::span<const std::byte> expected,

@@ -73,7 +73,7 @@ class Judge {
     if (!std::isnan(error)) result_.max_error = std::max(result_.max_error, error);
     if (!result_.wrong) {
       result_.wrong.emplace();
-      result_.wrong->first_bad_index = index;
+      result_.wrong->first_index = index;
       first_wrong_bits_ = got.bits;
       result_.wrong->expected = number_of(expected, kind_);
       result_.wrong->got = number_of(got, kind_);
@@ -138,7 +138,7 @@ Comparison compare_values(const Buffer& data, std::uint64_t count, ValueKind kin
   }
   Comparison result = judge.take();
   if (result.wrong) {
-    const std::uint64_t place = *result.wrong->first_bad_index;
+    const std::uint64_t place = *result.wrong->first_index;
     std::byte again[8] = {};
     read(place, std::span(again).first(bytes));
     result.wrong->reread_agrees = value_at(again, 0, kind).bits == judge.first_wrong_bits();

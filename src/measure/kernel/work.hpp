@@ -51,7 +51,7 @@ std::uint64_t rounds_within(double time_s, std::uint64_t least, std::uint64_t mo
 struct Comparison {
   std::uint64_t checked = 0;
   double max_error = 0;
-  std::optional<WrongValues> wrong;
+  std::optional<WrongData> wrong;
   std::string missed_fault;  ///< what the check reported of a fault that it was given and missed
 };
 

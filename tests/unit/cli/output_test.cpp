@@ -120,18 +120,20 @@ TEST_CASE("the hint for a file that cannot be written names the option that aske
         "hint: choose another file with --exclude-list FILE\n");
 }
 
-TEST_CASE("people and programs may get different tables") {
+TEST_CASE("CSV may have a table of its own") {
   const TemporaryFolder folder;
   CaptureStream out;
   CaptureStream err;
   Console console(out, err, reader_of({}));
-  Output output(
-      console, OutputFormat::table,
-      {{OutputFormat::json, folder / "a.json"}, {OutputFormat::markdown, folder / "a.md"}});
+  Output output(console, OutputFormat::table,
+                {{OutputFormat::csv, folder / "a.csv"}, {OutputFormat::markdown, folder / "a.md"}});
   CHECK_FALSE(output.has_written());
-  output.write(report_of("people"), report_of("programs"));
+  report::Report report = report_of("people");
+  report.tables = {{"people's", {{"a", "A"}}, {{1}}}};
+  report.csv_tables = {{{"programs'", {{"b", "B"}}, {{2}}}}};
+  output.write(report);
   CHECK(output.has_written());
   CHECK(contains(out.text, "people"));
-  CHECK(contains(start_of(folder / "a.json"), "programs"));
-  CHECK(contains(start_of(folder / "a.md"), "people"));
+  CHECK(contains(start_of(folder / "a.csv"), "b,exit_code,passed\n2,"));
+  CHECK(contains(start_of(folder / "a.md"), "people's"));
 }

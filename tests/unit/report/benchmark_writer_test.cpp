@@ -3,7 +3,6 @@
 
 #include "documents.hpp"
 #include "report/report.hpp"
-#include "report/verdict.hpp"
 
 using namespace hiptool::report;
 
@@ -44,7 +43,7 @@ TEST_CASE("the verdict is an entry, the first one") {
   for (const int code : {0, 1, 5}) {
     CAPTURE(code);
     Report report = report_with(bench_copy(copy_cell("a", "host", "amd:0", 100, 2e9)));
-    set_verdict(report.document, code, {{"t", 2, 1}});
+    report.run.end(code, {{"t", 2, 1}});
     const double passed = code == 0 ? 1 : 0;
     const Value gha = parse_json(to_gha(report), "");
     REQUIRE(elements(gha).size() == 2);

@@ -23,7 +23,9 @@ std::string series(const std::string& device, std::initializer_list<double> rate
   return cells;
 }
 
-std::vector<Chart> charts(const std::string& cells) { return charts_of(parsed(bench_copy(cells))); }
+std::vector<Chart> charts(const std::string& cells) {
+  return charts_of(measurements(parsed(bench_copy(cells))));
+}
 
 // Every coordinate is a plain number within the drawing's reach.
 bool is_drawable(const Drawing& drawing) {
@@ -65,7 +67,7 @@ TEST_CASE("curves of copies within a device have a chart and a scale of their ow
 
 TEST_CASE("what did not work is not drawn") {
   CHECK(charts(copy_cell("a", "host", "amd:0", 1, 1e9, "mismatch")).empty());
-  CHECK(charts_of(parsed("{}")).empty());
+  CHECK(charts_of({}).empty());
 }
 
 TEST_CASE("too many series or bars are spread over charts") {
@@ -124,11 +126,11 @@ TEST_CASE("operations have charts of their own, with their unit") {
            R"(,"size_bytes":)" + std::to_string(size) +
            R"(,"status":"ok","samples_s":[1],"median_s":1,)" + rates + "}";
   };
-  const auto list = charts_of(parsed(R"({"schema":"hiptool.run-kernel/1","results":[)" +
-                                     kernel("sum", R"("bytes_per_s":8e9,"flops_per_s":2e9)", 4) +
-                                     "," + kernel("fma", R"("flops_per_s":6e13)", 4) + "," +
-                                     kernel("gemm", R"("flops_per_s":1e13)", 4) + "," +
-                                     kernel("gemm", R"("flops_per_s":2e13)", 8) + "]}"));
+  const auto list = charts_of(measurements(parsed(
+      R"({"schema":"hiptool.run-kernel/1","results":[)" +
+      kernel("sum", R"("bytes_per_s":8e9,"flops_per_s":2e9)", 4) + "," +
+      kernel("fma", R"("flops_per_s":6e13)", 4) + "," + kernel("gemm", R"("flops_per_s":1e13)", 4) +
+      "," + kernel("gemm", R"("flops_per_s":2e13)", 8) + "]}")));
   REQUIRE(list.size() == 3);
   CHECK(list[0].title == "Operations over size");
   CHECK(draw(list[0]).elements.find("TFLOP/s") != std::string::npos);
@@ -138,4 +140,20 @@ TEST_CASE("operations have charts of their own, with their unit") {
   CHECK(list[2].title == "Operations");
   REQUIRE(list[2].bars.size() == 1);
   CHECK(list[2].bars[0].per_s == 6e13);
+}
+
+TEST_CASE("cells are as strong as their share of the fastest") {
+  Matrix matrix;
+  matrix.title = "a <b>";
+  matrix.sources = matrix.destinations = {"amd:0", "amd:1"};
+  matrix.bytes_per_s = {{std::nullopt, 4e9}, {2e9, std::nullopt}};
+  matrix.largest_bytes_per_s = 4e9;
+  const Drawing drawing = draw(matrix);
+  CHECK(count_of(drawing.elements, "class=\"heat\"") == 4);
+  CHECK(count_of(drawing.elements, "fill-opacity=\"0.6\"") == 1);
+  CHECK(count_of(drawing.elements, "fill-opacity=\"0.3\"") == 1);
+  CHECK(count_of(drawing.elements, "fill-opacity=\"0\"") == 2);
+  CHECK(drawing.elements.find("a &lt;b&gt;") != std::string::npos);
+  CHECK(drawing.width > 2 * 64);
+  CHECK(drawing.height > 2 * 26);
 }

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "report/report.hpp"
-#include "report/verdict.hpp"
 #include "sample.hpp"
 
 using namespace hiptool::report;
@@ -85,7 +84,7 @@ TEST_CASE("values") {
 
 TEST_CASE("several tables are one, with the columns of all") {
   Report report;
-  set_verdict(report.document, 5);
+  report.run.end(5);
   report.tables = {{"One", {{"a", "A", Unit::none}, {"b", "B", Unit::none}}, {{1, 2}, {3}}},
                    {"Two", {{"c", "C", Unit::none}, {"a", "A", Unit::none}}, {{4, 5}}},
                    {"Three", {{"d", "D", Unit::none}}, {}}};
@@ -99,7 +98,7 @@ TEST_CASE("several tables are one, with the columns of all") {
 TEST_CASE("a report without rows has the verdict") {
   Report report;
   CHECK(to_csv(report) == "exit_code,passed\n,false\n");
-  set_verdict(report.document, 3);
+  report.run.end(3);
   CHECK(to_csv(report) == "exit_code,passed\n3,false\n");
   report.tables = {{"", {{"a", "A", Unit::none}}, {}}};
   CHECK(to_csv(report) == "a,exit_code,passed\n,3,false\n");

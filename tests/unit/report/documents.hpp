@@ -3,8 +3,7 @@
 #pragma once
 #include <string>
 
-#include "report/report.hpp"
-#include "report/tree.hpp"
+#include "report/reader.hpp"
 
 namespace hiptool::report {
 
@@ -12,11 +11,11 @@ inline Object parsed(const std::string& text) {
   return std::get<Object>(parse_json(text, "sample").data());
 }
 
-/// A report that holds nothing but a document.
-inline Report report_with(const std::string& text) {
-  Report report;
-  report.document = parsed(text);
-  return report;
+/// The typed results of a document.
+inline Report report_with(const std::string& text) { return read_report(parsed(text)); }
+
+inline std::vector<Measurement> measurements(const Object& document) {
+  return read_report(document).measurements;
 }
 
 inline std::string copy_cell(const std::string& id, const std::string& source,

@@ -3,7 +3,6 @@
 
 #include "documents.hpp"
 #include "report/report.hpp"
-#include "report/verdict.hpp"
 #include "sample.hpp"
 
 using namespace hiptool::report;
@@ -30,11 +29,11 @@ TEST_CASE("verdict, tables and notes stand on the page") {
 
 TEST_CASE("a hostile name stays text") {
   Report report = hostile_report();
-  report.document = parsed(bench_copy(copy_cell("<b>@amd:0", "host", "amd:0", 1, 1)));
-  report.document.emplace_back("error", Object{{"message", hostile_name}});
-  for (auto& [key, value] : report.document) {
-    if (key == "host") value = Object{{"name", hostile_name}, {"cpu", hostile_name}};
-  }
+  const Report measured = report_with(bench_copy(copy_cell("<b>@amd:0", "host", "amd:0", 1, 1)));
+  report.measurements = measured.measurements;
+  report.run = measured.run;
+  report.run.error = {{"message", hostile_name}};
+  report.run.host.name = report.run.host.cpu = hostile_name;
   const std::string page = to_html(report);
   CHECK(is_safe(page));
   CHECK_FALSE(has(page, "<b>"));
@@ -60,9 +59,9 @@ TEST_CASE("a table says how strongly its cells are coloured") {
 }
 
 TEST_CASE("a matrix is shown once, as a heat map") {
-  Report report;
-  report.document = parsed(bench_copy(copy_cell("p@amd:0>amd:1", "amd:0", "amd:1", 1, 4e9) + "," +
-                                      copy_cell("p@amd:1>amd:0", "amd:1", "amd:0", 1, 1e9)));
+  Report report =
+      report_with(bench_copy(copy_cell("p@amd:0>amd:1", "amd:0", "amd:1", 1, 4e9) + "," +
+                             copy_cell("p@amd:1>amd:0", "amd:1", "amd:0", 1, 1e9)));
   report.tables = {{"p: from row to column, GB/s", {{"a", "A", Unit::none}}, {{1}}}};
   const std::string page = to_html(report);
   CHECK(count_of(page, "p: from row to column, GB/s</h2>") == 1);
@@ -73,10 +72,10 @@ TEST_CASE("a matrix is shown once, as a heat map") {
 TEST_CASE("title and colour of the page are those of the verdict") {
   Report report;
   report.verdict = {{Tone::good, "6 copies"}, {Tone::good, "met: h2d>=1GB/s"}};
-  set_verdict(report.document, 0);
+  report.run.end(0);
   CHECK(has(to_html(report), "<title>hiptool</title>"));
   CHECK(has(to_html(report), "<p class=\"verdict good\">6 copies</p>"));
-  set_verdict(report.document, 1, {{"d2h>=1GB/s", 1e9, 5e8}});
+  report.run.end(1, {{"d2h>=1GB/s", 1e9, 5e8}});
   const std::string page = to_html(report);
   CHECK(has(page, "<title>FAILED: hiptool</title>"));
   CHECK(has(page, "<p class=\"verdict bad\">FAILED: 6 copies</p>"));

@@ -2,7 +2,6 @@
 #include <doctest/doctest.h>
 
 #include "report/report.hpp"
-#include "report/verdict.hpp"
 #include "sample.hpp"
 
 using namespace hiptool::report;
@@ -49,7 +48,7 @@ TEST_CASE("underscores are escaped only where they mean emphasis") {
 
 TEST_CASE("a run that did not pass starts with a word that says so") {
   Report report;
-  set_verdict(report.document, 1, {{"h2d>=48GB/s", 48e9, 41e9}});
+  report.run.end(1, {{"h2d>=48GB/s", 48e9, 41e9}});
   report.verdict = {{Tone::good, "6 copies"}, {Tone::bad, "h2d: 41 GB/s"}};
   CHECK(to_markdown(report) == "**FAILED: 6 copies**\n\n**h2d: 41 GB/s**\n");
 }

@@ -15,12 +15,16 @@ std::string pair(const std::string& source, const std::string& destination, doub
                    status);
 }
 
+std::vector<Matrix> matrices_in(const std::string& document) {
+  return matrices_of(report_with(document).measurements);
+}
+
 }  // namespace
 
 TEST_CASE("a row for each source, a column for each destination, in the order of devices") {
-  const auto list = matrices_of(parsed(bench_copy(
+  const auto list = matrices_in(bench_copy(
       pair("nvidia:10", "nvidia:9", 1e9) + "," + pair("nvidia:9", "nvidia:10", 2.345e9) + "," +
-      pair("nvidia:9", "nvidia:1", 3e9, "failed") + "," + pair("nvidia:1", "nvidia:9", 4e9))));
+      pair("nvidia:9", "nvidia:1", 3e9, "failed") + "," + pair("nvidia:1", "nvidia:9", 4e9)));
   REQUIRE(list.size() == 1);
   const Matrix& matrix = list.front();
   CHECK(matrix.label == "p.1MiB");
@@ -45,8 +49,8 @@ TEST_CASE("a row for each source, a column for each destination, in the order of
 }
 
 TEST_CASE("devices of several platforms keep their whole names") {
-  const auto list = matrices_of(
-      parsed(bench_copy(pair("amd:0", "nvidia:0", 1e9) + "," + pair("nvidia:0", "amd:0", 1e9))));
+  const auto list = matrices_in(
+      bench_copy(pair("amd:0", "nvidia:0", 1e9) + "," + pair("nvidia:0", "amd:0", 1e9)));
   REQUIRE(list.size() == 1);
   const Table table = table_of(list.front());
   CHECK(table.columns[0].title.empty());
@@ -54,11 +58,10 @@ TEST_CASE("devices of several platforms keep their whole names") {
 }
 
 TEST_CASE("one pair, lists of devices and the host make no matrix") {
-  CHECK(matrices_of(parsed(bench_copy(pair("amd:0", "amd:1", 1e9)))).empty());
-  CHECK(matrices_of(parsed(bench_copy(pair("amd:0", "amd:1,amd:2", 1e9) + "," +
-                                      pair("amd:1", "amd:0,amd:2", 1e9))))
+  CHECK(matrices_in(bench_copy(pair("amd:0", "amd:1", 1e9))).empty());
+  CHECK(matrices_in(
+            bench_copy(pair("amd:0", "amd:1,amd:2", 1e9) + "," + pair("amd:1", "amd:0,amd:2", 1e9)))
             .empty());
-  CHECK(
-      matrices_of(parsed(bench_copy(pair("host", "amd:1", 1e9) + "," + pair("host", "amd:0", 1e9))))
-          .empty());
+  CHECK(matrices_in(bench_copy(pair("host", "amd:1", 1e9) + "," + pair("host", "amd:0", 1e9)))
+            .empty());
 }

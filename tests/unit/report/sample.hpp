@@ -6,13 +6,12 @@
 #include <vector>
 
 #include "report/report.hpp"
-#include "report/verdict.hpp"
 
 namespace hiptool::report {
 
 inline Report passed_report() {
   Report report;
-  set_verdict(report.document, 0);
+  report.run.end(0);
   return report;
 }
 
@@ -42,7 +41,7 @@ inline const std::string hostile_name =
 
 inline Report hostile_report() {
   Report report;
-  set_verdict(report.document, 5);
+  report.run.end(5);
   report.verdict = {{Tone::bad, "wrong: tensor " + hostile_name}};
   report.tables = {{hostile_name, {{"name", "Name", Unit::none}}, {{hostile_name}}}};
   report.notes = {{Tone::plain, hostile_name}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "report/setup.hpp"
+#include "report/compare.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,10 +10,7 @@ using namespace hiptool::report;
 namespace {
 
 std::vector<SetupDifference> differences(const std::string& old_text, const std::string& new_text) {
-  const auto document = [](const std::string& context) {
-    return std::get<Object>(parse_json("{\"context\":" + context + "}", "sample").data());
-  };
-  return setup_differences(document(old_text), document(new_text));
+  return setup_differences(parse_json(old_text, "old"), parse_json(new_text, "new"));
 }
 
 // "kind what device" of the only difference; empty without any.

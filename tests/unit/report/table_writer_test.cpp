@@ -151,7 +151,7 @@ TEST_CASE("colour adds to the text, it never carries it") {
 
 TEST_CASE("nothing of a run that did not pass is green, and its first line is red") {
   Report report;
-  set_verdict(report.document, 3);
+  report.run.end(3);
   report.verdict = {{Tone::good, "6 copies"}, {Tone::good, "met"}};
   CHECK(to_table(report, {80, true, true}) == "\x1b[31mFAILED: 6 copies\x1b[0m\nmet\n");
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "report/trace_writer.hpp"
+#include "report/report.hpp"
 
 #include <doctest/doctest.h>
 
 #include <chrono>
 #include <nlohmann/json.hpp>
+
+#include "hiptool/timeline.hpp"
 
 using hiptool::Timeline;
 using hiptool::report::to_trace;

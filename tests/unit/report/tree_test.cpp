@@ -4,7 +4,6 @@
 #include <doctest/doctest.h>
 
 #include "hiptool/error.hpp"
-#include "report/cells.hpp"
 
 using namespace hiptool;
 using namespace hiptool::report;

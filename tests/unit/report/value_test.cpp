@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "report/cells.hpp"
+#include "report/report.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,11 +12,11 @@ TEST_CASE("number columns: a unit, or nothing but numbers") {
                      {"c", "C", Unit::size},
                      {"d", "D", Unit::none}},
                     {{1, "x", nullptr}, {2.5, 1}}};
-  CHECK(is_number_column(table, 0));
-  CHECK_FALSE(is_number_column(table, 1));
-  CHECK(is_number_column(table, 2));
-  CHECK_FALSE(is_number_column(table, 3));
-  CHECK(cell(table, 1, 3).is_absent());
+  CHECK(table.is_number_column(0));
+  CHECK_FALSE(table.is_number_column(1));
+  CHECK(table.is_number_column(2));
+  CHECK_FALSE(table.is_number_column(3));
+  CHECK(table.at(1, 3).is_absent());
 }
 
 TEST_CASE("a value as JSON on one line") {

@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "cli/commands/bench_copy/report.hpp"
-#include "cli/commands/bench_copy/run.hpp"
+#include "cli/commands/bench_copy/outcome.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
@@ -16,7 +15,7 @@ namespace hiptool::cli {
 namespace {
 
 using measure::CopyResult;
-using measure::CopyStatus;
+using report::Status;
 
 double wall_time_s(const Environment& environment) {
   const auto elapsed = std::chrono::system_clock::now() - environment.started_at;
@@ -29,19 +28,6 @@ std::optional<Error> failed_measurement(const BenchCopyOutcome& outcome) {
     if (result.error) return result.error;
   }
   return std::nullopt;
-}
-
-// Wrong data is worse than what ended the run, and that worse than what is only slow.
-int conclude(const BenchCopyOutcome& outcome, const Environment& environment,
-             report::Object& document) {
-  const std::vector<report::Failure> failures = failures_of(outcome);
-  if (outcome.count(CopyStatus::mismatch) == 0) {
-    return finish_document(document, environment, outcome.error ? &*outcome.error : nullptr,
-                           failures);
-  }
-  const int exit_code = exit_code_of(ErrorCode::data_mismatch);
-  report::set_verdict(document, exit_code, failures);
-  return exit_code;
 }
 
 int run_bench_copy(const BenchCopyOptions& options, Context& context) {
@@ -57,27 +43,29 @@ int run_bench_copy(const BenchCopyOptions& options, Context& context) {
   }
   outcome.wall_time_s = wall_time_s(environment);
   if (outcome.error) print_error(environment.console, *outcome.error);
-  const bool is_wrong = outcome.count(CopyStatus::mismatch) > 0;
-  report::Object head = make_document(environment, "bench-copy", is_wrong ? "mismatch" : "ok");
-  const int exit_code = conclude(outcome, environment, head);
-  context.output.write(bench_copy_for_people(head, outcome, environment.console.has_unicode()),
-                       bench_copy_for_programs(head, outcome));
+  const bool is_wrong = outcome.count(Status::mismatch) > 0;
+  report::Run run = make_run(environment, "bench-copy", is_wrong ? "mismatch" : "ok");
+  const int exit_code = finish_run(run, environment, outcome.error ? &*outcome.error : nullptr,
+                                   failures_of(outcome), is_wrong);
+  context.output.write(
+      bench_copy_report(std::move(run), outcome, environment.console.has_unicode()));
   return exit_code;
 }
 
 Runner add_bench_copy(CLI::App& app) {
   auto options = std::make_shared<BenchCopyOptions>();
   add_text(app, "--kind", "LIST", options->kinds,
-           "what is copied: h2d, d2h, d2d, bidir, p2p-read, p2p-write, p2p-bidir, h2d-all, "
+           "copies: h2d, d2h, d2d, bidir, p2p-read, p2p-write, p2p-bidir, h2d-all, "
            "d2h-all, one-to-all, all-to-one, all-to-all");
   add_text(app, "--memory", "LIST", options->memories,
-           "memory of the host: pinned, pageable, registered, managed");
-  add_text(app, "--engine", "LIST", options->engines, "who copies: copy (the copy engine), kernel");
+           "host memory: pinned, pageable, registered, managed");
+  add_text(app, "--engine", "LIST", options->engines, "copy engine (copy) or a kernel (kernel)");
   add_text(app, "--size", "SIZES", options->sizes, "64MiB, a list 4K,1M or a range 4KiB..1GiB");
   add_choice(app, "--preset", "NAME", options->preset, {"quick", "full", "ci"},
-             "how much is measured; ci stays below a minute");
-  add_count(app, "--samples", options->samples, "exactly so many samples of each cell", 1, 100000);
-  add_text(app, "--time", "SECONDS", options->time, "how long each cell is sampled at most");
+             "amount of work; ci takes less than a minute");
+  add_count(app, "--samples", options->samples, "exact number of samples of each measurement", 1,
+            100000);
+  add_text(app, "--time", "SECONDS", options->time, "time limit of each measurement");
   add_texts(app, "--testcase", "LIST", options->testcases, "test cases by nvbandwidth's names");
   add_texts(app, "--fail-below", "THRESHOLD", options->thresholds,
             "'h2d.pinned>=48GB/s', 'h2d.pinned>=90%' of the limit, or @FILE; exit 1 if missed; "

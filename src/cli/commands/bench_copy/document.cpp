@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/bench_copy/document.hpp"
+#include "cli/commands/bench_copy/outcome.hpp"
 
 #include "cli/document.hpp"
 #include "measure/peak.hpp"
-#include "report/compare.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -39,64 +38,38 @@ Value wrong_value(const CopyResult& result) {
                 {"count", result.wrong->count}};
 }
 
-Value error_value(const CopyResult& result) {
-  if (!result.error) return {};
-  const Error& error = *result.error;
-  Value native;
-  if (error.native()) {
-    native = Object{{"platform", error.native()->platform},
-                    {"code", error.native()->code},
-                    {"name", error.native()->name}};
-  }
-  return Object{{"code", to_string(error.code())},
-                {"message", error.what()},
-                {"hint", text_or_absent(error.hint())},
-                {"native", native}};
-}
-
 // Without a measurement all of them are absent.
-void add_rates(const CopyResult& result, Object& spec) {
-  using Rate = std::optional<double>;
-  Rate median, least, most, p05, p95, traffic, wall, cv, latency;
-  const base::Summary& summary = result.summary;
-  if (!result.samples_s.empty()) cv = summary.variation;
-  if (!result.samples_s.empty() && result.spec.is_latency) latency = summary.median;
+void add_rates(const CopyResult& result, Object& fields) {
+  std::optional<double> least, most, traffic, wall, cv, latency;
+  if (!result.samples_s.empty()) cv = result.summary.variation;
+  if (result.spec.is_latency) latency = result.median_s;
   if (result.has_rate()) {
-    median = result.rate_of(summary.median);
-    least = result.rate_of(summary.max);  // the longest time is the lowest rate
-    most = result.rate_of(summary.min);
-    p05 = result.rate_of(summary.p95);
-    p95 = result.rate_of(summary.p05);
-    if (result.spec.kind == CopyKind::d2d) traffic = 2 * *median;
+    least = result.rate_of(result.summary.max);  // the longest time is the lowest rate
+    most = result.rate_of(result.summary.min);
+    if (result.spec.kind == CopyKind::d2d) traffic = 2 * *result.bytes_per_s;
     if (result.wall_s) wall = result.rate_of(*result.wall_s);
   }
-  spec.emplace_back("median_bytes_per_s", median);
-  spec.emplace_back("min_bytes_per_s", least);
-  spec.emplace_back("max_bytes_per_s", most);
-  spec.emplace_back("p05_bytes_per_s", p05);
-  spec.emplace_back("p95_bytes_per_s", p95);
-  spec.emplace_back("cv", cv);
-  spec.emplace_back("latency_s", latency);
-  spec.emplace_back("traffic_bytes_per_s", traffic);
-  spec.emplace_back("wall_bytes_per_s", wall);
+  fields.emplace_back("median_bytes_per_s", result.bytes_per_s);
+  fields.emplace_back("min_bytes_per_s", least);
+  fields.emplace_back("max_bytes_per_s", most);
+  fields.emplace_back("p05_bytes_per_s", result.low_bytes_per_s);
+  fields.emplace_back("p95_bytes_per_s", result.high_bytes_per_s);
+  fields.emplace_back("cv", cv);
+  fields.emplace_back("latency_s", latency);
+  fields.emplace_back("traffic_bytes_per_s", traffic);
+  fields.emplace_back("wall_bytes_per_s", wall);
 }
 
-void add_limit(const CopyResult& result, Object& spec) {
-  std::optional<double> rate;
-  std::optional<std::string> source;
-  if (result.limit) {
-    rate = result.limit->bytes_per_s;
-    source = std::string(result.limit->source);
-  }
-  spec.emplace_back("limit_bytes_per_s", rate);
-  spec.emplace_back("limit_source", source);
-  const measure::Share share = result.share();
-  spec.emplace_back("share_of_limit", share.value);
-  spec.emplace_back("share_reason", text_or_absent(result.has_rate() ? share.missing : ""));
+void add_limit(const CopyResult& result, Object& fields) {
+  fields.emplace_back("limit_bytes_per_s",
+                      result.limit ? Value(result.limit->bytes_per_s) : Value());
+  fields.emplace_back("limit_source", result.limit ? Value(result.limit->source) : Value());
+  fields.emplace_back("share_of_limit", result.share_of_limit);
+  fields.emplace_back("share_reason", text_or_absent(result.share_reason));
 }
 
 // How it was timed, and what speaks against the figure.
-void add_doubts(const CopyResult& result, Object& spec) {
+void add_doubts(const CopyResult& result, Object& fields) {
   std::optional<std::uint64_t> copies;
   std::optional<bool> gated, expired, serialised, disagree;
   if (!result.samples_s.empty()) {
@@ -106,11 +79,11 @@ void add_doubts(const CopyResult& result, Object& spec) {
     serialised = result.is_serialised;
     disagree = result.clocks_disagree;
   }
-  spec.emplace_back("copies_per_sample", copies);
-  spec.emplace_back("gated", gated);
-  spec.emplace_back("gate_expired", expired);
-  spec.emplace_back("serialised", serialised);
-  spec.emplace_back("clocks_disagree", disagree);
+  fields.emplace_back("copies_per_sample", copies);
+  fields.emplace_back("gated", gated);
+  fields.emplace_back("gate_expired", expired);
+  fields.emplace_back("serialised", serialised);
+  fields.emplace_back("clocks_disagree", disagree);
 }
 
 Value memory_value(const measure::CopySpec& spec) {
@@ -147,55 +120,45 @@ Value state_value(const measure::DeviceState& state) {
                 {"throttle", throttle_value(sensors)}};
 }
 
-Value device_value(const measure::WatchedDevice& context) {
+Value device_value(const measure::WatchedDevice& watched) {
   const auto at_best =
-      context.before.link ? context.before.link->bytes_per_s_at_best() : std::optional<double>();
+      watched.before.link ? watched.before.link->bytes_per_s_at_best() : std::optional<double>();
   std::optional<double> peak;
-  std::optional<std::string> peak_source;
-  if (const auto found = measure::memory_peak(context.device.platform(), context.info)) {
+  std::optional<std::string> limit_source;
+  if (const auto found = measure::memory_peak(watched.device.platform(), watched.info)) {
     peak = found->bytes_per_s;
-    peak_source = std::string(found->source);
+    limit_source = std::string(found->source);
   }
   return Object{
-      {"id", context.device.id()},
-      {"name", text_or_absent(context.info.name)},
-      {"arch", text_or_absent(context.info.arch)},
-      {"uuid", context.info.uuid},
-      {"pci_bus_id", context.info.pci_bus_id},
-      {"numa_node", context.numa_node},
-      {"driver", text_or_absent(context.driver)},
-      {"runtime", text_or_absent(context.runtime)},
+      {"id", watched.device.id()},
+      {"name", text_or_absent(watched.info.name)},
+      {"arch", text_or_absent(watched.info.arch)},
+      {"uuid", watched.info.uuid},
+      {"pci_bus_id", watched.info.pci_bus_id},
+      {"numa_node", watched.numa_node},
+      {"driver", text_or_absent(watched.driver)},
+      {"runtime", text_or_absent(watched.runtime)},
       {"link_max_bytes_per_s", at_best},
       {"memory_peak_bytes_per_s", peak},
-      {"memory_peak_source", peak_source},
-      {"sensors", text_or_absent(context.sensors_source)},
-      {"sensors_reason", text_or_absent(context.sensors_missing)},
-      {"before", state_value(context.before)},
-      {"during", state_value(context.during)},
-      {"after", state_value(context.after)},
+      {"memory_peak_source", limit_source},
+      {"sensors", text_or_absent(watched.sensors_source)},
+      {"sensors_reason", text_or_absent(watched.sensors_missing)},
+      {"before", state_value(watched.before)},
+      {"during", state_value(watched.during)},
+      {"after", state_value(watched.after)},
   };
-}
-
-Value context_value(const BenchCopyOutcome& outcome) {
-  Array devices;
-  for (const measure::WatchedDevice& context : outcome.contexts) {
-    devices.push_back(device_value(context));
-  }
-  Object variables;
-  for (const auto& [name, value] : outcome.variables) variables.emplace_back(name, value);
-  return Object{{"devices", std::move(devices)}, {"variables", std::move(variables)}};
 }
 
 Value thresholds_value(const BenchCopyOutcome& outcome) {
   Array array;
-  for (const measure::Judgement& judgement : outcome.judgements) {
-    array.emplace_back(Object{{"threshold", judgement.threshold},
-                              {"cell", judgement.spec},
-                              {"least_bytes_per_s", judgement.least_bytes_per_s},
-                              {"measured_bytes_per_s", judgement.measured_bytes_per_s},
-                              {"met", std::uint64_t{judgement.met}},
-                              {"measured", std::uint64_t{judgement.measured}},
-                              {"is_met", judgement.is_met}});
+  for (const report::ThresholdResult& one : outcome.thresholds) {
+    array.emplace_back(Object{{"threshold", one.threshold},
+                              {"cell", one.id},
+                              {"least_bytes_per_s", one.least_bytes_per_s},
+                              {"measured_bytes_per_s", one.measured_bytes_per_s},
+                              {"met", std::uint64_t{one.met}},
+                              {"measured", std::uint64_t{one.measured}},
+                              {"is_met", one.is_met}});
   }
   return array;
 }
@@ -203,13 +166,13 @@ Value thresholds_value(const BenchCopyOutcome& outcome) {
 Value comparisons_value(const BenchCopyOutcome& outcome) {
   Array array;
   if (!outcome.baseline) return array;
-  for (const BaselineComparison& compared : outcome.baseline->comparisons) {
-    array.emplace_back(Object{{"id", compared.id},
-                              {"verdict", report::to_string(compared.comparison.verdict)},
-                              {"change", compared.comparison.change},
-                              {"low", compared.comparison.interval.low},
-                              {"high", compared.comparison.interval.high},
-                              {"reason", text_or_absent(compared.doubt)}});
+  for (const report::Comparison& one : outcome.baseline->comparisons) {
+    array.emplace_back(Object{{"id", one.id},
+                              {"verdict", report::to_string(one.times.verdict)},
+                              {"change", one.times.change},
+                              {"low", one.times.interval.low},
+                              {"high", one.times.interval.high},
+                              {"reason", text_or_absent(one.reason)}});
   }
   return array;
 }
@@ -229,39 +192,45 @@ Value missing_value(const BenchCopyOutcome& outcome) {
 
 }  // namespace
 
+Value setup_value(const BenchCopyOutcome& outcome) {
+  Array devices;
+  for (const measure::WatchedDevice& device : outcome.devices) {
+    devices.push_back(device_value(device));
+  }
+  Object variables;
+  for (const auto& [name, value] : outcome.variables) variables.emplace_back(name, value);
+  return Object{{"devices", std::move(devices)}, {"variables", std::move(variables)}};
+}
+
 Object cell_value(const CopyResult& result) {
   const measure::CopySpec& spec = result.spec;
-  Object value;
-  const auto add = [&](const char* name, Value field) {
-    value.emplace_back(name, std::move(field));
-  };
-  add("id", measure::id_of(spec));
-  add("kind", to_string(spec.kind));
-  add("memory", memory_value(spec));
-  add("engine", to_string(spec.engine));
-  add("source", text_or_absent(measure::source_of(spec)));
-  add("destination", text_or_absent(measure::destination_of(spec)));
-  add("node", spec.node);
-  add("reads", reads_value(spec));
-  add("size_bytes", spec.size_bytes);
-  add("status", to_string(result.status));
-  add("reason", text_or_absent(result.reason));
-  add("samples_s", numbers(result.samples_s));
-  add_rates(result, value);
-  add("overlap", result.overlap);
-  add("lanes", tracks_value(result));
-  add_limit(result, value);
-  add_doubts(result, value);
-  add("wrong", wrong_value(result));
-  add("error", error_value(result));
-  return value;
+  Object fields{{"id", result.id},
+                {"kind", to_string(spec.kind)},
+                {"memory", memory_value(spec)},
+                {"engine", to_string(spec.engine)},
+                {"source", text_or_absent(result.source)},
+                {"destination", text_or_absent(result.destination)},
+                {"node", spec.node},
+                {"reads", reads_value(spec)},
+                {"size_bytes", spec.size_bytes},
+                {"status", to_string(result.status)},
+                {"reason", text_or_absent(result.reason)},
+                {"samples_s", numbers(result.samples_s)}};
+  add_rates(result, fields);
+  fields.emplace_back("overlap", result.overlap);
+  fields.emplace_back("lanes", tracks_value(result));
+  add_limit(result, fields);
+  add_doubts(result, fields);
+  fields.emplace_back("wrong", wrong_value(result));
+  fields.emplace_back("error", result.error ? Value(report::error_value(*result.error)) : Value());
+  return fields;
 }
 
 void add_bench_copy_fields(const BenchCopyOutcome& outcome, Object& document) {
-  Array specs;
-  for (const CopyResult& result : outcome.results) specs.emplace_back(cell_value(result));
-  document.emplace_back("cells", std::move(specs));
-  document.emplace_back("context", context_value(outcome));
+  Array cells;
+  for (const CopyResult& result : outcome.results) cells.emplace_back(cell_value(result));
+  document.emplace_back("cells", std::move(cells));
+  document.emplace_back("context", setup_value(outcome));
   document.emplace_back("thresholds", thresholds_value(outcome));
   document.emplace_back("baseline", comparisons_value(outcome));
   document.emplace_back("baseline_missing", missing_value(outcome));

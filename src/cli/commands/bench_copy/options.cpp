@@ -10,7 +10,7 @@
 #include "base/units.hpp"
 #include "cli/options.hpp"
 #include "hiptool/error.hpp"
-#include "measure/copy/testcases.hpp"
+#include "measure/copy/plan.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -129,7 +129,7 @@ double parse_seconds(const std::string& text) {
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, seconds);
   if (error != std::errc{} || stop != end || !(seconds > 0) || seconds > most_time_s) {
-    refuse(fmt::format("--time: '{}' is no number of seconds above 0 and up to 3600", text),
+    refuse(fmt::format("--time: '{}' is not a number of seconds above 0 and up to 3600", text),
            "write it as 2 or 0.5");
   }
   return seconds;
@@ -149,7 +149,7 @@ void check_memories(const BenchCopyOptions& options, const BenchCopyRequest& req
     has_host = true;
   }
   if (has_host) refuse("--memory, --engine: " + conflict, "use --memory pinned");
-  refuse("--memory: no copy asked for uses memory of the host", "leave it out");
+  refuse("--memory: none of the copies uses host memory", "leave it out");
 }
 
 }  // namespace
@@ -164,7 +164,7 @@ bool BenchCopyRequest::wants_all_devices() const {
 BenchCopyRequest parse_bench_copy(const BenchCopyOptions& options) {
   BenchCopyRequest request;
   if (!options.testcases.empty() && !(options.kinds.empty() && options.engines.empty())) {
-    refuse("--testcase says itself what is copied and how", "leave out --kind and --engine");
+    refuse("--testcase sets kind, memory and engine itself", "leave out --kind and --engine");
   }
   if (options.samples != 0 && !options.time.empty()) {
     refuse("--samples and --time exclude each other", "give one of them");

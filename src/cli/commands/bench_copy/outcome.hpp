@@ -5,29 +5,23 @@
 #include <utility>
 #include <vector>
 
-#include "base/statistics.hpp"
+#include "cli/command.hpp"
+#include "cli/commands/bench_copy/options.hpp"
 #include "hiptool/error.hpp"
 #include "measure/copy/bench.hpp"
 #include "measure/copy/device_watch.hpp"
 #include "measure/copy/thresholds.hpp"
-#include "report/verdict.hpp"
+#include "report/compare.hpp"
+#include "report/measurement.hpp"
+#include "report/report.hpp"
 
 namespace hiptool::cli {
-
-/// A measurement and the one of the same id in an earlier run.
-struct BaselineComparison {
-  std::string id;
-  base::Comparison comparison;
-  std::string doubt;       ///< why the runs cannot be compared; the verdict is ambiguous then
-  report::Value expected;  ///< of the earlier run: bytes per second, of latencies seconds
-  report::Value got;       ///< of this run
-};
 
 /// How this run and an earlier one compare.
 struct Baseline {
   std::string path;
   bool is_strict = false;  ///< a measurement that only one of the runs has is a failure
-  std::vector<BaselineComparison> comparisons;
+  std::vector<report::Comparison> comparisons;
   std::vector<std::string> only_before;  ///< ids of measurements of the earlier run alone
   std::vector<std::string> only_now;     ///< ids of measurements of this run alone
 };
@@ -35,14 +29,14 @@ struct Baseline {
 /// Everything a run of bench-copy found out.
 struct BenchCopyOutcome {
   std::vector<measure::CopyResult> results;
-  std::vector<measure::WatchedDevice> contexts;
+  std::vector<measure::WatchedDevice> devices;
   std::vector<std::pair<std::string, std::string>> variables;  ///< that decide what is seen
-  std::vector<measure::Judgement> judgements;
+  std::vector<report::ThresholdResult> thresholds;
   std::optional<Baseline> baseline;
   std::optional<Error> error;  ///< that ended the run or a measurement
   double wall_time_s = 0;
 
-  std::size_t count(measure::CopyStatus wanted) const;
+  std::size_t count(report::Status wanted) const { return report::count_status(results, wanted); }
   /// Those that have samples, right or wrong.
   std::size_t measured() const;
   bool is_interrupted() const;
@@ -54,5 +48,42 @@ std::vector<report::Failure> failures_of(const BenchCopyOutcome& outcome);
 /// Why nothing was measured: Error(unavailable) with the reasons. Absent if something was measured
 /// or failed.
 std::optional<Error> nothing_measured(const BenchCopyOutcome& outcome);
+
+/// Reads the document of an earlier run. Throws as report::read_run_file(), and
+/// Error(invalid_argument) for a document of another command.
+report::RunFile read_baseline(const std::string& path, const CancelToken& cancel);
+
+/// Compares each measurement that both runs have, as `report compare` does, and lists the others.
+/// Where they have none in common there are no comparisons.
+Baseline compare_with_baseline(const report::RunFile& before, const BenchCopyOutcome& outcome);
+
+/// Adds them to a document that has its head already.
+void add_bench_copy_fields(const BenchCopyOutcome& outcome, report::Object& document);
+
+/// `context` of the document: the devices and what changes copies.
+report::Value setup_value(const BenchCopyOutcome& outcome);
+
+/// One measurement; CSV has its scalars.
+report::Object cell_value(const measure::CopyResult& result);
+
+/// An outcome as lines, a table that fits 80 columns, one of all figures for CSV, and the fields of
+/// its document. `run` has its verdict.
+report::Report bench_copy_report(report::Run run, const BenchCopyOutcome& outcome, bool unicode);
+
+/// Rates as bars of eight heights, each the median of a stretch of samples.
+std::string sparkline(const std::vector<double>& rates, std::size_t width);
+
+/// Chooses devices, plans, measures and judges. Fills the outcome as it goes, so that what was
+/// measured is there when it throws: Error(cancelled) on an interrupt, else for what keeps anything
+/// from being measured or judged. What fails in one measurement is that measurement's.
+void run_bench_copy_steps(const BenchCopyOptions& options, Context& context,
+                          BenchCopyOutcome& outcome);
+
+/// "h2d pageable by kernel": pinned memory and the copy engine go without saying.
+std::string short_name(const measure::CopyResult& result);
+
+/// The first lines of the report. What failed comes first, and then a line of its own for what was
+/// measured: how many measurements, and the rate of each kind, as a range where it has several.
+std::vector<report::Line> summary_lines(const BenchCopyOutcome& outcome);
 
 }  // namespace hiptool::cli

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/bench_copy/report.hpp"
 
 #include <fmt/format.h>
 
@@ -10,16 +9,14 @@
 
 #include "base/text.hpp"
 #include "base/units.hpp"
-#include "cli/commands/bench_copy/document.hpp"
-#include "cli/commands/bench_copy/summary.hpp"
-#include "report/compare.hpp"
+#include "cli/commands/bench_copy/outcome.hpp"
 
 namespace hiptool::cli {
 namespace {
 
 using measure::CopyResult;
-using measure::CopyStatus;
 using report::Line;
+using report::Status;
 using report::Tone;
 using report::Unit;
 using report::Value;
@@ -32,37 +29,35 @@ constexpr double shown_range = 0.1;
 void add_wrong_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
   for (const CopyResult& result : outcome.results) {
     if (!result.wrong) continue;
+    const report::WrongData& wrong = *result.wrong;
     lines.push_back({Tone::bad, fmt::format("{}: {} wrong, the first at index {}, bits {:#010x}",
-                                            measure::id_of(result.spec),
-                                            base::count_of(result.wrong->count, "word"),
-                                            result.wrong->first_index, result.wrong->xor_bits)});
+                                            result.id, base::count_of(wrong.count, "word"),
+                                            *wrong.first_index, wrong.xor_bits)});
   }
 }
 
-void add_judgement_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
-  for (const measure::Judgement& judgement : outcome.judgements) {
-    std::string text =
-        fmt::format("{}: {} {} with {}", judgement.is_met ? "met" : "MISSED", judgement.spec,
-                    judgement.threshold, format_rate(judgement.measured_bytes_per_s));
-    if (judgement.measured > 1) {
-      text += fmt::format(" ({} of {} measurements met it)", judgement.met, judgement.measured);
+void add_threshold_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
+  for (const report::ThresholdResult& one : outcome.thresholds) {
+    std::string text = fmt::format("{}: {} {} with {}", one.is_met ? "met" : "MISSED", one.id,
+                                   one.threshold, format_rate(*one.measured_bytes_per_s));
+    if (one.measured > 1) {
+      text += fmt::format(" ({} of {} measurements met it)", one.met, one.measured);
     }
-    lines.push_back({judgement.is_met ? Tone::good : Tone::bad, std::move(text)});
+    lines.push_back({one.is_met ? Tone::good : Tone::bad, std::move(text)});
   }
 }
 
 void add_comparison_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
   if (!outcome.baseline) return;
-  for (const BaselineComparison& compared : outcome.baseline->comparisons) {
-    const base::Comparison& comparison = compared.comparison;
-    const bool is_slower = comparison.verdict == base::Verdict::slower;
-    std::string text = fmt::format("{}: {}", compared.id, report::to_string(comparison.verdict));
-    if (std::isfinite(comparison.change)) {
-      text += fmt::format(", takes {:+.1f} % ({:+.1f} to {:+.1f})", 100 * comparison.change,
-                          100 * comparison.interval.low, 100 * comparison.interval.high);
+  for (const report::Comparison& one : outcome.baseline->comparisons) {
+    const auto& [verdict, change, interval] = one.times;
+    std::string text = fmt::format("{}: {}", one.id, report::to_string(verdict));
+    if (std::isfinite(change)) {
+      text += fmt::format(", takes {:+.1f} % ({:+.1f} to {:+.1f})", 100 * change,
+                          100 * interval.low, 100 * interval.high);
     }
-    if (!compared.doubt.empty()) text += ": " + compared.doubt;
-    lines.push_back({is_slower ? Tone::bad : Tone::plain, std::move(text)});
+    if (!one.reason.empty()) text += ": " + one.reason;
+    lines.push_back({verdict == base::Verdict::slower ? Tone::bad : Tone::plain, std::move(text)});
   }
 }
 
@@ -86,15 +81,15 @@ void add_missing_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines
 }
 
 // One line for each reason, with the measurements it holds for.
-void add_reason_lines(const BenchCopyOutcome& outcome, CopyStatus status, const char* word,
-                      Tone tone, std::vector<Line>& lines) {
+void add_reason_lines(const BenchCopyOutcome& outcome, Status status, const char* word, Tone tone,
+                      std::vector<Line>& lines) {
   std::vector<std::string> reasons;
   std::map<std::string, std::vector<std::string>> ids;
   for (const CopyResult& result : outcome.results) {
     if (result.status != status) continue;
     auto& specs = ids[result.reason];
     if (specs.empty()) reasons.push_back(result.reason);
-    specs.push_back(measure::id_of(result.spec));
+    specs.push_back(result.id);
   }
   for (const std::string& reason : reasons) {
     const auto& specs = ids.at(reason);
@@ -106,18 +101,16 @@ void add_reason_lines(const BenchCopyOutcome& outcome, CopyStatus status, const 
 
 void add_share_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
   for (const CopyResult& result : outcome.results) {
-    const measure::Share share = result.share();
-    if (!share.is_above) continue;
-    lines.push_back(
-        {Tone::plain, fmt::format("no share: {}: {}", measure::id_of(result.spec), share.missing)});
+    if (!result.is_above_limit) continue;
+    lines.push_back({Tone::plain, fmt::format("no share: {}: {}", result.id, result.share_reason)});
   }
 }
 
 void add_doubt_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
   for (const CopyResult& result : outcome.results) {
-    const std::string id = measure::id_of(result.spec);
+    const std::string id = result.id;
     if (result.has_gate_expired) {
-      lines.push_back({Tone::warning, id + ": the gate opened by itself; measured without it"});
+      lines.push_back({Tone::warning, id + ": the start gate timed out; measured without it"});
     }
     if (result.is_serialised) {
       lines.push_back({Tone::warning, id + ": the copies ran one after the other"});
@@ -132,13 +125,13 @@ void add_doubt_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) 
 }
 
 void add_throttle_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
-  for (const measure::WatchedDevice& context : outcome.contexts) {
-    const auto& reasons = context.during.sensors.throttle_reasons;
+  for (const measure::WatchedDevice& watched : outcome.devices) {
+    const auto& reasons = watched.during.sensors.throttle_reasons;
     if (!reasons || reasons->empty()) continue;
     std::string text;
     for (const std::string& reason : *reasons) text += (text.empty() ? "" : ", ") + reason;
     lines.push_back(
-        {Tone::warning, fmt::format("{}: clocks were held down: {}", context.device.id(), text)});
+        {Tone::warning, fmt::format("{}: clocks were throttled: {}", watched.device.id(), text)});
   }
 }
 
@@ -149,7 +142,7 @@ std::vector<double> rates_of(const CopyResult& result) {
 }
 
 Value status_name(const CopyResult& result) {
-  if (result.status == CopyStatus::ok) return short_name(result);
+  if (result.status == Status::ok) return short_name(result);
   return fmt::format("{} [{}]", short_name(result), to_string(result.status));
 }
 
@@ -167,10 +160,7 @@ std::string devices_of(const CopyResult& result) {
   }
 }
 
-Value node_of(const CopyResult& result) {
-  if (!result.spec.node) return {};
-  return *result.spec.node;
-}
+Value node_of(const CopyResult& result) { return result.spec.node; }
 
 // A column of a table for people and what stands in it.
 struct Field {
@@ -185,19 +175,9 @@ Value variation_of(const CopyResult& result) {
   if (result.samples_s.empty()) return {};
   return result.summary.variation;
 }
-Value latency_of(const CopyResult& result) {
-  if (result.samples_s.empty()) return {};
-  return result.summary.median;
-}
-Value median_rate(const CopyResult& result) {
-  if (!result.has_rate()) return {};
-  return result.rate_of(result.summary.median);
-}
-Value share_of(const CopyResult& result) {
-  const std::optional<double> share = result.share_of_limit();
-  if (!share) return {};
-  return *share;
-}
+Value latency_of(const CopyResult& result) { return result.median_s; }
+Value median_rate(const CopyResult& result) { return result.bytes_per_s; }
+Value share_of(const CopyResult& result) { return result.share_of_limit; }
 
 std::size_t width_of(const report::Table& table, bool unicode) {
   std::size_t total = 0;
@@ -230,7 +210,7 @@ report::Table table_of(std::string title, const std::vector<Field>& fields,
 std::vector<const CopyResult*> shown_results(const BenchCopyOutcome& outcome, bool is_latency) {
   std::vector<const CopyResult*> shown;
   for (const CopyResult& result : outcome.results) {
-    const bool is_shown = result.status != CopyStatus::skipped;
+    const bool is_shown = result.status != Status::skipped;
     if (is_shown && result.spec.is_latency == is_latency) shown.push_back(&result);
   }
   return shown;
@@ -238,7 +218,7 @@ std::vector<const CopyResult*> shown_results(const BenchCopyOutcome& outcome, bo
 
 std::vector<Field> first_fields(const BenchCopyOutcome& outcome) {
   std::vector<Field> fields{{{"copy", "Copy", Unit::none}, status_name}};
-  if (outcome.contexts.size() > 1) {
+  if (outcome.devices.size() > 1) {
     fields.push_back({{"devices", "Devices", Unit::none}, named_devices});
   }
   const bool has_nodes =
@@ -283,7 +263,7 @@ Unit unit_of(std::string_view key) {
   return Unit::none;
 }
 
-report::Table programs_table(const BenchCopyOutcome& outcome) {
+report::Table csv_table(const BenchCopyOutcome& outcome) {
   report::Table table;
   for (const CopyResult& result : outcome.results) {
     std::vector<Value> row;
@@ -303,13 +283,6 @@ report::Table programs_table(const BenchCopyOutcome& outcome) {
   table.columns.push_back({"wrong_first_index", "wrong_first_index", Unit::none});
   table.columns.push_back({"wrong_count", "wrong_count", Unit::none});
   return table;
-}
-
-report::Report with_document(report::Object head, const BenchCopyOutcome& outcome) {
-  report::Report report;
-  report.document = std::move(head);
-  add_bench_copy_fields(outcome, report.document);
-  return report;
 }
 
 }  // namespace
@@ -336,29 +309,26 @@ std::string sparkline(const std::vector<double>& rates, std::size_t width) {
   return text;
 }
 
-report::Report bench_copy_for_people(report::Object head, const BenchCopyOutcome& outcome,
-                                     bool unicode) {
-  report::Report report = with_document(std::move(head), outcome);
+report::Report bench_copy_report(report::Run run, const BenchCopyOutcome& outcome, bool unicode) {
+  report::Report report = report::start_report(std::move(run));
+  add_bench_copy_fields(outcome, report.document);
+  report.measurements.assign(outcome.results.begin(), outcome.results.end());
+  report.thresholds = outcome.thresholds;
+  if (outcome.baseline) report.comparisons = outcome.baseline->comparisons;
   report.verdict = summary_lines(outcome);
   add_wrong_lines(outcome, report.verdict);
-  add_judgement_lines(outcome, report.verdict);
+  add_threshold_lines(outcome, report.verdict);
   add_comparison_lines(outcome, report.verdict);
   add_missing_lines(outcome, report.verdict);
   for (report::Table& table : std::array{rates_table(outcome, unicode), latency_table(outcome)}) {
     if (!table.rows.empty()) report.tables.push_back(std::move(table));
   }
-  add_reason_lines(outcome, CopyStatus::failed, "failed:", Tone::bad, report.notes);
+  add_reason_lines(outcome, Status::failed, "failed:", Tone::bad, report.notes);
   add_share_lines(outcome, report.notes);
   add_doubt_lines(outcome, report.notes);
   add_throttle_lines(outcome, report.notes);
-  add_reason_lines(outcome, CopyStatus::skipped, "skipped", Tone::plain, report.notes);
-  return report;
-}
-
-report::Report bench_copy_for_programs(report::Object head, const BenchCopyOutcome& outcome) {
-  report::Report report = with_document(std::move(head), outcome);
-  report.verdict = summary_lines(outcome);
-  report.tables = {programs_table(outcome)};
+  add_reason_lines(outcome, Status::skipped, "skipped", Tone::plain, report.notes);
+  report.csv_tables = {csv_table(outcome)};
   return report;
 }
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/bench_copy/run.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +6,7 @@
 #include <array>
 
 #include "base/units.hpp"
-#include "cli/commands/bench_copy/baseline.hpp"
+#include "cli/commands/bench_copy/outcome.hpp"
 #include "hiptool/error.hpp"
 
 namespace hiptool::cli {
@@ -15,11 +14,10 @@ namespace {
 
 using measure::CopyBench;
 using measure::CopyResult;
-using measure::CopyStatus;
-using measure::Judgement;
 using measure::PlannedCopy;
 using measure::Threshold;
 using measure::ThresholdKind;
+using report::Status;
 
 constexpr double ci_time_s = 45;
 
@@ -51,47 +49,52 @@ std::vector<const measure::CopySpec*> measured_specs(const Measured& specs,
 void tell_progress(Context& context, const CopyResult& result, std::size_t number,
                    std::size_t total) {
   if (context.quiet) return;
-  std::string text = fmt::format("[{}/{}] {}: ", number, total, measure::id_of(result.spec));
+  std::string text = fmt::format("[{}/{}] {}: ", number, total, result.id);
   if (result.samples_s.empty()) {
     text += fmt::format("{}: {}", to_string(result.status), result.reason);
   } else if (result.spec.is_latency) {
     text += format_duration(result.summary.median);
   } else {
-    text += format_rate(result.rate_of(result.summary.median));
+    text += format_rate(*result.bytes_per_s);
   }
   if (result.wrong) text += ", WRONG DATA";
   context.environment.console.err(printable(text) + "\n");
 }
 
-// Measures a measurement again until its threshold is met often enough or cannot be met any more.
+// Repeats a measurement until its threshold is met often enough or cannot be met any more.
 void judge_copy(const std::vector<Threshold>& thresholds, const measure::Retry& retry,
                 const PlannedCopy& planned, CopyBench& bench, CopyResult& result,
-                std::vector<Judgement>& judgements) {
+                std::vector<report::ThresholdResult>& judged) {
   for (const Threshold* threshold : measure::thresholds_for(result.spec, thresholds)) {
     if (result.samples_s.empty()) return;
-    Judgement judgement = measure::judge(*threshold, result);
-    while (judgement.met < retry.needed && judgement.measured < retry.most &&
-           judgement.measured - judgement.met <= retry.most - retry.needed) {
+    report::ThresholdResult one = measure::judge(*threshold, result);
+    while (one.met < retry.needed && one.measured < retry.most &&
+           one.measured - one.met <= retry.most - retry.needed) {
       CopyResult again = bench.measure(planned);
       if (again.samples_s.empty()) break;
-      const Judgement next = measure::judge(*threshold, again);
-      judgement.measured_bytes_per_s = next.measured_bytes_per_s;
-      judgement.met += next.met;
-      ++judgement.measured;
+      const report::ThresholdResult next = measure::judge(*threshold, again);
+      one.measured_bytes_per_s = next.measured_bytes_per_s;
+      one.met += next.met;
+      ++one.measured;
       // Wrong data stays wrong, whatever came after it.
       const bool was_wrong = result.wrong.has_value();
       if (!was_wrong) result = std::move(again);
     }
-    judgement.is_met = judgement.met >= retry.needed;
-    judgements.push_back(std::move(judgement));
+    one.is_met = one.met >= retry.needed;
+    if (!one.is_met) {
+      one.missed = {fmt::format("{} {} < {}", one.id, format_rate(*one.measured_bytes_per_s),
+                                format_rate(*one.least_bytes_per_s))};
+      one.failures = {
+          {one.threshold + " " + one.id, one.least_bytes_per_s, one.measured_bytes_per_s}};
+    }
+    judged.push_back(std::move(one));
   }
 }
 
 void mark_unmeasured(const std::vector<PlannedCopy>& plan, BenchCopyOutcome& outcome) {
   for (std::size_t i = outcome.results.size(); i < plan.size(); ++i) {
-    CopyResult result;
-    result.spec = plan[i].spec;
-    result.status = CopyStatus::skipped;
+    CopyResult result(plan[i].spec);
+    result.status = Status::skipped;
     result.reason = "interrupted";
     outcome.results.push_back(std::move(result));
   }
@@ -110,7 +113,7 @@ void measure_all(const std::vector<PlannedCopy>& plan, const std::vector<Thresho
       outcome.results.push_back(result);
       tell_progress(context, result, outcome.results.size(), plan.size());
       try {
-        judge_copy(thresholds, retry, planned, bench, outcome.results.back(), outcome.judgements);
+        judge_copy(thresholds, retry, planned, bench, outcome.results.back(), outcome.thresholds);
       } catch (const Error& error) {
         if (error.code() != ErrorCode::invalid_argument) throw;
         if (!unjudged) unjudged = error;
@@ -132,7 +135,7 @@ void run_bench_copy_steps(const BenchCopyOptions& options, Context& context,
   const measure::Retry retry =
       options.retry.empty() ? measure::Retry{} : measure::parse_retry(options.retry);
   measure::plain_thresholds(options.thresholds, ThresholdKind::copies);  // refuses wrong ones early
-  std::optional<report::ReportFile> baseline;
+  std::optional<report::RunFile> baseline;
   if (!options.baseline.empty()) baseline = read_baseline(options.baseline, environment.cancel);
 
   const auto platforms = context.make_platforms();
@@ -151,7 +154,7 @@ void run_bench_copy_steps(const BenchCopyOptions& options, Context& context,
   }
 
   measure::DeviceWatch watch(*platforms, devices, environment.system_root);
-  outcome.contexts = watch.devices();
+  outcome.devices = watch.devices();
   measure::CopyBenchOptions bench_options;
   bench_options.sampling = request.sampling;
   if (request.is_ci && options.time.empty() && !to_measure.empty()) {
@@ -165,7 +168,7 @@ void run_bench_copy_steps(const BenchCopyOptions& options, Context& context,
   CopyBench bench(std::move(bench_options));
   const auto finish = [&] {
     watch.finish(bench.links());
-    outcome.contexts = watch.devices();
+    outcome.devices = watch.devices();
   };
   try {
     measure_all(plan, thresholds, retry, bench, context, outcome);
@@ -174,14 +177,14 @@ void run_bench_copy_steps(const BenchCopyOptions& options, Context& context,
     throw;
   }
   finish();
-  if (outcome.count(CopyStatus::skipped) == outcome.results.size()) return;
+  if (outcome.count(Status::skipped) == outcome.results.size()) return;
   if (baseline && outcome.measured() > 0) {
     outcome.baseline = compare_with_baseline(*baseline, outcome);
     outcome.baseline->is_strict = options.strict_baseline;
   }
   measure::require_selected(thresholds,
                             measured_specs(outcome.results, [](const CopyResult& result) {
-                              return result.status != CopyStatus::skipped;
+                              return result.status != Status::skipped;
                             }));
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/bench_copy/summary.hpp"
+#include "cli/commands/bench_copy/outcome.hpp"
 
 #include <fmt/format.h>
 
+#include <fmt/ranges.h>
 #include <algorithm>
 
 #include "base/text.hpp"
@@ -11,8 +12,8 @@
 namespace hiptool::cli {
 
 using measure::CopyResult;
-using measure::CopyStatus;
 using report::Line;
+using report::Status;
 using report::Tone;
 
 namespace {
@@ -25,47 +26,42 @@ const char* limit_word(std::string_view source) {
   return "the limit";
 }
 
+// " (83 % of the link)"; empty without a share.
+std::string share_text(const CopyResult& result) {
+  if (!result.share_of_limit) return {};
+  return fmt::format(" ({} of {})", format_share(*result.share_of_limit),
+                     limit_word(result.limit_source));
+}
+
 // "h2d 52.4 GB/s (83 % of the link)"
 std::string rate_text(const CopyResult& result) {
-  const double median_s = result.summary.median;
-  std::string text = short_name(result) + " ";
-  if (!result.has_rate()) return text + "latency " + format_duration(median_s);
-  text += format_rate(result.rate_of(median_s));
-  if (const auto share = result.share_of_limit()) {
-    text += fmt::format(" ({} of {})", format_share(*share), limit_word(result.limit->source));
-  }
-  return text;
+  return short_name(result) + " " + format_rate(*result.bytes_per_s) + share_text(result);
 }
 
 std::string devices_text(const BenchCopyOutcome& outcome) {
   std::string text;
-  for (const measure::WatchedDevice& context : outcome.contexts) {
-    text += (text.empty() ? "" : ", ") + context.device.id();
+  for (const measure::WatchedDevice& watched : outcome.devices) {
+    text += (text.empty() ? "" : ", ") + watched.device.id();
   }
   return text;
 }
-
-double rate_of(const CopyResult& result) { return result.rate_of(result.summary.median); }
 
 // The rates of one kind: "h2d 1.20 to 52.4 GB/s in 7 measurements, most at 256 MiB (83 % of ...)".
 std::string range_text(const std::vector<const CopyResult*>& results) {
   if (results.size() == 1) return rate_text(*results.front());
   const auto [least, most] = std::minmax_element(
       results.begin(), results.end(), [](const CopyResult* left, const CopyResult* right) {
-        return rate_of(*left) < rate_of(*right);
+        return left->bytes_per_s < right->bytes_per_s;
       });
   const CopyResult& best = **most;
-  std::string text =
-      fmt::format("{} {} to {} in {} measurements", short_name(best), format_rate(rate_of(**least)),
-                  format_rate(rate_of(best)), results.size());
+  std::string text = fmt::format("{} {} to {} in {} measurements", short_name(best),
+                                 format_rate(*(*least)->bytes_per_s),
+                                 format_rate(*best.bytes_per_s), results.size());
   const bool has_sizes = std::any_of(results.begin(), results.end(), [&](const CopyResult* one) {
     return one->spec.size_bytes != best.spec.size_bytes;
   });
   if (has_sizes) text += ", most at " + format_size(best.spec.size_bytes);
-  if (const auto share = best.share_of_limit()) {
-    text += fmt::format(" ({} of {})", format_share(*share), limit_word(best.limit->source));
-  }
-  return text;
+  return text + share_text(best);
 }
 
 // The rates of each kind of copy; of several of a kind, their range.
@@ -97,28 +93,12 @@ std::string measured_text(const BenchCopyOutcome& outcome) {
                      devices_text(outcome), format_duration(outcome.wall_time_s));
 }
 
-// "1 of 2 thresholds missed: h2d.pinned.copy.16MiB@cpu:0 41.0 GB/s < 48.0 GB/s"
-std::string missed_text(const BenchCopyOutcome& outcome) {
-  std::size_t missed = 0;
-  std::string first;
-  for (const measure::Judgement& judgement : outcome.judgements) {
-    if (judgement.is_met) continue;
-    if (missed++ > 0) continue;
-    first = fmt::format("{} {} < {}", judgement.spec, format_rate(judgement.measured_bytes_per_s),
-                        format_rate(judgement.least_bytes_per_s));
-  }
-  if (missed == 0) return {};
-  return fmt::format("{} of {} missed: {}", missed,
-                     base::count_of(outcome.judgements.size(), "threshold"), first);
-}
-
 std::string slower_text(const Baseline& baseline) {
   std::size_t slower = 0;
   std::string first;
-  for (const BaselineComparison& compared : baseline.comparisons) {
-    if (compared.comparison.verdict != base::Verdict::slower || slower++ > 0) continue;
-    first =
-        fmt::format("{} takes {} longer", compared.id, format_share(compared.comparison.change));
+  for (const report::Comparison& one : baseline.comparisons) {
+    if (one.times.verdict != base::Verdict::slower || slower++ > 0) continue;
+    first = fmt::format("{} takes {} longer", one.id, format_share(one.times.change));
   }
   if (slower == 0) return {};
   return fmt::format("{} of {} slower than the baseline: {}", slower,
@@ -144,7 +124,7 @@ std::string missing_text(const Baseline& baseline) {
 
 // What exit code 1 is about.
 std::string failures_text(const BenchCopyOutcome& outcome) {
-  std::vector<std::string> parts{missed_text(outcome)};
+  std::vector<std::string> parts{report::missed_text(outcome.thresholds)};
   if (outcome.baseline && outcome.baseline->comparisons.empty()) {
     parts.push_back(fmt::format("{} has none of the {}", outcome.baseline->path,
                                 base::count_of(outcome.measured(), "measurement")));
@@ -172,8 +152,8 @@ std::string short_name(const CopyResult& result) {
 
 std::vector<Line> summary_lines(const BenchCopyOutcome& outcome) {
   std::vector<Line> lines;
-  const std::size_t wrong = outcome.count(CopyStatus::mismatch);
-  const std::size_t failed = outcome.count(CopyStatus::failed);
+  const std::size_t wrong = outcome.count(Status::mismatch);
+  const std::size_t failed = outcome.count(Status::failed);
   const std::string measured = measured_text(outcome);
   const std::string rates = rates_text(outcome);
   const std::string failures = failures_text(outcome);
@@ -196,6 +176,52 @@ std::vector<Line> summary_lines(const BenchCopyOutcome& outcome) {
     lines.push_back({Tone::good, measured + rates});
   }
   return lines;
+}
+
+using report::Status;
+
+std::size_t BenchCopyOutcome::measured() const {
+  return count(Status::ok) + count(Status::mismatch);
+}
+
+bool BenchCopyOutcome::is_interrupted() const {
+  return error && error->code() == ErrorCode::cancelled;
+}
+
+std::vector<report::Failure> failures_of(const BenchCopyOutcome& outcome) {
+  std::vector<report::Failure> failures = failures_of(outcome.thresholds);
+  if (!outcome.baseline) return failures;
+  const Baseline& baseline = *outcome.baseline;
+  for (const report::Comparison& one : baseline.comparisons) {
+    if (one.times.verdict != base::Verdict::slower) continue;
+    const bool has_rates = one.before.bytes_per_s && one.after.bytes_per_s;
+    failures.push_back({one.id + " against the baseline",
+                        has_rates ? one.before.bytes_per_s : one.before.median_s,
+                        has_rates ? one.after.bytes_per_s : one.after.median_s});
+  }
+  if (baseline.comparisons.empty()) {
+    failures.push_back({"baseline " + baseline.path, "a measurement that both runs have", "none"});
+  } else if (baseline.is_strict) {
+    for (const std::string& id : baseline.only_now) {
+      failures.push_back(
+          {id + " against the baseline", "a measurement in both runs", "not in the baseline"});
+    }
+    for (const std::string& id : baseline.only_before) {
+      failures.push_back(
+          {id + " against the baseline", "a measurement in both runs", "not measured now"});
+    }
+  }
+  return failures;
+}
+
+std::optional<Error> nothing_measured(const BenchCopyOutcome& outcome) {
+  const std::size_t skipped = outcome.count(Status::skipped);
+  if (skipped < outcome.results.size()) return std::nullopt;
+  return Error(
+      ErrorCode::unavailable, "bench-copy",
+      fmt::format("nothing was measured: {} skipped: {}", base::count_of(skipped, "measurement"),
+                  fmt::join(report::distinct_reasons(outcome.results), "; ")),
+      "choose other copies with --kind, --memory and --engine, or other devices");
 }
 
 }  // namespace hiptool::cli

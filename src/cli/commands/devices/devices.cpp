@@ -123,50 +123,51 @@ std::optional<Error> failure_of(const DevicesOptions& options, const Findings& f
     return requirement_error(*options.require, findings.inventory);
   }
   if (has_examined_nothing(findings)) {
-    return Error(ErrorCode::unavailable, "devices", "no GPU is seen, so nothing could be examined",
-                 "look with `lspci -nn` whether one is built in");
+    return Error(ErrorCode::unavailable, "devices", "no GPU found; nothing to examine",
+                 "check with `lspci -nn` whether one is built in");
   }
   return {};
 }
 
-void add_checks(const std::vector<measure::Check>& checks, bool verbose, report::Report& report,
-                report::Report& for_people) {
+void add_checks(const std::vector<measure::Check>& checks, bool verbose, report::Report& report) {
   report.document.emplace_back("checks", checks_value(checks));
-  report.tables = {checks_table(checks)};
-  for_people.verdict.insert(for_people.verdict.begin(), doctor_verdict(checks));
+  for (const measure::Check& one : checks) {
+    report.checks.push_back({one.id, std::string(to_string(one.severity)), one.device,
+                             printable(one.read), printable(one.expected), printable(one.fix)});
+  }
+  report.csv_tables = {checks_table(checks)};
+  report.verdict.insert(report.verdict.begin(), doctor_verdict(checks));
   std::vector<report::Line> lines = finding_lines(checks, verbose);
-  lines.insert(lines.end(), for_people.notes.begin(), for_people.notes.end());
-  for_people.notes = std::move(lines);
+  report.notes.insert(report.notes.begin(), lines.begin(), lines.end());
 }
 
 constexpr std::size_t few_pairs = 12;  // of four devices
 
-void add_topology(const TopologyFindings& topology, bool verbose, report::Report& report,
-                  report::Report& for_people) {
+void add_topology(const TopologyFindings& topology, bool verbose, report::Report& report) {
   report.document.emplace_back("topology", topology_value(topology));
-  report.tables = {topology_pairs(topology)};
+  report.csv_tables = {topology_pairs(topology)};
   if (topology.ids.size() > 1) {
-    for_people.tables.push_back(topology_matrix(topology));
+    report.tables.push_back(topology_matrix(topology));
     if (verbose || topology.pairs.size() <= few_pairs) {
-      for_people.tables.push_back(topology_pairs(topology));
+      report.tables.push_back(topology_pairs(topology));
     }
   }
   const std::vector<report::Line> lines = topology_notes(topology);
-  for_people.notes.insert(for_people.notes.begin(), lines.begin(), lines.end());
+  report.notes.insert(report.notes.begin(), lines.begin(), lines.end());
 }
 
 // The reason of a run that could not be made comes first, and of a run that did not pass nothing is
 // shown as a success.
-void show_failure(const std::optional<Error>& failure, report::Report& for_people) {
-  for (auto* lines : {&for_people.verdict, &for_people.notes}) {
+void show_failure(const std::optional<Error>& failure, report::Report& report) {
+  for (auto* lines : {&report.verdict, &report.notes}) {
     for (report::Line& line : *lines) {
       if (line.tone == report::Tone::good) line.tone = report::Tone::plain;
     }
   }
   if (!failure) return;
   const std::string message = failure->what();
-  for_people.verdict.insert(for_people.verdict.begin(),
-                            {report::Tone::bad, message.substr(0, message.find('\n'))});
+  report.verdict.insert(report.verdict.begin(),
+                        {report::Tone::bad, message.substr(0, message.find('\n'))});
 }
 
 }  // namespace
@@ -174,11 +175,11 @@ void show_failure(const std::optional<Error>& failure, report::Report& for_peopl
 Command devices_command() {
   return {
       .name = "devices",
-      .summary = "list what can compute here, and why something cannot",
-      .examples = {{"hiptool devices", "what can compute here"},
+      .summary = "list usable devices, and why others are not",
+      .examples = {{"hiptool devices", "usable devices"},
                    {"hiptool devices nvidia:0", "everything about one device"},
-                   {"hiptool devices --doctor", "what is wrong with GPUs, and what to do"},
-                   {"hiptool devices --topology", "which devices have fast ways between them"},
+                   {"hiptool devices --doctor", "diagnose GPUs and drivers"},
+                   {"hiptool devices --topology", "connections between devices"},
                    {"hiptool devices --format json", "for programs"},
                    {"hiptool devices --require gpu", "exit 3 without a usable GPU"}},
       .formats = {OutputFormat::table, OutputFormat::json, OutputFormat::csv,
@@ -210,28 +211,26 @@ int run_devices(const DevicesOptions& options, Context& context) {
   const Inventory& inventory = findings.inventory;
 
   const std::optional<Error> failure = failure_of(options, findings);
-  report::Report report;
-  report.document = make_document(environment, "devices", "ok");
-  const int exit_code = finish_document(
-      report.document, environment, failure ? &*failure : nullptr,
+  report::Run run = make_run(environment, "devices", "ok");
+  const int exit_code = finish_run(
+      run, environment, failure ? &*failure : nullptr,
       findings.checks ? doctor_failures(*findings.checks) : std::vector<report::Failure>());
+  report::Report report = report::start_report(std::move(run));
   report.document.emplace_back("platforms", platforms_value(inventory));
   report.document.emplace_back("devices", devices_value(inventory));
-  report.verdict = {inventory_verdict(inventory)};
-  report.tables = {full_table(inventory)};
   report.notes = platform_lines(inventory, context.verbose);
-
-  report::Report for_people = report;
-  const bool is_one_device = selection.ids.size() == 1 && inventory.devices.size() == 1;
-  if (is_one_device) {
-    for_people.verdict = {one_device_verdict(inventory.devices.front())};
+  report.csv_tables = {full_table(inventory)};
+  if (selection.ids.size() == 1 && inventory.devices.size() == 1) {
+    report.verdict = {one_device_verdict(inventory.devices.front())};
+    report.tables = *report.csv_tables;
   } else {
-    for_people.tables = {short_table(inventory, environment.console.has_unicode())};
+    report.verdict = {inventory_verdict(inventory)};
+    report.tables = {short_table(inventory, environment.console.has_unicode())};
   }
-  if (findings.topology) add_topology(*findings.topology, context.verbose, report, for_people);
-  if (findings.checks) add_checks(*findings.checks, context.verbose, report, for_people);
-  if (exit_code != exit_done) show_failure(failure, for_people);
-  context.output.write(for_people, report);
+  if (findings.topology) add_topology(*findings.topology, context.verbose, report);
+  if (findings.checks) add_checks(*findings.checks, context.verbose, report);
+  if (exit_code != exit_done) show_failure(failure, report);
+  context.output.write(report);
   if (failure) print_error(environment.console, *failure);
   return exit_code;
 }

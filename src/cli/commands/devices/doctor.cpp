@@ -56,7 +56,7 @@ void keep_selected(const DeviceSelection& selection, Diagnosis& diagnosis) {
         })) {
       continue;
     }
-    throw Error(ErrorCode::unavailable, "devices", "there is no usable device " + id,
+    throw Error(ErrorCode::unavailable, "devices", "no usable device " + id,
                 "see `hiptool devices --doctor` without it");
   }
   const auto is_chosen = [&](const DeviceFacts& device) {

@@ -7,7 +7,6 @@
 #include "measure/doctor/doctor.hpp"
 #include "measure/inventory.hpp"
 #include "report/report.hpp"
-#include "report/verdict.hpp"
 
 namespace hiptool::cli {
 

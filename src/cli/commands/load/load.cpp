@@ -12,7 +12,6 @@
 #include "cli/options.hpp"
 #include "cli/rank.hpp"
 #include "hiptool/error.hpp"
-#include "report/trace_writer.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -74,16 +73,15 @@ int run_load(const LoadArguments& options, Context& context) {
         outcome.verdict_time_s ? start_s + *outcome.verdict_time_s : outcome.wall_time_s;
     if (trace && outcome.timeline) trace->write(report::to_trace(*outcome.timeline));
     const int exit_code = load_exit_code(outcome, error, environment.signal());
-    report::Object head =
-        make_document(environment, "load", std::string(to_string(outcome.status)));
-    if (error != nullptr) add_error(head, *error);
-    report::set_verdict(head, exit_code, load_failures(outcome));
-    const LoadReports reports =
-        make_load_report(std::move(head), outcome, error, {options.dry_run, options.tensors});
+    report::Run run = make_run(environment, "load", to_string(outcome.status));
+    if (error != nullptr) run.set_error(*error);
+    run.end(exit_code, load_failures(outcome));
+    const report::Report report =
+        make_load_report(std::move(run), outcome, error, {options.dry_run, options.tensors});
     if (is_shown) {
-      context.output.write(reports.for_people, reports.for_programs);
+      context.output.write(report);
     } else {
-      context.output.write_exports(reports.for_people, reports.for_programs);
+      context.output.write_exports(report);
     }
     return exit_code;
   };

@@ -16,6 +16,7 @@
 #include "cli/commands/load/split.hpp"
 #include "cli/commands/load/values.hpp"
 #include "cli/commands/load/verdict.hpp"
+#include "report/reader.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -340,10 +341,9 @@ void add_fit(const LoadOutcome& outcome, report::Report& report) {
 
 }  // namespace
 
-LoadReports make_load_report(report::Object head, const LoadOutcome& outcome, const Error* error,
-                             const LoadReportOptions& options) {
-  report::Report report;
-  report.document = std::move(head);
+report::Report make_load_report(report::Run run, const LoadOutcome& outcome, const Error* error,
+                                const LoadReportOptions& options) {
+  report::Report report = report::start_report(std::move(run));
   const auto add = [&](const char* name, Value value) {
     report.document.emplace_back(name, std::move(value));
   };
@@ -401,10 +401,10 @@ LoadReports make_load_report(report::Object head, const LoadOutcome& outcome, co
     add("tensors", objects_of(full_tensors_table(outcome)));
     report.tables.push_back(tensors_table(outcome));
   }
-  report::Report for_programs = report;
   const bool has_tensors = options.with_tensors && outcome.model && outcome.layout;
-  for_programs.tables = {has_tensors ? full_tensors_table(outcome) : load_table(report.document)};
-  return {std::move(report), std::move(for_programs)};
+  report.csv_tables = {has_tensors ? full_tensors_table(outcome) : load_table(report.document)};
+  report.measurements = report::load_measurements(report.document);
+  return report;
 }
 
 }  // namespace hiptool::cli

@@ -6,7 +6,7 @@
 
 #include "cli/commands/load/outcome.hpp"
 #include "hiptool/error.hpp"
-#include "report/verdict.hpp"
+#include "report/run.hpp"
 
 namespace hiptool::cli {
 

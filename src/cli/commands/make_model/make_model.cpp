@@ -50,9 +50,9 @@ std::uint32_t choose_tensors(const MakeModelOptions& options, const std::vector<
 report::Report make_report(const ModelWriterResult& result, ModelFormat format,
                            const MakeModelOptions& options, double duration_s,
                            const Environment& environment) {
-  report::Report report;
-  report.document = make_document(environment, "make-model", "ok");
-  finish_document(report.document, environment, nullptr);
+  report::Run run = make_run(environment, "make-model", "ok");
+  finish_run(run, environment, nullptr);
+  report::Report report = report::start_report(std::move(run));
   report.document.emplace_back("model", report::Object{{"path", result.path.string()},
                                                        {"format", to_string(format)},
                                                        {"files", result.files},

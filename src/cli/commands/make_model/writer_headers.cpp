@@ -15,7 +15,7 @@
 #include "model/checked.hpp"
 #include "model/gguf.hpp"
 #include "model/safetensors.hpp"
-#include "report/cells.hpp"
+#include "report/tree.hpp"
 
 namespace hiptool::cli {
 namespace {

@@ -2,14 +2,12 @@
 #include "cli/commands/report/report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
 
-#include "cli/commands/report/compare.hpp"
-#include "cli/commands/report/merge.hpp"
-#include "cli/commands/report/render.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
@@ -18,6 +16,13 @@
 
 namespace hiptool::cli {
 namespace {
+
+struct ReportOptions {
+  std::string action;  ///< "compare", "merge" or "render"
+  std::vector<std::string> files;
+  double effect = 0;         ///< of compare; 0: the usual one
+  std::string exclude_list;  ///< of merge; empty: none is written
+};
 
 // "3%", "3 %" or "0.03".
 double parse_effect(const std::string& text) {
@@ -28,52 +33,52 @@ double parse_effect(const std::string& text) {
   if (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
   const double share = rest == "%" ? number / 100 : number;
   if (error == std::errc{} && (rest.empty() || rest == "%") && share > 0 && share < 1) return share;
-  throw usage_error(fmt::format("--effect: '{}' is no share between 0 and 100 %", text),
+  throw usage_error(fmt::format("--effect: '{}' is not a share between 0 and 100 %", text),
                     "write it as --effect 3% or --effect 0.03");
 }
 
-// Exit code 1 if a cell is slower or the documents have none in common, else 0.
+// Exit code 1 if a measurement is slower or the documents have none in common, else 0.
 int run_report_compare(const ReportOptions& options, Context& context) {
   const CancelToken* cancel = &context.environment.cancel;
-  const report::ReportFile before = report::read_report_file(options.files[0], cancel);
-  const report::ReportFile after = report::read_report_file(options.files[1], cancel);
+  const report::RunFile before = report::read_run_file(options.files[0], cancel);
+  const report::RunFile after = report::read_run_file(options.files[1], cancel);
   const double effect = options.effect > 0 ? options.effect : base::least_effect;
-  const report::ReportComparison comparison = report::compare_reports(before, after, effect);
-  report::Object document = make_document(context.environment, "report", "ok");
-  const int exit_code =
-      finish_document(document, context.environment, nullptr, comparison_failures(comparison));
-  const ReportPair reports = make_compare_reports(std::move(document), comparison, before, after);
-  context.output.write(reports.for_people, reports.for_programs);
+  const report::RunComparison comparison = report::compare_runs(before, after, effect);
+  report::Run run = make_run(context.environment, "report", "ok");
+  const int exit_code = finish_run(run, context.environment, nullptr, comparison.failures());
+  context.output.write(compare_report(std::move(run), comparison, before, after));
   return exit_code;
 }
 
 int run_report_merge(const ReportOptions& options, Context& context) {
+  Environment& environment = context.environment;
   std::optional<ExportFile> list;
   if (!options.exclude_list.empty()) list.emplace(options.exclude_list, "--exclude-list FILE");
-  const report::Merge merge =
-      report::merge_reports(options.files, [&context](const std::string& path) {
-        return report::read_report_document(path, &context.environment.cancel);
-      });
-  report::Object document = make_document(context.environment, "report", "ok");
-  const int exit_code = finish_merge_document(document, context.environment, merge);
-  const ReportPair reports = make_merge_reports(std::move(document), merge);
+  const report::Merge merge = report::merge_runs(options.files, [&](const std::string& path) {
+    return report::read_run_document(path, &environment.cancel);
+  });
+  const std::optional<Error> error = merge.error();
+  if (error) print_error(environment.console, *error);
+  report::Run run = make_run(environment, "report", "ok");
+  const int exit_code =
+      finish_run(run, environment, error ? &*error : nullptr, merge.run_failures());
+  const report::Report report = merge_report(std::move(run), merge);
   if (list) {
-    const std::string hosts = exclude_list(merge);
-    list->write(hosts.empty() ? hosts : hosts + "\n");
+    const auto hosts = merge.excluded_hosts();
+    list->write(hosts.empty() ? "" : fmt::format("{}\n", fmt::join(hosts, ",")));
   }
-  context.output.write(reports.for_people, reports.for_programs);
+  context.output.write(report);
   return exit_code;
 }
 
-// HTML if no format was asked for. Exit code 0 once it is written, whatever the run's own was: what
-// is written shows the verdict of that run.
+// HTML if no format was chosen. Exit code 0 once it is written, whatever the run's own was: the
+// output shows the verdict of that run.
 int run_report_render(const ReportOptions& options, Context& context) {
   context.output.prefer(OutputFormat::html);
   const std::string& path = options.files.front();
-  report::Object document = report::read_report_document(path, &context.environment.cancel);
+  report::Object document = report::read_run_document(path, &context.environment.cancel);
   try {
-    const ReportPair reports = make_render_reports(std::move(document));
-    context.output.write(reports.for_people, reports.for_programs);
+    context.output.write(document_report(std::move(document)));
   } catch (const Error& error) {
     if (error.code() != ErrorCode::corrupt_data) throw;
     throw error.with_context(path);

@@ -1,26 +1,18 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <cstddef>
-#include <string>
-#include <vector>
-
 #include "cli/command.hpp"
-#include "report/report.hpp"
+#include "report/compare.hpp"
+#include "report/merge.hpp"
 
 namespace hiptool::cli {
 
-struct ReportOptions {
-  std::string action;  ///< "compare", "merge" or "render"
-  std::vector<std::string> files;
-  double effect = 0;         ///< of compare; 0: the usual one
-  std::string exclude_list;  ///< of merge; empty: none is written
-};
+report::Report compare_report(report::Run run, const report::RunComparison& comparison,
+                              const report::RunFile& before, const report::RunFile& after);
 
-/// One report with tables for people (table, markdown, html) and with those for programs.
-struct ReportPair {
-  report::Report for_people;
-  report::Report for_programs;
-};
+report::Report merge_report(report::Run run, const report::Merge& merge);
+
+/// A document of an earlier run, as it was measured.
+report::Report document_report(report::Object document);
 
 Command report_command();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/run_kernel/builtin.hpp"
+#include "cli/commands/run_kernel/run_kernel.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -28,9 +28,9 @@ namespace {
 using measure::KernelBenchOptions;
 using measure::KernelFamily;
 using measure::KernelResult;
-using measure::KernelStatus;
 using measure::Threshold;
 using measure::ThresholdKind;
+using report::Status;
 
 void read_size(const std::string& text, KernelBenchOptions& bench) {
   if (text.empty()) return;
@@ -46,7 +46,7 @@ void read_size(const std::string& text, KernelBenchOptions& bench) {
   const auto [rest, error] = std::from_chars(text.data(), end, percent);
   if (error != std::errc() || rest != end || !(percent > 0 && percent <= 100)) {
     throw Error(ErrorCode::invalid_argument, "read size",
-                "--size '" + text + "' is no share of the memory", "write --size 80%");
+                "--size '" + text + "' is not a share of the memory", "write --size 80%");
   }
   bench.memory_share = percent / 100;
 }
@@ -70,7 +70,7 @@ void check_words(const KernelBenchOptions& bench) {
     const std::string hint = std::filesystem::exists(name, ignored)
                                  ? "a kernel of your own is given by --module " + name
                                  : suggestion(name, names);
-    throw Error(ErrorCode::not_found, "run-kernel", "there is no kernel '" + name + "'",
+    throw Error(ErrorCode::not_found, "run-kernel", "unknown kernel '" + name + "'",
                 hint.empty() ? "hiptool run-kernel --list names them" : hint);
   }
   for (const std::string& dtype : bench.dtypes) check_choice(dtype, dtypes, "--dtype");
@@ -119,19 +119,16 @@ void run_on(const Device& device, KernelBenchOptions bench, Context& context,
 }
 
 bool has_run(const BuiltinOutcome& outcome) {
-  return outcome.count(KernelStatus::skipped) < outcome.results.size();
+  return outcome.count(Status::skipped) < outcome.results.size();
 }
 
 /// Why no kernel could be run.
 Error nothing_run(const std::vector<KernelResult>& results) {
   constexpr std::size_t most_reasons = 3;
-  std::vector<std::string> reasons;
   for (const KernelResult& result : results) {
     if (result.error && result.error->code() == ErrorCode::out_of_memory) return *result.error;
-    if (std::find(reasons.begin(), reasons.end(), result.reason) == reasons.end()) {
-      reasons.push_back(result.reason);
-    }
   }
+  std::vector<std::string> reasons = report::distinct_reasons(results);
   const std::size_t more = reasons.size() - std::min(reasons.size(), most_reasons);
   reasons.resize(reasons.size() - more);
   return Error(
@@ -147,29 +144,20 @@ std::optional<Error> find_error(const BuiltinOutcome& outcome, const CancelToken
                                 const std::optional<Error>& unjudged) {
   if (cancel.is_cancelled()) return Error(ErrorCode::cancelled, "run-kernel", "interrupted");
   for (const KernelResult& result : outcome.results) {
-    if (result.status == KernelStatus::failed) return result.error;
+    if (result.status == Status::failed) return result.error;
   }
   return has_run(outcome) ? unjudged : nothing_run(outcome.results);
 }
 
-/// Wrong results are worse than what ended the run, and that worse than what is only slow.
 int write_results(Context& context, BuiltinOutcome& outcome, const std::optional<Error>& unjudged) {
   Environment& environment = context.environment;
-  const bool is_wrong = outcome.count(KernelStatus::mismatch) > 0;
-  report::Object head = make_document(environment, "run-kernel", is_wrong ? "mismatch" : "ok");
-  int exit_code = exit_code_of(ErrorCode::data_mismatch);
-  if (is_wrong) {
-    report::set_verdict(head, exit_code, failures_of(outcome));
-  } else {
-    outcome.error = find_error(outcome, environment.cancel, unjudged);
-    if (outcome.error && !outcome.is_interrupted()) {
-      print_error(environment.console, *outcome.error);
-    }
-    exit_code = finish_document(head, environment, outcome.error ? &*outcome.error : nullptr,
-                                failures_of(outcome));
-  }
-  context.output.write(kernel_results_report(head, outcome, true),
-                       kernel_results_report(head, outcome, false));
+  const bool is_wrong = outcome.count(Status::mismatch) > 0;
+  if (!is_wrong) outcome.error = find_error(outcome, environment.cancel, unjudged);
+  if (outcome.error && !outcome.is_interrupted()) print_error(environment.console, *outcome.error);
+  report::Run run = make_run(environment, "run-kernel", is_wrong ? "mismatch" : "ok");
+  const int exit_code = finish_run(run, environment, outcome.error ? &*outcome.error : nullptr,
+                                   failures_of(outcome.thresholds), is_wrong);
+  context.output.write(kernel_results_report(std::move(run), outcome));
   return exit_code;
 }
 
@@ -177,10 +165,7 @@ int write_results(Context& context, BuiltinOutcome& outcome, const std::optional
 
 int run_builtin_kernels(const RunKernelOptions& options, Context& context) {
   if (options.list) {
-    const auto report = [&](bool for_people) {
-      return kernel_list_report(context.environment, measure::list_kernels(), for_people);
-    };
-    context.output.write(report(true), report(false));
+    context.output.write(kernel_list_report(context.environment, measure::list_kernels()));
     return exit_done;
   }
   const KernelBenchOptions bench = read_options(options, context);
@@ -201,10 +186,9 @@ int run_builtin_kernels(const RunKernelOptions& options, Context& context) {
     // It may name what was not reached, or could not be run.
     if (context.environment.cancel.is_cancelled() || !has_run(outcome)) break;
     try {
-      outcome.judgements.push_back(
-          {threshold.text, measure::judge_threshold(threshold, outcome.results)});
+      outcome.thresholds.push_back(measure::judge_threshold(threshold, outcome.results));
     } catch (const Error& error) {
-      if (!unjudged) unjudged = error;  // told when the results are
+      if (!unjudged) unjudged = error;  // reported with the results
     }
   }
   return write_results(context, outcome, unjudged);

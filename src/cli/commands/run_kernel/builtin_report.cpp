@@ -15,7 +15,7 @@ namespace {
 
 using measure::KernelFamily;
 using measure::KernelResult;
-using measure::KernelStatus;
+using report::Status;
 using report::Table;
 using report::Tone;
 using report::Unit;
@@ -37,22 +37,12 @@ Value rate_of(const KernelResult& result) {
   return result.bytes_per_s ? Value(format_rate(*result.bytes_per_s)) : Value();
 }
 
-Value wrong_value(const std::optional<measure::WrongValues>& wrong) {
-  if (!wrong) return {};
-  return report::Object{{"first_bad_index", wrong->first_bad_index},
-                        {"expected", wrong->expected},
-                        {"got", wrong->got},
-                        {"xor_bits", wrong->xor_bits},
-                        {"count", wrong->count},
-                        {"reread_agrees", wrong->reread_agrees}};
-}
-
 Value result_value(const KernelResult& result) {
   const bool has_run = was_run(result);
   return report::Object{
       {"id", result.id},
       {"kernel", result.kernel},
-      {"device", result.device},
+      {"device", result.destination},
       {"dtype", text_or_absent(result.dtype)},
       {"elements", has_run ? Value(result.elements) : Value()},
       {"size_bytes", size_of(result)},
@@ -66,8 +56,8 @@ Value result_value(const KernelResult& result) {
       {"median_s", result.median_s},
       {"bytes_per_s", result.bytes_per_s},
       {"flops_per_s", result.flops_per_s},
-      {"share_of_peak", result.share_of_peak},
-      {"peak_source", text_or_absent(result.peak_source)},
+      {"share_of_peak", result.share_of_limit},
+      {"peak_source", text_or_absent(result.limit_source)},
       {"share_reason", text_or_absent(result.share_reason)},
       {"requested_sizes_bytes",
        report::Array(result.requested_sizes_bytes.begin(), result.requested_sizes_bytes.end())},
@@ -80,19 +70,19 @@ void add_remarks(const KernelResult& result, std::vector<report::Line>& notes) {
   for (const std::uint64_t size : result.requested_sizes_bytes) {
     if (size == result.size_bytes) continue;
     notes.push_back(
-        {Tone::plain, fmt::format("{}: {} were asked for; this kernel runs {}", result.id,
+        {Tone::plain, fmt::format("{}: {} requested; this kernel rounds it to {}", result.id,
                                   format_size(size), format_size(result.size_bytes))});
   }
-  if (result.is_above_peak) {
+  if (result.is_above_limit) {
     notes.push_back({Tone::plain, fmt::format("no share: {}: {}", result.id, result.share_reason)});
   }
 }
 
 void add_lines(const KernelResult& result, std::vector<report::Line>& notes) {
   if (result.wrong) {
-    const measure::WrongValues& wrong = *result.wrong;
+    const report::WrongData& wrong = *result.wrong;
     const std::string place =
-        wrong.first_bad_index ? fmt::format(", first at {}", *wrong.first_bad_index) : "";
+        wrong.first_index ? fmt::format(", first at {}", *wrong.first_index) : "";
     notes.push_back(
         {Tone::bad,
          fmt::format("wrong: {}: {} of {} values{}: expected {}, got {}, xor 0x{:x}; reading again "
@@ -103,7 +93,7 @@ void add_lines(const KernelResult& result, std::vector<report::Line>& notes) {
                      wrong.reread_agrees ? "the same" : "something else")});
   }
   if (!result.reason.empty()) {
-    const bool is_failed = result.status == KernelStatus::failed;
+    const bool is_failed = result.status == Status::failed;
     notes.push_back(
         {is_failed ? Tone::bad : Tone::plain,
          fmt::format("{}: {}: {}", to_string(result.status), result.id, result.reason)});
@@ -112,10 +102,10 @@ void add_lines(const KernelResult& result, std::vector<report::Line>& notes) {
 
 report::Array thresholds_value(const BuiltinOutcome& outcome) {
   report::Array values;
-  for (const KernelJudgement& judgement : outcome.judgements) {
-    values.push_back(report::Object{{"threshold", judgement.threshold},
-                                    {"is_met", judgement.missed.empty()},
-                                    {"reason", text_or_absent(missed_text(judgement.missed))}});
+  for (const report::ThresholdResult& one : outcome.thresholds) {
+    values.push_back(report::Object{{"threshold", one.threshold},
+                                    {"is_met", one.is_met},
+                                    {"reason", text_or_absent(one.reason())}});
   }
   return values;
 }
@@ -124,8 +114,8 @@ report::Array thresholds_value(const BuiltinOutcome& outcome) {
 std::string devices_of(const std::vector<KernelResult>& results) {
   std::vector<std::string> devices;
   for (const KernelResult& result : results) {
-    if (std::find(devices.begin(), devices.end(), result.device) == devices.end()) {
-      devices.push_back(result.device);
+    if (std::find(devices.begin(), devices.end(), result.destination) == devices.end()) {
+      devices.push_back(result.destination);
     }
   }
   return fmt::format("{}", fmt::join(devices, ", "));
@@ -133,33 +123,19 @@ std::string devices_of(const std::vector<KernelResult>& results) {
 
 // "3 of 4 kernel runs right on cpu:0, 1 skipped"
 std::string counts_text(const BuiltinOutcome& outcome) {
-  const std::size_t skipped = outcome.count(KernelStatus::skipped);
-  std::string text =
-      fmt::format("{} of {} kernel runs right on {}", outcome.count(KernelStatus::ok),
-                  outcome.results.size() - skipped, devices_of(outcome.results));
-  if (const std::size_t failed = outcome.count(KernelStatus::failed); failed > 0) {
+  const std::size_t skipped = outcome.count(Status::skipped);
+  std::string text = fmt::format("{} of {} kernel runs right on {}", outcome.count(Status::ok),
+                                 outcome.results.size() - skipped, devices_of(outcome.results));
+  if (const std::size_t failed = outcome.count(Status::failed); failed > 0) {
     text += fmt::format(", {} failed", failed);
   }
   if (skipped > 0) text += fmt::format(", {} skipped", skipped);
   return text;
 }
 
-// "1 of 2 thresholds missed: sum.f32.1GiB on nvidia:0: 40 %, below 80 %"
-std::string missed_line(const BuiltinOutcome& outcome) {
-  std::size_t missed = 0;
-  std::string first;
-  for (const KernelJudgement& judgement : outcome.judgements) {
-    if (judgement.missed.empty()) continue;
-    if (missed++ == 0) first = judgement.missed.front().text;
-  }
-  if (missed == 0) return {};
-  return fmt::format("{} of {} missed: {}", missed,
-                     base::count_of(outcome.judgements.size(), "threshold"), first);
-}
-
 // What is wrong comes first; the counts follow on a line of their own.
 std::vector<report::Line> main_lines(const BuiltinOutcome& outcome) {
-  if (const std::size_t wrong = outcome.count(KernelStatus::mismatch); wrong > 0) {
+  if (const std::size_t wrong = outcome.count(Status::mismatch); wrong > 0) {
     return {{Tone::bad, fmt::format("WRONG RESULTS of {}: {}", wrong, counts_text(outcome))}};
   }
   if (outcome.results.empty()) return {{Tone::bad, "interrupted before a kernel was done"}};
@@ -168,20 +144,17 @@ std::vector<report::Line> main_lines(const BuiltinOutcome& outcome) {
   if (outcome.error) {
     return {{Tone::bad, std::string("FAILED: ") + outcome.error->what()}, {Tone::plain, counts}};
   }
-  if (const std::string missed = missed_line(outcome); !missed.empty()) {
+  if (const std::string missed = report::missed_text(outcome.thresholds); !missed.empty()) {
     return {{Tone::bad, "FAILED: " + missed}, {Tone::plain, counts}};
   }
   return {{Tone::good, counts + ", every result checked"}};
 }
 
-std::vector<report::Line> verdict_lines(const BuiltinOutcome& outcome) {
+std::vector<report::Line> summary_lines(const BuiltinOutcome& outcome) {
   std::vector<report::Line> lines = main_lines(outcome);
-  for (const KernelJudgement& judgement : outcome.judgements) {
-    if (judgement.missed.empty()) {
-      lines.push_back({Tone::good, "met: " + judgement.threshold});
-    } else {
-      lines.push_back({Tone::bad, "MISSED: " + missed_text(judgement.missed)});
-    }
+  for (const report::ThresholdResult& one : outcome.thresholds) {
+    lines.push_back(one.is_met ? report::Line{Tone::good, "met: " + one.threshold}
+                               : report::Line{Tone::bad, "MISSED: " + one.reason()});
   }
   return lines;
 }
@@ -202,9 +175,9 @@ Table results_table(const std::vector<KernelResult>& results) {
                    {"status", "Status"},
                    {"reason", "Reason"}};
   for (const KernelResult& result : results) {
-    table.rows.push_back({result.kernel, result.device, text_or_absent(result.dtype),
+    table.rows.push_back({result.kernel, result.destination, text_or_absent(result.dtype),
                           size_of(result), result.median_s, result.bytes_per_s, result.flops_per_s,
-                          result.share_of_peak, to_string(result.status),
+                          result.share_of_limit, to_string(result.status),
                           text_or_absent(result.reason)});
   }
   return table;
@@ -213,8 +186,8 @@ Table results_table(const std::vector<KernelResult>& results) {
 std::vector<Table> device_tables(const std::vector<KernelResult>& results) {
   std::vector<Table> tables;
   for (const KernelResult& result : results) {
-    if (tables.empty() || tables.back().title != result.device) {
-      tables.push_back({result.device,
+    if (tables.empty() || tables.back().title != result.destination) {
+      tables.push_back({result.destination,
                         {{"kernel", "Kernel"},
                          {"dtype", "Type"},
                          {"size_bytes", "Size", Unit::size},
@@ -225,7 +198,7 @@ std::vector<Table> device_tables(const std::vector<KernelResult>& results) {
                         {}});
     }
     tables.back().rows.push_back({result.kernel, text_or_absent(result.dtype), size_of(result),
-                                  result.median_s, rate_of(result), result.share_of_peak,
+                                  result.median_s, rate_of(result), result.share_of_limit,
                                   to_string(result.status)});
   }
   if (tables.size() == 1) tables.front().title.clear();  // the verdict names the device
@@ -266,8 +239,10 @@ std::vector<Table> group_tables(const std::vector<KernelFamily>& families) {
 }  // namespace
 
 report::Report kernel_list_report(const Environment& environment,
-                                  const std::vector<KernelFamily>& families, bool for_people) {
-  report::Report report;
+                                  const std::vector<KernelFamily>& families) {
+  report::Run run = make_run(environment, "run-kernel", "ok");
+  finish_run(run, environment, nullptr);
+  report::Report report = report::start_report(std::move(run));
   report::Array kernels;
   for (const KernelFamily& family : families) {
     kernels.push_back(
@@ -276,53 +251,32 @@ report::Report kernel_list_report(const Environment& environment,
                        {"dtypes", report::Array(family.dtypes.begin(), family.dtypes.end())},
                        {"description", family.description}});
   }
+  report.document.emplace_back("kernels", std::move(kernels));
   report.verdict.push_back(
       {Tone::plain, fmt::format("{} kernels; a group's name runs all of it", families.size())});
-  report.document = make_document(environment, "run-kernel", "ok");
-  finish_document(report.document, environment, nullptr);
-  report.document.emplace_back("kernels", std::move(kernels));
-  report.tables = for_people ? group_tables(families) : std::vector{families_table(families)};
+  report.tables = group_tables(families);
+  report.csv_tables = {families_table(families)};
   return report;
-}
-
-std::size_t BuiltinOutcome::count(KernelStatus wanted) const {
-  return static_cast<std::size_t>(
-      std::count_if(results.begin(), results.end(),
-                    [&](const KernelResult& result) { return result.status == wanted; }));
-}
-
-bool BuiltinOutcome::is_interrupted() const {
-  return error && error->code() == ErrorCode::cancelled;
-}
-
-std::vector<report::Failure> failures_of(const BuiltinOutcome& outcome) {
-  std::vector<report::Failure> failures;
-  for (const KernelJudgement& judgement : outcome.judgements) {
-    for (const measure::MissedResult& missed : judgement.missed) {
-      failures.push_back({judgement.threshold + " " + missed.id, missed.least, missed.measured});
-    }
-  }
-  return failures;
 }
 
 std::string describe_result(const KernelResult& result) {
   std::string text = result.id + ": ";
-  if (result.status == KernelStatus::mismatch) return text + "WRONG RESULT";
-  if (result.status != KernelStatus::ok) {
+  if (result.status == Status::mismatch) return text + "WRONG RESULT";
+  if (result.status != Status::ok) {
     return text + fmt::format("{}: {}", to_string(result.status), result.reason);
   }
   const Value rate = rate_of(result);
   text += rate.is_absent() ? format_duration(result.median_s.value_or(0))
                            : report::format_value(rate, Unit::none);
-  if (!result.share_of_peak) return text;
-  return text + fmt::format(", {} of peak", format_share(*result.share_of_peak));
+  if (!result.share_of_limit) return text;
+  return text + fmt::format(", {} of peak", format_share(*result.share_of_limit));
 }
 
-report::Report kernel_results_report(report::Object head, const BuiltinOutcome& outcome,
-                                     bool for_people) {
-  report::Report report;
-  report.document = std::move(head);
-  report.verdict = verdict_lines(outcome);
+report::Report kernel_results_report(report::Run run, const BuiltinOutcome& outcome) {
+  report::Report report = report::start_report(std::move(run));
+  report.measurements.assign(outcome.results.begin(), outcome.results.end());
+  report.thresholds = outcome.thresholds;
+  report.verdict = summary_lines(outcome);
   report::Array values;
   for (const KernelResult& result : outcome.results) {
     values.push_back(result_value(result));
@@ -331,9 +285,19 @@ report::Report kernel_results_report(report::Object head, const BuiltinOutcome& 
   }
   report.document.emplace_back("results", std::move(values));
   report.document.emplace_back("thresholds", thresholds_value(outcome));
-  report.tables =
-      for_people ? device_tables(outcome.results) : std::vector{results_table(outcome.results)};
+  report.tables = device_tables(outcome.results);
+  report.csv_tables = {results_table(outcome.results)};
   return report;
+}
+
+Value wrong_value(const std::optional<report::WrongData>& wrong) {
+  if (!wrong) return {};
+  return report::Object{{"first_bad_index", wrong->first_index},
+                        {"expected", wrong->expected},
+                        {"got", wrong->got},
+                        {"xor_bits", wrong->xor_bits},
+                        {"count", wrong->count},
+                        {"reread_agrees", wrong->reread_agrees}};
 }
 
 }  // namespace hiptool::cli

@@ -6,43 +6,32 @@
 #include <vector>
 
 #include "cli/environment.hpp"
-#include "hiptool/error.hpp"
 #include "measure/kernel/bench.hpp"
-#include "measure/kernel/thresholds.hpp"
 #include "report/report.hpp"
-#include "report/verdict.hpp"
 
 namespace hiptool::cli {
 
-/// What --list writes. Tables for people are narrow, those for programs have every column.
+/// What --list writes.
 report::Report kernel_list_report(const Environment& environment,
-                                  const std::vector<measure::KernelFamily>& families,
-                                  bool for_people);
-
-/// What became of one threshold.
-struct KernelJudgement {
-  std::string threshold;  ///< as it was written
-  std::vector<measure::MissedResult> missed;
-};
+                                  const std::vector<measure::KernelFamily>& families);
 
 /// Everything a run of built-in kernels found out.
 struct BuiltinOutcome {
   std::vector<measure::KernelResult> results;
-  std::vector<KernelJudgement> judgements;
+  std::vector<report::ThresholdResult> thresholds;
   std::optional<Error> error;  ///< that ended the run or a kernel
 
-  std::size_t count(measure::KernelStatus wanted) const;
-  bool is_interrupted() const;
+  std::size_t count(report::Status wanted) const { return report::count_status(results, wanted); }
+  bool is_interrupted() const { return error && error->code() == ErrorCode::cancelled; }
 };
-
-/// What missed its threshold.
-std::vector<report::Failure> failures_of(const BuiltinOutcome& outcome);
 
 /// One result in a line: "stream-triad.f32.1GiB@nvidia:0: 3.95 TB/s, 82 % of peak".
 std::string describe_result(const measure::KernelResult& result);
 
-/// `head` holds the fields that begin every document and the verdict.
-report::Report kernel_results_report(report::Object head, const BuiltinOutcome& outcome,
-                                     bool for_people);
+/// `run` has its verdict.
+report::Report kernel_results_report(report::Run run, const BuiltinOutcome& outcome);
+
+/// `wrong` of a document.
+report::Value wrong_value(const std::optional<report::WrongData>& wrong);
 
 }  // namespace hiptool::cli

@@ -6,9 +6,8 @@
 #include <algorithm>
 
 #include "base/statistics.hpp"
+#include "cli/commands/run_kernel/builtin_report.hpp"
 #include "cli/document.hpp"
-#include "cli/exit_code.hpp"
-#include "report/verdict.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -30,15 +29,12 @@ Value dimensions_value(const Dim3& dimensions) {
   return report::Array{dimensions.x, dimensions.y, dimensions.z};
 }
 
-Value wrong_value(const std::optional<measure::WrongElements>& wrong) {
+Value wrong_in_argument(const std::optional<report::WrongData>& wrong) {
   if (!wrong) return {};
-  return report::Object{{"argument", std::uint64_t{wrong->argument}},
-                        {"first_bad_index", wrong->first_bad_index},
-                        {"expected", wrong->expected},
-                        {"got", wrong->got},
-                        {"xor_bits", wrong->xor_bits},
-                        {"count", wrong->count},
-                        {"reread_agrees", wrong->reread_agrees}};
+  report::Object fields{{"argument", std::uint64_t{wrong->argument}}};
+  report::Value others = wrong_value(wrong);
+  for (auto& field : *others.object()) fields.push_back(std::move(field));
+  return fields;
 }
 
 Value outside_value(const std::vector<measure::OutsideWrite>& writes) {
@@ -100,7 +96,7 @@ Value result_value(const UserKernelRun& run, const std::vector<OutputWord>& word
       {"checked", run.expected.empty() ? Value() : Value(result.checked)},
       {"max_error", result.max_error},
       {"tolerance", has_tolerance ? Value(run.tolerance.value_or(0)) : Value()},
-      {"wrong", wrong_value(result.wrong)},
+      {"wrong", wrong_in_argument(result.wrong)},
       {"outside", outside_value(result.outside)},
       {"outputs", outputs_value(run, words, result)},
       {"samples_s", report::Array(result.samples_s.begin(), result.samples_s.end())},
@@ -112,17 +108,34 @@ Value result_value(const UserKernelRun& run, const std::vector<OutputWord>& word
       {"peak_source", nullptr}};
 }
 
+report::Measurement measurement_of(const UserKernelRun& run, const UserKernelOutcome& outcome) {
+  report::Measurement measured;
+  const KernelArgument* const buffer = main_buffer(run);
+  measured.series = outcome.kernel;
+  if (buffer != nullptr) measured.series += "." + std::string(measure::to_string(buffer->type));
+  measured.label = measured.series;
+  if (buffer != nullptr) measured.label += "." + std::to_string(buffer->count);
+  measured.id = measured.label + "." + outcome.device;
+  measured.destination = outcome.device;
+  measured.devices = {outcome.device};
+  measured.status = outcome.result.is_right() ? report::Status::ok : report::Status::mismatch;
+  measured.wrong = outcome.result.wrong;
+  measured.samples_s = outcome.result.samples_s;
+  measured.median_s = base::median(measured.samples_s);
+  return measured;
+}
+
 report::Line verdict_line(const UserKernelRun& run, const UserKernelOutcome& outcome) {
   const auto& result = outcome.result;
   const std::string subject = fmt::format("{} on {}", outcome.kernel, outcome.device);
   if (result.wrong) {
-    const measure::WrongElements& wrong = *result.wrong;
+    const report::WrongData& wrong = *result.wrong;
     return {
         report::Tone::bad,
         fmt::format("wrong result of {}: {} of {} elements of argument {} differ, first at {}: "
                     "expected {}, got {}, xor 0x{:x}; reading again {}",
                     subject, wrong.count, run.arguments[wrong.argument].count, wrong.argument,
-                    wrong.first_bad_index, report::format_value(wrong.expected, report::Unit::none),
+                    *wrong.first_index, report::format_value(wrong.expected, report::Unit::none),
                     report::format_value(wrong.got, report::Unit::none), wrong.xor_bits,
                     wrong.reread_agrees ? "gives the same"
                                         : "gives something else, so memory or copy is at fault")};
@@ -144,7 +157,7 @@ void add_outside(const UserKernelRun& run, const UserKernelOutcome& outcome,
         fmt::format("wrong: {} on {} wrote outside argument {} ({}):", outcome.kernel,
                     outcome.device, write.argument, run.arguments[write.argument].text);
     if (write.before_bytes > 0) text += fmt::format(" {} bytes before it", write.before_bytes);
-    if (write.behind_bytes > 0) text += fmt::format(" {} bytes behind its end", write.behind_bytes);
+    if (write.behind_bytes > 0) text += fmt::format(" {} bytes after its end", write.behind_bytes);
     verdict.push_back({report::Tone::bad, std::move(text)});
   }
 }
@@ -190,11 +203,14 @@ void add_printed(const UserKernelRun& run, const std::vector<OutputWord>& words,
 report::Report user_kernel_report(const Environment& environment, const UserKernelRun& run,
                                   const std::vector<OutputWord>& outputs,
                                   const std::vector<UserKernelOutcome>& outcomes) {
-  report::Report report;
-  bool is_right = true;
+  const bool is_right = std::all_of(outcomes.begin(), outcomes.end(),
+                                    [](const auto& outcome) { return outcome.result.is_right(); });
+  report::Run head = make_run(environment, "run-kernel", is_right ? "ok" : "mismatch");
+  finish_run(head, environment, nullptr, {}, !is_right);
+  report::Report report = report::start_report(std::move(head));
   report::Array results;
   for (const UserKernelOutcome& outcome : outcomes) {
-    is_right = is_right && outcome.result.is_right();
+    report.measurements.push_back(measurement_of(run, outcome));
     results.push_back(result_value(run, outputs, outcome));
     const bool has_only_written_outside = !outcome.result.wrong && !outcome.result.is_right();
     if (!has_only_written_outside) report.verdict.push_back(verdict_line(run, outcome));
@@ -204,9 +220,6 @@ report::Report user_kernel_report(const Environment& environment, const UserKern
   // A device that computed wrongly comes before those that did not.
   std::stable_partition(report.verdict.begin(), report.verdict.end(),
                         [](const report::Line& line) { return line.tone == report::Tone::bad; });
-  report.document = make_document(environment, "run-kernel", is_right ? "ok" : "mismatch");
-  report::set_verdict(report.document,
-                      is_right ? exit_done : exit_code_of(ErrorCode::data_mismatch));
   report.document.emplace_back("results", std::move(results));
   report.tables = {results_table(run, outcomes)};
   return report;

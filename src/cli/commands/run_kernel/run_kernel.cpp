@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/commands/run_kernel/run_kernel.hpp"
 
-#include "cli/commands/run_kernel/builtin.hpp"
-#include "cli/commands/run_kernel/user.hpp"
 #include "cli/commands/run_kernel/words.hpp"
 #include "cli/options.hpp"
 #include "hiptool/error.hpp"
@@ -60,7 +58,7 @@ CommandFiles files_of_run_kernel(const RunKernelOptions& options) {
 Command run_kernel_command() {
   return {
       .name = "run-kernel",
-      .summary = "run kernels, check what they compute and rate them",
+      .summary = "run kernels, check their results and rate them",
       .examples = {{"hiptool run-kernel all", "every built-in kernel, checked"},
                    {"hiptool run-kernel memtest --size 90%", "test the memory"},
                    {"hiptool run-kernel fma --seconds 60", "keep it busy, and check"},
@@ -85,10 +83,9 @@ Runner add_run_kernel(CLI::App& app) {
   add_words(app, "NAME", options->names, "built-in kernels or groups of them, or all");
   add_flag(app, "--list", options->list, "name the built-in kernels");
   add_texts(app, "--dtype", "LIST", options->dtypes, "only with these types: f32,f64");
-  add_text(
-      app, "--size", "SIZES", options->size,
-      "bytes of each array, which a kernel rounds to what it takes: 64MiB, a list, a range, or "
-      "90% of the free memory for all of them");
+  add_text(app, "--size", "SIZES", options->size,
+           "bytes of each array, rounded to a size the kernel supports: 64MiB, a list, a range, or "
+           "90% of the free memory for all of them");
   add_count(app, "--seconds", options->seconds, "repeat each kernel, checked, for so long", 1,
             1'000'000);
   add_texts(app, "--fail-below", "THRESHOLD", options->fail_below,
@@ -111,7 +108,7 @@ Runner add_run_kernel(CLI::App& app) {
   add_text(app, "--tolerance", "T", options->tolerance,
            "of --expect for reals: T times the larger of 1 and the expected; 0 if not given");
   add_count(app, "--samples", options->samples,
-            "timed launches; if not given, 1 of your kernel and as many as the noise asks for of a "
+            "timed launches; default: 1 of your kernel, as many as the noise requires of a "
             "built-in one",
             1, 1'000'000);
   return {[options](Context& context) { return run_run_kernel(*options, context); },
@@ -125,7 +122,7 @@ int run_run_kernel(const RunKernelOptions& options, Context& context) {
                  "leave one of the two out");
     return run_user_module(options, context);
   }
-  refuse_given(uses_of_user(options), " is for a kernel of your own, and there is no --module",
+  refuse_given(uses_of_user(options), " needs a kernel of your own, but --module is missing",
                "name its file with --module FILE");
   if (options.names.empty() && !options.list) {
     throw Error(ErrorCode::invalid_argument, "run-kernel", "no kernel is given",

@@ -35,4 +35,12 @@ Command run_kernel_command();
 Runner add_run_kernel(CLI::App& app);
 int run_run_kernel(const RunKernelOptions& options, Context& context);
 
+/// Runs them on the chosen devices and writes the report, or their list. Gives back 0, 1 for a
+/// threshold that was missed, and the codes of a mismatch, a failed call or an interruption. Throws
+/// Error(invalid_argument) and Error(not_found) before anything runs.
+int run_builtin_kernels(const RunKernelOptions& options, Context& context);
+
+/// Runs the kernel of --module on every chosen device.
+int run_user_module(const RunKernelOptions& options, Context& context);
+
 }  // namespace hiptool::cli

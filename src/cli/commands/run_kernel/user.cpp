@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/run_kernel/user.hpp"
+#include "cli/commands/run_kernel/run_kernel.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -151,9 +151,9 @@ std::string choose_name(const measure::UserImage& image, const std::string& aske
   if (asked.empty()) {
     if (names.size() == 1) return image.kernels->front().name;
     throw Error(ErrorCode::invalid_argument, operation,
-                fmt::format("{}: which kernel is not said\n{}", image.path.string(),
+                fmt::format("{}: the file contains several kernels\n{}", image.path.string(),
                             list_kernels(image, names)),
-                "name it with --name SYMBOL");
+                "choose one with --name SYMBOL");
   }
   if (!measure::find_user_kernel(*image.kernels, asked).empty()) return asked;
   std::string hint = suggestion(asked, names);
@@ -180,10 +180,10 @@ EndWords words_of(KernelEnd end) {
     case KernelEnd::division_by_zero:
       return {"an integer division by zero", "check the divisor before the division"};
     case KernelEnd::illegal_instruction:
-      return {"an illegal instruction", "does it trap, or call what is not defined there?"};
+      return {"an illegal instruction", "does it trap, or call an undefined function?"};
     case KernelEnd::aborted:
       return {"a failed assert or abort()",
-              "the line above says what failed, if an assert or the C library did"};
+              "see the line above for the failed assertion or C library message"};
     case KernelEnd::exited:
       return {"a call of exit()", "return from the kernel instead: on a GPU nothing can exit"};
   }

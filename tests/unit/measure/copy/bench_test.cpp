@@ -35,7 +35,7 @@ TEST_CASE("copy bench: a cell's figures belong together") {
   const test::CpuDevices devices(1);
   CopyBench bench(options_of(5));
   const CopyResult result = bench.measure(planned(CopyKind::bidir, devices.all()));
-  CHECK(result.status == CopyStatus::ok);
+  CHECK(result.status == Status::ok);
   CHECK(result.samples_s.size() == 5);
   CHECK(result.bytes == 2 * (64 << 10));
   CHECK(result.rate_of(0.5) == 4 * (64 << 10));
@@ -54,7 +54,7 @@ TEST_CASE("copy bench: what is skipped makes no call") {
   spec.skip_reason = "no need";
   const std::uint64_t calls = devices.table().total_count();
   const CopyResult result = bench.measure(spec);
-  CHECK(result.status == CopyStatus::skipped);
+  CHECK(result.status == Status::skipped);
   CHECK(result.reason == "no need");
   CHECK(devices.table().total_count() == calls);
 }
@@ -64,11 +64,11 @@ TEST_CASE("copy bench: a failed call is the cell's, and the next cell is measure
   CopyBench bench(options_of(2));
   devices.table().fail("hipHostMalloc", hip::hipErrorUnknown, 2);
   const CopyResult failed = bench.measure(planned(CopyKind::h2d, devices.all()));
-  CHECK(failed.status == CopyStatus::failed);
+  CHECK(failed.status == Status::failed);
   REQUIRE(failed.error);
   CHECK(failed.error->code() == ErrorCode::device);
   CHECK(failed.reason.find("hipHostMalloc") != std::string::npos);
-  CHECK(bench.measure(planned(CopyKind::h2d, devices.all())).status == CopyStatus::ok);
+  CHECK(bench.measure(planned(CopyKind::h2d, devices.all())).status == Status::ok);
 }
 
 TEST_CASE("copy bench: what the platform does not support is skipped with its words") {
@@ -76,7 +76,7 @@ TEST_CASE("copy bench: what the platform does not support is skipped with its wo
   CopyBench bench(options_of(1));
   devices.table().fail("hipMemcpyPeerAsync", hip::hipErrorNotSupported);
   const CopyResult result = bench.measure(planned(CopyKind::p2p_write, devices.all()));
-  CHECK(result.status == CopyStatus::skipped);
+  CHECK(result.status == Status::skipped);
   CHECK(result.reason.find("hipMemcpyPeerAsync") != std::string::npos);
 }
 
@@ -89,7 +89,7 @@ TEST_CASE("copy bench: wrong data is told with its place; the samples are kept")
   spec.spec.memory = HostKind::pageable;  // no gate: the wrapper waits for the copy it damages
   devices.table().corrupt_copy(3, 4000);  // two copies choose how many a sample takes
   const CopyResult result = bench.measure(spec);
-  CHECK(result.status == CopyStatus::mismatch);
+  CHECK(result.status == Status::mismatch);
   CHECK(result.samples_s.size() == 3);
   REQUIRE(result.wrong);
   CHECK(result.wrong->first_index == 1000);

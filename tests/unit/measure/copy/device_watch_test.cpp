@@ -64,7 +64,7 @@ TEST_CASE_FIXTURE(MachineOfOneGpu,
   planned.spec.size_bytes = 4096;
   planned.spec.devices = gpus.all();
   const CopyResult result = bench.measure(planned);
-  REQUIRE(result.status == CopyStatus::ok);
+  REQUIRE(result.status == Status::ok);
   set_speed("8.0 GT/s PCIe");
   watch.finish(bench.links());
 
@@ -72,8 +72,8 @@ TEST_CASE_FIXTURE(MachineOfOneGpu,
   REQUIRE(result.limit);
   CHECK(result.limit->bytes_per_s == under_load);
   CHECK(result.limit->source == "pcie-link");
-  REQUIRE(result.share_of_limit());
-  CHECK(*result.share_of_limit() ==
+  REQUIRE(result.share_of_limit);
+  CHECK(*result.share_of_limit ==
         doctest::Approx(result.rate_of(result.summary.median) / under_load));
   REQUIRE(watch.devices().size() == 1);
   const WatchedDevice& context = watch.devices().front();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/copy/host_block.hpp"
+#include "measure/copy/track.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/copy/limits.hpp"
+#include "measure/copy/bench.hpp"
 
 #include <doctest/doctest.h>
 

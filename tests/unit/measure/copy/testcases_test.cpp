@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/copy/testcases.hpp"
+#include "measure/copy/plan.hpp"
 
 #include <doctest/doctest.h>
 

@@ -25,15 +25,18 @@ Threshold copies_threshold(const char* text) {
   return parse_threshold(text, ThresholdKind::copies);
 }
 
-CopyResult measured(const Device& device, double bytes_per_s) {
-  CopyResult result;
-  result.spec.kind = CopyKind::h2d;
-  result.spec.memory = HostKind::pinned;
-  result.spec.size_bytes = 1 << 20;
-  result.spec.devices = {device};
+CopyResult measured(const Device& device, double bytes_per_s,
+                    const std::optional<CopyLimit>& limit = {}, CopyKind kind = CopyKind::h2d) {
+  CopySpec spec;
+  spec.kind = kind;
+  if (kind != CopyKind::d2d) spec.memory = HostKind::pinned;
+  spec.size_bytes = 1 << 20;
+  spec.devices = {device};
+  CopyResult result(spec);
   result.bytes = 1 << 20;
   result.samples_s = {static_cast<double>(result.bytes) / bytes_per_s};
-  result.summary = base::summarize(result.samples_s);
+  result.limit = limit;
+  result.summarize();
   return result;
 }
 
@@ -53,34 +56,36 @@ TEST_CASE("thresholds: met at the threshold, missed below it; shares are of the 
   CopyResult result = measured(devices[0], 2e9);
   CHECK(judge(copies_threshold("h2d>=1.999GB/s"), result).is_met);
   CHECK_FALSE(judge(copies_threshold("h2d>=2.001GB/s"), result).is_met);
-  CHECK(judge(copies_threshold("h2d>=1GB/s"), result).measured_bytes_per_s == doctest::Approx(2e9));
+  CHECK(judge(copies_threshold("h2d>=1GB/s"), result).measured_bytes_per_s.value() ==
+        doctest::Approx(2e9));
   CHECK(evaluation_refusal_of([&] { judge(copies_threshold("h2d>=50%"), result); })
             .find("h2d.pinned.copy.1MiB@cpu:0 has no share of a limit: the limit of this copy is "
                   "not known here") != std::string::npos);
-  result.limit = CopyLimit{4e9, "pcie-link"};
+  result = measured(devices[0], 2e9, CopyLimit{4e9, "pcie-link"});
   CHECK(judge(copies_threshold("h2d>=49.9%"), result).is_met);
-  const Judgement missed = judge(copies_threshold("h2d>=51%"), result);
+  const report::ThresholdResult missed = judge(copies_threshold("h2d>=51%"), result);
   CHECK_FALSE(missed.is_met);
-  CHECK(missed.least_bytes_per_s == doctest::Approx(2.04e9));
+  CHECK(*missed.least_bytes_per_s == doctest::Approx(2.04e9));
 }
 
 TEST_CASE("thresholds: a rate above its limit has no share, so that none can be asked of it") {
   const test::CpuDevices devices(1);
-  CopyResult result = measured(devices[0], 59.07e9);
-  result.spec.kind = CopyKind::d2d;
-  result.spec.memory.reset();
-  result.limit = CopyLimit{1e9, "memory-clock", std::uint64_t{50} << 20};
-  CHECK_FALSE(result.share_of_limit());
-  CHECK(result.share().missing ==
+  const auto limited = [&](double limit) {
+    return measured(devices[0], 59.07e9, CopyLimit{limit, "memory-clock", std::uint64_t{50} << 20},
+                    CopyKind::d2d);
+  };
+  CopyResult result = limited(1e9);
+  CHECK_FALSE(result.share_of_limit);
+  CHECK(result.share_reason ==
         "the rate is 5907 % of the limit of 1.00 GB/s (memory-clock), which is therefore not its "
         "limit: the data (2.00 MiB) fit in the L2 cache of 50.0 MiB");
   CHECK(evaluation_refusal_of([&] {
           judge(copies_threshold("d2d>=50%"), result);
         }).find("5907 %") != std::string::npos);
   CHECK(judge(copies_threshold("d2d>=50GB/s"), result).is_met);
-  result.limit->bytes_per_s = 58.5e9;  // within what a rounded figure explains
-  REQUIRE(result.share_of_limit());
-  CHECK(*result.share_of_limit() == doctest::Approx(1.00974).epsilon(0.001));
+  result = limited(58.5e9);  // within what a rounded figure explains
+  REQUIRE(result.share_of_limit);
+  CHECK(*result.share_of_limit == doctest::Approx(1.00974).epsilon(0.001));
 }
 
 TEST_CASE("thresholds: one that names no cell is refused, and latencies count as none") {

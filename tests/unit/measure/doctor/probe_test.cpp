@@ -28,8 +28,8 @@ class ProbeScript {
   system::SyntheticTree tree_;
 };
 
-const std::string good_status =
-    "printf 'begin status\\nusable=1\\ndevice_count=1\\nreason=\\nend\\n'\n";
+const std::string good_status = R"(echo '{"record":"status","usable":true,"device_count":1}')"
+                                "\n";
 
 std::vector<ProbeResult> ask(const ProbeScript& script, const std::vector<Platform>& platforms,
                              milliseconds patience = milliseconds(300)) {
@@ -67,8 +67,8 @@ TEST_CASE("probe: devices, each pair of them, and what is tried before it is tri
 }
 
 TEST_CASE("probe: children are asked at once and given their platform and root") {
-  const ProbeScript script(
-      "printf 'begin status\\nusable=0\\nreason=%s %s\\nend\\n' \"$1 $2\" \"$3\"\nsleep 0.4\n");
+  const ProbeScript script(R"(echo '{"record":"status","reason":"'"$1 $2 $3"'"}')"
+                           "\nsleep 0.4\n");
   const auto start = std::chrono::steady_clock::now();
   const auto results = ask(script, {Platform::amd, Platform::nvidia}, milliseconds(5000));
   CHECK(std::chrono::steady_clock::now() - start < milliseconds(780));
@@ -82,7 +82,9 @@ TEST_CASE("probe: children are asked at once and given their platform and root")
 TEST_CASE("probe: one that hangs is left, what it told stands, the other one is not concerned") {
   const ProbeScript script(
       "if [ $2 = amd ]; then " + good_status +
-      "printf 'begin step\\nwhat=copying to amd:0\\nend\\n'; exec sleep 60; fi\n" + good_status);
+      R"(echo '{"record":"step","what":"copying to amd:0"}'; exec sleep 60; fi)"
+      "\n" +
+      good_status);
   const auto start = std::chrono::steady_clock::now();
   const auto results = ask(script, {Platform::amd, Platform::nvidia});
   CHECK(std::chrono::steady_clock::now() - start < milliseconds(1500));
@@ -99,7 +101,8 @@ TEST_CASE("probe: news keeps a slow one alive") {
 }
 
 TEST_CASE("probe: a signal or an exit code is a crash and says while doing what") {
-  const std::string step = "printf 'begin step\\nwhat=starting it\\nend\\n'\n";
+  const std::string step = R"(echo '{"record":"step","what":"starting it"}')"
+                           "\n";
   const auto killed = ask(ProbeScript(step + "kill -SEGV $$\n"), {Platform::nvidia});
   CHECK(killed[0].answer.kind == AnswerKind::crashed);
   CHECK(killed[0].answer.detail.find("signal 11") != std::string::npos);

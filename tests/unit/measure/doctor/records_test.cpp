@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/doctor/records.hpp"
+#include "measure/doctor/probe.hpp"
 
 #include <doctest/doctest.h>
 
@@ -105,13 +105,16 @@ TEST_CASE("records: status, steps, ways and peers") {
 
 TEST_CASE("records: what is not whole or not known changes nothing") {
   RecordReader reader;
-  CHECK(reader.add("noise\nend\nbegin gpu\nid=nvidia:0\nbroken line\n").empty());
-  CHECK(reader.add("begin status\nusable=1\n").empty());  // the first one never ended
-  CHECK(reader.add("end").empty());
+  CHECK(reader.add("noise\n\n{\"record\":\"gpu\",\n[1]\n3\n").empty());
+  CHECK(reader.add("{\"record\":\"status\",\"usable\"").empty());
+  CHECK(reader.add(":true,\"reason\":7}").empty());
   const auto records = reader.add("\n");
   REQUIRE(records.size() == 1);
   CHECK(records[0].name == "status");
-  CHECK(records[0].fields.size() == 1);
+  ProbeResult status;
+  apply(records[0], "/nowhere", status);
+  CHECK(status.answer.status.usable);
+  CHECK(status.answer.status.reason.empty());  // of another type than a text
   ProbeResult result;
   apply({"new-thing", {{"id", "1"}}}, "/nowhere", result);
   CHECK(result.gpus.empty());

@@ -119,7 +119,7 @@ TEST_CASE("every family of every type is right, also at sizes that fit nothing")
         CHECK(result.samples_s.size() == 1);
         CHECK(result.max_error <= result.tolerance);
         CHECK(result.median_s.value_or(0) > 0);
-        CHECK(result.device == device.id());
+        CHECK(result.destination == device.id());
       }
     }
   }
@@ -164,10 +164,10 @@ TEST_CASE("a kernel that is wrong anywhere is found out, with the place") {
     const auto results =
         run_kernels(with_broken(options, loader, test.kernel, test.broken), device);
     REQUIRE(results.size() == 1);
-    CHECK(results[0].status == KernelStatus::mismatch);
+    CHECK(results[0].status == Status::mismatch);
     REQUIRE(results[0].wrong);
-    const WrongValues& wrong = *results[0].wrong;
-    CHECK(wrong.first_bad_index == test.first);
+    const WrongData& wrong = *results[0].wrong;
+    CHECK(wrong.first_index == test.first);
     CHECK((test.count == 0 ? wrong.count > 0 : wrong.count == test.count));
     if (test.bits) CHECK(wrong.xor_bits == *test.bits);
     if (test.expected[0] != '\0') CHECK(text(wrong.expected) == test.expected);
@@ -190,7 +190,7 @@ TEST_CASE("a memory test that misses its planted bit says what its check reporte
         with_broken(quick({"memtest-address"}, 65536), loader, "hiptool_memtest_check", broken),
         device);
     REQUIRE(results.size() == 1);
-    CHECK(results[0].status == KernelStatus::mismatch);
+    CHECK(results[0].status == Status::mismatch);
     CHECK_FALSE(results[0].wrong);  // the memory holds what was written
     CHECK(results[0].samples_s.empty());
     return results[0].reason;
@@ -239,8 +239,7 @@ TEST_CASE("multiply-adds that a device has no instruction for are skipped with t
   REQUIRE(results.size() == 1);
   CHECK(results[0].reason == missing_multiply_add(device.platform(), device.info().arch, "bf16"));
   if (device.platform() == Platform::cpu) CHECK(results[0].reason == "");
-  CHECK(results[0].status ==
-        (results[0].reason.empty() ? KernelStatus::ok : KernelStatus::skipped));
+  CHECK(results[0].status == (results[0].reason.empty() ? Status::ok : Status::skipped));
 }
 
 TEST_CASE("matrix products of 16 bits go by matrix instructions where the device has them") {
@@ -278,7 +277,7 @@ TEST_CASE("names, groups and types choose; what is unknown is refused before any
   CHECK(results[0].elements == 512);
   CHECK(results[3].kernel == "stream-dot");
   CHECK(results[3].size_bytes == 8192);
-  CHECK(failure(quick({"stream-tria"}), device) == "not_found: there is no kernel 'stream-tria'");
+  CHECK(failure(quick({"stream-tria"}), device) == "not_found: unknown kernel 'stream-tria'");
   options.dtypes = {"f63"};
   CHECK(failure(options, device) == "invalid_argument: no kernel has the type 'f63'");
   CHECK(failure(quick({"sum"}, 0), device).find("invalid_argument") == 0);
@@ -303,13 +302,13 @@ TEST_CASE("what cannot run is skipped or failed with the reason") {
   auto results = run_kernels(options, device);
   REQUIRE(results.size() == 2);
   CHECK(results[0].kernel == "memset");
-  CHECK(results[0].status == KernelStatus::skipped);
-  CHECK(results[0].reason == "has none of the types asked for");
-  CHECK(results[1].status == KernelStatus::ok);
+  CHECK(results[0].status == Status::skipped);
+  CHECK(results[0].reason == "has none of the requested types");
+  CHECK(results[1].status == Status::ok);
 
   results = run_kernels(quick({"memset"}, std::uint64_t{1} << 60), device);
   REQUIRE(results.size() == 1);
-  CHECK(results[0].status == KernelStatus::skipped);
+  CHECK(results[0].status == Status::skipped);
   CHECK(!results[0].reason.empty());
 
   for (const ErrorCode code : {ErrorCode::unsupported, ErrorCode::device}) {
@@ -322,8 +321,7 @@ TEST_CASE("what cannot run is skipped or failed with the reason") {
     REQUIRE(results.size() == 2);
     for (const KernelResult& result : results) {
       CHECK(result.reason == "no such thing");
-      CHECK(result.status ==
-            (code == ErrorCode::device ? KernelStatus::failed : KernelStatus::skipped));
+      CHECK(result.status == (code == ErrorCode::device ? Status::failed : Status::skipped));
     }
   }
 }
@@ -361,16 +359,16 @@ TEST_CASE("rates count what the definitions say, and the share is of the peak gi
   REQUIRE(result.median_s);
   CHECK(*result.bytes_per_s == doctest::Approx(3.0 * (64 << 20) / *result.median_s));
   CHECK(*result.flops_per_s == doctest::Approx(2.0 * (8 << 20) / *result.median_s));
-  REQUIRE(result.share_of_peak);
-  CHECK(*result.share_of_peak == doctest::Approx(*result.bytes_per_s / 1e15));
-  CHECK(result.peak_source == "user");
+  REQUIRE(result.share_of_limit);
+  CHECK(*result.share_of_limit == doctest::Approx(*result.bytes_per_s / 1e15));
+  CHECK(result.limit_source == "user");
   CHECK(result.share_reason == "");
 
   options.memory_peak = Peak{1e6, "user"};
   result = run_kernels(options, device).at(0);
-  CHECK_FALSE(result.share_of_peak);
-  CHECK(result.is_above_peak);
-  CHECK(result.peak_source == "");
+  CHECK_FALSE(result.share_of_limit);
+  CHECK(result.is_above_limit);
+  CHECK(result.limit_source == "");
   CHECK(result.share_reason.find(" % of the peak memory bandwidth of 1.00 MB/s (user), which is "
                                  "therefore not its limit: another cache may hold the data "
                                  "(192 MiB)") != std::string::npos);
@@ -383,8 +381,8 @@ TEST_CASE("a latency has no peak, and what no public source states has none") {
   options.dtypes = {"u32", "f32"};
   std::map<std::string, std::string> reasons;
   for (const KernelResult& result : run_kernels(options, device)) {
-    CHECK_FALSE(result.share_of_peak);
-    CHECK(result.peak_source == "");
+    CHECK_FALSE(result.share_of_limit);
+    CHECK(result.limit_source == "");
     reasons[result.kernel] = result.share_reason;
   }
   CHECK(reasons["launch"] == "a latency has no peak");
@@ -412,7 +410,7 @@ TEST_CASE("a second read that differs says that the transfer is at fault") {
                                            });
     CHECK(seen.checked == 16);
     REQUIRE(seen.wrong);
-    CHECK(seen.wrong->first_bad_index == 5);
+    CHECK(seen.wrong->first_index == 5);
     CHECK(text(seen.wrong->expected) == "2");
     CHECK(text(seen.wrong->got) == "1");
     CHECK(seen.wrong->reread_agrees == !changes);
@@ -431,6 +429,6 @@ TEST_CASE("a tolerance lets rounding pass, and NaN never") {
   };
   CHECK(!compare(201.5f).wrong);
   CHECK(compare(201.0f).max_error == doctest::Approx(0.005));
-  CHECK(compare(203.0f).wrong->first_bad_index == 1);
+  CHECK(compare(203.0f).wrong->first_index == 1);
   CHECK(compare(std::nanf("")).wrong->count == 1);
 }

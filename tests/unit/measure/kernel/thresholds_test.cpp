@@ -22,10 +22,10 @@ KernelResult result(const char* kernel, const char* dtype, double bytes_per_s, d
   KernelResult one;
   one.kernel = kernel;
   one.dtype = dtype;
-  one.device = "cpu:0";
+  one.destination = "cpu:0";
   one.size_word = size_word;
   one.bytes_per_s = bytes_per_s;
-  one.share_of_peak = share;
+  one.share_of_limit = share;
   one.flops_per_s = bytes_per_s * 2;
   one.samples_s = {1};
   return one;
@@ -37,7 +37,7 @@ TEST_CASE("results below are named; what could not be judged is no pass") {
   const std::vector<KernelResult> results{result("sum", "f32", 2e12, 0.5),
                                           result("sum", "f64", 4e12, 0.95)};
   const auto judge = [&](const char* text) {
-    return missed_text(judge_threshold(kernels_threshold(text), results));
+    return judge_threshold(kernels_threshold(text), results).reason();
   };
   CHECK(judge("sum>=50%") == "");
   CHECK(judge("sum.f64>=95%") == "");
@@ -49,24 +49,24 @@ TEST_CASE("results below are named; what could not be judged is no pass") {
   CHECK_THROWS_AS(judge("sum.u32>=1%"), Error);
 
   std::vector<KernelResult> unknown{results[0], results[1]};
-  unknown[1].status = KernelStatus::skipped;
-  CHECK(missed_text(judge_threshold(kernels_threshold("sum>=1%"), unknown)) ==
+  unknown[1].status = Status::skipped;
+  CHECK(judge_threshold(kernels_threshold("sum>=1%"), unknown).reason() ==
         "sum.f64 on cpu:0: not known, so not 1 %");
   unknown[0].flops_per_s.reset();
-  CHECK(missed_text(judge_threshold(kernels_threshold("sum.f32>=1TFLOP/s"), unknown)) ==
+  CHECK(judge_threshold(kernels_threshold("sum.f32>=1TFLOP/s"), unknown).reason() ==
         "sum.f32 on cpu:0: not known, so not 1.00 TFLOP/s");
   for (KernelResult& one : unknown) one.samples_s.clear();
-  CHECK_THROWS_AS(missed_text(judge_threshold(kernels_threshold("sum>=1%"), unknown)), Error);
+  CHECK_THROWS_AS(judge_threshold(kernels_threshold("sum>=1%"), unknown).reason(), Error);
 }
 
 TEST_CASE("a share is refused where there is none, with the reason") {
   std::vector<KernelResult> results{result("sum", "f32", 2e12, 0.5),
                                     result("sum", "f64", 4e12, 0.95)};
-  results[1].share_of_peak.reset();
+  results[1].share_of_limit.reset();
   results[1].share_reason = "the rate is 5907 % of the peak";
   std::string message;
   try {
-    missed_text(judge_threshold(kernels_threshold("sum>=1%"), results));
+    judge_threshold(kernels_threshold("sum>=1%"), results).reason();
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::invalid_argument);
     CHECK(!error.hint().empty());
@@ -75,16 +75,16 @@ TEST_CASE("a share is refused where there is none, with the reason") {
   CHECK(message ==
         "the threshold 'sum>=1%': sum.f64 on cpu:0 has no share of a peak: the rate is "
         "5907 % of the peak");
-  CHECK(missed_text(judge_threshold(kernels_threshold("sum.f32>=1%"), results)) == "");
-  CHECK(missed_text(judge_threshold(kernels_threshold("sum>=1TB/s"), results)) == "");
+  CHECK(judge_threshold(kernels_threshold("sum.f32>=1%"), results).reason() == "");
+  CHECK(judge_threshold(kernels_threshold("sum>=1TB/s"), results).reason() == "");
 }
 
 TEST_CASE("a size is the one that ran or the one that was asked for") {
   std::vector<KernelResult> results{result("gemm", "f32", 2e12, 0.5, "64KiB")};
   results[0].requested_sizes_bytes = {1024};
-  CHECK(missed_text(judge_threshold(kernels_threshold("gemm.64KiB>=1%"), results)) == "");
-  CHECK(missed_text(judge_threshold(kernels_threshold("gemm.1024>=1%"), results)) == "");
-  CHECK_THROWS_AS(missed_text(judge_threshold(kernels_threshold("gemm.2KiB>=1%"), results)), Error);
+  CHECK(judge_threshold(kernels_threshold("gemm.64KiB>=1%"), results).reason() == "");
+  CHECK(judge_threshold(kernels_threshold("gemm.1024>=1%"), results).reason() == "");
+  CHECK_THROWS_AS(judge_threshold(kernels_threshold("gemm.2KiB>=1%"), results).reason(), Error);
 }
 
 TEST_CASE("a type, a size in any form and a device choose among the results") {
@@ -92,10 +92,10 @@ TEST_CASE("a type, a size in any form and a device choose among the results") {
                                     result("sum", "f32", 3e12, 0.9, "1GiB"),
                                     result("sum", "f64", 2e12, 0.8, "1GiB")};
   results.push_back(results.back());
-  results.back().device = "nvidia:1";
-  results.back().share_of_peak = 0.3;
+  results.back().destination = "nvidia:1";
+  results.back().share_of_limit = 0.3;
   const auto judge = [&](const char* text) {
-    return missed_text(judge_threshold(kernels_threshold(text), results));
+    return judge_threshold(kernels_threshold(text), results).reason();
   };
   for (const char* text : {"sum.f32.1GiB>=90%", "sum.1G.f32>=90%", "sum.1073741824.f32>=90%",
                            "sum.1024MiB.cpu:0>=80%", "sum.cpu:0.f64>=80%"}) {
@@ -105,7 +105,7 @@ TEST_CASE("a type, a size in any form and a device choose among the results") {
   CHECK(judge("sum.1GiB>=50%") == "sum.f64.1GiB on nvidia:1: 30 %, below 50 %");
   Threshold of_part = kernels_threshold("sum.1GiB>=50%");
   of_part.device_ids = {"cpu:0"};
-  CHECK(missed_text(judge_threshold(of_part, results)) == "");
+  CHECK(judge_threshold(of_part, results).reason() == "");
   CHECK(judge("sum.f32>=50%") == "sum.f32.1MiB on cpu:0: 10 %, below 50 %");
   for (const char* text : {"sum.1GB>=1%", "sum.f32.nvidia:1>=1%", "sum.1GiB.1MiB>=1%"}) {
     CAPTURE(text);
@@ -117,10 +117,10 @@ TEST_CASE("a group means all of its kernels that ran") {
   const std::vector<KernelResult> results{result("stream-copy", "f32", 2e12, 0.9),
                                           result("stream-triad", "f32", 1e12, 0.5),
                                           result("sum", "f32", 1e9, 0.1)};
-  CHECK(missed_text(judge_threshold(kernels_threshold("stream>=50%"), results)) == "");
-  CHECK(missed_text(judge_threshold(kernels_threshold("stream.f32>=60%"), results)) ==
+  CHECK(judge_threshold(kernels_threshold("stream>=50%"), results).reason() == "");
+  CHECK(judge_threshold(kernels_threshold("stream.f32>=60%"), results).reason() ==
         "stream-triad.f32 on cpu:0: 50 %, below 60 %");
-  CHECK_THROWS_AS(missed_text(judge_threshold(kernels_threshold("units>=1%"), results)), Error);
+  CHECK_THROWS_AS(judge_threshold(kernels_threshold("units>=1%"), results).reason(), Error);
 }
 
 TEST_CASE("a threshold has to name what will run") {

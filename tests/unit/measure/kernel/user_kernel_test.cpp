@@ -90,7 +90,7 @@ TEST_CASE("whole numbers are compared byte by byte") {
   const auto found =
       compare_buffer(ElementType::i32, got, bytes_of<std::int32_t>({1, 2, 3, 5}), 100.0);
   REQUIRE(found.wrong);
-  CHECK(found.wrong->first_bad_index == 1);
+  CHECK(found.wrong->first_index == 1);
   CHECK(found.wrong->count == 2);
   CHECK(std::get<std::int64_t>(found.wrong->expected.data()) == 2);
   CHECK(std::get<std::int64_t>(found.wrong->got.data()) == -2);
@@ -104,7 +104,7 @@ TEST_CASE("reals: exact without a tolerance, within it with one") {
   const auto expected = bytes_of<float>({1.0f, 1000.0f, -0.0f, inf});
   const auto exact = compare_buffer(ElementType::f32, got, expected, std::nullopt);
   REQUIRE(exact.wrong);
-  CHECK(exact.wrong->first_bad_index == 1);
+  CHECK(exact.wrong->first_index == 1);
   CHECK(exact.wrong->count == 2);  // the sign of zero too
   CHECK(exact.max_error == doctest::Approx(0.5));
   CHECK_FALSE(compare_buffer(ElementType::f32, got, expected, 0.0005).wrong);
@@ -113,7 +113,7 @@ TEST_CASE("reals: exact without a tolerance, within it with one") {
   const auto even = bytes_of<float>({-nan, 1.0f, 1.0f, inf});
   const auto found = compare_buffer(ElementType::f32, odd, even, 1e30);
   REQUIRE(found.wrong);
-  CHECK(found.wrong->first_bad_index == 1);
+  CHECK(found.wrong->first_index == 1);
   CHECK(found.wrong->count == 3);
 }
 
@@ -141,7 +141,7 @@ TEST_CASE("a wrong result is found, and reading again agrees") {
   const UserKernelResult result = run_user_kernel(kernel, run);
   REQUIRE(result.wrong);
   CHECK(result.wrong->argument == 0);
-  CHECK(result.wrong->first_bad_index == 0);
+  CHECK(result.wrong->first_index == 0);
   CHECK(result.wrong->xor_bits == 1);
   CHECK(result.wrong->count == 1);
   CHECK(result.wrong->reread_agrees);
@@ -168,7 +168,7 @@ TEST_CASE("a second reading that differs from the first is told") {
   devices.table().corrupt_copy(4, 2);
   const UserKernelResult first = run_user_kernel(kernel, add_run());
   REQUIRE(first.wrong);
-  CHECK(first.wrong->first_bad_index == 2);
+  CHECK(first.wrong->first_index == 2);
   CHECK(first.wrong->xor_bits == 0xff);
   CHECK_FALSE(first.wrong->reread_agrees);
   CHECK_FALSE(first.is_right());

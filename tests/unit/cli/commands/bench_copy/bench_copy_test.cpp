@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "cli/commands/bench_copy/report.hpp"
+#include "cli/commands/bench_copy/outcome.hpp"
 #include "wrapped_cpus.hpp"
 
 using namespace hiptool;

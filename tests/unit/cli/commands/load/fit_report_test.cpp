@@ -3,7 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include "report/verdict.hpp"
 
 using namespace hiptool;
 using namespace hiptool::cli;
@@ -96,7 +95,7 @@ TEST_CASE("fit report: one row for each device, and the same for programs") {
   fit.parts[1].device.free_bytes.reset();
   fit.split = {0.25, 0.75};
   report::Report shown;
-  report::set_verdict(shown.document, 0);
+  shown.run.end(0);
   shown.tables.push_back(fit_table(fit));
   CHECK(to_table(shown, {}) ==
         "Device    Memory      Free  Tensors   Weights  KV cache    Margin\n"

@@ -3,7 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include "report/verdict.hpp"
 
 using namespace hiptool;
 using namespace hiptool::cli;
@@ -82,7 +81,7 @@ TEST_CASE("model report: shares of the types") {
   const report::Table table = types_table(mixtral());
   REQUIRE(table.rows.size() == 2);
   report::Report report;
-  report::set_verdict(report.document, 0);
+  report.run.end(0);
   report.tables.push_back(table);
   CHECK(to_table(report, {}) ==
         "Type  Tensors   Size  Share\n"

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "report/cells.hpp"
+#include "report/tree.hpp"
 
 using namespace hiptool;
 using namespace hiptool::cli;

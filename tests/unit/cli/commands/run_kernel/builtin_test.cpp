@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// `hiptool run-kernel NAME` over the cpu platform behind a wrapper table, in this process.
-#include "cli/commands/run_kernel/builtin.hpp"
+#include "cli/commands/run_kernel/run_kernel.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "report/document_report.hpp"
+#include "report/reader.hpp"
 
 #include <algorithm>
 #include <array>
 #include <map>
-
-#include "report/matrix.hpp"
-#include "report/measurement.hpp"
-#include "report/tree.hpp"
-#include "report/verdict.hpp"
 
 namespace hiptool::report {
 namespace {
@@ -100,31 +95,30 @@ Table object_table(const std::string& name, const Object& members) {
   return table;
 }
 
-Line verdict(const Object& document) {
-  const std::string status = text_of(member(document, "status"));
-  const std::string verdict = text_of(member(document, "verdict"));
-  std::map<std::string, std::size_t> counts;
-  for (const Measurement& one : measurements(document)) ++counts[one.status];
-  const std::string text =
-      kind_of(document).name + " ended " + (verdict.empty() ? status : verdict);
-  std::string parts;
+Line summary_line(const Report& report) {
+  const std::string verdict = text_of(member(report.document, "verdict"));
+  std::map<std::string_view, std::size_t> counts;
+  for (const Measurement& one : report.measurements) ++counts[to_string(one.status)];
+  std::string text =
+      report.run.command + " ended " + (verdict.empty() ? report.run.status : verdict);
+  const char* separator = ": ";
   for (const auto& [name, count] : counts) {
-    parts += (parts.empty() ? ": " : ", ") + std::to_string(count) + " " +
-             (name.empty() ? "without status" : name);
+    text.append(separator).append(std::to_string(count)).append(" ");
+    text += name.empty() ? "without status" : name;
+    separator = ", ";
   }
-  const bool is_doubtful = verdict == "AMBIGUOUS";
-  return {is_doubtful ? Tone::warning : Tone::good, text + parts};
+  return {verdict == "AMBIGUOUS" ? Tone::warning : Tone::good, text};
 }
 
 }  // namespace
 
-Report report_of(Object document) {
-  Report report;
-  report.verdict = {verdict(document)};
-  const std::string error = text_of(member(member(document, "error"), "message"));
+Report render_report(Object document) {
+  Report report = read_report(std::move(document));
+  report.verdict = {summary_line(report)};
+  const std::string error = report.run.error_message();
   if (!error.empty()) report.verdict.push_back({Tone::bad, error});
   Table single{"", {{"field", "field", Unit::none}, {"value", "value", Unit::none}}, {}};
-  for (const auto& [name, value] : document) {
+  for (const auto& [name, value] : report.document) {
     if (std::find(head.begin(), head.end(), name) != head.end()) continue;
     if (const auto* list = std::get_if<Array>(&value.data())) {
       Table table = list_table(name, *list);
@@ -137,8 +131,7 @@ Report report_of(Object document) {
     }
   }
   if (!single.rows.empty()) report.tables.insert(report.tables.begin(), std::move(single));
-  report.document = std::move(document);
-  for (const Failure& failure : verdict_of(report.document).failures) {
+  for (const Failure& failure : report.run.failures) {
     report.verdict.push_back({Tone::bad, failure_text(failure)});
   }
   report.verdict = verdict_lines(report);

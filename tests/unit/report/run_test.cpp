@@ -1,54 +1,80 @@
 // SPDX-License-Identifier: MIT
-#include "report/verdict.hpp"
+#include "report/run.hpp"
 
 #include <doctest/doctest.h>
 
 #include "documents.hpp"
-#include "report/tree.hpp"
 
 using namespace hiptool::report;
 
 namespace {
 
-Object document_with(const std::string& status) {
-  return {{"schema", "hiptool.bench-copy/1"}, {"status", status}};
+Run run_with(const std::string& status) {
+  Run run;
+  run.command = "bench-copy";
+  run.status = status;
+  return run;
 }
 
-bool passes(const std::string& document) { return verdict_of(parsed(document)).passed; }
+bool passes(const std::string& document) { return read_report(parsed(document)).run.passed; }
 
 Report report_ending(int exit_code, std::vector<Line> lines) {
   Report report;
   report.verdict = std::move(lines);
-  set_verdict(report.document, exit_code);
+  report.run.end(exit_code);
   return report;
 }
 
 }  // namespace
 
-TEST_CASE("what set_verdict writes is what verdict_of reads") {
+TEST_CASE("the head of a document is read back as the run that wrote it") {
   for (const int code : {0, 1, 3, 5, 130, 143}) {
     CAPTURE(code);
-    Object document = document_with("ok");
-    set_verdict(document, code, {{"h2d>=48GB/s", 48e9, 41e9}});
-    const Verdict verdict = verdict_of(document);
-    CHECK(verdict.exit_code == code);
-    CHECK(verdict.passed == (code == 0));
-    REQUIRE(verdict.failures.size() == 1);
-    CHECK(failure_text(verdict.failures[0]) ==
-          "h2d>=48GB/s: expected 48000000000, got 41000000000");
-    CHECK(text_of(member(document, "status")) == (code == 1 ? "failed" : "ok"));
+    Run written = run_with("ok");
+    written.host = {"n1", "6.1", "EPYC", 64, 1u << 30};
+    written.tool_version = "1.2";
+    written.started_at = "2026-03-01T12:00:00Z";
+    written.end(code, {{"h2d>=48GB/s", 48e9, 41e9, Object{{"kind", "x"}}}});
+    const Object document = head_of(written);
+    const Run run = read_report(document).run;
+    CHECK(run.command == "bench-copy");
+    CHECK(run.host.name == "n1");
+    CHECK(run.host.cores == 64);
+    CHECK(run.host.memory_bytes == 1u << 30);
+    CHECK(run.tool_version == "1.2");
+    CHECK(run.started_at == written.started_at);
+    CHECK(run.exit_code == code);
+    CHECK(run.passed == (code == 0));
+    REQUIRE(run.failures.size() == 1);
+    CHECK(failure_text(run.failures[0]) == "h2d>=48GB/s: expected 48000000000, got 41000000000");
+    CHECK(run.status == (code == 1 ? "failed" : "ok"));
+    CHECK(text_of(member(elements(member(document, "failures"))[0], "kind")) == "x");
   }
 }
 
 TEST_CASE("a status of its own outlives exit code 1, and a second verdict replaces the first") {
-  Object document = document_with("verified");
-  set_verdict(document, 1, {{"values m.gguf", 0, 3}});
-  CHECK(text_of(member(document, "status")) == "verified");
-  const std::size_t fields = document.size();
-  set_verdict(document, 7);
-  CHECK(document.size() == fields);
-  CHECK(verdict_of(document).exit_code == 7);
-  CHECK(verdict_of(document).failures.empty());
+  Run run = run_with("verified");
+  run.end(1, {{"values m.gguf", 0, 3}});
+  CHECK(run.status == "verified");
+  run.end(7);
+  CHECK(run.exit_code == 7);
+  CHECK(run.failures.empty());
+}
+
+TEST_CASE("an error is status, code, message, hint and native error of the document") {
+  using hiptool::Error;
+  using hiptool::ErrorCode;
+  Run run = run_with("ok");
+  run.set_error(
+      Error({ErrorCode::device, "copy", "it broke", "try again", {{"amd", 719, "hipX"}}}));
+  CHECK(run.status == "failed");
+  CHECK(run.error_message() == "it broke");
+  CHECK(text_of(member(run.error, "code")) == "device");
+  CHECK(text_of(member(member(run.error, "native"), "name")) == "hipX");
+  run.set_error(Error(ErrorCode::cancelled, "copy", "interrupted"));
+  CHECK(run.status == "interrupted");
+  CHECK(member(run.error, "hint").is_absent());
+  CHECK(member(run.error, "native").is_absent());
 }
 
 TEST_CASE("a document that contradicts itself has not passed") {
@@ -75,7 +101,7 @@ TEST_CASE("documents without a verdict are judged by what they hold") {
         R"({"status":"ok","results":[{"status":"skipped"},{"status":"skipped"}]})"}) {
     CAPTURE(document);
     CHECK_FALSE(passes(document));
-    CHECK_FALSE(verdict_of(parsed(document)).exit_code.has_value());
+    CHECK_FALSE(read_report(parsed(document)).run.exit_code.has_value());
   }
 }
 

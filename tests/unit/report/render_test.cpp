@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "report/document_report.hpp"
+#include "report/reader.hpp"
 
 #include <doctest/doctest.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 // Everything that is written from documents of others.
 void write_all(const Object& document) {
-  const Report report = report_of(document);
+  const Report report = render_report(document);
   CHECK(is_safe(to_html(report)));
   CHECK(is_safe(to_svg(report)));
   CHECK(is_safe(to_junit(report)));
@@ -55,7 +55,7 @@ bool replace_nth(Value& value, std::size_t& countdown, const Value& with) {
 }  // namespace
 
 TEST_CASE("tables of lists and objects, with units by the ends of names") {
-  const Report report = report_of(parsed(
+  const Report report = render_report(parsed(
       R"({"schema":"hiptool.load/1","status":"verified","model":{"path":"/m","bytes":1073741824},
           "load_time_s":2.5,"bytes_per_s":5e9,"share_of_limit":0.5,
           "devices":[{"id":"cpu:0","copy_time_s":null,"samples_s":[1,2],"bytes":1024}]})"));
@@ -73,15 +73,15 @@ TEST_CASE("tables of lists and objects, with units by the ends of names") {
 
 TEST_CASE("the verdict counts what did not work") {
   const Report bad =
-      report_of(parsed(bench_copy(copy_cell("a", "host", "amd:0", 1, 1) + "," +
-                                  copy_cell("b", "host", "amd:0", 1, 1, "mismatch"))));
+      render_report(parsed(bench_copy(copy_cell("a", "host", "amd:0", 1, 1) + "," +
+                                      copy_cell("b", "host", "amd:0", 1, 1, "mismatch"))));
   CHECK(bad.verdict[0].text == "FAILED: bench-copy ended ok: 1 mismatch, 1 ok");
   CHECK(bad.verdict[0].tone == Tone::bad);
-  const Report failed =
-      report_of(parsed(R"({"schema":"hiptool.load/1","status":"failed","error":{"message":"m"}})"));
+  const Report failed = render_report(
+      parsed(R"({"schema":"hiptool.load/1","status":"failed","error":{"message":"m"}})"));
   CHECK(failed.verdict.size() == 2);
   CHECK(failed.verdict[1].text == "m");
-  const Report missed = report_of(parsed(
+  const Report missed = render_report(parsed(
       R"({"schema":"hiptool.bench-copy/1","status":"failed","exit_code":1,"passed":false,
           "failures":[{"what":"h2d>=2GB/s","expected":2e9,"got":1e9}]})"));
   CHECK(missed.verdict[0].text == "FAILED: bench-copy ended failed");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "report/measurement.hpp"
+#include "report/reader.hpp"
 
 #include <doctest/doctest.h>
 
@@ -40,7 +40,7 @@ TEST_CASE("a cell") {
   CHECK(cell.high_bytes_per_s == 9e8);
   CHECK(cell.share_of_limit == 0.8);
   CHECK_FALSE(cell.has_bad_sample);
-  CHECK_FALSE(cell.is_pair);
+  CHECK_FALSE(cell.is_pair());
 }
 
 TEST_CASE("a pair is two different devices") {
@@ -48,7 +48,7 @@ TEST_CASE("a pair is two different devices") {
     return measurements(cells(std::string(R"({"source":")") + source + R"(","destination":")" +
                               destination + "\"}"))
         .front()
-        .is_pair;
+        .is_pair();
   };
   CHECK(pair("nvidia:0", "nvidia:1"));
   CHECK_FALSE(pair("nvidia:0", "nvidia:0"));
@@ -65,7 +65,7 @@ TEST_CASE("an id that says what was measured and where is the label") {
   CHECK(list[0].series == "h2d.pinned.copy.latency");
   CHECK(list[1].series == "p2p-read.copy");
   CHECK(list[1].devices == std::vector<std::string>{"amd:0", "amd:1", "amd:2"});
-  CHECK_FALSE(list[1].is_pair);
+  CHECK_FALSE(list[1].is_pair());
 }
 
 TEST_CASE("sizes in ids and labels lose nothing") {
@@ -118,7 +118,7 @@ TEST_CASE("a load and its copies") {
           "copy_bytes_per_s":60},{"id":"cpu:1","bytes":40,"copy_bytes_per_s":null}]})"));
   REQUIRE(list.size() == 2);
   CHECK(list[0].id == "load.a.gguf");
-  CHECK(list[0].status == "ok");
+  CHECK(list[0].status == Status::ok);
   CHECK(list[0].bytes_per_s == 50);
   CHECK(list[0].destination.empty());
   CHECK(list[1].id == "load-copy.a.gguf.cpu:0");

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#include "report/run.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "report/report.hpp"
+
+namespace hiptool::report {
+namespace {
+
+char lower(char letter) {
+  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+}
+
+bool starts_with_failure(std::string_view line) {
+  constexpr std::array<std::string_view, 6> words{"failed", "wrong",       "mismatch",
+                                                  "slower", "interrupted", "not verified"};
+  return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
+    return line.size() >= word.size() &&
+           std::equal(word.begin(), word.end(), line.begin(),
+                      [](char left, char right) { return left == lower(right); });
+  });
+}
+
+}  // namespace
+
+void Run::set_error(const Error& cause) {
+  status = cause.code() == ErrorCode::cancelled ? "interrupted" : "failed";
+  error = error_value(cause);
+}
+
+void Run::end(int code, std::vector<Failure> reasons) {
+  if (code == 1 && status == "ok") status = "failed";
+  exit_code = code;
+  passed = code == 0;
+  failures = std::move(reasons);
+}
+
+Object error_value(const Error& error) {
+  Value native;
+  if (const auto& cause = error.native()) {
+    native = Object{{"platform", cause->platform}, {"code", cause->code}, {"name", cause->name}};
+  }
+  return {{"code", to_string(error.code())},
+          {"message", error.what()},
+          {"hint", text_or_absent(error.hint())},
+          {"native", std::move(native)}};
+}
+
+Object head_of(const Run& run) {
+  Object head{{"schema", "hiptool." + run.command + "/1"},
+              {"tool", Object{{"version", run.tool_version}, {"commit", run.tool_commit}}},
+              {"host", Object{{"name", text_or_absent(run.host.name)},
+                              {"kernel", text_or_absent(run.host.kernel)},
+                              {"cpu", text_or_absent(run.host.cpu)},
+                              {"cores", run.host.cores},
+                              {"memory_bytes", run.host.memory_bytes}}},
+              {"started_at", run.started_at},
+              {"status", run.status}};
+  if (!run.error.empty()) head.emplace_back("error", run.error);
+  head.emplace_back("exit_code", run.exit_code);
+  head.emplace_back("passed", run.passed);
+  Array failures;
+  for (const Failure& failure : run.failures) {
+    Object fields{{"what", failure.what}, {"expected", failure.expected}, {"got", failure.got}};
+    fields.insert(fields.end(), failure.more.begin(), failure.more.end());
+    failures.emplace_back(std::move(fields));
+  }
+  head.emplace_back("failures", std::move(failures));
+  return head;
+}
+
+Report start_report(Run run) {
+  Report report;
+  report.document = head_of(run);
+  report.run = std::move(run);
+  return report;
+}
+
+std::vector<Line> verdict_lines(const Report& report) {
+  std::vector<Line> lines = report.verdict;
+  if (report.run.passed) {
+    for (Line& line : lines) {
+      if (line.tone == Tone::bad) line.tone = Tone::warning;
+    }
+    return lines;
+  }
+  for (Line& line : lines) {
+    if (line.tone == Tone::good) line.tone = Tone::plain;
+  }
+  if (lines.empty()) lines.push_back({Tone::bad, exit_text(report.run)});
+  Line& first = lines.front();
+  first.tone = Tone::bad;
+  if (!starts_with_failure(first.text)) first.text = "FAILED: " + first.text;
+  return lines;
+}
+
+std::string exit_text(const Run& run) {
+  return run.exit_code ? "exit code " + std::to_string(*run.exit_code) : "no exit code";
+}
+
+std::string failure_text(const Failure& failure) {
+  std::string text = failure.what;
+  if (!failure.expected.is_absent()) {
+    text += ": expected " + format_value(failure.expected, Unit::none);
+  }
+  if (!failure.got.is_absent()) {
+    text += (failure.expected.is_absent() ? ": got " : ", got ") +
+            format_value(failure.got, Unit::none);
+  }
+  return text;
+}
+
+}  // namespace hiptool::report

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+/// A run of hiptool and how it ended: the fields that begin every document.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hiptool/error.hpp"
+#include "report/tree.hpp"
+
+namespace hiptool::report {
+
+/// One reason for exit code 1: a missed threshold, a failed check, NaN in a tensor.
+struct Failure {
+  /// "h2d.pinned>=48GB/s h2d.pinned.copy.256MiB@nvidia:0". JUnit writes a case of this name unless
+  /// a threshold, check or comparison of that name is a failed case already.
+  std::string what;
+  Value expected;
+  Value got;
+  Object more = {};  ///< further fields in the document
+};
+
+/// The machine; empty and absent where unknown.
+struct Host {
+  std::string name;
+  std::string kernel;
+  std::string cpu;
+  std::optional<std::uint64_t> cores;
+  std::optional<std::uint64_t> memory_bytes;
+};
+
+struct Run {
+  std::string command;  ///< "bench-copy"; empty: no document of hiptool
+  std::string tool_version;
+  std::string tool_commit;
+  Host host;
+  std::string started_at;  ///< "2026-03-01T12:00:00Z"
+  std::string status;
+  Object error;                  ///< code, message, hint and native; empty: none
+  std::optional<int> exit_code;  ///< absent only in documents written before they had it
+  bool passed = false;           ///< exit code 0, and nothing else
+  std::vector<Failure> failures;
+
+  /// The status becomes "interrupted" for a cancelled run, else "failed".
+  void set_error(const Error& cause);
+  /// Sets the verdict. Exit code 1 turns the status "ok" into "failed".
+  void end(int code, std::vector<Failure> reasons = {});
+  std::string error_message() const { return text_of(member(error, "message")); }
+};
+
+/// The fields of a run in the order in which every document starts with them.
+Object head_of(const Run& run);
+
+/// Code, message, hint and native error, as documents have them.
+Object error_value(const Error& error);
+
+/// "exit code 5", or "no exit code" for a document that does not hold it.
+std::string exit_text(const Run& run);
+
+/// A failure in one line: "WHAT: expected EXPECTED, got GOT", without the parts that are absent.
+std::string failure_text(const Failure& failure);
+
+/// Absent for an empty text.
+inline Value text_or_absent(const std::string& text) {
+  return text.empty() ? Value() : Value(text);
+}
+
+}  // namespace hiptool::report
