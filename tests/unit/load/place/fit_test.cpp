@@ -45,7 +45,7 @@ DeviceMemory device(const char* id, std::uint64_t free_mib) {
   return {id, 100'000 * mib, free_mib * mib, false};
 }
 
-ErrorCode code_of(const ModelSummary& summary, std::uint64_t context) {
+ErrorCode cache_error_of(const ModelSummary& summary, std::uint64_t context) {
   try {
     kv_cache_bytes(summary, context);
   } catch (const Error& error) {
@@ -76,22 +76,22 @@ TEST_CASE("KV cache: each layer by its own heads, keys and values of different l
 TEST_CASE("KV cache: missing metadata keys are named; contradictory metadata is refused") {
   ModelSummary summary;
   summary.missing_keys = {"llama.block_count"};
-  CHECK(code_of(summary, 1) == ErrorCode::not_found);
+  CHECK(cache_error_of(summary, 1) == ErrorCode::not_found);
   CHECK_THROWS_WITH(kv_cache_bytes(summary, 1), doctest::Contains("llama.block_count is missing"));
   summary.missing_keys.emplace_back("b");
   CHECK_THROWS_WITH(kv_cache_bytes(summary, 1), doctest::Contains("llama.block_count, b are"));
   ModelSummary contradictory = shape(4, 8, 64);
   contradictory.layers = 3;
-  CHECK(code_of(contradictory, 1) == ErrorCode::invalid_argument);
+  CHECK(cache_error_of(contradictory, 1) == ErrorCode::invalid_argument);
   contradictory = shape(4, 8, 64);
   contradictory.value_length.reset();
-  CHECK(code_of(contradictory, 1) == ErrorCode::invalid_argument);
+  CHECK(cache_error_of(contradictory, 1) == ErrorCode::invalid_argument);
   const std::uint64_t huge = std::uint64_t{1} << 32;
-  CHECK(code_of(shape(1, huge, huge), 1) == ErrorCode::corrupt_data);
-  CHECK(code_of(shape(1, huge, 64), huge) == ErrorCode::corrupt_data);
+  CHECK(cache_error_of(shape(1, huge, huge), 1) == ErrorCode::corrupt_data);
+  CHECK(cache_error_of(shape(1, huge, 64), huge) == ErrorCode::corrupt_data);
   // 2^62 bytes are the limit, which two layers of that exceed.
   CHECK(kv_cache_bytes(shape(1, huge, 1), huge / 16) == std::uint64_t{1} << 62);
-  CHECK(code_of(shape(2, huge, 1), huge / 16) == ErrorCode::corrupt_data);
+  CHECK(cache_error_of(shape(2, huge, 1), huge / 16) == ErrorCode::corrupt_data);
 }
 
 TEST_CASE("margin: 5 % or 64 MiB, in host memory none") {
