@@ -28,7 +28,7 @@ def run_example(program, folder, environment=None):
                             capture_output=True, text=True, timeout=60)
     print(result.stdout, result.stderr, sep="", end="")
     assert result.returncode == 0, f"exit code {result.returncode}"
-    assert "2 tensors" in result.stdout and "cpu:0" in result.stdout, "the summary is missing"
+    assert "2 tensors on cpu" in result.stdout, "the summary is missing"
     if "values" in result.stdout:
         first = "values %g %g %g %g\n" % struct.unpack("<4f", bytes(range(16)))
         assert first in result.stdout, f"the values of the first tensor are {first}"
