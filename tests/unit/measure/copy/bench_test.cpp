@@ -44,7 +44,7 @@ TEST_CASE("copy bench: a cell's figures belong together") {
   CHECK(result.tracks[0].source == "host");
   CHECK(result.tracks[1].destination == "host");
   CHECK_FALSE(result.limit);
-  CHECK_FALSE(result.share_of_limit());
+  CHECK_FALSE(result.share_of_limit);
 }
 
 TEST_CASE("copy bench: what is skipped makes no call") {

@@ -16,6 +16,7 @@
 #include "kernels/kernel_loader.hpp"
 #include "measure/kernel/rates.hpp"
 #include "measure/kernel/work.hpp"
+#include "report/report.hpp"
 #include "support.hpp"
 
 using namespace hiptool;
