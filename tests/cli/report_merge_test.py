@@ -108,11 +108,13 @@ class Merge(program.CliTest):
         more = [host_document(index, context_of=other) for index in range(2, 5)]
         text = self.people(two + more)
         self.assertTrue(text.startswith(
-            "no straggler among 5 results of 5 hosts, 2 of them too few to tell\n"), text)
+            "no straggler among 5 results of 5 hosts, 2 of them in groups too small to\n"
+            "  compare\n"), text)
         failed = samples.bench_copy([samples.cell(status="failed", reason="lost")], host="node09")
         text = self.people(two + [failed], code=1)
         self.assertTrue(text.startswith(
-            "FAILED: 1 failure among 2 results of 3 hosts, 2 of them too few to tell\n"), text)
+            "FAILED: 1 failure among 2 results of 3 hosts, 2 of them in groups too small to\n"
+            "  compare\n"), text)
         self.assertNotIn("too few", self.people(more))
 
     def test_fast_ones_are_named_but_not_excluded(self):

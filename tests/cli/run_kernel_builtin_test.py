@@ -109,8 +109,8 @@ class Run(BuiltIn):
         self.assertEqual([(result["id"], result["requested_sizes_bytes"])
                           for result in default["results"]], [("gemm.f32.64KiB@cpu:0", [])])
         text = " ".join(self.run_kernel(*words).stdout.split())
-        self.assertIn("64KiB@cpu:0: 1.00 KiB were asked for; this kernel runs 64.0 KiB", text)
-        self.assertIn("1.00 MiB were asked for", text)
+        self.assertIn("64KiB@cpu:0: 1.00 KiB requested; this kernel rounds it to 64.0 KiB", text)
+        self.assertIn("1.00 MiB requested", text)
         self.assertNotIn("gemm.f32.64KiB@cpu:0: 64.0 KiB", text)
         result = self.document("memset", "--size", "0.5%", "--samples", "1", "--device",
                                "cpu")["results"][0]
@@ -277,8 +277,8 @@ class WrongWords(BuiltIn):
     def test_each_is_refused_with_a_hint(self):
         for words, part, hint in (
                 ((), "no kernel is given", "run-kernel all"),
-                (("stream-traid",), "no kernel 'stream-traid'", "stream-triad"),
-                (("zzz",), "no kernel 'zzz'", "--list"),
+                (("stream-traid",), "unknown kernel 'stream-traid'", "stream-triad"),
+                (("zzz",), "unknown kernel 'zzz'", "--list"),
                 (("memset", "--dtype", "f23"), "f23", "f32"),
                 (("memset", "--dtype", "f64"), "none of the kernels", "--list"),
                 (("memset", "--dtype", "u32,"), "--dtype", ""),

@@ -67,7 +67,7 @@ TEST_CASE("thresholds: anything else is refused with the forms that are taken") 
                            "h2d>=-1GB/s", "h2d>=nanGB/s", "h2d>=1e400GB/s", "h2d>=GB/s",
                            "h2d>=90%%", "h2d>=48GB/sx", "h2d=>48GB/s", "h2d>=1GFLOP"}) {
     CAPTURE(text);
-    CHECK(refusal_of([&] { parse_threshold(text, copies); }).find("is no threshold") !=
+    CHECK(refusal_of([&] { parse_threshold(text, copies); }).find("is not a valid threshold") !=
           std::string::npos);
   }
 }

@@ -97,7 +97,7 @@ TEST_CASE("thresholds: one that names no cell is refused, and latencies count as
   require_selected(thresholds, {&rate});
   CHECK(evaluation_refusal_of([&] {
           require_selected(thresholds, {&latency});
-        }).find("names no cell") != std::string::npos);
+        }).find("selects none") != std::string::npos);
   CHECK(evaluation_refusal_of([&] {
           require_selected({copies_threshold("d2h>=1GB/s")}, {&rate});
         }).find("'d2h>=1GB/s'") != std::string::npos);

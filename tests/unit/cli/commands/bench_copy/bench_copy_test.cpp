@@ -216,10 +216,10 @@ TEST_CASE("bench-copy: wrong words are usage errors, before a driver is opened")
       {{"--time", "1", "--samples", "3"}, "exclude each other"},
       {{"--retry", "2/3"}, "nothing to try again"},
       {{"--fail-below", "h2d>=1GB/s", "--retry", "3/2"}, "--retry"},
-      {{"--fail-below", "h2d>1"}, "is no threshold"},
+      {{"--fail-below", "h2d>1"}, "is not a valid threshold"},
       {{"--testcase", "host_to_device_memcpy"}, "invalid value"},
       {{"--testcase", "device_local_copy", "--kind", "h2d"}, "--testcase"},
-      {{"--kind", "d2d", "--memory", "pinned"}, "no copy asked for"},
+      {{"--kind", "d2d", "--memory", "pinned"}, "none of the copies uses host memory"},
       {{"--engine", "kernel", "--memory", "pageable"}, "cannot reach pageable"},
       {{"--preset", "quik"}, "--preset"},
   };
