@@ -3,7 +3,6 @@
 
 #include <doctest/doctest.h>
 
-
 using namespace hiptool;
 using namespace hiptool::cli;
 
