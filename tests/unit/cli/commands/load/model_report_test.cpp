@@ -33,7 +33,7 @@ std::string summary_text_of(const ModelSummary& summary) {
   return text;
 }
 
-std::string json_of(const ModelSummary& summary) {
+std::string summary_json_of(const ModelSummary& summary) {
   report::Report report;
   add_summary_fields(report.document, summary);
   return to_json(report);
@@ -60,7 +60,7 @@ TEST_CASE("model report: what is not told is left out, and whole lines with it")
 }
 
 TEST_CASE("model report: fields for programs, absent ones as null") {
-  const std::string json = json_of(mixtral());
+  const std::string json = summary_json_of(mixtral());
   for (const char* field :
        {"\"name\": \"Mixtral\"", "\"file_type\": \"Q4_K_M\"", "\"type\": \"Q4_K\"",
         "\"tensors\": 3", "\"bytes\": 300", "\"context_length\": 32768", "\"layers\": 3",
@@ -71,7 +71,7 @@ TEST_CASE("model report: fields for programs, absent ones as null") {
     CHECK(json.find(field) != std::string::npos);
   }
   CHECK(json.find("\"kv_heads\": [\n    8,\n    0,\n    8\n  ]") != std::string::npos);
-  const std::string empty = json_of({});
+  const std::string empty = summary_json_of({});
   CHECK(empty.find("\"quantization\": []") != std::string::npos);
   CHECK(empty.find("\"kv_heads\": null") != std::string::npos);
 }
