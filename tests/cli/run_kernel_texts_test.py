@@ -288,7 +288,7 @@ __global__ void k(int* x) { assert(x[threadIdx.x] < 2); }
         assertion, failure, hint = result.stderr.splitlines()
         self.assertRegex(assertion, r"k\.cu:2: .*Assertion `x\[threadIdx\.x\] < 2' failed")
         self.assertTrue(failure.startswith("error: the kernel 'k' ended with a failed assert"))
-        self.assertTrue(hint.startswith("hint: the line above"))
+        self.assertTrue(hint.startswith("hint: see the line above"))
 
     def test_an_abort_that_reaches_the_handler_by_its_signal_alone(self):
         # As abort() of glibc 2.41 does it: it does not unblock the signal first.
