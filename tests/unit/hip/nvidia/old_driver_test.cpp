@@ -13,8 +13,7 @@ TEST_CASE("the names without _v2 are CUDA 3's, which answer 201 whatever is curr
   std::string error;
   const auto driver = base::DynamicLibrary::open(test::fake_library("FAKE_CUDA"), error);
   REQUIRE(driver);
-  for (const char* name :
-       {"cuMemAlloc", "cuMemFree", "cuDeviceTotalMem", "cuStreamDestroy"}) {
+  for (const char* name : {"cuMemAlloc", "cuMemFree", "cuDeviceTotalMem", "cuStreamDestroy"}) {
     CAPTURE(name);
     const auto old = driver->function<int (*)()>(name);
     REQUIRE((old != nullptr));
