@@ -11,7 +11,7 @@
 
 namespace hiptool {
 
-/// What happened when, on lanes that stand for threads, streams and other workers. Recording takes
+/// What happened when, on tracks that stand for threads, streams and other workers. Recording takes
 /// a lock for a moment and never blocks on work; call it from any thread. Who records nothing hands
 /// a null pointer around.
 class HIPTOOL_API Timeline {
@@ -20,24 +20,24 @@ class HIPTOOL_API Timeline {
 
   /// One stretch of work. `size_bytes` is what it moved, 0 where that has no meaning.
   struct Span {
-    std::uint32_t lane = 0;
+    std::uint32_t track = 0;
     std::string_view name;  ///< a literal
     Clock::time_point begin;
     Clock::time_point end;
     std::uint64_t size_bytes = 0;
   };
 
-  /// Adds a lane; lanes are shown in the order in which they were added.
-  std::uint32_t add_lane(std::string name);
+  /// Adds a track; tracks are shown in the order in which they were added.
+  std::uint32_t add_track(std::string name);
   void add(const Span& span);
 
-  std::vector<std::string> lanes() const;
+  std::vector<std::string> tracks() const;
   /// In the order of their ends, as far as threads agree on one.
   std::vector<Span> spans() const;
 
  private:
   mutable std::mutex mutex_;
-  std::vector<std::string> lanes_;
+  std::vector<std::string> tracks_;
   std::vector<Span> spans_;
 };
 
@@ -45,9 +45,9 @@ class HIPTOOL_API Timeline {
 /// null timeline.
 class HIPTOOL_API TimelineScope {
  public:
-  TimelineScope(Timeline* timeline, std::uint32_t lane, std::string_view name,
+  TimelineScope(Timeline* timeline, std::uint32_t track, std::string_view name,
                 std::uint64_t size_bytes = 0) noexcept
-      : timeline_(timeline), span_{lane, name, {}, {}, size_bytes} {
+      : timeline_(timeline), span_{track, name, {}, {}, size_bytes} {
     if (timeline_ != nullptr) span_.begin = Timeline::Clock::now();
   }
   ~TimelineScope();

@@ -6,10 +6,10 @@
 
 namespace hiptool {
 
-std::uint32_t Timeline::add_lane(std::string name) {
+std::uint32_t Timeline::add_track(std::string name) {
   const std::lock_guard lock(mutex_);
-  lanes_.push_back(std::move(name));
-  return static_cast<std::uint32_t>(lanes_.size() - 1);
+  tracks_.push_back(std::move(name));
+  return static_cast<std::uint32_t>(tracks_.size() - 1);
 }
 
 void Timeline::add(const Span& span) {
@@ -17,9 +17,9 @@ void Timeline::add(const Span& span) {
   spans_.push_back(span);
 }
 
-std::vector<std::string> Timeline::lanes() const {
+std::vector<std::string> Timeline::tracks() const {
   const std::lock_guard lock(mutex_);
-  return lanes_;
+  return tracks_;
 }
 
 std::vector<Timeline::Span> Timeline::spans() const {

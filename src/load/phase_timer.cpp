@@ -10,9 +10,9 @@ namespace hiptool::load {
 namespace {
 
 std::uint32_t steps_track(Timeline& timeline) {
-  const std::vector<std::string> tracks = timeline.lanes();
+  const std::vector<std::string> tracks = timeline.tracks();
   const auto found = std::find(tracks.begin(), tracks.end(), "steps");
-  if (found == tracks.end()) return timeline.add_lane("steps");
+  if (found == tracks.end()) return timeline.add_track("steps");
   return static_cast<std::uint32_t>(found - tracks.begin());
 }
 

@@ -23,8 +23,8 @@ Json track_event(const char* name, std::size_t track, Json arguments) {
 
 Json span_event(const Span& span, Timeline::Clock::time_point start) {
   const double duration_us = microseconds(span.end - span.begin);
-  Json event{{"ph", "X"},        {"name", std::string(span.name)},         {"pid", 1},
-             {"tid", span.lane}, {"ts", microseconds(span.begin - start)}, {"dur", duration_us}};
+  Json event{{"ph", "X"},         {"name", std::string(span.name)},         {"pid", 1},
+             {"tid", span.track}, {"ts", microseconds(span.begin - start)}, {"dur", duration_us}};
   if (span.size_bytes > 0) {
     event["args"]["bytes"] = span.size_bytes;
     if (duration_us > 0) {
@@ -43,7 +43,7 @@ std::string to_trace(const Timeline& timeline) {
     return left.begin != right.begin ? left.begin < right.begin : left.end > right.end;
   });
   Json events = Json::array();
-  const std::vector<std::string> tracks = timeline.lanes();
+  const std::vector<std::string> tracks = timeline.tracks();
   for (std::size_t track = 0; track < tracks.size(); ++track) {
     events.push_back(track_event("thread_name", track, {{"name", tracks[track]}}));
     events.push_back(track_event("thread_sort_index", track, {{"sort_index", track}}));

@@ -34,7 +34,7 @@ class DirectFile {
   std::string refusal_;
 };
 
-/// Name of a file system that is never read directly unless that is asked for, by statfs(2)'s
+/// Name of a file system that is read directly only on request, by statfs(2)'s
 /// f_type: those that live in memory, that hand reads on to another one, and those of networks,
 /// where the page cache's read-ahead is what hides the latency. Null for all others.
 const char* indirect_file_system(std::uint64_t type) noexcept;

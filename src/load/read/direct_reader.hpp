@@ -21,7 +21,7 @@ struct DirectResult {
 /// time. Serves one thread.
 class DirectReader {
  public:
-  /// A range of a file; `begin` and `end` are multiples of the alignment, `end` may lie beyond the
+  /// A range of a file; `begin` and `end` are multiples of the alignment, `end` may be beyond the
   /// file, but at least the bytes before `wanted_end` must be there.
   struct Range {
     int descriptor = -1;

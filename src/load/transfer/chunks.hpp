@@ -19,8 +19,8 @@ struct Chunk {
   std::uint64_t size_bytes() const { return end - begin; }
 };
 
-/// Cuts the arena into chunks of at most `most_bytes`. A tensor is cut only between its leaves, so
-/// every leaf lies in one chunk (as long as a chunk can hold a leaf and a gap at all).
+/// Cuts the arena into chunks of at most `most_bytes`. A tensor is cut only between its blocks, so
+/// every block lies in one chunk (as long as a chunk can hold a block and a gap at all).
 /// With `readers`, chunks start small and end small: the first copy need not wait for a whole slot,
 /// the readers end at nearly the same time, and a small model is divided among them too.
 std::vector<Chunk> cut_chunks(const ModelFile& model, const ArenaLayout& layout,

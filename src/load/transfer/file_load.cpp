@@ -27,7 +27,7 @@ FileLoad::FileLoad(const ModelFile& model, const ArenaLayout& layout, const Buff
           cut_chunks(model, layout, ring.slot_bytes(), options.ramp ? options.readers : 0),
           options.regions)) {}
 
-// Fills `bytes`, which stand for the chunk, with tensors and zero gaps.
+// Fills `bytes`, the chunk's memory, with tensors and zero gaps.
 std::uint64_t FileLoad::read(Reader& reader, const Chunk& chunk, std::span<std::byte> bytes) {
   std::uint64_t read = 0;
   std::uint64_t filled = 0;
@@ -43,18 +43,18 @@ std::uint64_t FileLoad::read(Reader& reader, const Chunk& chunk, std::span<std::
   });
   std::memset(bytes.data() + filled, 0, bytes.size() - filled);
   {
-    const TimelineScope scope(options_.timeline, reader.lane, "read", read);
+    const TimelineScope scope(options_.timeline, reader.track, "read", read);
     reader.files.read(reader.parts);
   }
   if (options_.sink != nullptr) {
-    const TimelineScope scope(options_.timeline, reader.lane, "after reading", read);
+    const TimelineScope scope(options_.timeline, reader.track, "after reading", read);
     options_.sink->on_read(chunk, bytes, reader.pieces);
   }
   return read;
 }
 
 StagingSlot& FileLoad::acquire(const Reader& reader) {
-  const TimelineScope scope(options_.timeline, reader.lane, "wait for a slot");
+  const TimelineScope scope(options_.timeline, reader.track, "wait for a slot");
   return ring_.acquire();
 }
 
@@ -75,7 +75,7 @@ std::uint64_t FileLoad::load_chunk(Reader& reader, const Chunk& chunk) {
     ring_.give_back(slot);
     throw;
   }
-  const TimelineScope scope(options_.timeline, reader.lane, "queue");
+  const TimelineScope scope(options_.timeline, reader.track, "queue");
   ring_.submit(slot, part, part.size_bytes(), [&](const Event& copied) {
     if (options_.sink != nullptr) options_.sink->on_queued(chunk, &copied);
   });
@@ -101,11 +101,11 @@ std::uint64_t FileLoad::probe_chunk(Reader& reader, const Chunk& chunk) {
 void FileLoad::read_chunks(std::uint32_t index, const std::atomic<bool>& stop,
                            std::uint64_t (FileLoad::*work)(Reader&, const Chunk&)) {
   const system::CpuBinding near_device(options_.cpus);
-  const std::uint32_t lane =
+  const std::uint32_t track =
       options_.timeline != nullptr
-          ? options_.timeline->add_lane(options_.lane + " " + std::to_string(index))
+          ? options_.timeline->add_track(options_.track + " " + std::to_string(index))
           : 0;
-  Reader reader{index, lane, FileReader(files_, options_.check), {}, {}};
+  Reader reader{index, track, FileReader(files_, options_.check), {}, {}};
   while (!stop.load()) {
     options_.check();
     const std::size_t next = next_.fetch_add(1);

@@ -27,10 +27,10 @@ class FileLoad {
     LoadObserver* observer = nullptr;
     ChunkSink* sink = nullptr;
     bool ramp = true;
-    std::uint32_t regions = 1;  ///< read by turns, see order_chunks()
+    std::uint32_t regions = 1;  ///< read alternately, see order_chunks()
     std::vector<int> cpus;      ///< that readers run on; empty: any
     Timeline* timeline = nullptr;
-    std::string lane = "reader";  ///< of the timeline; a number is added
+    std::string track = "reader";  ///< of the timeline; a number is added
   };
 
   /// `files` may serve several loads at once.
@@ -48,9 +48,9 @@ class FileLoad {
  private:
   struct Reader {
     std::uint32_t index = 0;
-    std::uint32_t lane = 0;  // of the timeline
+    std::uint32_t track = 0;  // of the timeline
     FileReader files;
-    std::vector<Piece> pieces;    // of the chunk at hand
+    std::vector<Piece> pieces;    // of the current chunk
     std::vector<ReadPart> parts;  // the same
   };
 

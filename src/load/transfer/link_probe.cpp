@@ -32,8 +32,8 @@ PinnedBuffer pin_near(const Device& device) {
   return PinnedBuffer(device, probe_copy_bytes, PinnedBuffer::Method::registered);
 }
 
-struct Lane {
-  explicit Lane(const Device& device)
+struct Link {
+  explicit Link(const Device& device)
       : source(pin_near(device)),
         target(device, probe_copy_bytes),
         stream(device),
@@ -50,37 +50,37 @@ struct Lane {
   std::array<Event, 2> copied;  // of the two copies that are queued at a time
 };
 
-std::vector<std::unique_ptr<Lane>> make_lanes(const std::vector<Device>& devices) {
-  std::vector<std::unique_ptr<Lane>> lanes(devices.size());
+std::vector<std::unique_ptr<Link>> make_links(const std::vector<Device>& devices) {
+  std::vector<std::unique_ptr<Link>> tracks(devices.size());
   try {
-    run_for_each(lanes.size(), [&](std::size_t i, const std::atomic<bool>&) {
-      lanes[i] = std::make_unique<Lane>(devices[i]);
+    run_for_each(tracks.size(), [&](std::size_t i, const std::atomic<bool>&) {
+      tracks[i] = std::make_unique<Link>(devices[i]);
     });
   } catch (const std::exception& error) {
     core::state_of(devices.front()).note("probe the link", error.what());
-    lanes.clear();
+    tracks.clear();
   }
-  return lanes;
+  return tracks;
 }
 
 // Two copies are queued at a time, so that the link never waits and Ctrl-C has little to wait for.
-double measure_lane(Lane& lane, const CancelToken* cancel, const std::atomic<bool>& stop) {
+double measure_link(Link& track, const CancelToken* cancel, const std::atomic<bool>& stop) {
   try {
     for (std::size_t i = 0; i <= probe_copies; ++i) {  // the first one warms up
       if (cancel != nullptr) cancel->throw_if_cancelled("load");
       if (stop.load()) break;
-      Event& copied = lane.copied[i % lane.copied.size()];
+      Event& copied = track.copied[i % track.copied.size()];
       copied.synchronize();
-      if (i == 1) lane.start.record(lane.stream);
-      copy_h2d(lane.target, lane.source.bytes(), lane.stream);
-      copied.record(lane.stream);
+      if (i == 1) track.start.record(track.stream);
+      copy_h2d(track.target, track.source.bytes(), track.stream);
+      copied.record(track.stream);
     }
-    lane.stop.record(lane.stream);
-    lane.stop.synchronize();
+    track.stop.record(track.stream);
+    track.stop.synchronize();
     if (stop.load()) return 0;
-    return probe_copies * static_cast<double>(probe_copy_bytes) / lane.stop.elapsed_s(lane.start);
+    return probe_copies * static_cast<double>(probe_copy_bytes) / track.stop.elapsed_s(track.start);
   } catch (...) {
-    core::settle(lane.stream);
+    core::settle(track.stream);
     throw;
   }
 }
@@ -109,10 +109,10 @@ constexpr std::uint64_t cold_read_probe_bytes = 256u << 20;  // a disk is slow
 }  // namespace
 
 std::vector<double> measure_links(const std::vector<Device>& devices, const CancelToken* cancel) {
-  const auto lanes = make_lanes(devices);
-  std::vector<double> rates(lanes.size());
+  const auto tracks = make_links(devices);
+  std::vector<double> rates(tracks.size());
   run_for_each(rates.size(), [&](std::size_t i, const std::atomic<bool>& stop) {
-    rates[i] = measure_lane(*lanes[i], cancel, stop);
+    rates[i] = measure_link(*tracks[i], cancel, stop);
   });
   return rates;
 }

@@ -22,7 +22,7 @@ struct StagingMemory::Impl {
         const std::lock_guard lock(mutex);
         ready.push_back(std::move(memory));
       } catch (const std::exception&) {
-        return;  // the load meets the same shortage and tells of it
+        return;  // the load meets the same shortage and reports it
       }
     }
   }

@@ -42,7 +42,7 @@ class StagingRing {
     std::size_t slots = 2;
     std::size_t slot_bytes = 4u << 20;
     std::vector<int> cpus;         ///< near which the slots' memory shall be; empty: anywhere
-    Timeline* timeline = nullptr;  ///< gets a lane for each stream
+    Timeline* timeline = nullptr;  ///< gets a track for each stream
     std::shared_ptr<StagingMemory> memory;  ///< that was touched before, if there is any
   };
 
@@ -61,7 +61,7 @@ class StagingRing {
 
   /// Queues the slot's first bytes to the destination on the stream with the least bytes queued,
   /// and returns at once. The slot comes back when the copy is done; on an exception at once.
-  /// `on_queued` is called once the slot's event stands behind the copy, before the slot may be
+  /// `on_queued` is called once the slot's event is recorded after the copy, before the slot may be
   /// taken by another thread.
   void submit(StagingSlot& slot, const Buffer& destination, std::size_t size_bytes,
               const std::function<void(const Event& copied)>& on_queued = {});

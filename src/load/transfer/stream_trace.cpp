@@ -10,8 +10,8 @@ StreamTrace::StreamTrace(Timeline& timeline, std::vector<StreamRef> streams,
                          const std::string& name)
     : timeline_(timeline), streams_(std::move(streams)), anchor_(streams_.front().device()) {
   for (std::size_t i = 0; i < streams_.size(); ++i) {
-    lanes_.push_back(
-        timeline_.add_lane(streams_[i].device().id() + " " + name + " " + std::to_string(i)));
+    tracks_.push_back(
+        timeline_.add_track(streams_[i].device().id() + " " + name + " " + std::to_string(i)));
   }
   anchor_.record(streams_.front());
   anchor_.synchronize();
@@ -41,7 +41,7 @@ void StreamTrace::finish() {
   };
   for (Piece& piece : pieces_) {
     piece.stop.synchronize();
-    timeline_.add({lanes_[piece.stream], piece.what, time_of(piece.start), time_of(piece.stop),
+    timeline_.add({tracks_[piece.stream], piece.what, time_of(piece.start), time_of(piece.stop),
                    piece.size_bytes});
   }
   pieces_.clear();

@@ -18,7 +18,7 @@ namespace hiptool::load {
 /// queue to one stream at once, neighbouring pieces may seem to overlap.
 class StreamTrace {
  public:
-  /// A lane for each stream, "nvidia:1 NAME 0" and so on. Waits for the first stream.
+  /// A track for each stream, "nvidia:1 NAME 0" and so on. Waits for the first stream.
   StreamTrace(Timeline& timeline, std::vector<StreamRef> streams, const std::string& name);
 
   /// Before and after the piece of work is queued; from any thread.
@@ -39,7 +39,7 @@ class StreamTrace {
 
   Timeline& timeline_;
   std::vector<StreamRef> streams_;
-  std::vector<std::uint32_t> lanes_;
+  std::vector<std::uint32_t> tracks_;
   Event anchor_;
   Timeline::Clock::time_point anchor_time_;
   std::mutex mutex_;

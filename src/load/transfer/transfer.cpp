@@ -178,7 +178,7 @@ struct Transfer::Impl {
     chosen.observer = &observer;
     chosen.sink = sink;
     chosen.timeline = options.timeline;
-    if (plan.devices.size() > 1) chosen.lane = plan.devices[i].device.id() + " reader";
+    if (plan.devices.size() > 1) chosen.track = plan.devices[i].device.id() + " reader";
     return FileLoad(model, plan.devices[i].layout, arena, files, rings[i]->ring(), chosen).run();
   }
 

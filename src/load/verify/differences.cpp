@@ -32,7 +32,7 @@ std::vector<Mismatch> join_differences(const ModelFile& model, const ArenaLayout
   for (const Difference& next : differences) {
     const TensorInfo& tensor = model.tensors()[next.tensor];
     const bool continues =
-        previous != nullptr && previous->tensor == next.tensor && previous->leaf + 1 == next.leaf;
+        previous != nullptr && previous->tensor == next.tensor && previous->block + 1 == next.block;
     if (continues) {
       mismatches.back().size_bytes =
           tensor.file_offset + next.last + 1 - mismatches.back().file_offset;

@@ -11,19 +11,19 @@
 
 namespace hiptool::load {
 
-/// A leaf that differs, with the places in its tensor of the first and the last differing byte.
+/// A block that differs, with the places in its tensor of the first and the last differing byte.
 struct Difference {
   std::uint32_t tensor = 0;
-  std::uint64_t leaf = 0;
+  std::uint64_t block = 0;
   std::uint64_t first = 0;
   std::uint64_t last = 0;
 };
 
-/// The difference between two readings of a leaf that starts at `tensor_offset`; they must differ.
+/// The difference between two readings of a block that starts at `tensor_offset`; they must differ.
 Difference locate_difference(std::uint32_t tensor, std::uint64_t tensor_offset,
                              std::span<const std::byte> expected, std::span<const std::byte> found);
 
-/// Neighbouring leaves of a tensor become one run; runs are in the order of the arena, at most
+/// Neighbouring blocks of a tensor become one run; runs are in the order of the arena, at most
 /// max_mismatches. Sorts its input.
 std::vector<Mismatch> join_differences(const ModelFile& model, const ArenaLayout& layout,
                                        const Device& device, std::vector<Difference>& differences);

@@ -13,7 +13,7 @@ namespace hiptool::load {
 /// XXH3-64, seed 0, of a piece of at most 16 KiB (of any length, in fact).
 std::uint64_t block_digest(std::span<const std::byte> bytes) noexcept;
 
-/// XXH3-64 over the leaf digests as little-endian u64, in order.
+/// XXH3-64 over the block digests as little-endian u64, in order.
 std::uint64_t tensor_digest(std::span<const std::uint64_t> block_digests);
 
 /// That of each tensor, from the digests of all blocks (as FileDigests::get gives them).

@@ -53,7 +53,7 @@ class PieceBuffer {
 struct FileDigests::Impl {
   const ModelFile& model;
   Options options;
-  BlockMap leaves;
+  BlockMap blocks;
   std::vector<std::uint32_t> hashed_files;  // each is read as a whole; they are taken first
   std::vector<BlockRange> ranges;           // of the tensors in other files
   std::vector<base::File> files;
@@ -72,7 +72,7 @@ struct FileDigests::Impl {
   std::shared_future<void> done;  // last: its threads use the others
 
   Impl(const ModelFile& of, const Options& chosen)
-      : model(of), options(chosen), leaves(of), digests(leaves.count()), hashes(of.files().size()) {
+      : model(of), options(chosen), blocks(of), digests(blocks.count()), hashes(of.files().size()) {
     divide();
     for (const ModelPart& part : model.files()) files.push_back(base::File::open(part.path));
     check_unchanged();
@@ -162,9 +162,9 @@ struct FileDigests::Impl {
 
   void work(std::uint32_t index) {
     const PieceBuffer buffer;
-    std::uint32_t lane = 0;
+    std::uint32_t track = 0;
     if (options.timeline != nullptr) {
-      lane = options.timeline->add_lane("digest " + std::to_string(index));
+      track = options.timeline->add_track("digest " + std::to_string(index));
     }
     for (;;) {
       {
@@ -175,13 +175,13 @@ struct FileDigests::Impl {
       if (place >= job_count() || is_failed.load()) return;
       if (place < hashed_files.size()) {
         const std::uint32_t file = hashed_files[place];
-        const TimelineScope scope(options.timeline, lane, "read, hash and digest",
+        const TimelineScope scope(options.timeline, track, "read, hash and digest",
                                   model.files()[file].size_bytes);
         hash_file(file);
         continue;
       }
       const BlockRange& range = ranges[place - hashed_files.size()];
-      const TimelineScope scope(options.timeline, lane, "read and digest", range.size_bytes);
+      const TimelineScope scope(options.timeline, track, "read and digest", range.size_bytes);
       digest_range(range, buffer);
     }
   }
@@ -191,7 +191,7 @@ struct FileDigests::Impl {
     for (std::size_t i = 0; i < model.tensors().size(); ++i) {
       const TensorInfo& tensor = model.tensors()[i];
       if (tensor.file != file) continue;
-      tensors.push_back({tensor.file_offset, tensor.size_bytes, leaves.first[i]});
+      tensors.push_back({tensor.file_offset, tensor.size_bytes, blocks.first[i]});
     }
     FileChain chain(std::move(tensors), model.files()[file].size_bytes);
     while (!is_failed.load()) {
@@ -205,14 +205,14 @@ struct FileDigests::Impl {
 
   void digest_range(const BlockRange& range, const PieceBuffer& buffer) {
     const TensorInfo& tensor = model.tensors()[range.tensor];
-    std::uint64_t leaf = leaves.first[range.tensor] + range.tensor_offset / block_bytes;
+    std::uint64_t block = blocks.first[range.tensor] + range.tensor_offset / block_bytes;
     for (std::uint64_t at = 0; at < range.size_bytes && !is_failed.load(); at += piece_bytes) {
       throw_if_given_up();
       const auto piece = buffer.first(std::min(piece_bytes, range.size_bytes - at));
       files[tensor.file].read_at(piece, tensor.file_offset + range.tensor_offset + at);
       for (std::uint64_t done_bytes = 0; done_bytes < piece.size(); done_bytes += block_bytes) {
         const auto size = std::min<std::uint64_t>(block_bytes, piece.size() - done_bytes);
-        digests[leaf++] = block_digest(piece.subspan(done_bytes, size));
+        digests[block++] = block_digest(piece.subspan(done_bytes, size));
       }
       bytes.fetch_add(piece.size(), std::memory_order_relaxed);
     }

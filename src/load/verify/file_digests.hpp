@@ -12,7 +12,7 @@
 
 namespace hiptool::load {
 
-/// The digests of a model's leaves (see verify_readback) as its files hold them, by an independent
+/// The digests of a model's blocks (see verify_readback) as its files hold them, by an independent
 /// second reader: files opened anew, offsets straight from the parsed headers, no part of the
 /// loader. It needs no device, so it can start before one does. The model must outlive it.
 ///
@@ -24,7 +24,7 @@ class FileDigests {
   struct Options {
     std::uint32_t threads = 0;            ///< 0: one for each core this process may use
     const CancelToken* cancel = nullptr;  ///< must outlive this object
-    Timeline* timeline = nullptr;         ///< gets a lane for each thread; must outlive this object
+    Timeline* timeline = nullptr;  ///< gets a track for each thread; must outlive this object
     /// Files whose SHA-256 is wanted, by index of ModelFile::files().
     std::vector<std::uint32_t> sha256_of = {};
   };
@@ -51,7 +51,7 @@ class FileDigests {
   /// SHA-256 they compute. From any thread; does not block.
   void limit_threads(std::uint32_t threads);
 
-  /// Lets all threads run again, waits for them and gives the digest of each leaf: those of tensor
+  /// Lets all threads run again, waits for them and gives the digest of each block: those of tensor
   /// 0 in order, then those of tensor 1... Throws Error(input_failed) where a file could not be
   /// read or was changed, truncated or replaced meanwhile, Error(cancelled) by the token. May be
   /// called again, and from several threads.

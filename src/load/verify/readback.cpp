@@ -21,7 +21,7 @@ namespace hiptool::load {
 namespace {
 
 constexpr std::uint64_t job_bytes = 8u << 20;
-static_assert(job_bytes % block_bytes == 0, "a leaf never spans two jobs");
+static_assert(job_bytes % block_bytes == 0, "a block never spans two jobs");
 
 // Bytes of one tensor inside a job.
 struct Share {
@@ -44,7 +44,7 @@ struct Work {
   std::vector<Job> jobs;
 };
 
-// Cuts large tensors at leaf boundaries and joins small neighbours, so that neither many small
+// Cuts large tensors at block boundaries and joins small neighbours, so that neither many small
 // tensors nor one large one costs more than its bytes.
 Work divide(const ModelFile& model, const ArenaLayout& layout) {
   Work work;
@@ -96,9 +96,9 @@ class Verifier {
     VerifyResult result;
     result.tensor_digests.resize(block_digests_.size());
     for (const Placement& placement : layout_.placements) {
-      const auto& leaves = block_digests_[placement.tensor];
-      result.blocks += leaves.size();
-      result.tensor_digests[placement.tensor] = tensor_digest(leaves);
+      const auto& blocks = block_digests_[placement.tensor];
+      result.blocks += blocks.size();
+      result.tensor_digests[placement.tensor] = tensor_digest(blocks);
     }
     result.compared_bytes = compared_bytes_.load();
     if (layout_.placements.size() == model_.tensors().size()) {
@@ -157,8 +157,8 @@ class Verifier {
         const std::uint64_t size = std::min(block_bytes, share.size_bytes - offset);
         const auto want = expected.subspan(start + offset, size);
         const auto got = returned.subspan(start + offset, size);
-        const std::uint64_t leaf = (share.tensor_offset + offset) / block_bytes;
-        block_digests_[share.tensor][leaf] = block_digest(want);
+        const std::uint64_t block = (share.tensor_offset + offset) / block_bytes;
+        block_digests_[share.tensor][block] = block_digest(want);
         if (std::memcmp(want.data(), got.data(), size) != 0) {
           const std::lock_guard lock(mutex_);
           differences_.push_back(

@@ -25,32 +25,32 @@ void SlotDigests::on_read(const Chunk&, std::span<const std::byte> bytes,
   std::move(found.begin(), found.end(), std::back_inserter(runs_));
 }
 
-std::vector<std::uint64_t> SlotDigests::collect(const ModelFile& model, const BlockMap& leaves) {
+std::vector<std::uint64_t> SlotDigests::collect(const ModelFile& model, const BlockMap& blocks) {
   const std::lock_guard lock(mutex_);
   const auto stands_before = [](const auto& left, const auto& right) {
     return std::tie(left.file, left.file_offset) < std::tie(right.file, right.file_offset);
   };
   std::sort(runs_.begin(), runs_.end(), stands_before);
-  std::vector<std::uint64_t> digests(leaves.count());
+  std::vector<std::uint64_t> digests(blocks.count());
   for (std::size_t index = 0; index < model.tensors().size(); ++index) {
     const TensorInfo& tensor = model.tensors()[index];
-    std::uint64_t leaf = leaves.first[index];
+    std::uint64_t block = blocks.first[index];
     // The last run that begins at or before the tensor; the following ones are next to it.
     auto run = std::upper_bound(runs_.begin(), runs_.end(), tensor, stands_before);
     if (run != runs_.begin()) --run;
-    for (std::uint64_t at = 0; at < tensor.size_bytes; at += block_bytes, ++leaf) {
+    for (std::uint64_t at = 0; at < tensor.size_bytes; at += block_bytes, ++block) {
       const std::uint64_t wanted = tensor.file_offset + at;
       while (run != runs_.end() && run->file == tensor.file && run->end() <= wanted) ++run;
       const std::uint64_t size_bytes = std::min(block_bytes, tensor.size_bytes - at);
       const auto* digest =
           run != runs_.end() ? run->find(tensor.file, wanted, size_bytes) : nullptr;
-      if (digest != nullptr) digests[leaf] = *digest;
+      if (digest != nullptr) digests[block] = *digest;
     }
   }
   return digests;
 }
 
-// A leaf that begins elsewhere, or is longer or shorter, was not read as the header has it.
+// A block that begins elsewhere, or is longer or shorter, was not read as the header has it.
 const std::uint64_t* SlotDigests::Run::find(std::uint32_t in_file, std::uint64_t offset,
                                             std::uint64_t wanted_bytes) const {
   if (in_file != file || offset < file_offset || offset >= end()) return nullptr;

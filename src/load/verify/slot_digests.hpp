@@ -21,10 +21,10 @@ class SlotDigests final : public ChunkSink {
 
   /// The digests in the order of a map that comes from the parsed header alone; 0 for a block that
   /// was never read from where the header has it, and which so equals no digest of the device.
-  std::vector<std::uint64_t> collect(const ModelFile& model, const BlockMap& leaves);
+  std::vector<std::uint64_t> collect(const ModelFile& model, const BlockMap& blocks);
 
  private:
-  /// A piece of a file that was read at once, with the digests of its leaves.
+  /// A piece of a file that was read at once, with the digests of its blocks.
   struct Run {
     std::uint32_t file = 0;
     std::uint64_t file_offset = 0;
@@ -32,7 +32,7 @@ class SlotDigests final : public ChunkSink {
     std::vector<std::uint64_t> digests;
 
     std::uint64_t end() const { return file_offset + size_bytes; }
-    /// The digest of the leaf that begins there and has that size, or null.
+    /// The digest of the block that begins there and has that size, or null.
     const std::uint64_t* find(std::uint32_t in_file, std::uint64_t offset,
                               std::uint64_t wanted_bytes) const;
   };

@@ -23,8 +23,7 @@ struct ValueCheckOptions {
 ValueCheckResult check_values(const ModelFile& model, const ArenaLayout& layout,
                               const Buffer& arena, const ValueCheckOptions& options = {});
 
-/// Adds what was found on another device. A tensor that both have stays two findings, one behind
-/// the other.
+/// Adds what was found on another device. A tensor that both have stays two findings.
 void merge_values(ValueCheckResult& into, const ValueCheckResult& from);
 
 }  // namespace hiptool::load

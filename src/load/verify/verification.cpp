@@ -57,7 +57,7 @@ struct Verification::Impl {
   std::vector<std::uint64_t> slot_digests;
   std::span<const std::uint64_t> expected;
   std::vector<std::unique_ptr<DeviceDigests>> devices;  // null: gets no tensors
-  std::uint32_t lane = 0;
+  std::uint32_t track = 0;
   std::shared_future<std::vector<std::uint32_t>> order;  // last: its thread uses the model
 
   Impl(const ModelFile& of, const LoadPlan& with, std::span<const Buffer> in,
@@ -75,7 +75,7 @@ struct Verification::Impl {
       if (layout.placements.empty()) continue;
       devices[i] = std::make_unique<DeviceDigests>(model, layout, arenas[i], options);
     }
-    if (options.timeline != nullptr) lane = options.timeline->add_lane("verdict");
+    if (options.timeline != nullptr) track = options.timeline->add_track("verdict");
     // While the model is loaded: for 100 000 names it takes as long as a tenth of the load.
     const auto sort_names = [this] { return digest_order(model); };
     try {
@@ -85,7 +85,7 @@ struct Verification::Impl {
     }
   }
 
-  TimelineScope scope(std::string_view what) const { return {options.timeline, lane, what}; }
+  TimelineScope scope(std::string_view what) const { return {options.timeline, track, what}; }
 
   std::vector<std::span<const std::uint64_t>> digest_arenas() {
     const auto timer = scope("device digests");

@@ -10,17 +10,17 @@
 using hiptool::Timeline;
 using hiptool::TimelineScope;
 
-TEST_CASE("timeline: a scope records its lane, name, bytes and time") {
+TEST_CASE("timeline: a scope records its track, name, bytes and time") {
   Timeline timeline;
-  CHECK(timeline.add_lane("first") == 0);
-  const auto lane = timeline.add_lane("second");
+  CHECK(timeline.add_track("first") == 0);
+  const auto track = timeline.add_track("second");
   const auto before = Timeline::Clock::now();
-  { const TimelineScope scope(&timeline, lane, "read", 4096); }
+  { const TimelineScope scope(&timeline, track, "read", 4096); }
   const auto after = Timeline::Clock::now();
   REQUIRE(timeline.spans().size() == 1);
   const Timeline::Span span = timeline.spans().front();
-  CHECK(timeline.lanes() == std::vector<std::string>{"first", "second"});
-  CHECK(span.lane == lane);
+  CHECK(timeline.tracks() == std::vector<std::string>{"first", "second"});
+  CHECK(span.track == track);
   CHECK(span.name == "read");
   CHECK(span.size_bytes == 4096);
   CHECK(before <= span.begin);
@@ -30,7 +30,7 @@ TEST_CASE("timeline: a scope records its lane, name, bytes and time") {
 
 TEST_CASE("timeline: a scope that an exception leaves is recorded too") {
   Timeline timeline;
-  timeline.add_lane("reader");
+  timeline.add_track("reader");
   const auto fail = [&] {
     const TimelineScope scope(&timeline, 0, "read");
     throw std::runtime_error("gone");
@@ -46,11 +46,11 @@ TEST_CASE("timeline: eight threads record at once and lose nothing") {
     std::vector<std::jthread> threads;
     for (int i = 0; i < 8; ++i) {
       threads.emplace_back([&timeline, i] {
-        const auto lane = timeline.add_lane("reader " + std::to_string(i));
-        for (int n = 0; n < spans_per_thread; ++n) TimelineScope(&timeline, lane, "read", 1);
+        const auto track = timeline.add_track("reader " + std::to_string(i));
+        for (int n = 0; n < spans_per_thread; ++n) TimelineScope(&timeline, track, "read", 1);
       });
     }
   }
-  CHECK(timeline.lanes().size() == 8);
+  CHECK(timeline.tracks().size() == 8);
   CHECK(timeline.spans().size() == 8 * spans_per_thread);
 }

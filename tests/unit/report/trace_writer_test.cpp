@@ -20,10 +20,10 @@ nlohmann::json events_of(const Timeline& timeline) {
 
 }  // namespace
 
-TEST_CASE("trace: lanes are named threads, spans are complete events in order of their begin") {
+TEST_CASE("trace: tracks are named threads, spans are complete events in order of their begin") {
   Timeline timeline;
-  timeline.add_lane("reader 0");
-  timeline.add_lane("copy stream \xff");
+  timeline.add_track("reader 0");
+  timeline.add_track("copy stream \xff");
   const auto start = Timeline::Clock::now();
   timeline.add({1, "copy", start + microseconds(150), start + microseconds(250), 5'000'000});
   timeline.add({0, "read", start, start + microseconds(100), 0});

@@ -47,8 +47,8 @@ TEST_CASE("lists and members stand on one line") {
   CHECK(format_value(Array{4096, 32000}, Unit::none) == "4096, 32000");
   CHECK(format_value(Array{Array{1, 2}, Array{3}}, Unit::none) == "[1, 2], [3]");
   CHECK(format_value(Array{nullptr}, Unit::none, false) == "-");
-  CHECK(format_value(Object{{"speed", 5}, {"lanes", Object{{"x\x1b", 1}}}}, Unit::none) ==
-        "speed 5, lanes {x\\x1B 1}");
+  CHECK(format_value(Object{{"speed", 5}, {"tracks", Object{{"x\x1b", 1}}}}, Unit::none) ==
+        "speed 5, tracks {x\\x1B 1}");
   CHECK(format_value(Array{}, Unit::none).empty());
 }
 

@@ -167,14 +167,14 @@ void FileHashes::run() {
 
 void FileHashes::work(std::uint32_t thread, const std::atomic<bool>& stop) {
   std::vector<std::byte> buffer(buffer_bytes);
-  std::uint32_t lane = 0;
+  std::uint32_t track = 0;
   if (options_.timeline != nullptr) {
-    lane = options_.timeline->add_lane("hash " + std::to_string(thread));
+    track = options_.timeline->add_track("hash " + std::to_string(thread));
   }
   while (!stop.load()) {
     const std::size_t place = next_job_++;
     if (place >= jobs_.size()) return;
-    const TimelineScope scope(options_.timeline, lane, "read and hash", jobs_[place].size_bytes);
+    const TimelineScope scope(options_.timeline, track, "read and hash", jobs_[place].size_bytes);
     do_job(jobs_[place], buffer, stop);
   }
 }

@@ -33,10 +33,10 @@ class FileHashes {
  public:
   struct Options {
     std::optional<HashKind> tensors;  ///< of each tensor...
-    bool with_chains = true;          ///< ...and of the tensors of each file, one behind the other
+    bool with_chains = true;          ///< ...and of the tensors of each file, concatenated
     bool with_metadata = false;  ///< of all bytes of each file that belong to no tensor, in order
     const CancelToken* cancel = nullptr;  ///< must outlive this object
-    Timeline* timeline = nullptr;         ///< gets a lane for each thread; must outlive this object
+    Timeline* timeline = nullptr;  ///< gets a track for each thread; must outlive this object
   };
   /// All bytes of a file outside its tensors: header, padding and what follows the last tensor.
   struct Metadata {

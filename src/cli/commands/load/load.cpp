@@ -172,7 +172,7 @@ Runner add_load(CLI::App& app) {
            "list every tensor; CSV then has a row for each, else one for the load");
   add_flag(app, "--dry-run", options->dry_run, "parse and plan only; opens no driver");
   add_count(app, "--context", options->context,
-            "also make room for the KV cache of that many tokens, and say whether it fits", 1,
+            "also reserve memory for a KV cache of that many tokens and report whether it fits", 1,
             std::uint64_t{1} << 30);
   add_flag(app, "--strict", options->strict, "refuse what the format's specification forbids");
   add_flag(app, "--opaque", options->opaque, "take tensors of unknown type as plain bytes");
@@ -205,7 +205,7 @@ Command load_command() {
       {"hiptool load model.gguf --dry-run --tensors", "what is in it; needs no device"},
       {"hiptool load m.gguf --dry-run --context 8192", "what it is, and does it fit"},
       {"hiptool load m.gguf --check-manifest m.json", "is it still the model it was"},
-      {"hiptool load --demo", "without a model at hand"},
+      {"hiptool load --demo", "a model of random contents, made for it"},
   };
   command.formats = {OutputFormat::table, OutputFormat::json, OutputFormat::csv,
                      OutputFormat::markdown};

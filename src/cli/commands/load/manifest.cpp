@@ -113,7 +113,7 @@ void compare_metadata(const Manifest& manifest, const ModelFile& model,
   }
 }
 
-// What the lines of a manifest mean beside a model.
+// The meaning of the lines of a manifest for a model.
 class Names {
  public:
   struct Meaning {
@@ -128,7 +128,7 @@ class Names {
     }
   }
 
-  // Colons may stand in either name: the first place where a file of the model ends counts.
+  // Either name may contain colons: the first place where a file of the model ends counts.
   std::optional<Meaning> of(std::string_view name) const {
     for (std::size_t colon = name.find(':'); colon != std::string_view::npos;
          colon = name.find(':', colon + 1)) {

@@ -20,7 +20,7 @@ namespace hiptool::cli {
 ///    (all bytes outside tensors) is matched by the order of the files, so they may be renamed.
 ///    Digests are XXH3-64, which detects damage but not tampering; SHA-256 may be there as well;
 ///  - lines of llama-gguf-hash, "xxh64     <hex>  <file>:<tensor>" for each tensor and
-///    "xxh64     <hex>  <file>" for all tensors of a file, one behind the other in file order. A
+///    "xxh64     <hex>  <file>" for all tensors of a file, concatenated in file order. A
 ///    file's name counts there without its folder, since files are moved. They do not cover the
 ///    metadata.
 struct Manifest {
@@ -39,7 +39,7 @@ struct Manifest {
     std::string sha256;  ///< as that of a tensor
   };
   /// A line of llama-gguf-hash: for the file, or the file and one of its tensors; what it means is
-  /// known only beside a model, because both may contain colons.
+  /// known only for a given model, because both may contain colons.
   struct Line {
     std::string hash;
     std::string name;
@@ -50,8 +50,8 @@ struct Manifest {
   std::optional<HashKind> kind;  ///< nothing: our digests
   std::string digest;            ///< of the model; may be empty for lines
   std::vector<Tensor> tensors;
-  bool covers_metadata = false;    ///< false for lines and for documents of older versions
-  bool has_sha256 = false;         ///< of each tensor and of the metadata, beside our digests
+  bool covers_metadata = false;  ///< false for lines and for documents of older versions
+  bool has_sha256 = false;       ///< of each tensor and of the metadata, in addition to our digests
   std::vector<Metadata> metadata;  ///< in the order of the files
   std::vector<Line> lines;         ///< of that kind only
 };

@@ -7,7 +7,7 @@
 
 namespace hiptool::cli {
 
-/// The files of an opened model, with the index and the configuration beside them.
+/// The files of an opened model, with its index and configuration files.
 std::vector<NamedFile> files_of_model(const ModelFile& model);
 
 }  // namespace hiptool::cli

@@ -334,7 +334,7 @@ void add_summary(const LoadOutcome& outcome, const LoadReportOptions& options,
 void add_fit(const LoadOutcome& outcome, report::Report& report) {
   report.document.emplace_back("fit", fit_value(*outcome.fit));
   append(report.verdict, fit_lines(*outcome.fit));
-  if (outcome.statistics) return;  // then the fit is not what was asked for
+  if (outcome.statistics) return;  // then the fit is not the result
   append(report.notes, fit_notes(*outcome.fit, *outcome.summary));
   report.tables.push_back(fit_table(*outcome.fit));
 }
