@@ -17,6 +17,7 @@
 #include "measure/kernel/bench.hpp"
 #include "measure/kernel/work.hpp"
 #include "measure/peak.hpp"
+#include "report/report.hpp"
 
 using namespace hiptool;
 using namespace hiptool::measure;
