@@ -31,7 +31,7 @@ Value tracks_value(const CopyResult& result) {
   return tracks;
 }
 
-Value wrong_value(const CopyResult& result) {
+Value wrong_copy_value(const CopyResult& result) {
   if (!result.wrong) return {};
   return Object{{"first_bad_index", result.wrong->first_index},
                 {"xor_bits", result.wrong->xor_bits},
@@ -221,7 +221,7 @@ Object cell_value(const CopyResult& result) {
   fields.emplace_back("lanes", tracks_value(result));
   add_limit(result, fields);
   add_doubts(result, fields);
-  fields.emplace_back("wrong", wrong_value(result));
+  fields.emplace_back("wrong", wrong_copy_value(result));
   fields.emplace_back("error", result.error ? Value(report::error_value(*result.error)) : Value());
   return fields;
 }
