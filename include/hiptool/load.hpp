@@ -24,9 +24,12 @@ namespace hiptool {
 class HIPTOOL_API LoadObserver {
  public:
   virtual ~LoadObserver() = default;
-  /// The phase of this name (LoadPhase::name) begins.
+  /// The phase of this name (LoadPhase::name) begins. The "verify" after "digest" is not announced:
+  /// the two are told apart afterwards.
   virtual void on_phase(std::string_view name) noexcept { static_cast<void>(name); }
-  /// Bytes of the phase: queued to devices in "load", compared in "verify", hashed in "sha256".
+  /// Bytes of the phase: queued to devices in "load", compared in the "verify" of a read-back (one
+  /// device after the other, each with its own total), hashed in "sha256". Calls may come out of
+  /// order.
   virtual void on_progress(std::uint64_t done_bytes, std::uint64_t total_bytes) noexcept = 0;
 };
 
@@ -53,35 +56,43 @@ struct ReadOptions {
 /// Options of load_model(). Objects that pointers refer to must outlive the call.
 struct LoadOptions {
   LoadSplit split;  ///< over several devices
-  /// Also reserves memory for a KV cache of so many tokens: only a plan in which it fits is loaded.
-  /// Layers then stay whole, with their part of the cache. 0: weights only.
+  /// Leaves memory free for a KV cache of so many tokens: only a plan in which it fits is loaded.
+  /// Layers then stay whole, with their part of the cache. 0: weights only. Not with proportions
+  /// and not with arenas of the caller.
   std::uint64_t context_tokens = 0;
   VerifyMode verify = VerifyMode::automatic;
   ReadOptions read;
-  bool check_values = false;    ///< search NaN and infinity on the devices after the verification
-  bool self_test = false;       ///< plant each Fault afterwards and check that it is caught
-  bool measure_limits = false;  ///< of loads of 1 GiB or more; takes some 20 ms after the verdict
+  bool check_values =
+      false;               ///< search NaN and infinity on the devices, unless there is a mismatch
+  bool self_test = false;  ///< plant each Fault in a verified load and check that it is caught
+  /// Measure LoadLimits after the verdict of a load of 1 GiB or more: 1 GiB is copied to each GPU
+  /// and as much read.
+  bool measure_limits = false;
 
   /// Memory of the caller, one buffer for each device: at least ArenaLayout::arena_bytes of
-  /// plan_load() for the same devices and split. Empty: the load allocates.
+  /// plan_load(model, devices, split). Its contents are undefined after an exception. Empty: the
+  /// load allocates.
   std::vector<Buffer> arenas;
-  /// Streams of the caller for the copies, each on one of the devices; a device without one gets
-  /// streams of its own.
+  /// Streams of the caller for the copies from the host, each on one of the devices; a device
+  /// without one gets streams of its own.
   std::vector<StreamRef> streams;
 
-  const CancelToken* cancel = nullptr;  ///< ends the load with Error(cancelled)
+  /// Ends the load with Error(cancelled), except while devices are opened or memory is allocated.
+  const CancelToken* cancel = nullptr;
   LoadObserver* observer = nullptr;
   Timeline* timeline = nullptr;  ///< records each reader, stream and verifier
   /// A `hiptool` program that compiles kernels in a process of its own where a device has no image,
   /// since an old hipRTC can abort; empty: in this process.
   std::string compiler_program;
-  LoadReport* report = nullptr;  ///< filled in as the load proceeds, also when it throws
+  /// Filled in as the load proceeds, also when it throws. Give a new one to each load: phases are
+  /// added to it, and its times count from its making. Not to be read before the call ends.
+  LoadReport* report = nullptr;
 };
 
 /// A tensor in device memory.
 struct Weight {
-  Buffer bytes;  ///< a view of the load's memory, which it keeps alive
-  ElementType type;
+  Buffer bytes;                      ///< a view of the load's memory, which it keeps alive
+  ElementType type;                  ///< valid as long as the model lives
   std::vector<std::uint64_t> shape;  ///< as TensorInfo::shape
 };
 
@@ -92,7 +103,8 @@ class HIPTOOL_API LoadedModel {
   LoadedModel(ModelFile model, std::vector<Buffer> arenas, LoadReport report);
 
   const ModelFile& model() const noexcept { return model_; }
-  const LoadPlan& plan() const noexcept { return *report_.plan; }
+  /// Throws Error(not_found) for a model without tensors for which no device was opened.
+  const LoadPlan& plan() const;
   const LoadReport& report() const noexcept { return report_; }
   /// Device memory by device of the plan; empty where a device has no tensors.
   std::span<const Buffer> arenas() const noexcept { return arenas_; }
@@ -121,8 +133,11 @@ class HIPTOOL_API LoadedModel {
 ///
 /// Throws Error(input_failed) where a file cannot be read or changed since it was parsed,
 /// Error(manifest_mismatch) where a file's SHA-256 is not the published one, Error(unsupported) for
-/// a self-test where the device has no digest kernel, Error(cancelled), Error(invalid_argument) for
-/// devices, arenas or streams that do not fit each other, else what the runtime answered.
+/// a self-test or a check of values where the device has no kernel for it, Error(cancelled),
+/// Error(invalid_argument) for options that contradict each other, for devices, arenas or streams
+/// that do not fit each other, for a file without a published SHA-256 and for a model that is too
+/// small for the self-test, Error(out_of_bounds) for an arena that is too small, Error(not_found)
+/// for a model without the metadata that sizes a KV cache, else what the runtime answered.
 HIPTOOL_API LoadedModel load_model(const ModelFile& model, std::span<const Device> devices,
                                    const LoadOptions& options = {});
 HIPTOOL_API LoadedModel load_model(const ModelFile& model, const Device& device,
@@ -132,8 +147,10 @@ HIPTOOL_API LoadedModel load_model(const ModelFile& model, const Device& device,
 using OpenDevices = std::function<std::vector<Device>()>;
 
 /// The same for devices that are opened during the load: a driver takes some 0.3 s to start, and
-/// meanwhile the second reader digests the files and staging memory for `expected_devices` GPUs is
-/// touched. Not called for a model without tensors. Throws also what open_devices throws.
+/// meanwhile the second reader of `full` and `published` digests the files and, for files in the
+/// page cache, staging memory for `expected_devices` GPUs is touched. The number is a hint: a wrong
+/// one costs time. open_devices is not called for a model without tensors. Throws also what
+/// open_devices throws.
 HIPTOOL_API LoadedModel load_model(const ModelFile& model, const OpenDevices& open_devices,
                                    std::uint32_t expected_devices, const LoadOptions& options = {});
 

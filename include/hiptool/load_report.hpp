@@ -18,6 +18,7 @@ namespace hiptool {
 /// tampering.
 enum class VerifyMode {
   automatic,  ///< `full` for files in the page cache, `fast` for others
+  // Where a device has no digest kernel, modes with digests become `readback`.
   full,       ///< digests of the device against those of a second, independent reading of the files
   fast,       ///< against digests of the staging slots as they were read: one reading
   readback,   ///< all bytes copied back and compared with a second reading
@@ -32,9 +33,9 @@ HIPTOOL_API std::string_view to_string(VerifyMode mode) noexcept;
 enum class LoadStatus {
   failed,       ///< an error ended it
   interrupted,  ///< the cancel token ended it
-  planned,      ///< nothing was loaded, on request
-  empty,        ///< the model has no tensors
-  loaded,       ///< without verification
+  planned,  ///< nothing was loaded, as `hiptool load --dry-run` asks; load_model() never sets it
+  empty,    ///< the model has no tensors
+  loaded,   ///< without verification
   verified,
   mismatch,  ///< device memory differs from the files
 };
@@ -63,8 +64,8 @@ struct Mismatch {
   std::uint32_t file = 0;           ///< index into ModelFile::files()
   std::uint64_t file_offset = 0;    ///< of the first differing byte
   std::uint64_t device_offset = 0;  ///< of the same byte in the arena
-  std::uint64_t size_bytes = 0;     ///< first to last differing byte within one block of 16 KiB
-  std::string device;               ///< "nvidia:0"
+  std::uint64_t size_bytes = 0;  ///< first to last differing byte; neighbouring blocks are one run
+  std::string device;            ///< "nvidia:0"
 };
 
 /// The result of a verification.
@@ -159,7 +160,9 @@ struct LoadLimits {
 
 /// A step of a load, from LoadReport::start.
 struct LoadPhase {
-  std::string_view name;  ///< "start", "allocate", "load", "digest", "verify", ...
+  /// A literal: "start", "allocate", "load", then as the options need them "sha256", "digest",
+  /// "verify", "values", "probe", "self-test".
+  std::string_view name;
   double start_s = 0;
   double duration_s = 0;
 };
@@ -174,20 +177,21 @@ struct LoadReport {
   /// All bytes were copied back, on request or because the device has no digest kernel.
   bool is_read_back = false;
   std::string verify_note;       ///< why this mode, or the kernel image in use; may be empty
-  std::optional<LoadPlan> plan;  ///< absent until the devices are known
+  std::optional<LoadPlan> plan;  ///< absent while no device is known
   std::optional<ModelFit> fit;   ///< with LoadOptions::context_tokens
   std::optional<LoadStatistics> statistics;       ///< of all devices together
-  std::vector<LoadStatistics> device_statistics;  ///< by device of the plan
+  std::vector<LoadStatistics> device_statistics;  ///< by device of the plan, without what was read
   LoadLimits limits;                              ///< of all devices together
   std::optional<VerifyResult> verification;       ///< absent with VerifyMode::none
   std::optional<ValueCheckResult> values;         ///< with LoadOptions::check_values
   std::vector<FaultResult> self_test;             ///< with LoadOptions::self_test
   std::vector<PublishedHash> published;           ///< with VerifyMode::published
-  std::optional<std::uint64_t> cached_bytes;      ///< of the files in the page cache at the start
-  std::uint64_t done_bytes = 0;                   ///< read and queued so far
-  std::vector<LoadPhase> phases;                  ///< in the order of their ends
-  Clock::time_point start = Clock::now();         ///< of the phases' times
-  std::optional<double> verdict_time_s;           ///< from `start` to the verdict
+  std::optional<std::uint64_t>
+      cached_bytes;               ///< of the files in the page cache at the start, an estimate
+  std::uint64_t done_bytes = 0;   ///< read and queued so far
+  std::vector<LoadPhase> phases;  ///< in the order of their ends
+  Clock::time_point start = Clock::now();  ///< of the phases' times
+  std::optional<double> verdict_time_s;    ///< from `start` to the verdict
 };
 
 }  // namespace hiptool

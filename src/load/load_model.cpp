@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -42,7 +43,10 @@ class CountingObserver final : public LoadObserver {
  public:
   explicit CountingObserver(LoadObserver* shown) : shown_(shown) {}
   void on_progress(std::uint64_t done_bytes, std::uint64_t total_bytes) noexcept override {
-    done_bytes_.store(done_bytes, std::memory_order_relaxed);
+    // Readers report in any order.
+    std::uint64_t most = done_bytes_.load(std::memory_order_relaxed);
+    while (most < done_bytes && !done_bytes_.compare_exchange_weak(most, done_bytes)) {
+    }
     if (shown_ != nullptr) shown_->on_progress(done_bytes, total_bytes);
   }
   std::uint64_t done_bytes() const { return done_bytes_.load(std::memory_order_relaxed); }
@@ -59,6 +63,17 @@ void check_options(const LoadOptions& options) {
     throw Error(ErrorCode::invalid_argument, "load",
                 "a self-test needs a load that is verified by digests",
                 "choose the verification auto, full, fast or published");
+  }
+  if (options.context_tokens == 0) return;
+  if (options.split.kind == SplitKind::proportions) {
+    throw Error(ErrorCode::invalid_argument, "load",
+                "a KV cache keeps layers whole, which a split by proportions does not",
+                "split by layer or replicate");
+  }
+  if (!options.arenas.empty()) {
+    throw Error(ErrorCode::invalid_argument, "load",
+                "whether a KV cache fits is not checked for arenas of the caller",
+                "leave out context_tokens or arenas");
   }
 }
 
@@ -172,7 +187,7 @@ class ModelLoad {
     load::Transfer transfer(model_, *report_.plan, transfer_options(observer, is_shared));
     // Pinning takes as long as allocating and loading the kernel; cold files need few slots.
     std::jthread pinning;
-    if (is_warm()) pinning = std::jthread([&transfer, this] { pin(transfer); });
+    if (is_warm()) pinning = start_pinning(transfer);
     std::vector<Buffer> arenas = options_.arenas;
     std::unique_ptr<load::Verification> verification;
     {
@@ -200,11 +215,19 @@ class ModelLoad {
   }
 
   // A failure here occurs again, and is reported, when the load needs the slot.
-  void pin(load::Transfer& transfer) const {
+  std::jthread start_pinning(load::Transfer& transfer) const {
+    const auto pin = [&transfer, this] {
+      try {
+        transfer.prepare();
+      } catch (const std::exception& error) {
+        note("prepare", error.what());
+      }
+    };
     try {
-      transfer.prepare();
-    } catch (const Error& error) {
+      return std::jthread(pin);
+    } catch (const std::system_error& error) {
       note("prepare", error.what());
+      return {};
     }
   }
 
@@ -341,6 +364,9 @@ LoadedModel run_load(const ModelFile& model, const OpenDevices& open_devices,
   } catch (const Error& error) {
     report.status =
         error.code() == ErrorCode::cancelled ? LoadStatus::interrupted : LoadStatus::failed;
+    throw;
+  } catch (...) {
+    report.status = LoadStatus::failed;
     throw;
   }
 }

@@ -46,6 +46,12 @@ std::string_view to_string(Fault fault) noexcept {
 LoadedModel::LoadedModel(ModelFile model, std::vector<Buffer> arenas, LoadReport report)
     : model_(std::move(model)), arenas_(std::move(arenas)), report_(std::move(report)) {}
 
+const LoadPlan& LoadedModel::plan() const {
+  if (report_.plan) return *report_.plan;
+  throw Error(ErrorCode::not_found, "find plan",
+              "no device was opened for a model without tensors");
+}
+
 Weight LoadedModel::weight(std::string_view name) const { return find(name, nullptr); }
 
 Weight LoadedModel::weight(std::string_view name, const Device& device) const {

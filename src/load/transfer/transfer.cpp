@@ -278,6 +278,8 @@ double Transfer::probe_read_bytes_per_s(std::span<const Buffer> arenas, std::uin
                         impl.rings[i]->ring(), options)
                    .probe(most_bytes);
   });
+  // Device memory that is read into in place must still hold what was verified.
+  files.check_unchanged();
   return std::accumulate(rates.begin(), rates.end(), 0.0);
 }
 

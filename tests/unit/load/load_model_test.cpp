@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -211,6 +212,26 @@ TEST_CASE_FIXTURE(LoadModelFixture, "load_model: a self-test needs digests") {
   }
 }
 
+TEST_CASE_FIXTURE(LoadModelFixture, "load_model: a KV cache is not placed where it cannot be") {
+  LoadOptions chosen = options(VerifyMode::none);
+  chosen.context_tokens = 16;
+  chosen.split = {SplitKind::proportions, {1}};
+  CHECK(code_of([&] { load_model(model, device, chosen); }) == ErrorCode::invalid_argument);
+  chosen.split = {};
+  chosen.arenas = {Buffer(device, 1u << 22)};
+  CHECK(code_of([&] { load_model(model, device, chosen); }) == ErrorCode::invalid_argument);
+  chosen.arenas.clear();  // the small model does not describe its layers
+  CHECK(code_of([&] { load_model(model, device, chosen); }) == ErrorCode::not_found);
+  CHECK(observer.begun.empty());
+}
+
+TEST_CASE_FIXTURE(LoadModelFixture, "load_model: other exceptions pass and the load has failed") {
+  report.status = LoadStatus::verified;
+  const OpenDevices fail = []() -> std::vector<Device> { throw std::runtime_error("no driver"); };
+  CHECK_THROWS_AS(load_model(model, fail, 1, options(VerifyMode::full)), std::runtime_error);
+  CHECK(report.status == LoadStatus::failed);
+}
+
 TEST_CASE_FIXTURE(LoadModelFixture, "load_model: cancelled in any phase, nothing remains") {
   load_model(model, device, options(VerifyMode::full));  // what is made once is made now
   for (const char* phase : {"start", "allocate", "load", "digest", "values", "self-test"}) {
@@ -310,6 +331,8 @@ TEST_CASE_FIXTURE(LoadModelFixture, "load_model: a model without tensors opens n
   load_model(empty, refuse, 1, options(VerifyMode::automatic));
   CHECK(report.status == LoadStatus::empty);
   CHECK_FALSE(report.plan.has_value());
+  CHECK(code_of([&] { load_model(empty, refuse, 1, options(VerifyMode::automatic)).plan(); }) ==
+        ErrorCode::not_found);
   const LoadedModel loaded = load_model(empty, device, options(VerifyMode::automatic));
   CHECK(loaded.report().status == LoadStatus::empty);
   CHECK(loaded.plan().devices.size() == 1);
