@@ -27,6 +27,8 @@ class HIPTOOL_API LoadObserver {
   /// The phase of this name (LoadPhase::name) begins. The "verify" after "digest" is not announced:
   /// the two are told apart afterwards.
   virtual void on_phase(std::string_view name) noexcept { static_cast<void>(name); }
+  /// The phase that began last is over, unless an exception ended it.
+  virtual void on_phase_end() noexcept {}
   /// Bytes of the phase: queued to devices in "load", compared in the "verify" of a read-back (one
   /// device after the other, each with its own total), hashed in "sha256". Calls may come out of
   /// order.

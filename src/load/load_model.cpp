@@ -91,7 +91,7 @@ class ModelLoad {
     if (options_.context_tokens > 0) kv_cache_bytes(summarize(model_), options_.context_tokens);
     const bool is_empty = model_.tensors().empty();
     if (is_published()) report_.published = load::find_published(model_);
-    start_file_digests();
+    if (!is_empty || is_published()) start_file_digests();
     if (!is_empty) touch_staging_memory(expected_devices);
     if (opens_always || !is_empty) start(open_devices);
     std::vector<Buffer> arenas;
@@ -130,8 +130,8 @@ class ModelLoad {
 
   // Also during the driver's start. (Of several NUMA nodes the right one is known only later.)
   void touch_staging_memory(std::uint32_t devices) {
-    const bool has_gpu = devices > 0 && !system::list_gpus("/").empty();
-    if (!is_warm() || !has_gpu || system::numa_node_count("/") > 1) return;
+    devices = std::min(devices, static_cast<std::uint32_t>(system::list_gpus("/").size()));
+    if (!is_warm() || devices == 0 || system::numa_node_count("/") > 1) return;
     const std::uint64_t slot_bytes = load::TransferOptions().slot_bytes;
     const std::uint64_t needed = model_.tensor_bytes() / slot_bytes + 1;
     const std::uint64_t most =
@@ -324,13 +324,14 @@ class ModelLoad {
     const auto timer = phase("values");
     // Copies are equal, as the verification shows.
     const std::size_t count = report_.plan->split == SplitKind::replicate ? 1 : arenas.size();
-    ValueCheckResult& values = report_.values.emplace();
+    ValueCheckResult values;
     for (std::size_t i = 0; i < count; ++i) {
       const ArenaLayout& layout = report_.plan->devices[i].layout;
       if (layout.placements.empty()) continue;
       load::merge_values(values, load::check_values(model_, layout, arenas[i],
                                                     {options_.cancel, options_.compiler_program}));
     }
+    report_.values = std::move(values);
   }
 
   bool is_measured() const {

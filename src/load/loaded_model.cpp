@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -68,11 +69,13 @@ Weight LoadedModel::find(std::string_view name, const Device* device) const {
   for (std::size_t i = 0; i < arenas_.size(); ++i) {
     const DevicePlan& part = report_.plan->devices[i];
     if (device != nullptr && !(part.device == *device)) continue;
-    for (const Placement& placement : part.layout.placements) {
-      if (placement.tensor != index) continue;
-      return {arenas_[i].view(placement.device_offset, tensor->size_bytes), tensor->type,
-              tensor->shape};
-    }
+    // Plans place tensors in the order of their indices.
+    const auto& placements = part.layout.placements;
+    const auto found = std::lower_bound(
+        placements.begin(), placements.end(), index,
+        [](const Placement& placement, std::uint32_t wanted) { return placement.tensor < wanted; });
+    if (found == placements.end() || found->tensor != index) continue;
+    return {arenas_[i].view(found->device_offset, tensor->size_bytes), tensor->type, tensor->shape};
   }
   throw Error(ErrorCode::not_found, "find weight",
               "tensor '" + std::string(name) + "' is not on " +

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,23 @@ double seconds(PhaseTimer::Clock::duration duration) {
 
 PhaseTimer::PhaseTimer(LoadReport& report, Timeline* timeline, LoadObserver* observer,
                        const char* name)
-    : report_(report), timeline_(timeline), name_(name), start_(Clock::now()) {
+    : report_(report),
+      timeline_(timeline),
+      observer_(observer),
+      exceptions_(std::uncaught_exceptions()),
+      name_(name),
+      start_(Clock::now()) {
+  if (timeline != nullptr) track_ = steps_track(*timeline);
   if (observer != nullptr) observer->on_phase(name_);
+}
+
+PhaseTimer::~PhaseTimer() {
+  try {
+    record(Clock::now());
+  } catch (const std::exception&) {
+    // Without memory for its record a phase is missing in the report.
+  }
+  if (observer_ != nullptr && std::uncaught_exceptions() == exceptions_) observer_->on_phase_end();
 }
 
 void PhaseTimer::ended_after(double duration_s, const char* next) {
@@ -38,7 +54,7 @@ void PhaseTimer::ended_after(double duration_s, const char* next) {
 
 void PhaseTimer::record(Clock::time_point end) {
   report_.phases.push_back({name_, seconds(start_ - report_.start), seconds(end - start_)});
-  if (timeline_ != nullptr) timeline_->add({steps_track(*timeline_), name_, start_, end, 0});
+  if (timeline_ != nullptr) timeline_->add({track_, name_, start_, end, 0});
 }
 
 }  // namespace hiptool::load

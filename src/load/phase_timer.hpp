@@ -14,7 +14,7 @@ class PhaseTimer {
 
   /// `name` is a literal. Timeline and observer may be null.
   PhaseTimer(LoadReport& report, Timeline* timeline, LoadObserver* observer, const char* name);
-  ~PhaseTimer() { record(Clock::now()); }
+  ~PhaseTimer();
   PhaseTimer(const PhaseTimer&) = delete;
   PhaseTimer& operator=(const PhaseTimer&) = delete;
 
@@ -26,6 +26,9 @@ class PhaseTimer {
 
   LoadReport& report_;
   Timeline* timeline_;
+  LoadObserver* observer_;
+  std::uint32_t track_ = 0;
+  int exceptions_;  // under way when the phase began
   const char* name_;
   Clock::time_point start_;
 };

@@ -32,8 +32,8 @@ struct TransferStatistics {
 /// the slot. Keeps copies of model and plan. One thread at a time.
 class Transfer {
  public:
-  /// Throws Error(invalid_argument) for sizes that are zero or out of bounds, for a stream on a
-  /// device that is not in the plan and for a plan that does not fit the model.
+  /// The plan must be of the model. Throws Error(invalid_argument) for sizes that are zero or out
+  /// of bounds and for a stream on a device that is not in the plan.
   Transfer(const ModelFile& model, const LoadPlan& plan, TransferOptions options = {});
   ~Transfer();
   Transfer(const Transfer&) = delete;

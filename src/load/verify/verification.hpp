@@ -32,8 +32,8 @@ class Verification {
   ///
   /// Begins to load the digest kernel on a thread of its own where a device has an image of it;
   /// else blocks while it is compiled. Throws Error(unsupported) where a device has neither an
-  /// image nor a run-time compiler, Error(invalid_argument) or Error(out_of_bounds) for arenas or a
-  /// plan that do not fit the model or each other, else what the runtime answered.
+  /// image nor a run-time compiler, Error(invalid_argument) or Error(out_of_bounds) for arenas
+  /// that do not fit the plan, which must be of the model, else what the runtime answered.
   Verification(const ModelFile& model, const LoadPlan& plan, std::span<const Buffer> arenas,
                std::shared_ptr<FileDigests> files, const VerifyOptions& options = {});
   /// Waits for the devices; failures go to the trace. Stops the second reading unless others share

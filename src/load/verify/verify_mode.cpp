@@ -26,7 +26,7 @@ bool is_warm(const ModelFile& model, const LoadReport& report) {
 }
 
 void choose_verify_mode(const ModelFile& model, VerifyMode wanted, LoadReport& report) {
-  report.cached_bytes = cached_bytes(model);
+  if (!report.cached_bytes) report.cached_bytes = cached_bytes(model);
   report.verify_mode = wanted;
   report.is_read_back = wanted == VerifyMode::readback;
   if (wanted != VerifyMode::automatic) return;

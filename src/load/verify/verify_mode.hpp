@@ -5,8 +5,9 @@
 
 namespace hiptool::load {
 
-/// Sets verify_mode, verify_note, is_read_back and cached_bytes of a report that begins:
-/// `automatic` becomes `full` for files in the page cache and `fast` for others.
+/// Sets verify_mode, verify_note, is_read_back and, where it is not known yet, cached_bytes of a
+/// report that begins: `automatic` becomes `full` for files in the page cache and `fast` for
+/// others.
 void choose_verify_mode(const ModelFile& model, VerifyMode wanted, LoadReport& report);
 
 /// Whether the files were in the page cache when the report began. Files of unknown residency count

@@ -205,7 +205,7 @@ Command load_command() {
       {"hiptool load model.gguf --dry-run --tensors", "what is in it; needs no device"},
       {"hiptool load m.gguf --dry-run --context 8192", "what it is, and does it fit"},
       {"hiptool load m.gguf --check-manifest m.json", "is it still the model it was"},
-      {"hiptool load --demo", "a model of random contents, made for it"},
+      {"hiptool load --demo", "without a model of your own"},
   };
   command.formats = {OutputFormat::table, OutputFormat::json, OutputFormat::csv,
                      OutputFormat::markdown};

@@ -24,14 +24,13 @@ class LoadProgress final : public LoadObserver {
   explicit LoadProgress(Progress& progress) : progress_(progress) {}
 
   void on_phase(std::string_view name) noexcept override {
-    if (is_shown_) progress_.end();
     is_shown_ = name == "load" || name == "verify" || name == "sha256";
     if (is_shown_) progress_.begin(name == "sha256" ? "hash" : std::string(name));
   }
   void on_progress(std::uint64_t done_bytes, std::uint64_t total_bytes) noexcept override {
     progress_.on_progress(done_bytes, total_bytes);
   }
-  void end() {
+  void on_phase_end() noexcept override {
     if (is_shown_) progress_.end();
     is_shown_ = false;
   }
@@ -59,8 +58,15 @@ class LoadRun {
       const auto timer = phase("parse");
       outcome_.model = ModelFile::open(path, {arguments_.strict, arguments_.opaque});
       outcome_.layout = lay_out(*outcome_.model);
+      // Before anything else reads the files and so changes what is in the page cache.
+      load::choose_verify_mode(*outcome_.model, arguments_.verify, outcome_);
     }
     refuse_to_overwrite_parts();
+    // Reports missing metadata before any file is hashed or device started.
+    if (arguments_.context > 0) {
+      outcome_.summary = summarize(*outcome_.model);
+      kv_cache_bytes(*outcome_.summary, arguments_.context);
+    }
     const bool has_manifests =
         !arguments_.write_manifest.empty() || !arguments_.check_manifest.empty();
     if (has_manifests) hashes_.emplace(arguments_, outcome_, context_.environment.cancel);
@@ -100,7 +106,11 @@ class LoadRun {
   }
 
   void plan() {
-    load::choose_verify_mode(*outcome_.model, arguments_.verify, outcome_);
+    plan_devices();
+    outcome_.status = outcome_.model->tensors().empty() ? LoadStatus::empty : LoadStatus::planned;
+  }
+
+  void plan_devices() {
     if (arguments_.context > 0) {
       plan_fit();
     } else if (context_.devices.is_explicit) {
@@ -108,13 +118,10 @@ class LoadRun {
       load::place_model(*outcome_.model, open_devices(), arguments_.split, 0, outcome_.plan,
                         outcome_.fit);
     }
-    outcome_.status = outcome_.model->tensors().empty() ? LoadStatus::empty : LoadStatus::planned;
   }
 
   // From the system's files where they suffice, which starts no driver.
   void plan_fit() {
-    outcome_.summary = summarize(*outcome_.model);
-    kv_cache_bytes(*outcome_.summary, arguments_.context);
     const auto timer = phase("plan");
     auto memory =
         load::read_fit_memory(context_.environment.system_root, context_.environment.getenv,
@@ -129,7 +136,7 @@ class LoadRun {
     LoadOptions options;
     options.split = arguments_.split;
     options.context_tokens = arguments_.context;
-    options.verify = arguments_.verify;
+    options.verify = outcome_.verify_mode;
     options.read.mode = arguments_.io;
     options.check_values = arguments_.check_tensors;
     options.self_test = arguments_.self_test;
@@ -155,13 +162,9 @@ class LoadRun {
     LoadProgress observer(progress);
     const LoadOptions options = load_options(observer);
     // A model without tensors starts no driver, unless a device was chosen.
-    if (outcome_.model->tensors().empty() && context_.devices.is_explicit) {
-      load_model(*outcome_.model, open_devices(), options);
-    } else {
-      load_model(
-          *outcome_.model, [this] { return open_devices(); }, expected_gpus(), options);
-    }
-    observer.end();
+    if (outcome_.model->tensors().empty()) plan_devices();
+    load_model(
+        *outcome_.model, [this] { return open_devices(); }, expected_gpus(), options);
   }
 
   const LoadArguments& arguments_;
