@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`devices --doctor` and `--topology` as a process: drivers that hang, exit codes, time.
 
-FAKE_CUDA names the stand-in of the CUDA driver. Usage: doctor_test.py PROGRAM.
+FAKE_CUDA names the fake of the CUDA driver. Usage: doctor_test.py PROGRAM.
 """
 import json
 import os
@@ -33,7 +33,7 @@ def has_gpu_on_the_bus():
     return False
 
 
-def stand_in(**more):
+def fake_cuda(**more):
     return clean_environment(**{**NOTHING, "HIPTOOL_CUDA_LIBRARY": os.environ["FAKE_CUDA"]}, **more)
 
 
@@ -53,7 +53,7 @@ def children_of(process):
 class Doctor(CliTest):
     def diagnose(self, *words, code=0, environment=None):
         result = run("devices", "--doctor", *words, "--format", "json",
-                     environment=environment or stand_in())
+                     environment=environment or fake_cuda())
         self.assertEqual(result.returncode, code, result.stdout + result.stderr)
         document = self.assert_document(result.stdout, "devices.schema.json")
         self.assertEqual({check["id"] for check in document["checks"]}, IDS)
@@ -76,7 +76,7 @@ class Doctor(CliTest):
 
     def test_a_driver_that_hangs_is_told_within_five_seconds(self):
         start = time.monotonic()
-        document, checks = self.diagnose(code=1, environment=stand_in(FAKE_CUDA_INIT_SLEEP_S="60"))
+        document, checks = self.diagnose(code=1, environment=fake_cuda(FAKE_CUDA_INIT_SLEEP_S="60"))
         self.assertLess(time.monotonic() - start, 5.4)   # 5 s and the time of this test itself
         hangs = [check for check in checks
                  if check["id"] == "driver-hang" and check["severity"] == "fail"]
@@ -88,7 +88,7 @@ class Doctor(CliTest):
 
     def test_ctrl_c_ends_it_and_its_children_while_a_driver_hangs(self):
         with subprocess.Popen([program.PROGRAM, "devices", "--doctor"], stdout=subprocess.DEVNULL,
-                              stderr=subprocess.PIPE, env=stand_in(FAKE_CUDA_INIT_SLEEP_S="60"),
+                              stderr=subprocess.PIPE, env=fake_cuda(FAKE_CUDA_INIT_SLEEP_S="60"),
                               preexec_fn=default_signals) as process:
             end = time.monotonic() + 4
             children = children_of(process)   # one may end before the next one is started
@@ -115,7 +115,7 @@ class Doctor(CliTest):
     def test_a_child_does_not_outlive_a_parent_that_is_killed(self):
         with subprocess.Popen([program.PROGRAM, "devices", "--doctor"], stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL,
-                              env=stand_in(FAKE_CUDA_INIT_SLEEP_S="60")) as process:
+                              env=fake_cuda(FAKE_CUDA_INIT_SLEEP_S="60")) as process:
             end = time.monotonic() + 4
             while not children_of(process) and time.monotonic() < end:
                 time.sleep(0.02)
@@ -137,7 +137,7 @@ class Doctor(CliTest):
         self.assertEqual([check["device"] for check in targets], ["nvidia:0", "nvidia:1"])
 
     def test_the_list_is_the_same_as_without_the_examination(self):
-        plain = json.loads(run("devices", "--format", "json", environment=stand_in()).stdout)
+        plain = json.loads(run("devices", "--format", "json", environment=fake_cuda()).stdout)
         document, _ = self.diagnose()
         memory = "memory_free_bytes"   # of the cpu, from one moment to the next
         for one, other in zip(plain["devices"], document["devices"], strict=True):
@@ -147,12 +147,12 @@ class Doctor(CliTest):
         document, checks = self.diagnose("nvidia:1")
         self.assertEqual([device["id"] for device in document["devices"]], ["nvidia:1"])
         self.assertNotIn("nvidia:0", json.dumps(checks))
-        result = run("devices", "--doctor", "nvidia:7", environment=stand_in())
+        result = run("devices", "--doctor", "nvidia:7", environment=fake_cuda())
         self.assertEqual(result.returncode, 3)
         self.assertIn("nvidia:7", result.stderr)
 
     def test_variables_warn_and_do_not_fail(self):
-        _, checks = self.diagnose(environment=stand_in(
+        _, checks = self.diagnose(environment=fake_cuda(
             CUDA_LAUNCH_BLOCKING="1", CUDA_DEVICE_MAX_CONNECTIONS="1"))
         self.assertEqual(self.only(checks, "env-trap")["fix"], "`unset CUDA_LAUNCH_BLOCKING`")
         self.assertEqual(self.only(checks, "queues")["severity"], "warn")
@@ -161,20 +161,20 @@ class Doctor(CliTest):
         for columns in (80, 160):
             for words in (["--doctor"], ["--doctor", "--verbose"], ["--topology"],
                           ["nvidia:0", "--doctor"]):
-                result = run("devices", *words, environment=stand_in(COLUMNS=str(columns)))
+                result = run("devices", *words, environment=fake_cuda(COLUMNS=str(columns)))
                 self.assertEqual(result.returncode, 0, result.stderr)
                 self.assert_width(result.stdout, columns)
-        rows = run("devices", "--doctor", "--format", "csv", environment=stand_in()).stdout
+        rows = run("devices", "--doctor", "--format", "csv", environment=fake_cuda()).stdout
         self.assertTrue(rows.startswith(
             "id,severity,device,read,source,expected,fix,exit_code,passed\n"), rows)
-        text = run("devices", "--doctor", "--verbose", environment=stand_in()).stdout
+        text = run("devices", "--doctor", "--verbose", environment=fake_cuda()).stdout
         for name in IDS:
             self.assertIn(f" {name}: ", text)
 
     def test_topology(self):
         for words in ([], ["--doctor"]):
             result = run("devices", "--topology", *words, "--format", "json",
-                         environment=stand_in())
+                         environment=fake_cuda())
             self.assertEqual(result.returncode, 0, result.stderr)
             topology = self.assert_document(result.stdout, "devices.schema.json")["topology"]
             self.assertEqual(topology["devices"], ["nvidia:0", "nvidia:1"])

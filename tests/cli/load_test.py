@@ -284,7 +284,7 @@ class Load(CliTest):
     def test_second_signal_ends_a_driver_that_hangs(self):
         driver = os.environ.get("FAKE_CUDA")
         if driver is None:
-            self.skipTest("no stand-in driver was named")
+            self.skipTest("no fake driver was named")
         process = subprocess.Popen(
             [program.PROGRAM, "devices"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             preexec_fn=default_signals,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""`hiptool run-kernel --module`: texts compiled for the processor, and images on stand-ins.
+"""`hiptool run-kernel --module`: texts compiled for the processor, and images on fakes.
 
 Usage: run_kernel_test.py PROGRAM [unittest options]. FAKE_AMD5, FAKE_AMD7 and FAKE_CUDA name the
-stand-ins, KERNELS the folder with the build's own images.
+fakes, KERNELS the folder with the build's own images.
 """
 import os
 import pathlib
@@ -41,7 +41,7 @@ extern "C" __global__ void __launch_bounds__(256) sums(const int* in, int* out) 
   if (threadIdx.x == 0) out[blockIdx.x] = part[0];
 }
 """
-# The stand-ins run kernels of this name, whatever their code says.
+# The fakes run kernels of this name, whatever their code says.
 FILL = """extern "C" __global__ void hiptool_fill_u32(unsigned* out, unsigned long n, unsigned v) {
   for (unsigned long i = threadIdx.x; i < n; i += blockDim.x)
     out[i] = v;
@@ -242,7 +242,7 @@ CASES = [("amd:0", "FAKE_AMD5", "fill.hipfb"), ("amd:1", "FAKE_AMD7", "fill.hipf
          ("nvidia:0", "FAKE_CUDA", "fill.ptx")]
 
 
-@unittest.skipUnless("KERNELS" in os.environ, "the build has no images for stand-ins")
+@unittest.skipUnless("KERNELS" in os.environ, "the build has no images for fakes")
 class OnStandIns(RunKernel):
     def words(self, device, image, *more):
         return ("--device", device, "--module", str(pathlib.Path(os.environ["KERNELS"]) / image),

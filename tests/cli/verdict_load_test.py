@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """One verdict in every format: load, devices, make-model, completion, report.
 
-FAKE_CUDA names the stand-in of the CUDA driver. Usage: verdict_load_test.py PROGRAM.
+FAKE_CUDA names the fake of the CUDA driver. Usage: verdict_load_test.py PROGRAM.
 """
 import array
 import json

@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: MIT
-// The kernels for the processor, for the suite itself and for the stand-ins.
+// The kernels for the processor, for the suite itself and for the fakes.
 #include "kernels.hip"

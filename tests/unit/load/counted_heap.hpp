@@ -3,7 +3,7 @@
 /// What the program holds by `new`, exactly.
 ///
 /// mallinfo2() is no measure of it: glibc keeps the stacks of ended threads, and with each the
-/// thread's variables of every library (a stand-in has 74 KiB of them: kernels' shared memory),
+/// thread's variables of every library (a fake has 74 KiB of them: kernels' shared memory),
 /// until a new thread takes that very stack.
 #pragma once
 

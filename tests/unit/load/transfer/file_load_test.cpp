@@ -381,10 +381,10 @@ TEST_CASE("a thousand loads leave nothing behind") {
   CHECK(entries_of("/proc/self/fd") == descriptors);
   // Threads end a moment after they are joined or let go, so a few may be there at either time.
   CHECK(entries_of("/proc/self/task") <= threads + 4);
-  // The free memory of the processor and of stand-ins is that of the whole machine.
-  const bool is_stand_in = std::getenv("HIPTOOL_HIP_LIBRARY") != nullptr ||
+  // The free memory of the processor and of fakes is that of the whole machine.
+  const bool is_fake = std::getenv("HIPTOOL_HIP_LIBRARY") != nullptr ||
                            std::getenv("HIPTOOL_CUDA_LIBRARY") != nullptr;
-  if (!watched.device.is_host_memory() && !is_stand_in) {
+  if (!watched.device.is_host_memory() && !is_fake) {
     CHECK(watched.device.memory().free_bytes + (1u << 20) >= memory.free_bytes);
   }
   if (test::is_sanitized) return;

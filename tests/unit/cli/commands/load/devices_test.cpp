@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// `load` onto four GPUs, which are stand-ins over the cpu platform, with faults planted in one.
+/// `load` onto four GPUs, which are fakes over the cpu platform, with faults planted in one.
 #include <doctest/doctest.h>
 
 #include <functional>

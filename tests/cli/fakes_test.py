@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The program over stand-ins for the vendors' libraries, which FAKE_AMD5, FAKE_AMD7 and FAKE_CUDA
+"""The program over fakes for the vendors' libraries, which FAKE_AMD5, FAKE_AMD7 and FAKE_CUDA
 name. They run hiptool's own kernels on the processor, so nothing here was shown for a real device.
 
-Usage: stand_in_test.py PROGRAM [unittest options].
+Usage: fakes_test.py PROGRAM [unittest options].
 """
 import hashlib
 import os
