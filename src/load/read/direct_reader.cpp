@@ -20,9 +20,9 @@ class PreadReader final : public DirectReader {
 
   DirectResult read(const Range& range, const Take& take,
                     const std::function<void()>& check) override {
-    for (std::uint64_t at = range.begin; at < range.wanted_end;) {
+    for (std::uint64_t at = range.bytes.offset; at < range.wanted_end;) {
       check();
-      const std::uint64_t size_bytes = next_request(range.end - at, request_bytes_);
+      const std::uint64_t size_bytes = next_request(range.bytes.end() - at, request_bytes_);
       const ssize_t got =
           ::pread(range.descriptor, buffer_.data(), size_bytes, static_cast<off_t>(at));
       if (got < 0 && errno == EINTR) continue;

@@ -8,6 +8,8 @@
 #include <span>
 #include <string>
 
+#include "base/byte_range.hpp"
+
 namespace hiptool::load {
 
 /// How a direct read ended.
@@ -21,12 +23,11 @@ struct DirectResult {
 /// time. Serves one thread.
 class DirectReader {
  public:
-  /// A range of a file; `begin` and `end` are multiples of the alignment, `end` may be beyond the
-  /// file, but at least the bytes before `wanted_end` must be there.
+  /// A range of a file, whose start and end are multiples of the alignment; the end may be beyond
+  /// the file, but at least the bytes before `wanted_end` must be there.
   struct Range {
     int descriptor = -1;
-    std::uint64_t begin = 0;
-    std::uint64_t end = 0;
+    base::ByteRange bytes;
     std::uint64_t wanted_end = 0;
   };
   /// Called for each run of bytes that was read, in any order; valid only during the call.

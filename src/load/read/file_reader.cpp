@@ -175,8 +175,9 @@ void FileReader::read_buffered(std::span<const ReadPart> extent) {
 bool FileReader::read_directly(const DirectFile& direct, std::span<const ReadPart> extent) {
   const std::uint64_t alignment = direct.alignment_bytes();
   const std::uint64_t end = end_of(extent.back());
-  const DirectReader::Range range{direct.descriptor(), begin_of(extent) / alignment * alignment,
-                                  (end + alignment - 1) / alignment * alignment, end};
+  const std::uint64_t begin = begin_of(extent) / alignment * alignment;
+  const std::uint64_t aligned_end = (end + alignment - 1) / alignment * alignment;
+  const DirectReader::Range range{direct.descriptor(), {begin, aligned_end - begin}, end};
   const DirectResult result = engine().read(
       range,
       [&](std::uint64_t offset, std::span<const std::byte> bytes) {

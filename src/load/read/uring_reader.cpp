@@ -40,7 +40,7 @@ class UringReader final : public DirectReader {
   DirectResult read(const Range& range, const Take& take,
                     const std::function<void()>& check) override {
     range_ = range;
-    next_ = range.begin;
+    next_ = range.bytes.offset;
     result_ = {0, range.wanted_end, true};
     try {
       while (is_going_on() || in_flight_ > 0) {
@@ -82,7 +82,7 @@ class UringReader final : public DirectReader {
     Request& request = *idle_.back();
     idle_.pop_back();
     request.offset = next_;
-    request.size_bytes = next_request(range_.end - next_, request_bytes_);
+    request.size_bytes = next_request(range_.bytes.end() - next_, request_bytes_);
     next_ += request.size_bytes;
     send(request);
   }

@@ -38,9 +38,9 @@ std::uint64_t ramped_bytes(std::uint64_t done_bytes, std::uint64_t left_bytes,
 
 }  // namespace
 
-std::vector<Chunk> cut_chunks(const ModelFile& model, const ArenaLayout& layout,
-                              std::uint64_t most_bytes, std::uint32_t readers) {
-  std::vector<Chunk> chunks;
+std::vector<base::ByteRange> cut_chunks(const ModelFile& model, const ArenaLayout& layout,
+                                        std::uint64_t most_bytes, std::uint32_t readers) {
+  std::vector<base::ByteRange> chunks;
   for (std::uint64_t begin = 0; begin < layout.arena_bytes;) {
     std::uint64_t end = layout.arena_bytes;
     const std::uint64_t size_bytes =
@@ -49,7 +49,7 @@ std::vector<Chunk> cut_chunks(const ModelFile& model, const ArenaLayout& layout,
       const std::uint64_t cut = cut_before(model, layout, begin + size_bytes);
       end = cut > begin ? cut : begin + size_bytes;
     }
-    chunks.push_back({begin, end});
+    chunks.push_back({begin, end - begin});
     begin = end;
   }
   return chunks;

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "base/byte_range.hpp"
 #include "hiptool/event.hpp"
 #include "hiptool/load_plan.hpp"
 #include "hiptool/model_file.hpp"
@@ -11,20 +12,13 @@
 
 namespace hiptool::load {
 
-/// A range of the arena that crosses the link with one copy.
-struct Chunk {
-  std::uint64_t begin = 0;
-  std::uint64_t end = 0;
-
-  std::uint64_t size_bytes() const { return end - begin; }
-};
-
-/// Cuts the arena into chunks of at most `most_bytes`. A tensor is cut only between its blocks, so
-/// every block lies in one chunk (as long as a chunk can hold a block and a gap at all).
+/// Cuts the arena into chunks of at most `most_bytes`, which cross the link with one copy each. A
+/// tensor is cut only between its blocks, so every block is in one chunk (as long as a chunk can
+/// hold a block and a gap at all).
 /// With `readers`, chunks start small and end small: the first copy need not wait for a whole slot,
 /// the readers end at nearly the same time, and a small model is divided among them too.
-std::vector<Chunk> cut_chunks(const ModelFile& model, const ArenaLayout& layout,
-                              std::uint64_t most_bytes, std::uint32_t readers = 0);
+std::vector<base::ByteRange> cut_chunks(const ModelFile& model, const ArenaLayout& layout,
+                                        std::uint64_t most_bytes, std::uint32_t readers = 0);
 
 /// Called by the loader's threads for each chunk; may throw, which ends the load.
 class ChunkSink {
@@ -36,11 +30,11 @@ class ChunkSink {
   virtual void before_fill(std::span<const std::byte> slot) { static_cast<void>(slot); }
 
   /// The chunk was read: its bytes as they go to the device, and where they came from.
-  virtual void on_read(const Chunk& chunk, std::span<const std::byte> bytes,
+  virtual void on_read(const base::ByteRange& chunk, std::span<const std::byte> bytes,
                        std::span<const Piece> pieces) = 0;
 
   /// The chunk is on its way; `copied` says when it is there, null: it is there already.
-  virtual void on_queued(const Chunk& chunk, const Event* copied) {
+  virtual void on_queued(const base::ByteRange& chunk, const Event* copied) {
     static_cast<void>(chunk);
     static_cast<void>(copied);
   }

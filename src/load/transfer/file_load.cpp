@@ -28,18 +28,19 @@ FileLoad::FileLoad(const ModelFile& model, const ArenaLayout& layout, const Buff
           options.regions)) {}
 
 // Fills `bytes`, the chunk's memory, with tensors and zero gaps.
-std::uint64_t FileLoad::read(Reader& reader, const Chunk& chunk, std::span<std::byte> bytes) {
+std::uint64_t FileLoad::read(Reader& reader, const base::ByteRange& chunk,
+                             std::span<std::byte> bytes) {
   std::uint64_t read = 0;
   std::uint64_t filled = 0;
   reader.pieces.clear();
   reader.parts.clear();
-  for_each_piece(model_, layout_, chunk.begin, chunk.end, [&](const Piece& piece) {
-    std::memset(bytes.data() + filled, 0, piece.range_offset - filled);
-    reader.parts.push_back(
-        {piece.file, piece.file_offset, bytes.subspan(piece.range_offset, piece.size_bytes)});
+  for_each_piece(model_, layout_, chunk, [&](const Piece& piece) {
+    const auto [offset, size_bytes] = piece.in_file;
+    std::memset(bytes.data() + filled, 0, piece.chunk_offset - filled);
+    reader.parts.push_back({piece.file, offset, bytes.subspan(piece.chunk_offset, size_bytes)});
     reader.pieces.push_back(piece);
-    filled = piece.range_offset + piece.size_bytes;
-    read += piece.size_bytes;
+    filled = piece.chunk_offset + size_bytes;
+    read += size_bytes;
   });
   std::memset(bytes.data() + filled, 0, bytes.size() - filled);
   {
@@ -58,8 +59,8 @@ StagingSlot& FileLoad::acquire(const Reader& reader) {
   return ring_.acquire();
 }
 
-std::uint64_t FileLoad::load_chunk(Reader& reader, const Chunk& chunk) {
-  const Buffer part = arena_.view(chunk.begin, chunk.size_bytes());
+std::uint64_t FileLoad::load_chunk(Reader& reader, const base::ByteRange& chunk) {
+  const Buffer part = arena_.view(chunk.offset, chunk.size_bytes);
   if (!options_.stages) {
     const std::uint64_t bytes =
         read(reader, chunk, {static_cast<std::byte*>(part.address()), part.size_bytes()});
@@ -82,14 +83,14 @@ std::uint64_t FileLoad::load_chunk(Reader& reader, const Chunk& chunk) {
   return bytes;
 }
 
-std::uint64_t FileLoad::probe_chunk(Reader& reader, const Chunk& chunk) {
+std::uint64_t FileLoad::probe_chunk(Reader& reader, const base::ByteRange& chunk) {
   if (!options_.stages) {
-    const Buffer part = arena_.view(chunk.begin, chunk.size_bytes());  // the same bytes again
+    const Buffer part = arena_.view(chunk.offset, chunk.size_bytes);  // the same bytes again
     return read(reader, chunk, {static_cast<std::byte*>(part.address()), part.size_bytes()});
   }
   StagingSlot& slot = acquire(reader);
   try {
-    const std::uint64_t bytes = read(reader, chunk, slot.memory.bytes().first(chunk.size_bytes()));
+    const std::uint64_t bytes = read(reader, chunk, slot.memory.bytes().first(chunk.size_bytes));
     ring_.give_back(slot);
     return bytes;
   } catch (...) {
@@ -99,7 +100,7 @@ std::uint64_t FileLoad::probe_chunk(Reader& reader, const Chunk& chunk) {
 }
 
 void FileLoad::read_chunks(std::uint32_t index, const std::atomic<bool>& stop,
-                           std::uint64_t (FileLoad::*work)(Reader&, const Chunk&)) {
+                           std::uint64_t (FileLoad::*work)(Reader&, const base::ByteRange&)) {
   const system::CpuBinding near_device(options_.cpus);
   const std::uint32_t track =
       options_.timeline != nullptr
@@ -149,7 +150,7 @@ LoadStatistics FileLoad::run() {
 double FileLoad::probe(std::uint64_t most_bytes) {
   std::size_t count = 0;
   for (std::uint64_t bytes = 0; count < chunks_.size() && bytes < most_bytes; ++count) {
-    bytes += chunks_[count].size_bytes();
+    bytes += chunks_[count].size_bytes;
   }
   chunks_.resize(count);
   const auto start = std::chrono::steady_clock::now();

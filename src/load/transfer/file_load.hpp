@@ -55,11 +55,11 @@ class FileLoad {
   };
 
   StagingSlot& acquire(const Reader& reader);
-  std::uint64_t load_chunk(Reader& reader, const Chunk& chunk);
-  std::uint64_t probe_chunk(Reader& reader, const Chunk& chunk);
+  std::uint64_t load_chunk(Reader& reader, const base::ByteRange& chunk);
+  std::uint64_t probe_chunk(Reader& reader, const base::ByteRange& chunk);
   void read_chunks(std::uint32_t index, const std::atomic<bool>& stop,
-                   std::uint64_t (FileLoad::*work)(Reader&, const Chunk&));
-  std::uint64_t read(Reader& reader, const Chunk& chunk, std::span<std::byte> bytes);
+                   std::uint64_t (FileLoad::*work)(Reader&, const base::ByteRange&));
+  std::uint64_t read(Reader& reader, const base::ByteRange& chunk, std::span<std::byte> bytes);
 
   const ModelFile& model_;
   const ArenaLayout& layout_;
@@ -67,7 +67,7 @@ class FileLoad {
   StagingRing& ring_;
   Options options_;
   FileSet& files_;
-  std::vector<Chunk> chunks_;  // in the order in which they are taken
+  std::vector<base::ByteRange> chunks_;  // in the order in which they are taken
   std::atomic<std::size_t> next_{0};
   std::atomic<std::uint64_t> read_bytes_{0};
 };

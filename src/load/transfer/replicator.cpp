@@ -40,7 +40,7 @@ void Replicator::before_fill(std::span<const std::byte> slot) {
   }
 }
 
-void Replicator::on_read(const Chunk& chunk, std::span<const std::byte> bytes,
+void Replicator::on_read(const base::ByteRange& chunk, std::span<const std::byte> bytes,
                          std::span<const Piece> pieces) {
   if (sink_ != nullptr) sink_->on_read(chunk, bytes, pieces);
   for (const auto& copier : copiers_) {
@@ -52,19 +52,19 @@ void Replicator::on_read(const Chunk& chunk, std::span<const std::byte> bytes,
       read = copier->read.emplace(bytes.data(), Event(device, Event::Kind::ordering, true)).first;
     }
     copier->start();
-    copy_h2d(copier->target.arena.view(chunk.begin, chunk.size_bytes()), bytes, copier->stream);
+    copy_h2d(copier->target.arena.view(chunk.offset, chunk.size_bytes), bytes, copier->stream);
     read->second.record(copier->stream);
   }
 }
 
-void Replicator::on_queued(const Chunk& chunk, const Event* copied) {
+void Replicator::on_queued(const base::ByteRange& chunk, const Event* copied) {
   for (const auto& copier : copiers_) {
     if (!copier->target.reaches_original) continue;
     const std::lock_guard lock(copier->mutex);
     if (copied != nullptr) copier->stream.wait(*copied);
     copier->start();
-    copy_peer(copier->target.arena.view(chunk.begin, chunk.size_bytes()),
-              original_.view(chunk.begin, chunk.size_bytes()), copier->stream);
+    copy_peer(copier->target.arena.view(chunk.offset, chunk.size_bytes),
+              original_.view(chunk.offset, chunk.size_bytes), copier->stream);
   }
   if (sink_ != nullptr) sink_->on_queued(chunk, copied);
 }

@@ -29,9 +29,9 @@ class Replicator final : public ChunkSink {
   ~Replicator() override;
 
   void before_fill(std::span<const std::byte> slot) override;
-  void on_read(const Chunk& chunk, std::span<const std::byte> bytes,
+  void on_read(const base::ByteRange& chunk, std::span<const std::byte> bytes,
                std::span<const Piece> pieces) override;
-  void on_queued(const Chunk& chunk, const Event* copied) override;
+  void on_queued(const base::ByteRange& chunk, const Event* copied) override;
 
   /// Waits until all copies are done. Throws the first failure after all were waited for.
   void finish();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/byte_range.hpp"
 #include "hiptool/model_file.hpp"
 
 namespace hiptool::load {
@@ -27,8 +28,7 @@ struct BlockMap {
 /// A run of blocks of one tensor.
 struct BlockRange {
   std::uint32_t tensor = 0;
-  std::uint64_t tensor_offset = 0;  ///< a multiple of block_bytes
-  std::uint64_t size_bytes = 0;
+  base::ByteRange bytes;  ///< of the tensor; the offset is a multiple of block_bytes
 };
 
 /// Cuts all tensors into ranges of at most `most_bytes` (a multiple of block_bytes).
@@ -37,7 +37,7 @@ inline std::vector<BlockRange> cut_block_ranges(const ModelFile& model, std::uin
   std::uint32_t index = 0;
   for (const TensorInfo& tensor : model.tensors()) {
     for (std::uint64_t offset = 0; offset < tensor.size_bytes; offset += most_bytes) {
-      ranges.push_back({index, offset, std::min(most_bytes, tensor.size_bytes - offset)});
+      ranges.push_back({index, {offset, std::min(most_bytes, tensor.size_bytes - offset)}});
     }
     ++index;
   }

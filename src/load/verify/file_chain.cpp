@@ -10,13 +10,14 @@
 
 namespace hiptool::load {
 
-FileChain::FileChain(std::vector<Range> ranges, std::uint64_t size_bytes, std::uint64_t read_bytes)
-    : ranges_(std::move(ranges)),
+FileChain::FileChain(std::vector<Tensor> tensors, std::uint64_t size_bytes,
+                     std::uint64_t read_bytes)
+    : tensors_(std::move(tensors)),
       size_bytes_(size_bytes),
       read_bytes_(read_bytes),
       buffer_(block_bytes + read_bytes) {
-  std::stable_sort(ranges_.begin(), ranges_.end(), [](const Range& left, const Range& right) {
-    return left.file_offset < right.file_offset;
+  std::stable_sort(tensors_.begin(), tensors_.end(), [](const Tensor& left, const Tensor& right) {
+    return left.bytes.offset < right.bytes.offset;
   });
 }
 
@@ -29,39 +30,37 @@ std::uint64_t FileChain::read_next(const base::File& file, std::span<std::uint64
   const std::uint64_t begin = offset_ - kept_bytes_;
   offset_ += size_bytes;
   const auto window = std::span(buffer_).subspan(block_bytes - kept_bytes_, offset_ - begin);
-  open_ranges(offset_);
+  open_tensors(offset_);
   digest_blocks(window, begin, digests);
   // The rest of the file is needed from the first block on that is not complete.
   std::uint64_t needed = offset_;
-  for (const Open& range : open_) needed = std::min(needed, range.next);
+  for (const Tensor& tensor : open_) needed = std::min(needed, tensor.bytes.offset);
   kept_bytes_ = offset_ - needed;
   std::memmove(buffer_.data() + block_bytes - kept_bytes_, window.data() + (needed - begin),
                kept_bytes_);
   return size_bytes;
 }
 
-void FileChain::open_ranges(std::uint64_t end) {
-  for (; next_range_ < ranges_.size() && ranges_[next_range_].file_offset < end; ++next_range_) {
-    const Range& range = ranges_[next_range_];
-    if (range.size_bytes == 0) continue;
-    open_.push_back({range.file_offset, range.file_offset + range.size_bytes, range.first_block});
+void FileChain::open_tensors(std::uint64_t end) {
+  for (; next_tensor_ < tensors_.size(); ++next_tensor_) {
+    const Tensor& tensor = tensors_[next_tensor_];
+    if (tensor.bytes.offset >= end) return;
+    if (tensor.bytes.size_bytes > 0) open_.push_back(tensor);
   }
 }
 
 void FileChain::digest_blocks(std::span<const std::byte> window, std::uint64_t begin,
                               std::span<std::uint64_t> digests) {
   const std::uint64_t end = begin + window.size();
-  for (Open& range : open_) {
-    while (range.next < range.end) {
-      const std::uint64_t size_bytes = std::min(block_bytes, range.end - range.next);
-      if (range.next + size_bytes > end) break;
-      digests[range.block++] = block_digest(window.subspan(range.next - begin, size_bytes));
-      range.next += size_bytes;
+  for (auto& [bytes, block] : open_) {
+    while (bytes.size_bytes > 0) {
+      const std::uint64_t size_bytes = std::min(block_bytes, bytes.size_bytes);
+      if (bytes.offset + size_bytes > end) break;
+      digests[block++] = block_digest(window.subspan(bytes.offset - begin, size_bytes));
+      bytes = {bytes.offset + size_bytes, bytes.size_bytes - size_bytes};
     }
   }
-  open_.erase(std::remove_if(open_.begin(), open_.end(),
-                             [](const Open& range) { return range.next == range.end; }),
-              open_.end());
+  std::erase_if(open_, [](const Tensor& tensor) { return tensor.bytes.size_bytes == 0; });
 }
 
 std::string FileChain::sha256() { return hasher_.hex_digest(); }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/byte_range.hpp"
 #include "base/file.hpp"
 #include "base/sha256.hpp"
 
@@ -16,15 +17,14 @@ namespace hiptool::load {
 /// this SHA-256. One thread, at the rate of SHA-256 on its core.
 class FileChain {
  public:
-  /// A tensor: where it is in the file and the number of its first block.
-  struct Range {
-    std::uint64_t file_offset = 0;
-    std::uint64_t size_bytes = 0;
-    std::uint64_t first_block = 0;
+  /// Bytes of a tensor that have no digests yet, and the number of their first block.
+  struct Tensor {
+    base::ByteRange bytes;
+    std::uint64_t block = 0;
   };
 
-  /// Of a file of that size; the ranges are within it, in any order, and may overlap.
-  FileChain(std::vector<Range> ranges, std::uint64_t size_bytes,
+  /// Of a file of that size; the tensors are within it, in any order, and may overlap.
+  FileChain(std::vector<Tensor> tensors, std::uint64_t size_bytes,
             std::uint64_t read_bytes = 256u << 10);
 
   /// Reads the next buffer and writes the digests of the blocks that are complete with it, by their
@@ -35,26 +35,19 @@ class FileChain {
   std::string sha256();
 
  private:
-  /// A range that has blocks left.
-  struct Open {
-    std::uint64_t next = 0;  ///< file offset of the block
-    std::uint64_t end = 0;
-    std::uint64_t block = 0;
-  };
-
-  void open_ranges(std::uint64_t end);
+  void open_tensors(std::uint64_t end);
   void digest_blocks(std::span<const std::byte> window, std::uint64_t begin,
                      std::span<std::uint64_t> digests);
 
-  std::vector<Range> ranges_;  // by file offset
+  std::vector<Tensor> tensors_;  // by file offset
   std::uint64_t size_bytes_;
   std::uint64_t read_bytes_;
   // Up to a block of what was read before, then what is read next.
   std::vector<std::byte> buffer_;
   std::uint64_t kept_bytes_ = 0;
   std::uint64_t offset_ = 0;  // of the next byte to read
-  std::size_t next_range_ = 0;
-  std::vector<Open> open_;
+  std::size_t next_tensor_ = 0;
+  std::vector<Tensor> open_;  // those that have begun and have blocks left
   base::Sha256 hasher_;
 };
 

@@ -124,7 +124,7 @@ struct FileDigests::Impl {
     for (const BlockRange& range : cut_block_ranges(model, range_bytes)) {
       if (is_hashed[model.tensors()[range.tensor].file]) continue;
       ranges.push_back(range);
-      total_bytes += range.size_bytes;
+      total_bytes += range.bytes.size_bytes;
     }
   }
 
@@ -181,17 +181,17 @@ struct FileDigests::Impl {
         continue;
       }
       const BlockRange& range = ranges[place - hashed_files.size()];
-      const TimelineScope scope(options.timeline, track, "read and digest", range.size_bytes);
+      const TimelineScope scope(options.timeline, track, "read and digest", range.bytes.size_bytes);
       digest_range(range, buffer);
     }
   }
 
   void hash_file(std::uint32_t file) {
-    std::vector<FileChain::Range> tensors;
+    std::vector<FileChain::Tensor> tensors;
     for (std::size_t i = 0; i < model.tensors().size(); ++i) {
       const TensorInfo& tensor = model.tensors()[i];
       if (tensor.file != file) continue;
-      tensors.push_back({tensor.file_offset, tensor.size_bytes, blocks.first[i]});
+      tensors.push_back({{tensor.file_offset, tensor.size_bytes}, blocks.first[i]});
     }
     FileChain chain(std::move(tensors), model.files()[file].size_bytes);
     while (!is_failed.load()) {
@@ -205,11 +205,12 @@ struct FileDigests::Impl {
 
   void digest_range(const BlockRange& range, const PieceBuffer& buffer) {
     const TensorInfo& tensor = model.tensors()[range.tensor];
-    std::uint64_t block = blocks.first[range.tensor] + range.tensor_offset / block_bytes;
-    for (std::uint64_t at = 0; at < range.size_bytes && !is_failed.load(); at += piece_bytes) {
+    std::uint64_t block = blocks.first[range.tensor] + range.bytes.offset / block_bytes;
+    for (std::uint64_t at = 0; at < range.bytes.size_bytes && !is_failed.load();
+         at += piece_bytes) {
       throw_if_given_up();
-      const auto piece = buffer.first(std::min(piece_bytes, range.size_bytes - at));
-      files[tensor.file].read_at(piece, tensor.file_offset + range.tensor_offset + at);
+      const auto piece = buffer.first(std::min(piece_bytes, range.bytes.size_bytes - at));
+      files[tensor.file].read_at(piece, tensor.file_offset + range.bytes.offset + at);
       for (std::uint64_t done_bytes = 0; done_bytes < piece.size(); done_bytes += block_bytes) {
         const auto size = std::min<std::uint64_t>(block_bytes, piece.size() - done_bytes);
         digests[block++] = block_digest(piece.subspan(done_bytes, size));

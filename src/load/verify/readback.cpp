@@ -27,14 +27,12 @@ static_assert(job_bytes % block_bytes == 0, "a block never spans two jobs");
 struct Share {
   std::uint32_t tensor = 0;
   std::uint64_t tensor_offset = 0;
-  std::uint64_t device_offset = 0;
-  std::uint64_t size_bytes = 0;
+  base::ByteRange in_arena;
 };
 
 // A range of the arena that is read back with one copy.
 struct Job {
-  std::uint64_t device_offset = 0;
-  std::uint64_t size_bytes = 0;
+  base::ByteRange in_arena;
   std::size_t first_share = 0;
   std::size_t share_count = 0;
 };
@@ -51,14 +49,14 @@ Work divide(const ModelFile& model, const ArenaLayout& layout) {
   for (const Placement& placement : layout.placements) {
     const std::uint64_t size = model.tensors()[placement.tensor].size_bytes;
     for (std::uint64_t offset = 0; offset < size; offset += job_bytes) {
-      const Share share{placement.tensor, offset, placement.device_offset + offset,
-                        std::min(job_bytes, size - offset)};
-      const bool joins =
-          !work.jobs.empty() &&
-          share.device_offset + share.size_bytes - work.jobs.back().device_offset <= job_bytes;
-      if (!joins) work.jobs.push_back({share.device_offset, 0, work.shares.size(), 0});
+      const Share share{placement.tensor,
+                        offset,
+                        {placement.device_offset + offset, std::min(job_bytes, size - offset)}};
+      const std::uint64_t end = share.in_arena.end();
+      const bool joins = !work.jobs.empty() && end - work.jobs.back().in_arena.offset <= job_bytes;
+      if (!joins) work.jobs.push_back({share.in_arena, work.shares.size(), 0});
       Job& job = work.jobs.back();
-      job.size_bytes = share.device_offset + share.size_bytes - job.device_offset;
+      job.in_arena.size_bytes = end - job.in_arena.offset;
       ++job.share_count;
       work.shares.push_back(share);
     }
@@ -122,8 +120,8 @@ class Verifier {
       const std::size_t index = next_job_.fetch_add(1);
       if (index >= work_.jobs.size()) return;
       const Job& job = work_.jobs[index];
-      const auto bytes = returned.bytes().first(job.size_bytes);
-      copy_d2h(bytes, arena_.view(job.device_offset, job.size_bytes), stream);
+      const auto bytes = returned.bytes().first(job.in_arena.size_bytes);
+      copy_d2h(bytes, arena_.view(job.in_arena.offset, job.in_arena.size_bytes), stream);
       try {
         read(job, expected);
         stream.synchronize();
@@ -143,7 +141,7 @@ class Verifier {
     for (const Share& share : shares_of(job)) {
       const TensorInfo& tensor = model_.tensors()[share.tensor];
       files_[tensor.file].read_at(
-          expected.subspan(share.device_offset - job.device_offset, share.size_bytes),
+          expected.subspan(share.in_arena.offset - job.in_arena.offset, share.in_arena.size_bytes),
           tensor.file_offset + share.tensor_offset);
     }
   }
@@ -152,9 +150,9 @@ class Verifier {
                std::span<const std::byte> returned) {
     std::uint64_t compared = 0;
     for (const Share& share : shares_of(job)) {
-      const std::uint64_t start = share.device_offset - job.device_offset;
-      for (std::uint64_t offset = 0; offset < share.size_bytes; offset += block_bytes) {
-        const std::uint64_t size = std::min(block_bytes, share.size_bytes - offset);
+      const std::uint64_t start = share.in_arena.offset - job.in_arena.offset;
+      for (std::uint64_t offset = 0; offset < share.in_arena.size_bytes; offset += block_bytes) {
+        const std::uint64_t size = std::min(block_bytes, share.in_arena.size_bytes - offset);
         const auto want = expected.subspan(start + offset, size);
         const auto got = returned.subspan(start + offset, size);
         const std::uint64_t block = (share.tensor_offset + offset) / block_bytes;
@@ -165,7 +163,7 @@ class Verifier {
               locate_difference(share.tensor, share.tensor_offset + offset, want, got));
         }
       }
-      compared += share.size_bytes;
+      compared += share.in_arena.size_bytes;
     }
     const std::uint64_t done = compared_bytes_.fetch_add(compared) + compared;
     if (options_.observer != nullptr) options_.observer->on_progress(done, layout_.tensor_bytes);

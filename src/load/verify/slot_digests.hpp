@@ -16,7 +16,7 @@ namespace hiptool::load {
 class SlotDigests final : public ChunkSink {
  public:
   /// From any thread.
-  void on_read(const Chunk& chunk, std::span<const std::byte> bytes,
+  void on_read(const base::ByteRange& chunk, std::span<const std::byte> bytes,
                std::span<const Piece> pieces) override;
 
   /// The digests in the order of a map that comes from the parsed header alone; 0 for a block that
@@ -27,13 +27,11 @@ class SlotDigests final : public ChunkSink {
   /// A piece of a file that was read at once, with the digests of its blocks.
   struct Run {
     std::uint32_t file = 0;
-    std::uint64_t file_offset = 0;
-    std::uint64_t size_bytes = 0;
+    base::ByteRange in_file;
     std::vector<std::uint64_t> digests;
 
-    std::uint64_t end() const { return file_offset + size_bytes; }
     /// The digest of the block that begins there and has that size, or null.
-    const std::uint64_t* find(std::uint32_t in_file, std::uint64_t offset,
+    const std::uint64_t* find(std::uint32_t wanted_file, std::uint64_t offset,
                               std::uint64_t wanted_bytes) const;
   };
 

@@ -44,10 +44,10 @@ TEST_CASE_FIXTURE(PlanFixture, "pieces of any range equal those found byte by by
     const std::uint64_t begin = random() % layout.arena_bytes;
     const std::uint64_t end = begin + random() % (layout.arena_bytes - begin) % 70'000;
     std::vector<std::int64_t> found(end - begin, -1);
-    load::for_each_piece(model, layout, begin, end, [&](const load::Piece& piece) {
-      CHECK(piece.size_bytes > 0);
-      for (std::uint64_t i = 0; i < piece.size_bytes; ++i) {
-        found.at(piece.range_offset + i) = static_cast<std::int64_t>(piece.file_offset + i);
+    load::for_each_piece(model, layout, {begin, end - begin}, [&](const load::Piece& piece) {
+      CHECK(piece.in_file.size_bytes > 0);
+      for (std::uint64_t i = 0; i < piece.in_file.size_bytes; ++i) {
+        found.at(piece.chunk_offset + i) = static_cast<std::int64_t>(piece.in_file.offset + i);
       }
     });
     const auto first = owner.begin() + static_cast<std::ptrdiff_t>(begin);

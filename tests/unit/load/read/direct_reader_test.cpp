@@ -69,7 +69,7 @@ TEST_CASE_FIXTURE(DirectReaderFixture,
         const std::uint64_t end = (wanted_end + 4'095) / 4'096 * 4'096;
         std::vector<std::byte> found(end - begin);
         const auto result = engine.read(
-            {descriptor, begin, end, wanted_end},
+            {descriptor, {begin, end - begin}, wanted_end},
             [&](std::uint64_t offset, std::span<const std::byte> bytes) {
               REQUIRE(offset >= begin);
               REQUIRE(bytes.size() <= end - offset);
@@ -91,19 +91,19 @@ TEST_CASE_FIXTURE(DirectReaderFixture,
                   "a file that ends too early and a failing read are told with the place") {
   for_each_engine([&](DirectReader& engine) {
     const auto ignore = [](std::uint64_t, std::span<const std::byte>) {};
-    auto result = engine.read({descriptor, 819'200, 1'228'800, 1'200'000}, ignore, no_check);
+    auto result = engine.read({descriptor, {819'200, 409'600}, 1'200'000}, ignore, no_check);
     CHECK(result.error == 0);
     CHECK_FALSE(result.reached_wanted);
     CHECK(result.read_end == 1'000'003);
-    result = engine.read({descriptor, 1'228'800, 1'232'896, 1'232'896}, ignore, no_check);
+    result = engine.read({descriptor, {1'228'800, 4'096}, 1'232'896}, ignore, no_check);
     CHECK_FALSE(result.reached_wanted);
     CHECK(result.read_end == 1'228'800);
-    result = engine.read({-1, 4'096, 409'600, 409'600}, ignore, no_check);
+    result = engine.read({-1, {4'096, 405'504}, 409'600}, ignore, no_check);
     CHECK(result.error == EBADF);
     CHECK(result.read_end == 4'096);
     CHECK_FALSE(result.reached_wanted);
     // The engine is whole afterwards.
-    result = engine.read({descriptor, 0, 409'600, 409'600}, ignore, no_check);
+    result = engine.read({descriptor, {0, 409'600}, 409'600}, ignore, no_check);
     CHECK(result.reached_wanted);
   });
 }
@@ -121,16 +121,16 @@ TEST_CASE_FIXTURE(DirectReaderFixture,
                          contents.begin() + static_cast<std::ptrdiff_t>(offset)));
       taken += bytes.size();
     };
-    CHECK_THROWS_AS(engine.read({descriptor, 0, 983'040, 983'040}, take, throwing),
+    CHECK_THROWS_AS(engine.read({descriptor, {0, 983'040}, 983'040}, take, throwing),
                     std::runtime_error);
     CHECK(taken < 983'040);
     const auto throw_at_once = [](std::uint64_t, std::span<const std::byte>) {
       throw std::runtime_error("no");
     };
-    CHECK_THROWS_AS(engine.read({descriptor, 0, 983'040, 983'040}, throw_at_once, no_check),
+    CHECK_THROWS_AS(engine.read({descriptor, {0, 983'040}, 983'040}, throw_at_once, no_check),
                     std::runtime_error);
     taken = 0;
-    CHECK(engine.read({descriptor, 0, 983'040, 983'040}, take, no_check).reached_wanted);
+    CHECK(engine.read({descriptor, {0, 983'040}, 983'040}, take, no_check).reached_wanted);
     CHECK(taken == 983'040);
   });
 }

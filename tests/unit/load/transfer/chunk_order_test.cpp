@@ -8,14 +8,14 @@
 #include <vector>
 
 using namespace hiptool;
-using load::Chunk;
+using base::ByteRange;
 
 namespace {
 
-std::vector<Chunk> chunks_of(const std::vector<std::uint64_t>& sizes, std::uint64_t begin = 0) {
-  std::vector<Chunk> chunks;
+std::vector<ByteRange> chunks_of(const std::vector<std::uint64_t>& sizes, std::uint64_t begin = 0) {
+  std::vector<ByteRange> chunks;
   for (const std::uint64_t size : sizes) {
-    chunks.push_back({begin, begin + size});
+    chunks.push_back({begin, size});
     begin += size;
   }
   return chunks;
@@ -30,10 +30,10 @@ std::vector<std::uint64_t> ramped_sizes(std::size_t flat) {
   return sizes;
 }
 
-std::vector<std::uint64_t> begins_of(const std::vector<Chunk>& chunks) {
+std::vector<std::uint64_t> begins_of(const std::vector<ByteRange>& chunks) {
   std::vector<std::uint64_t> begins;
   begins.reserve(chunks.size());
-  for (const Chunk& chunk : chunks) begins.push_back(chunk.begin);
+  for (const ByteRange& chunk : chunks) begins.push_back(chunk.offset);
   return begins;
 }
 
@@ -78,11 +78,12 @@ TEST_CASE("every chunk is taken once, whatever is divided by whatever") {
         CAPTURE(regions);
         auto taken = load::order_chunks(chunks, regions);
         REQUIRE(taken.size() == chunks.size());
-        std::sort(taken.begin(), taken.end(),
-                  [](const Chunk& left, const Chunk& right) { return left.begin < right.begin; });
+        std::sort(taken.begin(), taken.end(), [](const ByteRange& left, const ByteRange& right) {
+          return left.offset < right.offset;
+        });
         for (std::size_t i = 0; i < chunks.size(); ++i) {
-          REQUIRE(taken[i].begin == chunks[i].begin);
-          REQUIRE(taken[i].end == chunks[i].end);
+          REQUIRE(taken[i].offset == chunks[i].offset);
+          REQUIRE(taken[i].size_bytes == chunks[i].size_bytes);
         }
       }
     }
@@ -106,12 +107,12 @@ TEST_CASE("of a ramp only the large chunks are divided, into nearly equal region
     std::vector<std::uint64_t> reached(regions, 0);
     std::vector<std::uint64_t> bytes(regions, 0);
     for (auto chunk = taken.begin() + head; chunk != taken.end() - tail; ++chunk) {
-      const auto next = std::upper_bound(starts.begin(), starts.end(), chunk->begin);
+      const auto next = std::upper_bound(starts.begin(), starts.end(), chunk->offset);
       const auto region = static_cast<std::size_t>(next - starts.begin()) - 1;
       const auto first = std::max(starts[region], reached[region]);
-      CHECK(chunk->begin == first);
-      reached[region] = chunk->end;
-      bytes[region] += chunk->size_bytes();
+      CHECK(chunk->offset == first);
+      reached[region] = chunk->end();
+      bytes[region] += chunk->size_bytes;
     }
     const auto [least, most] = std::minmax_element(bytes.begin(), bytes.end());
     CHECK(*most - *least < 2 * 800);

@@ -45,14 +45,14 @@ struct ChunksModel {
 };
 
 // No byte twice or never, none too large, tensors cut only between leaves.
-void check_cut(const ChunksModel& model, const std::vector<load::Chunk>& chunks,
+void check_cut(const ChunksModel& model, const std::vector<base::ByteRange>& chunks,
                std::uint64_t most_bytes) {
   std::uint64_t at = 0;
-  for (const load::Chunk& chunk : chunks) {
-    REQUIRE(chunk.begin == at);
-    REQUIRE(chunk.end > chunk.begin);
-    REQUIRE(chunk.size_bytes() <= most_bytes);
-    at = chunk.end;
+  for (const base::ByteRange& chunk : chunks) {
+    REQUIRE(chunk.offset == at);
+    REQUIRE(chunk.end() > chunk.offset);
+    REQUIRE(chunk.size_bytes <= most_bytes);
+    at = chunk.end();
     for (const Placement& placement : model.layout.placements) {
       const std::uint64_t size_bytes = model.model.tensors()[placement.tensor].size_bytes;
       if (at <= placement.device_offset || at >= placement.device_offset + size_bytes) continue;
@@ -82,11 +82,11 @@ TEST_CASE("a ramp starts and ends small and is flat between") {
   const auto chunks = load::cut_chunks(model.model, model.layout, most_bytes, 4);
   check_cut(model, chunks, most_bytes);
   for (std::size_t i = 0; i < 4; ++i) {
-    CHECK(chunks[i].size_bytes() <= most_bytes / 8);
-    CHECK(chunks[chunks.size() - 1 - i].size_bytes() <= most_bytes / 8);
+    CHECK(chunks[i].size_bytes <= most_bytes / 8);
+    CHECK(chunks[chunks.size() - 1 - i].size_bytes <= most_bytes / 8);
   }
-  const auto flat = std::count_if(chunks.begin(), chunks.end(), [&](const load::Chunk& chunk) {
-    return chunk.size_bytes() == most_bytes;
+  const auto flat = std::count_if(chunks.begin(), chunks.end(), [&](const base::ByteRange& chunk) {
+    return chunk.size_bytes == most_bytes;
   });
   CHECK(flat >= 10);
   CHECK(load::cut_chunks(model.model, model.layout, most_bytes).size() == 25);

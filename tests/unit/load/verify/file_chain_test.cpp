@@ -39,17 +39,17 @@ struct FileChainFixture {
     expected_sha256 = digits;
   }
 
-  void check(const std::vector<FileChain::Range>& ranges, std::uint64_t read_bytes) const {
+  void check(const std::vector<FileChain::Tensor>& tensors, std::uint64_t read_bytes) const {
     std::vector<std::uint64_t> expected;
-    for (const auto& range : ranges) {
-      REQUIRE(range.first_block == expected.size());
-      for (std::uint64_t at = 0; at < range.size_bytes; at += block_bytes) {
-        expected.push_back(XXH3_64bits(content.data() + range.file_offset + at,
-                                       std::min(block_bytes, range.size_bytes - at)));
+    for (const auto& [bytes, block] : tensors) {
+      REQUIRE(block == expected.size());
+      for (std::uint64_t at = bytes.offset; at < bytes.end(); at += block_bytes) {
+        expected.push_back(
+            XXH3_64bits(content.data() + at, std::min(block_bytes, bytes.end() - at)));
       }
     }
-    auto shuffled = ranges;
-    std::shuffle(shuffled.begin(), shuffled.end(), std::mt19937_64(ranges.size()));
+    auto shuffled = tensors;
+    std::shuffle(shuffled.begin(), shuffled.end(), std::mt19937_64(tensors.size()));
     const base::File file = base::File::open(path);
     FileChain chain(shuffled, size_bytes, read_bytes);
     std::vector<std::uint64_t> digests(expected.size());
@@ -62,31 +62,31 @@ struct FileChainFixture {
   }
 };
 
-std::vector<FileChain::Range> numbered(std::vector<FileChain::Range> ranges) {
-  std::uint64_t block = 0;
-  for (auto& range : ranges) {
-    range.first_block = block;
-    block += (range.size_bytes + block_bytes - 1) / block_bytes;
+std::vector<FileChain::Tensor> numbered(std::vector<FileChain::Tensor> tensors) {
+  std::uint64_t next = 0;
+  for (auto& [bytes, block] : tensors) {
+    block = next;
+    next += (bytes.size_bytes + block_bytes - 1) / block_bytes;
   }
-  return ranges;
+  return tensors;
 }
 
 }  // namespace
 
 TEST_CASE_FIXTURE(FileChainFixture,
                   "hash and digests are those of the bytes, wherever a buffer ends") {
-  const auto ranges = numbered({{0, 1, 0},                     // at the start
-                                {13, 0, 0},                    // empty
-                                {13, 40'001, 0},               // at an odd offset
-                                {40'014, block_bytes, 0},      // right after it, a whole block
-                                {40'014, 3 * block_bytes, 0},  // the same bytes once more
-                                {50'000, 100'000, 0},          // overlapping both
-                                {size_bytes - 1, 1, 0},        // the last byte
-                                {size_bytes, 0, 0}});          // empty, at the end
+  const auto tensors = numbered({{{0, 1}},                     // at the start
+                                 {{13, 0}},                    // empty
+                                 {{13, 40'001}},               // at an odd offset
+                                 {{40'014, block_bytes}},      // right after it, a whole block
+                                 {{40'014, 3 * block_bytes}},  // the same bytes once more
+                                 {{50'000, 100'000}},          // overlapping both
+                                 {{size_bytes - 1, 1}},        // the last byte
+                                 {{size_bytes, 0}}});          // empty, at the end
   for (const std::uint64_t read_bytes :
        {std::uint64_t{1'000}, block_bytes - 1, block_bytes, block_bytes + 1, std::uint64_t{40'014},
         std::uint64_t{size_bytes}, std::uint64_t{256} << 10}) {
-    check(ranges, read_bytes);
+    check(tensors, read_bytes);
   }
 }
 
@@ -95,12 +95,12 @@ TEST_CASE_FIXTURE(FileChainFixture, "a file without tensors has a hash only") { 
 TEST_CASE_FIXTURE(FileChainFixture, "random ranges and buffers") {
   std::mt19937_64 random(1);
   for (int round = 0; round < 40; ++round) {
-    std::vector<FileChain::Range> ranges(random() % 9);
-    for (auto& range : ranges) {
-      range.file_offset = random() % size_bytes;
-      range.size_bytes = random() % (size_bytes - range.file_offset + 1);
+    std::vector<FileChain::Tensor> tensors(random() % 9);
+    for (auto& [bytes, block] : tensors) {
+      bytes.offset = random() % size_bytes;
+      bytes.size_bytes = random() % (size_bytes - bytes.offset + 1);
     }
-    check(numbered(ranges), 1 + random() % 60'000);
+    check(numbered(tensors), 1 + random() % 60'000);
   }
 }
 

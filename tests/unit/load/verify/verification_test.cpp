@@ -52,11 +52,11 @@ TEST_CASE_FIXTURE(VerificationFixture,
   for (const std::uint64_t most : {32'768u, 50'000u, 65'536u, 1'000'000u, 8'388'608u}) {
     CAPTURE(most);
     std::uint64_t end = 0;
-    for (const load::Chunk& chunk : load::cut_chunks(model, layout, most)) {
-      CHECK(chunk.begin == end);
-      CHECK(chunk.size_bytes() > 0);
-      CHECK(chunk.size_bytes() <= most);
-      end = chunk.end;
+    for (const base::ByteRange& chunk : load::cut_chunks(model, layout, most)) {
+      CHECK(chunk.offset == end);
+      CHECK(chunk.size_bytes > 0);
+      CHECK(chunk.size_bytes <= most);
+      end = chunk.end();
       for (const Placement& placement : layout.placements) {
         const std::uint64_t size = model.tensors()[placement.tensor].size_bytes;
         const bool cuts = placement.device_offset < end && end < placement.device_offset + size;
@@ -65,8 +65,8 @@ TEST_CASE_FIXTURE(VerificationFixture,
     }
     CHECK(end == layout.arena_bytes);
   }
-  for (const load::Chunk& chunk : load::cut_chunks(model, layout, 100)) {
-    CHECK(chunk.size_bytes() <= 100);
+  for (const base::ByteRange& chunk : load::cut_chunks(model, layout, 100)) {
+    CHECK(chunk.size_bytes <= 100);
   }
 }
 
@@ -128,8 +128,9 @@ TEST_CASE("digests of slots are found by the offsets that were issued, wrong one
   for (const std::uint64_t error : {0u, 1u}) {
     load::SlotDigests slots;
     std::vector<load::Piece> pieces;
-    load::for_each_piece(model, layout, 0, layout.arena_bytes, [&](load::Piece piece) {
-      if (piece.size_bytes == 100) piece.file_offset += error;  // a wrong read of tensor b
+    load::for_each_piece(model, layout, {0, layout.arena_bytes}, [&](load::Piece piece) {
+      if (piece.in_file.size_bytes == 100)
+        piece.in_file.offset += error;  // a wrong read of tensor b
       pieces.push_back(piece);
     });
     slots.on_read({0, layout.arena_bytes}, arena, pieces);
