@@ -67,8 +67,8 @@ class FailingEngine final : public load::DirectReader {
   explicit FailingEngine(load::DirectResult result) : result_(result) {}
   load::DirectResult read(const Range& range, const Take& take,
                           const std::function<void()>&) override {
-    const std::vector<std::byte> wrong((range.end - range.begin) / 2, std::byte{0xAB});
-    take(range.begin, wrong);
+    const std::vector<std::byte> wrong(range.bytes.size_bytes / 2, std::byte{0xAB});
+    take(range.bytes.offset, wrong);
     return result_;
   }
   const char* name() const noexcept override { return "failing"; }
