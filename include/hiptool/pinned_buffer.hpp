@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 
@@ -13,9 +14,9 @@ namespace hiptool {
 /// of it has only to be registered. It needs no device: it can be made while a driver starts.
 class HIPTOOL_API HostMemory {
  public:
-  /// Blocks while pages are touched (about 0.2 ms a MiB). Throws Error(host_out_of_memory). Size 0
-  /// has a null address.
-  explicit HostMemory(std::size_t size_bytes);
+  /// Blocks while pages are touched, by so many threads (about 0.2 ms a MiB with one). Throws
+  /// Error(host_out_of_memory). Size 0 has a null address.
+  explicit HostMemory(std::size_t size_bytes, std::uint32_t threads = 1);
   ~HostMemory();
   HostMemory(HostMemory&& other) noexcept;
   HostMemory& operator=(HostMemory&& other) noexcept;

@@ -3,9 +3,13 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <system_error>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/units.hpp"
 #include "core/call.hpp"
@@ -73,10 +77,20 @@ void* address_of(std::span<const std::byte> memory) {
 
 }  // namespace
 
-HostMemory::HostMemory(std::size_t size_bytes) : size_bytes_(size_bytes) {
+HostMemory::HostMemory(std::size_t size_bytes, std::uint32_t threads) : size_bytes_(size_bytes) {
   if (size_bytes == 0) return;
   data_ = map_huge(size_bytes);
-  touch(data_, mapped_bytes());
+  const std::size_t share = whole_pages(mapped_bytes() / std::max(1u, threads));
+  std::vector<std::jthread> others;
+  std::size_t offset = 0;
+  try {
+    for (; offset + share < mapped_bytes(); offset += share) {
+      others.emplace_back([data = data_ + offset, share] { touch(data, share); });
+    }
+  } catch (const std::system_error&) {
+    // No thread is left: this one touches the rest.
+  }
+  touch(data_ + offset, mapped_bytes() - offset);
 }
 
 HostMemory::~HostMemory() { free(); }

@@ -17,6 +17,8 @@
 #include "load/phase_timer.hpp"
 #include "load/place/place.hpp"
 #include "load/transfer/link_probe.hpp"
+#include "load/transfer/staging_memory.hpp"
+#include "load/transfer/staging_shape.hpp"
 #include "load/transfer/transfer.hpp"
 #include "load/verify/digest.hpp"
 #include "load/verify/file_changes.hpp"
@@ -132,12 +134,9 @@ class ModelLoad {
   void touch_staging_memory(std::uint32_t devices) {
     devices = std::min(devices, static_cast<std::uint32_t>(system::list_gpus("/").size()));
     if (!is_warm() || devices == 0 || system::numa_node_count("/") > 1) return;
-    const std::uint64_t slot_bytes = load::TransferOptions().slot_bytes;
-    const std::uint64_t needed = model_.tensor_bytes() / slot_bytes + 1;
-    const std::uint64_t most =
-        load::choose_threads(1, load::most_readers * devices, 1) + 4 * std::uint64_t{devices};
-    staging_memory_ = std::make_shared<load::StagingMemory>(
-        static_cast<std::uint32_t>(std::min(needed, most)), slot_bytes);
+    const load::StagingShape shape =
+        load::choose_staging(load::StagingHost::of_this_process(), devices, model_.tensor_bytes());
+    staging_memory_ = std::make_shared<load::StagingMemory>(devices, shape.total_bytes());
   }
 
   void start(const OpenDevices& open_devices) {

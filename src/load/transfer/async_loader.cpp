@@ -8,6 +8,7 @@
 
 #include "hiptool/error.hpp"
 #include "load/transfer/device_ring.hpp"
+#include "load/workers.hpp"
 
 namespace hiptool {
 namespace {
@@ -16,7 +17,8 @@ load::TransferOptions transfer_options(AsyncLoader::Options options) {
   load::TransferOptions chosen;
   chosen.streams = options.streams;
   chosen.slot_bytes = options.slot_bytes;
-  chosen.slots = options.slots;
+  chosen.readers = 1;  // all threads share the slots
+  chosen.slots = options.slots != 0 ? options.slots : load::choose_threads(1, 16, 1) + 4;
   chosen.external_streams = std::move(options.external_streams);
   chosen.cancel = options.cancel;
   return chosen;

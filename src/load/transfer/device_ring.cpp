@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "hiptool/error.hpp"
-#include "load/workers.hpp"
 #include "system/numa.hpp"
 
 namespace hiptool::load {
@@ -13,8 +12,6 @@ namespace hiptool::load {
 DeviceRing::DeviceRing(const Device& device, TransferOptions options)
     : device_(device), options_(std::move(options)) {
   check_options();
-  if (options_.readers == 0) options_.readers = choose_threads(1, most_readers, 1);
-  if (options_.slots == 0) options_.slots = options_.readers + 4;
   streams_ = options_.external_streams;
   if (streams_.empty()) {
     for (std::uint32_t i = 0; i < options_.streams; ++i) own_streams_.emplace_back(device_);
@@ -26,6 +23,7 @@ DeviceRing::DeviceRing(const Device& device, TransferOptions options)
     if (bus_id) options_.reader_cpus = system::cpus_near("/", *bus_id);
   }
   StagingRing::Options ring;
+  ring.owners = options_.readers;
   ring.slots = options_.slots;
   ring.slot_bytes = options_.slot_bytes;
   ring.cpus = options_.reader_cpus;
@@ -38,7 +36,8 @@ void DeviceRing::check_options() const {
   const auto refuse = [](const std::string& why) {
     throw Error(ErrorCode::invalid_argument, "make loader", why);
   };
-  if (options_.slot_bytes == 0) refuse("a staging slot needs at least one byte");
+  if (options_.slot_bytes == 0 || options_.slots == 0)
+    refuse("a staging slot needs at least one byte");
   if (options_.external_streams.empty() && options_.streams == 0) {
     refuse("a loader needs at least one stream");
   }
@@ -58,7 +57,8 @@ void DeviceRing::check_options() const {
 }
 
 void DeviceRing::prepare() {
-  ring_->prepare(options_.readers, [this] { throw_if_cancelled(); });
+  throw_if_cancelled();
+  ring_->prepare();
 }
 
 void DeviceRing::throw_if_cancelled() const {

@@ -16,12 +16,12 @@ namespace hiptool::load {
 
 /// How bytes get from files or host memory to devices.
 struct TransferOptions {
-  std::uint32_t streams = 2;  ///< of each device
-  /// Measured on an H200 and 16 cores: 20 slots of 4 MiB, which stay in the processor's cache,
-  /// load at 0.95 to 0.97 of the rate that their copies reach alone; of 8 MiB at 0.87 to 0.92.
-  std::uint64_t slot_bytes = 4u << 20;
-  std::uint32_t readers = 0;  ///< threads of all devices; 0: one for each core, at most 16 a device
-  std::uint32_t slots = 0;    ///< of each device; 0: one for each reader and four in flight
+  /// Of each device. A copy engine that finds the next copy on another stream loses time: 0.89 of
+  /// the link with two streams, 0.93 with one (H200, copies of 4 MiB).
+  std::uint32_t streams = 1;
+  std::uint64_t slot_bytes = 0;             ///< 0: see choose_staging()
+  std::uint32_t readers = 0;                ///< threads of all devices; 0: see choose_staging()
+  std::uint32_t slots = 0;                  ///< of each reader; 0: two
   std::vector<StreamRef> external_streams;  ///< instead of own ones, each for its own device
   bool always_stage = false;  ///< also where the host can write device memory in place
   ReadOptions read;
@@ -38,29 +38,26 @@ struct TransferOptions {
   const CancelToken* cancel = nullptr;
   LoadObserver* observer = nullptr;
   Timeline* timeline = nullptr;
-  std::shared_ptr<StagingMemory> memory;  ///< for slots, touched ahead; more is made as needed
+  std::shared_ptr<StagingMemory> memory;  ///< touched ahead, a block for each device; may be null
 };
-
-/// Reader threads of one device, where the caller gives no number.
-inline constexpr std::uint32_t most_readers = 16;
 
 /// The streams and the staging ring of one device.
 class DeviceRing {
  public:
-  /// Makes streams; slots are pinned when they are first needed, or by prepare(). Throws
-  /// Error(invalid_argument) for sizes that are zero or out of bounds and for foreign streams.
+  /// Makes streams; slots are pinned when the first is needed, or by prepare(). `options` has no
+  /// zeros left. Throws Error(invalid_argument) for sizes that are zero or out of bounds and for
+  /// streams of other devices.
   DeviceRing(const Device& device, TransferOptions options);
 
   const Device& device() const noexcept { return device_; }
-  /// With all defaults resolved.
   const TransferOptions& options() const noexcept { return options_; }
   const std::vector<StreamRef>& streams() const noexcept { return streams_; }
   StagingRing& ring() noexcept { return *ring_; }
   /// Whether files go through the ring, and not into device memory in place.
   bool stages() const noexcept { return options_.always_stage || !device_.is_host_memory(); }
 
-  /// Pins the slots that are not pinned yet, several at once; about 25 ms for 128 MiB. Blocks. May
-  /// run on a thread of its own during transfers, which use slots as they come.
+  /// Pins the slots unless they are pinned, see StagingRing::prepare(). May run on a thread of its
+  /// own during transfers, which wait for it.
   void prepare();
   void throw_if_cancelled() const;
 

@@ -56,7 +56,7 @@ std::uint64_t FileLoad::read(Reader& reader, const base::ByteRange& chunk,
 
 StagingSlot& FileLoad::acquire(const Reader& reader) {
   const TimelineScope scope(options_.timeline, reader.track, "wait for a slot");
-  return ring_.acquire();
+  return ring_.acquire(reader.index);
 }
 
 std::uint64_t FileLoad::load_chunk(Reader& reader, const base::ByteRange& chunk) {
@@ -70,8 +70,8 @@ std::uint64_t FileLoad::load_chunk(Reader& reader, const base::ByteRange& chunk)
   StagingSlot& slot = acquire(reader);
   std::uint64_t bytes = 0;
   try {
-    if (options_.sink != nullptr) options_.sink->before_fill(slot.memory.bytes());
-    bytes = read(reader, chunk, slot.memory.bytes().first(part.size_bytes()));
+    if (options_.sink != nullptr) options_.sink->before_fill(slot.memory);
+    bytes = read(reader, chunk, slot.memory.first(part.size_bytes()));
   } catch (...) {
     ring_.give_back(slot);
     throw;
@@ -90,7 +90,7 @@ std::uint64_t FileLoad::probe_chunk(Reader& reader, const base::ByteRange& chunk
   }
   StagingSlot& slot = acquire(reader);
   try {
-    const std::uint64_t bytes = read(reader, chunk, slot.memory.bytes().first(chunk.size_bytes));
+    const std::uint64_t bytes = read(reader, chunk, slot.memory.first(chunk.size_bytes));
     ring_.give_back(slot);
     return bytes;
   } catch (...) {

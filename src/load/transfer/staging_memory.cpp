@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "load/transfer/staging_memory.hpp"
 
+#include <condition_variable>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -10,40 +11,48 @@
 namespace hiptool::load {
 
 struct StagingMemory::Impl {
-  std::size_t slot_bytes;
+  std::size_t block_bytes;
   std::mutex mutex;
+  std::condition_variable changed;
   std::vector<HostMemory> ready;
+  bool is_finished = false;
   std::jthread thread;  // last: it uses the others
 
-  void make(std::uint32_t slots, const std::stop_token& stop) {
-    for (std::uint32_t i = 0; i < slots && !stop.stop_requested(); ++i) {
-      try {
-        HostMemory memory(slot_bytes);
+  void make(std::uint32_t blocks, const std::stop_token& stop) {
+    try {
+      for (std::uint32_t i = 0; i < blocks && !stop.stop_requested(); ++i) {
+        HostMemory memory(block_bytes, touching_threads);
         const std::lock_guard lock(mutex);
         ready.push_back(std::move(memory));
-      } catch (const std::exception&) {
-        return;  // the load meets the same shortage and reports it
+        changed.notify_all();
       }
+    } catch (const std::exception&) {
+      // The load meets the same shortage and reports it.
     }
+    const std::lock_guard lock(mutex);
+    is_finished = true;
+    changed.notify_all();
   }
 };
 
-StagingMemory::StagingMemory(std::uint32_t slots, std::size_t slot_bytes)
+StagingMemory::StagingMemory(std::uint32_t blocks, std::size_t block_bytes)
     : impl_(std::make_unique<Impl>()) {
-  impl_->slot_bytes = slot_bytes;
+  impl_->block_bytes = block_bytes;
   try {
     impl_->thread = std::jthread(
-        [impl = impl_.get(), slots](const std::stop_token& stop) { impl->make(slots, stop); });
+        [impl = impl_.get(), blocks](const std::stop_token& stop) { impl->make(blocks, stop); });
   } catch (const std::system_error&) {
-    // Without a thread the loader touches its slots itself.
+    impl_->is_finished = true;  // without a thread the loader touches its memory itself
   }
 }
 
 StagingMemory::~StagingMemory() = default;
 
 std::optional<HostMemory> StagingMemory::take(std::size_t size_bytes) {
-  const std::lock_guard lock(impl_->mutex);
-  if (size_bytes != impl_->slot_bytes || impl_->ready.empty()) return std::nullopt;
+  if (size_bytes > impl_->block_bytes) return std::nullopt;
+  std::unique_lock lock(impl_->mutex);
+  impl_->changed.wait(lock, [this] { return !impl_->ready.empty() || impl_->is_finished; });
+  if (impl_->ready.empty()) return std::nullopt;
   HostMemory memory = std::move(impl_->ready.back());
   impl_->ready.pop_back();
   return memory;

@@ -9,18 +9,23 @@
 
 namespace hiptool::load {
 
-/// Host memory for the staging slots of a loader that is still to come: a thread touches it while a
+/// Threads that touch one block of staging memory: 128 MiB in 26 ms by one thread of an H200
+/// machine, in 8 ms by four.
+inline constexpr std::uint32_t touching_threads = 4;
+
+/// Host memory for the staging rings of a load that is still to come: a thread touches it while a
 /// driver starts, so that only the registering is left for the load.
 class StagingMemory {
  public:
   /// Starts at once; does not block.
-  StagingMemory(std::uint32_t slots, std::size_t slot_bytes);
-  /// Ends the thread after the slot it is at; frees what nobody took.
+  StagingMemory(std::uint32_t blocks, std::size_t block_bytes);
+  /// Ends the thread after the block it is at; frees the blocks that nobody took.
   ~StagingMemory();
   StagingMemory(const StagingMemory&) = delete;
   StagingMemory& operator=(const StagingMemory&) = delete;
 
-  /// Memory of that size if there is some now; never waits. From any thread.
+  /// A block of at least that size, none once all are taken or failed. Blocks while one is being
+  /// touched. From any thread.
   std::optional<HostMemory> take(std::size_t size_bytes);
 
  private:

@@ -16,6 +16,7 @@
 #include "load/place/check_arenas.hpp"
 #include "load/transfer/file_load.hpp"
 #include "load/transfer/replicator.hpp"
+#include "load/transfer/staging_shape.hpp"
 #include "load/verify/blocks.hpp"
 #include "load/verify/verification.hpp"
 #include "load/workers.hpp"
@@ -119,9 +120,11 @@ struct Transfer::Impl {
     const Device& device = plan.devices[i].device;
     TransferOptions chosen = options;
     const std::uint32_t devices = std::max(1u, count_read());
-    const std::uint32_t all =
-        options.readers != 0 ? options.readers : choose_threads(1, most_readers * devices, 1);
-    chosen.readers = std::max(1u, all / devices);
+    const StagingShape shape =
+        choose_staging(StagingHost::of_this_process(), devices, plan.devices[i].layout.arena_bytes);
+    chosen.readers = options.readers != 0 ? std::max(1u, options.readers / devices) : shape.readers;
+    if (chosen.slots == 0) chosen.slots = shape.slots;
+    if (chosen.slot_bytes == 0) chosen.slot_bytes = shape.slot_bytes;
     if (devices > 1) chosen.regions = std::max(1u, options.regions / devices);
     chosen.external_streams.clear();
     for (const StreamRef& stream : options.external_streams) {
@@ -183,7 +186,7 @@ struct Transfer::Impl {
   }
 
   void require_slots_for(const ChunkSink* sink) const {
-    if (sink == nullptr || options.slot_bytes >= 2 * block_bytes) return;
+    if (sink == nullptr || options.slot_bytes == 0 || options.slot_bytes >= 2 * block_bytes) return;
     throw Error(ErrorCode::invalid_argument, "load",
                 "load: slots of " + std::to_string(options.slot_bytes) +
                     " bytes are too small for digests of whole blocks");

@@ -5,35 +5,22 @@
 
 #include <chrono>
 #include <set>
-#include <thread>
 #include <vector>
 
 using namespace hiptool;
 using namespace hiptool::load;
 
-namespace {
-
-std::optional<HostMemory> take_soon(StagingMemory& memory, std::size_t size_bytes) {
-  for (int i = 0; i < 2000; ++i) {
-    if (auto taken = memory.take(size_bytes)) return taken;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return std::nullopt;
-}
-
-}  // namespace
-
-TEST_CASE("staging memory: each slot is given once, and only to who wants its size") {
+TEST_CASE("staging memory: each block is given once, to requests of at most its size") {
   StagingMemory memory(3, 5000);
+  CHECK_FALSE(memory.take(5001));
   std::vector<HostMemory> taken;
   std::set<const std::byte*> addresses;
-  for (int i = 0; i < 3; ++i) {
-    auto slot = take_soon(memory, 5000);
-    REQUIRE(slot);
-    CHECK(slot->size_bytes() == 5000);
-    addresses.insert(slot->data());
-    taken.push_back(std::move(*slot));
-    CHECK_FALSE(memory.take(4096));
+  for (const std::size_t wanted : {5000u, 4096u, 1u}) {
+    auto block = memory.take(wanted);
+    REQUIRE(block);
+    CHECK(block->size_bytes() == 5000);
+    addresses.insert(block->data());
+    taken.push_back(std::move(*block));
   }
   CHECK(addresses.size() == 3);
   CHECK_FALSE(memory.take(5000));

@@ -23,87 +23,91 @@ namespace {
 struct StagingRingFixture : test::WatchedDevice {
   Stream stream{device};
 
-  load::StagingRing::Options options(std::size_t slots) const {
+  load::StagingRing::Options options(std::size_t slots, std::size_t owners = 1) const {
     load::StagingRing::Options options;
+    options.owners = owners;
     options.slots = slots;
     options.slot_bytes = 4096;
     return options;
   }
 };
 
-void no_ring_check() {}
-
 }  // namespace
 
 TEST_CASE_FIXTURE(StagingRingFixture,
-                  "prepare pins every slot once, also beside threads that take them") {
-  load::StagingRing ring(device, {stream}, options(16));
-  std::vector<load::StagingSlot*> taken(4);
+                  "all slots are pinned at once, also while threads take them") {
+  load::StagingRing ring(device, {stream}, options(4, 4));
+  std::vector<load::StagingSlot*> taken(8);
   {
-    std::jthread prepare([&] { ring.prepare(4, no_ring_check); });
+    std::jthread prepare([&] { ring.prepare(); });
     std::vector<std::jthread> takers;
-    for (auto& slot : taken) takers.emplace_back([&] { slot = &ring.acquire(); });
+    for (std::size_t i = 0; i < taken.size(); ++i) {
+      takers.emplace_back([&, i] { taken[i] = &ring.acquire(i); });
+    }
   }
-  CHECK(table.live().registrations == 16);
-  CHECK(std::set(taken.begin(), taken.end()).size() == 4);
+  CHECK(table.live().registrations == 1);
+  CHECK(std::set(taken.begin(), taken.end()).size() == 8);
   for (auto* slot : taken) ring.give_back(*slot);
-  const auto before = table.count("hipHostRegister");
-  ring.prepare(4, no_ring_check);
-  for (int i = 0; i < 16; ++i) ring.acquire();
-  CHECK(table.count("hipHostRegister") == before);
-}
-
-TEST_CASE_FIXTURE(StagingRingFixture, "a slot that cannot be pinned is told, and tried again") {
-  load::StagingRing ring(device, {stream}, options(4));
-  table.fail("hipHostRegister", hip::hipErrorOutOfMemory, 3);
-  CHECK_THROWS_AS(ring.prepare(1, no_ring_check), Error);
-  CHECK(table.live().registrations == 2);
-  ring.prepare(2, no_ring_check);
-  CHECK(table.live().registrations == 4);
-  load::StagingRing cancelled(device, {stream}, options(4));
-  CHECK_THROWS_AS(cancelled.prepare(2, [] { throw Error(ErrorCode::cancelled, "load", "enough"); }),
-                  Error);
-  CHECK(table.live().registrations == 4);
-}
-
-TEST_CASE_FIXTURE(StagingRingFixture, "no more slots are pinned than are needed at once") {
-  const auto before = table.live().registrations;
-  load::StagingRing ring(device, {stream}, options(8));
-  const Buffer target(device, 4096);
-  for (int i = 0; i < 20; ++i) {
-    ring.submit(ring.acquire(), target, 4096);
-    stream.synchronize();
-  }
-  CHECK(table.live().registrations == before + 1);
-  std::promise<void> opened;
-  StreamRef(stream).launch_host_function(
-      [gate = opened.get_future().share()] { gate.wait_for(std::chrono::seconds(20)); });
-  for (int i = 0; i < 8; ++i) ring.submit(ring.acquire(), target, 4096);
-  CHECK(table.live().registrations == before + 8);
-  opened.set_value();
-  for (int i = 0; i < 20; ++i) ring.submit(ring.acquire(), target, 4096);
-  CHECK(table.live().registrations == before + 8);
+  ring.prepare();
+  CHECK(table.count("hipHostRegister") == 1);
 }
 
 TEST_CASE_FIXTURE(StagingRingFixture,
-                  "a copy that failed is told to whoever takes its slot, which comes back") {
-  load::StagingRing ring(device, {stream}, options(2));
+                  "each owner has slots of its own, and waits for their copies") {
+  load::StagingRing ring(device, {stream}, options(2, 3));
   const Buffer target(device, 4096);
-  for (const bool is_whole : {false, true}) {
-    if (is_whole) ring.prepare(1, no_ring_check);
-    auto& first = ring.acquire();
-    auto* second = is_whole ? &ring.acquire() : nullptr;
-    ring.submit(first, target, 4096);
-    table.fail("hipEventQuery", hip::hipErrorUnknown);
-    CHECK_THROWS_AS(ring.acquire(), Error);
-    CHECK(&ring.acquire() == &first);
-    ring.give_back(first);
-    if (second != nullptr) ring.give_back(*second);
+  std::set<const std::byte*> seen;
+  for (std::size_t owner = 0; owner < 3; ++owner) {
+    std::set<const std::byte*> own;
+    for (int i = 0; i < 20; ++i) {
+      load::StagingSlot& slot = ring.acquire(owner);
+      own.insert(slot.memory.data());
+      ring.submit(slot, target, 4096);
+    }
+    CHECK(own.size() == 2);
+    seen.merge(own);
   }
+  CHECK(seen.size() == 6);
+  CHECK(*seen.rbegin() - *seen.begin() == 5 * 4096);  // one block of memory
+  // While both of its copies are held up, an owner waits although others have slots to spare.
+  ring.drain();
+  std::promise<void> opened;
+  StreamRef(stream).launch_host_function(
+      [gate = opened.get_future().share()] { gate.wait_for(std::chrono::seconds(20)); });
+  for (int i = 0; i < 2; ++i) ring.submit(ring.acquire(0), target, 4096);
+  auto next = std::async(std::launch::async, [&] { return &ring.acquire(0); });
+  CHECK(next.wait_for(std::chrono::milliseconds(50)) == std::future_status::timeout);
+  ring.give_back(ring.acquire(1));
+  opened.set_value();
+  ring.give_back(*next.get());
 }
 
-TEST_CASE_FIXTURE(StagingRingFixture, "eight threads pass slots on and every copy arrives") {
-  load::StagingRing ring(device, {stream}, options(11));
+TEST_CASE_FIXTURE(StagingRingFixture, "memory that cannot be pinned is reported, and tried again") {
+  load::StagingRing ring(device, {stream}, options(4));
+  table.fail("hipHostRegister", hip::hipErrorOutOfMemory);
+  CHECK_THROWS_AS(ring.prepare(), Error);
+  CHECK(table.live().registrations == 0);
+  table.fail("hipEventCreateWithFlags", hip::hipErrorUnknown, 3);
+  CHECK_THROWS_AS(ring.acquire(), Error);
+  ring.give_back(ring.acquire());
+  CHECK(table.live().registrations == 1);
+}
+
+TEST_CASE_FIXTURE(StagingRingFixture,
+                  "a copy that failed is reported to whoever takes its slot, which comes back") {
+  load::StagingRing ring(device, {stream}, options(1));
+  const Buffer target(device, 4096);
+  auto& slot = ring.acquire();
+  ring.submit(slot, target, 4096);
+  table.fail("hipEventSynchronize", hip::hipErrorUnknown);
+  CHECK_THROWS_AS(ring.acquire(), Error);
+  CHECK(&ring.acquire() == &slot);
+  ring.give_back(slot);
+}
+
+TEST_CASE_FIXTURE(StagingRingFixture,
+                  "eight threads share the slots of three owners and every copy arrives") {
+  load::StagingRing ring(device, {stream}, options(4, 3));
   constexpr std::size_t each = 100;
   const Buffer target(device, 8 * each * 4096);
   {
