@@ -75,22 +75,22 @@ void check_keys(const base::File& file) {
 
 // Null, with a warning, for what cannot be used.
 Json parse_config(const std::filesystem::path& path, ModelSummary& summary) {
-  const auto pass_over = [&](const std::string& why) {
-    summary.warnings.push_back(path.string() + " is passed over: " + why);
+  const auto ignore = [&](const std::string& why) {
+    summary.warnings.push_back(path.string() + " is ignored: " + why);
     return Json();
   };
   try {
     const base::File file = base::File::open(path);
-    if (file.size_bytes() > most_config_bytes) return pass_over("it is larger than 4 MiB");
+    if (file.size_bytes() > most_config_bytes) return ignore("it is larger than 4 MiB");
     std::string text(static_cast<std::size_t>(file.size_bytes()), '\0');
     file.read_at(std::as_writable_bytes(std::span(text)), 0);
-    if (const auto reason = why_unwieldy(text)) return pass_over(*reason);
+    if (const auto reason = why_unwieldy(text)) return ignore(*reason);
     Json json = Json::parse(text, nullptr, false);
-    if (!json.is_object()) return pass_over("it is no JSON object");
+    if (!json.is_object()) return ignore("it is not a JSON object");
     check_keys(file);
     return json;
   } catch (const Error& error) {
-    return pass_over(error.what());
+    return ignore(error.what());
   }
 }
 
@@ -154,7 +154,7 @@ class Config {
       return believable(summary_, name, value.get<std::int64_t>(), most);
     }
     summary_.warnings.push_back(std::string(name) +
-                                " in config.json is no whole number and is passed over");
+                                " in config.json is not a whole number and is ignored");
     return std::nullopt;
   }
 

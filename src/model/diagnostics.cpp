@@ -53,7 +53,7 @@ void Diagnostics::corrupt(const Place& place, std::string_view cause, std::strin
 void Diagnostics::truncated(const Place& place, std::string_view cause) const {
   corrupt(
       place, std::string(cause) + "; the file is truncated, damaged or its download is incomplete",
-      is_unfinished(path_) ? "finish the download: the file's name is that of an unfinished one"
+      is_unfinished(path_) ? "finish the download: the file's name marks an unfinished one"
                            : "compare the file's size with the publisher's and download it again");
 }
 
@@ -64,8 +64,8 @@ void Diagnostics::unreadable_kind(const Place& place, std::string_view cause,
 
 void Diagnostics::warn(std::string_view rule, const Place& place, std::string_view cause) {
   if (strict_) {
-    corrupt(place, std::string(cause) + " (refused as strict reading was asked for)",
-            "load it without --strict if its origin is known");
+    corrupt(place, std::string(cause) + " (refused by --strict)",
+            "load it without --strict if you trust its origin");
   }
   for (Warning& warning : warnings_) {
     if (warning.rule == rule) {

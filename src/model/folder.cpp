@@ -190,7 +190,7 @@ fs::path snapshot_of_cache(const fs::path& folder) {
     const bool is_plain =
         revision.find_first_of("/\\") == std::string::npos && revision != "." && revision != "..";
     if (!is_plain) {
-      refuse(folder, "refs/main names no snapshot but " + in_quotes(revision),
+      refuse(folder, "refs/main does not name a snapshot: " + in_quotes(revision),
              "name a folder below " + snapshots.string());
     }
     if (fs::is_directory(snapshots / revision, error)) return snapshots / revision;

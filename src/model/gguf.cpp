@@ -145,7 +145,7 @@ void GgufParser::read_tensor(std::uint64_t number) {
                                  static_cast<std::uint32_t>(contents_.parts.size() - 1), offset,
                                  size_bytes, elements});
   } else if (!survey_->add(HeaderSurvey::Space::tensors, name)) {
-    cursor_.corrupt("the name is there twice");
+    cursor_.corrupt("the name appears twice");
   }
 }
 

@@ -79,7 +79,7 @@ void MetadataReader::read_pair(std::uint64_t number) {
   cursor_.set_place({"metadata key", key, cursor_.place().offset});
   const bool is_new =
       survey_ == nullptr ? !metadata_.has(key) : survey_->add(HeaderSurvey::Space::metadata, key);
-  if (!is_new) cursor_.corrupt("the key is there twice");
+  if (!is_new) cursor_.corrupt("the key appears twice");
   const auto type = cursor_.number<std::uint32_t>("value type");
   if (!smallest_bytes(type)) {
     cursor_.corrupt("value type " + std::to_string(type) + " does not exist (0 to 12 do)");

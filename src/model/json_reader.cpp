@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t window_bytes = std::uint64_t{256} << 10;
 
-// Bytes that stand for themselves within a string.
+// Bytes of a string that need no decoding.
 constexpr std::array<bool, 256> plain_bytes = [] {
   std::array<bool, 256> plain{};
   for (std::size_t byte = 0x20; byte < 0x80; ++byte) plain[byte] = byte != '"' && byte != '\\';
@@ -61,11 +61,10 @@ void JsonReader::malformed(std::string_view cause) const {
 void JsonReader::unexpected(std::string_view wanted) {
   const int byte = peek();
   if (byte == end_of_text) {
-    diagnostics_.truncated({"JSON text", {}, offset()},
-                           "it ends where " + std::string(wanted) + " is expected");
+    diagnostics_.truncated({"JSON text", {}, offset()}, "it ends before " + std::string(wanted));
   }
   const char found = static_cast<char>(byte);
-  malformed(in_quotes({&found, 1}) + " stands where " + std::string(wanted) + " is expected");
+  malformed("expected " + std::string(wanted) + ", found " + in_quotes({&found, 1}));
 }
 
 int JsonReader::peek_further() {
@@ -188,7 +187,7 @@ bool JsonReader::read_text(std::string& text, std::uint64_t limit_bytes) {
       take_sequence(byte, bytes, size);
     } else if (byte < 0x20) {
       --at_;
-      malformed("a control character stands in a string");
+      malformed("a string contains an unescaped control character");
     } else {
       bytes[size++] = static_cast<char>(byte);  // the first byte of a new window
     }
@@ -241,9 +240,10 @@ std::uint32_t JsonReader::take_escaped() {
   }
   const std::uint32_t high = take_code_unit();
   if (high < 0xD800 || high > 0xDFFF) return high;
-  if (high > 0xDBFF || take() != '\\' || take() != 'u') malformed("a surrogate stands alone");
+  if (high > 0xDBFF || take() != '\\' || take() != 'u')
+    malformed("a surrogate is not part of a pair");
   const std::uint32_t low = take_code_unit();
-  if (low < 0xDC00 || low > 0xDFFF) malformed("a surrogate stands alone");
+  if (low < 0xDC00 || low > 0xDFFF) malformed("a surrogate is not part of a pair");
   return 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
 }
 

@@ -21,7 +21,7 @@ std::optional<std::uint64_t> believable(ModelSummary& summary, std::string_view 
     return static_cast<std::uint64_t>(value);
   }
   summary.warnings.push_back(in_quotes(key) + " is " + std::to_string(value) +
-                             ", which is not believable, and is passed over");
+                             ", which is out of range and is ignored");
   return std::nullopt;
 }
 
@@ -34,7 +34,7 @@ std::vector<std::uint64_t> for_each_layer(ModelSummary& summary, std::string_vie
   if (!values.empty()) {
     summary.warnings.push_back(in_quotes(key) + " has " + std::to_string(values.size()) +
                                " numbers for " + std::to_string(*summary.layers) +
-                               " layers and is passed over");
+                               " layers and is ignored");
   }
   return {};
 }

@@ -131,8 +131,8 @@ fs::path find_ollama_blob(const base::File& manifest, const Diagnostics& diagnos
   }
   diagnostics.unreadable_kind({},
                               "the model blob " + name +
-                                  " is neither beside the manifest nor "
-                                  "in a folder 'blobs' beside or above it",
+                                  " is neither in the folder of the manifest "
+                                  "nor in a folder 'blobs' there or above",
                               std::string(pull_hint));
 }
 

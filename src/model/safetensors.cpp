@@ -23,7 +23,7 @@ std::uint64_t read_header_length(const base::File& file, const Diagnostics& diag
   Reader reader(file);
   if (!reader.has(sizeof(std::uint64_t))) {
     diagnostics.truncated(header_place, "the header length needs 8 bytes, " +
-                                            std::to_string(file.size_bytes()) + " are there");
+                                            std::to_string(file.size_bytes()) + " remain");
   }
   const auto length = reader.take<std::uint64_t>();
   if (length == 0) diagnostics.corrupt(header_place, "the header length is 0");
@@ -50,7 +50,7 @@ void check_first_character(const base::File& file, Diagnostics& diagnostics) {
     diagnostics.corrupt(place,
                         "the JSON text begins with " + in_quotes({&first, 1}) + " instead of '{'");
   }
-  diagnostics.warn("white space", place, "white space stands before the '{'");
+  diagnostics.warn("white space", place, "white space precedes the '{'");
 }
 
 TensorRange range_of(const SafetensorsEntry& entry) {

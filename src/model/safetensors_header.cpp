@@ -85,7 +85,7 @@ void HeaderReader::read() {
 
 void HeaderReader::read_metadata() {
   place_ = {"metadata key", metadata_name, json_.key_offset()};
-  if (has_metadata_) corrupt("the key is there twice");
+  if (has_metadata_) corrupt("the key appears twice");
   has_metadata_ = true;
   const Kind kind = json_.next();
   if (kind == Kind::null) {
@@ -108,7 +108,7 @@ void HeaderReader::read_metadata() {
     } else {
       item.value = StoredText{offset, json_.offset() - offset, StoredText::Form::json};
     }
-    if (!sink_.take_metadata(std::move(item))) corrupt("the key is there twice");
+    if (!sink_.take_metadata(std::move(item))) corrupt("the key appears twice");
     if (++items > most_metadata_items) corrupt("__metadata__ has more than 2^21 keys");
   }
 }
@@ -126,7 +126,7 @@ void HeaderReader::read_tensor() {
   if (!seen.shape) corrupt("shape is missing");
   if (!seen.offsets) corrupt("data_offsets is missing");
   check_range();
-  if (!sink_.take_tensor(entry_)) corrupt("the name is there twice");
+  if (!sink_.take_tensor(entry_)) corrupt("the name appears twice");
 }
 
 void HeaderReader::read_field(Seen& seen) {
@@ -145,7 +145,7 @@ void HeaderReader::read_field(Seen& seen) {
     if (is_new && seen.others.size() < most_remembered_fields) seen.others.push_back(key_);
     if (is_new) json_.skip();
   }
-  if (!is_new) corrupt("the key " + in_quotes(key_) + " is there twice");
+  if (!is_new) corrupt("the key " + in_quotes(key_) + " appears twice");
 }
 
 void HeaderReader::read_type() {

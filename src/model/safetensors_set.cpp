@@ -99,7 +99,7 @@ void Index::walk(Metadata* metadata, Visit&& visit) {
     const bool is_metadata = key == "metadata";
     if ((is_map && std::exchange(has_map, true)) ||
         (is_metadata && std::exchange(has_metadata, true))) {
-      diagnostics_.corrupt(place, "the key is there twice");
+      diagnostics_.corrupt(place, "the key appears twice");
     }
     if (is_metadata) {
       read_metadata(json, metadata);
@@ -152,7 +152,7 @@ void Index::read_metadata(JsonReader& json, Metadata* metadata) {
       default: json.skip(); continue;
     }
     if (!metadata->add(std::move(item))) {
-      diagnostics_.corrupt({"metadata key", key, json.key_offset()}, "the key is there twice");
+      diagnostics_.corrupt({"metadata key", key, json.key_offset()}, "the key appears twice");
     }
     if (metadata->items().size() > most_metadata_keys) {
       diagnostics_.corrupt({"index", {}, 0}, "metadata has more than 65536 keys");
@@ -164,9 +164,9 @@ void Index::read_file_name(JsonReader& json, const Place& place, std::string& na
   want(json, Kind::text, place, "the file's name");
   const bool fits = json.read_text(name, most_file_name_bytes);
   if (!fits || !is_plain_name(name)) {
-    diagnostics_.corrupt(place,
-                         "the file's name " + in_quotes(name) + " is not that of a file beside it",
-                         "an index may only name files in its own folder; do not trust this one");
+    diagnostics_.corrupt(
+        place, "the file's name " + in_quotes(name) + " does not name a file of the index's folder",
+        "an index may only name files in its own folder; do not trust this one");
   }
 }
 
@@ -181,7 +181,7 @@ void Index::read(Metadata& metadata) {
     files_.push_back({name});
     by_name_.insert(files_, files_.size() - 1);
   });
-  if (files_.empty()) diagnostics_.corrupt({"index", {}, 0}, "weight_map lists no tensor");
+  if (files_.empty()) diagnostics_.corrupt({"index", {}, 0}, "weight_map lists no tensors");
   std::sort(files_.begin(), files_.end(),
             [](const NamedFile& left, const NamedFile& right) { return left.name < right.name; });
   by_name_.clear();
@@ -208,7 +208,7 @@ void Index::compare_entry(const Contents& contents, const std::string& tensor,
                                     in_quotes(files_[found->file].name));
   }
   const auto position = static_cast<std::size_t>(found - contents.tensors.data());
-  if (is_mapped[position]) diagnostics_.corrupt(place, "the tensor is there twice");
+  if (is_mapped[position]) diagnostics_.corrupt(place, "the tensor appears twice");
   is_mapped[position] = true;
 }
 
@@ -248,7 +248,7 @@ std::optional<fs::path> find_index(const fs::path& path, Diagnostics& diagnostic
                              in_quotes(file_name) + " is named after, only this one is read: ";
   std::error_code error;
   if (!fs::exists(index, error)) {
-    diagnostics.note(shards + in_quotes(index.filename().string()) + " is not beside it");
+    diagnostics.note(shards + in_quotes(index.filename().string()) + " is not in its folder");
     return std::nullopt;
   }
   Metadata metadata;

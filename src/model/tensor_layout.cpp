@@ -64,7 +64,7 @@ void index_names(Contents& contents, std::size_t first, const std::vector<Tensor
     const TensorInfo& tensor = contents.tensors[position];
     const TensorInfo& other = *contents.index.find(contents.tensors, tensor.name);
     const Place place{"tensor", tensor.name, ranges[position - first].header_offset};
-    if (other.file == tensor.file) diagnostics.corrupt(place, "the name is there twice");
+    if (other.file == tensor.file) diagnostics.corrupt(place, "the name appears twice");
     diagnostics.corrupt(place, "a tensor of this name is also in " +
                                    in_quotes(contents.parts[other.file].path.filename().string()));
   }

@@ -17,7 +17,7 @@ class UniqueKeys {
   bool next(std::string& key) {
     if (!reader_.next_key(key)) return false;
     if (seen_.size() == most_keys) reader_.malformed("an object has too many keys");
-    if (!seen_.insert(key).second) reader_.malformed("the key '" + key + "' is there twice");
+    if (!seen_.insert(key).second) reader_.malformed("the key '" + key + "' appears twice");
     return true;
   }
 

@@ -44,7 +44,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     for (const auto& entry : members) names.push_back(entry.first);
     std::sort(names.begin(), names.end());
     const auto twice = std::adjacent_find(names.begin(), names.end());
-    if (twice != names.end()) return fail("the name '" + std::string(*twice) + "' is there twice");
+    if (twice != names.end()) return fail("the name '" + std::string(*twice) + "' appears twice");
     return add(std::move(members));
   }
   bool parse_error(std::size_t, const std::string&,

@@ -149,7 +149,7 @@ class KeysTwice(program.CliTest):
     def check_refused(self, *words):
         result = program.run(*words)
         self.assertEqual(result.returncode, 4, result.stdout + result.stderr)
-        self.assertIn("is there twice", result.stderr)
+        self.assertIn("appears twice", result.stderr)
 
     def write_model(self):
         header = b'{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}'
@@ -184,7 +184,7 @@ class KeysTwice(program.CliTest):
             self.write("config.json", text)
             result = program.run(*INSPECT, str(path))
             self.assertEqual(result.returncode, 0, result.stderr)
-            self.assertIn("is there twice", result.stdout + result.stderr)
+            self.assertIn("appears twice", result.stdout + result.stderr)
 
 
 if __name__ == "__main__":

@@ -136,13 +136,13 @@ TEST_CASE("config.json: what cannot be used is a warning and no failure") {
     CAPTURE(warning);
     CHECK(warning.find(part) != std::string::npos);
   };
-  says("", "no JSON object");
-  says("{\"num_hidden_layers\": 2", "no JSON object");
-  says("[1]", "no JSON object");
-  says("{\"a\": \"\xff\"}", "no JSON object");
+  says("", "not a JSON object");
+  says("{\"num_hidden_layers\": 2", "not a JSON object");
+  says("[1]", "not a JSON object");
+  says("{\"a\": \"\xff\"}", "not a JSON object");
   says(R"({"num_hidden_layers": 1.5})", "no whole number");
-  says(R"({"num_hidden_layers": -3})", "not believable");
-  says(R"({"num_hidden_layers": 18446744073709551615})", "not believable");
+  says(R"({"num_hidden_layers": -3})", "out of range");
+  says(R"({"num_hidden_layers": 18446744073709551615})", "out of range");
   says("{\"a\":" + std::string(100'000, '[') + std::string(100'000, ']') + "}", "too deeply");
   says("{\"a\": \"" + std::string(4u << 20, 'x') + "\"}", "4 MiB");
 }

@@ -214,7 +214,7 @@ TEST_CASE("folder: refs of the cache") {
   const Cache cache;
   for (const char* revision : {"../../other", "..", "a\\b"}) {
     write_file(cache.root / "refs" / "main", revision);
-    check_message(refusal_of(cache.root), "input_failed", "names no snapshot");
+    check_message(refusal_of(cache.root), "input_failed", "does not name a snapshot");
   }
   write_file(cache.root / "refs" / "main", "fff");
   check_message(refusal_of(cache.root), "input_failed", "snapshot 'fff'", "missing");

@@ -76,7 +76,7 @@ TEST_CASE("ollama: manifests that lead to no model") {
                 "digest");
   check_message(store.refusal(layer("model", "abc", 1)), "corrupt_data", "digest 'sha256:abc'");
   check_message(store.refusal(layer("model", std::string(64, 'd'), 1)), "input_failed",
-                "sha256-ddd", "neither beside the manifest nor");
+                "sha256-ddd", "neither in the folder of the manifest");
   check_message(store.refusal(good + ","), "corrupt_data", "malformed");
   write_file(store.tag, manifest(good) + "x");
   check_message(refusal_of(store.tag), "corrupt_data", "malformed");

@@ -76,7 +76,7 @@ TEST_CASE("safetensors set: a shard without its index is a file of its own") {
   CHECK(alone.files().size() == 1);
   CHECK(alone.tensors().size() == 1);
   REQUIRE(alone.warnings().size() == 1);
-  CHECK(alone.warnings()[0].find("'model.safetensors.index.json' is not beside it") !=
+  CHECK(alone.warnings()[0].find("'model.safetensors.index.json' is not in its folder") !=
         std::string::npos);
   // Nor is one that its index does not list.
   set.write_index(R"({"a":")" + second_name + R"("})");
@@ -93,10 +93,10 @@ TEST_CASE("safetensors set: names that leave the folder are refused") {
     CAPTURE(name);
     check_message(set.refusal_of_map("{\"a\":\"" + second_name + "\",\"z\":\"" + name + "\"}"),
                   "corrupt_data", "index.json: tensor 'z' at offset ",
-                  "is not that of a file beside it");
+                  "does not name a file of the index's folder");
   }
   check_message(set.refusal_of_map("{\"z\":\"" + std::string(5000, 'x') + "\"}"), "corrupt_data",
-                "is not that of a file beside it");
+                "does not name a file of the index's folder");
   check_message(set.refusal_of_map("{\"z\":1}"), "corrupt_data", "tensor 'z' at offset ",
                 "a number instead of a string");
 }
@@ -212,7 +212,7 @@ TEST_CASE("safetensors set: names that no file can have") {
   check_message(set.refusal_of_map(map_to(std::string(255, 'f'))), "input_failed", "is missing");
   for (const std::string& name : {std::string(256, 'f'), std::string(5000, 'f'), "a\x7F"s}) {
     const std::string found = set.refusal_of_map(map_to(name));
-    check_message(found, "corrupt_data", "is not that of a file beside it");
+    check_message(found, "corrupt_data", "does not name a file of the index's folder");
     CHECK(found.size() < 500);
   }
 }

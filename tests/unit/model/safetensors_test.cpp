@@ -146,7 +146,7 @@ TEST_CASE("safetensors: duplicate keys") {
   const std::string one = R"({"dtype":"U8","shape":[1],"data_offsets":[0,1]})";
   check_refused(safetensors("{\"t\":" + one + ",\"t\":" + one + "}", 1), "corrupt_data",
                 "tensor 't' at header offset " + std::to_string(9 + 4 + one.size() + 1) + ":",
-                "the name is there twice");
+                "the name appears twice");
   check_refused(safetensors(R"({"__metadata__":{},"__metadata__":{}})"), "corrupt_data",
                 "metadata key '__metadata__'", "twice");
   check_refused(safetensors(R"({"__metadata__":{"k":"1","k":"1"}})"), "corrupt_data",
@@ -154,7 +154,7 @@ TEST_CASE("safetensors: duplicate keys") {
   const std::string fields = R"("dtype":"U8","shape":[1],"data_offsets":[0,1])";
   for (const char* twice :
        {R"("dtype":"U8")", R"("shape":[1])", R"("data_offsets":[0,1])", R"("x":1,"x":1)"}) {
-    check_refused(entry(fields + "," + twice, 1), "corrupt_data", tensor_place, "is there twice");
+    check_refused(entry(fields + "," + twice, 1), "corrupt_data", tensor_place, "appears twice");
   }
 }
 

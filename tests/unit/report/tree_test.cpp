@@ -44,7 +44,7 @@ TEST_CASE("what is no JSON is refused and named") {
   CHECK(answer("[1,\n2,]") ==
         "a.json: parse error at line 2, column 3: syntax error while parsing "
         "value - unexpected ']'; expected '[', '{', or a literal");
-  CHECK(answer("[{\"k\":1,\"l\":2,\"k\":3}]") == "a.json: the name 'k' is there twice");
+  CHECK(answer("[{\"k\":1,\"l\":2,\"k\":3}]") == "a.json: the name 'k' appears twice");
 }
 
 TEST_CASE("depth is bounded") {
