@@ -22,28 +22,18 @@ constexpr std::array<bool, 256> plain_bytes = [] {
 
 bool is_digit(int byte) { return byte >= '0' && byte <= '9'; }
 
+// The first byte of a sequence has as many leading ones as there are bytes.
 std::size_t encode(std::uint32_t point, char* bytes) {
-  const auto byte = [](std::uint32_t value) { return static_cast<char>(value); };
   if (point < 0x80) {
-    bytes[0] = byte(point);
+    bytes[0] = static_cast<char>(point);
     return 1;
   }
-  if (point < 0x800) {
-    bytes[0] = byte(0xC0 | (point >> 6));
-    bytes[1] = byte(0x80 | (point & 0x3F));
-    return 2;
+  const std::size_t size = point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+  for (std::size_t last = size - 1; last > 0; --last, point >>= 6) {
+    bytes[last] = static_cast<char>(0x80 | (point & 0x3F));
   }
-  if (point < 0x10000) {
-    bytes[0] = byte(0xE0 | (point >> 12));
-    bytes[1] = byte(0x80 | ((point >> 6) & 0x3F));
-    bytes[2] = byte(0x80 | (point & 0x3F));
-    return 3;
-  }
-  bytes[0] = byte(0xF0 | (point >> 18));
-  bytes[1] = byte(0x80 | ((point >> 12) & 0x3F));
-  bytes[2] = byte(0x80 | ((point >> 6) & 0x3F));
-  bytes[3] = byte(0x80 | (point & 0x3F));
-  return 4;
+  bytes[0] = static_cast<char>(((0xF00 >> size) & 0xFF) | point);
+  return size;
 }
 
 }  // namespace
@@ -115,6 +105,14 @@ JsonReader::Kind JsonReader::next() {
   }
   if (byte != '-' && !is_digit(byte)) unexpected("a value");
   return Kind::number;
+}
+
+void JsonReader::want(Kind wanted, const Place& place, std::string_view what) {
+  const Kind found = next();
+  if (found == wanted) return;
+  std::string cause(what);
+  cause.append(" is ").append(to_string(found)).append(" instead of ").append(to_string(wanted));
+  diagnostics_.corrupt(place, cause);
 }
 
 void JsonReader::enter() {
@@ -240,10 +238,9 @@ std::uint32_t JsonReader::take_escaped() {
   }
   const std::uint32_t high = take_code_unit();
   if (high < 0xD800 || high > 0xDFFF) return high;
-  if (high > 0xDBFF || take() != '\\' || take() != 'u')
-    malformed("a surrogate is not part of a pair");
+  if (high > 0xDBFF || take() != '\\' || take() != 'u') malformed("an unpaired surrogate");
   const std::uint32_t low = take_code_unit();
-  if (low < 0xDC00 || low > 0xDFFF) malformed("a surrogate is not part of a pair");
+  if (low < 0xDC00 || low > 0xDFFF) malformed("an unpaired surrogate");
   return 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
 }
 

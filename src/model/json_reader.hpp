@@ -39,6 +39,9 @@ class JsonReader {
   }
   /// What the next value is.
   Kind next();
+  /// Error(corrupt_data) at that place, "WHAT is a number instead of a string", unless the next
+  /// value is of that kind.
+  void want(Kind wanted, const Place& place, std::string_view what);
 
   /// Goes into the object or array that next() has seen.
   void enter();

@@ -46,11 +46,6 @@ class NameIndex {
     if (slots_.size() < count * 2) grow(count);
   }
 
-  void clear() noexcept {
-    slots_.clear();
-    used_ = 0;
-  }
-
  private:
   struct Slot {
     std::uint32_t hash = 0;

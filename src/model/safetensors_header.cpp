@@ -40,7 +40,6 @@ class HeaderReader {
   };
 
   [[noreturn]] void corrupt(std::string_view cause) const { diagnostics_.corrupt(place_, cause); }
-  void want(Kind wanted, std::string_view what);
   void read_metadata();
   void read_tensor();
   void read_field(Seen& seen);
@@ -60,18 +59,9 @@ class HeaderReader {
   std::vector<std::uint64_t> range_;
 };
 
-// Goes on only if the next value is of that kind.
-void HeaderReader::want(Kind wanted, std::string_view what) {
-  const Kind found = json_.next();
-  if (found == wanted) return;
-  std::string cause(what);
-  cause.append(" is ").append(to_string(found)).append(" instead of ").append(to_string(wanted));
-  corrupt(cause);
-}
-
 void HeaderReader::read() {
   place_.offset = json_.offset();
-  want(Kind::object, "the JSON text");
+  json_.want(Kind::object, place_, "the JSON text");
   json_.enter();
   while (json_.next_key(entry_.name)) {
     if (entry_.name == metadata_name) {
@@ -87,19 +77,18 @@ void HeaderReader::read_metadata() {
   place_ = {"metadata key", metadata_name, json_.key_offset()};
   if (has_metadata_) corrupt("the key appears twice");
   has_metadata_ = true;
-  const Kind kind = json_.next();
-  if (kind == Kind::null) {
+  if (json_.next() == Kind::null) {
     // The reference reader takes null for an absent __metadata__.
     json_.read_null();
     diagnostics_.warn("metadata", place_, "__metadata__ is null instead of an object");
     return;
   }
-  if (kind != Kind::object) want(Kind::object, metadata_name);
+  json_.want(Kind::object, place_, metadata_name);
   json_.enter();
   std::size_t items = 0;
   while (json_.next_key(key_)) {
     place_ = {"metadata key", key_, json_.key_offset()};
-    want(Kind::text, "the value");
+    json_.want(Kind::text, place_, "the value");
     const std::uint64_t offset = json_.offset();
     std::string text;
     MetadataItem item{key_, GgufValueType::text, {}};
@@ -117,7 +106,7 @@ void HeaderReader::read_tensor() {
   entry_.header_offset = json_.key_offset();
   place_ = {"tensor", entry_.name, entry_.header_offset};
   json_.set_place(place_);
-  want(Kind::object, "the entry");
+  json_.want(Kind::object, place_, "the entry");
   json_.enter();
   Seen seen;
   while (json_.next_key(key_)) read_field(seen);
@@ -149,7 +138,7 @@ void HeaderReader::read_field(Seen& seen) {
 }
 
 void HeaderReader::read_type() {
-  want(Kind::text, "dtype");
+  json_.want(Kind::text, place_, "dtype");
   const bool fits = json_.read_text(entry_.type_name, most_type_bytes);
   entry_.type = fits ? find_safetensors_type(entry_.type_name) : nullptr;
   if (entry_.type == nullptr && (!opaque_ || !fits)) {
@@ -160,7 +149,7 @@ void HeaderReader::read_type() {
 }
 
 void HeaderReader::read_numbers(std::string_view field, std::vector<std::uint64_t>& numbers) {
-  want(Kind::array, field);
+  json_.want(Kind::array, place_, field);
   numbers.clear();
   json_.enter();
   while (json_.next_element()) {

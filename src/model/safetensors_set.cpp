@@ -2,6 +2,7 @@
 #include "model/safetensors_set.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -29,10 +30,6 @@ constexpr std::uint64_t most_file_name_bytes = 255;  // NAME_MAX of Linux
 constexpr std::size_t most_files = 65'536;
 constexpr std::size_t most_metadata_keys = 65'536;
 
-struct NamedFile {
-  std::string name;
-};
-
 // A name with a path in it could reach files outside of the model's folder.
 bool is_plain_name(std::string_view name) {
   if (name.empty() || name == "." || name == "..") return false;
@@ -51,7 +48,7 @@ class Index {
   /// Reads the files' names and the metadata, of which what is one value goes there.
   void read(Metadata& metadata);
   bool lists(std::string_view file_name) const {
-    return by_name_.find(files_, file_name) != nullptr;
+    return std::binary_search(files_.begin(), files_.end(), file_name);
   }
   std::vector<fs::path> paths() const;
   /// Compares the map with the tensors that are in the files, which are in the order of paths().
@@ -63,7 +60,6 @@ class Index {
   void walk(Metadata* metadata, Visit&& visit);
   void read_metadata(JsonReader& json, Metadata* metadata);
   void read_file_name(JsonReader& json, const Place& place, std::string& name);
-  void want(JsonReader& json, Kind wanted, const Place& place, std::string_view what);
   void compare_entry(const Contents& contents, const std::string& tensor,
                      std::string_view file_name, const Place& place, std::vector<bool>& is_mapped);
   void here() { diagnostics_.move_to(path_, "offset"); }
@@ -71,24 +67,15 @@ class Index {
   fs::path path_;
   base::File file_;
   Diagnostics& diagnostics_;
-  std::vector<NamedFile> files_;
-  NameIndex<NamedFile> by_name_;
+  std::vector<std::string> files_;  // sorted
   std::optional<double> total_bytes_;
 };
-
-void Index::want(JsonReader& json, Kind wanted, const Place& place, std::string_view what) {
-  const Kind found = json.next();
-  if (found == wanted) return;
-  std::string cause(what);
-  cause.append(" is ").append(to_string(found)).append(" instead of ").append(to_string(wanted));
-  diagnostics_.corrupt(place, cause);
-}
 
 template <typename Visit>
 void Index::walk(Metadata* metadata, Visit&& visit) {
   JsonReader json(file_, 0, file_.size_bytes(), diagnostics_);
   const Place whole{"index", {}, 0};
-  want(json, Kind::object, whole, "the JSON text");
+  json.want(Kind::object, whole, "the JSON text");
   json.enter();
   bool has_map = false;
   bool has_metadata = false;
@@ -104,7 +91,7 @@ void Index::walk(Metadata* metadata, Visit&& visit) {
     if (is_metadata) {
       read_metadata(json, metadata);
     } else if (is_map) {
-      want(json, Kind::object, place, map_name);
+      json.want(Kind::object, place, map_name);
       json.enter();
       std::string tensor;
       while (json.next_key(tensor)) {
@@ -135,11 +122,7 @@ void Index::read_metadata(JsonReader& json, Metadata* metadata) {
       case Kind::number: {
         const JsonReader::Number number = json.read_number();
         item.type = number.is_whole ? GgufValueType::u64 : GgufValueType::f64;
-        if (number.is_whole) {
-          item.value = number.whole;
-        } else {
-          item.value = number.real;
-        }
+        item.value = number.is_whole ? Value(number.whole) : Value(number.real);
         if (key == "total_size") total_bytes_ = number.real;
         break;
       }
@@ -161,7 +144,7 @@ void Index::read_metadata(JsonReader& json, Metadata* metadata) {
 }
 
 void Index::read_file_name(JsonReader& json, const Place& place, std::string& name) {
-  want(json, Kind::text, place, "the file's name");
+  json.want(Kind::text, place, "the file's name");
   const bool fits = json.read_text(name, most_file_name_bytes);
   if (!fits || !is_plain_name(name)) {
     diagnostics_.corrupt(
@@ -171,28 +154,22 @@ void Index::read_file_name(JsonReader& json, const Place& place, std::string& na
 }
 
 void Index::read(Metadata& metadata) {
+  std::set<std::string> names;
   std::string name;
   walk(&metadata, [&](JsonReader& json, const std::string&, const Place& place) {
     read_file_name(json, place, name);
-    if (by_name_.find(files_, name) != nullptr) return;
-    if (files_.size() == most_files) {
+    names.insert(name);
+    if (names.size() > most_files) {
       diagnostics_.corrupt(place, "weight_map lists more than 65536 files");
     }
-    files_.push_back({name});
-    by_name_.insert(files_, files_.size() - 1);
   });
+  files_.assign(names.begin(), names.end());
   if (files_.empty()) diagnostics_.corrupt({"index", {}, 0}, "weight_map lists no tensors");
-  std::sort(files_.begin(), files_.end(),
-            [](const NamedFile& left, const NamedFile& right) { return left.name < right.name; });
-  by_name_.clear();
-  for (std::size_t position = 0; position < files_.size(); ++position) {
-    by_name_.insert(files_, position);
-  }
 }
 
 std::vector<fs::path> Index::paths() const {
   std::vector<fs::path> paths;
-  for (const NamedFile& file : files_) paths.push_back(path_.parent_path() / file.name);
+  for (const std::string& file : files_) paths.push_back(path_.parent_path() / file);
   return paths;
 }
 
@@ -203,9 +180,9 @@ void Index::compare_entry(const Contents& contents, const std::string& tensor,
   if (found == nullptr) {
     diagnostics_.corrupt(place, "the tensor is not in " + in_quotes(file_name));
   }
-  if (files_[found->file].name != file_name) {
+  if (files_[found->file] != file_name) {
     diagnostics_.corrupt(place, "the tensor is not in " + in_quotes(file_name) + " but in " +
-                                    in_quotes(files_[found->file].name));
+                                    in_quotes(files_[found->file]));
   }
   const auto position = static_cast<std::size_t>(found - contents.tensors.data());
   if (is_mapped[position]) diagnostics_.corrupt(place, "the tensor appears twice");
@@ -227,7 +204,7 @@ void Index::compare(const Contents& contents) {
     if (is_mapped[position]) continue;
     diagnostics_.warn("unmapped", {},
                       "weight_map lacks tensor " + in_quotes(tensor.name) + " of " +
-                          in_quotes(files_[tensor.file].name));
+                          in_quotes(files_[tensor.file]));
   }
   if (total_bytes_ && *total_bytes_ != static_cast<double>(bytes)) {
     diagnostics_.warn(
