@@ -15,9 +15,7 @@ bool is_unfinished(const std::filesystem::path& path) {
   const std::string name = path.filename().string();
   for (const std::string_view end :
        {".incomplete", ".part", ".crdownload", ".download", ".partial", "-partial", ".tmp"}) {
-    if (name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0) {
-      return true;
-    }
+    if (name.size() > end.size() && name.ends_with(end)) return true;
   }
   std::filesystem::path control = path;
   control += ".aria2";
@@ -32,15 +30,12 @@ std::string Diagnostics::sentence(const Place& place, std::string_view cause) co
   if (!place.kind.empty()) {
     text += place.kind;
     if (!place.name.empty()) {
-      text.append(" ").append(in_quotes(place.name));
+      text += " " + in_quotes(place.name);
     } else if (place.number > 0) {
-      text.append(" ").append(std::to_string(place.number));
+      text += " " + std::to_string(place.number);
     }
-    text.append(" at ")
-        .append(offset_name_)
-        .append(" ")
-        .append(std::to_string(place.offset))
-        .append(": ");
+    text.append(" at ").append(offset_name_).append(" ");
+    text += std::to_string(place.offset) + ": ";
   }
   return text.append(cause);
 }

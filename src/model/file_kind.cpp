@@ -8,14 +8,16 @@
 #include <string>
 #include <string_view>
 
+#include "base/text.hpp"
 #include "model/gguf.hpp"
 #include "model/safetensors.hpp"
+#include "model/text.hpp"
 
 namespace hiptool::model {
 namespace {
 
 struct ForeignKind {
-  std::string_view start;  // lower case, compared with the lower-cased start of the file
+  std::string_view start;  // of the file, in upper or lower case
   std::string_view name;
   std::string_view hint;
 };
@@ -29,7 +31,7 @@ constexpr std::string_view pickle_hint =
 constexpr std::string_view other_hint = "convert the original model to safetensors or GGUF";
 constexpr std::string_view unpack_hint = "unpack it first";
 
-// The magics of ggml are u32 numbers: in little-endian files their letters stand backwards.
+// The magics of ggml are u32 numbers: little-endian files have their letters in reverse order.
 constexpr std::array foreign_kinds{
     ForeignKind{"version https://git-lfs", "a Git LFS pointer, not the model itself",
                 "fetch the model with `git lfs pull`"},
@@ -74,7 +76,7 @@ struct MarkedKind {
   std::string_view hint;
 };
 
-// Kinds that are told by bytes further on.
+// Kinds that bytes further on identify.
 constexpr std::array marked_kinds{
     MarkedKind{257, "ustar", "a tar archive", unpack_hint},
     MarkedKind{4, "TFL3", "a TensorFlow Lite model", other_hint},
@@ -89,27 +91,15 @@ bool is_onnx(std::string_view head) {
   return head[3] > 0 && (head[4] >= ' ' || head[4] == 8);
 }
 
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& letter : lower) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  }
-  return lower;
-}
-
 std::string_view without_leading_space(std::string_view text) {
-  const std::size_t start = text.find_first_not_of(" \t\r\n");
-  return start == std::string_view::npos ? std::string_view() : text.substr(start);
+  return text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
 }
 
 std::string hexadecimal(std::string_view bytes) {
-  constexpr std::string_view digits = "0123456789abcdef";
   std::string text;
   for (const char byte : bytes) {
-    const auto number = static_cast<unsigned char>(byte);
     if (!text.empty()) text += ' ';
-    text += digits[number >> 4];
-    text += digits[number & 15];
+    append_hex(text, static_cast<std::uint8_t>(byte));
   }
   return text;
 }
@@ -137,17 +127,15 @@ FileKind find_kind(const base::File& file, const Diagnostics& diagnostics) {
     diagnostics.unreadable_kind({}, "the file is " + std::string(name), std::string(hint));
   };
 
-  if (head.substr(0, gguf_magic.size()) == gguf_magic) return FileKind::gguf;
-  if (head.substr(0, gguf_magic.size()) == "FUGG") {
+  if (head.starts_with(gguf_magic)) return FileKind::gguf;
+  if (head.starts_with("FUGG")) {
     refuse("big-endian GGUF, which is not read",
            "make it little-endian with gguf_convert_endian.py of llama.cpp");
   }
   const bool has_brace = head.size() > 8 && head[8] == '{';
   for (const MarkedKind& kind : marked_kinds) {
-    const bool is_long = head.size() >= kind.offset + kind.mark.size();
-    if (is_long && !has_brace && head.substr(kind.offset, kind.mark.size()) == kind.mark) {
-      refuse(kind.name, kind.hint);
-    }
+    const std::string_view rest = head.substr(std::min(kind.offset, head.size()));
+    if (!has_brace && rest.starts_with(kind.mark)) refuse(kind.name, kind.hint);
   }
   if (has_safetensors_length(head)) {
     if (std::all_of(head.begin(), head.end(), [](char byte) { return byte == '\0'; })) {
@@ -156,14 +144,16 @@ FileKind find_kind(const base::File& file, const Diagnostics& diagnostics) {
     }
     return FileKind::safetensors;
   }
-  const std::string lower = lower_case(without_leading_space(head));
+  const std::string_view text = without_leading_space(head);
   for (const ForeignKind& kind : foreign_kinds) {
-    if (lower.compare(0, kind.start.size(), kind.start) == 0) refuse(kind.name, kind.hint);
+    if (base::equals_ignoring_case(text.substr(0, kind.start.size()), kind.start)) {
+      refuse(kind.name, kind.hint);
+    }
   }
   // A safetensors header whose length is damaged still begins with its brace.
   if (has_brace && head[7] == '\0') return FileKind::safetensors;
   if (is_onnx(head)) refuse("an ONNX model", other_hint);
-  if (!lower.empty() && (lower.front() == '{' || lower.front() == '[')) return FileKind::json;
+  if (text.starts_with('{') || text.starts_with('[')) return FileKind::json;
   if (head.size() < 8) {
     diagnostics.truncated({}, "the file has only " + std::to_string(head.size()) + " bytes");
   }

@@ -9,6 +9,7 @@
 
 #include "hiptool/error.hpp"
 #include "model/json_reader.hpp"
+#include "model/parts.hpp"
 #include "model/text.hpp"
 #include "model/unique_keys.hpp"
 
@@ -96,8 +97,7 @@ Layer find_layer(const base::File& manifest, const Diagnostics& diagnostics) {
 
 bool is_digest(std::string_view text) {
   constexpr std::string_view start = "sha256:";
-  if (text.substr(0, start.size()) != start || text.size() != start.size() + 64) return false;
-  return text.find_first_not_of("0123456789abcdef", start.size()) == std::string_view::npos;
+  return text.starts_with(start) && is_sha256(text.substr(start.size()));
 }
 
 }  // namespace

@@ -11,19 +11,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t sha256_digits = 64;
-
-bool is_sha256(std::string_view text) {
-  return text.size() == sha256_digits && std::all_of(text.begin(), text.end(), [](char letter) {
-           return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'f');
-         });
-}
-
 std::optional<std::string> sha256_of_name(const fs::path& path) {
   const std::string name = path.filename().string();
   if (is_sha256(name) && path.parent_path().filename() == "blobs") return name;
   // Old versions of Ollama wrote a colon.
-  const bool is_ollama = name.rfind("sha256-", 0) == 0 || name.rfind("sha256:", 0) == 0;
+  const bool is_ollama = name.starts_with("sha256-") || name.starts_with("sha256:");
   if (is_ollama && is_sha256(std::string_view(name).substr(7))) return name.substr(7);
   return std::nullopt;
 }
@@ -49,6 +41,12 @@ void add_unfinished(const fs::path& folder, std::vector<fs::path>& found) {
 }
 
 }  // namespace
+
+bool is_sha256(std::string_view text) {
+  constexpr std::size_t sha256_digits = 64;
+  return text.size() == sha256_digits &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
 
 base::File open_part(const fs::path& path, Diagnostics& diagnostics, Contents& contents) {
   base::File file = base::File::open(path);

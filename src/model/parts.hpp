@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/file.hpp"
@@ -15,8 +16,11 @@ namespace hiptool::model {
 base::File open_part(const std::filesystem::path& path, Diagnostics& diagnostics,
                      Contents& contents);
 
+/// True for 64 hexadecimal digits in lower case.
+bool is_sha256(std::string_view text);
+
 /// The SHA-256 that the path's name, or the name it is a link to, publishes: 64 hexadecimal digits
-/// in a folder `blobs` (Hugging Face's cache) or behind `sha256-` (Ollama's).
+/// in a folder `blobs` (Hugging Face's cache) or after `sha256-` (Ollama's).
 std::optional<std::string> published_sha256(const std::filesystem::path& path);
 
 /// The SHA-256 that a download into a folder (`hf download --local-dir`) has left for the file, in

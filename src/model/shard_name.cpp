@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "model/shard_name.hpp"
 
-#include <charconv>
+#include "base/text.hpp"
 
 namespace hiptool::model {
 namespace {
@@ -14,12 +14,6 @@ std::string padded(std::uint32_t number, std::size_t digits) {
   std::string text = std::to_string(number);
   if (text.size() < digits) text.insert(0, digits - text.size(), '0');
   return text;
-}
-
-std::uint32_t number_of(std::string_view digits) {
-  std::uint32_t number = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  return number;
 }
 
 }  // namespace
@@ -42,8 +36,9 @@ std::optional<ShardName> parse_shard_name(std::string_view file_name) {
   if (!has_form) return std::nullopt;
   ShardName name;
   name.prefix = file_name.substr(0, begin - 1);
-  name.number = number_of(file_name.substr(begin, digits));
-  name.total = number_of(file_name.substr(middle + between.size(), digits));
+  name.number = *base::parse_number<std::uint32_t>(file_name.substr(begin, digits));
+  name.total =
+      *base::parse_number<std::uint32_t>(file_name.substr(middle + between.size(), digits));
   name.suffix = file_name.substr(end);
   name.digits = digits;
   if (name.number == 0 || name.number > name.total) return std::nullopt;

@@ -2,7 +2,6 @@
 #include "model/text.hpp"
 
 #include <cstddef>
-#include <cstdint>
 
 namespace hiptool::model {
 namespace {
@@ -32,14 +31,13 @@ std::size_t sequence_length(std::string_view text, std::size_t start) {
   return overlong || too_large ? 0 : 4;
 }
 
-void append_escaped(std::string& text, std::uint8_t byte) {
+}  // namespace
+
+void append_hex(std::string& text, std::uint8_t byte) {
   constexpr std::string_view digits = "0123456789abcdef";
-  text += "\\x";
   text += digits[byte >> 4];
   text += digits[byte & 15];
 }
-
-}  // namespace
 
 bool is_utf8(std::string_view text) noexcept {
   for (std::size_t index = 0; index < text.size();) {
@@ -50,7 +48,8 @@ bool is_utf8(std::string_view text) noexcept {
   return true;
 }
 
-std::string in_quotes(std::string_view name, std::size_t limit_bytes) {
+std::string in_quotes(std::string_view name) {
+  constexpr std::size_t limit_bytes = 100;
   std::string text = "'";
   for (std::size_t index = 0; index < name.size();) {
     if (index >= limit_bytes) {
@@ -60,7 +59,7 @@ std::string in_quotes(std::string_view name, std::size_t limit_bytes) {
     const std::uint8_t byte = byte_at(name, index);
     const std::size_t length = sequence_length(name, index);
     if (length == 0 || byte < 0x20 || byte == 0x7F) {
-      append_escaped(text, byte);
+      append_hex(text += "\\x", byte);
       ++index;
     } else {
       text += name.substr(index, length);

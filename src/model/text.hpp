@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -10,7 +10,10 @@ namespace hiptool::model {
 bool is_utf8(std::string_view text) noexcept;
 
 /// A name from a file in quotes, fit for a one-line message: control and non-UTF-8 bytes as \xNN,
-/// long names shortened.
-std::string in_quotes(std::string_view name, std::size_t limit_bytes = 100);
+/// names of more than 100 bytes shortened.
+std::string in_quotes(std::string_view name);
+
+/// Adds the byte as two hexadecimal digits in lower case.
+void append_hex(std::string& text, std::uint8_t byte);
 
 }  // namespace hiptool::model
