@@ -9,7 +9,7 @@
 
 namespace hiptool::model {
 
-/// Reads the fields of a GGUF header in order and knows what it is reading, for the messages.
+/// Reads the fields of a GGUF header in order; its messages name the place that was set last.
 class GgufCursor {
  public:
   GgufCursor(const base::File& file, Diagnostics& diagnostics)
@@ -27,10 +27,22 @@ class GgufCursor {
     return reader_.take<Number>();
   }
   /// The length before a string; at most 1 GiB (llama.cpp's limit) and what remains of the file.
-  std::uint64_t text_length(std::string_view field);
-  std::string text(std::string_view field) { return reader_.take_text(text_length(field)); }
+  std::uint64_t text_length(std::string_view field) {
+    constexpr std::uint64_t most_text_bytes = std::uint64_t{1} << 30;
+    const auto length = number<std::uint64_t>(field);
+    if (length > most_text_bytes) {
+      corrupt(std::string(field) + " has a length of " + std::to_string(length) +
+              " bytes; at most 1 GiB is allowed");
+    }
+    if (!reader_.has(length)) too_short(field, length);
+    return length;
+  }
 
-  [[noreturn]] void too_short(std::string_view field, std::uint64_t size_bytes) const;
+  [[noreturn]] void too_short(std::string_view field, std::uint64_t size_bytes) const {
+    diagnostics_.truncated(place_, std::string(field) + " needs " + std::to_string(size_bytes) +
+                                       " bytes at offset " + std::to_string(reader_.position()) +
+                                       ", " + std::to_string(reader_.remaining()) + " remain");
+  }
   [[noreturn]] void corrupt(std::string_view cause) const { diagnostics_.corrupt(place_, cause); }
   [[noreturn]] void unreadable_kind(std::string_view cause, std::string hint) const {
     diagnostics_.unreadable_kind(place_, cause, std::move(hint));

@@ -57,7 +57,12 @@ struct MetadataItem {
 class Metadata {
  public:
   /// False, and nothing is added, when the key is there already.
-  bool add(MetadataItem item);
+  bool add(MetadataItem item) {
+    items_.push_back(std::move(item));
+    if (index_.insert(items_, items_.size() - 1)) return true;
+    items_.pop_back();
+    return false;
+  }
   const MetadataItem* find(std::string_view key) const noexcept { return index_.find(items_, key); }
   bool has(std::string_view key) const noexcept { return find(key) != nullptr; }
   const std::vector<MetadataItem>& items() const noexcept { return items_; }

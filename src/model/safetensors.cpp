@@ -58,56 +58,6 @@ TensorRange range_of(const SafetensorsEntry& entry) {
                     entry.elements > 0);
 }
 
-// Keeps what a header holds.
-class StoringSink final : public SafetensorsSink {
- public:
-  explicit StoringSink(Contents& contents)
-      : contents_(contents), file_(static_cast<std::uint32_t>(contents.parts.size() - 1)) {}
-
-  bool take_tensor(const SafetensorsEntry& entry) override {
-    const ElementType type = entry.type == nullptr ? contents_.opaque_type(entry.type_name)
-                                                   : ElementType(entry.type->entry);
-    contents_.tensors.push_back({entry.name, type, entry.shape, file_, entry.begin,
-                                 entry.end - entry.begin, entry.elements});
-    ranges.push_back(range_of(entry));
-    return true;  // names are compared when all are there
-  }
-
-  bool take_metadata(MetadataItem item) override {
-    if (file_ == 0) return contents_.metadata.add(std::move(item));
-    if (!keys_.add({item.name, item.type, {}})) return false;
-    // Long texts are stored in the first part only.
-    if (!std::holds_alternative<StoredText>(item.value)) contents_.metadata.add(std::move(item));
-    return true;
-  }
-
-  std::vector<TensorRange> ranges;
-
- private:
-  Contents& contents_;
-  std::uint32_t file_;
-  Metadata keys_;  // of a later part
-};
-
-// Keeps only what shows whether the header is sound.
-class SurveySink final : public SafetensorsSink {
- public:
-  explicit SurveySink(HeaderSurvey& survey) : survey_(survey) {}
-
-  bool take_tensor(const SafetensorsEntry& entry) override {
-    ranges.push_back(range_of(entry));
-    return survey_.add(HeaderSurvey::Space::tensors, entry.name);
-  }
-  bool take_metadata(MetadataItem item) override {
-    return survey_.add(HeaderSurvey::Space::metadata, item.name);
-  }
-
-  std::vector<TensorRange> ranges;
-
- private:
-  HeaderSurvey& survey_;
-};
-
 class SafetensorsParser {
  public:
   SafetensorsParser(const base::File& file, bool opaque, const Diagnostics& diagnostics)
@@ -121,7 +71,7 @@ class SafetensorsParser {
  private:
   static constexpr std::uint64_t json_offset = sizeof(std::uint64_t);
 
-  void read(Diagnostics& diagnostics, SafetensorsSink& sink) const {
+  void read(Diagnostics& diagnostics, const SafetensorsSink& sink) const {
     read_safetensors_header(file_, json_offset, data_start_, opaque_, diagnostics, sink);
   }
   void check_coverage(const std::vector<TensorRange>& ranges, const Diagnostics& diagnostics) const;
@@ -137,33 +87,58 @@ void SafetensorsParser::survey(const Diagnostics& diagnostics) const {
   // The shortest entries, of __metadata__, take 16 times their bytes when they are kept.
   constexpr std::uint64_t most_read_at_once = std::uint64_t{3} << 20;
   if (data_start_ <= most_read_at_once) return;
-  Diagnostics scratch = diagnostics;
+  const auto read_names = [&](HeaderSurvey& survey) {
+    Diagnostics scratch = diagnostics;
+    std::vector<TensorRange> ranges;
+    const auto take_tensor = [&](const SafetensorsEntry& entry) {
+      ranges.push_back(range_of(entry));
+      return survey.add(HeaderSurvey::Space::tensors, entry.name);
+    };
+    const auto take_metadata = [&](const MetadataItem& item) {
+      return survey.add(HeaderSurvey::Space::metadata, item.name);
+    };
+    read(scratch, {take_tensor, take_metadata});
+    sort_by_offset(ranges);
+    check_coverage(ranges, diagnostics);
+  };
   HeaderSurvey survey;
-  {
-    SurveySink sink(survey);
-    read(scratch, sink);
-    sort_by_offset(sink.ranges);
-    check_coverage(sink.ranges, diagnostics);
-  }
+  read_names(survey);
   if (const auto hash = survey.repeated_hash()) {
     HeaderSurvey search(*hash);
-    SurveySink sink(search);
-    read(scratch, sink);
+    read_names(search);
   }
 }
 
 void SafetensorsParser::parse(Diagnostics& diagnostics, Contents& contents) const {
   constexpr std::uint64_t usual_entry_bytes = 128;
   const std::size_t first = contents.tensors.size();
-  StoringSink sink(contents);
-  if (first == 0)
+  if (first == 0) {
     contents.tensors.reserve(static_cast<std::size_t>(data_start_ / usual_entry_bytes));
+  }
+  const auto file = static_cast<std::uint32_t>(contents.parts.size() - 1);
+  std::vector<TensorRange> ranges;
+  const auto take_tensor = [&](const SafetensorsEntry& entry) {
+    const ElementType type = entry.type == nullptr ? contents.opaque_type(entry.type_name)
+                                                   : ElementType(entry.type->entry);
+    contents.tensors.push_back({entry.name, type, entry.shape, file, entry.begin,
+                                entry.end - entry.begin, entry.elements});
+    ranges.push_back(range_of(entry));
+    return true;  // names are compared when all are there
+  };
+  Metadata keys;  // of a later part
+  const auto take_metadata = [&](MetadataItem item) {
+    if (file == 0) return contents.metadata.add(std::move(item));
+    if (!keys.add({item.name, item.type, {}})) return false;
+    // Long texts are stored in the first part only.
+    if (!std::holds_alternative<StoredText>(item.value)) contents.metadata.add(std::move(item));
+    return true;
+  };
   check_first_character(file_, diagnostics);
-  read(diagnostics, sink);
+  read(diagnostics, {take_tensor, take_metadata});
   sort_by_offset(contents, first);
-  sort_by_offset(sink.ranges);
-  index_names(contents, first, sink.ranges, diagnostics);
-  check_coverage(sink.ranges, diagnostics);
+  sort_by_offset(ranges);
+  index_names(contents, first, ranges, diagnostics);
+  check_coverage(ranges, diagnostics);
   for (TensorInfo& tensor : std::span(contents.tensors).subspan(first)) {
     tensor.file_offset += data_start_;
   }

@@ -16,13 +16,14 @@ constexpr std::uint64_t most_kept_value_bytes = 1u << 20;  // longer ones stay i
 constexpr std::uint64_t most_type_bytes = 100;
 constexpr std::size_t most_numbers = 1024;  // of a shape
 constexpr std::size_t most_remembered_fields = 32;
+constexpr std::size_t most_metadata_items = std::size_t{1} << 21;
 
 class HeaderReader {
  public:
   using Kind = JsonReader::Kind;
 
   HeaderReader(const base::File& file, std::uint64_t begin, std::uint64_t end, bool opaque,
-               Diagnostics& diagnostics, SafetensorsSink& sink)
+               Diagnostics& diagnostics, const SafetensorsSink& sink)
       : json_(file, begin, end, diagnostics),
         opaque_(opaque),
         diagnostics_(diagnostics),
@@ -51,7 +52,7 @@ class HeaderReader {
   JsonReader json_;
   bool opaque_;
   Diagnostics& diagnostics_;
-  SafetensorsSink& sink_;
+  const SafetensorsSink& sink_;
   Place place_{"header", {}, 0};
   bool has_metadata_ = false;
   std::string key_;
@@ -205,7 +206,7 @@ std::uint64_t HeaderReader::count_elements() const {
 }  // namespace
 
 void read_safetensors_header(const base::File& file, std::uint64_t begin, std::uint64_t end,
-                             bool opaque, Diagnostics& diagnostics, SafetensorsSink& sink) {
+                             bool opaque, Diagnostics& diagnostics, const SafetensorsSink& sink) {
   HeaderReader(file, begin, end, opaque, diagnostics, sink).read();
 }
 

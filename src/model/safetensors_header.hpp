@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,7 @@ struct SafetensorsEntry {
   std::string name;
   std::uint64_t header_offset = 0;  ///< of the name, in the file
   std::string type_name;
-  const SafetensorsType* type = nullptr;  ///< null: not known, which only opaque reading lets pass
+  const SafetensorsType* type = nullptr;  ///< null: unknown, which only opaque reading accepts
   std::vector<std::uint64_t> shape;
   std::uint64_t elements = 0;
   std::uint64_t begin = 0;
@@ -25,19 +26,15 @@ struct SafetensorsEntry {
 };
 
 /// Receives what a header holds, in its order.
-class SafetensorsSink {
- public:
-  virtual ~SafetensorsSink() = default;
-  /// False when there is already a tensor of that name.
-  virtual bool take_tensor(const SafetensorsEntry& entry) = 0;
-  /// False when the key is there already.
-  virtual bool take_metadata(MetadataItem item) = 0;
+struct SafetensorsSink {
+  /// False when a tensor of that name came before.
+  std::function<bool(const SafetensorsEntry& entry)> take_tensor;
+  /// False when the key came before.
+  std::function<bool(MetadataItem item)> take_metadata;
 };
-
-inline constexpr std::size_t most_metadata_items = std::size_t{1} << 21;
 
 /// Reads the JSON text of a safetensors header, which is that range of its file.
 void read_safetensors_header(const base::File& file, std::uint64_t begin, std::uint64_t end,
-                             bool opaque, Diagnostics& diagnostics, SafetensorsSink& sink);
+                             bool opaque, Diagnostics& diagnostics, const SafetensorsSink& sink);
 
 }  // namespace hiptool::model
