@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "model/config_json.hpp"
-
 #include <filesystem>
 #include <initializer_list>
 #include <limits>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "model/gguf_set.hpp"
-
 #include <optional>
 #include <string>
 #include <utility>
@@ -44,7 +42,7 @@ class SetReader {
 
 void SetReader::read() {
   read_part(path_, contents_.metadata);
-  const std::uint64_t count = number(contents_.metadata, split_count_key).value_or(0);
+  const std::uint64_t count = number(contents_.metadata, "split.count").value_or(0);
   if (count > 1) {
     const std::vector<fs::path> paths = list_shards(count);
     // The set is read from its first file on, which has the metadata.
@@ -108,7 +106,7 @@ std::vector<fs::path> SetReader::list_shards(std::uint64_t count) const {
 
 void SetReader::read_shards(const std::vector<fs::path>& paths) {
   read_part(paths[0], contents_.metadata);
-  const auto total = number(contents_.metadata, split_tensors_key);
+  const auto total = number(contents_.metadata, "split.tensors.count");
   if (!total) {
     diagnostics_.corrupt(metadata_place, "split.tensors.count is missing", std::string(set_hint));
   }
@@ -140,9 +138,9 @@ void SetReader::check_shard(const Metadata& metadata, std::size_t position, std:
     if (found || is_needed) diagnostics_.corrupt(metadata_place, cause, std::string(set_hint));
     diagnostics_.warn("split", metadata_place, cause);
   };
-  check(split_number_key, position, true);
-  check(split_count_key, count, position == 0);
-  check(split_tensors_key, tensors, position == 0);
+  check("split.no", position, true);
+  check("split.count", count, position == 0);
+  check("split.tensors.count", tensors, position == 0);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace hiptool::model {
 inline constexpr std::uint64_t most_layers = 65'536;
 inline constexpr std::uint64_t most_count = std::uint64_t{1} << 32;
 
-/// The count if one can believe in it; else a warning of the summary says that it was passed over.
+/// The count if it is from 0 to `most`; else the summary gets a warning that it is ignored.
 std::optional<std::uint64_t> believable(ModelSummary& summary, std::string_view key,
                                         std::int64_t value, std::uint64_t most = most_count);
 
@@ -30,5 +30,9 @@ struct KeyNames {
   std::string key_length;
 };
 void complete(ModelSummary& summary, const KeyNames& keys);
+
+/// Adds the fields of the config.json in the folder of the model's files (the format of Hugging
+/// Face transformers). A missing file is fine; an unusable one adds a warning, never a failure.
+void read_config_json(const ModelFile& model, ModelSummary& summary);
 
 }  // namespace hiptool::model

@@ -12,12 +12,11 @@
 #include "model/diagnostics.hpp"
 #include "model/file_kind.hpp"
 #include "model/folder.hpp"
-#include "model/gguf_set.hpp"
+#include "model/gguf.hpp"
 #include "model/json_reader.hpp"
 #include "model/ollama.hpp"
 #include "model/parts.hpp"
 #include "model/safetensors.hpp"
-#include "model/safetensors_set.hpp"
 #include "model/stored_values.hpp"
 
 namespace hiptool {

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include "model/config_json.hpp"
 #include "model/metadata_counts.hpp"
 #include "model/text.hpp"
 

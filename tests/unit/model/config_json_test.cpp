@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "model/config_json.hpp"
-
 #include <doctest/doctest.h>
 
 #include <fstream>

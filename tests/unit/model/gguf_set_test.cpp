@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "model/gguf_set.hpp"
-
 #include <doctest/doctest.h>
 
 #include "refusal.hpp"

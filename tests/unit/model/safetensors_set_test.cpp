@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "model/safetensors_set.hpp"
-
 #include <doctest/doctest.h>
 
 #include "refusal.hpp"
