@@ -105,21 +105,19 @@ std::string MetadataReader::read_key() {
 }
 
 Value MetadataReader::read_value(std::uint32_t type) {
-  const auto signed_value = [](std::int64_t value) { return Value(value); };
-  const auto unsigned_value = [](std::uint64_t value) { return Value(value); };
   switch (static_cast<GgufValueType>(type)) {
-    case GgufValueType::u8: return unsigned_value(cursor_.number<std::uint8_t>("value"));
-    case GgufValueType::i8: return signed_value(cursor_.number<std::int8_t>("value"));
-    case GgufValueType::u16: return unsigned_value(cursor_.number<std::uint16_t>("value"));
-    case GgufValueType::i16: return signed_value(cursor_.number<std::int16_t>("value"));
-    case GgufValueType::u32: return unsigned_value(cursor_.number<std::uint32_t>("value"));
-    case GgufValueType::i32: return signed_value(cursor_.number<std::int32_t>("value"));
+    case GgufValueType::u8: return std::uint64_t{cursor_.number<std::uint8_t>("value")};
+    case GgufValueType::i8: return std::int64_t{cursor_.number<std::int8_t>("value")};
+    case GgufValueType::u16: return std::uint64_t{cursor_.number<std::uint16_t>("value")};
+    case GgufValueType::i16: return std::int64_t{cursor_.number<std::int16_t>("value")};
+    case GgufValueType::u32: return std::uint64_t{cursor_.number<std::uint32_t>("value")};
+    case GgufValueType::i32: return std::int64_t{cursor_.number<std::int32_t>("value")};
     case GgufValueType::f32: return double{cursor_.number<float>("value")};
     case GgufValueType::boolean: return read_boolean();
     case GgufValueType::text: return read_text();
     case GgufValueType::array: return read_array();
-    case GgufValueType::u64: return unsigned_value(cursor_.number<std::uint64_t>("value"));
-    case GgufValueType::i64: return signed_value(cursor_.number<std::int64_t>("value"));
+    case GgufValueType::u64: return std::uint64_t{cursor_.number<std::uint64_t>("value")};
+    case GgufValueType::i64: return std::int64_t{cursor_.number<std::int64_t>("value")};
     case GgufValueType::f64: break;
   }
   return cursor_.number<double>("value");

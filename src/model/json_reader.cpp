@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <span>
 
@@ -204,22 +205,13 @@ void JsonReader::take_sequence(int first, char* bytes, std::size_t& size) {
 }
 
 std::uint32_t JsonReader::take_code_unit() {
-  std::uint32_t unit = 0;
-  for (int digit = 0; digit < 4; ++digit) {
-    const int byte = peek();
-    std::uint32_t value = 0;
-    if (is_digit(byte)) {
-      value = static_cast<std::uint32_t>(byte - '0');
-    } else if (byte >= 'a' && byte <= 'f') {
-      value = static_cast<std::uint32_t>(byte - 'a' + 10);
-    } else if (byte >= 'A' && byte <= 'F') {
-      value = static_cast<std::uint32_t>(byte - 'A' + 10);
-    } else {
-      unexpected("a hexadecimal digit");
-    }
-    ++at_;
-    unit = unit * 16 + value;
+  std::array<char, 4> digits;
+  for (char& digit : digits) {
+    if (std::isxdigit(peek()) == 0) unexpected("a hexadecimal digit");
+    digit = static_cast<char>(take());
   }
+  std::uint32_t unit = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), unit, 16);
   return unit;
 }
 

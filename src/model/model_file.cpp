@@ -25,7 +25,7 @@ namespace {
 void parse_file(const std::filesystem::path& path, bool may_be_json, const ModelOptions& options,
                 model::Diagnostics& diagnostics, model::Contents& contents);
 
-// A file that is JSON stands for others.
+// A JSON file names the files of the model.
 void parse_json(const base::File& file, const ModelOptions& options,
                 model::Diagnostics& diagnostics, model::Contents& contents) {
   const std::filesystem::path path = file.path();
@@ -42,18 +42,7 @@ void parse_json(const base::File& file, const ModelOptions& options,
   }
 }
 
-void parse_safetensors_model(const base::File& file, const ModelOptions& options,
-                             model::Diagnostics& diagnostics, model::Contents& contents) {
-  if (const auto index = model::find_index(file.path(), diagnostics)) {
-    model::parse_safetensors_index(*index, options.opaque, diagnostics, contents);
-    return;
-  }
-  const base::File part = model::open_part(file.path(), diagnostics, contents);
-  model::parse_safetensors(part, options.opaque, diagnostics, contents);
-  part.check_unchanged(part.size_bytes(), part.stamp());
-}
-
-// JSON is followed once: a blob is no manifest again.
+// JSON is followed once: the blob of a manifest must be a model.
 void parse_file(const std::filesystem::path& path, bool may_be_json, const ModelOptions& options,
                 model::Diagnostics& diagnostics, model::Contents& contents) {
   const base::File file = base::File::open(path);
@@ -65,7 +54,7 @@ void parse_file(const std::filesystem::path& path, bool may_be_json, const Model
       break;
     case model::FileKind::safetensors:
       contents.format = ModelFormat::safetensors;
-      parse_safetensors_model(file, options, diagnostics, contents);
+      model::parse_safetensors_model(path, options.opaque, diagnostics, contents);
       break;
     case model::FileKind::json:
       if (!may_be_json) {

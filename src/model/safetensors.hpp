@@ -2,7 +2,6 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 
 #include "base/file.hpp"
 #include "model/contents.hpp"
@@ -19,10 +18,10 @@ inline constexpr std::uint64_t most_safetensors_header_bytes = 100'000'000;
 void parse_safetensors(const base::File& file, bool opaque, Diagnostics& diagnostics,
                        Contents& contents);
 
-/// The index in the folder of a file that is named like a shard (NAME-00001-of-00002.safetensors)
-/// and listed in it. Nothing for other files.
-std::optional<std::filesystem::path> find_index(const std::filesystem::path& path,
-                                                Diagnostics& diagnostics);
+/// Reads a safetensors model: the file, or the set of the index in its folder if the file is named
+/// like a shard (NAME-00001-of-00002.safetensors) and the index lists it.
+void parse_safetensors_model(const std::filesystem::path& path, bool opaque,
+                             Diagnostics& diagnostics, Contents& contents);
 
 /// Reads the set that an index (model.safetensors.index.json) lists, its files sorted by name.
 void parse_safetensors_index(const std::filesystem::path& path, bool opaque,

@@ -212,8 +212,7 @@ void Index::compare(const Contents& contents) {
   file_.check_unchanged(file_.size_bytes(), file_.stamp());
 }
 
-}  // namespace
-
+// The index that lists the file, which must be named like a shard.
 std::optional<fs::path> find_index(const fs::path& path, Diagnostics& diagnostics) {
   const std::string file_name = path.filename().string();
   const auto name = parse_shard_name(file_name);
@@ -235,6 +234,27 @@ std::optional<fs::path> find_index(const fs::path& path, Diagnostics& diagnostic
   return std::nullopt;
 }
 
+void parse_part(const fs::path& path, bool opaque, Diagnostics& diagnostics, Contents& contents) {
+  const base::File file = open_part(path, diagnostics, contents);
+  if (find_kind(file, diagnostics) != FileKind::safetensors) {
+    diagnostics.unreadable_kind({}, "the file is not safetensors, which an index lists",
+                                "download the files of the set anew");
+  }
+  parse_safetensors(file, opaque, diagnostics, contents);
+  file.check_unchanged(file.size_bytes(), file.stamp());
+}
+
+}  // namespace
+
+void parse_safetensors_model(const fs::path& path, bool opaque, Diagnostics& diagnostics,
+                             Contents& contents) {
+  if (const auto index = find_index(path, diagnostics)) {
+    parse_safetensors_index(*index, opaque, diagnostics, contents);
+  } else {
+    parse_part(path, opaque, diagnostics, contents);
+  }
+}
+
 void parse_safetensors_index(const fs::path& path, bool opaque, Diagnostics& diagnostics,
                              Contents& contents) {
   Index index(path, diagnostics);
@@ -242,16 +262,7 @@ void parse_safetensors_index(const fs::path& path, bool opaque, Diagnostics& dia
   index.read(metadata);
   const std::vector<fs::path> paths = index.paths();
   check_present(paths, in_quotes(path.filename().string()));
-  for (const fs::path& part : paths) {
-    const base::File file = open_part(part, diagnostics, contents);
-    const FileKind kind = find_kind(file, diagnostics);
-    if (kind != FileKind::safetensors) {
-      diagnostics.unreadable_kind({}, "the file is not safetensors, which an index lists",
-                                  "download the files of the set anew");
-    }
-    parse_safetensors(file, opaque, diagnostics, contents);
-    file.check_unchanged(file.size_bytes(), file.stamp());
-  }
+  for (const fs::path& part : paths) parse_part(part, opaque, diagnostics, contents);
   for (const MetadataItem& item : metadata.items()) contents.metadata.add(item);
   index.compare(contents);
 }

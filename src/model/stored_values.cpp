@@ -65,13 +65,8 @@ std::optional<std::vector<std::int64_t>> read_integers(const base::File& file,
     case GgufValueType::i32: return read_numbers<std::int32_t, std::int64_t>(file, array);
     case GgufValueType::u64: return read_numbers<std::uint64_t, std::int64_t>(file, array);
     case GgufValueType::i64: return read_numbers<std::int64_t, std::int64_t>(file, array);
-    case GgufValueType::f32:
-    case GgufValueType::boolean:
-    case GgufValueType::text:
-    case GgufValueType::array:
-    case GgufValueType::f64: break;
+    default: return std::nullopt;
   }
-  return std::nullopt;
 }
 
 std::optional<std::vector<double>> read_reals(const base::File& file, const StoredArray& array) {
