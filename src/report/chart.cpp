@@ -37,18 +37,6 @@ double round_step(double largest) {
   return 10 * power;
 }
 
-struct RateAxis {
-  double step = 1;
-  double top = 5;
-
-  explicit RateAxis(double largest) {
-    if (!(largest > 0) || !std::isfinite(largest)) return;
-    step = round_step(largest);
-    top = step * std::ceil(largest / step);
-  }
-  std::size_t steps() const { return static_cast<std::size_t>(std::lround(top / step)); }
-};
-
 // Shapes too, so that series can be told apart without colour.
 std::string marker(std::size_t series, double x, double y, const std::string& tip) {
   const std::string classes = attribute("class", "s" + std::to_string(series) + " mark");
@@ -59,25 +47,20 @@ std::string marker(std::size_t series, double x, double y, const std::string& ti
       return element("rect",
                      {at("x", x - 3.5), at("y", y - 3.5), at("width", 7), at("height", 7), classes},
                      title);
-    case 2:
-      return element(
-          "path",
-          {attribute("d", "M" + coordinate(x) + " " + coordinate(y - 5) + "l5 9h-10z"), classes},
-          title);
-    default:
-      return element(
-          "path",
-          {attribute("d", "M" + coordinate(x) + " " + coordinate(y - 5) + "l5 5l-5 5l-5 -5z"),
-           classes},
-          title);
+    default: break;
   }
+  const std::string outline = series % 4 == 2 ? "l5 9h-10z" : "l5 5l-5 5l-5 -5z";
+  const std::string path = "M" + coordinate(x) + " " + coordinate(y - 5) + outline;
+  return element("path", {attribute("d", path), classes}, title);
 }
 
 class SizePlot {
  public:
-  explicit SizePlot(const Chart& chart) : chart_(chart), axis_(largest()) {
+  explicit SizePlot(const Chart& chart) : chart_(chart) {
+    double largest = 0;
     for (const ChartSeries& series : chart.series) {
       for (const ChartPoint& point : series.points) {
+        largest = std::max(largest, point.per_s);
         const double place = std::log2(static_cast<double>(point.size_bytes));
         first_ = std::min(first_, place);
         last_ = std::max(last_, place);
@@ -85,6 +68,9 @@ class SizePlot {
     }
     first_ = std::floor(first_);
     last_ = std::max(std::ceil(last_), first_ + 1);
+    if (!(largest > 0) || !std::isfinite(largest)) return;
+    step_ = round_step(largest);
+    top_ = step_ * std::ceil(largest / step_);
   }
 
   Drawing take() {
@@ -99,22 +85,16 @@ class SizePlot {
  private:
   static constexpr double left = 84;
 
-  double largest() const {
-    double rate = 0;
-    for (const ChartSeries& series : chart_.series) {
-      for (const ChartPoint& point : series.points) rate = std::max(rate, point.per_s);
-    }
-    return rate;
-  }
   static double bottom() { return title_height + plot_height; }
   double x_of(double place) const {
     return left + (place - first_) / (last_ - first_) * (width - left - right);
   }
-  double y_of(double rate) const { return bottom() - rate / axis_.top * plot_height; }
+  double y_of(double rate) const { return bottom() - rate / top_ * plot_height; }
 
   void add_rates() {
-    for (std::size_t i = 0; i <= axis_.steps(); ++i) {
-      const double rate = axis_.step * static_cast<double>(i);
+    const auto steps = std::lround(top_ / step_);
+    for (long i = 0; i <= steps; ++i) {
+      const double rate = step_ * static_cast<double>(i);
       elements_ += line(left, y_of(rate), width - right, y_of(rate), i == 0 ? "axis" : "grid");
       elements_ +=
           label(left - 8, y_of(rate) + 4, "end", i == 0 ? "0" : format_value(rate, chart_.unit));
@@ -155,7 +135,8 @@ class SizePlot {
   }
 
   const Chart& chart_;
-  RateAxis axis_;
+  double step_ = 1;  // of the axis of rates
+  double top_ = 5;
   double first_ = 62;
   double last_ = 0;
   std::string elements_;
@@ -169,8 +150,8 @@ Drawing draw_bars(const Chart& chart) {
     longest = std::max(longest, display_width(printable(bar.name)));
   }
   const double left = std::min(24 + letter_width * static_cast<double>(longest), width * 0.6);
-  const double room = width - left - right - 84;  // behind the bar stands its rate
-  const double unit = largest > 0 ? room / largest : 0;
+  const double longest_bar = width - left - right - 84;  // its rate follows it
+  const double unit = largest > 0 ? longest_bar / largest : 0;
   std::string elements = label(16, 20, "title", chart.title);
   double y = title_height + 4;
   for (const ChartBar& bar : chart.bars) {
@@ -203,7 +184,7 @@ std::string direction(const Measurement& measured) {
   return measured.source + " to " + measured.destination;
 }
 
-// Many times as fast as a link, which would lie on the axis beside it.
+// Many times as fast as a link, whose curve would vanish on the same axis.
 bool is_local(const Measurement& measured) {
   return !measured.source.empty() && measured.source == measured.destination;
 }
@@ -228,15 +209,14 @@ struct Group {
   std::vector<ChartBar> bars = {};
 };
 
-template <class Item, class Add>
-void split(const std::vector<Item>& items, std::size_t most, std::vector<Chart>& charts, Add add) {
-  for (std::size_t start = 0; start < items.size(); start += most) {
-    const std::size_t end = std::min(items.size(), start + most);
-    Chart chart;
-    add(chart, std::vector<Item>(items.begin() + static_cast<std::ptrdiff_t>(start),
-                                 items.begin() + static_cast<std::ptrdiff_t>(end)));
-    charts.push_back(std::move(chart));
+template <class Item>
+std::vector<std::vector<Item>> split(const std::vector<Item>& items, std::size_t most) {
+  std::vector<std::vector<Item>> parts;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (i % most == 0) parts.emplace_back();
+    parts.back().push_back(items[i]);
   }
+  return parts;
 }
 
 void add_to(Group& group, const std::string& name, const std::vector<const Measurement*>& members) {
@@ -282,14 +262,14 @@ std::vector<Chart> charts_of(const std::vector<Measurement>& measurements) {
   std::vector<Chart> charts;
   const std::array<const Group*, 3> all_groups{&rates, &local, &operations};
   for (const Group* group : all_groups) {
-    split(group->series, most_series, charts, [&](Chart& chart, std::vector<ChartSeries> part) {
-      chart = {group->curves_title, group->unit, std::move(part), {}};
-    });
+    for (auto& part : split(group->series, most_series)) {
+      charts.push_back({group->curves_title, group->unit, std::move(part), {}});
+    }
   }
   for (const Group* group : all_groups) {
-    split(group->bars, most_bars, charts, [&](Chart& chart, std::vector<ChartBar> part) {
-      chart = {group->bars_title, group->unit, {}, std::move(part)};
-    });
+    for (auto& part : split(group->bars, most_bars)) {
+      charts.push_back({group->bars_title, group->unit, {}, std::move(part)});
+    }
   }
   return charts;
 }

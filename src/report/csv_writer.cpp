@@ -14,13 +14,6 @@
 namespace hiptool::report {
 namespace {
 
-// The shortest digits that read back as the same number, whatever the locale.
-std::string exact_number(double value) {
-  std::array<char, 48> text;
-  const auto result = std::to_chars(text.data(), text.data() + text.size(), value);
-  return std::string(text.data(), result.ptr);
-}
-
 bool is_number_text(std::string_view text) {
   double number = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -51,7 +44,7 @@ std::string raw(const Value& value) {
         else if constexpr (std::is_same_v<Type, bool>)
           return data ? "true" : "false";
         else if constexpr (std::is_same_v<Type, double>)
-          return std::isfinite(data) ? exact_number(data) : std::string();
+          return std::isfinite(data) ? exact_text(data) : std::string();
         else if constexpr (std::is_same_v<Type, std::string>)
           return cell_text(data);
         else if constexpr (std::is_integral_v<Type>)

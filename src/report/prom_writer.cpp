@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <array>
-#include <charconv>
 #include <ctime>
 #include <map>
 #include <set>
@@ -32,14 +31,8 @@ std::string label_text(const Labels& labels) {
   return text.empty() ? text : text + "}";
 }
 
-std::string number_text(double value) {
-  std::array<char, 48> digits;
-  const auto result = std::to_chars(digits.data(), digits.data() + digits.size(), value);
-  return std::string(digits.data(), result.ptr);
-}
-
-// Gauges in the order they were first named; the samples of each stand together, as the format
-// demands, and none twice.
+// Gauges in the order they were first named; the samples of each follow each other, as the format
+// requires, and none appears twice.
 class Metrics {
  public:
   void add(const std::string& name, const std::string& help, const Labels& labels, double value) {
@@ -47,7 +40,7 @@ class Metrics {
     if (!keys_.insert(key).second) return;
     const auto [place, is_new] = places_.emplace(name, texts_.size());
     if (is_new) texts_.push_back("# HELP " + name + " " + help + "\n# TYPE " + name + " gauge\n");
-    texts_[place->second] += key + " " + number_text(value) + "\n";
+    texts_[place->second] += key + " " + exact_text(value) + "\n";
   }
 
   void add(const std::string& name, const std::string& help, const Labels& labels,
@@ -72,10 +65,8 @@ std::string metric_name(std::string name) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 3> endings{
       {{"_per_s", "_per_second"}, {"_hz", "_hertz"}, {"_s", "_seconds"}}};
   for (const auto& [short_form, long_form] : endings) {
-    if (name.size() <= short_form.size()) continue;
-    const std::size_t start = name.size() - short_form.size();
-    if (std::string_view(name).substr(start) != short_form) continue;
-    return name.replace(start, std::string::npos, long_form);
+    if (!name.ends_with(short_form) || name == short_form) continue;
+    return name.replace(name.size() - short_form.size(), std::string::npos, long_form);
   }
   return name;
 }

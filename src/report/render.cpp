@@ -16,24 +16,20 @@ constexpr std::array<std::string_view, 9> head{
 // square of the document.
 constexpr std::size_t most_columns = 100;
 
-bool ends_with(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
-
 Unit unit_of(std::string_view key) {
-  if (ends_with(key, "flops_per_s")) return Unit::operations;
-  if (ends_with(key, "_per_s")) return Unit::rate;
-  if (ends_with(key, "bytes")) return Unit::size;
-  if (ends_with(key, "_s") && !ends_with(key, "gt_s")) return Unit::duration;
-  if (ends_with(key, "_hz")) return Unit::frequency;
-  if (key.substr(0, 6) == "share_" || key == "overlap" || key == "cv" || key == "effect" ||
+  if (key.ends_with("flops_per_s")) return Unit::operations;
+  if (key.ends_with("_per_s")) return Unit::rate;
+  if (key.ends_with("bytes")) return Unit::size;
+  if (key.ends_with("_s") && !key.ends_with("gt_s")) return Unit::duration;
+  if (key.ends_with("_hz")) return Unit::frequency;
+  if (key.starts_with("share_") || key == "overlap" || key == "cv" || key == "effect" ||
       key == "change" || key == "deviation") {
     return Unit::share;
   }
   return Unit::none;
 }
 
-// "median_bytes_per_s" to "median rate", "size_bytes" to "size": the unit stands in the values.
+// "median_bytes_per_s" to "median rate", "size_bytes" to "size": the values have the unit.
 std::string title_of(std::string key) {
   const Unit unit = unit_of(key);
   const std::array<std::pair<Unit, std::string_view>, 5> endings{{{Unit::rate, "bytes_per_s"},
@@ -42,7 +38,7 @@ std::string title_of(std::string key) {
                                                                   {Unit::duration, "_s"},
                                                                   {Unit::frequency, "_hz"}}};
   for (const auto& [ending_unit, ending] : endings) {
-    if (unit != ending_unit || !ends_with(key, ending)) continue;
+    if (unit != ending_unit || !key.ends_with(ending)) continue;
     key.erase(key.size() - ending.size());
     if (unit == Unit::rate) key += "rate";
     if (unit == Unit::operations) key += "operations";

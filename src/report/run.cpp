@@ -4,22 +4,17 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.hpp"
 #include "report/report.hpp"
 
 namespace hiptool::report {
 namespace {
 
-char lower(char letter) {
-  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-}
-
 bool starts_with_failure(std::string_view line) {
   constexpr std::array<std::string_view, 6> words{"failed", "wrong",       "mismatch",
                                                   "slower", "interrupted", "not verified"};
   return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
-    return line.size() >= word.size() &&
-           std::equal(word.begin(), word.end(), line.begin(),
-                      [](char left, char right) { return left == lower(right); });
+    return base::equals_ignoring_case(line.substr(0, word.size()), word);
   });
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "report/text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -125,9 +127,12 @@ std::string printable(std::string_view text) {
 }
 
 std::string fixed_text(double value, int decimals) {
-  std::array<char, 400> digits;  // the largest double has 309 before the point
-  const auto result = std::to_chars(digits.data(), digits.data() + digits.size(), value,
-                                    std::chars_format::fixed, decimals);
+  return fmt::format("{:.{}f}", value, decimals);
+}
+
+std::string exact_text(double value) {
+  std::array<char, 48> digits;
+  const auto result = std::to_chars(digits.data(), digits.data() + digits.size(), value);
   return std::string(digits.data(), result.ptr);
 }
 

@@ -17,6 +17,9 @@ std::string printable(std::string_view text);
 /// are at most 20.
 std::string fixed_text(double value, int decimals);
 
+/// The shortest digits that read back as the same number, whatever the locale is.
+std::string exact_text(double value);
+
 /// The lines of a message as one: joined by "; ", after a colon by a blank.
 std::string one_line(std::string_view text);
 
@@ -24,7 +27,7 @@ std::string one_line(std::string_view text);
 std::size_t display_width(std::string_view text);
 
 /// Lines of at most `width` columns, broken at blanks, inside a word only where it is longer than a
-/// whole line. Lines after the first start with `indent` blanks. Never ends a line in blanks.
+/// whole line. Lines after the first start with `indent` blanks; none ends in blanks.
 std::vector<std::string> wrap(std::string_view text, std::size_t width, std::size_t indent);
 
 }  // namespace hiptool::report

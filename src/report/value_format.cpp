@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <string>
 #include <type_traits>
@@ -12,15 +13,9 @@
 namespace hiptool::report {
 namespace {
 
-// Past this the fixed notation of units.hpp says nothing any more, and whole doubles leave 64 bits.
+// From here on the fixed notation of units.hpp has too many digits, and whole doubles leave 64
+// bits.
 constexpr double largest_with_unit = 1e18;
-
-std::string significant(double value, int digits) {
-  std::array<char, 48> text;
-  const auto result = std::to_chars(text.data(), text.data() + text.size(), value,
-                                    std::chars_format::general, digits);
-  return std::string(text.data(), result.ptr);
-}
 
 // "1.98 GHz": three digits and a decimal prefix.
 std::string format_scaled(double value, const char* unit) {
@@ -38,7 +33,7 @@ std::string plain(double value) {
   if (value == std::trunc(value) && std::abs(value) < 1e15) {
     return std::to_string(static_cast<std::int64_t>(value));
   }
-  return significant(value, 6);
+  return fmt::format("{:.6g}", value);
 }
 
 const char* base_unit(Unit unit) {
@@ -60,7 +55,7 @@ std::string format_real(double value, Unit unit) {
   if (value < 0) return std::string("-").append(format_real(-value, unit));
   if (std::isinf(value)) return "inf";
   if (unit == Unit::none) return plain(value);
-  if (value >= largest_with_unit) return significant(value, 3) + base_unit(unit);
+  if (value >= largest_with_unit) return fmt::format("{:.3g}{}", value, base_unit(unit));
   switch (unit) {
     case Unit::count:
       return value == std::trunc(value) ? format_count(static_cast<std::uint64_t>(value))
@@ -99,8 +94,7 @@ std::string format_inner(const Value& value, Unit unit, bool unicode) {
 std::string join(const Array& values, Unit unit, bool unicode) {
   std::string text;
   for (const Value& value : values) {
-    if (!text.empty()) text += ", ";
-    text += format_inner(value, unit, unicode);
+    text.append(text.empty() ? "" : ", ").append(format_inner(value, unit, unicode));
   }
   return text;
 }
@@ -108,8 +102,10 @@ std::string join(const Array& values, Unit unit, bool unicode) {
 std::string join(const Object& members, Unit unit, bool unicode) {
   std::string text;
   for (const auto& [key, value] : members) {
-    if (!text.empty()) text += ", ";
-    text.append(printable(key)).append(" ").append(format_inner(value, unit, unicode));
+    text.append(text.empty() ? "" : ", ")
+        .append(printable(key))
+        .append(" ")
+        .append(format_inner(value, unit, unicode));
   }
   return text;
 }
