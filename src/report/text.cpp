@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <span>
 
+#include "base/utf8.hpp"
+
 namespace hiptool::report {
 namespace {
 
@@ -43,33 +45,6 @@ bool is_in(std::span<const Range> ranges, std::uint32_t code_point) {
   });
 }
 
-struct CodePoint {
-  std::uint32_t value = 0;
-  std::size_t bytes = 0;  ///< 0: the text does not start with well-formed UTF-8
-};
-
-std::uint32_t byte_at(std::string_view text, std::size_t index) {
-  return static_cast<unsigned char>(text[index]);
-}
-
-// Well-formed sequences only (RFC 3629): no overlong forms, no surrogates, nothing past U+10FFFF.
-CodePoint first_code_point(std::string_view text) {
-  const std::uint32_t lead = byte_at(text, 0);
-  if (lead < 0x80) return {lead, 1};
-  if (lead < 0xc2 || lead > 0xf4) return {};
-  const std::size_t bytes = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-  if (bytes > text.size()) return {};
-  std::uint32_t value = lead & (0x7fu >> bytes);
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if ((byte_at(text, i) & 0xc0u) != 0x80u) return {};
-    value = value << 6 | (byte_at(text, i) & 0x3fu);
-  }
-  constexpr std::array<std::uint32_t, 5> smallest{0, 0, 0x80, 0x800, 0x10000};
-  const bool is_surrogate = value >= 0xd800 && value <= 0xdfff;
-  if (value < smallest[bytes] || value > 0x10ffff || is_surrogate) return {};
-  return {value, bytes};
-}
-
 std::size_t width_of(std::uint32_t code_point) {
   if (code_point < 0x300) return 1;
   if (is_in(no_width, code_point)) return 0;
@@ -81,7 +56,7 @@ std::size_t bytes_that_fit(std::string_view text, std::size_t width) {
   std::size_t bytes = 0;
   std::size_t used = 0;
   while (bytes < text.size()) {
-    const CodePoint next = first_code_point(text.substr(bytes));
+    const base::CodePoint next = base::first_code_point(text.substr(bytes));
     used += next.bytes == 0 ? 1 : width_of(next.value);
     if (used > width && bytes > 0) break;
     bytes += std::max<std::size_t>(next.bytes, 1);
@@ -111,13 +86,13 @@ std::string printable(std::string_view text) {
     safe.append(text.substr(0, plain));
     text.remove_prefix(plain);
     if (text.empty()) break;
-    const CodePoint next = first_code_point(text);
+    const base::CodePoint next = base::first_code_point(text);
     const std::size_t bytes = std::max<std::size_t>(next.bytes, 1);
     if (next.bytes != 0 && !is_in(unsafe, next.value)) {
       safe.append(text.substr(0, bytes));
     } else {
-      for (std::size_t i = 0; i < bytes; ++i) {
-        const std::uint32_t byte = byte_at(text, i);
+      for (const char letter : text.substr(0, bytes)) {
+        const auto byte = static_cast<unsigned char>(letter);
         safe.append("\\x").append(1, digits[byte >> 4]).append(1, digits[byte & 15u]);
       }
     }
@@ -158,7 +133,7 @@ std::size_t display_width(std::string_view text) {
     width += plain;
     text.remove_prefix(plain);
     if (text.empty()) break;
-    const CodePoint next = first_code_point(text);
+    const base::CodePoint next = base::first_code_point(text);
     width += next.bytes == 0 ? 1 : width_of(next.value);
     text.remove_prefix(std::max<std::size_t>(next.bytes, 1));
   }
