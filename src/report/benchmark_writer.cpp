@@ -143,16 +143,16 @@ std::string to_bmf(const Report& report) {
   };
   for (const Measurement& one : report.measurements) {
     if (one.status != Status::ok) continue;
-    if (!one.bytes_per_s && one.flops_per_s) {
+    if (one.bytes_per_s) {
+      Json measure{{"value", *one.bytes_per_s}};
+      if (one.low_bytes_per_s) measure["lower_value"] = *one.low_bytes_per_s;
+      if (one.high_bytes_per_s) measure["upper_value"] = *one.high_bytes_per_s;
+      add(one.id, "bytes-per-second", std::move(measure));
+    } else if (one.flops_per_s) {
       add(one.id, "operations-per-second", {{"value", *one.flops_per_s}});
-    } else if (!one.bytes_per_s && one.median_s) {
+    } else if (one.median_s) {
       add(one.id, "latency", {{"value", *one.median_s * 1e9}});  // in its nanoseconds
     }
-    if (!one.bytes_per_s) continue;
-    Json measure{{"value", *one.bytes_per_s}};
-    if (one.low_bytes_per_s) measure["lower_value"] = *one.low_bytes_per_s;
-    if (one.high_bytes_per_s) measure["upper_value"] = *one.high_bytes_per_s;
-    add(one.id, "bytes-per-second", std::move(measure));
   }
   return dump(tree);
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include <array>
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "report/chart.hpp"
 #include "report/markup.hpp"
@@ -45,25 +47,24 @@ std::string title_of(const Run& run) {
   return title;
 }
 
-void add_pair(std::string& text, std::string_view name, const Value& value, Unit unit) {
-  if (value.is_absent()) return;
-  text.append("<dt>").append(name).append("</dt><dd>");
-  text += markup_text(format_value(value, unit)) + "</dd>\n";
-}
-
 std::string summary(const Run& run) {
+  const std::array<std::tuple<const char*, Value, Unit>, 10> rows{
+      {{"status", text_or_absent(run.status), Unit::none},
+       {"exit code", run.exit_code, Unit::none},
+       {"started", text_or_absent(run.started_at), Unit::none},
+       {"host", text_or_absent(run.host.name), Unit::none},
+       {"processor", text_or_absent(run.host.cpu), Unit::none},
+       {"cores", run.host.cores, Unit::count},
+       {"memory", run.host.memory_bytes, Unit::size},
+       {"kernel", text_or_absent(run.host.kernel), Unit::none},
+       {"hiptool", text_or_absent(run.tool_version), Unit::none},
+       {"error", text_or_absent(one_line(run.error_message())), Unit::none}}};
   std::string pairs;
-  add_pair(pairs, "status", text_or_absent(run.status), Unit::none);
-  add_pair(pairs, "exit code", run.exit_code, Unit::none);
-  add_pair(pairs, "started", text_or_absent(run.started_at), Unit::none);
-  add_pair(pairs, "host", text_or_absent(run.host.name), Unit::none);
-  add_pair(pairs, "processor", text_or_absent(run.host.cpu), Unit::none);
-  add_pair(pairs, "cores", run.host.cores, Unit::count);
-  add_pair(pairs, "memory", run.host.memory_bytes, Unit::size);
-  add_pair(pairs, "kernel", text_or_absent(run.host.kernel), Unit::none);
-  add_pair(pairs, "hiptool", text_or_absent(run.tool_version), Unit::none);
-  const std::string error = one_line(run.error_message());
-  if (!error.empty()) add_pair(pairs, "error", error, Unit::none);
+  for (const auto& [name, value, unit] : rows) {
+    if (value.is_absent()) continue;
+    pairs.append("<dt>").append(name).append("</dt><dd>");
+    pairs += markup_text(format_value(value, unit)) + "</dd>\n";
+  }
   return pairs.empty() ? pairs : "<dl>\n" + pairs + "</dl>\n";
 }
 
@@ -130,9 +131,7 @@ std::string charts(const std::vector<Measurement>& measurements) {
   for (const Chart& chart : charts_of(measurements)) {
     const Drawing drawing = draw(chart);
     text += "<figure style=\"margin:1rem 0\"><svg class=\"chart\" role=\"img\"" +
-            attribute("aria-label", chart.title) + " width=\"" + coordinate(drawing.width) +
-            "\" height=\"" + coordinate(drawing.height) + "\" viewBox=\"0 0 " +
-            coordinate(drawing.width) + " " + coordinate(drawing.height) + "\">\n" +
+            attribute("aria-label", chart.title) + svg_size(drawing.width, drawing.height) + ">\n" +
             drawing.elements + "</svg></figure>\n";
   }
   return text;

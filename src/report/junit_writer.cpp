@@ -34,11 +34,9 @@ std::string reason_or(const std::string& reason, const std::string& other) {
 TestCase measured_case(const Measurement& one) {
   const std::string status(to_string(one.status));
   TestCase test{one.id, Outcome::passed, reason_or(one.reason, status), status, {}};
+  if (one.status != Status::ok) test.outcome = Outcome::error;
   if (one.status == Status::skipped) test.outcome = Outcome::skipped;
   if (one.status == Status::mismatch) test.outcome = Outcome::failed;
-  if (one.status != Status::ok && one.status != Status::skipped && one.status != Status::mismatch) {
-    test.outcome = Outcome::error;
-  }
   double total_s = 0;
   for (const double sample : one.samples_s) total_s += sample;
   if (total_s > 0 && std::isfinite(total_s)) test.time_s = total_s;
@@ -171,7 +169,7 @@ void add_failures(const Run& run, std::vector<TestCase>& tests) {
   }
 }
 
-// Readers take cases of one name for one: a check that two drivers answer gets a number.
+// Readers merge cases of one name, such as a check that two drivers answer.
 void number_equal_names(std::vector<TestCase>& tests) {
   std::map<std::string, int> seen;
   for (TestCase& test : tests) {
@@ -204,17 +202,13 @@ std::vector<TestCase> cases_of(const Report& report) {
 }
 
 std::string result_element(const TestCase& test) {
-  const std::string said = attribute("message", one_line(test.message));
-  const std::string typed = said + attribute("type", reason_or(test.kind, "failed"));
-  switch (test.outcome) {
-    case Outcome::skipped: return "<skipped" + said + "/>";
-    case Outcome::failed:
-      return "<failure" + typed + ">" + markup_text(one_line(test.message)) + "</failure>";
-    case Outcome::error:
-      return "<error" + typed + ">" + markup_text(one_line(test.message)) + "</error>";
-    case Outcome::passed: break;
-  }
-  return {};
+  if (test.outcome == Outcome::passed) return {};
+  const std::string text = one_line(test.message);
+  const std::string message = attribute("message", text);
+  if (test.outcome == Outcome::skipped) return "<skipped" + message + "/>";
+  const std::string name = test.outcome == Outcome::failed ? "failure" : "error";
+  return "<" + name + message + attribute("type", reason_or(test.kind, "failed")) + ">" +
+         markup_text(text) + "</" + name + ">";
 }
 
 std::string case_element(const TestCase& test, const std::string& suite) {

@@ -18,7 +18,7 @@ std::string_view entity(char letter) {
   }
 }
 
-// "12.50" to "12.5", "3.00" to "3"; the number ends where `end` says.
+// "12.50" to "12.5", "3.00" to "3"; `end` is the end of the number.
 void drop_zeros(std::string& text, std::size_t end) {
   if (text.substr(0, end).find('.') == std::string::npos) return;
   std::size_t keep = text.find_last_not_of('0', end - 1) + 1;
@@ -40,11 +40,7 @@ std::string markup_text(std::string_view text) {
       continue;
     }
     const std::string_view replaced = entity(safe[i]);
-    if (replaced.empty()) {
-      result += safe[i];
-    } else {
-      result += replaced;
-    }
+    result += replaced.empty() ? std::string_view(&safe[i], 1) : replaced;
   }
   return result;
 }
@@ -76,6 +72,11 @@ std::string element(std::string_view name, std::initializer_list<std::string> at
 }
 
 std::string at(std::string_view name, double value) { return attribute(name, coordinate(value)); }
+
+std::string svg_size(double width, double height) {
+  return at("width", width) + at("height", height) +
+         attribute("viewBox", "0 0 " + coordinate(width) + " " + coordinate(height));
+}
 
 std::string label(double x, double y, std::string_view classes, std::string_view text) {
   return element("text", {at("x", x), at("y", y), attribute("class", classes)}, markup_text(text));

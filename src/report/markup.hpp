@@ -25,6 +25,9 @@ std::string element(std::string_view name, std::initializer_list<std::string> at
 /// An attribute that is a coordinate.
 std::string at(std::string_view name, double value);
 
+/// The attributes of <svg> for a drawing of that size, in pixels.
+std::string svg_size(double width, double height);
+
 /// A text of SVG.
 std::string label(double x, double y, std::string_view classes, std::string_view text);
 

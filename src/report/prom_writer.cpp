@@ -35,17 +35,14 @@ std::string label_text(const Labels& labels) {
 // requires, and none appears twice.
 class Metrics {
  public:
-  void add(const std::string& name, const std::string& help, const Labels& labels, double value) {
+  void add(const std::string& name, const std::string& help, const Labels& labels,
+           std::optional<double> value) {
+    if (!value) return;
     const std::string key = name + label_text(labels);
     if (!keys_.insert(key).second) return;
     const auto [place, is_new] = places_.emplace(name, texts_.size());
     if (is_new) texts_.push_back("# HELP " + name + " " + help + "\n# TYPE " + name + " gauge\n");
-    texts_[place->second] += key + " " + exact_text(value) + "\n";
-  }
-
-  void add(const std::string& name, const std::string& help, const Labels& labels,
-           const std::optional<double>& value) {
-    if (value) add(name, help, labels, *value);
+    texts_[place->second] += key + " " + exact_text(*value) + "\n";
   }
 
   std::string text() const {
@@ -167,10 +164,7 @@ std::string to_prom(const Report& report) {
   Metrics metrics;
   metrics.add("hiptool_success", "1 if the run passed (exit code 0), else 0.", labels,
               run.passed ? 1.0 : 0.0);
-  if (run.exit_code) {
-    metrics.add("hiptool_exit_code", "Exit code of the run.", labels,
-                static_cast<double>(*run.exit_code));
-  }
+  metrics.add("hiptool_exit_code", "Exit code of the run.", labels, run.exit_code);
   metrics.add("hiptool_run_info", "What ran; always 1.",
               {{"command", run.command}, {"status", run.status}, {"version", run.tool_version}},
               1.0);

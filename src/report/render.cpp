@@ -113,7 +113,7 @@ Report render_report(Object document) {
   report.verdict = {summary_line(report)};
   const std::string error = report.run.error_message();
   if (!error.empty()) report.verdict.push_back({Tone::bad, error});
-  Table single{"", {{"field", "field", Unit::none}, {"value", "value", Unit::none}}, {}};
+  Object single;
   for (const auto& [name, value] : report.document) {
     if (std::find(head.begin(), head.end(), name) != head.end()) continue;
     if (const auto* list = std::get_if<Array>(&value.data())) {
@@ -122,11 +122,12 @@ Report render_report(Object document) {
     } else if (const auto* members = std::get_if<Object>(&value.data())) {
       Table table = object_table(name, *members);
       if (!table.rows.empty()) report.tables.push_back(std::move(table));
-    } else if (is_shown(value)) {
-      single.rows.push_back({title_of(name), format_value(value, unit_of(name))});
+    } else {
+      single.emplace_back(name, value);
     }
   }
-  if (!single.rows.empty()) report.tables.insert(report.tables.begin(), std::move(single));
+  Table table = object_table("", single);
+  if (!table.rows.empty()) report.tables.insert(report.tables.begin(), std::move(table));
   for (const Failure& failure : report.run.failures) {
     report.verdict.push_back({Tone::bad, failure_text(failure)});
   }

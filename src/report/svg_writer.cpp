@@ -18,9 +18,7 @@ std::string to_svg(const Report& report) {
   std::string body;
   std::vector<Drawing> drawings;
   for (const Chart& chart : charts_of(report.measurements)) drawings.push_back(draw(chart));
-  for (const Matrix& matrix : matrices_of(report.measurements)) {
-    drawings.push_back(draw(matrix));
-  }
+  for (const Matrix& matrix : matrices_of(report.measurements)) drawings.push_back(draw(matrix));
   for (const Drawing& drawing : drawings) {
     body +=
         "<g transform=\"translate(0 " + coordinate(height) + ")\">\n" + drawing.elements + "</g>\n";
@@ -31,11 +29,9 @@ std::string to_svg(const Report& report) {
     body = label(16, height + 28, "", "nothing was measured");
     height += line_height;
   }
-  const std::string size = coordinate(width) + " " + coordinate(height);
   return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" width=\"" +
-         coordinate(width) + "\" height=\"" + coordinate(height) + "\" viewBox=\"0 0 " + size +
-         "\">\n<style>\n" + std::string(chart_style()) + "</style>\n" +
+         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\"" +
+         svg_size(width, height) + ">\n<style>\n" + std::string(chart_style()) + "</style>\n" +
          "<rect class=\"back\" width=\"100%\" height=\"100%\"/>\n" + caption + body + "</svg>\n";
 }
 
