@@ -57,64 +57,49 @@ std::optional<Figure> figure_of(const Measurement& measured) {
   return figure && figure->value > 0 ? figure : std::nullopt;
 }
 
-std::vector<double> values_of(const std::vector<MergedMember>& members) {
-  std::vector<double> values;
-  for (const MergedMember& member : members) values.push_back(member.value);
-  return values;
-}
-
-// The smaller median, so that among two cells a row with one slow link is no slow row.
+// The smaller median, so that one slow link does not make a row of two measurements slow.
 double lower_median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[(values.size() - 1) / 2];
 }
 
-// How much worse than the group's median the rows and columns of devices are as a whole.
-class SlowLines {
- public:
-  SlowLines() = default;
-  explicit SlowLines(const MergedGroup& group) {
-    std::map<Line, std::vector<double>> rows;
-    std::map<Line, std::vector<double>> columns;
-    for (const MergedMember& member : group.members) {
-      if (!member.measured->is_pair()) continue;
-      const double loss = group.loss_of(member.value);
-      rows[{member.file, member.measured->source}].push_back(loss);
-      columns[{member.file, member.measured->destination}].push_back(loss);
-    }
-    rows_ = slow_ones(std::move(rows));
-    columns_ = slow_ones(std::move(columns));
-  }
+using RunDevice = std::pair<const RunFile*, std::string_view>;
+using Losses = std::map<RunDevice, double>;
 
-  /// 0 if it is not slow.
-  double row_of(const MergedMember& member) const {
-    return find(rows_, {member.file, member.measured->source});
-  }
-  double column_of(const MergedMember& member) const {
-    return find(columns_, {member.file, member.measured->destination});
-  }
-
- private:
-  using Line = std::pair<const RunFile*, std::string_view>;
-  using Losses = std::map<Line, double>;
-
-  static Losses slow_ones(std::map<Line, std::vector<double>> lines) {
-    Losses slow;
-    for (auto& [line, losses] : lines) {
-      if (losses.size() < 2) continue;
-      const double loss = lower_median(std::move(losses));
-      if (loss >= least_deviation) slow.emplace(line, loss);
-    }
-    return slow;
-  }
-  static double find(const Losses& losses, const Line& line) {
-    const auto found = losses.find(line);
-    return found == losses.end() ? 0 : found->second;
-  }
-
-  Losses rows_;
-  Losses columns_;
+// How much worse than the group's median the rows and columns of devices are as a whole, for those
+// that are slow.
+struct SlowLines {
+  Losses rows;
+  Losses columns;
 };
+
+Losses slow_ones(std::map<RunDevice, std::vector<double>> lines) {
+  Losses slow;
+  for (auto& [line, losses] : lines) {
+    if (losses.size() < 2) continue;
+    const double loss = lower_median(std::move(losses));
+    if (loss >= least_deviation) slow.emplace(line, loss);
+  }
+  return slow;
+}
+
+SlowLines slow_lines_of(const MergedGroup& group) {
+  std::map<RunDevice, std::vector<double>> rows;
+  std::map<RunDevice, std::vector<double>> columns;
+  for (const MergedMember& member : group.members) {
+    if (!member.measured->is_pair()) continue;
+    const double loss = group.loss_of(member.value);
+    rows[{member.file, member.measured->source}].push_back(loss);
+    columns[{member.file, member.measured->destination}].push_back(loss);
+  }
+  return {slow_ones(std::move(rows)), slow_ones(std::move(columns))};
+}
+
+// 0 where the line is not slow.
+double loss_in(const Losses& losses, const RunFile* file, const std::string& device) {
+  const auto found = losses.find({file, device});
+  return found == losses.end() ? 0 : found->second;
+}
 
 Blame blame_of(const SlowLines& slow, const MergedMember& member) {
   const Measurement& measured = *member.measured;
@@ -126,61 +111,57 @@ Blame blame_of(const SlowLines& slow, const MergedMember& member) {
     }
     return {host, {}, measured.source, measured.destination};
   }
-  const double row = slow.row_of(member);
-  const double column = slow.column_of(member);
+  const double row = loss_in(slow.rows, member.file, measured.source);
+  const double column = loss_in(slow.columns, member.file, measured.destination);
   if (row == 0 && column == 0) return {host, {}, measured.source, measured.destination};
   return {host, row >= column ? measured.source : measured.destination, {}, {}};
 }
 
-// Of names, values and their types, so that a copy with other blanks is a copy too. The text itself
-// would be kept for each file.
-class TreeDigest {
- public:
-  std::string take() { return hash_.hex_digest(); }
+template <class Number>
+void add_number(base::Sha256& hash, Number number) {
+  hash.add(std::as_bytes(std::span(&number, 1)));
+}
 
-  void add(const Object& members) {
-    add_number(members.size());
-    for (const auto& [name, value] : members) {
-      add_text(name);
-      add(value);
-    }
-  }
+void add_text(base::Sha256& hash, const std::string& text) {
+  add_number(hash, text.size());
+  hash.add(std::as_bytes(std::span(text)));
+}
 
- private:
-  void add(const Value& value) {
-    add_number(value.data().index());
-    std::visit(
-        [this](const auto& data) {
-          using Type = std::decay_t<decltype(data)>;
-          if constexpr (std::is_same_v<Type, Object>) {
-            add(data);
-          } else if constexpr (std::is_same_v<Type, Array>) {
-            add_number(data.size());
-            for (const Value& element : data) add(element);
-          } else if constexpr (std::is_same_v<Type, std::string>) {
-            add_text(data);
-          } else if constexpr (!std::is_same_v<Type, std::monostate>) {
-            add_number(data);
-          }
-        },
-        value.data());
-  }
-  void add_text(const std::string& text) {
-    add_number(text.size());
-    hash_.add(std::as_bytes(std::span(text)));
-  }
-  template <class Number>
-  void add_number(Number number) {
-    hash_.add(std::as_bytes(std::span(&number, 1)));
-  }
+void add_members(base::Sha256& hash, const Object& members);
 
-  base::Sha256 hash_;
-};
+void add_value(base::Sha256& hash, const Value& value) {
+  add_number(hash, value.data().index());
+  std::visit(
+      [&hash](const auto& data) {
+        using Type = std::decay_t<decltype(data)>;
+        if constexpr (std::is_same_v<Type, Object>) {
+          add_members(hash, data);
+        } else if constexpr (std::is_same_v<Type, Array>) {
+          add_number(hash, data.size());
+          for (const Value& element : data) add_value(hash, element);
+        } else if constexpr (std::is_same_v<Type, std::string>) {
+          add_text(hash, data);
+        } else if constexpr (!std::is_same_v<Type, std::monostate>) {
+          add_number(hash, data);
+        }
+      },
+      value.data());
+}
 
+void add_members(base::Sha256& hash, const Object& members) {
+  add_number(hash, members.size());
+  for (const auto& [name, value] : members) {
+    add_text(hash, name);
+    add_value(hash, value);
+  }
+}
+
+// Of names, values and their types, so that a copy with other white space is a copy too. A digest,
+// because the text would have to be kept for each file.
 std::string digest_of(const Object& document) {
-  TreeDigest digest;
-  digest.add(document);
-  return digest.take();
+  base::Sha256 hash;
+  add_members(hash, document);
+  return hash.hex_digest();
 }
 
 void add_file(Merge& merge, const std::string& path, Object document,
@@ -208,7 +189,7 @@ void group_measurements(Merge& merge) {
     for (const Measurement& measured : file.measurements) {
       if (measured.has_failed()) {
         MergedMember failure{&file, &measured, 0, 0, 0, false, false, {}};
-        failure.blame = blame_of(SlowLines(), failure);
+        failure.blame = blame_of({}, failure);
         merge.failures.push_back(std::move(failure));
       }
       const auto figure = figure_of(measured);
@@ -235,7 +216,8 @@ std::string host_of(const RunFile& file) {
 }
 
 void find_stragglers(MergedGroup& group) {
-  const std::vector<double> values = values_of(group.members);
+  std::vector<double> values;
+  for (const MergedMember& member : group.members) values.push_back(member.value);
   group.median = base::median(values);
   const std::vector<double> scores = base::modified_z_scores(values);
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -247,7 +229,7 @@ void find_stragglers(MergedGroup& group) {
     member.is_straggler = group.can_tell() && is_far && is_rare;
     member.is_slow = member.is_straggler && group.loss_of(member.value) > 0;
   }
-  const SlowLines slow(group);
+  const SlowLines slow = slow_lines_of(group);
   for (MergedMember& member : group.members) {
     if (member.is_straggler) member.blame = blame_of(slow, member);
   }
