@@ -14,7 +14,7 @@ namespace hiptool::kernels {
 namespace {
 
 /// The run-time compilers have the language built in, but not these files. The first is ours; the
-/// others include it. What a text wants of the C library's is built in too, or is no device code.
+/// others include it. The functions of the C library that a kernel can call are built in too.
 constexpr const char* own_header = "hip/hip_runtime.h";
 constexpr const char* include_own = "#include <hip/hip_runtime.h>\n";
 constexpr std::array other_headers{"cuda.h",
@@ -33,7 +33,7 @@ constexpr std::array other_headers{"cuda.h",
                                    "assert.h",
                                    "cassert"};
 
-/// A file that the compiler is handed as a text.
+/// A file whose text goes to the compiler.
 struct Header {
   const char* name;
   const char* text;
@@ -152,10 +152,7 @@ Platform platform_of_arch(std::string_view arch) {
 
 std::string_view embedded_text(std::string_view name) {
   for (const Image& image : embedded_images()) {
-    if (image.target != "source" || image.source != name) continue;
-    const std::string_view text(reinterpret_cast<const char*>(image.bytes.data()),
-                                image.bytes.size());
-    return text.substr(0, text.find('\0'));
+    if (image.target == "source" && image.source == name) return image.text();
   }
   return {};
 }

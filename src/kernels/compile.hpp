@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// Compiling kernel texts at run time, for devices that this build has no image for.
+/// Compiling kernel sources at run time, for devices that this build has no image for.
 #pragma once
 #include <chrono>
 #include <cstddef>
@@ -19,12 +19,12 @@ struct CompileRequest {
   Platform platform = Platform::amd;
   std::string arch;    ///< of the device itself: old compilers abort for one that they do not know
   std::string name;    ///< for messages
-  std::string source;  ///< the text
-  std::string header;  ///< what the text includes as <hip/hip_runtime.h>, <cuda_runtime.h>, ...
+  std::string source;  ///< the kernel source
+  std::string header;  ///< what the source includes as <hip/hip_runtime.h>, <cuda_runtime.h>, ...
 };
 
 /// Gives back an image for a module. Blocks, for about 0.2 s. Throws Error(unsupported) where there
-/// is no compiler, Error(device) with the compiler's log where it refuses the text.
+/// is no compiler, Error(device) with the compiler's log where it refuses the source.
 using Compile = std::function<std::vector<std::byte>(const CompileRequest&)>;
 
 /// Compiles with hipRTC or NVRTC in this process.

@@ -5,7 +5,6 @@
 
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "hiptool/kernel.hpp"
 #include "kernels/kernel_loader.hpp"
 
 namespace hiptool::kernels {
@@ -49,29 +48,10 @@ DigestTable::DigestTable(const Buffer& data, std::span<const DigestRange> ranges
   copy_h2d_and_wait(on_device_, std::as_bytes(std::span(entries_)));
 }
 
-struct LeafDigester::Impl {
-  explicit Impl(KernelLoader& loader)
-      : kernel(loader.kernel("hiptool_tensor_digests")),
-        image(loader.load("digest").image),
-        most_blocks(loader.device().info().compute_units.value_or(1) * blocks_per_unit) {}
-
-  Kernel kernel;
-  std::string image;
-  std::uint64_t most_blocks;
-};
-
-LeafDigester::LeafDigester(const Device& device) {
-  KernelLoader loader(device);
-  impl_ = std::make_unique<Impl>(loader);
-}
-
-LeafDigester::LeafDigester(KernelLoader& loader) : impl_(std::make_unique<Impl>(loader)) {}
-
-LeafDigester::~LeafDigester() = default;
-LeafDigester::LeafDigester(LeafDigester&& other) noexcept = default;
-LeafDigester& LeafDigester::operator=(LeafDigester&& other) noexcept = default;
-
-const std::string& LeafDigester::image() const noexcept { return impl_->image; }
+LeafDigester::LeafDigester(KernelLoader& loader)
+    : kernel_(loader.kernel("hiptool_tensor_digests")),
+      image_(loader.load("digest").image),
+      most_blocks_(loader.device().info().compute_units.value_or(1) * blocks_per_unit) {}
 
 void LeafDigester::digest(const DigestTable& table, std::uint64_t first_leaf,
                           std::uint64_t end_leaf, const Buffer& digests, const StreamRef& stream) {
@@ -85,7 +65,7 @@ void LeafDigester::digest(const DigestTable& table, std::uint64_t first_leaf,
     throw Error(ErrorCode::invalid_argument, "digest",
                 "the list of digests does not begin at a multiple of 8 bytes");
   }
-  // Only the entries of these leaves: the kernel has the fewer steps to find one.
+  // Only the entries of these leaves, so that the kernel needs fewer steps to find one.
   using Entry = DigestTable::Entry;
   const auto& entries = table.entries_;
   const auto end = std::partition_point(entries.begin(), entries.end(), [&](const Entry& entry) {
@@ -99,11 +79,11 @@ void LeafDigester::digest(const DigestTable& table, std::uint64_t first_leaf,
   const auto place = static_cast<std::uint64_t>(first - entries.begin());
   const Buffer ranges = table.on_device_.view(place * sizeof(Entry), count * sizeof(Entry));
   const std::uint64_t blocks =
-      std::min(divide_up(end_leaf - first_leaf, leaves_per_block), impl_->most_blocks);
+      std::min(divide_up(end_leaf - first_leaf, leaves_per_block), most_blocks_);
   LaunchConfig config;
   config.grid.x = static_cast<std::uint32_t>(blocks);
   config.block.x = block_threads;
-  launch(impl_->kernel, config, stream, table.data_, ranges, count, first_leaf, end_leaf,
+  launch(kernel_, config, stream, table.data_, ranges, count, first_leaf, end_leaf,
          table.alignment_, digests);
 }
 

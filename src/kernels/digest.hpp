@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "hiptool/buffer.hpp"
-#include "hiptool/device.hpp"
+#include "hiptool/kernel.hpp"
 #include "hiptool/stream.hpp"
 
 namespace hiptool::kernels {
@@ -52,13 +51,8 @@ class DigestTable {
 class LeafDigester {
  public:
   /// Throws Error(unsupported) where there is neither an image nor a run-time compiler for the
-  /// device; the message says which.
-  explicit LeafDigester(const Device& device);
-  /// The same with a loader of the caller, who decides how kernels are compiled.
+  /// loader's device; the message says which.
   explicit LeafDigester(KernelLoader& loader);
-  ~LeafDigester();
-  LeafDigester(LeafDigester&& other) noexcept;
-  LeafDigester& operator=(LeafDigester&& other) noexcept;
 
   /// Queues the digests of the leaves [first_leaf, end_leaf) with one launch, however many ranges
   /// they belong to: that of leaf i goes to digests[i] (u64). Does not block; table, data and
@@ -68,11 +62,12 @@ class LeafDigester {
               const Buffer& digests, const StreamRef& stream);
 
   /// The image in use: "sm_60", "gfx90a", "cpu", or "compiled for sm_90".
-  const std::string& image() const noexcept;
+  const std::string& image() const noexcept { return image_; }
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  Kernel kernel_;
+  std::string image_;
+  std::uint64_t most_blocks_;
 };
 
 }  // namespace hiptool::kernels

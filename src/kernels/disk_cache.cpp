@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <xxhash.h>
 
-#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -9,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "base/text.hpp"
 #include "hip/rtc.hpp"
 #include "kernels/cache_folder.hpp"
 #include "kernels/compile.hpp"
@@ -19,27 +19,15 @@ namespace {
 namespace fs = std::filesystem;
 
 using Bytes = std::vector<std::byte>;
-using Digest = std::array<unsigned char, 16>;
+using Digest = XXH128_canonical_t;
 
 // A file is this mark, the digest of the image, and the image.
 constexpr std::string_view mark = "hiptool kernel 1";
 
 Digest digest_of(const void* bytes, std::size_t size_bytes) {
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits(bytes, size_bytes));
-  Digest digest{};
-  std::memcpy(digest.data(), canonical.digest, digest.size());
+  Digest digest;
+  XXH128_canonicalFromHash(&digest, XXH3_128bits(bytes, size_bytes));
   return digest;
-}
-
-std::string hex(const Digest& digest) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char byte : digest) {
-    text += digits[byte >> 4];
-    text += digits[byte & 15];
-  }
-  return text;
 }
 
 /// Everything that the image depends on; sizes keep neighbours apart.
@@ -52,7 +40,8 @@ std::string key_of(const CompileRequest& request) {
   add(request.header);
   for (const std::string& option : hip::rtc_options(request.platform, request.arch)) add(option);
   add(hip::find_rtc(request.platform).version);
-  return hex(digest_of(all.data(), all.size()));
+  const XXH128_hash_t hash = XXH3_128bits(all.data(), all.size());
+  return base::to_hex(hash.high64) + base::to_hex(hash.low64);
 }
 
 std::optional<Bytes> image_in(std::string_view text) {
@@ -61,16 +50,14 @@ std::optional<Bytes> image_in(std::string_view text) {
   Bytes image(text.size() - head_bytes);
   std::memcpy(image.data(), text.data() + head_bytes, image.size());
   const Digest digest = digest_of(image.data(), image.size());
-  if (std::memcmp(digest.data(), text.data() + mark.size(), digest.size()) != 0) {
-    return std::nullopt;
-  }
+  if (std::memcmp(&digest, text.data() + mark.size(), sizeof digest) != 0) return std::nullopt;
   return image;
 }
 
 std::string entry_of(const Bytes& image) {
   const Digest digest = digest_of(image.data(), image.size());
   std::string text(mark);
-  text.append(reinterpret_cast<const char*>(digest.data()), digest.size());
+  text.append(reinterpret_cast<const char*>(&digest), sizeof digest);
   text.append(reinterpret_cast<const char*>(image.data()), image.size());
   return text;
 }
@@ -108,9 +95,7 @@ Compile with_disk_cache(Compile inner, fs::path path, std::shared_ptr<TraceSink>
       report(trace.get(), folder, "kernel compiled again, ");
     }
     Bytes image = inner(request);
-    if (!folder.write(name, entry_of(image))) {
-      report(trace.get(), folder, "not written, ");
-    }
+    if (!folder.write(name, entry_of(image))) report(trace.get(), folder, "not written, ");
     return image;
   };
 }

@@ -50,10 +50,8 @@ std::optional<Image> choose_image(std::string_view source, Platform platform,
 std::string_view source_of_kernel(std::string_view name) {
   const std::string line = "\nHIPTOOL_EXPORT(" + std::string(name) + ");";
   for (const Image& image : embedded_images()) {
-    if (image.target != "source") continue;
-    const std::string_view text(reinterpret_cast<const char*>(image.bytes.data()),
-                                image.bytes.size());
-    if (text.find(line) != std::string_view::npos) return image.source;
+    const bool is_source = image.target == "source";
+    if (is_source && image.text().find(line) != std::string_view::npos) return image.source;
   }
   return {};
 }

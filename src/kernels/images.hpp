@@ -13,9 +13,14 @@ namespace hiptool::kernels {
 
 /// One embedded image of one kernel source ("digest", "fill").
 struct Image {
-  std::string_view source;           ///< the .hip file's stem
-  std::string_view target;           ///< "gfx90a", "sm_60", "cpu"; "source" is the text itself
+  std::string_view source;  ///< the .hip file's stem
+  std::string_view target;  ///< "gfx90a", "sm_60", "cpu"; "source" is the kernel source itself
   std::span<const std::byte> bytes;  ///< PTX and source texts end in NUL, counted
+
+  std::string_view text() const {  ///< without the NUL
+    const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return all.substr(0, all.find('\0'));
+  }
 };
 
 /// All that this build embeds; empty without any device compiler (then only "source" and "cpu").

@@ -15,6 +15,7 @@
 #include "hiptool/error.hpp"
 #include "hiptool/event.hpp"
 #include "kernels/digest.hpp"
+#include "kernels/kernel_loader.hpp"
 
 namespace {
 
@@ -57,7 +58,8 @@ void measure_rate(const Buffer& data, const Buffer& list) {
   const std::uint64_t half = data.size_bytes() / 2;
   const double copy_s =
       median_time_s(stream, [&] { copy_d2d(data.view(0, half), data.view(half, half), stream); });
-  kernels::LeafDigester digester(data.device());
+  kernels::KernelLoader loader(data.device());
+  kernels::LeafDigester digester(loader);
   const double limit = static_cast<double>(2 * half) / copy_s;
   std::printf("limit    %s (device-to-device copy of %s, read + write), image %s\n",
               format_rate(limit).c_str(), format_size(half).c_str(), digester.image().c_str());

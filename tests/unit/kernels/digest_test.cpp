@@ -14,6 +14,7 @@
 #include "hip/cpu/kernel_table.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
+#include "kernels/kernel_loader.hpp"
 #include "support.hpp"
 
 using namespace hiptool;
@@ -83,7 +84,8 @@ struct Fixture {
   Platforms platforms;
   Device device = test::device(platforms);
   Stream stream{device};
-  LeafDigester digester{device};
+  kernels::KernelLoader loader{device};
+  LeafDigester digester{loader};
 
   /// Digests leaves of a table; every place of the list, of which the table's leaves are a part.
   std::vector<std::uint64_t> digest(const DigestTable& table, std::uint64_t first,
