@@ -63,45 +63,42 @@ std::string name_of(const Value& value, std::size_t index) {
   return std::to_string(index);
 }
 
-void collect(const Value& value, const std::string& path, const std::string& topic, Leaf leaf,
-             Leaves& leaves);
+void collect(const Value& value, const std::string& path, Leaf leaf, Leaves& leaves);
 
-void collect_member(const std::string& name, const Value& value, const std::string& path,
-                    const std::string& topic, Leaf leaf, Leaves& leaves) {
-  const std::string dot = path.empty() ? "" : ".";
-  const std::string topic_dot = topic.empty() ? "" : ".";
-  const bool names_phase = is_phase(name);
-  if (names_phase) leaf.phase = name;
+// `leaf` has what the names above say.
+void collect_member(const std::string& name, const Value& value, const std::string& path, Leaf leaf,
+                    Leaves& leaves) {
+  if (is_phase(name)) {
+    leaf.phase = name;
+  } else {
+    leaf.topic += (leaf.topic.empty() ? "" : ".") + name;
+  }
   if (!platform_of(name).empty()) leaf.device = name;
-  collect(value, path + dot + name, names_phase ? topic : topic + topic_dot + name, leaf, leaves);
+  collect(value, path.empty() ? name : path + "." + name, std::move(leaf), leaves);
 }
 
-void collect(const Value& value, const std::string& path, const std::string& topic, Leaf leaf,
-             Leaves& leaves) {
+void collect(const Value& value, const std::string& path, Leaf leaf, Leaves& leaves) {
   if (const auto* object = std::get_if<Object>(&value.data())) {
-    for (const auto& [name, inner] : *object) {
-      collect_member(name, inner, path, topic, leaf, leaves);
-    }
+    for (const auto& [name, inner] : *object) collect_member(name, inner, path, leaf, leaves);
     return;
   }
   const auto* array = std::get_if<Array>(&value.data());
   if (array != nullptr && holds_objects(*array)) {
     for (std::size_t i = 0; i < array->size(); ++i) {
-      collect_member(name_of((*array)[i], i), (*array)[i], path, topic, leaf, leaves);
+      collect_member(name_of((*array)[i], i), (*array)[i], path, leaf, leaves);
     }
     return;
   }
-  const auto kind = kind_of_path(topic);
+  const auto kind = kind_of_path(leaf.topic);
   if (!kind || value.is_absent()) return;
   leaf.kind = *kind;
-  leaf.topic = topic;
   leaf.value = &value;
-  leaves.emplace(path, leaf);
+  leaves.emplace(path, std::move(leaf));
 }
 
 Leaves leaves_of(const Value& setup) {
   Leaves leaves;
-  collect(setup, {}, {}, {}, leaves);
+  collect(setup, {}, {}, leaves);
   return leaves;
 }
 

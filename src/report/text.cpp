@@ -78,7 +78,6 @@ std::string_view without_trailing_blanks(std::string_view text) {
 }  // namespace
 
 std::string printable(std::string_view text) {
-  constexpr std::string_view digits = "0123456789ABCDEF";
   std::string safe;
   safe.reserve(text.size());
   while (!text.empty()) {
@@ -92,8 +91,7 @@ std::string printable(std::string_view text) {
       safe.append(text.substr(0, bytes));
     } else {
       for (const char letter : text.substr(0, bytes)) {
-        const auto byte = static_cast<unsigned char>(letter);
-        safe.append("\\x").append(1, digits[byte >> 4]).append(1, digits[byte & 15u]);
+        safe += fmt::format("\\x{:02X}", static_cast<unsigned char>(letter));
       }
     }
     text.remove_prefix(bytes);
