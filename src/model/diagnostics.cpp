@@ -40,9 +40,9 @@ std::string Diagnostics::sentence(const Place& place, std::string_view cause) co
   return text.append(cause);
 }
 
-void Diagnostics::corrupt(const Place& place, std::string_view cause, std::string hint) const {
+void Diagnostics::corrupt(const Place& place, std::string_view cause, std::string_view hint) const {
   if (hint.empty()) hint = "compare the file's hash with the publisher's and download it again";
-  throw Error(ErrorCode::corrupt_data, "parse", sentence(place, cause), std::move(hint));
+  throw Error(ErrorCode::corrupt_data, "parse", sentence(place, cause), std::string(hint));
 }
 
 void Diagnostics::truncated(const Place& place, std::string_view cause) const {
@@ -53,8 +53,8 @@ void Diagnostics::truncated(const Place& place, std::string_view cause) const {
 }
 
 void Diagnostics::unreadable_kind(const Place& place, std::string_view cause,
-                                  std::string hint) const {
-  throw Error(ErrorCode::input_failed, "parse", sentence(place, cause), std::move(hint));
+                                  std::string_view hint) const {
+  throw Error(ErrorCode::input_failed, "parse", sentence(place, cause), std::string(hint));
 }
 
 void Diagnostics::warn(std::string_view rule, const Place& place, std::string_view cause) {

@@ -31,12 +31,12 @@ class Diagnostics {
 
   /// The file breaks its format.
   [[noreturn]] void corrupt(const Place& place, std::string_view cause,
-                            std::string hint = {}) const;
+                            std::string_view hint = {}) const;
   /// The file ends too early: as corrupt(), naming the usual reason.
   [[noreturn]] void truncated(const Place& place, std::string_view cause) const;
   /// The file is sound as far as it was read, but of a kind that is not read here.
   [[noreturn]] void unreadable_kind(const Place& place, std::string_view cause,
-                                    std::string hint) const;
+                                    std::string_view hint) const;
 
   /// Notes what a specification forbids and readers accept; an error when strict. The first case of
   /// each rule is kept in full and the others are counted, so that a million of them stay small.

@@ -124,7 +124,7 @@ FileKind find_kind(const base::File& file, const Diagnostics& diagnostics) {
                                                  buffer.size(), file.size_bytes())));
   file.read_at(std::as_writable_bytes(std::span(buffer.data(), head.size())), 0);
   const auto refuse = [&](std::string_view name, std::string_view hint) {
-    diagnostics.unreadable_kind({}, "the file is " + std::string(name), std::string(hint));
+    diagnostics.unreadable_kind({}, "the file is " + std::string(name), hint);
   };
 
   if (head.starts_with(gguf_magic)) return FileKind::gguf;

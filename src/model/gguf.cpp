@@ -10,9 +10,7 @@
 
 #include "model/checked.hpp"
 #include "model/element_types.hpp"
-#include "model/gguf_cursor.hpp"
-#include "model/gguf_layout.hpp"
-#include "model/gguf_metadata.hpp"
+#include "model/gguf_header.hpp"
 #include "model/header_survey.hpp"
 #include "model/tensor_layout.hpp"
 #include "model/text.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "model/gguf_layout.hpp"
+#include "model/gguf_header.hpp"
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "model/gguf_metadata.hpp"
+#include "model/gguf_header.hpp"
 
 #include <algorithm>
 #include <array>

@@ -58,8 +58,7 @@ void SetReader::read() {
 void SetReader::read_part(const fs::path& path, Metadata& metadata) {
   const base::File file = open_part(path, diagnostics_, contents_);
   if (find_kind(file, diagnostics_) != FileKind::gguf) {
-    diagnostics_.unreadable_kind({}, "the file is not GGUF as the others of its set",
-                                 std::string(set_hint));
+    diagnostics_.unreadable_kind({}, "the file is not GGUF as the others of its set", set_hint);
   }
   parse_gguf(file, opaque_, diagnostics_, metadata, contents_);
   file.check_unchanged(file.size_bytes(), file.stamp());
@@ -93,7 +92,7 @@ std::vector<fs::path> SetReader::list_shards(std::uint64_t count) const {
     diagnostics_.corrupt(metadata_place,
                          "split.count is " + std::to_string(count) + ", the file's name says " +
                              std::to_string(name->total),
-                         std::string(set_hint));
+                         set_hint);
   }
   std::vector<fs::path> paths;
   for (std::uint32_t shard = 1; shard <= name->total; ++shard) {
@@ -108,7 +107,7 @@ void SetReader::read_shards(const std::vector<fs::path>& paths) {
   read_part(paths[0], contents_.metadata);
   const auto total = number(contents_.metadata, "split.tensors.count");
   if (!total) {
-    diagnostics_.corrupt(metadata_place, "split.tensors.count is missing", std::string(set_hint));
+    diagnostics_.corrupt(metadata_place, "split.tensors.count is missing", set_hint);
   }
   check_shard(contents_.metadata, 0, paths.size(), *total);
   for (std::size_t position = 1; position < paths.size(); ++position) {
@@ -122,7 +121,7 @@ void SetReader::read_shards(const std::vector<fs::path>& paths) {
                          "split.tensors.count is " + std::to_string(*total) +
                              ", the files of the set have " +
                              std::to_string(contents_.tensors.size()) + " tensors",
-                         std::string(set_hint));
+                         set_hint);
   }
 }
 
@@ -135,7 +134,7 @@ void SetReader::check_shard(const Metadata& metadata, std::size_t position, std:
     std::string cause(key);
     cause += found ? " is " + std::to_string(*found) : " is missing";
     cause += " where " + std::to_string(wanted) + " is expected";
-    if (found || is_needed) diagnostics_.corrupt(metadata_place, cause, std::string(set_hint));
+    if (found || is_needed) diagnostics_.corrupt(metadata_place, cause, set_hint);
     diagnostics_.warn("split", metadata_place, cause);
   };
   check("split.no", position, true);

@@ -17,7 +17,6 @@
 #include "model/ollama.hpp"
 #include "model/parts.hpp"
 #include "model/safetensors.hpp"
-#include "model/stored_values.hpp"
 
 namespace hiptool {
 namespace {

@@ -122,7 +122,7 @@ fs::path find_ollama_blob(const base::File& manifest, const Diagnostics& diagnos
         diagnostics.corrupt({},
                             "its model blob " + blob.string() + " has " + std::to_string(size) +
                                 " bytes, the manifest says " + std::to_string(*layer.size_bytes),
-                            std::string(pull_hint));
+                            pull_hint);
       }
       return blob;
     }
@@ -133,7 +133,7 @@ fs::path find_ollama_blob(const base::File& manifest, const Diagnostics& diagnos
                               "the model blob " + name +
                                   " is neither in the folder of the manifest "
                                   "nor in a folder 'blobs' there or above",
-                              std::string(pull_hint));
+                              pull_hint);
 }
 
 }  // namespace hiptool::model

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "model/stored_values.hpp"
-
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -8,6 +6,7 @@
 
 #include "model/diagnostics.hpp"
 #include "model/json_reader.hpp"
+#include "model/metadata.hpp"
 #include "model/reader.hpp"
 
 namespace hiptool::model {

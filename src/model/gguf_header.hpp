@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT
+/// The parts of a GGUF header: its fields, its metadata, and where its data are.
 #pragma once
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/diagnostics.hpp"
+#include "model/header_survey.hpp"
+#include "model/metadata.hpp"
 #include "model/reader.hpp"
+#include "model/tensor_layout.hpp"
 
 namespace hiptool::model {
 
@@ -44,8 +49,8 @@ class GgufCursor {
                                        ", " + std::to_string(reader_.remaining()) + " remain");
   }
   [[noreturn]] void corrupt(std::string_view cause) const { diagnostics_.corrupt(place_, cause); }
-  [[noreturn]] void unreadable_kind(std::string_view cause, std::string hint) const {
-    diagnostics_.unreadable_kind(place_, cause, std::move(hint));
+  [[noreturn]] void unreadable_kind(std::string_view cause, std::string_view hint) const {
+    diagnostics_.unreadable_kind(place_, cause, hint);
   }
   void warn(std::string_view rule, std::string_view cause) {
     diagnostics_.warn(rule, place_, cause);
@@ -56,5 +61,26 @@ class GgufCursor {
   Diagnostics& diagnostics_;
   Place place_;
 };
+
+/// What a metadata pair takes at the least: key length, type and a value of one byte.
+inline constexpr std::uint64_t smallest_pair_bytes = 8 + 4 + 1;
+
+/// Reads the metadata pairs of a GGUF header and returns the alignment of its data. With a survey
+/// the pairs are only checked and go nowhere else.
+std::uint64_t read_gguf_metadata(GgufCursor& cursor, std::uint64_t count, Metadata& metadata,
+                                 HeaderSurvey* survey);
+
+/// The range of the data in a GGUF file.
+struct GgufData {
+  std::uint64_t start = 0;  ///< absolute
+  std::uint64_t alignment = 0;
+  std::uint64_t file_bytes = 0;
+};
+
+/// Checks the ranges, which come in the header's order with offsets from the start of the data:
+/// alignment, inside the file, no overlap. Brings them into the order of their data, makes their
+/// offsets absolute and gives those of unknown type what is up to the next tensor.
+void lay_out_gguf(std::vector<TensorRange>& ranges, const GgufData& data, const NameAt& name_at,
+                  Diagnostics& diagnostics);
 
 }  // namespace hiptool::model
