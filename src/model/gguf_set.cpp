@@ -24,123 +24,113 @@ class SetReader {
   SetReader(const fs::path& path, bool opaque, Diagnostics& diagnostics, Contents& contents)
       : path_(path), opaque_(opaque), diagnostics_(diagnostics), contents_(contents) {}
 
-  void read();
+  void read() {
+    read_part(path_, contents_.metadata);
+    const std::uint64_t count = number(contents_.metadata, "split.count").value_or(0);
+    if (count > 1) {
+      const std::vector<fs::path> paths = list_shards(count);
+      // The set is read from its first file on, which has the metadata.
+      const fs::path given = std::move(contents_.path);
+      contents_ = {};
+      contents_.path = given;
+      diagnostics_.take_warnings();
+      read_shards(paths);
+    }
+    check_gguf_model(diagnostics_, contents_);
+  }
 
  private:
-  void read_part(const fs::path& path, Metadata& metadata);
-  std::optional<std::uint64_t> number(const Metadata& metadata, std::string_view key) const;
-  std::vector<fs::path> list_shards(std::uint64_t count) const;
-  void read_shards(const std::vector<fs::path>& paths);
+  void read_part(const fs::path& path, Metadata& metadata) {
+    const base::File file = open_part(path, diagnostics_, contents_);
+    if (find_kind(file, diagnostics_) != FileKind::gguf) {
+      diagnostics_.unreadable_kind({}, "the file is not GGUF as the others of its set", set_hint);
+    }
+    parse_gguf(file, opaque_, diagnostics_, metadata, contents_);
+    file.check_unchanged(file.size_bytes(), file.stamp());
+  }
+
+  std::optional<std::uint64_t> number(const Metadata& metadata, std::string_view key) const {
+    const MetadataItem* item = metadata.find(key);
+    if (item == nullptr) return std::nullopt;
+    if (const auto* value = std::get_if<std::uint64_t>(&item->value)) return *value;
+    const auto* value = std::get_if<std::int64_t>(&item->value);
+    if (value == nullptr || *value < 0) {
+      diagnostics_.corrupt(metadata_place, std::string(key) + " is not a number from 0 on");
+    }
+    return static_cast<std::uint64_t>(*value);
+  }
+
+  // The paths of all shards, from any one of them; refused where one is missing.
+  std::vector<fs::path> list_shards(std::uint64_t count) const {
+    const std::string file_name = path_.filename().string();
+    const auto name = parse_shard_name(file_name);
+    if (!name) {
+      diagnostics_.unreadable_kind(
+          metadata_place,
+          "the file is one of " + std::to_string(count) +
+              " of a split model (split.count), but its name is not of the form "
+              "NAME-00001-of-00002.gguf, by which the others are found",
+          "give all files of the set their names back");
+    }
+    if (name->total != count) {
+      diagnostics_.corrupt(metadata_place,
+                           "split.count is " + std::to_string(count) + ", the file's name says " +
+                               std::to_string(name->total),
+                           set_hint);
+    }
+    std::vector<fs::path> paths;
+    for (std::uint32_t shard = 1; shard <= name->total; ++shard) {
+      paths.push_back(path_.parent_path() / name->of(shard));
+    }
+    check_present(paths, "the set of " + std::to_string(count) + " that " + in_quotes(file_name) +
+                             " belongs to");
+    return paths;
+  }
+
+  void read_shards(const std::vector<fs::path>& paths) {
+    read_part(paths[0], contents_.metadata);
+    const auto total = number(contents_.metadata, "split.tensors.count");
+    if (!total) {
+      diagnostics_.corrupt(metadata_place, "split.tensors.count is missing", set_hint);
+    }
+    check_shard(contents_.metadata, 0, paths.size(), *total);
+    for (std::size_t position = 1; position < paths.size(); ++position) {
+      Metadata metadata;
+      read_part(paths[position], metadata);
+      check_shard(metadata, position, paths.size(), *total);
+    }
+    diagnostics_.move_to(paths[0]);
+    if (contents_.tensors.size() != *total) {
+      diagnostics_.corrupt(metadata_place,
+                           "split.tensors.count is " + std::to_string(*total) +
+                               ", the files of the set have " +
+                               std::to_string(contents_.tensors.size()) + " tensors",
+                           set_hint);
+    }
+  }
+
+  // llama.cpp wants split.no in every file and the other keys in the first.
   void check_shard(const Metadata& metadata, std::size_t position, std::size_t count,
-                   std::uint64_t tensors);
+                   std::uint64_t tensors) {
+    const auto check = [&](std::string_view key, std::uint64_t wanted, bool is_needed) {
+      const auto found = number(metadata, key);
+      if (found == wanted) return;
+      std::string cause(key);
+      cause += found ? " is " + std::to_string(*found) : " is missing";
+      cause += " where " + std::to_string(wanted) + " is expected";
+      if (found || is_needed) diagnostics_.corrupt(metadata_place, cause, set_hint);
+      diagnostics_.warn("split", metadata_place, cause);
+    };
+    check("split.no", position, true);
+    check("split.count", count, position == 0);
+    check("split.tensors.count", tensors, position == 0);
+  }
 
   const fs::path& path_;
   bool opaque_;
   Diagnostics& diagnostics_;
   Contents& contents_;
 };
-
-void SetReader::read() {
-  read_part(path_, contents_.metadata);
-  const std::uint64_t count = number(contents_.metadata, "split.count").value_or(0);
-  if (count > 1) {
-    const std::vector<fs::path> paths = list_shards(count);
-    // The set is read from its first file on, which has the metadata.
-    const fs::path given = std::move(contents_.path);
-    contents_ = {};
-    contents_.path = given;
-    diagnostics_.take_warnings();
-    read_shards(paths);
-  }
-  check_gguf_model(diagnostics_, contents_);
-}
-
-void SetReader::read_part(const fs::path& path, Metadata& metadata) {
-  const base::File file = open_part(path, diagnostics_, contents_);
-  if (find_kind(file, diagnostics_) != FileKind::gguf) {
-    diagnostics_.unreadable_kind({}, "the file is not GGUF as the others of its set", set_hint);
-  }
-  parse_gguf(file, opaque_, diagnostics_, metadata, contents_);
-  file.check_unchanged(file.size_bytes(), file.stamp());
-}
-
-std::optional<std::uint64_t> SetReader::number(const Metadata& metadata,
-                                               std::string_view key) const {
-  const MetadataItem* item = metadata.find(key);
-  if (item == nullptr) return std::nullopt;
-  if (const auto* value = std::get_if<std::uint64_t>(&item->value)) return *value;
-  const auto* value = std::get_if<std::int64_t>(&item->value);
-  if (value == nullptr || *value < 0) {
-    diagnostics_.corrupt(metadata_place, std::string(key) + " is not a number from 0 on");
-  }
-  return static_cast<std::uint64_t>(*value);
-}
-
-// The paths of all shards, from any one of them; refused where one is missing.
-std::vector<fs::path> SetReader::list_shards(std::uint64_t count) const {
-  const std::string file_name = path_.filename().string();
-  const auto name = parse_shard_name(file_name);
-  if (!name) {
-    diagnostics_.unreadable_kind(
-        metadata_place,
-        "the file is one of " + std::to_string(count) +
-            " of a split model (split.count), but its name is not of the form "
-            "NAME-00001-of-00002.gguf, by which the others are found",
-        "give all files of the set their names back");
-  }
-  if (name->total != count) {
-    diagnostics_.corrupt(metadata_place,
-                         "split.count is " + std::to_string(count) + ", the file's name says " +
-                             std::to_string(name->total),
-                         set_hint);
-  }
-  std::vector<fs::path> paths;
-  for (std::uint32_t shard = 1; shard <= name->total; ++shard) {
-    paths.push_back(path_.parent_path() / name->of(shard));
-  }
-  check_present(paths, "the set of " + std::to_string(count) + " that " + in_quotes(file_name) +
-                           " belongs to");
-  return paths;
-}
-
-void SetReader::read_shards(const std::vector<fs::path>& paths) {
-  read_part(paths[0], contents_.metadata);
-  const auto total = number(contents_.metadata, "split.tensors.count");
-  if (!total) {
-    diagnostics_.corrupt(metadata_place, "split.tensors.count is missing", set_hint);
-  }
-  check_shard(contents_.metadata, 0, paths.size(), *total);
-  for (std::size_t position = 1; position < paths.size(); ++position) {
-    Metadata metadata;
-    read_part(paths[position], metadata);
-    check_shard(metadata, position, paths.size(), *total);
-  }
-  diagnostics_.move_to(paths[0]);
-  if (contents_.tensors.size() != *total) {
-    diagnostics_.corrupt(metadata_place,
-                         "split.tensors.count is " + std::to_string(*total) +
-                             ", the files of the set have " +
-                             std::to_string(contents_.tensors.size()) + " tensors",
-                         set_hint);
-  }
-}
-
-// llama.cpp wants split.no in every file and the other keys in the first.
-void SetReader::check_shard(const Metadata& metadata, std::size_t position, std::size_t count,
-                            std::uint64_t tensors) {
-  const auto check = [&](std::string_view key, std::uint64_t wanted, bool is_needed) {
-    const auto found = number(metadata, key);
-    if (found == wanted) return;
-    std::string cause(key);
-    cause += found ? " is " + std::to_string(*found) : " is missing";
-    cause += " where " + std::to_string(wanted) + " is expected";
-    if (found || is_needed) diagnostics_.corrupt(metadata_place, cause, set_hint);
-    diagnostics_.warn("split", metadata_place, cause);
-  };
-  check("split.no", position, true);
-  check("split.count", count, position == 0);
-  check("split.tensors.count", tensors, position == 0);
-}
 
 }  // namespace
 

@@ -31,6 +31,7 @@ constexpr std::size_t most_metadata_keys = 65'536;
 // A name with a path in it could reach files outside of the model's folder.
 bool is_plain_name(std::string_view name) {
   if (name.empty() || name == "." || name == "..") return false;
+
   return std::none_of(name.begin(), name.end(), [](char letter) {
     return letter == '/' || letter == '\\' || (letter >= 0 && letter < 0x20) || letter == 0x7F;
   });
@@ -44,22 +45,155 @@ class Index {
   }
 
   /// Reads the files' names and the metadata, of which what is one value goes there.
-  void read(Metadata& metadata);
+  void read(Metadata& metadata) {
+    std::set<std::string> names;
+    std::string name;
+    walk(&metadata, [&](JsonReader& json, const std::string&, const Place& place) {
+      read_file_name(json, place, name);
+      names.insert(name);
+      if (names.size() > most_files) {
+        diagnostics_.corrupt(place, "weight_map lists more than 65536 files");
+      }
+    });
+    files_.assign(names.begin(), names.end());
+    if (files_.empty()) diagnostics_.corrupt({"index", {}, 0}, "weight_map lists no tensors");
+  }
+
   bool lists(std::string_view file_name) const {
     return std::binary_search(files_.begin(), files_.end(), file_name);
   }
-  std::vector<fs::path> paths() const;
+  std::vector<fs::path> paths() const {
+    std::vector<fs::path> paths;
+    for (const std::string& file : files_) paths.push_back(path_.parent_path() / file);
+    return paths;
+  }
+
   /// Compares the map with the tensors that are in the files, which are in the order of paths().
-  void compare(const Contents& contents);
+  void compare(const Contents& contents) {
+    here();
+    std::vector<bool> is_mapped(contents.tensors.size());
+    std::string name;
+    walk(nullptr, [&](JsonReader& json, const std::string& tensor, const Place& place) {
+      read_file_name(json, place, name);
+      compare_entry(contents, tensor, name, place, is_mapped);
+    });
+    std::uint64_t bytes = 0;
+    for (std::size_t position = 0; position < contents.tensors.size(); ++position) {
+      const TensorInfo& tensor = contents.tensors[position];
+      bytes += tensor.size_bytes;
+      if (is_mapped[position]) continue;
+      diagnostics_.warn("unmapped", {},
+                        "weight_map lacks tensor " + in_quotes(tensor.name) + " of " +
+                            in_quotes(files_[tensor.file]));
+    }
+    if (total_bytes_ && *total_bytes_ != static_cast<double>(bytes)) {
+      diagnostics_.warn("total size", {},
+                        "metadata.total_size differs from the " + std::to_string(bytes) +
+                            " bytes of the tensors");
+    }
+    file_.check_unchanged(file_.size_bytes(), file_.stamp());
+  }
 
  private:
   // Calls visit(tensor, place of its entry) at each value of the weight_map.
   template <typename Visit>
-  void walk(Metadata* metadata, Visit&& visit);
-  void read_metadata(JsonReader& json, Metadata* metadata);
-  void read_file_name(JsonReader& json, const Place& place, std::string& name);
+  void walk(Metadata* metadata, Visit&& visit) {
+    JsonReader json(file_, 0, file_.size_bytes(), diagnostics_);
+    const Place whole{"index", {}, 0};
+    json.want(Kind::object, whole, "the JSON text");
+    json.enter();
+    bool has_map = false;
+    bool has_metadata = false;
+    std::string key;
+    while (json.next_key(key)) {
+      const Place place{"key", key, json.key_offset()};
+      const bool is_map = key == map_name;
+      const bool is_metadata = key == "metadata";
+      if ((is_map && std::exchange(has_map, true)) ||
+          (is_metadata && std::exchange(has_metadata, true))) {
+        diagnostics_.corrupt(place, "the key appears twice");
+      }
+      if (is_metadata) {
+        read_metadata(json, metadata);
+      } else if (is_map) {
+        json.want(Kind::object, place, map_name);
+        json.enter();
+        std::string tensor;
+        while (json.next_key(tensor)) {
+          visit(json, tensor, Place{"tensor", tensor, json.key_offset()});
+        }
+      } else {
+        json.skip();
+      }
+    }
+    json.finish();
+    if (!has_map) diagnostics_.corrupt(whole, "weight_map is missing");
+  }
+
+  void read_metadata(JsonReader& json, Metadata* metadata) {
+    if (json.next() != Kind::object || metadata == nullptr) {
+      json.skip();
+      return;
+    }
+    json.enter();
+    std::string key;
+    while (json.next_key(key)) {
+      MetadataItem item{key, GgufValueType::text, {}};
+      switch (json.next()) {
+        case Kind::boolean:
+          item.type = GgufValueType::boolean;
+          item.value = json.read_boolean();
+          break;
+        case Kind::number: {
+          const JsonReader::Number number = json.read_number();
+          item.type = number.is_whole ? GgufValueType::u64 : GgufValueType::f64;
+          item.value = number.is_whole ? Value(number.whole) : Value(number.real);
+          if (key == "total_size") total_bytes_ = number.real;
+          break;
+        }
+        case Kind::text: {
+          std::string text;
+          if (!json.read_text(text, most_index_text_bytes)) continue;
+          item.value = std::move(text);
+          break;
+        }
+        default: json.skip(); continue;
+      }
+      if (!metadata->add(std::move(item))) {
+        diagnostics_.corrupt({"metadata key", key, json.key_offset()}, "the key appears twice");
+      }
+      if (metadata->items().size() > most_metadata_keys) {
+        diagnostics_.corrupt({"index", {}, 0}, "metadata has more than 65536 keys");
+      }
+    }
+  }
+
+  void read_file_name(JsonReader& json, const Place& place, std::string& name) {
+    json.want(Kind::text, place, "the file's name");
+    const bool fits = json.read_text(name, most_file_name_bytes);
+    if (!fits || !is_plain_name(name)) {
+      diagnostics_.corrupt(
+          place,
+          "the file's name " + in_quotes(name) + " does not name a file of the index's folder",
+          "an index may only name files in its own folder; do not trust this one");
+    }
+  }
+
   void compare_entry(const Contents& contents, const std::string& tensor,
-                     std::string_view file_name, const Place& place, std::vector<bool>& is_mapped);
+                     std::string_view file_name, const Place& place, std::vector<bool>& is_mapped) {
+    const TensorInfo* found = contents.index.find(contents.tensors, tensor);
+    if (found == nullptr) {
+      diagnostics_.corrupt(place, "the tensor is not in " + in_quotes(file_name));
+    }
+    if (files_[found->file] != file_name) {
+      diagnostics_.corrupt(place, "the tensor is not in " + in_quotes(file_name) + " but in " +
+                                      in_quotes(files_[found->file]));
+    }
+    const auto position = static_cast<std::size_t>(found - contents.tensors.data());
+    if (is_mapped[position]) diagnostics_.corrupt(place, "the tensor appears twice");
+    is_mapped[position] = true;
+  }
+
   void here() { diagnostics_.move_to(path_, "offset"); }
 
   fs::path path_;
@@ -69,158 +203,17 @@ class Index {
   std::optional<double> total_bytes_;
 };
 
-template <typename Visit>
-void Index::walk(Metadata* metadata, Visit&& visit) {
-  JsonReader json(file_, 0, file_.size_bytes(), diagnostics_);
-  const Place whole{"index", {}, 0};
-  json.want(Kind::object, whole, "the JSON text");
-  json.enter();
-  bool has_map = false;
-  bool has_metadata = false;
-  std::string key;
-  while (json.next_key(key)) {
-    const Place place{"key", key, json.key_offset()};
-    const bool is_map = key == map_name;
-    const bool is_metadata = key == "metadata";
-    if ((is_map && std::exchange(has_map, true)) ||
-        (is_metadata && std::exchange(has_metadata, true))) {
-      diagnostics_.corrupt(place, "the key appears twice");
-    }
-    if (is_metadata) {
-      read_metadata(json, metadata);
-    } else if (is_map) {
-      json.want(Kind::object, place, map_name);
-      json.enter();
-      std::string tensor;
-      while (json.next_key(tensor)) {
-        visit(json, tensor, Place{"tensor", tensor, json.key_offset()});
-      }
-    } else {
-      json.skip();
-    }
-  }
-  json.finish();
-  if (!has_map) diagnostics_.corrupt(whole, "weight_map is missing");
-}
-
-void Index::read_metadata(JsonReader& json, Metadata* metadata) {
-  if (json.next() != Kind::object || metadata == nullptr) {
-    json.skip();
-    return;
-  }
-  json.enter();
-  std::string key;
-  while (json.next_key(key)) {
-    MetadataItem item{key, GgufValueType::text, {}};
-    switch (json.next()) {
-      case Kind::boolean:
-        item.type = GgufValueType::boolean;
-        item.value = json.read_boolean();
-        break;
-      case Kind::number: {
-        const JsonReader::Number number = json.read_number();
-        item.type = number.is_whole ? GgufValueType::u64 : GgufValueType::f64;
-        item.value = number.is_whole ? Value(number.whole) : Value(number.real);
-        if (key == "total_size") total_bytes_ = number.real;
-        break;
-      }
-      case Kind::text: {
-        std::string text;
-        if (!json.read_text(text, most_index_text_bytes)) continue;
-        item.value = std::move(text);
-        break;
-      }
-      default: json.skip(); continue;
-    }
-    if (!metadata->add(std::move(item))) {
-      diagnostics_.corrupt({"metadata key", key, json.key_offset()}, "the key appears twice");
-    }
-    if (metadata->items().size() > most_metadata_keys) {
-      diagnostics_.corrupt({"index", {}, 0}, "metadata has more than 65536 keys");
-    }
-  }
-}
-
-void Index::read_file_name(JsonReader& json, const Place& place, std::string& name) {
-  json.want(Kind::text, place, "the file's name");
-  const bool fits = json.read_text(name, most_file_name_bytes);
-  if (!fits || !is_plain_name(name)) {
-    diagnostics_.corrupt(
-        place, "the file's name " + in_quotes(name) + " does not name a file of the index's folder",
-        "an index may only name files in its own folder; do not trust this one");
-  }
-}
-
-void Index::read(Metadata& metadata) {
-  std::set<std::string> names;
-  std::string name;
-  walk(&metadata, [&](JsonReader& json, const std::string&, const Place& place) {
-    read_file_name(json, place, name);
-    names.insert(name);
-    if (names.size() > most_files) {
-      diagnostics_.corrupt(place, "weight_map lists more than 65536 files");
-    }
-  });
-  files_.assign(names.begin(), names.end());
-  if (files_.empty()) diagnostics_.corrupt({"index", {}, 0}, "weight_map lists no tensors");
-}
-
-std::vector<fs::path> Index::paths() const {
-  std::vector<fs::path> paths;
-  for (const std::string& file : files_) paths.push_back(path_.parent_path() / file);
-  return paths;
-}
-
-void Index::compare_entry(const Contents& contents, const std::string& tensor,
-                          std::string_view file_name, const Place& place,
-                          std::vector<bool>& is_mapped) {
-  const TensorInfo* found = contents.index.find(contents.tensors, tensor);
-  if (found == nullptr) {
-    diagnostics_.corrupt(place, "the tensor is not in " + in_quotes(file_name));
-  }
-  if (files_[found->file] != file_name) {
-    diagnostics_.corrupt(place, "the tensor is not in " + in_quotes(file_name) + " but in " +
-                                    in_quotes(files_[found->file]));
-  }
-  const auto position = static_cast<std::size_t>(found - contents.tensors.data());
-  if (is_mapped[position]) diagnostics_.corrupt(place, "the tensor appears twice");
-  is_mapped[position] = true;
-}
-
-void Index::compare(const Contents& contents) {
-  here();
-  std::vector<bool> is_mapped(contents.tensors.size());
-  std::string name;
-  walk(nullptr, [&](JsonReader& json, const std::string& tensor, const Place& place) {
-    read_file_name(json, place, name);
-    compare_entry(contents, tensor, name, place, is_mapped);
-  });
-  std::uint64_t bytes = 0;
-  for (std::size_t position = 0; position < contents.tensors.size(); ++position) {
-    const TensorInfo& tensor = contents.tensors[position];
-    bytes += tensor.size_bytes;
-    if (is_mapped[position]) continue;
-    diagnostics_.warn("unmapped", {},
-                      "weight_map lacks tensor " + in_quotes(tensor.name) + " of " +
-                          in_quotes(files_[tensor.file]));
-  }
-  if (total_bytes_ && *total_bytes_ != static_cast<double>(bytes)) {
-    diagnostics_.warn(
-        "total size", {},
-        "metadata.total_size differs from the " + std::to_string(bytes) + " bytes of the tensors");
-  }
-  file_.check_unchanged(file_.size_bytes(), file_.stamp());
-}
-
 // The index that lists the file, which must be named like a shard.
 std::optional<fs::path> find_index(const fs::path& path, Diagnostics& diagnostics) {
   const std::string file_name = path.filename().string();
   const auto name = parse_shard_name(file_name);
   if (!name || name->total < 2) return std::nullopt;
   fs::path index = path.parent_path() / (name->prefix + name->suffix + ".index.json");
+
   const std::string shards = "of the " + std::to_string(name->total) + " files of the set that " +
                              in_quotes(file_name) + " is named after, only this one is read: ";
   std::error_code error;
+
   if (!fs::exists(index, error)) {
     diagnostics.note(shards + in_quotes(index.filename().string()) + " is not in its folder");
     return std::nullopt;
@@ -236,6 +229,7 @@ std::optional<fs::path> find_index(const fs::path& path, Diagnostics& diagnostic
 
 void parse_part(const fs::path& path, bool opaque, Diagnostics& diagnostics, Contents& contents) {
   const base::File file = open_part(path, diagnostics, contents);
+
   if (find_kind(file, diagnostics) != FileKind::safetensors) {
     diagnostics.unreadable_kind({}, "the file is not safetensors, which an index lists",
                                 "download the files of the set anew");
