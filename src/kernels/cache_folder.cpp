@@ -120,7 +120,7 @@ bool CacheFolder::write(const std::string& name, std::string_view bytes) {
   constexpr int most_tries = 100;
   std::string temporary;
   int file = -1;
-  // A process of the same number, as in containers, may have left such a file behind.
+  // A process of the same number, as in containers, may have left such a file.
   for (int i = 0; i < most_tries && file < 0 && (i == 0 || errno == EEXIST); ++i) {
     temporary = name + "." + std::to_string(getpid()) + "." + std::to_string(number++) + ".part";
     file = openat(descriptor_, temporary.c_str(),

@@ -49,7 +49,7 @@ ChildRun run_child(const std::vector<std::string>& words, const WorkFolder& fold
 /// "ended with exit code 1", "was ended by signal 6 (Aborted)".
 std::string describe_end(int wait_status);
 
-/// Whether a failed compiler's output says that it got no more memory.
+/// Whether a failed compiler's output reports that memory ran out.
 bool is_out_of_memory(std::string_view output);
 
 }  // namespace hiptool::kernels

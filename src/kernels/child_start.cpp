@@ -144,7 +144,7 @@ std::vector<char*> addresses(const std::vector<std::string>& texts) {
               "the compiler's process " + program + " does not start: " + strerror(number));
 }
 
-/// The limit of wall time is to be the one that ends a compiler; this one ends what it left behind.
+/// The limit of wall time ends a compiler; this longer one ends processes that outlive it.
 rlim_t cpu_limit_s(const ChildLimits& limits) {
   constexpr std::chrono::seconds more{10};
   return static_cast<rlim_t>(

@@ -43,7 +43,7 @@ std::string_view name_at(std::span<const std::byte> file, std::size_t offset) {
   return field.substr(0, field.find('\0'));
 }
 
-// 90 of "sm_90" and "sm_90a"; 0 for what is no NVIDIA target.
+// 90 of "sm_90" and "sm_90a"; 0 for other targets.
 unsigned compute_capability(std::string_view target) {
   constexpr std::string_view prefix = "sm_";
   unsigned number = 0;

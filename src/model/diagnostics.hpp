@@ -10,12 +10,12 @@
 
 namespace hiptool::model {
 
-/// Where in a header something stands: "tensor 'blk.0.ffn_up.weight' at header offset 1234".
+/// A place in a header: "tensor 'blk.0.ffn_up.weight' at header offset 1234".
 struct Place {
   std::string_view kind;     ///< "header", "metadata key", "tensor"
   std::string_view name;     ///< as the file has it; empty while it is not known yet
   std::uint64_t offset = 0;  ///< bytes from the start of the file
-  std::uint64_t number = 0;  ///< which one, from 1; shown while there is no name
+  std::uint64_t number = 0;  ///< which one, from 1; shown until the name is known
 };
 
 /// Turns what a parser finds into errors and warnings of one form: file, place, cause.
@@ -23,7 +23,7 @@ class Diagnostics {
  public:
   Diagnostics(std::filesystem::path path, bool strict) : path_(std::move(path)), strict_(strict) {}
 
-  /// From now on messages name this file. `offset_name` is what its offsets are called.
+  /// From now on messages name this file and call its offsets `offset_name`.
   void move_to(std::filesystem::path path, std::string_view offset_name = "header offset") {
     path_ = std::move(path);
     offset_name_ = offset_name;

@@ -257,7 +257,7 @@ bool JsonReader::take_digits(std::string& text) {
   return fits;
 }
 
-// Of a plain whole number inside the window, which is what headers are full of.
+// A fast path for plain whole numbers inside the window: nearly all numbers of headers.
 bool JsonReader::read_short_number(Number& number) {
   constexpr std::ptrdiff_t most_digits = 18;
   if (end_ - at_ <= most_digits || *at_ == '0' || *at_ == '-') return false;

@@ -38,7 +38,7 @@ struct StoredArray {
   std::uint64_t file_offset = 0;  ///< of the first element
 };
 
-/// A text too long to keep; read when it is asked for.
+/// A text too long to keep; read on request.
 struct StoredText {
   enum class Form { plain, json };  ///< json: in quotation marks and with escapes
   std::uint64_t file_offset = 0;

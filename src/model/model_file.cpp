@@ -100,7 +100,7 @@ base::File reopen_first(const model::Contents& contents) {
 
 constexpr std::uint64_t most_padding_bytes = 4096;
 
-// The array of that key, read anew by that function; absent when the key is no array.
+// The array of that key, read by that function; absent when the value is not an array.
 template <typename Read>
 auto read_array(const model::Contents& contents, std::string_view key, Read&& read)
     -> decltype(read(std::declval<const base::File&>(),

@@ -40,7 +40,7 @@ std::vector<std::uint64_t> for_each_layer(ModelSummary& summary, std::string_vie
 
 void complete(ModelSummary& summary, const KeyNames& keys) {
   const auto is_zero = [](std::uint64_t count) { return count == 0; };
-  // llama.cpp and transformers alike: without a number of their own there is no sharing of heads.
+  // llama.cpp and transformers alike: without a number of KV heads, heads do not share any.
   if (summary.kv_heads.empty()) summary.kv_heads = summary.heads;
   const auto first = std::find_if_not(summary.heads.begin(), summary.heads.end(), is_zero);
   if (first != summary.heads.end() && summary.embedding_length) {

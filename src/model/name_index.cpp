@@ -9,7 +9,7 @@ namespace hiptool::model {
 std::uint64_t wide_hash_of_name(std::string_view name) noexcept {
   static const std::uint64_t seed = [] {
     std::uint64_t random = 0;
-    // Without random bytes it is a fixed seed, which honest files do not mind.
+    // Without random bytes a fixed seed; only crafted files make it slow.
     if (::getrandom(&random, sizeof random, GRND_NONBLOCK) < 0) return std::uint64_t{0};
     return random;
   }();

@@ -41,7 +41,7 @@ class NameIndex {
     return slot.position == empty ? nullptr : &items[slot.position];
   }
 
-  /// Makes room for that many items at once.
+  /// Reserves memory for that many items at once.
   void reserve(std::size_t count) {
     if (slots_.size() < count * 2) grow(count);
   }

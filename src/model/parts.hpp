@@ -25,7 +25,7 @@ std::optional<std::string> published_sha256(const std::filesystem::path& path);
 
 /// The SHA-256 that a download into a folder (`hf download --local-dir`) has left for the file, in
 /// FOLDER/.cache/huggingface/download/PATH.metadata, whose second line is the etag: of a large file
-/// its SHA-256, of a small one a git hash, which is none.
+/// its SHA-256, of a small one a git hash, which is ignored.
 std::optional<std::string> downloaded_sha256(const std::filesystem::path& path);
 
 /// Why the path cannot be opened, for a message: "it is missing", "it is a link to a file that is

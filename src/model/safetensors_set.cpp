@@ -24,7 +24,7 @@ using Kind = JsonReader::Kind;
 constexpr std::string_view map_name = "weight_map";
 constexpr std::uint64_t most_index_text_bytes = 4096;
 constexpr std::uint64_t most_file_name_bytes = 255;  // NAME_MAX of Linux
-// Beyond belief, and cheap to refuse.
+// No real model has more.
 constexpr std::size_t most_files = 65'536;
 constexpr std::size_t most_metadata_keys = 65'536;
 

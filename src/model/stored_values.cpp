@@ -17,7 +17,7 @@ template <typename Stored, typename Result>
 std::optional<std::vector<Result>> read_numbers(const base::File& file, const StoredArray& array) {
   Reader reader(file);
   reader.skip(array.file_offset);
-  // The file had room for all of them when it was parsed, and has not changed.
+  // The parser has found that the file holds all of them, and it has not changed.
   std::vector<Result> numbers;
   numbers.reserve(static_cast<std::size_t>(array.count));
   for (std::uint64_t index = 0; index < array.count; ++index) {

@@ -19,7 +19,7 @@ bool comes_before(const TensorInfo& left, const TensorInfo& right) {
          std::pair(right.file_offset, right.size_bytes);
 }
 
-// Entries stand in the header in the order in which they were read.
+// Entries with equal ranges keep the order of the header.
 bool range_comes_before(const TensorRange& left, const TensorRange& right) {
   return std::tuple(left.offset, left.size_bytes, std::uint64_t{left.header_offset}) <
          std::tuple(right.offset, right.size_bytes, std::uint64_t{right.header_offset});

@@ -28,10 +28,10 @@ inline TensorRange make_range(std::uint64_t offset, std::uint64_t size_bytes,
           has_elements ? 1u : 0u};
 }
 
-/// The name of the tensor whose entry stands there, for a message.
+/// The name of the tensor with its entry at that offset, for a message.
 using NameAt = std::function<std::string(std::uint64_t header_offset)>;
 
-/// Brings ranges into the order of their data; empty tensors stand before others at the same
+/// Brings ranges into the order of their data; empty tensors come before others at the same
 /// offset.
 void sort_by_offset(std::vector<TensorRange>& ranges);
 /// The same for the tensors from that position on: those of one file.

@@ -37,7 +37,7 @@ double round_step(double largest) {
   return 10 * power;
 }
 
-// Shapes too, so that series can be told apart without colour.
+// Shapes too, so that series differ without colour.
 std::string marker(std::size_t series, double x, double y, const std::string& tip) {
   const std::string classes = attribute("class", "s" + std::to_string(series) + " mark");
   const std::string title = element("title", {}, markup_text(tip));
@@ -313,7 +313,8 @@ Drawing draw(const Matrix& matrix) {
   return {std::move(elements), margin + cell_width * columns + 16, y + 24};
 }
 
-// The palette of Okabe and Ito (2008), which colour-blind readers tell apart; yellow is left out.
+// The palette of Okabe and Ito (2008), which colour-blind readers can distinguish; without its
+// yellow.
 std::string_view chart_style() noexcept {
   return R"(.chart text{font:12px system-ui,"DejaVu Sans",sans-serif;fill:#222}
 .chart .title{font-size:15px;font-weight:600}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// Drawings of what was measured, as SVG.
+/// Drawings of measurements, as SVG.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -34,10 +34,9 @@ struct Chart {
   std::vector<ChartBar> bars;
 };
 
-/// The charts of a document: what was measured at two sizes or more over the size, all else as
-/// bars, and what counts operations apart; pairs of devices that make a matrix are left to the heat
-/// map. At most eight series and
-/// thirty bars in a chart, so that each can be read.
+/// The charts of a document: rates of two sizes or more over the size, others as bars, operations
+/// apart from bytes; pairs of devices that make a matrix are left to the heat map. At most eight
+/// series and thirty bars in a chart, so that each can be read.
 std::vector<Chart> charts_of(const std::vector<Measurement>& measurements);
 
 struct Drawing {
@@ -48,7 +47,7 @@ struct Drawing {
 
 Drawing draw(const Chart& chart);
 
-/// The matrix as coloured cells with their rates in GB/s, a row for each source.
+/// The matrix as coloured fields with their rates in GB/s, a row for each source.
 Drawing draw(const Matrix& matrix);
 
 /// The rules of style that drawings need, for light and dark; scoped to `.chart`.

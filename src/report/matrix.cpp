@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t most_places = 4;  // for each measurement
 
-// By platform and number, so that nvidia:10 stands behind nvidia:9.
+// By platform and number, so that nvidia:10 follows nvidia:9.
 bool is_before(const std::string& left, const std::string& right) {
   const std::string left_platform = platform_of(left);
   const std::string right_platform = platform_of(right);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// Cells between devices as nvbandwidth shows them: a row for each source, a column for each
+/// Measurements between devices as nvbandwidth shows them: a row for each source, a column for each
 /// destination.
 #pragma once
 #include <optional>
@@ -19,17 +19,18 @@ struct Matrix {
   double largest_bytes_per_s = 0;
 };
 
-/// The document's cells that lie between devices, a matrix for each kind, memory, engine and size
-/// with two sources and two destinations at least, unless more than three of four places would be
-/// empty: such a one may be many times as large as the document. What is not "ok" is absent.
+/// The measurements between devices, a matrix for each kind, memory, engine and size with two
+/// sources and two destinations at least, unless more than three of four places would be empty:
+/// such a matrix may be many times as large as the document. Measurements that are not "ok" are
+/// absent.
 std::vector<Matrix> matrices_of(const std::vector<Measurement>& measurements);
 
-/// A rate as a share of the matrix's fastest one, 0 to 1; so that a slow link stands out and the
-/// small differences of the others do not.
+/// A rate as a share of the matrix's fastest one, 0 to 1, so that a slow link is visible and the
+/// small differences of the others are not.
 double strength(const Matrix& matrix, double bytes_per_s);
 
-/// For people: GB/s with two decimals. Devices of one platform are told by their ordinals alone, so
-/// that eight of them fit into 80 columns.
+/// For people: GB/s with two decimals. Devices of one platform are shown by their ordinals alone,
+/// so that eight of them fit into 80 columns.
 Table table_of(const Matrix& matrix);
 
 }  // namespace hiptool::report

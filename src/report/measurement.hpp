@@ -21,7 +21,7 @@ Status parse_status(std::string_view text) noexcept;
 
 /// Checked data that was wrong.
 struct WrongData {
-  std::optional<std::uint64_t> first_index;  ///< absent where one value stands for all
+  std::optional<std::uint64_t> first_index;  ///< absent where one value represents all
   Value expected;                            ///< the number at that index; absent for copies
   Value got;                                 ///< absent where a second look found another number
   std::uint64_t xor_bits = 0;                ///< all bits that are wrong in any value
@@ -129,7 +129,7 @@ struct Comparison {
 /// "SAME", "FASTER", "SLOWER" or "AMBIGUOUS".
 std::string_view to_string(base::Verdict verdict) noexcept;
 
-/// Something that was examined about a device or the machine; empty where it was not said.
+/// An examined property of a device or the machine; fields that the document lacks are empty.
 struct Check {
   std::string id;        ///< "link-down"
   std::string severity;  ///< "pass", "info", "warn", "fail" or "unknown"

@@ -102,7 +102,7 @@ Object member_head(const MergedMember& member);
 /// Name of the host that wrote the file, or the file's path where it does not say.
 std::string host_of(const RunFile& file);
 
-/// Marks none in a group that cannot tell. Else marks those that lie at least 5 % from the median
+/// Marks none in a group that cannot tell. Else marks those that are at least 5 % from the median
 /// and, among five or more, have a modified z score beyond 3.5 (Iglewicz and Hoaglin 1993), and
 /// says who is to blame: for pairs of devices the one whose row or column is slow as a whole, else
 /// the link.

@@ -43,7 +43,7 @@ bool has_bad_measurements(const Value& list) {
 bool passed_without_saying(const Object& document) {
   if (has_ended_badly(text_of(member(document, "status")))) return false;
   if (has_bad_measurements(member(document, "results"))) return false;
-  // A comparison's cells have verdicts; bench-copy's have a status.
+  // The `cells` of a comparison have verdicts, those of bench-copy a status.
   if (has_bad_measurements(member(document, "cells"))) return false;
   if (!member(document, "error").is_absent()) return false;
   for (const Value& threshold : elements(member(document, "thresholds"))) {
@@ -223,7 +223,7 @@ std::vector<Item> read_list(const Value& list, Item (*read)(const Value&)) {
   return items;
 }
 
-// What an earlier list has said stays.
+// Texts of an earlier list are kept.
 void add_texts(DeviceTexts& texts, const Value& device) {
   const std::array<std::pair<const char*, std::string*>, 3> fields{
       {{"name", &texts.name}, {"pci_bus_id", &texts.pci_bus_id}, {"uuid", &texts.uuid}}};
@@ -249,7 +249,7 @@ Object parse_run_document(std::string_view text, const std::string& path) {
   const DocumentKind kind = kind_of(document);
   if (kind.name.empty()) {
     throw Error(ErrorCode::corrupt_data, "read",
-                path + ": JSON, but no document of hiptool (it has no schema of its own)",
+                path + ": not a document of hiptool: the JSON has no hiptool schema",
                 "give a document that hiptool wrote with --format json or --export json=FILE");
   }
   if (kind.name == "manifest") {
@@ -258,8 +258,8 @@ Object parse_run_document(std::string_view text, const std::string& path) {
   }
   if (kind.version != "1") {
     throw Error(ErrorCode::unsupported, "read",
-                fmt::format("{}: hiptool.{}/{} is a version that this hiptool does not know", path,
-                            kind.name, kind.version),
+                fmt::format("{}: unsupported document version hiptool.{}/{}", path, kind.name,
+                            kind.version),
                 "use the hiptool that wrote it, or a newer one");
   }
   return document;

@@ -55,7 +55,7 @@ bool holds_objects(const Array& values) {
   });
 }
 
-// Elements of a list are told apart by what names them, so that their order does not matter.
+// Elements of a list are identified by their names, so that their order does not matter.
 std::string name_of(const Value& value, std::size_t index) {
   for (const char* key : {"id", "device"}) {
     if (std::string name = text_of(member(value, key)); !name.empty()) return name;

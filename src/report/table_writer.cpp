@@ -11,7 +11,7 @@ namespace hiptool::report {
 namespace {
 
 constexpr std::size_t gap = 2;              // blanks between columns
-constexpr std::size_t smallest_value = 12;  // columns; a value with less stands below its key
+constexpr std::size_t smallest_value = 12;  // columns; a value with less goes below its key
 
 using Grid = std::vector<std::vector<std::string>>;
 

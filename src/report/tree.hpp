@@ -47,7 +47,7 @@ class Value {
   }
 
   const Data& data() const noexcept { return data_; }
-  /// Its members, to be moved out; null where it is no object.
+  /// Its members, to be moved out; null if it is not an object.
   Object* object() noexcept { return std::get_if<Object>(&data_); }
   bool is_absent() const noexcept { return std::holds_alternative<std::monostate>(data_); }
 
@@ -55,14 +55,14 @@ class Value {
   Data data_;
 };
 
-/// The member of that name, or absent where there is none or `value` is no object.
+/// The member of that name, or absent if there is none or `value` is not an object.
 const Value& member(const Value& value, std::string_view name);
 const Value& member(const Object& object, std::string_view name);
 
-/// The elements; none where it is no array.
+/// The elements; none if it is not an array.
 const Array& elements(const Value& value);
 
-/// The text; empty where it is none.
+/// The text; empty if it is not a text.
 std::string text_of(const Value& value);
 
 /// A finite number of any of the three types.

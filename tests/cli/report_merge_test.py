@@ -277,9 +277,9 @@ class Merge(program.CliTest):
                                            "f06.json"])
         self.assertIn("f00.json", reasons["f02.json"])
         self.assertIn("parse error", reasons["f03.json"])
-        self.assertIn("no document of hiptool", reasons["f04.json"])
+        self.assertIn("not a document of hiptool", reasons["f04.json"])
         self.assertIn("measured nothing", reasons["f05.json"])
-        self.assertIn("does not know", reasons["f06.json"])
+        self.assertIn("unsupported document version", reasons["f06.json"])
 
     def test_nothing_left_is_an_error(self):
         document = self.merge(["{", samples.head("devices")], code=4)
