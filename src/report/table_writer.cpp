@@ -26,6 +26,12 @@ const char* tone_code(Tone tone) {
   return "";
 }
 
+bool is_number(const Value& value) {
+  return std::holds_alternative<std::int64_t>(value.data()) ||
+         std::holds_alternative<std::uint64_t>(value.data()) ||
+         std::holds_alternative<double>(value.data());
+}
+
 constexpr const char* bold_code = "1";
 
 class Writer {
@@ -166,6 +172,22 @@ class Writer {
 };
 
 }  // namespace
+
+const Value& Table::at(std::size_t row, std::size_t column) const {
+  static const Value absent;
+  return column < rows[row].size() ? rows[row][column] : absent;
+}
+
+bool Table::is_number_column(std::size_t column) const {
+  if (columns[column].unit != Unit::none) return true;
+  bool has_number = false;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const Value& value = at(row, column);
+    if (!is_number(value) && !value.is_absent()) return false;
+    has_number = has_number || is_number(value);
+  }
+  return has_number;
+}
 
 std::string to_table(const Report& report, const TableStyle& style) {
   Writer writer(style);
