@@ -201,8 +201,7 @@ TEST_CASE("json: messages have offset and cause on one line") {
         std::string::npos);
   CHECK(json_refusal_of("[").find("it ends before ") != std::string::npos);
   CHECK(json_refusal_of("[\"\n\"]").find("control character") != std::string::npos);
-  CHECK(json_refusal_of("\"\\udc00\"").find("an unpaired surrogate") !=
-        std::string::npos);
+  CHECK(json_refusal_of("\"\\udc00\"").find("an unpaired surrogate") != std::string::npos);
   CHECK(json_refusal_of("{\"" + std::string((1u << 20) + 1, 'k') + "\":1}").find("1048576 bytes") !=
         std::string::npos);
 }
