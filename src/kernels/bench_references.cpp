@@ -68,10 +68,7 @@ void pattern_check(Dimensions, Dimensions, void* const* arguments) {
   if (wrong == 0) return;
   // Checks on several streams may share one result.
   std::atomic_ref(result[0]).fetch_add(wrong);
-  std::atomic_ref least(result[1]);
-  for (std::uint64_t known = least.load(); known > first;) {
-    if (least.compare_exchange_weak(known, first)) break;
-  }
+  lower_to(result[1], first);
   std::atomic_ref(result[2]).fetch_or(bits);
 }
 

@@ -178,10 +178,7 @@ void check_values_natively(hip::cpu::Dimensions, hip::cpu::Dimensions, void* con
     // Several streams may share a tensor.
     std::atomic_ref(result.nan).fetch_add(found.nan);
     std::atomic_ref(result.infinite).fetch_add(found.infinite);
-    std::atomic_ref least(result.first_offset);
-    for (std::uint64_t known = least.load(); known > found.first_offset;) {
-      if (least.compare_exchange_weak(known, found.first_offset)) break;
-    }
+    lower_to(result.first_offset, found.first_offset);
   }
 }
 
