@@ -2,7 +2,8 @@
 #include "measure/copy/thresholds.hpp"
 
 #include <algorithm>
-#include <charconv>
+
+#include "base/text.hpp"
 
 namespace hiptool::measure {
 namespace {
@@ -12,12 +13,9 @@ Error refuse_threshold(std::string message, std::string hint) {
 }
 
 std::size_t parse_count(std::string_view part, std::string_view whole) {
-  std::size_t count = 0;
-  const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), count);
   constexpr std::size_t most = 1000;
-  if (error == std::errc{} && end == part.data() + part.size() && count > 0 && count <= most) {
-    return count;
-  }
+  const auto count = base::parse_number<std::size_t>(part);
+  if (count && *count > 0 && *count <= most) return *count;
   throw refuse_threshold("--retry: '" + std::string(whole) + "' is not K/N",
                          "write it as 2/3: met when 2 of at most 3 measurements meet it");
 }

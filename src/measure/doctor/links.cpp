@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/file.hpp"
 #include "base/units.hpp"
@@ -19,11 +18,7 @@ constexpr const char* reseat =
     "BIOS; see with `sudo lspci -vvs ";
 
 std::optional<std::uint64_t> read_number(const fs::path& file) {
-  const std::string text = base::read_small_file(file);
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || text.empty() || end != text.data() + text.size()) return {};
-  return number;
+  return base::parse_number<std::uint64_t>(base::read_small_file(file));
 }
 
 struct Window {

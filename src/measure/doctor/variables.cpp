@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// Variables of the vendors' runtimes that change what is measured.
 #include <array>
-#include <charconv>
 
 #include "measure/doctor/list.hpp"
 #include "system/kfd_links.hpp"
@@ -57,10 +56,8 @@ void examine_queues(const Evidence& evidence, CheckList& list) {
   for (const Limit limit :
        {Limit{"GPU_MAX_HW_QUEUES", 4}, Limit{"CUDA_DEVICE_MAX_CONNECTIONS", 8}}) {
     const std::string text = variable(evidence, limit.name);
-    int count = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-    const bool is_number = error == std::errc{} && end == text.data() + text.size();
-    if (text.empty() || (is_number && count >= limit.usual)) continue;
+    const auto count = base::parse_number<int>(text);
+    if (text.empty() || (count && *count >= limit.usual)) continue;
     is_low = true;
     list.add({"queues", Severity::warn, "", std::string(limit.name) + "=" + text, "environment",
               "not set, or at least " + std::to_string(limit.usual) +

@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <utility>
 
 #include "base/file.hpp"
+#include "base/text.hpp"
 #include "hiptool/error.hpp"
 
 namespace hiptool::measure {
@@ -29,14 +29,6 @@ std::string_view take_part(std::string_view& rest) {
   const std::string_view part = rest.substr(0, colon);
   rest.remove_prefix(colon == std::string_view::npos ? rest.size() : colon + 1);
   return part;
-}
-
-std::optional<std::uint64_t> parse_count(std::string_view text) {
-  std::uint64_t count = 0;
-  const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, count);
-  if (error != std::errc{} || at != end) return std::nullopt;
-  return count;
 }
 
 std::vector<std::byte> read_buffer_file(const std::string& path, std::uint64_t size_bytes) {
@@ -64,7 +56,7 @@ std::vector<std::byte> make_content(const KernelArgument& argument, std::string_
   if (kind == "iota" && content.empty()) return iota(argument.type, argument.count);
   if (kind == "file" && !content.empty()) return read_buffer_file(std::string(content), size);
   if (kind == "random") {
-    if (const auto seed = parse_count(content)) {
+    if (const auto seed = base::parse_number<std::uint64_t>(content)) {
       return random_elements(argument.type, argument.count, *seed);
     }
     refuse("'" + argument.text + "' needs a whole number as seed, such as random:1");
@@ -76,7 +68,7 @@ void parse_buffer(KernelArgument& argument, std::string_view rest) {
   argument.is_buffer = true;
   argument.type = parse_element_type(take_part(rest));
   const std::string_view count_text = take_part(rest);
-  const auto count = parse_count(count_text);
+  const auto count = base::parse_number<std::uint64_t>(count_text);
   const std::uint64_t most = std::numeric_limits<std::int64_t>::max() / size_bytes(argument.type);
   if (!count || *count == 0 || *count > most) {
     refuse("'" + argument.text + "': '" + std::string(count_text) +

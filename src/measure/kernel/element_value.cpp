@@ -10,6 +10,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/text.hpp"
 #include "hiptool/error.hpp"
 
 namespace hiptool::measure {
@@ -100,17 +101,11 @@ std::uint64_t real_bits(const TypeFacts& type, double number) {
   return narrow_bits(type, number);
 }
 
-template <class Number>
-std::optional<Number> parse_number(std::string_view text, int base = 10) {
-  Number number{};
-  const char* const end = text.data() + text.size();
-  std::from_chars_result result{};
-  if constexpr (std::is_floating_point_v<Number>) {
-    result = std::from_chars(text.data(), end, number);
-  } else {
-    result = std::from_chars(text.data(), end, number, base);
-  }
-  if (result.ec != std::errc{} || result.ptr != end) return std::nullopt;
+std::optional<std::uint64_t> parse_hex(std::string_view digits) {
+  std::uint64_t number = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, number, 16);
+  if (error != std::errc{} || stop != end) return std::nullopt;
   return number;
 }
 
@@ -133,7 +128,7 @@ std::uint64_t parse_whole(const TypeFacts& type, std::string_view text) {
   const std::string_view digits = text.substr(is_negative ? 1 : 0);
   const bool is_hex = digits.starts_with("0x");
   const auto number =
-      parse_number<std::uint64_t>(is_hex ? digits.substr(2) : digits, is_hex ? 16 : 10);
+      is_hex ? parse_hex(digits.substr(2)) : base::parse_number<std::uint64_t>(digits);
   // A number in 0x is taken as bits, so that all of them can be set in a type with a sign too.
   const std::uint64_t most = type.is_signed && !is_hex ? all / 2 + (is_negative ? 1 : 0) : all;
   if (!number || *number > most || (is_negative && (!type.is_signed || is_hex))) {
@@ -144,11 +139,11 @@ std::uint64_t parse_whole(const TypeFacts& type, std::string_view text) {
 
 std::uint64_t parse_real(const TypeFacts& type, std::string_view text) {
   if (type.type == ElementType::f32) {  // by way of double it would be rounded twice
-    const auto number = parse_number<float>(text);
+    const auto number = base::parse_number<float>(text);
     if (!number) refuse_number(type, text);
     return std::bit_cast<std::uint32_t>(*number);
   }
-  const auto number = parse_number<double>(text);
+  const auto number = base::parse_number<double>(text);
   if (!number) refuse_number(type, text);
   const std::uint64_t bits = real_bits(type, *number);
   if (std::isfinite(*number) && !std::isfinite(wide_value(type, bits))) refuse_number(type, text);

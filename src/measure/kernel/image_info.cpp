@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cstring>
 #include <limits>
 
+#include "base/text.hpp"
 #include "hiptool/error.hpp"
 
 namespace hiptool::measure {
@@ -67,13 +67,6 @@ class PtxWords {
   std::string_view text_;
 };
 
-std::optional<std::uint64_t> number_in(std::string_view word) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  if (error != std::errc{} || end != word.data() + word.size()) return std::nullopt;
-  return number;
-}
-
 /// 4 of ".u32" and ".f16x2", absent for what is no type.
 std::optional<std::uint64_t> size_of_type(std::string_view word) {
   if (word.size() < 3 || word[0] != '.' ||
@@ -81,7 +74,7 @@ std::optional<std::uint64_t> size_of_type(std::string_view word) {
     return std::nullopt;
   }
   if (word == ".f16x2") return 4;
-  const auto bits = number_in(word.substr(2));
+  const auto bits = base::parse_number<std::uint64_t>(word.substr(2));
   const bool is_size =
       bits && (*bits == 8 || *bits == 16 || *bits == 32 || *bits == 64 || *bits == 128);
   return is_size ? std::optional(*bits / 8) : std::nullopt;
@@ -95,7 +88,7 @@ class PtxParameter {
     if (word == ".ptr") {
       argument_.kind = ArgumentKind::pointer;
     } else if (word == "[") {
-      take_count(number_in(words.next()));
+      take_count(base::parse_number<std::uint64_t>(words.next()));
     } else if (const auto size = size_of_type(word); size && argument_.size_bytes == 0) {
       argument_.size_bytes = *size;
     }
