@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "measure/copy/link_sampler.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace hiptool::measure {
 
 LinkSampler::LinkSampler(Options options) : options_(std::move(options)) {
-  for (const std::string& bus_id : options_.bus_ids)
-    observations_.push_back({bus_id, 0, {}, {}, {}});
+  for (const std::string& bus_id : options_.bus_ids) observations_.push_back({bus_id, {}, {}});
   thread_ = std::thread([this] { run(); });
 }
 
@@ -28,21 +26,17 @@ void LinkSampler::run() {
   std::unique_lock lock(mutex_);
   do {
     lock.unlock();
-    look();
+    read();
     if (options_.also) options_.also();
     lock.lock();
   } while (!stopped_.wait_for(lock, options_.interval, [this] { return is_stopping_; }));
 }
 
-void LinkSampler::look() {
+void LinkSampler::read() {
   for (LinkObservation& observation : observations_) {
     system::PciPath path = system::read_pci_path(options_.root, observation.bus_id);
     const std::optional<double> rate = path.bytes_per_s_now();
-    if (!rate) continue;
-    ++observation.looks;
-    observation.slowest_bytes_per_s =
-        std::min(*rate, observation.slowest_bytes_per_s.value_or(*rate));
-    if (observation.fastest_bytes_per_s && *observation.fastest_bytes_per_s >= *rate) continue;
+    if (!rate || observation.fastest_bytes_per_s >= rate) continue;
     observation.fastest_bytes_per_s = rate;
     observation.fastest = std::move(path);
   }

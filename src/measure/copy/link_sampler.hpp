@@ -2,7 +2,6 @@
 #pragma once
 #include <chrono>
 #include <condition_variable>
-#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <mutex>
@@ -15,25 +14,23 @@
 
 namespace hiptool::measure {
 
-/// What the way to one device looked like while it was watched. Idle links lower their speed, so
-/// the fastest look is what the link negotiated under load.
+/// The fastest PCIe path of one device while it was watched: idle links lower their speed, so this
+/// is what the link negotiated under load. Both are absent if no speed was reported.
 struct LinkObservation {
   std::string bus_id;
-  std::size_t looks = 0;                   ///< that told a speed
-  std::optional<system::PciPath> fastest;  ///< absent where no look told a speed
+  std::optional<system::PciPath> fastest;
   std::optional<double> fastest_bytes_per_s;
-  std::optional<double> slowest_bytes_per_s;
 };
 
-/// A thread that reads the PCIe path of some devices again and again while copies run. It looks at
-/// files only and makes no runtime call. The first look is taken at once.
+/// A thread that repeatedly reads the PCIe paths of devices while copies run. It only reads files
+/// and makes no runtime call. The first read starts at once.
 class LinkSampler {
  public:
   struct Options {
     std::filesystem::path root = "/";
     std::vector<std::string> bus_ids;
     std::chrono::milliseconds interval{50};
-    std::function<void()> also;  ///< called after each look, on the same thread; must not throw
+    std::function<void()> also;  ///< called after each read, on the same thread; must not throw
   };
 
   explicit LinkSampler(Options options);
@@ -42,16 +39,16 @@ class LinkSampler {
   LinkSampler(const LinkSampler&) = delete;
   LinkSampler& operator=(const LinkSampler&) = delete;
 
-  /// Stops the thread and tells what it saw, in the order of the bus ids; a second call tells it
+  /// Stops the thread and returns the observations in the order of the bus ids; may be called
   /// again.
   std::vector<LinkObservation> stop();
 
  private:
   void run();
-  void look();
+  void read();
 
   Options options_;
-  std::vector<LinkObservation> observations_;  // the thread's until it was joined
+  std::vector<LinkObservation> observations_;  // owned by the thread until it was joined
   std::mutex mutex_;
   std::condition_variable stopped_;
   bool is_stopping_ = false;

@@ -2,10 +2,8 @@
 #include "measure/doctor/probe.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <cstring>
-#include <thread>
 
+#include "base/clock.hpp"
 #include "hip/sensors.hpp"
 #include "hiptool/buffer.hpp"
 #include "hiptool/copy.hpp"
@@ -13,6 +11,7 @@
 #include "hiptool/error.hpp"
 #include "hiptool/pinned_buffer.hpp"
 #include "hiptool/stream.hpp"
+#include "measure/copy/link_sampler.hpp"
 
 namespace hiptool::measure {
 namespace {
@@ -22,7 +21,7 @@ using Tell = std::function<void(const Record&)>;
 
 constexpr std::size_t link_bytes = std::size_t{32} << 20;
 constexpr std::size_t peer_bytes = std::size_t{1} << 20;
-constexpr std::chrono::milliseconds sample_pause{5};
+constexpr std::chrono::milliseconds sample_interval{5};
 
 void read_sensors(hip::SensorLibrary& library, DoctorGpu& gpu) {
   if (!library.sensors) {
@@ -66,37 +65,19 @@ std::vector<DoctorGpu> read_hidden(const fs::path& root, Platform platform,
   return gpus;
 }
 
-/// The fastest state of the way that was seen while host memory was copied to the device.
-system::PciPath sample_link(const Device& device, const fs::path& root, const std::string& bus_id,
-                            std::chrono::milliseconds duration) {
+/// The fastest PCIe path while host memory is copied to the device; absent if no speed is reported.
+std::optional<system::PciPath> sample_link(const Device& device, const std::string& bus_id,
+                                           const ProbeOptions& options) {
   const PinnedBuffer source(device, link_bytes);
   const Buffer destination(device, link_bytes);
   const Stream stream(device);
-  std::atomic<bool> is_done = false;
-  system::PciPath best = system::read_pci_path(root, bus_id);
-  std::thread sampler([&] {
-    while (!is_done) {
-      std::this_thread::sleep_for(sample_pause);
-      system::PciPath now = system::read_pci_path(root, bus_id);
-      if (now.bytes_per_s_now().value_or(0) > best.bytes_per_s_now().value_or(0)) {
-        best = std::move(now);
-      }
-    }
-  });
-  try {
-    const auto end = std::chrono::steady_clock::now() + duration;
-    while (std::chrono::steady_clock::now() < end) {
-      copy_h2d(destination, source.bytes(), stream);
-      stream.synchronize();
-    }
-  } catch (...) {
-    is_done = true;
-    sampler.join();
-    throw;
+  LinkSampler sampler({options.root, {bus_id}, sample_interval, {}});
+  const auto end = std::chrono::steady_clock::now() + options.copy_time;
+  while (std::chrono::steady_clock::now() < end) {
+    copy_h2d(destination, source.bytes(), stream);
+    stream.synchronize();
   }
-  is_done = true;
-  sampler.join();
-  return best;
+  return sampler.stop().front().fastest;
 }
 
 void tell_link(const Device& device, const DoctorGpu& gpu, const ProbeOptions& options,
@@ -106,10 +87,10 @@ void tell_link(const Device& device, const DoctorGpu& gpu, const ProbeOptions& o
   if (!idle.bytes_per_s_at_best()) return;
   tell(step_record("copying to " + gpu.id));
   try {
-    tell(path_record(gpu.id,
-                     sample_link(device, options.root, *gpu.info.pci_bus_id, options.copy_time)));
+    const auto path = sample_link(device, *gpu.info.pci_bus_id, options);
+    tell(path_record(gpu.id, path.value_or(idle)));
   } catch (const Error&) {
-    // Then the link was not read under load, and the check says so.
+    // Without a path record the check reports that the link was not read under load.
   }
 }
 
@@ -183,8 +164,7 @@ ProbeResult probe_here(Platforms& platforms, Platform platform, const ProbeOptio
   probe_platform(platforms, platform, options, [&](const Record& record) {
     apply(record, options.root, result);
     if (record.name != "status") return;
-    result.answer.after_s =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    result.answer.after_s = base::seconds_since(start);
   });
   return result;
 }

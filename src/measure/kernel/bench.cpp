@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/statistics.hpp"
 #include "base/units.hpp"
 #include "hiptool/error.hpp"
@@ -23,8 +24,6 @@
 
 namespace hiptool::measure {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t gpu_size_bytes = std::uint64_t{256} << 20;
 constexpr std::uint64_t cpu_size_bytes = std::uint64_t{4} << 20;
@@ -175,7 +174,7 @@ class Bench {
     name_result(result);
     result.elements = figures.elements;
     result.tolerance = figures.tolerance;
-    const auto begin = Clock::now();
+    const auto begin = std::chrono::steady_clock::now();
     do {
       work->reset();
       work->queue();
@@ -183,7 +182,7 @@ class Bench {
       if (!judge(*work, result)) return true;
       sample(*work, figures, result);
       if (!judge(*work, result)) return true;
-    } while (std::chrono::duration<double>(Clock::now() - begin).count() < options_.soak_s);
+    } while (base::seconds_since(begin) < options_.soak_s);
     rate(entry, *work, figures, result);
     return true;
   }

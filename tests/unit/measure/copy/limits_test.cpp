@@ -22,7 +22,6 @@ system::PciPath::Hop hop(const std::string& bus_id, double speed_gt_s, std::uint
 LinkObservation link(std::vector<system::PciPath::Hop> hops) {
   LinkObservation seen;
   seen.bus_id = hops.front().bus_id;
-  seen.looks = 1;
   seen.fastest = system::PciPath{std::move(hops)};
   seen.fastest_bytes_per_s = seen.fastest->bytes_per_s_now();
   return seen;

@@ -54,7 +54,7 @@ LinkSampler::Options options_for(const PciTree& tree) {
 
 }  // namespace
 
-TEST_CASE("link sampler: the link under load is the fastest look, not the first or the last") {
+TEST_CASE("link sampler: the link under load is the fastest read, not the first or the last") {
   const PciTree tree;
   std::promise<void> looked_thrice;
   int looks = 0;
@@ -70,29 +70,26 @@ TEST_CASE("link sampler: the link under load is the fastest look, not the first 
   const std::vector<LinkObservation> seen = sampler.stop();
   REQUIRE(seen.size() == 1);
   CHECK(seen[0].bus_id == bus_id);
-  CHECK(seen[0].looks >= 3);
   CHECK(seen[0].fastest_bytes_per_s == system::pcie_bytes_per_s(32, 16));
-  CHECK(seen[0].slowest_bytes_per_s == system::pcie_bytes_per_s(2.5, 16));
   REQUIRE(seen[0].fastest);
   CHECK(seen[0].fastest->slowest_now()->link.speed_gt_s == 32);
   CHECK(sampler.stop().size() == 1);
 }
 
-TEST_CASE("link sampler: it looks at least once, however short the work is") {
+TEST_CASE("link sampler: it reads at least once, however short the work is") {
   const PciTree tree;
   LinkSampler sampler(options_for(tree));
-  CHECK(sampler.stop().at(0).looks >= 1);
+  CHECK(sampler.stop().at(0).fastest);
 }
 
-TEST_CASE("link sampler: a device that tells nothing is told so") {
+TEST_CASE("link sampler: a device that reports nothing has no path") {
   const PciTree tree;
   LinkSampler::Options options = options_for(tree);
   options.bus_ids = {"0000:09:00.0", bus_id};
   LinkSampler sampler(std::move(options));
   const std::vector<LinkObservation> seen = sampler.stop();
   REQUIRE(seen.size() == 2);
-  CHECK(seen[0].looks == 0);
   CHECK_FALSE(seen[0].fastest_bytes_per_s);
   CHECK_FALSE(seen[0].fastest);
-  CHECK(seen[1].looks >= 1);
+  CHECK(seen[1].fastest);
 }
