@@ -109,10 +109,7 @@ void examine_nouveau(const Evidence& evidence, CheckList& list) {
 }  // namespace
 
 void examine_binding(const Evidence& evidence, CheckList& list) {
-  if (evidence.gpus.empty()) {
-    list.add_unknown("driver-bound", "", "no GPU is seen", "/sys/bus/pci/devices",
-                     "nothing, if none is built in; check with `lspci -nn`");
-  }
+  is_without(evidence, std::nullopt, list, {"driver-bound"});
   for (const Platform platform : {Platform::amd, Platform::nvidia}) {
     const auto gpus = gpus_of(evidence, platform);
     const bool is_any_bound = std::any_of(gpus.begin(), gpus.end(), [&](const DoctorGpu* gpu) {

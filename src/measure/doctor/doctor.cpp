@@ -126,19 +126,24 @@ const PlatformAnswer* answer_of(const Evidence& evidence, Platform platform) {
   return nullptr;
 }
 
+bool is_usable(const Evidence& evidence, Platform platform) {
+  const PlatformAnswer* const answer = answer_of(evidence, platform);
+  return answer != nullptr && answer->status.usable;
+}
+
 std::string variable(const Evidence& evidence, const char* name) {
   return evidence.getenv ? evidence.getenv(name).value_or("") : std::string();
 }
 
-bool is_without(const Evidence& evidence, Platform platform, CheckList& list,
+bool is_without(const Evidence& evidence, std::optional<Platform> platform, CheckList& list,
                 const std::vector<std::string>& ids) {
-  if (!gpus_of(evidence, platform).empty()) return false;
+  if (platform ? !gpus_of(evidence, *platform).empty() : !evidence.gpus.empty()) return false;
   const bool is_amd = platform == Platform::amd;
+  const std::string kind = !platform ? "" : is_amd ? "AMD " : "NVIDIA ";
+  const std::string filter = !platform ? "-nn" : is_amd ? "-d 1002:" : "-d 10de:";
   for (const std::string& id : ids) {
-    list.add_unknown(id, "", is_amd ? "no AMD GPU is seen" : "no NVIDIA GPU is seen",
-                     "/sys/bus/pci/devices",
-                     is_amd ? "nothing, if none is built in; check with `lspci -d 1002:`"
-                            : "nothing, if none is built in; check with `lspci -d 10de:`");
+    list.add_unknown(id, "", "no " + kind + "GPU is seen", "/sys/bus/pci/devices",
+                     "nothing, if none is built in; check with `lspci " + filter + "`");
   }
   return true;
 }

@@ -112,10 +112,11 @@ void examine_busy(const DoctorGpu& gpu, CheckList& list) {
 }
 
 void examine_sensors(const Evidence& evidence, CheckList& list) {
-  const auto ids = {"throttle", "power-cap", "ecc", "busy"};
+  const std::vector<std::string> ids{"throttle", "power-cap", "ecc", "busy"};
+  is_without(evidence, std::nullopt, list, ids);
   for (const DoctorGpu& gpu : evidence.gpus) {
     if (gpu.sensor_source.empty()) {
-      for (const char* id : ids) {
+      for (const std::string& id : ids) {
         list.add_unknown(id, gpu.name(), "no sensors: " + gpu.sensor_reason, "the sensors",
                          look(gpu));
       }
@@ -125,11 +126,6 @@ void examine_sensors(const Evidence& evidence, CheckList& list) {
     examine_power_cap(gpu, list);
     examine_ecc(gpu, list);
     examine_busy(gpu, list);
-  }
-  if (!evidence.gpus.empty()) return;
-  for (const char* id : ids) {
-    list.add_unknown(id, "", "no GPU is seen", "/sys/bus/pci/devices",
-                     "nothing, if none is built in; check with `lspci -nn`");
   }
 }
 

@@ -47,14 +47,18 @@ void examine_variables(const Evidence& evidence, CheckList& list);
 /// GPUs of one platform.
 std::vector<const DoctorGpu*> gpus_of(const Evidence& evidence, Platform platform);
 
-/// How that platform's driver answered; null if it was not asked.
+/// How that platform's driver answered; null if it was not queried.
 const PlatformAnswer* answer_of(const Evidence& evidence, Platform platform);
+
+/// Whether the platform's driver answered and can be used.
+bool is_usable(const Evidence& evidence, Platform platform);
 
 /// The value of a variable; empty where it is not set.
 std::string variable(const Evidence& evidence, const char* name);
 
-/// Adds `unknown` for all of the ids where the machine shows no GPU of the platform; true if so.
-bool is_without(const Evidence& evidence, Platform platform, CheckList& list,
+/// Adds `unknown` for all of the ids if the machine has no GPU of the platform, or no GPU at all
+/// for an absent platform; true if so.
+bool is_without(const Evidence& evidence, std::optional<Platform> platform, CheckList& list,
                 const std::vector<std::string>& ids);
 
 }  // namespace hiptool::measure

@@ -24,9 +24,7 @@ void examine_uvm(const Evidence& evidence, CheckList& list) {
   const bool has_module = base::is_there(evidence.root / "sys/module/nvidia_uvm");
   const bool has_node = base::is_there(evidence.root / "dev/nvidia-uvm");
   // A container may hide /sys/module; a driver that works has what it needs.
-  const PlatformAnswer* answer = answer_of(evidence, Platform::nvidia);
-  const bool is_usable = answer != nullptr && answer->status.usable;
-  const bool is_good = is_usable || (has_module && has_node);
+  const bool is_good = is_usable(evidence, Platform::nvidia) || (has_module && has_node);
   list.add({"uvm", is_good ? Severity::pass : Severity::fail, "",
             std::string("module nvidia_uvm ") + (has_module ? "loaded" : "not loaded") +
                 ", /dev/nvidia-uvm " + (has_node ? "there" : "missing"),
@@ -44,7 +42,6 @@ bool has_switch_node(const fs::path& root) {
 
 void examine_fabric(const Evidence& evidence, CheckList& list) {
   const PlatformAnswer* answer = answer_of(evidence, Platform::nvidia);
-  const bool is_usable = answer != nullptr && answer->status.usable;
   const std::string fix =
       "`sudo systemctl start nvidia-fabricmanager` (the version must be the "
       "driver's); check with `nvidia-smi -q | grep -A 3 Fabric`";
@@ -58,7 +55,7 @@ void examine_fabric(const Evidence& evidence, CheckList& list) {
   if (!has_switch_node(evidence.root)) {
     list.add_unknown("fabric", "", "no NVSwitch is visible here", "/dev/nvidia-nvswitch*",
                      "nothing without NVSwitch; else `nvidia-smi -q | grep -A 3 Fabric`");
-  } else if (is_running || is_usable) {
+  } else if (is_running || is_usable(evidence, Platform::nvidia)) {
     list.add({"fabric", Severity::pass, "",
               is_running ? "the fabric manager runs" : "NVSwitch is there and the driver works",
               "/run/nvidia-fabricmanager, the CUDA driver", "the fabric manager runs", ""});
@@ -69,9 +66,9 @@ void examine_fabric(const Evidence& evidence, CheckList& list) {
 }
 
 // Without sensors there is one reason for all of the checks that need them.
-bool lacks_sensors(const DoctorGpu& gpu, const std::vector<std::string>& ids, CheckList& list) {
+bool lacks_sensors(const DoctorGpu& gpu, CheckList& list) {
   if (!gpu.sensor_source.empty()) return false;
-  for (const std::string& id : ids) {
+  for (const char* id : {"mig", "persistence", "nvlink"}) {
     list.add_unknown(id, gpu.name(), "no sensors: " + gpu.sensor_reason, "NVML",
                      "check with `nvidia-smi -q`");
   }
@@ -89,16 +86,16 @@ void examine_mig(const Evidence& evidence, const DoctorGpu& gpu, CheckList& list
               "off, for the whole GPU", ""});
     return;
   }
-  const PlatformAnswer* answer = answer_of(evidence, Platform::nvidia);
-  const bool is_usable = answer != nullptr && answer->status.usable;
-  list.add({"mig", is_usable ? Severity::info : Severity::fail, gpu.id,
-            gpu.name() + (is_usable ? ": MIG is on: a device is a part of the GPU, with a part of "
-                                      "its memory and rates"
-                                    : ": MIG is on, but no instance can be used"),
-            gpu.sensor_source, is_usable ? "off, for the whole GPU" : "an instance",
-            is_usable
-                ? "`sudo nvidia-smi -mig 0`, with nothing running"
-                : "make one with `sudo nvidia-smi mig -cgi 0 -C`, or `sudo nvidia-smi -mig 0`"});
+  const bool has_instance = is_usable(evidence, Platform::nvidia);
+  list.add(
+      {"mig", has_instance ? Severity::info : Severity::fail, gpu.id,
+       gpu.name() + (has_instance ? ": MIG is on: a device is a part of the GPU, with a part of "
+                                    "its memory and rates"
+                                  : ": MIG is on, but no instance can be used"),
+       gpu.sensor_source, has_instance ? "off, for the whole GPU" : "an instance",
+       has_instance
+           ? "`sudo nvidia-smi -mig 0`, with nothing running"
+           : "make one with `sudo nvidia-smi mig -cgi 0 -C`, or `sudo nvidia-smi -mig 0`"});
 }
 
 void examine_persistence(const DoctorGpu& gpu, CheckList& list) {
@@ -139,7 +136,6 @@ void examine_nvlink(const std::vector<const DoctorGpu*>& gpus, CheckList& list) 
 }  // namespace
 
 void examine_nvidia(const Evidence& evidence, CheckList& list) {
-  const std::vector<std::string> sensed{"mig", "persistence", "nvlink"};
   if (is_without(evidence, Platform::nvidia, list,
                  {"uvm", "fabric", "mig", "persistence", "nvlink"})) {
     return;
@@ -148,7 +144,7 @@ void examine_nvidia(const Evidence& evidence, CheckList& list) {
   examine_fabric(evidence, list);
   const auto gpus = gpus_of(evidence, Platform::nvidia);
   for (const DoctorGpu* gpu : gpus) {
-    if (lacks_sensors(*gpu, sensed, list)) continue;
+    if (lacks_sensors(*gpu, list)) continue;
     examine_mig(evidence, *gpu, list);
     examine_persistence(*gpu, list);
   }

@@ -265,12 +265,7 @@ void examine_targets(const Evidence& evidence, const std::vector<system::KfdNode
 }  // namespace
 
 void examine_runtimes(const Evidence& evidence, CheckList& list) {
-  if (evidence.gpus.empty()) {
-    for (const char* id : {"driver-runtime", "hidden"}) {
-      list.add_unknown(id, "", "no GPU is seen", "/sys/bus/pci/devices",
-                       "nothing, if none is built in; check with `lspci -nn`");
-    }
-  }
+  is_without(evidence, std::nullopt, list, {"driver-runtime", "hidden"});
   std::vector<system::KfdNode> nodes = system::read_kfd_nodes(evidence.root);
   std::erase_if(nodes, [](const system::KfdNode& node) { return !node.is_gpu; });
   examine_amd_pair(evidence, list);
