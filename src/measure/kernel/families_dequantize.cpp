@@ -117,8 +117,7 @@ class DequantizeWork final : public KernelWork {
       const std::size_t length = std::min(table.size(), blocks.size_bytes() - done);
       copy_h2d_and_wait(blocks.view(done, length), table.first(length));
     }
-    fill(launcher_.out, std::byte{0xFF}, *stream_);
-    stream_->synchronize();
+    fill_and_wait(launcher_.out, std::byte{0xFF}, *stream_);
   }
 
   void queue() override { launcher_.queue(config_, *stream_); }
@@ -141,9 +140,7 @@ class DequantizeWork final : public KernelWork {
 void add_dequantize_family(std::vector<FamilyEntry>& families) {
   KernelFamily family{"dequantize", "model", "quantised types of GGUF to f32", {}};
   for (const QuantisedType& type : quantised_types) family.dtypes.emplace_back(type.name);
-  families.push_back({std::move(family), 2, [](const Device& device, const WorkContext& context) {
-                        return std::make_unique<DequantizeWork>(device, context);
-                      }});
+  families.push_back({std::move(family), 2, maker<DequantizeWork>()});
 }
 
 }  // namespace hiptool::measure

@@ -3,7 +3,6 @@
 #include <array>
 #include <cmath>
 
-#include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
 #include "measure/kernel/narrow_float.hpp"
 #include "measure/kernel/rates.hpp"
@@ -119,10 +118,7 @@ class FmaWork final : public KernelWork {
     return figures;
   }
 
-  void reset() override {
-    fill(out_, std::byte{0xFF}, *stream_);
-    stream_->synchronize();
-  }
+  void reset() override { fill_and_wait(out_, std::byte{0xFF}, *stream_); }
 
   void queue() override {
     launch(kernel_, config_, *stream_, out_, rounds_, Chain::a(), Chain::b());

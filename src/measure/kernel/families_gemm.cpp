@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The multiply-adds of a matrix product.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "hiptool/copy.hpp"
@@ -16,8 +17,7 @@ constexpr std::uint64_t most_gpu_side = 16384;  // above, values would not be ex
 
 /// A number of small_numbers() in 16 bits: whole ones up to 8 have few digits.
 std::uint16_t to_16_bits(float value, bool is_bf16) {
-  std::uint32_t bits = 0;
-  std::memcpy(&bits, &value, sizeof(bits));
+  const auto bits = std::bit_cast<std::uint32_t>(value);
   if (value == 0) return 0;
   if (is_bf16) return static_cast<std::uint16_t>(bits >> 16);
   return static_cast<std::uint16_t>((bits >> 16 & 0x8000u) |
@@ -67,8 +67,7 @@ class GemmWork final : public KernelWork {
   void reset() override {
     write(a_, left_);
     write(b_, right_);
-    fill(c_, std::byte{0xFF}, *stream_);
-    stream_->synchronize();
+    fill_and_wait(c_, std::byte{0xFF}, *stream_);
   }
 
   void queue() override { launch(kernel_, config_, *stream_, a_, b_, c_, side_); }
@@ -132,13 +131,13 @@ class GemmWork final : public KernelWork {
       write_values(to, ValueKind::f32, periodic(table));
       return;
     }
-    const Fill halves = [&](std::uint64_t first, std::span<std::byte> bytes) {
-      for (std::size_t i = 0; i < bytes.size() / 2; ++i) {
-        const std::uint16_t half = to_16_bits(table[(2 * first + i) % table_length], is_bf16_);
-        std::memcpy(bytes.data() + 2 * i, &half, sizeof(half));
-      }
+    const auto half = [&](std::uint64_t index) {
+      return std::uint32_t{to_16_bits(table[index % table_length], is_bf16_)};
     };
-    write_values(to, ValueKind::u32, halves);  // two in a word
+    const auto two_halves = [&](std::uint64_t index) {
+      return half(2 * index) | half(2 * index + 1) << 16;
+    };
+    write_values(to, ValueKind::u32, computed(two_halves));
   }
 
   void read_row(std::uint64_t row, std::vector<float>& to) const {
@@ -151,14 +150,9 @@ class GemmWork final : public KernelWork {
       const std::int64_t left = at(left_, row, k);
       for (std::uint64_t i = 0; i < side_; ++i) wanted[i] += left * at(right_, k, i);
     }
-    const Fill expected = [&](std::uint64_t first, std::span<std::byte> bytes) {
-      for (std::size_t i = 0; i < bytes.size() / 4; ++i) {
-        const auto value = static_cast<float>(wanted[first + i]);
-        std::memcpy(bytes.data() + 4 * i, &value, sizeof(value));
-      }
-    };
-    Comparison seen =
-        compare_values(c_.view(row * side_ * 4, side_ * 4), side_, ValueKind::f32, 0, expected);
+    const auto expected = [&](std::uint64_t i) { return static_cast<float>(wanted[i]); };
+    Comparison seen = compare_values(c_.view(row * side_ * 4, side_ * 4), side_, ValueKind::f32, 0,
+                                     computed(expected));
     if (!seen.wrong) {
       // The row was wrong and is right now.
       seen.wrong.emplace();
@@ -198,9 +192,7 @@ void add_gemm_family(std::vector<FamilyEntry>& families) {
   families.push_back(
       {{"gemm", "compute", "product of square matrices, sums in f32", {"f32", "f16", "bf16"}},
        3,
-       [](const Device& device, const WorkContext& context) {
-         return std::make_unique<GemmWork>(device, context);
-       }});
+       maker<GemmWork>()});
 }
 
 }  // namespace hiptool::measure

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // STREAM and plain writes.
-#include "hiptool/copy.hpp"
 #include "measure/kernel/work.hpp"
 
 namespace hiptool::measure {
@@ -47,8 +46,7 @@ class StreamWork final : public KernelWork {
     if (operation_ == Operation::nstream) {
       write_values(out_, kind_of<Real>, periodic(third_));
     } else {
-      fill(out_, std::byte{0xFF}, *stream_);
-      stream_->synchronize();
+      fill_and_wait(out_, std::byte{0xFF}, *stream_);
     }
     runs_ = 0;
   }
@@ -113,10 +111,7 @@ class WriteWork final : public KernelWork {
     return figures;
   }
 
-  void reset() override {
-    fill(out_, std::byte{0xFF}, *stream_);
-    stream_->synchronize();
-  }
+  void reset() override { fill_and_wait(out_, std::byte{0xFF}, *stream_); }
 
   /// Another word in each run, so that old data is no good data.
   void queue() override {
@@ -125,14 +120,10 @@ class WriteWork final : public KernelWork {
   }
 
   Comparison check() override {
-    const Fill expected = [this](std::uint64_t first, std::span<std::byte> to) {
-      for (std::size_t done = 0; done < to.size(); done += 4, ++first) {
-        const auto place = static_cast<std::uint32_t>(first);
-        const std::uint32_t word = is_memset_ ? word_ : (word_ + place) * 0x9E3779B1u;
-        std::memcpy(to.data() + done, &word, sizeof(word));
-      }
+    const auto expected = [this](std::uint64_t index) {
+      return is_memset_ ? word_ : (word_ + static_cast<std::uint32_t>(index)) * 0x9E3779B1u;
     };
-    return compare_values(out_, units_ * 4, ValueKind::u32, 0, expected);
+    return compare_values(out_, units_ * 4, ValueKind::u32, 0, computed(expected));
   }
 
  private:
@@ -175,17 +166,11 @@ void add_memory_families(std::vector<FamilyEntry>& families) {
            return std::make_unique<StreamWork<float>>(device, context, operation, typed);
          }});
   }
-  for (const bool is_memset : {false, true}) {
-    families.push_back(
-        {{is_memset ? "memset" : "write",
-          "stream",
-          is_memset ? "every word becomes the same" : "every word becomes one of its own place",
-          {"u32"}},
-         1,
-         [is_memset](const Device& device, const WorkContext& context) {
-           return std::make_unique<WriteWork>(device, context, is_memset);
-         }});
-  }
+  families.push_back({{"write", "stream", "every word becomes one of its own place", {"u32"}},
+                      1,
+                      maker<WriteWork>(false)});
+  families.push_back(
+      {{"memset", "stream", "every word becomes the same", {"u32"}}, 1, maker<WriteWork>(true)});
 }
 
 }  // namespace hiptool::measure

@@ -89,14 +89,9 @@ class MemoryTestWork final : public KernelWork {
   }
 
   Comparison check() override {
-    const Fill expected = [this](std::uint64_t first, std::span<std::byte> to) {
-      for (std::size_t done = 0; done < to.size(); done += 4, ++first) {
-        const std::uint32_t word = word_at(test_, first, pass_);
-        std::memcpy(to.data() + done, &word, sizeof(word));
-      }
-    };
+    const auto expected = [this](std::uint64_t index) { return word_at(test_, index, pass_); };
     const std::uint64_t compared = std::min(units_ * 4, most_compared_words);
-    Comparison result = compare_values(data_, compared, ValueKind::u32, 0, expected);
+    Comparison result = compare_values(data_, compared, ValueKind::u32, 0, computed(expected));
     result.checked = units_ * 4 * runs_;
     const Found found = read_found();
     if (found.wrong > 0) result.wrong = describe(found);
@@ -195,12 +190,9 @@ void add_memory_tests(std::vector<FamilyEntry>& families) {
       {"modulo20", "one word of twenty differs from all others", Test::modulo_20},
   };
   for (const Row& row : rows) {
-    const Test test = row.test;
     families.push_back({{std::string("memtest-") + row.name, "memtest", row.what, {"u32"}},
                         1,
-                        [test](const Device& device, const WorkContext& context) {
-                          return std::make_unique<MemoryTestWork>(device, context, test);
-                        }});
+                        maker<MemoryTestWork>(row.test)});
   }
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "hiptool/copy.hpp"
 #include "measure/kernel/work.hpp"
 
 namespace hiptool::measure {
@@ -74,8 +73,7 @@ class RowWork final : public KernelWork {
   void reset() override {
     write_values(in_, ValueKind::f32, periodic(first_));
     write_values(weights_, ValueKind::f32, periodic(second_));
-    fill(out_, std::byte{0xFF}, *stream_);
-    stream_->synchronize();
+    fill_and_wait(out_, std::byte{0xFF}, *stream_);
   }
 
   void queue() override { launch(kernel_, config_, *stream_, in_, weights_, out_, rows_); }
@@ -147,9 +145,7 @@ void add_model_families(std::vector<FamilyEntry>& families) {
     const StepFacts& row = step_facts[static_cast<std::size_t>(step)];
     families.push_back({{row.name, "model", row.what, {"f32"}},
                         step == Step::swiglu ? std::uint64_t{3} : std::uint64_t{2},
-                        [step](const Device& device, const WorkContext& context) {
-                          return std::make_unique<RowWork>(device, context, step);
-                        }});
+                        maker<RowWork>(step)});
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Reading, sums and dot products: one value for each block, joined here.
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -45,8 +46,7 @@ class ReductionWork final : public KernelWork {
     constexpr ValueKind kind = sizeof(Number) == 8 ? ValueKind::f64 : ValueKind::f32;
     write_values(a_, kind, periodic(first_));
     if (is_dot_) write_values(b_, kind, periodic(second_));
-    fill(out_, std::byte{0xFF}, *stream_);
-    stream_->synchronize();
+    fill_and_wait(out_, std::byte{0xFF}, *stream_);
   }
 
   void queue() override { launch(kernel_, config_, *stream_, a_, b_, units_, out_); }
@@ -69,11 +69,7 @@ class ReductionWork final : public KernelWork {
   }
 
  private:
-  static std::uint64_t bits_of(double value) {
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, &value, sizeof(bits));
-    return bits;
-  }
+  static std::uint64_t bits_of(double value) { return std::bit_cast<std::uint64_t>(value); }
 
   std::uint64_t elements() const { return units_ * 16 / sizeof(Number); }
 

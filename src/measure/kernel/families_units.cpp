@@ -40,14 +40,10 @@ class ChaseWork final : public KernelWork {
   }
 
   void reset() override {
-    const Fill chain = [this](std::uint64_t first, std::span<std::byte> to) {
-      for (std::size_t done = 0; done < to.size(); done += 4, ++first) {
-        const bool is_place = first % line_words == 0;
-        const std::uint32_t word = is_place ? after(static_cast<std::uint32_t>(first)) : ~0u;
-        std::memcpy(to.data() + done, &word, sizeof(word));
-      }
+    const auto link = [this](std::uint64_t index) {
+      return index % line_words == 0 ? after(static_cast<std::uint32_t>(index)) : ~0u;
     };
-    write_values(next_, ValueKind::u32, chain);
+    write_values(next_, ValueKind::u32, computed(link));
     expected_ = 0;
     copy_h2d_and_wait(place_, std::as_bytes(std::span(&expected_, 1)));
   }
@@ -105,10 +101,7 @@ class SharedReadWork final : public KernelWork {
     return figures;
   }
 
-  void reset() override {
-    fill(out_, std::byte{0xFF}, *stream_);
-    stream_->synchronize();
-  }
+  void reset() override { fill_and_wait(out_, std::byte{0xFF}, *stream_); }
 
   void queue() override { launch(kernel_, config_, *stream_, out_, rounds_); }
 
@@ -159,8 +152,7 @@ class AtomicWork final : public KernelWork {
   }
 
   void reset() override {
-    fill(data_, std::byte{0}, *stream_);
-    stream_->synchronize();
+    fill_and_wait(data_, std::byte{0}, *stream_);
     runs_ = 0;
   }
 
@@ -205,10 +197,7 @@ class LaunchWork final : public KernelWork {
     return figures;
   }
 
-  void reset() override {
-    fill(data_, std::byte{0xFF}, *stream_);
-    stream_->synchronize();
-  }
+  void reset() override { fill_and_wait(data_, std::byte{0xFF}, *stream_); }
 
   void queue() override { launch(kernel_, config_, *stream_, data_, std::uint64_t{1}, ++runs_); }
 
@@ -247,28 +236,22 @@ class TransposeWork final : public KernelWork {
   }
 
   void reset() override {
-    write_values(in_, ValueKind::u32, [](std::uint64_t first, std::span<std::byte> to) {
-      for (std::size_t done = 0; done < to.size(); done += 4, ++first) put(to, done, first);
-    });
-    fill(out_, std::byte{0xFF}, *stream_);
-    stream_->synchronize();
+    write_values(in_, ValueKind::u32, computed(word_at));
+    fill_and_wait(out_, std::byte{0xFF}, *stream_);
   }
 
   void queue() override { launch(kernel_, config_, *stream_, in_, out_, rows_, columns_); }
 
   Comparison check() override {
-    const Fill expected = [this](std::uint64_t first, std::span<std::byte> to) {
-      for (std::size_t done = 0; done < to.size(); done += 4, ++first) {
-        put(to, done, first % rows_ * columns_ + first / rows_);
-      }
+    const auto expected = [this](std::uint64_t index) {
+      return word_at(index % rows_ * columns_ + index / rows_);
     };
-    return compare_values(out_, rows_ * columns_, ValueKind::u32, 0, expected);
+    return compare_values(out_, rows_ * columns_, ValueKind::u32, 0, computed(expected));
   }
 
  private:
-  static void put(std::span<std::byte> to, std::size_t offset, std::uint64_t index) {
-    const std::uint32_t word = static_cast<std::uint32_t>(index) * 0x9E3779B1u;
-    std::memcpy(to.data() + offset, &word, sizeof(word));
+  static std::uint32_t word_at(std::uint64_t index) {
+    return static_cast<std::uint32_t>(index) * 0x9E3779B1u;
   }
 
   const StreamRef* stream_;
@@ -283,11 +266,7 @@ class TransposeWork final : public KernelWork {
 template <class Work, class... Values>
 void add_family(std::vector<FamilyEntry>& families, const char* name, const char* group,
                 const char* what, std::uint64_t arrays, Values... values) {
-  families.push_back({{name, group, what, {"u32"}},
-                      arrays,
-                      [values...](const Device& device, const WorkContext& context) {
-                        return std::make_unique<Work>(device, context, values...);
-                      }});
+  families.push_back({{name, group, what, {"u32"}}, arrays, maker<Work>(values...)});
 }
 
 }  // namespace

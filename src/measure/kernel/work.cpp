@@ -146,6 +146,11 @@ Comparison compare_values(const Buffer& data, std::uint64_t count, ValueKind kin
   return result;
 }
 
+void fill_and_wait(const Buffer& data, std::byte value, const StreamRef& stream) {
+  fill(data, value, stream);
+  stream.synchronize();
+}
+
 void write_values(const Buffer& data, ValueKind kind, const Fill& fill) {
   std::vector<std::byte> piece(std::min(data.size_bytes(), piece_bytes));
   for (std::size_t done = 0; done < data.size_bytes(); done += piece.size()) {

@@ -89,6 +89,14 @@ struct FamilyEntry {
   std::function<std::unique_ptr<KernelWork>(const Device&, const WorkContext&)> make;
 };
 
+/// Makes a Work from the device, the context and these values.
+template <class Work, class... Values>
+auto maker(Values... values) {
+  return [values...](const Device& device, const WorkContext& context) {
+    return std::make_unique<Work>(device, context, values...);
+  };
+}
+
 void add_memory_families(std::vector<FamilyEntry>& families);
 void add_reduction_families(std::vector<FamilyEntry>& families);
 void add_fma_family(std::vector<FamilyEntry>& families);
@@ -114,11 +122,26 @@ using Fill = std::function<void(std::uint64_t first, std::span<std::byte> to)>;
 /// Puts values into all of the buffer, piece by piece. Blocks.
 void write_values(const Buffer& data, ValueKind kind, const Fill& fill);
 
+/// Sets all bytes of the buffer. Blocks.
+void fill_and_wait(const Buffer& data, std::byte value, const StreamRef& stream);
+
 /// Copies `count` values from the device, piece by piece, and compares them with what `expected`
 /// writes: bit by bit with a tolerance of 0, else |got - expected| <= tolerance *
 /// max(floor, |expected|). The first wrong one is read once more. Blocks.
 Comparison compare_values(const Buffer& data, std::uint64_t count, ValueKind kind, double tolerance,
                           const Fill& expected, double floor = 1);
+
+/// The values that a function returns for each index.
+template <class Function>
+Fill computed(Function value_of) {
+  return [value_of = std::move(value_of)](std::uint64_t first, std::span<std::byte> to) {
+    for (std::size_t done = 0; done < to.size(); ++first) {
+      const auto value = value_of(first);
+      std::memcpy(to.data() + done, &value, sizeof(value));
+      done += sizeof(value);
+    }
+  };
+}
 
 /// The values of a table, again and again. Its length should divide no power of two, so that data
 /// at a wrong place is seen.
