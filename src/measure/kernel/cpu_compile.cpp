@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "measure/kernel/cpu_compile.hpp"
 
-#include <elf.h>
 #include <hiptool_cpu_host.h>
 #include <unistd.h>
 
@@ -10,9 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
-#include <optional>
 #include <utility>
 
 #include "base/dynamic_library.hpp"
@@ -22,6 +19,7 @@
 #include "hiptool/error.hpp"
 #include "kernels/child_process.hpp"
 #include "kernels/compile.hpp"
+#include "measure/kernel/elf.hpp"
 #include "measure/kernel/source_text.hpp"
 
 namespace hiptool::measure {
@@ -179,51 +177,28 @@ hiptool_cpu::LoadedKernel open(const std::string& library, const fs::path& sourc
   return kernel;
 }
 
-template <class Record>
-std::optional<Record> record_at(std::string_view file, std::uint64_t offset) {
-  if (offset > file.size() || sizeof(Record) > file.size() - offset) return std::nullopt;
-  Record record{};
-  std::memcpy(&record, file.data() + offset, sizeof(record));
-  return record;
-}
-
 /// Not hiptool_cpu::threadIdx and its kind, nor what guards the initialisation of a variable.
 bool is_shared_variable(std::string_view name) {
   return !name.starts_with("_ZN11hiptool_cpu") && !name.starts_with("_ZGV") &&
          name != "__tls_guard";
 }
 
-std::uint64_t count_shared(std::string_view file, const Elf64_Shdr& symbols,
-                           const Elf64_Shdr& names) {
-  std::uint64_t bytes = 0;
-  for (std::uint64_t at = 0; at + sizeof(Elf64_Sym) <= symbols.sh_size; at += sizeof(Elf64_Sym)) {
-    const auto symbol = record_at<Elf64_Sym>(file, symbols.sh_offset + at);
-    if (!symbol) break;
-    if (ELF64_ST_TYPE(symbol->st_info) != STT_TLS || symbol->st_shndx == SHN_UNDEF) continue;
-    const std::uint64_t place = names.sh_offset + symbol->st_name;
-    if (place >= file.size()) break;
-    if (is_shared_variable(file.substr(place, file.find('\0', place) - place))) {
-      bytes += symbol->st_size;
-    }
-  }
-  return bytes;
-}
-
 /// Bytes of the __shared__ variables in a linked library: its thread-local variables, without those
 /// of hiptool_cpu_library.h. 0 where the file cannot be read.
 std::uint64_t static_shared_bytes(const std::string& library) {
   const std::string file = read_text(library);
-  const auto header = record_at<Elf64_Ehdr>(file, 0);
-  if (!header) return 0;
-  for (std::uint64_t i = 0; i < header->e_shnum; ++i) {
-    const auto section =
-        record_at<Elf64_Shdr>(file, header->e_shoff + i * std::uint64_t{header->e_shentsize});
-    if (!section || section->sh_type != SHT_SYMTAB) continue;
-    const auto names = record_at<Elf64_Shdr>(
-        file, header->e_shoff + section->sh_link * std::uint64_t{header->e_shentsize});
-    return names ? count_shared(file, *section, *names) : 0;
+  std::uint64_t bytes = 0;
+  try {
+    for (const auto& [entry, name] :
+         read_elf_symbols(read_elf_sections(std::as_bytes(std::span(file))))) {
+      const bool is_defined = entry.st_shndx != SHN_UNDEF;
+      const bool is_thread_local = ELF64_ST_TYPE(entry.st_info) == STT_TLS;
+      if (is_defined && is_thread_local && is_shared_variable(name)) bytes += entry.st_size;
+    }
+  } catch (const Error&) {
+    return 0;
   }
-  return 0;
+  return bytes;
 }
 
 /// As compilers for devices do.

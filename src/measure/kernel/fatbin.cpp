@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
-#include <cstring>
 #include <iterator>
 
-#include "hiptool/error.hpp"
+#include "measure/kernel/image_bytes.hpp"
 
 namespace hiptool::measure {
 namespace {
@@ -19,33 +18,15 @@ constexpr std::uint64_t compressed_flags = 0x1000 | 0x2000 | 0x8000;
 constexpr std::uint64_t arch_only_flag = 0x100000;
 constexpr std::uint64_t family_flag = 0x200000;
 
-[[noreturn]] void refuse_fatbin(const char* what) {
-  throw Error(ErrorCode::corrupt_data, "read kernel image",
-              std::string("the kernel image is damaged: the fat binary ends in ") + what);
-}
-
-Bytes part_of_fatbin(Bytes bytes, std::uint64_t offset, std::uint64_t size, const char* what) {
-  if (offset > bytes.size() || size > bytes.size() - offset) refuse_fatbin(what);
-  return bytes.subspan(offset, size);
-}
-
-template <class Number>
-Number number_in_fatbin(Bytes bytes, std::uint64_t offset) {
-  Number number{};
-  std::memcpy(&number, part_of_fatbin(bytes, offset, sizeof(Number), "a header").data(),
-              sizeof(Number));
-  return number;
-}
-
 FatbinEntry read_entry(Bytes header, Bytes content) {
   FatbinEntry entry;
-  switch (number_in_fatbin<std::uint16_t>(header, 0)) {
+  switch (record_at<std::uint16_t>(header, 0)) {
     case 1: entry.kind = FatbinKind::ptx; break;
     case 2: entry.kind = FatbinKind::cubin; break;
     default: break;
   }
-  const auto flags = number_in_fatbin<std::uint64_t>(header, 40);
-  entry.arch = number_in_fatbin<std::uint32_t>(header, 28);
+  const auto flags = record_at<std::uint64_t>(header, 40);
+  entry.arch = record_at<std::uint32_t>(header, 28);
   entry.feature = (flags & arch_only_flag) != 0 ? 'a' : (flags & family_flag) != 0 ? 'f' : ' ';
   entry.is_compressed = (flags & compressed_flags) != 0;
   entry.bytes = content;
@@ -74,17 +55,17 @@ bool is_alike(const FatbinEntry& one, const FatbinEntry& other) {
 }  // namespace
 
 std::vector<FatbinEntry> read_fatbin(Bytes image) {
-  const auto start = number_in_fatbin<std::uint16_t>(image, 6);
-  const auto size = number_in_fatbin<std::uint64_t>(image, 8);
-  if (start < file_header_bytes) refuse_fatbin("its header");
-  const Bytes all = part_of_fatbin(image, start, size, "its entries");
+  const auto start = record_at<std::uint16_t>(image, 6);
+  const auto size = record_at<std::uint64_t>(image, 8);
+  if (start < file_header_bytes) refuse_image("the header of the fat binary is too small");
+  const Bytes all = part_of(image, start, size, "the list of entries");
   std::vector<FatbinEntry> entries;
   for (std::uint64_t place = 0; place < all.size();) {
-    const auto header_bytes = number_in_fatbin<std::uint32_t>(all, place + 4);
-    const auto content_bytes = number_in_fatbin<std::uint64_t>(all, place + 8);
-    const Bytes header = part_of_fatbin(all, place, header_bytes, "the header of an entry");
+    const auto header_bytes = record_at<std::uint32_t>(all, place + 4);
+    const auto content_bytes = record_at<std::uint64_t>(all, place + 8);
+    const Bytes header = part_of(all, place, header_bytes, "the header of an entry");
     place += header_bytes;
-    entries.push_back(read_entry(header, part_of_fatbin(all, place, content_bytes, "an entry")));
+    entries.push_back(read_entry(header, part_of(all, place, content_bytes, "an entry")));
     place += content_bytes;
   }
   return entries;

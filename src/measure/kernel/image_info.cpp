@@ -3,20 +3,15 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstring>
 #include <limits>
 
 #include "base/text.hpp"
-#include "hiptool/error.hpp"
+#include "measure/kernel/image_bytes.hpp"
 
 namespace hiptool::measure {
 namespace {
 
 using Bytes = std::span<const std::byte>;
-
-[[noreturn]] void refuse_info(const std::string& why) {
-  throw Error(ErrorCode::corrupt_data, "read kernel image", "the kernel image is damaged: " + why);
-}
 
 /// Words of a PTX text: names, directives with their dot, numbers, single other characters.
 /// Comments and quoted texts are left out.
@@ -97,7 +92,7 @@ class PtxParameter {
   bool is_empty() const { return is_empty_; }
 
   ArgumentInfo finish() const {
-    if (argument_.size_bytes == 0) refuse_info("a PTX parameter has no type");
+    if (argument_.size_bytes == 0) refuse_image("a PTX parameter has no type");
     return argument_;
   }
 
@@ -105,7 +100,7 @@ class PtxParameter {
   void take_count(std::optional<std::uint64_t> count) {
     const std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
     if (!count || *count == 0 || *count > most || argument_.kind == ArgumentKind::value) {
-      refuse_info("the size of a PTX parameter");
+      refuse_image("the size of a PTX parameter");
     }
     argument_.size_bytes *= *count;
     argument_.kind = ArgumentKind::value;
@@ -122,7 +117,7 @@ std::vector<ArgumentInfo> read_parameters(PtxWords& words) {
   for (;;) {
     const std::string_view word = words.next();
     if (word.empty() || word == "{" || word == ";")
-      refuse_info("a parameter list in PTX does not end");
+      refuse_image("a parameter list in PTX does not end");
     if (word == ")" && parameter.is_empty() && arguments.empty()) return arguments;
     if (word != "," && word != ")") {
       parameter.take(word, words);
@@ -158,30 +153,22 @@ ImageInfo read_ptx(std::string_view text) {
 
 std::vector<BundleEntry> read_bundle(Bytes bundle) {
   constexpr std::string_view magic = "__CLANG_OFFLOAD_BUNDLE__";
-  constexpr std::size_t head_bytes = 24;
-  const auto has = [bundle](std::uint64_t offset, std::uint64_t size) {
-    return offset <= bundle.size() && size <= bundle.size() - offset;
-  };
-  const auto number = [bundle](std::uint64_t offset) {
-    std::uint64_t value = 0;
-    std::memcpy(&value, bundle.data() + offset, sizeof(value));
-    return value;
+  struct Head {
+    std::uint64_t offset;
+    std::uint64_t size_bytes;
+    std::uint64_t name_bytes;
   };
   std::uint64_t place = magic.size();
-  if (!has(place, 8)) refuse_info("the bundle ends in its header");
-  const std::uint64_t count = number(place);
-  place += 8;
+  const auto count = record_at<std::uint64_t>(bundle, place);
+  place += sizeof(count);
   std::vector<BundleEntry> entries;
   for (std::uint64_t i = 0; i < count; ++i) {
-    if (!has(place, head_bytes)) refuse_info("the bundle ends in its table");
-    const std::uint64_t offset = number(place);
-    const std::uint64_t size = number(place + 8);
-    const std::uint64_t name_bytes = number(place + 16);
-    place += head_bytes;
-    if (!has(place, name_bytes) || !has(offset, size)) refuse_info("an entry of the bundle");
-    const auto* const name = reinterpret_cast<const char*>(bundle.data() + place);
-    entries.push_back({{name, name_bytes}, bundle.subspan(offset, size)});
-    place += name_bytes;
+    const auto head = record_at<Head>(bundle, place);
+    place += sizeof(head);
+    const Bytes name = part_of(bundle, place, head.name_bytes, "an entry of the bundle");
+    entries.push_back(
+        {text_of(name), part_of(bundle, head.offset, head.size_bytes, "an entry of the bundle")});
+    place += head.name_bytes;
   }
   return entries;
 }
@@ -197,8 +184,7 @@ ImageInfo read_image_info(Bytes image) {
   switch (kind) {
     case core::ImageKind::amd_object: return read_amd_object(image);
     case core::ImageKind::nvidia_object: return read_cubin(image);
-    case core::ImageKind::ptx:
-      return read_ptx({reinterpret_cast<const char*>(image.data()), image.size()});
+    case core::ImageKind::ptx: return read_ptx(text_of(image));
     default: {
       ImageInfo info;
       info.kind = kind;

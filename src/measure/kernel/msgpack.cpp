@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "measure/kernel/msgpack.hpp"
 
-#include <string>
-
-#include "hiptool/error.hpp"
+#include "measure/kernel/image_bytes.hpp"
 
 namespace hiptool::measure {
 namespace {
@@ -25,17 +23,12 @@ constexpr std::uint8_t array16 = 0xdc;
 constexpr std::uint8_t map16 = 0xde;
 constexpr std::uint8_t least_negative = 0xe0;
 
-[[noreturn]] void refuse_msgpack(const char* why) {
-  throw Error(ErrorCode::corrupt_data, "read kernel image",
-              std::string("the metadata of the kernel image is damaged: ") + why);
-}
-
 bool is_between(std::uint8_t value, int first, int last) { return value >= first && value <= last; }
 
 }  // namespace
 
 std::uint8_t MsgpackReader::peek() const {
-  if (bytes_.empty()) refuse_msgpack("it ends too early");
+  if (bytes_.empty()) refuse_image("its metadata ends too early");
   return std::to_integer<std::uint8_t>(bytes_.front());
 }
 
@@ -52,7 +45,7 @@ std::uint64_t MsgpackReader::take_number(std::size_t bytes) {
 }
 
 void MsgpackReader::take_bytes(std::uint64_t count) {
-  if (count > bytes_.size()) refuse_msgpack("it ends too early");
+  if (count > bytes_.size()) refuse_image("its metadata ends too early");
   bytes_ = bytes_.subspan(count);
 }
 
@@ -74,19 +67,19 @@ bool MsgpackReader::is_number() const {
 }
 
 std::uint64_t MsgpackReader::read_map() {
-  if (!is_map()) refuse_msgpack("there is no map where one must be");
+  if (!is_map()) refuse_image("its metadata has no map where one is required");
   const std::uint8_t first = take();
   return first < map16 ? first & 15u : take_number(first == map16 ? 2 : 4);
 }
 
 std::uint64_t MsgpackReader::read_array() {
-  if (!is_array()) refuse_msgpack("there is no list where one must be");
+  if (!is_array()) refuse_image("its metadata has no list where one is required");
   const std::uint8_t first = take();
   return first < array16 ? first & 15u : take_number(first == array16 ? 2 : 4);
 }
 
 std::string_view MsgpackReader::read_text() {
-  if (!is_text()) refuse_msgpack("there is no text where one must be");
+  if (!is_text()) refuse_image("its metadata has no text where one is required");
   const std::uint8_t first = take();
   const std::uint64_t length =
       first < text8 ? first & 31u : take_number(std::size_t{1} << (first - text8));
@@ -96,7 +89,7 @@ std::string_view MsgpackReader::read_text() {
 }
 
 std::uint64_t MsgpackReader::read_number() {
-  if (!is_number()) refuse_msgpack("there is no whole number where one must be");
+  if (!is_number()) refuse_image("its metadata has no whole number where one is required");
   const std::uint8_t first = take();
   return first < small_map ? first : take_number(std::size_t{1} << (first - unsigned8));
 }
