@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
-#include <limits>
+#include <utility>
 
 #include "base/text.hpp"
 #include "measure/kernel/image_bytes.hpp"
@@ -75,57 +75,39 @@ std::optional<std::uint64_t> size_of_type(std::string_view word) {
   return is_size ? std::optional(*bits / 8) : std::nullopt;
 }
 
-/// What is told of one parameter, word by word.
-class PtxParameter {
- public:
-  void take(std::string_view word, PtxWords& words) {
-    is_empty_ = false;
-    if (word == ".ptr") {
-      argument_.kind = ArgumentKind::pointer;
-    } else if (word == "[") {
-      take_count(base::parse_number<std::uint64_t>(words.next()));
-    } else if (const auto size = size_of_type(word); size && argument_.size_bytes == 0) {
-      argument_.size_bytes = *size;
+/// Adds what a word of its declaration says about a parameter.
+void read_parameter_word(std::string_view word, PtxWords& words, ArgumentInfo& argument) {
+  if (word == ".ptr") {
+    argument.kind = ArgumentKind::pointer;
+  } else if (word == "[") {
+    const auto count = base::parse_number<std::uint32_t>(words.next());
+    if (!count || *count == 0 || argument.kind == ArgumentKind::value) {
+      refuse_image("a PTX parameter has an invalid size");
     }
+    argument.size_bytes *= *count;
+    argument.kind = ArgumentKind::value;
+  } else if (const auto size = size_of_type(word); size && argument.size_bytes == 0) {
+    argument.size_bytes = *size;
   }
+}
 
-  bool is_empty() const { return is_empty_; }
-
-  ArgumentInfo finish() const {
-    if (argument_.size_bytes == 0) refuse_image("a PTX parameter has no type");
-    return argument_;
-  }
-
- private:
-  void take_count(std::optional<std::uint64_t> count) {
-    const std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
-    if (!count || *count == 0 || *count > most || argument_.kind == ArgumentKind::value) {
-      refuse_image("the size of a PTX parameter");
-    }
-    argument_.size_bytes *= *count;
-    argument_.kind = ArgumentKind::value;
-  }
-
-  ArgumentInfo argument_;
-  bool is_empty_ = true;
-};
-
-/// Behind the opening parenthesis, up to the closing one.
+/// From after the opening parenthesis to the closing one.
 std::vector<ArgumentInfo> read_parameters(PtxWords& words) {
   std::vector<ArgumentInfo> arguments;
-  PtxParameter parameter;
-  for (;;) {
+  ArgumentInfo argument;
+  for (bool is_first_word = true;; is_first_word = false) {
     const std::string_view word = words.next();
-    if (word.empty() || word == "{" || word == ";")
+    if (word.empty() || word == "{" || word == ";") {
       refuse_image("a parameter list in PTX does not end");
-    if (word == ")" && parameter.is_empty() && arguments.empty()) return arguments;
+    }
+    if (word == ")" && is_first_word) return arguments;
     if (word != "," && word != ")") {
-      parameter.take(word, words);
+      read_parameter_word(word, words, argument);
       continue;
     }
-    arguments.push_back(parameter.finish());
+    if (argument.size_bytes == 0) refuse_image("a PTX parameter has no type");
+    arguments.push_back(std::exchange(argument, {}));
     if (word == ")") return arguments;
-    parameter = {};
   }
 }
 
