@@ -23,7 +23,7 @@ constexpr const char* forms =
   throw Error(ErrorCode::invalid_argument, operation, std::move(message), std::move(hint));
 }
 
-/// The text up to the next colon, which is taken away with it.
+/// Removes the text up to the next colon and the colon, and returns the text.
 std::string_view take_part(std::string_view& rest) {
   const std::size_t colon = rest.find(':');
   const std::string_view part = rest.substr(0, colon);
@@ -43,7 +43,7 @@ std::vector<std::byte> read_buffer_file(const std::string& path, std::uint64_t s
   return bytes;
 }
 
-/// What is beyond this would be promised by the system all the same, and end the process later.
+/// The system would grant larger allocations too and end the process when it uses them.
 std::uint64_t host_memory_bytes() {
   return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
          static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));

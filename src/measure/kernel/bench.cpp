@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::uint64_t gpu_size_bytes = std::uint64_t{256} << 20;
 constexpr std::uint64_t cpu_size_bytes = std::uint64_t{4} << 20;
-// A queue that is longer may block its host.
+// Launches into a longer queue may block the host.
 constexpr std::size_t most_repeats = 32;
 constexpr double least_sample_s = 0.0005;
 
@@ -80,7 +80,7 @@ std::vector<std::string> chosen_types(const KernelBenchOptions& options,
   return chosen;
 }
 
-/// The families asked for, each once, in their own order.
+/// The requested families, each once, in the order of families().
 std::vector<const FamilyEntry*> choose(const KernelBenchOptions& options) {
   check_options(options);
   const std::vector<std::string>& names = options.names;
@@ -145,7 +145,7 @@ class Bench {
     return {device_.is_host_memory() ? cpu_size_bytes : gpu_size_bytes};
   }
 
-  /// Adds what it finds out. False if that size has run: it then only tells the size.
+  /// Runs and fills the result. False if that size has already run: then only the size is set.
   bool run(const FamilyEntry& entry, KernelResult& result) {
     try {
       return run_checked(entry, result);
@@ -187,13 +187,13 @@ class Bench {
     return true;
   }
 
-  /// Whether a size before this one came to the same.
+  /// Whether an earlier size was rounded to the same.
   bool has_run(const KernelResult& result) {
     if (result.requested_sizes_bytes.empty()) return false;
     return !seen_.insert({result.kernel, result.dtype, result.size_bytes}).second;
   }
 
-  /// False where data was wrong.
+  /// False if data was wrong.
   static bool judge(KernelWork& work, KernelResult& result) {
     Comparison seen = work.check();
     result.checked += seen.checked;
@@ -230,7 +230,7 @@ class Bench {
         collect_samples(sampling, [&] { return time_runs(work, repeats) / figures.steps; });
     result.samples_s.insert(result.samples_s.end(), samples.begin(), samples.end());
     if (!options_.clock_hz) return;
-    // While there is work: an idle device says another clock.
+    // Read while there is work, because an idle device lowers its clock.
     for (std::size_t i = 0; i < repeats; ++i) work.queue();
     result.clock_hz = options_.clock_hz();
     stream_.synchronize();
@@ -247,7 +247,7 @@ class Bench {
     if (!result.share_of_limit) result.limit_source.clear();
   }
 
-  /// Names the peak in the result.
+  /// Also sets the name of the peak in the result.
   Share rate_share(const FamilyEntry& entry, const KernelWork& work,
                    const KernelWork::Figures& figures, KernelResult& result) const {
     if (const auto per_clock = work.per_clock()) return unit_share(*per_clock, result);
@@ -271,7 +271,7 @@ class Bench {
         "another cache may hold " + data);
   }
 
-  /// Of what the multiprocessors do in a clock: operations, or bytes where it counts none.
+  /// The share of what the multiprocessors do in a clock: operations, or bytes if none are counted.
   Share unit_share(double per_clock, KernelResult& result) const {
     std::optional<double> clock = result.clock_hz;
     if (!clock && info_.clock_hz) clock = static_cast<double>(*info_.clock_hz);
@@ -298,10 +298,10 @@ class Bench {
   std::set<std::tuple<std::string, std::string, std::uint64_t>> seen_;  ///< kernel, type, size
 };
 
-/// One result that there will be.
+/// One planned result.
 struct Job {
   const FamilyEntry* entry = nullptr;
-  std::string dtype;  ///< empty: none of those asked for is one of the family
+  std::string dtype;  ///< empty: the family has none of the requested types
   std::uint64_t size_bytes = 0;
 };
 
@@ -326,12 +326,12 @@ std::string share_word(double share) {
 
 std::string size_word_of(const Job& job, const KernelBenchOptions& options) {
   if (job.dtype.empty() || job.entry->arrays == 0) return {};
-  // Not the bytes of a share, which differ from run to run.
+  // The bytes of a share differ from run to run.
   return options.memory_share ? share_word(*options.memory_share)
                               : report::size_word(job.size_bytes);
 }
 
-/// Adds its result, or its size to the result of the size that it comes to. Whether it added one.
+/// Adds a result and returns true, or adds the size to the result of the size it is rounded to.
 bool run_job(const Job& job, const KernelBenchOptions& options, const Device& device, Bench& bench,
              std::vector<KernelResult>& results) {
   KernelResult result;
@@ -385,7 +385,7 @@ std::vector<KernelFamily> chosen_kernels(const KernelBenchOptions& options) {
 }
 
 std::vector<KernelResult> run_kernels(const KernelBenchOptions& options, const Device& device) {
-  choose(options);  // refuses what is wrong before a kernel is loaded
+  choose(options);  // checks the options before a kernel is loaded
   Bench bench(options, device);
   const std::vector<Job> jobs = plan_jobs(options, bench);
   std::vector<KernelResult> results;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// The built-in kernels as a bench: every run is checked, timed and rated.
+/// The benchmark of the built-in kernels: every run is checked, timed and rated.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace hiptool::measure {
 /// One name that `run-kernel` takes.
 struct KernelFamily {
   std::string name;         ///< "stream-triad"
-  std::string group;        ///< "stream"; also a name that is taken, for all of the group
+  std::string group;        ///< "stream"; run-kernel accepts it for all of the group
   std::string description;  ///< what it does and what its size counts
   std::vector<std::string> dtypes;
 };
@@ -27,7 +27,7 @@ struct KernelFamily {
 /// Every family, in the order in which `all` runs them. Opens no driver.
 std::vector<KernelFamily> list_kernels();
 
-/// The most that a device can do, and who says so.
+/// The highest rate of a device, and its source.
 struct Peak {
   double per_s = 0;
   std::string source;  ///< "memory-clock", "sku-table", "probe", "user"
@@ -37,20 +37,20 @@ struct KernelResult;
 
 struct KernelBenchOptions {
   std::vector<std::string> names;   ///< families or groups; empty or "all": every family
-  std::vector<std::string> dtypes;  ///< only these; empty: all that the family has
+  std::vector<std::string> dtypes;  ///< only these; empty: all of the family
   /// Bytes of one array, one run for each; empty: 256 MiB on a GPU, 4 MiB on cpu.
   std::vector<std::uint64_t> sizes_bytes;
   /// Instead of sizes: all arrays together take this share (0..1) of the free memory.
   std::optional<double> memory_share;
-  std::optional<std::size_t> samples;  ///< exactly so many; absent: until the noise is low enough
-  double soak_s = 0;                   ///< repeats a family, checked each time, for so long
+  std::optional<std::size_t> samples;  ///< exactly this many; absent: until the noise is low
+  double soak_s = 0;                   ///< repeats a family this long, with a check each time
   std::optional<Peak> memory_peak;     ///< bytes per second; absent: memory has no share of peak
   /// Clock of the multiprocessors now; called while work is queued. May be empty.
   std::function<std::optional<double>()> clock_hz;
   /// Blocks for each multiprocessor instead of the number built in; to find a better one.
   std::optional<std::uint64_t> blocks_per_unit;
   const CancelToken* cancel = nullptr;
-  /// As soon as each is known, with how many are known and how many there will be; may be empty.
+  /// Called with each result as soon as it is known; may be empty.
   std::function<void(const KernelResult&, std::size_t done, std::size_t total)> on_result;
   /// Looks up a kernel by its name in the registry; empty: the built-in ones. For tests.
   std::function<Kernel(std::string_view)> find_kernel;
@@ -67,27 +67,27 @@ struct KernelResult : report::Measurement {
   std::string dtype;
   std::string size_word;  ///< the size in the id: "1MiB", or "90%" of the memory; may be empty
   std::uint64_t elements = 0;
-  /// Requests that were rounded to this size; empty where none was made, where the size has no
-  /// meaning and where it is a share of the memory.
+  /// Requests that were rounded to this size; empty without requests, for a share of the memory and
+  /// for kernels without a size.
   std::vector<std::uint64_t> requested_sizes_bytes;
   std::uint64_t checked = 0;       ///< values that were compared, over all checks
   double max_error = 0;            ///< largest difference seen, in the unit of `tolerance`
   double tolerance = 0;            ///< 0: compared bit by bit
-  std::optional<double> clock_hz;  ///< that was observed, where it could be read
+  std::optional<double> clock_hz;  ///< observed; absent if it cannot be read
 };
 
 /// "sum.f32.1MiB": its id without the device.
 std::string label_of(const KernelResult& result);
 
-/// The families that the options choose, each with those of its types that were asked for, maybe
-/// none. Opens no driver. Throws as run_kernels() does.
+/// The families that the options choose, each with the requested types that it has, maybe none.
+/// Opens no driver. Throws as run_kernels() does.
 std::vector<KernelFamily> chosen_kernels(const KernelBenchOptions& options);
 
-/// Runs what the options ask for on one device and returns a result for every family, type and
-/// size that runs, in order; what cannot run there is skipped with the reason and never left out. A
-/// kernel rounds a size to what it takes, and runs once where several come to the same. A mismatch
-/// or a failed call ends that run only; after an error that the device does not recover from the
-/// remaining ones are failed too. Blocks; when cancelled it returns the results so far.
+/// Runs the chosen kernels on one device and returns a result for every family, type and size, in
+/// order; one that cannot run there is skipped with the reason. A kernel rounds a size to one that
+/// it supports, and runs once for sizes that are rounded to the same. A mismatch or a failed call
+/// ends only that run; after an error that the device does not recover from the remaining runs fail
+/// too. Blocks; when cancelled it returns the results so far.
 ///
 /// Throws Error(not_found) for an unknown name, and Error(invalid_argument) for an unknown type,
 /// one that none of the kernels has, a size of 0, or a share outside 0..1; before anything runs.

@@ -34,7 +34,7 @@ using kernels::WorkFolder;
 constexpr std::chrono::seconds compile_timeout{60};
 constexpr const char* operation = "compile kernel";
 
-/// The embedded headers, and what they are called in the folder that the compiler searches.
+/// The embedded headers, and their names in the folder that the compiler searches.
 constexpr std::array headers{
     std::pair{"hip/hip_runtime.h", "hip/hip_runtime.h"},
     std::pair{"cpu/kernel.h", "hiptool_cpu_kernel.h"},
@@ -44,7 +44,7 @@ constexpr std::array headers{
     std::pair{"cpu/half.h", "hiptool_cpu_half.h"},
 };
 
-/// The vendors' headers by the names that texts include; theirs do not suit the host's compiler.
+/// Names of the vendors' headers that sources include; the host's compiler rejects the originals.
 constexpr std::array vendor_headers{"cuda.h",
                                     "cuda_runtime.h",
                                     "cuda_runtime_api.h",
@@ -78,7 +78,7 @@ void write_headers(const WorkFolder& folder) {
   }
 }
 
-/// As a C++ text between quotes.
+/// As a C++ string literal.
 std::string quoted(const std::string& path) {
   std::string text;
   for (const char letter : path) {
@@ -104,8 +104,8 @@ std::string whole_text(const fs::path& source, const std::string& kernel) {
 
 void compile(const WorkFolder& folder, const fs::path& source, const fs::path& compiler,
              const std::string& library, const CancelToken* cancel) {
-  // -w: what the compiler merely remarks would bury what it refuses. The check of the stack touches
-  // every page of a large frame, so that none reaches over the guard of the stack.
+  // -w: warnings would hide the errors. -fstack-clash-protection touches every page of a large
+  // frame, so that no frame reaches past the guard page of the stack.
   const ChildRun child =
       kernels::run_child({compiler.string(),
                           "-std=c++17",
@@ -177,7 +177,7 @@ hiptool_cpu::LoadedKernel open(const std::string& library, const fs::path& sourc
   return kernel;
 }
 
-/// Not hiptool_cpu::threadIdx and its kind, nor what guards the initialisation of a variable.
+/// Not the variables of hiptool_cpu such as threadIdx, nor the guards of initialisations.
 bool is_shared_variable(std::string_view name) {
   return !name.starts_with("_ZN11hiptool_cpu") && !name.starts_with("_ZGV") &&
          name != "__tls_guard";
@@ -201,7 +201,7 @@ std::uint64_t static_shared_bytes(const std::string& library) {
   return bytes;
 }
 
-/// As compilers for devices do.
+/// Compilers for devices refuse such kernels as well.
 void check_shared_bytes(const fs::path& source, const std::string& kernel, std::uint64_t bytes) {
   using hip::cpu::most_shared_bytes_per_block;
   using hip::cpu::shared_bytes_per_block;

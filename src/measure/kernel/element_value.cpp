@@ -69,11 +69,11 @@ std::uint64_t narrow_bits(const TypeFacts& type, double number) {
   int exponent = 0;
   std::frexp(number, &exponent);  // number = m * 2^exponent, 0.5 <= m < 1
   const int place = std::max(exponent - 1, 1 - bias);
-  // A whole number of the last place; nearbyint rounds ties to even.
+  // In units of the last place; nearbyint rounds ties to even.
   const double last_places =
       std::nearbyint(std::ldexp(std::abs(number), type.fraction_bits - place));
   const auto whole = static_cast<std::uint64_t>(last_places);
-  // The leading one adds one to the exponent that is stored, except where there is none.
+  // A leading one adds one to the stored exponent; subnormal numbers have none.
   const std::uint64_t stored = (static_cast<std::uint64_t>(place + bias - 1) << type.fraction_bits);
   return joined(std::min(stored + whole, infinity));
 }
@@ -129,7 +129,7 @@ std::uint64_t parse_whole(const TypeFacts& type, std::string_view text) {
   const bool is_hex = digits.starts_with("0x");
   const auto number =
       is_hex ? parse_hex(digits.substr(2)) : base::parse_number<std::uint64_t>(digits);
-  // A number in 0x is taken as bits, so that all of them can be set in a type with a sign too.
+  // Hexadecimal numbers are bits, so that all bits of a signed type can be set.
   const std::uint64_t most = type.is_signed && !is_hex ? all / 2 + (is_negative ? 1 : 0) : all;
   if (!number || *number > most || (is_negative && (!type.is_signed || is_hex))) {
     refuse_number(type, text);
@@ -138,7 +138,7 @@ std::uint64_t parse_whole(const TypeFacts& type, std::string_view text) {
 }
 
 std::uint64_t parse_real(const TypeFacts& type, std::string_view text) {
-  if (type.type == ElementType::f32) {  // by way of double it would be rounded twice
+  if (type.type == ElementType::f32) {  // through double it would be rounded twice
     const auto number = base::parse_number<float>(text);
     if (!number) refuse_number(type, text);
     return std::bit_cast<std::uint32_t>(*number);
@@ -220,7 +220,7 @@ std::vector<std::byte> random_elements(ElementType type, std::uint64_t count, st
   return make_elements(type, count, [&](std::uint64_t) {
     const std::uint64_t bits = next_random(state);
     if (!is_real(type)) return bits;
-    const int kept = facts_of(type).fraction_bits + 1;  // so many bits every such number has
+    const int kept = facts_of(type).fraction_bits + 1;  // exact in this type
     return real_bits(facts_of(type), std::ldexp(static_cast<double>(bits >> (64 - kept)), -kept));
   });
 }

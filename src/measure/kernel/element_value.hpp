@@ -14,28 +14,28 @@ namespace hiptool::measure {
 
 enum class ElementType { i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32, f64 };
 
-/// Throws Error(invalid_argument) that names all types for a name that is none of them.
+/// Throws Error(invalid_argument) with all types for an unknown name.
 ElementType parse_element_type(std::string_view name);
 std::string_view to_string(ElementType type) noexcept;
 std::size_t size_bytes(ElementType type) noexcept;
 bool is_real(ElementType type) noexcept;
 
 /// The bytes of one number: decimal or 0x... for whole numbers, decimal, inf or nan for reals,
-/// which are rounded to the nearest, ties to even. Throws Error(invalid_argument) for text that is
-/// no number and for a number that the type cannot hold.
+/// which are rounded to the nearest, ties to even. Throws Error(invalid_argument) for other text
+/// and for a number out of the range of the type.
 std::vector<std::byte> parse_element(ElementType type, std::string_view text);
 
-/// The number that those bytes hold, of which there must be enough.
+/// The number in those bytes, of which there must be enough.
 report::Value value_of(ElementType type, std::span<const std::byte> bytes);
 double real_of(ElementType type, std::span<const std::byte> bytes);
-/// The same bytes as a number without a sign.
+/// The same bytes as an unsigned number.
 std::uint64_t bits_of(ElementType type, std::span<const std::byte> bytes);
 
 /// 0, 1, 2, ...: whole numbers wrap around, reals are rounded.
 std::vector<std::byte> iota(ElementType type, std::uint64_t count);
 
-/// Numbers that only the seed decides (splitmix64, Steele, Lea and Flood 2014): all values of whole
-/// types, and for reals multiples of a power of two from 0 up to, but without, 1.
+/// Pseudo-random numbers (splitmix64, Steele, Lea and Flood 2014): all values of whole types, and
+/// for reals multiples of a power of two in [0, 1).
 std::vector<std::byte> random_elements(ElementType type, std::uint64_t count, std::uint64_t seed);
 
 }  // namespace hiptool::measure

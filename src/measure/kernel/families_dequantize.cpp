@@ -30,7 +30,7 @@ const QuantisedType& find_type(const std::string& name) {
   return *found;
 }
 
-/// Blocks of bytes by chance, whose scales are numbers.
+/// Blocks of pseudo-random bytes whose scales are finite.
 std::vector<std::uint8_t> make_blocks(const QuantisedType& type) {
   std::vector<std::uint8_t> bytes(table_blocks * type.bytes);
   std::uint32_t state = type.id;
@@ -73,8 +73,8 @@ struct Launcher {
   Buffer out;
 };
 
-/// What the kernel's source makes of the blocks as compiled for the processor. That this is what
-/// ggml defines is a test's business: the device has to give the same bits.
+/// The results of the same kernel source compiled for the processor; the device must return the
+/// same bits. tests/interop/dequantize.py compares them with ggml's definition.
 std::vector<float> expected_values(const QuantisedType& type,
                                    const std::vector<std::uint8_t>& blocks) {
   Platforms platforms;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Multiply-adds in registers: as many as a device can do.
+// Multiply-adds in registers at the highest rate of the device.
 #include <array>
 #include <cmath>
 
@@ -11,9 +11,9 @@
 namespace hiptool::measure {
 namespace {
 
-// 8 blocks are all 2048 threads of a multiprocessor of NVIDIA: 16 warps for each scheduler, where 4
-// hide the latency of 4 clocks. Measured by tests/bench/kernel_table --blocks, on an H200: any
-// number is within 0.03 of it.
+// 8 blocks are all 2048 threads of an NVIDIA multiprocessor: 16 warps for each scheduler, where 4
+// hide the latency of 4 clocks. tests/bench/kernel_table --blocks on an H200: every other number is
+// within 0.03.
 constexpr std::uint64_t fma_blocks_per_unit = 8;
 constexpr std::uint64_t most_rounds = 1024;
 constexpr double run_s = 0.002;
@@ -28,13 +28,13 @@ std::uint64_t bits_of(Number value) {
   return bits;
 }
 
-/// A chain of single numbers, as kernels/fma.hip has it.
+/// A chain of single numbers, as in kernels/fma.hip.
 template <class Number>
 struct Single {
   static constexpr bool is_float = std::is_floating_point_v<Number>;
   static constexpr double operations = 2;
   static constexpr std::uint64_t least_rounds = 4;
-  // Near 1, so that chains neither leave the range of numbers nor come to rest.
+  // Near 1, so that chains neither overflow nor reach a fixed point.
   static constexpr Number factor = is_float ? Number(-0.99999) : Number(1664525);
   static constexpr Number summand = is_float ? Number(0.3) : Number(1013904223);
 
@@ -59,12 +59,13 @@ struct Constants {
   std::array<std::uint16_t, 2> b;
 };
 
-// Found by trial: with these all 40 first numbers still differ after 400 rounds. One factor near 1
-// has so few digits here that chains come to rest at once; two whose product is near 1 move on.
+// Found by trial: with these the chains of the first 40 numbers still differ after 400 rounds. With
+// one factor near 1 chains of so few digits reach a fixed point at once; with two factors whose
+// product is near 1 they do not.
 constexpr Constants constants_f16{{0xBD00, 0xBA66}, {0x34CD, 0x3266}};   // -1.25 -0.8, 0.3 0.2
 constexpr Constants constants_bf16{{0xBFE0, 0x3F12}, {0xBECD, 0x3E4D}};  // -1.75 0.57, -0.4 0.2
 
-/// A chain of pairs, as kernels/fma_f16.hip and kernels/fma_bf16.hip have it.
+/// A chain of pairs, as in kernels/fma_f16.hip and kernels/fma_bf16.hip.
 template <bool is_f16>
 struct Pair {
   static constexpr NarrowFormat format = is_f16 ? binary16 : bfloat16;

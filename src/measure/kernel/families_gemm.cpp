@@ -15,7 +15,7 @@ constexpr std::uint32_t gemm_block_threads = 256;
 constexpr std::uint64_t most_cpu_side = 128;
 constexpr std::uint64_t most_gpu_side = 16384;  // above, values would not be exact
 
-/// A number of small_numbers() in 16 bits: whole ones up to 8 have few digits.
+/// A number of small_numbers() in 16 bits, which is exact for whole numbers up to 8.
 std::uint16_t to_16_bits(float value, bool is_bf16) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   if (value == 0) return 0;
@@ -24,7 +24,7 @@ std::uint16_t to_16_bits(float value, bool is_bf16) {
                                     (((bits >> 13) - (112u << 10)) & 0x7FFFu));
 }
 
-/// One of the kernels, what of c each of its blocks makes, and the shared memory it takes.
+/// A kernel, the tile of c that each of its blocks computes, and the shared memory of a block.
 struct Variant {
   const char* name;
   std::uint64_t tile_rows;
@@ -72,8 +72,8 @@ class GemmWork final : public KernelWork {
 
   void queue() override { launch(kernel_, config_, *stream_, a_, b_, c_, side_); }
 
-  /// Freivalds 1977: c v = a (b v) for a vector v by chance, here of whole numbers below 2^16; a
-  /// wrong row passes in one case of 65536. All sums are exact. A wrong row is then computed whole.
+  /// Freivalds 1977: c v = a (b v) for a random vector v, here of whole numbers below 2^16; a wrong
+  /// row passes in one case of 65536. All sums are exact. A wrong row is then computed in full.
   Comparison check() override {
     const std::vector<std::int64_t> vector = [&] {
       std::vector<std::int64_t> values(side_);
@@ -93,7 +93,7 @@ class GemmWork final : public KernelWork {
     std::vector<float> got(side_);
     for (std::uint64_t row = 0; row < side_; ++row) {
       read_row(row, got);
-      // A float that is no small whole number would not survive the conversion.
+      // Only small whole numbers can be converted to an integer.
       bool is_sound = true;
       std::int64_t sum = 0;
       std::int64_t expected = 0;
@@ -154,7 +154,7 @@ class GemmWork final : public KernelWork {
     Comparison seen = compare_values(c_.view(row * side_ * 4, side_ * 4), side_, ValueKind::f32, 0,
                                      computed(expected));
     if (!seen.wrong) {
-      // The row was wrong and is right now.
+      // The row was wrong when it was first read and is right now.
       seen.wrong.emplace();
       seen.wrong->expected = wanted[0];
       seen.wrong->got = double{got[0]};

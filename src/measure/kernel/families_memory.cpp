@@ -66,7 +66,7 @@ class StreamWork final : public KernelWork {
  private:
   bool has_second() const { return operation_ >= Operation::add; }
 
-  /// All of it is exact: the numbers are small and whole.
+  /// Exact, because the numbers are small and whole.
   Real expected_at(std::size_t i) const {
     switch (operation_) {
       case Operation::copy: return first_[i];
@@ -92,7 +92,7 @@ class StreamWork final : public KernelWork {
   std::uint64_t runs_ = 0;
 };
 
-/// Words that follow from their place, or one word everywhere.
+/// Words computed from their index, or one word everywhere.
 class WriteWork final : public KernelWork {
  public:
   WriteWork(const Device& device, const WorkContext& context, bool is_memset)
@@ -113,7 +113,7 @@ class WriteWork final : public KernelWork {
 
   void reset() override { fill_and_wait(out_, std::byte{0xFF}, *stream_); }
 
-  /// Another word in each run, so that old data is no good data.
+  /// Another word in each run, so that data of an earlier run is wrong.
   void queue() override {
     ++word_;
     launch(kernel_, config_, *stream_, out_, units_, word_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests of memory: what was written everywhere must be read everywhere.
+// Memory tests: patterns are written to all of the memory and read back.
 #include <array>
 #include <cstdio>
 
@@ -14,7 +14,7 @@ namespace {
 // 0.05 than 16, and by 0.05 to 0.15 than as many as there is work for.
 constexpr std::uint64_t memtest_blocks_per_unit = 64;
 constexpr std::uint64_t memtest_units_per_thread = 1;
-// The host looks at so much of the memory itself, which holds the check on the device to account.
+// The host compares this much itself, to verify the check that runs on the device.
 constexpr std::uint64_t most_compared_words = std::uint64_t{4} << 20;
 
 /// As in kernels/memtest.hip.
@@ -58,12 +58,12 @@ class MemoryTestWork final : public KernelWork {
     Figures figures;
     figures.size_bytes = units_ * 16;
     figures.elements = units_ * 4;
-    // Each look that inverts writes as well.
+    // Each check that inverts writes as well.
     figures.bytes = static_cast<double>(figures.size_bytes) * (inverts() ? 6 : 2);
     return figures;
   }
 
-  /// Flips one bit of the last word and keeps what the check reports of it.
+  /// Flips one bit of the last word and stores what the check reports.
   void reset() override {
     forget();
     queue_write();
@@ -142,7 +142,7 @@ class MemoryTestWork final : public KernelWork {
            static_cast<std::uint32_t>(invert ? 1 : 0), found_);
   }
 
-  /// The word is read once more: it is still wrong where the memory is at fault.
+  /// The word is read once more: it is still wrong if the memory is at fault.
   WrongData describe(const Found& found) const {
     WrongData wrong;
     wrong.first_index = found.first;
@@ -156,7 +156,7 @@ class MemoryTestWork final : public KernelWork {
     const std::uint32_t expected = word_at(test_, found.first, pass_);
     wrong.expected = expected;
     wrong.reread_agrees = word != expected;
-    // What was seen is gone where a later look inverted the word or wrote it again.
+    // The wrong value is lost if a later check inverted or rewrote the word.
     if (wrong.reread_agrees) wrong.got = word;
     return wrong;
   }

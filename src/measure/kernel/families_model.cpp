@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Row-wise steps of a language model, held against the same in double.
+// Row-wise steps of a language model, compared with the same in double.
 #include <algorithm>
 #include <cmath>
 
@@ -22,11 +22,11 @@ enum class Step { softmax, rmsnorm, layernorm, rope, swiglu };
 struct StepFacts {
   const char* name;
   const char* what;
-  /// Roundings that one value goes through: each adds half a unit at most. Sums count their depth,
-  /// 16 in a thread, 6 in a warp and 8 of warps; e^x counts 4.
+  /// Roundings of one value, each at most half a unit in the last place. A sum counts its depth, 16
+  /// in a thread, 6 in a warp and 8 between warps; e^x counts 4.
   double roundings;
-  double floor;  ///< of what the error is relative to: the magnitude of terms that may cancel
-  double flops;  ///< of one value
+  double min_magnitude;  ///< of the denominator of the error: the size of terms that may cancel
+  double flops;          ///< of one value
 };
 
 constexpr StepFacts step_facts[] = {
@@ -87,7 +87,7 @@ class RowWork final : public KernelWork {
                  std::span(expected).subspan(row * columns, columns));
     }
     return compare_values(out_, rows_ * columns, ValueKind::f32, facts_.roundings * epsilon,
-                          periodic(std::move(expected)), facts_.floor);
+                          periodic(std::move(expected)), facts_.min_magnitude);
   }
 
  private:

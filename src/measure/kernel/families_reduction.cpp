@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading, sums and dot products: one value for each block, joined here.
+// Reading, sums and dot products: one value for each block, combined here.
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -73,7 +73,7 @@ class ReductionWork final : public KernelWork {
 
   std::uint64_t elements() const { return units_ * 16 / sizeof(Number); }
 
-  /// The blocks' values, joined: whole numbers below 2^53, so a double holds them.
+  /// The combined values of the blocks: whole numbers below 2^53, exact in a double.
   double read_total() const {
     std::vector<Number> parts(config_.grid.x);
     copy_d2h_and_wait(std::as_writable_bytes(std::span(parts)), out_);
@@ -112,9 +112,9 @@ class ReductionWork final : public KernelWork {
     }
   }
 
-  /// As long as no sum of a block can pass the mantissa everything is exact. Above, each of the n
-  /// additions that a term goes through errs by epsilon / 2 of the sum of magnitudes at most
-  /// (Higham, Accuracy and Stability of Numerical Algorithms, 4.2).
+  /// Everything is exact if the sums of a block fit in the mantissa. Otherwise each of the n
+  /// additions of a term has an error of at most epsilon / 2 of the sum of magnitudes (Higham,
+  /// Accuracy and Stability of Numerical Algorithms, 4.2).
   void find_tolerance() {
     const double largest = is_dot_ ? 64 : 8;
     const double of_block = static_cast<double>(elements()) / config_.grid.x + 1024;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Single parts of a device: latencies, shared memory, atomics, and a transposing copy.
+// Latencies, shared memory, atomics, and a transposing copy.
 #include <algorithm>
 #include <bit>
 
@@ -10,14 +10,14 @@
 namespace hiptool::measure {
 namespace {
 
-// All 2048 threads of a multiprocessor of NVIDIA. Measured by tests/bench/kernel_table --blocks, on
-// an H200: any number is within 0.02 of it.
+// All 2048 threads of an NVIDIA multiprocessor. tests/bench/kernel_table --blocks on an H200: every
+// other number is within 0.02.
 constexpr std::uint64_t units_blocks_per_unit = 8;
 constexpr std::uint32_t units_block_threads = 256;
-constexpr std::uint64_t transpose_tile = 64;  // as kernels/units.hip has it
+constexpr std::uint64_t transpose_tile = 64;  // as in kernels/units.hip
 
-/// A chain through all lines of the memory: place = a place + c (modulo a power of two), which
-/// passes every place once (Hull and Dobell 1962: c odd, a - 1 a multiple of 4).
+/// A chain through all lines of the memory: x = a x + c (modulo a power of two), which takes every
+/// value once (Hull and Dobell 1962: c odd, a - 1 a multiple of 4).
 class ChaseWork final : public KernelWork {
  public:
   ChaseWork(const Device& device, const WorkContext& context)
@@ -62,7 +62,7 @@ class ChaseWork final : public KernelWork {
   static constexpr std::uint32_t line_words = line_bytes / 4;
   static constexpr std::uint64_t steps = 8192;
 
-  /// Words in, words out: the next line's first one.
+  /// From the index of any word of a line to that of the first word of the next line.
   std::uint32_t after(std::uint32_t word) const {
     const std::uint32_t line = word / line_words * 1664525u + 1013904223u;
     return line % static_cast<std::uint32_t>(lines_) * line_words;
@@ -110,7 +110,7 @@ class SharedReadWork final : public KernelWork {
     for (std::uint32_t thread = 0; thread < units_block_threads; ++thread) {
       for (std::uint64_t i = 0; i < rounds_; ++i) {
         const auto unit = static_cast<std::uint32_t>((thread + 32 * i) % 512);
-        // Four words in a row: 4 unit to 4 unit + 3.
+        // The sum of four consecutive words, 4 unit to 4 unit + 3.
         expected[thread] += (16 * unit + 6) * 0x9E3779B1u;
       }
     }
@@ -138,7 +138,7 @@ class AtomicWork final : public KernelWork {
         counters_(counters),
         rounds_(device.is_host_memory() ? 8 : 256),
         data_(device, counters * std::uint64_t{4}) {
-    // Threads are a multiple of the counters, so all counters get the same.
+    // A multiple of the number of counters, so that all counters end equal.
     config_.grid.x = static_cast<std::uint32_t>(context.compute_units * 4);
     config_.block.x = units_block_threads;
   }
@@ -178,7 +178,7 @@ class AtomicWork final : public KernelWork {
   std::uint64_t runs_ = 0;
 };
 
-/// Launches that do next to nothing.
+/// Launches that write one word.
 class LaunchWork final : public KernelWork {
  public:
   LaunchWork(const Device& device, const WorkContext& context)
@@ -192,7 +192,7 @@ class LaunchWork final : public KernelWork {
     Figures figures;
     figures.size_bytes = 4;
     figures.elements = 1;
-    // The first ones after a pause take longer; on the processor there is no such thing.
+    // The first launches after a pause take longer, except on the processor.
     figures.repeats = data_.device().is_host_memory() ? 32 : 256;
     return figures;
   }

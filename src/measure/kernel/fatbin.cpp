@@ -41,7 +41,7 @@ bool suits(const FatbinEntry& entry, unsigned arch) {
   return !is_bound_to_major || entry.arch / 10 == arch / 10;
 }
 
-/// Cubins before PTX; then what is nearer to the device, and made for it alone.
+/// Cubins before PTX; then the newest arch, then entries for that arch or family alone.
 bool is_better(const FatbinEntry& one, const FatbinEntry& other) {
   if (one.kind != other.kind) return one.kind == FatbinKind::cubin;
   if (one.arch != other.arch) return one.arch > other.arch;

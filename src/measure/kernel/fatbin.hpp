@@ -15,7 +15,7 @@ namespace hiptool::measure {
 enum class FatbinKind {
   ptx,
   cubin,
-  other,  ///< of a kind that no driver loads by itself
+  other,  ///< a kind that no driver loads by itself
 };
 
 struct FatbinEntry {
@@ -26,7 +26,7 @@ struct FatbinEntry {
   std::span<const std::byte> bytes;
 };
 
-/// The entries in their order. NVIDIA publishes no layout; this is what nvcc 12 and 13 write: a
+/// The entries in their order. NVIDIA publishes no layout; nvcc 12 and 13 write: a
 /// header of magic, version, its own size and that of all entries; each entry a header of kind,
 /// own size, size of the image, ..., arch and flags. Throws Error(corrupt_data) for an entry that
 /// reaches beyond the image.

@@ -13,8 +13,8 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-/// Words of a PTX text: names, directives with their dot, numbers, single other characters.
-/// Comments and quoted texts are left out.
+/// Words of PTX: names, directives with their dot, numbers, single other characters. Comments and
+/// quoted strings are skipped.
 class PtxWords {
  public:
   explicit PtxWords(std::string_view text) : text_(text.substr(0, text.find('\0'))) {}
@@ -62,7 +62,7 @@ class PtxWords {
   std::string_view text_;
 };
 
-/// 4 of ".u32" and ".f16x2", absent for what is no type.
+/// 4 of ".u32" and ".f16x2", absent for other words.
 std::optional<std::uint64_t> size_of_type(std::string_view word) {
   if (word.size() < 3 || word[0] != '.' ||
       std::string_view("busf").find(word[1]) == std::string_view::npos) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// What kernel images say of themselves, read without any runtime.
+/// The kernels and targets of kernel images, read without any runtime.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace hiptool::measure {
 
 enum class ArgumentKind {
-  unknown,  ///< the image tells the size only
+  unknown,  ///< the image contains only the size
   value,
   pointer,
 };
@@ -26,21 +26,21 @@ struct ArgumentInfo {
 
 struct KernelInfo {
   std::string name;
-  std::vector<ArgumentInfo> arguments;  ///< those that a launch gives, in order
+  std::vector<ArgumentInfo> arguments;  ///< those that a launch passes, in order
 };
 
 struct ImageInfo {
   core::ImageKind kind = core::ImageKind::unknown;
-  std::string target;  ///< "gfx90a", "sm_75"; empty where it is not told
-  /// Absent where the image's kernels cannot be told: fat binaries, compressed bundles.
+  std::string target;  ///< "gfx90a", "sm_75"; empty if unknown
+  /// Absent if the kernels cannot be read: fat binaries, compressed bundles.
   std::optional<std::vector<KernelInfo>> kernels;
 };
 
 /// Reads an AMD code object (its NT_AMDGPU_METADATA note: LLVM, "User Guide for AMDGPU Backend",
-/// code object V3 and later), a PTX text (its .entry directives: PTX ISA, "Kernel and Function
+/// code object V3 and later), PTX (its .entry directives: PTX ISA, "Kernel and Function
 /// Directives") or a cubin (EIATTR_KPARAM_INFO of its .nv.info sections, as nvcc 13 writes them).
-/// Of other kinds only the kind is told. Throws Error(corrupt_data) for one that contradicts
-/// itself. Nothing is read beyond the image.
+/// For other kinds only the kind is set. Throws Error(corrupt_data) for a damaged image and reads
+/// nothing beyond its end.
 ImageInfo read_image_info(std::span<const std::byte> image);
 
 /// One entry of clang's bundle of code objects.
@@ -55,7 +55,7 @@ std::vector<BundleEntry> read_bundle(std::span<const std::byte> bundle);
 /// The processor of a target id: "gfx90a" of "amdgcn-amd-amdhsa--gfx90a:xnack+".
 std::string_view processor_of(std::string_view target);
 
-// The readers behind read_image_info, for one kind each.
+// The readers that read_image_info uses, for one kind each.
 ImageInfo read_amd_object(std::span<const std::byte> image);
 ImageInfo read_cubin(std::span<const std::byte> image);
 ImageInfo read_ptx(std::string_view text);

@@ -85,8 +85,8 @@ void read_amd_notes(Bytes notes, ImageInfo& info) {
   }
 }
 
-/// Parameters by their ordinal. An attribute is a byte of format, a byte of type and, with the
-/// format "sized", two bytes of size and as many of content; else two bytes of content.
+/// Parameters in the order of their ordinals. An attribute is a byte of format, a byte of type and,
+/// with the format "sized", two bytes of size and the content; else two bytes of content.
 std::vector<ArgumentInfo> read_parameters(Bytes attributes) {
   constexpr std::uint8_t sized = 4;       // EIFMT_SVAL
   constexpr std::uint8_t parameter = 23;  // EIATTR_KPARAM_INFO

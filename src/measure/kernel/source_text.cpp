@@ -15,7 +15,7 @@ bool is_word(char letter) {
   return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
 }
 
-// Longer declarations are not looked at to their end, so that no text takes quadratic time.
+// The limit avoids quadratic time for sources with many unfinished declarations.
 constexpr std::size_t most_declaration_bytes = 4096;
 constexpr std::string_view global_mark = "__global__";
 
@@ -35,7 +35,7 @@ std::pair<std::string_view, std::string_view> directive_of(std::string_view line
   return {line.substr(begin, end - begin), rest};
 }
 
-/// Where the lines after `#if 0` end that the preprocessor drops: at its #else, #elif or #endif.
+/// The end of the lines dropped after `#if 0`: the start of its #else, #elif or #endif.
 std::size_t end_of_dropped(std::string_view text, std::size_t from) {
   int depth = 0;
   while (from < text.size()) {
@@ -49,8 +49,8 @@ std::size_t end_of_dropped(std::string_view text, std::size_t from) {
   return text.size();
 }
 
-/// The text with comments, quoted texts, lines of the preprocessor and what follows `#if 0` turned
-/// into blanks; as long as before, and with its line ends.
+/// The source with comments, literals, preprocessor lines and the lines after `#if 0` replaced by
+/// blanks; of the same length and with the same line ends.
 std::string code_of(std::string_view text) {
   std::string code(text);
   const auto blank = [&code](std::size_t from, std::size_t to) {
@@ -118,8 +118,8 @@ std::string_view first_word(std::string_view code) {
                      static_cast<std::size_t>(end - begin));
 }
 
-/// Behind what closes the bracket that stands at `open`.
-std::size_t behind_bracket(std::string_view code, std::size_t open, char opening, char closing) {
+/// The position after the bracket that closes the one at `open`.
+std::size_t after_bracket(std::string_view code, std::size_t open, char opening, char closing) {
   int depth = 0;
   for (std::size_t i = open; i < code.size(); ++i) {
     if (code[i] == opening) ++depth;
@@ -147,14 +147,14 @@ FunctionName function_name(std::string_view code, std::size_t start) {
       arguments = {};
       if (name == global_mark) break;
     } else if (code[i] == '<') {
-      const std::size_t end = behind_bracket(code, i, '<', '>');
+      const std::size_t end = after_bracket(code, i, '<', '>');
       arguments = code.substr(i, end - i);
       i = end - 1;
     } else if (code[i] == '(') {
       if (name != "__launch_bounds__" && name != "__attribute__") {
         return {std::string(name), template_arguments(arguments)};
       }
-      i = behind_bracket(code, i, '(', ')') - 1;
+      i = after_bracket(code, i, '(', ')') - 1;
       name = arguments = {};
     } else if (code[i] == ';' || code[i] == '{' || code[i] == '#') {
       break;
@@ -163,12 +163,12 @@ FunctionName function_name(std::string_view code, std::size_t start) {
   return {};
 }
 
-/// Walks through the code and tells for each place which namespaces it is in.
+/// Tracks the namespaces while it moves forward through the code.
 class Scopes {
  public:
   explicit Scopes(std::string_view code) : code_(code) {}
 
-  /// Places must not go backwards.
+  /// Only forward.
   void go_to(std::size_t place) {
     for (; place_ < place && place_ < code_.size(); ++place_) {
       const char letter = code_[place_];
@@ -178,7 +178,7 @@ class Scopes {
     }
   }
 
-  /// Where the statement begins that the place is in.
+  /// The start of the current statement.
   std::size_t statement() const { return statement_; }
   bool is_in_function() const {
     return std::any_of(names_.begin(), names_.end(), [](const Scope& one) { return one.is_other; });
@@ -225,14 +225,14 @@ void for_each_word(std::string_view code, std::string_view word,
 
 std::string_view without_arguments(std::string_view name) { return name.substr(0, name.find('<')); }
 
-/// The words of a declaration without what only aligns it: that memory is aligned to 128 bytes.
+/// Without alignment specifiers: the memory is aligned to 128 bytes anyway.
 std::string without_alignment(std::string text) {
   for (const std::string_view word : {"__align__", "alignas", "__attribute__"}) {
     const std::size_t at = text.find(word);
     if (at == std::string::npos) continue;
     const std::size_t open = text.find('(', at);
     if (open == std::string::npos) continue;
-    text.erase(at, behind_bracket(text, open, '(', ')') - at);
+    text.erase(at, after_bracket(text, open, '(', ')') - at);
   }
   return text;
 }
@@ -243,8 +243,8 @@ std::string trimmed(std::string_view text) {
   return std::string(text.substr(from, text.find_last_not_of(" \t\r\n") + 1 - from));
 }
 
-/// What stands instead of `T name`, the words between __shared__ and the bracket; empty if it
-/// cannot be told.
+/// The replacement of a declaration with `T name` between __shared__ and the bracket; empty if it
+/// is not of that form.
 std::string dynamic_shared(const std::string& declaration, bool is_in_function) {
   const std::string words = trimmed(without_alignment(declaration));
   std::size_t name = words.size();
@@ -341,9 +341,8 @@ std::string with_dynamic_shared(std::string_view text) {
 
 std::string hint_for_refused(std::string_view text) {
   if (code_of(text).find("<<<") == std::string::npos) return {};
-  return "the text launches kernels with <<<...>>>, which is host code; put the kernels into a "
-         "file "
-         "of their own";
+  return "the source launches kernels with <<<...>>>, which is host code; put the kernels into a "
+         "file of their own";
 }
 
 }  // namespace hiptool::measure

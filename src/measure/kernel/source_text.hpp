@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// Kernel texts as text: which kernels they have, and the few words that the host's compiler does
-/// not take as they are. Nothing here knows what the preprocessor would do.
+/// Kernel sources as text: the kernels they define, and a rewrite of declarations that the host's
+/// compiler does not accept. Apart from `#if 0` nothing is preprocessed.
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,30 +8,30 @@
 
 namespace hiptool::measure {
 
-/// A function that a text marks __global__.
+/// A function that is declared __global__.
 struct SourceKernel {
   std::string name;  ///< with its namespaces: "blas::saxpy"
   bool is_template = false;
-  std::vector<std::string> instances;  ///< that the text itself makes: "<float>"
+  std::vector<std::string> instances;  ///< explicit instantiations: "<float>"
 };
 
-/// In the text's order, each name once.
+/// In the order of the source, each name once.
 std::vector<SourceKernel> list_source_kernels(std::string_view text);
 
-/// The kernel that a name means: its whole name, or the only one whose last part it is. Template
-/// arguments of the name are left out of account. Null if there is none, or more than one.
+/// The kernel with that name, or the only one whose name ends in it. Template arguments are
+/// ignored. Null if there is none, or more than one.
 const SourceKernel* find_source_kernel(const std::vector<SourceKernel>& kernels,
                                        std::string_view name);
 
-/// "<float>" of "saxpy<float>", without blanks; empty where there are none.
+/// "<float>" of "saxpy<float>", without blanks; empty if there are none.
 std::string template_arguments(std::string_view name);
 
-/// `extern __shared__ T name[];` turned into what means the same to the host's compiler. Lines stay
-/// where they are.
+/// Replaces `extern __shared__ T name[];` by an equivalent for the host's compiler. Line numbers do
+/// not change.
 std::string with_dynamic_shared(std::string_view text);
 
-/// What may be wrong with a text that a compiler refused; empty if nothing is seen. A text with a
-/// whole program in it is told so: what compilers say first is about something else.
+/// A hint for a source that a compiler rejected: that it contains host code, which the first
+/// messages of compilers do not mention; else empty.
 std::string hint_for_refused(std::string_view text);
 
 }  // namespace hiptool::measure
