@@ -231,7 +231,7 @@ class WrongWords(RunKernel):
             with self.subTest(content=content):
                 self.text.write_bytes(content)
                 self.error(*self.words(), code=4)
-        self.assertIn("HIP or CUDA text", self.error(*self.words(), code=4)["hint"])
+        self.assertIn("HIP or CUDA source", self.error(*self.words(), code=4)["hint"])
         self.text.unlink()
         self.error(*self.words(), code=4)
         self.text.mkdir()

@@ -247,7 +247,7 @@ std::string compile_for_cpu(const fs::path& source, const std::string& kernel,
                             const fs::path& compiler, const CancelToken* cancel) {
   if (compiler.empty()) {
     throw Error(ErrorCode::unsupported, operation,
-                source.string() + " is a kernel text, and no C++ compiler of the host was found",
+                source.string() + " is kernel source, and no C++ compiler was found on this host",
                 "install g++ or clang++, or choose a GPU with --device");
   }
   const WorkFolder folder;

@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t dequantize_blocks_per_unit = 64;
 constexpr std::uint64_t dequantize_units_per_thread = 1;
 
-constexpr std::size_t table_blocks = 251;  // a prime: out of step with every grid
+constexpr std::size_t table_blocks = 251;  // a prime, which does not align with any grid
 
 const QuantisedType& find_type(const std::string& name) {
   const auto* const found =

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t model_blocks_per_unit = WorkContext::as_needed;
 
 constexpr std::size_t columns = 4096;
-constexpr std::size_t table_rows = 61;  // a prime: out of step with every grid
+constexpr std::size_t table_rows = 61;  // a prime, which does not align with any grid
 constexpr double epsilon = 0x1p-24;     // half a unit in the last place of 1
 constexpr double norm_epsilon = 1e-5F;
 

@@ -94,7 +94,7 @@ std::uint64_t MsgpackReader::read_number() {
   return first < small_map ? first : take_number(std::size_t{1} << (first - unsigned8));
 }
 
-/// Reads a value, but of a map or list only its head; gives back the values that follow it.
+/// Reads a value, or only the head of a map or list; returns the number of values that follow.
 std::uint64_t MsgpackReader::skip_head() {
   if (is_map()) return 2 * read_map();
   if (is_array()) return read_array();
@@ -123,7 +123,7 @@ std::uint64_t MsgpackReader::skip_head() {
   return 0;
 }
 
-/// Counts what is left instead of calling itself, so that no nesting exhausts the stack.
+/// A counter instead of recursion, so that deep nesting does not exhaust the stack.
 void MsgpackReader::skip() {
   for (std::uint64_t left = 1; left > 0; --left) left += skip_head();
 }

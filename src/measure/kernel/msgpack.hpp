@@ -7,9 +7,9 @@
 
 namespace hiptool::measure {
 
-/// Reads MessagePack (its published specification) one value after the other, without memory of its
-/// own: for the metadata of code objects, of which only a few fields are wanted. Every function
-/// throws Error(corrupt_data) where the bytes end or hold another kind of value.
+/// Reads MessagePack (its published specification) value by value without allocating, for the
+/// metadata of code objects, of which only a few fields are needed. Every function throws
+/// Error(corrupt_data) at the end of the bytes and for another kind of value.
 class MsgpackReader {
  public:
   explicit MsgpackReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -23,7 +23,7 @@ class MsgpackReader {
   std::uint64_t read_array();  ///< values that follow
   std::string_view read_text();
   std::uint64_t read_number();
-  /// Any value with all that is in it.
+  /// Skips any value with its contents.
   void skip();
 
  private:

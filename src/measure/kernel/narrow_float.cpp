@@ -60,8 +60,8 @@ std::uint16_t round(NarrowFormat format, const Exact& value) {
   return static_cast<std::uint16_t>(sign | field << places | kept);
 }
 
-/// Of terms with 22 digits at most. One that begins 14 places and more below the last digit of the
-/// other is below half of what any rounding keeps: its sign counts and its value does not.
+/// The terms have at most 22 digits. Of one that begins 14 or more places below the last digit of
+/// the other only the sign influences the rounding.
 Exact add(Exact a, Exact b) {
   constexpr int far = 36;
   if (a.magnitude == 0 && b.magnitude == 0) return {a.is_negative && b.is_negative, 0, 0};

@@ -14,7 +14,7 @@ inline constexpr NarrowFormat binary16{11, 5};
 inline constexpr NarrowFormat bfloat16{8, 8};
 
 /// x a + b of finite numbers, rounded once: to nearest, ties to even, with subnormal numbers, and
-/// infinity above the largest (IEEE 754-2019, 5.4.1, fusedMultiplyAdd). In whole numbers alone.
+/// infinity above the largest (IEEE 754-2019, 5.4.1, fusedMultiplyAdd). Computed in integers.
 std::uint16_t fused_multiply_add(NarrowFormat format, std::uint16_t x, std::uint16_t a,
                                  std::uint16_t b);
 

@@ -18,8 +18,8 @@ struct Rate {
 };
 
 // 0: no public source was found. docs/peaks.md names the source of every figure, and a test
-// compares the two. A figure counts an addition and a multiplication for each multiply-add. RDNA
-// has none: by default the runtime counts pairs of compute units there, and AMD's figures are for
+// compares the two. A figure counts an addition and a multiplication for each multiply-add. RDNA is
+// missing because the runtime by default counts pairs of compute units and AMD's figures are for
 // one.
 constexpr Rate rates[] = {
     {"sm_60", 128, 64, 0, 256, 0},     {"sm_61", 256, 8, 0, 4, 0},
@@ -33,7 +33,7 @@ constexpr Rate rates[] = {
 
 std::string_view base_name(std::string_view arch) { return arch.substr(0, arch.find(':')); }
 
-/// 90 of "sm_90a", 0 of what is no such name.
+/// 90 of "sm_90a", 0 of other names.
 int sm_number(std::string_view arch) {
   int number = 0;
   if (arch.substr(0, 3) != "sm_") return 0;
@@ -87,7 +87,7 @@ std::string missing_multiply_add(Platform platform, std::string_view arch, std::
            std::to_string(least) + " and later have";
   }
   if (!is_f16) return "no AMD GPU up to gfx1201 has multiply-adds of bf16";
-  // V_PK_FMA_F16 came with gfx900 (Vega ISA) and stayed.
+  // gfx900 and all later ones have V_PK_FMA_F16 (Vega ISA).
   const bool is_old =
       own.substr(0, 4) == "gfx6" || own.substr(0, 4) == "gfx7" || own.substr(0, 4) == "gfx8";
   return is_old ? own + " has no packed multiply-adds of f16; gfx900 and later have" : "";

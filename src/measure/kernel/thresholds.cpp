@@ -50,7 +50,7 @@ bool names(const Selector& selector, const KernelFamily& family) {
   return selector.kernel == family.name || selector.kernel == family.group;
 }
 
-/// The size that ran, or one that was asked for and came to it.
+/// The size that ran, or a requested size that was rounded to it.
 bool has_size(const KernelResult& result, const std::string& word) {
   const auto& asked = result.requested_sizes_bytes;
   return means_size(word, result.size_word) ||
@@ -69,7 +69,7 @@ bool is_selected(const KernelResult& result, const Selector& selector,
   });
 }
 
-/// Whether the options ask for a size that this word means; without sizes the device chooses.
+/// Whether the options contain the size that this word means; without sizes any may run.
 bool is_asked_size(const std::string& word, const KernelBenchOptions& options) {
   if (!is_size(word)) return false;
   const bool is_share = word.back() == '%';
@@ -79,7 +79,7 @@ bool is_asked_size(const std::string& word, const KernelBenchOptions& options) {
                      [&](auto size) { return means_size(word, report::size_word(size)); });
 }
 
-/// Nothing can be said of a share that does not exist: another threshold is needed.
+/// Throws if the threshold is a share and the result has none.
 void require_share(const Threshold& threshold, const KernelResult& result) {
   if (threshold.of != Threshold::Of::share || result.status != Status::ok ||
       result.share_of_limit) {

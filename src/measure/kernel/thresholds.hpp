@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// Which kernels are good enough. A selector is the name of a kernel or a group, and after it in
-/// any order what a result has to fit: a type ("f32"), a size in any form that --size takes, a
-/// device
-/// ("nvidia:0").
+/// Thresholds of kernels. A selector is the name of a kernel or group, followed in any order by a
+/// type ("f32"), a size in any form that --size takes, and a device ("nvidia:0").
 #pragma once
 #include <optional>
 #include <span>
@@ -14,13 +12,13 @@
 
 namespace hiptool::measure {
 
-/// Throws Error(invalid_argument) for a threshold that names nothing that these options will run:
-/// no kernel or type of theirs, no size of theirs. Devices need not be known yet.
+/// Throws Error(invalid_argument) for a threshold whose kernel, type or size these options do not
+/// run. Devices need not be known yet.
 void require_named(const std::vector<Threshold>& thresholds, const KernelBenchOptions& options);
 
-/// Compares all results that a threshold names. One that was skipped misses it as well. Throws
-/// Error(invalid_argument) where the threshold names no result that was measured, or a share that a
-/// result does not have.
+/// Compares all results that a threshold selects; a skipped one misses it. Throws
+/// Error(invalid_argument) if the threshold selects no result that was measured, or is a share and
+/// a result has none.
 report::ThresholdResult judge_threshold(const Threshold& threshold,
                                         std::span<const KernelResult> results);
 

@@ -31,7 +31,7 @@ std::vector<std::byte> read_image_file(const fs::path& path) {
   const base::File file = base::File::open(path);
   if (file.size_bytes() > most_bytes) {
     throw Error(ErrorCode::input_failed, load_operation,
-                path.string() + " has more than 4 GiB, which no kernel image has");
+                path.string() + " is larger than 4 GiB, the limit for kernel images");
   }
   std::vector<std::byte> bytes(file.size_bytes());
   file.read_at(bytes, 0);
@@ -50,19 +50,19 @@ bool is_text(const std::vector<std::byte>& bytes) {
   throw Error(ErrorCode::input_failed, load_operation, path.string() + " " + why, std::move(hint));
 }
 
-std::vector<SourceKernel> kernels_of_text(const fs::path& path, const std::string& text) {
+std::vector<SourceKernel> kernels_in_source(const fs::path& path, const std::string& text) {
   std::vector<SourceKernel> kernels = list_source_kernels(text);
   if (kernels.empty()) {
-    refuse(path, "is neither a kernel image nor a text with a __global__ function",
-           "give an AMD code object or bundle, PTX, a cubin, a fat binary, or HIP or CUDA text");
+    refuse(path, "is neither a kernel image nor source with a __global__ function",
+           "give an AMD code object or bundle, PTX, a cubin, a fat binary, or HIP or CUDA source");
   }
   return kernels;
 }
 
-/// The kernel of the text that will be asked for, with its namespaces and template arguments; empty
-/// where the name means none. Throws Error(invalid_argument) for a template without its arguments.
-std::string name_in_text(const fs::path& path, const std::vector<SourceKernel>& kernels,
-                         const std::string& asked) {
+/// The requested kernel with its namespaces and template arguments; empty if no kernel has the
+/// name. Throws Error(invalid_argument) for a template without arguments.
+std::string name_in_source(const fs::path& path, const std::vector<SourceKernel>& kernels,
+                           const std::string& asked) {
   const SourceKernel* const meant =
       asked.empty() && kernels.size() == 1 ? &kernels.front() : find_source_kernel(kernels, asked);
   if (meant == nullptr) return {};
@@ -76,7 +76,7 @@ std::string name_in_text(const fs::path& path, const std::vector<SourceKernel>& 
   return meant->name + arguments;
 }
 
-/// Makes the one instance that is asked for, unless the text does.
+/// The explicit instantiation of the requested kernel, unless the source has one.
 std::string instance_of(const std::vector<SourceKernel>& kernels, const std::string& name) {
   const SourceKernel* const kernel = find_source_kernel(kernels, name);
   const std::string arguments = template_arguments(name);
@@ -86,7 +86,7 @@ std::string instance_of(const std::vector<SourceKernel>& kernels, const std::str
   return "\ntemplate __global__ decltype(" + name + ") " + name + ";\n";
 }
 
-/// The text for a run-time compiler, whose messages shall name the user's file.
+/// The source for a run-time compiler, whose messages should name the user's file.
 std::string with_file_name(const fs::path& path, const std::string& text) {
   std::string name = path.filename().string();
   std::replace_if(
@@ -94,12 +94,12 @@ std::string with_file_name(const fs::path& path, const std::string& text) {
   return "#line 1 \"" + name + "\"\n" + text;
 }
 
-UserImage from_text(const Device& device, const fs::path& path, const std::string& text,
-                    const UserCompilers& compilers, const std::string& asked) {
+UserImage from_source(const Device& device, const fs::path& path, const std::string& text,
+                      const UserCompilers& compilers, const std::string& asked) {
   UserImage image;
   image.path = path;
-  const std::vector<SourceKernel> kernels = kernels_of_text(path, text);
-  const std::string name = name_in_text(path, kernels, asked);
+  const std::vector<SourceKernel> kernels = kernels_in_source(path, text);
+  const std::string name = name_in_source(path, kernels, asked);
   image.kernels.emplace();
   for (const SourceKernel& kernel : kernels) {
     const bool is_meant = find_source_kernel(kernels, name) == &kernel;
@@ -112,13 +112,13 @@ UserImage from_text(const Device& device, const fs::path& path, const std::strin
   }
   if (arch.empty()) {
     throw Error(ErrorCode::unsupported, load_operation,
-                path.string() + " is a kernel text, and the architecture of " + device.id() +
+                path.string() + " is kernel source, and the architecture of " + device.id() +
                     " is unknown, so it cannot be compiled",
                 "give a compiled image, or choose another device");
   }
   if (const auto& library = hip::find_rtc(device.platform()); library.api == nullptr) {
     throw Error(ErrorCode::unsupported, load_operation,
-                path.string() + " is a kernel text, and " + library.reason,
+                path.string() + " is kernel source, and " + library.reason,
                 "give a compiled image, or choose another device");
   }
   const kernels::CompileRequest request{device.platform(), arch, path.stem().string(),
@@ -148,7 +148,7 @@ std::vector<std::byte> take_entry(const fs::path& path, const std::vector<std::b
   for (const BundleEntry& entry : read_bundle(bundle)) {
     const std::string_view processor = processor_of(entry.target);
     if (processor == processor_of(arch)) return {entry.bytes.begin(), entry.bytes.end()};
-    if (entry.bytes.empty()) continue;  // the host's
+    if (entry.bytes.empty()) continue;  // the entry of the host
     targets += (targets.empty() ? "" : ", ") + std::string(processor);
   }
   refuse(path, "has no code object for " + device + " (" + arch_words(arch) + "), but for " +
@@ -164,8 +164,7 @@ void check_target(const fs::path& path, const Device& device, const ImageInfo& i
          "is a code object for " + info.target + "; " + device.id() + " is " + std::string(arch));
 }
 
-/// What a fat binary has for the device. The driver chooses by the same rules, and reads what is
-/// compressed.
+/// Describes the entry of a fat binary that the driver will choose for the device.
 void describe_fatbin(const Device& device, std::string_view arch, UserImage& image) {
   const std::vector<FatbinEntry> entries = read_fatbin(image.bytes);
   const FatbinEntry* const chosen = choose_entry(entries, arch);
@@ -212,7 +211,7 @@ std::string plain_name(const std::string& name) {
       abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
   if (status != 0 || text == nullptr || !name.starts_with("_Z")) return name;
   std::string_view whole = text.get();
-  constexpr std::string_view result = "void ";  // told of templates alone
+  constexpr std::string_view result = "void ";  // only templates have the result in their name
   if (whole.starts_with(result)) whole.remove_prefix(result.size());
   const std::string_view unnamed = "(anonymous namespace)::";
   std::string plain(whole);
@@ -237,7 +236,7 @@ std::string find_user_kernel(const std::vector<KernelInfo>& kernels, const std::
         nullptr) {
       continue;
     }
-    if (!found.empty()) return {};  // which of them is meant is not told
+    if (!found.empty()) return {};  // ambiguous
     found = kernels[i].name;
   }
   return found;
@@ -249,13 +248,13 @@ UserImage read_user_image(const Device& device, const fs::path& path,
   const ImageKind kind = core::identify_image(bytes);
   if (kind == ImageKind::empty) refuse(path, "is empty");
   if (kind == ImageKind::unknown) {
-    if (!is_text(bytes)) refuse(path, "is no kernel image of any known kind");
-    return from_text(device, path, text_of(bytes), compilers, name);
+    if (!is_text(bytes)) refuse(path, "is not a kernel image of a known kind");
+    return from_source(device, path, text_of(bytes), compilers, name);
   }
   if (device.platform() == Platform::cpu && kind != ImageKind::cpu) {
     refuse(path,
            "is " + std::string(core::describe(kind)) + ", which " + device.id() + " does not run",
-           "give HIP or CUDA text, or choose a GPU with --device");
+           "give HIP or CUDA source, or choose a GPU with --device");
   }
   const std::string arch = device.info().arch;
   core::check_image(bytes, device.platform(), device.id() + " (" + arch_words(arch) + ")",

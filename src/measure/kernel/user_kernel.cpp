@@ -20,18 +20,17 @@ namespace hiptool::measure {
 namespace {
 
 constexpr const char* run_operation = "run kernel";
-constexpr std::size_t guard_bytes = 4096;  // a whole number of what any memory is aligned to
+constexpr std::size_t guard_bytes = 4096;  // a multiple of every alignment of memory
 
-/// What stands before and behind each buffer: no two bytes in a row alike, so that hardly any write
-/// leaves all of them as they are.
+/// The contents before and after each buffer. No two consecutive bytes are equal, so that hardly
+/// any write leaves them unchanged.
 std::vector<std::byte> make_guard() {
   std::vector<std::byte> guard(guard_bytes);
   for (std::size_t i = 0; i < guard.size(); ++i) guard[i] = static_cast<std::byte>(0xa5 + 37 * i);
   return guard;
 }
 
-/// The buffers of one run on its device, with guards around, and the argument values that a launch
-/// takes.
+/// The buffers of one run, with guards before and after each, and the argument values of a launch.
 class DeviceArguments {
  public:
   DeviceArguments(const Device& device, const std::vector<KernelArgument>& given,
@@ -68,7 +67,7 @@ class DeviceArguments {
 
   std::vector<std::byte> read(std::size_t argument) const { return read(buffer(argument)); }
 
-  /// What was written around the buffers.
+  /// Counts the changed bytes of the guards.
   std::vector<OutsideWrite> find_outside_writes() const {
     std::vector<OutsideWrite> found;
     for (std::size_t i = 0; i < given_.size(); ++i) {
@@ -114,7 +113,7 @@ class DeviceArguments {
   std::vector<void*> addresses_;
 };
 
-/// All that a launched kernel uses, and the run that asked for it.
+/// Everything that a launched kernel uses, and its run.
 struct Running {
   Running(const Kernel& launched, const UserKernelRun& given)
       : kernel(launched),
@@ -130,8 +129,8 @@ struct Running {
   KernelTimer timer;
 };
 
-/// Keeps it to the end of the process: nothing can stop its kernel, and to release what that uses
-/// would wait for it.
+/// Keeps it to the end of the process: nothing can stop its kernel, and releasing the memory that
+/// it uses would wait for it.
 void leave_behind(std::unique_ptr<Running> running) {
   static std::mutex mutex;
   static auto* const kept = new std::vector<std::unique_ptr<Running>>;
@@ -139,7 +138,7 @@ void leave_behind(std::unique_ptr<Running> running) {
   kept->push_back(std::move(running));
 }
 
-/// False when it was cancelled first.
+/// False if it was cancelled first.
 bool wait_for(const Stream& stream, const CancelToken* cancel) {
   constexpr std::chrono::microseconds longest_pause{5000};
   std::chrono::microseconds pause{20};
@@ -151,7 +150,7 @@ bool wait_for(const Stream& stream, const CancelToken* cancel) {
   return true;
 }
 
-/// Gives the seconds, or nothing when it was cancelled and the kernel still runs.
+/// The seconds; absent if it was cancelled and the kernel still runs.
 std::optional<double> timed_launch(Running& running) {
   running.timer.start();
   launch_with_addresses(running.kernel, running.run.config, running.stream,
@@ -159,7 +158,7 @@ std::optional<double> timed_launch(Running& running) {
   running.timer.stop();
   if (!wait_for(running.stream, running.run.cancel)) return std::nullopt;
   const double elapsed_s = running.timer.elapsed_s();
-  running.stream.synchronize();  // what the kernel failed with is thrown here
+  running.stream.synchronize();  // throws the error of the kernel
   return elapsed_s;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// Runs a kernel of the user with given arguments, times it and compares what it wrote.
+/// Runs a user's kernel with given arguments, times it and checks its results.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,16 +13,16 @@
 
 namespace hiptool::measure {
 
-/// What a buffer shall hold after the launch, byte for byte or, for reals, within a tolerance.
+/// The expected contents of a buffer after the launch: exact or, for reals, within a tolerance.
 struct ExpectedBuffer {
   std::size_t argument = 0;
-  std::vector<std::byte> bytes;  ///< as many as the buffer has
+  std::vector<std::byte> bytes;  ///< of the whole buffer
 };
 
 struct UserKernelRun {
   LaunchConfig config;
   std::vector<KernelArgument> arguments;
-  std::vector<std::size_t> outputs;  ///< arguments whose buffers are wanted back
+  std::vector<std::size_t> outputs;  ///< arguments whose buffers are returned
   std::vector<ExpectedBuffer> expected;
   /// Of buffers of reals: |got - expected| <= tolerance * max(1, |expected|). Two NaN agree.
   std::optional<double> tolerance;
@@ -32,7 +32,7 @@ struct UserKernelRun {
 
 using report::WrongData;
 
-/// What a kernel changed around a buffer, as far as 4096 bytes before and behind it.
+/// Bytes that a kernel changed in the 4096 bytes before and after a buffer.
 struct OutsideWrite {
   std::size_t argument = 0;
   std::uint64_t before_bytes = 0;
@@ -56,15 +56,15 @@ struct UserKernelResult {
   bool is_device_time = true;
 };
 
-/// Launches once, keeps and checks what that launch wrote, and measures: that launch itself for one
-/// sample; for more, as many launches after it, each with the buffers as they were at first. Blocks
-/// until all are done. Throws Error(invalid_argument) for a bad grid, block or shared memory before
-/// anything runs, Error(out_of_memory), else what the runtime answered. Throws Error(cancelled)
-/// also while a kernel runs, which nothing can end: then the kernel keeps what it uses, and its
-/// stream, buffers and module are never released.
+/// Launches once, checks and returns the results of that launch, and measures: that launch itself
+/// for one sample; for more, as many further launches, each with the initial contents of the
+/// buffers. Blocks until all are done. Throws Error(invalid_argument) for a bad grid, block or
+/// shared memory before anything runs, Error(out_of_memory), else the error of the runtime. Throws
+/// Error(cancelled) also while a kernel runs, which cannot be stopped: then its stream, buffers and
+/// module are never released.
 UserKernelResult run_user_kernel(const Kernel& kernel, const UserKernelRun& run);
 
-/// Compares one buffer; for tests apart from devices. `again` is what a second reading gave.
+/// Compares one buffer; public for tests without a device.
 struct BufferComparison {
   std::optional<double> max_error;
   std::optional<WrongData> wrong;  ///< without `reread_agrees`

@@ -41,11 +41,11 @@ report::Value number_of(const Value& value, ValueKind kind) {
   return value.number;
 }
 
-/// Collects what a comparison sees, in order of the index.
+/// Collects the results of a comparison in the order of the index.
 class Judge {
  public:
-  Judge(ValueKind kind, double tolerance, double floor)
-      : kind_(kind), tolerance_(tolerance), floor_(floor) {}
+  Judge(ValueKind kind, double tolerance, double min_magnitude)
+      : kind_(kind), tolerance_(tolerance), min_magnitude_(min_magnitude) {}
 
   void compare(std::uint64_t first, std::span<const std::byte> got,
                std::span<const std::byte> expected) {
@@ -63,9 +63,9 @@ class Judge {
  private:
   void compare_one(std::uint64_t index, const Value& got, const Value& expected) {
     if (got.bits == expected.bits) return;
-    const double error =
-        std::abs(got.number - expected.number) / std::max(floor_, std::abs(expected.number));
-    // Written so that NaN is wrong.
+    const double error = std::abs(got.number - expected.number) /
+                         std::max(min_magnitude_, std::abs(expected.number));
+    // This form of the condition makes NaN wrong.
     if (tolerance_ > 0 && error <= tolerance_) {
       result_.max_error = std::max(result_.max_error, error);
       return;
@@ -84,7 +84,7 @@ class Judge {
 
   ValueKind kind_;
   double tolerance_;
-  double floor_;
+  double min_magnitude_;
   std::uint64_t first_wrong_bits_ = 0;
   Comparison result_;
 };
@@ -120,9 +120,9 @@ std::uint64_t rounds_within(double time_s, std::uint64_t least, std::uint64_t mo
 std::size_t value_bytes(ValueKind kind) noexcept { return kind == ValueKind::f64 ? 8 : 4; }
 
 Comparison compare_values(const Buffer& data, std::uint64_t count, ValueKind kind, double tolerance,
-                          const Fill& expected, double floor) {
+                          const Fill& expected, double min_magnitude) {
   const std::size_t bytes = value_bytes(kind);
-  Judge judge(kind, tolerance, floor);
+  Judge judge(kind, tolerance, min_magnitude);
   std::vector<std::byte> got(std::min<std::uint64_t>(count * bytes, piece_bytes));
   std::vector<std::byte> wanted(got.size());
   const std::uint64_t step = std::max<std::uint64_t>(1, got.size() / bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// What the families of the kernel bench have in common: their interface, launches and checks.
+/// The interface, launches and checks that the families of kernels share.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -21,7 +21,7 @@
 
 namespace hiptool::measure {
 
-/// What a family gets to make its work on a device.
+/// The parameters from which a family makes its work on a device.
 struct WorkContext {
   const StreamRef* stream = nullptr;
   std::function<Kernel(std::string_view)> find_kernel;
@@ -29,33 +29,33 @@ struct WorkContext {
   std::string dtype;
   std::uint64_t size_bytes = 0;  ///< of one array
   std::uint64_t compute_units = 1;
-  std::optional<std::uint64_t> blocks_per_unit;  ///< instead of what the family takes
+  std::optional<std::uint64_t> blocks_per_unit;  ///< instead of the family's own
 
-  /// As many blocks as there is work for.
+  /// No limit other than the amount of work.
   static constexpr std::uint64_t as_needed = std::uint64_t{1} << 32;
 
-  /// For all multiprocessors, `own` or what is asked for instead for each. Of work that is as long
-  /// as there are blocks, more than 64 of them are no other measurement.
+  /// Blocks for all multiprocessors, with `own` or the requested number on each. More than 64 only
+  /// lengthen work that grows with the number of blocks.
   std::uint32_t all_blocks(std::uint64_t own) const {
     return static_cast<std::uint32_t>(compute_units *
                                       std::min<std::uint64_t>(blocks_per_unit.value_or(own), 64));
   }
 };
 
-/// How many rounds take about so long, so that a slow device is done as well: from the time of one
-/// run of `least` rounds, which `queue` launches. Waits for the stream.
+/// The number of rounds that takes about `time_s`, so that slow devices finish too; from the time
+/// of one run of `least` rounds, which `queue` launches. Waits for the stream.
 std::uint64_t rounds_within(double time_s, std::uint64_t least, std::uint64_t most,
                             const StreamRef& stream, const std::function<void()>& queue);
 
-/// What one check saw.
+/// The result of one check.
 struct Comparison {
   std::uint64_t checked = 0;
   double max_error = 0;
   std::optional<WrongData> wrong;
-  std::string missed_fault;  ///< what the check reported of a fault that it was given and missed
+  std::string missed_fault;  ///< describes a planted fault that the check did not find
 };
 
-/// One family with its type and size, with all memory it needs.
+/// One family with a type and a size, and all the memory it needs.
 class KernelWork {
  public:
   struct Figures {
@@ -64,27 +64,27 @@ class KernelWork {
     double bytes = 0;         ///< read and written by one run
     double flops = 0;         ///< of one run
     double tolerance = 0;     ///< as in KernelResult
-    double steps = 1;         ///< a run is so many steps, and the time of one is wanted
-    std::size_t repeats = 0;  ///< runs in one sample; 0: as many as make it long enough
+    double steps = 1;         ///< of a run; the time of one is reported
+    std::size_t repeats = 0;  ///< runs in one sample; 0: enough for a long sample
   };
 
   virtual ~KernelWork() = default;
   virtual Figures figures() const = 0;
-  /// Gives inputs and outputs their first values, so that a run that does nothing is seen. Blocks.
+  /// Initialises inputs and outputs, so that a run without effect is detected. Blocks.
   virtual void reset() = 0;
   /// Queues one run.
   virtual void queue() = 0;
-  /// Compares all that the runs since reset() left. Blocks.
+  /// Checks the results of all runs since reset(). Blocks.
   virtual Comparison check() = 0;
-  /// Operations, or bytes where it counts none, that one multiprocessor can do in a clock; absent
-  /// where memory is the limit or nobody says.
+  /// Operations of one multiprocessor in a clock, or bytes if none are counted; absent if memory is
+  /// the limit or the figure is not published.
   virtual std::optional<double> per_clock() const { return std::nullopt; }
 };
 
-/// A family with what makes its work.
+/// A family and the function that makes its work.
 struct FamilyEntry {
   KernelFamily family;
-  /// Of the given size, for a share of the memory. 0: the size has no meaning, and memory no share.
+  /// Arrays of the given size. 0: size and share of the memory have no meaning.
   std::uint64_t arrays = 1;
   std::function<std::unique_ptr<KernelWork>(const Device&, const WorkContext&)> make;
 };
@@ -106,20 +106,20 @@ void add_model_families(std::vector<FamilyEntry>& families);
 void add_dequantize_family(std::vector<FamilyEntry>& families);
 void add_memory_tests(std::vector<FamilyEntry>& families);
 
-/// Grid for a kernel that strides over `units`: no more blocks than there is work for.
-/// `blocks_per_unit` is the one of the family, where the context has none.
+/// The grid of a kernel that strides over `units`, with no more blocks than there is work for and
+/// `blocks_per_unit` of the family unless the context has another number.
 LaunchConfig stride_grid(const WorkContext& context, std::uint64_t units,
                          std::uint64_t blocks_per_unit, std::uint64_t units_per_thread);
 
-/// The types of values that a check knows.
+/// The types of values that can be checked.
 enum class ValueKind { u32, f32, f64 };
 
 std::size_t value_bytes(ValueKind kind) noexcept;
 
-/// Writes the values from the index `first` on, as many as there is room for.
+/// Fills the span with the values from the index `first` on.
 using Fill = std::function<void(std::uint64_t first, std::span<std::byte> to)>;
 
-/// Puts values into all of the buffer, piece by piece. Blocks.
+/// Fills the whole buffer piece by piece. Blocks.
 void write_values(const Buffer& data, ValueKind kind, const Fill& fill);
 
 /// Sets all bytes of the buffer. Blocks.
@@ -127,9 +127,9 @@ void fill_and_wait(const Buffer& data, std::byte value, const StreamRef& stream)
 
 /// Copies `count` values from the device, piece by piece, and compares them with what `expected`
 /// writes: bit by bit with a tolerance of 0, else |got - expected| <= tolerance *
-/// max(floor, |expected|). The first wrong one is read once more. Blocks.
+/// max(min_magnitude, |expected|). The first wrong one is read once more. Blocks.
 Comparison compare_values(const Buffer& data, std::uint64_t count, ValueKind kind, double tolerance,
-                          const Fill& expected, double floor = 1);
+                          const Fill& expected, double min_magnitude = 1);
 
 /// The values that a function returns for each index.
 template <class Function>
@@ -143,8 +143,8 @@ Fill computed(Function value_of) {
   };
 }
 
-/// The values of a table, again and again. Its length should divide no power of two, so that data
-/// at a wrong place is seen.
+/// The values of a table, repeated. Its length should not divide a power of two, so that data at a
+/// wrong address is detected.
 template <class Number>
 Fill periodic(std::vector<Number> table) {
   return [table = std::move(table)](std::uint64_t first, std::span<std::byte> to) {
@@ -158,7 +158,7 @@ Fill periodic(std::vector<Number> table) {
   };
 }
 
-/// Whole numbers from -8 to 8 in an order without rule: sums and products of a few are exact.
+/// Pseudo-random whole numbers from -8 to 8: sums and products of a few are exact.
 template <class Number>
 std::vector<Number> small_numbers(std::size_t count, std::uint32_t seed) {
   std::vector<Number> numbers(count);
@@ -170,7 +170,7 @@ std::vector<Number> small_numbers(std::size_t count, std::uint32_t seed) {
   return numbers;
 }
 
-/// A prime, so that tables of this length are out of step with every grid.
+/// A prime, so that tables of this length do not align with any grid.
 inline constexpr std::size_t table_length = 65521;
 
 }  // namespace hiptool::measure
