@@ -16,7 +16,7 @@ struct Board {
 };
 
 // docs/peaks.md names the source of every figure, and a test compares the two. Boards without a
-// source that could be read are not here: their peak follows from the clock.
+// published source are not listed: their peak is computed from the clock.
 constexpr std::array boards{
     Board{"MI325X", 6.0e12},     Board{"MI300X", 5.3e12},    Board{"RX 9070 XT", 640e9},
     Board{"RX 7900 XTX", 960e9}, Board{"RX 7900 XT", 800e9}, Board{"RX 7600", 288e9},
@@ -34,12 +34,12 @@ bool has_words(std::string_view text, std::string_view words) {
 }
 
 struct Transfers {
-  std::string_view arch;  ///< how it begins
+  std::string_view arch;  ///< prefix
   double for_each_clock;
 };
 
 // HBM, GDDR5 and GDDR6. MI300 and MI350 (gfx94, gfx95) have HBM too, but twice their clock times
-// their width is half of what AMD states for them.
+// their width is half of the published figure.
 constexpr std::array transfers{
     Transfers{"gfx90", 2},  Transfers{"gfx803", 4}, Transfers{"gfx10", 16},
     Transfers{"gfx11", 16}, Transfers{"gfx12", 16},
@@ -61,7 +61,7 @@ std::optional<MemoryPeak> memory_peak(Platform platform, const DeviceInfo& info)
     for (const Board& board : boards) {
       if (has_words(info.name, board.name)) return MemoryPeak{board.bytes_per_s, "sku-table"};
     }
-    // LPDDR's clock and width are told for one channel of the host's memory.
+    // The runtime reports clock and width of one LPDDR channel of the host's memory.
     if (info.integrated.value_or(false)) return {};
   }
   const auto factor = transfers_for_each_clock(platform, info);

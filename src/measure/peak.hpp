@@ -12,31 +12,31 @@
 
 namespace hiptool::measure {
 
-/// What the memory of a device can carry at most, in bytes per second, and how that is known:
-/// "sku-table" (the vendor's figure for a board of that name) or "memory-clock" (clock, transfers
-/// for each clock and width of the bus).
+/// The peak memory bandwidth of a device and its source: "sku-table" (the vendor's figure for a
+/// board of that name) or "memory-clock" (clock, transfers for each clock and width of the bus).
 struct MemoryPeak {
   double bytes_per_s = 0;
   const char* source = "";
 };
 
-/// On NVIDIA by the clock, which the driver reports for a bus of double data rate. On AMD the
-/// figure that is published for the board, else the clock of the memory controller times the
-/// transfers that such a memory makes in a clock (HBM 2, GDDR5 4, GDDR6 16). Absent for memory that
-/// is the host's and where no public source was found. docs/peaks.md names the sources.
+/// On NVIDIA from the clock, which the driver reports for a bus of double data rate. On AMD the
+/// published figure of the board, else the clock of the memory controller times the transfers of
+/// such memory in a clock (HBM 2, GDDR5 4, GDDR6 16). Absent for host memory and without a public
+/// source. docs/peaks.md names the sources.
 std::optional<MemoryPeak> memory_peak(Platform platform, const DeviceInfo& info);
 
-/// A rate as a share of what is possible, or why there is none.
+/// A rate as a share of a peak, or the reason why there is no share.
 struct Share {
   std::optional<double> value;
-  std::string missing;    ///< empty where there is a value
-  bool is_above = false;  ///< the rate is above what should be possible
+  std::string missing;    ///< the reason; empty if there is a value
+  bool is_above = false;  ///< the rate is above the peak
 };
 
 inline Share no_share(std::string reason) { return {std::nullopt, std::move(reason), false}; }
 
-/// The largest quotient that is a share. Published peaks are rounded (5.3 for 5.325 TB/s: 0.5 %)
-/// and clocks change in steps (15 MHz of 1980: 0.8 %); a higher one means another limit.
+/// The largest quotient accepted as a share: published peaks are rounded (5.3 for 5.325 TB/s: 0.5
+/// %) and clocks change in steps (15 MHz of 1980: 0.8 %). A higher one means that the limit is
+/// another.
 inline constexpr double most_share = 1.02;
 
 /// `rate` as a share of `peak`, both in the same unit. Above most_share it is absent, and the
@@ -44,11 +44,11 @@ inline constexpr double most_share = 1.02;
 /// data fit in the L2 cache of 50.0 MiB"; may be empty).
 Share share_of(double rate, double peak, const std::string& peak_name, const std::string& cause);
 
-/// Why so much data may be faster than the memory: "the data (2.00 MiB) fit in the L2 cache of
-/// 50.0 MiB". Empty where they do not or the cache is unknown.
+/// Why the rate may exceed that of the memory: "the data (2.00 MiB) fit in the L2 cache of 50.0
+/// MiB". Empty if they do not fit or the cache is unknown.
 std::string cache_cause(double data_bytes, std::optional<std::uint64_t> l2_cache_bytes);
 
-/// Puts the share, or why there is none, into a measurement.
+/// Stores the share, or the reason why there is none, in a measurement.
 void set_share(Share share, report::Measurement& measured);
 
 }  // namespace hiptool::measure

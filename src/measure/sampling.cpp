@@ -34,7 +34,7 @@ std::vector<double> collect_samples(const SamplingOptions& options,
     samples.push_back(sample());
     if (samples.size() < options.least_samples) continue;
     if (elapsed_s() >= options.time_budget_s) break;
-    // One sample has no noise that could be judged.
+    // The noise of one sample is unknown.
     if (samples.size() > 1 &&
         base::summarize(samples).relative_standard_error <= options.noise_target) {
       break;

@@ -7,13 +7,13 @@
 
 namespace hiptool::measure {
 
-/// When enough is enough.
+/// When to stop sampling.
 struct SamplingOptions {
-  std::size_t least_samples = 9;  ///< fewer allow no comparison
+  std::size_t least_samples = 9;  ///< fewer are too few for a comparison
   std::size_t most_samples = 1000;
-  double noise_target = 0.005;    ///< relative standard error that ends it
+  double noise_target = 0.005;    ///< relative standard error at which sampling ends
   double time_budget_s = 0.5;     ///< of one series, warm-up not counted; least_samples come first
-  std::size_t most_warm_ups = 5;  ///< two in a row within 5 % end it earlier
+  std::size_t most_warm_ups = 5;  ///< fewer if two in a row are within 5 %
 };
 
 using SamplingClock = std::function<std::chrono::steady_clock::time_point()>;

@@ -43,7 +43,7 @@ Error usage_error(std::string message, std::string hint) {
 }
 
 constexpr std::uint64_t most_file_bytes = 1u << 20;
-constexpr std::size_t most_quoted_bytes = 100;  // a file that is none has long lines
+constexpr std::size_t most_quoted_bytes = 100;  // a file of another kind may have long lines
 
 Error refuse(std::string_view text, ThresholdKind kind) {
   const std::string end = text.size() > most_quoted_bytes ? "..." : "";

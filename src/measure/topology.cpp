@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 // Linux gives each XGMI link between neighbours a weight of 15 (amdkfd/kfd_crat.c).
 constexpr std::uint64_t xgmi_weight = 15;
 
-/// Where a device sits on the PCI bus.
+/// The position of a device on the PCI bus.
 struct Place {
   system::PciPath path;
   std::string host_bridge;  ///< "pci0000:60"
@@ -40,7 +40,7 @@ Place place_of(const fs::path& root, const std::string& bus_id) {
   return place;
 }
 
-/// Bridges on the way from one to the other, the common one counted once; absent without one.
+/// Bridges on the path between two devices below a common one; absent without a common bridge.
 std::optional<std::uint64_t> hops_below_common(const Place& from, const Place& to) {
   for (std::size_t i = 1; i < from.path.hops.size(); ++i) {
     for (std::size_t j = 1; j < to.path.hops.size(); ++j) {
@@ -106,7 +106,7 @@ void judge_xgmi(const std::vector<system::KfdNode>& nodes, const std::string& fr
   pair.source = "io_links of /sys/class/kfd/kfd/topology/nodes";
 }
 
-// Either the far ends are the peer, or both devices have links to the same switches.
+// The far ends of the links are the peer or switches that both devices are connected to.
 void judge_nvlink(const TopologyDevice& from, const TopologyDevice& to, TopologyPair& pair) {
   if (!from.nvlink_remotes || !to.nvlink_remotes) return;
   const auto& remotes = *from.nvlink_remotes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// How devices reach each other, from what the kernel and the sensors tell.
+/// Connections between devices, as reported by the kernel and the sensors.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -13,7 +13,7 @@
 
 namespace hiptool::measure {
 
-/// The best of the ways between two devices, nearest first.
+/// The best connection of two devices, nearest first.
 enum class LinkKind {
   nvlink,
   xgmi,
@@ -30,8 +30,8 @@ std::string_view to_string(LinkKind kind) noexcept;
 struct TopologyDevice {
   std::string id;  ///< "nvidia:0"
   Platform platform = Platform::amd;
-  std::string bus_id;  ///< empty where not known
-  /// Bus ids at the far ends of its NVLinks that work; of a switch, or of the peer itself.
+  std::string bus_id;  ///< empty if unknown
+  /// Bus ids at the far ends of its active NVLinks: switches or peers.
   std::optional<std::vector<std::string>> nvlink_remotes;
 };
 
@@ -40,13 +40,13 @@ struct TopologyPair {
   std::string to;
   LinkKind kind = LinkKind::unknown;
   std::optional<std::uint64_t> count;  ///< parallel NVLinks or XGMI links
-  std::optional<std::uint64_t> hops;  ///< PCIe: bridges on the way; XGMI: links one after the other
-  std::optional<bool> peer_access;    ///< the runtime lets `from` reach the memory of `to`
-  std::optional<std::uint64_t> numa_distance;  ///< of the nodes; 10 is one and the same
-  std::string source;                          ///< what said so
+  std::optional<std::uint64_t> hops;   ///< PCIe: bridges on the path; XGMI: links on the path
+  std::optional<bool> peer_access;     ///< the runtime lets `from` reach the memory of `to`
+  std::optional<std::uint64_t> numa_distance;  ///< between the nodes; 10 within a node
+  std::string source;                          ///< of this information
 };
 
-/// Answers whether the first device can reach the second one's memory; absent where not known.
+/// Returns whether the first device can access the second one's memory; absent if unknown.
 using AskPeer = std::function<std::optional<bool>(const std::string& from, const std::string& to)>;
 
 /// Every ordered pair of different devices, by the order given. Files are read below `root`.

@@ -14,7 +14,7 @@ namespace hiptool::measure {
 namespace {
 
 constexpr double clocks_agree_within = 0.05;
-// The host learns of the end this much later, whatever was copied.
+// The host notices the end this much later, whatever the size of the copy.
 constexpr double wake_up_s = 50e-6;
 constexpr double least_overlap = 0.2;
 constexpr double serialised_wall = 1.5;  // times the span
@@ -104,7 +104,7 @@ double rate_of(const system::PciPath::Hop& hop) {
   return system::pcie_bytes_per_s(*hop.link.speed_gt_s, *hop.link.width);
 }
 
-// All links together in one direction; devices below one root port share it.
+// Sum of all links in one direction; devices below one root port share its link.
 std::optional<double> links_bytes_per_s(const std::vector<Device>& devices,
                                         const std::vector<LinkObservation>& links) {
   struct Port {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// Measures measurements one by one; what fails or is wrong in one stops no other.
+/// Runs copies one by one; a failure or wrong data in one does not stop the others.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -28,9 +28,8 @@ struct CopyLimit {
   std::optional<std::uint64_t> l2_cache_bytes = std::nullopt;  ///< of a copy within one device
 };
 
-/// The limit of a measurement from the links as they were while it was measured (absent bus ids
-/// count as unknown) and from memory clocks. Absent between devices: what joins them is not known
-/// here.
+/// The limit of a copy, from the observed links (absent bus ids count as unknown) and from memory
+/// clocks. Absent between devices, whose link is unknown here.
 std::optional<CopyLimit> limit_of(const CopySpec& spec, const std::vector<LinkObservation>& links);
 
 /// One copy of several that ran at once.
@@ -40,7 +39,7 @@ struct TrackRate {
   double bytes_per_s = 0;  ///< median of its own time
 };
 
-/// Its samples are times in which every track copies size_bytes once.
+/// A sample is the time in which every track copies size_bytes once.
 struct CopyResult : report::Measurement {
   CopyResult() = default;
   explicit CopyResult(CopySpec measured);
@@ -71,18 +70,18 @@ struct CopyBenchOptions {
   std::filesystem::path root = "/";
   std::vector<HostNode> nodes;
   const CancelToken* cancel = nullptr;  ///< may be null
-  std::function<void()> while_copying;  ///< called now and then on another thread; must not throw
+  std::function<void()> while_copying;  ///< called repeatedly on another thread; must not throw
 };
 
 class CopyBench {
  public:
   explicit CopyBench(CopyBenchOptions options) : options_(std::move(options)) {}
 
-  /// Measures one measurement. Blocks. A failed call is the measurement's status, not an exception;
-  /// only Error(cancelled) is thrown.
+  /// Runs one copy. Blocks. A failed call sets the status of the result; only Error(cancelled) is
+  /// thrown.
   CopyResult measure(const PlannedCopy& planned);
 
-  /// Links of all devices as they were seen during the copies so far.
+  /// Links of all devices, observed during the copies so far.
   const std::vector<LinkObservation>& links() const noexcept { return links_; }
 
  private:

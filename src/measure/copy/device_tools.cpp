@@ -19,7 +19,7 @@ constexpr std::size_t result_bytes = 3 * sizeof(std::uint64_t);
 constexpr std::size_t word_bytes = sizeof(std::uint32_t);
 constexpr std::size_t staged_words = std::size_t{4} << 20;
 
-// Calls work(words to stage, part of the buffer, its seed) piece by piece.
+// Calls work(first word, words to stage, part of the buffer, its seed) for each piece.
 template <class Work>
 void by_pieces(const Buffer& buffer, std::uint32_t seed, const Work& work) {
   const std::size_t count = buffer.size_bytes() / word_bytes;

@@ -15,27 +15,27 @@
 
 namespace hiptool::measure {
 
-/// What a copy bench needs on one device besides the copies: kernels, loaded before anything is
-/// timed, and a stream to check data on.
+/// Kernels of bench-copy on one device, loaded before anything is timed, and a stream to check
+/// data.
 class DeviceTools {
  public:
-  /// Starts the device and loads the kernels. Blocks. A kernel that cannot be had is absent; other
-  /// failures are thrown.
+  /// Starts the device and loads the kernels. Blocks. A kernel without an image or compiler is
+  /// absent; other failures are thrown.
   explicit DeviceTools(const Device& device);
 
   const Device& device() const noexcept { return device_; }
 
-  /// Fills device memory with the pattern, and waits. By the host where there is no kernel.
+  /// Fills device memory with the pattern, and waits. Without a kernel the host does it.
   void write(const Buffer& buffer, std::uint32_t seed);
   /// Compares device memory with the pattern, and waits.
   WrongWords check(const Buffer& buffer, std::uint32_t seed);
 
-  /// Absent where the build has no image for the device and nothing can compile one.
+  /// Absent if the build has no image for the device and none can be compiled.
   const std::optional<Kernel>& gate() const noexcept { return gate_; }
-  /// Queues a copy by kernel. Throws Error(unsupported) with the reason where there is none.
+  /// Queues a copy by kernel. Throws Error(unsupported) with the reason if the kernel is absent.
   void copy(std::byte* destination, const std::byte* source, std::size_t size_bytes,
             const StreamRef& stream) const;
-  /// Throws what copy() would throw.
+  /// Throws as copy() does.
   void require_copy() const;
 
  private:
@@ -53,7 +53,7 @@ class DeviceTools {
   PinnedBuffer host_result_;
 };
 
-/// The tools of each device, made when they are first asked for.
+/// The tools of each device, created at their first use.
 class ToolBox {
  public:
   DeviceTools& of(const Device& device);

@@ -8,7 +8,7 @@
 namespace hiptool::measure {
 namespace {
 
-constexpr std::chrono::milliseconds look_interval{200};
+constexpr std::chrono::milliseconds read_interval{200};
 
 void keep_highest(const std::optional<double>& seen, std::optional<double>& kept) {
   if (seen && (!kept || *seen > *kept)) kept = seen;
@@ -75,12 +75,12 @@ hip::SensorReading DeviceWatch::read(const WatchedDevice& context) {
 
 void DeviceWatch::look() noexcept {
   const auto now = std::chrono::steady_clock::now();
-  if (now - last_look_ < look_interval) return;
-  last_look_ = now;
+  if (now - last_read_ < read_interval) return;
+  last_read_ = now;
   try {
     for (WatchedDevice& context : contexts_) merge(read(context), context.during.sensors);
   } catch (const std::exception&) {
-    // What could not be read stays absent.
+    // Values that could not be read stay absent.
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// What a device was like before, during and after the copies: two runs can only be compared where
-/// this is alike.
+/// The state of devices before, during and after the copies: two runs are comparable only if it is
+/// the same.
 #pragma once
 #include <chrono>
 #include <filesystem>
@@ -27,23 +27,23 @@ struct WatchedDevice {
   std::string driver;   ///< empty: unknown
   std::string runtime;  ///< empty: unknown
   std::optional<int> numa_node;
-  std::string sensors_source;   ///< empty: there are none
-  std::string sensors_missing;  ///< the reason
+  std::string sensors_source;   ///< empty: no sensors
+  std::string sensors_missing;  ///< the reason why there are none
   DeviceState before, during, after;
 };
 
-/// Reads links and sensors of some devices. Nothing here starts a device.
+/// Reads links and sensors of devices without starting a device.
 class DeviceWatch {
  public:
-  /// Takes the first look. Blocks for some milliseconds.
+  /// Reads the state before the copies. Blocks for some milliseconds.
   DeviceWatch(Platforms& platforms, const std::vector<Device>& devices,
               const std::filesystem::path& root);
 
-  /// A look at the sensors while copies run; of several the highest clocks, temperature and power
-  /// and all reasons for throttling are kept. Not more than a few times a second it does anything.
+  /// Reads the sensors while copies run, at most every 200 ms, and keeps the highest clocks,
+  /// temperature and power and all reasons for throttling.
   void look() noexcept;
 
-  /// Takes the last look; the links during the copies are those given.
+  /// Reads the state after the copies; `links` are those observed during the copies.
   void finish(const std::vector<LinkObservation>& links);
 
   const std::vector<WatchedDevice>& devices() const noexcept { return contexts_; }
@@ -54,7 +54,7 @@ class DeviceWatch {
   std::filesystem::path root_;
   std::map<Platform, hip::SensorLibrary> libraries_;
   std::vector<WatchedDevice> contexts_;
-  std::chrono::steady_clock::time_point last_look_{};
+  std::chrono::steady_clock::time_point last_read_{};
 };
 
 }  // namespace hiptool::measure

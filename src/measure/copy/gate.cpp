@@ -11,8 +11,7 @@
 namespace hiptool::measure {
 namespace {
 
-// A look at memory of the host takes a device about a microsecond, so the bound is about the limit;
-// less where the two share a cache.
+// A device needs about a microsecond to read host memory, less if both share a cache.
 constexpr std::uint64_t usual_spins_per_ms = 1000;
 constexpr std::uint64_t most_spins_per_ms = 100'000;
 constexpr std::uint64_t spins_step = 10;

@@ -11,16 +11,16 @@
 
 namespace hiptool::measure {
 
-/// At most so much is queued behind a closed gate: a driver may block its caller when a queue is
-/// full (about 32 launches fit on NVIDIA; nvbench's blocking kernel has the same bound).
+/// The most operations queued after a closed gate: a driver may block its caller when a queue is
+/// full (about 32 launches on NVIDIA; nvbench's blocking kernel has the same bound).
 inline constexpr std::size_t most_queued = 32;
 
-/// Holds the streams of one device until work is queued on all of them, so that what is timed is
-/// the work and not its queueing. A kernel spins on a flag; on the cpu platform a host function
-/// waits. A gate that nobody opens opens itself.
+/// Holds the streams of one device until work is queued on all of them, so that the timed interval
+/// does not include queueing. A kernel spins on a flag; on the cpu platform a host function waits.
+/// A gate opens by itself after its limit.
 class Gate {
  public:
-  /// Without a way to hold the device (no kernel for it), can_close() is false.
+  /// Without a kernel to hold the device can_close() is false.
   Gate(const DeviceTools& tools, std::chrono::milliseconds limit);
   /// Opens it.
   ~Gate();
@@ -29,18 +29,18 @@ class Gate {
 
   bool can_close() const noexcept { return waiter_ != nullptr || kernel_.has_value(); }
 
-  /// Closes it, or only marks the moment if `holds` is false. Does not block.
+  /// Closes it, or only records opened() if `holds` is false. Does not block.
   void close(bool holds);
-  /// Lets later work on the stream begin when the gate opens.
+  /// Delays later work on the stream until the gate opens.
   void hold(const StreamRef& stream) const { stream.wait(opened_); }
   /// Whether it opened by itself before open().
   bool has_expired() const { return is_closed_ && opened_.is_done(); }
-  /// After has_expired(): true if it opened long before its time, because the device looks at the
-  /// flag faster than thought; it holds longer from now on.
+  /// After has_expired(): true if it opened before its limit, because the device reads the flag
+  /// more than 1000 times per millisecond; the number of reads is increased tenfold.
   bool lengthen();
   void open() noexcept;
 
-  /// Reached when the gate is open: the start of the work behind it.
+  /// Recorded when the gate opens: the start of the work queued after it.
   const Event& opened() const noexcept { return opened_; }
 
  private:

@@ -53,7 +53,7 @@ NodeBinding::~NodeBinding() {
   if (!has_policy_) return;
   const bool has_nodes = std::any_of(previous_mask_.begin(), previous_mask_.end(),
                                      [](unsigned long word) { return word != 0; });
-  // The default policy must come with no nodes at all.
+  // The default policy requires an empty set of nodes.
   syscall(SYS_set_mempolicy, previous_mode_, has_nodes ? previous_mask_.data() : nullptr,
           has_nodes ? mask_words * bits_per_word : 0);
 }

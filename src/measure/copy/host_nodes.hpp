@@ -15,12 +15,12 @@ struct HostNode {
   bool is_usable = true;  ///< this thread may run on one of its CPUs
 };
 
-/// The nodes with CPUs and memory, read below `root`; empty where there is only one, since then
-/// nothing can be chosen. Nodes with memory alone are left out.
+/// The nodes with CPUs, read below `root`; empty if there is only one, because then there is no
+/// choice.
 std::vector<HostNode> read_host_nodes(const std::filesystem::path& root);
 
 /// Keeps the calling thread and the memory it touches first on a node until the end of the scope.
-/// Where the kernel refuses the memory policy, first touch decides alone.
+/// If the kernel refuses the memory policy, only the CPUs are bound.
 class NodeBinding {
  public:
   explicit NodeBinding(const HostNode& node);

@@ -14,7 +14,7 @@ constexpr std::uint32_t index_factor = 0x9E3779B1u;
 constexpr std::uint32_t high_factor = 0x85EBCA77u;
 constexpr std::uint32_t seed_factor = 0xC2B2AE3Du;
 
-// x with x * odd == 1 modulo 2^32: each step of Newton's method doubles the bits that are right.
+// x with x * odd == 1 modulo 2^32: each step of Newton's method doubles the correct bits.
 constexpr std::uint32_t inverse(std::uint32_t odd) {
   std::uint32_t x = odd;
   for (int step = 0; step < 5; ++step) x *= 2 - odd * x;
@@ -37,7 +37,7 @@ struct Part {
   std::size_t end = 0;
 };
 
-// Calls work(part index, part) for each part of the range, each but the first on its own thread.
+// Calls work(part index, part) for each part of the range, all but the first on own threads.
 template <class Work>
 std::size_t in_parts(std::size_t count, const Work& work) {
   const std::size_t cores = std::max<std::size_t>(1, system::allowed_cpus().size());
@@ -53,7 +53,7 @@ std::size_t in_parts(std::size_t count, const Work& work) {
       threads.emplace_back([&work, i = started, part = part_at(started)] { work(i, part); });
     }
   } catch (const std::exception&) {
-    // No thread to be had: this one does the rest.
+    // Without another thread this one does the rest.
   }
   work(0, part_at(0));
   for (std::size_t i = started; i < parts; ++i) work(i, part_at(i));
@@ -61,7 +61,7 @@ std::size_t in_parts(std::size_t count, const Work& work) {
   return parts;
 }
 
-// Whether a block within one high half differs anywhere: no branch, so that it becomes vectors.
+// Not 0 if a block with one upper half of the index differs; without branches, to be vectorised.
 std::uint32_t difference(const std::uint32_t* words, std::size_t count, std::uint32_t low,
                          std::uint32_t base) {
   std::uint32_t bits = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// The pattern that copied data carries, on the host. kernels/pattern.hip defines the same words.
+/// The pattern of copied data on the host, the same as in kernels/pattern.hip.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,24 +7,24 @@
 
 namespace hiptool::measure {
 
-/// What is wrong with data that should be a pattern. Indices count words of 4 bytes.
+/// Differences of data from the pattern. Indices count words of 4 bytes.
 struct WrongWords {
   std::uint64_t count = 0;
   std::uint64_t first_index = 0;  ///< only where count is not 0
-  std::uint32_t xor_bits = 0;     ///< every bit that is wrong in any word
+  std::uint32_t xor_bits = 0;     ///< all bits that are wrong in any word
 };
 
 /// The word at an index.
 std::uint32_t pattern_word(std::uint64_t index, std::uint32_t seed) noexcept;
 
-/// The seed s with pattern_word(i, s) == pattern_word(i + offset, seed) for all i: a source that is
-/// written once gives another pattern at each offset. Only while i + offset < 2^32.
+/// The seed s with pattern_word(i, s) == pattern_word(i + offset, seed) for i + offset < 2^32: a
+/// source that is written once has another pattern at each offset.
 std::uint32_t shifted_seed(std::uint32_t seed, std::uint64_t offset_words) noexcept;
 
-/// words[i] = pattern_word(i, seed), by several threads where that helps. Blocks.
+/// words[i] = pattern_word(i, seed), with several threads for many words. Blocks.
 void write_pattern(std::span<std::uint32_t> words, std::uint32_t seed);
 
-/// Compares with the pattern, by several threads where that helps. Blocks.
+/// Compares with the pattern, with several threads for many words. Blocks.
 WrongWords check_pattern(std::span<const std::uint32_t> words, std::uint32_t seed);
 
 }  // namespace hiptool::measure

@@ -29,7 +29,7 @@ Devices with_first(const Devices& group, std::size_t first) {
   return devices;
 }
 
-// The devices of each measurement that a template makes on devices of one platform.
+// The devices of each copy of a template on the devices of one platform.
 std::vector<Devices> device_sets(const CopyTemplate& what, const Devices& group) {
   std::vector<Devices> sets;
   const bool needs_two = takes_all(what) || uses_peers(what.kind);
@@ -67,7 +67,7 @@ std::string reason_to_skip(const CopyTemplate& what, const CopySpec& spec,
   return {};
 }
 
-// A measurement for each memory, node and size.
+// Adds a copy for each memory, node and size.
 void add_specs(const CopyTemplate& what, const Devices& devices, const CopyRequest& request,
                std::vector<PlannedCopy>& specs) {
   const bool has_host = uses_host(what.kind);
@@ -97,7 +97,7 @@ void add_specs(const CopyTemplate& what, const Devices& devices, const CopyReque
 using enum CopyKind;
 
 struct Testcase {
-  std::string_view name;  // without _ce or _sm where it exists with both
+  std::string_view name;  // without _ce or _sm if both exist
   CopyTemplate what;
 };
 
@@ -157,7 +157,7 @@ std::vector<PlannedCopy> plan_copies(const CopyRequest& request) {
       }
     }
   }
-  // Two ways to ask for the same are one measurement.
+  // A copy that several templates request is measured once.
   std::set<std::string> ids;
   std::erase_if(specs,
                 [&](const PlannedCopy& spec) { return !ids.insert(id_of(spec.spec)).second; });

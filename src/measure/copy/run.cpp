@@ -21,7 +21,7 @@ std::uint32_t next_seed() {
 
 }  // namespace
 
-// Access of one device to another, taken back at the end if it was not there before.
+// Access of one device to another, disabled at the end if it was not enabled before.
 class CopyRun::PeerAccess {
  public:
   PeerAccess(const Device& device, const Device& peer)
@@ -55,7 +55,7 @@ CopyRun::CopyRun(const CopySpec& spec, ToolBox& tools, Options options)
 }
 
 CopyRun::~CopyRun() {
-  for (auto& [id, gate] : gates_) gate->open();  // the tracks wait for their streams
+  for (auto& [id, gate] : gates_) gate->open();  // the tracks' streams wait for it
 }
 
 void CopyRun::enable_peers() {
@@ -84,12 +84,12 @@ bool CopyRun::may_close_gates() const {
                      [](const auto& gate) { return gate.second->can_close(); });
 }
 
-// After a first run, which also pays what is paid once.
+// The first run includes one-time costs and is not used.
 void CopyRun::choose_copies() {
   run_tracks(false);
   const double copy_s = run_tracks(false).span_s;
-  const std::size_t room = most_queued / most_tracks_;
-  const std::size_t most = room > marks_per_track ? room - marks_per_track : 1;
+  const std::size_t slots = most_queued / most_tracks_;
+  const std::size_t most = slots > marks_per_track ? slots - marks_per_track : 1;
   const double wanted = std::ceil(options_.sample_time_s / std::max(copy_s, 1e-9));
   copies_ = static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(most)));
 }
@@ -99,7 +99,7 @@ CopySample CopyRun::run() {
   for (;;) {
     const bool holds = may_close_gates();
     CopySample sample = run_tracks(holds);
-    // Behind a gate that opened too early its times held the queueing too.
+    // After a gate that opened too early the times would include queueing.
     if (sample.is_gated == holds) return sample;
   }
 }
@@ -129,8 +129,8 @@ CopySample CopyRun::run_tracks(bool holds) {
   return sample;
 }
 
-// Whether all gates were still closed when the last copy was queued. Sets the start of the host's
-// time where they were not to close.
+// True if all gates were still closed when the last copy was queued. Sets the start of the host's
+// time if the gates are not used.
 bool CopyRun::queue_all(bool holds, Clock::time_point& start) {
   for (auto& [id, gate] : gates_) gate->close(holds);
   for (const auto& track : tracks_) {
@@ -138,7 +138,7 @@ bool CopyRun::queue_all(bool holds, Clock::time_point& start) {
     track->queue_start();
   }
   if (!holds) {
-    // A start that the device reaches late would hide time of copies that block their caller.
+    // A start event that the device records late would hide time of copies that block their caller.
     for (const auto& track : tracks_) track->stream().synchronize();
     start = Clock::now();
   }

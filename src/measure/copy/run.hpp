@@ -11,26 +11,26 @@
 
 namespace hiptool::measure {
 
-/// One timed run of all copies of a measurement; all times are of one copy of each track.
+/// One timed run of all tracks; times are for one copy of each track.
 struct CopySample {
   double span_s = 0;             ///< by events: until all tracks were done
   double wall_s = 0;             ///< the same by the host's clock
-  std::vector<double> tracks_s;  ///< by events, each track for itself
+  std::vector<double> tracks_s;  ///< by events, of each track
   bool is_gated = false;
 };
 
-/// A measurement made ready: memory, streams, gates. Copies are timed by events behind a gate and
-/// by the host's clock, and what they carried is checked after each sample.
+/// The memory, streams and gates of a measurement. Copies are timed by events after a gate and by
+/// the host's clock, and the copied data is checked after each sample.
 class CopyRun {
  public:
   struct Options {
     std::chrono::milliseconds gate_limit{1000};
-    /// As many copies a sample as take so long, within what may be queued.
+    /// A sample has as many copies as take this long, up to the limit of the queue.
     double sample_time_s = 0.002;
   };
 
-  /// Allocates and enables peer access. Blocks. Throws Error(unsupported) for what the devices
-  /// cannot do: no access to a peer, no copy kernel.
+  /// Allocates and enables peer access. Blocks. Throws Error(unsupported) without access to a peer
+  /// or without the copy kernel.
   CopyRun(const CopySpec& spec, ToolBox& tools, Options options);
   ~CopyRun();
   CopyRun(const CopyRun&) = delete;
@@ -38,11 +38,11 @@ class CopyRun {
 
   /// Runs the copies once and times them. Blocks.
   CopySample run();
-  /// Checks what the last run() copied. The first track that is wrong tells where.
+  /// Checks the data of the last run(). The first index is that of the first wrong track.
   WrongWords check();
 
   std::size_t copies_per_sample() const noexcept { return copies_; }
-  /// The gate opened by itself once; no gate is used since.
+  /// A gate opened by itself; no gate has been used since.
   bool has_gate_expired() const noexcept { return has_gate_expired_; }
 
  private:

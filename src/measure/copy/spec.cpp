@@ -53,7 +53,7 @@ std::vector<std::string> words_of(const CopySpec& spec) {
   return words;
 }
 
-// Who does a copy between two devices.
+// The device that executes a copy is the destination if it reads, else the source.
 CopyRoute between(const Device& source, const Device& destination, bool reads) {
   return {source, destination, reads ? destination : source};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// What a copy bench can measure: one measurement is one figure, and its routes say which copies
-/// run in it at the same time.
+/// The measurements of bench-copy: each has one rate or latency, and routes that are copied at the
+/// same time.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -27,7 +27,7 @@ enum class CopyKind {
   all_to_all,
 };
 
-/// Memory of the host that takes part.
+/// Kinds of host memory.
 enum class HostKind { pinned, pageable, registered, managed };
 
 enum class CopyEngine {
@@ -35,7 +35,7 @@ enum class CopyEngine {
   kernel  ///< a kernel that reads and writes
 };
 
-/// Names as they stand on the command line and in JSON: "p2p-read", "pinned", "copy".
+/// Names on the command line and in JSON: "p2p-read", "pinned", "copy".
 std::string_view to_string(CopyKind kind) noexcept;
 std::string_view to_string(HostKind kind) noexcept;
 std::string_view to_string(CopyEngine engine) noexcept;
@@ -54,28 +54,28 @@ bool uses_peers(CopyKind kind) noexcept;
 
 struct CopySpec {
   CopyKind kind = CopyKind::h2d;
-  std::optional<HostKind> memory;  ///< absent where no host memory takes part
+  std::optional<HostKind> memory;  ///< absent without host memory
   CopyEngine engine = CopyEngine::copy;
   std::uint64_t size_bytes = 0;  ///< of each copy
-  /// One device for h2d, d2h, d2d, bidir; source and destination for p2p; all of them for the
-  /// others, the one of one-to-all and all-to-one first. bidir may take all, too.
+  /// One device for h2d, d2h, d2d, bidir; source and destination for p2p; all for the others, the
+  /// one of one-to-all and all-to-one first. bidir may also have all.
   std::vector<Device> devices;
   bool reads = false;       ///< between several devices: the receiving side does the copy
   bool is_latency = false;  ///< the time of one copy and the wait for it, not a rate
   std::optional<int> node;  ///< NUMA node of the host memory; absent: not chosen
 };
 
-/// One copy: from where to where (absent: the host), and the device whose stream does it.
+/// One copy: source and destination (absent: the host), and the device of its stream.
 struct CopyRoute {
   std::optional<Device> source;
   std::optional<Device> destination;
   Device executor;
 };
 
-/// The copies of a measurement, all of which run at the same time.
+/// The copies of a measurement, which run at the same time.
 std::vector<CopyRoute> routes_of(const CopySpec& spec);
 
-/// "h2d.pinned.copy.256MiB@nvidia:0", the same for the same measurement in every run.
+/// "h2d.pinned.copy.256MiB@nvidia:0", the same in every run.
 std::string id_of(const CopySpec& spec);
 
 /// "host", "host:1" with a NUMA node, "nvidia:0", "nvidia:0,nvidia:1".

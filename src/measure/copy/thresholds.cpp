@@ -20,8 +20,8 @@ std::size_t parse_count(std::string_view part, std::string_view whole) {
                          "write it as 2/3: met when 2 of at most 3 measurements meet it");
 }
 
-/// A copy between devices is asked only what is asked of all of them.
-bool is_asked(const Threshold& threshold, const CopySpec& spec) {
+/// A copy between devices is checked only if the threshold is for all of them.
+bool is_for_copy(const Threshold& threshold, const CopySpec& spec) {
   return !spec.is_latency && is_selected(spec, threshold.selector) &&
          std::all_of(spec.devices.begin(), spec.devices.end(),
                      [&](const Device& device) { return is_for(threshold, device.id()); });
@@ -45,7 +45,7 @@ std::vector<const Threshold*> thresholds_for(const CopySpec& spec,
                                              const std::vector<Threshold>& thresholds) {
   std::vector<const Threshold*> found;
   for (const Threshold& threshold : thresholds) {
-    if (is_asked(threshold, spec)) found.push_back(&threshold);
+    if (is_for_copy(threshold, spec)) found.push_back(&threshold);
   }
   return found;
 }
@@ -75,7 +75,7 @@ void require_selected(const std::vector<Threshold>& thresholds,
                       const std::vector<const CopySpec*>& specs) {
   for (const Threshold& threshold : thresholds) {
     const bool is_named = std::any_of(specs.begin(), specs.end(), [&](const CopySpec* spec) {
-      return is_asked(threshold, *spec);
+      return is_for_copy(threshold, *spec);
     });
     if (is_named) continue;
     std::string ids;

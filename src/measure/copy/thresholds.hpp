@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// Which copies are good enough, and how often they may be missed.
+/// Thresholds of copies, and how often they may be missed.
 #pragma once
 #include <string>
 #include <string_view>
@@ -21,11 +21,11 @@ Retry parse_retry(std::string_view text);
 std::vector<const Threshold*> thresholds_for(const CopySpec& spec,
                                              const std::vector<Threshold>& thresholds);
 
-/// One measurement against one threshold. Throws Error(invalid_argument) for a share of a limit
-/// that is not known.
+/// Compares a measurement with a threshold. Throws Error(invalid_argument) for a share of an
+/// unknown limit.
 report::ThresholdResult judge(const Threshold& threshold, const CopyResult& result);
 
-/// Throws Error(invalid_argument), with the ids there are, for a threshold that selects none of
+/// Throws Error(invalid_argument), with the measured ids, for a threshold that selects none of
 /// these measurements.
 void require_selected(const std::vector<Threshold>& thresholds,
                       const std::vector<const CopySpec*>& specs);

@@ -8,7 +8,7 @@
 namespace hiptool::measure {
 namespace {
 
-// Page by page, so that every sample's source has the same alignment.
+// Whole pages, so that the sources of all samples have the same alignment.
 constexpr std::uint64_t shift_bytes = 4096;
 constexpr std::uint64_t shifts = 256;
 constexpr std::uint64_t slack_bytes = shift_bytes * (shifts - 1);
@@ -46,7 +46,7 @@ CopyTrack::CopyTrack(const CopySpec& spec, const CopyRoute& route, std::uint32_t
     destination_ = Buffer(*route.destination, size_bytes_);
   } else {
     host_.emplace(route.executor, *spec.memory, size_bytes_);
-    // Pages that nothing was written to yet would be made within the first copy.
+    // Untouched pages would be allocated during the first copy.
     write_pattern(host_->words(), ~seed_);
   }
   if (host_ && engine_ == CopyEngine::kernel) host_address_ = host_->device_address();

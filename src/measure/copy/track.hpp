@@ -20,7 +20,7 @@ namespace hiptool::measure {
 class HostBlock {
  public:
   /// Blocks while pages are pinned. The size is a multiple of 4. Throws Error(host_out_of_memory),
-  /// Error(device), and Error(unsupported) where the runtime has no managed memory.
+  /// Error(device), and Error(unsupported) if the runtime has no managed memory.
   HostBlock(const Device& device, HostKind kind, std::size_t size_bytes);
   ~HostBlock();
   HostBlock(const HostBlock&) = delete;
@@ -43,16 +43,15 @@ class HostBlock {
   std::span<std::byte> bytes_;
   std::optional<PinnedBuffer> pinned_;
   std::unique_ptr<void, Free> pageable_;
-  std::optional<RegisteredMemory> registered_;  // goes before the memory it registers
+  std::optional<RegisteredMemory> registered_;  // destroyed before the memory it registers
 };
 
 /// One copy of a measurement with its memory, stream and pattern. The source is written once and is
-/// larger than the copy: each sample copies from another place in it and so carries another
-/// pattern.
+/// larger than the copy: each sample copies from another offset and so has another pattern.
 class CopyTrack {
  public:
   /// Allocates and writes the source. Blocks. The seed must differ from that of every other track,
-  /// so that what an earlier track left in memory is never taken for this one's data.
+  /// so that remaining data of an earlier track is detected as wrong.
   CopyTrack(const CopySpec& spec, const CopyRoute& route, std::uint32_t seed, ToolBox& tools);
   /// Waits for its stream.
   ~CopyTrack();
@@ -64,16 +63,16 @@ class CopyTrack {
 
   /// Queues the start of a measurement.
   void queue_start() { start_.record(stream_); }
-  /// Queues `copies` times the copy of that sample, and the end.
+  /// Queues the copy of that sample `copies` times, and the end.
   void queue(std::uint64_t sample, std::size_t copies);
   /// Queues the copy of that sample alone.
   void queue_copy(std::uint64_t sample);
   double duration_s() const { return stop_.elapsed_s(start_); }
-  /// From that event, which is one of the same device, to the end.
+  /// The time from an event of the same device to the end.
   double end_s(const Event& from) const { return stop_.elapsed_s(from); }
 
-  /// Compares what arrived with the pattern of that sample: on the device where it arrived on one.
-  /// Nothing may be queued any more.
+  /// Compares the destination with the pattern of that sample, on the device if it is device
+  /// memory. The stream must be idle.
   WrongWords check(std::uint64_t sample);
 
  private:
