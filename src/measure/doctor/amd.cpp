@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// The device nodes of amdgpu, and what its compute driver makes of the GPUs.
+/// The device nodes of amdgpu, and the GPUs in the topology of its compute driver.
 #include <algorithm>
 #include <cerrno>
 
@@ -78,7 +78,7 @@ void examine_kfd(const Evidence& evidence, CheckList& list) {
   }
 }
 
-// The runtime's device that a node of the topology stands for.
+// The id of the runtime's device for a node of the topology.
 std::string id_of(const Evidence& evidence, const system::KfdNode& node) {
   for (const DoctorGpu& gpu : evidence.gpus) {
     if (gpu.pci && !node.bus_id.empty() && gpu.pci->bus_id == node.bus_id) return gpu.id;
@@ -115,7 +115,7 @@ void examine_render_nodes(const Evidence& evidence, const std::vector<system::Kf
                    "check with `ls -l /dev/dri` and `ls " + std::string(nodes_folder) + "`");
 }
 
-// The kernel refuses a GPU that needs PCIe atomics where the slot has none: "kfd: skipped device
+// The kernel refuses a GPU that needs PCIe atomics in a slot without them: "kfd: skipped device
 // 1002:67df, PCI rejects atomics" (Linux, kfd_device.c).
 void examine_atomics(const Evidence& evidence, std::size_t bound, std::size_t listed,
                      CheckList& list) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// Whether each GPU has its driver and the driver answers.
+/// Whether each GPU is bound to its driver and the driver responds.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,19 +25,19 @@ void examine_one(const Evidence& evidence, const DoctorGpu& gpu, bool is_any_bou
   const std::string source = "/sys/bus/pci/devices/" + gpu.pci->bus_id + "/driver";
   const std::string expected = driver_of(gpu.platform);
   const auto finding = system::explain_binding(evidence.root, *gpu.pci);
-  // What the runtime uses has its driver, also where a container's /sys does not name it.
+  // A GPU that the runtime uses has its driver, even if a container's /sys does not name it.
   if (finding.reason.empty() || !gpu.id.empty()) {
     const std::string driver = gpu.pci->driver.empty() ? "its driver" : gpu.pci->driver;
     list.add({"driver-bound", Severity::pass, gpu.id, gpu.pci->bus_id + " has " + driver, source,
               expected, ""});
     return;
   }
-  // A card that was given away beside others that work is somebody's wish.
+  // If other GPUs are bound, the other driver of this one is probably intended.
   list.add({"driver-bound", is_any_bound ? Severity::warn : Severity::fail, gpu.id, finding.reason,
             source, expected, finding.hint});
 }
 
-// Where nothing could have hung, an answer says nothing.
+// Without a driver that could hang the answer proves nothing.
 bool has_no_driver(const Evidence& evidence, const PlatformStatus& status) {
   if (status.usable) return false;
   return status.library.empty() || gpus_of(evidence, status.platform).empty();

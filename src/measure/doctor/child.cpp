@@ -23,10 +23,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds poll_pause{20};  // also how late a cancel is seen
+constexpr std::chrono::milliseconds poll_pause{20};  // also the delay of a cancellation
 constexpr std::chrono::milliseconds longest_end{300};
 
-/// One process that asks one platform.
+/// A process that queries one platform.
 class Child {
  public:
   Child(const std::filesystem::path& program, Platform platform, const ProbeOptions& options)
@@ -42,7 +42,7 @@ class Child {
   int descriptor() const noexcept { return pipe_; }
   ProbeResult take() { return std::move(result_); }
 
-  /// Reads what is there; at the end of the pipe the child is done.
+  /// Reads the available records; the end of the pipe is the end of the child.
   void read() {
     std::array<char, 4096> part;
     ssize_t got = 0;
@@ -97,8 +97,8 @@ class Child {
     pipe_ = ends[0];
   }
 
-  // The pipe is closed: the child has ended or is just about to. One that does not come back from
-  // its last call has told all the same.
+  // The pipe is closed: the child has ended or is ending. One that hangs while it exits has
+  // reported everything and is not a failure.
   void finish() {
     ::close(std::exchange(pipe_, -1));
     const std::optional<int> ended = wait_briefly();
@@ -119,7 +119,7 @@ class Child {
     if (answer.status.reason.empty()) answer.status.reason = "querying the driver " + answer.detail;
   }
 
-  // One that hangs within the kernel ends some time later; nobody waits for that.
+  // A process that hangs inside the kernel is not waited for.
   void end() {
     if (pipe_ >= 0) ::close(std::exchange(pipe_, -1));
     if (process_ <= 0) return;

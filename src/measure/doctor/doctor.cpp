@@ -14,7 +14,7 @@ std::size_t place_of(const std::string& id) {
   return static_cast<std::size_t>(std::find(ids.begin(), ids.end(), id) - ids.begin());
 }
 
-// fail, warn, unknown, info, pass.
+// The order of the output: fail, warn, unknown, info, pass.
 int rank(Severity severity) {
   switch (severity) {
     case Severity::fail: return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// The diagnosis of a machine with GPUs: what is wrong, from where that was read and what to do.
-/// Nothing here opens a driver; what the runtimes say is handed in.
+/// The diagnosis of a machine with GPUs: findings, their sources and fixes. Nothing here opens a
+/// driver; the results of the runtimes are passed in.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -22,18 +22,18 @@ enum class Severity { pass, info, warn, fail, unknown };
 /// "pass", "info", "warn", "fail" or "unknown".
 std::string_view to_string(Severity severity) noexcept;
 
-/// One thing that was looked at, or that could not be: then it is unknown, never pass.
+/// The result of one check. One that could not be made is unknown, never pass.
 struct Check {
   std::string id;  ///< "link-down"
   Severity severity = Severity::unknown;
   std::string device;    ///< "amd:0"; empty: the machine, or unknown
-  std::string read;      ///< what was found
-  std::string source;    ///< the file, library or variable that said so; never empty
+  std::string read;      ///< the finding
+  std::string source;    ///< the file, library or variable of the finding; never empty
   std::string expected;  ///< may be empty
   std::string fix;       ///< what to type; never empty for warn, fail and unknown
 };
 
-/// How a platform's driver answered when it was asked for its devices.
+/// How a platform's driver answered the query of its devices.
 struct PlatformAnswer {
   enum class Kind { answered, hung, crashed, not_asked };
   PlatformStatus status;
@@ -42,31 +42,31 @@ struct PlatformAnswer {
   std::string detail;  ///< "was ended by signal 11 (Segmentation fault)"
 };
 
-/// A GPU as the bus, the runtime and the sensors know it.
+/// A GPU with the facts of the bus, the runtime and the sensors.
 struct DoctorGpu {
   Platform platform = Platform::amd;
-  std::string id;  ///< "amd:0"; empty for one that only the bus shows
+  std::string id;  ///< "amd:0"; empty if only the bus lists it
   DeviceInfo info;
-  std::optional<MemoryInfo> memory;  ///< absent where asking would start the device
+  std::optional<MemoryInfo> memory;  ///< absent if the query would start the device
   std::optional<system::PciDevice> pci;
   std::optional<system::PciPath> path_under_load;  ///< the fastest seen while copies ran
   hip::SensorReading sensors;
   std::string sensor_source;  ///< "libnvidia-ml.so.1, driver 580.1"; empty without sensors
   std::string sensor_reason;  ///< why there are none
 
-  /// What people call it: the id, else the bus id.
+  /// The id, else the bus id.
   std::string name() const { return !id.empty() || !pci ? id : pci->bus_id; }
 };
 
-/// What one device answered about the memory of another.
+/// Access of one device to the memory of another.
 struct PeerAnswer {
   std::string from;
   std::string to;
   bool can_access = false;
-  std::optional<bool> is_copy_right;  ///< bytes that were copied arrived; absent: not tried
+  std::optional<bool> is_copy_right;  ///< the copied bytes arrived; absent: not tried
 };
 
-/// All that the checks look at, apart from files below `root`.
+/// The input of the checks, apart from files below `root`.
 struct Evidence {
   std::filesystem::path root = "/";
   std::function<std::optional<std::string>(const char* name)> getenv;
@@ -77,10 +77,10 @@ struct Evidence {
   std::function<int(const std::filesystem::path&)> open_node;  ///< 0 or errno, system::try_open
 };
 
-/// GPUs on the bus that no runtime device of the list stands for are added to it.
+/// Adds the GPUs of the bus that are not in the list of runtime devices.
 void add_hardware(Evidence& evidence);
 
-/// Every check, by the order of check_ids(); each id at least once.
+/// Results of all checks in the order of check_ids(); each id at least once.
 std::vector<Check> examine(const Evidence& evidence);
 
 /// All ids in the order of the diagnosis.

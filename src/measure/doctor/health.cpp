@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// What the sensors and the kernel's log say of a GPU's state.
+/// The state of GPUs according to the sensors and the kernel's log.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -165,7 +165,7 @@ XidMeaning meaning_of(int number) {
           "`sudo dmesg | grep -i xid` and look the number up"};
 }
 
-// "NVRM: Xid (PCI:0000:65:00): 79, pid='<unknown>', ..." by its number and its count.
+// Counts messages such as "NVRM: Xid (PCI:0000:65:00): 79, pid='<unknown>', ..." by number.
 std::map<int, int> count_xids(const std::vector<std::string>& log) {
   std::map<int, int> counts;
   for (const std::string& message : log) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// What the host brings with it: NUMA, limits, and whether it is WSL.
+/// NUMA, limits and shared memory of the host, and whether it is WSL.
 #include <algorithm>
 #include <charconv>
 #include <sstream>
@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kib = 1024;
-constexpr std::uint64_t smallest_shm = 64 * kib * kib;  // what container engines give by default
+constexpr std::uint64_t smallest_shm = 64 * kib * kib;  // the default of container engines
 
 void examine_one_numa(const Evidence& evidence, const DoctorGpu& gpu, CheckList& list) {
   if (!gpu.pci) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// The way of bytes between host and GPU: the window into its memory and the PCIe link.
+/// The connection of host and GPU: the PCI window into its memory and the PCIe link.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -69,7 +69,7 @@ std::string rates(double now, double best) {
   return fmt::format("{:.1f} of {:.1f} GB/s", now / 1e9, best / 1e9);
 }
 
-// The whole way is slower than each of its links could be.
+// The path is slower than the maximum of its slowest link.
 void judge_slow_link(const DoctorGpu& gpu, const system::PciPath& path, double now, double best,
                      CheckList& list) {
   const system::PciPath::Hop& hop = *path.slowest_now();

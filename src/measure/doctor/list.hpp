@@ -10,14 +10,14 @@ namespace hiptool::measure {
 
 using base::count_of;
 
-/// Collects checks. What could not be found out for the same reason on several devices becomes one
-/// unknown check of no device, which names them.
+/// Collects checks. Unknown checks of several devices with the same reason become one check without
+/// a device, which lists them.
 class CheckList {
  public:
-  /// One that was made. An `unknown` is not added this way.
+  /// A check that was made, with any severity but `unknown`.
   void add(Check check);
 
-  /// One that could not be made, on `subject` ("amd:0") or, if that is empty, at all.
+  /// A check that could not be made, on `subject` ("amd:0"; empty: on the whole machine).
   void add_unknown(const std::string& id, const std::string& subject, const std::string& why,
                    const std::string& source, const std::string& fix);
 
@@ -53,7 +53,7 @@ const PlatformAnswer* answer_of(const Evidence& evidence, Platform platform);
 /// Whether the platform's driver answered and can be used.
 bool is_usable(const Evidence& evidence, Platform platform);
 
-/// The value of a variable; empty where it is not set.
+/// The value of a variable; empty if it is not set.
 std::string variable(const Evidence& evidence, const char* name);
 
 /// Adds `unknown` for all of the ids if the machine has no GPU of the platform, or no GPU at all

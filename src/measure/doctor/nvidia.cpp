@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// What only NVIDIA's driver has: unified memory, fabric, MIG, persistence, NVLink.
+/// Checks for NVIDIA only: unified memory, fabric, MIG, persistence, NVLink.
 #include <algorithm>
 #include <system_error>
 
@@ -23,7 +23,7 @@ void examine_uvm(const Evidence& evidence, CheckList& list) {
   }
   const bool has_module = base::is_there(evidence.root / "sys/module/nvidia_uvm");
   const bool has_node = base::is_there(evidence.root / "dev/nvidia-uvm");
-  // A container may hide /sys/module; a driver that works has what it needs.
+  // A container may hide /sys/module; a usable driver has the module.
   const bool is_good = is_usable(evidence, Platform::nvidia) || (has_module && has_node);
   list.add({"uvm", is_good ? Severity::pass : Severity::fail, "",
             std::string("module nvidia_uvm ") + (has_module ? "loaded" : "not loaded") +
@@ -65,7 +65,7 @@ void examine_fabric(const Evidence& evidence, CheckList& list) {
   }
 }
 
-// Without sensors there is one reason for all of the checks that need them.
+// True without sensors; then adds the checks that need them as unknown.
 bool lacks_sensors(const DoctorGpu& gpu, CheckList& list) {
   if (!gpu.sensor_source.empty()) return false;
   for (const char* id : {"mig", "persistence", "nvlink"}) {
@@ -120,7 +120,7 @@ void examine_nvlink(const std::vector<const DoctorGpu*>& gpus, CheckList& list) 
                        "nothing, if it has none; check with `nvidia-smi nvlink --status`");
       continue;
     }
-    // Links that are all down are those of a GPU alone in a virtual machine, or without a fabric.
+    // All links are down on a single GPU in a virtual machine, or without a fabric.
     const std::uint64_t up = *gpu->sensors.links_up;
     const bool is_good = up > 0 && up >= most;
     list.add({"nvlink", is_good ? Severity::pass : Severity::warn, gpu->id,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// What stands between GPUs: links of their own, peer access, bridges, the IOMMU.
+/// Connections between GPUs: XGMI links, peer access, bridges, the IOMMU.
 #include <algorithm>
 #include <map>
 #include <system_error>
@@ -160,7 +160,7 @@ void examine_iommu(const Evidence& evidence, CheckList& list) {
               "no translation (iommu=pt, or off)", ""});
     return;
   }
-  // With one GPU it costs little; peer copies may be slow or wrong.
+  // Translation costs little with one GPU, but peer copies may be slow or wrong.
   list.add({"iommu", seen > 1 ? Severity::warn : Severity::info, "",
             "the IOMMU translates: " + translating, source, "no translation (iommu=pt, or off)",
             "boot with `iommu=pt`: add it to GRUB_CMDLINE_LINUX in /etc/default/grub, then "

@@ -17,7 +17,7 @@ namespace hiptool::measure {
 namespace {
 
 namespace fs = std::filesystem;
-using Tell = std::function<void(const Record&)>;
+using Report = std::function<void(const Record&)>;
 
 constexpr std::size_t link_bytes = std::size_t{32} << 20;
 constexpr std::size_t peer_bytes = std::size_t{1} << 20;
@@ -40,15 +40,15 @@ DoctorGpu read_device(const Device& device) {
   gpu.platform = device.platform();
   try {
     gpu.info = device.info();
-    // On NVIDIA the question would create a context, which takes time and half a gigabyte.
+    // On NVIDIA this query would create a context, which takes time and half a gigabyte.
     if (gpu.platform != Platform::nvidia) gpu.memory = device.memory();
   } catch (const Error&) {
-    // What it does not tell is absent.
+    // Facts that cannot be read stay absent.
   }
   return gpu;
 }
 
-// GPUs that the runtime does not show have sensors too.
+// GPUs that the runtime does not list, whose sensors can be read as well.
 std::vector<DoctorGpu> read_hidden(const fs::path& root, Platform platform,
                                    const std::vector<DoctorGpu>& shown) {
   std::vector<DoctorGpu> gpus;
@@ -80,15 +80,15 @@ std::optional<system::PciPath> sample_link(const Device& device, const std::stri
   return sampler.stop().front().fastest;
 }
 
-void tell_link(const Device& device, const DoctorGpu& gpu, const ProbeOptions& options,
-               const Tell& tell) {
+void report_link(const Device& device, const DoctorGpu& gpu, const ProbeOptions& options,
+                 const Report& report_record) {
   if (!gpu.info.pci_bus_id) return;
   const auto idle = system::read_pci_path(options.root, *gpu.info.pci_bus_id);
   if (!idle.bytes_per_s_at_best()) return;
-  tell(step_record("copying to " + gpu.id));
+  report_record(step_record("copying to " + gpu.id));
   try {
     const auto path = sample_link(device, *gpu.info.pci_bus_id, options);
-    tell(path_record(gpu.id, path.value_or(idle)));
+    report_record(path_record(gpu.id, path.value_or(idle)));
   } catch (const Error&) {
     // Without a path record the check reports that the link was not read under load.
   }
@@ -113,46 +113,46 @@ bool is_copy_right(const Device& from, const Device& to) {
   return got == sent;
 }
 
-void tell_peer(const Device& from, const Device& to, const Tell& tell) {
+void report_peer(const Device& from, const Device& to, const Report& report_record) {
   PeerAnswer peer{from.id(), to.id(), false, {}};
-  tell(step_record("copying from " + peer.from + " to " + peer.to));
+  report_record(step_record("copying from " + peer.from + " to " + peer.to));
   try {
     peer.can_access = can_access_peer(from, to);
     if (peer.can_access) enable_peer_access(from, to);
     peer.is_copy_right = is_copy_right(from, to);
   } catch (const Error&) {
-    // A copy that could not be made is neither right nor wrong.
+    // is_copy_right stays absent for a copy that could not be made.
   }
-  tell(peer_record(peer));
+  report_record(peer_record(peer));
 }
 
 }  // namespace
 
 void probe_platform(Platforms& platforms, Platform platform, const ProbeOptions& options,
-                    const Tell& tell) {
-  tell(step_record("starting it"));
+                    const Report& report_record) {
+  report_record(step_record("starting it"));
   const PlatformStatus status = platforms.status(platform);
-  tell(status_record(status));
+  report_record(status_record(status));
   const std::vector<Device> devices = platforms.devices(platform);
-  tell(step_record("opening the sensors"));
+  report_record(step_record("opening the sensors"));
   hip::SensorLibrary sensors = hip::open_sensors(platform, options.root);
   std::vector<DoctorGpu> gpus;
   for (const Device& device : devices) {
-    tell(step_record("reading " + device.id()));
+    report_record(step_record("reading " + device.id()));
     gpus.push_back(read_device(device));
   }
   const std::size_t shown = gpus.size();
   for (DoctorGpu& gpu : read_hidden(options.root, platform, gpus)) gpus.push_back(std::move(gpu));
-  // Sensors before any copy: this process is no user of the device yet.
+  // Sensors are read before any copy, while this process does not use the device.
   for (DoctorGpu& gpu : gpus) {
     read_sensors(sensors, gpu);
-    tell(gpu_record(gpu));
+    report_record(gpu_record(gpu));
   }
   if (!options.with_copies) return;
-  for (std::size_t i = 0; i < shown; ++i) tell_link(devices[i], gpus[i], options, tell);
+  for (std::size_t i = 0; i < shown; ++i) report_link(devices[i], gpus[i], options, report_record);
   for (const Device& from : devices) {
     for (const Device& to : devices) {
-      if (!(from == to)) tell_peer(from, to, tell);
+      if (!(from == to)) report_peer(from, to, report_record);
     }
   }
 }

@@ -14,8 +14,8 @@
 
 namespace hiptool::measure {
 
-/// A process that queries a driver reports to the one that started it in lines of JSON, one for
-/// each finding, so that everything before a hang or a crash is known.
+/// A finding that a process which queries a driver sends to its parent as a line of JSON, so that
+/// everything before a hang or a crash is known.
 struct Record {
   std::string name;  ///< "status", "step", "gpu", "path" or "peer"
   report::Object fields;
@@ -24,7 +24,7 @@ struct Record {
 /// A line, with the name as the field `record`.
 std::string to_text(const Record& record);
 
-/// Takes text as it comes and gives each record that is whole. Other lines are skipped.
+/// Takes parts of the text and returns the complete records. Other lines are skipped.
 class RecordReader {
  public:
   std::vector<Record> add(std::string_view text);
@@ -33,7 +33,7 @@ class RecordReader {
   std::string rest_;
 };
 
-/// Everything one platform answered.
+/// All findings of one platform.
 struct ProbeResult {
   PlatformAnswer answer;
   std::vector<DoctorGpu> gpus;
@@ -41,7 +41,7 @@ struct ProbeResult {
 };
 
 Record status_record(const PlatformStatus& status);
-Record step_record(const std::string& what);  ///< "copying to amd:0", the next step
+Record step_record(const std::string& what);  ///< the next step: "copying to amd:0"
 Record gpu_record(const DoctorGpu& gpu);
 Record path_record(const std::string& id, const system::PciPath& path);
 Record peer_record(const PeerAnswer& peer);
@@ -56,17 +56,17 @@ struct ProbeOptions {
   std::chrono::milliseconds copy_time{300};  ///< of each device
 };
 
-/// Asks one platform in this process: its status, each device, sensors, links under load, peers.
-/// Each finding is told as soon as it is there, and before a step that may hang a step record.
+/// Queries one platform in this process: its status, each device, sensors, links under load, peers.
+/// Each finding is reported as soon as it is known, and each step that may hang before it starts.
 void probe_platform(Platforms& platforms, Platform platform, const ProbeOptions& options,
-                    const std::function<void(const Record&)>& tell);
+                    const std::function<void(const Record&)>& report_record);
 
-/// The same without a second process, which a driver that hangs would block.
+/// The same with the result of apply(); a driver that hangs blocks the calling process.
 ProbeResult probe_here(Platforms& platforms, Platform platform, const ProbeOptions& options);
 
-/// Asks each platform in a process of its own, all at once: `program probe-platform NAME ROOT`. One
-/// that tells nothing for `patience` is ended and reported as hung, one that ends by a signal as
-/// crashed; what they told before stands. Never waits for a process that cannot be ended. Throws
+/// Queries all platforms at once, each in its own process: `program probe-platform NAME ROOT`. One
+/// that reports nothing for `patience` is killed and reported as hung, one that ends by a signal as
+/// crashed; earlier findings are kept. Never waits for a process that cannot be killed. Throws
 /// Error(cancelled).
 std::vector<ProbeResult> probe_in_children(const std::filesystem::path& program,
                                            const std::vector<Platform>& platforms,

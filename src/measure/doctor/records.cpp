@@ -145,7 +145,7 @@ void apply_gpu(const Object& fields, const std::filesystem::path& root, ProbeRes
   const auto total_bytes = report::count_of(member(fields, "total_bytes"));
   if (free_bytes && total_bytes) gpu.memory = MemoryInfo{*free_bytes, *total_bytes};
   if (gpu.info.pci_bus_id) gpu.pci = system::find_pci_device(root, *gpu.info.pci_bus_id);
-  // In a virtual machine or WSL the runtime's bus id may belong to another device here.
+  // In a virtual machine or WSL the runtime's bus id may be that of another device.
   const std::uint32_t vendor =
       gpu.platform == Platform::amd ? system::vendor_amd : system::vendor_nvidia;
   if (gpu.pci && gpu.pci->vendor != vendor) gpu.pci.reset();
@@ -181,7 +181,7 @@ std::vector<Record> RecordReader::add(std::string_view text) {
         whole.push_back({report::text_of(member(*fields, "record")), std::move(*fields)});
       }
     } catch (const Error&) {
-      // Drivers print to the same stream.
+      // The output of drivers in the same stream.
     }
   }
   rest_.erase(0, start);

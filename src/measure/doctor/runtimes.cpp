@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// Whether drivers and runtimes fit each other, show all GPUs, and have kernels of this build.
+/// Whether drivers and runtimes match, list all GPUs, and have kernel images in this build.
 #include <algorithm>
 #include <cctype>
 #include <initializer_list>
@@ -19,7 +19,7 @@ bool has_answered(const PlatformAnswer* answer) {
   return answer != nullptr && answer->kind == PlatformAnswer::Kind::answered;
 }
 
-// "580.159.04" of ".../name.so.580.159.04", or of the file that the path leads to.
+// "580.159.04" of ".../name.so.580.159.04", after following links.
 std::string version_of_library(const std::string& path) {
   std::error_code error;
   const fs::path real = fs::canonical(path, error);
@@ -96,8 +96,8 @@ struct Shown {
   Platform platform;
   std::size_t seen;  ///< by the kernel's driver
   std::string source;
-  std::string variables;  ///< that are set
-  std::string missing;    ///< names of those the runtime does not show
+  std::string variables;  ///< those set
+  std::string missing;    ///< GPUs that the runtime does not list
 };
 
 void judge_shown(const Evidence& evidence, const Shown& shown, CheckList& list) {
@@ -155,7 +155,7 @@ void examine_hidden(const Evidence& evidence, const std::vector<system::KfdNode>
     judge_shown(evidence, shown, list);
   }
   if (gpus_of(evidence, Platform::nvidia).empty()) return;
-  // A container sees all GPUs of the bus, but has nodes only of those that it was given.
+  // A container lists all GPUs of the bus, but has device nodes only of its own.
   Shown shown{Platform::nvidia,
               0,
               "/dev/nvidia0 and so on",
@@ -183,7 +183,7 @@ std::string targets_of(Platform platform) {
   return text.empty() ? "none" : text;
 }
 
-// "; the nearest target is gfx1030", which AMD's later chips of a family often run.
+// "; the nearest target is gfx1030": later AMD chips of a family often run its kernels.
 std::string nearest_hint(Platform platform, const std::string& arch) {
   if (platform != Platform::amd) return {};
   constexpr std::size_t shortest = 5;  // "gfx10"

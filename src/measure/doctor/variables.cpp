@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// Variables of the vendors' runtimes that change what is measured.
+/// Variables of the vendors' runtimes that change measurements.
 #include <array>
 
 #include "measure/doctor/list.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 struct Trap {
   const char* name;
-  const char* harmless;  ///< the value, besides none at all, that changes nothing; may be empty
+  const char* harmless;  ///< the value without effect; empty: none
 };
 
 // HIP and ROCr: environment variables of the ROCm documentation; CUDA: Programming Guide, J.
@@ -50,7 +50,7 @@ void examine_traps(const Evidence& evidence, CheckList& list) {
 void examine_queues(const Evidence& evidence, CheckList& list) {
   struct Limit {
     const char* name;
-    int usual;  ///< what the runtime takes when nothing is set
+    int usual;  ///< the default of the runtime
   };
   bool is_low = false;
   for (const Limit limit :
