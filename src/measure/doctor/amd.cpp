@@ -67,7 +67,7 @@ void examine_kfd(const Evidence& evidence, CheckList& list) {
     for (const char* id : ids) list.add_unknown(id, "", "/dev/kfd is missing", "/dev/kfd", fix);
     return;
   }
-  list.add({"kfd-missing", Severity::pass, "", "/dev/kfd is there", "/dev/kfd", "present", ""});
+  list.add({"kfd-missing", Severity::pass, "", "/dev/kfd is present", "/dev/kfd", "present", ""});
   if (error_number != 0) {
     explain_failed_open(evidence, error_number, list);
     return;
@@ -120,11 +120,11 @@ void examine_render_nodes(const Evidence& evidence, const std::vector<system::Kf
 void examine_atomics(const Evidence& evidence, std::size_t bound, std::size_t listed,
                      CheckList& list) {
   const std::string fix =
-      "use a slot of the processor without a riser, and switch on PCIe atomics in the BIOS; look "
+      "use a slot of the processor without a riser, and enable PCIe atomics in the BIOS; check "
       "with `sudo lspci -vvv | grep AtomicOps`";
   if (bound > 0 && listed >= bound) {
     list.add({"atomics", Severity::pass, "", "KFD took " + count_of(listed, "GPU"), nodes_folder,
-              "no GPU is refused for want of PCIe atomics", ""});
+              "no GPU is refused for missing PCIe atomics", ""});
     return;
   }
   const auto log = system::read_kernel_log(evidence.root);
@@ -136,11 +136,11 @@ void examine_atomics(const Evidence& evidence, std::size_t bound, std::size_t li
   for (const std::string& message : *log) {
     if (message.find("PCI rejects atomics") == std::string::npos) continue;
     list.add({"atomics", Severity::fail, "", message, "/dev/kmsg",
-              "no GPU is refused for want of PCIe atomics", fix});
+              "no GPU is refused for missing PCIe atomics", fix});
     return;
   }
   list.add({"atomics", Severity::pass, "", "no refusal in the kernel's log", "/dev/kmsg",
-            "no GPU is refused for want of PCIe atomics", ""});
+            "no GPU is refused for missing PCIe atomics", ""});
 }
 
 void examine_partition(const Evidence& evidence, CheckList& list) {

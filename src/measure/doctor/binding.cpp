@@ -18,7 +18,7 @@ const char* driver_of(Platform platform) { return platform == Platform::amd ? "a
 void examine_one(const Evidence& evidence, const DoctorGpu& gpu, bool is_any_bound,
                  CheckList& list) {
   if (!gpu.pci) {
-    list.add_unknown("driver-bound", gpu.name(), "its place on the PCI bus is not known",
+    list.add_unknown("driver-bound", gpu.name(), "its address on the PCI bus is unknown",
                      "/sys/bus/pci/devices", "check with `lspci -nnk -d ::0300`");
     return;
   }
@@ -47,7 +47,7 @@ void examine_hang(const Evidence& evidence, const PlatformAnswer& answer, CheckL
   const std::string name(to_string(answer.status.platform));
   const std::string source =
       answer.status.library.empty() ? "the " + name + " runtime" : answer.status.library;
-  const std::string look = "look for the cause with `sudo dmesg | tail -n 50`";
+  const std::string find_cause = "find the cause with `sudo dmesg | tail -n 50`";
   switch (answer.kind) {
     case PlatformAnswer::Kind::not_asked:
       list.add_unknown("driver-hang", name, "its driver was not queried", source,
@@ -58,14 +58,14 @@ void examine_hang(const Evidence& evidence, const PlatformAnswer& answer, CheckL
                 fmt::format("{}: the driver hangs: no answer within {:.1f} s{}", name,
                             answer.after_s, answer.detail.empty() ? "" : " while " + answer.detail),
                 source, "an answer within seconds",
-                look + "; restart the machine if the driver is stuck, or, on NVIDIA without "
-                       "persistence mode, run `sudo nvidia-smi -pm 1`"});
+                find_cause + "; restart the machine if the driver is stuck, or, on NVIDIA without "
+                             "persistence mode, run `sudo nvidia-smi -pm 1`"});
       return;
     case PlatformAnswer::Kind::crashed:
       list.add({"driver-hang", Severity::fail, "",
                 name + ": the process that queried the driver " + answer.detail, source,
                 "an answer",
-                look + " and try `hiptool devices --platform " + name + " --verbose`"});
+                find_cause + " and try `hiptool devices --platform " + name + " --verbose`"});
       return;
     case PlatformAnswer::Kind::answered:
       if (has_no_driver(evidence, answer.status)) {

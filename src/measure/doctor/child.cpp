@@ -63,7 +63,7 @@ class Child {
     result_.answer.after_s = base::seconds_since(last_news_);
     if (result_.answer.status.reason.empty()) {
       result_.answer.status.reason = "the driver does not respond: it hangs";
-      result_.answer.status.hint = "look for the cause with `sudo dmesg | tail -n 50`";
+      result_.answer.status.hint = "find the cause with `sudo dmesg | tail -n 50`";
     }
     end();
   }

@@ -142,8 +142,8 @@ bool is_without(const Evidence& evidence, std::optional<Platform> platform, Chec
   const std::string kind = !platform ? "" : is_amd ? "AMD " : "NVIDIA ";
   const std::string filter = !platform ? "-nn" : is_amd ? "-d 1002:" : "-d 10de:";
   for (const std::string& id : ids) {
-    list.add_unknown(id, "", "no " + kind + "GPU is seen", "/sys/bus/pci/devices",
-                     "nothing, if none is built in; check with `lspci " + filter + "`");
+    list.add_unknown(id, "", "no " + kind + "GPU found", "/sys/bus/pci/devices",
+                     "nothing if none is installed; check with `lspci " + filter + "`");
   }
   return true;
 }

@@ -18,8 +18,8 @@ const char* sensor_tool(Platform platform) {
   return platform == Platform::amd ? "`amd-smi metric`" : "`nvidia-smi -q`";
 }
 
-std::string look(const DoctorGpu& gpu) {
-  return std::string("look with ") + sensor_tool(gpu.platform);
+std::string sensor_hint(const DoctorGpu& gpu) {
+  return std::string("check with ") + sensor_tool(gpu.platform);
 }
 
 std::string join(const std::vector<std::string>& words) {
@@ -32,14 +32,14 @@ void examine_throttle(const DoctorGpu& gpu, CheckList& list) {
   const auto& reasons = gpu.sensors.throttle_reasons;
   if (!reasons) {
     list.add_unknown("throttle", gpu.name(), "the sensors do not report it", gpu.sensor_source,
-                     look(gpu));
+                     sensor_hint(gpu));
     return;
   }
   const bool is_free = reasons->empty();
   list.add({"throttle", is_free ? Severity::pass : Severity::warn, gpu.id,
             gpu.name() + ": " + (is_free ? "clocks are not throttled" : join(*reasons)),
             gpu.sensor_source, "no throttling",
-            is_free ? "" : "check cooling and power supply; " + look(gpu)});
+            is_free ? "" : "check cooling and power supply; " + sensor_hint(gpu)});
 }
 
 void examine_power_cap(const DoctorGpu& gpu, CheckList& list) {
@@ -47,7 +47,7 @@ void examine_power_cap(const DoctorGpu& gpu, CheckList& list) {
   const auto& usual = gpu.sensors.default_power_limit_w;
   if (!cap || !usual) {
     list.add_unknown("power-cap", gpu.name(), "the sensors do not report it", gpu.sensor_source,
-                     look(gpu));
+                     sensor_hint(gpu));
     return;
   }
   const bool is_low = *cap < 0.999 * *usual;
@@ -65,19 +65,19 @@ void examine_ecc(const DoctorGpu& gpu, CheckList& list) {
   if (!sensors.uncorrected_errors && !sensors.corrected_errors && !sensors.repair_failed) {
     const bool is_off = gpu.info.ecc_enabled.has_value() && !*gpu.info.ecc_enabled;
     list.add_unknown("ecc", gpu.name(), is_off ? "ECC is off" : "the sensors do not report it",
-                     gpu.sensor_source, look(gpu));
+                     gpu.sensor_source, sensor_hint(gpu));
     return;
   }
   const std::string reset = gpu.platform == Platform::amd ? "`sudo amd-smi reset --gpureset`"
                                                           : "`sudo nvidia-smi --gpu-reset`";
   const std::string counts =
-      fmt::format("{}: {} uncorrected, {} corrected errors of memory", gpu.name(),
+      fmt::format("{}: {} uncorrected, {} corrected memory errors", gpu.name(),
                   sensors.uncorrected_errors ? std::to_string(*sensors.uncorrected_errors) : "?",
                   sensors.corrected_errors ? std::to_string(*sensors.corrected_errors) : "?");
   const std::string expected = "none since the driver was loaded";
   if (sensors.repair_failed.value_or(false)) {
     list.add({"ecc", Severity::fail, gpu.id, counts + "; a row could not be remapped",
-              gpu.sensor_source, expected, "return the card; " + look(gpu)});
+              gpu.sensor_source, expected, "return the card; " + sensor_hint(gpu)});
   } else if (sensors.uncorrected_errors.value_or(0) > 0) {
     list.add({"ecc", Severity::fail, gpu.id, counts, gpu.sensor_source, expected,
               "stop the processes on it and reset it: " + reset +
@@ -88,7 +88,7 @@ void examine_ecc(const DoctorGpu& gpu, CheckList& list) {
   } else {
     const bool is_any = sensors.corrected_errors.value_or(0) > 0;
     list.add({"ecc", is_any ? Severity::info : Severity::pass, gpu.id, counts, gpu.sensor_source,
-              expected, is_any ? look(gpu) : ""});
+              expected, is_any ? sensor_hint(gpu) : ""});
   }
 }
 
@@ -107,7 +107,7 @@ void examine_busy(const DoctorGpu& gpu, CheckList& list) {
   }
   list.add({"busy", others.empty() ? Severity::pass : Severity::warn, gpu.id,
             gpu.name() + (others.empty() ? ": no other process" : ": used by processes " + others),
-            gpu.sensor_source, "nobody else, or measurements cannot be compared",
+            gpu.sensor_source, "no other process, or measurements cannot be compared",
             others.empty() ? "" : "list them with `ps -o pid,user,args -p " + others + "`"});
 }
 
@@ -118,7 +118,7 @@ void examine_sensors(const Evidence& evidence, CheckList& list) {
     if (gpu.sensor_source.empty()) {
       for (const std::string& id : ids) {
         list.add_unknown(id, gpu.name(), "no sensors: " + gpu.sensor_reason, "the sensors",
-                         look(gpu));
+                         sensor_hint(gpu));
       }
       continue;
     }
@@ -137,31 +137,31 @@ struct XidMeaning {
 };
 
 // NVIDIA, "Xid errors" (GPU deployment and management documentation, r570).
-constexpr const char* of_program = "a fault of the program that ran; look at its own messages";
+constexpr const char* of_program = "a fault of the program; see its messages";
 constexpr const char* reset_it = "`sudo nvidia-smi --gpu-reset`; return the card if it comes back";
 constexpr std::array xids{
     XidMeaning{13, Severity::info, "a kernel failed", of_program},
-    XidMeaning{31, Severity::info, "a kernel read or wrote where nothing is", of_program},
+    XidMeaning{31, Severity::info, "a kernel accessed an unmapped address", of_program},
     XidMeaning{43, Severity::info, "a program's channel was stopped", of_program},
     XidMeaning{45, Severity::info, "channels were removed after another fault", of_program},
-    XidMeaning{48, Severity::fail, "an error of memory that ECC cannot correct", reset_it},
+    XidMeaning{48, Severity::fail, "a memory error that ECC cannot correct", reset_it},
     XidMeaning{63, Severity::info, "a row of memory was remapped",
                "`nvidia-smi -q -d ROW_REMAPPER`"},
     XidMeaning{64, Severity::fail, "a row of memory could not be remapped", reset_it},
-    XidMeaning{74, Severity::fail, "an error of NVLink", "`nvidia-smi nvlink -e`"},
+    XidMeaning{74, Severity::fail, "an NVLink error", "`nvidia-smi nvlink -e`"},
     XidMeaning{79, Severity::fail, "the GPU fell off the bus",
-               "see to power, seat and heat of the card, then restart the machine"},
-    XidMeaning{94, Severity::warn, "a contained error of memory", reset_it},
-    XidMeaning{95, Severity::fail, "an uncontained error of memory", reset_it},
-    XidMeaning{119, Severity::fail, "the GPU's own processor does not answer", reset_it},
-    XidMeaning{120, Severity::fail, "an error of the GPU's own processor", reset_it},
+               "check power, seating and cooling of the card, then restart the machine"},
+    XidMeaning{94, Severity::warn, "a contained memory error", reset_it},
+    XidMeaning{95, Severity::fail, "an uncontained memory error", reset_it},
+    XidMeaning{119, Severity::fail, "the GPU system processor (GSP) does not respond", reset_it},
+    XidMeaning{120, Severity::fail, "an error of the GPU system processor (GSP)", reset_it},
 };
 
 XidMeaning meaning_of(int number) {
   for (const XidMeaning& meaning : xids) {
     if (meaning.number == number) return meaning;
   }
-  return {number, Severity::warn, "see NVIDIA's list of Xid errors",
+  return {number, Severity::warn, "listed in NVIDIA's documentation of Xid errors",
           "`sudo dmesg | grep -i xid` and look the number up"};
 }
 

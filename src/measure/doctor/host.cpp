@@ -19,16 +19,16 @@ constexpr std::uint64_t smallest_shm = 64 * kib * kib;  // the default of contai
 
 void examine_one_numa(const Evidence& evidence, const DoctorGpu& gpu, CheckList& list) {
   if (!gpu.pci) {
-    list.add_unknown("numa", gpu.name(), "its place on the PCI bus is not known",
+    list.add_unknown("numa", gpu.name(), "its address on the PCI bus is unknown",
                      "/sys/bus/pci/devices", "check with `numactl --hardware`");
     return;
   }
   const std::string source = "/sys/bus/pci/devices/" + gpu.pci->bus_id + "/numa_node";
   if (!gpu.pci->numa_node) {
     list.add({"numa", Severity::warn, gpu.id,
-              gpu.name() + ": the firmware does not say which node it is on", source,
+              gpu.name() + ": the firmware does not report its NUMA node", source,
               "a node of the machine",
-              "update the BIOS; find the node by trying: `numactl --cpunodebind=0 hiptool "
+              "update the BIOS; try each node with `numactl --cpunodebind=0 hiptool "
               "bench-copy`"});
     return;
   }
@@ -56,7 +56,7 @@ void examine_one_numa(const Evidence& evidence, const DoctorGpu& gpu, CheckList&
 
 void examine_numa(const Evidence& evidence, CheckList& list) {
   if (evidence.gpus.empty()) {
-    list.add_unknown("numa", "", "no GPU is seen", "/sys/bus/pci/devices",
+    list.add_unknown("numa", "", "no GPU found", "/sys/bus/pci/devices",
                      "check with `numactl --hardware`");
     return;
   }
@@ -148,10 +148,11 @@ void examine_wsl(const Evidence& evidence, CheckList& list) {
     list.add({"wsl", Severity::pass, "", "not WSL: " + release, source, "", ""});
   } else if (has_node) {
     list.add({"wsl", Severity::info, "",
-              "WSL: " + release + "; the GPU is reached by /dev/dxg, so checks of /sys say nothing",
+              "WSL: " + release +
+                  "; the GPU is accessed through /dev/dxg, so checks of /sys do not apply",
               source, "", ""});
   } else {
-    list.add({"wsl", Severity::fail, "", "WSL without /dev/dxg: no GPU can be reached", source,
+    list.add({"wsl", Severity::fail, "", "WSL without /dev/dxg: no GPU is accessible", source,
               "/dev/dxg", "in Windows: install the GPU's driver for WSL, then `wsl --update`"});
   }
 }

@@ -14,8 +14,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* reseat =
-    "reseat the card, try another slot, leave out a riser, and look at the slot's speed in the "
-    "BIOS; see with `sudo lspci -vvs ";
+    "reseat the card, try another slot, remove risers, and set the slot's speed in the BIOS; check "
+    "with `sudo lspci -vvs ";
 
 std::optional<std::uint64_t> read_number(const fs::path& file) {
   return base::parse_number<std::uint64_t>(base::read_small_file(file));
@@ -53,11 +53,10 @@ void examine_bar(const Evidence& evidence, const DoctorGpu& gpu, CheckList& list
             gpu.name() + ": the host sees " + format_size(window->visible_bytes) + " of " +
                 format_size(window->total_bytes),
             window->source, "all of it",
-            is_large
-                ? ""
-                : "switch on \"above 4G decoding\" and \"resizable BAR\" in the BIOS; see with "
-                  "`sudo lspci -vvs " +
-                      (gpu.pci ? gpu.pci->bus_id : "") + "`"});
+            is_large ? ""
+                     : "enable \"above 4G decoding\" and \"resizable BAR\" in the BIOS; check with "
+                       "`sudo lspci -vvs " +
+                           (gpu.pci ? gpu.pci->bus_id : "") + "`"});
 }
 
 std::string link_text(const std::optional<double>& speed,
@@ -81,8 +80,8 @@ void judge_slow_link(const DoctorGpu& gpu, const system::PciPath& path, double n
   if (!gpu.path_under_load && hop.link.width == path.slowest_at_best()->link.max_width) {
     // An idle GPU lowers the speed of its link, never the width.
     list.add_unknown("link-down", gpu.name(),
-                     "idle, and slower than at best: " + rates(now, best) + " at " + hop.bus_id,
-                     source, "look again while something is copied: `hiptool bench-copy`");
+                     "idle, and below the maximum: " + rates(now, best) + " at " + hop.bus_id,
+                     source, "check again during copies: `hiptool bench-copy`");
     return;
   }
   list.add({"link-down", now < 0.5 * best ? Severity::fail : Severity::warn, gpu.id, read, source,
@@ -91,7 +90,7 @@ void judge_slow_link(const DoctorGpu& gpu, const system::PciPath& path, double n
 
 void examine_link(const Evidence& evidence, const DoctorGpu& gpu, CheckList& list) {
   if (!gpu.pci) {
-    list.add_unknown("link-down", gpu.name(), "its place on the PCI bus is not known",
+    list.add_unknown("link-down", gpu.name(), "its address on the PCI bus is unknown",
                      "/sys/bus/pci/devices", "check with `sudo lspci -vv | grep LnkSta`");
     return;
   }
@@ -125,9 +124,10 @@ void examine_link(const Evidence& evidence, const DoctorGpu& gpu, CheckList& lis
   const std::string when = gpu.path_under_load ? " under load" : " idle";
   if (board > *best) {
     list.add({"link-down", Severity::info, gpu.id,
-              read + when + "; " + limit.bus_id + " limits, other links of the way carry " +
+              read + when + "; " + limit.bus_id + " limits, other links of the path carry " +
                   fmt::format("{:.1f} GB/s", board / 1e9),
-              source, "the best of the slowest link", "another slot may be faster: `lspci -tv`"});
+              source, "the maximum of the slowest link",
+              "another slot may be faster: `lspci -tv`"});
     return;
   }
   list.add({"link-down", Severity::pass, gpu.id, read + when, source, rates(*best, *best), ""});

@@ -27,8 +27,8 @@ void examine_uvm(const Evidence& evidence, CheckList& list) {
   const bool is_good = is_usable(evidence, Platform::nvidia) || (has_module && has_node);
   list.add({"uvm", is_good ? Severity::pass : Severity::fail, "",
             std::string("module nvidia_uvm ") + (has_module ? "loaded" : "not loaded") +
-                ", /dev/nvidia-uvm " + (has_node ? "there" : "missing"),
-            "/sys/module/nvidia_uvm, /dev/nvidia-uvm", "both there", is_good ? "" : fix});
+                ", /dev/nvidia-uvm " + (has_node ? "present" : "missing"),
+            "/sys/module/nvidia_uvm, /dev/nvidia-uvm", "both present", is_good ? "" : fix});
 }
 
 bool has_switch_node(const fs::path& root) {
@@ -53,14 +53,14 @@ void examine_fabric(const Evidence& evidence, CheckList& list) {
   }
   const bool is_running = base::is_there(evidence.root / "run/nvidia-fabricmanager");
   if (!has_switch_node(evidence.root)) {
-    list.add_unknown("fabric", "", "no NVSwitch is visible here", "/dev/nvidia-nvswitch*",
+    list.add_unknown("fabric", "", "no NVSwitch found", "/dev/nvidia-nvswitch*",
                      "nothing without NVSwitch; else `nvidia-smi -q | grep -A 3 Fabric`");
   } else if (is_running || is_usable(evidence, Platform::nvidia)) {
     list.add({"fabric", Severity::pass, "",
-              is_running ? "the fabric manager runs" : "NVSwitch is there and the driver works",
+              is_running ? "the fabric manager runs" : "NVSwitch is present and the driver works",
               "/run/nvidia-fabricmanager, the CUDA driver", "the fabric manager runs", ""});
   } else {
-    list.add({"fabric", Severity::fail, "", "NVSwitch is there, but no fabric manager runs",
+    list.add({"fabric", Severity::fail, "", "NVSwitch is present, but no fabric manager runs",
               "/run/nvidia-fabricmanager", "the fabric manager runs", fix});
   }
 }
@@ -105,9 +105,10 @@ void examine_persistence(const DoctorGpu& gpu, CheckList& list) {
     return;
   }
   const bool is_on = *gpu.sensors.persistence_enabled;
-  list.add({"persistence", is_on ? Severity::pass : Severity::warn, gpu.id,
-            gpu.name() + (is_on ? ": on" : ": off: each first use starts the driver anew"),
-            gpu.sensor_source, "on", is_on ? "" : "`sudo nvidia-smi -pm 1`"});
+  list.add(
+      {"persistence", is_on ? Severity::pass : Severity::warn, gpu.id,
+       gpu.name() + (is_on ? ": on" : ": off: the first use after each pause restarts the driver"),
+       gpu.sensor_source, "on", is_on ? "" : "`sudo nvidia-smi -pm 1`"});
 }
 
 void examine_nvlink(const std::vector<const DoctorGpu*>& gpus, CheckList& list) {

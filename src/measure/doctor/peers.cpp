@@ -32,7 +32,7 @@ void examine_xgmi(const Evidence& evidence, CheckList& list) {
     return;
   }
   if (most == 0) {
-    list.add({"xgmi", Severity::info, "", "the GPUs have no XGMI links: PCIe joins them", source,
+    list.add({"xgmi", Severity::info, "", "the GPUs have no XGMI links: PCIe connects them", source,
               "the same number on each GPU", ""});
     return;
   }
@@ -81,9 +81,10 @@ void examine_p2p(const Evidence& evidence, CheckList& list) {
                      "check with `hiptool devices --doctor --verbose`");
   }
   if (wrong.empty() && without.empty() && untried.empty()) {
-    list.add({"p2p", Severity::pass, "",
-              count_of(evidence.peers.size(), "pair") + " with peer access, bytes arrived right",
-              source, "peer access", ""});
+    list.add(
+        {"p2p", Severity::pass, "",
+         count_of(evidence.peers.size(), "pair") + " with peer access, all copied bytes correct",
+         source, "peer access", ""});
   }
 }
 
@@ -91,7 +92,7 @@ void examine_acs(const Evidence& evidence, CheckList& list) {
   const std::string fix =
       "on bare metal turn ACS off in the BIOS, or `sudo setpci -s BRIDGE ECAP_ACS+6.w=0000`";
   if (evidence.gpus.size() < 2) {
-    list.add_unknown("acs", "", "fewer than two GPUs are seen", "config of every bridge",
+    list.add_unknown("acs", "", "fewer than two GPUs found", "config of every bridge",
                      "nothing with one GPU; check with `sudo lspci -vvv | grep ACSCtl`");
     return;
   }
@@ -118,12 +119,12 @@ void examine_acs(const Evidence& evidence, CheckList& list) {
               "no redirection", fix});
   } else if (is_any_unknown || bridges == 0) {
     list.add_unknown("acs", "",
-                     bridges == 0 ? "no bridge is seen above the GPUs"
+                     bridges == 0 ? "no bridge found above the GPUs"
                                   : "the bridges' registers can be read by root only",
                      source, "check with `sudo lspci -vvv | grep ACSCtl`");
   } else {
     list.add({"acs", Severity::pass, "",
-              count_of(bridges, "bridge") + " send peer copies straight on", source,
+              count_of(bridges, "bridge") + " forward peer copies directly", source,
               "no redirection", ""});
   }
 }
@@ -150,7 +151,7 @@ void examine_iommu(const Evidence& evidence, CheckList& list) {
   const std::string source = "/sys/kernel/iommu_groups/*/type";
   if (seen == 0 || unread > 0) {
     list.add_unknown("iommu", "",
-                     seen == 0 ? "no GPU is seen on the PCI bus"
+                     seen == 0 ? "no GPU found on the PCI bus"
                                : "the kernel does not report the type of the IOMMU groups",
                      source, "check with `cat /proc/cmdline` and `sudo dmesg | grep -i iommu`");
     return;

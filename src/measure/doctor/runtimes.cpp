@@ -42,8 +42,8 @@ void examine_amd_pair(const Evidence& evidence, CheckList& list) {
   if (!has_answered(answer) || !answer->status.usable || driver.empty()) {
     const bool has_reason = has_answered(answer) && !answer->status.reason.empty();
     list.add_unknown("driver-runtime", "amd",
-                     has_reason ? answer->status.reason : "driver and runtime were not both seen",
-                     source, fix);
+                     has_reason ? answer->status.reason : "driver or runtime not found", source,
+                     fix);
     return;
   }
   list.add({"driver-runtime", Severity::pass, "",
@@ -61,7 +61,7 @@ void examine_nvidia_pair(const Evidence& evidence, CheckList& list) {
       "nvidia_uvm nvidia_drm nvidia_modeset nvidia && sudo modprobe nvidia`); in a container start "
       "it anew with `--gpus all`";
   if (!has_answered(answer) || driver.empty() || answer->status.library.empty()) {
-    list.add_unknown("driver-runtime", "nvidia", "driver and library were not both seen", source,
+    list.add_unknown("driver-runtime", "nvidia", "driver or library not found", source,
                      "compare `cat /sys/module/nvidia/version` with `nvidia-smi`");
     return;
   }
@@ -132,7 +132,7 @@ void judge_shown(const Evidence& evidence, const Shown& shown, CheckList& list) 
   list.add({"hidden", is_fault ? Severity::fail : Severity::warn, "", read + more,
             source + ", environment", "all",
             !names.empty() ? "`unset" + names + "`"
-                           : "look for the cause with `hiptool devices --verbose`: a GPU that the "
+                           : "find the cause with `hiptool devices --verbose`: a GPU that the "
                              "runtime does not support, or a render node without permission"});
 }
 
@@ -215,11 +215,12 @@ void judge_target(Platform platform, const std::string& device, const std::strin
     return;
   }
   list.add({"gfx-target", Severity::warn, device,
-            name + ": " + arch + " is none of this program's targets: " + targets_of(platform),
+            name + ": " + arch +
+                " has no kernel image in this program; its targets: " + targets_of(platform),
             source,
             "an image in this program; without one kernels are compiled at run time or "
             "not at all (on MI350X the runtime then says \"invalid resource handle\")",
-            "install the platform's run-time compiler (hiprtc, NVRTC), or do without kernels: "
+            "install the platform's run-time compiler (hiprtc, NVRTC), or verify without kernels: "
             "`hiptool load --verify readback`" +
                 nearest_hint(platform, arch)});
 }
@@ -247,7 +248,7 @@ void examine_targets(const Evidence& evidence, const std::vector<system::KfdNode
               "amdgpu is loaded, but its compute driver offers none of " +
                   count_of(amd.size(), "AMD GPU"),
               "/sys/class/kfd/kfd/topology/nodes", "a GPU that KFD supports",
-              "look for the cause with `sudo dmesg | grep -i kfd`; ROCm runs on some GPUs only"});
+              "find the cause with `sudo dmesg | grep -i kfd`; ROCm runs on some GPUs only"});
     return;
   }
   if (!is_amd_usable) {

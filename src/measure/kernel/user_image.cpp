@@ -151,8 +151,8 @@ std::vector<std::byte> take_entry(const fs::path& path, const std::vector<std::b
     if (entry.bytes.empty()) continue;  // the entry of the host
     targets += (targets.empty() ? "" : ", ") + std::string(processor);
   }
-  refuse(path, "has no code object for " + device + " (" + arch_words(arch) + "), but for " +
-                   (targets.empty() ? "none at all" : targets));
+  refuse(path, "has no code object for " + device + " (" + arch_words(arch) +
+                   "); its targets: " + (targets.empty() ? "none" : targets));
 }
 
 void check_target(const fs::path& path, const Device& device, const ImageInfo& info,
