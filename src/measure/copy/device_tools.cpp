@@ -98,11 +98,7 @@ WrongWords DeviceTools::check_by_host(const Buffer& buffer, std::uint32_t seed) 
       buffer, seed,
       [&](std::size_t begin, std::span<std::uint32_t> words, const Buffer& part, std::uint32_t at) {
         copy_d2h_and_wait(std::as_writable_bytes(words), part);
-        const WrongWords wrong = check_pattern(words, at);
-        if (wrong.count == 0) return;
-        if (all.count == 0) all.first_index = begin + wrong.first_index;
-        all.count += wrong.count;
-        all.xor_bits |= wrong.xor_bits;
+        all.add(check_pattern(words, at), begin);
       });
   return all;
 }

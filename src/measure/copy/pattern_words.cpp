@@ -91,6 +91,13 @@ void check_part(std::span<const std::uint32_t> words, std::uint32_t seed, Part p
 
 }  // namespace
 
+void WrongWords::add(const WrongWords& later, std::uint64_t begin) noexcept {
+  if (later.count == 0) return;
+  if (count == 0) first_index = begin + later.first_index;
+  count += later.count;
+  xor_bits |= later.xor_bits;
+}
+
 std::uint32_t pattern_word(std::uint64_t index, std::uint32_t seed) noexcept {
   return mix(static_cast<std::uint32_t>(index) * index_factor +
              static_cast<std::uint32_t>(index >> 32) * high_factor + seed * seed_factor);
@@ -111,12 +118,7 @@ WrongWords check_pattern(std::span<const std::uint32_t> words, std::uint32_t see
   in_parts(words.size(),
            [&](std::size_t i, Part part) { check_part(words, seed, part, found[i]); });
   WrongWords all;
-  for (const WrongWords& wrong : found) {  // in the order of the indices
-    if (wrong.count == 0) continue;
-    if (all.count == 0) all.first_index = wrong.first_index;
-    all.count += wrong.count;
-    all.xor_bits |= wrong.xor_bits;
-  }
+  for (const WrongWords& wrong : found) all.add(wrong);
   return all;
 }
 

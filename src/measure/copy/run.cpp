@@ -168,15 +168,7 @@ CopySample CopyRun::read_times(double wall_s) const {
 
 WrongWords CopyRun::check() {
   WrongWords found;
-  for (const auto& track : tracks_) {
-    const WrongWords wrong = track->check(sample_);
-    if (found.count == 0) {
-      found = wrong;
-      continue;
-    }
-    found.count += wrong.count;
-    found.xor_bits |= wrong.xor_bits;
-  }
+  for (const auto& track : tracks_) found.add(track->check(sample_));
   return found;
 }
 
