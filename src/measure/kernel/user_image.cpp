@@ -16,6 +16,7 @@
 #include "kernels/kernel_loader.hpp"
 #include "measure/kernel/cpu_compile.hpp"
 #include "measure/kernel/fatbin.hpp"
+#include "measure/kernel/image_bytes.hpp"
 #include "measure/kernel/source_text.hpp"
 
 namespace hiptool::measure {
@@ -36,10 +37,6 @@ std::vector<std::byte> read_image_file(const fs::path& path) {
   std::vector<std::byte> bytes(file.size_bytes());
   file.read_at(bytes, 0);
   return bytes;
-}
-
-std::string text_of(const std::vector<std::byte>& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 bool is_text(const std::vector<std::byte>& bytes) {
@@ -222,22 +219,18 @@ std::string plain_name(const std::string& name) {
 }
 
 std::string find_user_kernel(const std::vector<KernelInfo>& kernels, const std::string& name) {
-  std::vector<SourceKernel> plain;
-  std::string found;
   for (const KernelInfo& kernel : kernels) {
     if (kernel.name == name) return name;
-    plain.push_back({plain_name(kernel.name), false, {}});
   }
   const std::string arguments = template_arguments(name);
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
-    const std::string own = template_arguments(plain[i].name);
-    if (!arguments.empty() && own != arguments) continue;
-    if (find_source_kernel({{plain[i].name.substr(0, plain[i].name.find('<')), false, {}}}, name) ==
-        nullptr) {
-      continue;
-    }
+  std::string found;
+  for (const KernelInfo& kernel : kernels) {
+    const std::string plain = plain_name(kernel.name);
+    if (!arguments.empty() && template_arguments(plain) != arguments) continue;
+    const std::vector<SourceKernel> candidate{{plain.substr(0, plain.find('<')), false, {}}};
+    if (find_source_kernel(candidate, name) == nullptr) continue;
     if (!found.empty()) return {};  // ambiguous
-    found = kernels[i].name;
+    found = kernel.name;
   }
   return found;
 }
@@ -249,7 +242,7 @@ UserImage read_user_image(const Device& device, const fs::path& path,
   if (kind == ImageKind::empty) refuse(path, "is empty");
   if (kind == ImageKind::unknown) {
     if (!is_text(bytes)) refuse(path, "is not a kernel image of a known kind");
-    return from_source(device, path, text_of(bytes), compilers, name);
+    return from_source(device, path, std::string(text_of(bytes)), compilers, name);
   }
   if (device.platform() == Platform::cpu && kind != ImageKind::cpu) {
     refuse(path,

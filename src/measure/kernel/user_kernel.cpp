@@ -163,7 +163,7 @@ std::optional<double> timed_launch(Running& running) {
 }
 
 void check(const UserKernelRun& run, const DeviceArguments& arguments, UserKernelResult& result) {
-  for (const ExpectedBuffer& expected : run.expected) {
+  for (const BufferContents& expected : run.expected) {
     const KernelArgument& argument = run.arguments[expected.argument];
     const std::vector<std::byte> got = arguments.read(expected.argument);
     BufferComparison found = compare_buffer(argument.type, got, expected.bytes, run.tolerance);

@@ -13,17 +13,17 @@
 
 namespace hiptool::measure {
 
-/// The expected contents of a buffer after the launch: exact or, for reals, within a tolerance.
-struct ExpectedBuffer {
+/// The contents of the buffer of an argument.
+struct BufferContents {
   std::size_t argument = 0;
-  std::vector<std::byte> bytes;  ///< of the whole buffer
+  std::vector<std::byte> bytes;
 };
 
 struct UserKernelRun {
   LaunchConfig config;
   std::vector<KernelArgument> arguments;
-  std::vector<std::size_t> outputs;  ///< arguments whose buffers are returned
-  std::vector<ExpectedBuffer> expected;
+  std::vector<std::size_t> outputs;      ///< arguments whose buffers are returned
+  std::vector<BufferContents> expected;  ///< of whole buffers
   /// Of buffers of reals: |got - expected| <= tolerance * max(1, |expected|). Two NaN agree.
   std::optional<double> tolerance;
   std::uint64_t samples = 1;
@@ -39,17 +39,12 @@ struct OutsideWrite {
   std::uint64_t behind_bytes = 0;
 };
 
-struct OutputBuffer {
-  std::size_t argument = 0;
-  std::vector<std::byte> bytes;
-};
-
 struct UserKernelResult {
   std::uint64_t checked = 0;        ///< elements compared
   std::optional<double> max_error;  ///< of reals: the greatest |got - expected|
   std::optional<WrongData> wrong;
   std::vector<OutsideWrite> outside;  ///< by the first launch
-  std::vector<OutputBuffer> outputs;
+  std::vector<BufferContents> outputs;
   std::vector<double> samples_s;
 
   bool is_right() const { return !wrong && outside.empty(); }
