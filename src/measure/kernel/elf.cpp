@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "measure/kernel/elf.hpp"
 
+#include <algorithm>
+
 #include "measure/kernel/image_bytes.hpp"
 
 namespace hiptool::measure {
@@ -29,14 +31,15 @@ std::vector<ElfSection> read_elf_sections(std::span<const std::byte> image) {
 
 std::vector<ElfSymbol> read_elf_symbols(const std::vector<ElfSection>& sections) {
   std::vector<ElfSymbol> symbols;
-  for (const ElfSection& section : sections) {
-    if (section.header.sh_type != SHT_SYMTAB || section.header.sh_link >= sections.size()) continue;
-    const auto names = sections[section.header.sh_link].bytes;
-    const std::uint64_t count = section.bytes.size() / sizeof(Elf64_Sym);
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const auto entry = record_at<Elf64_Sym>(section.bytes, i * sizeof(Elf64_Sym));
-      symbols.push_back({entry, text_at(names, entry.st_name)});
-    }
+  const auto table = std::find_if(sections.begin(), sections.end(), [](const ElfSection& section) {
+    return section.header.sh_type == SHT_SYMTAB;
+  });
+  if (table == sections.end() || table->header.sh_link >= sections.size()) return symbols;
+  const auto names = sections[table->header.sh_link].bytes;
+  const std::uint64_t count = table->bytes.size() / sizeof(Elf64_Sym);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const auto entry = record_at<Elf64_Sym>(table->bytes, i * sizeof(Elf64_Sym));
+    symbols.push_back({entry, text_at(names, entry.st_name)});
   }
   return symbols;
 }

@@ -24,7 +24,8 @@ struct ElfSymbol {
 /// Throws Error(corrupt_data) for sections and names outside the image, whose bytes are not copied.
 std::vector<ElfSection> read_elf_sections(std::span<const std::byte> image);
 
-/// The entries of SHT_SYMTAB. Throws Error(corrupt_data) for a name outside the image.
+/// The entries of the first SHT_SYMTAB; valid files have at most one. Throws Error(corrupt_data)
+/// for a name outside the image.
 std::vector<ElfSymbol> read_elf_symbols(const std::vector<ElfSection>& sections);
 
 }  // namespace hiptool::measure
