@@ -20,6 +20,7 @@
 #include "kernels/child_process.hpp"
 #include "kernels/compile.hpp"
 #include "measure/kernel/elf.hpp"
+#include "measure/kernel/image_bytes.hpp"
 #include "measure/kernel/source_text.hpp"
 
 namespace hiptool::measure {
@@ -189,11 +190,10 @@ std::uint64_t static_shared_bytes(const std::string& library) {
   const std::string file = read_text(library);
   std::uint64_t bytes = 0;
   try {
-    for (const auto& [entry, name] :
-         read_elf_symbols(read_elf_sections(std::as_bytes(std::span(file))))) {
-      const bool is_defined = entry.st_shndx != SHN_UNDEF;
-      const bool is_thread_local = ELF64_ST_TYPE(entry.st_info) == STT_TLS;
-      if (is_defined && is_thread_local && is_shared_variable(name)) bytes += entry.st_size;
+    const ElfSymbols symbols = read_elf_symbols(read_elf_sections(std::as_bytes(std::span(file))));
+    for (const Elf64_Sym& entry : symbols.entries) {
+      if (ELF64_ST_TYPE(entry.st_info) != STT_TLS || entry.st_shndx == SHN_UNDEF) continue;
+      if (is_shared_variable(text_at(symbols.names, entry.st_name))) bytes += entry.st_size;
     }
   } catch (const Error&) {
     return 0;

@@ -29,17 +29,16 @@ std::vector<ElfSection> read_elf_sections(std::span<const std::byte> image) {
   return sections;
 }
 
-std::vector<ElfSymbol> read_elf_symbols(const std::vector<ElfSection>& sections) {
-  std::vector<ElfSymbol> symbols;
+ElfSymbols read_elf_symbols(const std::vector<ElfSection>& sections) {
+  ElfSymbols symbols;
   const auto table = std::find_if(sections.begin(), sections.end(), [](const ElfSection& section) {
     return section.header.sh_type == SHT_SYMTAB;
   });
   if (table == sections.end() || table->header.sh_link >= sections.size()) return symbols;
-  const auto names = sections[table->header.sh_link].bytes;
+  symbols.names = sections[table->header.sh_link].bytes;
   const std::uint64_t count = table->bytes.size() / sizeof(Elf64_Sym);
   for (std::uint64_t i = 0; i < count; ++i) {
-    const auto entry = record_at<Elf64_Sym>(table->bytes, i * sizeof(Elf64_Sym));
-    symbols.push_back({entry, text_at(names, entry.st_name)});
+    symbols.entries.push_back(record_at<Elf64_Sym>(table->bytes, i * sizeof(Elf64_Sym)));
   }
   return symbols;
 }

@@ -16,16 +16,15 @@ struct ElfSection {
   std::span<const std::byte> bytes;  ///< empty for SHT_NOBITS
 };
 
-struct ElfSymbol {
-  Elf64_Sym entry{};
-  std::string_view name;
+struct ElfSymbols {
+  std::vector<Elf64_Sym> entries;
+  std::span<const std::byte> names;  ///< for text_at(names, entry.st_name)
 };
 
 /// Throws Error(corrupt_data) for sections and names outside the image, whose bytes are not copied.
 std::vector<ElfSection> read_elf_sections(std::span<const std::byte> image);
 
-/// The entries of the first SHT_SYMTAB; valid files have at most one. Throws Error(corrupt_data)
-/// for a name outside the image.
-std::vector<ElfSymbol> read_elf_symbols(const std::vector<ElfSection>& sections);
+/// The first SHT_SYMTAB; valid files have at most one.
+ElfSymbols read_elf_symbols(const std::vector<ElfSection>& sections);
 
 }  // namespace hiptool::measure

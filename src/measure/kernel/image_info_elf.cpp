@@ -116,9 +116,10 @@ std::vector<ArgumentInfo> read_parameters(Bytes attributes) {
 std::vector<std::string> read_entries(const std::vector<ElfSection>& sections) {
   constexpr unsigned cuda_entry = 0x10;  // STO_CUDA_ENTRY
   std::vector<std::string> names;
-  for (const ElfSymbol& symbol : read_elf_symbols(sections)) {
-    const bool is_function = ELF64_ST_TYPE(symbol.entry.st_info) == STT_FUNC;
-    if (is_function && (symbol.entry.st_other & cuda_entry) != 0) names.emplace_back(symbol.name);
+  const ElfSymbols symbols = read_elf_symbols(sections);
+  for (const Elf64_Sym& entry : symbols.entries) {
+    if (ELF64_ST_TYPE(entry.st_info) != STT_FUNC || (entry.st_other & cuda_entry) == 0) continue;
+    names.emplace_back(text_at(symbols.names, entry.st_name));
   }
   return names;
 }
