@@ -4,12 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 
+#include "base/text.hpp"
 #include "base/units.hpp"
+#include "cli/failure.hpp"
 #include "cli/options.hpp"
-#include "hiptool/error.hpp"
 #include "measure/copy/plan.hpp"
 
 namespace hiptool::cli {
@@ -23,10 +22,6 @@ using measure::HostKind;
 constexpr std::uint64_t gpu_bytes = std::uint64_t{256} << 20;
 constexpr std::uint64_t cpu_bytes = std::uint64_t{16} << 20;
 constexpr double most_time_s = 3600;
-
-[[noreturn]] void refuse(std::string message, std::string hint = {}) {
-  throw Error(ErrorCode::invalid_argument, "parse options", std::move(message), std::move(hint));
-}
 
 template <class Parse>
 auto parse_words(const std::string& text, const std::string& option,
@@ -113,26 +108,23 @@ std::vector<std::uint64_t> parse_copy_sizes(const std::string& text) {
   std::vector<std::uint64_t> sizes = parse_sizes(text);
   for (const std::uint64_t size : sizes) {
     if (size == 0 || size % 4 != 0) {
-      refuse(fmt::format("--size: copies of {} bytes cannot be checked", size),
-             "give multiples of 4 bytes, such as 4KiB or 256MiB");
+      throw usage_error(fmt::format("--size: copies of {} bytes cannot be checked", size),
+                        "give multiples of 4 bytes, such as 4KiB or 256MiB");
     }
     if (size > measure::most_copy_bytes) {
-      refuse(fmt::format("--size: {} is too large for one copy", format_size(size)),
-             "give at most " + format_size(measure::most_copy_bytes));
+      throw usage_error(fmt::format("--size: {} is too large for one copy", format_size(size)),
+                        "give at most " + format_size(measure::most_copy_bytes));
     }
   }
   return sizes;
 }
 
 double parse_seconds(const std::string& text) {
-  double seconds = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, seconds);
-  if (error != std::errc{} || stop != end || !(seconds > 0) || seconds > most_time_s) {
-    refuse(fmt::format("--time: '{}' is not a number of seconds above 0 and up to 3600", text),
-           "write it as 2 or 0.5");
-  }
-  return seconds;
+  const auto seconds = base::parse_number<double>(text);
+  if (seconds && *seconds > 0 && *seconds <= most_time_s) return *seconds;
+  throw usage_error(
+      fmt::format("--time: '{}' is not a number of seconds above 0 and up to 3600", text),
+      "write it as 2 or 0.5");
 }
 
 void check_memories(const BenchCopyOptions& options, const BenchCopyRequest& request) {
@@ -148,8 +140,8 @@ void check_memories(const BenchCopyOptions& options, const BenchCopyRequest& req
     }
     has_host = true;
   }
-  if (has_host) refuse("--memory, --engine: " + conflict, "use --memory pinned");
-  refuse("--memory: none of the copies uses host memory", "leave it out");
+  if (has_host) throw usage_error("--memory, --engine: " + conflict, "use --memory pinned");
+  throw usage_error("--memory: none of the copies uses host memory", "leave it out");
 }
 
 }  // namespace
@@ -164,16 +156,17 @@ bool BenchCopyRequest::wants_all_devices() const {
 BenchCopyRequest parse_bench_copy(const BenchCopyOptions& options) {
   BenchCopyRequest request;
   if (!options.testcases.empty() && !(options.kinds.empty() && options.engines.empty())) {
-    refuse("--testcase sets kind, memory and engine itself", "leave out --kind and --engine");
+    throw usage_error("--testcase sets kind, memory and engine itself",
+                      "leave out --kind and --engine");
   }
   if (options.samples != 0 && !options.time.empty()) {
-    refuse("--samples and --time exclude each other", "give one of them");
+    throw usage_error("--samples and --time exclude each other", "give one of them");
   }
   if (!options.retry.empty() && options.thresholds.empty()) {
-    refuse("--retry has nothing to try again", "give --fail-below too");
+    throw usage_error("--retry has nothing to try again", "give --fail-below too");
   }
   if (options.strict_baseline && options.baseline.empty()) {
-    refuse("--strict-baseline has nothing to compare with", "give --baseline FILE too");
+    throw usage_error("--strict-baseline has nothing to compare with", "give --baseline FILE too");
   }
   apply_preset(options.preset.value_or("quick"), request);
   apply_words(options, request);

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/text.hpp"
 #include "cli/document.hpp"
@@ -29,7 +28,7 @@ DeviceFacts facts_of(const measure::DoctorGpu& gpu, const std::filesystem::path&
   facts.platform = gpu.platform;
   const auto colon = gpu.id.find(':');
   if (colon != std::string::npos) {
-    std::from_chars(gpu.id.data() + colon + 1, gpu.id.data() + gpu.id.size(), facts.ordinal);
+    facts.ordinal = base::parse_number<int>(std::string_view(gpu.id).substr(colon + 1)).value_or(0);
   }
   facts.info = gpu.info;
   facts.memory = gpu.memory;

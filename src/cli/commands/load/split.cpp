@@ -1,28 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "cli/commands/load/split.hpp"
 
-#include <charconv>
 #include <cmath>
-#include <system_error>
 
+#include "base/text.hpp"
+#include "cli/failure.hpp"
 #include "cli/options.hpp"
-#include "hiptool/error.hpp"
 
 namespace hiptool::cli {
 namespace {
 
-[[noreturn]] void refuse(std::string_view text) {
-  throw Error(ErrorCode::invalid_argument, "parse options",
-              "invalid --split \"" + std::string(text) + "\"",
-              "choose bytes, layer, replicate, or a positive number for each device, such as 3,2");
-}
-
 double parse_part(std::string_view word, std::string_view text) {
-  double part = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), part);
-  const bool is_number = error == std::errc{} && end == word.data() + word.size();
-  if (!is_number || !std::isfinite(part) || part <= 0) refuse(text);
-  return part;
+  const auto part = base::parse_number<double>(word);
+  if (part && std::isfinite(*part) && *part > 0) return *part;
+  throw usage_error(
+      "invalid --split \"" + std::string(text) + "\"",
+      "choose bytes, layer, replicate, or a positive number for each device, such as 3,2");
 }
 
 }  // namespace

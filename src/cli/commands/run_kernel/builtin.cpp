@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
 #include "base/text.hpp"
@@ -41,14 +40,13 @@ void read_size(const std::string& text, KernelBenchOptions& bench) {
     }
     return;
   }
-  double percent = 0;
-  const char* const end = text.data() + text.size() - 1;
-  const auto [rest, error] = std::from_chars(text.data(), end, percent);
-  if (error != std::errc() || rest != end || !(percent > 0 && percent <= 100)) {
+  const auto percent =
+      base::parse_number<double>(std::string_view(text).substr(0, text.size() - 1));
+  if (!percent || !(*percent > 0 && *percent <= 100)) {
     throw Error(ErrorCode::invalid_argument, "read size",
                 "--size '" + text + "' is not a share of the memory", "write --size 80%");
   }
-  bench.memory_share = percent / 100;
+  bench.memory_share = *percent / 100;
 }
 
 /// Words that are no family, group or type are refused with the nearest one.

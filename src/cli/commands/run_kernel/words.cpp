@@ -4,36 +4,25 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
 #include <cmath>
-#include <limits>
 #include <string_view>
 
+#include "base/text.hpp"
+#include "cli/failure.hpp"
 #include "cli/options.hpp"
-#include "hiptool/error.hpp"
 
 namespace hiptool::cli {
 namespace {
 
 [[noreturn]] void refuse(const std::string& option, const std::string& text, std::string hint) {
-  throw Error(ErrorCode::invalid_argument, "parse options",
-              fmt::format("{} '{}' is not accepted", option, text), std::move(hint));
+  throw usage_error(fmt::format("{} '{}' is not accepted", option, text), std::move(hint));
 }
 
-template <class Number>
-std::optional<Number> parse_whole(std::string_view text) {
-  Number number{};
-  const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc{} || at != end) return std::nullopt;
-  return number;
-}
-
-/// The number before the first colon, and what is behind it, which is not empty.
+/// The number before the first colon, and the text after it, which is not empty.
 std::pair<std::size_t, std::string> split_index(const std::string& text, const std::string& option,
                                                 const char* hint) {
   const std::size_t colon = text.find(':');
-  const auto index = parse_whole<std::size_t>(std::string_view(text).substr(0, colon));
+  const auto index = base::parse_number<std::size_t>(std::string_view(text).substr(0, colon));
   if (colon == std::string::npos || !index || colon + 1 == text.size()) refuse(option, text, hint);
   return {*index, text.substr(colon + 1)};
 }
@@ -44,13 +33,13 @@ Dim3 parse_dimensions(const std::string& text, const std::string& option) {
   constexpr const char* hint =
       "write X, X,Y or X,Y,Z with whole numbers from 1, such as 128 or 16,16";
   if (text.empty()) {
-    throw Error(ErrorCode::invalid_argument, "parse options", option + " is not given", hint);
+    throw usage_error(option + " is not given", hint);
   }
   const auto words = split_list(text, option);
   std::array<std::uint32_t, 3> sizes{1, 1, 1};
   if (words.size() > sizes.size()) refuse(option, text, hint);
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const auto size = parse_whole<std::uint32_t>(words[i]);
+    const auto size = base::parse_number<std::uint32_t>(words[i]);
     if (!size || *size == 0) refuse(option, text, hint);
     sizes[i] = *size;
   }
@@ -68,7 +57,7 @@ OutputWord parse_output(const std::string& text) {
     word.file = std::move(rest);
     return word;
   }
-  word.print_count = parse_whole<std::uint64_t>(std::string_view(rest).substr(print.size()));
+  word.print_count = base::parse_number<std::uint64_t>(std::string_view(rest).substr(print.size()));
   if (!word.print_count || *word.print_count == 0) refuse("--out", text, hint);
   return word;
 }
@@ -94,10 +83,8 @@ std::string file_of_argument(const std::string& text) {
 
 std::optional<double> parse_tolerance(const std::string& text) {
   if (text.empty()) return std::nullopt;
-  double tolerance = 0;
-  const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, tolerance);
-  if (error != std::errc{} || at != end || !std::isfinite(tolerance) || tolerance < 0) {
+  const auto tolerance = base::parse_number<double>(text);
+  if (!tolerance || !std::isfinite(*tolerance) || *tolerance < 0) {
     refuse("--tolerance", text, "write a number from 0, such as 1e-6");
   }
   return tolerance;
