@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
 
-#include "cli/commands/bench_copy/bench_copy.hpp"
-#include "cli/commands/completion.hpp"
-#include "cli/commands/devices/devices.hpp"
-#include "cli/commands/load/load.hpp"
-#include "cli/commands/make_model/make_model.hpp"
-#include "cli/commands/report/report.hpp"
-#include "cli/commands/run_kernel/run_kernel.hpp"
-
 namespace hiptool::cli {
 
 std::unique_ptr<Platforms> Context::make_platforms() const {

@@ -64,6 +64,23 @@ struct Command {
   Runner (*add)(CLI::App& app) = nullptr;
 };
 
+/// Formats that a report of any kind has a writer for.
+inline const std::vector<OutputFormat> usual_formats{OutputFormat::table, OutputFormat::json,
+                                                     OutputFormat::csv, OutputFormat::markdown};
+/// Those for --export of measurements.
+inline const std::vector<OutputFormat> benchmark_formats{
+    OutputFormat::html, OutputFormat::svg,   OutputFormat::gbench, OutputFormat::gha,
+    OutputFormat::bmf,  OutputFormat::junit, OutputFormat::prom};
+
+// Each is defined in commands/.
+Command bench_copy_command();
+Command completion_command();
+Command devices_command();
+Command load_command();
+Command make_model_command();
+Command report_command();
+Command run_kernel_command();
+
 /// All subcommands in the order of the help.
 const std::vector<Command>& commands();
 

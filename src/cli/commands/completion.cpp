@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/completion.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "cli/command.hpp"
 #include "cli/command_docs.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
@@ -243,6 +242,32 @@ std::string completion_script(const std::string& shell, const ProgramDoc& progra
   return bash_script(program);
 }
 
+int run_completion(const std::optional<std::string>& shell, Context& context) {
+  if (!shell) {
+    throw Error(ErrorCode::invalid_argument, "completion", "no shell given",
+                "run `hiptool completion bash`, `zsh` or `fish`");
+  }
+  CommandTree tree;
+  const std::string script = completion_script(*shell, describe(tree));
+  if (context.output.format() != OutputFormat::json) {
+    context.environment.console.out(script);  // the bare script in every other format
+    return exit_done;
+  }
+  report::Run run = make_run(context.environment, "completion", "ok");
+  finish_run(run, context.environment, nullptr);
+  report::Report report = report::start_report(std::move(run));
+  report.document.emplace_back("shell", *shell);
+  report.document.emplace_back("script", script);
+  context.output.write(report);
+  return exit_done;
+}
+
+Runner add_completion(CLI::App& app) {
+  auto shell = std::make_shared<std::optional<std::string>>();
+  add_choice(app, "SHELL", "", *shell, {"bash", "zsh", "fish"}, "shell");
+  return {[shell](Context& context) { return run_completion(*shell, context); }};
+}
+
 }  // namespace
 
 Command completion_command() {
@@ -252,38 +277,9 @@ Command completion_command() {
       .examples = {{"source <(hiptool completion bash)", "enable it in this bash"},
                    {"hiptool completion zsh > ~/.zfunc/_hiptool", "install it for zsh"},
                    {"hiptool completion fish | source", "enable it in this fish"}},
-      .formats = {OutputFormat::table, OutputFormat::json, OutputFormat::csv,
-                  OutputFormat::markdown},
-      .takes_devices = false,
-      .has_own_format = false,
+      .formats = usual_formats,
       .add = add_completion,
   };
-}
-
-Runner add_completion(CLI::App& app) {
-  auto options = std::make_shared<CompletionOptions>();
-  add_choice(app, "SHELL", "", options->shell, {"bash", "zsh", "fish"}, "shell");
-  return {[options](Context& context) { return run_completion(*options, context); }};
-}
-
-int run_completion(const CompletionOptions& options, Context& context) {
-  if (!options.shell) {
-    throw Error(ErrorCode::invalid_argument, "completion", "no shell given",
-                "run `hiptool completion bash`, `zsh` or `fish`");
-  }
-  CommandTree tree;
-  const std::string script = completion_script(*options.shell, describe(tree));
-  if (context.output.format() != OutputFormat::json) {
-    context.environment.console.out(script);  // the bare script in every other format
-    return exit_done;
-  }
-  report::Run run = make_run(context.environment, "completion", "ok");
-  finish_run(run, context.environment, nullptr);
-  report::Report report = report::start_report(std::move(run));
-  report.document.emplace_back("shell", *options.shell);
-  report.document.emplace_back("script", script);
-  context.output.write(report);
-  return exit_done;
 }
 
 }  // namespace hiptool::cli

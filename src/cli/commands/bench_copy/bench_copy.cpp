@@ -1,9 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/bench_copy/bench_copy.hpp"
-
-#include <algorithm>
-#include <chrono>
-
 #include "cli/commands/bench_copy/outcome.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
@@ -16,11 +11,6 @@ namespace {
 
 using measure::CopyResult;
 using report::Status;
-
-double wall_time_s(const Environment& environment) {
-  const auto elapsed = std::chrono::system_clock::now() - environment.started_at;
-  return std::max(0.0, std::chrono::duration<double>(elapsed).count());
-}
 
 // The first measurement that failed.
 std::optional<Error> failed_measurement(const BenchCopyOutcome& outcome) {
@@ -41,7 +31,7 @@ int run_bench_copy(const BenchCopyOptions& options, Context& context) {
     if (outcome.results.empty()) throw;
     outcome.error = error;
   }
-  outcome.wall_time_s = wall_time_s(environment);
+  outcome.wall_time_s = environment.elapsed_s();
   if (outcome.error) print_error(environment.console, *outcome.error);
   const bool is_wrong = outcome.count(Status::mismatch) > 0;
   report::Run run = make_run(environment, "bench-copy", is_wrong ? "mismatch" : "ok");
@@ -88,24 +78,19 @@ Runner add_bench_copy(CLI::App& app) {
 }  // namespace
 
 Command bench_copy_command() {
-  Command command;
-  command.name = "bench-copy";
-  command.summary = "measure how fast copies are, and check their data";
-  command.examples = {
-      {"hiptool bench-copy", "the first GPU, in seconds"},
-      {"hiptool bench-copy --kind h2d --size 4KiB..1GiB", "over many sizes"},
-      {"hiptool bench-copy --kind p2p-write", "between all GPUs"},
-      {"hiptool bench-copy --fail-below 'h2d>=48GB/s'", "exit 1 if slower"},
-      {"hiptool bench-copy --export json=now.json", "for --baseline later"},
+  return {
+      .name = "bench-copy",
+      .summary = "measure how fast copies are, and check their data",
+      .examples = {{"hiptool bench-copy", "the first GPU, in seconds"},
+                   {"hiptool bench-copy --kind h2d --size 4KiB..1GiB", "over many sizes"},
+                   {"hiptool bench-copy --kind p2p-write", "between all GPUs"},
+                   {"hiptool bench-copy --fail-below 'h2d>=48GB/s'", "exit 1 if slower"},
+                   {"hiptool bench-copy --export json=now.json", "for --baseline later"}},
+      .formats = usual_formats,
+      .export_formats = benchmark_formats,
+      .takes_devices = true,
+      .add = add_bench_copy,
   };
-  command.formats = {OutputFormat::table, OutputFormat::json, OutputFormat::csv,
-                     OutputFormat::markdown};
-  command.export_formats = {OutputFormat::html, OutputFormat::svg, OutputFormat::gbench,
-                            OutputFormat::gha,  OutputFormat::bmf, OutputFormat::junit,
-                            OutputFormat::prom};
-  command.takes_devices = true;
-  command.add = add_bench_copy;
-  return command;
 }
 
 }  // namespace hiptool::cli

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/devices/devices.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "cli/command.hpp"
 #include "cli/commands/devices/devices_report.hpp"
 #include "cli/commands/devices/doctor.hpp"
 #include "cli/commands/devices/topology.hpp"
@@ -19,6 +18,13 @@ namespace {
 
 using measure::DeviceFacts;
 using measure::Inventory;
+
+struct DevicesOptions {
+  std::string id;                      ///< empty: all devices
+  std::optional<std::string> require;  ///< "gpu", "amd" or "nvidia"
+  bool doctor = false;
+  bool topology = false;
+};
 
 // The devices asked for by name and the platforms they belong to.
 Inventory look_up(Platforms& platforms, const DeviceSelection& selection, Context& context) {
@@ -170,40 +176,6 @@ void show_failure(const std::optional<Error>& failure, report::Report& report) {
                         {report::Tone::bad, message.substr(0, message.find('\n'))});
 }
 
-}  // namespace
-
-Command devices_command() {
-  return {
-      .name = "devices",
-      .summary = "list usable devices, and why others are not",
-      .examples = {{"hiptool devices", "usable devices"},
-                   {"hiptool devices nvidia:0", "everything about one device"},
-                   {"hiptool devices --doctor", "diagnose GPUs and drivers"},
-                   {"hiptool devices --topology", "connections between devices"},
-                   {"hiptool devices --format json", "for programs"},
-                   {"hiptool devices --require gpu", "exit 3 without a usable GPU"}},
-      .formats = {OutputFormat::table, OutputFormat::json, OutputFormat::csv,
-                  OutputFormat::markdown},
-      .export_formats = {OutputFormat::html, OutputFormat::junit, OutputFormat::prom},
-      .takes_devices = true,
-      .has_own_format = false,
-      .add = add_devices,
-  };
-}
-
-Runner add_devices(CLI::App& app) {
-  auto options = std::make_shared<DevicesOptions>();
-  add_text(app, "ID", "", options->id, "one device: nvidia:0, amd:1, cpu, a uuid or PCI bus id");
-  add_choice(app, "--require", "KIND", options->require, {"gpu", "amd", "nvidia"},
-             "exit 3 unless such a device is usable");
-  add_flag(app, "--doctor", options->doctor,
-           "examine drivers, links, memory and limits; exit 1 if a check fails; CSV is the table "
-           "of checks, also with --topology");
-  add_flag(app, "--topology", options->topology,
-           "how the devices reach each other; CSV is the table of pairs");
-  return {[options](Context& context) { return run_devices(*options, context); }};
-}
-
 int run_devices(const DevicesOptions& options, Context& context) {
   Environment& environment = context.environment;
   const DeviceSelection selection = selection_of(options, context);
@@ -233,6 +205,38 @@ int run_devices(const DevicesOptions& options, Context& context) {
   context.output.write(report);
   if (failure) print_error(environment.console, *failure);
   return exit_code;
+}
+
+Runner add_devices(CLI::App& app) {
+  auto options = std::make_shared<DevicesOptions>();
+  add_text(app, "ID", "", options->id, "one device: nvidia:0, amd:1, cpu, a uuid or PCI bus id");
+  add_choice(app, "--require", "KIND", options->require, {"gpu", "amd", "nvidia"},
+             "exit 3 unless such a device is usable");
+  add_flag(app, "--doctor", options->doctor,
+           "examine drivers, links, memory and limits; exit 1 if a check fails; CSV is the table "
+           "of checks, also with --topology");
+  add_flag(app, "--topology", options->topology,
+           "how the devices reach each other; CSV is the table of pairs");
+  return {[options](Context& context) { return run_devices(*options, context); }};
+}
+
+}  // namespace
+
+Command devices_command() {
+  return {
+      .name = "devices",
+      .summary = "list usable devices, and why others are not",
+      .examples = {{"hiptool devices", "usable devices"},
+                   {"hiptool devices nvidia:0", "everything about one device"},
+                   {"hiptool devices --doctor", "diagnose GPUs and drivers"},
+                   {"hiptool devices --topology", "connections between devices"},
+                   {"hiptool devices --format json", "for programs"},
+                   {"hiptool devices --require gpu", "exit 3 without a usable GPU"}},
+      .formats = usual_formats,
+      .export_formats = {OutputFormat::html, OutputFormat::junit, OutputFormat::prom},
+      .takes_devices = true,
+      .add = add_devices,
+  };
 }
 
 }  // namespace hiptool::cli

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/load/load.hpp"
-
 #include <chrono>
 
+#include "cli/command.hpp"
 #include "cli/commands/load/report.hpp"
 #include "cli/commands/load/run.hpp"
 #include "cli/commands/load/split.hpp"
@@ -195,25 +194,23 @@ Runner add_load(CLI::App& app) {
 }  // namespace
 
 Command load_command() {
-  Command command;
-  command.name = "load";
-  command.summary = "load a model file onto a device and prove that every byte arrived";
-  command.examples = {
-      {"hiptool load model.gguf", "onto the first GPU, verified"},
-      {"hiptool load model.safetensors --device cpu", "into host memory"},
-      {"hiptool load model.gguf --device all", "divided among all GPUs"},
-      {"hiptool load model.gguf --dry-run --tensors", "what is in it; needs no device"},
-      {"hiptool load m.gguf --dry-run --context 8192", "what it is, and does it fit"},
-      {"hiptool load m.gguf --check-manifest m.json", "is it still the model it was"},
-      {"hiptool load --demo", "without a model of your own"},
+  return {
+      .name = "load",
+      .summary = "load a model file onto a device and prove that every byte arrived",
+      .examples = {{"hiptool load model.gguf", "onto the first GPU, verified"},
+                   {"hiptool load model.safetensors --device cpu", "into host memory"},
+                   {"hiptool load model.gguf --device all", "divided among all GPUs"},
+                   {"hiptool load model.gguf --dry-run --tensors",
+                    "what is in it; needs no device"},
+                   {"hiptool load m.gguf --dry-run --context 8192", "what it is, and does it fit"},
+                   {"hiptool load m.gguf --check-manifest m.json", "is it still the model it was"},
+                   {"hiptool load --demo", "without a model of your own"}},
+      .formats = usual_formats,
+      .export_formats = {OutputFormat::html, OutputFormat::svg, OutputFormat::gha,
+                         OutputFormat::bmf, OutputFormat::junit, OutputFormat::prom},
+      .takes_devices = true,
+      .add = add_load,
   };
-  command.formats = {OutputFormat::table, OutputFormat::json, OutputFormat::csv,
-                     OutputFormat::markdown};
-  command.export_formats = {OutputFormat::html, OutputFormat::svg,   OutputFormat::gha,
-                            OutputFormat::bmf,  OutputFormat::junit, OutputFormat::prom};
-  command.takes_devices = true;
-  command.add = add_load;
-  return command;
 }
 
 }  // namespace hiptool::cli

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/make_model/make_model.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <filesystem>
 
 #include "base/units.hpp"
+#include "cli/command.hpp"
 #include "cli/commands/make_model/model_writer.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
@@ -18,6 +17,18 @@
 
 namespace hiptool::cli {
 namespace {
+
+struct MakeModelOptions {
+  std::string path;
+  std::optional<std::string> format;  ///< of the model; absent: from the extension
+  std::uint64_t size_bytes = 64u << 20;
+  std::uint64_t tensors = 0;  ///< 0: 16, or one per type or shard if more
+  std::string types;          ///< comma-separated; empty: the default
+  std::uint64_t seed = 1;
+  std::uint64_t shards = 1;
+  std::uint64_t vocabulary = 0;
+  bool force = false;  ///< replace existing files
+};
 
 ModelFormat choose_format(const MakeModelOptions& options) {
   if (options.format) {
@@ -70,45 +81,6 @@ report::Report make_report(const ModelWriterResult& result, ModelFormat format,
   return report;
 }
 
-}  // namespace
-
-Command make_model_command() {
-  return {
-      .name = "make-model",
-      .summary = "write a test model with random weights",
-      .examples = {{"hiptool make-model m.gguf --size 1GiB", "1 GiB of random weights"},
-                   {"hiptool make-model m.safetensors --types BF16", "all tensors bfloat16"},
-                   {"hiptool make-model m.gguf --tensors 100 --seed 7", "reproducible contents"},
-                   {"hiptool make-model m.gguf --types all --shards 3",
-                    "every type, in three files"}},
-      .formats = {OutputFormat::table, OutputFormat::json},
-      .takes_devices = false,
-      .has_own_format = true,
-      .add = add_make_model,
-  };
-}
-
-Runner add_make_model(CLI::App& app) {
-  auto options = std::make_shared<MakeModelOptions>();
-  add_required_text(app, "OUT", "", options->path, "file to write");
-  add_choice(app, "--format", "NAME", options->format, {"gguf", "safetensors"},
-             "model format, if the extension of OUT does not imply it");
-  add_size(app, "--size", options->size_bytes, "total size of the tensors, default 64MiB");
-  add_count(app, "--tensors", options->tensors,
-            "number of tensors, default 16 or one per type or shard", 1, 1'000'000);
-  add_text(app, "--types", "LIST", options->types, "element types: all, or names such as F16,Q8_0");
-  add_count(app, "--seed", options->seed, "seed of the random weights, default 1");
-  add_count(app, "--shards", options->shards,
-            "number of files to split the tensors over, default 1", 1, 65'535);
-  add_count(app, "--vocabulary", options->vocabulary,
-            "tokens in the vocabulary of a GGUF, default 0", 0, 10'000'000);
-  add_flag(app, "--force", options->force, "replace OUT and its shards if they exist");
-  return {[options](Context& context) { return run_make_model(*options, context); },
-          [options](const Environment&) {
-            return CommandFiles{{}, {{options->path, "the model"}}};
-          }};
-}
-
 int run_make_model(const MakeModelOptions& options, Context& context) {
   Environment& environment = context.environment;
   const ModelFormat format = choose_format(options);
@@ -134,6 +106,44 @@ int run_make_model(const MakeModelOptions& options, Context& context) {
   const std::chrono::duration<double> duration = std::chrono::steady_clock::now() - started;
   context.output.write(make_report(result, format, options, duration.count(), environment));
   return exit_done;
+}
+
+Runner add_make_model(CLI::App& app) {
+  auto options = std::make_shared<MakeModelOptions>();
+  add_required_text(app, "OUT", "", options->path, "file to write");
+  add_choice(app, "--format", "NAME", options->format, {"gguf", "safetensors"},
+             "model format, if the extension of OUT does not imply it");
+  add_size(app, "--size", options->size_bytes, "total size of the tensors, default 64MiB");
+  add_count(app, "--tensors", options->tensors,
+            "number of tensors, default 16 or one per type or shard", 1, 1'000'000);
+  add_text(app, "--types", "LIST", options->types, "element types: all, or names such as F16,Q8_0");
+  add_count(app, "--seed", options->seed, "seed of the random weights, default 1");
+  add_count(app, "--shards", options->shards,
+            "number of files to split the tensors over, default 1", 1, 65'535);
+  add_count(app, "--vocabulary", options->vocabulary,
+            "tokens in the vocabulary of a GGUF, default 0", 0, 10'000'000);
+  add_flag(app, "--force", options->force, "replace OUT and its shards if they exist");
+  return {[options](Context& context) { return run_make_model(*options, context); },
+          [options](const Environment&) {
+            return CommandFiles{{}, {{options->path, "the model"}}};
+          }};
+}
+
+}  // namespace
+
+Command make_model_command() {
+  return {
+      .name = "make-model",
+      .summary = "write a test model with random weights",
+      .examples = {{"hiptool make-model m.gguf --size 1GiB", "1 GiB of random weights"},
+                   {"hiptool make-model m.safetensors --types BF16", "all tensors bfloat16"},
+                   {"hiptool make-model m.gguf --tensors 100 --seed 7", "reproducible contents"},
+                   {"hiptool make-model m.gguf --types all --shards 3",
+                    "every type, in three files"}},
+      .formats = {OutputFormat::table, OutputFormat::json},
+      .has_own_format = true,
+      .add = add_make_model,
+  };
 }
 
 }  // namespace hiptool::cli

@@ -178,18 +178,16 @@ Runner add_report(CLI::App& app) {
 }  // namespace
 
 Command report_command() {
-  Command command;
-  command.name = "report";
-  command.summary = "compare, merge or show the results of earlier runs";
-  command.examples = {
-      {"hiptool report compare old.json new.json", "is it slower? exit 1 if so"},
-      {"hiptool report merge out.*.json", "which of many hosts is slow"},
-      {"hiptool report render run.json > run.html", "one page for people"},
-      {"hiptool report render run.json --format gha", "for another tool"},
+  return {
+      .name = "report",
+      .summary = "compare, merge or show the results of earlier runs",
+      .examples = {{"hiptool report compare old.json new.json", "is it slower? exit 1 if so"},
+                   {"hiptool report merge out.*.json", "which of many hosts is slow"},
+                   {"hiptool report render run.json > run.html", "one page for people"},
+                   {"hiptool report render run.json --format gha", "for another tool"}},
+      .formats = all_formats(),
+      .add = add_report,
   };
-  command.formats = all_formats();
-  command.add = add_report;
-  return command;
 }
 
 }  // namespace hiptool::cli

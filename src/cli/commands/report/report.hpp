@@ -14,6 +14,4 @@ report::Report merge_report(report::Run run, const report::Merge& merge);
 /// A document of an earlier run, as it was measured.
 report::Report document_report(report::Object document);
 
-Command report_command();
-
 }  // namespace hiptool::cli

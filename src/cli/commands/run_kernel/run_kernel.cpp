@@ -53,29 +53,21 @@ CommandFiles files_of_run_kernel(const RunKernelOptions& options) {
   return files;
 }
 
-}  // namespace
-
-Command run_kernel_command() {
-  return {
-      .name = "run-kernel",
-      .summary = "run kernels, check their results and rate them",
-      .examples = {{"hiptool run-kernel all", "every built-in kernel, checked"},
-                   {"hiptool run-kernel memtest --size 90%", "test the memory"},
-                   {"hiptool run-kernel fma --seconds 60", "keep it busy, and check"},
-                   {"... --fail-below 'stream-triad>=80%'", "of peak; exit 1 if slower"},
-                   {"hiptool run-kernel --module k.hip \\", "a kernel of your own:"},
-                   {"  --name saxpy --grid 4 --block 256 \\", "which, and how often"},
-                   {"  --arg f32:2 --arg buf:f32:64:iota \\", "its arguments, in order"},
-                   {"  --out 1:print:8 --expect 1:want.bin", "exit 5 if it differs"}},
-      .formats = {OutputFormat::table, OutputFormat::json, OutputFormat::csv,
-                  OutputFormat::markdown},
-      .export_formats = {OutputFormat::html, OutputFormat::svg, OutputFormat::gbench,
-                         OutputFormat::gha, OutputFormat::bmf, OutputFormat::junit,
-                         OutputFormat::prom},
-      .takes_devices = true,
-      .has_own_format = false,
-      .add = add_run_kernel,
-  };
+int run_run_kernel(const RunKernelOptions& options, Context& context) {
+  if (!options.module.empty()) {
+    refuse_given(uses_of_builtin(options),
+                 " is for the built-in kernels, and --module names a file",
+                 "leave one of the two out");
+    return run_user_module(options, context);
+  }
+  refuse_given(uses_of_user(options), " needs a kernel of your own, but --module is missing",
+               "name its file with --module FILE");
+  if (options.names.empty() && !options.list) {
+    throw Error(ErrorCode::invalid_argument, "run-kernel", "no kernel is given",
+                "hiptool run-kernel all runs the built-in ones, --list names them, --module FILE "
+                "runs yours");
+  }
+  return run_builtin_kernels(options, context);
 }
 
 Runner add_run_kernel(CLI::App& app) {
@@ -115,21 +107,25 @@ Runner add_run_kernel(CLI::App& app) {
           [options](const Environment&) { return files_of_run_kernel(*options); }};
 }
 
-int run_run_kernel(const RunKernelOptions& options, Context& context) {
-  if (!options.module.empty()) {
-    refuse_given(uses_of_builtin(options),
-                 " is for the built-in kernels, and --module names a file",
-                 "leave one of the two out");
-    return run_user_module(options, context);
-  }
-  refuse_given(uses_of_user(options), " needs a kernel of your own, but --module is missing",
-               "name its file with --module FILE");
-  if (options.names.empty() && !options.list) {
-    throw Error(ErrorCode::invalid_argument, "run-kernel", "no kernel is given",
-                "hiptool run-kernel all runs the built-in ones, --list names them, --module FILE "
-                "runs yours");
-  }
-  return run_builtin_kernels(options, context);
+}  // namespace
+
+Command run_kernel_command() {
+  return {
+      .name = "run-kernel",
+      .summary = "run kernels, check their results and rate them",
+      .examples = {{"hiptool run-kernel all", "every built-in kernel, checked"},
+                   {"hiptool run-kernel memtest --size 90%", "test the memory"},
+                   {"hiptool run-kernel fma --seconds 60", "keep it busy, and check"},
+                   {"... --fail-below 'stream-triad>=80%'", "of peak; exit 1 if slower"},
+                   {"hiptool run-kernel --module k.hip \\", "a kernel of your own:"},
+                   {"  --name saxpy --grid 4 --block 256 \\", "which, and how often"},
+                   {"  --arg f32:2 --arg buf:f32:64:iota \\", "its arguments, in order"},
+                   {"  --out 1:print:8 --expect 1:want.bin", "exit 5 if it differs"}},
+      .formats = usual_formats,
+      .export_formats = benchmark_formats,
+      .takes_devices = true,
+      .add = add_run_kernel,
+  };
 }
 
 }  // namespace hiptool::cli

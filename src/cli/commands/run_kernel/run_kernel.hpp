@@ -31,10 +31,6 @@ struct RunKernelOptions {
   std::uint64_t samples = 0;  ///< 0: one of the user's kernel, as many as it takes of built-in ones
 };
 
-Command run_kernel_command();
-Runner add_run_kernel(CLI::App& app);
-int run_run_kernel(const RunKernelOptions& options, Context& context);
-
 /// Runs them on the chosen devices and writes the report, or their list. Gives back 0, 1 for a
 /// threshold that was missed, and the codes of a mismatch, a failed call or an interruption. Throws
 /// Error(invalid_argument) and Error(not_found) before anything runs.

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/devices/devices.hpp"
-
 #include <doctest/doctest.h>
 
 #include "harness.hpp"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/make_model/make_model.hpp"
-
 #include <doctest/doctest.h>
 
 #include "harness.hpp"
