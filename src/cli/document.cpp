@@ -52,4 +52,17 @@ report::Report failure_report(const Environment& environment, std::string_view c
   return report;
 }
 
+report::Array objects_of(report::Table table, std::string_view first_key) {
+  report::Array objects;
+  for (auto& row : table.rows) {
+    report::Object object;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const bool is_renamed = i == 0 && !first_key.empty();
+      object.emplace_back(is_renamed ? first_key : table.columns[i].key, std::move(row[i]));
+    }
+    objects.push_back(std::move(object));
+  }
+  return objects;
+}
+
 }  // namespace hiptool::cli

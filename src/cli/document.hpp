@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/environment.hpp"
 #include "hiptool/error.hpp"
@@ -24,6 +25,9 @@ report::Report failure_report(const Environment& environment, std::string_view c
 
 /// "2026-03-01T12:00:00Z".
 std::string iso_time(std::chrono::system_clock::time_point time);
+
+/// The rows as objects with the columns' keys, of which the first may have another name.
+report::Array objects_of(report::Table table, std::string_view first_key = {});
 
 using report::text_or_absent;
 

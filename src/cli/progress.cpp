@@ -76,6 +76,11 @@ void Progress::begin(std::string step) {
   total_bytes_ = 0;
 }
 
+void Progress::on_phase(std::string_view name) noexcept {
+  if (name == "load" || name == "verify") begin(std::string(name));
+  if (name == "sha256") begin("hash");
+}
+
 void Progress::on_progress(std::uint64_t done_bytes, std::uint64_t total_bytes) noexcept {
   const std::lock_guard lock(mutex_);
   if (step_.empty()) return;

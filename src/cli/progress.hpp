@@ -26,6 +26,9 @@ class Progress final : public LoadObserver {
 
   /// Starts a step: "load", "verify".
   void begin(std::string step);
+  /// A step for each phase of a load that passes over the model's bytes.
+  void on_phase(std::string_view name) noexcept override;
+  void on_phase_end() noexcept override { end(); }
   void on_progress(std::uint64_t done_bytes, std::uint64_t total_bytes) noexcept override;
   /// The step is complete.
   void end();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/load/fit_report.hpp"
+#include "cli/commands/load/report.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "base/units.hpp"
-#include "cli/commands/load/placement_report.hpp"
+#include "cli/document.hpp"
 
 namespace hiptool::cli {
 namespace {

@@ -1,25 +1,18 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/load/hashes_report.hpp"
+#include "cli/commands/load/report.hpp"
 
 #include <algorithm>
 
 #include "base/units.hpp"
 
 namespace hiptool::cli {
-namespace {
-
-report::Value text_or_null(const std::string& text) {
-  return text.empty() ? report::Value() : report::Value(text);
-}
-
-}  // namespace
 
 report::Array published_value(const LoadOutcome& outcome) {
   report::Array files;
   for (const PublishedHash& hash : outcome.published) {
     files.push_back(report::Object{{"file", outcome.model->files()[hash.file].path.string()},
                                    {"published", hash.published},
-                                   {"found", text_or_null(hash.found)}});
+                                   {"found", report::text_or_absent(hash.found)}});
   }
   return files;
 }
@@ -29,16 +22,16 @@ report::Value manifest_value(const LoadOutcome& outcome) {
   report::Array differences;
   if (check) {
     for (const ManifestDifference& difference : check->differences) {
-      differences.push_back(report::Object{{"tensor", text_or_null(difference.tensor)},
-                                           {"file", text_or_null(difference.file)},
+      differences.push_back(report::Object{{"tensor", report::text_or_absent(difference.tensor)},
+                                           {"file", report::text_or_absent(difference.file)},
                                            {"what", difference.what},
                                            {"expected", difference.expected},
                                            {"got", difference.got}});
     }
   }
   return report::Object{
-      {"checked", text_or_null(outcome.checked_manifest)},
-      {"written", text_or_null(outcome.written_manifest)},
+      {"checked", report::text_or_absent(outcome.checked_manifest)},
+      {"written", report::text_or_absent(outcome.written_manifest)},
       {"algorithm", check ? report::Value(check->algorithm) : report::Value()},
       {"covers_metadata", check ? report::Value(check->covers_metadata) : report::Value()},
       {"differences", std::move(differences)}};

@@ -5,7 +5,6 @@
 #include "cli/commands/load/report.hpp"
 #include "cli/commands/load/run.hpp"
 #include "cli/commands/load/split.hpp"
-#include "cli/commands/load/verdict.hpp"
 #include "cli/document.hpp"
 #include "cli/failure.hpp"
 #include "cli/options.hpp"

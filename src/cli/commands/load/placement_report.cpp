@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/load/placement_report.hpp"
+#include "cli/commands/load/report.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -45,19 +45,6 @@ void for_each_tensor(const LoadOutcome& outcome,
 }
 
 }  // namespace
-
-Array objects_of(report::Table table, std::string_view first_key) {
-  Array objects;
-  for (auto& row : table.rows) {
-    Object object;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const bool is_renamed = i == 0 && !first_key.empty();
-      object.emplace_back(is_renamed ? first_key : table.columns[i].key, std::move(row[i]));
-    }
-    objects.push_back(std::move(object));
-  }
-  return objects;
-}
 
 std::string place_text(const LoadOutcome& outcome) {
   if (!outcome.plan) return {};

@@ -8,14 +8,9 @@
 
 #include "base/text.hpp"
 #include "base/units.hpp"
-#include "cli/commands/load/fit_report.hpp"
-#include "cli/commands/load/hashes_report.hpp"
 #include "cli/commands/load/load_table.hpp"
-#include "cli/commands/load/model_report.hpp"
-#include "cli/commands/load/placement_report.hpp"
 #include "cli/commands/load/split.hpp"
-#include "cli/commands/load/values.hpp"
-#include "cli/commands/load/verdict.hpp"
+#include "cli/document.hpp"
 #include "report/reader.hpp"
 
 namespace hiptool::cli {

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: MIT
+/// The report of a load, and the parts that it is made of.
 #pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "cli/commands/load/outcome.hpp"
 #include "hiptool/error.hpp"
+#include "hiptool/load_plan.hpp"
 #include "report/report.hpp"
 
 namespace hiptool::cli {
@@ -15,5 +21,87 @@ struct LoadReportOptions {
 /// ended the run and may be null. CSV has one table: a row for the load, or one for each tensor.
 report::Report make_load_report(report::Run run, const LoadOutcome& outcome, const Error* error,
                                 const LoadReportOptions& options);
+
+// ---- verdict.cpp: the verdict of a run, computed once and read by every writer
+
+/// 5 for wrong data or a planted fault that went undetected, whatever else failed; then the code of
+/// `error` (null: none), then 1 for NaN and infinity. `signal` is the one that interrupted the run.
+int load_exit_code(const LoadOutcome& outcome, const Error* error, int signal);
+
+/// One for each tensor with NaN or infinity and for each undetected fault of the self-test.
+std::vector<report::Failure> load_failures(const LoadOutcome& outcome);
+
+/// "self-test missed 1 of 4 planted faults: ..." or "NaN: 3 values in 1 tensor (a)"; empty where
+/// neither was found.
+std::string failed_check_text(const LoadOutcome& outcome);
+
+// ---- placement_report.cpp
+
+/// "nvidia:0", "nvidia:0, nvidia:1" or "8 devices"; empty while no device is known.
+std::string place_text(const LoadOutcome& outcome);
+
+/// Names of the devices and, of several, the tensors of each.
+std::vector<report::Line> device_lines(const LoadOutcome& outcome);
+
+/// Every chosen device, also one that gets no tensors, and its copy rate.
+report::Table devices_table(const LoadOutcome& outcome);
+
+/// Every tensor, with its device where there are several.
+report::Table tensors_table(const LoadOutcome& outcome);
+
+/// The same for programs: a row for each copy, with every field of `tensors` of the document.
+report::Table full_tensors_table(const LoadOutcome& outcome);
+
+// ---- fit_report.cpp
+
+/// The field `fit` of `hiptool.load/1`.
+report::Value fit_value(const ModelFit& fit);
+
+/// The first line for a model that was only planned: "planned 4.37 GiB on amd:0, which fits ..." or
+/// "does not fit: ...".
+report::Line fit_verdict(const ModelFit& fit, std::uint64_t tensor_bytes,
+                         std::size_t chosen_devices);
+
+/// The required memory by purpose, and the maximum context.
+std::vector<report::Line> fit_lines(const ModelFit& fit);
+
+/// Limits of the numbers, and a warning for a context beyond that of the training.
+std::vector<report::Line> fit_notes(const ModelFit& fit, const ModelSummary& summary);
+
+/// One row for each device; no rows where nothing fits.
+report::Table fit_table(const ModelFit& fit);
+
+// ---- model_report.cpp
+
+/// Adds the fields of `model` in `hiptool.load/1`.
+void add_summary_fields(report::Object& model, const ModelSummary& summary);
+
+/// The same for people: "layers  32, embedding 4 096, ...", without absent values and lines that
+/// would have none.
+std::vector<report::Line> summary_lines(const ModelSummary& summary);
+
+/// One row for each element type, with its share of the bytes.
+report::Table types_table(const ModelSummary& summary);
+
+// ---- hashes_report.cpp
+
+/// `verify.published` of the document: {file, published, found} for each file.
+report::Array published_value(const LoadOutcome& outcome);
+
+/// `manifest` of the document: {checked, written} (paths or null), {algorithm, covers_metadata} of
+/// the manifest that was compared, and differences[] {tensor, file, what, expected, got}.
+report::Value manifest_value(const LoadOutcome& outcome);
+
+/// What was compared and written, for a person.
+std::vector<report::Line> hashes_lines(const LoadOutcome& outcome);
+
+// ---- values.cpp
+
+/// What `--check-tensors` found, for the document: {checked, nan, inf, tensors[]}.
+report::Value values_value(const LoadOutcome& outcome);
+
+/// The same for a person: a line, and a table of the tensors that have such values.
+report::Line values_line(const LoadOutcome& outcome);
+report::Table values_table(const LoadOutcome& outcome);
 
 }  // namespace hiptool::cli

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <set>
+#include <system_error>
 
-#include "cli/commands/load/demo.hpp"
+#include "base/temporary_folder.hpp"
 #include "cli/commands/load/hashes.hpp"
-#include "cli/commands/load/model_files.hpp"
+#include "cli/commands/make_model/model_writer.hpp"
 #include "cli/progress.hpp"
 #include "hiptool/error.hpp"
 #include "load/phase_timer.hpp"
@@ -18,27 +20,37 @@
 namespace hiptool::cli {
 namespace {
 
-/// Shows the phases that pass over the model's bytes.
-class LoadProgress final : public LoadObserver {
- public:
-  explicit LoadProgress(Progress& progress) : progress_(progress) {}
+namespace fs = std::filesystem;
 
-  void on_phase(std::string_view name) noexcept override {
-    is_shown_ = name == "load" || name == "verify" || name == "sha256";
-    if (is_shown_) progress_.begin(name == "sha256" ? "hash" : std::string(name));
-  }
-  void on_progress(std::uint64_t done_bytes, std::uint64_t total_bytes) noexcept override {
-    progress_.on_progress(done_bytes, total_bytes);
-  }
-  void on_phase_end() noexcept override {
-    if (is_shown_) progress_.end();
-    is_shown_ = false;
-  }
+// Writes a model of random contents into the folder.
+fs::path write_demo(const fs::path& folder, const CancelToken& cancel) {
+  ModelWriterOptions options;
+  options.path = folder / "demo.gguf";
+  options.size_bytes = 64u << 20;
+  options.tensors = 40;
+  options.seed = 1;
+  options.cancel = &cancel;
+  return write_model(options).path;
+}
 
- private:
-  Progress& progress_;
-  bool is_shown_ = false;
-};
+// The files of an opened model, with its index and configuration files.
+std::vector<NamedFile> files_of_model(const ModelFile& model) {
+  std::vector<NamedFile> files;
+  std::set<fs::path> folders;
+  std::error_code ignored;
+  for (const ModelPart& part : model.files()) {
+    files.push_back({part.path, "the model"});
+    folders.insert(fs::absolute(part.path, ignored).parent_path());
+  }
+  for (const fs::path& folder : folders) {
+    files.push_back({folder / "config.json", "the model's configuration"});
+    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+      if (!entry.path().string().ends_with(".index.json")) continue;
+      files.push_back({entry.path(), "the model's index"});
+    }
+  }
+  return files;
+}
 
 class LoadRun {
  public:
@@ -47,13 +59,15 @@ class LoadRun {
 
   void run() {
     if (!arguments_.trace.empty()) outcome_.timeline = std::make_unique<Timeline>();
-    std::optional<DemoModel> demo;
+    std::optional<base::TemporaryFolder> demo_folder;
+    fs::path path;
     if (arguments_.demo) {
       const auto timer = phase("make");
-      demo.emplace(context_.environment.cancel);
+      demo_folder.emplace("hiptool-demo");
+      path = write_demo(demo_folder->path(), context_.environment.cancel);
+    } else {
+      path = arguments_.paths.front();
     }
-    const std::filesystem::path path =
-        demo ? demo->path() : std::filesystem::path(arguments_.paths.front());
     {
       const auto timer = phase("parse");
       outcome_.model = ModelFile::open(path, {arguments_.strict, arguments_.opaque});
@@ -159,8 +173,7 @@ class LoadRun {
 
   void load_onto_devices() {
     Progress progress(context_.environment.console, context_.quiet);
-    LoadProgress observer(progress);
-    const LoadOptions options = load_options(observer);
+    const LoadOptions options = load_options(progress);
     // A model without tensors starts no driver, unless a device was chosen.
     if (outcome_.model->tensors().empty()) plan_devices();
     load_model(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/load/verdict.hpp"
+#include "cli/commands/load/report.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/load/fit_report.hpp"
+#include "cli/commands/load/report.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/load/placement_report.hpp"
+#include "cli/commands/load/report.hpp"
 
 #include <doctest/doctest.h>
 
+#include "cli/document.hpp"
 #include "report/tree.hpp"
 
 using namespace hiptool;
