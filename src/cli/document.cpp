@@ -52,6 +52,12 @@ report::Report failure_report(const Environment& environment, std::string_view c
   return report;
 }
 
+report::Table table_of_keys(const std::vector<std::string>& keys) {
+  report::Table table;
+  for (const std::string& key : keys) table.columns.push_back({key, key});
+  return table;
+}
+
 report::Array objects_of(report::Table table, std::string_view first_key) {
   report::Array objects;
   for (auto& row : table.rows) {

@@ -29,6 +29,9 @@ std::string iso_time(std::chrono::system_clock::time_point time);
 /// The rows as objects with the columns' keys, of which the first may have another name.
 report::Array objects_of(report::Table table, std::string_view first_key = {});
 
+/// An empty table whose columns' titles are their keys, for programs.
+report::Table table_of_keys(const std::vector<std::string>& keys);
+
 using report::text_or_absent;
 
 }  // namespace hiptool::cli

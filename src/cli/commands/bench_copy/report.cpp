@@ -253,16 +253,6 @@ report::Table latency_table(const BenchCopyOutcome& outcome) {
   return table_of("Latency of one copy and the wait for it", fields, shown_results(outcome, true));
 }
 
-Unit unit_of(std::string_view key) {
-  const auto ends_with = [&](std::string_view end) {
-    return key.size() >= end.size() && key.substr(key.size() - end.size()) == end;
-  };
-  if (ends_with("_bytes_per_s")) return Unit::rate;
-  if (ends_with("_bytes")) return Unit::size;
-  if (ends_with("_s")) return Unit::duration;
-  return Unit::none;
-}
-
 report::Table csv_table(const BenchCopyOutcome& outcome) {
   report::Table table;
   for (const CopyResult& result : outcome.results) {
@@ -270,18 +260,14 @@ report::Table csv_table(const BenchCopyOutcome& outcome) {
     for (auto& [key, value] : cell_value(result)) {
       // What holds more than one value has no place in a row.
       if (key == "samples_s" || key == "lanes" || key == "wrong" || key == "error") continue;
-      if (table.rows.empty()) table.columns.push_back({key, key, unit_of(key)});
+      if (table.rows.empty()) table.columns.push_back({key, key});
       row.push_back(value);
     }
-    row.resize(row.size() + 2);
-    if (result.wrong) {
-      row[row.size() - 2] = result.wrong->first_index;
-      row[row.size() - 1] = result.wrong->count;
-    }
+    row.push_back(result.wrong ? Value(result.wrong->first_index) : Value());
+    row.push_back(result.wrong ? Value(result.wrong->count) : Value());
     table.rows.push_back(std::move(row));
   }
-  table.columns.push_back({"wrong_first_index", "wrong_first_index", Unit::none});
-  table.columns.push_back({"wrong_count", "wrong_count", Unit::none});
+  for (const char* key : {"wrong_first_index", "wrong_count"}) table.columns.push_back({key, key});
   return table;
 }
 

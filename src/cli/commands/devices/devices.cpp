@@ -136,12 +136,12 @@ std::optional<Error> failure_of(const DevicesOptions& options, const Findings& f
 }
 
 void add_checks(const std::vector<measure::Check>& checks, bool verbose, report::Report& report) {
-  report.document.emplace_back("checks", checks_value(checks));
+  report.csv_tables = {checks_table(checks)};
+  report.document.emplace_back("checks", objects_of(report.csv_tables->front()));
   for (const measure::Check& one : checks) {
     report.checks.push_back({one.id, std::string(to_string(one.severity)), one.device,
                              printable(one.read), printable(one.expected), printable(one.fix)});
   }
-  report.csv_tables = {checks_table(checks)};
   report.verdict.insert(report.verdict.begin(), doctor_verdict(checks));
   std::vector<report::Line> lines = finding_lines(checks, verbose);
   report.notes.insert(report.notes.begin(), lines.begin(), lines.end());

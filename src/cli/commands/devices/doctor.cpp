@@ -191,28 +191,12 @@ Diagnosis diagnose(const DeviceSelection& selection, Context& context) {
   return diagnosis;
 }
 
-report::Array checks_value(const std::vector<Check>& checks) {
-  report::Array array;
-  for (const Check& check : checks) {
-    array.push_back(report::Object{{"id", check.id},
-                                   {"severity", to_string(check.severity)},
-                                   {"device", text_or_absent(check.device)},
-                                   {"read", text_or_absent(check.read)},
-                                   {"source", check.source},
-                                   {"expected", text_or_absent(check.expected)},
-                                   {"fix", text_or_absent(check.fix)}});
-  }
-  return array;
-}
-
 report::Table checks_table(const std::vector<Check>& checks) {
-  report::Table table;
-  for (const char* key : {"id", "severity", "device", "read", "source", "expected", "fix"}) {
-    table.columns.push_back({key, key, report::Unit::none});
-  }
+  report::Table table =
+      table_of_keys({"id", "severity", "device", "read", "source", "expected", "fix"});
   for (const Check& check : checks) {
     table.rows.push_back({check.id, to_string(check.severity), text_or_absent(check.device),
-                          check.read, check.source, text_or_absent(check.expected),
+                          text_or_absent(check.read), check.source, text_or_absent(check.expected),
                           text_or_absent(check.fix)});
   }
   return table;
@@ -234,19 +218,14 @@ report::Line doctor_verdict(const std::vector<Check>& checks) {
 
 std::vector<report::Line> finding_lines(const std::vector<Check>& checks, bool verbose) {
   std::vector<report::Line> lines;
-  for (const Severity severity : {Severity::fail, Severity::warn, Severity::info}) {
+  std::vector<Severity> in_full{Severity::fail, Severity::warn, Severity::info};
+  if (verbose) in_full.insert(in_full.end(), {Severity::unknown, Severity::pass});
+  for (const Severity severity : in_full) {
     for (const Check& check : checks) {
       if (check.severity == severity) add_in_full(check, verbose, lines);
     }
   }
-  if (verbose) {
-    for (const Severity severity : {Severity::unknown, Severity::pass}) {
-      for (const Check& check : checks) {
-        if (check.severity == severity) add_in_full(check, verbose, lines);
-      }
-    }
-    return lines;
-  }
+  if (verbose) return lines;
   add_unknown(checks, lines);
   const std::string passed = ids_of(checks, Severity::pass);
   if (!passed.empty()) lines.push_back({report::Tone::good, "pass " + passed});

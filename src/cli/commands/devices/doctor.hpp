@@ -21,8 +21,7 @@ struct Diagnosis {
 /// Throws Error(unavailable) for a device that is not there.
 Diagnosis diagnose(const DeviceSelection& selection, Context& context);
 
-/// `checks` of the JSON document, and the same as a table.
-report::Array checks_value(const std::vector<measure::Check>& checks);
+/// The fields of `checks` of the JSON document.
 report::Table checks_table(const std::vector<measure::Check>& checks);
 
 /// "2 checks failed, 1 warns: kfd-perm, render-node, numa".

@@ -9,6 +9,7 @@
 
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "cli/document.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -124,11 +125,8 @@ report::Table tensors_table(const LoadOutcome& outcome) {
 }
 
 report::Table full_tensors_table(const LoadOutcome& outcome) {
-  report::Table table;
-  for (const char* key : {"name", "dtype", "shape", "bytes", "file", "file_offset", "device",
-                          "device_offset", "digest"}) {
-    table.columns.push_back({key, key, Unit::none});
-  }
+  report::Table table = table_of_keys({"name", "dtype", "shape", "bytes", "file", "file_offset",
+                                       "device", "device_offset", "digest"});
   for_each_tensor(outcome, [&](std::uint32_t index, const Value& device, const Value& offset) {
     const TensorInfo& tensor = outcome.model->tensors()[index];
     table.rows.push_back({tensor.name, tensor.type.name(),

@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "cli/commands/report/report.hpp"
+#include "cli/document.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -17,22 +18,6 @@ using base::Verdict;
 constexpr std::size_t most_named_cells = 3;
 
 Value finite(double number) { return std::isfinite(number) ? Value(number) : Value(); }
-
-Object comparison_value(const Comparison& one) {
-  return {{"id", one.id},
-          {"verdict", report::to_string(one.times.verdict)},
-          {"change", finite(one.times.change)},
-          {"low", finite(one.times.interval.low)},
-          {"high", finite(one.times.interval.high)},
-          {"reason", text_or_absent(one.reason)},
-          {"old_median_s", one.before.median_s},
-          {"new_median_s", one.after.median_s},
-          {"old_bytes_per_s", one.before.bytes_per_s},
-          {"new_bytes_per_s", one.after.bytes_per_s},
-          {"rate_change", one.rate_change},
-          {"old_samples", std::uint64_t{one.before.samples}},
-          {"new_samples", std::uint64_t{one.after.samples}}};
-}
 
 Array texts(const std::vector<std::string>& list) { return Array(list.begin(), list.end()); }
 
@@ -72,13 +57,15 @@ Table people_table(const RunComparison& comparison) {
 }
 
 Table full_table(const RunComparison& comparison) {
-  Table table;
-  for (const auto& [key, value] : comparison_value({})) {
-    table.columns.push_back({key, key, Unit::none});
-  }
+  Table table = table_of_keys({"id", "verdict", "change", "low", "high", "reason", "old_median_s",
+                               "new_median_s", "old_bytes_per_s", "new_bytes_per_s", "rate_change",
+                               "old_samples", "new_samples"});
   for (const Comparison& one : comparison.comparisons) {
-    auto& row = table.rows.emplace_back();
-    for (auto& [key, value] : comparison_value(one)) row.push_back(std::move(value));
+    table.rows.push_back({one.id, report::to_string(one.times.verdict), finite(one.times.change),
+                          finite(one.times.interval.low), finite(one.times.interval.high),
+                          text_or_absent(one.reason), one.before.median_s, one.after.median_s,
+                          one.before.bytes_per_s, one.after.bytes_per_s, one.rate_change,
+                          std::uint64_t{one.before.samples}, std::uint64_t{one.after.samples}});
   }
   return table;
 }
@@ -168,8 +155,6 @@ report::Report compare_report(report::Run run, const report::RunComparison& comp
   report.csv_tables = {full_table(comparison)};
 
   const auto count = [&](Verdict verdict) { return std::uint64_t{comparison.count(verdict)}; };
-  Array cells;
-  for (const Comparison& one : comparison.comparisons) cells.emplace_back(comparison_value(one));
   Object& document = report.document;
   document.emplace_back("action", "compare");
   const auto verdict = comparison.verdict();
@@ -181,7 +166,7 @@ report::Report compare_report(report::Run run, const report::RunComparison& comp
                                          {"faster", count(Verdict::faster)},
                                          {"slower", count(Verdict::slower)},
                                          {"ambiguous", count(Verdict::ambiguous)}});
-  document.emplace_back("cells", std::move(cells));
+  document.emplace_back("cells", objects_of(report.csv_tables->front()));
   document.emplace_back("only_old", texts(comparison.only_old));
   document.emplace_back("only_new", texts(comparison.only_new));
   document.emplace_back("context_differences", differences_value(comparison));

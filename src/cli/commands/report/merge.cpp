@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "cli/commands/report/report.hpp"
+#include "cli/document.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -207,36 +208,23 @@ std::vector<Value> start_of_row(const MergedMember& member) {
 }
 
 Table full_table(const Merge& merge) {
-  Table table;
-  for (const char* key : {"host", "file", "cell", "label", "source", "destination", "pci_bus_id",
-                          "uuid", "status", "reason", "device_name", "members", "unit", "value",
-                          "median", "deviation", "z", "straggler"}) {
-    table.columns.push_back({key, key, Unit::none});
-  }
+  Table table = table_of_keys({"host", "file", "cell", "label", "source", "destination",
+                               "pci_bus_id", "uuid", "status", "reason", "device_name", "members",
+                               "unit", "value", "median", "deviation", "z", "straggler"});
   for (const MergedGroup& group : merge.groups) {
     for (const MergedMember& member : group.members) {
       auto& row = table.rows.emplace_back(start_of_row(member));
       const Value straggler = !member.is_straggler ? Value() : member.is_slow ? "slow" : "fast";
-      for (const Value& value : {text_or_absent(group.device_name),
-                                 Value(static_cast<std::uint64_t>(group.members.size())),
-                                 Value(group.unit), Value(member.value), Value(group.median),
-                                 Value(member.deviation), Value(member.z), straggler}) {
-        row.push_back(value);
-      }
+      row.insert(row.end(), {text_or_absent(group.device_name), group.members.size(), group.unit,
+                             member.value, group.median, member.deviation, member.z, straggler});
     }
   }
   for (const MergedMember& member : merge.failures) table.rows.push_back(start_of_row(member));
   for (const RunFile& file : merge.failed_runs) {
-    table.rows.push_back({host_of(file),
-                          file.path,
-                          {},
-                          {},
-                          {},
-                          {},
-                          {},
-                          {},
-                          file.run.status,
-                          text_or_absent(file.run.error_message())});
+    auto& row = table.rows.emplace_back(8);
+    row[0] = host_of(file);
+    row[1] = file.path;
+    row.insert(row.end(), {file.run.status, text_or_absent(file.run.error_message())});
   }
   return table;
 }

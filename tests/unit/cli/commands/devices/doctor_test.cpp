@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "cli/document.hpp"
 #include "harness.hpp"
 
 using namespace hiptool;
@@ -74,7 +75,7 @@ TEST_CASE(
 
 TEST_CASE("doctor: documents and tables have each field; what is empty is null") {
   report::Report report;
-  report.document = {{"checks", checks_value(some_checks)}};
+  report.document = {{"checks", objects_of(checks_table(some_checks))}};
   const std::string text = report::to_json(report);
   CHECK(contains(text, "\"severity\": \"warn\",\n      \"device\": \"amd:1\""));
   CHECK(contains(text, "\"device\": null"));
