@@ -3,9 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "cli/options.hpp"
+#include "cli/text.hpp"
 #include "hiptool/error.hpp"
 
 namespace hiptool::cli {
@@ -29,10 +28,6 @@ std::vector<Device> all_devices(Platforms& platforms, const DeviceSelection& sel
   if (!found.empty()) return found;
   // Throws if the machine has GPU hardware that is not usable.
   return devices_of(platforms, default_device(platforms).platform());
-}
-
-void add_once(std::vector<Device>& chosen, const Device& device) {
-  if (std::find(chosen.begin(), chosen.end(), device) == chosen.end()) chosen.push_back(device);
 }
 
 }  // namespace

@@ -4,16 +4,13 @@
 #include <new>
 #include <utility>
 
+#include "cli/text.hpp"
+
 namespace hiptool::cli {
 namespace {
 
 // Lines after the first are causes.
-std::string indented(std::string text) {
-  for (auto end = text.find('\n'); end != std::string::npos; end = text.find('\n', end + 3)) {
-    text.insert(end + 1, "  ");
-  }
-  return text;
-}
+std::string indented(std::string text) { return replaced(std::move(text), "\n", "\n  "); }
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "cli/text.hpp"
 #include "hiptool/version.hpp"
 #include "report/text.hpp"
 
@@ -62,9 +63,7 @@ std::string names_line(const std::string& start, const std::vector<std::string>&
 std::string options_table(const std::vector<OptionDoc>& options) {
   std::string text = "| option | meaning |\n|---|---|\n";
   for (const OptionDoc& option : options) {
-    std::string help;
-    for (const char c : option.help) help += c == '|' ? std::string("\\|") : std::string(1, c);
-    text += "| `" + option.spelled() + "` | " + help + " |\n";
+    text += "| `" + option.spelled() + "` | " + replaced(option.help, "|", "\\|") + " |\n";
   }
   return text + "\n";
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "cli/rank.hpp"
 
-#include <algorithm>
 #include <array>
 
 #include "base/text.hpp"
+#include "cli/text.hpp"
 #include "system/host.hpp"
 
 namespace hiptool::cli {
@@ -39,13 +39,8 @@ std::optional<std::uint64_t> read_size(const GetEnvironment& environment,
   return is_slurm && !size ? read_number(environment, "SLURM_NTASKS") : size;
 }
 
-bool replace_all(std::string& text, std::string_view mark, const std::string& with) {
-  bool is_found = false;
-  for (auto at = text.find(mark); at != std::string::npos; at = text.find(mark, at + with.size())) {
-    text.replace(at, mark.size(), with);
-    is_found = true;
-  }
-  return is_found;
+bool has_placeholder(const std::filesystem::path& path) {
+  return path.string().find("{rank}") != std::string::npos;
 }
 
 }  // namespace
@@ -63,14 +58,11 @@ std::optional<Rank> find_rank(const GetEnvironment& environment) {
 
 std::filesystem::path name_for_rank(const std::filesystem::path& path,
                                     const std::optional<Rank>& rank, const std::string& host) {
-  std::string text = path.string();
-  std::string host_word = host;
   // A host name must not add folders to the path.
-  std::replace(host_word.begin(), host_word.end(), '/', '_');
-  replace_all(text, "{host}", host_word);
+  const std::string with_host = replaced(path.string(), "{host}", replaced(host, "/", "_"));
   const std::string number = std::to_string(rank ? rank->number : 0);
-  const bool has_rank = replace_all(text, "{rank}", number);
-  if (has_rank || !rank || !rank->has_others) return text;
+  const std::string text = replaced(with_host, "{rank}", number);
+  if (has_placeholder(with_host) || !rank || !rank->has_others) return text;
   std::error_code ignored;
   const auto status = std::filesystem::status(text, ignored);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) return text;
@@ -84,8 +76,7 @@ std::filesystem::path name_for_this_rank(const std::filesystem::path& path,
   const std::optional<Rank> rank = find_rank(environment.getenv);
   const std::string host = system::read_host(environment.system_root).name;
   std::filesystem::path named = name_for_rank(path, rank, host);
-  const bool has_placeholder = path.string().find("{rank}") != std::string::npos;
-  if (!is_quiet && !has_placeholder && named != name_for_rank(path, std::nullopt, host)) {
+  if (!is_quiet && !has_placeholder(path) && named != name_for_rank(path, std::nullopt, host)) {
     environment.console.err("note: writing " + printable(named.string()) + " (rank " +
                             std::to_string(rank->number) + ")\n");
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +11,7 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "cli/commands/bench_copy/outcome.hpp"
+#include "cli/text.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -63,13 +65,8 @@ void add_comparison_lines(const BenchCopyOutcome& outcome, std::vector<Line>& li
 
 void add_missing_line(const std::vector<std::string>& ids, const char* what, Tone tone,
                       std::vector<Line>& lines) {
-  if (ids.empty()) return;
-  std::string text = fmt::format("{}: ", what);
-  for (std::size_t i = 0; i < ids.size() && i < ids_in_line; ++i) {
-    text += (i == 0 ? "" : ", ") + ids[i];
-  }
-  if (ids.size() > ids_in_line) text += fmt::format(" and {} more", ids.size() - ids_in_line);
-  lines.push_back({tone, std::move(text)});
+  if (!ids.empty())
+    lines.push_back({tone, fmt::format("{}: {}", what, first_of(ids, ids_in_line))});
 }
 
 void add_missing_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
@@ -128,10 +125,8 @@ void add_throttle_lines(const BenchCopyOutcome& outcome, std::vector<Line>& line
   for (const measure::WatchedDevice& watched : outcome.devices) {
     const auto& reasons = watched.during.sensors.throttle_reasons;
     if (!reasons || reasons->empty()) continue;
-    std::string text;
-    for (const std::string& reason : *reasons) text += (text.empty() ? "" : ", ") + reason;
-    lines.push_back(
-        {Tone::warning, fmt::format("{}: clocks were throttled: {}", watched.device.id(), text)});
+    lines.push_back({Tone::warning, fmt::format("{}: clocks were throttled: {}",
+                                                watched.device.id(), fmt::join(*reasons, ", "))});
   }
 }
 

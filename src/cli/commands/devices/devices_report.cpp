@@ -9,6 +9,7 @@
 
 #include "base/units.hpp"
 #include "cli/document.hpp"
+#include "cli/text.hpp"
 #include "kernels/images.hpp"
 #include "measure/peak.hpp"
 
@@ -96,15 +97,11 @@ report::Object object_of(std::vector<DeviceField> fields) {
   return object;
 }
 
-void remove_all(std::string& text, std::string_view part) {
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at)) {
-    text.erase(at, part.size());
-  }
-}
-
 // Drops trademark signs and clock rates, and cuts names that do not fit the column.
 std::string short_name(std::string name, bool unicode) {
-  for (const char* mark : {"(R)", "(TM)", "(tm)", " CPU", " Processor"}) remove_all(name, mark);
+  for (const char* mark : {"(R)", "(TM)", "(tm)", " CPU", " Processor"}) {
+    name = replaced(std::move(name), mark, "");
+  }
   if (const auto clock = name.find(" @ "); clock != std::string::npos) name.resize(clock);
   if (name.size() <= longest_device_name) return name;
   return name.substr(0, longest_device_name - (unicode ? 1 : 3)) + (unicode ? "…" : "...");

@@ -2,12 +2,14 @@
 #include "cli/commands/devices/doctor.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "base/text.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/text.hpp"
 #include "hiptool/error.hpp"
 #include "measure/doctor/probe.hpp"
 #include "system/numa.hpp"
@@ -111,12 +113,9 @@ std::size_t count_of(const std::vector<Check>& checks, Severity severity) {
 std::string ids_of(const std::vector<Check>& checks, Severity severity) {
   std::vector<std::string> ids;
   for (const Check& check : checks) {
-    const bool is_new = std::find(ids.begin(), ids.end(), check.id) == ids.end();
-    if (check.severity == severity && is_new) ids.push_back(check.id);
+    if (check.severity == severity) add_once(ids, check.id);
   }
-  std::string text;
-  for (const std::string& id : ids) text += (text.empty() ? "" : ", ") + id;
-  return text;
+  return fmt::format("{}", fmt::join(ids, ", "));
 }
 
 report::Tone tone_of(Severity severity) {

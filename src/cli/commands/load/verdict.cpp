@@ -3,11 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/text.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -30,8 +29,7 @@ bool has_bad_values(const LoadOutcome& outcome) {
 std::vector<std::string> names_of_bad_tensors(const LoadOutcome& outcome) {
   std::vector<std::string> names;
   for (const ValueFinding& finding : outcome.values->findings) {
-    const std::string& name = outcome.model->tensors()[finding.tensor].name;
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    add_once(names, outcome.model->tensors()[finding.tensor].name);
   }
   return names;
 }
@@ -46,11 +44,8 @@ std::string bad_values_text(const LoadOutcome& outcome) {
         (text.empty() ? "" : ", ") + fmt::format("{}: {}", kind, base::count_of(count, "value"));
   }
   const std::vector<std::string> names = names_of_bad_tensors(outcome);
-  text += " in " + base::count_of(names.size(), "tensor") + " (";
-  const std::size_t shown = std::min(names.size(), most_named_tensors);
-  for (std::size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : ", ") + names[i];
-  if (shown < names.size()) text += fmt::format(" and {} more", names.size() - shown);
-  return text + ")";
+  return text + " in " + base::count_of(names.size(), "tensor") + " (" +
+         first_of(names, most_named_tensors) + ")";
 }
 
 std::string missed_faults_text(const LoadOutcome& outcome) {

@@ -15,6 +15,7 @@
 #include "cli/failure.hpp"
 #include "cli/options.hpp"
 #include "cli/suggest.hpp"
+#include "cli/text.hpp"
 #include "hip/sensors.hpp"
 #include "hiptool/error.hpp"
 #include "measure/inventory.hpp"
@@ -34,10 +35,7 @@ using report::Status;
 void read_size(const std::string& text, KernelBenchOptions& bench) {
   if (text.empty()) return;
   if (text.back() != '%') {
-    for (const std::uint64_t size : parse_sizes(text)) {
-      auto& sizes = bench.sizes_bytes;
-      if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) sizes.push_back(size);
-    }
+    for (const std::uint64_t size : parse_sizes(text)) add_once(bench.sizes_bytes, size);
     return;
   }
   const auto percent =
@@ -126,14 +124,12 @@ Error nothing_run(const std::vector<KernelResult>& results) {
   for (const KernelResult& result : results) {
     if (result.error && result.error->code() == ErrorCode::out_of_memory) return *result.error;
   }
-  std::vector<std::string> reasons = report::distinct_reasons(results);
-  const std::size_t more = reasons.size() - std::min(reasons.size(), most_reasons);
-  reasons.resize(reasons.size() - more);
+  const std::vector<std::string> reasons = report::distinct_reasons(results);
   return Error(
       ErrorCode::unavailable, "run-kernel",
       fmt::format("no kernel was run: {} skipped: {}{}", base::count_of(results.size(), "kernel"),
-                  fmt::join(reasons, "; "),
-                  more > 0 ? fmt::format(" and {} more reasons", more) : ""),
+                  first_of(reasons, most_reasons, "; "),
+                  reasons.size() > most_reasons ? " reasons" : ""),
       "choose other kernels, types or devices; hiptool run-kernel --list names the kernels");
 }
 

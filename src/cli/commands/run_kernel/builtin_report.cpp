@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "cli/document.hpp"
+#include "cli/text.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -113,11 +114,7 @@ report::Array thresholds_value(const BuiltinOutcome& outcome) {
 /// Devices in the order in which they were used.
 std::string devices_of(const std::vector<KernelResult>& results) {
   std::vector<std::string> devices;
-  for (const KernelResult& result : results) {
-    if (std::find(devices.begin(), devices.end(), result.destination) == devices.end()) {
-      devices.push_back(result.destination);
-    }
-  }
+  for (const KernelResult& result : results) add_once(devices, result.destination);
   return fmt::format("{}", fmt::join(devices, ", "));
 }
 

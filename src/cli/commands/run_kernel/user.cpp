@@ -2,7 +2,6 @@
 #include "cli/commands/run_kernel/run_kernel.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -16,6 +15,7 @@
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/suggest.hpp"
+#include "cli/text.hpp"
 #include "hip/cpu/block_runner.hpp"
 #include "hiptool/error.hpp"
 #include "measure/kernel/cpu_compile.hpp"
@@ -65,16 +65,6 @@ std::vector<std::byte> read_expected(const ExpectWord& word, std::size_t size_by
   return bytes;
 }
 
-/// An output file, whose failures come with a hint that suits --out.
-template <class Work>
-auto for_output(const Work& work) {
-  try {
-    return work();
-  } catch (const Error& error) {
-    throw Error(error.code(), operation, error.what(), "choose another file with --out I:FILE");
-  }
-}
-
 void plan_outputs(const RunKernelOptions& options, Plan& plan) {
   for (const std::string& text : options.outputs) {
     OpenOutput output{parse_output(text), nullptr};
@@ -82,7 +72,7 @@ void plan_outputs(const RunKernelOptions& options, Plan& plan) {
     if (output.word.print_count) {
       output.word.print_count = std::min(*output.word.print_count, buffer.count);
     } else {
-      output.file = for_output([&] { return std::make_unique<ExportFile>(output.word.file); });
+      output.file = std::make_unique<ExportFile>(output.word.file, "--out I:FILE");
     }
     plan.run.outputs.push_back(output.word.argument);
     plan.outputs.push_back(std::move(output));
@@ -127,12 +117,7 @@ measure::UserCompilers find_compilers(Context& context) {
 
 std::string list_names(const std::vector<std::string>& names) {
   constexpr std::size_t most = 20;
-  if (names.empty()) return "it has none";
-  const std::vector<std::string> shown(
-      names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(most, names.size())));
-  const std::string rest =
-      names.size() > most ? fmt::format(" and {} more", names.size() - most) : "";
-  return fmt::format("it has: {}{}", fmt::join(shown, ", "), rest);
+  return names.empty() ? "it has none" : "it has: " + first_of(names, most);
 }
 
 std::string list_kernels(const measure::UserImage& image, const std::vector<std::string>& names) {
@@ -237,9 +222,7 @@ void write_files(const std::vector<OpenOutput>& outputs, const measure::UserKern
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].file) continue;
     const auto& bytes = result.outputs[i].bytes;
-    for_output([&] {
-      outputs[i].file->write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-    });
+    outputs[i].file->write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   }
 }
 
