@@ -40,6 +40,11 @@ const Named& named(HashKind kind) noexcept {
                        [&](const Named& candidate) { return candidate.kind == kind; });
 }
 
+struct FreeState {
+  void operator()(XXH64_state_t* state) const { XXH64_freeState(state); }
+  void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+};
+
 class Xxh64 {
  public:
   Xxh64() : state_(XXH64_createState()) {
@@ -52,10 +57,7 @@ class Xxh64 {
   std::string hex_digest() const { return base::to_hex(XXH64_digest(state_.get())); }
 
  private:
-  struct Free {
-    void operator()(XXH64_state_t* state) const { XXH64_freeState(state); }
-  };
-  std::unique_ptr<XXH64_state_t, Free> state_;
+  std::unique_ptr<XXH64_state_t, FreeState> state_;
 };
 
 class Xxh3 {
@@ -70,10 +72,7 @@ class Xxh3 {
   std::string hex_digest() const { return base::to_hex(XXH3_64bits_digest(state_.get())); }
 
  private:
-  struct Free {
-    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
-  };
-  std::unique_ptr<XXH3_state_t, Free> state_;
+  std::unique_ptr<XXH3_state_t, FreeState> state_;
 };
 
 // Calls visit(offset, size_bytes) for each range of the file that belongs to no tensor, in order.

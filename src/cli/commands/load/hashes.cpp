@@ -40,8 +40,6 @@ LoadHashes::LoadHashes(const LoadArguments& arguments, LoadOutcome& outcome,
   start();
 }
 
-LoadHashes::~LoadHashes() = default;
-
 void LoadHashes::want_manifest() {
   if (!arguments_.check_manifest.empty()) manifest_ = read_manifest(arguments_.check_manifest);
   if (arguments_.write_manifest.empty()) return;
@@ -128,13 +126,13 @@ void LoadHashes::compare(const ModelDigests& found) {
 
 void LoadHashes::write_manifest(const ModelDigests& found) {
   const ModelFile& model = *outcome_.model;
-  if (written_kind_) {
-    write(hash_manifest(model, *written_kind_, hashes_.at(*written_kind_)->get()));
-  } else {
-    ModelDigests wanted = found;
-    if (arguments_.manifest_digest != "sha256") wanted.sha256.reset();
-    write(digest_manifest(model, wanted));
-  }
+  ModelDigests wanted = found;
+  if (arguments_.manifest_digest != "sha256") wanted.sha256.reset();
+  const std::string text =
+      written_kind_ ? hash_manifest(model, *written_kind_, hashes_.at(*written_kind_)->get())
+                    : digest_manifest(model, wanted);
+  output_->write_at(std::as_bytes(std::span(text)), 0);
+  output_->commit();
   outcome_.written_manifest = arguments_.write_manifest;
 }
 
@@ -144,11 +142,6 @@ std::vector<std::uint64_t> LoadHashes::digest_files() const {
   options.cancel = &cancel_;
   load::FileDigests files(*outcome_.model, options);
   return load::tensor_digests(*outcome_.model, files.get());
-}
-
-void LoadHashes::write(const std::string& text) {
-  output_->write_at(std::as_bytes(std::span(text)), 0);
-  output_->commit();
 }
 
 }  // namespace hiptool::cli

@@ -24,7 +24,6 @@ class LoadHashes {
   /// Reads the manifest, opens the output and begins to hash files. Throws what reading the
   /// manifest throws and Error(output_failed) where the output cannot be written.
   LoadHashes(const LoadArguments& arguments, LoadOutcome& outcome, const CancelToken& cancel);
-  ~LoadHashes();
 
   /// After the load and its verification: waits for the hashes, compares and writes. A difference
   /// is Error(manifest_mismatch), hashes of other bytes than the verified ones Error(input_failed).
@@ -32,8 +31,6 @@ class LoadHashes {
   void finish(Progress& progress);
 
  private:
-  using Hashes = std::map<HashKind, std::unique_ptr<FileHashes>>;
-
   void want_manifest();
   void start();
   FileHashes::Options hash_options() const;
@@ -41,7 +38,6 @@ class LoadHashes {
   void write_manifest(const ModelDigests& found);
   ModelDigests model_digests(std::span<const std::uint64_t> tensor_digests) const;
   std::vector<std::uint64_t> digest_files() const;
-  void write(const std::string& text);
 
   const LoadArguments& arguments_;
   LoadOutcome& outcome_;
@@ -49,8 +45,8 @@ class LoadHashes {
   std::optional<Manifest> manifest_;
   std::optional<OutputFile> output_;
   std::optional<HashKind> written_kind_;
-  Hashes hashes_;                         // of tensors, one for each kind that is wanted
-  std::unique_ptr<FileHashes> metadata_;  // null where it is not wanted
+  std::map<HashKind, std::unique_ptr<FileHashes>> hashes_;  // of tensors
+  std::unique_ptr<FileHashes> metadata_;                    // null: not required
 };
 
 }  // namespace hiptool::cli

@@ -18,41 +18,37 @@ void check_options(const LoadArguments& options) {
   const bool has_digests =
       options.verify != VerifyMode::none && options.verify != VerifyMode::readback;
   if (options.self_test && (!has_digests || options.dry_run)) {
-    throw Error(ErrorCode::invalid_argument, "parse options",
-                "--self-test needs a load that is verified by digests",
-                "leave out --dry-run, and --verify or give it auto, full or fast");
+    throw usage_error("--self-test needs a load that is verified by digests",
+                      "leave out --dry-run, and --verify or give it auto, full or fast");
   }
   const bool reads_data = options.check_tensors || !options.write_manifest.empty() ||
                           !options.check_manifest.empty() ||
                           options.verify == VerifyMode::published;
   if (reads_data && options.dry_run) {
-    throw Error(ErrorCode::invalid_argument, "parse options",
-                "a --dry-run reads no tensor, which --check-tensors, manifests and --verify "
-                "published need",
-                "leave out --dry-run; `--device cpu` needs no GPU");
+    throw usage_error(
+        "a --dry-run reads no tensor, which --check-tensors, manifests and --verify "
+        "published need",
+        "leave out --dry-run; `--device cpu` needs no GPU");
   }
   if (options.manifest_digest && options.write_manifest.empty()) {
-    throw Error(
-        ErrorCode::invalid_argument, "parse options",
+    throw usage_error(
         "--manifest-digest is about the manifest that --write-manifest writes",
         "add --write-manifest FILE; --check-manifest uses the digests that the manifest has");
   }
   if (options.context > 0 && options.split.kind == SplitKind::proportions) {
-    throw Error(ErrorCode::invalid_argument, "parse options",
-                "--context keeps each layer with its part of the KV cache, which --split A,B,.. "
-                "does not",
-                "leave out --split, or give layer or replicate");
+    throw usage_error(
+        "--context keeps each layer with its part of the KV cache, which --split A,B,.. "
+        "does not",
+        "leave out --split, or give layer or replicate");
   }
   const std::size_t wanted = options.demo ? 0 : 1;
   if (options.paths.size() == wanted) return;
   if (options.paths.empty()) {
-    throw Error(ErrorCode::invalid_argument, "parse options", "load needs a model file",
-                "name one, or try `hiptool load --demo`");
+    throw usage_error("load needs a model file", "name one, or try `hiptool load --demo`");
   }
-  throw Error(ErrorCode::invalid_argument, "parse options",
-              options.demo ? "--demo makes its own model and takes no file"
-                           : "load takes one model file at a time",
-              "give exactly one PATH, or --demo alone");
+  throw usage_error(options.demo ? "--demo makes its own model and takes no file"
+                                 : "load takes one model file at a time",
+                    "give exactly one PATH, or --demo alone");
 }
 
 int run_load(const LoadArguments& options, Context& context) {
@@ -74,8 +70,7 @@ int run_load(const LoadArguments& options, Context& context) {
     report::Run run = make_run(environment, "load", to_string(outcome.status));
     if (error != nullptr) run.set_error(*error);
     run.end(exit_code, load_failures(outcome));
-    const report::Report report =
-        make_load_report(std::move(run), outcome, error, {options.dry_run, options.tensors});
+    const report::Report report = make_load_report(std::move(run), outcome, error, options);
     if (is_shown) {
       context.output.write(report);
     } else {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "cli/commands/load/manifest.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
 #include <string_view>
@@ -16,14 +19,6 @@ namespace {
 constexpr std::size_t most_shown = 10;
 constexpr std::string_view absent = "absent";
 constexpr std::string_view present = "present";
-
-std::string shape_text(const std::vector<std::uint64_t>& shape) {
-  std::string text = "[";
-  for (std::size_t dim = 0; dim < shape.size(); ++dim) {
-    text += (dim == 0 ? "" : ", ") + std::to_string(shape[dim]);
-  }
-  return text + "]";
-}
 
 // Collects what differs; equal values are no difference.
 class Differences {
@@ -184,6 +179,10 @@ void compare_line(const Manifest::Line& line, const Names::Meaning& meaning, con
 }
 
 }  // namespace
+
+std::string shape_text(const std::vector<std::uint64_t>& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
 
 std::vector<ManifestDifference> compare_digests(const Manifest& manifest, const ModelFile& model,
                                                 const ModelDigests& found) {

@@ -74,6 +74,9 @@ struct ModelDigests {
   std::span<const FileHashes::Metadata> metadata = {};      ///< for a manifest that covers it
 };
 
+/// "[4096, 32]".
+std::string shape_text(const std::vector<std::uint64_t>& shape);
+
 /// All differences: a tensor that only one of both has, another type, shape or digest, other
 /// metadata, another number of files where the metadata is covered.
 std::vector<ManifestDifference> compare_digests(const Manifest& manifest, const ModelFile& model,

@@ -35,9 +35,7 @@ constexpr std::size_t most_dims = 64;
 using model::JsonReader;
 
 bool is_hex(std::string_view text, std::size_t digits) {
-  return text.size() == digits && std::all_of(text.begin(), text.end(), [](char letter) {
-           return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'f');
-         });
+  return text.size() == digits && text.find_first_not_of("0123456789abcdef") == text.npos;
 }
 
 class DigestReader {
@@ -206,9 +204,7 @@ std::string_view next_word(std::string_view& line) {
 std::string_view name_of(std::string_view rest) {
   rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
   for (const std::string_view verdict : {"  -  Ok", "  -  Mismatch", "  -  Not Found"}) {
-    const bool ends_so =
-        rest.size() >= verdict.size() && rest.substr(rest.size() - verdict.size()) == verdict;
-    if (ends_so) return rest.substr(0, rest.size() - verdict.size());
+    if (rest.ends_with(verdict)) return rest.substr(0, rest.size() - verdict.size());
   }
   return rest;
 }
@@ -358,11 +354,8 @@ std::string digest_manifest(const ModelFile& model, const ModelDigests& found) {
     append_quoted(text, tensor.name);
     text += ", \"dtype\": ";
     append_quoted(text, tensor.type.name());
-    text += ", \"shape\": [";
-    for (std::size_t dim = 0; dim < tensor.shape.size(); ++dim) {
-      text += (dim == 0 ? "" : ", ") + std::to_string(tensor.shape[dim]);
-    }
-    text += "], \"bytes\": " + std::to_string(tensor.size_bytes) + ", " +
+    text += ", \"shape\": " + shape_text(tensor.shape);
+    text += ", \"bytes\": " + std::to_string(tensor.size_bytes) + ", " +
             digests(base::to_hex(found.tensors[index]),
                     has_sha256 ? (*found.sha256)[index] : std::string());
     ++index;

@@ -316,12 +316,16 @@ report::Table self_test_table(const LoadOutcome& outcome) {
   return table;
 }
 
-void add_summary(const LoadOutcome& outcome, const LoadReportOptions& options,
-                 report::Report& report) {
-  for (const std::string& warning : outcome.summary->warnings) {
+template <class Texts>
+void add_warnings(const Texts& warnings, report::Report& report) {
+  for (const std::string& warning : warnings) {
     report.notes.push_back({Tone::warning, "warning: " + warning});
   }
-  if (!options.describes_model) return;
+}
+
+void add_summary(const LoadOutcome& outcome, const LoadArguments& options, report::Report& report) {
+  add_warnings(outcome.summary->warnings, report);
+  if (!options.dry_run) return;  // programs always get the fields of the model
   append(report.verdict, summary_lines(*outcome.summary));
   report.tables.push_back(types_table(*outcome.summary));
 }
@@ -337,7 +341,7 @@ void add_fit(const LoadOutcome& outcome, report::Report& report) {
 }  // namespace
 
 report::Report make_load_report(report::Run run, const LoadOutcome& outcome, const Error* error,
-                                const LoadReportOptions& options) {
+                                const LoadArguments& options) {
   report::Report report = report::start_report(std::move(run));
   const auto add = [&](const char* name, Value value) {
     report.document.emplace_back(name, std::move(value));
@@ -363,15 +367,9 @@ report::Report make_load_report(report::Run run, const LoadOutcome& outcome, con
   report.verdict.push_back(verdict_line(outcome, error));
   if (outcome.model) {
     report.verdict.push_back(model_line(outcome));
-    for (const std::string& warning : outcome.model->warnings()) {
-      report.notes.push_back({Tone::warning, "warning: " + warning});
-    }
+    add_warnings(outcome.model->warnings(), report);
   }
-  if (outcome.plan) {
-    for (const std::string& warning : outcome.plan->warnings) {
-      report.notes.push_back({Tone::warning, "warning: " + warning});
-    }
-  }
+  if (outcome.plan) add_warnings(outcome.plan->warnings, report);
   if (outcome.summary) add_summary(outcome, options, report);
   add_notes(outcome, report.verdict);
   if (outcome.fit) add_fit(outcome, report);
@@ -392,12 +390,13 @@ report::Report make_load_report(report::Run run, const LoadOutcome& outcome, con
     add("self_test", self_test_value(outcome));
     report.tables.push_back(self_test_table(outcome));
   }
-  if (options.with_tensors && outcome.model && outcome.layout) {
-    add("tensors", objects_of(full_tensors_table(outcome)));
+  if (options.tensors && outcome.model && outcome.layout) {
+    report.csv_tables = {full_tensors_table(outcome)};
+    add("tensors", objects_of(report.csv_tables->front()));
     report.tables.push_back(tensors_table(outcome));
+  } else {
+    report.csv_tables = {load_table(report.document)};
   }
-  const bool has_tensors = options.with_tensors && outcome.model && outcome.layout;
-  report.csv_tables = {has_tensors ? full_tensors_table(outcome) : load_table(report.document)};
   report.measurements = report::load_measurements(report.document);
   return report;
 }
