@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "cli/text.hpp"
 
 namespace hiptool::cli {
 
@@ -78,14 +79,11 @@ std::string rates_text(const BenchCopyOutcome& outcome) {
       found->push_back(&result);
     }
   }
-  std::string text;
-  for (std::size_t i = 0; i < kinds.size() && i < kinds_in_summary; ++i) {
-    text += (i == 0 ? ": " : ", ") + range_text(kinds[i]);
-  }
-  if (kinds.size() > kinds_in_summary) {
-    text += fmt::format(" and {} more kinds", kinds.size() - kinds_in_summary);
-  }
-  return text;
+  if (kinds.empty()) return {};
+  std::vector<std::string> texts;
+  for (const auto& kind : kinds) texts.push_back(range_text(kind));
+  return ": " + first_of(texts, kinds_in_summary) +
+         (texts.size() > kinds_in_summary ? " kinds" : "");
 }
 
 std::string measured_text(const BenchCopyOutcome& outcome) {
@@ -177,8 +175,6 @@ std::vector<Line> summary_lines(const BenchCopyOutcome& outcome) {
   }
   return lines;
 }
-
-using report::Status;
 
 std::size_t BenchCopyOutcome::measured() const {
   return count(Status::ok) + count(Status::mismatch);

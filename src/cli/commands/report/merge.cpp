@@ -25,7 +25,7 @@ Object straggler_value(const MergedGroup& group, const MergedMember& member) {
   Object fields = member_head(member);
   fields.emplace_back("label", group.label);
   fields.emplace_back("device_name", text_or_absent(group.device_name));
-  fields.emplace_back("members", static_cast<std::uint64_t>(group.members.size()));
+  fields.emplace_back("members", group.members.size());
   fields.emplace_back("unit", group.unit);
   fields.emplace_back("value", member.value);
   fields.emplace_back("median", group.median);
@@ -36,12 +36,16 @@ Object straggler_value(const MergedGroup& group, const MergedMember& member) {
   return fields;
 }
 
-Object group_value(const MergedGroup& group) {
+base::Summary summary_of(const MergedGroup& group) {
   std::vector<double> values;
   for (const MergedMember& member : group.members) values.push_back(member.value);
-  const base::Summary summary = base::summarize(values);
+  return base::summarize(values);
+}
+
+Object group_value(const MergedGroup& group) {
+  const base::Summary summary = summary_of(group);
   return {{"label", group.label},   {"device_name", text_or_absent(group.device_name)},
-          {"unit", group.unit},     {"members", static_cast<std::uint64_t>(values.size())},
+          {"unit", group.unit},     {"members", group.members.size()},
           {"median", group.median}, {"min", summary.min},
           {"max", summary.max},     {"p05", summary.p05},
           {"p95", summary.p95},     {"can_tell", group.can_tell()}};
@@ -80,19 +84,14 @@ Table people_groups(const Merge& merge) {
   table.columns.push_back({"min", "Least", Unit::none});
   table.columns.push_back({"max", "Most", Unit::none});
   for (const MergedGroup& group : merge.groups) {
-    double least = group.median;
-    double most = group.median;
-    for (const MergedMember& member : group.members) {
-      least = std::min(least, member.value);
-      most = std::max(most, member.value);
-    }
+    const base::Summary summary = summary_of(group);
     auto& row = table.rows.emplace_back();
     row.emplace_back(group.label);
     if (has_names) row.emplace_back(text_or_absent(group.device_name));
-    row.emplace_back(static_cast<std::uint64_t>(group.members.size()));
+    row.emplace_back(group.members.size());
     row.push_back(group.shown(group.median));
-    row.push_back(group.shown(least));
-    row.push_back(group.shown(most));
+    row.push_back(group.shown(summary.min));
+    row.push_back(group.shown(summary.max));
   }
   return table;
 }
@@ -184,7 +183,7 @@ Array files_value(const Merge& merge) {
                           {"host", host_of(file)},
                           {"status", file.run.status},
                           {"passed", file.run.passed},
-                          {"measurements", static_cast<std::uint64_t>(file.measurements.size())}});
+                          {"measurements", file.measurements.size()}});
   }
   return list;
 }
@@ -255,7 +254,7 @@ report::Report merge_report(report::Run run, const report::Merge& merge) {
   Report report = start_report(std::move(run));
   Object& document = report.document;
   document.emplace_back("action", "merge");
-  document.emplace_back("hosts", static_cast<std::uint64_t>(merge.count_hosts()));
+  document.emplace_back("hosts", merge.count_hosts());
   document.emplace_back("files", files_value(merge));
   document.emplace_back("skipped_files", std::move(skipped));
   document.emplace_back("groups", std::move(groups));

@@ -97,19 +97,10 @@ struct Action {
 
 const std::vector<Action>& actions() {
   using F = OutputFormat;
+  const std::vector<F> formats{F::table, F::json, F::csv, F::markdown, F::html, F::junit, F::prom};
   static const std::vector<Action> list{
-      {"compare",
-       run_report_compare,
-       2,
-       2,
-       "hiptool report compare OLD NEW",
-       {F::table, F::json, F::csv, F::markdown, F::html, F::junit, F::prom}},
-      {"merge",
-       run_report_merge,
-       1,
-       SIZE_MAX,
-       "hiptool report merge FILE...",
-       {F::table, F::json, F::csv, F::markdown, F::html, F::junit, F::prom}},
+      {"compare", run_report_compare, 2, 2, "hiptool report compare OLD NEW", formats},
+      {"merge", run_report_merge, 1, SIZE_MAX, "hiptool report merge FILE...", formats},
       {"render", run_report_render, 1, 1, "hiptool report render FILE", {}},
   };
   return list;
