@@ -22,13 +22,10 @@ namespace hiptool::cli {
 namespace {
 
 struct Session {
-  Session(Environment& outside, EarlyOptions early_options)
-      : environment(outside), early(std::move(early_options)) {}
-
   Environment& environment;
   EarlyOptions early;
   std::shared_ptr<NoteCollector> notes = std::make_shared<NoteCollector>();
-  std::optional<Output> output;
+  std::optional<Output> output = std::nullopt;
   bool verbose = false;
 };
 
@@ -145,7 +142,7 @@ int report_failure(const Error& error, Session& session) {
 }  // namespace
 
 int run(int argc, const char* const* argv, Environment& environment) {
-  Session session(environment, read_early_options(argc, argv, environment.getenv));
+  Session session{environment, read_early_options(argc, argv, environment.getenv)};
   environment.console.set_color_mode(session.early.color);
   int exit_code = exit_done;
   try {

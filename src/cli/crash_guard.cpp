@@ -4,12 +4,12 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <optional>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -116,13 +116,9 @@ std::optional<Crash> parse_crash(std::string_view line) {
 
 std::vector<Crash> parse_crashes(const std::string& text) {
   std::vector<Crash> crashes;
-  std::size_t begin = 0;
-  while (begin < text.size()) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    if (auto crash = parse_crash(std::string_view(text).substr(begin, end - begin))) {
-      crashes.push_back(std::move(*crash));
-    }
-    begin = end + 1;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (auto crash = parse_crash(line)) crashes.push_back(std::move(*crash));
   }
   return crashes;
 }

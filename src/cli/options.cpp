@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <sstream>
 
 #include "base/text.hpp"
@@ -126,9 +127,7 @@ std::vector<std::string> split_list(std::string_view text, const std::string& wh
 
 void check_choice(std::string_view word, const std::vector<std::string>& choices,
                   const std::string& what) {
-  for (const std::string& choice : choices) {
-    if (choice == word) return;
-  }
+  if (std::find(choices.begin(), choices.end(), word) != choices.end()) return;
   throw Error(ErrorCode::invalid_argument, "parse choice",
               fmt::format("invalid value '{}' for {}: expected one of {}", word, what,
                           fmt::join(choices, ", ")),

@@ -161,10 +161,8 @@ void ExportFile::write(std::string_view text) {
 }
 
 struct Output::OpenExport {
-  explicit OpenExport(const Export& request)
-      : format(request.format), path(request.path), file(request.path) {}
-  OutputFormat format;
-  fs::path path;
+  explicit OpenExport(const Export& opened) : request(opened), file(opened.path) {}
+  Export request;
   ExportFile file;
 };
 
@@ -180,13 +178,13 @@ Output::~Output() = default;
 
 std::vector<OutputFormat> Output::formats() const {
   std::vector<OutputFormat> list{format_};
-  for (const auto& target : exports_) list.push_back(target->format);
+  for (const auto& target : exports_) list.push_back(target->request.format);
   return list;
 }
 
 std::vector<fs::path> Output::export_paths() const {
   std::vector<fs::path> paths;
-  for (const auto& target : exports_) paths.push_back(target->path);
+  for (const auto& target : exports_) paths.push_back(target->request.path);
   return paths;
 }
 
@@ -194,7 +192,7 @@ void Output::discard_exports() noexcept { exports_.clear(); }
 
 void Output::write_exports(const report::Report& report) {
   for (const auto& target : exports_) {
-    target->file.write(render(target->format, report, {file_columns, false, true}));
+    target->file.write(render(target->request.format, report, {file_columns, false, true}));
   }
   exports_.clear();
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 
@@ -27,23 +28,19 @@ std::string fmt_version() {
 }
 
 bool is_runtime_name(std::string_view name) {
-  return name == "libcuda.so.1" || name.substr(0, 14) == "libamdhip64.so";
+  return name == "libcuda.so.1" || name.starts_with("libamdhip64.so");
 }
-
-fs::path below(const fs::path& root, const fs::path& path) { return root / path.relative_path(); }
 
 std::vector<fs::path> folders_to_search(const fs::path& root, const GetEnvironment& environment) {
   std::vector<fs::path> folders;
-  const std::string path_list = environment("LD_LIBRARY_PATH").value_or("");
-  for (std::size_t start = 0; start < path_list.size();) {
-    const std::size_t end = std::min(path_list.find(':', start), path_list.size());
-    if (end > start) folders.push_back(below(root, path_list.substr(start, end - start)));
-    start = end + 1;
+  std::istringstream paths(environment("LD_LIBRARY_PATH").value_or(""));
+  for (std::string path; std::getline(paths, path, ':');) {
+    if (!path.empty()) folders.push_back(root / fs::path(path).relative_path());
   }
   for (const char* folder : library_folders) folders.push_back(root / folder);
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(root / "opt", ignored)) {
-    const bool is_rocm = entry.path().filename().string().substr(0, 4) == "rocm";
+    const bool is_rocm = entry.path().filename().string().starts_with("rocm");
     if (is_rocm) folders.push_back(entry.path() / "lib");
   }
   return folders;

@@ -62,20 +62,19 @@ struct Type {
   std::string_view name;
   std::uint64_t elements = 1;
   std::uint64_t bytes = 1;
-  std::uint32_t bits = 8;  // of an element, for the order in safetensors
   const GgufType* gguf = nullptr;
   const SafetensorsType* safetensors = nullptr;
 };
 
 Type type_of(const GgufType& type) {
-  return {type.entry.name, type.entry.block_elements, type.entry.block_bits / 8, 0, &type, nullptr};
+  return {type.entry.name, type.entry.block_elements, type.entry.block_bits / 8, &type, nullptr};
 }
 
 Type type_of(const SafetensorsType& type) {
   const std::uint32_t bits = type.entry.block_bits;
   std::uint64_t elements = 1;
   while (elements * bits % 8 != 0) ++elements;
-  return {type.entry.name, elements, elements * bits / 8, bits, nullptr, &type};
+  return {type.entry.name, elements, elements * bits / 8, nullptr, &type};
 }
 
 std::vector<Type> all_types(ModelFormat format) {

@@ -148,12 +148,8 @@ std::string choose_name(const measure::UserImage& image, const std::string& aske
               hint.empty() ? "name one of these with --name" : hint);
 }
 
-struct EndWords {
-  std::string what;
-  std::string hint;
-};
-
-EndWords words_of(KernelEnd end) {
+// The reason and a hint.
+std::pair<std::string, std::string> words_of(KernelEnd end) {
   switch (end) {
     case KernelEnd::memory_fault:
       return {"a memory fault",
@@ -248,10 +244,9 @@ int run_user_module(const RunKernelOptions& options, Context& context) {
     outcomes.push_back(run_on(device, options, plan, compilers, context));
     write_files(plan.outputs, outcomes.back().result);
   }
-  const bool is_right = std::all_of(outcomes.begin(), outcomes.end(),
-                                    [](const auto& outcome) { return outcome.result.is_right(); });
-  context.output.write(user_kernel_report(context.environment, plan.run, words, outcomes));
-  return is_right ? exit_done : exit_code_of(ErrorCode::data_mismatch);
+  const report::Report report = user_kernel_report(context.environment, plan.run, words, outcomes);
+  context.output.write(report);
+  return *report.run.exit_code;
 }
 
 }  // namespace hiptool::cli
