@@ -9,7 +9,7 @@
 
 #include "base/text.hpp"
 #include "base/units.hpp"
-#include "cli/commands/run_kernel/builtin_report.hpp"
+#include "cli/commands/run_kernel/report.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"

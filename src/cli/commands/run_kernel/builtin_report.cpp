@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/run_kernel/builtin_report.hpp"
+#include "cli/commands/run_kernel/report.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

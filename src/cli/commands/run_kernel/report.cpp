@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "base/statistics.hpp"
-#include "cli/commands/run_kernel/builtin_report.hpp"
 #include "cli/document.hpp"
 
 namespace hiptool::cli {
@@ -64,14 +63,10 @@ Value outputs_value(const UserKernelRun& run, const std::vector<OutputWord>& wor
     const KernelArgument& argument = run.arguments[words[i].argument];
     report::Object output{{"argument", std::uint64_t{words[i].argument}},
                           {"dtype", measure::to_string(argument.type)}};
-    if (words[i].print_count) {
-      output.emplace_back("values",
-                          elements_of(argument, result.outputs[i].bytes, *words[i].print_count));
-      output.emplace_back("file", nullptr);
-    } else {
-      output.emplace_back("values", nullptr);
-      output.emplace_back("file", words[i].file);
-    }
+    const auto& printed = words[i].print_count;
+    const auto& bytes = result.outputs[i].bytes;
+    output.emplace_back("values", printed ? elements_of(argument, bytes, *printed) : Value());
+    output.emplace_back("file", printed ? Value() : words[i].file);
     outputs.emplace_back(std::move(output));
   }
   return outputs;
