@@ -70,8 +70,7 @@ DeviceSelection select_devices(const Command& command, const CommonOptions& comm
   selection.is_explicit = !common.devices.empty() || common.platform.has_value();
   if (!command.takes_devices) {
     if (!selection.is_explicit) return selection;
-    throw Error(ErrorCode::invalid_argument, "parse options",
-                command.name + " does not use a device", "remove --device and --platform");
+    throw usage_error(command.name + " does not use a device", "remove --device and --platform");
   }
   if (common.platform) selection.platform = parse_platform(*common.platform);
   selection.ids = parse_device_ids(common.devices, "--device");

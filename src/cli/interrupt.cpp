@@ -23,6 +23,7 @@ static_assert(std::atomic<CancelToken*>::is_always_lock_free &&
               std::atomic<int>::is_always_lock_free &&
               std::atomic<std::int64_t>::is_always_lock_free);
 
+constexpr std::array stop_signals{SIGINT, SIGTERM, SIGHUP};
 constexpr std::int64_t same_press_ns = 50'000'000;
 
 // clock_gettime is on POSIX's list of functions that a signal handler may call.
@@ -73,15 +74,13 @@ InterruptHandler::InterruptHandler(CancelToken& token) {
   first_signal = 0;
   first_signal_ns = 0;
   is_on_terminal = ::isatty(STDERR_FILENO) == 1;
-  install(SIGINT, old_interrupt_);
-  install(SIGTERM, old_terminate_);
-  install(SIGHUP, old_hangup_);
+  for (std::size_t i = 0; i < stop_signals.size(); ++i) install(stop_signals[i], old_actions_[i]);
 }
 
 InterruptHandler::~InterruptHandler() {
-  ::sigaction(SIGINT, &old_interrupt_, nullptr);
-  ::sigaction(SIGTERM, &old_terminate_, nullptr);
-  ::sigaction(SIGHUP, &old_hangup_, nullptr);
+  for (std::size_t i = 0; i < stop_signals.size(); ++i) {
+    ::sigaction(stop_signals[i], &old_actions_[i], nullptr);
+  }
   active_token = nullptr;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <array>
 #include <csignal>
 
 #include "hiptool/cancel.hpp"
@@ -22,9 +23,7 @@ class InterruptHandler {
   static int signal() noexcept;
 
  private:
-  struct sigaction old_interrupt_ {};
-  struct sigaction old_terminate_ {};
-  struct sigaction old_hangup_ {};
+  std::array<struct sigaction, 3> old_actions_{};
 };
 
 }  // namespace hiptool::cli

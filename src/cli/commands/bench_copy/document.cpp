@@ -13,13 +13,6 @@ using report::Array;
 using report::Object;
 using report::Value;
 
-Array numbers(const std::vector<double>& values) { return {values.begin(), values.end()}; }
-
-template <class Texts>
-Array texts(const Texts& values) {
-  return {values.begin(), values.end()};
-}
-
 Value tracks_value(const CopyResult& result) {
   if (result.tracks.empty()) return {};
   Array tracks;
@@ -86,11 +79,6 @@ void add_doubts(const CopyResult& result, Object& fields) {
   fields.emplace_back("clocks_disagree", disagree);
 }
 
-Value memory_value(const measure::CopySpec& spec) {
-  if (!spec.memory) return {};
-  return to_string(*spec.memory);
-}
-
 Value reads_value(const measure::CopySpec& spec) {
   if (!measure::uses_peers(spec.kind)) return {};
   return spec.reads || spec.kind == CopyKind::p2p_read;
@@ -107,7 +95,7 @@ Value link_value(const std::optional<system::PciPath>& path) {
 
 Value throttle_value(const hip::SensorReading& sensors) {
   if (!sensors.throttle_reasons) return {};
-  return texts(*sensors.throttle_reasons);
+  return Array(sensors.throttle_reasons->begin(), sensors.throttle_reasons->end());
 }
 
 Value state_value(const measure::DeviceState& state) {
@@ -206,7 +194,7 @@ Object cell_value(const CopyResult& result) {
   const measure::CopySpec& spec = result.spec;
   Object fields{{"id", result.id},
                 {"kind", to_string(spec.kind)},
-                {"memory", memory_value(spec)},
+                {"memory", spec.memory ? Value(to_string(*spec.memory)) : Value()},
                 {"engine", to_string(spec.engine)},
                 {"source", text_or_absent(result.source)},
                 {"destination", text_or_absent(result.destination)},
@@ -215,7 +203,7 @@ Object cell_value(const CopyResult& result) {
                 {"size_bytes", spec.size_bytes},
                 {"status", to_string(result.status)},
                 {"reason", text_or_absent(result.reason)},
-                {"samples_s", numbers(result.samples_s)}};
+                {"samples_s", Array(result.samples_s.begin(), result.samples_s.end())}};
   add_rates(result, fields);
   fields.emplace_back("overlap", result.overlap);
   fields.emplace_back("lanes", tracks_value(result));

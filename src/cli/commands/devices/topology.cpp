@@ -31,6 +31,20 @@ std::string cell_text(const measure::TopologyPair* pair) {
   return text;
 }
 
+// For the colours of a matrix: 1 is the shortest way.
+double closeness(measure::LinkKind kind) {
+  switch (kind) {
+    case measure::LinkKind::nvlink:
+    case measure::LinkKind::xgmi: return 1;
+    case measure::LinkKind::pcie_switch: return 0.7;
+    case measure::LinkKind::pcie_root: return 0.45;
+    case measure::LinkKind::same_node: return 0.3;
+    case measure::LinkKind::across_nodes: return 0.15;
+    case measure::LinkKind::unknown: break;
+  }
+  return 0;
+}
+
 }  // namespace
 
 TopologyFindings find_topology(const Inventory& inventory, const std::filesystem::path& root,
@@ -95,20 +109,6 @@ report::Object topology_value(const TopologyFindings& topology) {
                                    {"source", pair.source}});
   }
   return {{"devices", std::move(ids)}, {"kinds", std::move(rows)}, {"links", std::move(links)}};
-}
-
-// For the colours of a matrix: 1 is the shortest way.
-double closeness(measure::LinkKind kind) {
-  switch (kind) {
-    case measure::LinkKind::nvlink:
-    case measure::LinkKind::xgmi: return 1;
-    case measure::LinkKind::pcie_switch: return 0.7;
-    case measure::LinkKind::pcie_root: return 0.45;
-    case measure::LinkKind::same_node: return 0.3;
-    case measure::LinkKind::across_nodes: return 0.15;
-    case measure::LinkKind::unknown: break;
-  }
-  return 0;
 }
 
 report::Table topology_matrix(const TopologyFindings& topology) {
