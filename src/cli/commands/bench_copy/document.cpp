@@ -61,7 +61,7 @@ void add_limit(const CopyResult& result, Object& fields) {
   fields.emplace_back("share_reason", text_or_absent(result.share_reason));
 }
 
-// How it was timed, and what speaks against the figure.
+// How it was timed, and reasons to doubt the figure.
 void add_doubts(const CopyResult& result, Object& fields) {
   std::optional<std::uint64_t> copies;
   std::optional<bool> gated, expired, serialised, disagree;

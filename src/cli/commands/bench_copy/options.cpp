@@ -60,7 +60,7 @@ void add_latency(std::vector<CopyTemplate>& templates, const std::vector<CopyKin
 const std::vector<CopyKind> quick_kinds{CopyKind::h2d, CopyKind::d2h, CopyKind::d2d,
                                         CopyKind::bidir};
 
-// What a preset measures on so many devices unless told otherwise.
+// The measurements of a preset; other options override them.
 void apply_preset(const std::string& preset, BenchCopyRequest& request) {
   request.drops_conflicts = true;
   request.memories = {HostKind::pinned};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// The words of `hiptool bench-copy` and what they ask for.
+/// The options of `hiptool bench-copy`, and the measurements they request.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -18,7 +18,7 @@ struct BenchCopyOptions {
   std::string sizes;
   std::vector<std::string> testcases;
   std::optional<std::string> preset;
-  std::uint64_t samples = 0;  ///< 0: as many as it takes
+  std::uint64_t samples = 0;  ///< 0: as many as the noise requires
   std::string time;           ///< seconds; empty: the preset's
   std::vector<std::string> thresholds;
   std::string retry;
@@ -26,22 +26,22 @@ struct BenchCopyOptions {
   bool strict_baseline = false;
 };
 
-/// What to measure, before it is known on what.
+/// The requested measurements, before the devices are known.
 struct BenchCopyRequest {
   std::vector<measure::CopyTemplate> templates;
   std::vector<measure::HostKind> memories;
-  std::vector<std::uint64_t> sizes;  ///< empty: as suits the device
+  std::vector<std::uint64_t> sizes;  ///< empty: the default of the device
   bool allows_managed = false;
-  bool drops_conflicts = false;  ///< a preset: what never goes together is left out
+  bool drops_conflicts = false;  ///< a preset: combinations that cannot work are left out
   bool is_ci = false;
   bool is_full = false;
   measure::SamplingOptions sampling;
 
-  /// Something needs two devices, so all of the platform are taken where none is named.
+  /// A measurement needs two devices, so all of the platform are used unless some are named.
   bool wants_all_devices() const;
 };
 
-/// Throws Error(invalid_argument) for words that make no sense, alone or together.
+/// Throws Error(invalid_argument) for invalid values and combinations.
 BenchCopyRequest parse_bench_copy(const BenchCopyOptions& options);
 
 /// The measurements on these devices.

@@ -30,7 +30,7 @@ struct Baseline {
 struct BenchCopyOutcome {
   std::vector<measure::CopyResult> results;
   std::vector<measure::WatchedDevice> devices;
-  std::vector<std::pair<std::string, std::string>> variables;  ///< that decide what is seen
+  std::vector<std::pair<std::string, std::string>> variables;  ///< that affect copies
   std::vector<report::ThresholdResult> thresholds;
   std::optional<Baseline> baseline;
   std::optional<Error> error;  ///< that ended the run or a measurement
@@ -42,7 +42,7 @@ struct BenchCopyOutcome {
   bool is_interrupted() const;
 };
 
-/// Missed thresholds, measurements slower than the baseline, and what a baseline lacks.
+/// Missed thresholds, measurements slower than the baseline, and measurements that it lacks.
 std::vector<report::Failure> failures_of(const BenchCopyOutcome& outcome);
 
 /// Why nothing was measured: Error(unavailable) with the reasons. Absent if something was measured
@@ -54,13 +54,13 @@ std::optional<Error> nothing_measured(const BenchCopyOutcome& outcome);
 report::RunFile read_baseline(const std::string& path, const CancelToken& cancel);
 
 /// Compares each measurement that both runs have, as `report compare` does, and lists the others.
-/// Where they have none in common there are no comparisons.
+/// If they have none in common there are no comparisons.
 Baseline compare_with_baseline(const report::RunFile& before, const BenchCopyOutcome& outcome);
 
 /// Adds them to a document that has its head already.
 void add_bench_copy_fields(const BenchCopyOutcome& outcome, report::Object& document);
 
-/// `context` of the document: the devices and what changes copies.
+/// `context` of the document: the devices and the variables that affect copies.
 report::Value setup_value(const BenchCopyOutcome& outcome);
 
 /// One measurement; CSV has its scalars.
@@ -73,17 +73,17 @@ report::Report bench_copy_report(report::Run run, const BenchCopyOutcome& outcom
 /// Rates as bars of eight heights, each the median of a stretch of samples.
 std::string sparkline(const std::vector<double>& rates, std::size_t width);
 
-/// Chooses devices, plans, measures and judges. Fills the outcome as it goes, so that what was
-/// measured is there when it throws: Error(cancelled) on an interrupt, else for what keeps anything
-/// from being measured or judged. What fails in one measurement is that measurement's.
+/// Chooses devices, plans, measures and judges. Fills the outcome in steps, so that it holds the
+/// finished measurements when this throws: Error(cancelled) on an interrupt, others if nothing can
+/// be measured or judged. The failure of one measurement is stored in its result.
 void run_bench_copy_steps(const BenchCopyOptions& options, Context& context,
                           BenchCopyOutcome& outcome);
 
-/// "h2d pageable by kernel": pinned memory and the copy engine go without saying.
+/// "h2d pageable by kernel"; pinned memory and the copy engine are left out.
 std::string short_name(const measure::CopyResult& result);
 
-/// The first lines of the report. What failed comes first, and then a line of its own for what was
-/// measured: how many measurements, and the rate of each kind, as a range where it has several.
+/// The first lines of the report: the failure, then a line with the number of measurements and the
+/// rate of each kind, as a range if it has several.
 std::vector<report::Line> summary_lines(const BenchCopyOutcome& outcome);
 
 }  // namespace hiptool::cli

@@ -25,7 +25,7 @@ using report::Value;
 
 constexpr std::size_t ids_in_line = 4;
 constexpr std::size_t sparkline_columns = 12;
-// What a bar of height zero stands for, at least: noise of a percent should not look like a canyon.
+// The bars span at least this share of the highest rate, so that noise of 1 % looks flat.
 constexpr double shown_range = 0.1;
 
 void add_wrong_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
@@ -157,7 +157,7 @@ std::string devices_of(const CopyResult& result) {
 
 Value node_of(const CopyResult& result) { return result.spec.node; }
 
-// A column of a table for people and what stands in it.
+// A column of a table for people and its values.
 struct Field {
   report::Column column;
   Value (*value)(const CopyResult& result);
@@ -253,7 +253,7 @@ report::Table csv_table(const BenchCopyOutcome& outcome) {
   for (const CopyResult& result : outcome.results) {
     std::vector<Value> row;
     for (auto& [key, value] : cell_value(result)) {
-      // What holds more than one value has no place in a row.
+      // These hold more than one value.
       if (key == "samples_s" || key == "lanes" || key == "wrong" || key == "error") continue;
       if (table.rows.empty()) table.columns.push_back({key, key});
       row.push_back(value);

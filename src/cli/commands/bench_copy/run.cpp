@@ -76,7 +76,7 @@ void judge_copy(const std::vector<Threshold>& thresholds, const measure::Retry& 
       one.measured_bytes_per_s = next.measured_bytes_per_s;
       one.met += next.met;
       ++one.measured;
-      // Wrong data stays wrong, whatever came after it.
+      // A later correct copy does not excuse wrong data.
       const bool was_wrong = result.wrong.has_value();
       if (!was_wrong) result = std::move(again);
     }
@@ -103,7 +103,7 @@ void mark_unmeasured(const std::vector<PlannedCopy>& plan, BenchCopyOutcome& out
 void measure_all(const std::vector<PlannedCopy>& plan, const std::vector<Threshold>& thresholds,
                  const measure::Retry& retry, CopyBench& bench, Context& context,
                  BenchCopyOutcome& outcome) {
-  // A threshold that cannot be judged is told when all is measured.
+  // A threshold that cannot be judged is reported after all measurements.
   std::optional<Error> unjudged;
   try {
     for (const PlannedCopy& planned : plan) {
@@ -147,7 +147,7 @@ void run_bench_copy_steps(const BenchCopyOptions& options, Context& context,
       options.thresholds, devices, ThresholdKind::copies, &environment.cancel);
   const auto to_measure =
       measured_specs(plan, [](const PlannedCopy& spec) { return spec.skip_reason.empty(); });
-  // Where nothing can be measured, that is the failure, and no threshold is at fault.
+  // If nothing can be measured, that is the failure, not a threshold.
   if (!to_measure.empty()) measure::require_selected(thresholds, to_measure);
   for (const char* name : variable_names) {
     if (auto value = environment.getenv(name)) outcome.variables.emplace_back(name, *value);

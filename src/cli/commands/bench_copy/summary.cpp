@@ -120,7 +120,7 @@ std::string missing_text(const Baseline& baseline) {
   return text;
 }
 
-// What exit code 1 is about.
+// The reasons for exit code 1.
 std::string failures_text(const BenchCopyOutcome& outcome) {
   std::vector<std::string> parts{report::missed_text(outcome.thresholds)};
   if (outcome.baseline && outcome.baseline->comparisons.empty()) {

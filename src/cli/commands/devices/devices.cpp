@@ -26,7 +26,7 @@ struct DevicesOptions {
   bool topology = false;
 };
 
-// The devices asked for by name and the platforms they belong to.
+// The devices requested by name and the platforms they belong to.
 Inventory look_up(Platforms& platforms, const DeviceSelection& selection, Context& context) {
   Inventory inventory;
   std::optional<Platform> last;
@@ -63,7 +63,7 @@ Error requirement_error(const std::string& requirement, const Inventory& invento
 
 DeviceSelection selection_of(const DevicesOptions& options, const Context& context) {
   DeviceSelection selection;
-  // The environment's default is no filter for a list of what is there.
+  // The environment's default does not filter the list of devices.
   if (context.devices.is_explicit) selection = context.devices;
   if (options.id.empty()) return selection;
   for (std::string& id : parse_device_ids({options.id}, "ID")) {
@@ -78,7 +78,7 @@ struct Findings {
   std::optional<TopologyFindings> topology;           ///< with --topology
 };
 
-// The drivers were asked elsewhere and are not opened here again.
+// Answers from the child processes, so that no driver is opened here.
 measure::AskPeer peers_answered(const std::vector<measure::PeerAnswer>& answers) {
   return [answers](const std::string& from, const std::string& to) -> std::optional<bool> {
     for (const measure::PeerAnswer& answer : answers) {
@@ -115,7 +115,7 @@ Findings find_out(const DevicesOptions& options, const DeviceSelection& selectio
   return findings;
 }
 
-// No GPU anywhere, so that only the host was looked at.
+// Without a GPU only the host was examined.
 bool has_examined_nothing(const Findings& findings) {
   const Inventory& inventory = findings.inventory;
   return findings.checks && doctor_exit_code(*findings.checks) == exit_done &&
@@ -162,8 +162,7 @@ void add_topology(const TopologyFindings& topology, bool verbose, report::Report
   report.notes.insert(report.notes.begin(), lines.begin(), lines.end());
 }
 
-// The reason of a run that could not be made comes first, and of a run that did not pass nothing is
-// shown as a success.
+// The reason of a failed run comes first, and a run that did not pass shows nothing as a success.
 void show_failure(const std::optional<Error>& failure, report::Report& report) {
   for (auto* lines : {&report.verdict, &report.notes}) {
     for (report::Line& line : *lines) {

@@ -47,7 +47,7 @@ bool is_named(const DeviceFacts& device, const std::string& text) {
   return !bus_id.empty() && device.pci && device.pci->bus_id == bus_id;
 }
 
-// Of the devices found, those that were asked for.
+// Keeps the requested devices of those found.
 void keep_selected(const DeviceSelection& selection, Diagnosis& diagnosis) {
   if (selection.ids.empty()) return;
   std::vector<DeviceFacts>& devices = diagnosis.inventory.devices;

@@ -21,7 +21,7 @@ struct TopologyFindings {
 TopologyFindings find_topology(const measure::Inventory& inventory,
                                const std::filesystem::path& root, const measure::AskPeer& ask_peer);
 
-/// Asks the runtimes of this process; absent for what throws.
+/// Queries the runtimes of this process; absent if they throw.
 measure::AskPeer peers_of(Platforms& platforms);
 
 /// `topology` of the JSON document: devices, links, and the matrix of kinds.
@@ -33,7 +33,7 @@ report::Table topology_matrix(const TopologyFindings& topology);
 /// A row for each pair.
 report::Table topology_pairs(const TopologyFindings& topology);
 
-/// What the words of the matrix mean.
+/// A legend of the matrix.
 std::vector<report::Line> topology_notes(const TopologyFindings& topology);
 
 }  // namespace hiptool::cli

@@ -121,7 +121,7 @@ FileHashes::~FileHashes() {
   done_.wait();
 }
 
-// The longest chains first: they decide when the last is done.
+// The longest jobs first, because they determine the total time.
 void FileHashes::plan() {
   hashes_.chains.resize(files_.size());
   hashes_.tensors.resize(model_.tensors().size());
@@ -152,7 +152,7 @@ void FileHashes::plan() {
   for (const Job& job : jobs_) total_bytes_ += job.size_bytes;
 }
 
-// Half of the cores: the others are the load's.
+// Half of the cores; the load uses the others.
 void FileHashes::run() {
   const auto threads = static_cast<std::uint32_t>(
       std::min<std::size_t>(load::choose_threads(1, most_threads, 2), jobs_.size()));
@@ -258,7 +258,7 @@ void FileHashes::read_range(std::uint32_t file, std::uint64_t offset, std::uint6
                             std::span<std::byte> buffer, const std::atomic<bool>& stop,
                             Visitor&& visit) {
   for (std::uint64_t done = 0; done < size_bytes && !stop.load();) {
-    if (is_given_up_.load()) throw Error(ErrorCode::cancelled, "hash", "the hashing was given up");
+    if (is_given_up_.load()) throw Error(ErrorCode::cancelled, "hash", "the hashing was cancelled");
     if (options_.cancel != nullptr) options_.cancel->throw_if_cancelled("hash");
     const auto piece = buffer.first(std::min<std::uint64_t>(buffer.size(), size_bytes - done));
     files_[file].read_at(piece, offset + done);

@@ -27,8 +27,8 @@ std::optional<HashKind> hash_kind_from_name(std::string_view name) noexcept;
 /// Hexadecimal digits of such a hash.
 std::size_t digits_of(HashKind kind) noexcept;
 
-/// Hashes of a model's tensors and metadata, by a reader of its own on threads of its own. Each
-/// such hash is a chain, so a tensor is one core's work. The model must outlive it.
+/// Hashes of a model's tensors and metadata, computed by separate threads that read the files
+/// again. A hash cannot be split, so one core computes that of a tensor. The model must outlive it.
 class FileHashes {
  public:
   struct Options {
@@ -38,31 +38,31 @@ class FileHashes {
     const CancelToken* cancel = nullptr;  ///< must outlive this object
     Timeline* timeline = nullptr;  ///< gets a track for each thread; must outlive this object
   };
-  /// All bytes of a file outside its tensors: header, padding and what follows the last tensor.
+  /// All bytes of a file outside its tensors: header, padding and the rest after the last tensor.
   struct Metadata {
     std::uint64_t bytes = 0;
     std::string xxh3;
     std::string sha256;
   };
-  /// In lower-case hexadecimal digits; empty where it was not wanted.
+  /// In lower-case hexadecimal digits; empty: not requested.
   struct Hashes {
     std::vector<std::string> chains;   ///< by index of ModelFile::files(), tensors by their offsets
     std::vector<std::string> tensors;  ///< by index of ModelFile::tensors()
-    /// Our digests of the same buffers that the hashes of tensors are of, by the same index: where
-    /// the bytes on a device have these digests, they have those hashes.
+    /// Our digests of the buffers that the hashes of tensors were computed from, by the same index:
+    /// if the bytes on a device have these digests, they have those hashes.
     std::vector<std::uint64_t> tensor_digests;
     std::vector<Metadata> metadata;  ///< by index of ModelFile::files()
   };
 
-  /// Opens the files and starts at once. Throws Error(input_failed) where a file cannot be opened
-  /// or is not the one that was parsed, Error(host_out_of_memory) where no thread can be started.
+  /// Opens the files and starts at once. Throws Error(input_failed) if a file cannot be opened or
+  /// has changed since it was parsed, Error(host_out_of_memory) if no thread can be started.
   FileHashes(const ModelFile& model, Options options);
-  /// Gives up what is not done; waits for the read calls under way.
+  /// Cancels the rest; waits for running read calls.
   ~FileHashes();
   FileHashes(const FileHashes&) = delete;
   FileHashes& operator=(const FileHashes&) = delete;
 
-  /// False when they are not complete after that time.
+  /// False if they are not complete after that time.
   bool wait_for(std::chrono::milliseconds time) const;
   /// Waits. Throws Error(input_failed) where a file could not be read or was changed, truncated or
   /// replaced meanwhile, Error(cancelled) by the token.

@@ -27,7 +27,7 @@ std::string ids_of(const ModelFit& fit, std::size_t count) {
   return fmt::format("{}", fmt::join(ids, ", "));
 }
 
-// Also what could be done instead.
+// Also names an alternative that fits.
 std::string verdict_text(const ModelFit& fit, std::size_t chosen_devices) {
   std::string text = fmt::format("does not fit: {} too little on {}",
                                  format_size(fit.shortfall_bytes), ids_of(fit, chosen_devices));

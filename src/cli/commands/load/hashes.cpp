@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::chrono::milliseconds progress_interval{100};
 
-// What is done already is not part of the rate.
+// Bytes hashed before the bar appears do not count for the rate.
 void show_progress(const FileHashes& hashes, Progress& progress) {
   if (hashes.wait_for(std::chrono::milliseconds(0))) return;
   const std::uint64_t before = hashes.done_bytes();
@@ -136,7 +136,7 @@ void LoadHashes::write_manifest(const ModelDigests& found) {
   outcome_.written_manifest = arguments_.write_manifest;
 }
 
-// Where nothing was verified, nobody else has read the files a second time.
+// Without a verification no digests of the files exist yet.
 std::vector<std::uint64_t> LoadHashes::digest_files() const {
   load::FileDigests::Options options;
   options.cancel = &cancel_;

@@ -17,17 +17,17 @@
 
 namespace hiptool::cli {
 
-/// `--check-manifest` and `--write-manifest` of a load. They are about files: however many devices
-/// there are, both take place once.
+/// `--check-manifest` and `--write-manifest` of a load. Both concern files, so they run once for
+/// any number of devices.
 class LoadHashes {
  public:
-  /// Reads the manifest, opens the output and begins to hash files. Throws what reading the
-  /// manifest throws and Error(output_failed) where the output cannot be written.
+  /// Reads the manifest, opens the output and starts to hash files. Throws as read_manifest() does,
+  /// and Error(output_failed) if the output cannot be written.
   LoadHashes(const LoadArguments& arguments, LoadOutcome& outcome, const CancelToken& cancel);
 
   /// After the load and its verification: waits for the hashes, compares and writes. A difference
   /// is Error(manifest_mismatch), hashes of other bytes than the verified ones Error(input_failed).
-  /// Does nothing where the device was found to differ from the file, which is the worse news.
+  /// Does nothing if the device differs from the file, which is the more serious failure.
   void finish(Progress& progress);
 
  private:

@@ -19,7 +19,7 @@ void check_options(const LoadArguments& options) {
       options.verify != VerifyMode::none && options.verify != VerifyMode::readback;
   if (options.self_test && (!has_digests || options.dry_run)) {
     throw usage_error("--self-test needs a load that is verified by digests",
-                      "leave out --dry-run, and --verify or give it auto, full or fast");
+                      "leave out --dry-run, and --verify or set it to auto, full or fast");
   }
   const bool reads_data = options.check_tensors || !options.write_manifest.empty() ||
                           !options.check_manifest.empty() ||
@@ -32,14 +32,14 @@ void check_options(const LoadArguments& options) {
   }
   if (options.manifest_digest && options.write_manifest.empty()) {
     throw usage_error(
-        "--manifest-digest is about the manifest that --write-manifest writes",
+        "--manifest-digest applies only to --write-manifest",
         "add --write-manifest FILE; --check-manifest uses the digests that the manifest has");
   }
   if (options.context > 0 && options.split.kind == SplitKind::proportions) {
     throw usage_error(
         "--context keeps each layer with its part of the KV cache, which --split A,B,.. "
         "does not",
-        "leave out --split, or give layer or replicate");
+        "leave out --split, or use layer or replicate");
   }
   const std::size_t wanted = options.demo ? 0 : 1;
   if (options.paths.size() == wanted) return;
@@ -56,11 +56,11 @@ int run_load(const LoadArguments& options, Context& context) {
   Environment& environment = context.environment;
   const double start_s = environment.elapsed_s();
   LoadOutcome outcome;
-  // Opened now, so that a wrong path is known before the work starts.
+  // Opened now, so that a wrong path is reported before the work starts.
   std::optional<ExportFile> trace;
   if (!options.trace.empty()) trace.emplace(options.trace, "--trace FILE");
   const auto finish = [&](const Error* error, bool is_shown = true) {
-    // The report alone needs it, of 100 000 tensors for some milliseconds.
+    // Only the report needs it; 100 000 tensors take some milliseconds.
     if (outcome.model && !outcome.summary) outcome.summary = summarize(*outcome.model);
     outcome.wall_time_s = environment.elapsed_s();
     outcome.process_verdict_time_s =
@@ -83,8 +83,8 @@ int run_load(const LoadArguments& options, Context& context) {
   } catch (const Error& error) {
     const bool was_interrupted = error.code() == ErrorCode::cancelled;
     outcome.status = was_interrupted ? LoadStatus::interrupted : LoadStatus::failed;
-    // A failure's table would only repeat the error, unless it was to say how the model fits;
-    // programs get the fields that are known.
+    // The table of a failed load would only repeat the error, except for a fit; programs get the
+    // known fields.
     const bool says_more = was_interrupted || context.output.format() != OutputFormat::table ||
                            (options.dry_run && outcome.fit) || !failed_check_text(outcome).empty();
     if (!outcome.model) throw;
@@ -92,13 +92,13 @@ int run_load(const LoadArguments& options, Context& context) {
     return finish(&error, says_more);
   }
   if (options.self_test && outcome.status == LoadStatus::empty) {
-    throw Error(ErrorCode::invalid_argument, "self-test", "self-test: the model holds no tensors",
+    throw Error(ErrorCode::invalid_argument, "self-test", "self-test: the model has no tensors",
                 "take a larger model, or `hiptool load --demo --self-test`");
   }
   return finish(nullptr);
 }
 
-// Both are given words that the option's list of choices has.
+// add_choice() has checked the words of both.
 VerifyMode parse_verify(const std::string& word) {
   for (const VerifyMode mode : {VerifyMode::full, VerifyMode::fast, VerifyMode::readback,
                                 VerifyMode::published, VerifyMode::none}) {
@@ -112,7 +112,7 @@ ReadMode parse_io(const std::string& word) {
   return word == "direct" ? ReadMode::direct : ReadMode::automatic;
 }
 
-// What is written, so that the ranks of a job do not write over one another.
+// The ranks of a job must not overwrite each other's files.
 void name_outputs(LoadArguments& options, const Context& context) {
   for (std::string* file : {&options.trace, &options.write_manifest}) {
     if (file->empty()) continue;
@@ -143,37 +143,38 @@ Runner add_load(CLI::App& app) {
             "a model file, shard, index or folder, or an Ollama blob or manifest");
   add_choice(
       app, "--verify", "MODE", *verify, {"auto", "full", "fast", "readback", "published", "none"},
-      "how the bytes on the device are proven; auto: full, for files that are not cached fast; "
-      "published: each file's SHA-256 is the one that is published for it, computed from the same "
-      "reading as the digests, by one core for each file. These digests (XXH3) detect damage, not "
+      "how to verify the bytes on the device; auto: full, or fast for files that are not cached; "
+      "published: also compare the SHA-256 of each file with the published one, computed from the "
+      "same read as the digests, one core per file. These digests (XXH3) detect damage, not "
       "tampering; use published or a SHA-256 manifest for that");
   add_choice(app, "--io", "MODE", *io, {"auto", "buffered", "direct"},
-             "how files are read; auto: past the page cache (direct) where they are not in it");
+             "how to read files; auto: direct reads for files that are not in the page cache");
   add_text(app, "--split", "HOW", *split,
            "over several devices: by bytes (the default; with --context by layer), by layer, in "
            "proportions A,B,.. or replicate");
   add_text(app, "--trace", "FILE", options->trace,
-           "write what happened when, for ui.perfetto.dev or chrome://tracing");
+           "write a timeline of the load, for ui.perfetto.dev or chrome://tracing");
   add_text(app, "--write-manifest", "FILE", options->write_manifest,
            "write digests of tensors and metadata as JSON, or lines as of llama-gguf-hash (.xxh64, "
            ".xxh3, .sha256; tensors only)");
   add_choice(app, "--manifest-digest", "KIND", options->manifest_digest, {"xxh3", "sha256"},
              "of a JSON manifest; xxh3 detects damage, not tampering, sha256 both");
   add_text(app, "--check-manifest", "FILE", options->check_manifest,
-           "compare the files with a manifest of either form, by the digests it has");
+           "compare the files with a manifest of either format, by its digests");
   add_flag(app, "--tensors", options->tensors,
            "list every tensor; CSV then has a row for each, else one for the load");
   add_flag(app, "--dry-run", options->dry_run, "parse and plan only; opens no driver");
   add_count(app, "--context", options->context,
             "also reserve memory for a KV cache of that many tokens and report whether it fits", 1,
             std::uint64_t{1} << 30);
-  add_flag(app, "--strict", options->strict, "refuse what the format's specification forbids");
-  add_flag(app, "--opaque", options->opaque, "take tensors of unknown type as plain bytes");
+  add_flag(app, "--strict", options->strict,
+           "reject files that violate the specification of their format");
+  add_flag(app, "--opaque", options->opaque, "load tensors of unknown type as plain bytes");
   add_flag(app, "--self-test", options->self_test,
            "plant five faults in device memory afterwards and check that each is caught");
   add_flag(app, "--check-tensors", options->check_tensors,
-           "look for NaN and infinity in the values and scales on the device; exit 1 if there are");
-  add_flag(app, "--demo", options->demo, "load a 64 MiB model of random contents, made for it");
+           "check values and scales on the device for NaN and infinity; exit 1 if there are any");
+  add_flag(app, "--demo", options->demo, "load a generated 64 MiB model with random contents");
   return {
       [options, split, verify, io](Context& context) {
         if (!split->empty()) options->split = parse_split(*split);

@@ -20,7 +20,7 @@ constexpr std::size_t most_shown = 10;
 constexpr std::string_view absent = "absent";
 constexpr std::string_view present = "present";
 
-// Collects what differs; equal values are no difference.
+// Collects differences; ignores equal values.
 class Differences {
  public:
   explicit Differences(const ModelFile& model) : model_(model) {}
@@ -78,7 +78,7 @@ void compare(const Manifest::Tensor& wanted, const TensorInfo& found, const std:
              const std::string& sha256, Differences& differences) {
   differences.compare(found, "type", wanted.dtype, std::string(found.type.name()));
   differences.compare(found, "shape", shape_text(wanted.shape), shape_text(found.shape));
-  // Digests of another number of bytes differ for that reason.
+  // Another number of bytes explains another digest.
   if (differences.compare(found, "bytes", std::to_string(wanted.bytes),
                           std::to_string(found.size_bytes))) {
     return;
@@ -152,7 +152,7 @@ std::unordered_map<std::string_view, std::uint32_t> tensor_indices(const ModelFi
   return indices;
 }
 
-// Which files and tensors a manifest of lines has spoken of.
+// The files and tensors that the lines of a manifest cover.
 struct Covered {
   std::vector<bool> files;
   std::vector<bool> tensors;
@@ -202,7 +202,7 @@ std::vector<ManifestDifference> compare_digests(const Manifest& manifest, const 
   for (std::size_t i = 0; i < seen.size(); ++i) {
     if (!seen[i]) differences.only_in_model(model.tensors()[i]);
   }
-  // It follows from any other difference, which says more.
+  // Any other difference explains this one.
   if (differences.is_empty()) {
     differences.compare_model(
         "digest", manifest.digest,

@@ -15,14 +15,12 @@ namespace hiptool::cli {
 
 /// The expected contents of a model. There are two forms:
 ///  - our digests (see verify_readback) as a JSON document of schema hiptool.manifest/1. Tensors
-///  are
-///    matched by name, so it does not depend on how they are distributed over files; the metadata
-///    (all bytes outside tensors) is matched by the order of the files, so they may be renamed.
-///    Digests are XXH3-64, which detects damage but not tampering; SHA-256 may be there as well;
+///    are matched by name, so it does not depend on how they are distributed over files; the
+///    metadata (all bytes outside tensors) is matched by the order of the files, so they may be
+///    renamed. Digests are XXH3-64, which detects damage but not tampering; SHA-256 is optional;
 ///  - lines of llama-gguf-hash, "xxh64     <hex>  <file>:<tensor>" for each tensor and
-///    "xxh64     <hex>  <file>" for all tensors of a file, concatenated in file order. A
-///    file's name counts there without its folder, since files are moved. They do not cover the
-///    metadata.
+///    "xxh64     <hex>  <file>" for all tensors of a file, concatenated in file order. Files are
+///    matched by name without folder, since files are moved. Lines do not cover the metadata.
 struct Manifest {
   struct Tensor {
     std::string name;
@@ -30,7 +28,7 @@ struct Manifest {
     std::vector<std::uint64_t> shape;
     std::uint64_t bytes = 0;
     std::string digest;
-    std::string sha256 = {};  ///< empty where the manifest has none
+    std::string sha256 = {};  ///< empty: none in the manifest
   };
   struct Metadata {
     std::string file;  ///< its name when the manifest was written; not compared
@@ -38,8 +36,8 @@ struct Manifest {
     std::string digest;
     std::string sha256;  ///< as that of a tensor
   };
-  /// A line of llama-gguf-hash: for the file, or the file and one of its tensors; what it means is
-  /// known only for a given model, because both may contain colons.
+  /// A line of llama-gguf-hash: for the file, or the file and one of its tensors. Only a
+  /// given model distinguishes the two, because both names may contain colons.
   struct Line {
     std::string hash;
     std::string name;
@@ -67,7 +65,7 @@ struct ManifestDifference {
   std::string got;       ///< "absent" where only the manifest has it
 };
 
-/// What a model has, by the index of its tensors.
+/// Digests of a model, by the index of its tensors.
 struct ModelDigests {
   std::span<const std::uint64_t> tensors;
   std::optional<std::span<const std::string>> sha256 = {};  ///< for a manifest that has them
@@ -85,7 +83,7 @@ std::vector<ManifestDifference> compare_digests(const Manifest& manifest, const 
 std::vector<ManifestDifference> compare_hashes(const Manifest& manifest, const ModelFile& model,
                                                const FileHashes::Hashes& hashes);
 
-/// Error(manifest_mismatch) that lists the first differences, one a line, and counts the others.
+/// Error(manifest_mismatch) that lists the first differences, one per line, and counts the rest.
 Error manifest_error(const Manifest& manifest, const ModelFile& model,
                      std::span<const ManifestDifference> differences);
 

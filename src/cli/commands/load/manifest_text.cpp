@@ -85,7 +85,7 @@ class DigestReader {
         "give one that `hiptool load --write-manifest` wrote, of schema " + std::string(schema));
   }
 
-  // Where one has it and another has not, somebody took it out.
+  // A manifest with only some of them was tampered with.
   void check_sha256() {
     std::size_t count = 0;
     for (const auto& tensor : manifest_.tensors) count += tensor.sha256.empty() ? 0u : 1u;
@@ -98,7 +98,7 @@ class DigestReader {
   }
 
   void expect(JsonReader::Kind kind, std::string_view what) {
-    if (reader_.next() != kind) reader_.malformed(std::string(what) + " must be here");
+    if (reader_.next() != kind) reader_.malformed("expected " + std::string(what));
   }
 
   template <class Element>
@@ -211,13 +211,14 @@ std::string_view name_of(std::string_view rest) {
 
 [[noreturn]] void fail_line(const Manifest& manifest, std::uint64_t number,
                             const std::string& cause) {
-  throw Error(ErrorCode::corrupt_data, "read manifest",
-              manifest.path.string() + ", line " + std::to_string(number) + ": " + cause,
-              "a line is a hash's name, the hash and a file's name, and the last one ends with a "
-              "line break");
+  throw Error(
+      ErrorCode::corrupt_data, "read manifest",
+      manifest.path.string() + ", line " + std::to_string(number) + ": " + cause,
+      "each line has the name of the hash, the hash and the name of the file, and ends with a "
+      "line break");
 }
 
-// Lines of other words, such as sha1 or the results of a check, say nothing here.
+// Other lines, such as sha1 or the results of a check, are ignored.
 void read_lines(std::string_view text, Manifest& manifest) {
   std::array<std::vector<Manifest::Line>, 3> by_kind;
   std::array<std::unordered_set<std::string_view>, 3> names;
@@ -240,9 +241,9 @@ void read_lines(std::string_view text, Manifest& manifest) {
     }
     const std::string_view name = name_of(line);
     if (name.empty()) fail_line(manifest, number, "the name of the file is missing");
-    if (!is_whole) fail_line(manifest, number, "it has no end, so something is missing");
+    if (!is_whole) fail_line(manifest, number, "no line break at its end; the file is truncated");
     if (!names[static_cast<std::size_t>(*kind)].insert(name).second) {
-      fail_line(manifest, number, "there was a line for " + std::string(name) + " before");
+      fail_line(manifest, number, "second line for " + std::string(name));
     }
     by_kind[static_cast<std::size_t>(*kind)].push_back(
         {std::string(hash), std::string(name), number});
@@ -254,9 +255,9 @@ void read_lines(std::string_view text, Manifest& manifest) {
     return;
   }
   throw Error(ErrorCode::input_failed, "read manifest",
-              manifest.path.string() + (has_others ? " has no hash but sha1 or uuid"
+              manifest.path.string() + (has_others ? " has only sha1 or uuid hashes"
                                                    : " is not a manifest of a known format"),
-              "a manifest is JSON that `hiptool load --write-manifest` wrote, or lines of "
+              "give JSON that `hiptool load --write-manifest` wrote, or lines of "
               "llama-gguf-hash with sha256, xxh64 or xxh3");
 }
 

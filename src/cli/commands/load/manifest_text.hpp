@@ -11,17 +11,17 @@
 
 namespace hiptool::cli {
 
-/// Reads a manifest; the content decides which form it has, and of several hashes in it the
-/// strongest counts: SHA-256, XXH64, XXH3. Blocks. Throws Error(input_failed) where it cannot be
-/// read or has no hash that is known here, Error(corrupt_data) where it breaks its form or has a
-/// key, a tensor or a line's name twice.
+/// Reads a manifest; the content decides its form, and of several kinds of hashes the strongest is
+/// used: SHA-256, XXH64, XXH3. Blocks. Throws Error(input_failed) if it cannot be read or has no
+/// supported hash, Error(corrupt_data) if it is malformed or has a key, a tensor or a line's name
+/// twice.
 Manifest read_manifest(const std::filesystem::path& path);
 
 /// The form that a manifest of that name is written in: lines for .sha256, .xxh64 and .xxh3.
 std::optional<HashKind> manifest_kind_of_name(const std::filesystem::path& path);
 
-/// The text of a manifest of our digests; with SHA-256 of tensors and metadata where
-/// found.sha256 is given. found.metadata is needed. Throws Error(unsupported) for a name that is
+/// The text of a manifest of our digests, with SHA-256 of tensors and metadata if found.sha256 is
+/// given. Requires found.metadata. Throws Error(unsupported) for a name that is
 /// not valid UTF-8, which JSON cannot hold.
 std::string digest_manifest(const ModelFile& model, const ModelDigests& found);
 

@@ -31,7 +31,7 @@ Value per_layer(const std::vector<std::uint64_t>& counts) {
   return Array(counts.begin(), counts.end());
 }
 
-/// Words of one line, of which those without a number are left out.
+/// The parts of one line; those without a number are left out.
 class Words {
  public:
   void add(std::string_view label, const std::optional<std::uint64_t>& count) {
@@ -46,7 +46,7 @@ class Words {
   void add(std::string_view label, const std::string& text) {
     words_.push_back(label.empty() ? text : fmt::format("{} {}", label, text));
   }
-  /// "KEY     first, second"; nothing without words.
+  /// "KEY     first, second"; nothing without parts.
   void write_to(std::vector<report::Line>& lines, std::string_view key) const {
     if (words_.empty()) return;
     lines.push_back({report::Tone::plain, fmt::format("{:<8}{}", key, fmt::join(words_, ", "))});

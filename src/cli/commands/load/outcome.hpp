@@ -21,14 +21,14 @@ struct ManifestCheck {
   std::vector<ManifestDifference> differences;
 };
 
-/// What a run of `load` has found so far: the library's report and what the command adds. Complete
-/// at the end, partial when the run failed. `phases` begin at the run's start.
+/// The results of a `load` so far: the library's report and the fields that the command adds.
+/// Complete at the end, partial if the run failed. `phases` begin at the run's start.
 struct LoadOutcome : LoadReport {
   std::optional<ModelFile> model;
   std::optional<ModelSummary> summary;
-  std::optional<ArenaLayout> layout;      ///< on one device, whichever it will be
-  std::vector<std::string> device_names;  ///< by device of the plan: "NVIDIA H200"
-  std::size_t chosen_devices = 0;         ///< of the fit's parts, the first so many were chosen
+  std::optional<ArenaLayout> layout;            ///< on one device, whichever it will be
+  std::vector<std::string> device_names;        ///< by device of the plan: "NVIDIA H200"
+  std::size_t chosen_devices = 0;               ///< this many of the fit's first parts were chosen
   std::optional<ManifestCheck> manifest_check;  ///< once a manifest was compared
   std::string checked_manifest;                 ///< its path, once the model was found to match it
   std::string written_manifest;                 ///< its path, once it was written

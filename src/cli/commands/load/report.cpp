@@ -31,8 +31,8 @@ bool is_copied(const LoadOutcome& outcome) {
   return outcome.plan && outcome.plan->split == SplitKind::replicate;
 }
 
-// Of the lower limit; the gaps between tensors cross the links too. Copies go their ways at once,
-// so one of them is what counts.
+// Of the lower limit; the gaps between tensors cross the links too. Copies of a replicated model
+// run in parallel, so only one counts.
 std::optional<double> share_of_limit(const LoadOutcome& outcome) {
   if (!outcome.statistics || !outcome.limits.lower() || outcome.statistics->load_time_s <= 0) {
     return std::nullopt;
@@ -151,8 +151,7 @@ report::Line outcome_line(const LoadOutcome& outcome, const Error* error) {
     return {Tone::plain, "loaded " + size + place + time + of_link + ", not verified"};
   }
   if (outcome.status == LoadStatus::empty) {
-    return {Tone::plain,
-            "empty: " + outcome.model->path().filename().string() + " holds no tensors"};
+    return {Tone::plain, "empty: " + outcome.model->path().filename().string() + " has no tensors"};
   }
   const bool is_refused = outcome.fit && !outcome.fit->is_held;
   if (is_refused || (outcome.fit && outcome.status == LoadStatus::planned)) {
@@ -177,7 +176,7 @@ report::Line outcome_line(const LoadOutcome& outcome, const Error* error) {
   return {Tone::bad, "failed" + place + time + (reason.empty() ? "" : ": " + reason)};
 }
 
-// What decides the exit code comes first: a missed fault of the self-test, then an error, then NaN.
+// The cause of the exit code comes first: a missed fault of the self-test, then an error, then NaN.
 report::Line verdict_line(const LoadOutcome& outcome, const Error* error) {
   report::Line line = outcome_line(outcome, error);
   const std::string failed_check = failed_check_text(outcome);
@@ -209,7 +208,7 @@ std::string verify_text(const LoadOutcome& outcome) {
   if (outcome.verify_mode == VerifyMode::full)
     text = "digests of the device and of a second reading agree";
   if (outcome.verify_mode == VerifyMode::fast)
-    text = "digests of the device and of what was read agree";
+    text = "digests of the device and of the bytes read agree";
   if (outcome.status == LoadStatus::mismatch) text = "compared with a second reading of the file";
   return outcome.verify_note.empty() ? text : text + "; " + outcome.verify_note;
 }
@@ -229,7 +228,7 @@ void append(std::vector<report::Line>& lines, std::vector<report::Line> more) {
                std::make_move_iterator(more.end()));
 }
 
-// What a reader wants to know of the device and of how the bytes travelled.
+// The devices, the way the bytes were read and copied, and the limits of that.
 void add_notes(const LoadOutcome& outcome, std::vector<report::Line>& notes) {
   append(notes, device_lines(outcome));
   if (outcome.statistics) {

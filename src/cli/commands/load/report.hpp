@@ -27,8 +27,8 @@ int load_exit_code(const LoadOutcome& outcome, const Error* error, int signal);
 /// One for each tensor with NaN or infinity and for each undetected fault of the self-test.
 std::vector<report::Failure> load_failures(const LoadOutcome& outcome);
 
-/// "self-test missed 1 of 4 planted faults: ..." or "NaN: 3 values in 1 tensor (a)"; empty where
-/// neither was found.
+/// "self-test missed 1 of 4 planted faults: ..." or "NaN: 3 values in 1 tensor (a)"; empty if
+/// neither occurred.
 std::string failed_check_text(const LoadOutcome& outcome);
 
 // ---- placement_report.cpp
@@ -88,15 +88,15 @@ report::Array published_value(const LoadOutcome& outcome);
 /// the manifest that was compared, and differences[] {tensor, file, what, expected, got}.
 report::Value manifest_value(const LoadOutcome& outcome);
 
-/// What was compared and written, for a person.
+/// The manifests and hashes that were compared and written, for people.
 std::vector<report::Line> hashes_lines(const LoadOutcome& outcome);
 
 // ---- values.cpp
 
-/// What `--check-tensors` found, for the document: {checked, nan, inf, tensors[]}.
+/// The result of `--check-tensors` for the document: {checked, nan, inf, tensors[]}.
 report::Value values_value(const LoadOutcome& outcome);
 
-/// The same for a person: a line, and a table of the tensors that have such values.
+/// The same for people: a line, and a table of the tensors with such values.
 report::Line values_line(const LoadOutcome& outcome);
 report::Table values_table(const LoadOutcome& outcome);
 

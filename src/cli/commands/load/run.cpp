@@ -96,8 +96,8 @@ class LoadRun {
     return {outcome_, outcome_.timeline.get(), nullptr, name};
   }
 
-  // The path given may be an index or a folder, so only now all files of the model are known. Not
-  // even the document with the error may replace one of them.
+  // The path may be an index or a folder, so all files of the model are known only now. Not even
+  // the document with the error may replace one of them.
   void refuse_to_overwrite_parts() {
     std::vector<NamedFile> outputs{{arguments_.trace, "--trace"},
                                    {arguments_.write_manifest, "--write-manifest"}};

@@ -32,7 +32,7 @@ struct LoadArguments {
 };
 
 /// Parses the model and plans, or calls load_model(), then compares and writes manifests. The
-/// outcome holds what was found until then also when this throws.
+/// outcome holds the results so far also when this throws.
 void run_load_steps(const LoadArguments& arguments, Context& context, LoadOutcome& outcome);
 
 }  // namespace hiptool::cli

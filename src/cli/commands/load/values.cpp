@@ -40,14 +40,14 @@ report::Line values_line(const LoadOutcome& outcome) {
                         format_count(values.checked), format_count(values.findings.size()))};
   }
   if (values.checked == 0) {
-    return {report::Tone::plain, "values  none of the types has NaN or infinity"};
+    return {report::Tone::plain, "values  not checked: no tensor has a type with NaN or infinity"};
   }
   return {report::Tone::plain,
           fmt::format("values  {} floats and scales, all finite", format_count(values.checked))};
 }
 
 report::Table values_table(const LoadOutcome& outcome) {
-  report::Table table{"Values that are no numbers",
+  report::Table table{"NaN and infinite values",
                       {{"name", "Tensor", report::Unit::none},
                        {"dtype", "Type", report::Unit::none},
                        {"nan", "NaN", report::Unit::count},

@@ -31,7 +31,7 @@ struct PlannedFile {
   std::uint64_t size_bytes() const { return header.size() + data_bytes; }
 };
 
-/// A model to be written: shards in their order, after them the index of a safetensors set.
+/// A model to be written: its shards in order, then the index of a safetensors set.
 struct WriterPlan {
   std::vector<PlannedFile> files;
   std::uint32_t tensors = 0;

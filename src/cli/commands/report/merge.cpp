@@ -75,7 +75,7 @@ Table people_groups(const Merge& merge) {
   std::set<std::string> names;
   for (const MergedGroup& group : merge.groups) names.insert(group.device_name);
   Table table{"Measured", {{"label", "Measured", Unit::none}}, {}};
-  // One name for all stands above, so that the table stays narrow.
+  // A name that all share goes into the title, which keeps the table narrow.
   const bool has_names = names.size() > 1;
   if (has_names) table.columns.push_back({"device_name", "Device", Unit::none});
   if (names.size() == 1 && !names.begin()->empty()) table.title += " on " + *names.begin();

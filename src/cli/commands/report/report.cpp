@@ -117,16 +117,16 @@ const Action& find_action(const std::string& name) {
 void check_options(const Action& action, const ReportOptions& options, const Output& output) {
   const std::size_t files = options.files.size();
   if (files < action.least_files || files > action.most_files) {
-    throw usage_error(fmt::format("report {} cannot work with {} {}", action.name, files,
+    throw usage_error(fmt::format("report {} does not take {} {}", action.name, files,
                                   files == 1 ? "file" : "files"),
                       fmt::format("write it as: {}", action.usage));
   }
   const std::string name = action.name;
   if (options.effect > 0 && name != "compare") {
-    throw usage_error("--effect is for report compare", "leave it out");
+    throw usage_error("--effect applies only to report compare", "leave it out");
   }
   if (!options.exclude_list.empty() && name != "merge") {
-    throw usage_error("--exclude-list is for report merge", "leave it out");
+    throw usage_error("--exclude-list applies only to report merge", "leave it out");
   }
   if (action.formats.empty()) return;
   for (const OutputFormat format : output.formats()) {
@@ -155,10 +155,9 @@ Runner add_report(CLI::App& app) {
                     "compare (exit 1 if slower), merge (exit 1 for a straggler or a failed run) or "
                     "render (exit 0 once written; it shows the verdict of the run)");
   add_words(app, "FILE", options->files, "JSON documents that hiptool wrote");
-  add_text(app, "--effect", "SHARE", *effect,
-           "compare: changes below it are of no consequence, 3% if not given");
+  add_text(app, "--effect", "SHARE", *effect, "compare: smaller changes are ignored, default 3%");
   add_text(app, "--exclude-list", "FILE", options->exclude_list,
-           "merge: write the hosts with stragglers there, in one line with commas");
+           "merge: write the hosts with stragglers to FILE, on one line with commas");
   return {[options, effect](Context& context) {
             if (!effect->empty()) options->effect = parse_effect(*effect);
             return run_report(*options, context);

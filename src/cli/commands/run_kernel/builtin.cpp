@@ -47,7 +47,7 @@ void read_size(const std::string& text, KernelBenchOptions& bench) {
   bench.memory_share = *percent / 100;
 }
 
-/// Words that are no family, group or type are refused with the nearest one.
+/// Rejects unknown families, groups and types and suggests the nearest name.
 void check_words(const KernelBenchOptions& bench) {
   std::vector<std::string> names{"all"};
   std::vector<std::string> dtypes;
@@ -163,7 +163,7 @@ int run_builtin_kernels(const RunKernelOptions& options, Context& context) {
     return exit_done;
   }
   const KernelBenchOptions bench = read_options(options, context);
-  measure::chosen_kernels(bench);  // refuses what is wrong before a driver is opened
+  measure::chosen_kernels(bench);  // rejects wrong options before a driver is opened
   require_named(measure::plain_thresholds(options.fail_below, ThresholdKind::kernels), bench);
   const auto platforms = context.make_platforms();
   const std::vector<Device> devices = choose_devices(*platforms, context.devices);
@@ -177,7 +177,7 @@ int run_builtin_kernels(const RunKernelOptions& options, Context& context) {
   }
   std::optional<Error> unjudged;
   for (const Threshold& threshold : thresholds) {
-    // It may name what was not reached, or could not be run.
+    // It may name kernels that were not reached or could not be run.
     if (context.environment.cancel.is_cancelled() || !has_run(outcome)) break;
     try {
       outcome.thresholds.push_back(measure::judge_threshold(threshold, outcome.results));

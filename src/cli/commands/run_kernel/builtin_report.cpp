@@ -28,7 +28,7 @@ Value size_of(const KernelResult& result) {
   return was_run(result) ? Value(result.size_bytes) : Value();
 }
 
-/// The one that the kernel is for. Of whole numbers it is no floating-point one.
+/// The rate that the kernel measures; for integers "OP/s" instead of "FLOP/s".
 Value rate_of(const KernelResult& result) {
   if (result.flops_per_s && !result.bytes_per_s) {
     std::string text = report::format_value(*result.flops_per_s, Unit::operations);
@@ -65,7 +65,7 @@ Value result_value(const KernelResult& result) {
       {"clock_hz", result.clock_hz}};
 }
 
-/// What the figures of a result do not say by themselves.
+/// Notes that explain the figures of a result.
 void add_remarks(const KernelResult& result, std::vector<report::Line>& notes) {
   if (!was_run(result)) return;
   for (const std::uint64_t size : result.requested_sizes_bytes) {
@@ -130,7 +130,7 @@ std::string counts_text(const BuiltinOutcome& outcome) {
   return text;
 }
 
-// What is wrong comes first; the counts follow on a line of their own.
+// The failure comes first; the counts follow on a separate line.
 std::vector<report::Line> main_lines(const BuiltinOutcome& outcome) {
   if (const std::size_t wrong = outcome.count(Status::mismatch); wrong > 0) {
     return {{Tone::bad, fmt::format("WRONG RESULTS of {}: {}", wrong, counts_text(outcome))}};

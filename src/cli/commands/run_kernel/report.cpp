@@ -15,7 +15,7 @@ using measure::KernelArgument;
 using measure::UserKernelRun;
 using report::Value;
 
-/// The buffer that stands for the run: one that is compared or shown, else the first.
+/// The buffer that represents the run: one that is compared or printed, else the first.
 const KernelArgument* main_buffer(const UserKernelRun& run) {
   if (!run.expected.empty()) return &run.arguments[run.expected.front().argument];
   if (!run.outputs.empty()) return &run.arguments[run.outputs.front()];
@@ -144,7 +144,7 @@ report::Line verdict_line(const UserKernelRun& run, const UserKernelOutcome& out
           fmt::format("ran {} in {}, {} elements as expected", subject, time, result.checked)};
 }
 
-/// A buffer that is too small, or a kernel without a test of its index.
+/// The cause is a buffer that is too small, or a kernel that does not check its index.
 void add_outside(const UserKernelRun& run, const UserKernelOutcome& outcome,
                  std::vector<report::Line>& verdict) {
   for (const measure::OutsideWrite& write : outcome.result.outside) {
@@ -212,7 +212,7 @@ report::Report user_kernel_report(const Environment& environment, const UserKern
     add_outside(run, outcome, report.verdict);
     add_printed(run, outputs, outcome, report.notes);
   }
-  // A device that computed wrongly comes before those that did not.
+  // Devices with wrong results come first.
   std::stable_partition(report.verdict.begin(), report.verdict.end(),
                         [](const report::Line& line) { return line.tone == report::Tone::bad; });
   report.document.emplace_back("results", std::move(results));

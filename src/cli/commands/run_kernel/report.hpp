@@ -13,7 +13,7 @@
 
 namespace hiptool::cli {
 
-/// What one device did with the user's kernel.
+/// The result of the user's kernel on one device.
 struct UserKernelOutcome {
   std::string kernel;
   std::string device;
@@ -28,7 +28,7 @@ report::Report user_kernel_report(const Environment& environment, const measure:
 
 // ---- builtin_report.cpp
 
-/// What --list writes.
+/// The report of --list.
 report::Report kernel_list_report(const Environment& environment,
                                   const std::vector<measure::KernelFamily>& families);
 

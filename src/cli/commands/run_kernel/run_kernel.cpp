@@ -9,7 +9,7 @@ namespace hiptool::cli {
 
 namespace {
 
-/// An option that one of the two ways takes.
+/// An option of only built-in kernels, or only of the user's own.
 struct Use {
   const char* option;
   bool is_given;
@@ -56,8 +56,8 @@ CommandFiles files_of_run_kernel(const RunKernelOptions& options) {
 int run_run_kernel(const RunKernelOptions& options, Context& context) {
   if (!options.module.empty()) {
     refuse_given(uses_of_builtin(options),
-                 " is for the built-in kernels, and --module names a file",
-                 "leave one of the two out");
+                 " applies to built-in kernels, but --module names a file",
+                 "leave out one of the two");
     return run_user_module(options, context);
   }
   refuse_given(uses_of_user(options), " needs a kernel of your own, but --module is missing",
@@ -83,9 +83,10 @@ Runner add_run_kernel(CLI::App& app) {
   add_texts(app, "--fail-below", "THRESHOLD", options->fail_below,
             "'stream-triad.f32>=80%' of peak, 'sum.1GiB>=3.5TB/s', 'fma.f32>=50TFLOP/s', or @FILE; "
             "exit 1 if missed; see hiptool help thresholds");
-  add_text(app, "--module", "FILE", options->module,
-           "a kernel of your own: HIP or CUDA text, PTX, cubin, fat binary or AMD code object; the "
-           "content decides which");
+  add_text(
+      app, "--module", "FILE", options->module,
+      "a kernel of your own: HIP or CUDA source, PTX, cubin, fat binary or AMD code object; the "
+      "content decides which");
   add_text(app, "--name", "SYMBOL", options->name, "the kernel, if the file has several");
   add_text(app, "--grid", "X,Y,Z", options->grid, "blocks in the grid; Y and Z are 1 if not given");
   add_text(app, "--block", "X,Y,Z", options->block, "threads in a block");

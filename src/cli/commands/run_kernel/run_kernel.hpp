@@ -31,8 +31,8 @@ struct RunKernelOptions {
   std::uint64_t samples = 0;  ///< 0: one of the user's kernel, as many as it takes of built-in ones
 };
 
-/// Runs them on the chosen devices and writes the report, or their list. Gives back 0, 1 for a
-/// threshold that was missed, and the codes of a mismatch, a failed call or an interruption. Throws
+/// Runs them on the chosen devices and writes the report, or their list. Returns 0, 1 for a missed
+/// threshold, or the code of a mismatch, a failed call or an interruption. Throws
 /// Error(invalid_argument) and Error(not_found) before anything runs.
 int run_builtin_kernels(const RunKernelOptions& options, Context& context);
 

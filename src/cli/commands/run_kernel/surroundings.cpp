@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::array fault_signals{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
-// Reached from the signal handler: whole before that is installed.
+// Used by the signal handler: complete before it is installed.
 std::array<LastWords, kernel_end_count> words_of_ends;
 std::atomic_flag is_ending;
 int last_exit_code = 0;
@@ -30,7 +30,7 @@ KernelEnd end_of(int signal, const void* address) {
 }
 
 [[noreturn]] void end_with_words(KernelEnd end) {
-  // Blocks run on several threads, and the words are for one of them to say.
+  // Blocks run on several threads; only one writes the message.
   while (is_ending.test_and_set()) ::pause();
   const LastWords& words = words_of_ends[static_cast<std::size_t>(end)];
   base::write_all(STDERR_FILENO, words.error);

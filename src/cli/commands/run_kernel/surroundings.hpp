@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// What a user's kernel may do to the program around it: print, and on the processor end it.
+/// Contains a user's kernel, which may print and, on the CPU, end the program.
 #pragma once
 #include <array>
 #include <csignal>
@@ -9,8 +9,8 @@
 
 namespace hiptool::cli {
 
-/// While it lives, what is printed to standard output (by printf in kernels, which the drivers
-/// write there too) goes to standard error: standard output is the report's.
+/// During its lifetime standard output goes to standard error: the drivers write the output of
+/// printf in kernels to standard output, where it would corrupt the report.
 class PrintsToError {
  public:
   PrintsToError();
@@ -22,13 +22,13 @@ class PrintsToError {
   int output_ = -1;
 };
 
-/// What a fault leaves behind on the two standard streams.
+/// The text that a fault writes to the two standard streams.
 struct LastWords {
   std::string output;
   std::string error;
 };
 
-/// What a kernel may end the program with.
+/// The ways in which a kernel may end the program.
 enum class KernelEnd {
   memory_fault,
   stack_overflow,
@@ -39,8 +39,8 @@ enum class KernelEnd {
 };
 inline constexpr std::size_t kernel_end_count = 6;
 
-/// While it lives, each of these ends the program with these words, asked for beforehand, and this
-/// exit code, instead of nothing but a signal. One at a time.
+/// During its lifetime each of these ends the program with a message, composed in advance, and this
+/// exit code instead of a bare signal. One object at a time.
 class FaultsEndWith {
  public:
   FaultsEndWith(const std::function<LastWords(KernelEnd end)>& words, int exit_code);

@@ -46,7 +46,7 @@ const measure::KernelArgument& buffer_at(const measure::UserKernelRun& run, std:
   }
   throw Error(ErrorCode::invalid_argument, operation,
               argument < run.arguments.size()
-                  ? fmt::format("{} {}: that argument is '{}', no buffer", option, argument,
+                  ? fmt::format("{} {}: that argument is '{}', not a buffer", option, argument,
                                 run.arguments[argument].text)
                   : fmt::format("{} {}: the kernel is given {}", option, argument,
                                 base::count_of(run.arguments.size(), "argument")),
@@ -121,12 +121,12 @@ std::string list_names(const std::vector<std::string>& names) {
 }
 
 std::string list_kernels(const measure::UserImage& image, const std::vector<std::string>& names) {
-  std::string text = image.kernels ? list_names(names) : "the file does not list its own";
+  std::string text = image.kernels ? list_names(names) : "the file does not list its kernels";
   if (!image.contents.empty()) text += "\nit is a fat binary of: " + image.contents;
   return text;
 }
 
-/// The kernel that is meant, as the image is asked for it.
+/// The name of the selected kernel in the image.
 std::string choose_name(const measure::UserImage& image, const std::string& asked) {
   if (!image.kernels && !asked.empty()) return asked;
   std::vector<std::string> names;
@@ -171,7 +171,7 @@ std::pair<std::string, std::string> words_of(KernelEnd end) {
   return {};
 }
 
-/// The failure of a kernel that takes the program with it, as it would be told.
+/// The report of a failure of a kernel that ends the program.
 LastWords last_words(const Context& context, const std::string& kernel, const std::string& device,
                      KernelEnd end) {
   const auto [what, hint] = words_of(end);

@@ -15,7 +15,7 @@ namespace hiptool::cli {
 namespace {
 
 [[noreturn]] void refuse(const std::string& option, const std::string& text, std::string hint) {
-  throw usage_error(fmt::format("{} '{}' is not accepted", option, text), std::move(hint));
+  throw usage_error(fmt::format("invalid value '{}' for {}", text, option), std::move(hint));
 }
 
 /// The number before the first colon, and the text after it, which is not empty.

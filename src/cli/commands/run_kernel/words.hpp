@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// What the words of run-kernel mean. Everything here throws Error(invalid_argument) that names the
+/// Parses option values of run-kernel. All functions throw Error(invalid_argument) that names the
 /// option.
 #pragma once
 #include <cstddef>
@@ -18,7 +18,7 @@ Dim3 parse_dimensions(const std::string& text, const std::string& option);
 struct OutputWord {
   std::size_t argument = 0;
   std::optional<std::uint64_t> print_count;
-  std::string file;  ///< empty where it is printed
+  std::string file;  ///< empty: it is printed
 };
 OutputWord parse_output(const std::string& text);
 
@@ -29,8 +29,8 @@ struct ExpectWord {
 };
 ExpectWord parse_expect(const std::string& text);
 
-/// The file in "I:FILE", and that in "buf:TYPE:COUNT:file:PATH"; empty where there is none. These
-/// two throw nothing.
+/// The file in "I:FILE", and that in "buf:TYPE:COUNT:file:PATH"; empty if there is none. These two
+/// throw nothing.
 std::string file_of_indexed(const std::string& text);
 std::string file_of_argument(const std::string& text);
 
