@@ -65,8 +65,8 @@ void add_comparison_lines(const BenchCopyOutcome& outcome, std::vector<Line>& li
 
 void add_missing_line(const std::vector<std::string>& ids, const char* what, Tone tone,
                       std::vector<Line>& lines) {
-  if (!ids.empty())
-    lines.push_back({tone, fmt::format("{}: {}", what, first_of(ids, ids_in_line))});
+  if (ids.empty()) return;
+  lines.push_back({tone, fmt::format("{}: {}", what, first_of(ids, ids_in_line))});
 }
 
 void add_missing_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
