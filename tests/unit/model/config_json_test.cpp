@@ -138,7 +138,7 @@ TEST_CASE("config.json: what cannot be used is a warning and no failure") {
   says("{\"num_hidden_layers\": 2", "not a JSON object");
   says("[1]", "not a JSON object");
   says("{\"a\": \"\xff\"}", "not a JSON object");
-  says(R"({"num_hidden_layers": 1.5})", "no whole number");
+  says(R"({"num_hidden_layers": 1.5})", "not a whole number");
   says(R"({"num_hidden_layers": -3})", "out of range");
   says(R"({"num_hidden_layers": 18446744073709551615})", "out of range");
   says("{\"a\":" + std::string(100'000, '[') + std::string(100'000, ']') + "}", "too deeply");

@@ -88,6 +88,7 @@ TEST_CASE_FIXTURE(AsyncLoaderFixture,
 
 TEST_CASE_FIXTURE(AsyncLoaderFixture, "the stream with the least bytes queued is taken") {
   auto options = staged(1u << 20);
+  options.streams = 2;
   options.slots = 8;
   AsyncLoader loader(device, options);
   std::promise<void> opened;
