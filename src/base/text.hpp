@@ -14,12 +14,13 @@ bool equals_ignoring_case(std::string_view left, std::string_view right) noexcep
 /// True for one decimal digit or more and nothing else.
 bool is_all_digits(std::string_view text) noexcept;
 
-/// The number that the whole text spells, as std::from_chars reads it; absent otherwise.
-template <typename Number>
-std::optional<Number> parse_number(std::string_view text) noexcept {
+/// The number that the whole text spells, as std::from_chars reads it; absent otherwise. `format`
+/// is the base of an integer or the std::chars_format of a floating-point number.
+template <typename Number, typename... Format>
+std::optional<Number> parse_number(std::string_view text, Format... format) noexcept {
   Number number{};
   const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  const auto [stop, error] = std::from_chars(text.data(), end, number, format...);
   if (error != std::errc{} || stop != end) return {};
   return number;
 }

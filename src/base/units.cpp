@@ -60,10 +60,9 @@ std::uint64_t parse_size(std::string_view text) {
   std::string_view suffix(end, static_cast<std::size_t>(text.data() + text.size() - end));
   if (!suffix.empty() && suffix.front() == ' ') suffix.remove_prefix(1);
   if (suffix.empty()) {  // plain bytes keep all 64 bits, which a double does not
-    std::uint64_t bytes = 0;
-    const auto whole = std::from_chars(text.data(), text.data() + text.size(), bytes);
-    if (whole.ec != std::errc{} || whole.ptr != end || bytes >> 63 != 0) refuse(text);
-    return bytes;
+    const auto bytes = base::parse_number<std::uint64_t>(std::string_view(text.data(), end));
+    if (!bytes || *bytes >> 63 != 0) refuse(text);
+    return *bytes;
   }
   for (const Suffix& candidate : suffixes) {
     if (!base::equals_ignoring_case(candidate.text, suffix)) continue;

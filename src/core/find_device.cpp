@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <array>
-#include <charconv>
 #include <string>
 
 #include "base/text.hpp"
@@ -65,13 +64,8 @@ Device find_device(Platforms& platforms, std::string_view id) {
     const std::string_view name = to_string(platform);
     if (id == name) return device_of(platforms, platform, 0, id);
     if (!id.starts_with(name) || id.size() <= name.size() || id[name.size()] != ':') continue;
-    const std::string_view digits = id.substr(name.size() + 1);
-    int ordinal = -1;
-    const auto [end, error] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), ordinal);
-    if (error == std::errc{} && end == digits.data() + digits.size() && ordinal >= 0) {
-      return device_of(platforms, platform, ordinal, id);
-    }
+    const auto ordinal = base::parse_number<int>(id.substr(name.size() + 1));
+    if (ordinal && *ordinal >= 0) return device_of(platforms, platform, *ordinal, id);
   }
   return device_by_name(platforms, id);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <mutex>
 
+#include "base/text.hpp"
 #include "core/platform_state.hpp"
 #include "hip/binding.hpp"
 #include "hiptool/device.hpp"
@@ -36,14 +36,13 @@ Platforms::Options Platforms::Options::from_environment() {
   options.hip_library = environment_text("HIPTOOL_HIP_LIBRARY");
   options.cuda_library = environment_text("HIPTOOL_CUDA_LIBRARY");
   if (const std::string count = environment_text("HIPTOOL_CPU_DEVICES"); !count.empty()) {
-    int value = 0;
-    const auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), value);
-    if (error != std::errc{} || end != count.data() + count.size() || value < 1 || value > 64) {
+    const auto value = base::parse_number<int>(count);
+    if (!value || *value < 1 || *value > 64) {
       throw Error(ErrorCode::invalid_argument, "read environment",
                   "HIPTOOL_CPU_DEVICES is '" + count + "', not a number from 1 to 64",
                   "set it to how many cpu devices are wanted, or unset it");
     }
-    options.cpu_devices = value;
+    options.cpu_devices = *value;
   }
   return options;
 }

@@ -2,7 +2,6 @@
 #include "system/cgroup.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "base/file.hpp"
+#include "base/text.hpp"
 
 // File names and meanings: the kernel's admin-guide/cgroup-v2 and admin-guide/cgroup-v1/memory,
 // scheduler/sched-bwc.
@@ -22,21 +22,18 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t unlimited = std::uint64_t{1} << 62;
 
 // "max" and -1 stand for "no limit".
-std::optional<std::uint64_t> parse_number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return {};
-  return value;
+std::optional<std::uint64_t> parse_limit(std::string_view text) {
+  return base::parse_number<std::uint64_t>(text);
 }
 
 std::optional<std::uint64_t> read_number(const fs::path& file) {
-  return parse_number(base::read_small_file(file));
+  return parse_limit(base::read_small_file(file));
 }
 
 std::optional<std::uint64_t> read_stat(const fs::path& file, std::string_view key) {
   std::istringstream lines(base::read_small_file(file));
   for (std::string name, value; lines >> name >> value;) {
-    if (name == key) return parse_number(value);
+    if (name == key) return parse_limit(value);
   }
   return {};
 }
@@ -68,7 +65,7 @@ void read_version_2(CgroupLimits& limits, const fs::path& folder) {
   std::string quota;
   std::string period;
   cpu >> quota >> period;
-  take_cpu(limits, parse_number(quota), parse_number(period));
+  take_cpu(limits, parse_limit(quota), parse_limit(period));
 }
 
 void read_memory_version_1(CgroupLimits& limits, const fs::path& folder) {

@@ -2,7 +2,6 @@
 #include "system/kfd.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <sstream>
 #include <string_view>
 #include <system_error>
@@ -53,12 +52,10 @@ KfdTopology read_kfd_topology(const fs::path& root) {
 }
 
 std::string gfx_name(const std::string& gfx_target_version) {
-  unsigned number = 0;
-  const char* const end = gfx_target_version.data() + gfx_target_version.size();
-  const auto [stop, error] = std::from_chars(gfx_target_version.data(), end, number);
+  const unsigned number = base::parse_number<unsigned>(gfx_target_version).value_or(0);
   const unsigned minor = number / 100 % 100;
   const unsigned step = number % 100;
-  if (error != std::errc{} || stop != end || number < 10000 || minor > 15 || step > 15) return {};
+  if (number < 10000 || minor > 15 || step > 15) return {};
   constexpr std::string_view digits = "0123456789abcdef";
   return "gfx" + std::to_string(number / 10000) + digits[minor] + digits[step];
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdio>
 #include <map>
 #include <sstream>
@@ -11,6 +10,7 @@
 #include <system_error>
 
 #include "base/file.hpp"
+#include "base/text.hpp"
 #include "system/kfd.hpp"
 
 namespace hiptool::system {
@@ -20,9 +20,7 @@ namespace fs = std::filesystem;
 using Properties = std::map<std::string, std::string>;
 
 std::uint64_t number_of(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size() ? number : 0;
+  return base::parse_number<std::uint64_t>(text).value_or(0);
 }
 
 Properties read_properties(const fs::path& file) {

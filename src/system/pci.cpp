@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/file.hpp"
+#include "base/text.hpp"
 
 namespace hiptool::system {
 namespace {
@@ -18,34 +19,25 @@ namespace fs = std::filesystem;
 constexpr const char* devices_folder = "sys/bus/pci/devices";
 constexpr std::uint64_t widest_link = 32;  // PCI Express base specification 7.5.3.6
 
-template <class Number>
-std::optional<Number> parse_whole(std::string_view text, int base) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc{} || end != text.data() + text.size()) return {};
-  return value;
-}
-
 // sysfs writes "0x1002".
 std::optional<std::uint32_t> read_hex(const fs::path& file) {
   const std::string text = base::read_small_file(file);
   if (text.rfind("0x", 0) != 0) return {};
-  return parse_whole<std::uint32_t>(std::string_view(text).substr(2), 16);
+  return base::parse_number<std::uint32_t>(std::string_view(text).substr(2), 16);
 }
 
 // "16.0 GT/s PCIe", "2.5 GT/s"; "Unknown" where the kernel cannot tell.
 std::optional<double> read_speed(const fs::path& file) {
   const std::string text = base::read_small_file(file);
-  double speed = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), speed);
-  const std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
-  if (error != std::errc{} || rest.rfind(" GT/s", 0) != 0 || !(speed > 0)) return {};
-  return speed;
+  const std::size_t unit = text.find(" GT/s");
+  if (unit == std::string::npos) return {};
+  const auto speed = base::parse_number<double>(std::string_view(text).substr(0, unit));
+  return speed && *speed > 0 ? speed : std::nullopt;
 }
 
 // 0 and 255 stand for "unknown".
 std::optional<std::uint64_t> read_width(const fs::path& file) {
-  const auto width = parse_whole<std::uint64_t>(base::read_small_file(file), 10);
+  const auto width = base::parse_number<std::uint64_t>(base::read_small_file(file));
   return width && *width > 0 && *width <= widest_link ? width : std::nullopt;
 }
 
@@ -61,7 +53,7 @@ std::optional<PciDevice> read_device(const fs::path& folder, std::string bus_id)
   found.class_code = *class_code;
   std::error_code ignored;
   found.driver = fs::read_symlink(folder / "driver", ignored).filename().string();
-  const auto node = parse_whole<int>(base::read_small_file(folder / "numa_node"), 10);
+  const auto node = base::parse_number<int>(base::read_small_file(folder / "numa_node"));
   if (node && *node >= 0) found.numa_node = node;
   found.link.speed_gt_s = read_speed(folder / "current_link_speed");
   found.link.width = read_width(folder / "current_link_width");
@@ -93,7 +85,7 @@ std::string hex(std::uint32_t value, std::size_t digits) {
 std::optional<std::uint32_t> parse_field(std::string_view text, std::size_t digits,
                                          std::uint32_t largest) {
   if (text.empty() || text.size() > digits) return {};
-  const auto value = parse_whole<std::uint32_t>(text, 16);
+  const auto value = base::parse_number<std::uint32_t>(text, 16);
   return value && *value <= largest ? value : std::nullopt;
 }
 

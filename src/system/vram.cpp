@@ -2,13 +2,13 @@
 #include "system/vram.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <sstream>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "base/file.hpp"
+#include "base/text.hpp"
 #include "system/pci.hpp"
 
 namespace hiptool::system {
@@ -17,14 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view render_prefix = "renderD";
-
-template <class Number>
-std::optional<Number> parse_number(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return {};
-  return value;
-}
 
 std::vector<std::string> names_in(const fs::path& folder) {
   std::vector<std::string> names;
@@ -39,7 +31,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
 std::optional<Vram> read_one(const fs::path& drm, int minor) {
   const fs::path device = drm / (std::string(render_prefix) + std::to_string(minor)) / "device";
   const auto read = [&](const char* file) {
-    return parse_number<std::uint64_t>(base::read_small_file(device / file));
+    return base::parse_number<std::uint64_t>(base::read_small_file(device / file));
   };
   const auto total = read("mem_info_vram_total");
   if (!total) return {};
@@ -57,7 +49,7 @@ std::vector<int> minors_of_topology(const fs::path& root) {
   const fs::path nodes = root / "sys/class/kfd/kfd/topology/nodes";
   std::vector<int> numbers;
   for (const std::string& name : names_in(nodes)) {
-    if (const auto number = parse_number<int>(name)) numbers.push_back(*number);
+    if (const auto number = base::parse_number<int>(name)) numbers.push_back(*number);
   }
   std::sort(numbers.begin(), numbers.end());
   std::vector<int> minors;
@@ -65,7 +57,7 @@ std::vector<int> minors_of_topology(const fs::path& root) {
     std::istringstream lines(base::read_small_file(nodes / std::to_string(number) / "properties"));
     for (std::string key, value; lines >> key >> value;) {
       if (key != "drm_render_minor") continue;
-      if (const auto minor = parse_number<int>(value)) minors.push_back(*minor);
+      if (const auto minor = base::parse_number<int>(value)) minors.push_back(*minor);
     }
   }
   return minors;
@@ -78,7 +70,7 @@ std::vector<Vram> read_vram(const fs::path& root) {
   std::vector<Vram> found;
   for (const std::string& name : names_in(drm)) {
     if (name.rfind(render_prefix, 0) != 0) continue;
-    const auto minor = parse_number<int>(std::string_view(name).substr(render_prefix.size()));
+    const auto minor = base::parse_number<int>(std::string_view(name).substr(render_prefix.size()));
     if (!minor) continue;
     if (auto vram = read_one(drm, *minor)) found.push_back(std::move(*vram));
   }

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text.hpp"
+
 namespace hiptool::hip::amd {
 namespace {
 
@@ -22,11 +24,7 @@ constexpr std::string_view soname_prefix = "libamdhip64.so.";
 /// The major of "libamdhip64.so.<major>"; names with more numbers are what that link points to.
 std::optional<int> major_of(std::string_view file_name) {
   if (!file_name.starts_with(soname_prefix)) return std::nullopt;
-  const std::string_view digits = file_name.substr(soname_prefix.size());
-  int major = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), major);
-  if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
-  return major;
+  return base::parse_number<int>(file_name.substr(soname_prefix.size()));
 }
 
 /// Entries of a folder; nothing where it cannot be read.

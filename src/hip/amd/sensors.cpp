@@ -2,10 +2,10 @@
 #include "hip/sensors.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <system_error>
 
 #include "base/file.hpp"
+#include "base/text.hpp"
 #include "system/pci.hpp"
 
 namespace hiptool::hip::amd {
@@ -13,15 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::optional<std::uint64_t> parse_number(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return {};
-  return number;
-}
-
 std::optional<std::uint64_t> read_number(const fs::path& file) {
-  return parse_number(base::read_small_file(file));
+  return base::parse_number<std::uint64_t>(base::read_small_file(file));
 }
 
 std::optional<double> scaled(const std::optional<std::uint64_t>& number, double factor) {
@@ -43,7 +36,8 @@ std::optional<std::uint64_t> counter(const std::string& text, std::string_view n
   const std::size_t at = text.find(std::string(name) + ": ");
   if (at == std::string::npos) return {};
   const std::size_t start = at + name.size() + 2;
-  return parse_number(std::string_view(text).substr(start, text.find('\n', start) - start));
+  return base::parse_number<std::uint64_t>(
+      std::string_view(text).substr(start, text.find('\n', start) - start));
 }
 
 /// Processes with a queue or memory on any AMD GPU; KFD does not say on which.
@@ -53,7 +47,8 @@ std::optional<std::vector<std::uint64_t>> list_processes(const fs::path& root) {
   if (error) return {};
   std::vector<std::uint64_t> ids;
   for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    if (const auto id = parse_number(entry->path().filename().string())) ids.push_back(*id);
+    const auto id = base::parse_number<std::uint64_t>(entry->path().filename().string());
+    if (id) ids.push_back(*id);
   }
   std::sort(ids.begin(), ids.end());
   return ids;
