@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -164,6 +165,18 @@ void File::check_unchanged(std::uint64_t size_bytes, const FileStamp& stamp) con
 bool is_there(const std::filesystem::path& path) noexcept {
   std::error_code ignored;
   return std::filesystem::exists(path, ignored);
+}
+
+std::vector<std::filesystem::path> list_folder(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> paths;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(folder, error);
+  for (const std::filesystem::directory_iterator end; !error && entry != end;
+       entry.increment(error)) {
+    paths.push_back(entry->path());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
 }
 
 std::string read_small_file(const std::filesystem::path& path) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "hiptool/error.hpp"
 
@@ -65,6 +66,9 @@ std::string read_small_file(const std::filesystem::path& path);
 /// Writes everything, through interruptions, and waits where a pipe is full and non-blocking. The
 /// errno of a failure, else 0. Safe in a signal handler.
 int write_all(int descriptor, std::string_view bytes) noexcept;
+
+/// Paths of a folder's entries, sorted; empty for a folder that cannot be read.
+std::vector<std::filesystem::path> list_folder(const std::filesystem::path& folder);
 
 /// Whether the path exists; false where that is unknown.
 bool is_there(const std::filesystem::path& path) noexcept;

@@ -6,7 +6,7 @@
 #include <system_error>
 
 #include "base/file.hpp"
-#include "system/kfd_links.hpp"
+#include "system/kfd.hpp"
 #include "system/numa.hpp"
 #include "system/pci.hpp"
 #include "system/pci_path.hpp"

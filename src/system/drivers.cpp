@@ -6,7 +6,6 @@
 #include <optional>
 #include <sstream>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "base/file.hpp"
@@ -22,17 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* nvidia_container = "--gpus all";
-
-std::vector<fs::path> entries(const fs::path& folder) {
-  std::vector<fs::path> paths;
-  std::error_code error;
-  fs::directory_iterator entry(folder, error);
-  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    paths.push_back(entry->path());
-  }
-  std::sort(paths.begin(), paths.end());
-  return paths;
-}
 
 std::vector<PciDevice> gpus_of(const fs::path& root, std::uint32_t vendor) {
   std::vector<PciDevice> gpus = list_gpus(root);
@@ -96,9 +84,9 @@ DriverFinding explain_failed_open(int error_number, const fs::path& root, const 
   return explain_node_failure(error_number, node, owner, container_option);
 }
 
-DriverFinding explain_render_nodes(const fs::path& root, const std::vector<KfdGpu>& gpus) {
+DriverFinding explain_render_nodes(const fs::path& root, const std::vector<KfdNode>& nodes) {
   std::optional<DriverFinding> first;
-  for (const KfdGpu& gpu : gpus) {
+  for (const KfdNode& gpu : nodes) {
     if (gpu.render_minor.empty()) continue;
     const std::string node = "/dev/dri/renderD" + gpu.render_minor;
     const int error_number = try_open(root / node.substr(1));
@@ -123,9 +111,11 @@ DriverFinding explain_kfd(const fs::path& root) {
   }
   if (error_number != 0)
     return explain_failed_open(error_number, root, "/dev/kfd", amd_container_option);
-  const KfdTopology topology = read_kfd_topology(root);
-  if (topology.gpus.empty()) {
-    if (topology.nodes == 0 || topology.unreadable > 0) {
+  const std::vector<KfdNode> nodes = read_kfd_nodes(root);
+  if (std::none_of(nodes.begin(), nodes.end(), [](const KfdNode& node) { return node.is_gpu; })) {
+    const bool is_all_readable = std::all_of(nodes.begin(), nodes.end(),
+                                             [](const KfdNode& node) { return node.is_readable; });
+    if (nodes.empty() || !is_all_readable) {
       return {"the compute nodes of the AMD GPUs (/sys/class/kfd) cannot be read",
               std::string("in a container, start it with `") + amd_container_option +
                   "` and with /sys; look with `ls /sys/class/kfd/kfd/topology/nodes`"};
@@ -133,7 +123,7 @@ DriverFinding explain_kfd(const fs::path& root) {
     return {"amdgpu is loaded, but it offers none of the AMD GPUs for computing",
             "see with `sudo dmesg | grep -i kfd` why it skipped them; ROCm runs on some GPUs only"};
   }
-  return explain_render_nodes(root, topology.gpus);
+  return explain_render_nodes(root, nodes);
 }
 
 DriverFinding explain_amd_binding(const fs::path& root, const PciDevice& gpu) {
@@ -179,7 +169,7 @@ std::string version_in(const std::string& text) {
 std::string missing_nvidia_node(const fs::path& root) {
   if (!base::is_there(root / "dev/nvidiactl")) return "/dev/nvidiactl";
   // A container may have been given any of the GPUs, so that number 0 alone says nothing.
-  const auto nodes = entries(root / "dev");
+  const auto nodes = base::list_folder(root / "dev");
   const bool has_gpu = std::any_of(nodes.begin(), nodes.end(), [](const fs::path& node) {
     const std::string name = node.filename().string();
     return name.rfind("nvidia", 0) == 0 && base::is_all_digits(std::string_view(name).substr(6));

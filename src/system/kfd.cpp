@@ -2,53 +2,77 @@
 #include "system/kfd.hpp"
 
 #include <algorithm>
+#include <map>
 #include <sstream>
 #include <string_view>
-#include <system_error>
 
 #include "base/file.hpp"
 #include "base/text.hpp"
+#include "system/pci.hpp"
 
 namespace hiptool::system {
 namespace {
 
 namespace fs = std::filesystem;
+using Properties = std::map<std::string, std::string>;
 
-std::string read_property(const fs::path& file, std::string_view key) {
-  std::istringstream lines(base::read_small_file(file));
-  for (std::string name, value; lines >> name >> value;) {
-    if (name == key) return value;
-  }
-  return {};
+std::uint64_t number_of(std::string_view text) {
+  return base::parse_number<std::uint64_t>(text).value_or(0);
 }
 
-std::vector<fs::path> list_nodes(const fs::path& root) {
-  std::vector<fs::path> nodes;
-  std::error_code error;
-  fs::directory_iterator entry(root / "sys/class/kfd/kfd/topology/nodes", error);
-  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    nodes.push_back(entry->path());
+Properties read_properties(const fs::path& file) {
+  Properties properties;
+  std::istringstream lines(base::read_small_file(file));
+  for (std::string key, value; lines >> key >> value;) properties[key] = value;
+  return properties;
+}
+
+// location_id is bus << 8 | device << 3 | function (kfd_topology.c, kfd_topology_add_device).
+std::string bus_id_of(Properties& properties) {
+  const auto location = static_cast<std::uint32_t>(number_of(properties["location_id"]));
+  const auto domain = static_cast<std::uint32_t>(number_of(properties["domain"]));
+  if (location == 0 && domain == 0) return {};
+  return format_bus_id(domain, location >> 8 & 0xff, location >> 3 & 0x1f, location & 7);
+}
+
+void read_links(const fs::path& folder, std::vector<KfdLink>& links) {
+  for (const fs::path& entry : base::list_folder(folder)) {
+    Properties properties = read_properties(entry / "properties");
+    if (properties.count("node_to") == 0) continue;
+    links.push_back({static_cast<int>(number_of(properties["type"])),
+                     static_cast<int>(number_of(properties["node_to"])),
+                     number_of(properties["weight"])});
   }
-  std::sort(nodes.begin(), nodes.end());
-  return nodes;
+}
+
+KfdNode read_node(const fs::path& folder) {
+  KfdNode node;
+  node.number = static_cast<int>(number_of(folder.filename().string()));
+  const std::string gpu_id = base::read_small_file(folder / "gpu_id");
+  node.is_readable = !gpu_id.empty();
+  node.is_gpu = number_of(gpu_id) != 0;
+  if (!node.is_gpu) return node;
+  Properties properties = read_properties(folder / "properties");
+  node.arch = gfx_name(properties["gfx_target_version"]);
+  node.bus_id = bus_id_of(properties);
+  if (number_of(properties["drm_render_minor"]) != 0) {
+    node.render_minor = properties["drm_render_minor"];
+  }
+  read_links(folder / "io_links", node.links);
+  read_links(folder / "p2p_links", node.links);
+  return node;
 }
 
 }  // namespace
 
-KfdTopology read_kfd_topology(const fs::path& root) {
-  KfdTopology topology;
-  for (const fs::path& node : list_nodes(root)) {
-    ++topology.nodes;
-    const std::string gpu_id = base::read_small_file(node / "gpu_id");
-    if (gpu_id.empty()) ++topology.unreadable;
-    if (!base::is_all_digits(gpu_id) || gpu_id == "0") continue;  // 0: a CPU
-    KfdGpu gpu;
-    gpu.arch = gfx_name(read_property(node / "properties", "gfx_target_version"));
-    const std::string minor = read_property(node / "properties", "drm_render_minor");
-    if (base::is_all_digits(minor) && minor != "0") gpu.render_minor = minor;
-    topology.gpus.push_back(std::move(gpu));
+std::vector<KfdNode> read_kfd_nodes(const fs::path& root) {
+  std::vector<KfdNode> nodes;
+  for (const fs::path& folder : base::list_folder(root / "sys/class/kfd/kfd/topology/nodes")) {
+    nodes.push_back(read_node(folder));
   }
-  return topology;
+  std::sort(nodes.begin(), nodes.end(),
+            [](const KfdNode& left, const KfdNode& right) { return left.number < right.number; });
+  return nodes;
 }
 
 std::string gfx_name(const std::string& gfx_target_version) {

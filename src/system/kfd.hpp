@@ -2,28 +2,38 @@
 /// What amdgpu's compute driver (KFD) reports in /sys/class/kfd, the list that ROCm's runtimes
 /// read.
 #pragma once
-#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 namespace hiptool::system {
 
-struct KfdGpu {
-  std::string arch;          ///< "gfx90a"; empty where the kernel does not tell
-  std::string render_minor;  ///< "128" of /dev/dri/renderD128; empty where the kernel reports none
+/// How a node of the KFD topology reaches another one. The numbers are those of the kernel
+/// (drivers/gpu/drm/amd/amdkfd/kfd_crat.h, CRAT_IOLINK_TYPE_*).
+struct KfdLink {
+  enum Type : int { pcie = 2, xgmi = 11 };
+  int type = 0;
+  int to_node = -1;
+  std::uint64_t weight = 0;  ///< the SLIT distance that the driver gives it
 };
 
-/// Nodes below <root>/sys/class/kfd/kfd/topology/nodes, of which CPUs are one kind.
-struct KfdTopology {
-  std::size_t nodes = 0;
-  std::size_t unreadable = 0;  ///< nodes of GPUs that a container was not given refuse to be read
-  std::vector<KfdGpu> gpus;
+/// A node of the KFD topology, a CPU or a GPU, with its links.
+struct KfdNode {
+  int number = 0;
+  bool is_gpu = false;
+  bool is_readable = true;     ///< false for a GPU that the container was not given
+  std::string arch;            ///< "gfx942"; empty where not reported
+  std::string bus_id;          ///< "0000:05:00.0"; empty for a CPU
+  std::string render_minor;    ///< "128" of /dev/dri/renderD128; empty where not reported
+  std::vector<KfdLink> links;  ///< io_links and p2p_links
 };
-KfdTopology read_kfd_topology(const std::filesystem::path& root);
+
+/// Nodes below <root>/sys/class/kfd/kfd/topology/nodes by number; empty where there are none.
+std::vector<KfdNode> read_kfd_nodes(const std::filesystem::path& root);
 
 /// "gfx90a" from "90010": two decimal digits each for minor and stepping, which the name has as one
-/// hexadecimal digit (Linux, kfd_device.c). Empty for what is no such number.
+/// hexadecimal digit (Linux, kfd_device.c). Empty for any other text.
 std::string gfx_name(const std::string& gfx_target_version);
 
 }  // namespace hiptool::system

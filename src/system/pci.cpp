@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <cstdio>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -74,14 +74,6 @@ bool stands_before(const PciDevice& left, const PciDevice& right) {
   return std::pair(left.bus_id.size(), left.bus_id) < std::pair(right.bus_id.size(), right.bus_id);
 }
 
-std::string hex(std::uint32_t value, std::size_t digits) {
-  std::array<char, 8> text;
-  const auto result = std::to_chars(text.data(), text.data() + text.size(), value, 16);
-  std::string number(text.data(), result.ptr);
-  if (number.size() < digits) number.insert(0, digits - number.size(), '0');
-  return number;
-}
-
 std::optional<std::uint32_t> parse_field(std::string_view text, std::size_t digits,
                                          std::uint32_t largest) {
   if (text.empty() || text.size() > digits) return {};
@@ -93,12 +85,10 @@ std::optional<std::uint32_t> parse_field(std::string_view text, std::size_t digi
 
 std::vector<PciDevice> list_gpus(const fs::path& root) {
   std::vector<PciDevice> gpus;
-  std::error_code error;
-  fs::directory_iterator entry(root / devices_folder, error);
-  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    std::string bus_id = normalize_bus_id(entry->path().filename().string());
+  for (const fs::path& folder : base::list_folder(root / devices_folder)) {
+    std::string bus_id = normalize_bus_id(folder.filename().string());
     if (bus_id.empty()) continue;
-    auto device = read_device(entry->path(), std::move(bus_id));
+    auto device = read_device(folder, std::move(bus_id));
     if (device && is_gpu(*device)) gpus.push_back(std::move(*device));
   }
   std::sort(gpus.begin(), gpus.end(), stands_before);
@@ -110,6 +100,13 @@ std::optional<PciDevice> find_pci_device(const fs::path& root, std::string_view 
   if (name.empty()) return {};
   const fs::path folder = root / devices_folder / name;
   return read_device(folder, std::move(name));
+}
+
+std::string format_bus_id(std::uint32_t domain, std::uint32_t bus, std::uint32_t device,
+                          std::uint32_t function) {
+  std::array<char, 48> text;
+  std::snprintf(text.data(), text.size(), "%04x:%02x:%02x.%x", domain, bus, device, function);
+  return text.data();
 }
 
 std::string normalize_bus_id(std::string_view text) {
@@ -126,7 +123,7 @@ std::string normalize_bus_id(std::string_view text) {
   }
   const auto bus = parse_field(bus_text, 2, 255);
   if (!domain || !bus || !device || !function) return {};
-  return hex(*domain, 4) + ":" + hex(*bus, 2) + ":" + hex(*device, 2) + "." + hex(*function, 1);
+  return format_bus_id(*domain, *bus, *device, *function);
 }
 
 double pcie_bytes_per_s(double speed_gt_s, std::uint64_t width) {

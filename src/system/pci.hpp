@@ -42,6 +42,10 @@ std::vector<PciDevice> list_gpus(const std::filesystem::path& root);
 std::optional<PciDevice> find_pci_device(const std::filesystem::path& root,
                                          std::string_view bus_id);
 
+/// "0000:65:00.0".
+std::string format_bus_id(std::uint32_t domain, std::uint32_t bus, std::uint32_t device,
+                          std::uint32_t function);
+
 /// The bus id in the form "0000:65:00.0"; empty if the text is not one.
 std::string normalize_bus_id(std::string_view text);
 

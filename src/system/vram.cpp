@@ -2,13 +2,13 @@
 #include "system/vram.hpp"
 
 #include <algorithm>
-#include <sstream>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "base/file.hpp"
 #include "base/text.hpp"
+#include "system/kfd.hpp"
 #include "system/pci.hpp"
 
 namespace hiptool::system {
@@ -17,16 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view render_prefix = "renderD";
-
-std::vector<std::string> names_in(const fs::path& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  fs::directory_iterator entry(folder, error);
-  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    names.push_back(entry->path().filename().string());
-  }
-  return names;
-}
 
 std::optional<Vram> read_one(const fs::path& drm, int minor) {
   const fs::path device = drm / (std::string(render_prefix) + std::to_string(minor)) / "device";
@@ -44,21 +34,12 @@ std::optional<Vram> read_one(const fs::path& drm, int minor) {
   return vram;
 }
 
-// Render minors in the order of the topology's nodes; a CPU's is 0, which no render node has.
+// Render minors in the order of the topology's nodes.
 std::vector<int> minors_of_topology(const fs::path& root) {
-  const fs::path nodes = root / "sys/class/kfd/kfd/topology/nodes";
-  std::vector<int> numbers;
-  for (const std::string& name : names_in(nodes)) {
-    if (const auto number = base::parse_number<int>(name)) numbers.push_back(*number);
-  }
-  std::sort(numbers.begin(), numbers.end());
   std::vector<int> minors;
-  for (const int number : numbers) {
-    std::istringstream lines(base::read_small_file(nodes / std::to_string(number) / "properties"));
-    for (std::string key, value; lines >> key >> value;) {
-      if (key != "drm_render_minor") continue;
-      if (const auto minor = base::parse_number<int>(value)) minors.push_back(*minor);
-    }
+  for (const KfdNode& node : read_kfd_nodes(root)) {
+    const auto minor = base::parse_number<int>(node.render_minor);
+    if (minor) minors.push_back(*minor);
   }
   return minors;
 }
@@ -68,7 +49,8 @@ std::vector<int> minors_of_topology(const fs::path& root) {
 std::vector<Vram> read_vram(const fs::path& root) {
   const fs::path drm = root / "sys/class/drm";
   std::vector<Vram> found;
-  for (const std::string& name : names_in(drm)) {
+  for (const fs::path& entry : base::list_folder(drm)) {
+    const std::string name = entry.filename().string();
     if (name.rfind(render_prefix, 0) != 0) continue;
     const auto minor = base::parse_number<int>(std::string_view(name).substr(render_prefix.size()));
     if (!minor) continue;

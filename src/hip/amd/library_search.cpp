@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/file.hpp"
 #include "base/text.hpp"
 
 namespace hiptool::hip::amd {
@@ -25,16 +26,6 @@ constexpr std::string_view soname_prefix = "libamdhip64.so.";
 std::optional<int> major_of(std::string_view file_name) {
   if (!file_name.starts_with(soname_prefix)) return std::nullopt;
   return base::parse_number<int>(file_name.substr(soname_prefix.size()));
-}
-
-/// Entries of a folder; nothing where it cannot be read.
-std::vector<fs::path> list_folder(const fs::path& folder) {
-  std::vector<fs::path> entries;
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    entries.push_back(it->path());
-  }
-  return entries;
 }
 
 /// The numbers of "rocm-6.4.3" or "core-7.11".
@@ -55,7 +46,7 @@ std::vector<int> version_of(const std::string& name) {
 /// Folders "<prefix>*" of a folder, newest version first.
 std::vector<fs::path> list_versions(const fs::path& folder, std::string_view prefix) {
   std::vector<std::pair<std::vector<int>, fs::path>> found;
-  for (const fs::path& entry : list_folder(folder)) {
+  for (const fs::path& entry : base::list_folder(folder)) {
     const std::string name = entry.filename().string();
     if (std::string_view(name).substr(0, prefix.size()) == prefix) {
       found.emplace_back(version_of(name), entry);
@@ -105,7 +96,7 @@ std::string runtime_soname(int major) {
 
 std::vector<fs::path> list_runtimes(const fs::path& folder) {
   std::vector<std::pair<int, fs::path>> found;
-  for (const fs::path& entry : list_folder(folder)) {
+  for (const fs::path& entry : base::list_folder(folder)) {
     const auto major = major_of(entry.filename().string());
     if (major && *major >= oldest_major) found.emplace_back(*major, entry);
   }
@@ -147,9 +138,8 @@ std::vector<std::string> list_candidates(const fs::path& root) {
   add_runtimes(candidates, installed);
   for (const auto& folders : {chosen, installed}) {
     for (const fs::path& folder : folders) {
-      std::error_code error;
       const fs::path file = folder / unversioned_name;
-      if (fs::exists(file, error)) candidates.push_back(file.string());
+      if (base::is_there(file)) candidates.push_back(file.string());
     }
   }
   candidates.emplace_back(unversioned_name);

@@ -31,11 +31,11 @@ std::optional<std::pair<std::string, std::string>> find_hiding(const GetVariable
 std::string unset_hint(const std::string& name) { return "run `unset " + name + "` and try again"; }
 
 /// "gfx1031, gfx90c", each once.
-std::string join_archs(const system::KfdTopology& topology) {
+std::string join_archs(const std::vector<system::KfdNode>& nodes) {
   std::vector<std::string> archs;
-  for (const system::KfdGpu& gpu : topology.gpus) {
-    const bool is_new = std::find(archs.begin(), archs.end(), gpu.arch) == archs.end();
-    if (!gpu.arch.empty() && is_new) archs.push_back(gpu.arch);
+  for (const system::KfdNode& node : nodes) {
+    const bool is_new = std::find(archs.begin(), archs.end(), node.arch) == archs.end();
+    if (!node.arch.empty() && is_new) archs.push_back(node.arch);
   }
   std::string text;
   for (const std::string& arch : archs) text += (text.empty() ? "" : ", ") + arch;
@@ -86,7 +86,7 @@ DriverFinding explain_no_device(const fs::path& root, const GetVariable& get_var
                 hiding->second + "\"",
             unset_hint(hiding->first)};
   }
-  const std::string archs = join_archs(system::read_kfd_topology(root));
+  const std::string archs = join_archs(system::read_kfd_nodes(root));
   const char* const override = get_variable("HSA_OVERRIDE_GFX_VERSION");
   if (override != nullptr && *override != '\0') {
     return {"HSA_OVERRIDE_GFX_VERSION, which is \"" + std::string(override) +

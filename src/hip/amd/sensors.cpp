@@ -21,16 +21,6 @@ std::optional<double> scaled(const std::optional<std::uint64_t>& number, double 
   return number ? std::optional(static_cast<double>(*number) * factor) : std::nullopt;
 }
 
-/// The first folder below that one, "hwmon3".
-fs::path first_folder(const fs::path& parent) {
-  std::error_code error;
-  for (fs::directory_iterator entry(parent, error); !error && entry != fs::directory_iterator();
-       entry.increment(error)) {
-    return entry->path();
-  }
-  return {};
-}
-
 /// A line "ue: 3" of a RAS counter's file.
 std::optional<std::uint64_t> counter(const std::string& text, std::string_view name) {
   const std::size_t at = text.find(std::string(name) + ": ");
@@ -66,9 +56,9 @@ class SysfsSensors final : public Sensors {
     const std::string name = system::normalize_bus_id(pci_bus_id);
     if (name.empty()) return reading;
     const fs::path folder = root_ / "sys/bus/pci/devices" / name;
-    std::error_code ignored;
-    if (!fs::exists(folder / "vendor", ignored)) return reading;
-    read_hwmon(first_folder(folder / "hwmon"), reading);
+    if (!base::is_there(folder / "vendor")) return reading;
+    const auto monitors = base::list_folder(folder / "hwmon");  // one, "hwmon3"
+    if (!monitors.empty()) read_hwmon(monitors.front(), reading);
     const std::string errors = base::read_small_file(folder / "ras/umc_err_count");
     reading.uncorrected_errors = counter(errors, "ue");
     reading.corrected_errors = counter(errors, "ce");
@@ -81,7 +71,6 @@ class SysfsSensors final : public Sensors {
 
  private:
   static void read_hwmon(const fs::path& folder, SensorReading& reading) {
-    if (folder.empty()) return;
     reading.clock_hz = scaled(read_number(folder / "freq1_input"), 1);
     reading.memory_clock_hz = scaled(read_number(folder / "freq2_input"), 1);
     reading.temperature_c = scaled(read_number(folder / "temp1_input"), 1e-3);
@@ -108,8 +97,7 @@ class SysfsSensors final : public Sensors {
 }  // namespace
 
 SensorLibrary open_sensors(const fs::path& root) {
-  std::error_code ignored;
-  if (!fs::exists(root / "sys/module/amdgpu", ignored)) {
+  if (!base::is_there(root / "sys/module/amdgpu")) {
     return {nullptr, "the kernel driver amdgpu is not loaded"};
   }
   return {std::make_unique<SysfsSensors>(root), {}};

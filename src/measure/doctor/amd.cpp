@@ -8,7 +8,7 @@
 #include "system/device_node.hpp"
 #include "system/drivers.hpp"
 #include "system/kernel_log.hpp"
-#include "system/kfd_links.hpp"
+#include "system/kfd.hpp"
 #include "system/node_failure.hpp"
 
 namespace hiptool::measure {

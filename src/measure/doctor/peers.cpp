@@ -6,7 +6,7 @@
 
 #include "base/file.hpp"
 #include "measure/doctor/list.hpp"
-#include "system/kfd_links.hpp"
+#include "system/kfd.hpp"
 #include "system/pci_config.hpp"
 
 namespace hiptool::measure {

@@ -8,7 +8,7 @@
 #include "kernels/images.hpp"
 #include "measure/doctor/list.hpp"
 #include "system/drivers.hpp"
-#include "system/kfd_links.hpp"
+#include "system/kfd.hpp"
 
 namespace hiptool::measure {
 namespace {

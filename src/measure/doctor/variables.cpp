@@ -3,7 +3,7 @@
 #include <array>
 
 #include "measure/doctor/list.hpp"
-#include "system/kfd_links.hpp"
+#include "system/kfd.hpp"
 
 namespace hiptool::measure {
 namespace {

@@ -7,6 +7,12 @@
 
 using namespace hiptool::system;
 
+namespace {
+
+const std::string nodes = "sys/class/kfd/kfd/topology/nodes/";
+
+}  // namespace
+
 TEST_CASE("names of processors from the kernel's number") {
   CHECK(gfx_name("90402") == "gfx942");
   CHECK(gfx_name("90010") == "gfx90a");
@@ -22,20 +28,59 @@ TEST_CASE("names of processors from the kernel's number") {
   }
 }
 
-TEST_CASE("synthetic topology: CPUs are no GPUs, what cannot be read is counted") {
+TEST_CASE("kfd nodes: CPUs are no GPUs, what cannot be read is marked") {
   const SyntheticTree tree;
-  CHECK(read_kfd_topology(tree.root()).nodes == 0);
+  CHECK(read_kfd_nodes(tree.root()).empty());
   tree.add_kfd_node(0, "0", 0);
   tree.add_kfd_node(1, "51216", 128);
-  tree.write("sys/class/kfd/kfd/topology/nodes/2/gpu_id", "777");
-  tree.write("sys/class/kfd/kfd/topology/nodes/2/properties", "gfx_target_version 100300");
-  tree.write("sys/class/kfd/kfd/topology/nodes/3/name", "");
-  const KfdTopology topology = read_kfd_topology(tree.root());
-  CHECK(topology.nodes == 4);
-  CHECK(topology.unreadable == 1);
-  REQUIRE(topology.gpus.size() == 2);
-  CHECK(topology.gpus[0].arch == "gfx942");
-  CHECK(topology.gpus[0].render_minor == "128");
-  CHECK(topology.gpus[1].arch == "gfx1030");
-  CHECK(topology.gpus[1].render_minor.empty());
+  tree.write(nodes + "2/gpu_id", "777");
+  tree.write(nodes + "2/properties", "gfx_target_version 100300");
+  tree.write(nodes + "3/name", "");
+  const auto found = read_kfd_nodes(tree.root());
+  REQUIRE(found.size() == 4);
+  CHECK_FALSE(found[0].is_gpu);
+  CHECK(found[1].arch == "gfx942");
+  CHECK(found[1].render_minor == "128");
+  CHECK(found[2].is_gpu);
+  CHECK(found[2].arch == "gfx1030");
+  CHECK(found[2].render_minor.empty());
+  CHECK(found[2].is_readable);
+  CHECK_FALSE(found[3].is_readable);
+}
+
+TEST_CASE("kfd nodes: bus ids, architectures and both kinds of links, by number of node") {
+  const SyntheticTree tree;
+  tree.write(nodes + "0/gpu_id", "0");
+  tree.write(nodes + "10/gpu_id", "77");
+  tree.write(nodes + "2/gpu_id", "12345");
+  tree.write(nodes + "2/properties",
+             "simd_count 1216\ngfx_target_version 90402\nlocation_id 50433\ndomain 1\n"
+             "drm_render_minor 128");
+  tree.write(nodes + "2/io_links/0/properties",
+             "type 11\nnode_from 2\nnode_to 10\nweight 15\nmax_bandwidth 64000");
+  tree.write(nodes + "2/p2p_links/0/properties", "type 2\nnode_from 2\nnode_to 0\nweight 20");
+  const auto found = read_kfd_nodes(tree.root());
+  REQUIRE(found.size() == 3);
+  CHECK_FALSE(found[0].is_gpu);
+  CHECK(found[1].number == 2);
+  CHECK(found[2].number == 10);
+  CHECK(found[1].arch == "gfx942");
+  CHECK(found[1].bus_id == "0001:c5:00.1");
+  CHECK(found[1].render_minor == "128");
+  REQUIRE(found[1].links.size() == 2);
+  CHECK(found[1].links[0].type == KfdLink::xgmi);
+  CHECK(found[1].links[0].to_node == 10);
+  CHECK(found[1].links[1].type == KfdLink::pcie);
+  CHECK(found[1].links[1].weight == 20);
+}
+
+TEST_CASE("kfd nodes: a node that a container may not read is no CPU") {
+  const SyntheticTree tree;
+  tree.write(nodes + "1/name", "ip discovery");
+  const auto found = read_kfd_nodes(tree.root());
+  REQUIRE(found.size() == 1);
+  CHECK_FALSE(found[0].is_gpu);
+  CHECK_FALSE(found[0].is_readable);
+  const SyntheticTree empty;
+  CHECK(read_kfd_nodes(empty.root()).empty());
 }
