@@ -22,24 +22,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* nvidia_container = "--gpus all";
 
-std::vector<PciDevice> gpus_of(const fs::path& root, std::uint32_t vendor) {
-  std::vector<PciDevice> gpus = list_gpus(root);
-  std::erase_if(gpus, [vendor](const PciDevice& gpu) { return gpu.vendor != vendor; });
-  return gpus;
-}
-
-bool is_any_bound(const std::vector<PciDevice>& gpus, std::string_view driver) {
-  return std::any_of(gpus.begin(), gpus.end(),
-                     [driver](const PciDevice& gpu) { return gpu.driver == driver; });
-}
-
-/// A GPU that some other driver holds; none if all stand free.
-const PciDevice* find_taken(const std::vector<PciDevice>& gpus) {
-  const auto taken = std::find_if(gpus.begin(), gpus.end(),
-                                  [](const PciDevice& gpu) { return !gpu.driver.empty(); });
-  return taken == gpus.end() ? nullptr : &*taken;
-}
-
 DriverFinding explain_taken(const fs::path& root, const std::string& brand, const PciDevice& gpu,
                             const std::string& driver) {
   const bool is_passed_through = gpu.driver == "vfio-pci" || gpu.driver == "pciback" ||
@@ -191,6 +173,19 @@ DriverFinding explain_nvidia_nodes(const fs::path& root) {
   return {};
 }
 
+/// By the files of the driver where a GPU is bound to it, else by a GPU that another driver has
+/// taken, else by the first one.
+DriverFinding explain_gpus(const fs::path& root, std::uint32_t vendor, std::string_view driver,
+                           DriverFinding (*explain_bound)(const fs::path& root)) {
+  const std::vector<PciDevice> gpus = list_gpus(root, vendor);
+  if (gpus.empty()) return {};
+  const auto is_bound = [driver](const PciDevice& gpu) { return gpu.driver == driver; };
+  if (std::any_of(gpus.begin(), gpus.end(), is_bound)) return explain_bound(root);
+  const auto taken = std::find_if(gpus.begin(), gpus.end(),
+                                  [](const PciDevice& gpu) { return !gpu.driver.empty(); });
+  return explain_binding(root, taken != gpus.end() ? *taken : gpus.front());
+}
+
 }  // namespace
 
 std::string nvidia_driver_version(const fs::path& root) {
@@ -206,19 +201,11 @@ std::string amdgpu_driver_version(const fs::path& root) {
 }
 
 DriverFinding explain_amd(const fs::path& root) {
-  const std::vector<PciDevice> gpus = gpus_of(root, vendor_amd);
-  if (gpus.empty()) return {};
-  if (is_any_bound(gpus, "amdgpu")) return explain_kfd(root);
-  const PciDevice* taken = find_taken(gpus);
-  return explain_binding(root, taken != nullptr ? *taken : gpus.front());
+  return explain_gpus(root, vendor_amd, "amdgpu", explain_kfd);
 }
 
 DriverFinding explain_nvidia(const fs::path& root) {
-  const std::vector<PciDevice> gpus = gpus_of(root, vendor_nvidia);
-  if (gpus.empty()) return {};
-  if (is_any_bound(gpus, "nvidia")) return explain_nvidia_nodes(root);
-  const PciDevice* taken = find_taken(gpus);
-  return explain_binding(root, taken != nullptr ? *taken : gpus.front());
+  return explain_gpus(root, vendor_nvidia, "nvidia", explain_nvidia_nodes);
 }
 
 DriverFinding explain_binding(const fs::path& root, const PciDevice& gpu) {

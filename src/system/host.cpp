@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "system/host.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <optional>
 #include <sstream>
 #include <string_view>
 #include <thread>
-#include <vector>
 
 #include "base/file.hpp"
 #include "system/cgroup.hpp"
+#include "system/numa.hpp"
 
 namespace hiptool::system {
 namespace {
@@ -61,21 +58,9 @@ std::string cpu_name(const fs::path& root) {
   return {};
 }
 
-// The set grows until the kernel's fits: it answers EINVAL to one that is too small.
-std::uint64_t cores_of_affinity() {
-  constexpr std::size_t most_sets = 64;  // 64 x 1024 cores
-  for (std::size_t count = 1; count <= most_sets; count *= 2) {
-    std::vector<cpu_set_t> set(count);
-    const std::size_t bytes = count * sizeof(cpu_set_t);
-    if (sched_getaffinity(0, bytes, set.data()) == 0) {
-      return static_cast<std::uint64_t>(CPU_COUNT_S(bytes, set.data()));
-    }
-    if (errno != EINVAL) break;
-  }
-  return std::max(1u, std::thread::hardware_concurrency());
-}
-
-std::uint64_t bounded_cores(std::uint64_t cores, std::optional<double> quota) {
+std::uint64_t count_cores(std::optional<double> quota) {
+  std::uint64_t cores = allowed_cpus().size();
+  if (cores == 0) cores = std::max(1u, std::thread::hardware_concurrency());
   if (!quota || *quota >= static_cast<double>(cores)) return cores;
   return static_cast<std::uint64_t>(std::ceil(*quota));
 }
@@ -83,7 +68,7 @@ std::uint64_t bounded_cores(std::uint64_t cores, std::optional<double> quota) {
 }  // namespace
 
 std::uint64_t usable_cores(const fs::path& root) {
-  return bounded_cores(cores_of_affinity(), read_cgroup_limits(root).cpu_cores);
+  return count_cores(read_cgroup_limits(root).cpu_cores);
 }
 
 Host read_host(const fs::path& root) {
@@ -94,7 +79,7 @@ Host read_host(const fs::path& root) {
   const std::string release = kernel_field(root, "osrelease");
   if (!release.empty()) host.kernel += (host.kernel.empty() ? "" : " ") + release;
   host.cpu = cpu_name(root);
-  host.cores = bounded_cores(cores_of_affinity(), limits.cpu_cores);
+  host.cores = count_cores(limits.cpu_cores);
   host.memory_bytes = bounded(meminfo_bytes(root, "MemTotal:"), limits.memory_bytes);
   return host;
 }

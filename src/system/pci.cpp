@@ -83,16 +83,22 @@ std::optional<std::uint32_t> parse_field(std::string_view text, std::size_t digi
 
 }  // namespace
 
-std::vector<PciDevice> list_gpus(const fs::path& root) {
+std::vector<PciDevice> list_gpus(const fs::path& root, std::optional<std::uint32_t> vendor) {
   std::vector<PciDevice> gpus;
   for (const fs::path& folder : base::list_folder(root / devices_folder)) {
     std::string bus_id = normalize_bus_id(folder.filename().string());
     if (bus_id.empty()) continue;
     auto device = read_device(folder, std::move(bus_id));
-    if (device && is_gpu(*device)) gpus.push_back(std::move(*device));
+    if (!device || !is_gpu(*device) || (vendor && device->vendor != *vendor)) continue;
+    gpus.push_back(std::move(*device));
   }
   std::sort(gpus.begin(), gpus.end(), stands_before);
   return gpus;
+}
+
+std::string find_gpu(const fs::path& root, std::uint32_t vendor) {
+  const std::vector<PciDevice> gpus = list_gpus(root, vendor);
+  return gpus.empty() ? std::string() : gpus.front().bus_id;
 }
 
 std::optional<PciDevice> find_pci_device(const fs::path& root, std::string_view bus_id) {

@@ -34,9 +34,13 @@ struct PciDevice {
 };
 
 /// Display controllers (class 0x03xx) and processing accelerators (0x1200) of AMD and NVIDIA, by
-/// bus id. Reads below `root` only; unreadable entries are left out; never throws for a missing
-/// /sys.
-std::vector<PciDevice> list_gpus(const std::filesystem::path& root);
+/// bus id; of one vendor if one is given. Reads below `root` only; unreadable entries are left out;
+/// never throws for a missing /sys.
+std::vector<PciDevice> list_gpus(const std::filesystem::path& root,
+                                 std::optional<std::uint32_t> vendor = {});
+
+/// Bus id of the vendor's first GPU; empty if there is none.
+std::string find_gpu(const std::filesystem::path& root, std::uint32_t vendor);
 
 /// The device with that bus id (domain may be missing or longer, case does not matter).
 std::optional<PciDevice> find_pci_device(const std::filesystem::path& root,

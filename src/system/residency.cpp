@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace hiptool::system {
 namespace {
@@ -81,22 +82,22 @@ Count by_reads(int descriptor, std::uint64_t offset, std::uint64_t size_bytes) {
   return cached;
 }
 
-// To others, mincore (since Linux 5.2) says of every page that it is there.
-bool is_told_by_mincore(int descriptor, const struct stat& status) {
+// To others, mincore (since Linux 5.2) reports every page as cached.
+bool may_use_mincore(int descriptor, const struct stat& status) {
   if (geteuid() == status.st_uid) return true;
   const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
   return access(link.c_str(), W_OK) == 0;
 }
 
-Count ask(int descriptor, const struct stat& status, std::uint64_t offset, std::uint64_t size_bytes,
-          ResidencyMethod method) {
+Count count_cached(int descriptor, const struct stat& status, std::uint64_t offset,
+                   std::uint64_t size_bytes, ResidencyMethod method) {
   const bool any = method == ResidencyMethod::automatic;
   Count found;
   if (any || method == ResidencyMethod::cachestat) {
     found = by_cachestat(descriptor, offset, size_bytes);
   }
   const bool may_map = method == ResidencyMethod::mincore || any;
-  if (!found && may_map && is_told_by_mincore(descriptor, status)) {
+  if (!found && may_map && may_use_mincore(descriptor, status)) {
     found = by_mincore(descriptor, offset, size_bytes);
   }
   if (!found && (any || method == ResidencyMethod::reads)) {
@@ -115,27 +116,11 @@ std::optional<std::uint64_t> cached_bytes(int descriptor, std::uint64_t offset,
   if (offset >= end || size_bytes == 0) return 0;
   size_bytes = std::min(size_bytes, end - offset);
   const std::uint64_t before = offset % page_bytes();
-  const Count found = ask(descriptor, status, offset - before, size_bytes + before, method);
+  const Count found =
+      count_cached(descriptor, status, offset - before, size_bytes + before, method);
   // Pages at either end count whole; the share of the range itself is near enough.
   if (!found) return std::nullopt;
   return std::min(*found, size_bytes);
-}
-
-std::optional<std::vector<ResidentRange>> residency(int descriptor, std::uint64_t range_bytes,
-                                                    ResidencyMethod method) {
-  struct stat status {};
-  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode) || range_bytes == 0) {
-    return std::nullopt;
-  }
-  const auto end = static_cast<std::uint64_t>(status.st_size);
-  std::vector<ResidentRange> ranges;
-  for (std::uint64_t offset = 0; offset < end; offset += range_bytes) {
-    const std::uint64_t size_bytes = std::min(range_bytes, end - offset);
-    const auto cached = cached_bytes(descriptor, offset, size_bytes, method);
-    if (!cached) return std::nullopt;
-    ranges.push_back({offset, size_bytes, *cached});
-  }
-  return ranges;
 }
 
 std::optional<std::uint64_t> estimate_cached_bytes(int descriptor, std::uint64_t offset,
@@ -158,14 +143,15 @@ std::optional<std::uint64_t> estimate_cached_bytes(int descriptor, std::uint64_t
 
 namespace {
 
-template <class Ask>
-std::optional<std::uint64_t> of_whole_file(const std::filesystem::path& file, Ask&& ask_range) {
+template <class CountRange>
+std::optional<std::uint64_t> of_whole_file(const std::filesystem::path& file,
+                                           CountRange&& count_range) {
   const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return std::nullopt;
   struct stat status {};
   std::optional<std::uint64_t> cached;
   if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) {
-    cached = ask_range(descriptor, static_cast<std::uint64_t>(status.st_size));
+    cached = count_range(descriptor, static_cast<std::uint64_t>(status.st_size));
   }
   close(descriptor);
   return cached;

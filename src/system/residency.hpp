@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
-#include <vector>
 
 namespace hiptool::system {
 
@@ -19,23 +18,12 @@ enum class ResidencyMethod {
   reads,  ///< preadv2(2) with RWF_NOWAIT, one byte in 64 KiB: an estimate; 20 ms a GiB
 };
 
-/// A range of a file and how much of it is in the page cache.
-struct ResidentRange {
-  std::uint64_t offset = 0;
-  std::uint64_t size_bytes = 0;
-  std::uint64_t cached_bytes = 0;
-};
-
 /// Bytes of [offset, offset + size) of an open file that are in the page cache; what lies beyond
-/// the end of the file counts as absent. Absent where the method does not work.
+/// the end of the file counts as absent. Absent where the method does not work, or the descriptor
+/// is not of a regular file.
 std::optional<std::uint64_t> cached_bytes(int descriptor, std::uint64_t offset,
                                           std::uint64_t size_bytes,
                                           ResidencyMethod method = ResidencyMethod::automatic);
-
-/// The whole file in ranges of `range_bytes` (the last one shorter). Absent where nothing is known,
-/// or the descriptor is not of a regular file.
-std::optional<std::vector<ResidentRange>> residency(
-    int descriptor, std::uint64_t range_bytes, ResidencyMethod method = ResidencyMethod::automatic);
 
 /// How many bytes of a regular file are in the page cache.
 std::optional<std::uint64_t> cached_bytes(const std::filesystem::path& file);

@@ -67,15 +67,8 @@ DriverFinding explain_unknown_chip(const std::string& gpu, const std::string& ar
 
 }  // namespace
 
-std::string find_gpu(const fs::path& root) {
-  for (const system::PciDevice& device : system::list_gpus(root)) {
-    if (device.vendor == system::vendor_amd) return device.bus_id;
-  }
-  return {};
-}
-
 DriverFinding explain_no_device(const fs::path& root, const GetVariable& get_variable) {
-  const std::string gpu = find_gpu(root);
+  const std::string gpu = system::find_gpu(root, system::vendor_amd);
   if (gpu.empty()) {
     return {"no AMD GPU is on the PCI bus",
             "look with `lspci -nn -d 1002:`; a virtual machine must be given the GPU by its host"};

@@ -10,9 +10,6 @@
 
 namespace hiptool::hip::amd {
 
-/// Bus id of the first AMD GPU; empty if there is none.
-std::string find_gpu(const std::filesystem::path& root);
-
 /// Value of an environment variable, null if it is not set.
 using GetVariable = std::function<const char*(const char* name)>;
 

@@ -10,6 +10,7 @@
 #include "hip/binding.hpp"
 #include "hip/load_error.hpp"
 #include "system/drivers.hpp"
+#include "system/pci.hpp"
 
 namespace hiptool::hip {
 namespace amd {
@@ -82,7 +83,7 @@ class Attempts {
   void explain(PlatformStatus& status, const BindRequest& request) const {
     if (!reason_.empty()) return refuse(status, reason_, hint_);
     const std::string wanted = request.library.empty() ? "libamdhip64" : request.library;
-    const std::string gpu = find_gpu(request.system_root);
+    const std::string gpu = system::find_gpu(request.system_root, system::vendor_amd);
     if (gpu.empty()) {
       return refuse(status, wanted + " was not found and no AMD GPU is on the PCI bus", {});
     }

@@ -10,14 +10,6 @@
 namespace hiptool::hip::nvidia {
 namespace {
 
-/// Bus id of the first NVIDIA GPU on the bus; empty if there is none.
-std::string find_gpu(const std::filesystem::path& root) {
-  for (const system::PciDevice& device : system::list_gpus(root)) {
-    if (device.vendor == system::vendor_nvidia) return device.bus_id;
-  }
-  return {};
-}
-
 std::string visibility_hint() {
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
   if (visible == nullptr) return {};
@@ -60,7 +52,7 @@ DriverFinding explain_load_failure(const std::string& library, const std::string
             "install the driver's user libraries of version " + version +
                 "; in a container, use the NVIDIA container runtime"};
   }
-  const std::string gpu = find_gpu(root);
+  const std::string gpu = system::find_gpu(root, system::vendor_nvidia);
   if (gpu.empty()) {
     return {not_found + " and no NVIDIA GPU is on the PCI bus", {}};
   }

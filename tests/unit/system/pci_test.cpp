@@ -77,6 +77,15 @@ TEST_CASE("synthetic desktop: RX 7900, integrated AMD GPU, sound and a card of a
   CHECK_FALSE(gpus[0].link.speed_gt_s);
 }
 
+TEST_CASE("the first GPU of a vendor by bus id") {
+  const SyntheticTree tree;
+  CHECK(find_gpu(tree.root(), vendor_amd).empty());
+  tree.add_pci("0000:85:00.0", "0x1002", "0x74a1", "0x120000", "");
+  tree.add_pci("0000:65:00.0", "0x1002", "0x744c", "0x030000", "");
+  tree.add_pci("0000:01:00.0", "0x10de", "0x2335", "0x030200", "");
+  CHECK(find_gpu(tree.root(), vendor_amd) == "0000:65:00.0");
+}
+
 TEST_CASE("one device by its bus id, of any kind") {
   const SyntheticTree tree;
   tree.add_pci("0000:c1:00.0", "0x8086", "0x1234", "0x020000", "");

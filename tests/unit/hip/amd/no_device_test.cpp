@@ -120,13 +120,4 @@ TEST_CASE("several chips are named once each") {
   CHECK(explain(tree).hint.find("HSA_OVERRIDE") == std::string::npos);
 }
 
-TEST_CASE("the first AMD GPU by bus id") {
-  const SyntheticTree tree;
-  CHECK(find_gpu(tree.root()).empty());
-  tree.add_pci("0000:85:00.0", "0x1002", "0x74a1", "0x120000", "");
-  tree.add_pci("0000:65:00.0", "0x1002", "0x744c", "0x030000", "");
-  tree.add_pci("0000:01:00.0", "0x10de", "0x2335", "0x030200", "");
-  CHECK(find_gpu(tree.root()) == "0000:65:00.0");
-}
-
 }  // namespace hiptool::hip::amd
