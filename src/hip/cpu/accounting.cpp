@@ -2,9 +2,6 @@
 #include "hip/cpu/accounting.hpp"
 
 #include "hip/cpu/allocations.hpp"
-#include "hip/cpu/events.hpp"
-#include "hip/cpu/modules.hpp"
-#include "hip/cpu/streams.hpp"
 
 namespace hiptool::hip::cpu {
 

@@ -18,4 +18,8 @@ struct Accounting {
 
 Accounting live_objects();
 
+std::size_t live_stream_count();
+std::size_t live_event_count();
+std::size_t live_module_count();
+
 }  // namespace hiptool::hip::cpu

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "hip/cpu/copies.hpp"
-
 #include <cstring>
 #include <limits>
 #include <memory>
 #include <utility>
 
 #include "hip/cpu/allocations.hpp"
+#include "hip/cpu/calls.hpp"
 #include "hip/cpu/devices.hpp"
 #include "hip/cpu/entry.hpp"
 #include "hip/cpu/streams.hpp"
@@ -29,30 +28,7 @@ Range classify(const void* pointer, std::size_t bytes) {
 
 bool is_kind(hipMemcpyKind kind) { return kind >= hipMemcpyHostToHost && kind <= hipMemcpyDefault; }
 
-/// The kind is only checked, not used: there is one address space (HIP: unified addressing).
-/// Pageable memory may be gone when the call returns, so such copies are done by then.
-hipError_t hipMemcpyAsync(void* destination, const void* source, std::size_t bytes,
-                          hipMemcpyKind kind, hipStream_t stream) {
-  if (!is_kind(kind)) return hipErrorInvalidMemcpyDirection;
-  const auto queue = find_queue(stream);
-  if (queue == nullptr) return hipErrorInvalidHandle;
-  if (bytes == 0) return hipSuccess;
-  const Range to = classify(destination, bytes);
-  const Range from = classify(source, bytes);
-  if (to == Range::invalid || from == Range::invalid) return hipErrorInvalidValue;
-  auto run = [=] { std::memmove(destination, source, bytes); };
-  const bool is_pageable = to == Range::pageable || from == Range::pageable;
-  if (is_pageable) return submit_and_wait(queue, std::move(run));
-  return submit(queue, std::move(run));
-}
-
-hipError_t hipMemcpyPeerAsync(void* destination, int destination_ordinal, const void* source,
-                              int source_ordinal, std::size_t bytes, hipStream_t stream) {
-  if (!is_device(destination_ordinal) || !is_device(source_ordinal)) return hipErrorInvalidDevice;
-  return hipMemcpyAsync(destination, source, bytes, hipMemcpyDeviceToDevice, stream);
-}
-
-/// Bytes from the first row's start to the last row's end; absent when that is no size.
+/// Bytes from the first row's start to the last row's end; false where that overflows.
 bool extent_of(std::size_t pitch, std::size_t width, std::size_t height, std::size_t& bytes) {
   const std::size_t rows_before_last = height - 1;
   constexpr std::size_t limit = std::numeric_limits<std::size_t>::max();
@@ -61,6 +37,8 @@ bool extent_of(std::size_t pitch, std::size_t width, std::size_t height, std::si
   return true;
 }
 
+/// The kind is only checked, not used: there is one address space (HIP: unified addressing).
+/// Pageable memory may be gone when the call returns, so such copies are done by then.
 hipError_t hipMemcpy2DAsync(void* destination, std::size_t destination_pitch, const void* source,
                             std::size_t source_pitch, std::size_t width, std::size_t height,
                             hipMemcpyKind kind, hipStream_t stream) {
@@ -89,6 +67,17 @@ hipError_t hipMemcpy2DAsync(void* destination, std::size_t destination_pitch, co
     return submit_and_wait(queue, std::move(run));
   }
   return submit(queue, std::move(run));
+}
+
+hipError_t hipMemcpyAsync(void* destination, const void* source, std::size_t bytes,
+                          hipMemcpyKind kind, hipStream_t stream) {
+  return hipMemcpy2DAsync(destination, bytes, source, bytes, bytes, 1, kind, stream);
+}
+
+hipError_t hipMemcpyPeerAsync(void* destination, int destination_ordinal, const void* source,
+                              int source_ordinal, std::size_t bytes, hipStream_t stream) {
+  if (!is_device(destination_ordinal) || !is_device(source_ordinal)) return hipErrorInvalidDevice;
+  return hipMemcpyAsync(destination, source, bytes, hipMemcpyDeviceToDevice, stream);
 }
 
 /// Only memory this platform knows can be filled (HIP: hipErrorInvalidValue for other memory).

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "hip/cpu/calls.hpp"
 #include "hip/cpu/entry.hpp"
 #include "hip/cpu/facts.hpp"
 #include "hip/cpu/kernel_settings.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// Devices: which one is current, what they say of themselves, who may access whom.
 #pragma once
-#include "hip/api.hpp"
 
 namespace hiptool::hip::cpu {
 
@@ -17,7 +16,5 @@ bool is_device(int ordinal);
 /// The calling thread's device; each thread starts on 0.
 int current_device();
 void set_current_device(int ordinal);
-
-void add_device_calls(Api& api);
 
 }  // namespace hiptool::hip::cpu

@@ -26,6 +26,4 @@ struct Entry<Function> {
   }
 };
 
-void add_error_calls(Api& api);
-
 }  // namespace hiptool::hip::cpu

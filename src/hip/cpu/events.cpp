@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "hip/cpu/events.hpp"
-
 #include <chrono>
 #include <memory>
 #include <mutex>
 #include <utility>
 
+#include "hip/cpu/accounting.hpp"
+#include "hip/cpu/calls.hpp"
 #include "hip/cpu/devices.hpp"
 #include "hip/cpu/entry.hpp"
 #include "hip/cpu/handles.hpp"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "hip/cpu/host_memory.hpp"
-
+/// Pinned and registered host memory. Nothing is locked: the calls decide whether copies may return
+/// before they are done.
 #include "hip/cpu/allocations.hpp"
+#include "hip/cpu/calls.hpp"
 #include "hip/cpu/devices.hpp"
 #include "hip/cpu/entry.hpp"
 #include "hip/cpu/submission.hpp"
@@ -24,6 +25,16 @@ bool is_pinned(MemoryUse use) { return use == MemoryUse::host; }
 
 bool is_registered(MemoryUse use) { return use == MemoryUse::registered; }
 
+/// Waits for all devices first: any of them may use the memory, which the caller may unmap next. At
+/// the end of the process the wait fails; the memory goes all the same.
+hipError_t release(void* pointer, bool (*fits)(MemoryUse), hipError_t unknown) {
+  const auto allocation = Allocations::instance().take(pointer, fits);
+  if (!allocation) return unknown;
+  wait_for_all_devices();
+  Allocations::instance().release(*allocation);
+  return hipSuccess;
+}
+
 hipError_t hipHostMalloc(void** pointer, std::size_t bytes, unsigned flags) {
   constexpr unsigned both = hipHostMallocCoherent | hipHostMallocNonCoherent;
   if (pointer == nullptr || (flags & ~host_malloc_flags) != 0 || (flags & both) == both) {
@@ -33,13 +44,7 @@ hipError_t hipHostMalloc(void** pointer, std::size_t bytes, unsigned flags) {
 }
 
 hipError_t hipHostFree(void* pointer) {
-  if (pointer == nullptr) return hipSuccess;
-  const auto allocation = Allocations::instance().take(pointer, is_pinned);
-  if (!allocation) return hipErrorInvalidValue;
-  // Any device may use it. At the end of the process the wait fails; the memory goes all the same.
-  static_cast<void>(wait_for_all_devices());
-  Allocations::instance().release(*allocation);
-  return hipSuccess;
+  return pointer == nullptr ? hipSuccess : release(pointer, is_pinned, hipErrorInvalidValue);
 }
 
 hipError_t hipHostRegister(void* pointer, std::size_t bytes, unsigned flags) {
@@ -49,20 +54,13 @@ hipError_t hipHostRegister(void* pointer, std::size_t bytes, unsigned flags) {
 
 hipError_t hipHostUnregister(void* pointer) {
   if (pointer == nullptr) return hipErrorInvalidValue;
-  const auto allocation = Allocations::instance().take(pointer, is_registered);
-  if (!allocation) return hipErrorHostMemoryNotRegistered;
-  // The caller may unmap it next.
-  static_cast<void>(wait_for_all_devices());
-  Allocations::instance().release(*allocation);
-  return hipSuccess;
+  return release(pointer, is_registered, hipErrorHostMemoryNotRegistered);
 }
-
-bool is_host_memory(MemoryUse use) { return is_pinned(use) || is_registered(use); }
 
 hipError_t hipHostGetDevicePointer(void** device_pointer, void* host_pointer, unsigned flags) {
   if (device_pointer == nullptr || flags != 0) return hipErrorInvalidValue;
   const auto allocation = Allocations::instance().find(host_pointer);
-  if (!allocation || !is_host_memory(allocation->use)) return hipErrorInvalidValue;
+  if (!allocation || is_device_memory(allocation->use)) return hipErrorInvalidValue;
   *device_pointer = host_pointer;
   return hipSuccess;
 }

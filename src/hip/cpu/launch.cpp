@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hip/cpu/block_runner.hpp"
+#include "hip/cpu/calls.hpp"
 #include "hip/cpu/entry.hpp"
 #include "hip/cpu/grid_workers.hpp"
 #include "hip/cpu/kernel_settings.hpp"

@@ -2,14 +2,10 @@
 #pragma once
 #include <string>
 
-#include "hip/api.hpp"
-
 namespace hiptool::hip::cpu {
 
 /// What went wrong in the newest launch that failed in this process, empty before the first. HIP
 /// has no call for it; it is for tests and for people who debug.
 std::string last_launch_error();
-
-void add_launch_calls(Api& api);
 
 }  // namespace hiptool::hip::cpu

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "hip/cpu/memory.hpp"
-
 #include <algorithm>
 #include <memory>
 
 #include "hip/cpu/allocations.hpp"
+#include "hip/cpu/calls.hpp"
 #include "hip/cpu/devices.hpp"
 #include "hip/cpu/entry.hpp"
 #include "hip/cpu/facts.hpp"

@@ -11,6 +11,8 @@
 #include <string>
 #include <utility>
 
+#include "hip/cpu/accounting.hpp"
+#include "hip/cpu/calls.hpp"
 #include "hip/cpu/entry.hpp"
 #include "hip/cpu/facts.hpp"
 #include "hip/cpu/handles.hpp"
@@ -56,17 +58,14 @@ Modules& modules() {
   return *instance;
 }
 
-hipError_t load(hipModule_t* module) {
-  *module = modules().add(std::make_shared<Module>());
-  return hipSuccess;
-}
-
 /// An image has no length of its own, so only as much is read as agrees.
 hipError_t hipModuleLoadData(hipModule_t* module, const void* image) {
   if (module == nullptr || image == nullptr) return hipErrorInvalidValue;
   const bool is_own =
       std::strncmp(static_cast<const char*>(image), cpu_image.data(), cpu_image.size()) == 0;
-  return is_own ? load(module) : hipErrorInvalidImage;
+  if (!is_own) return hipErrorInvalidImage;
+  *module = modules().add(std::make_shared<Module>());
+  return hipSuccess;
 }
 
 /// The options are for a compiler, which there is not.

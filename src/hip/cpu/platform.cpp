@@ -6,17 +6,12 @@
 
 #include "hip/api.hpp"
 #include "hip/binding.hpp"
-#include "hip/cpu/copies.hpp"
+#include "hip/cpu/calls.hpp"
 #include "hip/cpu/devices.hpp"
 #include "hip/cpu/entry.hpp"
-#include "hip/cpu/events.hpp"
 #include "hip/cpu/facts.hpp"
-#include "hip/cpu/host_memory.hpp"
-#include "hip/cpu/launch.hpp"
-#include "hip/cpu/memory.hpp"
-#include "hip/cpu/modules.hpp"
-#include "hip/cpu/streams.hpp"
 #include "hip/cpu/submission.hpp"
+#include "hip/error_names.hpp"
 
 namespace hiptool::hip {
 namespace cpu {
@@ -53,7 +48,6 @@ hipError_t hipSetDevice(int ordinal) {
 template <int Count>
 Api make_table() {
   Api api = make_unsupported_api();
-  add_error_calls(api);
   add_device_calls(api);
   add_memory_calls(api);
   add_host_memory_calls(api);
@@ -62,6 +56,8 @@ Api make_table() {
   add_event_calls(api);
   add_module_calls(api);
   add_launch_calls(api);
+  api.hipGetErrorName = &error_name;
+  api.hipGetErrorString = &error_text;
   api.hipInit = &Entry<&hipInit>::call;
   api.hipRuntimeGetVersion = &Entry<&hipRuntimeGetVersion>::call;
   api.hipDriverGetVersion = &Entry<&hipRuntimeGetVersion>::call;

@@ -30,7 +30,6 @@ struct QueueTraits {
   int device = 0;
   bool is_null = false;      ///< the device's default stream
   bool is_blocking = false;  ///< takes part in the default stream's order
-  int priority = 0;          ///< kept only; all workers are equal
 };
 
 class Queue : public std::enable_shared_from_this<Queue> {

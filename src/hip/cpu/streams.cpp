@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "hip/cpu/streams.hpp"
 
-#include <algorithm>
 #include <utility>
 
+#include "hip/cpu/accounting.hpp"
+#include "hip/cpu/calls.hpp"
 #include "hip/cpu/devices.hpp"
 #include "hip/cpu/entry.hpp"
 #include "hip/cpu/handles.hpp"
@@ -13,9 +14,6 @@
 namespace hiptool::hip::cpu {
 namespace {
 
-constexpr int least_priority = 0;
-constexpr int greatest_priority = -1;
-
 using Streams = Handles<hipStream_t, Queue>;
 
 Streams& streams() {
@@ -23,7 +21,7 @@ Streams& streams() {
   return *instance;
 }
 
-hipError_t hipStreamCreateWithPriority(hipStream_t* stream, unsigned flags, int priority) {
+hipError_t hipStreamCreateWithFlags(hipStream_t* stream, unsigned flags) {
   if (stream == nullptr || (flags != hipStreamDefault && flags != hipStreamNonBlocking)) {
     return hipErrorInvalidValue;
   }
@@ -31,18 +29,18 @@ hipError_t hipStreamCreateWithPriority(hipStream_t* stream, unsigned flags, int 
   QueueTraits traits;
   traits.device = current_device();
   traits.is_blocking = flags == hipStreamDefault;
-  traits.priority = std::clamp(priority, greatest_priority, least_priority);
   *stream = streams().add(queues_of(traits.device).create(traits));
   return hipSuccess;
 }
 
-hipError_t hipStreamCreateWithFlags(hipStream_t* stream, unsigned flags) {
-  return hipStreamCreateWithPriority(stream, flags, least_priority);
+/// All workers are equal, so any priority will do.
+hipError_t hipStreamCreateWithPriority(hipStream_t* stream, unsigned flags, int) {
+  return hipStreamCreateWithFlags(stream, flags);
 }
 
 hipError_t hipDeviceGetStreamPriorityRange(int* least, int* greatest) {
-  if (least != nullptr) *least = least_priority;
-  if (greatest != nullptr) *greatest = greatest_priority;
+  if (least != nullptr) *least = 0;
+  if (greatest != nullptr) *greatest = -1;
   return hipSuccess;
 }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /// Stream handles, and work that calls the host.
 #pragma once
-#include <cstddef>
 #include <memory>
 
-#include "hip/api.hpp"
+#include "hip/abi.hpp"
 #include "hip/cpu/queue.hpp"
 
 namespace hiptool::hip::cpu {
@@ -12,9 +11,5 @@ namespace hiptool::hip::cpu {
 /// The queue behind a handle; for the null handle the default stream of the thread's device. Null
 /// when the handle is unknown.
 std::shared_ptr<Queue> find_queue(hipStream_t stream);
-
-std::size_t live_stream_count();
-
-void add_stream_calls(Api& api);
 
 }  // namespace hiptool::hip::cpu

@@ -33,7 +33,7 @@ void add_if_busy(std::vector<Ticket>& tickets, const std::shared_ptr<Queue>& que
 }  // namespace
 
 DeviceQueues::DeviceQueues(int device)
-    : null_queue_(std::make_shared<Queue>(QueueTraits{device, true, true, 0})) {}
+    : null_queue_(std::make_shared<Queue>(QueueTraits{device, true, true})) {}
 
 std::shared_ptr<Queue> DeviceQueues::create(const QueueTraits& traits) {
   auto queue = std::make_shared<Queue>(traits);
@@ -142,13 +142,8 @@ hipError_t wait_for(const std::vector<Ticket>& tickets) {
 
 hipError_t wait_for_device(int ordinal) { return wait_for(queues_of(ordinal).outstanding()); }
 
-hipError_t wait_for_all_devices() {
-  hipError_t first_error = hipSuccess;
-  for (int ordinal = 0; ordinal < max_devices; ++ordinal) {
-    const hipError_t error = wait_for_device(ordinal);
-    if (first_error == hipSuccess) first_error = error;
-  }
-  return first_error;
+void wait_for_all_devices() {
+  for (int ordinal = 0; ordinal < max_devices; ++ordinal) wait_for_device(ordinal);
 }
 
 void shut_down_queues() {

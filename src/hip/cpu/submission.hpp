@@ -60,7 +60,7 @@ hipError_t failure_of(const std::shared_ptr<Queue>& queue);
 hipError_t failure_of_device(int ordinal);
 
 hipError_t wait_for_device(int ordinal);
-hipError_t wait_for_all_devices();
+void wait_for_all_devices();
 
 /// At the end of the process: drops what has not started and joins the workers. Later submissions
 /// answer hipErrorDeinitialized.
