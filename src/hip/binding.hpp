@@ -26,8 +26,8 @@ struct Binding {
   const Api* api = nullptr;
 };
 
-/// Each platform's entry. They never throw: whatever goes wrong is status.reason, the next thing to
-/// try is status.hint.
+/// Each platform's entry. What makes a platform unusable is status.reason, the next thing to try is
+/// status.hint.
 Binding bind_amd(const BindRequest& request);
 Binding bind_nvidia(const BindRequest& request);
 Binding bind_cpu(const BindRequest& request);
@@ -36,6 +36,7 @@ Binding bind_cpu(const BindRequest& request);
 class Binder {
  public:
   virtual ~Binder() = default;
+  /// An exception on the way is status.reason too.
   virtual Binding bind(Platform platform, const BindRequest& request) = 0;
 };
 

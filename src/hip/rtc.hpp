@@ -32,6 +32,18 @@ struct RtcLibrary {
   std::string reason;   ///< why there is none
 };
 
+/// How a vendor names its compiler and the compiler's calls.
+struct RtcNames {
+  std::string library;  ///< "hipRTC", "NVRTC"
+  std::string prefix;   ///< of the calls: "hiprtc", "nvrtc"
+  std::string result;   ///< what the calls for the code name it: "Code", "PTX"
+};
+
+/// Fills `api` from the first of the files that has all the calls; if none has, the answer has the
+/// reason.
+RtcLibrary open_rtc(const RtcNames& names, const std::vector<std::string>& files,
+                    const std::string& reason, RtcApi& api);
+
 /// Loads the compiler at the first call, which may take some 10 ms. Never throws for one that is
 /// not there. hipRTC is taken from the same release as the HIP runtime that this process has mapped
 /// or would find. Safe to use from several threads.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <cstdlib>
-#include <exception>
 #include <memory>
 #include <mutex>
 
@@ -210,14 +209,8 @@ void bind(const BindRequest& request, Binding& binding) {
 Binding bind_amd(const BindRequest& request) {
   Binding binding;
   binding.status.platform = Platform::amd;
-  try {
-    const std::lock_guard lock(amd::bound().mutex);
-    amd::bind(request, binding);
-  } catch (const std::exception& error) {
-    binding.api = nullptr;
-    binding.status.usable = false;
-    binding.status.reason = error.what();
-  }
+  const std::lock_guard lock(amd::bound().mutex);
+  amd::bind(request, binding);
   return binding;
 }
 

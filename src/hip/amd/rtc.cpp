@@ -2,12 +2,12 @@
 #include "hip/rtc.hpp"
 
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <vector>
 
 #include "hip/amd/library_search.hpp"
 #include "hip/amd/runtime.hpp"
-#include "hip/rtc_library.hpp"
 
 namespace hiptool::hip::amd {
 namespace {
@@ -70,25 +70,15 @@ std::vector<std::string> list_compilers(const base::DynamicLibrary& runtime) {
 }  // namespace
 
 RtcLibrary open_rtc() {
-  RtcLibrary found;
-  found.name = "hipRTC";
+  static RtcApi api;
+  const RtcNames names{"hipRTC", "hiprtc", "Code"};
   const auto runtime = find_runtime();
   if (!runtime) {
-    found.reason = "no HIP runtime was found, so no hipRTC either";
-    return found;
+    return hip::open_rtc(names, {}, "no HIP runtime was found, so no hipRTC either", api);
   }
-  for (const std::string& name : list_compilers(*runtime)) {
-    std::string sentence;
-    const auto library = base::DynamicLibrary::open(name, sentence);
-    static RtcApi api;
-    if (!library || !load_rtc(*library, "hiprtc", "Code", api)) continue;
-    found.api = &api;
-    found.path = library->path();
-    found.version = found.name + " " + file_version(found.path);
-    return found;
-  }
-  found.reason = "there is no hipRTC (libhiprtc) beside the HIP runtime " + runtime->path();
-  return found;
+  return hip::open_rtc(names, list_compilers(*runtime),
+                       "there is no hipRTC (libhiprtc) beside the HIP runtime " + runtime->path(),
+                       api);
 }
 
 }  // namespace hiptool::hip::amd

@@ -20,25 +20,17 @@ hipError_t copy_async(void* destination, const void* source, std::size_t bytes, 
   });
 }
 
-struct PeerContexts {
-  CUcontext destination = nullptr;
-  CUcontext source = nullptr;
-};
-
-hipError_t find_peers(int destination_ordinal, int source_ordinal, PeerContexts& contexts) {
-  const hipError_t error = find_context(destination_ordinal, contexts.destination);
-  return error == hipSuccess ? find_context(source_ordinal, contexts.source) : error;
-}
-
 hipError_t copy_peer_async(void* destination, int destination_ordinal, const void* source,
                            int source_ordinal, std::size_t bytes, hipStream_t stream) {
-  PeerContexts contexts;
-  hipError_t error = find_peers(destination_ordinal, source_ordinal, contexts);
+  CUcontext destination_context = nullptr;
+  CUcontext source_context = nullptr;
+  hipError_t error = find_context(destination_ordinal, destination_context);
+  if (error == hipSuccess) error = find_context(source_ordinal, source_context);
   if (error == hipSuccess) error = enter_stream(stream);
   if (error == hipSuccess && bytes == 0) return hipSuccess;
   return call_after(error, [&] {
-    return cuda().cuMemcpyPeerAsync(to_address(destination), contexts.destination,
-                                    to_address(source), contexts.source, bytes, stream);
+    return cuda().cuMemcpyPeerAsync(to_address(destination), destination_context,
+                                    to_address(source), source_context, bytes, stream);
   });
 }
 

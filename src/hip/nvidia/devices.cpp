@@ -27,8 +27,6 @@ hipError_t get_device(int* ordinal) {
   return hipSuccess;
 }
 
-hipError_t set_device(int ordinal) { return set_current_ordinal(ordinal); }
-
 /// Runs a driver call on the device of an ordinal; no context is needed for these.
 template <class Call>
 hipError_t on_device(int ordinal, Call&& call) {
@@ -138,7 +136,7 @@ void fill_devices(Api& api) {
   api.hipGetErrorString = text_of;
   api.hipGetDeviceCount = get_device_count;
   api.hipGetDevice = get_device;
-  api.hipSetDevice = set_device;
+  api.hipSetDevice = set_current_ordinal;
   api.hipDeviceSynchronize = synchronize_device;
   api.hipDeviceGetName = get_name;
   api.hipDeviceGetUuid = get_uuid;

@@ -10,12 +10,12 @@ constexpr unsigned host_malloc_mask = 7;
 constexpr unsigned host_register_mask = 15;
 
 /// An allocation of nothing succeeds with null in HIP and is an error in CUDA.
-template <class Entry, class Call>
-hipError_t allocate(void** pointer, std::size_t bytes, Entry&& enter, Call&& call) {
+template <class Call>
+hipError_t allocate(void** pointer, std::size_t bytes, Call&& call) {
   if (pointer == nullptr) return hipErrorInvalidValue;
   *pointer = nullptr;
   if (bytes == 0) return hipSuccess;
-  return call_after(enter(), [&] {
+  return call_after(enter_device(), [&] {
     CUdeviceptr address = 0;
     const CUresult result = call(&address);
     if (result == CUDA_SUCCESS) *pointer = to_pointer(address);
@@ -29,7 +29,7 @@ hipError_t get_info(std::size_t* free_bytes, std::size_t* total_bytes) {
 }
 
 hipError_t malloc_device(void** pointer, std::size_t bytes) {
-  return allocate(pointer, bytes, enter_device,
+  return allocate(pointer, bytes,
                   [bytes](CUdeviceptr* address) { return cuda().cuMemAlloc_v2(address, bytes); });
 }
 
@@ -41,7 +41,7 @@ hipError_t free_device(void* pointer) {
 
 hipError_t malloc_managed(void** pointer, std::size_t bytes, unsigned flags) {
   if (bytes == 0) return hipErrorInvalidValue;  // unlike the others, in HIP too
-  return allocate(pointer, bytes, enter_device, [=](CUdeviceptr* address) {
+  return allocate(pointer, bytes, [=](CUdeviceptr* address) {
     return cuda().cuMemAllocManaged(address, bytes, flags);
   });
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <exception>
 #include <mutex>
 #include <vector>
 
@@ -118,16 +117,10 @@ bool try_library(const std::string& name, const BindRequest& request, Binding& b
 Binding bind_nvidia(const BindRequest& request) {
   Binding binding;
   binding.status.platform = Platform::nvidia;
-  try {
-    const std::lock_guard lock(nvidia::bound().mutex);
-    binding.status.driver_version = system::nvidia_driver_version(request.system_root);
-    for (const std::string& name : nvidia::list_candidates(request)) {
-      if (nvidia::try_library(name, request, binding)) break;
-    }
-  } catch (const std::exception& error) {
-    binding.api = nullptr;
-    binding.status.usable = false;
-    binding.status.reason = error.what();
+  const std::lock_guard lock(nvidia::bound().mutex);
+  binding.status.driver_version = system::nvidia_driver_version(request.system_root);
+  for (const std::string& name : nvidia::list_candidates(request)) {
+    if (nvidia::try_library(name, request, binding)) break;
   }
   return binding;
 }

@@ -7,8 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "hip/rtc_library.hpp"
-
 namespace hiptool::hip::nvidia {
 namespace {
 
@@ -29,20 +27,10 @@ std::vector<std::string> list_compilers() {
 }  // namespace
 
 RtcLibrary open_rtc() {
-  RtcLibrary found;
-  found.name = "NVRTC";
-  for (const std::string& name : list_compilers()) {
-    std::string sentence;
-    const auto library = base::DynamicLibrary::open(name, sentence);
-    static RtcApi api;
-    if (!library || !load_rtc(*library, "nvrtc", "PTX", api)) continue;
-    found.api = &api;
-    found.path = library->path();
-    found.version = found.name + " " + file_version(found.path);
-    return found;
-  }
-  found.reason = "no NVRTC was found (libnvrtc.so.13, .12 or .11.2, part of the CUDA toolkit)";
-  return found;
+  static RtcApi api;
+  return hip::open_rtc(
+      {"NVRTC", "nvrtc", "PTX"}, list_compilers(),
+      "no NVRTC was found (libnvrtc.so.13, .12 or .11.2, part of the CUDA toolkit)", api);
 }
 
 }  // namespace hiptool::hip::nvidia
