@@ -52,6 +52,10 @@ struct MemoryInfo {
 /// devices are not concerned.
 class HIPTOOL_API Device {
  public:
+  // A move copies, so that objects which were moved from still name their device.
+  Device(const Device&) = default;
+  Device& operator=(const Device&) = default;
+
   Platform platform() const noexcept;
   int ordinal() const noexcept { return ordinal_; }
 

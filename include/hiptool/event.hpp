@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <chrono>
+#include <memory>
 #include <optional>
 
 #include "hiptool/device.hpp"
@@ -19,15 +20,12 @@ class HIPTOOL_API Event {
 
   /// Throws Error(device) naming the call. A blocking event lets synchronize() sleep, not spin.
   explicit Event(const Device& device, Kind kind = Kind::timing, bool blocking = false);
-  ~Event();
-  Event(Event&& other) noexcept;
-  Event& operator=(Event&& other) noexcept;
 
   /// Takes over a native event, which is destroyed with this object.
   static Event take_native(const Device& device, void* event);
-  void* native_handle() const noexcept { return event_; }
-  void* release() noexcept;
-  const Device& device() const noexcept { return device_; }
+  void* native_handle() const noexcept { return event_.get(); }
+  void* release() noexcept { return event_.release(); }
+  const Device& device() const noexcept { return event_.get_deleter().device; }
 
   /// Marks the work queued on the stream so far. Does not block. The stream must be on the same
   /// device, else Error(invalid_argument).
@@ -45,11 +43,13 @@ class HIPTOOL_API Event {
   double elapsed_s(const Event& start) const;
 
  private:
-  Event(const Device& device, void* event) : device_(device), event_(event) {}
-  void destroy() noexcept;
+  struct Destroy {
+    Device device;
+    HIPTOOL_API void operator()(void* event) const noexcept;
+  };
+  Event(const Device& device, void* event) : event_(event, Destroy{device}) {}
 
-  Device device_;
-  void* event_ = nullptr;
+  std::unique_ptr<void, Destroy> event_;
 };
 
 /// Times the work that is queued on a stream between start() and stop(): by a pair of events, or by

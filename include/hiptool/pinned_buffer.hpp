@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -17,20 +18,19 @@ class HIPTOOL_API HostMemory {
   /// Blocks while pages are touched, by so many threads (about 0.2 ms a MiB with one). Throws
   /// Error(host_out_of_memory). Size 0 has a null address.
   explicit HostMemory(std::size_t size_bytes, std::uint32_t threads = 1);
-  ~HostMemory();
-  HostMemory(HostMemory&& other) noexcept;
-  HostMemory& operator=(HostMemory&& other) noexcept;
 
-  std::byte* data() const noexcept { return data_; }
-  std::size_t size_bytes() const noexcept { return size_bytes_; }
+  std::byte* data() const noexcept { return data_.get(); }
+  std::size_t size_bytes() const noexcept { return data_ ? data_.get_deleter().size_bytes : 0; }
   /// The size in whole huge pages, all of which are there.
   std::size_t mapped_bytes() const noexcept;
 
  private:
-  void free() noexcept;
+  struct Unmap {
+    std::size_t size_bytes = 0;
+    HIPTOOL_API void operator()(std::byte* data) const noexcept;
+  };
 
-  std::byte* data_ = nullptr;
-  std::size_t size_bytes_ = 0;
+  std::unique_ptr<std::byte, Unmap> data_;
 };
 
 /// Host memory that a device can copy from and to at full rate. Owning and move-only.
@@ -48,23 +48,21 @@ class HIPTOOL_API PinnedBuffer {
   PinnedBuffer(const Device& device, std::size_t size_bytes, Method method = Method::runtime);
   /// Registers memory that was touched already and keeps it. Throws as above.
   PinnedBuffer(const Device& device, HostMemory memory);
-  ~PinnedBuffer();
-  PinnedBuffer(PinnedBuffer&& other) noexcept;
-  PinnedBuffer& operator=(PinnedBuffer&& other) noexcept;
 
-  std::span<std::byte> bytes() const noexcept { return {data_, size_bytes_}; }
-  std::byte* data() const noexcept { return data_; }
-  std::size_t size_bytes() const noexcept { return size_bytes_; }
-  const Device& device() const noexcept { return device_; }
+  std::span<std::byte> bytes() const noexcept { return {data(), size_bytes()}; }
+  std::byte* data() const noexcept { return data_.get(); }
+  std::size_t size_bytes() const noexcept { return data_ ? data_.get_deleter().size_bytes : 0; }
+  const Device& device() const noexcept { return data_.get_deleter().device; }
 
  private:
-  void pin(HostMemory memory);
-  void free() noexcept;
+  struct Unpin {
+    Device device;
+    std::size_t size_bytes = 0;
+    std::optional<HostMemory> memory = {};  // that is registered; none: the runtime's
+    HIPTOOL_API void operator()(std::byte* data) const noexcept;
+  };
 
-  Device device_;
-  std::byte* data_ = nullptr;
-  std::size_t size_bytes_ = 0;
-  std::optional<HostMemory> memory_;  // of ours; none: the runtime's
+  std::unique_ptr<std::byte, Unpin> data_;
 };
 
 /// Pins host memory of the caller for a while, so that a device can copy from and to it at full
@@ -85,18 +83,20 @@ class HIPTOOL_API RegisteredMemory {
   /// runtime accepts it and ends both with the first unregistration.
   RegisteredMemory(const Device& device, std::span<const std::byte> memory,
                    Access access = Access::read_write);
-  ~RegisteredMemory();
-  RegisteredMemory(RegisteredMemory&& other) noexcept;
-  RegisteredMemory& operator=(RegisteredMemory&& other) noexcept;
 
-  std::span<const std::byte> bytes() const noexcept { return memory_; }
-  const Device& device() const noexcept { return device_; }
+  std::span<const std::byte> bytes() const noexcept {
+    return {data_.get(), data_ ? data_.get_deleter().size_bytes : 0};
+  }
+  const Device& device() const noexcept { return data_.get_deleter().device; }
 
  private:
-  void unregister() noexcept;
+  struct Unregister {
+    Device device;
+    std::size_t size_bytes = 0;
+    HIPTOOL_API void operator()(const std::byte* data) const noexcept;
+  };
 
-  Device device_;
-  std::span<const std::byte> memory_;  // empty: nothing is registered
+  std::unique_ptr<const std::byte, Unregister> data_;  // null: nothing is registered
 };
 
 }  // namespace hiptool

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hiptool/event.hpp"
 
-#include <utility>
-
 #include "core/call.hpp"
 
 namespace hiptool {
@@ -11,31 +9,19 @@ namespace {
 using core::call;
 using hip::Api;
 
-hip::hipEvent_t native_event(void* event) { return static_cast<hip::hipEvent_t>(event); }
+hip::hipEvent_t native_event(const Event& event) {
+  return static_cast<hip::hipEvent_t>(event.native_handle());
+}
 
 }  // namespace
 
-Event::Event(const Device& device, Kind kind, bool blocking) : device_(device) {
-  const DeviceGuard guard(device_);
+Event::Event(const Device& device, Kind kind, bool blocking) : Event(device, nullptr) {
+  const DeviceGuard guard(device);
   const unsigned flags = (kind == Kind::ordering ? hip::hipEventDisableTiming : 0u) |
                          (blocking ? hip::hipEventBlockingSync : 0u);
   hip::hipEvent_t created = nullptr;
-  call<&Api::hipEventCreateWithFlags>(device_, {}, &created, flags);
-  event_ = created;
-}
-
-Event::~Event() { destroy(); }
-
-Event::Event(Event&& other) noexcept
-    : device_(other.device_), event_(std::exchange(other.event_, nullptr)) {}
-
-Event& Event::operator=(Event&& other) noexcept {
-  if (this != &other) {
-    destroy();
-    device_ = other.device_;
-    event_ = std::exchange(other.event_, nullptr);
-  }
-  return *this;
+  call<&Api::hipEventCreateWithFlags>(device, {}, &created, flags);
+  event_.reset(created);
 }
 
 Event Event::take_native(const Device& device, void* event) {
@@ -45,45 +31,41 @@ Event Event::take_native(const Device& device, void* event) {
   return Event(device, event);
 }
 
-void* Event::release() noexcept { return std::exchange(event_, nullptr); }
-
 void Event::record(const StreamRef& stream) {
-  if (!(stream.device() == device_)) {
+  if (!(stream.device() == device())) {
     throw Error(ErrorCode::invalid_argument, "hipEventRecord",
-                "the event is on " + device_.id() + ", the stream on " + stream.device().id(),
+                "the event is on " + device().id() + ", the stream on " + stream.device().id(),
                 "create the event on the stream's device");
   }
-  const DeviceGuard guard(device_);
-  call<&Api::hipEventRecord>(device_, {}, native_event(event_),
+  const DeviceGuard guard(device());
+  call<&Api::hipEventRecord>(device(), {}, native_event(*this),
                              static_cast<hip::hipStream_t>(stream.native_handle()));
 }
 
 void Event::synchronize() const {
-  const DeviceGuard guard(device_);
-  call<&Api::hipEventSynchronize>(device_, {}, native_event(event_));
+  const DeviceGuard guard(device());
+  call<&Api::hipEventSynchronize>(device(), {}, native_event(*this));
 }
 
 bool Event::is_done() const {
-  const DeviceGuard guard(device_);
-  const hip::hipError_t error = core::api_of(device_).hipEventQuery(native_event(event_));
+  const DeviceGuard guard(device());
+  const hip::hipError_t error = core::api_of(device()).hipEventQuery(native_event(*this));
   if (error == hip::hipErrorNotReady) return false;
-  if (error != hip::hipSuccess) throw core::call_error(device_, "hipEventQuery", error);
+  if (error != hip::hipSuccess) throw core::call_error(device(), "hipEventQuery", error);
   return true;
 }
 
 double Event::elapsed_s(const Event& start) const {
-  const DeviceGuard guard(device_);
+  const DeviceGuard guard(device());
   float milliseconds = 0;
-  call<&Api::hipEventElapsedTime>(device_, {}, &milliseconds, native_event(start.event_),
-                                  native_event(event_));
+  call<&Api::hipEventElapsedTime>(device(), {}, &milliseconds, native_event(start),
+                                  native_event(*this));
   return static_cast<double>(milliseconds) * 1e-3;
 }
 
-void Event::destroy() noexcept {
-  if (event_ == nullptr) return;
-  const core::QuietDeviceGuard guard(device_);
-  core::release<&Api::hipEventDestroy>(device_, native_event(event_));
-  event_ = nullptr;
+void Event::Destroy::operator()(void* event) const noexcept {
+  const core::QuietDeviceGuard guard(device);
+  core::release<&Api::hipEventDestroy>(device, static_cast<hip::hipEvent_t>(event));
 }
 
 KernelTimer::KernelTimer(const StreamRef& stream) : stream_(stream) {

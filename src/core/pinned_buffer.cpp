@@ -71,140 +71,82 @@ unsigned flags_of(const Device& device, RegisteredMemory::Access access) {
                                                                : hip::hipHostRegisterDefault;
 }
 
-void* address_of(std::span<const std::byte> memory) {
-  return const_cast<std::byte*>(memory.data());  // the call writes nothing to it
-}
+// The runtime only reads what was registered as constant.
+void* writable(const std::byte* data) { return const_cast<std::byte*>(data); }
 
 }  // namespace
 
-HostMemory::HostMemory(std::size_t size_bytes, std::uint32_t threads) : size_bytes_(size_bytes) {
-  if (size_bytes == 0) return;
-  data_ = map_huge(size_bytes);
+HostMemory::HostMemory(std::size_t size_bytes, std::uint32_t threads)
+    : data_(size_bytes > 0 ? map_huge(size_bytes) : nullptr, Unmap{size_bytes}) {
+  if (!data_) return;
   const std::size_t share = whole_pages(mapped_bytes() / std::max(1u, threads));
   std::vector<std::jthread> others;
   std::size_t offset = 0;
   try {
     for (; offset + share < mapped_bytes(); offset += share) {
-      others.emplace_back([data = data_ + offset, share] { touch(data, share); });
+      others.emplace_back([begin = data() + offset, share] { touch(begin, share); });
     }
   } catch (const std::system_error&) {
     // No thread is left: this one touches the rest.
   }
-  touch(data_ + offset, mapped_bytes() - offset);
+  touch(data() + offset, mapped_bytes() - offset);
 }
 
-HostMemory::~HostMemory() { free(); }
+std::size_t HostMemory::mapped_bytes() const noexcept { return whole_pages(size_bytes()); }
 
-HostMemory::HostMemory(HostMemory&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)),
-      size_bytes_(std::exchange(other.size_bytes_, 0)) {}
-
-HostMemory& HostMemory::operator=(HostMemory&& other) noexcept {
-  if (this != &other) {
-    free();
-    data_ = std::exchange(other.data_, nullptr);
-    size_bytes_ = std::exchange(other.size_bytes_, 0);
-  }
-  return *this;
-}
-
-std::size_t HostMemory::mapped_bytes() const noexcept { return whole_pages(size_bytes_); }
-
-void HostMemory::free() noexcept {
-  if (data_ != nullptr) munmap(data_, mapped_bytes());
-  data_ = nullptr;
+void HostMemory::Unmap::operator()(std::byte* data) const noexcept {
+  munmap(data, whole_pages(size_bytes));
 }
 
 PinnedBuffer::PinnedBuffer(const Device& device, std::size_t size_bytes, Method method)
-    : device_(device) {
+    : data_(nullptr, Unpin{device}) {
   if (size_bytes == 0) return;
   if (method == Method::registered) {
-    pin(HostMemory(size_bytes));
+    *this = PinnedBuffer(device, HostMemory(size_bytes));
     return;
   }
-  const DeviceGuard guard(device_);
+  const DeviceGuard guard(device);
   void* pointer = nullptr;
-  call_for_host_memory<&Api::hipHostMalloc>(device_, format_size(size_bytes), &pointer, size_bytes,
+  call_for_host_memory<&Api::hipHostMalloc>(device, format_size(size_bytes), &pointer, size_bytes,
                                             hip::hipHostMallocDefault);
-  data_ = static_cast<std::byte*>(pointer);
-  size_bytes_ = size_bytes;
+  data_ = {static_cast<std::byte*>(pointer), Unpin{device, size_bytes}};
 }
 
-PinnedBuffer::PinnedBuffer(const Device& device, HostMemory memory) : device_(device) {
-  if (memory.size_bytes() > 0) pin(std::move(memory));
+PinnedBuffer::PinnedBuffer(const Device& device, HostMemory memory)
+    : data_(nullptr, Unpin{device}) {
+  if (memory.size_bytes() == 0) return;
+  const DeviceGuard guard(device);
+  std::byte* const data = memory.data();
+  const std::size_t size_bytes = memory.size_bytes();
+  call_for_host_memory<&Api::hipHostRegister>(device, format_size(size_bytes),
+                                              static_cast<void*>(data), memory.mapped_bytes(),
+                                              hip::hipHostRegisterDefault);
+  data_ = {data, Unpin{device, size_bytes, std::move(memory)}};
 }
 
-void PinnedBuffer::pin(HostMemory memory) {
-  const DeviceGuard guard(device_);
-  call_for_host_memory<&Api::hipHostRegister>(device_, format_size(memory.size_bytes()),
-                                              static_cast<void*>(memory.data()),
-                                              memory.mapped_bytes(), hip::hipHostRegisterDefault);
-  memory_.emplace(std::move(memory));
-  data_ = memory_->data();
-  size_bytes_ = memory_->size_bytes();
-}
-
-PinnedBuffer::~PinnedBuffer() { free(); }
-
-PinnedBuffer::PinnedBuffer(PinnedBuffer&& other) noexcept
-    : device_(other.device_),
-      data_(std::exchange(other.data_, nullptr)),
-      size_bytes_(std::exchange(other.size_bytes_, 0)),
-      memory_(std::exchange(other.memory_, std::nullopt)) {}
-
-PinnedBuffer& PinnedBuffer::operator=(PinnedBuffer&& other) noexcept {
-  if (this != &other) {
-    free();
-    device_ = other.device_;
-    data_ = std::exchange(other.data_, nullptr);
-    size_bytes_ = std::exchange(other.size_bytes_, 0);
-    memory_ = std::exchange(other.memory_, std::nullopt);
-  }
-  return *this;
-}
-
-void PinnedBuffer::free() noexcept {
-  if (data_ == nullptr) return;
-  const core::QuietDeviceGuard guard(device_);
-  if (memory_) {
-    core::release<&Api::hipHostUnregister>(device_, static_cast<void*>(data_));
-    memory_.reset();
+void PinnedBuffer::Unpin::operator()(std::byte* data) const noexcept {
+  const core::QuietDeviceGuard guard(device);
+  if (memory) {
+    core::release<&Api::hipHostUnregister>(device, static_cast<void*>(data));
   } else {
-    core::release<&Api::hipHostFree>(device_, static_cast<void*>(data_));
+    core::release<&Api::hipHostFree>(device, static_cast<void*>(data));
   }
-  data_ = nullptr;
 }
 
 RegisteredMemory::RegisteredMemory(const Device& device, std::span<const std::byte> memory,
                                    Access access)
-    : device_(device) {
+    : data_(nullptr, Unregister{device}) {
   if (memory.empty()) return;
-  const DeviceGuard guard(device_);
-  call_for_host_memory<&Api::hipHostRegister>(device_, format_size(memory.size()),
-                                              address_of(memory), memory.size(),
-                                              flags_of(device_, access));
-  memory_ = memory;
+  const DeviceGuard guard(device);
+  call_for_host_memory<&Api::hipHostRegister>(device, format_size(memory.size()),
+                                              writable(memory.data()), memory.size(),
+                                              flags_of(device, access));
+  data_ = {memory.data(), Unregister{device, memory.size()}};
 }
 
-RegisteredMemory::~RegisteredMemory() { unregister(); }
-
-RegisteredMemory::RegisteredMemory(RegisteredMemory&& other) noexcept
-    : device_(other.device_), memory_(std::exchange(other.memory_, {})) {}
-
-RegisteredMemory& RegisteredMemory::operator=(RegisteredMemory&& other) noexcept {
-  if (this != &other) {
-    unregister();
-    device_ = other.device_;
-    memory_ = std::exchange(other.memory_, {});
-  }
-  return *this;
-}
-
-void RegisteredMemory::unregister() noexcept {
-  if (memory_.empty()) return;
-  const core::QuietDeviceGuard guard(device_);
-  core::release<&Api::hipHostUnregister>(device_, address_of(memory_));
-  memory_ = {};
+void RegisteredMemory::Unregister::operator()(const std::byte* data) const noexcept {
+  const core::QuietDeviceGuard guard(device);
+  core::release<&Api::hipHostUnregister>(device, writable(data));
 }
 
 }  // namespace hiptool
