@@ -51,8 +51,8 @@ void load(ModuleState& state, ImageKind kind, const std::string& arch) {
   std::string log;
   const bool is_ptx = kind == ImageKind::ptx;
   const hip::hipError_t error =
-      is_ptx ? load_ptx(state.device, state.memory.data(), &module, log)
-             : core::api_of(state.device).hipModuleLoadData(&module, state.memory.data());
+      is_ptx ? load_ptx(state.device, state.memory.get(), &module, log)
+             : core::api_of(state.device).hipModuleLoadData(&module, state.memory.get());
   if (error != hip::hipSuccess) {
     std::string subject(describe(kind));
     if (!state.name.empty()) subject += " '" + state.name + "'";
@@ -67,25 +67,20 @@ void load(ModuleState& state, ImageKind kind, const std::string& arch) {
 
 }  // namespace
 
-ImageMemory::ImageMemory(std::span<const std::byte> image) {
+void Unmap::operator()(void* address) const noexcept { munmap(address, mapped_bytes); }
+
+ImageMemory copy_image(std::span<const std::byte> image) {
   const auto page_bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  mapped_bytes_ = (image.size() / page_bytes + 1) * page_bytes;
+  const std::size_t mapped_bytes = (image.size() / page_bytes + 1) * page_bytes;
   void* const mapped =
-      mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) {
     throw Error(ErrorCode::host_out_of_memory, "load module",
                 "no memory for a kernel image of " + std::to_string(image.size()) + " bytes");
   }
-  address_ = mapped;
-  if (!image.empty()) std::memcpy(address_, image.data(), image.size());
+  if (!image.empty()) std::memcpy(mapped, image.data(), image.size());
+  return {mapped, Unmap{mapped_bytes}};
 }
-
-ImageMemory::~ImageMemory() {
-  if (address_ != nullptr) munmap(address_, mapped_bytes_);
-}
-
-ImageMemory::ImageMemory(ImageMemory&& other) noexcept
-    : address_(std::exchange(other.address_, nullptr)), mapped_bytes_(other.mapped_bytes_) {}
 
 ModuleState::ModuleState(const Device& on, std::string image_name, ImageMemory image)
     : device(on),
@@ -113,7 +108,7 @@ Module::Module(const Device& device, std::span<const std::byte> image, std::stri
   const std::string arch = core::arch_of(device);
   core::check_image(image, device.platform(), device.id() + " (" + arch + ")", name);
   auto state =
-      std::make_shared<core::ModuleState>(device, std::move(name), core::ImageMemory(image));
+      std::make_shared<core::ModuleState>(device, std::move(name), core::copy_image(image));
   core::load(*state, core::identify_image(image), arch);
   state_ = std::move(state);
 }

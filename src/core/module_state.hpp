@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -9,23 +10,16 @@
 
 namespace hiptool::core {
 
-/// A page-aligned copy of an image in anonymous memory, with a zero byte behind it. AMD's runtime
-/// looks which file an image's pages were mapped from and may open it; these come from none.
-class ImageMemory {
- public:
-  ImageMemory() = default;
-  /// Throws Error(host_out_of_memory).
-  explicit ImageMemory(std::span<const std::byte> image);
-  ~ImageMemory();
-  ImageMemory(ImageMemory&& other) noexcept;
-  ImageMemory& operator=(ImageMemory&&) = delete;
-
-  const void* data() const noexcept { return address_; }
-
- private:
-  void* address_ = nullptr;
-  std::size_t mapped_bytes_ = 0;
+struct Unmap {
+  std::size_t mapped_bytes = 0;
+  void operator()(void* address) const noexcept;
 };
+using ImageMemory = std::unique_ptr<void, Unmap>;
+
+/// A page-aligned copy of an image in anonymous memory, followed by a zero byte. AMD's runtime
+/// looks which file an image's pages were mapped from and may open it; these come from none. Throws
+/// Error(host_out_of_memory).
+ImageMemory copy_image(std::span<const std::byte> image);
 
 /// What the Modules and Kernels of one loaded image share.
 struct ModuleState {
