@@ -73,48 +73,29 @@ HIPTOOL_API Float8E4M3 to_float8_e4m3(float value,
 
 /// The DType of a C++ type: `dtype_of<float>` is DType::f32. Types that have none do not compile.
 template <class Value>
-struct DTypeOf;
+inline constexpr DType dtype_of = [] {
+  static_assert(sizeof(Value) == 0, "this type has no DType");
+  return DType{};
+}();
 template <>
-struct DTypeOf<std::uint8_t> {
-  static constexpr DType value = DType::u8;
-};
+inline constexpr DType dtype_of<std::uint8_t> = DType::u8;
 template <>
-struct DTypeOf<std::uint32_t> {
-  static constexpr DType value = DType::u32;
-};
+inline constexpr DType dtype_of<std::uint32_t> = DType::u32;
 template <>
-struct DTypeOf<std::int16_t> {
-  static constexpr DType value = DType::i16;
-};
+inline constexpr DType dtype_of<std::int16_t> = DType::i16;
 template <>
-struct DTypeOf<std::int32_t> {
-  static constexpr DType value = DType::i32;
-};
+inline constexpr DType dtype_of<std::int32_t> = DType::i32;
 template <>
-struct DTypeOf<std::int64_t> {
-  static constexpr DType value = DType::i64;
-};
+inline constexpr DType dtype_of<std::int64_t> = DType::i64;
 template <>
-struct DTypeOf<Half> {
-  static constexpr DType value = DType::f16;
-};
+inline constexpr DType dtype_of<Half> = DType::f16;
 template <>
-struct DTypeOf<BFloat16> {
-  static constexpr DType value = DType::bf16;
-};
+inline constexpr DType dtype_of<BFloat16> = DType::bf16;
 template <>
-struct DTypeOf<float> {
-  static constexpr DType value = DType::f32;
-};
+inline constexpr DType dtype_of<float> = DType::f32;
 template <>
-struct DTypeOf<double> {
-  static constexpr DType value = DType::f64;
-};
+inline constexpr DType dtype_of<double> = DType::f64;
 template <>
-struct DTypeOf<Float8E4M3> {
-  static constexpr DType value = DType::f8e4m3;
-};
-template <class Value>
-inline constexpr DType dtype_of = DTypeOf<Value>::value;
+inline constexpr DType dtype_of<Float8E4M3> = DType::f8e4m3;
 
 }  // namespace hiptool

@@ -9,6 +9,7 @@
 #include <memory>
 #include <numeric>
 #include <random>
+#include <utility>
 
 namespace hiptool::base {
 namespace {
@@ -53,25 +54,18 @@ Middles draw_middles(std::size_t count, std::uint64_t seed) {
   return middles;
 }
 
-// Draws depend on nothing but the count, so that many short lists of one length, which reports
-// have, share them; drawn anew for each they take nearly all the time of a comparison.
-class DrawnMiddles {
- public:
-  explicit DrawnMiddles(std::uint64_t seed) : seed_(seed) {}
-
-  std::shared_ptr<const Middles> of(std::size_t count) {
-    const auto found = known_.find(count);
-    if (found != known_.end()) return found->second;
-    auto drawn = std::make_shared<const Middles>(draw_middles(count, seed_));
-    if (known_.size() < most_counts) known_.emplace(count, drawn);
-    return drawn;
-  }
-
- private:
-  static constexpr std::size_t most_counts = 64;  // 32 KB each
-  std::uint64_t seed_;
-  std::map<std::size_t, std::shared_ptr<const Middles>> known_;
-};
+// Draws depend on nothing but count and seed, so lists of one length, of which reports have many,
+// share them; drawn anew for each they take nearly all the time of a comparison.
+std::shared_ptr<const Middles> shared_middles(std::size_t count, std::uint64_t seed) {
+  constexpr std::size_t most_known = 128;  // 32 KB each
+  thread_local std::map<std::pair<std::size_t, std::uint64_t>, std::shared_ptr<const Middles>>
+      known;
+  const auto found = known.find({count, seed});
+  if (found != known.end()) return found->second;
+  auto drawn = std::make_shared<const Middles>(draw_middles(count, seed));
+  if (known.size() < most_known) known.emplace(std::pair(count, seed), drawn);
+  return drawn;
+}
 
 double median_at(const std::vector<double>& sorted, const Middle& middle) {
   return middle.below == middle.above ? sorted[middle.above]
@@ -108,10 +102,8 @@ Summary summarize(std::span<const double> samples) {
 
 Interval median_change(std::span<const double> before, std::span<const double> after) {
   if (before.empty() || after.empty()) return {unknown, unknown};
-  thread_local DrawnMiddles drawn_before(1);
-  thread_local DrawnMiddles drawn_after(2);
-  const auto middles_before = drawn_before.of(before.size());
-  const auto middles_after = drawn_after.of(after.size());
+  const auto middles_before = shared_middles(before.size(), 1);
+  const auto middles_after = shared_middles(after.size(), 2);
   const std::vector<double> sorted_before = sorted_copy(before);
   const std::vector<double> sorted_after = sorted_copy(after);
   std::vector<double> changes;

@@ -64,6 +64,13 @@ bool overlap(const Buffer& left, const Buffer& right) {
          right_start < left_start + left.size_bytes();
 }
 
+void copy_async(std::string_view subject, void* destination, const void* source,
+                std::size_t size_bytes, hip::hipMemcpyKind kind, const StreamRef& stream) {
+  const DeviceGuard guard(stream.device());
+  call<&Api::hipMemcpyAsync>(stream.device(), subject, destination, source, size_bytes, kind,
+                             native(stream));
+}
+
 }  // namespace
 
 void copy_h2d(const Buffer& destination, std::span<const std::byte> source,
@@ -72,10 +79,8 @@ void copy_h2d(const Buffer& destination, std::span<const std::byte> source,
     throw_bounds("copy h2d", source.size(), destination.size_bytes());
   }
   if (source.empty()) return;
-  const DeviceGuard guard(stream.device());
-  call<&Api::hipMemcpyAsync>(stream.device(), "a host-to-device copy", destination.address(),
-                             static_cast<const void*>(source.data()), source.size(),
-                             hip::hipMemcpyHostToDevice, native(stream));
+  copy_async("a host-to-device copy", destination.address(), source.data(), source.size(),
+             hip::hipMemcpyHostToDevice, stream);
 }
 
 void copy_d2h(std::span<std::byte> destination, const Buffer& source, const StreamRef& stream) {
@@ -83,11 +88,8 @@ void copy_d2h(std::span<std::byte> destination, const Buffer& source, const Stre
     throw_bounds("copy d2h", destination.size(), source.size_bytes());
   }
   if (destination.empty()) return;
-  const DeviceGuard guard(stream.device());
-  call<&Api::hipMemcpyAsync>(stream.device(), "a device-to-host copy",
-                             static_cast<void*>(destination.data()),
-                             static_cast<const void*>(source.address()), destination.size(),
-                             hip::hipMemcpyDeviceToHost, native(stream));
+  copy_async("a device-to-host copy", destination.data(), source.address(), destination.size(),
+             hip::hipMemcpyDeviceToHost, stream);
 }
 
 void copy_d2d(const Buffer& destination, const Buffer& source, const StreamRef& stream) {
@@ -96,10 +98,8 @@ void copy_d2d(const Buffer& destination, const Buffer& source, const StreamRef& 
   }
   if (source.is_empty()) return;
   if (overlap(destination, source)) throw_argument("copy d2d", "source and destination overlap");
-  const DeviceGuard guard(stream.device());
-  call<&Api::hipMemcpyAsync>(stream.device(), "a device-to-device copy", destination.address(),
-                             static_cast<const void*>(source.address()), source.size_bytes(),
-                             hip::hipMemcpyDeviceToDevice, native(stream));
+  copy_async("a device-to-device copy", destination.address(), source.address(),
+             source.size_bytes(), hip::hipMemcpyDeviceToDevice, stream);
 }
 
 void copy_d2d_2d(const Buffer& destination, Rectangle destination_rectangle, const Buffer& source,

@@ -27,6 +27,10 @@ std::string text_of(std::span<const std::uint64_t> dims) {
   throw Error(ErrorCode::out_of_bounds, "layout", why);
 }
 
+void require_axis(std::size_t axis, std::size_t rank) {
+  if (axis >= rank) throw_bounds("axis " + std::to_string(axis) + " of " + std::to_string(rank));
+}
+
 std::uint64_t multiply(std::uint64_t left, std::uint64_t right) {
   std::uint64_t product = 0;
   if (__builtin_mul_overflow(left, right, &product)) {
@@ -86,15 +90,11 @@ void Layout::set_dims(std::span<const std::uint64_t> dims) {
 }
 
 void Layout::measure() {
-  element_count_ = 1;
+  const bool is_empty = std::ranges::find(dims(), 0u) != dims().end();
+  element_count_ = is_empty ? 0 : 1;
+  extent_ = 0;
+  if (is_empty) return;
   std::uint64_t last = start_offset_;
-  for (std::size_t axis = 0; axis < rank_; ++axis) {
-    if (dims_[axis] == 0) {
-      element_count_ = 0;
-      extent_ = 0;
-      return;
-    }
-  }
   for (std::size_t axis = 0; axis < rank_; ++axis) {
     element_count_ = multiply(element_count_, dims_[axis]);
     last = add(last, multiply(dims_[axis] - 1, strides_[axis]));
@@ -170,11 +170,8 @@ Layout Layout::broadcast_to(std::initializer_list<std::uint64_t> dims) const {
 }
 
 Layout Layout::transpose(std::size_t first_axis, std::size_t second_axis) const {
-  for (const std::size_t axis : {first_axis, second_axis}) {
-    if (axis >= rank_) {
-      throw_bounds("axis " + std::to_string(axis) + " of " + std::to_string(rank_));
-    }
-  }
+  require_axis(first_axis, rank_);
+  require_axis(second_axis, rank_);
   Layout result = *this;
   std::swap(result.dims_[first_axis], result.dims_[second_axis]);
   std::swap(result.strides_[first_axis], result.strides_[second_axis]);
@@ -182,7 +179,7 @@ Layout Layout::transpose(std::size_t first_axis, std::size_t second_axis) const 
 }
 
 Layout Layout::narrow(std::size_t axis, std::uint64_t start, std::uint64_t length) const {
-  if (axis >= rank_) throw_bounds("axis " + std::to_string(axis) + " of " + std::to_string(rank_));
+  require_axis(axis, rank_);
   if (start > dims_[axis] || length > dims_[axis] - start) {
     throw_bounds(std::to_string(length) + " from " + std::to_string(start) +
                  " on do not fit axis " + std::to_string(axis) + " of " + text_of(dims()));

@@ -22,6 +22,11 @@ namespace fs = std::filesystem;
 constexpr std::string_view unversioned_name = "libamdhip64.so";
 constexpr std::string_view soname_prefix = "libamdhip64.so.";
 
+/// Majors of the runtime whose sonames are tried. ROCm went from 7 to 10, so the range reaches
+/// beyond the releases that exist.
+constexpr int newest_major = 20;
+constexpr int oldest_major = 5;
+
 /// The major of "libamdhip64.so.<major>"; names with more numbers are what that link points to.
 std::optional<int> major_of(std::string_view file_name) {
   if (!file_name.starts_with(soname_prefix)) return std::nullopt;
@@ -43,19 +48,22 @@ std::vector<int> version_of(const std::string& name) {
   return numbers;
 }
 
+template <class Version>
+std::vector<fs::path> newest_first(std::vector<std::pair<Version, fs::path>> found) {
+  std::sort(found.begin(), found.end(), std::greater<>());
+  std::vector<fs::path> paths;
+  for (auto& [version, path] : found) paths.push_back(std::move(path));
+  return paths;
+}
+
 /// Folders "<prefix>*" of a folder, newest version first.
 std::vector<fs::path> list_versions(const fs::path& folder, std::string_view prefix) {
   std::vector<std::pair<std::vector<int>, fs::path>> found;
   for (const fs::path& entry : base::list_folder(folder)) {
     const std::string name = entry.filename().string();
-    if (std::string_view(name).substr(0, prefix.size()) == prefix) {
-      found.emplace_back(version_of(name), entry);
-    }
+    if (name.starts_with(prefix)) found.emplace_back(version_of(name), entry);
   }
-  std::sort(found.begin(), found.end(), std::greater<>());
-  std::vector<fs::path> folders;
-  for (auto& [version, path] : found) folders.push_back(std::move(path));
-  return folders;
+  return newest_first(std::move(found));
 }
 
 std::vector<fs::path> list_environment_folders() {
@@ -90,20 +98,13 @@ int add_mapped(dl_phdr_info* info, std::size_t, void* found) {
 
 }  // namespace
 
-std::string runtime_soname(int major) {
-  return std::string(unversioned_name) + "." + std::to_string(major);
-}
-
 std::vector<fs::path> list_runtimes(const fs::path& folder) {
   std::vector<std::pair<int, fs::path>> found;
   for (const fs::path& entry : base::list_folder(folder)) {
     const auto major = major_of(entry.filename().string());
     if (major && *major >= oldest_major) found.emplace_back(*major, entry);
   }
-  std::sort(found.begin(), found.end(), std::greater<>());
-  std::vector<fs::path> files;
-  for (auto& [major, path] : found) files.push_back(std::move(path));
-  return files;
+  return newest_first(std::move(found));
 }
 
 std::vector<fs::path> list_rocm_folders(const fs::path& root) {
@@ -133,7 +134,7 @@ std::vector<std::string> list_candidates(const fs::path& root) {
   std::vector<std::string> candidates;
   add_runtimes(candidates, chosen);
   for (int major = newest_major; major >= oldest_major; --major) {
-    candidates.push_back(runtime_soname(major));
+    candidates.push_back(std::string(soname_prefix) + std::to_string(major));
   }
   add_runtimes(candidates, installed);
   for (const auto& folders : {chosen, installed}) {

@@ -9,14 +9,6 @@
 
 namespace hiptool::hip::amd {
 
-/// Majors of the runtime whose sonames are asked for by name. ROCm went from 7 to 10, so the range
-/// reaches beyond what exists.
-inline constexpr int newest_major = 20;
-inline constexpr int oldest_major = 5;
-
-/// "libamdhip64.so.7".
-std::string runtime_soname(int major);
-
 /// The runtime's files in one folder, newest major first; without the unversioned name.
 std::vector<std::filesystem::path> list_runtimes(const std::filesystem::path& folder);
 
