@@ -83,7 +83,7 @@ std::vector<std::uint64_t> parse_sizes(std::string_view text) {
     const std::uint64_t last = parse_size(text.substr(dots + 2));
     if (first == 0 || last < first) {
       throw Error(ErrorCode::invalid_argument, "parse size",
-                  "'" + std::string(text) + "' is not a range that goes up",
+                  "'" + std::string(text) + "' is not an ascending range",
                   "write it as 4KiB..1GiB, smaller size first");
     }
     for (std::uint64_t size = first; size < last && size >> 62 == 0; size *= 2) {

@@ -119,7 +119,8 @@ Buffer Arena::allocate(std::size_t size_bytes, std::size_t alignment_bytes) {
 Buffer Arena::allocate_named(std::string name, std::size_t size_bytes,
                              std::size_t alignment_bytes) {
   if (name.empty()) {
-    throw Error(ErrorCode::invalid_argument, "allocate from arena", "an empty name is no name");
+    throw Error(ErrorCode::invalid_argument, "allocate from arena",
+                "the name of a slice must not be empty");
   }
   return allocate_slice(std::move(name), size_bytes, alignment_bytes);
 }
@@ -129,7 +130,7 @@ Buffer Arena::allocate_slice(std::string name, std::size_t size_bytes,
   if (alignment_bytes < minimum_alignment_bytes || !std::has_single_bit(alignment_bytes)) {
     throw Error(ErrorCode::invalid_argument, "allocate from arena",
                 "an alignment of " + std::to_string(alignment_bytes) +
-                    " bytes is not a power of two from 256 on");
+                    " bytes is not a power of two of at least 256");
   }
   // Made before the lock is taken, so that a failure gives everything back after it is released.
   const auto slice = std::make_shared<Slice>(state_, std::move(name), size_bytes);
@@ -139,7 +140,7 @@ Buffer Arena::allocate_slice(std::string name, std::size_t size_bytes,
       std::weak_ptr<Slice>& known = state_->names[slice->name];
       if (!known.expired()) {
         throw Error(ErrorCode::invalid_argument, "allocate from arena",
-                    "a slice named '" + slice->name + "' is there already");
+                    "a slice named '" + slice->name + "' already exists");
       }
       known = slice;
     }
@@ -160,7 +161,7 @@ void Arena::place(Slice& slice, std::size_t alignment_bytes) {
         format_size(slice.requested_bytes) + " do not fit the arena of " +
             format_size(state_->memory.size_bytes()) + " on " + state_->memory.device().id() +
             ": " + format_size(state_->memory.size_bytes() - state_->padded_bytes) + " are free, " +
-            format_size(state_->ranges.largest_bytes()) + " of them in one piece",
+            format_size(state_->ranges.largest_bytes()) + " of them contiguous",
         "let other slices go, or make the arena larger");
   }
   slice.offset = *offset;

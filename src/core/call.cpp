@@ -9,7 +9,7 @@ std::string_view hint_of(ErrorCode code) {
     case ErrorCode::out_of_memory: return "free memory on the device, or choose another device";
     case ErrorCode::host_out_of_memory:
       return "free memory on the host, or raise the limit of the container";
-    case ErrorCode::device_lost: return "start a new process; look into the kernel log (dmesg)";
+    case ErrorCode::device_lost: return "start a new process; check the kernel log (dmesg)";
     case ErrorCode::unavailable: return "run `hiptool devices` to see what can be used";
     default: return {};
   }

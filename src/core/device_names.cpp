@@ -36,7 +36,8 @@ std::optional<hip::DeviceNames> read_names(const Device& device) {
     }
     if (error != hip::hipSuccess) note_failure(device, "hipGetDevicePropertiesR0600", error);
   }
-  state_of(device).note("hipGetDevicePropertiesR0600", "told no name and arch of " + device.id());
+  state_of(device).note("hipGetDevicePropertiesR0600",
+                        "reported no name and architecture of " + device.id());
   return std::nullopt;
 }
 

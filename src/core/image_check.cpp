@@ -169,7 +169,7 @@ ImageKind identify_image(Bytes image) noexcept {
 std::string_view describe(ImageKind kind) noexcept {
   switch (kind) {
     case ImageKind::empty: return "empty";
-    case ImageKind::unknown: return "no image of any known kind";
+    case ImageKind::unknown: return "of an unrecognised kind";
     case ImageKind::amd_object: return "an AMD code object";
     case ImageKind::amd_bundle: return "a bundle of AMD code objects";
     case ImageKind::compressed_bundle: return "a compressed bundle of AMD code objects";

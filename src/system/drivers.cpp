@@ -40,7 +40,7 @@ DriverFinding explain_taken(const fs::path& root, const std::string& brand, cons
 DriverFinding explain_radeon(const PciDevice& gpu) {
   return {
       "AMD GPU " + gpu.bus_id + " is bound to radeon, the driver of old chips, not to amdgpu",
-      "see with `lspci -nns " + gpu.bus_id +
+      "check with `lspci -nns " + gpu.bus_id +
           "` which chip it is: ROCm runs on newer ones; some are given to amdgpu by booting with "
           "`radeon.cik_support=0 amdgpu.cik_support=1`"};
 }
@@ -54,10 +54,10 @@ DriverFinding explain_not_loaded(const std::string& brand, const PciDevice& gpu,
 
 DriverFinding explain_not_taken(const std::string& brand, const PciDevice& gpu,
                                 const std::string& module, const std::string& pattern) {
-  return {
-      brand + " GPU " + gpu.bus_id + " has no driver: " + module + " is loaded but did not take it",
-      "look for the reason (firmware missing, chip not supported) with `sudo dmesg | grep -i " +
-          pattern + "`"};
+  return {brand + " GPU " + gpu.bus_id + " has no driver: " + module +
+              " is loaded but did not bind to it",
+          "find the reason (firmware missing, chip not supported) with `sudo dmesg | grep -i " +
+              pattern + "`"};
 }
 
 DriverFinding explain_failed_open(int error_number, const fs::path& root, const std::string& node,
@@ -100,10 +100,11 @@ DriverFinding explain_kfd(const fs::path& root) {
     if (nodes.empty() || !is_all_readable) {
       return {"the compute nodes of the AMD GPUs (/sys/class/kfd) cannot be read",
               std::string("in a container, start it with `") + amd_container_option +
-                  "` and with /sys; look with `ls /sys/class/kfd/kfd/topology/nodes`"};
+                  "` and with /sys; check with `ls /sys/class/kfd/kfd/topology/nodes`"};
     }
-    return {"amdgpu is loaded, but it offers none of the AMD GPUs for computing",
-            "see with `sudo dmesg | grep -i kfd` why it skipped them; ROCm runs on some GPUs only"};
+    return {
+        "amdgpu is loaded, but it registered none of the AMD GPUs for compute",
+        "check with `sudo dmesg | grep -i kfd` why it skipped them; ROCm runs on some GPUs only"};
   }
   return explain_render_nodes(root, nodes);
 }
@@ -122,7 +123,7 @@ DriverFinding explain_amd_binding(const fs::path& root, const PciDevice& gpu) {
 DriverFinding explain_nvidia_binding(const fs::path& root, const PciDevice& gpu) {
   if (gpu.driver == "nvidia") return {};
   if (gpu.driver == "nouveau") {
-    return {"NVIDIA GPU " + gpu.bus_id + " is bound to nouveau, which knows no CUDA",
+    return {"NVIDIA GPU " + gpu.bus_id + " is bound to nouveau, which does not support CUDA",
             "install NVIDIA's driver, run `echo blacklist nouveau | sudo tee "
             "/etc/modprobe.d/blacklist-nouveau.conf` and `sudo update-initramfs -u`, then restart"};
   }

@@ -14,7 +14,7 @@ DriverFinding explain_permission(const std::string& node, const NodeOwner& owner
   if (!owner.is_open_to_group || owner.is_member) {
     return {
         "no permission to open " + node + ": its mode does not let " + group + " read and write it",
-        "run `sudo chmod 660 " + node + "`, and mend the udev rule that sets the mode"};
+        "run `sudo chmod 660 " + node + "`, and correct the udev rule that sets the mode"};
   }
   const std::string reason = "no permission to open " + node + ": it belongs to " + group +
                              ", which this process is not in";
@@ -38,7 +38,7 @@ DriverFinding explain_node_failure(int error_number, const std::string& node,
       return {"opening " + node + " is forbidden by the device rules of the container", container};
     case ENXIO:
     case ENODEV:
-      return {node + " has no driver behind it: it was made by hand, or its driver was unloaded",
+      return {node + " has no driver: it was created by hand, or its driver was unloaded",
               "run `sudo rm " + node + "` and load the driver again, or " + container};
     case EAGAIN:
       return {node + " cannot be opened while the GPU is reset", "wait a minute and try again"};
@@ -48,10 +48,10 @@ DriverFinding explain_node_failure(int error_number, const std::string& node,
       return {"the driver refuses to open " + node + " (" +
                   std::generic_category().message(error_number) +
                   "): it does not support this GPU, or the slot lacks PCIe atomics",
-              "look for the reason with `sudo dmesg | grep -iE 'kfd|amdgpu|nvrm'`"};
+              "find the reason with `sudo dmesg | grep -iE 'kfd|amdgpu|nvrm'`"};
     default:
       return {"cannot open " + node + ": " + std::generic_category().message(error_number),
-              "look for the reason with `ls -l " + node + "` and `sudo dmesg`"};
+              "find the reason with `ls -l " + node + "` and `sudo dmesg`"};
   }
 }
 

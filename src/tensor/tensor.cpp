@@ -190,7 +190,7 @@ void Tensor::read_elements(std::span<std::byte> bytes, const StreamRef* stream) 
 Buffer Tensor::elements(const char* operation) const {
   if (!layout_.is_contiguous()) {
     throw Error(ErrorCode::unsupported, operation,
-                std::string(operation) + ": the elements do not lie together",
+                std::string(operation) + ": the tensor is not contiguous",
                 "copy them to a contiguous tensor first");
   }
   if (element_count() == 0) return buffer_.view(0, 0);

@@ -38,13 +38,13 @@ CASES = {
     "no /dev/kfd": (["/dev/kfd is missing although amdgpu is loaded"],
                     ["--device /dev/kfd --device /dev/dri", "CONFIG_HSA_AMD"]),
     "forbidden": (["no permission to open /dev/kfd: "], ["`sudo "]),
-    "driverless": (["/dev/kfd has no driver behind it"], ["`sudo rm /dev/kfd`"]),
-    "no GPU node": (["offers none of the AMD GPUs for computing"], ["dmesg | grep -i kfd"]),
+    "driverless": (["/dev/kfd has no driver"], ["`sudo rm /dev/kfd`"]),
+    "no GPU node": (["registered none of the AMD GPUs for compute"], ["dmesg | grep -i kfd"]),
     "no render node": (["/dev/dri/renderD128, the render node of an AMD GPU, is missing"],
                        ["--device /dev/dri"]),
     "hidden": (["may be hidden by ROCR_VISIBLE_DEVICES, which is \"9\""],
                ["`unset ROCR_VISIBLE_DEVICES`"]),
-    "unknown chip": ([f"the AMD GPU at {GPU} (gfx1031) is there and can be opened"],
+    "unknown chip": ([f"the AMD GPU at {GPU} (gfx1031) is present and can be opened"],
                      ["HSA_OVERRIDE_GFX_VERSION=10.3.0"]),
 }
 

@@ -49,16 +49,16 @@ bool has_twin(const std::string& arch) { return arch.starts_with("gfx103") && ar
 DriverFinding explain_unknown_chip(const std::string& gpu, const std::string& archs) {
   DriverFinding finding;
   finding.reason = "the AMD GPU at " + gpu + (archs.empty() ? "" : " (" + archs + ")") +
-                   " is there and can be opened";
+                   " is present and can be opened";
   if (archs.empty()) {
     finding.hint =
-        "see with `rocminfo` whether the HSA runtime lists it; if not, this release of "
+        "check with `rocminfo` whether the HSA runtime lists it; if not, this release of "
         "ROCm does not support the chip, or does not fit the kernel driver";
     return finding;
   }
   finding.reason += ", but this release of ROCm may not support it";
   finding.hint =
-      "see with `rocminfo | grep gfx` whether the HSA runtime lists it; if not, install "
+      "check with `rocminfo | grep gfx` whether the HSA runtime lists it; if not, install "
       "a release of ROCm that supports " +
       archs;
   if (has_twin(archs)) finding.hint += ", or try `HSA_OVERRIDE_GFX_VERSION=10.3.0 hiptool devices`";
@@ -71,7 +71,7 @@ DriverFinding explain_no_device(const fs::path& root, const GetVariable& get_var
   const std::string gpu = system::find_gpu(root, system::vendor_amd);
   if (gpu.empty()) {
     return {"no AMD GPU is on the PCI bus",
-            "look with `lspci -nn -d 1002:`; a virtual machine must be given the GPU by its host"};
+            "check with `lspci -nn -d 1002:`; a virtual machine must be given the GPU by its host"};
   }
   if (DriverFinding files = system::explain_amd(root); !files.reason.empty()) return files;
   if (const auto hiding = find_hiding(get_variable)) {
@@ -84,7 +84,7 @@ DriverFinding explain_no_device(const fs::path& root, const GetVariable& get_var
   if (override != nullptr && *override != '\0') {
     return {"HSA_OVERRIDE_GFX_VERSION, which is \"" + std::string(override) +
                 "\", makes the AMD GPU at " + gpu + (archs.empty() ? "" : " (" + archs + ")") +
-                " pass for another chip",
+                " appear as another chip",
             unset_hint("HSA_OVERRIDE_GFX_VERSION")};
   }
   return explain_unknown_chip(gpu, archs);

@@ -65,11 +65,12 @@ class Attempts {
 
   void add_unrecognised(const std::string& path, const std::string& version) {
     const std::string what = version.empty() ? "reports no version" : "reports version " + version;
-    refused_.push_back(path + ": " + what + ", which is not a known one");
+    refused_.push_back(path + ": " + what + ", which is not recognised");
     if (!reason_.empty()) return;
-    reason_ = "the HIP runtime " + path + " " + what +
-              ", which hiptool does not know, and does not export hipGetDevicePropertiesR0600: " +
-              "the layout of its structures is unknown";
+    reason_ =
+        "the HIP runtime " + path + " " + what +
+        ", which hiptool does not recognise, and does not export hipGetDevicePropertiesR0600: " +
+        "the layout of its structures is unknown";
     hint_ = "install a HIP runtime of version 5, 6, 7 or 10";
   }
 
@@ -104,7 +105,7 @@ std::string describe(const Api& api, hipError_t error) {
 
 std::string unknown_version_note(const std::string& version) {
   return (version.empty() ? "the HIP runtime reports no version"
-                          : "HIP version " + version + " is not a known one") +
+                          : "HIP version " + version + " is not recognised") +
          std::string("; hiptool relies on the functions that it exports (HIP 6 or later)");
 }
 

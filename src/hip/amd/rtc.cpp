@@ -77,7 +77,7 @@ RtcLibrary open_rtc() {
     return hip::open_rtc(names, {}, "no HIP runtime was found, so no hipRTC either", api);
   }
   return hip::open_rtc(names, list_compilers(*runtime),
-                       "there is no hipRTC (libhiprtc) beside the HIP runtime " + runtime->path(),
+                       "there is no hipRTC (libhiprtc) next to the HIP runtime " + runtime->path(),
                        api);
 }
 

@@ -100,7 +100,7 @@ Binding bind_cpu(const BindRequest& request) {
   if (request.cpu_devices < 1 || request.cpu_devices > cpu::max_devices) {
     status.reason = "the number of cpu devices is " + std::to_string(request.cpu_devices) +
                     ", it must be from 1 to " + std::to_string(cpu::max_devices);
-    status.hint = "ask for at least one cpu device";
+    status.hint = "request at least one cpu device";
     return binding;
   }
   try {

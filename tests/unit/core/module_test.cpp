@@ -109,14 +109,14 @@ TEST_CASE("each platform takes its own kinds of image and names the others") {
       {make_fatbin(), "fat binary", Platform::nvidia},
       {plain_image, "image of the cpu platform", Platform::cpu},
       {plain_image + '\0', "image of the cpu platform", Platform::cpu},
-      {plain_image + "1", "no image of any known kind", {}},
+      {plain_image + "1", "of an unrecognised kind", {}},
       {make_elf(62), "ELF object for another machine", {}},
       {"\x7f"
        "ELF",
-       "no image of any known kind",
+       "of an unrecognised kind",
        {}},
-      {"garbage", "no image of any known kind", {}},
-      {"// only a comment", "no image of any known kind", {}},
+      {"garbage", "of an unrecognised kind", {}},
+      {"// only a comment", "of an unrecognised kind", {}},
       {"", "empty", {}},
   };
   ModuleFixture fixture;

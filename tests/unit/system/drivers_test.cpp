@@ -141,7 +141,7 @@ TEST_CASE("synthetic render node without permission, by a group that has no name
   CHECK(has(explain_amd_to_ordinary_user(tree.root()).reason, "open /dev/dri/renderD128"));
 }
 
-TEST_CASE("synthetic /dev/kfd without a driver behind it") {
+TEST_CASE("synthetic /dev/kfd without a driver") {
   const SyntheticTree tree;
   add_mi300x(tree);
   remove(tree, "dev/kfd");
@@ -153,7 +153,7 @@ TEST_CASE("synthetic /dev/kfd without a driver behind it") {
   const int socket_descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
   const auto* name = reinterpret_cast<const sockaddr*>(&address);
   REQUIRE(bind(socket_descriptor, name, sizeof address) == 0);
-  CHECK(has(explain_amd(tree.root()).reason, "/dev/kfd has no driver behind it"));
+  CHECK(has(explain_amd(tree.root()).reason, "/dev/kfd has no driver"));
   close(socket_descriptor);
 }
 
@@ -165,7 +165,7 @@ TEST_CASE("synthetic AMD GPU without amdgpu") {
         "AMD GPU 0000:65:00.0 is present, but the kernel driver amdgpu is not loaded");
   CHECK(has(missing.hint, "`sudo modprobe amdgpu`"));
   tree.write("sys/module/amdgpu/refcnt", "0");
-  CHECK(has(explain_amd(tree.root()).reason, "amdgpu is loaded but did not take it"));
+  CHECK(has(explain_amd(tree.root()).reason, "amdgpu is loaded but did not bind to it"));
   CHECK(has(explain_amd(tree.root()).hint, "dmesg"));
 }
 
@@ -198,7 +198,7 @@ TEST_CASE("synthetic KFD that offers no GPU") {
   const SyntheticTree tree;
   add_mi300x(tree);
   tree.write("sys/class/kfd/kfd/topology/nodes/1/gpu_id", "0");
-  CHECK(has(explain_amd(tree.root()).reason, "offers none of the AMD GPUs"));
+  CHECK(has(explain_amd(tree.root()).reason, "registered none of the AMD GPUs"));
   CHECK(has(explain_amd(tree.root()).hint, "`sudo dmesg | grep -i kfd`"));
   remove(tree, "sys/class/kfd/kfd/topology/nodes/1/gpu_id");
   CHECK(has(explain_amd(tree.root()).reason, "(/sys/class/kfd) cannot be read"));
@@ -248,7 +248,7 @@ TEST_CASE("synthetic NVIDIA GPU that nvidia does not drive") {
   const SyntheticTree nouveau;
   nouveau.add_pci("0000:01:00.0", "0x10de", "0x2684", "0x030000", "nouveau");
   CHECK(explain_nvidia(nouveau.root()).reason ==
-        "NVIDIA GPU 0000:01:00.0 is bound to nouveau, which knows no CUDA");
+        "NVIDIA GPU 0000:01:00.0 is bound to nouveau, which does not support CUDA");
   CHECK(has(explain_nvidia(nouveau.root()).hint, "blacklist nouveau"));
 
   const SyntheticTree vfio;
@@ -260,5 +260,5 @@ TEST_CASE("synthetic NVIDIA GPU that nvidia does not drive") {
   CHECK(has(explain_nvidia(none.root()).reason, "kernel driver nvidia is not loaded"));
   CHECK(has(explain_nvidia(none.root()).hint, "`sudo modprobe nvidia`"));
   none.write("sys/module/nvidia/version", "580.159.04");
-  CHECK(has(explain_nvidia(none.root()).reason, "nvidia is loaded but did not take it"));
+  CHECK(has(explain_nvidia(none.root()).reason, "nvidia is loaded but did not bind to it"));
 }

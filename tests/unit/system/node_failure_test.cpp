@@ -48,7 +48,7 @@ TEST_CASE("every number that the KFD is known to answer has a reason and a hint"
         "opening /dev/kfd is forbidden by the device rules of the container");
   CHECK(explain(EPERM).hint == "start the container with `--device /dev/kfd`");
   for (const int number : {ENXIO, ENODEV}) {
-    CHECK(failure_has(explain(number).reason, "/dev/kfd has no driver behind it"));
+    CHECK(failure_has(explain(number).reason, "/dev/kfd has no driver"));
     CHECK(failure_has(explain(number).hint, "`sudo rm /dev/kfd`"));
   }
   CHECK(explain(EAGAIN).reason == "/dev/kfd cannot be opened while the GPU is reset");

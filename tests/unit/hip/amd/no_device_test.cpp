@@ -74,13 +74,13 @@ TEST_CASE("an empty list hides all from the HSA runtime and nothing from HIP") {
   }
 }
 
-TEST_CASE("a chip that passes for another one") {
+TEST_CASE("a chip that appears as another one") {
   const SyntheticTree tree;
   add_gpu(tree, "100301");
   const DriverFinding finding = explain(tree, {{"HSA_OVERRIDE_GFX_VERSION", "8.0.3"}});
   CHECK(finding.reason ==
         "HSA_OVERRIDE_GFX_VERSION, which is \"8.0.3\", makes the AMD GPU at "
-        "0000:65:00.0 (gfx1031) pass for another chip");
+        "0000:65:00.0 (gfx1031) appear as another chip");
   CHECK(finding.hint == "run `unset HSA_OVERRIDE_GFX_VERSION` and try again");
 }
 
@@ -88,9 +88,10 @@ TEST_CASE("a chip that this release may not know is named as ROCm names it") {
   const SyntheticTree instinct;
   add_gpu(instinct, "90402");
   const DriverFinding known = explain(instinct);
-  CHECK(known.reason ==
-        "the AMD GPU at 0000:65:00.0 (gfx942) is there and can be opened, but this release of ROCm "
-        "may not support it");
+  CHECK(
+      known.reason ==
+      "the AMD GPU at 0000:65:00.0 (gfx942) is present and can be opened, but this release of ROCm "
+      "may not support it");
   CHECK(known.hint.c_str() == Contains("`rocminfo | grep gfx`"));
   CHECK(known.hint.c_str() == Contains("that supports gfx942"));
   CHECK(known.hint.find("HSA_OVERRIDE") == std::string::npos);
@@ -105,7 +106,7 @@ TEST_CASE("a chip that this release may not know is named as ROCm names it") {
 
   const SyntheticTree silent;
   add_gpu(silent, "0");
-  CHECK(explain(silent).reason == "the AMD GPU at 0000:65:00.0 is there and can be opened");
+  CHECK(explain(silent).reason == "the AMD GPU at 0000:65:00.0 is present and can be opened");
   CHECK(explain(silent).hint.c_str() == Contains("`rocminfo`"));
 }
 

@@ -54,7 +54,7 @@ TEST_CASE("no compiler of another release is taken") {
   const RtcLibrary none = open_rtc();
   CHECK(none.api == nullptr);
   CHECK(none.path.empty());
-  CHECK(none.reason == "there is no hipRTC (libhiprtc) beside the HIP runtime " + runtime);
+  CHECK(none.reason == "there is no hipRTC (libhiprtc) next to the HIP runtime " + runtime);
   const std::string compiler = add(tree, "EMPTY_HIPRTC", "lib/libhiprtc.so.31");
   CHECK(open_rtc().path == compiler);
   CHECK(open_rtc().version.c_str() == Contains("libhiprtc.so.31 of "));
