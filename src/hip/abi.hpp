@@ -160,7 +160,7 @@ inline constexpr unsigned hipHostRegisterReadOnly = 8;
 inline constexpr unsigned hipMemAttachGlobal = 1;
 
 /// Pseudo pointers of the `extra` argument of hipModuleLaunchKernel: pointer, size, end. They are
-/// numbers here because a pointer made from a number is no constant.
+/// numbers here because a pointer made from a number is not a constant expression.
 inline constexpr std::uintptr_t hip_launch_param_buffer_pointer = 1;
 inline constexpr std::uintptr_t hip_launch_param_buffer_size = 2;
 inline constexpr std::uintptr_t hip_launch_param_end = 3;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// The HIP table: HIP's calls as function pointers, with HIP's names and signatures. The contract
 /// is HIP's semantics as of ROCm 7 (HIP API reference). Every pointer of a bound table can be
-/// called: an optional call that the platform lacks answers hipErrorNotSupported.
+/// called: an optional call that the platform lacks returns hipErrorNotSupported.
 #pragma once
 #include <string_view>
 #include <type_traits>
@@ -170,7 +170,7 @@ constexpr std::string_view call_name() {
   return found;
 }
 
-/// A table in which every call answers hipErrorNotSupported (and error texts are "unknown");
+/// A table in which every call returns hipErrorNotSupported (and error texts are "unknown");
 /// binders start from it.
 Api make_unsupported_api();
 

@@ -10,7 +10,7 @@ namespace hiptool::hip {
 
 struct Api;
 
-/// What a platform needs to know to bind itself.
+/// Input of the binding of a platform.
 struct BindRequest {
   std::string library;            ///< the runtime library to use; empty: search
   std::string system_root = "/";  ///< where /sys, /proc and /dev are read

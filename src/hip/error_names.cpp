@@ -13,8 +13,8 @@ struct ErrorEntry {
   const char* text;
 };
 
-/// Every number of HIP 5.0 to 7.2, in rising order: more than the table's own calls answer, because
-/// runtimes and drivers answer more.
+/// Every number of HIP 5.0 to 7.2, in rising order: more than the table's own calls return, because
+/// runtimes and drivers return more.
 constexpr std::array error_entries{
     ErrorEntry{0, "hipSuccess", "no error"},
     ErrorEntry{1, "hipErrorInvalidValue", "an argument is not acceptable"},

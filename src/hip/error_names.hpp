@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// Names and sentences of HIP's error numbers, for platforms that have no runtime to ask.
+/// Names and texts of HIP's error numbers, for platforms without a HIP runtime.
 #pragma once
 #include "hip/abi.hpp"
 

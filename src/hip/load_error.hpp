@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// What the loader's sentences mean. glibc names the file that could not be opened first, which is
-/// the library asked for or one that it depends on.
+/// The meaning of the dynamic loader's messages. glibc names the file that could not be opened
+/// first, which is the requested library or one that it depends on.
 #pragma once
 #include <string>
 
@@ -16,12 +16,12 @@ inline LoadError classify_load_error(const std::string& name, const std::string&
   return is_other_file ? LoadError::dependency_missing : LoadError::refused;
 }
 
-/// The file that a dependency_missing sentence names.
+/// The file that a dependency_missing message names.
 inline std::string missing_dependency(const std::string& sentence) {
   return sentence.substr(0, sentence.find(':'));
 }
 
-/// The sentence for a list of attempts; it starts with the name asked for.
+/// The message for a list of attempts; it starts with the requested name.
 inline std::string describe_attempt(const std::string& name, const std::string& sentence) {
   return sentence.rfind(name + ":", 0) == 0 ? sentence : name + ": " + sentence;
 }

@@ -23,20 +23,20 @@ struct RtcApi {
   const char* (*error_text)(int result);
 };
 
-/// A platform's compiler, or why there is none.
+/// A platform's compiler, or the reason why it is missing.
 struct RtcLibrary {
   const RtcApi* api = nullptr;  ///< null without a compiler
   std::string name;             ///< "hipRTC", "NVRTC"
   std::string path;
-  std::string version;  ///< distinguishes two compilers; part of what results are cached by
-  std::string reason;   ///< why there is none
+  std::string version;  ///< distinguishes two compilers; part of the key of cached results
+  std::string reason;   ///< why it is missing
 };
 
 /// How a vendor names its compiler and the compiler's calls.
 struct RtcNames {
   std::string library;  ///< "hipRTC", "NVRTC"
   std::string prefix;   ///< of the calls: "hiprtc", "nvrtc"
-  std::string result;   ///< what the calls for the code name it: "Code", "PTX"
+  std::string result;   ///< the word for the code in the calls' names: "Code", "PTX"
 };
 
 /// Fills `api` from the first of the files that has all the calls; if none has, the answer has the
@@ -44,16 +44,16 @@ struct RtcNames {
 RtcLibrary open_rtc(const RtcNames& names, const std::vector<std::string>& files,
                     const std::string& reason, RtcApi& api);
 
-/// Loads the compiler at the first call, which may take some 10 ms. Never throws for one that is
-/// not there. hipRTC is taken from the same release as the HIP runtime that this process has mapped
-/// or would find. Safe to use from several threads.
+/// Loads the compiler at the first call, which may take some 10 ms. Never throws for a missing one.
+/// hipRTC is taken from the same release as the HIP runtime that this process has mapped or would
+/// find. Safe to use from several threads.
 const RtcLibrary& find_rtc(Platform platform);
 
 /// The compiler's options for an arch: "--offload-arch=gfx90a", "--gpu-architecture=compute_90".
 std::vector<std::string> rtc_options(Platform platform, const std::string& arch);
 
-/// Lowers the version that a PTX text states to what a driver knows, which is told as CUDA counts
-/// (12020 is 12.2). Instructions stay; a driver refuses those that it does not know.
+/// Lowers the version that PTX code declares to the newest one that a driver supports; the driver's
+/// version is CUDA's number (12020 is 12.2). Instructions stay; a driver rejects unsupported ones.
 void lower_ptx_version(std::vector<std::byte>& ptx, int driver_version);
 
 namespace amd {

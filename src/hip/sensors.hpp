@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// What a device's sensors say, by the vendor's monitoring library or the kernel's files. Nothing
+/// Sensors of a device, read by the vendor's monitoring library or from the kernel's files. Nothing
 /// here starts a device or needs one to be usable.
 #pragma once
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace hiptool::hip {
 
-/// One look at a device. What could not be read is absent, never zero.
+/// One reading of a device. Values that could not be read are absent, never zero.
 struct SensorReading {
   std::optional<double> clock_hz;  ///< of the multiprocessors, now
   std::optional<double> memory_clock_hz;
@@ -22,7 +22,7 @@ struct SensorReading {
   std::optional<double> power_w;
   std::optional<double> power_limit_w;
   std::optional<double> default_power_limit_w;
-  /// Why clocks are held down, in words; empty: they are not. Idle is no reason.
+  /// Why clocks are throttled, as text; empty: they are not. Idle does not count.
   std::optional<std::vector<std::string>> throttle_reasons;
   std::optional<std::uint64_t> corrected_errors;    ///< of memory, since the driver was loaded
   std::optional<std::uint64_t> uncorrected_errors;  ///< the same
@@ -48,18 +48,18 @@ class Sensors {
   /// Where readings come from: the path of the library and the driver, or "sysfs of amdgpu".
   virtual const std::string& source() const noexcept = 0;
 
-  /// Reads one device by its PCI bus id ("0000:65:00.0"); all absent for one that is not known.
-  /// Takes some milliseconds; never throws for what a device does not have.
+  /// Reads one device by its PCI bus id ("0000:65:00.0"); all absent for an unknown one. Takes some
+  /// milliseconds; never throws for sensors that a device lacks.
   virtual SensorReading read(std::string_view pci_bus_id) = 0;
 };
 
-/// The sensors or, without any, the reason.
+/// The sensors, or the reason why they are missing.
 struct SensorLibrary {
   std::unique_ptr<Sensors> sensors;
   std::string reason;
 };
 
-/// Never throws for sensors that are not there. The kernel's files are read below `root`; cpu has
+/// Never throws for missing sensors. The kernel's files are read below `root`; cpu has
 /// no sensors.
 SensorLibrary open_sensors(Platform platform, const std::filesystem::path& root = "/");
 

@@ -16,11 +16,11 @@ std::vector<std::filesystem::path> list_runtimes(const std::filesystem::path& fo
 /// hip/lib, then versioned folders by version, newest first.
 std::vector<std::filesystem::path> list_rocm_folders(const std::filesystem::path& root);
 
-/// The runtime that is in this process already, whatever its major or folder: the one of that path
-/// if it is given and there, else the newest.
+/// The runtime that is mapped into this process, of any major and folder: the one of the preferred
+/// path if that is mapped, else the newest.
 std::optional<base::DynamicLibrary> find_mapped(const std::string& preferred_path);
 
-/// Everything to try, in order, after what is mapped already: folders of ROCM_PATH, HIP_PATH and
+/// Libraries to try, in order, if none is mapped already: folders of ROCM_PATH, HIP_PATH and
 /// ROCM_HOME; bare sonames, so that the system's linker decides; <root>/opt; the unversioned name.
 std::vector<std::string> list_candidates(const std::filesystem::path& root);
 

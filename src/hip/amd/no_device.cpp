@@ -43,7 +43,7 @@ std::string join_archs(const std::vector<system::KfdNode>& nodes) {
 }
 
 /// All of gfx1030 to gfx1036 run the same code (LLVM, AMDGPU usage, gfx10-3-generic), while
-/// runtimes know the first of them only.
+/// runtimes support only the first of them.
 bool has_twin(const std::string& arch) { return arch.starts_with("gfx103") && arch != "gfx1030"; }
 
 DriverFinding explain_unknown_chip(const std::string& gpu, const std::string& archs) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// Why a runtime that loads and starts reports no device. It says the same for every cause, so the
-/// cause is looked for in files below /sys and /dev and in the environment.
+/// Why a runtime that loads and starts reports no device. It returns the same error for every
+/// cause, so the cause is derived from files below /sys and /dev and from the environment.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -13,7 +13,7 @@ namespace hiptool::hip::amd {
 /// Value of an environment variable, null if it is not set.
 using GetVariable = std::function<const char*(const char* name)>;
 
-/// What follows "the HIP runtime reports no device" in a sentence, and what to do. Never empty.
+/// The cause, to follow "the HIP runtime reports no device: ", and what to do. Never empty.
 system::DriverFinding explain_no_device(const std::filesystem::path& root,
                                         const GetVariable& get_variable);
 

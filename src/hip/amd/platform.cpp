@@ -34,7 +34,7 @@ void refuse(PlatformStatus& status, std::string reason, std::string hint) {
   status.hint = std::move(hint);
 }
 
-/// What was tried and why it failed. Names that were not found share one line.
+/// Libraries that were tried and why they failed. Names that were not found share one line.
 class Attempts {
  public:
   void add_failure(const std::string& name, const std::string& sentence) {
@@ -113,7 +113,7 @@ bool means_no_device(hipError_t error) {
   return error == hipErrorNoDevice || error == hipErrorInvalidDevice;  // HIP 7 and HIP 5
 }
 
-/// Starts the runtime and fills in what it says.
+/// Starts the runtime and fills in its devices or its error.
 void start(const Api& api, PlatformStatus& status, const BindRequest& request) {
   hipError_t error = api.hipInit(0);
   if (error == hipSuccess) error = api.hipGetDeviceCount(&status.device_count);
@@ -134,7 +134,7 @@ void start(const Api& api, PlatformStatus& status, const BindRequest& request) {
   status.usable = true;
 }
 
-/// True if this library is the answer, usable or not.
+/// True if the search ends with this library, usable or not.
 bool bind_library(const base::DynamicLibrary& library, const BindRequest& request,
                   Attempts& attempts, Binding& binding) {
   PlatformStatus& status = binding.status;

@@ -38,7 +38,7 @@ std::string major_of(const std::string& runtime_path) {
   return runtime_path.substr(start, runtime_path.find('.', start) - start);
 }
 
-/// The runtime's own word where its file has no number, as in Python wheels.
+/// The version that the runtime reports where its file has no number, as in Python wheels.
 std::string ask_major(const base::DynamicLibrary& runtime) {
   const auto get_version =
       runtime.function<decltype(Api::hipRuntimeGetVersion)>("hipRuntimeGetVersion");

@@ -8,7 +8,7 @@
 namespace hiptool::hip::amd {
 namespace {
 
-/// The runtime's own functions behind the adapted calls.
+/// The runtime's own functions, which the adapted calls use.
 struct Adapted {
   decltype(Api::hipHostRegister) host_register;
   decltype(Api::hipLaunchHostFunc) launch_host_func;
@@ -39,8 +39,8 @@ void run_host_function(hipStream_t, hipError_t, void* user_data) {
   call->function(call->user_data);
 }
 
-/// HIP 5.2 exports only the older form of this call; other runtimes export both and answer
-/// hipErrorNotSupported to this one.
+/// HIP 5.2 exports only the older form of this call; other runtimes export both and return
+/// hipErrorNotSupported from this one.
 hipError_t launch_host_function(hipStream_t stream, hipHostFn_t function, void* user_data) {
   if (function == nullptr) return hipErrorInvalidValue;
   const hipError_t direct = adapted().launch_host_func(stream, function, user_data);
@@ -52,7 +52,7 @@ hipError_t launch_host_function(hipStream_t stream, hipHostFn_t function, void* 
   return error;
 }
 
-/// Asked only after a launch has failed.
+/// Called only after a launch has failed.
 bool is_block_too_large(std::uint64_t threads) {
   int ordinal = 0;
   int limit = 0;

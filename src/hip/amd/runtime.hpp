@@ -11,33 +11,33 @@ namespace hiptool::hip::amd {
 using StreamAddCallback = hipError_t (*)(hipStream_t stream, hipStreamCallback_t callback,
                                          void* user_data, unsigned flags);
 
-/// Fills the table with the library's symbols. Optional calls it lacks answer hipErrorNotSupported;
+/// Fills the table with the library's symbols. Optional calls it lacks return hipErrorNotSupported;
 /// required ones are named in the result, separated by commas (empty: all found).
 std::string load_runtime(const base::DynamicLibrary& library, Api& api);
 
-/// "5.2.21153" from 50221153; empty for a number that is none.
+/// "5.2.21153" from 50221153; empty for an invalid number.
 std::string format_version(int version);
 
-/// The part of a version that numbers differ by: 5 from 50221153.
+/// The major version: 5 from 50221153.
 constexpr int major_of_version(int version) { return version / 10000000; }
 
 /// Which of the known interfaces a runtime has.
 enum class Release {
   before_hip7,   ///< 4 to 6
-  hip7,          ///< 7 and 10: what the table promises
+  hip7,          ///< 7 and 10: as the table promises
   like_hip6,     ///< unknown version, with the calls that came with HIP 6
   unrecognised,  ///< unknown version and no sign of the layouts in use
 };
 
 /// Judges by the version where it is one that AMD released: 4 to 7 and 10 (ROCm went from 7 to 10).
-/// Else by hipGetDevicePropertiesR0600, which names its own layout ; independent implementations
+/// Else by hipGetDevicePropertiesR0600, which names its own layout; independent implementations
 /// report versions such as 1.1 and have it.
 Release identify_release(int version, const base::DynamicLibrary& library);
 
 /// Puts functions of ours before calls whose meaning differs from HIP 7 as the table promises it
-/// (hip headers and sources 5.0 to 7.2). `api` is what load_runtime filled. A runtime of unknown
-/// version gets all of them: each also passes on what HIP 7 answers. They have no context argument,
-/// so they serve the runtime that was adapted last.
+/// (hip headers and sources 5.0 to 7.2). `api` was filled by load_runtime. A runtime of unknown
+/// version gets all of them: each also passes on the results of HIP 7. They have no context
+/// argument, so they serve the runtime that was adapted last.
 void adapt_runtime(Api& api, const base::DynamicLibrary& library, Release release);
 
 }  // namespace hiptool::hip::amd

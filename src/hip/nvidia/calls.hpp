@@ -13,7 +13,7 @@ void fill_copies(Api& api);
 void fill_streams(Api& api);
 void fill_modules(Api& api);
 
-/// Runs a driver call after an entry (enter_device and its kind) that had to succeed.
+/// Runs a driver call if the entry before it (enter_device and its kind) succeeded.
 template <class Call>
 hipError_t call_after(hipError_t entered, Call&& call) noexcept {
   return entered == hipSuccess ? translate(call()) : entered;

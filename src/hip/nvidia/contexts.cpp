@@ -108,7 +108,7 @@ hipError_t enter_stream(CUstream stream) noexcept {
   if (is_pseudo_stream(stream)) return enter_device();
   CUcontext context = nullptr;
   const CUresult result = cuda().cuStreamGetCtx(stream, &context);
-  // Drivers before 9.2 lack the question; the thread's device is then the best answer.
+  // Drivers before 9.2 lack this call; the thread's device is then the best choice.
   if (result == CUDA_ERROR_NOT_SUPPORTED) return enter_device();
   return result == CUDA_SUCCESS ? make_current(context) : translate(result);
 }

@@ -10,7 +10,7 @@
 
 namespace hiptool::hip::nvidia {
 
-/// Asks the driver for its devices and replaces what was known; only while a platform is bound.
+/// Replaces the list of devices by the driver's; only while a platform is bound.
 CUresult list_devices();
 
 /// Number of devices; 0 before list_devices or when it failed.
@@ -30,7 +30,7 @@ hipError_t find_context(int ordinal, CUcontext& context) noexcept;
 /// Makes the context of the thread's device current.
 hipError_t enter_device() noexcept;
 
-/// For calls that work alike under every context (releases, questions about a pointer): the context
+/// For calls that work alike under every context (releases, queries of a pointer): the context
 /// of the thread's device if it exists, else any that does, so that a helper thread which never
 /// chose a device does not take up memory on device 0.
 hipError_t enter_any_device() noexcept;
@@ -39,7 +39,7 @@ hipError_t enter_any_device() noexcept;
 /// the current context, that of the thread's device.
 hipError_t enter_stream(CUstream stream) noexcept;
 
-/// For calls that only ask about a stream: a real handle needs no context (measured on driver 580).
+/// For calls that only query a stream: a real handle needs no context (measured on driver 580).
 hipError_t enter_null_stream(CUstream stream) noexcept;
 
 /// The pseudo handles null, legacy (1) and per-thread (2).

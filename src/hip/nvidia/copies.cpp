@@ -5,7 +5,7 @@
 namespace hiptool::hip::nvidia {
 namespace {
 
-/// Unified addressing finds out by itself what is host and what is device; the kind is only
+/// Under unified addressing the driver derives the direction from the addresses; the kind is only
 /// checked.
 bool is_known(hipMemcpyKind kind) noexcept {
   return kind >= hipMemcpyHostToHost && kind <= hipMemcpyDefault;

@@ -80,12 +80,12 @@ struct CudaDriver {
   CUresult (*cuFuncSetAttribute)(CUfunction function, CUfunction_attribute attribute, int value);
 };
 
-/// Looks up every symbol. An absent optional one answers CUDA_ERROR_NOT_SUPPORTED; absent required
+/// Looks up every symbol. An absent optional one returns CUDA_ERROR_NOT_SUPPORTED; absent required
 /// ones are named in the result, separated by commas (empty: all found).
 std::string load_driver(const base::DynamicLibrary& library, CudaDriver& driver);
 
 /// The driver of this process. The functions of the HIP table have no context argument, so there is
-/// one; it is filled when the platform is bound, before the table is handed out.
+/// one; it is filled when the platform is bound, before the table is returned.
 CudaDriver& cuda() noexcept;
 
 }  // namespace hiptool::hip::nvidia

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// The list of CudaDriver's members. A symbol is required when a required call of the HIP table
-/// uses it; what only newer drivers have is optional.
+/// uses it; calls that only newer drivers have are optional.
 #pragma once
 #include <type_traits>
 

@@ -17,7 +17,7 @@ std::string visibility_hint() {
          "\" and may hide the devices: unset it";
 }
 
-/// What the files say, put after what the driver said; its hint wins over the general one.
+/// Appends the finding from files to the driver's; its hint replaces the general one.
 DriverFinding with_files(std::string reason, std::string hint, const std::filesystem::path& root) {
   const DriverFinding files = system::explain_nvidia(root);
   if (!files.reason.empty()) reason += ": " + files.reason;

@@ -10,11 +10,11 @@ namespace hiptool::hip::nvidia {
 
 using system::DriverFinding;
 
-/// Why there is no driver library, from what the machine's files say: `sentence` is the loader's.
+/// Why there is no driver library, derived from files; `sentence` is the loader's message.
 DriverFinding explain_load_failure(const std::string& library, const std::string& sentence,
                                    const std::filesystem::path& root);
 
-/// Why a driver that was bound cannot be used: what cuInit (or the count) answered.
+/// Why a bound driver cannot be used; `result` is that of cuInit or of counting its devices.
 DriverFinding explain_init_failure(CUresult result, const std::string& library,
                                    const std::filesystem::path& root);
 

@@ -17,8 +17,7 @@ inline constexpr int NVML_TEMPERATURE_GPU = 0;
 inline constexpr int NVML_MEMORY_ERROR_TYPE_CORRECTED = 0;
 inline constexpr int NVML_MEMORY_ERROR_TYPE_UNCORRECTED = 1;
 inline constexpr int NVML_VOLATILE_ECC = 0;
-inline constexpr unsigned NVML_NVLINK_MAX_LINKS =
-    18;  // of the newest board so far; more may answer
+inline constexpr unsigned NVML_NVLINK_MAX_LINKS = 18;  // of the newest board so far
 
 struct nvmlBAR1Memory_t {
   unsigned long long bar1Total;
@@ -79,7 +78,7 @@ struct Nvml {
 };
 
 /// A bit of nvmlClocksEventReasons and what it means; idle (1) and clocks that the user chose (2)
-/// are left out, as they tell of no trouble.
+/// are left out, as they are harmless.
 struct ClocksEventReason {
   std::uint64_t bit;
   const char* text;

@@ -12,7 +12,7 @@ namespace hiptool::hip {
 namespace nvidia {
 namespace {
 
-/// The unversioned name is left out: the toolkit's stub answers to it.
+/// The unversioned name is left out: it may be the toolkit's stub.
 std::vector<std::string> list_candidates(const BindRequest& request) {
   if (!request.library.empty()) return {request.library};
   return {"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"};
@@ -54,7 +54,7 @@ std::string driver_api_version() {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-/// Starts the driver and fills in what it says; the library's functions stand in cuda() already.
+/// Starts the driver and fills in its devices or its error; cuda() has its functions already.
 void start(PlatformStatus& status, const BindRequest& request) {
   status.runtime_version = driver_api_version();
   CUresult result = cuda().cuInit(0);
@@ -67,7 +67,7 @@ void start(PlatformStatus& status, const BindRequest& request) {
   if (!status.usable) refuse(status, explain_no_device(request.system_root));
 }
 
-/// True if this library is the answer, usable or not; false leads to the next candidate.
+/// True if the search ends with this library, usable or not; false leads to the next candidate.
 bool try_library(const std::string& name, const BindRequest& request, Binding& binding) {
   PlatformStatus& status = binding.status;
   std::string sentence;

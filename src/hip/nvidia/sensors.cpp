@@ -45,7 +45,7 @@ const char* load(const base::DynamicLibrary& library, Nvml& nvml) {
   return missing;
 }
 
-/// What a call that may be missing or not supported answers for the device.
+/// The value that a call returns, unless it is missing or not supported.
 template <class Number, class Function, class... Arguments>
 std::optional<Number> ask(Function function, Arguments... arguments) {
   Number number{};
