@@ -4,9 +4,9 @@
 
 namespace hiptool::hip::cpu {
 
-/// What is alive in this process, for tests that prove that nothing leaked.
+/// Live objects of this process, for tests that check for leaks.
 struct Accounting {
-  std::size_t device_allocations = 0;  ///< also those a stream has still to free
+  std::size_t device_allocations = 0;  ///< including those that a stream has yet to free
   std::size_t host_allocations = 0;
   std::size_t registrations = 0;
   std::size_t streams = 0;

@@ -102,7 +102,7 @@ Allocations::Counts Allocations::counts() const {
 
 hipError_t Allocations::reserve(std::size_t bytes) {
   const auto facts = current_facts();
-  // Small requests are not worth asking the system.
+  // For small requests, querying the system would cost more than it saves.
   if (bytes >= huge_page_bytes && bytes > available_bytes(*facts)) return hipErrorOutOfMemory;
   const std::lock_guard lock(mutex_);
   if (bytes > facts->memory_bytes || reserved_bytes_ > facts->memory_bytes - bytes) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// The memory this platform knows: what it allocated and what was registered with it.
+/// Memory that this platform allocated and memory that was registered with it.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Allocation {
   unsigned flags = 0;
 };
 
-/// What hipFree releases.
+/// True for memory that hipFree releases.
 constexpr bool is_device_memory(MemoryUse use) {
   return use == MemoryUse::device || use == MemoryUse::managed;
 }
@@ -37,8 +37,8 @@ class Allocations {
   /// Never destroyed: static objects of the program may free memory at the very end.
   static Allocations& instance();
 
-  /// Allocates; zero bytes succeed with a null pointer. More than the machine can give is refused
-  /// here, because the system would grant it and kill the process later.
+  /// Allocates; zero bytes succeed with a null pointer. A request for more memory than the
+  /// machine has fails here, because the system would grant it and kill the process later.
   hipError_t create(MemoryUse use, int device, std::size_t bytes, unsigned flags, void** pointer);
 
   hipError_t register_host(void* base, std::size_t bytes, int device, unsigned flags);
@@ -46,7 +46,7 @@ class Allocations {
   /// The allocation that contains the pointer.
   std::optional<Allocation> find(const void* pointer) const;
 
-  /// Takes the allocation that starts there out of the map, if `fits` likes its use; its memory
+  /// Takes the allocation that starts there out of the map, if `fits` accepts its use; its memory
   /// stays until release().
   std::optional<Allocation> take(const void* base, bool (*fits)(MemoryUse));
   void release(const Allocation& allocation);

@@ -33,7 +33,7 @@ class KernelFault : public std::runtime_error {
 /// at once.
 bool has_one_shared_memory() noexcept;
 
-/// What each thread of a block has, in HIP's sense.
+/// Stack of each thread of a block, in HIP's sense.
 std::size_t thread_stack_bytes() noexcept;
 
 /// Whether that address was touched by a kernel which ran out of its stack, on the calling system
@@ -50,7 +50,7 @@ class BlockRunner {
   BlockRunner(const BlockRunner&) = delete;
   BlockRunner& operator=(const BlockRunner&) = delete;
 
-  /// Throws KernelFault, or what the kernel throws; the runner can be used again.
+  /// Throws KernelFault, or the kernel's exception; the runner can be used again.
   void run(const Launch& launch, std::uint64_t block);
 
  private:

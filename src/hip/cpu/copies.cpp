@@ -80,7 +80,7 @@ hipError_t hipMemcpyPeerAsync(void* destination, int destination_ordinal, const 
   return hipMemcpyAsync(destination, source, bytes, hipMemcpyDeviceToDevice, stream);
 }
 
-/// Only memory this platform knows can be filled (HIP: hipErrorInvalidValue for other memory).
+/// Only allocated or registered memory can be filled (HIP: hipErrorInvalidValue for other memory).
 hipError_t hipMemsetAsync(void* destination, int value, std::size_t bytes, hipStream_t stream) {
   const auto queue = find_queue(stream);
   if (queue == nullptr) return hipErrorInvalidHandle;

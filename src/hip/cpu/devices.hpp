@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/// Devices: which one is current, what they say of themselves, who may access whom.
+/// Devices: the current one of each thread, their properties, access between peers.
 #pragma once
 
 namespace hiptool::hip::cpu {
 
 inline constexpr int max_devices = 64;
 
-/// How many devices the bindings so far have shown together: objects of an earlier, larger binding
+/// The largest number of devices of all bindings so far: objects of an earlier, larger binding
 /// stay valid after a smaller one.
 int known_device_count();
 void raise_known_device_count(int count);

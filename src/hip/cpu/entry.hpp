@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// How a call enters the table: no exception leaves it.
+/// Wraps a call for the table: no exception leaves it.
 #pragma once
 #include <new>
 #include <system_error>

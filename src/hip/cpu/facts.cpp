@@ -17,7 +17,7 @@
 namespace hiptool::hip::cpu {
 namespace {
 
-/// "2048K" as bytes, "3400000" as it is; absent when it is no positive int.
+/// "2048K" as bytes, "3400000" as it is; absent for anything but a positive int.
 std::optional<int> parse_count(const std::string& text) {
   long long count = 0;
   const char* const end = text.data() + text.size();

@@ -8,7 +8,7 @@
 
 namespace hiptool::hip::cpu {
 
-/// What the machine is, read below a system root; the same for each cpu device.
+/// Properties of the machine, read below a system root; the same for each cpu device.
 struct Facts {
   std::filesystem::path root;
   std::string name;              ///< CPU model, "CPU" when unknown
@@ -25,7 +25,7 @@ Facts read_facts(const std::filesystem::path& root);
 std::shared_ptr<const Facts> current_facts();
 void set_current_facts(Facts facts);
 
-/// Memory that can be had without swapping, never more than facts.memory_bytes.
+/// Memory that can be allocated without swapping, never more than facts.memory_bytes.
 std::size_t available_bytes(const Facts& facts);
 
 }  // namespace hiptool::hip::cpu

@@ -13,14 +13,14 @@ namespace {
 /// The address sanitizer's frames are larger.
 constexpr std::size_t stack_bytes = (has_address_sanitizer ? 256 : 64) * 1024;
 /// Below each stack, so that an overflow ends in a fault instead of in the stack of another. Larger
-/// than most frames, which may leave out what lies between.
+/// than most frames, which may skip the bytes between.
 constexpr std::size_t guard_bytes = 64 * 1024;
 constexpr std::size_t slot_bytes = guard_bytes + stack_bytes;
 constexpr std::size_t stacks_per_mapping = 32;
 constexpr std::size_t mapping_bytes = stacks_per_mapping * slot_bytes;
 
-/// A guard divides a mapping, and the system allows a process only so many (65 530 unless told
-/// otherwise). Beyond a fourth of them stacks share the guard of the lowest of their mapping.
+/// A guard divides a mapping, and the system limits their number in a process (65 530 by
+/// default). Beyond a fourth of them stacks share the guard of the lowest of their mapping.
 constexpr std::size_t most_guards = 8192;
 std::atomic<std::size_t> guard_count{0};
 

@@ -9,7 +9,7 @@
 
 namespace hiptool::hip::cpu {
 
-/// A function that can stop in its middle and go on later, always on the same system thread.
+/// A function that can be suspended and resumed, always on the same system thread.
 class Fiber {
  public:
   Fiber(std::byte* stack, std::size_t bytes) : stack_(stack), bytes_(bytes) {}
@@ -17,11 +17,11 @@ class Fiber {
   /// The next enter() calls body(argument), whatever the fiber did before. The body must not
   /// return; its last act is leave_for_good().
   void start(FiberContext::Entry body, void* argument);
-  /// After leave_for_good(), or to give up a fiber in its middle.
+  /// After leave_for_good(), or to abandon a suspended fiber.
   void end() { watch_.ends(); }
 
   void enter();  ///< from the worker
-  void leave();  ///< from the body, which goes on with the next enter()
+  void leave();  ///< from the body, which resumes with the next enter()
   void leave_for_good();
 
  private:
@@ -48,7 +48,7 @@ class Fibers {
     return fibers_[place];
   }
 
-  /// Whether the address lies below a stack, where nothing may be touched. Async-signal-safe.
+  /// Whether the address is in the guard below a stack. Async-signal-safe.
   bool is_in_guard(const void* address) const noexcept;
 
  private:
@@ -63,7 +63,7 @@ class Fibers {
   std::vector<Mapping> mappings_;
 };
 
-/// What each fiber has.
+/// Stack of each fiber.
 std::size_t fiber_stack_bytes() noexcept;
 
 }  // namespace hiptool::hip::cpu

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// Two ways to go on in another stack: Boost.Context, or the system's slower ucontext.
+/// Two ways to switch to another stack: Boost.Context, or the system's slower ucontext.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace hiptool::hip::cpu {
 
-/// Where a fiber goes on, and where its worker does. Stays at its address.
+/// Where a fiber resumes, and where its worker does. Must not be moved.
 class FiberContext {
  public:
   using Entry = void (*)(void* argument);
@@ -47,7 +47,7 @@ class FiberContext {
 #endif
   }
 
-  /// From the fiber: the worker goes on, until it enters again.
+  /// From the fiber: the worker resumes, until it enters again.
   void leave() {
 #ifdef HIPTOOL_BOOST_CONTEXT
     outside_ = boost::context::detail::jump_fcontext(outside_, nullptr).fctx;
@@ -67,7 +67,7 @@ class FiberContext {
   boost::context::detail::fcontext_t inside_ = nullptr;
   boost::context::detail::fcontext_t outside_ = nullptr;
 #else
-  /// makecontext hands over ints only.
+  /// makecontext passes only ints.
   static void begin(unsigned high, unsigned low) {
     const std::uintptr_t address = (std::uintptr_t{high} << 32) | low;
     auto* const self = reinterpret_cast<FiberContext*>(address);

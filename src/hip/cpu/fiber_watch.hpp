@@ -34,7 +34,7 @@ inline constexpr bool has_thread_sanitizer = true;
 inline constexpr bool has_thread_sanitizer = false;
 #endif
 
-/// An order between fibers: what one did before release() is before what others do after acquire().
+/// An order between fibers: work of one before release() precedes work of others after acquire().
 class FiberOrder {
  public:
   void release() {

@@ -9,8 +9,8 @@
 
 namespace hiptool::hip::cpu {
 
-/// The live objects behind one kind of handle. A handle is a number that never comes back, so one
-/// that was destroyed stays unknown, whatever is created afterwards.
+/// The live objects of one kind of handle. A handle is a number that is never used again, so one
+/// that was destroyed stays invalid, whatever is created afterwards.
 template <class Handle, class Object>
 class Handles {
  public:

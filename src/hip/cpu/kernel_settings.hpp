@@ -14,7 +14,7 @@ inline constexpr unsigned shared_bytes_per_block = 48 * 1024;
 inline constexpr unsigned most_shared_bytes_per_block = 227 * 1024;
 inline constexpr unsigned max_grid_yz = 65535;
 
-/// What was set for the process: see kernel_table.hpp.
+/// Settings of the process: see kernel_table.hpp.
 KernelPath kernel_path() noexcept;
 unsigned warp_size() noexcept;
 

@@ -14,7 +14,7 @@
 namespace hiptool::hip::cpu {
 namespace {
 
-/// What is known under one name; owns what the kernel's views point to.
+/// The kernel and native function of one name; owns the data of the kernel's views.
 struct TableEntry {
   std::vector<KernelArgument> arguments;
   CpuKernel kernel;

@@ -26,7 +26,7 @@ struct CpuKernel {
   std::span<const KernelArgument> arguments;
   /// Runs the kernel's body for the thread that is current; `arguments` are addresses of values.
   void (*run_thread)(void* const* arguments) = nullptr;
-  /// Of its __shared__ variables; 0 where that is not known.
+  /// Of its __shared__ variables; 0 where unknown.
   std::size_t static_shared_bytes = 0;
 };
 

@@ -4,8 +4,8 @@
 
 namespace hiptool::hip::cpu {
 
-/// What went wrong in the newest launch that failed in this process, empty before the first. HIP
-/// has no call for it; it is for tests and for people who debug.
+/// The error of the newest launch that failed in this process, empty before the first. HIP has no
+/// call for it; it is for tests and debugging.
 std::string last_launch_error();
 
 }  // namespace hiptool::hip::cpu

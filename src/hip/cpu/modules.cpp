@@ -28,7 +28,7 @@ Functions& functions() {
   return *instance;
 }
 
-/// Answers one handle for each kernel, however often it is looked up; the handles end with it.
+/// Returns one handle for each kernel, however often it is looked up; the handles end with it.
 class Module {
  public:
   Module() = default;
@@ -58,7 +58,7 @@ Modules& modules() {
   return *instance;
 }
 
-/// An image has no length of its own, so only as much is read as agrees.
+/// An image has no length of its own, so it is read only up to the first difference.
 hipError_t hipModuleLoadData(hipModule_t* module, const void* image) {
   if (module == nullptr || image == nullptr) return hipErrorInvalidValue;
   const bool is_own =
@@ -68,7 +68,7 @@ hipError_t hipModuleLoadData(hipModule_t* module, const void* image) {
   return hipSuccess;
 }
 
-/// The options are for a compiler, which there is not.
+/// The options are for a compiler, which this platform lacks.
 hipError_t hipModuleLoadDataEx(hipModule_t* module, const void* image, unsigned, hipJitOption*,
                                void**) {
   return hipModuleLoadData(module, image);
@@ -104,7 +104,7 @@ hipError_t hipFuncGetAttribute(int* value, hipFunction_attribute attribute,
     case HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
       *value = static_cast<int>(kernel->static_shared_bytes);
       return hipSuccess;
-    // What a host compiler does not say, or what a cpu has not.
+    // Values that a host compiler does not report, or that a CPU lacks.
     case HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
     case HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
     case HIP_FUNC_ATTRIBUTE_NUM_REGS:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// Module and function handles, and what a function says of itself.
+/// Module and function handles.
 #pragma once
 #include "hip/abi.hpp"
 #include "hip/cpu/kernel_table.hpp"

@@ -18,7 +18,7 @@ std::size_t rounded_to_page(std::size_t bytes) {
   return (bytes + page_bytes - 1) / page_bytes * page_bytes;
 }
 
-/// Maps more than is needed and gives back what lies before and behind the aligned part.
+/// Maps more than is needed and unmaps the parts before and after the aligned one.
 void* map_aligned(std::size_t bytes) noexcept {
   if (bytes > std::numeric_limits<std::size_t>::max() - 2 * huge_page_bytes) return nullptr;
   const std::size_t kept_bytes = rounded_to_page(bytes);

@@ -11,7 +11,7 @@ inline constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 /// on. Null when there is none.
 void* acquire_pages(std::size_t bytes) noexcept;
 
-/// Gives back what acquire_pages answered for the same size.
+/// Frees memory that acquire_pages returned for the same size.
 void release_pages(void* base, std::size_t bytes) noexcept;
 
 }  // namespace hiptool::hip::cpu

@@ -29,7 +29,7 @@ hipError_t hipRuntimeGetVersion(int* version) {
   return hipSuccess;
 }
 
-// How many devices there are is the table's own knowledge: bindings may differ in it.
+// The number of devices is a property of the table: bindings may differ in it.
 
 template <int Count>
 hipError_t hipGetDeviceCount(int* count) {
@@ -79,7 +79,7 @@ const Api& table_for(int count) {
   return (*tables)[static_cast<std::size_t>(count - 1)];
 }
 
-/// Ends the workers while the program's later objects are gone and its earlier ones still there.
+/// Ends the workers when the program's later objects are destroyed and its earlier ones are not.
 class WorkersEnd {
  public:
   WorkersEnd() = default;

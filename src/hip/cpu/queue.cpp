@@ -94,7 +94,7 @@ bool Queue::run_next(std::unique_lock<std::mutex>& lock) {
   bool reachable = true;
   for (const Ticket& ticket : work.after) reachable = reachable && ticket.wait();
   if (reachable && work.run) work.run();
-  // What the work holds goes before its end is visible: who waits may count what is left.
+  // Release the work's objects before its end is visible: a waiting test may count live objects.
   work = {};
   lock.lock();
   if (!reachable) return false;

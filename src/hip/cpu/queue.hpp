@@ -25,7 +25,7 @@ struct Ticket {
   bool wait() const;  ///< false: the process is ending and the work will never be done
 };
 
-/// What a queue is, fixed at its birth.
+/// Properties of a queue, which never change.
 struct QueueTraits {
   int device = 0;
   bool is_null = false;      ///< the device's default stream
@@ -38,8 +38,8 @@ class Queue : public std::enable_shared_from_this<Queue> {
 
   const QueueTraits& traits() const { return traits_; }
 
-  /// Appends work that runs once all tickets are done, and answers its place. An empty function
-  /// only waits. After close() or abandon() nothing is taken and the ticket has no queue.
+  /// Appends work that runs once all tickets are done, and returns its place. An empty function
+  /// only waits. After close() or abandon() nothing is added and the ticket has no queue.
   Ticket push(std::function<void()> run, std::vector<Ticket> after);
 
   /// The place of the newest work.
@@ -49,16 +49,16 @@ class Queue : public std::enable_shared_from_this<Queue> {
   bool is_done(std::uint64_t number) const;
   bool wait(std::uint64_t number);
 
-  /// Work at hand has failed on the device; the next call that waits for it is to say so.
+  /// The current work has failed on the device; the next call that waits for it reports that.
   void note_failure() { failed_.store(true); }
   /// Whether something has failed since the last call.
   bool take_failure() { return failed_.exchange(false); }
 
-  /// Takes no more work; what is queued still runs, then the worker ends.
+  /// Takes no more work; queued work still runs, then the worker ends.
   void close();
-  /// Closed and nothing left to do or to say.
+  /// Closed, without work left to run or a failure left to report.
   bool is_over() const;
-  /// Drops what has not started; the worker ends after the work at hand.
+  /// Drops work that has not started; the worker ends after the current work.
   void abandon();
 
  private:

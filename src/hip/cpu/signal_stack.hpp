@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// Where a thread's signal handlers run that ask for a stack of their own (SA_ONSTACK).
+/// The stack of a thread's signal handlers that request one of their own (SA_ONSTACK).
 #pragma once
 #include <cstddef>
 #include <memory>

@@ -44,7 +44,7 @@ hipError_t hipDeviceGetStreamPriorityRange(int* least, int* greatest) {
   return hipSuccess;
 }
 
-/// Does not wait: what is queued still runs.
+/// Does not wait: queued work still runs.
 hipError_t hipStreamDestroy(hipStream_t stream) {
   const auto queue = streams().remove(stream);
   if (queue == nullptr) return hipErrorInvalidHandle;

@@ -8,7 +8,7 @@
 
 namespace hiptool::hip::cpu {
 
-/// The queue behind a handle; for the null handle the default stream of the thread's device. Null
+/// The queue of a handle; for the null handle the default stream of the thread's device. Null
 /// when the handle is unknown.
 std::shared_ptr<Queue> find_queue(hipStream_t stream);
 

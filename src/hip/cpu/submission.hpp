@@ -12,7 +12,7 @@
 namespace hiptool::hip::cpu {
 
 /// The queues of one device. Each submission takes the device's lock, so that all work has one
-/// order of birth and work waits only for older work: no circle can form.
+/// order and waits only for older work: no deadlock is possible.
 class DeviceQueues {
  public:
   explicit DeviceQueues(int device);
@@ -21,11 +21,11 @@ class DeviceQueues {
   std::shared_ptr<Queue> create(const QueueTraits& traits);
 
   /// Work of the default stream waits for all older work of blocking streams, theirs for all older
-  /// work of the default stream. The answer has no queue if the stream takes no more work.
+  /// work of the default stream. The ticket has no queue if the stream takes no more work.
   Ticket submit(const std::shared_ptr<Queue>& queue, std::function<void()> run, Ticket after);
 
-  /// What has to be done before the queue counts as idle; the default stream includes the blocking
-  /// ones.
+  /// Work that must be done before the queue counts as idle; the default stream includes the
+  /// blocking ones.
   std::vector<Ticket> outstanding(const std::shared_ptr<Queue>& queue);
   /// Everything that is not done on this device.
   std::vector<Ticket> outstanding();
@@ -51,19 +51,19 @@ DeviceQueues& queues_of(int ordinal);
 hipError_t submit(const std::shared_ptr<Queue>& queue, std::function<void()> run,
                   Ticket* ticket = nullptr, Ticket after = {});
 
-/// Submits and waits until it is done; answers also the failure of older work.
+/// Submits and waits until it is done; also returns the failure of older work.
 hipError_t submit_and_wait(const std::shared_ptr<Queue>& queue, std::function<void()> run);
 
 hipError_t wait_for(const std::vector<Ticket>& tickets);
-/// What the end of a wait for the queue or device is to answer: work that ran may have failed.
+/// The result of a completed wait for the queue or device: work that ran may have failed.
 hipError_t failure_of(const std::shared_ptr<Queue>& queue);
 hipError_t failure_of_device(int ordinal);
 
 hipError_t wait_for_device(int ordinal);
 void wait_for_all_devices();
 
-/// At the end of the process: drops what has not started and joins the workers. Later submissions
-/// answer hipErrorDeinitialized.
+/// At the end of the process: drops work that has not started and joins the workers. Later
+/// submissions return hipErrorDeinitialized.
 void shut_down_queues();
 
 }  // namespace hiptool::hip::cpu

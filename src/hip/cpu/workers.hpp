@@ -25,7 +25,7 @@ class Workers {
   /// Joins the workers that have retired.
   void join_retired();
 
-  /// Waits until every worker has retired; false when that takes too long (a host function hangs).
+  /// Waits until every worker has retired; false on timeout (a host function hangs).
   bool wait_all_retired(std::chrono::milliseconds limit);
 
  private:
