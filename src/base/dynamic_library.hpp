@@ -6,11 +6,11 @@
 namespace hiptool::base {
 
 /// A shared library that is opened at run time and stays loaded to the end of the process (vendor
-/// runtimes do not survive being unloaded). The only place that knows dlopen.
+/// runtimes do not survive being unloaded). The only user of dlopen.
 class DynamicLibrary {
  public:
   /// Opens by soname or path (RTLD_LAZY | RTLD_LOCAL). On failure returns nothing and sets `error`
-  /// to the loader's sentence. Blocks while the library's constructors run.
+  /// to the loader's message. Blocks while the library's constructors run.
   static std::optional<DynamicLibrary> open(const std::string& name, std::string& error);
 
   /// The library if it is mapped in this process already; never loads anything.
@@ -25,7 +25,7 @@ class DynamicLibrary {
     return reinterpret_cast<Function>(symbol(name));
   }
 
-  /// Path of the file that the loader found, or the name given where it does not say.
+  /// Path of the file that the loader found, or the given name if it reports none.
   const std::string& path() const noexcept { return path_; }
 
  private:

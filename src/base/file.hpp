@@ -42,12 +42,12 @@ class File {
   /// Error(input_failed) with path and offset when the file ends before or cannot be read.
   void read_at(std::span<std::byte> destination, std::uint64_t offset) const;
 
-  /// Throws Error(input_failed), which says what happened, if size or times differ from those given
+  /// Throws Error(input_failed), which names the change, if size or times differ from those given
   /// or the path names another file by now. Removing a file moves its ctime and so counts as a
-  /// change: what was written to it before can no longer be excluded.
+  /// change: an earlier write can no longer be excluded.
   void check_unchanged(std::uint64_t size_bytes, const FileStamp& stamp) const;
 
-  /// What read_at throws where the file ends too early, and where the system answered an errno.
+  /// The errors of read_at for a file that ends too early and for an errno.
   Error ended_early(std::uint64_t offset, std::uint64_t missing_bytes) const;
   Error unreadable(std::uint64_t offset, int number) const;
 
@@ -63,8 +63,8 @@ class File {
 /// read. At most 1 MiB is read.
 std::string read_small_file(const std::filesystem::path& path);
 
-/// Writes everything, through interruptions, and waits where a pipe is full and non-blocking. The
-/// errno of a failure, else 0. Safe in a signal handler.
+/// Writes all bytes, repeats interrupted calls, and waits where a pipe is full and non-blocking.
+/// Returns the errno of a failure, else 0. Safe in a signal handler.
 int write_all(int descriptor, std::string_view bytes) noexcept;
 
 /// Paths of a folder's entries, sorted; empty for a folder that cannot be read.

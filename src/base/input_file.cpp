@@ -50,7 +50,7 @@ class InputFile {
       } else if (got == 0) {
         if (!is_pipe_ || has_writer_ || !wait_for_writer()) return text;
       } else if (errno == EAGAIN) {
-        has_writer_ = true;  // without one the answer is the end
+        has_writer_ = true;  // without one, read returns 0
         wait();
       } else if (errno != EINTR) {
         fail(std::generic_category().message(errno));
@@ -69,7 +69,7 @@ class InputFile {
     fail("it has more than " + format_size(limit_bytes_), "check that it is the file you mean");
   }
 
-  // What it has now, which may grow and is 0 for pipes and files of /proc.
+  // The current size, which may grow and is 0 for pipes and files of /proc.
   std::uint64_t checked_size() {
     struct stat status {};
     if (fstat(descriptor_, &status) != 0) fail(std::generic_category().message(errno));

@@ -9,7 +9,7 @@
 
 namespace hiptool::base {
 
-/// SHA-256 (FIPS 180-4) of bytes that come in pieces.
+/// Incremental SHA-256 (FIPS 180-4).
 class Sha256 {
  public:
   Sha256() noexcept { sha256_init(&state_); }
@@ -17,7 +17,7 @@ class Sha256 {
   void add(std::span<const std::byte> bytes) noexcept {
     sha256_update(&state_, bytes.size(), reinterpret_cast<const std::uint8_t*>(bytes.data()));
   }
-  /// In 64 hexadecimal digits, lower case. Afterwards the object is as new.
+  /// 64 hexadecimal digits, lower case. Resets the object.
   std::string hex_digest();
 
  private:

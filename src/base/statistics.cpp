@@ -54,8 +54,8 @@ Middles draw_middles(std::size_t count, std::uint64_t seed) {
   return middles;
 }
 
-// Draws depend on nothing but count and seed, so lists of one length, of which reports have many,
-// share them; drawn anew for each they take nearly all the time of a comparison.
+// Draws depend only on count and seed, so lists of one length, of which reports have many, share
+// them; without that, drawing takes nearly all the time of a comparison.
 std::shared_ptr<const Middles> shared_middles(std::size_t count, std::uint64_t seed) {
   constexpr std::size_t most_known = 128;  // 32 KB each
   thread_local std::map<std::pair<std::size_t, std::uint64_t>, std::shared_ptr<const Middles>>

@@ -7,13 +7,13 @@
 
 namespace hiptool::base {
 
-/// The value below which that share (0 to 1) of the samples lies, linear between neighbours
+/// The value below which that share (0 to 1) of the samples is, linear between neighbours
 /// (Hyndman and Fan 1996, definition 7, as numpy does it). NaN without samples.
 double quantile(std::span<const double> samples, double share);
 
 inline double median(std::span<const double> samples) { return quantile(samples, 0.5); }
 
-/// What a list of samples is like. All NaN without samples.
+/// Statistics of a list of samples. All NaN without samples.
 struct Summary {
   std::size_t count = 0;
   double median = 0;
@@ -49,11 +49,11 @@ struct Comparison {
 
 /// Fewer samples than this on a side are never enough for a verdict.
 inline constexpr std::size_t least_compared_samples = 9;
-/// Changes within this share either way are of no consequence.
+/// Smaller relative changes, in either direction, are ignored.
 inline constexpr double least_effect = 0.03;
 
-/// Compares times (less is faster). SAME: the interval lies within the effect; FASTER or SLOWER: it
-/// lies outside; else AMBIGUOUS.
+/// Compares times (less is faster). SAME: the interval is within the effect; FASTER or SLOWER: it
+/// is outside; else AMBIGUOUS.
 Comparison compare_times(std::span<const double> before, std::span<const double> after,
                          double effect = least_effect);
 

@@ -33,7 +33,7 @@ TimelineScope::~TimelineScope() {
   try {
     timeline_->add(span_);
   } catch (const std::bad_alloc&) {
-    // A span less is better than a program less.
+    // Losing a span is better than ending the program.
   }
 }
 

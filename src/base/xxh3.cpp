@@ -24,7 +24,7 @@ Function function_of(Xxh3Path path) noexcept {
   switch (path) {
     case Xxh3Path::library: return by_library;
 #ifdef HIPTOOL_XXH3_X86
-    // Both ask whether the system saves the registers too.
+    // Both also check that the system saves the registers.
     case Xxh3Path::avx2: return __builtin_cpu_supports("avx2") != 0 ? xxh3_64_avx2 : nullptr;
     case Xxh3Path::avx512: return __builtin_cpu_supports("avx512f") != 0 ? xxh3_64_avx512 : nullptr;
 #else

@@ -9,7 +9,7 @@ namespace hiptool::base {
 
 /// Instructions that XXH3 is computed with; the digest is the same with all.
 enum class Xxh3Path {
-  library,  ///< what the installed libxxhash was compiled for, on x86 SSE2
+  library,  ///< those that the installed libxxhash was compiled for, on x86 SSE2
   avx2,
   avx512,
 };
@@ -22,11 +22,11 @@ std::string_view to_string(Xxh3Path path) noexcept;
 /// Whether this build and this processor have the path.
 bool has_xxh3_path(Xxh3Path path) noexcept;
 
-/// The path in use: the last of the list that there is.
+/// The path in use: the last available one of the list.
 Xxh3Path xxh3_path() noexcept;
 
-/// For tests and benches, in the whole process. Throws Error(unsupported) for a path that there is
-/// not.
+/// For tests and benches, in the whole process. Throws Error(unsupported) for an unavailable
+/// path.
 void set_xxh3_path(Xxh3Path path);
 
 /// XXH3-64 with seed 0. Any alignment; `data` may be null where `size_bytes` is 0.

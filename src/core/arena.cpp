@@ -14,7 +14,7 @@
 namespace hiptool {
 namespace {
 
-// The next multiple of 256. What does not fit becomes the largest number, which no device has.
+// The next multiple of 256; on overflow the largest number, which no device has.
 std::size_t padded_size(std::size_t size_bytes) noexcept {
   constexpr std::size_t padding = Arena::minimum_alignment_bytes;
   if (size_bytes > std::numeric_limits<std::size_t>::max() - (padding - 1)) {
@@ -51,7 +51,7 @@ double ArenaCounters::fragmentation() const noexcept {
 
 struct Arena::State {
   const Buffer memory;
-  mutable std::mutex mutex;  // guards what follows
+  mutable std::mutex mutex;  // guards the members below
   core::FreeRanges ranges;
   std::map<std::string, std::weak_ptr<Slice>, std::less<>> names;
   std::size_t requested_bytes = 0;
@@ -63,7 +63,7 @@ struct Arena::State {
         ranges(reinterpret_cast<std::uintptr_t>(memory.address()), memory.size_bytes()) {}
 };
 
-// A range that is given back with this object; the owner behind a slice's Buffers.
+// A range that is given back with this object; the owner of a slice's Buffers.
 struct Arena::Slice {
   std::shared_ptr<State> state;
   std::string name;

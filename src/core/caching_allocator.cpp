@@ -73,7 +73,7 @@ struct CachingAllocator::State {
 
   const Device device;
   const std::uint64_t limit_bytes;
-  mutable std::mutex mutex;  // guards what follows
+  mutable std::mutex mutex;  // guards the members below
   Blocks cached;
   std::map<std::uintptr_t, Lease*> used;  // by address
   Statistics statistics;
@@ -89,7 +89,7 @@ struct CachingAllocator::State {
   std::uint64_t release_cached();
 };
 
-// A block in use; the owner behind its Buffers.
+// A block in use; the owner of its Buffers.
 struct CachingAllocator::State::Lease {
   std::shared_ptr<State> state;
   Blocks::node_type node;
@@ -154,7 +154,7 @@ void CachingAllocator::State::hand_out(Lease& lease, Blocks::node_type node) {
 }
 
 void CachingAllocator::State::give_back(Blocks::node_type node) noexcept {
-  // Without marks nobody could tell when the block is free; the runtime's own free waits.
+  // Without marks the end of the block's use is unknown; the runtime's own free waits for it.
   const bool is_marked = record_uses(node.mapped());
   const std::size_t size_bytes = node.key();
   Blocks surplus;  // freed after the lock is, because that waits for the device

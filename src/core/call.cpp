@@ -15,7 +15,8 @@ std::string_view hint_of(ErrorCode code) {
   }
 }
 
-// The text after the name, unless the runtime only repeats the name (HIP 5 does).
+// Name, number and text; without the text if the runtime only repeats the name there, as HIP 5
+// does.
 std::string describe(const hip::Api& api, hip::hipError_t error) {
   const char* name = api.hipGetErrorName(error);
   const char* text = api.hipGetErrorString(error);

@@ -16,7 +16,7 @@ namespace hiptool::core {
 ErrorCode error_code_of(hip::hipError_t error) noexcept;
 
 /// "hipMalloc of 64 MiB on nvidia:0: hipErrorOutOfMemory (2), out of memory". `subject` may be
-/// empty; it says on what the call worked. A sticky error (ErrorCode::device_lost) makes the device
+/// empty; it is the object of the call. A sticky error (ErrorCode::device_lost) makes the device
 /// a lost one: every failed call must come through here or through note_failure.
 Error call_error(const Device& device, std::string_view call_name, hip::hipError_t error,
                  std::string_view subject = {}, std::string_view detail = {});
@@ -57,8 +57,8 @@ void call_for_host_memory(const Device& device, std::string_view subject, Argume
 /// Writes a failed call to the trace; a sticky error makes the device a lost one. Never throws.
 void note_failure(const Device& device, std::string_view call_name, hip::hipError_t error) noexcept;
 
-/// For destructors: calls, on a lost device too, and says whether it succeeded. A failure goes to
-/// the trace.
+/// For destructors: calls, on a lost device too, and returns whether it succeeded. A failure goes
+/// to the trace.
 template <auto Member, class... Arguments>
 bool release(const Device& device, Arguments... arguments) noexcept {
   const hip::hipError_t error = (api_of(device).*Member)(arguments...);
@@ -67,8 +67,8 @@ bool release(const Device& device, Arguments... arguments) noexcept {
   return false;
 }
 
-/// For what a runtime need not know: calls, and says whether it answered. A failure other than "not
-/// supported" or "no such attribute" goes to the trace. A lost device is skipped.
+/// For values that a runtime need not have: calls, and returns whether it succeeded. A failure
+/// other than "not supported" or "no such attribute" goes to the trace. A lost device is skipped.
 template <auto Member, class... Arguments>
 bool query(const Device& device, Arguments... arguments) noexcept {
   if (is_lost(device)) return false;

@@ -47,7 +47,7 @@ void require_rectangle(const char* operation, const Buffer& buffer, Rectangle re
   }
 }
 
-// The copy uses memory of the caller, who may let it go once the failure is known.
+// The copy uses memory of the caller, who may free it after the exception.
 void synchronize_or_settle(const Stream& stream) {
   try {
     stream.synchronize();

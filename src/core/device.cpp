@@ -157,7 +157,7 @@ MemoryInfo Device::memory() const {
   return {free_bytes, total_bytes};
 }
 
-// Asking for memory is the cheapest call that every runtime answers only with a context.
+// Querying memory is the cheapest call that needs a context in every runtime.
 void Device::start() const { static_cast<void>(memory()); }
 
 DeviceGuard::DeviceGuard(const Device& device) : device_(device) {

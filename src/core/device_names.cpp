@@ -8,7 +8,7 @@
 namespace hiptool::core {
 namespace {
 
-/// "gfx90a", "gfx1100": a run-time compiler gets this word, and old ones abort for others.
+/// "gfx90a", "gfx1100": it is passed to a run-time compiler, and old ones abort on other names.
 bool is_gfx_name(std::string_view arch) {
   constexpr std::string_view prefix = "gfx";
   return arch.starts_with(prefix) && arch.size() > prefix.size() &&

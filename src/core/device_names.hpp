@@ -7,8 +7,8 @@
 
 namespace hiptool::core {
 
-/// Name and arch of the device, or nothing, which goes to the trace. A failing call is made once
-/// more: without the arch no kernel can be chosen, so one bad answer is not to decide that.
+/// Name and arch of the device, or nothing, which goes to the trace. A failing call is repeated
+/// once, because without the arch no kernel can be chosen.
 std::optional<hip::DeviceNames> read_names(const Device& device);
 
 }  // namespace hiptool::core

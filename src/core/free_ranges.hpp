@@ -25,7 +25,7 @@ class FreeRanges {
   /// granule). Its offset, or nothing where no range can. Strong exception guarantee.
   std::optional<std::uint64_t> take(std::uint64_t size_bytes, std::uint64_t alignment_bytes);
 
-  /// Frees what take() gave at this offset. Takes no memory, so it cannot fail.
+  /// Frees the block that take() returned. Allocates no memory, so it cannot fail.
   void give_back(std::uint64_t offset) noexcept;
 
   std::uint64_t largest_bytes() const noexcept;
@@ -35,7 +35,7 @@ class FreeRanges {
   using BySize = std::set<std::pair<std::uint64_t, std::uint64_t>>;  // size and offset
   struct Block {
     std::uint64_t size_bytes = 0;
-    BySize::node_type spare;  // of a taken block: what it needs to become free
+    BySize::node_type spare;  // of a taken block: the node that it needs to become free
   };
   using Blocks = std::map<std::uint64_t, Block>;
 

@@ -46,7 +46,7 @@ bool has_table(Bytes bytes, std::uint64_t offset, std::uint64_t count, std::uint
   return count == 0 || has_range(bytes, offset, count * entry_bytes);  // both have 16 bits
 }
 
-/// Comments may stand before the version that every PTX text begins with.
+/// Comments may precede the version that all PTX code begins with.
 bool is_ptx(std::string_view text) {
   for (;;) {
     const std::size_t start = text.find_first_not_of(" \t\r\n");
@@ -117,7 +117,7 @@ bool is_whole_bundle(Bytes bytes) {
   return true;
 }
 
-/// Magic, version, bytes of this header, bytes of what follows it.
+/// Magic, version, bytes of this header, bytes of the data after it.
 bool is_whole_fatbin(Bytes bytes) {
   if (!has_range(bytes, 0, 16)) return false;
   return has_range(bytes, number_at<std::uint16_t>(bytes, 6), number_at<std::uint64_t>(bytes, 8));

@@ -8,7 +8,7 @@
 
 namespace hiptool::core {
 
-/// What the bytes of a kernel image say they are.
+/// The format of a kernel image, identified by its bytes.
 enum class ImageKind {
   empty,
   unknown,

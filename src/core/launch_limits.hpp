@@ -8,7 +8,7 @@
 
 namespace hiptool::core {
 
-/// What a device accepts in a launch; what it does not say is no limit here.
+/// The limits of a launch on a device; one that the device does not report is `none`.
 struct LaunchLimits {
   static constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
 
@@ -27,7 +27,8 @@ std::string to_text(const Dim3& dimensions);
 /// "kernel 'fill', grid 4 x 1 x 1, block 256 x 1 x 1, 0 bytes of shared memory".
 std::string to_text(const Kernel& kernel, const LaunchConfig& config);
 
-/// Throws Error(invalid_argument) with the numbers for what the device or the kernel cannot run.
+/// Throws Error(invalid_argument) with the numbers for a launch beyond a limit of the device or the
+/// kernel.
 void check_launch(const Kernel& kernel, const LaunchConfig& config, const LaunchLimits& limits);
 
 }  // namespace hiptool::core

@@ -15,7 +15,7 @@ class LostDevices {
  public:
   explicit LostDevices(int device_count) : entries_(static_cast<std::size_t>(device_count)) {}
 
-  /// Cheap enough to ask before every call. False for an ordinal that no device has.
+  /// Cheap enough for a check before every call. False for an ordinal without a device.
   bool is_lost(int ordinal) const noexcept;
 
   /// Only the first failure of a device is kept. No error: there was no memory to build one.

@@ -17,11 +17,11 @@ struct Unmap {
 using ImageMemory = std::unique_ptr<void, Unmap>;
 
 /// A page-aligned copy of an image in anonymous memory, followed by a zero byte. AMD's runtime
-/// looks which file an image's pages were mapped from and may open it; these come from none. Throws
+/// may open the file that an image's pages were mapped from; these pages come from none. Throws
 /// Error(host_out_of_memory).
 ImageMemory copy_image(std::span<const std::byte> image);
 
-/// What the Modules and Kernels of one loaded image share.
+/// State that the Modules and Kernels of one loaded image share.
 struct ModuleState {
   ModuleState(const Device& on, std::string image_name, ImageMemory image);
   ~ModuleState();

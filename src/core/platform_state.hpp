@@ -15,8 +15,8 @@ class Module;
 
 namespace hiptool::core {
 
-/// What the devices of one bound platform share. Held by every Device, so it lives as long as any
-/// object made on one.
+/// State that the devices of one bound platform share. Held by every Device, so it lives as long as
+/// any object made on one.
 struct PlatformState {
   Platform platform = Platform::cpu;
   const hip::Api* api = nullptr;
@@ -31,7 +31,7 @@ struct PlatformState {
 
 struct ModuleState;
 
-/// The library's own way into the public objects.
+/// The library's access to private members of public classes.
 struct Access {
   static const PlatformState& state(const Device& device) noexcept { return *device.state_; }
   static const ModuleState& state(const Module& module) noexcept;

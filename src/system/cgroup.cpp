@@ -18,10 +18,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Version 1 has no word for "no limit" but the largest multiple of the page size in 63 bits.
+// For "no limit", version 1 has the largest multiple of the page size in 63 bits.
 constexpr std::uint64_t unlimited = std::uint64_t{1} << 62;
 
-// "max" and -1 stand for "no limit".
+// "max" and -1 mean "no limit".
 std::optional<std::uint64_t> parse_limit(std::string_view text) {
   return base::parse_number<std::uint64_t>(text);
 }
@@ -81,7 +81,7 @@ void read_cpu_version_1(CgroupLimits& limits, const fs::path& folder) {
 
 // The group's folder and all above it, `mount` last: a limit of any level holds. Inside a container
 // the path may be the host's, which does not exist here, or lead out of the mount ("/../x"): then
-// only the mount itself tells.
+// only the limits of the mount itself can be read.
 std::vector<fs::path> levels(const fs::path& mount, const std::string& group) {
   std::vector<fs::path> names;
   for (const fs::path& name : fs::path(group).relative_path()) {
@@ -99,7 +99,7 @@ bool names_controller(const std::string& list, const std::string& name) {
 }
 
 // A version 1 hierarchy is mounted under the list of its controllers, whose order may differ from
-// that of /proc/self/cgroup; each controller has a link of its own beside it.
+// that of /proc/self/cgroup; each controller has a link of its own next to it.
 fs::path mount_of(const fs::path& mount, const std::string& list, const char* controller) {
   std::error_code ignored;
   return fs::is_directory(mount / list, ignored) ? mount / list : mount / controller;

@@ -6,7 +6,7 @@
 
 namespace hiptool::system {
 
-/// What the control groups of this process leave it, over all levels up to the mounted root.
+/// Limits of this process by its control groups, of all levels up to the mounted root.
 struct CgroupLimits {
   std::optional<double> cpu_cores;                      ///< quota over period
   std::optional<std::uint64_t> memory_bytes;            ///< smallest limit

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Lines "render:x:109:alice,bob". Read here and not with getgrgid(), which knows no root.
+// Lines "render:x:109:alice,bob". Not getgrgid(), which cannot read below another root.
 std::string group_name(const fs::path& root, unsigned long id) {
   std::istringstream lines(base::read_small_file(root / "etc/group"));
   for (std::string line; std::getline(lines, line);) {

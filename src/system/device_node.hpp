@@ -12,7 +12,7 @@ int try_open(const std::filesystem::path& node);
 /// second to wake its GPU when a node is opened.
 int check_access(const std::filesystem::path& node);
 
-/// Whom a node belongs to.
+/// The group that a node belongs to.
 struct NodeOwner {
   std::string group;  ///< name from <root>/etc/group; empty if there is none for the number
   unsigned long group_id = 0;

@@ -7,7 +7,7 @@
 
 namespace hiptool::system {
 
-/// What gives a container the AMD GPUs.
+/// The option that gives a container the AMD GPUs.
 inline constexpr const char* amd_container_option = "--device /dev/kfd --device /dev/dri";
 
 /// Version of the loaded NVIDIA kernel driver, "580.159.04" (/sys/module/nvidia/version, else

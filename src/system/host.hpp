@@ -6,7 +6,7 @@
 
 namespace hiptool::system {
 
-/// The machine as reports name it.
+/// Properties of the machine for reports.
 struct Host {
   std::string name;
   std::string kernel;       ///< "Linux 6.1.0-18-amd64"
@@ -17,10 +17,10 @@ struct Host {
 
 Host read_host(const std::filesystem::path& root);
 
-/// Host::cores alone, without reading what takes milliseconds on machines with many cores.
+/// Host::cores alone, without the files that take milliseconds on machines with many cores.
 std::uint64_t usable_cores(const std::filesystem::path& root);
 
-/// Memory that can be taken without swapping: MemAvailable, bounded by what the cgroup leaves.
+/// Memory that can be allocated without swapping: MemAvailable, bounded by the cgroup's limits.
 std::uint64_t available_memory_bytes(const std::filesystem::path& root);
 
 }  // namespace hiptool::system

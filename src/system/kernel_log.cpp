@@ -24,7 +24,7 @@ std::optional<std::string> read_all(int descriptor) {
       continue;
     }
     if (got == 0 || errno == EAGAIN) return text;
-    // EPIPE: records were overwritten meanwhile; the next read goes on after them.
+    // EPIPE: records were overwritten meanwhile; the next read continues after them.
     if (errno != EPIPE && errno != EINTR) return std::nullopt;
   }
   return text;

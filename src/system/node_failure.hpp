@@ -7,7 +7,7 @@
 
 namespace hiptool::system {
 
-/// What a failed open of a GPU's node means and what to do. `node` is the path as people know it
+/// The cause of a failed open of a GPU's node and what to do. `node` is the path without a root
 /// ("/dev/kfd"), `container_option` gives a container access to it.
 DriverFinding explain_node_failure(int error_number, const std::string& node,
                                    const NodeOwner& owner, const std::string& container_option);

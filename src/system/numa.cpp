@@ -63,7 +63,7 @@ std::vector<int> cpus_near(const std::filesystem::path& root, std::string_view b
 }
 
 std::vector<int> allowed_cpus() {
-  // The set grows until the kernel's fits: it answers EINVAL to one that is too small.
+  // The set grows until the kernel's fits: it returns EINVAL for one that is too small.
   for (std::size_t count = 1; count * CPU_SETSIZE <= most_cpus; count *= 2) {
     std::vector<cpu_set_t> set(count);
     const std::size_t bytes = count * sizeof(cpu_set_t);

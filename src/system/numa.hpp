@@ -7,15 +7,15 @@
 
 namespace hiptool::system {
 
-/// Numbers of a list as the kernel writes it, "0-3,8,10-11"; what is no number ends it. At most
-/// 65 536 numbers.
+/// Numbers of a list as the kernel writes it, "0-3,8,10-11", up to the first malformed entry. At
+/// most 65 536 numbers.
 std::vector<int> parse_cpu_list(std::string_view text);
 
-/// How many NUMA nodes are online, read below `root`; 1 where the kernel does not say.
+/// How many NUMA nodes are online, read below `root`; 1 where the kernel does not report it.
 std::size_t numa_node_count(const std::filesystem::path& root);
 
-/// The logical CPUs of the NUMA node that a PCI device hangs on, read below `root`. Empty where the
-/// system has one node, or does not say which one it is.
+/// The logical CPUs of the NUMA node that a PCI device is attached to, read below `root`. Empty
+/// where the system has one node, or does not report which one it is.
 std::vector<int> cpus_near(const std::filesystem::path& root, std::string_view bus_id);
 
 /// The logical CPUs that the calling thread may run on.

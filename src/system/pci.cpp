@@ -26,7 +26,7 @@ std::optional<std::uint32_t> read_hex(const fs::path& file) {
   return base::parse_number<std::uint32_t>(std::string_view(text).substr(2), 16);
 }
 
-// "16.0 GT/s PCIe", "2.5 GT/s"; "Unknown" where the kernel cannot tell.
+// "16.0 GT/s PCIe", "2.5 GT/s"; "Unknown" where the kernel does not have it.
 std::optional<double> read_speed(const fs::path& file) {
   const std::string text = base::read_small_file(file);
   const std::size_t unit = text.find(" GT/s");
@@ -35,7 +35,7 @@ std::optional<double> read_speed(const fs::path& file) {
   return speed && *speed > 0 ? speed : std::nullopt;
 }
 
-// 0 and 255 stand for "unknown".
+// 0 and 255 mean "unknown".
 std::optional<std::uint64_t> read_width(const fs::path& file) {
   const auto width = base::parse_number<std::uint64_t>(base::read_small_file(file));
   return width && *width > 0 && *width <= widest_link ? width : std::nullopt;

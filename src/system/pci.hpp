@@ -29,7 +29,7 @@ struct PciDevice {
   std::uint32_t device = 0;
   std::uint32_t class_code = 0;  ///< 24 bits, 0x030200
   std::string driver;            ///< name of the bound driver, empty if none
-  std::optional<int> numa_node;  ///< absent where the kernel says -1
+  std::optional<int> numa_node;  ///< absent where the kernel reports -1
   PciLink link;
 };
 

@@ -5,8 +5,8 @@
 
 namespace hiptool::system {
 
-/// What the Access Control Services of a bridge do with requests from one device to another below
-/// it: sent straight on, or first up to the processor (PCI Express base specification 7.7.8).
+/// How the Access Control Services of a bridge route requests from one device to another below it:
+/// directly, or first up to the processor (PCI Express base specification 7.7.8).
 enum class PeerRouting {
   direct,
   redirected,

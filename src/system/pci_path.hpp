@@ -11,9 +11,9 @@
 
 namespace hiptool::system {
 
-/// The way from a device to its root port. A board with a switch of its own shows the link inside
+/// The path from a device to its root port. A board with a switch of its own shows the link inside
 /// the board at its function; the link to the machine is some hops up, so only the slowest of all
-/// says what the device can get.
+/// limits the device.
 struct PciPath {
   struct Hop {
     std::string bus_id;
@@ -23,11 +23,11 @@ struct PciPath {
   std::vector<Hop> hops;  ///< the device first, the root port last
 
   /// The hop whose link is the slowest now, or at its best; the first of equal ones. Null where no
-  /// hop says both speed and width.
+  /// hop reports both speed and width.
   const Hop* slowest_now() const;
   const Hop* slowest_at_best() const;
 
-  /// What the whole way can carry in one direction, after line coding; absent where unknown.
+  /// Bytes per second of the whole path in one direction, after line coding; absent where unknown.
   std::optional<double> bytes_per_s_now() const;
   std::optional<double> bytes_per_s_at_best() const;
 };

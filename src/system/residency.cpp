@@ -44,7 +44,7 @@ Count by_cachestat(int descriptor, std::uint64_t offset, std::uint64_t size_byte
 }
 
 Count by_mincore(int descriptor, std::uint64_t offset, std::uint64_t size_bytes) {
-  const std::uint64_t window_bytes = std::uint64_t{1} << 30;  // bounds the vector of answers
+  const std::uint64_t window_bytes = std::uint64_t{1} << 30;  // bounds the vector of results
   std::uint64_t pages = 0;
   std::vector<unsigned char> answers;
   for (std::uint64_t done = 0; done < size_bytes; done += window_bytes) {

@@ -6,9 +6,8 @@
 
 namespace hiptool::system {
 
-/// How the page cache is queried. Each answers for ranges and never reads from the disk to do so.
-/// The costs are those of a file cached in pages of 4 KiB, on two cores of a virtual machine; large
-/// folios cost a hundredth.
+/// How the page cache is queried. No method reads from the disk. The costs are those of a file
+/// cached in pages of 4 KiB, on two cores of a virtual machine; large folios cost a hundredth.
 enum class ResidencyMethod {
   automatic,  ///< the first of the others that this system lets this process use
   cachestat,  ///< cachestat(2), Linux 6.5: exact; 3 to 10 ms a GiB
@@ -18,8 +17,8 @@ enum class ResidencyMethod {
   reads,  ///< preadv2(2) with RWF_NOWAIT, one byte in 64 KiB: an estimate; 20 ms a GiB
 };
 
-/// Bytes of [offset, offset + size) of an open file that are in the page cache; what lies beyond
-/// the end of the file counts as absent. Absent where the method does not work, or the descriptor
+/// Bytes of [offset, offset + size) of an open file that are in the page cache; bytes beyond
+/// the end of the file count as absent. Absent where the method does not work, or the descriptor
 /// is not of a regular file.
 std::optional<std::uint64_t> cached_bytes(int descriptor, std::uint64_t offset,
                                           std::uint64_t size_bytes,
@@ -30,7 +29,7 @@ std::optional<std::uint64_t> cached_bytes(const std::filesystem::path& file);
 
 /// The same from a sample, 64 KiB of each MiB: files come into the cache in long runs, and counting
 /// every page of a large one takes longer than a start of the device leaves (below 10 ms for 13 GiB
-/// against 100). Exact for what is wholly cached or not at all.
+/// against 100). Exact for a range that is cached completely or not at all.
 std::optional<std::uint64_t> estimate_cached_bytes(int descriptor, std::uint64_t offset,
                                                    std::uint64_t size_bytes);
 std::optional<std::uint64_t> estimate_cached_bytes(const std::filesystem::path& file);

@@ -8,7 +8,7 @@
 
 namespace hiptool::system {
 
-/// The memory of an AMD GPU as the amdgpu driver counts it.
+/// The memory of an AMD GPU as the amdgpu driver reports it.
 struct Vram {
   std::string bus_id;    ///< "0000:65:00.0"
   int render_minor = 0;  ///< of /dev/dri/renderD<minor>

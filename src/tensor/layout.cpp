@@ -54,7 +54,7 @@ std::span<const std::uint64_t> span_of(const std::initializer_list<std::uint64_t
 Layout::Layout(std::span<const std::uint64_t> dims, std::uint64_t start_offset)
     : start_offset_(start_offset) {
   set_dims(dims);
-  // A dimension of 0 counts as 1, so that strides stay usable where it is narrowed away.
+  // A dimension of 0 counts as 1, so that the strides of the other dimensions are not 0.
   std::uint64_t stride = 1;
   for (std::size_t axis = rank_; axis-- > 0;) {
     strides_[axis] = stride;
@@ -201,8 +201,9 @@ std::optional<Layout> Layout::reshape(std::span<const std::uint64_t> dims) const
   }
   if (element_count_ == 0) return result;
 
-  // From the last axis on: old axes are joined, where they lie evenly, and new ones cut from them,
-  // until both hold the same number of elements. Both counts reach the whole at the same time.
+  // From the last axis on: old axes are joined, where their strides fit, and new ones cut from
+  // them, until both hold the same number of elements. Both counts reach the whole at the same
+  // time.
   std::size_t old_axis = rank_;
   std::size_t new_axis = dims.size();
   while (old_axis > 0) {
