@@ -11,7 +11,7 @@
 
 namespace hiptool {
 
-/// What an arena holds at one moment: capacity = padded + free.
+/// Use of an arena at one moment: capacity = padded + free.
 struct ArenaCounters {
   std::size_t capacity_bytes = 0;
   std::size_t requested_bytes = 0;  ///< of all slices, as requested
@@ -29,9 +29,9 @@ struct ArenaCounters {
 /// lost between slices, freed neighbours grow together.
 ///
 /// A slice is a Buffer. It keeps the allocation alive, also when the Arena is gone, and its range
-/// is free again when the last Buffer on it (the slice and its views) goes. The arena knows no
-/// streams: let a slice go only when the work that uses it is done. Safe to use from several
-/// threads. A moved-from Arena may only be destroyed or assigned to.
+/// is free again when the last Buffer on it (the slice and its views) goes. The arena
+/// ignores streams: release a slice only when the work that uses it is done. Safe to use from
+/// several threads. A moved-from Arena may only be destroyed or assigned to.
 class HIPTOOL_API Arena {
  public:
   static constexpr std::size_t minimum_alignment_bytes = 256;
@@ -39,7 +39,7 @@ class HIPTOOL_API Arena {
   /// Allocates the capacity, rounded up to 256 bytes. Throws what Buffer throws.
   Arena(const Device& device, std::size_t capacity_bytes);
 
-  /// Divides memory that is there: from the first address in it that is a multiple of 256, as many
+  /// Divides existing memory: from the first address in it that is a multiple of 256, as many
   /// multiples of 256 as fit. Keeps the buffer. Throws Error(invalid_argument) for a buffer on no
   /// device.
   explicit Arena(const Buffer& memory);
@@ -49,13 +49,13 @@ class HIPTOOL_API Arena {
   Arena& operator=(Arena&&) noexcept;
 
   /// A slice of exactly this size, in the smallest free range that can hold it, at an address that
-  /// is a multiple of the alignment. Its bytes are what they were. Size 0 takes no range and has a
+  /// is a multiple of the alignment. Its bytes are not initialised. Size 0 takes no range and has a
   /// null address. Makes no runtime call and does not block. Throws Error(invalid_argument) for an
-  /// alignment that is below 256 or no power of two, and Error(out_of_memory), which is
+  /// alignment that is below 256 or not a power of two, and Error(out_of_memory), which is
   /// recoverable, when no free range can hold it.
   Buffer allocate(std::size_t size_bytes, std::size_t alignment_bytes = minimum_alignment_bytes);
 
-  /// The same, and find() knows it by the name for as long as it lives. Throws
+  /// The same, and find() returns it by its name for as long as it lives. Throws
   /// Error(invalid_argument) for a name that is empty or taken by a slice that lives.
   Buffer allocate_named(std::string name, std::size_t size_bytes,
                         std::size_t alignment_bytes = minimum_alignment_bytes);

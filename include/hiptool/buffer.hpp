@@ -21,8 +21,8 @@ class HIPTOOL_API Buffer {
   Buffer(const Device& device, std::size_t size_bytes);
 
   /// Borrows native device memory of the caller, who keeps it alive and frees it. An owner, if one
-  /// is given, is let go with the last Buffer on the memory, on that Buffer's thread; what it does
-  /// then must not throw. Throws Error(invalid_argument) for a null address with a size.
+  /// is given, is released with the last Buffer on the memory, on that Buffer's thread; its
+  /// destructor must not throw. Throws Error(invalid_argument) for a null address with a size.
   static Buffer borrow_native(const Device& device, void* address, std::size_t size_bytes,
                               std::shared_ptr<const void> owner = nullptr);
 

@@ -13,13 +13,13 @@
 namespace hiptool {
 
 /// Keeps freed device memory for the next allocation, because the runtime's own free waits for the
-/// whole device. For work on streams: a block may be let go while work that uses it is queued.
+/// whole device. For work on streams: a block may be released while work that uses it is queued.
 ///
 /// Blocks have sizes of an eighth of a power of two from 512 bytes to 32 MiB, larger ones exactly
 /// the requested size (after the caching allocator of candle's ROCm backend, huggingface/candle
 /// pull request 3801). A block's last Buffer (the one returned and its views) puts it into the
 /// cache, marked with an event on the stream it was used on. On that stream it is used again at
-/// once, ordered behind the earlier work; on another only when the event is reached.
+/// once, ordered after the earlier work; on another only when the event is reached.
 ///
 /// Safe to use from several threads. Buffers may outlive the allocator; their memory is then freed
 /// like any other. A moved-from CachingAllocator may only be destroyed or assigned to.
@@ -51,18 +51,20 @@ class HIPTOOL_API CachingAllocator {
   CachingAllocator& operator=(CachingAllocator&&) noexcept;
 
   /// Memory for work on this stream, which must live until the last Buffer on it is gone (the work
-  /// may still be queued then). Its bytes are what they were. Size 0 has a null address. When the
+  /// may still be queued then). Its bytes are not initialised. Size 0 has a null address. When the
   /// runtime is out of memory, everything cached is released and the allocation is tried once more.
   /// Does not block when served from the cache. Throws Error(invalid_argument) for a stream of
   /// another device, and what Buffer throws.
   Buffer allocate(std::size_t size_bytes, const StreamRef& stream);
 
-  /// Says that work on another stream uses the memory too: it is then used again only behind that
+  /// Records that work on another stream uses the memory too: it is then used again only after that
   /// work as well. The stream must live as long as the first one. Call it before the Buffer goes.
-  /// Throws Error(invalid_argument) for a buffer of other origin or a stream of another device.
+  /// Throws Error(invalid_argument) for a buffer of another allocator or a stream of another
+  /// device.
   void record_use(const Buffer& buffer, const StreamRef& stream);
 
-  /// Gives everything cached back to the runtime and waits for the work that uses it. The bytes.
+  /// Gives everything cached back to the runtime and waits for the work that uses it. Returns
+  /// the number of bytes.
   std::uint64_t release_cached();
 
   Statistics statistics() const;

@@ -17,7 +17,7 @@ struct Access;
 struct PlatformState;
 }  // namespace core
 
-/// Properties of a device; what the runtime could not say is absent, never zero.
+/// Properties of a device; one that the runtime does not report is absent, never zero.
 struct DeviceInfo {
   std::string name;
   std::string arch;                       ///< "gfx942", "sm_90", "x86_64"
@@ -48,8 +48,8 @@ struct MemoryInfo {
 /// and the like, see Error::is_recoverable), the process cannot use that device any more (HIP API
 /// reference, hipErrorIllegalAddress; cuda.h, CUDA_ERROR_ILLEGAL_ADDRESS). Every later call on it,
 /// through any object of the same Platforms, then throws Error(device_lost) with the native error
-/// and the text of the first failure and does not ask the runtime; only releases still do. Other
-/// devices are not concerned.
+/// and the text of the first failure and does not call the runtime; only releases still do. Other
+/// devices are not affected.
 class HIPTOOL_API Device {
  public:
   // A move copies, so that objects which were moved from still name their device.
@@ -67,7 +67,7 @@ class HIPTOOL_API Device {
   DeviceInfo info() const;
 
   /// Free and total memory. Creates the device's context where there is none (on NVIDIA about 0.1 s
-  /// and 0.5 GB of its memory). Throws Error(device) or what the runtime answered.
+  /// and 0.5 GB of its memory). Throws the runtime's error, such as Error(device).
   MemoryInfo memory() const;
 
   /// Starts the device for this process (primary context), so that later calls are fast. Blocks.
@@ -118,13 +118,13 @@ HIPTOOL_API Device default_device(Platforms& platforms);
 // the host. Error(invalid_argument) for devices of different platforms; none of them blocks on
 // queued work.
 
-/// Whether the device can reach the peer's memory; false for a device and itself. Throws what the
-/// runtime answered.
+/// Whether the device can reach the peer's memory; false for a device and itself. Throws the
+/// runtime's error.
 HIPTOOL_API bool can_access_peer(const Device& device, const Device& peer);
 
 /// Lets the device reach the peer's memory. False when it could already (hipErrorPeerAccess-
-/// AlreadyEnabled): somebody else in the process has enabled it and may rely on it. Throws what the
-/// runtime answered otherwise, such as Error(device) with hipErrorInvalidDevice for a device and
+/// AlreadyEnabled): other code in the process has enabled it and may rely on it. Throws the
+/// runtime's error otherwise, such as Error(device) with hipErrorInvalidDevice for a device and
 /// itself.
 HIPTOOL_API bool enable_peer_access(const Device& device, const Device& peer);
 

@@ -10,7 +10,7 @@
 
 namespace hiptool {
 
-/// The types that kernels compute with. (What a model file stores is ElementType.)
+/// The types that kernels compute with. (The type of elements in a model file is ElementType.)
 enum class DType { u8, u32, i16, i32, i64, f16, bf16, f32, f64, f8e4m3 };
 
 /// All of them, in the order of the enum.
@@ -53,7 +53,7 @@ struct Float8E4M3 {
   friend bool operator==(Float8E4M3, Float8E4M3) = default;
 };
 
-/// What becomes of values that f8e4m3 cannot hold, infinities among them: both are conversion modes
+/// Conversion of values that f8e4m3 cannot hold, infinities among them: both are conversion modes
 /// of OFP8 1.0, 5.2.
 enum class Float8Overflow {
   saturate,  ///< the largest number of the same sign, 448 or -448

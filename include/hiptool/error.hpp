@@ -10,7 +10,7 @@
 
 namespace hiptool {
 
-/// What went wrong, in kinds that a program can act on. The command line turns each into an exit
+/// Kinds of errors that a program can act on. The command line turns each into an exit
 /// code in one place (`hiptool help exit-codes`).
 enum class ErrorCode {
   invalid_argument,    ///< a value the caller gave makes no sense
@@ -51,7 +51,7 @@ class HIPTOOL_API Error : public std::exception {
  public:
   struct Fields {
     ErrorCode code = ErrorCode::internal;
-    std::string operation;              ///< what was attempted: "hipMalloc", "open", "parse"
+    std::string operation;              ///< the failed operation: "hipMalloc", "open", "parse"
     std::string message;                ///< the whole sentence
     std::string hint;                   ///< the next thing to try; may be empty
     std::optional<NativeError> native;  ///< set when a runtime call failed

@@ -63,7 +63,7 @@ struct LaunchConfig {
 ///
 /// Throws Error(invalid_argument) with the numbers when a dimension is zero or above the device's
 /// limit, a block has too many threads or too much shared memory, or the stream is on another
-/// device; all of that before the runtime is called. What the runtime answers is thrown with the
+/// device; all of that before the runtime is called. The runtime's error is thrown with the
 /// kernel's name, grid and block. Does not block, unless HIP_LAUNCH_BLOCKING=1 was set when the
 /// module was loaded: then every launch is waited for and its errors are thrown here.
 HIPTOOL_API void launch_with_addresses(const Kernel& kernel, const LaunchConfig& config,

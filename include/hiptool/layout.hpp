@@ -11,7 +11,7 @@
 
 namespace hiptool {
 
-/// Where the elements of a tensor lie: dimensions, strides and the place of the first element, all
+/// Where the elements of a tensor are: dimensions, strides and the place of the first element, all
 /// counted in elements. A cheap value; never refers to memory.
 ///
 /// Rank 0 is one element. A stride of 0 repeats elements (broadcast); there are no negative ones.
@@ -20,7 +20,7 @@ namespace hiptool {
 /// (Error(invalid_argument)).
 class HIPTOOL_API Layout {
  public:
-  static constexpr std::size_t max_rank = 8;  ///< of our own choosing: convolutions need 4 or 5
+  static constexpr std::size_t max_rank = 8;  ///< convolutions need 4 or 5
 
   /// Rank 0 at offset 0.
   Layout() = default;
@@ -46,8 +46,8 @@ class HIPTOOL_API Layout {
   /// Elements that memory must have, from offset 0 to past the last one used; 0 without elements.
   std::uint64_t extent() const noexcept { return extent_; }
 
-  /// True when the elements lie together in row-major order, from any start. Strides of dimensions
-  /// of size 1 do not matter; without elements it is true.
+  /// True when the elements are contiguous in row-major order, from any start. Strides of
+  /// dimensions of size 1 do not matter; without elements it is true.
   bool is_contiguous() const noexcept;
 
   /// Offset of an element by its index along each axis. Throws Error(invalid_argument) for a wrong
@@ -71,8 +71,8 @@ class HIPTOOL_API Layout {
   Layout narrow(std::size_t axis, std::uint64_t start, std::uint64_t length) const;
 
   /// The same elements in the same row-major order with other dimensions; nothing where strides
-  /// cannot say that, so that the elements have to be copied first. Throws Error(invalid_argument)
-  /// when the element counts differ.
+  /// cannot express that, so that the elements have to be copied first. Throws
+  /// Error(invalid_argument) when the element counts differ.
   std::optional<Layout> reshape(std::span<const std::uint64_t> dims) const;
   std::optional<Layout> reshape(std::initializer_list<std::uint64_t> dims) const;
 

@@ -26,7 +26,7 @@ class HIPTOOL_API Module {
   ///
   /// Throws Error(input_failed) for an image of another kind or for another arch, naming both;
   /// Error(corrupt_data) for one that ends too early; Error(unsupported) where the platform has no
-  /// modules; else what the runtime answered.
+  /// modules; else the runtime's error.
   Module(const Device& device, std::span<const std::byte> image, std::string name = {});
 
   /// Borrows a hipModule_t or CUmodule of the caller, who keeps it loaded and unloads it. Null is

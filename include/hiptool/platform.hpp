@@ -16,17 +16,17 @@ struct Access;
 
 class Device;
 
-/// Receives what the library has to say without printing: failed release calls, attributes that
+/// Receives the library's diagnostics, which it never prints: failed release calls, attributes that
 /// could not be read, libraries that were tried. Called from any thread, also from destructors, so
 /// implementations lock and must not throw.
 class HIPTOOL_API TraceSink {
  public:
   virtual ~TraceSink() = default;
 
-  /// One remark: where it comes from ("hipFree", "load") and a sentence.
+  /// One diagnostic: its source ("hipFree", "load") and a sentence.
   virtual void note(std::string_view source, std::string_view text) noexcept = 0;
 
-  /// A remark that the user should see unasked.
+  /// A diagnostic that the user should always see.
   virtual void warn(std::string_view source, std::string_view text) noexcept { note(source, text); }
 };
 
@@ -37,7 +37,7 @@ enum class Platform { amd, nvidia, cpu };
 /// "amd", "nvidia" or "cpu".
 HIPTOOL_API std::string_view to_string(Platform platform) noexcept;
 
-/// What probing a platform found.
+/// The result of probing a platform.
 struct PlatformStatus {
   Platform platform = Platform::cpu;
   bool usable = false;  ///< library bound and at least one device
@@ -46,8 +46,8 @@ struct PlatformStatus {
   std::string runtime_version;     ///< "5.2.21153", "13.0"; empty when unknown
   std::string driver_version;      ///< kernel driver, "580.159.04"; empty when unknown
   std::string reason;              ///< why it is not usable; empty when it is
-  std::string hint;                ///< what to try next; may be empty
-  std::string note;                ///< what to know about a bound library; usually empty
+  std::string hint;                ///< the next thing to try; may be empty
+  std::string note;                ///< a warning about a bound library; usually empty
   std::vector<std::string> tried;  ///< each library that was tried and why it was refused
 };
 
@@ -75,7 +75,7 @@ class HIPTOOL_API Platforms {
   Platforms(Platforms&&) noexcept;
   Platforms& operator=(Platforms&&) noexcept;
 
-  /// Opens the platform if that has not happened and says what was found. Never throws for a
+  /// Opens the platform if that has not happened and returns the result. Never throws for a
   /// platform that is not usable.
   const PlatformStatus& status(Platform platform);
 

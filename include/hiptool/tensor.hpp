@@ -43,9 +43,10 @@ class HIPTOOL_API TensorMemory {
 ///
 /// Copies come in two forms. Without a stream they use one of their own and have happened when the
 /// call returns; earlier work on the memory that other streams still do must be waited for before.
-/// With a stream they are queued there behind its earlier work and return at once; memory of the
+/// With a stream they are queued there after its earlier work and return at once; memory of the
 /// host must then live until the stream has passed them. Sizes and offsets are in elements unless a
-/// name says bytes. What the runtime refuses is Error(device); each function states the rest.
+/// name says bytes. Calls that the runtime refuses throw Error(device); each function states its
+/// other errors.
 class HIPTOOL_API Tensor {
  public:
   /// Wraps memory. Throws Error(invalid_argument) when it is on no device or not aligned to the

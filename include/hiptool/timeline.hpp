@@ -11,14 +11,14 @@
 
 namespace hiptool {
 
-/// What happened when, on tracks that stand for threads, streams and other workers. Recording takes
-/// a lock for a moment and never blocks on work; call it from any thread. Who records nothing hands
-/// a null pointer around.
+/// Spans of time on tracks, one for each thread, stream or other worker. Recording takes a lock
+/// for a moment and never blocks on work; call it from any thread. A null pointer in place of a
+/// Timeline records nothing.
 class HIPTOOL_API Timeline {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// One stretch of work. `size_bytes` is what it moved, 0 where that has no meaning.
+  /// One piece of work. `size_bytes` is what it moved, 0 where that has no meaning.
   struct Span {
     std::uint32_t track = 0;
     std::string_view name;  ///< a literal
