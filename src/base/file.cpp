@@ -62,11 +62,11 @@ void wait_for_next_tick(const FileStamp& stamp) {
 
 File File::open(const std::filesystem::path& path) {
   // O_NONBLOCK: opening a pipe without a writer must not hang; regular files ignore it.
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) throw open_error(path, system_message(errno), open_hint(errno));
-  File file(descriptor, path);
+  Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!descriptor.is_open()) throw open_error(path, system_message(errno), open_hint(errno));
+  File file(std::move(descriptor), path);
   struct stat status {};
-  if (fstat(descriptor, &status) != 0) throw open_error(path, system_message(errno));
+  if (fstat(file.descriptor(), &status) != 0) throw open_error(path, system_message(errno));
   if (S_ISDIR(status.st_mode)) throw open_error(path, "it is a folder", "name a file inside it");
   if (!S_ISREG(status.st_mode)) {
     throw open_error(path, "it is not a regular file", "copy its contents to a file first");
@@ -78,34 +78,13 @@ File File::open(const std::filesystem::path& path) {
   return file;
 }
 
-File::File(int descriptor, std::filesystem::path path)
-    : descriptor_(descriptor), path_(std::move(path)) {}
-
-File::~File() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
-File::File(File&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)),
-      path_(std::move(other.path_)),
-      size_bytes_(other.size_bytes_),
-      stamp_(other.stamp_) {}
-
-File& File::operator=(File&& other) noexcept {
-  if (this != &other) {
-    if (descriptor_ >= 0) ::close(descriptor_);
-    descriptor_ = std::exchange(other.descriptor_, -1);
-    path_ = std::move(other.path_);
-    size_bytes_ = other.size_bytes_;
-    stamp_ = other.stamp_;
-  }
-  return *this;
-}
+File::File(Descriptor descriptor, std::filesystem::path path)
+    : descriptor_(std::move(descriptor)), path_(std::move(path)) {}
 
 void File::read_at(std::span<std::byte> destination, std::uint64_t offset) const {
   std::size_t done = 0;
   while (done < destination.size()) {
-    const ssize_t got = ::pread(descriptor_, destination.data() + done, destination.size() - done,
+    const ssize_t got = ::pread(descriptor(), destination.data() + done, destination.size() - done,
                                 static_cast<off_t>(offset + done));
     if (got > 0) {
       done += static_cast<std::size_t>(got);
@@ -120,7 +99,7 @@ void File::read_at(std::span<std::byte> destination, std::uint64_t offset) const
 Error File::ended_early(std::uint64_t offset, std::uint64_t missing_bytes) const {
   // A read that starts beyond the end says nothing about where the end is.
   struct stat status {};
-  if (fstat(descriptor_, &status) == 0 && static_cast<std::uint64_t>(status.st_size) < offset) {
+  if (fstat(descriptor(), &status) == 0 && static_cast<std::uint64_t>(status.st_size) < offset) {
     missing_bytes += offset - static_cast<std::uint64_t>(status.st_size);
     offset = static_cast<std::uint64_t>(status.st_size);
   }
@@ -143,7 +122,7 @@ void File::check_unchanged(std::uint64_t size_bytes, const FileStamp& stamp) con
                  "wait until nothing writes to the file, then try again");
   };
   struct stat status {};
-  if (fstat(descriptor_, &status) != 0) throw changed(system_message(errno));
+  if (fstat(descriptor(), &status) != 0) throw changed(system_message(errno));
   const auto size = static_cast<std::uint64_t>(status.st_size);
   if (size != size_bytes) {
     throw changed((size < size_bytes ? "it was truncated from " : "it grew from ") +
@@ -181,17 +160,16 @@ std::vector<std::filesystem::path> list_folder(const std::filesystem::path& fold
 
 std::string read_small_file(const std::filesystem::path& path) {
   constexpr std::size_t limit_bytes = 1u << 20;
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) return {};
+  const Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!descriptor.is_open()) return {};
   std::string text;
   std::array<char, 4096> piece;
   while (text.size() < limit_bytes) {
-    const ssize_t got = ::read(descriptor, piece.data(), piece.size());
+    const ssize_t got = ::read(descriptor.get(), piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
     text.append(piece.data(), static_cast<std::size_t>(got));
   }
-  ::close(descriptor);
   if (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/descriptor.hpp"
 #include "hiptool/error.hpp"
 
 namespace hiptool::base {
@@ -29,14 +30,10 @@ class File {
   /// because a second change in the same tick leaves the same time.
   static File open(const std::filesystem::path& path);
 
-  ~File();
-  File(File&& other) noexcept;
-  File& operator=(File&& other) noexcept;
-
   std::uint64_t size_bytes() const noexcept { return size_bytes_; }  ///< when it was opened
   const FileStamp& stamp() const noexcept { return stamp_; }         ///< when it was opened
   const std::filesystem::path& path() const noexcept { return path_; }
-  int descriptor() const noexcept { return descriptor_; }
+  int descriptor() const noexcept { return descriptor_.get(); }
 
   /// Fills the whole span from the offset, retrying short and interrupted reads. Throws
   /// Error(input_failed) with path and offset when the file ends before or cannot be read.
@@ -52,8 +49,8 @@ class File {
   Error unreadable(std::uint64_t offset, int number) const;
 
  private:
-  File(int descriptor, std::filesystem::path path);
-  int descriptor_;
+  File(Descriptor descriptor, std::filesystem::path path);
+  Descriptor descriptor_;
   std::filesystem::path path_;
   std::uint64_t size_bytes_ = 0;
   FileStamp stamp_;

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "base/descriptor.hpp"
 #include "base/units.hpp"
 #include "hiptool/error.hpp"
 
@@ -24,26 +25,21 @@ class InputFile {
   InputFile(const std::filesystem::path& path, std::uint64_t limit_bytes, const CancelToken* cancel)
       : path_(path), limit_bytes_(limit_bytes), cancel_(cancel) {
     // O_NONBLOCK: opening a pipe without a writer must not hang; regular files ignore it.
-    descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor_ < 0) {
+    descriptor_ = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!descriptor_.is_open()) {
       fail(std::generic_category().message(errno),
            errno == ENOENT   ? "check the spelling of the path"
            : errno == EACCES ? "check the file's permissions with `ls -l`"
                              : "");
     }
   }
-  ~InputFile() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  InputFile(const InputFile&) = delete;
-  InputFile& operator=(const InputFile&) = delete;
 
   std::string read() {
     std::string text;
     text.reserve(static_cast<std::size_t>(checked_size()));
     std::array<char, 65536> piece;
     while (true) {
-      const ssize_t got = ::read(descriptor_, piece.data(), piece.size());
+      const ssize_t got = ::read(descriptor_.get(), piece.data(), piece.size());
       if (got > 0) {
         text.append(piece.data(), static_cast<std::size_t>(got));
         if (text.size() > limit_bytes_) fail_too_large();
@@ -72,7 +68,7 @@ class InputFile {
   // The current size, which may grow and is 0 for pipes and files of /proc.
   std::uint64_t checked_size() {
     struct stat status {};
-    if (fstat(descriptor_, &status) != 0) fail(std::generic_category().message(errno));
+    if (fstat(descriptor_.get(), &status) != 0) fail(std::generic_category().message(errno));
     if (S_ISDIR(status.st_mode)) fail("it is a folder", "name a file inside it");
     is_pipe_ = S_ISFIFO(status.st_mode);
     if (!is_pipe_ && !S_ISREG(status.st_mode)) {
@@ -84,7 +80,7 @@ class InputFile {
   }
 
   int wait() const {
-    pollfd request{descriptor_, POLLIN, 0};
+    pollfd request{descriptor_.get(), POLLIN, 0};
     return ::poll(&request, 1, slice_ms) > 0 ? request.revents : 0;
   }
 
@@ -100,7 +96,7 @@ class InputFile {
   std::filesystem::path path_;
   std::uint64_t limit_bytes_;
   const CancelToken* cancel_;
-  int descriptor_ = -1;
+  Descriptor descriptor_{-1};
   bool is_pipe_ = false;
   bool has_writer_ = false;
   int slices_ = 0;

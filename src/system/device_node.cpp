@@ -10,6 +10,7 @@
 #include <sstream>
 #include <vector>
 
+#include "base/descriptor.hpp"
 #include "base/file.hpp"
 
 namespace hiptool::system {
@@ -45,10 +46,8 @@ bool is_in_group(gid_t group) {
 }  // namespace
 
 int try_open(const fs::path& node) {
-  const int descriptor = ::open(node.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (descriptor < 0) return errno;
-  ::close(descriptor);
-  return 0;
+  const base::Descriptor opened(::open(node.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  return opened.is_open() ? 0 : errno;
 }
 
 int check_access(const fs::path& node) {

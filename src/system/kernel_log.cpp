@@ -8,6 +8,8 @@
 #include <array>
 #include <cerrno>
 
+#include "base/descriptor.hpp"
+
 namespace hiptool::system {
 namespace {
 
@@ -40,11 +42,10 @@ std::string_view message_of(std::string_view record) {
 }
 
 std::optional<std::vector<std::string>> read_kernel_log(const std::filesystem::path& root) {
-  const int descriptor =
-      ::open((root / "dev/kmsg").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-  if (descriptor < 0) return {};
-  const auto text = read_all(descriptor);
-  ::close(descriptor);
+  const base::Descriptor log(
+      ::open((root / "dev/kmsg").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+  if (!log.is_open()) return {};
+  const auto text = read_all(log.get());
   if (!text) return {};
   std::vector<std::string> messages;
   for (std::size_t start = 0; start < text->size();) {

@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.hpp"
+
 namespace hiptool::system {
 namespace {
 
@@ -146,15 +148,12 @@ namespace {
 template <class CountRange>
 std::optional<std::uint64_t> of_whole_file(const std::filesystem::path& file,
                                            CountRange&& count_range) {
-  const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) return std::nullopt;
+  const base::Descriptor opened(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status {};
-  std::optional<std::uint64_t> cached;
-  if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) {
-    cached = count_range(descriptor, static_cast<std::uint64_t>(status.st_size));
+  if (!opened.is_open() || fstat(opened.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return std::nullopt;
   }
-  close(descriptor);
-  return cached;
+  return count_range(opened.get(), static_cast<std::uint64_t>(status.st_size));
 }
 
 }  // namespace
