@@ -123,28 +123,25 @@ bool is_whole_fatbin(Bytes bytes) {
   return has_range(bytes, number_at<std::uint16_t>(bytes, 6), number_at<std::uint64_t>(bytes, 8));
 }
 
-bool is_whole(ImageKind kind, Bytes image) {
-  switch (kind) {
-    case ImageKind::amd_object:
-    case ImageKind::nvidia_object: return is_whole_elf(image);
-    case ImageKind::amd_bundle: return is_whole_bundle(image);
-    case ImageKind::fatbin: return is_whole_fatbin(image);
-    default: return true;
-  }
-}
+struct Format {
+  std::string_view description;
+  std::optional<Platform> platform = {};  // that takes such images
+  bool (*is_whole)(Bytes) = nullptr;      // null: not checked
+};
 
-std::span<const ImageKind> kinds_of(Platform platform) {
-  using enum ImageKind;
-  static constexpr std::array amd{amd_object, amd_bundle, compressed_bundle};
-  static constexpr std::array nvidia{ptx, nvidia_object, fatbin};
-  static constexpr std::array of_cpu{cpu};
-  switch (platform) {
-    case Platform::amd: return amd;
-    case Platform::nvidia: return nvidia;
-    case Platform::cpu: return of_cpu;
-  }
-  return {};
-}
+/// In the order of ImageKind; the first format of a platform is the one that messages recommend.
+constexpr std::array formats{
+    Format{"empty"},
+    Format{"of an unrecognised kind"},
+    Format{"an AMD code object", Platform::amd, is_whole_elf},
+    Format{"a bundle of AMD code objects", Platform::amd, is_whole_bundle},
+    Format{"a compressed bundle of AMD code objects", Platform::amd},
+    Format{"a PTX text", Platform::nvidia},
+    Format{"a CUDA object (cubin)", Platform::nvidia, is_whole_elf},
+    Format{"a CUDA fat binary", Platform::nvidia, is_whole_fatbin},
+    Format{"an ELF object for another machine"},
+    Format{"the image of the cpu platform", Platform::cpu},
+};
 
 }  // namespace
 
@@ -167,37 +164,27 @@ ImageKind identify_image(Bytes image) noexcept {
 }
 
 std::string_view describe(ImageKind kind) noexcept {
-  switch (kind) {
-    case ImageKind::empty: return "empty";
-    case ImageKind::unknown: return "of an unrecognised kind";
-    case ImageKind::amd_object: return "an AMD code object";
-    case ImageKind::amd_bundle: return "a bundle of AMD code objects";
-    case ImageKind::compressed_bundle: return "a compressed bundle of AMD code objects";
-    case ImageKind::nvidia_object: return "a CUDA object (cubin)";
-    case ImageKind::ptx: return "a PTX text";
-    case ImageKind::fatbin: return "a CUDA fat binary";
-    case ImageKind::other_object: return "an ELF object for another machine";
-    case ImageKind::cpu: return "the image of the cpu platform";
-  }
-  return "no image";
+  return formats[static_cast<std::size_t>(kind)].description;
 }
 
 void check_image(Bytes image, Platform platform, std::string_view device_text,
                  std::string_view name) {
-  const ImageKind kind = identify_image(image);
-  const auto accepted = kinds_of(platform);
+  const Format& format = formats[static_cast<std::size_t>(identify_image(image))];
   std::string subject = "the kernel image";
   if (!name.empty()) subject += " '" + std::string(name) + "'";
-  if (std::find(accepted.begin(), accepted.end(), kind) == accepted.end()) {
-    std::string message = subject + " is " + std::string(describe(kind)) + "; " +
-                          std::string(device_text) + " takes " +
-                          std::string(describe(accepted.front()));
-    throw Error(ErrorCode::input_failed, "load module", std::move(message));
+  subject += " is " + std::string(format.description);
+  if (format.platform != platform) {
+    const auto accepted =
+        std::find_if(formats.begin(), formats.end(),
+                     [platform](const Format& of) { return of.platform == platform; });
+    throw Error(
+        ErrorCode::input_failed, "load module",
+        subject + "; " + std::string(device_text) + " takes " + std::string(accepted->description));
   }
-  if (!is_whole(kind, image)) {
+  if (format.is_whole != nullptr && !format.is_whole(image)) {
     throw Error(ErrorCode::corrupt_data, "load module",
-                subject + " is " + std::string(describe(kind)) + " that ends too early: " +
-                    std::to_string(image.size()) + " bytes are not all that its headers name");
+                subject + " that ends too early: " + std::to_string(image.size()) +
+                    " bytes are not all that its headers name");
   }
 }
 

@@ -15,8 +15,8 @@ enum class ImageKind {
   amd_object,         ///< ELF for AMDGPU
   amd_bundle,         ///< several code objects in one file
   compressed_bundle,  ///< ROCm 6.2 and later
-  nvidia_object,      ///< ELF for CUDA (cubin)
   ptx,
+  nvidia_object,  ///< ELF for CUDA (cubin)
   fatbin,
   other_object,  ///< ELF for another machine
   cpu,
