@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <functional>
-#include <utility>
 
 #include "hiptool/device.hpp"
 #include "hiptool/export.hpp"
@@ -39,7 +38,7 @@ class HIPTOOL_API StreamRef {
   }
 
  protected:
-  StreamRef(Device device, void* stream) : device_(std::move(device)), stream_(stream) {}
+  StreamRef(const Device& device, void* stream) : device_(device), stream_(stream) {}
 
   Device device_;
   void* stream_ = nullptr;

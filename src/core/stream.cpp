@@ -2,6 +2,7 @@
 #include "hiptool/stream.hpp"
 
 #include <memory>
+#include <utility>
 
 #include "core/call.hpp"
 #include "hiptool/event.hpp"
