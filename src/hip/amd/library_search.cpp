@@ -52,6 +52,7 @@ template <class Version>
 std::vector<fs::path> newest_first(std::vector<std::pair<Version, fs::path>> found) {
   std::sort(found.begin(), found.end(), std::greater<>());
   std::vector<fs::path> paths;
+  paths.reserve(found.size());
   for (auto& [version, path] : found) paths.push_back(std::move(path));
   return paths;
 }
