@@ -57,7 +57,8 @@ class HIPTOOL_API Device {
   Device& operator=(const Device&) = default;
 
   Platform platform() const noexcept;
-  int ordinal() const noexcept { return ordinal_; }
+  /// The number in the id: the runtime's, or see Platforms::Options::nvidia_ordinals.
+  int ordinal() const noexcept;
 
   /// "nvidia:0".
   std::string id() const;

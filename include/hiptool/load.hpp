@@ -67,8 +67,8 @@ struct LoadOptions {
   bool check_values =
       false;               ///< search NaN and infinity on the devices, unless there is a mismatch
   bool self_test = false;  ///< plant each Fault in a verified load and check that it is caught
-  /// Measure LoadLimits after the verdict of a load of 1 GiB or more: 1 GiB is copied to each GPU
-  /// and as much read.
+  /// Measure LoadLimits after the verdict of a load of 1 GiB or more: 768 MiB are copied to each
+  /// GPU, and 1 GB is read where the links were not nearly full.
   bool measure_limits = false;
 
   /// Memory of the caller, one buffer for each device: at least ArenaLayout::arena_bytes of

@@ -17,6 +17,7 @@
 #include "cli/options.hpp"
 #include "cli/rank.hpp"
 #include "cli/version_text.hpp"
+#include "cli/visible_devices.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -81,6 +82,17 @@ DeviceSelection select_devices(const Command& command, const CommonOptions& comm
   return selection;
 }
 
+// Before any thread starts: setenv() is not safe beside getenv().
+void hide_other_devices(DeviceSelection& selection, const Environment& environment) {
+  constexpr const char* variable = "CUDA_VISIBLE_DEVICES";
+  if (!environment.setenv) return;
+  auto limited =
+      limit_visible_devices(selection, environment.getenv(variable), environment.system_root);
+  if (!limited) return;
+  environment.setenv(variable, limited->variable);
+  selection.nvidia_ordinals = std::move(limited->ordinals);
+}
+
 int run_command(const Command& command, const CommandTree& tree, Session& session) {
   Environment& environment = session.environment;
   const CommonOptions& common = tree.common();
@@ -93,6 +105,7 @@ int run_command(const Command& command, const CommandTree& tree, Session& sessio
   }
   require_distinct_files(files.outputs, files.inputs);
   DeviceSelection devices = select_devices(command, common, environment);
+  if (command.starts_selected_devices_only) hide_other_devices(devices, environment);
   session.output.emplace(environment.console, format, exports);
   Context context{environment,   *session.output, std::move(devices),
                   session.notes, common.quiet,    common.verbose};

@@ -141,11 +141,12 @@ PlatformStatus status_of(const Crash& crash) {
 
 CrashGuard::CrashGuard(std::shared_ptr<hip::Binder> inner, char** arguments)
     : inner_(std::move(inner)), arguments_(arguments) {
-  const char* const text = std::getenv(crash_variable);
-  if (text == nullptr) return;
-  text_ = text;
-  crashes_ = parse_crashes(text_);
-  ::unsetenv(crash_variable);  // child processes must not inherit it
+  if (const char* const text = std::getenv(crash_variable); text != nullptr) {
+    text_ = text;
+    crashes_ = parse_crashes(text_);
+    ::unsetenv(crash_variable);  // child processes must not inherit it
+  }
+  for (char** entry = environ; *entry != nullptr; ++entry) environment_.emplace_back(*entry);
 }
 
 hip::Binding CrashGuard::bind(Platform platform, const hip::BindRequest& request) {
@@ -160,7 +161,7 @@ hip::Binding CrashGuard::bind(Platform platform, const hip::BindRequest& request
   next.process = ::getpid();
   next.arguments = arguments_;
   next.environment.clear();
-  for (char** entry = environ; *entry != nullptr; ++entry) next.environment.push_back(*entry);
+  for (std::string& entry : environment_) next.environment.push_back(entry.data());
   next.environment.push_back(next.text.data());
   next.environment.push_back(nullptr);
   if (!prepare_text(text_, platform, "")) return inner_->bind(platform, request);

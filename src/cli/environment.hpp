@@ -20,6 +20,8 @@ struct Environment {
   std::function<int()> signal;  ///< the signal that stopped the run, 0: none
   std::function<std::unique_ptr<Platforms>(Platforms::Options)> make_platforms;
   GetEnvironment getenv;
+  /// Changes a variable of this process; may be empty.
+  std::function<void(const char* name, const std::string& value)> setenv = {};
   std::filesystem::path system_root = "/";
   std::string program = "";  ///< path of this program for child commands; empty: run in process
   std::chrono::system_clock::time_point started_at = std::chrono::system_clock::now();

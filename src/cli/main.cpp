@@ -48,11 +48,14 @@ int main(int argc, char** argv) {
     binder = std::make_shared<cli::CrashGuard>(std::move(binder), argv);
   }
   cli::Environment environment{
-      console, cancel, [&interrupt] { return interrupt.signal(); },
+      console,
+      cancel,
+      [&interrupt] { return interrupt.signal(); },
       [&binder](Platforms::Options options) {
         return std::make_unique<Platforms>(core::make_platforms(std::move(options), binder));
       },
-      getenv};
+      getenv,
+      [](const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }};
   environment.program = "/proc/self/exe";
   const int exit_code = cli::run(argc, argv, environment);
   // Destroying the platform would wait for a kernel that may never end.

@@ -84,7 +84,7 @@ Error make_error(const Device& device, ErrorCode code, std::string_view call_nam
                               name != nullptr ? name : "unknown"};
   Error made(std::move(fields));
   if (code == ErrorCode::device_lost) {
-    state_of(device).lost_devices->mark(device.ordinal(), made);
+    state_of(device).lost_devices->mark(device.native_handle(), made);
   }
   return made;
 }
@@ -105,7 +105,7 @@ Error host_memory_error(const Device& device, std::string_view call_name, hip::h
 
 void require_usable(const Device& device) {
   if (!is_lost(device)) return;
-  const auto first = state_of(device).lost_devices->first_failure(device.ordinal());
+  const auto first = state_of(device).lost_devices->first_failure(device.native_handle());
   Error::Fields fields;
   fields.code = ErrorCode::device_lost;
   fields.operation = first ? first->operation() : "use device";
@@ -127,7 +127,7 @@ void note_failure(const Device& device, std::string_view call_name,
   } catch (...) {
     state_of(device).note(call_name, "failed");  // no memory for a better text
     if (error_code_of(error) == ErrorCode::device_lost) {
-      state_of(device).lost_devices->mark(device.ordinal(), std::nullopt);
+      state_of(device).lost_devices->mark(device.native_handle(), std::nullopt);
     }
   }
 }
@@ -144,8 +144,9 @@ void settle(const StreamRef& stream) noexcept {
 
 QuietDeviceGuard::QuietDeviceGuard(const Device& device) noexcept : device_(device) {
   int current = -1;
-  if (!release<&hip::Api::hipGetDevice>(device, &current) || current == device.ordinal()) return;
-  if (release<&hip::Api::hipSetDevice>(device, device.ordinal())) previous_ = current;
+  if (!release<&hip::Api::hipGetDevice>(device, &current) || current == device.native_handle())
+    return;
+  if (release<&hip::Api::hipSetDevice>(device, device.native_handle())) previous_ = current;
 }
 
 QuietDeviceGuard::~QuietDeviceGuard() {

@@ -27,7 +27,7 @@ Error host_memory_error(const Device& device, std::string_view call_name, hip::h
 
 /// Whether a call on this device failed with a sticky error before.
 inline bool is_lost(const Device& device) noexcept {
-  return state_of(device).lost_devices->is_lost(device.ordinal());
+  return state_of(device).lost_devices->is_lost(device.native_handle());
 }
 
 /// Throws Error(device_lost) with the first failure, without a runtime call, where the

@@ -133,10 +133,10 @@ void copy_peer(const Buffer& destination, const Buffer& source, const StreamRef&
                                     " are of different platforms");
   }
   const DeviceGuard guard(stream.device());
-  call<&Api::hipMemcpyPeerAsync>(stream.device(), "a peer copy", destination.address(),
-                                 destination.device().ordinal(),
-                                 static_cast<const void*>(source.address()),
-                                 source.device().ordinal(), source.size_bytes(), native(stream));
+  call<&Api::hipMemcpyPeerAsync>(
+      stream.device(), "a peer copy", destination.address(), destination.device().native_handle(),
+      static_cast<const void*>(source.address()), source.device().native_handle(),
+      source.size_bytes(), native(stream));
 }
 
 void fill(const Buffer& destination, std::byte value, const StreamRef& stream) {

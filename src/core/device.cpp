@@ -20,7 +20,8 @@ using hip::Api;
 // An attribute that cannot be read is unknown, not an error.
 std::optional<std::uint64_t> attribute(const Device& device, hip::hipDeviceAttribute_t number) {
   int value = 0;
-  if (!query<&Api::hipDeviceGetAttribute>(device, &value, number, device.ordinal()) || value < 0) {
+  if (!query<&Api::hipDeviceGetAttribute>(device, &value, number, device.native_handle()) ||
+      value < 0) {
     return std::nullopt;
   }
   return static_cast<std::uint64_t>(value);
@@ -62,14 +63,14 @@ std::optional<std::string> uuid_text(const hip::hipUUID& uuid) {
 
 std::optional<std::string> read_uuid(const Device& device) {
   hip::hipUUID uuid{};
-  if (!query<&Api::hipDeviceGetUuid>(device, &uuid, device.ordinal())) return std::nullopt;
+  if (!query<&Api::hipDeviceGetUuid>(device, &uuid, device.native_handle())) return std::nullopt;
   return uuid_text(uuid);
 }
 
 std::optional<std::string> read_pci_bus_id(const Device& device) {
   std::array<char, 64> text{};
   if (!query<&Api::hipDeviceGetPCIBusId>(device, text.data(), static_cast<int>(text.size() - 1),
-                                         device.ordinal())) {
+                                         device.native_handle())) {
     return std::nullopt;
   }
   std::string id = system::normalize_bus_id(text.data());
@@ -80,7 +81,7 @@ std::optional<std::string> read_pci_bus_id(const Device& device) {
 std::string read_name(const Device& device) {
   std::array<char, 256> text{};
   if (!query<&Api::hipDeviceGetName>(device, text.data(), static_cast<int>(text.size() - 1),
-                                     device.ordinal())) {
+                                     device.native_handle())) {
     return {};
   }
   return text.data();
@@ -106,8 +107,13 @@ Device core::Access::make_device(std::shared_ptr<const PlatformState> state, int
 
 Platform Device::platform() const noexcept { return state_->platform; }
 
+int Device::ordinal() const noexcept {
+  const auto index = static_cast<std::size_t>(ordinal_);
+  return index < state_->ordinals.size() ? state_->ordinals[index] : ordinal_;
+}
+
 std::string Device::id() const {
-  return std::string(to_string(platform())) + ":" + std::to_string(ordinal_);
+  return std::string(to_string(platform())) + ":" + std::to_string(ordinal());
 }
 
 bool Device::is_host_memory() const noexcept { return platform() == Platform::cpu; }
@@ -163,8 +169,8 @@ void Device::start() const { static_cast<void>(memory()); }
 DeviceGuard::DeviceGuard(const Device& device) : device_(device) {
   int current = -1;
   call<&Api::hipGetDevice>(device, {}, &current);
-  if (current == device.ordinal()) return;
-  call<&Api::hipSetDevice>(device, {}, device.ordinal());
+  if (current == device.native_handle()) return;
+  call<&Api::hipSetDevice>(device, {}, device.native_handle());
   previous_ = current;
 }
 
@@ -175,15 +181,16 @@ DeviceGuard::~DeviceGuard() {
 bool can_access_peer(const Device& device, const Device& peer) {
   require_same_platform("hipDeviceCanAccessPeer", device, peer);
   int can_access = 0;
-  core::call<&Api::hipDeviceCanAccessPeer>(device, {}, &can_access, device.ordinal(),
-                                           peer.ordinal());
+  core::call<&Api::hipDeviceCanAccessPeer>(device, {}, &can_access, device.native_handle(),
+                                           peer.native_handle());
   return can_access != 0;
 }
 
 bool enable_peer_access(const Device& device, const Device& peer) {
   require_same_platform("hipDeviceEnablePeerAccess", device, peer);
   const DeviceGuard guard(device);
-  const hip::hipError_t error = core::api_of(device).hipDeviceEnablePeerAccess(peer.ordinal(), 0);
+  const hip::hipError_t error =
+      core::api_of(device).hipDeviceEnablePeerAccess(peer.native_handle(), 0);
   if (error == hip::hipErrorPeerAccessAlreadyEnabled) return false;
   if (error != hip::hipSuccess) {
     throw core::call_error(device, "hipDeviceEnablePeerAccess", error, subject_of(peer));
@@ -194,7 +201,8 @@ bool enable_peer_access(const Device& device, const Device& peer) {
 bool disable_peer_access(const Device& device, const Device& peer) {
   require_same_platform("hipDeviceDisablePeerAccess", device, peer);
   const DeviceGuard guard(device);
-  const hip::hipError_t error = core::api_of(device).hipDeviceDisablePeerAccess(peer.ordinal());
+  const hip::hipError_t error =
+      core::api_of(device).hipDeviceDisablePeerAccess(peer.native_handle());
   if (error == hip::hipErrorPeerAccessNotEnabled) return false;
   if (error != hip::hipSuccess) {
     throw core::call_error(device, "hipDeviceDisablePeerAccess", error, subject_of(peer));

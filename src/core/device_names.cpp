@@ -29,7 +29,7 @@ std::optional<hip::DeviceNames> read_names(const Device& device) {
   constexpr int attempts = 2;
   for (int attempt = 0; attempt < attempts && !is_lost(device); ++attempt) {
     hip::hipError_t error = hip::hipSuccess;
-    auto names = hip::read_device_names(api_of(device), device.ordinal(), &error);
+    auto names = hip::read_device_names(api_of(device), device.native_handle(), &error);
     if (names) {
       forget_foreign_arch(device, *names);
       return names;

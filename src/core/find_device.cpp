@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <array>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/text.hpp"
 #include "core/call.hpp"
@@ -18,20 +20,24 @@ Error unusable(const std::string& what, const PlatformStatus& status) {
                what + ": " + (status.reason.empty() ? "no device" : status.reason), status.hint);
 }
 
-Device device_of(Platforms& platforms, Platform platform, int ordinal, std::string_view id) {
+std::vector<Device> usable_devices(Platforms& platforms, Platform platform, std::string_view id) {
   const PlatformStatus& status = platforms.status(platform);
-  if (!status.usable) {
-    throw unusable("device " + std::string(id) + " cannot be used", status);
+  if (status.usable) return platforms.devices(platform);
+  throw unusable("device " + std::string(id) + " cannot be used", status);
+}
+
+// Without an ordinal the first one.
+Device device_of(Platforms& platforms, Platform platform, std::optional<int> ordinal,
+                 std::string_view id) {
+  const auto devices = usable_devices(platforms, platform, id);
+  for (const Device& device : devices) {
+    if (!ordinal || device.ordinal() == *ordinal) return device;
   }
-  const auto devices = platforms.devices(platform);
-  if (static_cast<std::size_t>(ordinal) >= devices.size()) {
-    throw Error(ErrorCode::unavailable, "find device",
-                "there is no device " + std::string(id) + ": platform " +
-                    std::string(to_string(platform)) + " has " + std::to_string(devices.size()) +
-                    (devices.size() == 1 ? " device" : " devices"),
-                "run `hiptool devices` to see them all");
-  }
-  return devices[static_cast<std::size_t>(ordinal)];
+  throw Error(ErrorCode::unavailable, "find device",
+              "there is no device " + std::string(id) + ": platform " +
+                  std::string(to_string(platform)) + " has " + std::to_string(devices.size()) +
+                  (devices.size() == 1 ? " device" : " devices"),
+              "run `hiptool devices` to see them all");
 }
 
 Device device_by_name(Platforms& platforms, std::string_view id) {
@@ -62,7 +68,7 @@ Device device_by_name(Platforms& platforms, std::string_view id) {
 Device find_device(Platforms& platforms, std::string_view id) {
   for (const Platform platform : all_platforms) {
     const std::string_view name = to_string(platform);
-    if (id == name) return device_of(platforms, platform, 0, id);
+    if (id == name) return device_of(platforms, platform, {}, id);
     if (!id.starts_with(name) || id.size() <= name.size() || id[name.size()] != ':') continue;
     const auto ordinal = base::parse_number<int>(id.substr(name.size() + 1));
     if (ordinal && *ordinal >= 0) return device_of(platforms, platform, *ordinal, id);

@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 3> thread_axes{
 std::uint64_t limit(const Device& device, hip::hipDeviceAttribute_t number) {
   int value = 0;
   const bool is_known =
-      query<&hip::Api::hipDeviceGetAttribute>(device, &value, number, device.ordinal());
+      query<&hip::Api::hipDeviceGetAttribute>(device, &value, number, device.native_handle());
   return is_known && value > 0 ? static_cast<std::uint64_t>(value) : LaunchLimits::none;
 }
 

@@ -72,8 +72,10 @@ struct Platforms::Impl {
     hip::Binding binding = binder->bind(platform, request);
     entry.status = std::move(binding.status);
     if (entry.status.usable) {
+      const bool has_ordinals = platform == Platform::nvidia;
       entry.state = std::make_shared<const core::PlatformState>(
-          core::PlatformState{platform, binding.api, entry.status.device_count, options.trace});
+          core::PlatformState{platform, binding.api, entry.status.device_count, options.trace,
+                              has_ordinals ? options.nvidia_ordinals : std::vector<int>()});
     }
     entry.is_open = true;
     return entry;
@@ -109,8 +111,8 @@ std::vector<Device> Platforms::devices(Platform platform) {
   const Impl::Entry& entry = impl_->open(platform);
   std::vector<Device> devices;
   if (entry.state) {
-    for (int ordinal = 0; ordinal < entry.state->device_count; ++ordinal) {
-      devices.push_back(core::Access::make_device(entry.state, ordinal));
+    for (int index = 0; index < entry.state->device_count; ++index) {
+      devices.push_back(core::Access::make_device(entry.state, index));
     }
   }
   return devices;

@@ -61,7 +61,7 @@ class InputFiles(program.CliTest):
         path = self.folder / "large"
         with open(path, "wb") as file:
             file.truncate(1 << 42)
-        self.check_refused(path, "it has more than", "too large", "more than 4 GiB",
+        self.check_refused(path, "it has more than", "too large", "larger than 4 GiB",
                            "neither a kernel image", "not a kernel image")
 
     def test_a_pipe_without_an_end(self):

@@ -29,7 +29,7 @@ class CopyRun::PeerAccess {
   ~PeerAccess() {
     if (!is_ours_) return;
     const core::QuietDeviceGuard guard(device_);
-    core::release<&hip::Api::hipDeviceDisablePeerAccess>(device_, peer_.ordinal());
+    core::release<&hip::Api::hipDeviceDisablePeerAccess>(device_, peer_.native_handle());
   }
   PeerAccess(const PeerAccess&) = delete;
   PeerAccess& operator=(const PeerAccess&) = delete;

@@ -23,6 +23,7 @@ int Machine::run(const std::vector<std::string>& words) {
         return std::make_unique<Platforms>(core::make_platforms(std::move(options), chosen));
       },
       reader_of(variables),
+      [this](const char* name, const std::string& value) { changed_variables[name] = value; },
       system_root};
   return cli::run(static_cast<int>(argv.size()), argv.data(), environment);
 }

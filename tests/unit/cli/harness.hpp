@@ -89,6 +89,7 @@ struct Machine {
   CaptureStream err;
   int platforms_made = 0;
   std::filesystem::path system_root = "/";
+  Variables changed_variables;          ///< by the program, in its own process
   std::shared_ptr<hip::Binder> binder;  ///< instead of a FakeBinder of `gpus`
 
   /// Runs `hiptool WORDS...`; out and err hold what it wrote.

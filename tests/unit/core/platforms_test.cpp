@@ -13,7 +13,11 @@
 
 #include "core/platform_state.hpp"
 #include "hip/binding.hpp"
+#include "hiptool/buffer.hpp"
+#include "hiptool/copy.hpp"
 #include "hiptool/device.hpp"
+#include "hiptool/error.hpp"
+#include "hiptool/stream.hpp"
 
 using namespace hiptool;
 
@@ -107,4 +111,51 @@ TEST_CASE("a bind that throws reaches one caller and the others try again") {
   CHECK(failed == 3);
   CHECK(usable == thread_count - 3);
   CHECK(binder->binds == 4);
+}
+
+namespace {
+
+// Two devices of the processor in the place of NVIDIA's.
+class TwoGpuBinder final : public hip::Binder {
+ public:
+  hip::Binding bind(Platform platform, const hip::BindRequest& request) override {
+    hip::BindRequest two = request;
+    two.cpu_devices = 2;
+    hip::Binding binding = hip::bind_cpu(two);
+    binding.status.platform = platform;
+    return binding;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("devices of a restricted driver keep the ids that they have without") {
+  Platforms::Options options;
+  options.nvidia_ordinals = {1, 3};
+  Platforms platforms = core::make_platforms(options, std::make_shared<TwoGpuBinder>());
+  const auto devices = platforms.devices(Platform::nvidia);
+  REQUIRE(devices.size() == 2);
+  CHECK(devices[0].id() == "nvidia:1");
+  CHECK(devices[1].id() == "nvidia:3");
+  CHECK(devices[1].ordinal() == 3);
+  CHECK(devices[1].native_handle() == 1);
+  CHECK(find_device(platforms, "nvidia:3") == devices[1]);
+  CHECK(find_device(platforms, "nvidia") == devices[0]);
+  for (const char* hidden : {"nvidia:0", "nvidia:2", "nvidia:4"}) {
+    CAPTURE(std::string(hidden));
+    CHECK_THROWS_AS(find_device(platforms, hidden), Error);
+  }
+  CHECK(platforms.devices(Platform::cpu)[1].id() == "cpu:1");
+  // Everything else goes to the right device of the runtime.
+  const Buffer first(devices[0], 4096);
+  const Buffer second(devices[1], 4096);
+  const std::vector<std::byte> sent(4096, std::byte{42});
+  copy_h2d_and_wait(first, sent);
+  const Stream stream(devices[1]);
+  copy_peer(second, first, stream);
+  stream.synchronize();
+  std::vector<std::byte> found(4096);
+  copy_d2h_and_wait(found, second);
+  CHECK(found == sent);
+  CHECK(can_access_peer(devices[0], devices[1]));
 }

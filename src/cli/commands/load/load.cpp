@@ -204,6 +204,7 @@ Command load_command() {
       .export_formats = {OutputFormat::html, OutputFormat::svg, OutputFormat::gha,
                          OutputFormat::bmf, OutputFormat::junit, OutputFormat::prom},
       .takes_devices = true,
+      .starts_selected_devices_only = true,
       .add = add_load,
   };
 }

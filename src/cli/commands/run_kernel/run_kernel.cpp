@@ -125,6 +125,7 @@ Command run_kernel_command() {
       .formats = usual_formats,
       .export_formats = benchmark_formats,
       .takes_devices = true,
+      .starts_selected_devices_only = true,
       .add = add_run_kernel,
   };
 }

@@ -208,7 +208,7 @@ TEST_CASE("bench-copy: wrong words are usage errors, before a driver is opened")
       {{"--size", "0"}, "cannot be checked"},
       {{"--size", "1001"}, "cannot be checked"},
       {{"--size", "16GiB"}, "too large"},
-      {{"--size", "1MiB..4KiB"}, "not a range"},
+      {{"--size", "1MiB..4KiB"}, "not an ascending range"},
       {{"--samples", "0"}, "--samples"},
       {{"--time", "0"}, "--time"},
       {{"--time", "soon"}, "--time"},
