@@ -19,12 +19,12 @@ struct Gpus {
 
   Gpus(int nvidia, int amd) {
     for (int i = 0; i < nvidia; ++i) add("0x10de", i);
-    for (int i = 0; i < amd; ++i) add("0x1002", 100 + i);
+    for (int i = 0; i < amd; ++i) add("0x1002", 20 + i);
   }
 
   void add(const std::string& vendor, int number) const {
     const auto device =
-        folder.path() / ("sys/bus/pci/devices/0000:" + std::to_string(100 + number) + ":00.0");
+        folder.path() / ("sys/bus/pci/devices/0000:" + std::to_string(10 + number) + ":00.0");
     std::filesystem::create_directories(device);
     std::ofstream(device / "vendor") << vendor << '\n';
     std::ofstream(device / "device") << "0x2335\n";
