@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,15 @@ namespace hiptool::test {
 
 struct SmallTensor {
   std::string name;
-  std::vector<std::byte> bytes;  ///< written as U8
+  std::vector<std::byte> bytes;
+  std::string dtype = "U8";
+  std::size_t element_bytes = 1;
 };
+
+inline SmallTensor float_tensor(const std::string& name, std::span<const float> values) {
+  const auto bytes = std::as_bytes(values);
+  return {name, {bytes.begin(), bytes.end()}, "F32", sizeof(float)};
+}
 
 inline std::filesystem::path write_small_model(const std::filesystem::path& path,
                                                const std::vector<SmallTensor>& tensors) {
@@ -26,8 +34,8 @@ inline std::filesystem::path write_small_model(const std::filesystem::path& path
   std::uint64_t offset = 0;
   for (const SmallTensor& tensor : tensors) {
     if (header.size() > 1) header += ",";
-    header += "\"" + tensor.name + "\":{\"dtype\":\"U8\",\"shape\":[" +
-              std::to_string(tensor.bytes.size()) + "],\"data_offsets\":[" +
+    header += "\"" + tensor.name + "\":{\"dtype\":\"" + tensor.dtype + "\",\"shape\":[" +
+              std::to_string(tensor.bytes.size() / tensor.element_bytes) + "],\"data_offsets\":[" +
               std::to_string(offset) + "," + std::to_string(offset + tensor.bytes.size()) + "]}";
     offset += tensor.bytes.size();
   }

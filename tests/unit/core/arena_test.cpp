@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hiptool/arena.hpp"
+#include "buffer_bytes.hpp"
 
 #include <doctest/doctest.h>
 
@@ -142,8 +143,7 @@ TEST_CASE("slices and views keep the memory when the arena is gone") {
       view = slice.view(1'000, 3'000);
     }
     CHECK(wrapped.table().live().device_memory == 1);
-    std::vector<std::byte> read(3'000);
-    copy_d2h_and_wait(read, view);
+    const auto read = test::bytes_of(view);
     CHECK(std::equal(read.begin(), read.end(), bytes.begin() + 1'000));
   }
   CHECK(wrapped.table().live().is_empty());

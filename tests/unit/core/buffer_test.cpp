@@ -9,6 +9,7 @@
 #include <random>
 #include <utility>
 
+#include "buffer_bytes.hpp"
 #include "hip/api.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
@@ -17,16 +18,6 @@
 
 using namespace hiptool;
 using hiptool::test::code_of;
-
-namespace {
-
-std::vector<std::byte> read_back(const Buffer& buffer) {
-  std::vector<std::byte> bytes(buffer.size_bytes());
-  copy_d2h_and_wait(bytes, buffer);
-  return bytes;
-}
-
-}  // namespace
 
 TEST_CASE("a view outlives its parent and keeps nested offsets") {
   Platforms platforms;
@@ -40,7 +31,7 @@ TEST_CASE("a view outlives its parent and keeps nested offsets") {
     inner = outer.view(99, 333);
   }
   const std::vector<std::byte> expected(bytes.begin() + 1'100, bytes.begin() + 1'433);
-  CHECK(read_back(inner) == expected);
+  CHECK(test::bytes_of(inner) == expected);
 }
 
 TEST_CASE("views that do not fit are refused, also where a sum would wrap") {
@@ -62,7 +53,7 @@ TEST_CASE("empty buffers make no allocation") {
   const Device device = test::device(platforms);
   const Buffer buffer(device, 0);
   CHECK(buffer.address() == nullptr);
-  CHECK(read_back(buffer).empty());
+  CHECK(test::bytes_of(buffer).empty());
   copy_h2d_and_wait(buffer, {});
   CHECK(Buffer().is_empty());
 }
@@ -91,7 +82,7 @@ TEST_CASE("random bytes come back, whole and in part, at odd offsets") {
     const auto bytes = test::random_bytes(size, size);
     const Buffer buffer(device, size + 7);
     copy_h2d_and_wait(buffer.view(7, size), bytes);
-    CHECK(read_back(buffer.view(7, size)) == bytes);
+    CHECK(test::bytes_of(buffer.view(7, size)) == bytes);
   }
   const Buffer small(device, 10);
   const auto eleven = test::random_bytes(11, 3);
@@ -111,7 +102,7 @@ TEST_CASE("device-to-device copies: equal sizes, no overlap") {
   copy_h2d_and_wait(source, bytes);
   copy_d2d(destination, source, stream);
   stream.synchronize();
-  CHECK(read_back(destination) == bytes);
+  CHECK(test::bytes_of(destination) == bytes);
   CHECK(code_of([&] { copy_d2d(destination.view(0, 10), source.view(0, 11), stream); }) ==
         ErrorCode::out_of_bounds);
   CHECK(code_of([&] { copy_d2d(source.view(0, 100), source.view(99, 100), stream); }) ==
@@ -119,7 +110,7 @@ TEST_CASE("device-to-device copies: equal sizes, no overlap") {
   copy_d2d(source.view(0, 100), source.view(100, 100), stream);  // touching is not overlapping
   fill(destination.view(10, 20), std::byte{0xAB}, stream);
   stream.synchronize();
-  const auto filled = read_back(destination);
+  const auto filled = test::bytes_of(destination);
   CHECK(filled[9] == bytes[9]);
   CHECK(filled[10] == std::byte{0xAB});
   CHECK(filled[29] == std::byte{0xAB});
@@ -150,7 +141,7 @@ TEST_CASE("rectangles equal a copy row by row on the host") {
       std::memcpy(&expected[to.offset_bytes + row * to.pitch_bytes],
                   &source_bytes[from.offset_bytes + row * from.pitch_bytes], width);
     }
-    REQUIRE(read_back(destination) == expected);
+    REQUIRE(test::bytes_of(destination) == expected);
   }
 }
 
@@ -185,7 +176,7 @@ TEST_CASE("pinned memory of both kinds serves copies, empty is allowed") {
     const Stream stream(device);
     copy_h2d(buffer, pinned.bytes(), stream);
     stream.synchronize();
-    CHECK(read_back(buffer) == bytes);
+    CHECK(test::bytes_of(buffer) == bytes);
     PinnedBuffer moved(std::move(pinned));
     CHECK(moved.data()[17] == bytes[17]);
     const PinnedBuffer empty(device, 0, method);
@@ -220,7 +211,7 @@ TEST_CASE("native memory can be borrowed and stays the caller's") {
   }
   const auto bytes = test::random_bytes(64, 12);
   copy_h2d_and_wait(owner, bytes);  // still alive
-  CHECK(read_back(owner) == bytes);
+  CHECK(test::bytes_of(owner) == bytes);
   CHECK(code_of([&] { Buffer::borrow_native(device, nullptr, 1); }) == ErrorCode::invalid_argument);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hiptool/caching_allocator.hpp"
+#include "buffer_bytes.hpp"
 
 #include <doctest/doctest.h>
 
@@ -228,8 +229,7 @@ TEST_CASE("buffers outlive the allocator and nothing is left in the end") {
     CHECK(wrapped.table().live().device_memory == 2);
     other = Buffer();  // no allocator is there to keep its block
     CHECK(wrapped.table().live().device_memory == 1);
-    std::vector<std::byte> read(2'500);
-    copy_d2h_and_wait(read, view);
+    const auto read = test::bytes_of(view);
     CHECK(std::equal(read.begin(), read.end(), bytes.begin() + 500));
   }
   CHECK(wrapped.table().live().is_empty());

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "buffer_bytes.hpp"
 #include "hiptool/pinned_buffer.hpp"
 
 #include <doctest/doctest.h>
@@ -47,9 +48,7 @@ TEST_CASE_FIXTURE(RegisteredMemoryFixture,
     const Stream stream(device);
     copy_h2d(buffer, registered.bytes(), stream);
     stream.synchronize();
-    std::vector<std::byte> found(memory.size());
-    copy_d2h_and_wait(found, buffer);
-    CHECK(found == memory);
+    CHECK(test::bytes_of(buffer) == memory);
 
     RegisteredMemory moved(std::move(registered));
     CHECK(registered.bytes().empty());  // NOLINT: a moved-from one is empty

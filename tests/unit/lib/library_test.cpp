@@ -3,13 +3,12 @@
 // kernels than the tool.
 #include <doctest/doctest.h>
 
-#include <cstring>
-#include <fstream>
 #include <hiptool/hiptool.hpp>
 #include <limits>
 #include <string>
 #include <vector>
 
+#include "small_model.hpp"
 #include "support.hpp"
 
 using namespace hiptool;
@@ -24,13 +23,7 @@ void write_model(const std::string& path) {
   std::vector<float> numbers(values);
   for (std::size_t i = 0; i < values; ++i) numbers[i] = static_cast<float>(i) + 0.5F;
   numbers[nan_at] = std::numeric_limits<float>::quiet_NaN();
-  const std::string header = R"({"w":{"dtype":"F32","shape":[)" + std::to_string(values) +
-                             R"(],"data_offsets":[0,)" + std::to_string(4 * values) + "]}}";
-  const std::uint64_t length = header.size();
-  std::ofstream file(path, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(&length), sizeof length);
-  file << header;
-  file.write(reinterpret_cast<const char*>(numbers.data()), 4 * values);
+  test::write_small_model(path, {test::float_tensor("w", numbers)});
 }
 
 }  // namespace

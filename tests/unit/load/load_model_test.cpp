@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/sha256.hpp"
-#include "hiptool/copy.hpp"
+#include "buffer_bytes.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/load.hpp"
 #include "small_model.hpp"
@@ -41,42 +41,16 @@ class PhaseObserver final : public LoadObserver {
   std::atomic<std::uint64_t> completed_bytes{0};
 };
 
-/// The cpu platform under the name of a GPU's, for whose arch there is no image.
-class NoImageBinder final : public hip::Binder {
- public:
-  hip::Binding bind(Platform platform, const hip::BindRequest& request) override {
-    hip::Binding binding = hip::bind_cpu(request);
-    binding.status.platform = platform;
-    return binding;
-  }
-};
-
 Names names_of(const std::vector<LoadPhase>& phases) {
   Names names;
   for (const LoadPhase& phase : phases) names.emplace_back(phase.name);
   return names;
 }
 
-std::vector<std::byte> bytes_of(const Buffer& buffer) {
-  std::vector<std::byte> bytes(buffer.size_bytes());
-  copy_d2h_and_wait(bytes, buffer);
-  return bytes;
-}
-
 /// One F32 tensor, whose values can be checked.
-ModelFile write_floats(const std::filesystem::path& path) {
+ModelFile float_model(const std::filesystem::path& path) {
   const std::vector<float> values(30'000, 1.5F);
-  const std::string bytes = std::to_string(4 * values.size());
-  const std::string header = R"({"w":{"dtype":"F32","shape":[)" + std::to_string(values.size()) +
-                             R"(],"data_offsets":[0,)" + bytes + "]}}";
-  const std::uint64_t length = header.size();
-  std::ofstream file(path, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(&length), sizeof length);
-  file << header;
-  file.write(reinterpret_cast<const char*>(values.data()),
-             static_cast<std::streamsize>(4 * values.size()));
-  file.close();
-  return ModelFile::open(path);
+  return ModelFile::open(test::write_small_model(path, {test::float_tensor("w", values)}));
 }
 
 struct LoadModelFixture : test::WatchedDevice {
@@ -98,7 +72,7 @@ struct LoadModelFixture : test::WatchedDevice {
     for (const test::SmallTensor& tensor : tensors) {
       CAPTURE(tensor.name);
       const Weight weight = loaded.weight(tensor.name);
-      CHECK(bytes_of(weight.bytes) == tensor.bytes);
+      CHECK(test::bytes_of(weight.bytes) == tensor.bytes);
       CHECK(weight.type.name() == "U8");
       CHECK(weight.shape == std::vector<std::uint64_t>{tensor.bytes.size()});
     }
@@ -163,7 +137,7 @@ TEST_CASE_FIXTURE(LoadModelFixture, "load_model: copies of a weight are found by
   for (const Device& one : devices) {
     const Weight weight = loaded.weight(tensors[7].name, one);
     CHECK(weight.bytes.device() == one);
-    CHECK(bytes_of(weight.bytes) == tensors[7].bytes);
+    CHECK(test::bytes_of(weight.bytes) == tensors[7].bytes);
   }
   CHECK(loaded.weight(tensors[7].name).bytes.device() == devices[0]);
 }
@@ -188,7 +162,7 @@ TEST_CASE_FIXTURE(LoadModelFixture, "load_model: memory and streams of the calle
 }
 
 TEST_CASE_FIXTURE(LoadModelFixture, "load_model: a device without a kernel is read back") {
-  Platforms gpus = core::make_platforms({}, std::make_shared<NoImageBinder>());
+  Platforms gpus = core::make_platforms({}, std::make_shared<test::NoImageBinder>());
   const Device gpu = gpus.devices(Platform::nvidia).at(0);
   const LoadedModel loaded = load_model(model, gpu, options(VerifyMode::full));
   CHECK(report.status == LoadStatus::verified);
@@ -256,7 +230,7 @@ TEST_CASE_FIXTURE(LoadModelFixture, "load_model: cancelled in any phase, nothing
 }
 
 TEST_CASE_FIXTURE(LoadModelFixture, "load_model: a failure in any phase is its error, no leak") {
-  const ModelFile floats = write_floats(folder.path() / "f.safetensors");
+  const ModelFile floats = float_model(folder.path() / "f.safetensors");
   load_model(floats, device, options(VerifyMode::full));
   struct Point {
     const char* phase;

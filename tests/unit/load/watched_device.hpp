@@ -11,7 +11,17 @@
 
 namespace hiptool::test {
 
-/// The device that the suite runs on, behind a table that keeps account of it.
+/// The cpu platform under the name of a GPU's, for whose arch there is no image.
+class NoImageBinder final : public hip::Binder {
+ public:
+  hip::Binding bind(Platform platform, const hip::BindRequest& request) override {
+    hip::Binding binding = hip::bind_cpu(request);
+    binding.status.platform = platform;
+    return binding;
+  }
+};
+
+/// The device that the suite runs on, behind a table that counts its calls and can make them fail.
 struct WatchedDevice {
   std::shared_ptr<WrapperBinder> binder = std::make_shared<WrapperBinder>(hip::make_registry());
   Platforms platforms = core::make_platforms(Platforms::Options::from_environment(), binder);

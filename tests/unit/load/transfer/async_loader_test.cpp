@@ -8,6 +8,7 @@
 #include <future>
 #include <thread>
 
+#include "buffer_bytes.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
 #include "small_model.hpp"
@@ -19,11 +20,6 @@ using hiptool::test::code_of;
 namespace {
 
 struct AsyncLoaderFixture : test::ModelFixture {
-  std::vector<std::byte> arena_bytes(const Buffer& arena) const {
-    std::vector<std::byte> bytes(arena.size_bytes());
-    copy_d2h_and_wait(bytes, arena);
-    return bytes;
-  }
   static AsyncLoader::Options staged(std::uint64_t slot_bytes) {
     AsyncLoader::Options options;
     options.slot_bytes = slot_bytes;
@@ -54,7 +50,7 @@ TEST_CASE_FIXTURE(AsyncLoaderFixture, "four threads upload a thousand buffers") 
   }
   loader.synchronize();
   for (std::size_t i = 0; i < buffers.size(); ++i) {
-    REQUIRE(arena_bytes(buffers[i]) == contents[i]);
+    REQUIRE(test::bytes_of(buffers[i]) == contents[i]);
   }
   CHECK(code_of([&] { loader.upload(Buffer(device, 3), test::random_bytes(4, 1)); }) ==
         ErrorCode::out_of_bounds);
@@ -73,7 +69,7 @@ TEST_CASE_FIXTURE(AsyncLoaderFixture,
   const auto bytes = test::random_bytes(30'001, 7);
   loader.upload(target, bytes);
   loader.synchronize();
-  CHECK(arena_bytes(target) == bytes);
+  CHECK(test::bytes_of(target) == bytes);
 
   Platforms::Options two;
   two.cpu_devices = 2;

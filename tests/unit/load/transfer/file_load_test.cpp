@@ -16,7 +16,7 @@
 #include <mutex>
 #include <thread>
 
-#include "hiptool/copy.hpp"
+#include "buffer_bytes.hpp"
 #include "hiptool/error.hpp"
 #include "small_model.hpp"
 #include "system/numa.hpp"
@@ -121,9 +121,7 @@ TEST_CASE_FIXTURE(FileLoadFixture,
       if (shape != 0) loader.prepare(model, layout);
       const Buffer arena(device, layout.arena_bytes);
       const LoadStatistics statistics = loader.load(model, layout, arena);
-      std::vector<std::byte> found(layout.arena_bytes);
-      copy_d2h_and_wait(found, arena);
-      REQUIRE(found == expected);
+      REQUIRE(test::bytes_of(arena) == expected);
       CHECK(statistics.buffered_bytes + statistics.direct_bytes == layout.tensor_bytes);
       CHECK(statistics.read_bytes == layout.tensor_bytes);
       if (mode == ReadMode::buffered) CHECK(statistics.direct_bytes == 0);
@@ -145,9 +143,7 @@ TEST_CASE_FIXTURE(FileLoadFixture, "the reading probe reads as a load does and c
     CHECK(table.count("hipMemcpyAsync") == copies);
     if (!stages && device.is_host_memory()) {
       // In place it brings what a load brings, so a probe after a load changes nothing.
-      std::vector<std::byte> found(layout.arena_bytes);
-      copy_d2h_and_wait(found, arena);
-      CHECK(found == test::expected_arena(tensors));
+      CHECK(test::bytes_of(arena) == test::expected_arena(tensors));
     }
     loader.load(model, layout, arena);  // all slots are back
     CHECK_THROWS_AS(loader.probe_read_bytes_per_s(model, layout, Buffer(device, 256), 1), Error);
@@ -178,9 +174,7 @@ TEST_CASE_FIXTURE(FileLoadFixture,
     chosen.regions = regions;
     const Buffer arena(device, layout.arena_bytes);
     load::FileLoad(model, layout, arena, files, ring, chosen).run();
-    std::vector<std::byte> found(layout.arena_bytes);
-    copy_d2h_and_wait(found, arena);
-    CHECK(found == test::expected_arena(tensors));
+    CHECK(test::bytes_of(arena) == test::expected_arena(tensors));
     LoadStatistics statistics;
     files.report(statistics);
     CHECK(statistics.direct_bytes >= 300'000);
@@ -344,9 +338,7 @@ TEST_CASE("a thousand loads leave nothing behind") {
     const Buffer arena(watched.device, layout.arena_bytes);
     loader.load(model, layout, arena);
     if (number % 100 != 0) return;
-    std::vector<std::byte> found(layout.arena_bytes);
-    copy_d2h_and_wait(found, arena);
-    REQUIRE(found == expected);
+    REQUIRE(test::bytes_of(arena) == expected);
   };
   for (int i = 0; i < 100; ++i) load_once(i);
   watched.table.reset();

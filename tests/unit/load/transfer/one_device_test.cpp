@@ -10,6 +10,7 @@
 #include <future>
 #include <thread>
 
+#include "buffer_bytes.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
 #include "load/verify/blocks.hpp"
@@ -18,6 +19,7 @@
 #include "support.hpp"
 #include "unit/load/device_loader.hpp"
 #include "unit/load/evict.hpp"
+#include "unit/load/highest_progress.hpp"
 
 using namespace hiptool;
 using namespace hiptool::load;
@@ -26,11 +28,6 @@ using hiptool::test::code_of;
 namespace {
 
 struct OneDeviceFixture : test::ModelFixture {
-  std::vector<std::byte> arena_bytes(const Buffer& arena) const {
-    std::vector<std::byte> bytes(arena.size_bytes());
-    copy_d2h_and_wait(bytes, arena);
-    return bytes;
-  }
   Buffer dirty_arena() const {
     const Buffer arena(device, layout.arena_bytes);
     const Stream stream(device);
@@ -47,25 +44,18 @@ struct OneDeviceFixture : test::ModelFixture {
   }
 };
 
-class Progress final : public LoadObserver {
+class Progress final : public test::HighestProgress {
  public:
   void on_progress(std::uint64_t done_bytes, std::uint64_t total_bytes) noexcept override {
-    std::uint64_t seen = highest_.load();
-    while (seen < done_bytes && !highest_.compare_exchange_weak(seen, done_bytes)) {
-    }
-    total_.store(total_bytes);
+    HighestProgress::on_progress(done_bytes, total_bytes);
     const int call = ++calls_;
     if (call == 1 && on_first) on_first();
     if (call == 8 && on_eighth) on_eighth();
   }
-  std::uint64_t highest() const { return highest_.load(); }
-  std::uint64_t total() const { return total_.load(); }
   std::function<void()> on_first;
   std::function<void()> on_eighth;
 
  private:
-  std::atomic<std::uint64_t> highest_{0};
-  std::atomic<std::uint64_t> total_{0};
   std::atomic<int> calls_{0};
 };
 
@@ -88,7 +78,7 @@ struct ManyChunks : OneDeviceFixture {
   }
   /// Those that arrived; of the others not a byte did.
   std::vector<std::size_t> arrived(const Buffer& arena) const {
-    const auto found = arena_bytes(arena);
+    const auto found = test::bytes_of(arena);
     std::vector<std::size_t> chunks;
     for (std::size_t i = 0; i < 32; ++i) {
       const auto of = [&](const std::vector<std::byte>& bytes) {
@@ -123,7 +113,7 @@ TEST_CASE_FIXTURE(OneDeviceFixture, "every byte arrives, gaps are zero, whatever
       test::DeviceLoader loader(device, options);
       const Buffer arena = dirty_arena();
       const LoadStatistics statistics = loader.load(model, layout, arena);
-      CHECK(arena_bytes(arena) == expected);
+      CHECK(test::bytes_of(arena) == expected);
       CHECK(statistics.read_bytes == layout.tensor_bytes);
       CHECK(statistics.load_time_s > 0);
       CHECK(statistics.copy_time_s > 0);
@@ -140,7 +130,7 @@ TEST_CASE_FIXTURE(OneDeviceFixture, "readers fill device memory in place where t
   test::DeviceLoader loader(device, options);
   const Buffer arena = dirty_arena();
   loader.load(model, layout, arena);
-  CHECK(arena_bytes(arena) == test::expected_arena(tensors));
+  CHECK(test::bytes_of(arena) == test::expected_arena(tensors));
   CHECK(progress.highest() == layout.tensor_bytes);
   CHECK(progress.total() == layout.tensor_bytes);
 }
@@ -150,7 +140,7 @@ TEST_CASE_FIXTURE(OneDeviceFixture, "a loader can be used again and a model of n
   for (int round = 0; round < 3; ++round) {
     const Buffer arena = dirty_arena();
     loader.load(model, layout, arena);
-    CHECK(arena_bytes(arena) == test::expected_arena(tensors));
+    CHECK(test::bytes_of(arena) == test::expected_arena(tensors));
   }
   const ModelFile empty =
       ModelFile::open(test::write_small_model(folder.path() / "e.safetensors", {{"nothing", {}}}));
@@ -181,7 +171,7 @@ TEST_CASE_FIXTURE(OneDeviceFixture, "a set of two files arrives as one model") {
   test::DeviceLoader loader(device, staged(4'096));
   const Buffer arena = dirty_arena();
   loader.load(set, set_layout, arena);
-  CHECK(arena_bytes(arena) == test::expected_arena(tensors));
+  CHECK(test::bytes_of(arena) == test::expected_arena(tensors));
   CHECK(verify_readback(set, set_layout, arena).mismatch_count == 0);
 }
 
@@ -206,7 +196,7 @@ TEST_CASE_FIXTURE(OneDeviceFixture,
   test::write_small_model(path, tensors);
   const ModelFile again = ModelFile::open(path);
   loader.load(again, layout, arena);
-  CHECK(arena_bytes(arena) == test::expected_arena(tensors));
+  CHECK(test::bytes_of(arena) == test::expected_arena(tensors));
 }
 
 TEST_CASE_FIXTURE(OneDeviceFixture, "cancelling from outside ends the load") {
@@ -275,7 +265,7 @@ TEST_CASE_FIXTURE(ManyChunks, "the reading probe reads what a load reads first")
     CHECK(loader.probe_read_bytes_per_s(model, layout, arena, 4 * chunk_bytes + 1) > 0);
     CHECK(arrived(arena) == one.expected);
     CHECK(loader.probe_read_bytes_per_s(model, layout, arena, 1u << 30) > 0);
-    CHECK(arena_bytes(arena) == tensors[0].bytes);
+    CHECK(test::bytes_of(arena) == tensors[0].bytes);
   }
 }
 
@@ -310,7 +300,7 @@ TEST_CASE_FIXTURE(OneDeviceFixture, "what is read from several places is whole a
                                     reads_twice ? std::make_shared<FileDigests>(model) : nullptr);
           CHECK(loader.load(model, layout, arena, &verification).read_bytes == layout.tensor_bytes);
           CHECK(verification.finish().mismatch_count == 0);
-          CHECK(arena_bytes(arena) == expected);
+          CHECK(test::bytes_of(arena) == expected);
           CHECK(progress.highest() == layout.tensor_bytes);
           const std::byte wrong[1]{expected[600'000] ^ std::byte{1}};
           copy_h2d_and_wait(arena.view(600'000, 1), wrong);
@@ -343,7 +333,7 @@ TEST_CASE_FIXTURE(ManyChunks, "a file that ends at one of several places fails t
     test::write_small_model(path, tensors);
     model = ModelFile::open(path);
     loader.load(model, layout, arena);
-    CHECK(arena_bytes(arena) == tensors[0].bytes);
+    CHECK(test::bytes_of(arena) == tensors[0].bytes);
   }
 }
 

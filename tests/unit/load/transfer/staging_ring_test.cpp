@@ -11,7 +11,7 @@
 #include <set>
 #include <thread>
 
-#include "hiptool/copy.hpp"
+#include "buffer_bytes.hpp"
 #include "hiptool/error.hpp"
 #include "system/numa.hpp"
 #include "unit/load/watched_device.hpp"
@@ -124,8 +124,7 @@ TEST_CASE_FIXTURE(StagingRingFixture,
     }
   }
   ring.drain();
-  std::vector<std::byte> bytes(target.size_bytes());
-  copy_d2h_and_wait(bytes, target);
+  const auto bytes = test::bytes_of(target);
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     if (bytes[i] != static_cast<std::byte>(i / 4096 % 251)) FAIL("wrong byte ", i);
   }

@@ -4,13 +4,13 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <mutex>
 #include <set>
 #include <thread>
 
+#include "buffer_bytes.hpp"
 #include "core/platform_state.hpp"
 #include "fakes/wrapper_table.hpp"
 #include "hip/binding.hpp"
@@ -21,6 +21,7 @@
 #include "load/verify/self_test.hpp"
 #include "load/verify/verification.hpp"
 #include "small_model.hpp"
+#include "unit/load/highest_progress.hpp"
 
 using namespace hiptool;
 using namespace hiptool::load;
@@ -65,9 +66,7 @@ struct PlanLoaderFixture {
   }
   void check_arenas(const LoadPlan& plan, const std::vector<Buffer>& arenas) const {
     for (std::size_t i = 0; i < arenas.size(); ++i) {
-      std::vector<std::byte> found(arenas[i].size_bytes());
-      if (!found.empty()) copy_d2h_and_wait(found, arenas[i]);
-      CHECK(found == expected(plan.devices[i].layout));
+      CHECK(test::bytes_of(arenas[i]) == expected(plan.devices[i].layout));
     }
   }
   std::shared_ptr<FileDigests> reference(bool reads_twice) const {
@@ -104,18 +103,6 @@ struct PlanLoaderFixture {
   std::unique_ptr<Platforms> platforms;
   std::vector<Device> devices;
   test::WrapperTable* table = nullptr;
-};
-
-class TransferProgress final : public LoadObserver {
- public:
-  void on_progress(std::uint64_t done_bytes, std::uint64_t total_bytes) noexcept override {
-    std::uint64_t seen = highest.load();
-    while (seen < done_bytes && !highest.compare_exchange_weak(seen, done_bytes)) {
-    }
-    total.store(total_bytes);
-  }
-  std::atomic<std::uint64_t> highest{0};
-  std::atomic<std::uint64_t> total{0};
 };
 
 /// Cancels when two threads have reported four times each.
@@ -157,7 +144,7 @@ TEST_CASE_FIXTURE(PlanLoaderFixture,
     CAPTURE(one.reads_twice);
     CAPTURE(one.regions);
     const LoadPlan plan = plan_load(model, devices, one.split);
-    TransferProgress progress;
+    test::HighestProgress progress;
     auto chosen = options(one.stages, one.regions);
     chosen.observer = &progress;
     Transfer loader(model, plan, chosen);
@@ -172,8 +159,8 @@ TEST_CASE_FIXTURE(PlanLoaderFixture,
     CHECK(result.compared_bytes == model.tensor_bytes() * copies);
     CHECK(result.model_digest == whole.model_digest);
     CHECK(result.tensor_digests == whole.tensor_digests);
-    CHECK(progress.highest == model.tensor_bytes());
-    CHECK(progress.total == model.tensor_bytes());
+    CHECK(progress.highest() == model.tensor_bytes());
+    CHECK(progress.total() == model.tensor_bytes());
     CHECK(statistics.total.read_bytes == model.tensor_bytes());
     REQUIRE(statistics.devices.size() == devices.size());
     for (std::size_t i = 0; i < devices.size(); ++i) {
@@ -321,7 +308,7 @@ TEST_CASE_FIXTURE(PlanLoaderFixture,
 
 TEST_CASE_FIXTURE(PlanLoaderFixture, "the other devices stop before they are done") {
   const LoadPlan plan = plan_load(model, devices, {SplitKind::proportions, {9, 1, 1, 1}});
-  TransferProgress progress;
+  test::HighestProgress progress;
   auto chosen = options(true);
   chosen.observer = &progress;
   chosen.slots = 1;
@@ -331,7 +318,7 @@ TEST_CASE_FIXTURE(PlanLoaderFixture, "the other devices stop before they are don
   arenas[3] = arenas[3].view(0, 1);  // the last to start
   table->delay_streams(1, std::chrono::microseconds(20'000));
   CHECK_THROWS_AS(loader.load(arenas), Error);
-  CHECK(progress.highest < model.tensor_bytes() / 2);
+  CHECK(progress.highest() < model.tensor_bytes() / 2);
 }
 
 TEST_CASE_FIXTURE(PlanLoaderFixture, "after a failure no copy to any device is in flight") {
@@ -349,11 +336,7 @@ TEST_CASE_FIXTURE(PlanLoaderFixture, "after a failure no copy to any device is i
     const std::vector<std::byte> mark(plan.devices[0].layout.arena_bytes, std::byte{0xEE});
     for (const Buffer& arena : arenas) copy_h2d_and_wait(arena, mark);
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    for (const Buffer& arena : arenas) {
-      std::vector<std::byte> found(arena.size_bytes());
-      copy_d2h_and_wait(found, arena);
-      CHECK(found == mark);
-    }
+    for (const Buffer& arena : arenas) CHECK(test::bytes_of(arena) == mark);
   }
 }
 
@@ -426,8 +409,7 @@ TEST_CASE_FIXTURE(PlanLoaderFixture, "devices share the places that are read by 
     for (const Buffer& arena : arenas) copy_h2d_and_wait(arena, zeros);
     CHECK_THROWS_AS(loader.load(arenas), Error);
     for (const Buffer& arena : arenas) {
-      std::vector<std::byte> found(part_bytes);
-      copy_d2h_and_wait(found, arena);
+      const auto found = test::bytes_of(arena);
       std::set<int> arrived;
       for (int i = 0; i < 16; ++i) {
         const auto chunk =

@@ -8,44 +8,24 @@
 #include <functional>
 #include <set>
 
-#include "core/platform_state.hpp"
-#include "fakes/wrapper_table.hpp"
-#include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
 #include "load/transfer/transfer.hpp"
 #include "load/verify/verification.hpp"
 #include "small_model.hpp"
 #include "unit/load/device_loader.hpp"
+#include "unit/load/watched_device.hpp"
 
 using namespace hiptool;
 using namespace hiptool::load;
 
 namespace {
 
-/// The cpu platform under the name of a GPU's, so that there is no image for its arch.
-class ImagelessBinder final : public hip::Binder {
- public:
-  hip::Binding bind(Platform platform, const hip::BindRequest& request) override {
-    hip::Binding binding = hip::bind_cpu(request);
-    binding.status.platform = platform;
-    return binding;
-  }
-};
-
-/// The device that the suite runs on, with a table around its own. The loader's own calls are made
-/// on purpose before anything is counted.
-struct DeviceDigestsFixture {
+struct DeviceDigestsFixture : test::WatchedDevice {
   test::TemporaryFolder folder;
   std::vector<test::SmallTensor> tensors = test::various_tensors();
   ModelFile model =
       ModelFile::open(test::write_small_model(folder.path() / "m.safetensors", tensors));
   ArenaLayout layout = lay_out(model);
-  std::shared_ptr<test::WrapperBinder> binder =
-      std::make_shared<test::WrapperBinder>(hip::make_registry());
-  Platforms platforms = core::make_platforms(Platforms::Options::from_environment(), binder);
-  Device device = test::device(platforms);
-  test::WrapperTable& table = *binder->table(device.platform());
-
   LoadPlan plan = test::plan_of_one(device, layout);
   Buffer arena{device, layout.arena_bytes};
   std::span<const Buffer> arenas{&arena, 1};
@@ -203,7 +183,7 @@ TEST_CASE_FIXTURE(DeviceDigestsFixture, "a set token ends the pass before the ne
 }
 
 TEST_CASE_FIXTURE(DeviceDigestsFixture, "no image and no compiler are known before the load") {
-  Platforms others = core::make_platforms({}, std::make_shared<ImagelessBinder>());
+  Platforms others = core::make_platforms({}, std::make_shared<test::NoImageBinder>());
   const Device other = others.devices(Platform::nvidia).at(0);
   const LoadPlan there = test::plan_of_one(other, layout);
   const Buffer memory(other, layout.arena_bytes);

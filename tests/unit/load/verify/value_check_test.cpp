@@ -5,11 +5,11 @@
 
 #include <array>
 #include <cstring>
-#include <fstream>
 #include <set>
 
 #include "hiptool/error.hpp"
 #include "load/transfer/transfer.hpp"
+#include "small_model.hpp"
 #include "support.hpp"
 #include "unit/load/device_loader.hpp"
 #include "unit/load/watched_device.hpp"
@@ -19,48 +19,19 @@ using namespace hiptool::load;
 
 namespace {
 
-struct Typed {
-  std::string name;
-  std::string dtype;
-  std::uint64_t element_bytes = 0;
-  std::vector<std::byte> bytes;
-};
-
-std::filesystem::path write(const std::filesystem::path& path, const std::vector<Typed>& tensors) {
-  std::string header = "{";
-  std::uint64_t offset = 0;
-  for (const Typed& tensor : tensors) {
-    if (header.size() > 1) header += ",";
-    const std::uint64_t end = offset + tensor.bytes.size();
-    header += "\"" + tensor.name + "\":{\"dtype\":\"" + tensor.dtype + "\",\"shape\":[" +
-              std::to_string(tensor.bytes.size() / tensor.element_bytes) + "],\"data_offsets\":[" +
-              std::to_string(offset) + "," + std::to_string(end) + "]}";
-    offset = end;
-  }
-  header += "}";
-  std::ofstream file(path, std::ios::binary);
-  const std::uint64_t length = header.size();
-  file.write(reinterpret_cast<const char*>(&length), sizeof length);
-  file << header;
-  for (const Typed& tensor : tensors) {
-    file.write(reinterpret_cast<const char*>(tensor.bytes.data()),
-               static_cast<std::streamsize>(tensor.bytes.size()));
-  }
-  return path;
-}
-
 template <class Word>
-void plant(Typed& tensor, std::size_t index, Word word) {
+void plant(test::SmallTensor& tensor, std::size_t index, Word word) {
   std::memcpy(tensor.bytes.data() + index * sizeof word, &word, sizeof word);
 }
 
 // Four tensors: a large F16 of several tiles, I32, BF16 and an empty F32; all zero.
 struct ValueCheckFixture {
   test::TemporaryFolder folder;
-  std::vector<Typed> tensors{{"large", "F16", 2, std::vector<std::byte>(5'000'002)},
-                             {"whole", "I32", 4, std::vector<std::byte>(4000, std::byte{0xFF})},
-                             {"small", "BF16", 2, std::vector<std::byte>(34)},
-                             {"empty", "F32", 4, {}}};
+  std::vector<test::SmallTensor> tensors{
+      {"large", std::vector<std::byte>(5'000'002), "F16", 2},
+      {"whole", std::vector<std::byte>(4000, std::byte{0xFF}), "I32", 4},
+      {"small", std::vector<std::byte>(34), "BF16", 2},
+      {"empty", {}, "F32", 4}};
   Platforms platforms;
   Device device = test::device(platforms);
   std::optional<ModelFile> model;
@@ -68,7 +39,7 @@ struct ValueCheckFixture {
   Buffer arena;
 
   void load() {
-    model = ModelFile::open(write(folder.path() / "m.safetensors", tensors));
+    model = ModelFile::open(test::write_small_model(folder.path() / "m.safetensors", tensors));
     layout = lay_out(*model);
     arena = Buffer(device, layout.arena_bytes);
     test::DeviceLoader(device).load(*model, layout, arena);
@@ -117,7 +88,7 @@ TEST_CASE_FIXTURE(ValueCheckFixture, "tiles leave nothing out between them") {
 TEST_CASE_FIXTURE(ValueCheckFixture, "more tensors than are looked at in one launch") {
   tensors.clear();
   for (int i = 0; i < 64 * 64 + 10; ++i) {
-    tensors.push_back({"t" + std::to_string(i), "F32", 4, std::vector<std::byte>(4)});
+    tensors.push_back({"t" + std::to_string(i), std::vector<std::byte>(4), "F32", 4});
   }
   plant<std::uint32_t>(tensors.back(), 0, 0xFF800000);
   load();
@@ -164,7 +135,8 @@ TEST_CASE_FIXTURE(ValueCheckFixture, "whichever call fails, it is told and nothi
   plant<std::uint16_t>(tensors[0], 7, 0x7E00);
   test::WatchedDevice watched;
   test::WrapperTable& table = watched.table;
-  const ModelFile file = ModelFile::open(write(folder.path() / "m.safetensors", tensors));
+  const ModelFile file =
+      ModelFile::open(test::write_small_model(folder.path() / "m.safetensors", tensors));
   const ArenaLayout places = lay_out(file);
   const Buffer memory(watched.device, places.arena_bytes);
   test::DeviceLoader(watched.device).load(file, places, memory);
