@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
-// XXH3-64 (seed 0, default secret) of each 16 KiB leaf of many ranges, after the published
-// specification of XXH3. Eight lanes share a leaf: XXH3 keeps eight accumulators, and the additions
-// of one block of 1024 bytes to them may happen in any order. So each lane takes 16 bytes, for two
-// accumulators, of every second stripe, and lanes exchange sums only once per block.
+// XXH3-64 (seed 0, default secret) of each digest block (16 KiB) of many ranges, after the
+// published specification of XXH3. Eight lanes share a digest block: XXH3 keeps eight accumulators,
+// and the additions of one XXH3 block of 1024 bytes to them may happen in any order. So each lane
+// takes 16 bytes, for two accumulators, of every second stripe, and lanes exchange sums only once
+// per XXH3 block.
 #include <hip/hip_runtime.h>
 
 namespace {
 
-constexpr uint32_t leaf_bytes = 16384;
-constexpr uint32_t block_bytes = 1024;  // between two scrambles
+constexpr uint32_t digest_block_bytes = 16384;
+constexpr uint32_t xxh3_block_bytes = 1024;  // between two scrambles
 constexpr uint32_t stripe_bytes = 64;
-constexpr uint32_t stripes_of_block = block_bytes / stripe_bytes;
+constexpr uint32_t stripes_of_xxh3_block = xxh3_block_bytes / stripe_bytes;
 constexpr unsigned lanes = 8;
-constexpr unsigned loads = block_bytes / (16 * lanes);  // of a lane in a block
+constexpr unsigned loads = xxh3_block_bytes / (16 * lanes);  // of a lane in an XXH3 block
 
 constexpr uint64_t prime32_1 = 0x9E3779B1U;
 constexpr uint64_t prime32_2 = 0x85EBCA77U;
@@ -169,7 +170,7 @@ struct Lane {
   unsigned pair;
   unsigned parity;
   uint64_t own;
-  uint64_t sums[2];  // of this block, without the owned values
+  uint64_t sums[2];  // of this XXH3 block, without the owned values
   uint64_t scramble_key;
 
   inline __device__ explicit Lane(unsigned lane)
@@ -195,11 +196,11 @@ struct Lane {
 
   inline __device__ void scramble() { own = (own ^ own >> 47 ^ scramble_key) * prime32_1; }
 
-  // The last stripe ends at the end of the leaf and may overlap the one before.
-  inline __device__ void add_last_stripe(const uint8_t* leaf, uint32_t length) {
+  // The last stripe ends at the end of the digest block and may overlap the one before.
+  inline __device__ void add_last_stripe(const uint8_t* block, uint32_t length) {
     if (parity != 0) return;
     const unsigned offset = last_stripe_secret + 16 * pair;
-    add(read_pair(leaf + length - stripe_bytes + 16 * pair), secret(offset), secret(offset + 8));
+    add(read_pair(block + length - stripe_bytes + 16 * pair), secret(offset), secret(offset + 8));
   }
 
   inline __device__ uint64_t merge(uint32_t length) const {
@@ -220,50 +221,50 @@ inline __device__ uint32_t largest_of_warp(uint32_t value) {
   return value;
 }
 
-// The stripes [first, first + count) of a leaf, at most a block.
-inline __device__ void add_stripes(Lane& state, const uint8_t* leaf, uint32_t first, uint32_t count,
-                                   bool is_aligned) {
+// The stripes [first, first + count) of a digest block, at most an XXH3 block.
+inline __device__ void add_stripes(Lane& state, const uint8_t* block, uint32_t first,
+                                   uint32_t count, bool is_aligned) {
 #pragma unroll 1
   for (uint32_t n = state.parity; n < count; n += 2) {
-    const uint8_t* place = leaf + (first + n) * stripe_bytes + 16 * state.pair;
+    const uint8_t* place = block + (first + n) * stripe_bytes + 16 * state.pair;
     const unsigned word = n + 2 * state.pair;
     state.add(is_aligned ? read_aligned_pair(place) : read_pair(place), secret_words[word],
               secret_words[word + 1]);
   }
 }
 
-// Digests whole leaves at multiples of 16 with the eight lanes of a group. Keys are in registers,
-// and all loads of a block are in flight together.
-struct WholeLeaf {
+// Digests whole blocks at multiples of 16 with the eight lanes of a group. Keys are in registers,
+// and all loads of an XXH3 block are in flight together.
+struct WholeBlock {
   uint64_t keys[2 * loads];  // of this lane's stripes, which are two words apart
 
-  inline __device__ explicit WholeLeaf(unsigned lane) {
+  inline __device__ explicit WholeBlock(unsigned lane) {
 #pragma unroll
     for (unsigned i = 0; i < 2 * loads; ++i) keys[i] = secret_words[lane / 4 + 2 * (lane % 4) + i];
   }
 
-  inline __device__ uint64_t digest(const uint8_t* leaf, unsigned lane) const {
+  inline __device__ uint64_t digest(const uint8_t* block, unsigned lane) const {
     Lane state(lane);
-    const uint8_t* place = leaf + 16 * lane;
+    const uint8_t* place = block + 16 * lane;
 #pragma unroll 1
-    for (uint32_t block = 0; block < leaf_bytes / block_bytes - 1; ++block) {
-      add_block(state, place, keys[2 * loads - 2], keys[2 * loads - 1]);
+    for (uint32_t i = 0; i < digest_block_bytes / xxh3_block_bytes - 1; ++i) {
+      add_xxh3_block(state, place, keys[2 * loads - 2], keys[2 * loads - 1]);
       state.collect();
       state.scramble();
-      place += block_bytes;
+      place += xxh3_block_bytes;
     }
-    // The last stripe of the leaf is the last of its block, but has a key of its own.
+    // The last stripe of the digest block is the last of its XXH3 block, but has a key of its own.
     const bool has_last = state.parity != 0;
     const unsigned offset = last_stripe_secret + 16 * state.pair;
-    add_block(state, place, has_last ? secret(offset) : keys[2 * loads - 2],
-              has_last ? secret(offset + 8) : keys[2 * loads - 1]);
+    add_xxh3_block(state, place, has_last ? secret(offset) : keys[2 * loads - 2],
+                   has_last ? secret(offset + 8) : keys[2 * loads - 1]);
     state.collect();
-    return state.merge(leaf_bytes);
+    return state.merge(digest_block_bytes);
   }
 
  private:
-  inline __device__ void add_block(Lane& state, const uint8_t* place, uint64_t last_first,
-                                   uint64_t last_second) const {
+  inline __device__ void add_xxh3_block(Lane& state, const uint8_t* place, uint64_t last_first,
+                                        uint64_t last_second) const {
     Words data[loads];
 #pragma unroll
     for (unsigned i = 0; i < loads; ++i) data[i] = read_aligned_pair(place + 16 * lanes * i);
@@ -273,95 +274,98 @@ struct WholeLeaf {
   }
 };
 
-// A leaf of any length at any address. One loop serves both kinds of reading and short loops are
-// not unrolled, which reduces the driver's compile time to 0.6. All groups of a warp loop over as
-// many blocks as the longest leaf has, because a shuffle needs the whole warp.
-inline __device__ uint64_t digest_any(const uint8_t* leaf, uint32_t length, unsigned lane,
+// A digest block of any length at any address. One loop serves both kinds of reading and short
+// loops are not unrolled, which reduces the driver's compile time to 0.6. All groups of a warp loop
+// over as many XXH3 blocks as the longest digest block has, because a shuffle needs the whole warp.
+inline __device__ uint64_t digest_any(const uint8_t* block, uint32_t length, unsigned lane,
                                       bool is_aligned) {
   Lane state(lane);
   const bool is_long = length > 240;
   const uint32_t stripes = is_long ? (length - 1) / stripe_bytes : 0;  // the last one is apart
   const uint32_t most = largest_of_warp(stripes);
 #pragma unroll 1
-  for (uint32_t first = 0; first < most; first += stripes_of_block) {
-    const bool is_whole = first + stripes_of_block <= stripes;
+  for (uint32_t first = 0; first < most; first += stripes_of_xxh3_block) {
+    const bool is_whole = first + stripes_of_xxh3_block <= stripes;
     if (first < stripes) {
-      add_stripes(state, leaf, first, is_whole ? stripes_of_block : stripes - first, is_aligned);
+      add_stripes(state, block, first, is_whole ? stripes_of_xxh3_block : stripes - first,
+                  is_aligned);
     }
     state.collect();
     if (is_whole) state.scramble();
   }
-  if (is_long) state.add_last_stripe(leaf, length);
+  if (is_long) state.add_last_stripe(block, length);
   state.collect();
   const uint64_t digest = state.merge(length);
-  return is_long || lane != 0 ? digest : digest_short(leaf, length);
+  return is_long || lane != 0 ? digest : digest_short(block, length);
 }
 
 // Bytes of the arena that are digested on their own; as src/kernels/digest.cpp has it.
 struct Range {
   uint64_t device_offset;
   uint64_t size_bytes;
-  uint64_t first_leaf;
+  uint64_t first_block;
 };
 
-struct Leaf {
+struct DigestBlock {
   const uint8_t* data;
   uint32_t length;
 };
 
-inline __device__ Leaf find_leaf(const uint8_t* arena, const Range* ranges, uint64_t range_count,
-                                 uint64_t number) {
+inline __device__ DigestBlock find_block(const uint8_t* arena, const Range* ranges,
+                                         uint64_t range_count, uint64_t number) {
   uint64_t low = 0;
   uint64_t high = range_count;
   while (high - low > 1) {
     const uint64_t middle = low + (high - low) / 2;
-    if (ranges[middle].first_leaf <= number) {
+    if (ranges[middle].first_block <= number) {
       low = middle;
     } else {
       high = middle;
     }
   }
   const Range range = ranges[low];
-  const uint64_t offset = (number - range.first_leaf) * leaf_bytes;
+  const uint64_t offset = (number - range.first_block) * digest_block_bytes;
   const uint64_t rest = range.size_bytes - offset;
   return {arena + range.device_offset + offset,
-          rest < leaf_bytes ? static_cast<uint32_t>(rest) : leaf_bytes};
+          rest < digest_block_bytes ? static_cast<uint32_t>(rest) : digest_block_bytes};
 }
 
-inline __device__ void digest_leaves(const uint8_t* arena, const Range* ranges,
-                                     uint64_t range_count, uint64_t first_leaf, uint64_t end_leaf,
+inline __device__ void digest_blocks(const uint8_t* arena, const Range* ranges,
+                                     uint64_t range_count, uint64_t first_block, uint64_t end_block,
                                      bool is_aligned, uint64_t* digests) {
   const unsigned warp = static_cast<unsigned>(warpSize);
   const unsigned lane = threadIdx.x % lanes;
   const unsigned group = threadIdx.x / lanes;
   const unsigned first_group = threadIdx.x / warp * (warp / lanes);  // of this warp
   const unsigned groups = blockDim.x / lanes;
-  const WholeLeaf whole_leaf(lane);
-  for (uint64_t first = first_leaf + static_cast<uint64_t>(blockIdx.x) * groups;
-       first + first_group < end_leaf; first += static_cast<uint64_t>(gridDim.x) * groups) {
-    // Shuffles need whole warps: groups past the end repeat the last leaf and discard the result.
+  const WholeBlock whole_block(lane);
+  for (uint64_t first = first_block + static_cast<uint64_t>(blockIdx.x) * groups;
+       first + first_group < end_block; first += static_cast<uint64_t>(gridDim.x) * groups) {
+    // Shuffles need whole warps: groups past the end repeat the last block and discard the result.
     const uint64_t wanted = first + group;
-    const Leaf leaf =
-        find_leaf(arena, ranges, range_count, wanted < end_leaf ? wanted : end_leaf - 1);
-    const bool is_any_short = !is_aligned || largest_of_warp(leaf.length < leaf_bytes ? 1 : 0) != 0;
-    const uint64_t digest = is_any_short ? digest_any(leaf.data, leaf.length, lane, is_aligned)
-                                         : whole_leaf.digest(leaf.data, lane);
-    if (lane == 0 && wanted < end_leaf) digests[wanted] = digest;
+    const DigestBlock block =
+        find_block(arena, ranges, range_count, wanted < end_block ? wanted : end_block - 1);
+    const bool is_any_short =
+        !is_aligned || largest_of_warp(block.length < digest_block_bytes ? 1 : 0) != 0;
+    const uint64_t digest = is_any_short ? digest_any(block.data, block.length, lane, is_aligned)
+                                         : whole_block.digest(block.data, lane);
+    if (lane == 0 && wanted < end_block) digests[wanted] = digest;
   }
 }
 
 }  // namespace
 
-// digests[i] = XXH3-64 of leaf i, for the leaves [first_leaf, end_leaf) of non-empty ranges at any
-// addresses. A range is divided into leaves of 16 KiB, the last one shorter; they are numbered from
-// its first_leaf, without gaps from range to range. `alignment` divides the address of every range;
-// with 16 and more, words are read. Blocks are one-dimensional and consist of whole warps. Three
-// blocks of 256 per multiprocessor have enough loads in flight for full memory bandwidth.
+// digests[i] = XXH3-64 of digest block i, for the blocks [first_leaf, end_leaf) of non-empty ranges
+// at any addresses. A range is divided into digest blocks of 16 KiB, the last one shorter; they are
+// numbered from its first_block, without gaps from range to range. `alignment` divides the address
+// of every range; with 16 and more, words are read. Thread blocks are one-dimensional and consist
+// of whole warps. Three of 256 threads per multiprocessor have enough loads in flight for full
+// memory bandwidth.
 extern "C" __global__ void __launch_bounds__(256, 3)
     hiptool_tensor_digests(const uint8_t* arena, const Range* ranges, uint64_t range_count,
                            uint64_t first_leaf, uint64_t end_leaf, uint32_t alignment,
                            uint64_t* digests) {
-  digest_leaves(arena, ranges, range_count, first_leaf, end_leaf, alignment >= 16, digests);
+  digest_blocks(arena, ranges, range_count, first_leaf, end_leaf, alignment >= 16, digests);
 }
 
 HIPTOOL_EXPORT(hiptool_tensor_digests);

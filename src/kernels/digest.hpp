@@ -13,14 +13,14 @@ namespace hiptool::kernels {
 
 class KernelLoader;
 
-/// Contiguous bytes of a buffer that are digested on their own, such as a tensor: its leaves are
+/// Contiguous bytes of a buffer that are digested on their own, such as a tensor: its blocks are
 /// pieces of 16 KiB from its start, the last one shorter; an empty one has none.
 struct DigestRange {
   std::uint64_t device_offset = 0;  ///< in the buffer
   std::uint64_t size_bytes = 0;
 };
 
-/// The ranges of one buffer, as the kernel looks them up. Leaves are numbered through all ranges in
+/// The ranges of one buffer, as the kernel looks them up. Blocks are numbered through all ranges in
 /// the order in which these are given, from 0.
 class DigestTable {
  public:
@@ -29,36 +29,36 @@ class DigestTable {
   /// leaves the buffer.
   DigestTable(const Buffer& data, std::span<const DigestRange> ranges);
 
-  std::uint64_t leaf_count() const noexcept { return leaf_count_; }
+  std::uint64_t block_count() const noexcept { return block_count_; }
 
  private:
-  friend class LeafDigester;
+  friend class BlockDigester;
   // As kernels/digest.hip has it.
   struct Entry {
     std::uint64_t device_offset = 0;
     std::uint64_t size_bytes = 0;
-    std::uint64_t first_leaf = 0;
+    std::uint64_t first_block = 0;
   };
 
   Buffer data_;
   std::vector<Entry> entries_;  // none is empty
   Buffer on_device_;
-  std::uint64_t leaf_count_ = 0;
+  std::uint64_t block_count_ = 0;
   std::uint32_t alignment_ = 0;
 };
 
-/// Computes leaf digests (XXH3-64, seed 0) on a device. Loads its kernel once.
-class LeafDigester {
+/// Computes digests of blocks (XXH3-64, seed 0) on a device. Loads its kernel once.
+class BlockDigester {
  public:
   /// Throws Error(unsupported) where there is neither an image nor a run-time compiler for the
   /// loader's device; the message says which.
-  explicit LeafDigester(KernelLoader& loader);
+  explicit BlockDigester(KernelLoader& loader);
 
-  /// Queues the digests of the leaves [first_leaf, end_leaf) with one launch, however many ranges
-  /// they belong to: that of leaf i goes to digests[i] (u64). Does not block; table, data and
-  /// digests must live until it is done. Throws Error(out_of_bounds) for leaves that the table or
+  /// Queues the digests of the blocks [first_block, end_block) with one launch, however many ranges
+  /// they belong to: that of block i goes to digests[i] (u64). Does not block; table, data and
+  /// digests must live until it is done. Throws Error(out_of_bounds) for blocks that the table or
   /// the list does not have.
-  void digest(const DigestTable& table, std::uint64_t first_leaf, std::uint64_t end_leaf,
+  void digest(const DigestTable& table, std::uint64_t first_block, std::uint64_t end_block,
               const Buffer& digests, const StreamRef& stream);
 
   /// The image in use: "sm_60", "gfx90a", "cpu", or "compiled for sm_90".
@@ -67,7 +67,7 @@ class LeafDigester {
  private:
   Kernel kernel_;
   std::string image_;
-  std::uint64_t most_blocks_;
+  std::uint64_t most_thread_blocks_;
 };
 
 }  // namespace hiptool::kernels

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// Rate of the leaf digest on a device, for tensors of several sizes, against the device's own copy
-/// traffic in the same run.
+/// Rate of the digests of blocks on a device, for tensors of several sizes, against the device's
+/// own copy traffic in the same run.
 ///
 /// Usage: digest_bench [DEVICE [SIZE]]; without DEVICE cpu, without SIZE 8GiB (cpu: 64MiB).
 #include <algorithm>
@@ -59,7 +59,7 @@ void measure_rate(const Buffer& data, const Buffer& list) {
   const double copy_s =
       median_time_s(stream, [&] { copy_d2d(data.view(0, half), data.view(half, half), stream); });
   kernels::KernelLoader loader(data.device());
-  kernels::LeafDigester digester(loader);
+  kernels::BlockDigester digester(loader);
   const double limit = static_cast<double>(2 * half) / copy_s;
   std::printf("limit    %s (device-to-device copy of %s, read + write), image %s\n",
               format_rate(limit).c_str(), format_size(half).c_str(), digester.image().c_str());
@@ -68,8 +68,8 @@ void measure_rate(const Buffer& data, const Buffer& list) {
         std::pair(std::size_t{40'000}, "40000 bytes"), std::pair(std::size_t{4096}, "4 KiB")}) {
     const auto ranges = cut_ranges(data, tensor_bytes);
     const kernels::DigestTable table(data, ranges);
-    const double digest_s =
-        median_time_s(stream, [&] { digester.digest(table, 0, table.leaf_count(), list, stream); });
+    const double digest_s = median_time_s(
+        stream, [&] { digester.digest(table, 0, table.block_count(), list, stream); });
     const double rate = static_cast<double>(ranges.size() * tensor_bytes) / digest_s;
     std::printf("digest   %s, %zu tensors (%s), ratio %.3f\n", format_rate(rate).c_str(),
                 ranges.size(), what, rate / limit);

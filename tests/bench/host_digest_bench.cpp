@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// Rate of one core's leaf digests, for every set of instructions that this processor has, beside
-/// what the same core copies with memcpy.
+/// Rate of one core's digests of blocks, for every set of instructions that this processor has,
+/// beside what the same core copies with memcpy.
 ///
 /// Usage: host_digest_bench
 #include <algorithm>
@@ -65,7 +65,7 @@ void measure(std::size_t size) {
         sum += base::xxh3_64(from.get() + at, block_bytes);
       }
     });
-    std::printf("%-8s %s of %s in 16 KiB leaves; memcpy %s, ratio %.2f (median of %d)\n",
+    std::printf("%-8s %s of %s in 16 KiB blocks; memcpy %s, ratio %.2f (median of %d)\n",
                 std::string(to_string(path)).c_str(), format_rate(rate).c_str(),
                 format_size(size).c_str(), format_rate(limit).c_str(), rate / limit, samples);
   }

@@ -42,9 +42,9 @@ def reference_digests(path):
     digests, whole = {}, xxhash.xxh3_64()
     for name in sorted(header, key=str.encode):
         begin, end = (8 + length + offset for offset in header[name]["data_offsets"])
-        leaves = b"".join(struct.pack("<Q", xxhash.xxh3_64_intdigest(data[at:min(at + 16384, end)]))
+        blocks = b"".join(struct.pack("<Q", xxhash.xxh3_64_intdigest(data[at:min(at + 16384, end)]))
                           for at in range(begin, end, 16384))
-        digest = xxhash.xxh3_64_intdigest(leaves)
+        digest = xxhash.xxh3_64_intdigest(blocks)
         shape = header[name]["shape"]
         whole.update(name.encode() + b"\0" + header[name]["dtype"].encode() + b"\0" +
                      struct.pack(f"<{len(shape) + 2}Q", len(shape), *shape, digest))

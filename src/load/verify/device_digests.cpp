@@ -71,7 +71,7 @@ void DeviceDigests::prepare() {
   const Device& device = arena_.device();
   kernels::KernelLoader loader(device,
                                loader_options(device, options_.compiler_program, options_.cancel));
-  kernels::LeafDigester digester(loader);
+  kernels::BlockDigester digester(loader);
   std::vector<kernels::DigestRange> ranges;
   ranges.reserve(layout_.placements.size());
   for (const Placement& placement : layout_.placements) {
@@ -79,7 +79,7 @@ void DeviceDigests::prepare() {
   }
   table_.emplace(arena_, ranges);
   // Touched during the load, because touching takes longer than filling.
-  digests_.resize(table_->leaf_count());
+  digests_.resize(table_->block_count());
   if (!device.is_host_memory()) {
     start_.emplace(device);
     stop_.emplace(device);

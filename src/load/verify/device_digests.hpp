@@ -60,7 +60,7 @@ class DeviceDigests {
   std::vector<Stream> streams_;
   std::vector<std::uint64_t> digests_;  // what compute() returns
   std::optional<kernels::DigestTable> table_;
-  std::optional<kernels::LeafDigester> digester_;
+  std::optional<kernels::BlockDigester> digester_;
   std::optional<Event> start_;  // around the launch of a GPU
   std::optional<Event> stop_;
   double kernel_time_s_ = 0;

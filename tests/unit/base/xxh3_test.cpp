@@ -56,7 +56,7 @@ TEST_CASE("the best path of this processor is chosen, and any other can be set")
   }
 }
 
-TEST_CASE("every path has the library's digests, for all short lengths, leaves and alignments") {
+TEST_CASE("every path has the library's digests, for all short lengths, blocks and alignments") {
   const auto bytes = test::random_bytes(70'000, 11);
   for_each_path([&] {
     int wrong = 0;

@@ -18,13 +18,13 @@
 #include "support.hpp"
 
 using namespace hiptool;
+using kernels::BlockDigester;
 using kernels::DigestRange;
 using kernels::DigestTable;
-using kernels::LeafDigester;
 
 namespace {
 
-constexpr std::size_t leaf_bytes = 16384;
+constexpr std::size_t digest_block_bytes = 16384;
 constexpr std::byte untouched{0x5A};
 constexpr std::uint64_t untouched_digest = 0x5A5A5A5A5A5A5A5Au;
 
@@ -37,13 +37,13 @@ std::optional<Error> digest_failure(const std::function<void()>& function) {
   return std::nullopt;
 }
 
-/// The digests of all leaves by libxxhash.
+/// The digests of all blocks by libxxhash.
 std::vector<std::uint64_t> expected_digests(const std::vector<std::byte>& bytes,
                                             const std::vector<DigestRange>& ranges) {
   std::vector<std::uint64_t> digests;
   for (const DigestRange& range : ranges) {
-    for (std::size_t done = 0; done < range.size_bytes; done += leaf_bytes) {
-      const std::size_t size = std::min<std::size_t>(leaf_bytes, range.size_bytes - done);
+    for (std::size_t done = 0; done < range.size_bytes; done += digest_block_bytes) {
+      const std::size_t size = std::min<std::size_t>(digest_block_bytes, range.size_bytes - done);
       digests.push_back(XXH3_64bits(bytes.data() + range.device_offset + done, size));
     }
   }
@@ -85,12 +85,12 @@ struct Fixture {
   Device device = test::device(platforms);
   Stream stream{device};
   kernels::KernelLoader loader{device};
-  LeafDigester digester{loader};
+  BlockDigester digester{loader};
 
-  /// Digests leaves of a table; every place of the list, of which the table's leaves are a part.
+  /// Digests blocks of a table; every place of the list, of which the table's blocks are a part.
   std::vector<std::uint64_t> digest(const DigestTable& table, std::uint64_t first,
                                     std::uint64_t end) {
-    const std::uint64_t places = table.leaf_count() + 2;
+    const std::uint64_t places = table.block_count() + 2;
     const Buffer list(device, places * 8);
     fill(list, untouched, stream);
     digester.digest(table, first, end, list, stream);
@@ -100,13 +100,13 @@ struct Fixture {
     return seen;
   }
 
-  /// All leaves, and some from the middle: right where they were asked for, untouched elsewhere.
+  /// All blocks, and some from the middle: right where they were asked for, untouched elsewhere.
   void check(const std::vector<std::byte>& bytes, const std::vector<DigestRange>& ranges) {
     const Buffer data(device, bytes.size());
     copy_h2d_and_wait(data, bytes);
     const DigestTable table(data, ranges);
     const auto all = expected_digests(bytes, ranges);
-    REQUIRE(table.leaf_count() == all.size());
+    REQUIRE(table.block_count() == all.size());
     const std::uint64_t count = all.size();
     for_each_execution([&] {
       for (const auto& [first, end] :
@@ -125,10 +125,10 @@ struct Fixture {
 }  // namespace
 
 TEST_CASE_FIXTURE(Fixture, "one range, for all kinds of sizes and alignments") {
-  const auto bytes = test::random_bytes(7 * leaf_bytes, 5);
-  for (const std::size_t size :
-       {std::size_t{0}, std::size_t{1}, std::size_t{240}, std::size_t{241}, leaf_bytes - 1,
-        leaf_bytes, leaf_bytes + 1, 3 * leaf_bytes + 100, 6 * leaf_bytes}) {
+  const auto bytes = test::random_bytes(7 * digest_block_bytes, 5);
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{240}, std::size_t{241},
+                                 digest_block_bytes - 1, digest_block_bytes, digest_block_bytes + 1,
+                                 3 * digest_block_bytes + 100, 6 * digest_block_bytes}) {
     for (const std::size_t offset : {0u, 1u, 8u, 4096u}) {
       CAPTURE(size);
       CAPTURE(offset);
@@ -137,12 +137,12 @@ TEST_CASE_FIXTURE(Fixture, "one range, for all kinds of sizes and alignments") {
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "every length that a last leaf can have, side by side in one warp") {
-  // Lengths on both sides of each border of XXH3, of stripes and of blocks, in an order that puts
+TEST_CASE_FIXTURE(Fixture, "every length that a last block can have, side by side in one warp") {
+  // Lengths on both sides of each border of XXH3, of its stripes and blocks, in an order that puts
   // short and long ones next to each other.
   std::vector<std::uint64_t> lengths;
   for (std::uint64_t length = 1; length <= 260; ++length) lengths.push_back(length);
-  for (std::uint64_t length = 320; length <= leaf_bytes; length += 64) {
+  for (std::uint64_t length = 320; length <= digest_block_bytes; length += 64) {
     lengths.insert(lengths.end(), {length - 1, length, length + 1});
   }
   std::shuffle(lengths.begin(), lengths.end(), std::mt19937(7));
@@ -156,15 +156,15 @@ TEST_CASE_FIXTURE(Fixture, "every length that a last leaf can have, side by side
   check(test::random_bytes(offset, 6), ranges);
 }
 
-TEST_CASE_FIXTURE(Fixture, "ranges of several leaves, empty ones among them, in any order") {
-  const auto bytes = test::random_bytes(40 * leaf_bytes, 8);
-  check(bytes, {{20 * leaf_bytes, 5 * leaf_bytes},
+TEST_CASE_FIXTURE(Fixture, "ranges of several blocks, empty ones among them, in any order") {
+  const auto bytes = test::random_bytes(40 * digest_block_bytes, 8);
+  check(bytes, {{20 * digest_block_bytes, 5 * digest_block_bytes},
                 {0, 0},
                 {256, 1},
-                {512, 3 * leaf_bytes + 7},
-                {30 * leaf_bytes, 0},
-                {30 * leaf_bytes, 2 * leaf_bytes - 1},
-                {40 * leaf_bytes, 0}});
+                {512, 3 * digest_block_bytes + 7},
+                {30 * digest_block_bytes, 0},
+                {30 * digest_block_bytes, 2 * digest_block_bytes - 1},
+                {40 * digest_block_bytes, 0}});
   check(bytes, {});
   check(bytes, {{0, 0}, {5, 0}});
 }
@@ -174,14 +174,15 @@ TEST_CASE_FIXTURE(Fixture, "ten thousand tensors of odd sizes in one launch") {
   std::vector<DigestRange> ranges;
   std::uint64_t offset = 0;
   for (int i = 0; i < 10'000; ++i) {
-    const std::uint64_t size = i % 500 == 0 ? 2 * leaf_bytes + generator() % 100 : generator() % 70;
+    const std::uint64_t size =
+        i % 500 == 0 ? 2 * digest_block_bytes + generator() % 100 : generator() % 70;
     ranges.push_back({offset, size});
     offset += (size + 15) / 16 * 16;
   }
   check(test::random_bytes(offset, 10), ranges);
 }
 
-TEST_CASE_FIXTURE(Fixture, "more leaves than the launch has room for at once") {
+TEST_CASE_FIXTURE(Fixture, "more blocks than one pass of a launch digests") {
   if (device.platform() != Platform::cpu) return;  // a GPU's grid holds more than a test's memory
   const std::uint64_t units = device.info().compute_units.value_or(1);
   const std::uint64_t size = 256;
@@ -191,23 +192,23 @@ TEST_CASE_FIXTURE(Fixture, "more leaves than the launch has room for at once") {
   check(test::random_bytes(ranges.size() * size, 12), ranges);
 }
 
-TEST_CASE_FIXTURE(Fixture, "ranges and leaves that do not fit are refused") {
-  LeafDigester other(std::move(digester));
-  const Buffer data(device, 2 * leaf_bytes);
+TEST_CASE_FIXTURE(Fixture, "ranges and blocks that do not fit are refused") {
+  BlockDigester other(std::move(digester));
+  const Buffer data(device, 2 * digest_block_bytes);
   constexpr auto huge = ~std::uint64_t{0};
   const auto code_of_range = [&](const DigestRange& range) {
     const auto error = digest_failure([&] { DigestTable(data, std::vector{range}); });
     return error ? error->code() : ErrorCode::internal;
   };
-  CHECK(code_of_range({0, 2 * leaf_bytes}) == ErrorCode::internal);  // nothing thrown
-  CHECK(code_of_range({2 * leaf_bytes, 0}) == ErrorCode::internal);
-  CHECK(code_of_range({0, 2 * leaf_bytes + 1}) == ErrorCode::out_of_bounds);
-  CHECK(code_of_range({1, 2 * leaf_bytes}) == ErrorCode::out_of_bounds);
+  CHECK(code_of_range({0, 2 * digest_block_bytes}) == ErrorCode::internal);  // nothing thrown
+  CHECK(code_of_range({2 * digest_block_bytes, 0}) == ErrorCode::internal);
+  CHECK(code_of_range({0, 2 * digest_block_bytes + 1}) == ErrorCode::out_of_bounds);
+  CHECK(code_of_range({1, 2 * digest_block_bytes}) == ErrorCode::out_of_bounds);
   CHECK(code_of_range({huge, 2}) == ErrorCode::out_of_bounds);
   CHECK(code_of_range({0, huge}) == ErrorCode::out_of_bounds);
 
   const Buffer list(device, 24);
-  const DigestTable table(data, std::vector{DigestRange{0, 2 * leaf_bytes}});
+  const DigestTable table(data, std::vector{DigestRange{0, 2 * digest_block_bytes}});
   const auto code = [&](std::uint64_t first, std::uint64_t end, const Buffer& digests) {
     const auto error = digest_failure([&] { other.digest(table, first, end, digests, stream); });
     return error ? error->code() : ErrorCode::internal;

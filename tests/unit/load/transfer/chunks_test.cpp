@@ -44,7 +44,7 @@ struct ChunksModel {
   ArenaLayout layout;
 };
 
-// No byte twice or never, none too large, tensors cut only between leaves.
+// No byte twice or never, none too large, tensors cut only between blocks.
 void check_cut(const ChunksModel& model, const std::vector<base::ByteRange>& chunks,
                std::uint64_t most_bytes) {
   std::uint64_t at = 0;

@@ -59,7 +59,7 @@ class Progress final : public test::HighestProgress {
   std::atomic<int> calls_{0};
 };
 
-/// A model of 32 chunks of two leaves each, read by one thread.
+/// A model of 32 chunks of two blocks each, read by one thread.
 struct ManyChunks : OneDeviceFixture {
   static constexpr std::uint64_t chunk_bytes = 2 * block_bytes;
 

@@ -64,7 +64,7 @@ TEST_CASE_FIXTURE(ReadbackFixture, "one flipped bit is named, at every place whe
   CHECK(verify_readback(model, layout, arena).mismatches.front().tensor == tensors[0].name);
 }
 
-TEST_CASE_FIXTURE(ReadbackFixture, "neighbouring leaves are one run, others stay apart") {
+TEST_CASE_FIXTURE(ReadbackFixture, "neighbouring blocks are one run, others stay apart") {
   const Stream stream(device);
   fill(arena.view(device_offset(large_tensor) + 100, 3 * block_bytes), std::byte{0}, stream);
   stream.synchronize();
@@ -122,7 +122,7 @@ TEST_CASE_FIXTURE(ReadbackFixture, "digests depend on contents and names, not on
   CHECK(third.model_digest != first.model_digest);
 }
 
-TEST_CASE("leaf digests are XXH3-64 as published") {
+TEST_CASE("digests of blocks are XXH3-64 as published") {
   // xxHash 0.8 test vectors: XXH3_64bits("") and ("abc"), seed 0.
   CHECK(load::block_digest({}) == 0x2D06800538D394C2u);
   const std::string abc = "abc";

@@ -48,7 +48,7 @@ struct VerificationFixture : test::ModelFixture {
 }  // namespace
 
 TEST_CASE_FIXTURE(VerificationFixture,
-                  "chunks cover the arena and cut tensors only between leaves") {
+                  "chunks cover the arena and cut tensors only between blocks") {
   for (const std::uint64_t most : {32'768u, 50'000u, 65'536u, 1'000'000u, 8'388'608u}) {
     CAPTURE(most);
     std::uint64_t end = 0;
@@ -122,7 +122,7 @@ TEST_CASE("digests of slots are found by the offsets that were issued, wrong one
                                                {"b", test::random_bytes(100, 2)}};
   const ModelFile model =
       ModelFile::open(test::write_small_model(folder.path() / "m.safetensors", tensors));
-  const load::BlockMap leaves(model);
+  const load::BlockMap blocks(model);
   const ArenaLayout layout = lay_out(model);
   const auto arena = test::expected_arena(tensors);
   for (const std::uint64_t error : {0u, 1u}) {
@@ -134,7 +134,7 @@ TEST_CASE("digests of slots are found by the offsets that were issued, wrong one
       pieces.push_back(piece);
     });
     slots.on_read({0, layout.arena_bytes}, arena, pieces);
-    const auto digests = slots.collect(model, leaves);
+    const auto digests = slots.collect(model, blocks);
     REQUIRE(digests.size() == 4);
     for (std::size_t i = 0; i < 3; ++i) CHECK(digests[i] != 0);
     CHECK((digests[3] != 0) == (error == 0));
