@@ -19,7 +19,7 @@ struct ModuleState;
 /// device, when the last Module or Kernel of it goes. A failing unload goes to the trace.
 class HIPTOOL_API Module {
  public:
-  /// Loads an image: for amd a code object or a bundle of them, for nvidia PTX text, a cubin or a
+  /// Loads an image: for amd a code object or a bundle of them, for nvidia PTX source, a cubin or a
   /// fat binary, for cpu the one image of the kernels in this process. The bytes are copied and
   /// need not live on; `name` is for messages only. Blocks; on NVIDIA the first load of PTX
   /// compiles it.

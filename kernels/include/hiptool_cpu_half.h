@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// Half precision of kernel texts that run on the processor: values are kept as their 16 bits and
+/// Half precision of kernel sources that run on the processor: values are kept as their 16 bits and
 /// computed as float, which rounds +, -, *, / and sqrt like half precision itself (24 bits are more
 /// than twice 11 and two). Names are CUDA's and HIP's own.
 #pragma once

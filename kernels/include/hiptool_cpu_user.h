@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-/// What texts of the user find on the processor beyond the words that hiptool's own kernels need:
-/// the common types, mathematics, atomics and warp functions of CUDA and HIP. Stands before each
-/// such text. Names are the vendors' own.
+/// What kernel sources of the user need on the processor in addition to what hiptool's own kernels
+/// need: the common types, mathematics, atomics and warp functions of CUDA and HIP. Precedes each
+/// such source. Names are the vendors' own.
 #pragma once
 #include <math.h>
 #include <stdint.h>

@@ -136,7 +136,7 @@ constexpr std::array formats{
     Format{"an AMD code object", Platform::amd, is_whole_elf},
     Format{"a bundle of AMD code objects", Platform::amd, is_whole_bundle},
     Format{"a compressed bundle of AMD code objects", Platform::amd},
-    Format{"a PTX text", Platform::nvidia},
+    Format{"PTX source", Platform::nvidia},
     Format{"a CUDA object (cubin)", Platform::nvidia, is_whole_elf},
     Format{"a CUDA fat binary", Platform::nvidia, is_whole_fatbin},
     Format{"an ELF object for another machine"},

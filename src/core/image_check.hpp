@@ -24,7 +24,7 @@ enum class ImageKind {
 
 ImageKind identify_image(std::span<const std::byte> image) noexcept;
 
-/// "a PTX text".
+/// "PTX source".
 std::string_view describe(ImageKind kind) noexcept;
 
 /// Throws Error(input_failed) for an image that the platform cannot take, and Error(corrupt_data)

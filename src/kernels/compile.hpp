@@ -51,8 +51,8 @@ std::filesystem::path cache_folder_from_environment();
 /// Error(invalid_argument) for others.
 Platform platform_of_arch(std::string_view arch);
 
-/// Texts by name: stems of kernel sources, and "hip/hip_runtime.h". Empty for one that is not
-/// there.
+/// The kernel source of that name, such as "fill", or the header "hip/hip_runtime.h". Empty for an
+/// unknown name.
 using SourceText = std::function<std::string_view(std::string_view name)>;
 std::string_view embedded_text(std::string_view name);
 

@@ -15,7 +15,7 @@ namespace hiptool::kernels {
 struct Image {
   std::string_view source;  ///< the .hip file's stem
   std::string_view target;  ///< "gfx90a", "sm_60", "cpu"; "source" is the kernel source itself
-  std::span<const std::byte> bytes;  ///< PTX and source texts end in NUL, counted
+  std::span<const std::byte> bytes;  ///< PTX and kernel sources end in NUL, counted
 
   std::string_view text() const {  ///< without the NUL
     const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());

@@ -22,11 +22,11 @@ class KernelLoader {
  public:
   using Choose = std::function<std::optional<Image>(std::string_view source, Platform platform,
                                                     std::string_view arch)>;
-  /// Where images and texts come from; another one is for tests.
+  /// Where images and sources come from; another one is for tests.
   struct Options {
     Compile compile;         ///< empty: in this process, through the cache on disk
     Choose choose;           ///< empty: the embedded images
-    SourceText source_text;  ///< empty: the embedded texts
+    SourceText source_text;  ///< empty: the embedded sources
   };
   struct Loaded {
     Module module;

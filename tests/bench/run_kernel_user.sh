@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Runs one saxpy on a GPU from everything that run-kernel takes, and compares each result bit by
-# bit: HIP text, CUDA text, and on NVIDIA PTX, cubin and fat binary, on AMD a code object and a
+# bit: HIP source, CUDA source, and on NVIDIA PTX, cubin and fat binary, on AMD a code object and a
 # bundle. What cannot be made here is skipped and said so. Exits 1 if a result is wrong or a run
 # fails.
 # Usage: run_kernel_user.sh BUILD [DEVICE]
 #   BUILD   folder of a build
-#   DEVICE  nvidia:0 if not given; cpu takes the texts only
+#   DEVICE  nvidia:0 if not given; cpu takes the sources only
 set -euo pipefail
 [ $# -ge 1 ] || { sed -n '3,9s/^# //p' "$0"; exit 2; }
 tool=$(cd "$1" && pwd)/src/cli/hiptool

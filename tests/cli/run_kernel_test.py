@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`hiptool run-kernel --module`: texts compiled for the processor, and images on fakes.
+"""`hiptool run-kernel --module`: sources compiled for the processor, and images on fakes.
 
 Usage: run_kernel_test.py PROGRAM [unittest options]. FAKE_AMD5, FAKE_AMD7 and FAKE_CUDA name the
 fakes, KERNELS the folder with the build's own images.

@@ -25,7 +25,7 @@ struct UserCompilers {
 /// The file as it will be loaded: an image of the device's kind, or for the processor source.
 struct UserImage {
   std::filesystem::path path;
-  std::string description;       ///< "a PTX text", "compiled for sm_90"
+  std::string description;       ///< "PTX source", "compiled for sm_90"
   std::string contents;          ///< all entries of a fat binary, else empty
   std::vector<std::byte> bytes;  ///< empty for source on the processor
   /// Its kernels; absent if they cannot be read from the image.

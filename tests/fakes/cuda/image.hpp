@@ -4,7 +4,7 @@
 
 namespace hiptool::fake {
 
-/// Reads what CUDA's driver loads: a PTX text or an object (cubin), for devices of sm_90.
+/// Reads what CUDA's driver loads: PTX source or an object (cubin), for devices of sm_90.
 Contents read_cuda_image(const void* image);
 
 }  // namespace hiptool::fake

@@ -105,7 +105,7 @@ TEST_CASE("each platform takes its own kinds of image and names the others") {
       {make_bundle(), "bundle of AMD code objects", Platform::amd},
       {"CCOB compressed", "compressed bundle", Platform::amd},
       {make_elf(190), "cubin", Platform::nvidia},
-      {ptx, "PTX text", Platform::nvidia},
+      {ptx, "PTX source", Platform::nvidia},
       {make_fatbin(), "fat binary", Platform::nvidia},
       {plain_image, "image of the cpu platform", Platform::cpu},
       {plain_image + '\0', "image of the cpu platform", Platform::cpu},

@@ -159,7 +159,7 @@ class DigestReader {
     }
     if (!has_name || tensor.digest.empty()) reader_.malformed("a tensor lacks name or digest");
     if (!names_.insert(tensor.name).second) {
-      reader_.malformed("the tensor '" + tensor.name + "' is there twice");
+      reader_.malformed("the tensor '" + tensor.name + "' appears twice");
     }
     manifest_.tensors.push_back(std::move(tensor));
   }

@@ -17,7 +17,7 @@ namespace hiptool::cli {
 struct UserKernelOutcome {
   std::string kernel;
   std::string device;
-  std::string image;  ///< "a PTX text", "compiled for sm_90"
+  std::string image;  ///< "PTX source", "compiled for sm_90"
   measure::UserKernelResult result;
 };
 

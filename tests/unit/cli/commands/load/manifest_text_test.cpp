@@ -129,7 +129,7 @@ TEST_CASE_FIXTURE(ManifestTextFixture, "documents") {
   CHECK(read(head + R"("tensors":[]})").tensors.empty());
 }
 
-TEST_CASE_FIXTURE(ManifestTextFixture, "what is there twice is refused") {
+TEST_CASE_FIXTURE(ManifestTextFixture, "a name or field that appears twice is refused") {
   const std::string a = R"({"name":"a","digest":"0000000000000001"})";
   const std::string file = R"({"digest":"0000000000000001"})";
   CHECK(read(head + R"("tensors":[)" + a + "]}").tensors.size() == 1);
