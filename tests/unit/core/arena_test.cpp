@@ -91,7 +91,7 @@ struct Model {
 
 }  // namespace
 
-TEST_CASE("a hundred thousand random operations do what a simple model does") {
+TEST_CASE("a hundred thousand random operations match a simple model") {
   Platforms platforms;
   constexpr std::size_t capacity = 1u << 20;
   Arena arena(test::device(platforms), capacity);
@@ -151,7 +151,7 @@ TEST_CASE("slices and views keep the memory when the arena is gone") {
   CHECK(wrapped.table().count("hipFree") == 1);
 }
 
-TEST_CASE("a range is free when the last view goes, not before") {
+TEST_CASE("a range is free when the last view is destroyed, not before") {
   Platforms platforms;
   Arena arena(test::device(platforms), 4'096);
   Buffer slice = arena.allocate(4'096);
@@ -162,7 +162,7 @@ TEST_CASE("a range is free when the last view goes, not before") {
   CHECK(arena.allocate(4'096).size_bytes() == 4'096);
 }
 
-TEST_CASE("a slice is known by its name while it lives") {
+TEST_CASE("a slice is listed with its name while it exists") {
   Platforms platforms;
   Arena arena(test::device(platforms), 1 << 20);
   Buffer weight = arena.allocate_named("weight", 1'000);
@@ -186,7 +186,7 @@ TEST_CASE("a slice is known by its name while it lives") {
   CHECK(arena.allocate_named("weight", 5).size_bytes() == 5);  // the name is free again
 }
 
-TEST_CASE("wrong alignments and sizes that cannot be are refused") {
+TEST_CASE("invalid alignments and impossible sizes are refused") {
   Platforms platforms;
   const Device device = test::device(platforms);
   Arena arena(device, 10'000);
@@ -212,7 +212,7 @@ TEST_CASE("wrong alignments and sizes that cannot be are refused") {
   CHECK(code_of([&] { Arena(device, 0).allocate(1); }) == ErrorCode::out_of_memory);
 }
 
-TEST_CASE("memory that is there can be divided, from its first aligned address") {
+TEST_CASE("existing memory can be divided, from its first aligned address") {
   Platforms platforms;
   const Buffer memory(test::device(platforms), 4'096);
   REQUIRE(address_of(memory) % 256 == 0);

@@ -145,7 +145,7 @@ TEST_CASE("rectangles equal a copy row by row on the host") {
   }
 }
 
-TEST_CASE("rectangles: zero is nothing, pitch below width and overhang are refused") {
+TEST_CASE("rectangles: empty ones copy nothing, pitch below width and overhang are refused") {
   Platforms platforms;
   const Device device = test::device(platforms);
   const Stream stream(device);
@@ -215,7 +215,7 @@ TEST_CASE("native memory can be borrowed and stays the caller's") {
   CHECK(code_of([&] { Buffer::borrow_native(device, nullptr, 1); }) == ErrorCode::invalid_argument);
 }
 
-TEST_CASE("ten thousand allocations leave no memory behind") {
+TEST_CASE("ten thousand allocations leak no memory") {
   Platforms platforms;
   const Device device = test::device(platforms);
   const std::uint64_t before = device.memory().free_bytes;

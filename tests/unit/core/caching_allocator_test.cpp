@@ -120,7 +120,7 @@ TEST_CASE("a block that a second stream uses is kept until both are done with it
   CHECK((again.address() == address || last.address() == address));
 }
 
-TEST_CASE("record_use and allocate refuse what is not theirs") {
+TEST_CASE("record_use and allocate refuse foreign buffers and streams") {
   auto options = Platforms::Options::from_environment();
   options.cpu_devices = 2;
   Platforms platforms(options);
@@ -141,7 +141,7 @@ TEST_CASE("record_use and allocate refuse what is not theirs") {
   CHECK(allocator.statistics().misses == 2);
 }
 
-TEST_CASE("out of memory releases everything cached and asks once more") {
+TEST_CASE("out of memory releases everything cached and tries once more") {
   test::WrappedDevice wrapped;
   const Stream stream(wrapped.device());
   CachingAllocator allocator(wrapped.device());
@@ -205,7 +205,7 @@ TEST_CASE("without other wishes an eighth of the device's memory is kept") {
   CHECK(CachingAllocator(device).cache_limit_bytes() == device.memory().total_bytes / 8);
 }
 
-TEST_CASE("buffers outlive the allocator and nothing is left in the end") {
+TEST_CASE("buffers outlive the allocator and nothing leaks") {
   test::WrappedDevice wrapped;
   const auto bytes = test::random_bytes(3'000, 5);
   {
@@ -247,7 +247,7 @@ TEST_CASE("a block that cannot be marked goes back to the runtime") {
   CHECK(wrapped.table().live().device_memory == 0);
 }
 
-TEST_CASE("an event that cannot be asked fails the allocation and loses nothing") {
+TEST_CASE("an event that cannot be queried fails the allocation and leaks nothing") {
   test::WrappedDevice wrapped;
   const Stream stream(wrapped.device());
   const Stream other(wrapped.device());

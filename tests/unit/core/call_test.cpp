@@ -25,7 +25,7 @@ ErrorCode code_of(int native) { return core::error_code_of(static_cast<hip::hipE
 
 }  // namespace
 
-TEST_CASE("only no memory, not ready and too many resources may be tried again") {
+TEST_CASE("only out of memory, not ready and too many resources may be retried") {
   const std::set<int> recoverable{2, 600, 701};
   for (int native = 1; native <= 1'100; ++native) {
     CAPTURE(native);

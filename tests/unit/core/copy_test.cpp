@@ -16,7 +16,7 @@ using namespace hiptool;
 
 // Whoever catches the failure may use the memory for something else at once. Pageable memory would
 // prove nothing: the cpu platform copies it before the call returns.
-TEST_CASE("a copy whose wait failed is over all the same when the failure is known") {
+TEST_CASE("a copy whose wait failed has ended when the error is thrown") {
   const auto binder = std::make_shared<test::WrapperBinder>(hip::make_registry());
   Platforms platforms = core::make_platforms({}, binder);
   const Device device = platforms.devices(Platform::cpu).front();

@@ -95,7 +95,7 @@ TEST_CASE("compute units of a chip that counts pairs of them as one multiprocess
   CHECK_FALSE(info_of({}).compute_units);
 }
 
-TEST_CASE("the bus id becomes that of /sys") {
+TEST_CASE("the bus id has the form of /sys") {
   CHECK(info_of({.bus_id = "0000:C1:00.0"}).pci_bus_id == "0000:c1:00.0");
   CHECK_FALSE(info_of({.bus_id = "junk"}).pci_bus_id);
 }

@@ -74,7 +74,7 @@ TEST_CASE("a device outlives its Platforms") {
   CHECK_FALSE(device->info().arch.empty());
 }
 
-TEST_CASE("info says what is known and leaves out what is not") {
+TEST_CASE("info has the known attributes and omits the unknown ones") {
   Platforms platforms(with_cpu_devices(1));
   const DeviceInfo info = platforms.devices(Platform::cpu).front().info();
   CHECK_FALSE(info.name.empty());
@@ -84,7 +84,7 @@ TEST_CASE("info says what is known and leaves out what is not") {
   CHECK_FALSE(info.pci_bus_id.has_value());
 }
 
-TEST_CASE("find_device takes ids and explains what is wrong with others") {
+TEST_CASE("find_device takes ids and explains why others are invalid") {
   Platforms platforms = core::make_platforms(with_cpu_devices(2), std::make_shared<CpuOnly>());
   CHECK(find_device(platforms, "cpu").id() == "cpu:0");
   CHECK(find_device(platforms, "cpu:1").id() == "cpu:1");
@@ -169,7 +169,7 @@ TEST_CASE("DeviceGuard sets only when different and restores after exceptions, o
   CHECK(failures.load() == 0);
 }
 
-TEST_CASE("a number of cpu devices that makes no sense is refused by name") {
+TEST_CASE("an invalid number of cpu devices is refused by name") {
   for (const char* text : {"0", "-1", "65", "x", "1x"}) {
     CAPTURE(text);
     setenv("HIPTOOL_CPU_DEVICES", text, 1);

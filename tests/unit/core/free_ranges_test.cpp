@@ -31,7 +31,7 @@ TEST_CASE("the smallest range that can hold a block is taken, the lowest among e
   CHECK_FALSE(ranges.take(2 * 256, 256).has_value());
 }
 
-TEST_CASE("neighbours grow together on either side, on both and on none") {
+TEST_CASE("free neighbours are merged on either side, on both and on none") {
   FreeRanges ranges(base, 5 * 256);
   std::vector<std::uint64_t> blocks;
   for (int i = 0; i < 5; ++i) blocks.push_back(ranges.take(256, 256).value());
@@ -53,7 +53,7 @@ TEST_CASE("neighbours grow together on either side, on both and on none") {
   CHECK(ranges.count() == 1);
 }
 
-TEST_CASE("alignment is that of addresses, and what lies before a block stays free") {
+TEST_CASE("alignment applies to addresses, and the gap before a block stays free") {
   FreeRanges ranges(base + 256, 4096);
   const auto block = ranges.take(512, 1024);
   CHECK(block == 768u);  // base + 1024
@@ -68,7 +68,7 @@ TEST_CASE("alignment is that of addresses, and what lies before a block stays fr
   CHECK_FALSE(ranges.take(512, 1u << 21).has_value());
 }
 
-TEST_CASE("no memory is no range") {
+TEST_CASE("an empty memory has no free range") {
   FreeRanges ranges(0, 0);
   CHECK(ranges.count() == 0);
   CHECK_FALSE(ranges.take(256, 256).has_value());

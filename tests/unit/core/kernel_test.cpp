@@ -143,7 +143,7 @@ TEST_CASE("amd counts the threads of an axis in 32 bits") {
                  "grid.x times block.x is 4294967296, at most 4294967295"));
 }
 
-TEST_CASE("what a runtime does not say is no limit") {
+TEST_CASE("an unknown attribute of the device is no limit") {
   KernelFixture fixture(Platform::cpu, [](hip::Api& api) {
     api.hipDeviceGetAttribute = [](int*, hip::hipDeviceAttribute_t, int) {
       return hip::hipErrorInvalidValue;
@@ -185,7 +185,7 @@ TEST_CASE("HIP_LAUNCH_BLOCKING reports an error at its own launch") {
   CHECK(plain.launch_with({{3}, {64}}) == "nothing");
 }
 
-TEST_CASE("a timer wants start, stop and read in this order, as often as one likes") {
+TEST_CASE("a timer needs start, stop and read in this order, any number of times") {
   KernelFixture fixture;
   KernelTimer timer(fixture.stream);
   CHECK(timer.is_device_time());

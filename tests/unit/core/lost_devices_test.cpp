@@ -69,7 +69,7 @@ struct LostDevicesFixture {
 }  // namespace
 
 TEST_CASE_FIXTURE(LostDevicesFixture,
-                  "a lost device is asked for nothing, and the first failure is named") {
+                  "a lost device gets no calls, and the first failure is named") {
   const Buffer buffer(device, 1'000);
   const Buffer second(device, 1'000);
   const Buffer foreign(other, 1'000);
@@ -139,7 +139,7 @@ TEST_CASE_FIXTURE(LostDevicesFixture,
   }
 }
 
-TEST_CASE_FIXTURE(LostDevicesFixture, "what is on a lost device is released all the same") {
+TEST_CASE_FIXTURE(LostDevicesFixture, "memory and streams of a lost device are released as usual") {
   const DeviceGuard elsewhere(other);
   {
     const Buffer buffer(device, 1'000);
@@ -159,7 +159,7 @@ TEST_CASE_FIXTURE(LostDevicesFixture, "what is on a lost device is released all 
 }
 
 TEST_CASE_FIXTURE(LostDevicesFixture,
-                  "work on a lost device is waited for before its memory goes") {
+                  "work on a lost device is waited for before its memory is released") {
   const Stream stream(device);
   lose(stream);
   const std::uint64_t before = table.count("hipStreamSynchronize");
@@ -214,7 +214,7 @@ TEST_CASE_FIXTURE(LostDevicesFixture,
   CHECK(error->operation() == "hipFree");
 }
 
-TEST_CASE_FIXTURE(LostDevicesFixture, "a sticky error of an attribute ends the questions") {
+TEST_CASE_FIXTURE(LostDevicesFixture, "a sticky error of an attribute ends the queries") {
   table.fail("hipDeviceGetAttribute", illegal_address, 2);
   const DeviceInfo info = device.info();
   CHECK(table.count("hipDeviceGetAttribute") == 2);
@@ -222,7 +222,8 @@ TEST_CASE_FIXTURE(LostDevicesFixture, "a sticky error of an attribute ends the q
   CHECK(core::is_lost(device));
 }
 
-TEST_CASE_FIXTURE(LostDevicesFixture, "a sticky error while free memory is asked for is not lost") {
+TEST_CASE_FIXTURE(LostDevicesFixture,
+                  "a sticky error of the query for free memory loses the device too") {
   table.fail("hipMalloc", hip::hipErrorOutOfMemory);
   table.fail("hipMemGetInfo", illegal_address);
   const auto error = failure_of([&] { const Buffer buffer(device, 8); });
@@ -279,7 +280,7 @@ TEST_CASE("a lost device does not hide the others from a search") {
         ErrorCode::unavailable);
 }
 
-TEST_CASE("an ordinal that no device has is not lost, and a failure without a text is one") {
+TEST_CASE("an unknown ordinal is not lost; a failure without a text loses its device") {
   core::LostDevices devices(1);
   devices.mark(7, std::nullopt);
   devices.mark(-1, std::nullopt);

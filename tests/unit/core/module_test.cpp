@@ -158,7 +158,7 @@ TEST_CASE("an image cut anywhere never reaches the runtime") {
   CHECK(test::fake_modules().loaded == 0);
 }
 
-TEST_CASE("headers with huge numbers are no way around the check") {
+TEST_CASE("headers with huge numbers do not bypass the check") {
   ModuleFixture fixture;
   std::string elf = make_elf(224);
   put<std::uint64_t>(elf, 64 + 24, ~std::uint64_t{0} - 50);
@@ -171,7 +171,7 @@ TEST_CASE("headers with huge numbers are no way around the check") {
   CHECK(failure([&] { Module(fixture.device(Platform::amd), bytes_of(bundle)); }).has_value());
 }
 
-TEST_CASE("text is handed over with a zero behind it, whatever its size") {
+TEST_CASE("PTX is passed on with a terminating zero, whatever its size") {
   ModuleFixture fixture;
   for (const std::size_t size : {100u, 4095u, 4096u, 4097u}) {
     std::string text = ptx;
@@ -181,7 +181,7 @@ TEST_CASE("text is handed over with a zero behind it, whatever its size") {
   }
 }
 
-TEST_CASE("what the runtime refuses names the arch and what its compiler said") {
+TEST_CASE("an image that the runtime refuses is reported with the arch and the compiler's log") {
   ModuleFixture fixture;
   test::fake_modules().load_error = hip::hipErrorNoBinaryForGpu;
   const auto of_amd =
@@ -229,7 +229,7 @@ TEST_CASE("a native module is borrowed") {
   CHECK(error->code() == ErrorCode::invalid_argument);
 }
 
-TEST_CASE("a kernel that is not there is not found") {
+TEST_CASE("an unknown kernel is not found") {
   ModuleFixture fixture;
   const Module module(fixture.device(Platform::cpu), bytes_of(plain_image), "sample");
   const auto error = failure([&] { Kernel(module, "missing"); });

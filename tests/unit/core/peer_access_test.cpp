@@ -47,7 +47,7 @@ TEST_CASE_FIXTURE(PeerAccessFixture,
 }
 
 TEST_CASE_FIXTURE(PeerAccessFixture,
-                  "what a runtime answers otherwise is thrown with the peer's name") {
+                  "other errors of the runtime are thrown with the peer's name") {
   table.fail("hipDeviceEnablePeerAccess", hip::hipErrorPeerAccessUnsupported);
   CHECK_THROWS_WITH_AS(enable_peer_access(devices[0], devices[1]),
                        doctest::Contains("hipDeviceEnablePeerAccess of memory of cpu:1 on cpu:0"),
@@ -59,7 +59,7 @@ TEST_CASE_FIXTURE(PeerAccessFixture,
   CHECK_THROWS_AS(can_access_peer(devices[0], devices[1]), Error);
 }
 
-TEST_CASE_FIXTURE(PeerAccessFixture, "devices of different platforms are no peers") {
+TEST_CASE_FIXTURE(PeerAccessFixture, "devices of different platforms are not peers") {
   const Device foreign = platforms.devices(Platform::nvidia).front();
   const std::uint64_t before = table.total_count();
   CHECK_THROWS_WITH_AS(enable_peer_access(devices[0], foreign),

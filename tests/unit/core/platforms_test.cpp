@@ -59,7 +59,7 @@ void on_all_threads(const std::function<void()>& function) {
 
 }  // namespace
 
-TEST_CASE("a platform is bound once however many threads ask for it") {
+TEST_CASE("a platform is bound once, however many threads request it") {
   const auto binder = std::make_shared<CountingBinder>();
   Platforms platforms = core::make_platforms(Platforms::Options{}, binder);
   std::atomic<int> usable{0};
@@ -79,7 +79,7 @@ TEST_CASE("a platform is bound once however many threads ask for it") {
   CHECK(different == 0);
 }
 
-TEST_CASE("a platform that is not usable is looked for once; another Platforms may find it") {
+TEST_CASE("an unusable platform is searched for once; another Platforms may find it") {
   const auto binder = std::make_shared<CountingBinder>();
   binder->unusable_left = 1;
   Platforms first = core::make_platforms(Platforms::Options{}, binder);

@@ -63,14 +63,14 @@ TEST_CASE_FIXTURE(RegisteredMemoryFixture,
   CHECK(table.count("hipHostUnregister") == 2);
 }
 
-TEST_CASE_FIXTURE(RegisteredMemoryFixture, "nothing is registered for nothing") {
+TEST_CASE_FIXTURE(RegisteredMemoryFixture, "no bytes need no registration") {
   const RegisteredMemory none(device, {});
   CHECK(none.bytes().empty());
   CHECK(table.count("hipHostRegister") == 0);
 }
 
 TEST_CASE_FIXTURE(RegisteredMemoryFixture,
-                  "refusals are thrown, a failing release is told to the trace") {
+                  "refusals are thrown, a failing release goes to the trace") {
   const auto failure = [&](hip::hipError_t code) {
     table.fail("hipHostRegister", code);
     try {
@@ -92,7 +92,7 @@ TEST_CASE_FIXTURE(RegisteredMemoryFixture,
 }
 
 TEST_CASE_FIXTURE(RegisteredMemoryFixture,
-                  "pinned memory that the host lacks is no lack of device memory") {
+                  "a lack of pinned memory is not reported as a lack of device memory") {
   for (const auto method : {PinnedBuffer::Method::runtime, PinnedBuffer::Method::registered}) {
     const bool is_ours = method == PinnedBuffer::Method::registered;
     table.fail(is_ours ? "hipHostRegister" : "hipHostMalloc", hip::hipErrorOutOfMemory);
@@ -123,7 +123,7 @@ TEST_CASE_FIXTURE(RegisteredMemoryFixture,
   CHECK(mapped_pages() < before + attempts * (2u << 20) / 4'096 / 2);
 }
 
-TEST_CASE("only NVIDIA is told that the device just reads; the flag means another thing on AMD") {
+TEST_CASE("only NVIDIA gets the read-only flag, which has another meaning on AMD") {
   const auto keep_flags = [](hip::Api& api) {
     api.hipHostRegister = [](void*, std::size_t, unsigned flags) {
       last_flags = flags;

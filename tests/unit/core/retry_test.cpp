@@ -55,7 +55,7 @@ TEST_CASE("an illegal address is never tried again") {
   CHECK(wrapped.table().count("hipMemcpyAsync") == 1);
 }
 
-TEST_CASE("only what may succeed later is tried again") {
+TEST_CASE("only errors that may pass are retried") {
   RetryPolicy quick;
   quick.first_delay_s = 0;
   struct Case {

@@ -17,7 +17,7 @@
 using namespace hiptool;
 using hiptool::test::Gate;
 
-TEST_CASE("a stream that waits for an event is ordered behind the other stream") {
+TEST_CASE("a stream that waits for an event is ordered after the other stream") {
   Platforms platforms;
   const Device device = test::device(platforms);
   const Stream first(device);
@@ -85,7 +85,7 @@ TEST_CASE("events measure time between streams of a device") {
   CHECK(elapsed_s <= wall_s + 0.001);
 }
 
-TEST_CASE("events say why there is no time: not recorded, not timed, not reached") {
+TEST_CASE("events report why there is no time: not recorded, not timed, not reached") {
   Platforms platforms;
   const Device device = test::device(platforms);
   const Stream stream(device);

@@ -81,7 +81,7 @@ struct LoadModelFixture : test::WatchedDevice {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(LoadModelFixture, "load_model: phases in order and every weight in place") {
+TEST_CASE_FIXTURE(LoadModelFixture, "load_model: phases are in order and every weight is correct") {
   struct Case {
     VerifyMode mode;
     Names phases;
@@ -115,7 +115,7 @@ TEST_CASE_FIXTURE(LoadModelFixture, "load_model: phases in order and every weigh
   }
 }
 
-TEST_CASE_FIXTURE(LoadModelFixture, "load_model: weights that are not there are named") {
+TEST_CASE_FIXTURE(LoadModelFixture, "load_model: unknown weights are named") {
   const LoadedModel loaded = load_model(model, device, options(VerifyMode::none));
   CHECK(code_of([&] { loaded.weight("blk.99.weight"); }) == ErrorCode::not_found);
   Platforms::Options two;
@@ -186,7 +186,7 @@ TEST_CASE_FIXTURE(LoadModelFixture, "load_model: a self-test needs digests") {
   }
 }
 
-TEST_CASE_FIXTURE(LoadModelFixture, "load_model: a KV cache is not placed where it cannot be") {
+TEST_CASE_FIXTURE(LoadModelFixture, "load_model: a KV cache that cannot be planned is refused") {
   LoadOptions chosen = options(VerifyMode::none);
   chosen.context_tokens = 16;
   chosen.split = {SplitKind::proportions, {1}};
@@ -199,14 +199,15 @@ TEST_CASE_FIXTURE(LoadModelFixture, "load_model: a KV cache is not placed where 
   CHECK(observer.begun.empty());
 }
 
-TEST_CASE_FIXTURE(LoadModelFixture, "load_model: other exceptions pass and the load has failed") {
+TEST_CASE_FIXTURE(LoadModelFixture,
+                  "load_model: other exceptions propagate and the load is marked as failed") {
   report.status = LoadStatus::verified;
   const OpenDevices fail = []() -> std::vector<Device> { throw std::runtime_error("no driver"); };
   CHECK_THROWS_AS(load_model(model, fail, 1, options(VerifyMode::full)), std::runtime_error);
   CHECK(report.status == LoadStatus::failed);
 }
 
-TEST_CASE_FIXTURE(LoadModelFixture, "load_model: cancelled in any phase, nothing remains") {
+TEST_CASE_FIXTURE(LoadModelFixture, "load_model: cancelling in any phase leaks nothing") {
   load_model(model, device, options(VerifyMode::full));  // what is made once is made now
   for (const char* phase : {"start", "allocate", "load", "digest", "values", "self-test"}) {
     CAPTURE(std::string(phase));
@@ -229,7 +230,8 @@ TEST_CASE_FIXTURE(LoadModelFixture, "load_model: cancelled in any phase, nothing
   }
 }
 
-TEST_CASE_FIXTURE(LoadModelFixture, "load_model: a failure in any phase is its error, no leak") {
+TEST_CASE_FIXTURE(LoadModelFixture,
+                  "load_model: a failure in any phase is reported and leaks nothing") {
   const ModelFile floats = float_model(folder.path() / "f.safetensors");
   load_model(floats, device, options(VerifyMode::full));
   struct Point {

@@ -127,7 +127,7 @@ TEST_CASE_FIXTURE(PlaceFixture, "other devices are those of the platform, none i
   CHECK_FALSE(found[1].free_bytes.has_value());
 }
 
-TEST_CASE_FIXTURE(PlaceFixture, "place: a plan without a fit where there is no context") {
+TEST_CASE_FIXTURE(PlaceFixture, "place: without a context size there is a plan but no fit") {
   std::optional<LoadPlan> plan;
   std::optional<ModelFit> fit;
   load::place_model(model, devices, {SplitKind::layer, {}}, 0, plan, fit);

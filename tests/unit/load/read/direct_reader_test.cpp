@@ -88,7 +88,7 @@ TEST_CASE_FIXTURE(DirectReaderFixture,
 }
 
 TEST_CASE_FIXTURE(DirectReaderFixture,
-                  "a file that ends too early and a failing read are told with the place") {
+                  "a truncated file and a failing read are reported with path and offset") {
   for_each_engine([&](DirectReader& engine) {
     const auto ignore = [](std::uint64_t, std::span<const std::byte>) {};
     auto result = engine.read({descriptor, {819'200, 409'600}, 1'200'000}, ignore, no_check);
@@ -109,7 +109,7 @@ TEST_CASE_FIXTURE(DirectReaderFixture,
 }
 
 TEST_CASE_FIXTURE(DirectReaderFixture,
-                  "an exception from outside ends the read, and the next one is right") {
+                  "an exception of the caller ends the read, and the next read succeeds") {
   for_each_engine([&](DirectReader& engine) {
     int calls = 0;
     const auto throwing = [&] {
@@ -135,7 +135,7 @@ TEST_CASE_FIXTURE(DirectReaderFixture,
   });
 }
 
-TEST_CASE("where the kernel gives no ring the reason is told") {
+TEST_CASE("where the kernel refuses a ring the reason is reported") {
   // UBSan reads the type of an object through a pipe the first time, which would need descriptors.
   CHECK_FALSE(std::generic_category().message(EMFILE).empty());
   rlimit before{};

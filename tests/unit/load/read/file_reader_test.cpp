@@ -114,7 +114,7 @@ TEST_CASE_FIXTURE(FileReaderFixture,
 }
 
 TEST_CASE_FIXTURE(FileReaderFixture,
-                  "by itself a reader goes past the cache for what is not in it") {
+                  "by default a reader uses direct reads for pages that are not in the cache") {
   load::FileSet warm(model, options(ReadMode::automatic));
   CHECK(warm.choose_direct(0, 0, contents.size()) == nullptr);
   CHECK(warm.choose_regions() == 1);
@@ -139,7 +139,8 @@ TEST_CASE_FIXTURE(FileReaderFixture,
   CHECK(files.choose_direct(0, 1'900'000, 1'000'000) != nullptr);
 }
 
-TEST_CASE_FIXTURE(FileReaderFixture, "a large cold file is read both ways before one is chosen") {
+TEST_CASE_FIXTURE(FileReaderFixture,
+                  "a large uncached file is read both ways before one is chosen") {
   CHECK(load::FileSet(model, options(ReadMode::automatic)).trial() == nullptr);  // too small
   CHECK(load::FileSet(model, options(ReadMode::direct), 1).trial() == nullptr);
   if (!test::evict(path) || !load::DirectFile::open(base::File::open(path), false).is_open())
@@ -206,7 +207,7 @@ TEST_CASE_FIXTURE(FileReaderFixture,
 }
 
 TEST_CASE_FIXTURE(FileReaderFixture,
-                  "the check is asked between requests and its exception passes") {
+                  "the check is called between requests and its exception propagates") {
   for (const ReadMode mode : {ReadMode::buffered, ReadMode::direct}) {
     load::FileSet files(model, options(mode));
     int calls = 0;
@@ -219,7 +220,7 @@ TEST_CASE_FIXTURE(FileReaderFixture,
   }
 }
 
-TEST_CASE("file systems in memory, of others and of networks are known by their type") {
+TEST_CASE("file systems in memory, overlays and network file systems are recognised by type") {
   CHECK(std::string(load::indirect_file_system(TMPFS_MAGIC)) == "tmpfs");
   CHECK(std::string(load::indirect_file_system(OVERLAYFS_SUPER_MAGIC)) == "overlay");
   CHECK(std::string(load::indirect_file_system(NFS_SUPER_MAGIC)) == "nfs");

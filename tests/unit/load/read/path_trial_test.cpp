@@ -40,13 +40,13 @@ TEST_CASE("each way gets its window, then the faster one gets the rest") {
         "past the page cache, after a trial of both: through it came 50 % of the rate past it");
 }
 
-TEST_CASE("a gain that is hardly one leaves the page cache to others") {
+TEST_CASE("a negligible gain keeps reads out of the page cache") {
   PathTrial trial(1000);
   read_windows(trial, 1000us, 970us);
   CHECK(trial.decision() == Path::direct);
 }
 
-TEST_CASE("until both windows are read nothing is decided, and the rest goes directly") {
+TEST_CASE("until both windows are read nothing is decided, and other reads are direct") {
   PathTrial trial(1000);
   for (int i = 0; i < 20; ++i) trial.choose(100);
   CHECK(trial.choose(100) == Path::direct);
@@ -57,7 +57,7 @@ TEST_CASE("until both windows are read nothing is decided, and the rest goes dir
   CHECK(trial.decision() == Path::direct);
 }
 
-TEST_CASE("what is read after the decision changes nothing, whoever reads it") {
+TEST_CASE("reads after the decision do not change it, whichever thread reads") {
   PathTrial trial(1000);
   std::vector<std::jthread> threads;
   for (int i = 0; i < 4; ++i) {

@@ -43,7 +43,7 @@ std::vector<std::uint64_t> ordered(const std::vector<std::uint64_t>& sizes, std:
 
 }  // namespace
 
-TEST_CASE("equal regions take turns, each from its start to its end") {
+TEST_CASE("equal regions alternate, each from its start to its end") {
   const std::vector<std::uint64_t> equal(8, 10);
   CHECK(ordered(equal, 2) == std::vector<std::uint64_t>{0, 40, 10, 50, 20, 60, 30, 70});
   CHECK(ordered(equal, 4) == std::vector<std::uint64_t>{0, 20, 40, 60, 10, 30, 50, 70});

@@ -129,7 +129,7 @@ TEST_CASE_FIXTURE(FileLoadFixture,
   }
 }
 
-TEST_CASE_FIXTURE(FileLoadFixture, "the reading probe reads as a load does and copies nothing") {
+TEST_CASE_FIXTURE(FileLoadFixture, "the read probe reads like a load and copies nothing") {
   for (const bool stages : {true, false}) {
     CAPTURE(stages);
     auto chosen = options(ReadMode::buffered);
@@ -153,7 +153,7 @@ TEST_CASE_FIXTURE(FileLoadFixture, "the reading probe reads as a load does and c
 }
 
 TEST_CASE_FIXTURE(FileLoadFixture,
-                  "past the page cache and through it are tried at several places too") {
+                  "direct and buffered reads are both tried with several regions") {
   tensors = {{"t", test::random_bytes(6'000'000, 1)}};
   make_model(path);
   model = ModelFile::open(path);
@@ -297,7 +297,7 @@ TEST_CASE_FIXTURE(FileLoadFixture,
   }
 }
 
-TEST_CASE_FIXTURE(FileLoadFixture, "readers run where they are told to") {
+TEST_CASE_FIXTURE(FileLoadFixture, "readers run on the given CPUs") {
   const std::vector<int> allowed = system::allowed_cpus();
   std::mutex mutex;
   std::vector<std::vector<int>> seen;
@@ -316,7 +316,7 @@ TEST_CASE_FIXTURE(FileLoadFixture, "readers run where they are told to") {
   CHECK(system::allowed_cpus() == allowed);
 }
 
-TEST_CASE("a thousand loads leave nothing behind") {
+TEST_CASE("a thousand loads leak nothing") {
   test::WatchedDevice watched;
   const test::TemporaryFolder folder;
   const std::vector<test::SmallTensor> tensors{{"a", test::random_bytes(20'000, 1)},

@@ -21,7 +21,7 @@ struct LinkProbeFixture : test::WatchedDevice {
 }  // namespace
 
 TEST_CASE_FIXTURE(LinkProbeFixture,
-                  "a link is measured by 16 copies of 64 MiB, and nothing is left") {
+                  "a link is measured with 16 copies of 64 MiB and without leaks") {
   const auto before = table.live();
   table.reset();
   table.delay("hipMemcpyAsync", std::chrono::milliseconds(5));
@@ -40,7 +40,7 @@ TEST_CASE_FIXTURE(LinkProbeFixture,
   CHECK(table.live().events == before.events);
 }
 
-TEST_CASE_FIXTURE(LinkProbeFixture, "without memory there is no rate and no error") {
+TEST_CASE_FIXTURE(LinkProbeFixture, "out of memory gives neither a rate nor an error") {
   for (const char* call : {"hipHostRegister", "hipMalloc", "hipStreamCreateWithFlags"}) {
     CAPTURE(call);
     const auto before = table.live();

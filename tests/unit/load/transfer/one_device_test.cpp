@@ -122,7 +122,7 @@ TEST_CASE_FIXTURE(OneDeviceFixture, "every byte arrives, gaps are zero, whatever
   }
 }
 
-TEST_CASE_FIXTURE(OneDeviceFixture, "readers fill device memory in place where the host can") {
+TEST_CASE_FIXTURE(OneDeviceFixture, "readers write device memory in place where the host can") {
   TransferOptions options;
   options.slot_bytes = 5'000;
   Progress progress;
@@ -135,7 +135,7 @@ TEST_CASE_FIXTURE(OneDeviceFixture, "readers fill device memory in place where t
   CHECK(progress.total() == layout.tensor_bytes);
 }
 
-TEST_CASE_FIXTURE(OneDeviceFixture, "a loader can be used again and a model of no bytes is fine") {
+TEST_CASE_FIXTURE(OneDeviceFixture, "a loader can be reused, also for a model of no bytes") {
   test::DeviceLoader loader(device, staged(4'096));
   for (int round = 0; round < 3; ++round) {
     const Buffer arena = dirty_arena();
@@ -185,7 +185,7 @@ TEST_CASE_FIXTURE(OneDeviceFixture, "a file that changed or shrank since parsing
 }
 
 TEST_CASE_FIXTURE(OneDeviceFixture,
-                  "a file that shrinks during the load ends it, and the loader goes on") {
+                  "a file that shrinks during the load ends it, and the loader stays usable") {
   Progress progress;
   progress.on_first = [&] { std::filesystem::resize_file(path, 60'000); };
   auto options = staged(4'096);
@@ -215,7 +215,7 @@ TEST_CASE_FIXTURE(OneDeviceFixture, "cancelling from outside ends the load") {
   }
 }
 
-TEST_CASE_FIXTURE(ManyChunks, "several places are read by turns until somebody cancels") {
+TEST_CASE_FIXTURE(ManyChunks, "several regions are read alternately until a cancel") {
   for (const bool stage : {true, false}) {
     CAPTURE(stage);
     for (const Turns& one :
@@ -237,7 +237,7 @@ TEST_CASE_FIXTURE(ManyChunks, "several places are read by turns until somebody c
   }
 }
 
-TEST_CASE_FIXTURE(ManyChunks, "by itself a load reads a cold file from four places") {
+TEST_CASE_FIXTURE(ManyChunks, "by default a load reads an uncached file in four regions") {
   for (const ReadMode mode : {ReadMode::automatic, ReadMode::buffered, ReadMode::direct}) {
     if (!test::evict(path)) return;  // a file system that has nowhere to drop pages to
     CAPTURE(static_cast<int>(mode));
@@ -256,7 +256,7 @@ TEST_CASE_FIXTURE(ManyChunks, "by itself a load reads a cold file from four plac
   }
 }
 
-TEST_CASE_FIXTURE(ManyChunks, "the reading probe reads what a load reads first") {
+TEST_CASE_FIXTURE(ManyChunks, "the read probe reads the bytes that a load reads first") {
   if (!device.is_host_memory()) return;  // it brings nothing there
   for (const Turns& one : {Turns{1, {0, 1, 2, 3, 4}}, Turns{4, {0, 1, 8, 16, 24}}}) {
     CAPTURE(one.regions);
@@ -269,7 +269,7 @@ TEST_CASE_FIXTURE(ManyChunks, "the reading probe reads what a load reads first")
   }
 }
 
-TEST_CASE_FIXTURE(ManyChunks, "the reading probe goes by what the load before it chose") {
+TEST_CASE_FIXTURE(ManyChunks, "the read probe uses the choice of the load before it") {
   if (!device.is_host_memory() || !test::evict(path)) return;
   test::DeviceLoader loader(device, from_places(0, false));
   loader.load(model, layout, dirty_arena());
@@ -278,7 +278,7 @@ TEST_CASE_FIXTURE(ManyChunks, "the reading probe goes by what the load before it
   CHECK(arrived(arena) == Places{0, 1, 8, 16, 24});
 }
 
-TEST_CASE_FIXTURE(OneDeviceFixture, "what is read from several places is whole and verified") {
+TEST_CASE_FIXTURE(OneDeviceFixture, "a model read in several regions is complete and verified") {
   const LoadPlan plan = test::plan_of_one(device, layout);
   const auto expected = test::expected_arena(tensors);
   for (const ReadMode mode : {ReadMode::automatic, ReadMode::buffered, ReadMode::direct}) {
@@ -311,7 +311,8 @@ TEST_CASE_FIXTURE(OneDeviceFixture, "what is read from several places is whole a
   }
 }
 
-TEST_CASE_FIXTURE(ManyChunks, "a file that ends at one of several places fails the load there") {
+TEST_CASE_FIXTURE(ManyChunks,
+                  "a file that ends in one of several regions fails the load with that offset") {
   const auto left_bytes = std::filesystem::file_size(path) - 16 * chunk_bytes;
   for (const bool stage : {true, false}) {
     Progress progress;

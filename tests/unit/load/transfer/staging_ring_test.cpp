@@ -94,7 +94,7 @@ TEST_CASE_FIXTURE(StagingRingFixture, "memory that cannot be pinned is reported,
 }
 
 TEST_CASE_FIXTURE(StagingRingFixture,
-                  "a copy that failed is reported to whoever takes its slot, which comes back") {
+                  "a failed copy is reported to the next user of its slot and frees it") {
   load::StagingRing ring(device, {stream}, options(1));
   const Buffer target(device, 4096);
   auto& slot = ring.acquire();

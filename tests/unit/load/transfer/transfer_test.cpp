@@ -267,7 +267,7 @@ TEST_CASE_FIXTURE(PlanLoaderFixture,
 }
 
 TEST_CASE_FIXTURE(PlanLoaderFixture,
-                  "one device that fails is named, stops the others and leaves nothing") {
+                  "a device that fails is named, stops the others and leaks nothing") {
   const auto before = table->live();
   for (const Case& one : cases()) {
     if (!one.stages || !one.reads_twice) continue;
@@ -341,7 +341,7 @@ TEST_CASE_FIXTURE(PlanLoaderFixture, "after a failure no copy to any device is i
 }
 
 TEST_CASE_FIXTURE(PlanLoaderFixture,
-                  "devices beyond the parts of a model get nothing and stay out of it") {
+                  "devices in excess of a model's parts get no memory and no bytes") {
   const ModelFile small = ModelFile::open(test::write_small_model(
       folder.path() / "s.safetensors",
       {{"blk.0.a", test::random_bytes(50'000, 1)}, {"blk.1.a", test::random_bytes(50'000, 2)}}));
@@ -386,7 +386,7 @@ TEST_CASE_FIXTURE(PlanLoaderFixture, "wrong arenas, foreign streams and a set to
   CHECK_THROWS_AS(Transfer(model, plan, with_foreign), Error);
 }
 
-TEST_CASE_FIXTURE(PlanLoaderFixture, "devices share the places that are read by turns") {
+TEST_CASE_FIXTURE(PlanLoaderFixture, "devices share the regions that are read alternately") {
   // Each device has 16 chunks and one reader, which waits for the other after four of them.
   const std::uint64_t part_bytes = 32 * block_bytes;
   const ModelFile two = ModelFile::open(test::write_small_model(

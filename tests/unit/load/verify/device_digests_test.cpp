@@ -73,7 +73,8 @@ TEST_CASE_FIXTURE(DeviceDigestsFixture,
   }
 }
 
-TEST_CASE_FIXTURE(DeviceDigestsFixture, "a kernel that takes long to load holds no load up") {
+TEST_CASE_FIXTURE(DeviceDigestsFixture,
+                  "a kernel that takes long to load does not delay the load") {
   for (const bool reads_twice : {true, false}) {
     constexpr std::chrono::milliseconds delay(1000);
     table.reset();
@@ -91,7 +92,7 @@ TEST_CASE_FIXTURE(DeviceDigestsFixture, "a kernel that takes long to load holds 
   }
 }
 
-TEST_CASE_FIXTURE(DeviceDigestsFixture, "damage is found whenever the kernel comes") {
+TEST_CASE_FIXTURE(DeviceDigestsFixture, "damage is found no matter when the kernel is ready") {
   for (const int delay_ms : {0, 700}) {
     table.reset();
     if (delay_ms > 0) delay_module(std::chrono::milliseconds(delay_ms));
@@ -154,7 +155,7 @@ TEST_CASE_FIXTURE(DeviceDigestsFixture,
   CHECK(failed > 10);
 }
 
-TEST_CASE_FIXTURE(DeviceDigestsFixture, "tensors may lie in another order than the file's") {
+TEST_CASE_FIXTURE(DeviceDigestsFixture, "tensors may be in another order than in the file") {
   ArenaLayout reversed;
   for (std::size_t i = model.tensors().size(); i-- > 0;) {
     const std::uint64_t offset = (reversed.arena_bytes + 255) / 256 * 256;
@@ -182,7 +183,8 @@ TEST_CASE_FIXTURE(DeviceDigestsFixture, "a set token ends the pass before the ne
   CHECK(table.count("hipModuleLaunchKernel") == 0);
 }
 
-TEST_CASE_FIXTURE(DeviceDigestsFixture, "no image and no compiler are known before the load") {
+TEST_CASE_FIXTURE(DeviceDigestsFixture,
+                  "a missing image and compiler are reported before the load") {
   Platforms others = core::make_platforms({}, std::make_shared<test::NoImageBinder>());
   const Device other = others.devices(Platform::nvidia).at(0);
   const LoadPlan there = test::plan_of_one(other, layout);

@@ -107,7 +107,7 @@ TEST_CASE_FIXTURE(FileChangesFixture, "a file that was written and restored is b
   expect_blame("its ctime moved");
 }
 
-TEST_CASE_FIXTURE(FileChangesFixture, "a file that was cut, replaced or removed is blamed") {
+TEST_CASE_FIXTURE(FileChangesFixture, "a file that was truncated, replaced or removed is blamed") {
   SUBCASE("cut") {
     fs::resize_file(path, 1000);
     expect_blame("it was truncated");

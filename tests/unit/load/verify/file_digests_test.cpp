@@ -107,7 +107,7 @@ TEST_CASE_FIXTURE(test::ModelFixture, "digests are those of the tensors, whateve
   CHECK(equal == 4);
 }
 
-TEST_CASE("no more threads than the limit run, and all do again for who waits") {
+TEST_CASE("no more threads than the limit run, and all run again when somebody waits") {
   const LargeModel large;
   const ModelFile model = ModelFile::open(large.path);
   double highest = 0;  // share of one thread, of the time of all
@@ -134,7 +134,7 @@ TEST_CASE("no more threads than the limit run, and all do again for who waits") 
   CHECK(highest >= 0.9);
 }
 
-TEST_CASE("reading ends by itself, although threads pause") {
+TEST_CASE("reading completes although threads pause") {
   const LargeModel large;
   const ModelFile model = ModelFile::open(large.path);
   FileDigests digests(model, {4});

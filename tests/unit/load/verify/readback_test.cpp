@@ -45,7 +45,7 @@ TEST_CASE_FIXTURE(ReadbackFixture, "equal bytes have no mismatch") {
   CHECK(result.blocks == blocks);
 }
 
-TEST_CASE_FIXTURE(ReadbackFixture, "one flipped bit is named, at every place where it could hide") {
+TEST_CASE_FIXTURE(ReadbackFixture, "one flipped bit is found and named, at every kind of offset") {
   const std::uint64_t size = tensors[large_tensor].bytes.size();
   for (const std::uint64_t offset : {std::uint64_t{0}, block_bytes - 1, block_bytes, size - 1}) {
     CAPTURE(offset);
@@ -81,7 +81,7 @@ TEST_CASE_FIXTURE(ReadbackFixture, "neighbouring blocks are one run, others stay
   CHECK(result.mismatch_count == 4 + 1 + 1);
 }
 
-TEST_CASE_FIXTURE(ReadbackFixture, "bytes in the gaps are nobody's") {
+TEST_CASE_FIXTURE(ReadbackFixture, "bytes in the gaps belong to no tensor") {
   flip(device_offset(1) == device_offset(2) ? device_offset(0) + 1 : device_offset(1) - 1);
   CHECK(verify_readback(model, layout, arena).mismatches.empty());
 }

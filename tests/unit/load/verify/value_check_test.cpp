@@ -48,7 +48,8 @@ struct ValueCheckFixture {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(ValueCheckFixture, "a clean model has nothing, and says what was looked at") {
+TEST_CASE_FIXTURE(ValueCheckFixture,
+                  "a clean model has no findings and reports the number of checked values") {
   load();
   const ValueCheckResult result = check_values(*model, layout, arena);
   CHECK(result.checked == 2'500'001 + 17);
@@ -77,7 +78,7 @@ TEST_CASE_FIXTURE(ValueCheckFixture, "values are found at both ends and across t
   CHECK(result.findings[1].first_offset == 0);
 }
 
-TEST_CASE_FIXTURE(ValueCheckFixture, "tiles leave nothing out between them") {
+TEST_CASE_FIXTURE(ValueCheckFixture, "values at the borders of tiles are found") {
   for (const std::size_t index : {524'287u, 524'288u, 1'048'575u, 1'048'576u, 2'097'152u}) {
     plant<std::uint16_t>(tensors[0], index, 0x7E00);
   }
@@ -85,7 +86,7 @@ TEST_CASE_FIXTURE(ValueCheckFixture, "tiles leave nothing out between them") {
   CHECK(check_values(*model, layout, arena).nan == 5);
 }
 
-TEST_CASE_FIXTURE(ValueCheckFixture, "more tensors than are looked at in one launch") {
+TEST_CASE_FIXTURE(ValueCheckFixture, "more tensors than one launch checks") {
   tensors.clear();
   for (int i = 0; i < 64 * 64 + 10; ++i) {
     tensors.push_back({"t" + std::to_string(i), std::vector<std::byte>(4), "F32", 4});
@@ -98,7 +99,7 @@ TEST_CASE_FIXTURE(ValueCheckFixture, "more tensors than are looked at in one lau
   CHECK(result.findings[0].tensor == tensors.size() - 1);
 }
 
-TEST_CASE_FIXTURE(ValueCheckFixture, "only what the layout places is looked at, and parts add up") {
+TEST_CASE_FIXTURE(ValueCheckFixture, "only tensors in the layout are checked, and parts add up") {
   plant<std::uint16_t>(tensors[0], 5, 0x7C00);
   plant<std::uint16_t>(tensors[2], 3, 0x7FC0);
   load();
@@ -131,7 +132,7 @@ TEST_CASE_FIXTURE(ValueCheckFixture, "a cancelled check of values is an error") 
         }) == ErrorCode::cancelled);
 }
 
-TEST_CASE_FIXTURE(ValueCheckFixture, "whichever call fails, it is told and nothing remains") {
+TEST_CASE_FIXTURE(ValueCheckFixture, "whichever call fails, it is reported and nothing leaks") {
   plant<std::uint16_t>(tensors[0], 7, 0x7E00);
   test::WatchedDevice watched;
   test::WrapperTable& table = watched.table;
