@@ -61,7 +61,7 @@ class BlockDigester {
   void digest(const DigestTable& table, std::uint64_t first_block, std::uint64_t end_block,
               const Buffer& digests, const StreamRef& stream);
 
-  /// The image in use: "sm_60", "gfx90a", "cpu", or "compiled for sm_90".
+  /// The image in use: "sm_90", "sm_60", "gfx90a", "cpu", or "compiled for sm_90".
   const std::string& image() const noexcept { return image_; }
 
  private:

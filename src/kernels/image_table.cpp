@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/image_table.hpp"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <string>
 
+#include "core/image_check.hpp"
 #include "hiptool/error.hpp"
 
 namespace hiptool::kernels {
@@ -54,6 +57,34 @@ unsigned compute_capability(std::string_view target) {
   return number;
 }
 
+/// CUDA C++ Programming Guide, "Binary Compatibility": on the same major version from the cubin's
+/// minor version on, but not between Tegra and other devices.
+bool runs_cubin(unsigned device, unsigned target) {
+  constexpr std::array tegra{87u, 101u};  // those whose major version others have too
+  const bool is_tegra = std::find(tegra.begin(), tegra.end(), device) != tegra.end();
+  return !is_tegra && device / 10 == target / 10 && target <= device;
+}
+
+std::vector<Image> choose_nvidia_images(std::span<const Image> images, std::string_view source,
+                                        std::string_view arch) {
+  const unsigned device = compute_capability(arch);
+  const Image* cubin = nullptr;
+  const Image* ptx = nullptr;
+  for (const Image& image : images) {
+    const unsigned target = compute_capability(image.target);
+    if (image.source != source || target == 0) continue;
+    const bool is_cubin = core::identify_image(image.bytes) == core::ImageKind::nvidia_object;
+    const Image*& best = is_cubin ? cubin : ptx;
+    const bool runs = is_cubin ? runs_cubin(device, target) : target <= device;
+    if (runs && (best == nullptr || target > compute_capability(best->target))) best = &image;
+  }
+  std::vector<Image> chosen;
+  for (const Image* image : {cubin, ptx}) {
+    if (image != nullptr) chosen.push_back(*image);
+  }
+  return chosen;
+}
+
 }  // namespace
 
 std::vector<Image> read_image_table(std::span<const std::byte> file) {
@@ -73,32 +104,20 @@ std::vector<Image> read_image_table(std::span<const std::byte> file) {
   return images;
 }
 
-std::optional<Image> choose_image_of(std::span<const Image> images, std::string_view source,
-                                     Platform platform, std::string_view arch) {
+std::vector<Image> choose_images_of(std::span<const Image> images, std::string_view source,
+                                    Platform platform, std::string_view arch) {
+  if (platform == Platform::nvidia) return choose_nvidia_images(images, source, arch);
   if (platform == Platform::cpu) {
     arch = "cpu";
-  } else if (platform == Platform::amd) {
+  } else {
     // What follows a colon says which modes are on; our code objects run in all of them.
     arch = arch.substr(0, arch.find(':'));
-    if (arch.substr(0, 3) != "gfx") return std::nullopt;
+    if (arch.substr(0, 3) != "gfx") return {};
   }
-  const unsigned highest = compute_capability(arch);
-  const Image* best = nullptr;
-  unsigned best_capability = 0;
   for (const Image& image : images) {
-    if (image.source != source) continue;
-    if (platform == Platform::nvidia) {
-      const unsigned capability = compute_capability(image.target);
-      if (capability > best_capability && capability <= highest) {
-        best = &image;
-        best_capability = capability;
-      }
-    } else if (image.target == arch) {
-      best = &image;
-    }
+    if (image.source == source && image.target == arch) return {image};
   }
-  if (best == nullptr) return std::nullopt;
-  return *best;
+  return {};
 }
 
 }  // namespace hiptool::kernels

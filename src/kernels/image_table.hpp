@@ -2,7 +2,6 @@
 /// The file that kernels/pack.py writes, and the rules by which an image is chosen from it.
 #pragma once
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -15,8 +14,8 @@ namespace hiptool::kernels {
 /// only be one that the build made wrong.
 std::vector<Image> read_image_table(std::span<const std::byte> file);
 
-/// choose_image() over a given list.
-std::optional<Image> choose_image_of(std::span<const Image> images, std::string_view source,
-                                     Platform platform, std::string_view arch);
+/// choose_images() over a given list.
+std::vector<Image> choose_images_of(std::span<const Image> images, std::string_view source,
+                                    Platform platform, std::string_view arch);
 
 }  // namespace hiptool::kernels

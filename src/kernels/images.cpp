@@ -42,9 +42,16 @@ std::span<const Image> embedded_images() {
   return images;
 }
 
+std::vector<Image> choose_images(std::string_view source, Platform platform,
+                                 std::string_view arch) {
+  return choose_images_of(embedded_images(), source, platform, arch);
+}
+
 std::optional<Image> choose_image(std::string_view source, Platform platform,
                                   std::string_view arch) {
-  return choose_image_of(embedded_images(), source, platform, arch);
+  const std::vector<Image> images = choose_images(source, platform, arch);
+  if (images.empty()) return std::nullopt;
+  return images.front();
 }
 
 std::string_view source_of_kernel(std::string_view name) {

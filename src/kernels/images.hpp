@@ -14,7 +14,8 @@ namespace hiptool::kernels {
 /// One embedded image of one kernel source ("digest", "fill").
 struct Image {
   std::string_view source;  ///< the .hip file's stem
-  std::string_view target;  ///< "gfx90a", "sm_60", "cpu"; "source" is the kernel source itself
+  /// "gfx90a", "sm_60" of PTX and "sm_90" of a cubin, "cpu"; "source" is the kernel source itself
+  std::string_view target;
   std::span<const std::byte> bytes;  ///< PTX and kernel sources end in NUL, counted
 
   std::string_view text() const {  ///< without the NUL
@@ -26,8 +27,12 @@ struct Image {
 /// All that this build embeds; empty without any device compiler (then only "source" and "cpu").
 std::span<const Image> embedded_images();
 
-/// The image for an arch: for amd the equal gfx name (up to ':'), for nvidia the highest sm_ that
-/// is not above the device's, for cpu its table. Absent when there is none.
+/// The images for an arch, best first; a later one is for a driver that refuses the one before it.
+/// For amd the equal gfx name (up to ':'), for cpu its table; for nvidia the highest cubin that the
+/// device runs, then the PTX of the highest sm_ that is not above the device's.
+std::vector<Image> choose_images(std::string_view source, Platform platform, std::string_view arch);
+
+/// The first of them; absent when there is none.
 std::optional<Image> choose_image(std::string_view source, Platform platform,
                                   std::string_view arch);
 

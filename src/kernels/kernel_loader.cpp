@@ -15,6 +15,13 @@ namespace {
 
 constexpr std::string_view header_name = "hip/hip_runtime.h";
 
+/// A driver that is older than the tools that made the image.
+bool is_refused_image(const Error& error) {
+  constexpr int unsupported_toolchain = 222;  // CUDA_ERROR_UNSUPPORTED_PTX_VERSION
+  return error.code() == ErrorCode::input_failed ||
+         (error.native() && error.native()->code == unsupported_toolchain);
+}
+
 }  // namespace
 
 void lower_ptx_to_driver(const Device& device, std::vector<std::byte>& image) {
@@ -30,7 +37,7 @@ KernelLoader::KernelLoader(const Device& device) : KernelLoader(device, Options{
 KernelLoader::KernelLoader(const Device& device, Options options)
     : device_(device), arch_(device.info().arch), options_(std::move(options)) {
   register_references();
-  if (!options_.choose) options_.choose = choose_image;
+  if (!options_.choose) options_.choose = choose_images;
   if (!options_.source_text) options_.source_text = embedded_text;
   if (!options_.compile) {
     options_.compile = with_disk_cache(compile_in_process, cache_folder_from_environment(),
@@ -63,9 +70,17 @@ KernelLoader::Loaded KernelLoader::load_now(const std::string& source) const {
                 "the architecture of " + device_.id() +
                     " is unknown, so no image of the kernels '" + source + "' can be chosen");
   }
-  const auto image = options_.choose(source, device_.platform(), arch_);
-  if (!image) return compile_now(source);
-  return {Module(device_, image->bytes, source), std::string(image->target)};
+  const std::vector<Image> images = options_.choose(source, device_.platform(), arch_);
+  for (const Image& image : images) {
+    try {
+      return {Module(device_, image.bytes, source), std::string(image.target)};
+    } catch (const Error& error) {
+      if (&image == &images.back() || !is_refused_image(error)) throw;
+      core::state_of(device_).note("load kernel",
+                                   std::string("the next image is tried after: ") + error.what());
+    }
+  }
+  return compile_now(source);
 }
 
 KernelLoader::Loaded KernelLoader::compile_now(const std::string& source) const {

@@ -3,9 +3,9 @@
 #include <functional>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "hiptool/device.hpp"
 #include "hiptool/kernel.hpp"
@@ -15,22 +15,22 @@
 
 namespace hiptool::kernels {
 
-/// Brings kernel sources onto one device: by the embedded image where there is one, else by
+/// Brings kernel sources onto one device: by the best embedded image that the driver takes, else by
 /// compiling the embedded text for the device's own arch. Each source is loaded once. Safe to use
 /// from several threads.
 class KernelLoader {
  public:
-  using Choose = std::function<std::optional<Image>(std::string_view source, Platform platform,
-                                                    std::string_view arch)>;
+  using Choose = std::function<std::vector<Image>(std::string_view source, Platform platform,
+                                                  std::string_view arch)>;
   /// Where images and sources come from; another one is for tests.
   struct Options {
     Compile compile;         ///< empty: in this process, through the cache on disk
-    Choose choose;           ///< empty: the embedded images
+    Choose choose;           ///< best first; empty: the embedded images
     SourceText source_text;  ///< empty: the embedded sources
   };
   struct Loaded {
     Module module;
-    std::string image;  ///< "sm_60", "gfx90a", "cpu", or "compiled for sm_90"
+    std::string image;  ///< "sm_90", "sm_60", "gfx90a", "cpu", or "compiled for sm_90"
   };
 
   explicit KernelLoader(const Device& device);

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "fakes/common/elf.hpp"
+#include "fakes/common/settings.hpp"
 
 namespace hiptool::fake {
 namespace {
@@ -69,6 +70,8 @@ Contents read_object(const char* image) {
   const Elf object(image);
   if (!object.is_for(cuda_machine)) return {invalid_image, {}, {}};
   if (object_arch(image) != device_arch) return {no_binary_for_gpu, {}, {}};
+  // As a driver older than the ptxas that made the object.
+  if (const int error = number_from("FAKE_CUDA_CUBIN_ERROR", 0); error != 0) return {error, {}, {}};
   Contents contents;
   for (const std::string& name : object.section_names()) {
     if (name.starts_with(mark)) contents.kernels.push_back(name.substr(mark.size()));

@@ -10,14 +10,25 @@
 #include "hip/cpu/kernel_table.hpp"
 #include "hiptool/error.hpp"
 #include "kernels/image_table.hpp"
+#include "unit/kernels/cubin.hpp"
 
 namespace hiptool::kernels {
 namespace {
 
 std::string_view chosen(std::span<const Image> images, std::string_view source, Platform platform,
                         std::string_view arch) {
-  const auto image = choose_image_of(images, source, platform, arch);
-  return image ? image->target : "none";
+  const auto found = choose_images_of(images, source, platform, arch);
+  return found.empty() ? "none" : found.front().target;
+}
+
+// "sm_90 cubin, sm_60 PTX"
+std::string all_chosen(std::span<const Image> images, std::string_view arch) {
+  std::string text;
+  for (const Image& image : choose_images_of(images, "fill", Platform::nvidia, arch)) {
+    text += text.empty() ? "" : ", ";
+    text += std::string(image.target) + (test::is_cubin(image) ? " cubin" : " PTX");
+  }
+  return text;
 }
 
 std::string_view text(const Image& image) {
@@ -56,6 +67,39 @@ TEST_CASE("an NVIDIA device takes the highest image that is not above it") {
     CAPTURE(arch);
     CHECK(chosen(some_images, "fill", Platform::nvidia, arch) == "none");
   }
+}
+
+TEST_CASE("a cubin of the device's major version comes before the PTX") {
+  const std::string object = test::made_cubin();
+  const auto cubin = std::as_bytes(std::span(object));
+  std::vector<Image> images{{"fill", "gfx90a", {}}, {"fill", "sm_60", {}}};
+  for (const char* target : {"sm_120", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100"}) {
+    images.push_back({"fill", target, cubin});
+  }
+  images.push_back({"other", "sm_75", cubin});
+  images.push_back({"fill", "source", {}});
+  CHECK(all_chosen(images, "sm_75") == "sm_60 PTX");
+  CHECK(all_chosen(images, "sm_80") == "sm_80 cubin, sm_60 PTX");
+  CHECK(all_chosen(images, "sm_86") == "sm_86 cubin, sm_60 PTX");
+  CHECK(all_chosen(images, "sm_88") == "sm_86 cubin, sm_60 PTX");
+  CHECK(all_chosen(images, "sm_89") == "sm_89 cubin, sm_60 PTX");
+  CHECK(all_chosen(images, "sm_90") == "sm_90 cubin, sm_60 PTX");
+  CHECK(all_chosen(images, "sm_100") == "sm_100 cubin, sm_60 PTX");
+  CHECK(all_chosen(images, "sm_103") == "sm_100 cubin, sm_60 PTX");
+  CHECK(all_chosen(images, "sm_120") == "sm_120 cubin, sm_60 PTX");
+  CHECK(all_chosen(images, "sm_121") == "sm_120 cubin, sm_60 PTX");
+  CHECK(all_chosen(images, "sm_130") == "sm_60 PTX");
+  // Orin and Thor run no cubins of other devices.
+  CHECK(all_chosen(images, "sm_87") == "sm_60 PTX");
+  CHECK(all_chosen(images, "sm_101") == "sm_60 PTX");
+  CHECK(all_chosen(images, "sm_110") == "sm_60 PTX");
+  for (const char* arch : {"", "sm_", "sm_52", "gfx90a", "source"}) {
+    CAPTURE(arch);
+    CHECK(all_chosen(images, arch).empty());
+  }
+  images.push_back({"fill", "sm_80", {}});
+  CHECK(all_chosen(images, "sm_90") == "sm_90 cubin, sm_80 PTX");
+  CHECK(all_chosen(images, "sm_87") == "sm_80 PTX");
 }
 
 TEST_CASE("the processor takes its table, whatever it is called") {
@@ -107,6 +151,14 @@ TEST_CASE("embedded images are what their targets say, and begin on pages") {
             "\x7f"
             "ELF");
       CHECK(reinterpret_cast<std::uintptr_t>(image.bytes.data()) % 4096 == 0);
+    } else if (test::is_cubin(image)) {
+      CHECK(reinterpret_cast<std::uintptr_t>(image.bytes.data()) % 4096 == 0);
+      CHECK(image.target.substr(0, 3) == "sm_");
+      // Without its PTX an older driver could not load the kernel.
+      const auto images = choose_images(image.source, Platform::nvidia, image.target);
+      REQUIRE(images.size() == 2);
+      CHECK(images[0].bytes.data() == image.bytes.data());
+      CHECK_FALSE(test::is_cubin(images[1]));
     } else if (image.target.substr(0, 3) == "sm_") {
       CHECK(text(image).find(".target " + std::string(image.target)) != std::string_view::npos);
       CHECK(text(image).find('\0') == image.bytes.size() - 1);

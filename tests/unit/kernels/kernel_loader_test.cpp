@@ -11,6 +11,7 @@
 #include "hiptool/error.hpp"
 #include "support.hpp"
 #include "unit/core/fake_modules.hpp"
+#include "unit/kernels/cubin.hpp"
 
 using namespace hiptool;
 using namespace hiptool::kernels;
@@ -30,6 +31,27 @@ bool mentions(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
+// Of hipModuleLoadData, which loads cubins; PTX is loaded with options.
+int cubin_error = 0;
+
+hip::hipError_t refuse_cubin(hip::hipModule_t* module, const void* image) {
+  if (cubin_error != 0) return static_cast<hip::hipError_t>(cubin_error);
+  return test::fake::load(module, image);
+}
+
+// A cubin and the PTX for drivers that refuse it.
+KernelLoader::Options cubin_and_ptx() {
+  static const std::string cubin = test::made_cubin();
+  static const std::string ptx = ".version 6.0\n.target sm_60\n";
+  KernelLoader::Options options;
+  options.choose = [](std::string_view source, Platform, std::string_view) {
+    return std::vector<Image>{
+        {source, "sm_90", std::as_bytes(std::span(cubin))},
+        {source, "sm_60", std::as_bytes(std::span(ptx.c_str(), ptx.size() + 1))}};
+  };
+  return options;
+}
+
 }  // namespace
 
 TEST_CASE("a source is loaded once, from its image") {
@@ -40,7 +62,7 @@ TEST_CASE("a source is loaded once, from its image") {
   options.choose = [&](std::string_view source, Platform platform, std::string_view arch) {
     ++chosen;
     CHECK(arch == device.info().arch);
-    return choose_image(source, platform, arch);
+    return choose_images(source, platform, arch);
   };
   KernelLoader loader(device, options);
   const KernelLoader::Loaded& loaded = loader.load("fill");
@@ -66,7 +88,7 @@ TEST_CASE("without an image the cpu platform has nothing to compile") {
   Platforms platforms;
   KernelLoader::Options options;
   options.choose = [](std::string_view, Platform, std::string_view) {
-    return std::optional<Image>();
+    return std::vector<Image>();
   };
   KernelLoader loader(find_device(platforms, "cpu"), options);
   const std::string answer = loader_failure([&] { loader.load("fill"); });
@@ -81,7 +103,7 @@ TEST_CASE("without an image the text is compiled for the device's own arch") {
   int compiled = 0;
   KernelLoader::Options options;
   options.choose = [](std::string_view, Platform, std::string_view) {
-    return std::optional<Image>();
+    return std::vector<Image>();
   };
   options.compile = [&](const CompileRequest& request) {
     ++compiled;
@@ -116,4 +138,49 @@ TEST_CASE("without an image the text is compiled for the device's own arch") {
   };
   KernelLoader interrupted(device, options);
   CHECK(loader_failure([&] { interrupted.load("fill"); }) == "cancelled: interrupted");
+}
+
+TEST_CASE("where the driver refuses the cubin, its PTX is loaded") {
+  const auto trace = std::make_shared<test::RecordingTrace>();
+  Platforms::Options with_trace;
+  with_trace.trace = trace;
+  Platforms platforms =
+      core::make_platforms(with_trace, std::make_shared<test::FakeModuleBinder>([](hip::Api& api) {
+                             api.hipModuleLoadData = refuse_cubin;
+                           }));
+  const Device device = platforms.devices(Platform::nvidia).front();
+  const auto image_loaded = [&] {
+    return KernelLoader(device, cubin_and_ptx()).load("fill").image;
+  };
+  cubin_error = 0;
+  CHECK(image_loaded() == "sm_90");
+  CHECK(trace->notes().empty());
+  std::size_t refused = 0;
+  constexpr int unsupported_toolchain = 222;
+  for (const int error : {static_cast<int>(hip::hipErrorInvalidImage),
+                          static_cast<int>(hip::hipErrorNoBinaryForGpu), unsupported_toolchain}) {
+    CAPTURE(error);
+    cubin_error = error;
+    CHECK(image_loaded() == "sm_60");
+    CHECK(mentions(test::fake_modules().image, ".target sm_60"));
+    REQUIRE(trace->notes().size() == ++refused);
+    CHECK(mentions(trace->notes().back(), "load kernel: "));
+    CHECK(mentions(trace->notes().back(), "a CUDA object (cubin) 'fill'"));
+  }
+  // Other failures would meet the PTX too.
+  for (const int error : {2, 999, 700}) {
+    CAPTURE(error);
+    cubin_error = error;
+    CHECK(mentions(loader_failure(image_loaded), "hipModuleLoadData "));
+    CHECK(trace->notes().size() == refused);
+  }
+  cubin_error = 0;
+}
+
+TEST_CASE("a failure of the last image is the failure of the load") {
+  Platforms platforms = core::make_platforms({}, std::make_shared<test::FakeModuleBinder>());
+  const Device device = platforms.devices(Platform::nvidia).front();
+  test::fake_modules().load_error = hip::hipErrorInvalidImage;
+  KernelLoader loader(device, cubin_and_ptx());
+  CHECK(mentions(loader_failure([&] { loader.load("fill"); }), "ptxas says no"));
 }
