@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Packs all kernel images into one file and writes the assembly source that embeds it.
 
-Usage: pack.py BIN ASM [--bundle SOURCE FILE | --image SOURCE TARGET FILE | --text SOURCE FILE]...
+Usage: pack.py BIN ASM [--bundle SOURCE FILE | --image SOURCE TARGET FILE |
+                        --object SOURCE TARGET FILE | --text SOURCE FILE]...
 
 --bundle takes what clang writes for several AMD targets and stores each code object by itself;
---image stores PTX and --text a source as target "source", both with a NUL behind.
+--image stores PTX and --text a source as target "source", both with a NUL behind; --object stores
+a cubin.
 
 The file: magic, u32 version, u32 count, then for each image its source (24 bytes), its target
 (24 bytes), u64 offset and u64 size; all numbers little-endian, names filled up with NUL. Images
@@ -101,6 +103,9 @@ def read_arguments(arguments):
         elif word == "--image":
             target = next(words)
             yield source, target, pathlib.Path(next(words)).read_bytes() + b"\0"
+        elif word == "--object":
+            target = next(words)
+            yield source, target, pathlib.Path(next(words)).read_bytes()
         elif word == "--text":
             yield source, "source", pathlib.Path(next(words)).read_bytes() + b"\0"
         else:

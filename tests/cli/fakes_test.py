@@ -14,7 +14,7 @@ from program import CliTest, clean_environment, run
 
 # A device, its library, the kernel image that it must find.
 CASES = [("amd:0", "FAKE_AMD5", "gfx90a"), ("amd:1", "FAKE_AMD7", "gfx90a"),
-         ("nvidia:0", "FAKE_CUDA", "sm_60")]
+         ("nvidia:0", "FAKE_CUDA", "sm_90")]
 
 
 def environment(library, **more):
@@ -22,6 +22,12 @@ def environment(library, **more):
     names = {"HIPTOOL_HIP_LIBRARY": "/nowhere/hip", "HIPTOOL_CUDA_LIBRARY": "/nowhere/cuda"}
     which = "HIPTOOL_CUDA_LIBRARY" if library == "FAKE_CUDA" else "HIPTOOL_HIP_LIBRARY"
     return clean_environment(**{**names, which: os.environ[library]}, **more)
+
+
+def image_of_build(image):
+    """Only a cubin is for sm_90: a build without a ptxas has PTX for sm_60."""
+    has_cubins = "sm_90" in run("--version").stdout.split()
+    return "sm_60" if image == "sm_90" and not has_cubins else image
 
 
 class StandIn(CliTest):
@@ -51,7 +57,21 @@ class StandIn(CliTest):
                     self.assertEqual(document["verify"]["digest"], on_cpu["verify"]["digest"])
                     self.assertTrue(all(fault["caught"] for fault in document["self_test"]))
                     text = run("load", model, "--device", device, environment=variables)
-                    self.assertIn(f"kernel image {image}", text.stdout)
+                    self.assertIn(f"kernel image {image_of_build(image)}", text.stdout)
+
+    def test_a_driver_that_refuses_the_cubin_loads_the_ptx(self):
+        model = str(write_safetensors(self.folder / "m.safetensors", {"a": os.urandom(100_000)}))
+        digest = self.load(model, "--device", "cpu")["verify"]["digest"]
+        for error in ("200", "209", "222"):
+            with self.subTest(error=error):
+                variables = environment("FAKE_CUDA", FAKE_CUDA_CUBIN_ERROR=error)
+                result = run("load", model, "--device", "nvidia:0", "--check-tensors",
+                             environment=variables)
+                self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+                self.assertIn("kernel image sm_60", result.stdout)
+                document = self.load(model, "--device", "nvidia:0", environment=variables)
+                self.assertEqual(document["verify"]["mode"], "full")
+                self.assertEqual(document["verify"]["digest"], digest)
 
     def test_copies_are_gated_by_a_kernel_and_checked_by_kernels(self):
         for device, library, _ in CASES:

@@ -13,7 +13,7 @@ from kernel_images import finish, images, tool
 
 
 def main():
-    found = images(sys.argv[1], "sm_")
+    found = [image for image in images(sys.argv[1], "sm_") if not image[2].startswith(b"\x7fELF")]
     ptxas = tool("ptxas", "/usr/local/cuda/bin/ptxas")
     findings = []
     with tempfile.TemporaryDirectory() as folder:
