@@ -71,13 +71,14 @@ KernelLoader::Loaded KernelLoader::load_now(const std::string& source) const {
                     " is unknown, so no image of the kernels '" + source + "' can be chosen");
   }
   const std::vector<Image> images = options_.choose(source, device_.platform(), arch_);
-  for (const Image& image : images) {
+  for (std::size_t i = 0; i < images.size(); ++i) {
     try {
-      return {Module(device_, image.bytes, source), std::string(image.target)};
+      return {Module(device_, images[i].bytes, source), std::string(images[i].target)};
     } catch (const Error& error) {
-      if (&image == &images.back() || !is_refused_image(error)) throw;
+      if (i + 1 == images.size() || !is_refused_image(error)) throw;
+      const std::string next(images[i + 1].target);
       core::state_of(device_).note("load kernel",
-                                   std::string("the next image is tried after: ") + error.what());
+                                   "loading the image for " + next + " instead: " + error.what());
     }
   }
   return compile_now(source);

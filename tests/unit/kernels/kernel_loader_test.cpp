@@ -164,7 +164,7 @@ TEST_CASE("where the driver refuses the cubin, its PTX is loaded") {
     CHECK(image_loaded() == "sm_60");
     CHECK(mentions(test::fake_modules().image, ".target sm_60"));
     REQUIRE(trace->notes().size() == ++refused);
-    CHECK(mentions(trace->notes().back(), "load kernel: "));
+    CHECK(mentions(trace->notes().back(), "load kernel: loading the image for sm_60 instead: "));
     CHECK(mentions(trace->notes().back(), "a CUDA object (cubin) 'fill'"));
   }
   // Other failures would meet the PTX too.
