@@ -24,8 +24,8 @@ const void* find_amd_image() {
   if (!names) return nullptr;
   static const std::vector<kernels::Image> images =
       kernels::read_image_table({conformance_images, conformance_images_end});
-  const auto image = kernels::choose_image_of(images, "conformance", Platform::amd, names->arch);
-  return image ? image->bytes.data() : nullptr;
+  const auto chosen = kernels::choose_images_of(images, "conformance", Platform::amd, names->arch);
+  return chosen.empty() ? nullptr : chosen.front().bytes.data();
 }
 
 }  // namespace
