@@ -22,6 +22,9 @@ struct Environment {
   GetEnvironment getenv;
   /// Changes a variable of this process; may be empty.
   std::function<void(const char* name, const std::string& value)> setenv = {};
+  /// Takes what only the end of the process shall release, such as device memory, which the system
+  /// frees sooner than the driver does; empty: it is released at once.
+  std::function<void(std::shared_ptr<void>)> keep = {};
   std::filesystem::path system_root = "/";
   std::string program = "";  ///< path of this program for child commands; empty: run in process
   std::chrono::system_clock::time_point started_at = std::chrono::system_clock::now();

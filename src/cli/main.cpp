@@ -4,6 +4,9 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "cli/app.hpp"
 #include "cli/commands/child_commands.hpp"
@@ -55,7 +58,11 @@ int main(int argc, char** argv) {
         return std::make_unique<Platforms>(core::make_platforms(std::move(options), binder));
       },
       getenv,
-      [](const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }};
+      [](const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); },
+      [](std::shared_ptr<void> object) {
+        static auto& kept = *new std::vector<std::shared_ptr<void>>;  // never destroyed
+        kept.push_back(std::move(object));
+      }};
   environment.program = "/proc/self/exe";
   const int exit_code = cli::run(argc, argv, environment);
   // Destroying the platform would wait for a kernel that may never end.

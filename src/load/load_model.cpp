@@ -128,6 +128,8 @@ class ModelLoad {
     options.cancel = options_.cancel;
     options.timeline = options_.timeline;
     file_digests_ = std::make_shared<load::FileDigests>(model_, options);
+    // The driver starts on a few threads, which wait where all cores read.
+    file_digests_->limit_threads(std::max(1u, load::choose_threads(1, UINT32_MAX, 1) / 4 * 3));
   }
 
   // Also during the driver's start. (Of several NUMA nodes the right one is known only later.)

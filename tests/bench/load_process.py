@@ -45,18 +45,20 @@ def main():
     load = [options.hiptool, "load", options.file, "--format", "json", "--quiet"]
     floor = [options.floor, str(size), str(PINNED_BYTES)]
     times = {(what, visible): [] for what in ("floor", "load") for visible in ("0", None)}
-    documents = []
+    documents, steps = [], []
     for turn in range(options.repeat + 1):
         for (what, visible), each in times.items():
             seconds, document = timed(floor if what == "floor" else load, visible, options.fresh)
             if turn == 0:
                 continue  # warms the page cache and the driver
             each.append(seconds)
-            if what == "load":
-                documents.append(document)
+            (documents if what == "load" else steps).append(document)
     for (what, visible), each in times.items():
         print(f"{what}, {'all GPUs' if visible is None else 'one GPU'} visible: "
               f"{statistics.median(each):.3f} s ({' '.join(f'{one:.3f}' for one in each)})")
+    print("floor in ms: " + ", ".join(
+        f"{name[:-2]} {1e3 * statistics.median(step[name] for step in steps):.0f}"
+        for name in steps[0]))
     phases = {}
     for phase in (phase for document in documents for phase in document["phases"]):
         phases.setdefault(phase["name"], []).append(phase["duration_s"] * 1e3)

@@ -7,6 +7,7 @@
 #include <exception>
 #include <memory>
 #include <numeric>
+#include <optional>
 
 #include "core/call.hpp"
 #include "hiptool/buffer.hpp"
@@ -34,15 +35,18 @@ PinnedBuffer pin_near(const Device& device) {
 }
 
 struct Link {
-  explicit Link(const Device& device)
-      : source(pin_near(device)),
-        target(device, probe_copy_bytes),
+  Link(const Device& device, std::span<std::byte> memory)
+      : target(device, probe_copy_bytes),
         stream(device),
         start(device),
         stop(device),
-        copied{Event(device, Event::Kind::ordering), Event(device, Event::Kind::ordering)} {}
+        copied{Event(device, Event::Kind::ordering), Event(device, Event::Kind::ordering)} {
+    if (memory.size() < probe_copy_bytes) pinned.emplace(pin_near(device));
+    source = pinned ? pinned->bytes() : memory.first(probe_copy_bytes);
+  }
 
-  PinnedBuffer source;
+  std::optional<PinnedBuffer> pinned;
+  std::span<std::byte> source;
   Buffer target;
   Stream stream;
   Event start;
@@ -50,50 +54,59 @@ struct Link {
   std::array<Event, 2> copied;  // of the two copies that are queued at a time
 };
 
-std::vector<std::unique_ptr<Link>> make_links(const std::vector<Device>& devices) {
-  std::vector<std::unique_ptr<Link>> tracks(devices.size());
+std::vector<std::unique_ptr<Link>> make_links(const std::vector<Device>& devices,
+                                              std::span<const std::span<std::byte>> sources) {
+  std::vector<std::unique_ptr<Link>> links(devices.size());
   try {
-    run_for_each(tracks.size(), [&](std::size_t i, const std::atomic<bool>&) {
-      tracks[i] = std::make_unique<Link>(devices[i]);
+    run_for_each(links.size(), [&](std::size_t i, const std::atomic<bool>&) {
+      const auto memory = i < sources.size() ? sources[i] : std::span<std::byte>();
+      links[i] = std::make_unique<Link>(devices[i], memory);
     });
   } catch (const std::exception& error) {
     core::state_of(devices.front()).note("probe the link", error.what());
-    tracks.clear();
+    links.clear();
   }
-  return tracks;
+  return links;
 }
 
 // Two copies are queued at a time, so that the link never waits and Ctrl-C has little to wait for.
-double measure_link(Link& track, const CancelToken* cancel, const std::atomic<bool>& stop) {
+double measure_link(Link& link, const CancelToken* cancel, const std::atomic<bool>& stop) {
   try {
     for (std::size_t i = 0; i <= probe_copies; ++i) {  // the first one warms up
       if (cancel != nullptr) cancel->throw_if_cancelled("load");
       if (stop.load()) break;
-      Event& copied = track.copied[i % track.copied.size()];
+      Event& copied = link.copied[i % link.copied.size()];
       copied.synchronize();
-      if (i == 1) track.start.record(track.stream);
-      copy_h2d(track.target, track.source.bytes(), track.stream);
-      copied.record(track.stream);
+      if (i == 1) link.start.record(link.stream);
+      copy_h2d(link.target, link.source, link.stream);
+      copied.record(link.stream);
     }
-    track.stop.record(track.stream);
-    track.stop.synchronize();
+    link.stop.record(link.stream);
+    link.stop.synchronize();
     if (stop.load()) return 0;
-    return probe_copies * static_cast<double>(probe_copy_bytes) / track.stop.elapsed_s(track.start);
+    return probe_copies * static_cast<double>(probe_copy_bytes) / link.stop.elapsed_s(link.start);
   } catch (...) {
-    core::settle(track.stream);
+    core::settle(link.stream);
     throw;
   }
 }
 
-// The devices whose bytes come from the host: copies that come from another device use no link.
-std::vector<Device> linked_devices(const LoadPlan& plan, const Transfer& transfer) {
+struct LinkedDevices {
   std::vector<Device> devices;
+  std::vector<std::span<std::byte>> staging;
+};
+
+// The devices whose bytes come from the host: copies that come from another device use no link.
+LinkedDevices linked_devices(const LoadPlan& plan, Transfer& transfer) {
+  LinkedDevices linked;
   for (std::size_t i = 0; i < plan.devices.size(); ++i) {
     const DevicePlan& part = plan.devices[i];
-    const bool is_linked = !part.layout.placements.empty() && !part.device.is_host_memory();
-    if (is_linked && !transfer.reaches_first()[i]) devices.push_back(part.device);
+    if (part.layout.placements.empty() || part.device.is_host_memory()) continue;
+    if (transfer.reaches_first()[i]) continue;
+    linked.devices.push_back(part.device);
+    linked.staging.push_back(transfer.staging(i));
   }
-  return devices;
+  return linked;
 }
 
 // The bytes of a load cannot exceed the sum of all links, or for copies, which all get the same
@@ -109,11 +122,12 @@ constexpr std::uint64_t cold_read_probe_bytes = 256u << 20;  // a disk is slow
 
 }  // namespace
 
-std::vector<double> measure_links(const std::vector<Device>& devices, const CancelToken* cancel) {
-  const auto tracks = make_links(devices);
-  std::vector<double> rates(tracks.size());
+std::vector<double> measure_links(const std::vector<Device>& devices, const CancelToken* cancel,
+                                  std::span<const std::span<std::byte>> sources) {
+  const auto links = make_links(devices, sources);
+  std::vector<double> rates(links.size());
   run_for_each(rates.size(), [&](std::size_t i, const std::atomic<bool>& stop) {
-    rates[i] = measure_link(*tracks[i], cancel, stop);
+    rates[i] = measure_link(*links[i], cancel, stop);
   });
   return rates;
 }
@@ -122,8 +136,8 @@ LoadLimits measure_limits(Transfer& transfer, const LoadPlan& plan, std::span<co
                           const LoadStatistics& statistics, bool is_warm,
                           const CancelToken* cancel) {
   LoadLimits limits;
-  // Pinning its memory during the load cost 1 to 2 % of the load's rate on an H200.
-  const std::vector<double> rates = measure_links(linked_devices(plan, transfer), cancel);
+  const LinkedDevices linked = linked_devices(plan, transfer);
+  const std::vector<double> rates = measure_links(linked.devices, cancel, linked.staging);
   if (!rates.empty()) limits.h2d_bytes_per_s = link_limit(plan, rates);
   // Where the links were nearly full, reading was not the limit.
   const double load_rate =

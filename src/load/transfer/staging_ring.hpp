@@ -54,6 +54,10 @@ class StagingRing {
 
   std::size_t slot_bytes() const noexcept { return options_.slot_bytes; }
   std::size_t slot_count() const noexcept { return options_.owners * options_.slots; }
+  /// The memory of all slots; empty before it is pinned.
+  std::span<std::byte> memory() const noexcept {
+    return pinned_ ? pinned_->bytes() : std::span<std::byte>();
+  }
 
   /// Pins the slots unless they are pinned already. Blocks while memory is touched and registered:
   /// 15 ms for 64 MiB, 2 ms of memory that was touched before (one H200 machine).

@@ -290,4 +290,9 @@ double Transfer::probe_read_bytes_per_s(std::span<const Buffer> arenas, std::uin
 
 const std::vector<bool>& Transfer::reaches_first() const noexcept { return impl_->reaches_first; }
 
+std::span<std::byte> Transfer::staging(std::size_t device) noexcept {
+  const auto& ring = impl_->rings[device];
+  return ring ? ring->ring().memory() : std::span<std::byte>();
+}
+
 }  // namespace hiptool::load

@@ -63,6 +63,9 @@ class Transfer {
   /// Whether copies go from device to device; by device of the plan, the first is false.
   const std::vector<bool>& reaches_first() const noexcept;
 
+  /// The pinned memory of a device's ring while no load runs; empty where it has none.
+  std::span<std::byte> staging(std::size_t device) noexcept;
+
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;

@@ -24,6 +24,7 @@ int Machine::run(const std::vector<std::string>& words) {
       },
       reader_of(variables),
       [this](const char* name, const std::string& value) { changed_variables[name] = value; },
+      {},
       system_root};
   return cli::run(static_cast<int>(argv.size()), argv.data(), environment);
 }

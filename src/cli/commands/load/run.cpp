@@ -176,8 +176,9 @@ class LoadRun {
     const LoadOptions options = load_options(progress);
     // A model without tensors starts no driver, unless a device was chosen.
     if (outcome_.model->tensors().empty()) plan_devices();
-    load_model(
-        *outcome_.model, [this] { return open_devices(); }, expected_gpus(), options);
+    auto loaded = std::make_shared<LoadedModel>(load_model(
+        *outcome_.model, [this] { return open_devices(); }, expected_gpus(), options));
+    if (context_.environment.keep) context_.environment.keep(std::move(loaded));
   }
 
   const LoadArguments& arguments_;
