@@ -110,8 +110,9 @@ class HIPTOOL_API DeviceGuard {
 /// usable or the device is absent, and Error(invalid_argument) for text that can be neither.
 HIPTOOL_API Device find_device(Platforms& platforms, std::string_view id);
 
-/// The device used when the caller names none: the first GPU; cpu:0 only where the machine shows no
-/// GPU hardware. GPU hardware that is seen but not usable is Error(unavailable) with the reason.
+/// The device used when the caller names none: the first GPU, of AMD where the machine has GPUs of
+/// both vendors; cpu:0 only where the machine shows no GPU hardware. GPU hardware that is seen but
+/// not usable is Error(unavailable) with the reason.
 HIPTOOL_API Device default_device(Platforms& platforms);
 
 // Access of one device to the memory of another of the same platform, for the whole process, until

@@ -2,6 +2,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/text.hpp"
@@ -77,7 +78,13 @@ Device find_device(Platforms& platforms, std::string_view id) {
 }
 
 Device default_device(Platforms& platforms) {
-  for (const Platform platform : {Platform::amd, Platform::nvidia}) {
+  // The search for a runtime whose hardware is not there takes tens of milliseconds.
+  const std::string& root = platforms.system_root();
+  const bool has_amd = !system::list_gpus(root, system::vendor_amd).empty();
+  const bool has_nvidia = !system::list_gpus(root, system::vendor_nvidia).empty();
+  std::array vendors{Platform::amd, Platform::nvidia};
+  if (has_nvidia && !has_amd) std::swap(vendors[0], vendors[1]);
+  for (const Platform platform : vendors) {
     const auto devices = platforms.devices(platform);
     if (!devices.empty()) return devices.front();
   }

@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
+#include <set>
 #include <string>
 
 #include "base/file.hpp"
+#include "system/numa.hpp"
 
 namespace hiptool::system {
 namespace {
@@ -49,14 +50,15 @@ Cache last_level_cache(const std::filesystem::path& cpu) {
 
 std::uint64_t last_level_cache_bytes(const std::filesystem::path& root,
                                      const std::vector<int>& cpus) {
-  std::map<std::string, std::uint64_t> caches;  // by the CPUs that share them
+  std::uint64_t total = 0;
+  std::set<int> counted;  // CPUs whose cache is in the total
   for (const int cpu : cpus) {
+    if (counted.contains(cpu)) continue;
     const Cache cache =
         last_level_cache(root / "sys/devices/system/cpu" / ("cpu" + std::to_string(cpu)));
-    if (cache.size_bytes > 0) caches[cache.shared_by] = cache.size_bytes;
+    total += cache.size_bytes;
+    for (const int other : parse_cpu_list(cache.shared_by)) counted.insert(other);
   }
-  std::uint64_t total = 0;
-  for (const auto& [shared_by, size_bytes] : caches) total += size_bytes;
   return total;
 }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "hiptool/pinned_buffer.hpp"
 #include "unit/load/watched_device.hpp"
 
 using namespace hiptool;
@@ -20,8 +21,7 @@ struct LinkProbeFixture : test::WatchedDevice {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(LinkProbeFixture,
-                  "a link is measured with 16 copies of 64 MiB and without leaks") {
+TEST_CASE_FIXTURE(LinkProbeFixture, "a link is measured with copies of 64 MiB and without leaks") {
   const auto before = table.live();
   table.reset();
   table.delay("hipMemcpyAsync", std::chrono::milliseconds(5));
@@ -32,12 +32,24 @@ TEST_CASE_FIXTURE(LinkProbeFixture,
   CHECK(table.count("hipHostRegister") == 1);
   CHECK(table.count("hipMalloc") == 1);
   REQUIRE(rates.size() == 1);
-  const double bytes = double{1u << 30};
+  const double bytes = load::probe_copies * static_cast<double>(load::probe_copy_bytes);
   CHECK(rates[0] >= bytes / elapsed.count());
   CHECK(rates[0] <= 1.05 * static_cast<double>(load::probe_copy_bytes) / 5e-3);
   CHECK(table.live().device_memory == before.device_memory);
   CHECK(table.live().registrations == before.registrations);
   CHECK(table.live().events == before.events);
+}
+
+TEST_CASE_FIXTURE(LinkProbeFixture, "pinned memory that is given is used if it is large enough") {
+  const PinnedBuffer pinned(device, load::probe_copy_bytes);
+  const std::span<std::byte> whole = pinned.bytes();
+  for (const std::size_t missing_bytes : {0u, 1u}) {
+    const std::span<std::byte> source = whole.first(whole.size() - missing_bytes);
+    table.reset();
+    CHECK(load::measure_links({device}, nullptr, {{source}}).size() == 1);
+    CHECK(table.count("hipHostRegister") == missing_bytes);
+    CHECK(copies() == all_copies);
+  }
 }
 
 TEST_CASE_FIXTURE(LinkProbeFixture, "out of memory gives neither a rate nor an error") {
