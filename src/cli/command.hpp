@@ -61,7 +61,7 @@ struct Command {
   std::vector<OutputFormat> export_formats = {};  ///< available to --export only
   bool takes_devices = false;
   bool starts_selected_devices_only = false;  ///< the others need not be visible to the driver
-  bool has_own_format = false;  ///< its --format is not the one of the output
+  bool has_own_format = false;                ///< its --format is not the one of the output
   Runner (*add)(CLI::App& app) = nullptr;
 };
 

@@ -37,7 +37,7 @@ class CrashGuard final : public hip::Binder {
  private:
   std::shared_ptr<hip::Binder> inner_;
   char** arguments_;
-  std::string text_;  // the crashes so far, for the next process
+  std::string text_;                      // the crashes so far, for the next process
   std::vector<std::string> environment_;  // of the process, before the command changed it
   std::vector<Crash> crashes_;
 };

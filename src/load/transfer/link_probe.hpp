@@ -17,10 +17,10 @@ inline constexpr int probe_copies = 12;
 /// What the links from the host to devices carry, all at once: copies of 64 MiB from pinned memory
 /// in a plain loop, 768 MiB to each device and one copy before that to warm up. `sources` may give
 /// pinned memory for each device; where it has less than 64 MiB, memory is pinned for the
-/// measurement. Bytes per second by events of each device, in the order given; empty where there is
-/// no pinned memory or no device memory of that size, since a load does not fail for want of a limit
-/// to compare it with (the trace has the reason). Blocks. Throws Error(cancelled) by the token,
-/// which may be null, else what the runtime answered; no copy is in flight afterwards.
+/// measurement. Bytes per second by events of each device, in the order given. Empty where there is
+/// no pinned memory or no device memory of that size: a load does not fail because its limit is not
+/// known (the trace has the reason). Blocks. Throws Error(cancelled) by the token, which may be
+/// null, else what the runtime answered; no copy is in flight afterwards.
 std::vector<double> measure_links(const std::vector<Device>& devices, const CancelToken* cancel,
                                   std::span<const std::span<std::byte>> sources = {});
 
