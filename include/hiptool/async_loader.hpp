@@ -44,9 +44,10 @@ class HIPTOOL_API AsyncLoader {
   void prepare();
 
   /// Queues a copy of the bytes into the start of the destination, on the stream with the least
-  /// bytes queued. The source may be reused when this returns. Blocks only while every slot is in
-  /// flight. Throws Error(out_of_bounds) when the source is longer than the destination,
-  /// Error(invalid_argument) for a destination on another device, Error(cancelled).
+  /// bytes queued. The source may be reused when this returns. Blocks while every slot is in
+  /// flight; the first call pins all slots unless prepare() did. Throws Error(out_of_bounds) when
+  /// the source is longer than the destination, Error(invalid_argument) for a destination on
+  /// another device, Error(cancelled), and what prepare() throws.
   void upload(const Buffer& destination, std::span<const std::byte> source);
 
   /// Blocks until everything queued has arrived. Throws the first failure.

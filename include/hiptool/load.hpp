@@ -68,7 +68,7 @@ struct LoadOptions {
       false;               ///< search NaN and infinity on the devices, unless there is a mismatch
   bool self_test = false;  ///< plant each Fault in a verified load and check that it is caught
   /// Measure LoadLimits after the verdict of a load of 1 GiB or more: 768 MiB are copied to each
-  /// GPU, and 1 GB is read where the links were not nearly full.
+  /// GPU, and where the links were not nearly full, up to 1 GB is read.
   bool measure_limits = false;
 
   /// Memory of the caller, one buffer for each device: at least ArenaLayout::arena_bytes of

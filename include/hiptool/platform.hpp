@@ -65,7 +65,8 @@ class HIPTOOL_API Platforms {
     std::string system_root = "/";     ///< where /sys, /proc and /dev are read
     int cpu_devices = 1;               ///< how many cpu devices; default $HIPTOOL_CPU_DEVICES or 1
     /// Ordinals of the NVIDIA devices, in the driver's order, where the program has hidden some by
-    /// CUDA_VISIBLE_DEVICES: ids then stay what they are without it. Empty: 0, 1, 2 and so on.
+    /// CUDA_VISIBLE_DEVICES: ids then stay what they are without it. Empty, or fewer than the
+    /// driver reports: its own numbers.
     std::vector<int> nvidia_ordinals;
     /// Options from the environment variables named above.
     static Options from_environment();

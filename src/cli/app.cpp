@@ -105,7 +105,9 @@ int run_command(const Command& command, const CommandTree& tree, Session& sessio
   }
   require_distinct_files(files.outputs, files.inputs);
   DeviceSelection devices = select_devices(command, common, environment);
-  if (command.starts_selected_devices_only) hide_other_devices(devices, environment);
+  if (runner.needs_selected_devices_only && runner.needs_selected_devices_only()) {
+    hide_other_devices(devices, environment);
+  }
   session.output.emplace(environment.console, format, exports);
   Context context{environment,   *session.output, std::move(devices),
                   session.notes, common.quiet,    common.verbose};

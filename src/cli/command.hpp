@@ -44,6 +44,9 @@ struct Runner {
   /// The files of this run, requested before any output is opened; null: none. Ignores values that
   /// `run` rejects.
   std::function<CommandFiles(const Environment&)> files = nullptr;
+  /// Whether this run needs the selected devices only, so that the others may be hidden from the
+  /// driver; null: no.
+  std::function<bool()> needs_selected_devices_only = nullptr;
 };
 
 struct Example {
@@ -60,8 +63,7 @@ struct Command {
   std::vector<OutputFormat> formats;              ///< of its report
   std::vector<OutputFormat> export_formats = {};  ///< available to --export only
   bool takes_devices = false;
-  bool starts_selected_devices_only = false;  ///< the others need not be visible to the driver
-  bool has_own_format = false;                ///< its --format is not the one of the output
+  bool has_own_format = false;  ///< its --format is not the one of the output
   Runner (*add)(CLI::App& app) = nullptr;
 };
 

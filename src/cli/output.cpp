@@ -32,7 +32,6 @@ struct Writer {
   std::string (*render)(const report::Report& report);  ///< null: to_table(), which takes a style
 };
 
-// In the order of OutputFormat.
 constexpr std::array writers{
     Writer{OutputFormat::table, "table", nullptr},
     Writer{OutputFormat::json, "json", report::to_json},
@@ -48,7 +47,8 @@ constexpr std::array writers{
 };
 
 const Writer& writer_of(OutputFormat format) noexcept {
-  return writers[static_cast<std::size_t>(format)];
+  return *std::find_if(writers.begin(), writers.end(),
+                       [format](const Writer& writer) { return writer.format == format; });
 }
 
 std::string render(OutputFormat format, const report::Report& report,

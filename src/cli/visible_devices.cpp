@@ -43,10 +43,23 @@ bool has_mig_devices(const fs::path& system_root) {
   return false;
 }
 
+// A container may have some of the GPUs that its /sys lists; the driver counts those with a node.
+std::size_t count_device_nodes(const fs::path& system_root) {
+  constexpr std::string_view prefix = "nvidia";
+  std::error_code ignored;
+  std::size_t count = 0;
+  for (const auto& entry : fs::directory_iterator(system_root / "dev", ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(prefix)) continue;
+    count += base::parse_number<int>(std::string_view(name).substr(prefix.size())) ? 1u : 0u;
+  }
+  return count;
+}
+
 // Names of the devices that the driver would show, in its order.
 std::vector<std::string> visible_names(const std::optional<std::string>& visible,
                                        const fs::path& system_root) {
-  const std::size_t gpus = system::list_gpus(system_root, system::vendor_nvidia).size();
+  const std::size_t gpus = count_device_nodes(system_root);
   std::vector<std::string> names;
   if (!visible) {
     if (has_mig_devices(system_root)) return {};

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <mutex>
@@ -72,7 +73,10 @@ struct Platforms::Impl {
     hip::Binding binding = binder->bind(platform, request);
     entry.status = std::move(binding.status);
     if (entry.status.usable) {
-      const bool has_ordinals = platform == Platform::nvidia;
+      // More devices than ordinals: the variable had no effect, and the driver's numbers are right.
+      const auto devices = static_cast<std::size_t>(std::max(0, entry.status.device_count));
+      const bool has_ordinals =
+          platform == Platform::nvidia && devices <= options.nvidia_ordinals.size();
       entry.state = std::make_shared<const core::PlatformState>(
           core::PlatformState{platform, binding.api, entry.status.device_count, options.trace,
                               has_ordinals ? options.nvidia_ordinals : std::vector<int>()});

@@ -129,15 +129,18 @@ class ModelLoad {
     options.timeline = options_.timeline;
     file_digests_ = std::make_shared<load::FileDigests>(model_, options);
     // The driver starts on a few threads, which wait where all cores read.
-    file_digests_->limit_threads(std::max(1u, load::choose_threads(1, UINT32_MAX, 1) / 4 * 3));
+    const std::uint32_t cores = load::choose_threads(1, UINT32_MAX, 1);
+    file_digests_->limit_threads(cores - cores / 4);
   }
 
   // Also during the driver's start. (Of several NUMA nodes the right one is known only later.)
   void touch_staging_memory(std::uint32_t devices) {
     devices = std::min(devices, static_cast<std::uint32_t>(system::list_gpus("/").size()));
     if (!is_warm() || devices == 0 || system::numa_node_count("/") > 1) return;
-    const load::StagingShape shape =
-        load::choose_staging(load::StagingHost::of_this_process(), devices, model_.tensor_bytes());
+    if (options_.split.kind == SplitKind::replicate) devices = 1;  // only one reads
+    const std::uint64_t most_gap_bytes = model_.tensors().size() * tensor_alignment_bytes;
+    const load::StagingShape shape = load::choose_staging(
+        load::StagingHost::of_this_process(), devices, model_.tensor_bytes() + most_gap_bytes);
     staging_memory_ = std::make_shared<load::StagingMemory>(devices, shape.total_bytes());
   }
 
@@ -169,7 +172,10 @@ class ModelLoad {
     options.observer = &observer;
     options.timeline = options_.timeline;
     options.memory = staging_memory_;
-    if (is_shared) options.readers = half_of_cores();
+    if (is_shared) {
+      const auto devices = static_cast<std::uint32_t>(report_.plan->devices.size());
+      options.readers = std::min(half_of_cores(), load::most_readers * devices);
+    }
     return options;
   }
 

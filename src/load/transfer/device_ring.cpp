@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "load/transfer/device_ring.hpp"
 
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -38,6 +39,10 @@ void DeviceRing::check_options() const {
   };
   if (options_.slot_bytes == 0 || options_.slots == 0)
     refuse("a staging slot needs at least one byte");
+  const std::uint64_t slots = std::uint64_t{options_.readers} * options_.slots;
+  if (slots == 0 || options_.slot_bytes > SIZE_MAX / slots) {
+    refuse("the staging slots are larger than the address space");
+  }
   if (options_.external_streams.empty() && options_.streams == 0) {
     refuse("a loader needs at least one stream");
   }

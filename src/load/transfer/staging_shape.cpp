@@ -10,7 +10,6 @@
 namespace hiptool::load {
 namespace {
 
-constexpr std::uint32_t most_readers = 16;
 constexpr std::uint64_t mebibyte = 1u << 20;
 constexpr std::uint64_t least_slot_bytes = 2 * mebibyte;
 constexpr std::uint64_t most_slot_bytes = 4 * mebibyte;

@@ -4,6 +4,9 @@
 
 namespace hiptool::load {
 
+/// Threads that read for one device.
+inline constexpr std::uint32_t most_readers = 16;
+
 /// The staging slots of one device.
 struct StagingShape {
   std::uint32_t readers = 1;

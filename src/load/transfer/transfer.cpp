@@ -208,7 +208,8 @@ Transfer::~Transfer() = default;
 
 void Transfer::prepare() {
   run_for_each(impl_->rings.size(), [this](std::size_t i, const std::atomic<bool>&) {
-    if (impl_->rings[i]) impl_->rings[i]->prepare();
+    const auto& ring = impl_->rings[i];
+    if (ring && ring->stages()) ring->prepare();
   });
 }
 

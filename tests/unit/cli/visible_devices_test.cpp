@@ -18,7 +18,12 @@ struct Gpus {
   test::TemporaryFolder folder;
 
   Gpus(int nvidia, int amd) {
-    for (int i = 0; i < nvidia; ++i) add("0x10de", i);
+    std::filesystem::create_directories(folder.path() / "dev/nvidia-caps");
+    std::ofstream(folder.path() / "dev/nvidiactl");
+    for (int i = 0; i < nvidia; ++i) {
+      add("0x10de", i);
+      std::ofstream(folder.path() / ("dev/nvidia" + std::to_string(i)));
+    }
     for (int i = 0; i < amd; ++i) add("0x1002", 20 + i);
   }
 
@@ -82,6 +87,13 @@ TEST_CASE("visible devices: nothing is hidden where it is not clear what is mean
   CHECK(Gpus(1, 0).limited({}) == "");
   CHECK(Gpus(0, 0).limited({}) == "");
   CHECK(Gpus(2, 1).limited({"nvidia:1"}) == "");
+  // A container with two of the host's four GPUs.
+  const Gpus container(4, 0);
+  for (const char* node : {"dev/nvidia0", "dev/nvidia2"}) {
+    std::filesystem::remove(container.folder.path() / node);
+  }
+  CHECK(container.limited({"nvidia:3"}) == "");
+  CHECK(container.limited({"nvidia:1"}) == "1: 1");
   std::filesystem::create_directories(gpus.folder.path() /
                                       "proc/driver/nvidia/capabilities/gpu1/mig/gi5");
   CHECK(gpus.limited({}) == "");
@@ -101,6 +113,9 @@ TEST_CASE("visible devices: load and run-kernel hide the others, a measurement d
   CHECK(machine.changed_variables["CUDA_VISIBLE_DEVICES"] == "0");
   machine.changed_variables.clear();
   machine.gpus = 3;
+  // A fit names the other GPUs that could take a part.
+  machine.run({"load", "--demo", "--dry-run", "--context", "64", "--device", "nvidia:1"});
+  machine.run({"load", "--demo", "--context", "64", "--device", "nvidia:1"});
   CHECK(machine.run({"devices"}) == 0);
   CHECK(machine.changed_variables.empty());
 }

@@ -159,3 +159,13 @@ TEST_CASE("devices of a restricted driver keep the ids that they have without") 
   CHECK(found == sent);
   CHECK(can_access_peer(devices[0], devices[1]));
 }
+
+TEST_CASE("a driver that shows more devices than were left visible keeps its own numbers") {
+  Platforms::Options options;
+  options.nvidia_ordinals = {1};
+  Platforms platforms = core::make_platforms(options, std::make_shared<TwoGpuBinder>());
+  const auto devices = platforms.devices(Platform::nvidia);
+  REQUIRE(devices.size() == 2);
+  CHECK(devices[0].id() == "nvidia:0");
+  CHECK(find_device(platforms, "nvidia:1") == devices[1]);
+}

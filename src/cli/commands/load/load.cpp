@@ -183,7 +183,9 @@ Runner add_load(CLI::App& app) {
         name_outputs(*options, context);
         return run_load(*options, context);
       },
-      [options](const Environment& environment) { return files_of_load(*options, environment); }};
+      [options](const Environment& environment) { return files_of_load(*options, environment); },
+      // A fit also reports the splits over other devices that would hold the model.
+      [options] { return !options->dry_run && options->context == 0; }};
 }
 
 }  // namespace
@@ -204,7 +206,6 @@ Command load_command() {
       .export_formats = {OutputFormat::html, OutputFormat::svg, OutputFormat::gha,
                          OutputFormat::bmf, OutputFormat::junit, OutputFormat::prom},
       .takes_devices = true,
-      .starts_selected_devices_only = true,
       .add = add_load,
   };
 }

@@ -176,9 +176,20 @@ class LoadRun {
     const LoadOptions options = load_options(progress);
     // A model without tensors starts no driver, unless a device was chosen.
     if (outcome_.model->tensors().empty()) plan_devices();
-    auto loaded = std::make_shared<LoadedModel>(load_model(
-        *outcome_.model, [this] { return open_devices(); }, expected_gpus(), options));
-    if (context_.environment.keep) context_.environment.keep(std::move(loaded));
+    try {
+      auto loaded = std::make_shared<LoadedModel>(load_model(
+          *outcome_.model, [this] { return open_devices(); }, expected_gpus(), options));
+      // Memory of the host is freed now: hashing files for a manifest may need it.
+      const bool is_on_gpu =
+          outcome_.plan && !outcome_.plan->devices.front().device.is_host_memory();
+      if (context_.environment.keep && is_on_gpu) context_.environment.keep(std::move(loaded));
+    } catch (const Error& error) {
+      const bool has_hidden_devices = !context_.devices.nvidia_ordinals.empty();
+      if (error.code() != ErrorCode::out_of_memory || !has_hidden_devices) throw;
+      throw Error({error.code(), error.operation(), error.what(),
+                   "use more GPUs: --device all --split bytes; or " + error.hint(),
+                   error.native()});
+    }
   }
 
   const LoadArguments& arguments_;

@@ -105,7 +105,8 @@ Runner add_run_kernel(CLI::App& app) {
             "built-in one",
             1, 1'000'000);
   return {[options](Context& context) { return run_run_kernel(*options, context); },
-          [options](const Environment&) { return files_of_run_kernel(*options); }};
+          [options](const Environment&) { return files_of_run_kernel(*options); },
+          [] { return true; }};
 }
 
 }  // namespace
@@ -125,7 +126,6 @@ Command run_kernel_command() {
       .formats = usual_formats,
       .export_formats = benchmark_formats,
       .takes_devices = true,
-      .starts_selected_devices_only = true,
       .add = add_run_kernel,
   };
 }

@@ -80,6 +80,12 @@ TEST_CASE_FIXTURE(AsyncLoaderFixture,
   AsyncLoader::Options zero;
   zero.slot_bytes = 0;
   CHECK(code_of([&] { AsyncLoader bad(device, zero); }) == ErrorCode::invalid_argument);
+  for (const std::uint32_t slots : {4u, 5u}) {
+    AsyncLoader::Options huge;
+    huge.slot_bytes = std::uint64_t{1} << 62;
+    huge.slots = slots;
+    CHECK(code_of([&] { AsyncLoader bad(device, huge); }) == ErrorCode::invalid_argument);
+  }
 }
 
 TEST_CASE_FIXTURE(AsyncLoaderFixture, "the stream with the least bytes queued is taken") {
