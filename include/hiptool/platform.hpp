@@ -67,7 +67,7 @@ class HIPTOOL_API Platforms {
     /// Ordinals of the NVIDIA devices, in the driver's order, where the program has hidden some by
     /// CUDA_VISIBLE_DEVICES: ids then stay what they are without it. Empty, or fewer than the
     /// driver reports: its own numbers.
-    std::vector<int> nvidia_ordinals;
+    std::vector<int> nvidia_ordinals = {};
     /// Options from the environment variables named above.
     static Options from_environment();
   };

@@ -14,7 +14,7 @@ struct DeviceSelection {
   std::vector<std::string> ids;      ///< "nvidia:0", "cpu", "all", uuid, bus id; empty: the default
   std::optional<Platform> platform;  ///< only devices of this one
   bool is_explicit = false;          ///< selected on the command line, not by the environment
-  std::vector<int> nvidia_ordinals;  ///< of the visible devices, where the command has hidden some
+  std::vector<int> nvidia_ordinals = {};  ///< of those left visible, where the command hid some
 };
 
 /// Splits the values of --device at commas. Throws Error(invalid_argument) naming `what` for an

@@ -23,7 +23,7 @@ struct PlatformState {
   const hip::Api* api = nullptr;
   int device_count = 0;
   std::shared_ptr<TraceSink> trace;
-  std::vector<int> ordinals;  // of the ids; empty: the runtime's
+  std::vector<int> ordinals = {};  // of the ids; empty: the runtime's
   std::unique_ptr<LostDevices> lost_devices = std::make_unique<LostDevices>(device_count);
 
   void note(std::string_view source, std::string_view text) const noexcept {
