@@ -70,6 +70,7 @@ struct Platforms::Impl {
     if (platform == Platform::nvidia) request.library = options.cuda_library;
     request.system_root = options.system_root;
     request.cpu_devices = options.cpu_devices;
+    request.hides_devices = !options.nvidia_ordinals.empty();
     hip::Binding binding = binder->bind(platform, request);
     entry.status = std::move(binding.status);
     if (entry.status.usable) {

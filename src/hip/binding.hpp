@@ -15,6 +15,7 @@ struct BindRequest {
   std::string library;            ///< the runtime library to use; empty: search
   std::string system_root = "/";  ///< where /sys, /proc and /dev are read
   int cpu_devices = 1;
+  bool hides_devices = false;  ///< CUDA_VISIBLE_DEVICES is the program's own, not the user's
   /// Called before code of a vendor's library runs, with its name or path; may be empty.
   std::function<void(const std::string& library)> before_start = {};
 };

@@ -10,9 +10,11 @@
 namespace hiptool::hip::nvidia {
 namespace {
 
-std::string visibility_hint() {
+std::string no_device_hint(bool hides_devices) {
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  if (visible == nullptr) return {};
+  if (visible == nullptr || hides_devices) {
+    return "check what nvidia-smi lists, and in a container that it was given the GPU";
+  }
   return "CUDA_VISIBLE_DEVICES is set to \"" + std::string(visible) +
          "\" and may hide the devices: unset it";
 }
@@ -23,12 +25,6 @@ DriverFinding with_files(std::string reason, std::string hint, const std::filesy
   if (!files.reason.empty()) reason += ": " + files.reason;
   if (!files.hint.empty()) hint = files.hint;
   return {std::move(reason), std::move(hint)};
-}
-
-std::string no_device_hint() {
-  const std::string hint = visibility_hint();
-  return hint.empty() ? "check what nvidia-smi lists, and in a container that it was given the GPU"
-                      : hint;
 }
 
 }  // namespace
@@ -61,7 +57,8 @@ DriverFinding explain_load_failure(const std::string& library, const std::string
 }
 
 DriverFinding explain_init_failure(CUresult result, const std::string& library,
-                                   const std::filesystem::path& root) {
+                                   const BindRequest& request) {
+  const std::filesystem::path root = request.system_root;
   const std::string failed = "cuInit failed with " + describe(result);
   switch (result) {
     case CUDA_ERROR_STUB_LIBRARY:
@@ -83,7 +80,8 @@ DriverFinding explain_init_failure(CUresult result, const std::string& library,
     case CUDA_ERROR_DEVICE_UNAVAILABLE:
       return {failed + ": the device is busy or in a mode that forbids use",
               "check the compute mode and the processes that nvidia-smi lists"};
-    case CUDA_ERROR_NO_DEVICE: return with_files(failed, no_device_hint(), root);
+    case CUDA_ERROR_NO_DEVICE:
+      return with_files(failed, no_device_hint(request.hides_devices), root);
     case CUDA_ERROR_OPERATING_SYSTEM:
       return with_files(failed, "check that /dev/nvidiactl and /dev/nvidia0 can be opened", root);
     case CUDA_ERROR_UNKNOWN:
@@ -95,8 +93,9 @@ DriverFinding explain_init_failure(CUresult result, const std::string& library,
   }
 }
 
-DriverFinding explain_no_device(const std::filesystem::path& root) {
-  return with_files("the NVIDIA driver lists no device", no_device_hint(), root);
+DriverFinding explain_no_device(const BindRequest& request) {
+  return with_files("the NVIDIA driver lists no device", no_device_hint(request.hides_devices),
+                    request.system_root);
 }
 
 }  // namespace hiptool::hip::nvidia

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 
+#include "hip/binding.hpp"
 #include "hip/nvidia/cuda.hpp"
 #include "system/drivers.hpp"
 
@@ -16,9 +17,9 @@ DriverFinding explain_load_failure(const std::string& library, const std::string
 
 /// Why a bound driver cannot be used; `result` is that of cuInit or of counting its devices.
 DriverFinding explain_init_failure(CUresult result, const std::string& library,
-                                   const std::filesystem::path& root);
+                                   const BindRequest& request);
 
 /// The driver works and lists no device.
-DriverFinding explain_no_device(const std::filesystem::path& root);
+DriverFinding explain_no_device(const BindRequest& request);
 
 }  // namespace hiptool::hip::nvidia

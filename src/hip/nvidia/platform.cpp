@@ -60,11 +60,11 @@ void start(PlatformStatus& status, const BindRequest& request) {
   CUresult result = cuda().cuInit(0);
   if (result == CUDA_SUCCESS) result = list_devices();
   if (result != CUDA_SUCCESS) {
-    return refuse(status, explain_init_failure(result, status.library, request.system_root));
+    return refuse(status, explain_init_failure(result, status.library, request));
   }
   status.device_count = device_count();
   status.usable = status.device_count > 0;
-  if (!status.usable) refuse(status, explain_no_device(request.system_root));
+  if (!status.usable) refuse(status, explain_no_device(request));
 }
 
 /// True if the search ends with this library, usable or not; false leads to the next candidate.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/platform_state.hpp"
+#include "fakes/cpus_as_vendors.hpp"
 #include "hip/binding.hpp"
 #include "hiptool/buffer.hpp"
 #include "hiptool/copy.hpp"
@@ -113,26 +114,10 @@ TEST_CASE("a bind that throws reaches one caller and the others try again") {
   CHECK(binder->binds == 4);
 }
 
-namespace {
-
-// Two devices of the processor in the place of NVIDIA's.
-class TwoGpuBinder final : public hip::Binder {
- public:
-  hip::Binding bind(Platform platform, const hip::BindRequest& request) override {
-    hip::BindRequest two = request;
-    two.cpu_devices = 2;
-    hip::Binding binding = hip::bind_cpu(two);
-    binding.status.platform = platform;
-    return binding;
-  }
-};
-
-}  // namespace
-
 TEST_CASE("devices of a restricted driver keep the ids that they have without") {
   Platforms::Options options;
   options.nvidia_ordinals = {1, 3};
-  Platforms platforms = core::make_platforms(options, std::make_shared<TwoGpuBinder>());
+  Platforms platforms = core::make_platforms(options, std::make_shared<test::CpusAsVendors>(2));
   const auto devices = platforms.devices(Platform::nvidia);
   REQUIRE(devices.size() == 2);
   CHECK(devices[0].id() == "nvidia:1");
@@ -163,7 +148,7 @@ TEST_CASE("devices of a restricted driver keep the ids that they have without") 
 TEST_CASE("a driver that shows more devices than were left visible keeps its own numbers") {
   Platforms::Options options;
   options.nvidia_ordinals = {1};
-  Platforms platforms = core::make_platforms(options, std::make_shared<TwoGpuBinder>());
+  Platforms platforms = core::make_platforms(options, std::make_shared<test::CpusAsVendors>(2));
   const auto devices = platforms.devices(Platform::nvidia);
   REQUIRE(devices.size() == 2);
   CHECK(devices[0].id() == "nvidia:0");

@@ -117,11 +117,19 @@ TEST_CASE("a driver without devices") {
   test::TemporaryTree tree;
   setenv("FAKE_CUDA_DEVICES", "0", 1);
   setenv("CUDA_VISIBLE_DEVICES", "7", 1);
-  const PlatformStatus status = bind_library(test::fake_library("FAKE_CUDA"), tree.root());
+  BindRequest request;
+  request.library = test::fake_library("FAKE_CUDA");
+  request.system_root = tree.root().string();
+  const PlatformStatus by_user = bind_nvidia(request).status;
+  request.hides_devices = true;
+  const PlatformStatus by_program = bind_nvidia(request).status;
   unsetenv("CUDA_VISIBLE_DEVICES");
   unsetenv("FAKE_CUDA_DEVICES");
-  CHECK_FALSE(status.usable);
-  CHECK(status.reason.c_str() == Contains("lists no device"));
+  CHECK_FALSE(by_user.usable);
+  CHECK(by_user.reason.c_str() == Contains("lists no device"));
+  CHECK(by_user.hint.c_str() == Contains("CUDA_VISIBLE_DEVICES is set to \"7\""));
+  // What the program itself has set is nothing that its user could unset.
+  CHECK(by_program.hint.find("CUDA_VISIBLE_DEVICES") == std::string::npos);
 }
 
 TEST_CASE("the toolkit's own stub is told for what it is") {

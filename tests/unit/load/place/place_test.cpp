@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "core/platform_state.hpp"
+#include "fakes/cpus_as_vendors.hpp"
 #include "hip/binding.hpp"
 #include "hiptool/error.hpp"
 #include "small_model.hpp"
@@ -20,18 +21,6 @@ constexpr std::uint64_t pib = std::uint64_t{1} << 50;
 DeviceMemory gpu(const char* id, std::uint64_t free_bytes) {
   return {id, 2 * free_bytes, free_bytes, false};
 }
-
-/// Devices of the cpu platform under the name of NVIDIA's, which has memory of its own.
-class ThreeGpus final : public hip::Binder {
- public:
-  hip::Binding bind(Platform platform, const hip::BindRequest& request) override {
-    hip::BindRequest three = request;
-    three.cpu_devices = 3;
-    hip::Binding binding = hip::bind_cpu(three);
-    binding.status.platform = platform;
-    return binding;
-  }
-};
 
 struct PlaceFixture : test::ModelFixture {
   PlaceFixture() : others(options_of_four()), devices(others.devices(Platform::cpu)) {}
@@ -116,7 +105,7 @@ TEST_CASE_FIXTURE(PlaceFixture, "other devices are those of the platform, none i
   CHECK(load::read_other_memory(std::span(devices).first(1)).empty());
   std::vector<Device> gpus;
   {
-    Platforms made = core::make_platforms({}, std::make_shared<ThreeGpus>());
+    Platforms made = core::make_platforms({}, std::make_shared<test::CpusAsVendors>(3));
     gpus = {made.devices(Platform::nvidia)[1]};
   }
   const auto found = load::read_other_memory(gpus);
