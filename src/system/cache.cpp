@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "system/cache.hpp"
 
-#include <algorithm>
-#include <charconv>
 #include <set>
 #include <string>
 
 #include "base/file.hpp"
+#include "base/text.hpp"
+#include "base/units.hpp"
+#include "hiptool/error.hpp"
 #include "system/numa.hpp"
 
 namespace hiptool::system {
@@ -18,21 +19,17 @@ struct Cache {
   std::string shared_by;
 };
 
-// "32768K\n", as Linux writes it (Documentation/ABI/testing/sysfs-devices-system-cpu).
-std::uint64_t parse_cache_size(const std::string& text) {
-  std::uint64_t size = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), size);
-  if (error != std::errc{} || size > UINT32_MAX) return 0;
-  const char unit = rest < text.data() + text.size() ? *rest : '\0';
-  return unit == 'K' ? size << 10 : unit == 'M' ? size << 20 : size;
-}
-
+// Level and size are "3" and "32768K" (Documentation/ABI/testing/sysfs-devices-system-cpu).
 Cache read_cache(const std::filesystem::path& folder) {
-  const std::string level = base::read_small_file(folder / "level");
   Cache cache;
-  std::from_chars(level.data(), level.data() + level.size(), cache.level);
-  cache.size_bytes = parse_cache_size(base::read_small_file(folder / "size"));
+  cache.level = base::parse_number<int>(base::read_small_file(folder / "level")).value_or(0);
+  if (cache.level == 0) return cache;
   cache.shared_by = base::read_small_file(folder / "shared_cpu_list");
+  try {
+    cache.size_bytes = parse_size(base::read_small_file(folder / "size"));
+  } catch (const Error&) {
+    // A size that cannot be read counts as none.
+  }
   return cache;
 }
 

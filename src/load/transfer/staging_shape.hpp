@@ -26,7 +26,7 @@ struct StagingHost {
 
 /// Readers and slots for each of so many devices that are loaded at once with at most `most_bytes`.
 /// Slots stay small enough for all of them to share half of the last-level cache, and large enough
-/// for the link: copies of 4 MiB reach 0.97 of it, of 2 MiB 0.93, of 1 MiB 0.86. Measured on H200,
+/// for the link: copies of 4 MiB reach 0.97 of it, of 2 MiB 0.93. Measured on H200,
 /// 300 MiB of cache, share of the link, slots of 1 / 2 / 3 / 4 MiB: two GPUs, 32 cores 0.85 / 0.88
 /// to 0.90 / 0.88 / 0.63; one GPU, 16 cores - / 0.93 / - / 0.96 (docs/benchmarks.md).
 StagingShape choose_staging(const StagingHost& host, std::uint32_t devices,
