@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "harness.hpp"
+#include "hip/api.hpp"
 
 using namespace hiptool;
 using namespace hiptool::cli;
@@ -48,6 +49,20 @@ struct Gpus {
     std::string text = found->variable + ":";
     for (const int ordinal : found->ordinals) text += " " + std::to_string(ordinal);
     return text;
+  }
+};
+
+// One GPU, whose memory is full.
+class FullGpuBinder final : public hip::Binder {
+ public:
+  hip::Binding bind(Platform platform, const hip::BindRequest& request) override {
+    hip::Binding binding = testing::FakeBinder(1).bind(platform, request);
+    if (platform != Platform::nvidia) return binding;
+    static hip::Api api;
+    api = *binding.api;
+    api.hipMalloc = [](void**, std::size_t) { return hip::hipErrorOutOfMemory; };
+    binding.api = &api;
+    return binding;
   }
 };
 
@@ -118,4 +133,17 @@ TEST_CASE("visible devices: load and run-kernel hide the others, a measurement d
   machine.run({"load", "--demo", "--context", "64", "--device", "nvidia:1"});
   CHECK(machine.run({"devices"}) == 0);
   CHECK(machine.changed_variables.empty());
+}
+
+TEST_CASE("visible devices: a load that does not fit points to the GPUs that were hidden") {
+  for (const int gpus_in_machine : {1, 3}) {
+    CAPTURE(gpus_in_machine);
+    const Gpus gpus(gpus_in_machine, 0);
+    Machine machine;
+    machine.binder = std::make_shared<FullGpuBinder>();
+    machine.system_root = gpus.folder.path();
+    CHECK(machine.run({"load", "--demo", "--verify", "none", "--device", "nvidia:0"}) == 3);
+    const bool names_them = testing::contains(machine.err.text, "--device all --split bytes");
+    CHECK(names_them == (gpus_in_machine > 1));
+  }
 }
