@@ -272,6 +272,7 @@ class ModelLoad {
     }
     report_.done_bytes = observer.done_bytes();
     report_.status = LoadStatus::loaded;
+    if (options_.verify == VerifyMode::automatic) load::note_cost_of_full(report_);
     // Other ways of reading matter only where they were requested.
     if (is_warm() && options_.read.mode != ReadMode::direct) {
       report_.statistics->read_notes.clear();

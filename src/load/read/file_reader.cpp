@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "hiptool/error.hpp"
-#include "system/residency.hpp"
 
 namespace hiptool::load {
 namespace {
@@ -33,6 +32,16 @@ bool is_refusal(int number) {
   return number == EINVAL || number == EFAULT || number == EOPNOTSUPP || number == ENOSYS;
 }
 
+// Little's law with some room: disks of several GB/s answer within a fraction of a millisecond. On
+// the disk of a virtual machine 32 MiB in flight were slower than 4 to 16 MiB by 0.2.
+constexpr std::uint64_t bytes_in_flight = 8u << 20;
+
+std::uint32_t choose_depth(const ReadOptions& options, std::uint32_t readers) {
+  if (options.depth != 0) return options.depth;
+  const std::uint64_t of_all = options.direct_request_bytes * std::max(1u, readers);
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(bytes_in_flight / of_all, 1, 64));
+}
+
 // What was read of the extent, into its parts.
 void spread(std::span<const ReadPart> extent, std::uint64_t offset,
             std::span<const std::byte> bytes) {
@@ -50,8 +59,11 @@ void spread(std::span<const ReadPart> extent, std::uint64_t offset,
 
 }  // namespace
 
-FileSet::FileSet(const ModelFile& model, const ReadOptions& options, std::uint64_t trial_bytes)
-    : options_(options), parts_(model.files().begin(), model.files().end()) {
+FileSet::FileSet(const ModelFile& model, const ReadOptions& options, std::uint32_t readers,
+                 std::uint64_t trial_bytes)
+    : options_(options),
+      parts_(model.files().begin(), model.files().end()),
+      depth_(choose_depth(options, readers)) {
   if (options_.mode == ReadMode::automatic && model.file_bytes() / 16 >= trial_bytes) {
     trial_.emplace(trial_bytes);
   }
@@ -59,11 +71,15 @@ FileSet::FileSet(const ModelFile& model, const ReadOptions& options, std::uint64
     Entry& entry = files_.emplace_back(base::File::open(parts_[i].path));
     // Doubles the kernel's read-ahead; a cached file is not touched.
     posix_fadvise(entry.buffered.descriptor(), 0, 0, POSIX_FADV_SEQUENTIAL);
+    if (options_.mode != ReadMode::direct) {
+      entry.cached.emplace(entry.buffered.descriptor(), parts_[i].size_bytes);
+    }
     if (options_.mode == ReadMode::buffered) continue;
     entry.direct = DirectFile::open(entry.buffered, options_.mode == ReadMode::direct);
     entry.reads_directly.store(entry.direct.is_open());
     if (!entry.direct.is_open()) give_up_direct(i, entry.direct.refusal());
   }
+  set_read_ahead(false);
   check_unchanged();
 }
 
@@ -72,37 +88,45 @@ const DirectFile* FileSet::choose_direct(std::uint32_t file, std::uint64_t offse
   const Entry& entry = files_[file];
   if (!entry.reads_directly.load(std::memory_order_relaxed)) return nullptr;
   if (options_.mode == ReadMode::direct) return &entry.direct;
-  if (size_bytes < least_direct_bytes) return nullptr;
-  const auto cached =
-      system::estimate_cached_bytes(entry.buffered.descriptor(), offset, size_bytes);
-  return cached && *cached < size_bytes / 2 ? &entry.direct : nullptr;
+  if (size_bytes < least_direct_bytes || !entry.cached) return nullptr;
+  return entry.cached->holds({offset, size_bytes}) ? nullptr : &entry.direct;
 }
 
 bool FileSet::is_cold() const {
-  constexpr std::uint64_t places = 16;  // of each file
-  constexpr std::uint64_t most_bytes = 1u << 20;
-  std::uint64_t sample_bytes = 0;
+  std::uint64_t size_bytes = 0;
   std::uint64_t cached_bytes = 0;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
-    const std::uint64_t size_bytes = parts_[i].size_bytes;
-    const std::uint64_t place_bytes = std::min(size_bytes / places, most_bytes);
-    for (std::uint64_t place = 0; place < places; ++place) {
-      const auto cached = system::estimate_cached_bytes(files_[i].buffered.descriptor(),
-                                                        size_bytes / places * place, place_bytes);
-      if (!cached) return false;
-      sample_bytes += place_bytes;
-      cached_bytes += *cached;
-    }
+    size_bytes += parts_[i].size_bytes;
+    if (files_[i].cached) cached_bytes += files_[i].cached->cached_bytes();
   }
-  return cached_bytes < sample_bytes / 2;
+  return cached_bytes < size_bytes / 2;
 }
 
 std::uint32_t FileSet::choose_regions() const {
   return options_.mode != ReadMode::direct && is_cold() ? 4 : 1;
 }
 
+void FileSet::set_read_ahead(bool is_on) {
+  const std::lock_guard lock(mutex_);
+  reads_ahead_.store(is_on);
+  for (const Entry& entry : files_) {
+    if (!entry.reads_directly.load()) continue;
+    posix_fadvise(entry.buffered.descriptor(), 0, 0,
+                  is_on ? POSIX_FADV_SEQUENTIAL : POSIX_FADV_RANDOM);
+  }
+}
+
+PathTrial::Path FileSet::choose_path(std::uint64_t size_bytes) {
+  const PathTrial::Path path = trial_ ? trial_->choose(size_bytes) : PathTrial::Path::direct;
+  const bool is_buffered = path == PathTrial::Path::buffered;
+  // A slower thread may undo it; the next extent puts that right.
+  if (reads_ahead_.load(std::memory_order_relaxed) != is_buffered) set_read_ahead(is_buffered);
+  return path;
+}
+
 void FileSet::give_up_direct(std::uint32_t file, const std::string& why) {
   files_[file].reads_directly.store(false);
+  posix_fadvise(files_[file].buffered.descriptor(), 0, 0, POSIX_FADV_SEQUENTIAL);
   note(parts_[file].path.filename().string() + " is read through the page cache: " + why);
 }
 
@@ -147,7 +171,7 @@ void FileReader::read(std::span<const ReadPart> parts) {
     const DirectFile* direct =
         files_.choose_direct(extent.front().file, begin_of(extent), size_bytes);
     PathTrial* const trial = direct != nullptr ? files_.trial() : nullptr;
-    const auto path = trial != nullptr ? trial->choose(size_bytes) : PathTrial::Path::direct;
+    const auto path = trial != nullptr ? files_.choose_path(size_bytes) : PathTrial::Path::direct;
     if (path == PathTrial::Path::buffered) direct = nullptr;
     const auto start = PathTrial::Clock::now();
     if (direct == nullptr || !read_directly(*direct, extent)) read_buffered(extent);
@@ -202,9 +226,9 @@ bool FileReader::read_directly(const DirectFile& direct, std::span<const ReadPar
 DirectReader& FileReader::engine() {
   if (engine_ != nullptr) return *engine_;
   const ReadOptions& options = files_.options();
-  if (options.depth > 1) {
+  if (files_.depth() > 1) {
     std::string why;
-    engine_ = make_uring_reader(options.depth, options.direct_request_bytes, why);
+    engine_ = make_uring_reader(files_.depth(), options.direct_request_bytes, why);
     if (engine_ == nullptr) files_.note("one direct read at a time in each reader: " + why);
   }
   if (engine_ == nullptr) engine_ = make_pread_reader(options.direct_request_bytes);

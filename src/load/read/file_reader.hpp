@@ -16,6 +16,7 @@
 #include "base/file.hpp"
 #include "hiptool/load.hpp"
 #include "hiptool/model_file.hpp"
+#include "load/read/cached_extents.hpp"
 #include "load/read/direct_file.hpp"
 #include "load/read/direct_reader.hpp"
 #include "load/read/path_trial.hpp"
@@ -34,17 +35,16 @@ class FileSet {
  public:
   /// Opens the files. Throws Error(input_failed) if one cannot be opened or changed since parsing.
   /// Where files of at least sixteen times `trial_bytes` are to be read the better way, both ways
-  /// are tried for so many bytes.
-  FileSet(const ModelFile& model, const ReadOptions& options,
-          std::uint64_t trial_bytes = 256u << 20);
+  /// are tried in windows of so many bytes. `readers` share what is in flight.
+  FileSet(const ModelFile& model, const ReadOptions& options, std::uint32_t readers = 1,
+          std::uint64_t trial_bytes = 128u << 20);
 
   const ReadOptions& options() const noexcept { return options_; }
   const base::File& file(std::uint32_t index) const { return files_[index].buffered; }
 
   /// The descriptor to read an extent directly with; null where it shall go through the page cache:
   /// always by request, or because the file cannot be read directly, or because at least half of
-  /// the extent is cached. Unknown residency counts as cached: what a wrong guess costs is a factor
-  /// of two there and of ten here.
+  /// the extent was cached when this object was made.
   const DirectFile* choose_direct(std::uint32_t file, std::uint64_t offset,
                                   std::uint64_t size_bytes) const;
 
@@ -56,6 +56,12 @@ class FileSet {
 
   /// Decides about extents that choose_direct() has a descriptor for; null where nothing is tried.
   PathTrial* trial() noexcept { return trial_ ? &*trial_ : nullptr; }
+
+  /// What the trial chooses for the next extent, with the kernel's read-ahead on or off for it.
+  PathTrial::Path choose_path(std::uint64_t size_bytes);
+
+  /// Direct requests that each reader keeps in flight.
+  std::uint32_t depth() const noexcept { return depth_; }
 
   /// No more direct reads of that file; the reason is noted.
   void give_up_direct(std::uint32_t file, const std::string& why);
@@ -72,20 +78,26 @@ class FileSet {
   void report(LoadStatistics& statistics) const;
 
  private:
-  /// Whether less than half of a sample of places is cached; false where nothing is known.
+  /// Whether less than half of all files was cached.
   bool is_cold() const;
+  /// Of all files that can be read directly. What of them is cached is read without read-ahead,
+  /// which would bring the neighbours through the cache too, whatever was chosen for those.
+  void set_read_ahead(bool is_on);
 
   struct Entry {
     explicit Entry(base::File file) : buffered(std::move(file)) {}
     base::File buffered;
     DirectFile direct;
+    std::optional<CachedExtents> cached;  // where that makes a difference
     std::atomic<bool> reads_directly{false};
   };
 
   ReadOptions options_;
   std::vector<ModelPart> parts_;
   std::deque<Entry> files_;  // entries cannot move
+  std::uint32_t depth_ = 1;
   std::optional<PathTrial> trial_;
+  std::atomic<bool> reads_ahead_{false};
   std::atomic<std::uint64_t> buffered_bytes_{0};
   std::atomic<std::uint64_t> direct_bytes_{0};
   std::atomic<const char*> engine_{nullptr};

@@ -11,14 +11,17 @@ namespace hiptool::load {
 
 /// Which way a file that is not cached comes faster, found out while it is read. Which one it is
 /// depends on the disk: on a local NVMe disk reading past the page cache was twice as fast, on a
-/// disk of a virtual machine that limits requests the kernel's read-ahead was by a third. The first
-/// bytes go one way, as many the other, all others the way that was faster. From many threads.
+/// disk of a virtual machine that limits requests the kernel's read-ahead was by a third. One
+/// window of bytes goes directly, one through the cache, one directly again, because a disk may
+/// slow down after a rest; all others go the way that was faster. From many threads.
 class PathTrial {
  public:
   using Clock = std::chrono::steady_clock;
   enum class Path { direct, buffered };
 
-  /// `window_bytes`: how much is read each way before the decision.
+  static constexpr std::uint64_t windows = 3;
+
+  /// `window_bytes`: how much is read in each window before the decision.
   explicit PathTrial(std::uint64_t window_bytes) : window_bytes_(window_bytes) {}
 
   /// The way of the next extent.

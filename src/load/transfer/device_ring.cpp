@@ -48,9 +48,7 @@ void DeviceRing::check_options() const {
   }
   const ReadOptions& read = options_.read;
   if (read.request_bytes == 0) refuse("a read needs at least one byte");
-  if (read.depth == 0 || read.depth > 64) {
-    refuse("a reader has 1 to 64 direct requests in flight");
-  }
+  if (read.depth > 64) refuse("a reader has at most 64 direct requests in flight");
   if (read.direct_request_bytes == 0 || read.direct_request_bytes > (1u << 30) ||
       read.direct_request_bytes % (64u << 10) != 0) {
     refuse("a direct request has whole multiples of 64 KiB, 1 GiB at most");

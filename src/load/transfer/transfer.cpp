@@ -105,6 +105,12 @@ struct Transfer::Impl {
     return count;
   }
 
+  std::uint32_t count_readers() const {
+    std::uint32_t count = 0;
+    for (const auto& ring : rings) count += ring ? ring->options().readers : 0;
+    return count;
+  }
+
   void check_streams() const {
     for (const StreamRef& stream : options.external_streams) {
       const bool is_known =
@@ -236,7 +242,7 @@ TransferStatistics Transfer::load(std::span<const Buffer> arenas, Verification* 
   TransferStatistics statistics;
   statistics.devices.resize(arenas.size());
   SharedProgress progress(impl.options.observer, impl.bytes_to_read());
-  FileSet files(impl.model, impl.options.read);
+  FileSet files(impl.model, impl.options.read, impl.count_readers());
   const auto replicator = impl.make_replicator(arenas, sink);
   const auto start = Clock::now();
   run_for_each(arenas.size(), [&](std::size_t i, const std::atomic<bool>& stop) {
@@ -271,7 +277,7 @@ TransferStatistics Transfer::load(std::span<const Buffer> arenas, Verification* 
 double Transfer::probe_read_bytes_per_s(std::span<const Buffer> arenas, std::uint64_t most_bytes) {
   Impl& impl = *impl_;
   check_arenas(impl.plan, arenas, "load");
-  FileSet files(impl.model, impl.options.read);
+  FileSet files(impl.model, impl.options.read, impl.count_readers());
   std::vector<double> rates(impl.rings.size());
   run_for_each(rates.size(), [&](std::size_t i, const std::atomic<bool>&) {
     if (!impl.rings[i]) return;

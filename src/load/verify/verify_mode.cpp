@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/units.hpp"
 #include "system/residency.hpp"
 
 namespace hiptool::load {
@@ -34,6 +35,12 @@ void choose_verify_mode(const ModelFile& model, VerifyMode wanted, LoadReport& r
   const bool reads_twice = is_warm(model, report);
   report.verify_mode = reads_twice ? VerifyMode::full : VerifyMode::fast;
   if (!reads_twice) report.verify_note = "the file is not cached, so it is read only once";
+}
+
+void note_cost_of_full(LoadReport& report) {
+  if (report.verify_mode != VerifyMode::fast) return;
+  report.verify_note += "; full verification would read it again, which takes about " +
+                        format_duration(report.statistics->load_time_s);
 }
 
 }  // namespace hiptool::load

@@ -10,6 +10,10 @@ namespace hiptool::load {
 /// others.
 void choose_verify_mode(const ModelFile& model, VerifyMode wanted, LoadReport& report);
 
+/// After a load that the automatic choice verified as `fast`: adds to verify_note what `full` would
+/// have cost, which is another reading at the rate of this one.
+void note_cost_of_full(LoadReport& report);
+
 /// Whether the files were in the page cache when the report began. Files of unknown residency count
 /// as cached, which is the cheaper mistake.
 bool is_warm(const ModelFile& model, const LoadReport& report);

@@ -179,6 +179,7 @@ class LoadRun {
     try {
       auto loaded = std::make_shared<LoadedModel>(load_model(
           *outcome_.model, [this] { return open_devices(); }, expected_gpus(), options));
+      if (arguments_.verify == VerifyMode::automatic) load::note_cost_of_full(outcome_);
       // Memory of the host is freed now: hashing files for a manifest may need it.
       const bool is_on_gpu =
           outcome_.plan && !outcome_.plan->devices.front().device.is_host_memory();

@@ -166,8 +166,7 @@ TEST_CASE_FIXTURE(FileLoadFixture,
   for (const std::uint32_t regions : {1u, 4u}) {
     if (!test::evict(path) || !load::DirectFile::open(base::File::open(path), false).is_open())
       return;
-    load::FileSet files(model, options(ReadMode::automatic).read, 300'000);
-    posix_fadvise(files.file(0).descriptor(), 0, 0, POSIX_FADV_RANDOM);  // no read-ahead
+    load::FileSet files(model, options(ReadMode::automatic).read, 1, 300'000);
     load::FileLoad::Options chosen;
     chosen.readers = 3;
     chosen.check = [] {};
@@ -181,7 +180,8 @@ TEST_CASE_FIXTURE(FileLoadFixture,
     CHECK(statistics.buffered_bytes >= 300'000);
     CHECK(statistics.read_bytes == layout.tensor_bytes);
     REQUIRE(files.trial() != nullptr);
-    CHECK(files.trial()->decision());
+    // A disk with a long read-ahead leaves nothing for the last window.
+    CHECK(files.trial()->decision().has_value() == (statistics.direct_bytes >= 600'000));
   }
 }
 
