@@ -116,12 +116,12 @@ void FileSet::set_read_ahead(bool is_on) {
   }
 }
 
-PathTrial::Path FileSet::choose_path(std::uint64_t size_bytes) {
-  const PathTrial::Path path = trial_ ? trial_->choose(size_bytes) : PathTrial::Path::direct;
-  const bool is_buffered = path == PathTrial::Path::buffered;
+PathTrial::Turn FileSet::choose_path() {
+  const PathTrial::Turn turn = trial_ ? trial_->choose() : PathTrial::Turn();
+  const bool is_buffered = turn.path == PathTrial::Path::buffered;
   // A slower thread may undo it; the next extent puts that right.
   if (reads_ahead_.load(std::memory_order_relaxed) != is_buffered) set_read_ahead(is_buffered);
-  return path;
+  return turn;
 }
 
 void FileSet::give_up_direct(std::uint32_t file, const std::string& why) {
@@ -171,11 +171,10 @@ void FileReader::read(std::span<const ReadPart> parts) {
     const DirectFile* direct =
         files_.choose_direct(extent.front().file, begin_of(extent), size_bytes);
     PathTrial* const trial = direct != nullptr ? files_.trial() : nullptr;
-    const auto path = trial != nullptr ? files_.choose_path(size_bytes) : PathTrial::Path::direct;
-    if (path == PathTrial::Path::buffered) direct = nullptr;
-    const auto start = PathTrial::Clock::now();
+    const auto turn = trial != nullptr ? files_.choose_path() : PathTrial::Turn();
+    if (turn.path == PathTrial::Path::buffered) direct = nullptr;
     if (direct == nullptr || !read_directly(*direct, extent)) read_buffered(extent);
-    if (trial != nullptr) trial->report(path, size_bytes, PathTrial::Clock::now() - start);
+    if (trial != nullptr) trial->report(turn, size_bytes);
     first = next;
   }
 }

@@ -58,7 +58,7 @@ class FileSet {
   PathTrial* trial() noexcept { return trial_ ? &*trial_ : nullptr; }
 
   /// What the trial chooses for the next extent, with the kernel's read-ahead on or off for it.
-  PathTrial::Path choose_path(std::uint64_t size_bytes);
+  PathTrial::Turn choose_path();
 
   /// Direct requests that each reader keeps in flight.
   std::uint32_t depth() const noexcept { return depth_; }

@@ -8,34 +8,38 @@ namespace {
 
 // Going through the cache costs the other threads processor time and other files their place in it,
 // and the rate of one window on the disk of a virtual machine varies by 0.2.
-constexpr double least_gain = 1.15;
+constexpr double least_gain = 1.2;
 
 }  // namespace
 
-PathTrial::Path PathTrial::choose(std::uint64_t size_bytes) {
+PathTrial::Turn PathTrial::choose() {
   const std::lock_guard lock(mutex_);
-  if (decision_) return *decision_;
-  // What is under way when all windows are given out goes directly.
-  const bool has_begun = way(Path::direct).chosen_bytes >= window_bytes_;
-  const bool is_buffered = has_begun && way(Path::buffered).chosen_bytes < window_bytes_;
-  const Path path = is_buffered ? Path::buffered : Path::direct;
-  way(path).chosen_bytes += size_bytes;
-  return path;
+  if (decision_) return {*decision_, windows_.size()};
+  Window& window = windows_[current_];
+  ++window.in_flight;
+  return {window.path, current_};
 }
 
-void PathTrial::report(Path path, std::uint64_t size_bytes, Clock::duration elapsed) {
+void PathTrial::report(const Turn& turn, std::uint64_t size_bytes, Clock::time_point now) {
   const std::lock_guard lock(mutex_);
-  if (decision_) return;
-  way(path).read_bytes += size_bytes;
-  way(path).thread_time += elapsed;
-  const Way& direct = way(Path::direct);
-  const Way& buffered = way(Path::buffered);
-  const bool has_both =
-      direct.read_bytes >= 2 * window_bytes_ && buffered.read_bytes >= window_bytes_;
-  if (!has_both) return;
-  decision_ = buffered.bytes_per_thread_s() > least_gain * direct.bytes_per_thread_s()
-                  ? Path::buffered
-                  : Path::direct;
+  if (decision_ || turn.window == windows_.size()) return;
+  --windows_[turn.window].in_flight;
+  Window& window = windows_[current_];
+  if (window.begin == Clock::time_point()) {
+    if (current_ == 0 || windows_[current_ - 1].in_flight == 0) window.begin = now;
+    return;
+  }
+  if (turn.window != current_) return;
+  window.read_bytes += size_bytes;
+  const std::chrono::duration<double> elapsed = now - window.begin;
+  if (window.read_bytes < window_bytes_ || elapsed.count() <= 0) return;
+  window.bytes_per_s = static_cast<double>(window.read_bytes) / elapsed.count();
+  if (++current_ == windows_.size()) decide();
+}
+
+void PathTrial::decide() {
+  const double direct = (windows_[0].bytes_per_s + windows_[2].bytes_per_s) / 2;
+  decision_ = windows_[1].bytes_per_s > least_gain * direct ? Path::buffered : Path::direct;
 }
 
 std::optional<PathTrial::Path> PathTrial::decision() const {
@@ -46,11 +50,11 @@ std::optional<PathTrial::Path> PathTrial::decision() const {
 std::string PathTrial::text() const {
   const std::lock_guard lock(mutex_);
   if (!decision_) return {};
-  const double direct = way(Path::direct).bytes_per_thread_s();
-  const double ratio = direct > 0 ? way(Path::buffered).bytes_per_thread_s() / direct : 0;
+  const double direct = (windows_[0].bytes_per_s + windows_[2].bytes_per_s) / 2;
   return std::string(*decision_ == Path::buffered ? "through" : "past") +
          " the page cache, after a trial of both: through it came " +
-         std::to_string(std::lround(100 * ratio)) + " % of the rate past it";
+         std::to_string(std::lround(100 * windows_[1].bytes_per_s / direct)) +
+         " % of the rate past it";
 }
 
 }  // namespace hiptool::load

@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -19,38 +20,40 @@ class PathTrial {
   using Clock = std::chrono::steady_clock;
   enum class Path { direct, buffered };
 
-  static constexpr std::uint64_t windows = 3;
+  /// An extent that is being read.
+  struct Turn {
+    Path path = Path::direct;
+    std::size_t window = 0;
+  };
 
-  /// `window_bytes`: how much is read in each window before the decision.
+  /// `window_bytes`: how much is measured in each window before the decision.
   explicit PathTrial(std::uint64_t window_bytes) : window_bytes_(window_bytes) {}
 
   /// The way of the next extent.
-  Path choose(std::uint64_t size_bytes);
+  Turn choose();
 
-  /// How long one thread took for an extent that went that way.
-  void report(Path path, std::uint64_t size_bytes, Clock::duration elapsed);
+  /// The extent was read. A window's clock runs from when nothing of the one before is in flight.
+  void report(const Turn& turn, std::uint64_t size_bytes, Clock::time_point now = Clock::now());
 
-  /// Once it is decided; says what was found, in bytes per second of all threads that took part.
+  /// Once it is decided; says what was found, in bytes per second of all threads together.
   std::optional<Path> decision() const;
   std::string text() const;
 
  private:
-  struct Way {
-    std::uint64_t chosen_bytes = 0;
+  struct Window {
+    Path path;
+    std::uint64_t in_flight = 0;  // extents
     std::uint64_t read_bytes = 0;
-    std::chrono::duration<double> thread_time{0};
-
-    double bytes_per_thread_s() const {
-      return thread_time.count() > 0 ? static_cast<double>(read_bytes) / thread_time.count() : 0;
-    }
+    Clock::time_point begin{};
+    double bytes_per_s = 0;
   };
 
-  Way& way(Path path) { return ways_[static_cast<std::size_t>(path)]; }
-  const Way& way(Path path) const { return ways_[static_cast<std::size_t>(path)]; }
+  void decide();
 
   const std::uint64_t window_bytes_;
   mutable std::mutex mutex_;
-  std::array<Way, 2> ways_;
+  std::array<Window, 3> windows_{{{Path::direct}, {Path::buffered}, {Path::direct}}};
+  std::size_t current_ = 0;
   std::optional<Path> decision_;
 };
 

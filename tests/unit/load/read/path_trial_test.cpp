@@ -12,55 +12,73 @@ using Path = PathTrial::Path;
 
 namespace {
 
-// Reads the three windows of 1000 bytes with those times for 100 bytes.
-void read_windows(PathTrial& trial, PathTrial::Clock::duration direct,
-                  PathTrial::Clock::duration buffered, PathTrial::Clock::duration direct_again) {
-  for (int i = 0; i < 30; ++i) {
-    const Path path = trial.choose(100);
-    CHECK(path == (i / 10 == 1 ? Path::buffered : Path::direct));
-    CHECK_FALSE(trial.decision());
-    trial.report(path, 100, path == Path::buffered ? buffered : i < 10 ? direct : direct_again);
+// One thread that reads extents of 100 bytes, each in that time, until the trial of windows of 1000
+// bytes has decided or is through.
+struct Reader {
+  PathTrial trial{1000};
+  PathTrial::Clock::time_point now{1h};
+
+  void read(Path path, int extents, PathTrial::Clock::duration each) {
+    for (int i = 0; i < extents; ++i) {
+      CHECK_FALSE(trial.decision());
+      const auto turn = trial.choose();
+      CHECK(turn.path == path);
+      trial.report(turn, 100, now += each);
+    }
   }
-}
+
+  // The first extent of a window only starts its clock.
+  void read_windows(PathTrial::Clock::duration direct, PathTrial::Clock::duration buffered,
+                    PathTrial::Clock::duration direct_again) {
+    read(Path::direct, 11, direct);
+    read(Path::buffered, 11, buffered);
+    read(Path::direct, 11, direct_again);
+  }
+};
 
 }  // namespace
 
 TEST_CASE("each way gets its window, then the faster one gets the rest") {
-  PathTrial faster_buffered(1000);
-  read_windows(faster_buffered, 30us, 20us, 30us);
-  CHECK(faster_buffered.decision() == Path::buffered);
-  CHECK(faster_buffered.choose(100) == Path::buffered);
-  CHECK(faster_buffered.text() ==
+  Reader faster_buffered;
+  faster_buffered.read_windows(30us, 20us, 30us);
+  CHECK(faster_buffered.trial.decision() == Path::buffered);
+  CHECK(faster_buffered.trial.choose().path == Path::buffered);
+  CHECK(faster_buffered.trial.text() ==
         "through the page cache, after a trial of both: through it came 150 % of the rate past it");
 
-  PathTrial faster_direct(1000);
-  read_windows(faster_direct, 20us, 40us, 20us);
-  CHECK(faster_direct.choose(100) == Path::direct);
-  CHECK(faster_direct.text() ==
+  Reader faster_direct;
+  faster_direct.read_windows(20us, 40us, 20us);
+  CHECK(faster_direct.trial.choose().path == Path::direct);
+  CHECK(faster_direct.trial.text() ==
         "past the page cache, after a trial of both: through it came 50 % of the rate past it");
 }
 
-TEST_CASE("a negligible gain keeps reads out of the page cache") {
-  PathTrial trial(1000);
-  read_windows(trial, 1000us, 900us, 1000us);
-  CHECK(trial.decision() == Path::direct);
+TEST_CASE("a small gain keeps reads out of the page cache") {
+  Reader reader;
+  reader.read_windows(1000us, 900us, 1000us);
+  CHECK(reader.trial.decision() == Path::direct);
 }
 
 TEST_CASE("a disk that slows down after a rest is not charged to the second way") {
-  PathTrial trial(1000);
-  read_windows(trial, 10us, 25us, 50us);  // through the cache it is faster than in between
-  CHECK(trial.decision() == Path::buffered);
+  Reader reader;
+  reader.read_windows(10us, 20us, 50us);
+  CHECK(reader.trial.decision() == Path::direct);
+  Reader slower;
+  slower.read_windows(40us, 25us, 50us);
+  CHECK(slower.trial.decision() == Path::buffered);
 }
 
-TEST_CASE("until all windows are read nothing is decided, and other reads are direct") {
-  PathTrial trial(1000);
-  for (int i = 0; i < 30; ++i) trial.choose(100);
-  CHECK(trial.choose(100) == Path::direct);
-  for (int i = 0; i < 50; ++i) trial.report(Path::direct, 100, 1us);
-  CHECK_FALSE(trial.decision());
-  CHECK(trial.text().empty());
-  for (int i = 0; i < 10; ++i) trial.report(Path::buffered, 100, 2us);
-  CHECK(trial.decision() == Path::direct);
+TEST_CASE("extents of the way before do not count, and the clock waits for them") {
+  Reader reader;
+  const auto slow = reader.trial.choose();
+  reader.read(Path::direct, 11, 10us);
+  reader.read(Path::buffered, 50, 10us);  // not measured: a direct read is in flight
+  reader.trial.report(slow, 100, reader.now += 1s);
+  CHECK(reader.trial.text().empty());
+  reader.read(Path::buffered, 10, 10us);
+  reader.read(Path::direct, 11, 10us);
+  CHECK(reader.trial.text() ==
+        "past the page cache, after a trial of both: through it came 100 % of the rate past it");
 }
 
 TEST_CASE("reads after the decision do not change it, whichever thread reads") {
@@ -68,14 +86,16 @@ TEST_CASE("reads after the decision do not change it, whichever thread reads") {
   std::vector<std::jthread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
-      for (int n = 0; n < 200; ++n) {
-        const Path path = trial.choose(100);
-        trial.report(path, 100, path == Path::direct ? 30us : 10us);
+      while (!trial.decision()) {
+        const auto turn = trial.choose();
+        std::this_thread::sleep_for(turn.path == Path::direct ? 3ms : 1ms);
+        trial.report(turn, 100);
       }
     });
   }
   threads.clear();
   CHECK(trial.decision() == Path::buffered);
-  for (int i = 0; i < 100; ++i) trial.report(Path::direct, 100, 1ns);
-  CHECK(trial.choose(1) == Path::buffered);
+  const auto turn = trial.choose();
+  trial.report(turn, 1'000'000);
+  CHECK(trial.choose().path == Path::buffered);
 }
