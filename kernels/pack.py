@@ -3,11 +3,12 @@
 """Packs all kernel images into one file and writes the assembly source that embeds it.
 
 Usage: pack.py BIN ASM [--bundle SOURCE FILE | --image SOURCE TARGET FILE |
-                        --object SOURCE TARGET FILE | --text SOURCE FILE]...
+                        --object SOURCE TARGET FILE | --text SOURCE FILE |
+                        --header NAME FILE | --cpu-header NAME FILE]...
 
 --bundle takes what clang writes for several AMD targets and stores each code object by itself;
---image stores PTX and --text a source as target "source", both with a NUL behind; --object stores
-a cubin.
+--image stores PTX, and --text, --header and --cpu-header store texts as targets "source", "header"
+and "cpu-header", all with a NUL after them; --object stores a cubin.
 
 The file: magic, u32 version, u32 count, then for each image its source (24 bytes), its target
 (24 bytes), u64 offset and u64 size; all numbers little-endian, names filled up with NUL. Images
@@ -23,6 +24,7 @@ VERSION = 1
 HEAD = struct.Struct("<8sII")
 ENTRY = struct.Struct("<24s24sQQ")
 ALIGNMENT = 4096
+TEXT_TARGETS = {"--text": "source", "--header": "header", "--cpu-header": "cpu-header"}
 
 BUNDLE_MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
 BUNDLE_PREFIX = "hipv4-amdgcn-amd-amdhsa--"
@@ -106,8 +108,8 @@ def read_arguments(arguments):
         elif word == "--object":
             target = next(words)
             yield source, target, pathlib.Path(next(words)).read_bytes()
-        elif word == "--text":
-            yield source, "source", pathlib.Path(next(words)).read_bytes() + b"\0"
+        elif word in TEXT_TARGETS:
+            yield source, TEXT_TARGETS[word], pathlib.Path(next(words)).read_bytes() + b"\0"
         else:
             sys.exit(f"{word}: not known\n{__doc__}")
 

@@ -17,7 +17,7 @@ class WorkFolder {
  public:
   WorkFolder() : folder_("hiptool-compile") {}
 
-  std::string file(const char* name) const { return (folder_.path() / name).string(); }
+  std::string file(const std::string& name) const { return (folder_.path() / name).string(); }
 
  private:
   base::TemporaryFolder folder_;

@@ -13,9 +13,8 @@
 namespace hiptool::kernels {
 namespace {
 
-/// The run-time compilers have the language built in, but not these files. The first is ours; the
-/// others include it. The functions of the C library that a kernel can call are built in too.
-constexpr const char* own_header = "hip/hip_runtime.h";
+/// The run-time compilers have the language built in, but not these files, which include ours. The
+/// functions of the C library that a kernel can call are built in too.
 constexpr const char* include_own = "#include <hip/hip_runtime.h>\n";
 constexpr std::array other_headers{"cuda.h",
                                    "cuda_runtime.h",
@@ -41,7 +40,10 @@ struct Header {
 
 /// hipRTC has half types built in, NVRTC takes them from the toolkit's file.
 std::vector<Header> headers_for(const CompileRequest& request) {
-  std::vector<Header> headers{{own_header, request.header.c_str()}};
+  std::vector<Header> headers;
+  for (const SourceHeader& header : request.headers) {
+    headers.push_back({header.name.c_str(), header.text.c_str()});
+  }
   for (const char* name : other_headers) headers.push_back({name, include_own});
   if (request.platform == Platform::amd) {
     headers.push_back({"cuda_fp16.h", include_own});
@@ -152,9 +154,18 @@ Platform platform_of_arch(std::string_view arch) {
 
 std::string_view embedded_text(std::string_view name) {
   for (const Image& image : embedded_images()) {
-    if (image.target == "source" && image.source == name) return image.text();
+    if (image.is_text() && image.source == name) return image.text();
   }
   return {};
+}
+
+std::vector<SourceHeader> embedded_headers() {
+  std::vector<SourceHeader> headers;
+  for (const Image& image : embedded_images()) {
+    if (image.target != "header") continue;
+    headers.push_back({std::string(image.source), std::string(image.text())});
+  }
+  return headers;
 }
 
 }  // namespace hiptool::kernels

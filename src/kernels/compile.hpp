@@ -15,12 +15,19 @@
 
 namespace hiptool::kernels {
 
+/// A file that sources include; its text goes to the compiler.
+struct SourceHeader {
+  std::string name;  ///< as in the source: "hip/hip_runtime.h"
+  std::string text;
+};
+
 struct CompileRequest {
   Platform platform = Platform::amd;
   std::string arch;    ///< of the device itself: old compilers abort for one that they do not know
   std::string name;    ///< for messages
   std::string source;  ///< the kernel source
-  std::string header;  ///< what the source includes as <hip/hip_runtime.h>, <cuda_runtime.h>, ...
+  /// hip/hip_runtime.h, which also stands for <cuda_runtime.h> and others, and hiptool's own.
+  std::vector<SourceHeader> headers;
 };
 
 /// Gives back an image for a module. Blocks, for about 0.2 s. Throws Error(unsupported) where there
@@ -37,7 +44,7 @@ std::vector<std::byte> compile_in_process(const CompileRequest& request);
 Compile compile_in_child(std::filesystem::path program, std::chrono::milliseconds timeout,
                          const CancelToken* cancel = nullptr);
 
-/// Keeps what `inner` makes in files of that folder, by the content of source, header, options and
+/// Keeps what `inner` makes in files of that folder, by the content of source, headers, options and
 /// compiler. A damaged file counts as none. A folder or file that another user could have written
 /// is not used, and files that cannot be written are no failure: the trace, which may be null, gets
 /// one warning. An empty path: no cache.
@@ -51,9 +58,12 @@ std::filesystem::path cache_folder_from_environment();
 /// Error(invalid_argument) for others.
 Platform platform_of_arch(std::string_view arch);
 
-/// The kernel source of that name, such as "fill", or the header "hip/hip_runtime.h". Empty for an
-/// unknown name.
+/// The kernel source of that name, such as "fill", or a header, such as "hip/hip_runtime.h" or
+/// "cpu/kernel.h". Empty for an unknown name.
 using SourceText = std::function<std::string_view(std::string_view name)>;
 std::string_view embedded_text(std::string_view name);
+
+/// The headers that every source may include, for CompileRequest::headers.
+std::vector<SourceHeader> embedded_headers();
 
 }  // namespace hiptool::kernels

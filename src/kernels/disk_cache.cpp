@@ -37,7 +37,11 @@ std::string key_of(const CompileRequest& request) {
     all += std::to_string(text.size()) + ":" + text;
   };
   add(request.source);
-  add(request.header);
+  for (const SourceHeader& header : request.headers) {
+    add(header.name);
+    add(header.text);
+  }
+  add(std::to_string(request.headers.size()));  // where the options begin
   for (const std::string& option : hip::rtc_options(request.platform, request.arch)) add(option);
   add(hip::find_rtc(request.platform).version);
   const XXH128_hash_t hash = XXH3_128bits(all.data(), all.size());

@@ -26,10 +26,7 @@ std::vector<Image> all_images() {
       std::as_bytes(std::span(hip::cpu::cpu_image.data(), hip::cpu::cpu_image.size() + 1));
   std::vector<Image> for_cpu;
   for (const Image& image : images) {
-    const bool is_header = image.source.find('/') != std::string_view::npos;
-    if (image.target == "source" && !is_header) {
-      for_cpu.push_back({image.source, "cpu", cpu_bytes});
-    }
+    if (image.target == "source") for_cpu.push_back({image.source, "cpu", cpu_bytes});
   }
   images.insert(images.end(), for_cpu.begin(), for_cpu.end());
   return images;
@@ -67,7 +64,7 @@ std::vector<std::string_view> embedded_targets() {
   std::vector<std::string_view> targets;
   for (const Image& image : embedded_images()) {
     const bool is_known = std::find(targets.begin(), targets.end(), image.target) != targets.end();
-    if (image.target != "source" && !is_known) targets.push_back(image.target);
+    if (!image.is_text() && !is_known) targets.push_back(image.target);
   }
   return targets;
 }

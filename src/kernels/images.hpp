@@ -11,20 +11,25 @@
 
 namespace hiptool::kernels {
 
-/// One embedded image of one kernel source ("digest", "fill").
+/// One embedded image of one kernel source ("digest", "fill"), or a header.
 struct Image {
-  std::string_view source;  ///< the .hip file's stem
-  /// "gfx90a", "sm_60" of PTX and "sm_90" of a cubin, "cpu"; "source" is the kernel source itself
+  std::string_view source;  ///< the .hip file's stem; the name of a header
+  /// "gfx90a", "sm_60" of PTX and "sm_90" of a cubin, "cpu"; "source" is the kernel source itself,
+  /// "header" what kernel sources include, "cpu-header" what they need on the processor besides
   std::string_view target;
-  std::span<const std::byte> bytes;  ///< PTX and kernel sources end in NUL, counted
+  std::span<const std::byte> bytes;  ///< PTX and texts end in NUL, counted
 
+  /// A source or header, which no device can load.
+  bool is_text() const {
+    return target == "source" || target == "header" || target == "cpu-header";
+  }
   std::string_view text() const {  ///< without the NUL
     const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     return all.substr(0, all.find('\0'));
   }
 };
 
-/// All that this build embeds; empty without any device compiler (then only "source" and "cpu").
+/// All that this build embeds; without any device compiler only texts and "cpu".
 std::span<const Image> embedded_images();
 
 /// The images for an arch, best first; a later one is for a driver that refuses the one before it.

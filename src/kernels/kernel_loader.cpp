@@ -13,8 +13,6 @@
 namespace hiptool::kernels {
 namespace {
 
-constexpr std::string_view header_name = "hip/hip_runtime.h";
-
 /// A driver that is older than the tools that made the image.
 bool is_refused_image(const Error& error) {
   constexpr int unsupported_toolchain = 222;  // CUDA_ERROR_UNSUPPORTED_PTX_VERSION
@@ -88,14 +86,13 @@ KernelLoader::Loaded KernelLoader::compile_now(const std::string& source) const 
   const std::string missing = "this build has no image of the kernels '" + source + "' for " +
                               device_.id() + " (" + arch_ + ")";
   const std::string_view text = options_.source_text(source);
-  const std::string_view header = options_.source_text(header_name);
   if (device_.platform() == Platform::cpu || text.empty()) {
     throw Error(ErrorCode::unsupported, "load kernel", missing);
   }
   std::vector<std::byte> image;
   try {
     image = options_.compile(
-        {device_.platform(), arch_, source, std::string(text), std::string(header)});
+        {device_.platform(), arch_, source, std::string(text), embedded_headers()});
   } catch (const Error& error) {
     if (error.code() == ErrorCode::cancelled) throw;
     // Whatever the compiler's trouble is, it means that this device cannot have the kernel here.

@@ -41,10 +41,9 @@ void compile_kernel(int argc, const char* const* argv) {
   }
   const std::string path = argv[2];
   const std::string arch = argv[4];
-  const kernels::CompileRequest request{kernels::platform_of_arch(arch), arch,
-                                        std::filesystem::path(path).stem().string(),
-                                        base::read_input_file(path, most_source_bytes),
-                                        std::string(kernels::embedded_text("hip/hip_runtime.h"))};
+  const kernels::CompileRequest request{
+      kernels::platform_of_arch(arch), arch, std::filesystem::path(path).stem().string(),
+      base::read_input_file(path, most_source_bytes), kernels::embedded_headers()};
   write_image(argv[6], kernels::compile_in_process(request));
 }
 

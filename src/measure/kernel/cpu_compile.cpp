@@ -35,9 +35,9 @@ using kernels::WorkFolder;
 constexpr std::chrono::seconds compile_timeout{60};
 constexpr const char* operation = "compile kernel";
 
-/// The embedded headers, and their names in the folder that the compiler searches.
-constexpr std::array headers{
-    std::pair{"hip/hip_runtime.h", "hip/hip_runtime.h"},
+/// The embedded headers for the processor, and their names in the folder that the compiler
+/// searches.
+constexpr std::array cpu_headers{
     std::pair{"cpu/kernel.h", "hiptool_cpu_kernel.h"},
     std::pair{"cpu/host.h", "hiptool_cpu_host.h"},
     std::pair{"cpu/library.h", "hiptool_cpu_library.h"},
@@ -63,8 +63,12 @@ void write_text(const std::string& path, std::string_view text) {
 }
 
 void write_headers(const WorkFolder& folder) {
-  fs::create_directory(folder.file("hip"));
-  for (const auto& [name, file] : headers) {
+  for (const kernels::SourceHeader& header : kernels::embedded_headers()) {
+    const std::string path = folder.file(header.name);
+    fs::create_directories(fs::path(path).parent_path());
+    write_text(path, header.text);
+  }
+  for (const auto& [name, file] : cpu_headers) {
     const std::string_view text = kernels::embedded_text(name);
     if (text.empty()) {
       throw Error(ErrorCode::internal, operation, std::string("no embedded text ") + name);

@@ -15,8 +15,8 @@ std::filesystem::path find_host_compiler(std::string_view search_path);
 /// Compiles the file, loads the result for the rest of the process and registers the kernel with
 /// the cpu platform. Returns its name there: the kernel's own, followed by a number if that is
 /// taken; `kernel` may have namespaces and template arguments. The file may include files of its
-/// folder, and <hip/hip_runtime.h>, <cuda_runtime.h> and the headers of half types, which are
-/// hiptool's.
+/// folder, and what is hiptool's: <hip/hip_runtime.h>, <cuda_runtime.h>, the headers of half types,
+/// hiptool_device.h.
 ///
 /// Blocks for about a second. Throws Error(unsupported) without a compiler (empty path);
 /// Error(input_failed) with the compiler's message if it rejects the source, if the kernel has more

@@ -120,7 +120,7 @@ UserImage from_source(const Device& device, const fs::path& path, const std::str
   }
   const kernels::CompileRequest request{device.platform(), arch, path.stem().string(),
                                         with_file_name(path, text) + instance_of(kernels, name),
-                                        std::string(kernels::embedded_text("hip/hip_runtime.h"))};
+                                        kernels::embedded_headers()};
   try {
     image.bytes = compilers.compile(request);
   } catch (const Error& error) {

@@ -43,7 +43,7 @@ struct CountedCache {
   CountedCache(const CountedCache&) = delete;
   CountedCache& operator=(const CountedCache&) = delete;
 
-  void ask() { compile({Platform::cpu, "none", "sample", "source", "header"}); }
+  void ask() { compile({Platform::cpu, "none", "sample", "source", {{"a.h", "header"}}}); }
 
   int compiled = 0;
   std::shared_ptr<test::RecordingTrace> trace = std::make_shared<test::RecordingTrace>();

@@ -14,6 +14,7 @@
 
 #include "hip/rtc.hpp"
 #include "hiptool/error.hpp"
+#include "kernels/images.hpp"
 #include "support.hpp"
 
 using namespace hiptool;
@@ -62,8 +63,7 @@ fs::path only_file(const fs::path& folder) {
 
 CompileRequest embedded_request(Platform platform, const std::string& arch,
                                 const std::string& name) {
-  return {platform, arch, name, std::string(embedded_text(name)),
-          std::string(embedded_text("hip/hip_runtime.h"))};
+  return {platform, arch, name, std::string(embedded_text(name)), embedded_headers()};
 }
 
 bool is_missing(Platform platform) {
@@ -73,13 +73,22 @@ bool is_missing(Platform platform) {
   return true;
 }
 
-constexpr const char* all_sources[] = {"fill", "copy", "pattern", "gate", "digest", "value_check"};
+/// The embedded kernel sources that a platform has instructions for.
+std::vector<std::string> sources_for(Platform platform) {
+  std::vector<std::string> names;
+  for (const Image& image : embedded_images()) {
+    const bool is_nvidia_only = image.source == "fma_bf16" || image.source == "gemm_matrix";
+    if (image.target != "source" || (is_nvidia_only && platform == Platform::amd)) continue;
+    names.emplace_back(image.source);
+  }
+  return names;
+}
 
 }  // namespace
 
 TEST_CASE("hipRTC compiles every embedded source for gfx90a without a GPU") {
   if (is_missing(Platform::amd)) return;
-  for (const char* name : all_sources) {
+  for (const std::string& name : sources_for(Platform::amd)) {
     CAPTURE(name);
     const auto image = compile_in_process(embedded_request(Platform::amd, "gfx90a", name));
     REQUIRE(image.size() > 64);
@@ -90,12 +99,12 @@ TEST_CASE("hipRTC compiles every embedded source for gfx90a without a GPU") {
   }
 }
 
-TEST_CASE("NVRTC compiles every embedded source for compute_75 without a GPU") {
+TEST_CASE("NVRTC compiles every embedded source for compute_80 without a GPU") {
   if (is_missing(Platform::nvidia)) return;
-  for (const char* name : all_sources) {
+  for (const std::string& name : sources_for(Platform::nvidia)) {
     CAPTURE(name);
-    const auto image = compile_in_process(embedded_request(Platform::nvidia, "sm_75", name));
-    CHECK(text_of(image).find(".target sm_75") != std::string::npos);
+    const auto image = compile_in_process(embedded_request(Platform::nvidia, "sm_80", name));
+    CHECK(text_of(image).find(".target sm_80") != std::string::npos);
     CHECK(image.back() == std::byte{0});
   }
 }
@@ -115,7 +124,7 @@ TEST_CASE("what a compiler refuses comes with its log") {
 }
 
 TEST_CASE("a platform without a compiler says so") {
-  const auto error = failure([] { compile_in_process({Platform::cpu, "x86_64", "fill", "", ""}); });
+  const auto error = failure([] { compile_in_process({Platform::cpu, "x86_64", "fill", "", {}}); });
   REQUIRE(error.has_value());
   CHECK(error->code() == ErrorCode::unsupported);
   CHECK(contains(*error, "cpu"));
@@ -164,7 +173,7 @@ TEST_CASE("the cache: miss, hit, another text, a damaged entry, a folder that ca
     return bytes_of("image " + std::to_string(++compiled));
   };
   const Compile compile = with_disk_cache(inner, folder.path() / "a" / "b", trace);
-  CompileRequest request{Platform::cpu, "none", "sample", "text", "header"};
+  CompileRequest request{Platform::cpu, "none", "sample", "text", {{"a.h", "header"}}};
   CHECK(text_of(compile(request)) == "image 1");
   CHECK(text_of(compile(request)) == "image 1");
   const fs::path entry = only_file(folder.path() / "a" / "b");
@@ -187,9 +196,20 @@ TEST_CASE("the cache: miss, hit, another text, a damaged entry, a folder that ca
   CHECK(text_of(compile(request)) == "image 8");
   CHECK(only_file(folder.path() / "a" / "b") == entry);  // no temporary file is left
 
-  request.source = "texth";
-  request.header = "eader";
-  CHECK(text_of(compile(request)) == "image 9");
+  // The same letters, divided differently.
+  const CompileRequest others[] = {
+      {Platform::cpu, "none", "sample", "texta", {{".h", "header"}}},
+      {Platform::cpu, "none", "sample", "text", {{"a.hh", "eader"}}},
+      {Platform::cpu, "none", "sample", "text", {{"a.h", "header"}, {"", ""}}},
+  };
+  for (const CompileRequest& other : others) {
+    const int before = compiled;
+    compile(other);
+    CHECK(compiled == before + 1);
+    compile(other);
+    CHECK(compiled == before + 1);
+  }
+  compiled = 9;
   CHECK(trace->notes().empty());
 
   std::ofstream(folder.path() / "file") << "in the way";
@@ -215,7 +235,7 @@ TEST_CASE("where the cache is") {
 
 TEST_CASE("a child process: its words, its image, its failure, its abort, its silence") {
   const test::TemporaryFolder folder;
-  const CompileRequest request{Platform::amd, "gfx90a", "sample", "the text", ""};
+  const CompileRequest request{Platform::amd, "gfx90a", "sample", "the text", {}};
   const auto compile = [&](const std::string& script, std::chrono::milliseconds timeout = 20s) {
     return compile_in_child(write_script(folder, script), timeout)(request);
   };

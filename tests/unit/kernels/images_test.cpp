@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <sstream>
 #include <string>
 
 #include "hip/cpu/kernel_table.hpp"
@@ -121,11 +122,11 @@ TEST_CASE("every source is embedded as text and stands on the processor") {
     CAPTURE(image.source);
     CAPTURE(image.target);
     REQUIRE_FALSE(image.bytes.empty());
-    if (image.target == "source") {
+    if (image.is_text()) {
       CHECK(text(image).back() == '\0');
       CHECK(text(image).find("SPDX-License-Identifier") != std::string_view::npos);
     }
-    if (image.target != "source" || image.source.find('/') != std::string_view::npos) continue;
+    if (image.target != "source") continue;
     ++sources;
     const auto cpu = choose_image(image.source, Platform::cpu, "any");
     REQUIRE(cpu);
@@ -134,12 +135,36 @@ TEST_CASE("every source is embedded as text and stands on the processor") {
   CHECK(sources > 0);
 }
 
-TEST_CASE("the header for run-time compilation is embedded, but is no kernel") {
+TEST_CASE("headers are embedded, but are no kernels") {
   const auto images = embedded_images();
-  CHECK(std::any_of(images.begin(), images.end(), [](const Image& image) {
-    return image.source == "hip/hip_runtime.h" && image.target == "source";
-  }));
-  CHECK_FALSE(choose_image("hip/hip_runtime.h", Platform::cpu, "any"));
+  const auto has = [&](const char* name, const char* target) {
+    CHECK_FALSE(choose_image(name, Platform::cpu, "any"));
+    return std::any_of(images.begin(), images.end(), [&](const Image& image) {
+      return image.source == name && image.target == target;
+    });
+  };
+  CHECK(has("hip/hip_runtime.h", "header"));
+  CHECK(has("hiptool_device.h", "header"));
+  CHECK(has("cpu/kernel.h", "cpu-header"));
+}
+
+TEST_CASE("every header that a kernel source includes is embedded") {
+  for (const Image& image : embedded_images()) {
+    if (image.target != "source" && image.target != "header") continue;
+    CAPTURE(image.source);
+    std::istringstream lines{std::string(image.text())};
+    for (std::string line; std::getline(lines, line);) {
+      constexpr std::string_view include = "#include \"";
+      if (!line.starts_with(include)) continue;
+      const std::string name = line.substr(include.size(), line.size() - include.size() - 1);
+      // These are for compilers that read files.
+      if (name.starts_with("hiptool_cpu_") || name == "hiptool_clang_kernel.h") continue;
+      CAPTURE(name);
+      CHECK(std::any_of(embedded_images().begin(), embedded_images().end(), [&](const Image& one) {
+        return one.source == name && one.target == "header";
+      }));
+    }
+  }
 }
 
 TEST_CASE("embedded images are what their targets say, and begin on pages") {
@@ -169,7 +194,9 @@ TEST_CASE("embedded images are what their targets say, and begin on pages") {
 TEST_CASE("targets are named once, and source text is none") {
   const auto targets = embedded_targets();
   CHECK(std::count(targets.begin(), targets.end(), "cpu") == 1);
-  CHECK(std::count(targets.begin(), targets.end(), "source") == 0);
+  for (const char* text : {"source", "header", "cpu-header"}) {
+    CHECK(std::count(targets.begin(), targets.end(), text) == 0);
+  }
   for (const auto target : targets) CHECK(std::count(targets.begin(), targets.end(), target) == 1);
 }
 
