@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-#include <hip/hip_runtime.h>
+#include "hiptool_device.h"
+
+using namespace hiptool_device;
 
 namespace {
 
 template <class Unit>
 inline __device__ void copy_units(const Unit* from, Unit* to, uint64_t count) {
-  const uint64_t stride = static_cast<uint64_t>(gridDim.x) * blockDim.x;
-  uint64_t i = static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const uint64_t stride = unit_stride();
+  uint64_t i = first_unit();
   for (; i < count; i += stride) to[i] = from[i];
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The quantised types of GGUF to f32, bit for bit as ggml defines them (ggml-common.h and
 // ggml-quants.c): every operation rounds at the same place.
-#include <hip/hip_runtime.h>
+#include "hiptool_device.h"
+
+using namespace hiptool_device;
 
 namespace {
 
@@ -41,20 +43,19 @@ constexpr uint32_t iq3_xxs_grid = 1792;
 constexpr uint32_t iq3_s_grid = 2048;
 constexpr uint32_t iq1_grid = 2560;
 
-// Sixteen 8-bit numbers in registers: a table in memory was slower.
-struct Numbers {
-  uint64_t low;
-  uint64_t high;
-
-  inline __device__ float at(uint32_t i) const {
-    return static_cast<float>(static_cast<int8_t>((i < 8 ? low : high) >> (i % 8 * 8)));
-  }
-};
+// Number i of sixteen 8-bit numbers in registers: a table in memory was slower.
+inline __device__ float pick(uint64_t low, uint64_t high, uint32_t i) {
+  return static_cast<float>(static_cast<int8_t>((i < 8 ? low : high) >> (i % 8 * 8)));
+}
 
 // -127 -104 -83 -65 -49 -35 -22 -10, 1 13 25 38 53 69 89 113
-constexpr Numbers iq4_values = {0xF6EADDCFBFAD9881U, 0x7159453526190D01U};
+inline __device__ float iq4_number(uint32_t i) {
+  return pick(0xF6EADDCFBFAD9881U, 0x7159453526190D01U, i);
+}
 // E2M1, doubled: 0 1 2 3 4 6 8 12, and the same below 0
-constexpr Numbers fp4_values = {0x0C08060403020100U, 0xF4F8FAFCFDFEFF00U};
+inline __device__ float fp4_number(uint32_t i) {
+  return pick(0x0C08060403020100U, 0xF4F8FAFCFDFEFF00U, i);
+}
 
 struct Place {
   const uint8_t* block;
@@ -62,21 +63,7 @@ struct Place {
   uint32_t i;  // of the value in the block
 };
 
-inline __device__ uint32_t word_16(const uint8_t* at) {
-  return at[0] | static_cast<uint32_t>(at[1]) << 8;
-}
-inline __device__ uint32_t word_32(const uint8_t* at) {
-  return word_16(at) | word_16(at + 2) << 16;
-}
-
-inline __device__ float half_to_float(uint32_t bits) {
-  const uint32_t magnitude = (bits & 0x7FFFU) << 13;
-  const bool is_special = (bits & 0x7C00U) == 0x7C00U;
-  const uint32_t value =
-      is_special ? magnitude | 0x7F800000U : __float_as_uint(__uint_as_float(magnitude) * 0x1p112F);
-  return __uint_as_float(value | (bits & 0x8000U) << 16);
-}
-inline __device__ float half_at(const uint8_t* at) { return half_to_float(word_16(at)); }
+inline __device__ float half_at(const uint8_t* at) { return f16_to_operand(read_16(at)); }
 
 inline __device__ float number(uint32_t value) { return static_cast<float>(value); }
 inline __device__ float signed_number(uint32_t value, int offset) {
@@ -102,7 +89,7 @@ inline __device__ uint32_t quarters(const uint8_t* bytes, uint32_t i) {
 }
 
 inline __device__ float q5(const Place& p, uint32_t high_at, bool has_minimum) {
-  const uint32_t high = word_32(p.block + high_at) >> p.i & 1U;
+  const uint32_t high = read_32(p.block + high_at) >> p.i & 1U;
   const uint32_t q = halves(p.block + high_at + 4, p.i) | high << 4;
   const float d = half_at(p.block);
   if (!has_minimum) return d * signed_number(q, 16);
@@ -168,7 +155,7 @@ inline __device__ float tq1_value(const Place& p) {
 inline __device__ float mxfp4_value(const Place& p) {
   const uint32_t e = p.block[0];
   const float half_scale = __uint_as_float(e < 2 ? 0x00200000U << e : (e - 1) << 23);
-  return half_scale * fp4_values.at(halves(p.block + 1, p.i));
+  return half_scale * fp4_number(halves(p.block + 1, p.i));
 }
 
 inline __device__ float nvfp4_value(const Place& p) {
@@ -181,7 +168,7 @@ inline __device__ float nvfp4_value(const Place& p) {
   if (code == 0x7FU) scale = 0;
   const uint32_t k = p.i % 16;
   const uint32_t q = p.block[4 + p.i / 16 * 8 + k % 8] >> (k / 8 * 4) & 15U;
-  return scale * fp4_values.at(q);
+  return scale * fp4_number(q);
 }
 
 // 1 or -1. There are 128 patterns of eight signs: the last sign makes their number even.
@@ -210,12 +197,12 @@ inline __device__ float iq2_value(const Place& p, uint32_t type) {
   float sign = 0;
   if (type == iq2_xxs) {
     const uint8_t* const group = p.block + 2 + p.i / 32 * 8;
-    const uint32_t packed = word_32(group + 4);
+    const uint32_t packed = read_32(group + 4);
     scale = packed >> 28;
     index = iq2_xxs_grid + group[at % 4];
     sign = even_sign(packed >> (at % 4 * 7) & 127U, p.i % 8);
   } else if (type == iq2_xs) {
-    const uint32_t q = word_16(p.block + 2 + 2 * at);
+    const uint32_t q = read_16(p.block + 2 + 2 * at);
     scale = nibble(p.block + 66, p.i / 16);
     index = iq2_xs_grid + (q & 511U);
     sign = even_sign(q >> 9, p.i % 8);
@@ -230,7 +217,7 @@ inline __device__ float iq2_value(const Place& p, uint32_t type) {
 
 // The values are 8 n + 4 for n of the table, except that the largest is 62.
 inline __device__ float iq3_xxs_value(const Place& p) {
-  const uint32_t packed = word_32(p.block + 66 + p.i / 32 * 4);
+  const uint32_t packed = read_32(p.block + 66 + p.i / 32 * 4);
   const float scale = half_at(p.block) * (0.5F + number(packed >> 28)) * 0.5F;
   const float n = iq3_grid(p, iq3_xxs_grid + p.block[2 + p.i / 4]);
   const float value = n == 7.0F ? 62.0F : 8.0F * n + 4.0F;
@@ -250,7 +237,7 @@ inline __device__ float iq1_value(const Place& p, float scale, uint32_t index, b
 }
 
 inline __device__ float iq1_s_value(const Place& p) {
-  const uint32_t high = word_16(p.block + 34 + p.i / 32 * 2);
+  const uint32_t high = read_16(p.block + 34 + p.i / 32 * 2);
   const uint32_t at = p.i / 8;
   const uint32_t index = p.block[2 + at] | (high >> (at % 4 * 3) & 7U) << 8;
   const float scale = half_at(p.block) * number(2 * (high >> 12 & 7U) + 1);
@@ -261,18 +248,18 @@ inline __device__ float iq1_m_value(const Place& p) {
   const uint8_t* const scales = p.block + 48;
   uint32_t d = 0;
   for (uint32_t k = 0; k < 4; ++k) d |= static_cast<uint32_t>(scales[2 * k + 1] >> 4) << (4 * k);
-  const uint32_t scale = word_16(scales + p.i / 64 * 2) >> (p.i / 16 % 4 * 3) & 7U;
+  const uint32_t scale = read_16(scales + p.i / 64 * 2) >> (p.i / 16 % 4 * 3) & 7U;
   const uint32_t high = nibble(p.block + 32, p.i / 8);
   const uint32_t index = p.block[p.i / 8] | (high & 7U) << 8;
-  return iq1_value(p, half_to_float(d) * number(2 * scale + 1), index, (high & 8U) != 0);
+  return iq1_value(p, f16_to_operand(d) * number(2 * scale + 1), index, (high & 8U) != 0);
 }
 
 inline __device__ float iq4_xs_value(const Place& p) {
   const uint32_t g = p.i / 32;
-  const uint32_t high = word_16(p.block + 2) >> (2 * g) & 3U;
+  const uint32_t high = read_16(p.block + 2) >> (2 * g) & 3U;
   const float scale = half_at(p.block) * signed_number(nibble(p.block + 4, g) | high << 4, 32);
   const uint32_t q = halves(p.block + 8 + g * 16, p.i % 32);
-  return scale * iq4_values.at(q);
+  return scale * iq4_number(q);
 }
 
 inline __device__ float q2_k_value(const Place& p) {
@@ -302,7 +289,7 @@ inline __device__ float value_of(const Place& p, uint32_t type) {
     case iq3_s: return iq3_s_value(p);
     case iq1_s: return iq1_s_value(p);
     case iq1_m: return iq1_m_value(p);
-    case iq4_nl: return half_at(block) * iq4_values.at(halves(block + 2, p.i));
+    case iq4_nl: return half_at(block) * iq4_number(halves(block + 2, p.i));
     case iq4_xs: return iq4_xs_value(p);
     case tq1_0: return tq1_value(p);
     case tq2_0: return half_at(block + 64) * signed_number(quarters(block, p.i), 1);
@@ -323,8 +310,8 @@ inline __device__ float value_of(const Place& p, uint32_t type) {
 extern "C" __global__ void __launch_bounds__(256)
     hiptool_dequantize(const uint8_t* blocks, const uint16_t* grids, uint4* out, uint64_t count,
                        uint32_t type, uint32_t shape) {
-  const uint64_t stride = static_cast<uint64_t>(gridDim.x) * blockDim.x;
-  uint64_t unit = static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const uint64_t stride = unit_stride();
+  uint64_t unit = first_unit();
   const uint32_t values = shape >> 16;
   const uint32_t block_bytes = shape & 0xFFFFU;
   // The number per block is a power of two; avoiding a 64-bit division saves a tenth of the time.

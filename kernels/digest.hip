@@ -4,7 +4,9 @@
 // and the additions of one XXH3 block of 1024 bytes to them may happen in any order. So each lane
 // takes 16 bytes, for two accumulators, of every second stripe, and lanes exchange sums only once
 // per XXH3 block.
-#include <hip/hip_runtime.h>
+#include "hiptool_device.h"
+
+using namespace hiptool_device;
 
 namespace {
 
@@ -48,15 +50,6 @@ inline __device__ uint64_t secret(unsigned offset_bytes) {
   const unsigned shift = offset_bytes % 8 * 8;
   if (shift == 0) return secret_words[word];
   return secret_words[word] >> shift | secret_words[word + 1] << (64 - shift);
-}
-
-inline __device__ uint32_t read_32(const uint8_t* data) {
-  return data[0] | static_cast<uint32_t>(data[1]) << 8 | static_cast<uint32_t>(data[2]) << 16 |
-         static_cast<uint32_t>(data[3]) << 24;
-}
-
-inline __device__ uint64_t read_64(const uint8_t* data) {
-  return read_32(data) | static_cast<uint64_t>(read_32(data + 4)) << 32;
 }
 
 inline __device__ uint64_t rotate_left(uint64_t value, unsigned bits) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Multiply-adds in eight independent chains per thread.
-#include <hip/hip_runtime.h>
+#include "hiptool_device.h"
+
+using namespace hiptool_device;
 
 namespace {
 
@@ -39,29 +41,25 @@ inline __device__ uint64_t run_chains(uint64_t rounds, Number a, Number b) {
   return joined;
 }
 
-inline __device__ uint64_t place() {
-  return static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-}
-
 }  // namespace
 
 // out[thread] = the bits of its chains, each shifted by its number and xored; after 32 `rounds`
 // steps x = x a + b. a and b are the bits of numbers.
 extern "C" __global__ void __launch_bounds__(256)
     hiptool_fma_f32(uint64_t* out, uint64_t rounds, uint64_t a, uint64_t b) {
-  out[place()] = run_chains(rounds, __uint_as_float(static_cast<uint32_t>(a)),
-                            __uint_as_float(static_cast<uint32_t>(b)));
+  out[first_unit()] = run_chains(rounds, __uint_as_float(static_cast<uint32_t>(a)),
+                                 __uint_as_float(static_cast<uint32_t>(b)));
 }
 
 extern "C" __global__ void __launch_bounds__(256)
     hiptool_fma_f64(uint64_t* out, uint64_t rounds, uint64_t a, uint64_t b) {
-  out[place()] = run_chains(rounds, __longlong_as_double(static_cast<long long>(a)),
-                            __longlong_as_double(static_cast<long long>(b)));
+  out[first_unit()] = run_chains(rounds, __longlong_as_double(static_cast<long long>(a)),
+                                 __longlong_as_double(static_cast<long long>(b)));
 }
 
 extern "C" __global__ void __launch_bounds__(256)
     hiptool_fma_i32(uint64_t* out, uint64_t rounds, uint64_t a, uint64_t b) {
-  out[place()] = run_chains(rounds, static_cast<uint32_t>(a), static_cast<uint32_t>(b));
+  out[first_unit()] = run_chains(rounds, static_cast<uint32_t>(a), static_cast<uint32_t>(b));
 }
 
 HIPTOOL_EXPORT(hiptool_fma_f32);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Multiply-adds like fma.hip, of pairs of binary16, by the instruction itself and never by an
 // emulation. The host launches it only on devices that have the instruction.
-#include <hip/hip_runtime.h>
+#include "hiptool_device.h"
 #if !defined(__CUDA__) && !defined(__CUDACC__) && !defined(__HIP__)
 #include "hiptool_cpu_narrow.h"
 #endif
+
+using namespace hiptool_device;
 
 namespace {
 
@@ -63,7 +65,7 @@ extern "C" __global__ void __launch_bounds__(256)
   uint64_t joined = 0;
 #pragma unroll
   for (unsigned k = 0; k < chains; ++k) joined ^= static_cast<uint64_t>(x[k]) << k;
-  out[static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x] = joined;
+  out[first_unit()] = joined;
 }
 
 HIPTOOL_EXPORT(hiptool_fma_f16);

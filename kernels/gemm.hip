@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // c = a b of square matrices without matrix instructions: a block computes 128 x 128 of c, a thread
 // 8 x 8 of them. Sums are f32, in order.
-#include <hip/hip_runtime.h>
+#include "hiptool_device.h"
+
+using namespace hiptool_device;
 
 namespace {
 
@@ -13,43 +15,20 @@ constexpr unsigned half_tile = tile / 2;
 constexpr unsigned row_units = tile / 4 + 1;
 
 struct Half {
-  uint16_t bits;
+  static __device__ float widen(uint32_t bits) { return f16_to_operand(bits); }
 };
 struct Bfloat {
-  uint16_t bits;
+  static __device__ float widen(uint32_t bits) { return bf16_to_operand(bits); }
 };
 
 struct Four {
   float at[4];
 };
 
-// bfloat16 is the upper half of a binary32.
-inline __device__ float to_float(Bfloat value) {
-  return __uint_as_float(static_cast<uint32_t>(value.bits) << 16);
-}
-
-// binary16, shifted to the bits of a binary32, whose exponent is then too small by 112.
-inline __device__ float to_float(Half half) {
-  const uint16_t bits = half.bits;
-  const uint32_t magnitude = static_cast<uint32_t>(bits & 0x7FFFU) << 13;
-  const float value = __uint_as_float(magnitude) * 0x1p112F;
-  const uint32_t sign = static_cast<uint32_t>(bits & 0x8000U) << 16;
-  const bool is_special = (bits & 0x7C00U) == 0x7C00U;
-  return __uint_as_float((is_special ? magnitude | 0x7F800000U : __float_as_uint(value)) | sign);
-}
-
 inline __device__ Four to_four(uint4 unit) {
-  return {{__uint_as_float(unit.x), __uint_as_float(unit.y), __uint_as_float(unit.z),
-           __uint_as_float(unit.w)}};
-}
-
-inline __device__ uint4 to_unit(const float* four) {
-  uint4 unit;
-  unit.x = __float_as_uint(four[0]);
-  unit.y = __float_as_uint(four[1]);
-  unit.z = __float_as_uint(four[2]);
-  unit.w = __float_as_uint(four[3]);
-  return unit;
+  Four four;
+  read_unit(unit, four.at);
+  return four;
 }
 
 // Loads four adjacent numbers at once; the index is a multiple of four.
@@ -65,7 +44,7 @@ struct Halves {
     Four four;
 #pragma unroll
     for (unsigned i = 0; i < 4; ++i) {
-      four.at[i] = to_float(Stored{static_cast<uint16_t>(bits >> (16 * i))});
+      four.at[i] = Stored::widen(static_cast<uint16_t>(bits >> (16 * i)));
     }
     return four;
   }
@@ -102,7 +81,7 @@ struct Pieces {
       auto* const words = reinterpret_cast<uint32_t*>(to_a[threadIdx.x % 2 * 4 + i]);
       words[threadIdx.x / 2] = __float_as_uint(of_a.at[i]);
     }
-    to_b[threadIdx.x / 32][threadIdx.x % 32] = to_unit(of_b.at);
+    to_b[threadIdx.x / 32][threadIdx.x % 32] = make_unit(of_b.at);
   }
 };
 
@@ -120,8 +99,8 @@ inline __device__ void load_side(const uint4* row, unsigned at, float* to) {
 template <class Load, class Number>
 inline __device__ void multiply(const Number* a, const Number* b, uint4* c, uint64_t n) {
   // Double-buffered: one piece is filled while the other is read.
-  __shared__ uint4 of_a[2][depth][row_units];
-  __shared__ uint4 of_b[2][depth][row_units];
+  auto* const of_a = reinterpret_cast<uint4(*)[depth][row_units]>(dynamic_shared());
+  auto* const of_b = of_a + 2;
   const uint64_t tiles = n / tile;
   const uint64_t row = blockIdx.x / tiles * tile;
   const uint64_t column = blockIdx.x % tiles * tile;
@@ -156,14 +135,15 @@ inline __device__ void multiply(const Number* a, const Number* b, uint4* c, uint
 #pragma unroll
   for (unsigned i = 0; i < side; ++i) {
     const uint64_t line = row + i / 4 * half_tile + 4 * y + i % 4;
-    c[(line * n + column) / 4 + x] = to_unit(sum[i]);
-    c[(line * n + column + half_tile) / 4 + x] = to_unit(sum[i] + 4);
+    c[(line * n + column) / 4 + x] = make_unit(sum[i]);
+    c[(line * n + column + half_tile) / 4 + x] = make_unit(sum[i] + 4);
   }
 }
 
 }  // namespace
 
-// n is a multiple of 128, and there are (n / 128)^2 blocks of 256 threads.
+// n is a multiple of 128, and there are (n / 128)^2 blocks of 256 threads with 16896 bytes of
+// shared memory.
 extern "C" __global__ void __launch_bounds__(256, 2)
     hiptool_gemm_f32(const float* a, const float* b, uint4* c, uint64_t n) {
   multiply<Singles>(a, b, c, n);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // c = a b of square matrices by matrix instructions, sums in f32: a block computes 128 x 256 of c,
 // each of its eight warps 64 x 64. The host launches it only on devices that have them.
-#include <hip/hip_runtime.h>
-#if !defined(__CUDA__) && !defined(__CUDACC__) && !defined(__HIP__)
-#include "hiptool_cpu_narrow.h"
-#endif
+#include "hiptool_device.h"
+
+using namespace hiptool_device;
 
 namespace {
 
@@ -225,12 +224,8 @@ inline __device__ void multiply(Type type, const uint16_t* a, const uint16_t* b,
 #error "matrix instructions of AMD are not used"
 #else
 
-inline __device__ float widen(Half, uint16_t bits) {
-  return static_cast<float>(hiptool_cpu::Narrow<11, 5>::widen(bits));
-}
-inline __device__ float widen(Bfloat, uint16_t bits) {
-  return static_cast<float>(hiptool_cpu::Narrow<8, 8>::widen(bits));
-}
+inline __device__ float widen(Half, uint16_t bits) { return f16_to_float(bits); }
+inline __device__ float widen(Bfloat, uint16_t bits) { return bf16_to_float(bits); }
 
 // For the CPU, without matrix instructions: the same sums, one column per thread.
 template <class Type>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Memory tests: write the expected value of every word, read it back.
-#include <hip/hip_runtime.h>
+#include "hiptool_device.h"
+
+using namespace hiptool_device;
 
 namespace {
 
@@ -17,12 +19,6 @@ inline __device__ uint32_t modulo_5(uint64_t unit) {
   return (static_cast<uint32_t>(unit) % 5U + static_cast<uint32_t>(unit >> 32) % 5U) % 5U;
 }
 
-inline __device__ uint32_t mix(uint32_t x) {
-  x = (x ^ x >> 15) * 0x85EBCA77U;
-  x = (x ^ x >> 13) * 0xC2B2AE3DU;
-  return x ^ x >> 16;
-}
-
 // The words 4 unit to 4 unit + 3. The test is a template parameter: selecting it per word took 1.5
 // to 2 times as long on an H200.
 template <uint32_t test>
@@ -33,7 +29,7 @@ inline __device__ uint4 unit_at(uint64_t unit, uint32_t pass, uint32_t flip) {
     const uint32_t first =
         low * 0x9E3779B1U + static_cast<uint32_t>(unit >> 30) * 0x85EBCA77U + pass * 0xC2B2AE3DU;
 #pragma unroll
-    for (uint32_t k = 0; k < 4; ++k) words[k] = mix(first + k * 0x9E3779B1U);
+    for (uint32_t k = 0; k < 4; ++k) words[k] = mix_bits(first + k * 0x9E3779B1U);
   } else if (test == modulo_20) {
     const uint32_t place = 4 * modulo_5(unit);
 #pragma unroll
@@ -48,12 +44,7 @@ inline __device__ uint4 unit_at(uint64_t unit, uint32_t pass, uint32_t flip) {
                                        : (pass * 0x35U & 0xFFU) * 0x01010101U;
     }
   }
-  uint4 result;
-  result.x = words[0] ^ flip;
-  result.y = words[1] ^ flip;
-  result.z = words[2] ^ flip;
-  result.w = words[3] ^ flip;
-  return result;
+  return make_unit(words[0] ^ flip, words[1] ^ flip, words[2] ^ flip, words[3] ^ flip);
 }
 
 struct Found {
@@ -76,11 +67,6 @@ inline __device__ void tell(const Found& found, uint64_t* result) {
   atomicMin(&result[1], found.first);
   atomicOr(&result[2], static_cast<uint64_t>(found.bits));
 }
-
-inline __device__ uint64_t first_unit() {
-  return static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-}
-inline __device__ uint64_t unit_stride() { return static_cast<uint64_t>(gridDim.x) * blockDim.x; }
 
 struct Write {
   uint4* out;

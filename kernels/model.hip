@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Row-wise steps of a language model in f32: rows have 4096 values, of which a thread keeps 16.
-#include <hip/hip_runtime.h>
+// Blocks have 256 threads, and 32 bytes of shared memory for softmax and the norms.
+#include "hiptool_device.h"
+
+using namespace hiptool_device;
 
 namespace {
 
 constexpr unsigned columns = 4096;
 constexpr unsigned threads = 256;
 constexpr unsigned pieces = columns / threads / 4;
-constexpr unsigned most_warps = 8;
 
 struct Row {
   float at[pieces * 4];
@@ -17,11 +19,7 @@ inline __device__ Row load_row(const uint4* from) {
   Row row;
 #pragma unroll
   for (unsigned p = 0; p < pieces; ++p) {
-    const uint4 unit = from[p * threads + threadIdx.x];
-    row.at[4 * p] = __uint_as_float(unit.x);
-    row.at[4 * p + 1] = __uint_as_float(unit.y);
-    row.at[4 * p + 2] = __uint_as_float(unit.z);
-    row.at[4 * p + 3] = __uint_as_float(unit.w);
+    read_unit(from[p * threads + threadIdx.x], row.at + 4 * p);
   }
   return row;
 }
@@ -29,12 +27,7 @@ inline __device__ Row load_row(const uint4* from) {
 inline __device__ void store_row(uint4* to, const Row& row) {
 #pragma unroll
   for (unsigned p = 0; p < pieces; ++p) {
-    uint4 unit;
-    unit.x = __float_as_uint(row.at[4 * p]);
-    unit.y = __float_as_uint(row.at[4 * p + 1]);
-    unit.z = __float_as_uint(row.at[4 * p + 2]);
-    unit.w = __float_as_uint(row.at[4 * p + 3]);
-    to[p * threads + threadIdx.x] = unit;
+    to[p * threads + threadIdx.x] = make_unit(row.at + 4 * p);
   }
 }
 
@@ -60,9 +53,6 @@ inline __device__ float exponential(float x) {
   return __uint_as_float(__float_as_uint(sum) + exponent);
 }
 
-struct Sum {
-  static __device__ float join(float a, float b) { return a + b; }
-};
 struct Largest {
   static __device__ float join(float a, float b) { return a < b ? b : a; }
 };
@@ -75,27 +65,18 @@ inline __device__ float join_values(const Row& row) {
   return value;
 }
 
-// Reduces the values of all threads of the block; every thread gets the result.
+// The values of the rows of all threads; every thread gets the result.
 template <class Join>
-inline __device__ float join_block(float value) {
-  __shared__ float of_warps[most_warps];
-  const unsigned lanes = static_cast<unsigned>(static_cast<int>(warpSize));
-  for (unsigned distance = lanes / 2; distance > 0; distance /= 2) {
-    value = Join::join(value, __shfl_down(value, distance));
-  }
-  if (threadIdx.x % lanes == 0) of_warps[threadIdx.x / lanes] = value;
-  __syncthreads();
-  value = of_warps[0];
-  for (unsigned i = 1; i < threads / lanes; ++i) value = Join::join(value, of_warps[i]);
-  __syncthreads();
-  return value;
+inline __device__ float join_row(const Row& row) {
+  auto* const groups = reinterpret_cast<float*>(dynamic_shared());
+  return join_block<Join, threads>(join_values<Join>(row), groups);
 }
 
 struct Softmax {
   static __device__ void apply(Row& row, const uint4*) {
-    const float largest = join_block<Largest>(join_values<Largest>(row));
+    const float largest = join_row<Largest>(row);
     for (float& value : row.at) value = exponential(value - largest);
-    const float scale = 1.0F / join_block<Sum>(join_values<Sum>(row));
+    const float scale = 1.0F / join_row<Sum>(row);
     for (float& value : row.at) value *= scale;
   }
 };
@@ -104,7 +85,7 @@ inline __device__ float mean_of_squares(const Row& row) {
   Row squares;
 #pragma unroll
   for (unsigned i = 0; i < pieces * 4; ++i) squares.at[i] = row.at[i] * row.at[i];
-  return join_block<Sum>(join_values<Sum>(squares)) / columns;
+  return join_row<Sum>(squares) / columns;
 }
 
 struct RmsNorm {
@@ -118,7 +99,7 @@ struct RmsNorm {
 
 struct LayerNorm {
   static __device__ void apply(Row& row, const uint4* weights) {
-    const float mean = join_block<Sum>(join_values<Sum>(row)) / columns;
+    const float mean = join_row<Sum>(row) / columns;
     for (float& value : row.at) value -= mean;
     const float scale = 1.0F / __fsqrt_rn(mean_of_squares(row) + 1e-5F);
     const Row weight = load_row(weights);

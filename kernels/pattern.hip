@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Fills memory with a word that depends on its index, and finds the words that differ.
-#include <hip/hip_runtime.h>
+#include "hiptool_device.h"
+
+using namespace hiptool_device;
 
 namespace {
 
@@ -10,11 +12,9 @@ namespace {
 // For one seed and one high half it is a bijection of the low half, so no two words within 16 GiB
 // are equal: data at a wrong address is always detected.
 inline __device__ uint32_t pattern_word(uint64_t index, uint32_t seed) {
-  uint32_t x = static_cast<uint32_t>(index) * 0x9E3779B1U +
-               static_cast<uint32_t>(index >> 32) * 0x85EBCA77U + seed * 0xC2B2AE3DU;
-  x = (x ^ x >> 15) * 0x85EBCA77U;
-  x = (x ^ x >> 13) * 0xC2B2AE3DU;
-  return x ^ x >> 16;
+  const uint32_t x = static_cast<uint32_t>(index) * 0x9E3779B1U +
+                     static_cast<uint32_t>(index >> 32) * 0x85EBCA77U + seed * 0xC2B2AE3DU;
+  return mix_bits(x);
 }
 
 }  // namespace
@@ -22,8 +22,8 @@ inline __device__ uint32_t pattern_word(uint64_t index, uint32_t seed) {
 // out[i] = the word at i, for i in [0, count)
 extern "C" __global__ void __launch_bounds__(256)
     hiptool_pattern_write(uint32_t* out, uint64_t count, uint32_t seed) {
-  const uint64_t stride = static_cast<uint64_t>(gridDim.x) * blockDim.x;
-  uint64_t i = static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const uint64_t stride = unit_stride();
+  uint64_t i = first_unit();
   for (; i < count; i += stride) out[i] = pattern_word(i, seed);
 }
 
@@ -31,8 +31,8 @@ extern "C" __global__ void __launch_bounds__(256)
 // sets in result[2] every bit that is wrong in any. The caller begins with {0, ~0, 0}.
 extern "C" __global__ void __launch_bounds__(256)
     hiptool_pattern_check(const uint32_t* in, uint64_t count, uint32_t seed, uint64_t* result) {
-  const uint64_t stride = static_cast<uint64_t>(gridDim.x) * blockDim.x;
-  uint64_t i = static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const uint64_t stride = unit_stride();
+  uint64_t i = first_unit();
   uint64_t wrong = 0;
   uint64_t first = ~static_cast<uint64_t>(0);
   uint32_t bits = 0;

@@ -1,40 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Reductions to one value per block, which the host combines. Each thread has four loads of 16
 // bytes in flight: with 16 blocks per multiprocessor an H200 reads at 0.95 of the peak memory
-// bandwidth, and with any number from 4 on within 0.02 of that.
-#include <hip/hip_runtime.h>
+// bandwidth, and with any number from 4 on within 0.02 of that. A block has 256 threads and shared
+// memory for eight values.
+#include "hiptool_device.h"
+
+using namespace hiptool_device;
 
 namespace {
 
 constexpr unsigned in_flight = 4;
 constexpr unsigned threads = 256;  // of every block
 constexpr unsigned tile = threads * in_flight;
-constexpr unsigned most_warps = 8;
-
-struct Sum {
-  template <class Value>
-  static __device__ Value join(Value a, Value b) {
-    return a + b;
-  }
-};
-struct Xor {
-  static __device__ uint32_t join(uint32_t a, uint32_t b) { return a ^ b; }
-};
-
-// Reduces the values of all threads of the block; thread 0 gets the result.
-template <class Join, class Value>
-inline __device__ Value join_block(Value value) {
-  __shared__ Value of_warps[most_warps];
-  const unsigned lanes = static_cast<unsigned>(static_cast<int>(warpSize));
-  for (unsigned distance = lanes / 2; distance > 0; distance /= 2) {
-    value = Join::join(value, __shfl_down(value, distance));
-  }
-  if (threadIdx.x % lanes == 0) of_warps[threadIdx.x / lanes] = value;
-  __syncthreads();
-  if (threadIdx.x != 0) return value;
-  for (unsigned i = 1; i < blockDim.x / lanes; ++i) value = Join::join(value, of_warps[i]);
-  return value;
-}
 
 struct WordXor {
   using Join = Xor;
@@ -60,10 +37,6 @@ struct DotF32 {
             __uint_as_float(a.w) * __uint_as_float(b.w));
   }
 };
-
-inline __device__ double double_of(uint32_t low, uint32_t high) {
-  return __hiloint2double(static_cast<int>(high), static_cast<int>(low));
-}
 
 struct SumF64 {
   using Join = Sum;
@@ -100,7 +73,8 @@ inline __device__ void reduce_units(const uint4* a, const uint4* b, uint64_t cou
     const uint4 x = a[i];
     sum = Term::Join::join(sum, Term::of(x, has_second ? b[i] : x));
   }
-  sum = join_block<typename Term::Join>(sum);
+  auto* const groups = reinterpret_cast<Value*>(dynamic_shared());
+  sum = join_block<typename Term::Join, threads>(sum, groups);
   if (threadIdx.x == 0) out[blockIdx.x] = sum;
 }
 

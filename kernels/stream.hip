@@ -5,22 +5,11 @@
 // two to eight loads per thread (4108, 4052 and 4031), faster than 8 to 64 blocks per
 // multiprocessor (3919 to 4011), and as fast as the driver's own copy (4236); cache hints did not
 // help.
-#include <hip/hip_runtime.h>
+#include "hiptool_device.h"
+
+using namespace hiptool_device;
 
 namespace {
-
-inline __device__ uint4 make_unit(uint32_t x, uint32_t y, uint32_t z, uint32_t w) {
-  uint4 unit;
-  unit.x = x;
-  unit.y = y;
-  unit.z = z;
-  unit.w = w;
-  return unit;
-}
-
-inline __device__ double double_of(uint32_t low, uint32_t high) {
-  return __hiloint2double(static_cast<int>(high), static_cast<int>(low));
-}
 
 struct Copy {
   static constexpr int inputs = 1;
@@ -81,12 +70,6 @@ template <class Operation>
 inline __device__ uint4 load(const uint4* from, uint4 other, uint64_t at, int place) {
   return Operation::inputs > place ? from[at] : other;
 }
-
-// The first unit of a thread, and the stride to its next ones.
-inline __device__ uint64_t first_unit() {
-  return static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-}
-inline __device__ uint64_t unit_stride() { return static_cast<uint64_t>(gridDim.x) * blockDim.x; }
 
 template <class Operation, class Real>
 inline __device__ void stream_units(const uint4* a, const uint4* b, uint4* out, uint64_t count) {

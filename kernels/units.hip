@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Memory latency, shared memory, atomics, and a transposing copy.
-#include <hip/hip_runtime.h>
+#include "hiptool_device.h"
+
+using namespace hiptool_device;
 
 namespace {
 
@@ -21,17 +23,15 @@ extern "C" __global__ void __launch_bounds__(64)
 }
 
 // Word i of the shared memory is i * 0x9E3779B1. out[thread] = the sum of all words that the thread
-// has read: units of four at thread, thread + 32, ... modulo 512.
+// has read: units of four at thread, thread + 32, ... modulo 512. A block has 8192
+// bytes of shared memory.
 extern "C" __global__ void __launch_bounds__(256)
     hiptool_shared_read(uint32_t* out, uint64_t rounds) {
-  __shared__ uint4 data[shared_units];
+  uint4* const data = dynamic_shared();
   for (unsigned i = threadIdx.x; i < shared_units; i += blockDim.x) {
-    uint4 unit;
-    unit.x = 4 * i * 0x9E3779B1U;
-    unit.y = unit.x + 0x9E3779B1U;
-    unit.z = unit.y + 0x9E3779B1U;
-    unit.w = unit.z + 0x9E3779B1U;
-    data[i] = unit;
+    const uint32_t first = 4 * i * 0x9E3779B1U;
+    data[i] =
+        make_unit(first, first + 0x9E3779B1U, first + 2 * 0x9E3779B1U, first + 3 * 0x9E3779B1U);
   }
   __syncthreads();
   uint32_t x = 0;
@@ -60,10 +60,11 @@ extern "C" __global__ void __launch_bounds__(256)
   }
 }
 
-// out[column][row] = in[row][column]; rows and columns are multiples of 64.
+// out[column][row] = in[row][column]; rows and columns are multiples of 64, and a block has 16640
+// bytes of shared memory.
 extern "C" __global__ void __launch_bounds__(256)
     hiptool_transpose(const uint32_t* in, uint32_t* out, uint64_t rows, uint64_t columns) {
-  __shared__ uint32_t data[tile][tile + 1];
+  auto* const data = reinterpret_cast<uint32_t(*)[tile + 1]>(dynamic_shared());
   const unsigned x = threadIdx.x % tile;
   const unsigned y = threadIdx.x / tile;
   const uint64_t across = columns / tile;

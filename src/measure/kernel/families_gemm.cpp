@@ -32,7 +32,7 @@ struct Variant {
   std::uint32_t shared_bytes;
 };
 
-constexpr Variant plain{"hiptool_gemm_", 128, 128, 0};                  // kernels/gemm.hip
+constexpr Variant plain{"hiptool_gemm_", 128, 128, 16896};              // kernels/gemm.hip
 constexpr Variant matrix{"hiptool_gemm_matrix_", 128, 256, 96 * 1024};  // kernels/gemm_matrix.hip
 
 class GemmWork final : public KernelWork {

@@ -29,6 +29,8 @@ class ReductionWork final : public KernelWork {
         a_(device, units_ * 16),
         b_(is_dot ? Buffer(device, units_ * 16) : a_),
         out_(device, config_.grid.x * sizeof(Number)) {
+    // As in kernels/reduce.hip: a number for each 32 threads is joined in shared memory.
+    config_.shared_bytes = config_.block.x / 32 * static_cast<std::uint32_t>(sizeof(Number));
     find_expected();
   }
 

@@ -14,7 +14,10 @@ namespace {
 // other number is within 0.02.
 constexpr std::uint64_t units_blocks_per_unit = 8;
 constexpr std::uint32_t units_block_threads = 256;
-constexpr std::uint64_t transpose_tile = 64;  // as in kernels/units.hip
+// As in kernels/units.hip.
+constexpr std::uint64_t transpose_tile = 64;
+constexpr std::uint32_t transpose_shared_bytes = transpose_tile * (transpose_tile + 1) * 4;
+constexpr std::uint32_t shared_read_units = 512;
 
 /// A chain through all lines of the memory: x = a x + c (modulo a power of two), which takes every
 /// value once (Hull and Dobell 1962: c odd, a - 1 a multiple of 4).
@@ -89,6 +92,7 @@ class SharedReadWork final : public KernelWork {
         rate_(shared_memory_rate(device.platform(), context.arch)) {
     config_.grid.x = context.all_blocks(units_blocks_per_unit);
     config_.block.x = units_block_threads;
+    config_.shared_bytes = shared_read_units * 16;
     out_ = Buffer(device, std::uint64_t{config_.grid.x} * units_block_threads * 4);
     if (is_gpu_) rounds_ = rounds_within(run_s, rounds_, most_rounds, *stream_, [&] { queue(); });
   }
@@ -109,7 +113,7 @@ class SharedReadWork final : public KernelWork {
     std::vector<std::uint32_t> expected(units_block_threads);
     for (std::uint32_t thread = 0; thread < units_block_threads; ++thread) {
       for (std::uint64_t i = 0; i < rounds_; ++i) {
-        const auto unit = static_cast<std::uint32_t>((thread + 32 * i) % 512);
+        const auto unit = static_cast<std::uint32_t>((thread + 32 * i) % shared_read_units);
         // The sum of four consecutive words, 4 unit to 4 unit + 3.
         expected[thread] += (16 * unit + 6) * 0x9E3779B1u;
       }
@@ -225,7 +229,9 @@ class TransposeWork final : public KernelWork {
         config_(stride_grid(context, rows_ * columns_, WorkContext::as_needed,
                             transpose_tile * transpose_tile / units_block_threads)),
         in_(device, rows_ * columns_ * 4),
-        out_(device, rows_ * columns_ * 4) {}
+        out_(device, rows_ * columns_ * 4) {
+    config_.shared_bytes = transpose_shared_bytes;
+  }
 
   Figures figures() const override {
     Figures figures;
