@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: MIT
-/// Host functions of the kernels that only benches and checks launch. Not part of libhiptool.
+/// Host functions of the kernels that only benches and checks launch.
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <mutex>
 
 #include "hip/cpu/kernel_table.hpp"
 #include "kernels/references.hpp"
 
 namespace hiptool::kernels {
-
-void keep_bench_references();  // called by the generated keep_cpu_kernels()
 
 namespace {
 
@@ -74,15 +71,12 @@ void pattern_check(Dimensions, Dimensions, void* const* arguments) {
 
 }  // namespace
 
-void keep_bench_references() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    hip::cpu::register_native("hiptool_fill_u32", fill_u32);
-    hip::cpu::register_native("hiptool_copy_16", copy_16);
-    hip::cpu::register_native("hiptool_copy_1", copy_1);
-    hip::cpu::register_native("hiptool_pattern_write", pattern_write);
-    hip::cpu::register_native("hiptool_pattern_check", pattern_check);
-  });
+void register_bench_references() {
+  hip::cpu::register_native("hiptool_fill_u32", fill_u32);
+  hip::cpu::register_native("hiptool_copy_16", copy_16);
+  hip::cpu::register_native("hiptool_copy_1", copy_1);
+  hip::cpu::register_native("hiptool_pattern_write", pattern_write);
+  hip::cpu::register_native("hiptool_pattern_check", pattern_check);
 }
 
 }  // namespace hiptool::kernels

@@ -45,6 +45,7 @@ void register_references() {
   std::call_once(once, [] {
     hip::cpu::register_native("hiptool_tensor_digests", tensor_digests);
     hip::cpu::register_native("hiptool_value_check", check_values_natively);
+    register_bench_references();
   });
 }
 

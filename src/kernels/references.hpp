@@ -24,8 +24,10 @@ inline void lower_to(std::uint64_t& shared, std::uint64_t value) {
   }
 }
 
-/// Registers the host functions of the library's kernels with the cpu platform. Only the first call
-/// has an effect.
+/// Registers all host functions with the cpu platform. Only the first call has an effect.
 void register_references();
+
+/// Those of bench_references.cpp, for register_references.
+void register_bench_references();
 
 }  // namespace hiptool::kernels
