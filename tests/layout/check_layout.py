@@ -38,6 +38,9 @@ VENDOR_LIBRARY = re.compile(
     r"lib(amdhip64|hiprtc|hipblas|rocblas|rocm_smi|amd_smi|hsa-runtime|MIOpen"
     r"|cuda\b|cuda\.|cudart|nvrtc|cublas|cudnn|nvidia-ml)", re.IGNORECASE)
 BANNED_NAME = re.compile(r"\bstd::(format(_to(_n)?)?|expected|unexpected|source_location)\b")
+# On the processor such a variable takes its size of every thread's stack.
+STATIC_SHARED = re.compile(r"\b__shared__\b")
+LANGUAGE_HEADER = re.compile(r"kernels/include/(hip/|hiptool_(clang|cpu)_)")
 BANNED_HEADERS = {"format", "expected", "source_location"}   # one of the compilers lacks them
 
 TOKEN = re.compile(r'''
@@ -125,9 +128,14 @@ def check_cpp(path, text):
             if VENDOR_LIBRARY.search(literal) and not re.search(r"\s", literal):
                 yield (line_of(text, token.start()),
                        "a vendor library is named outside src/hip/<platform>")
-    for match in BANNED_NAME.finditer(blank_out(text, {"comment", "raw", "string", "char"})):
+    code = blank_out(text, {"comment", "raw", "string", "char"})
+    for match in BANNED_NAME.finditer(code):
         yield (line_of(text, match.start()),
                f"{match[0]} is missing in one of the supported compilers")
+    if path.parts[0] == "kernels" and not LANGUAGE_HEADER.match(path.as_posix()):
+        for match in STATIC_SHARED.finditer(code):
+            yield (line_of(text, match.start()),
+                   "kernels use dynamic shared memory only: dynamic_shared() of hiptool_device.h")
 
 
 def may_name_vendor(path):

@@ -54,6 +54,17 @@ class CheckLayoutTest(unittest.TestCase):
         self.assert_clean("src/report/a.cpp", '#include "hiptool/version.hpp"\n')
         self.assert_clean("tests/examples/a.cpp", "#include <hiptool/hiptool.hpp>\n")
 
+    def test_shared_memory_of_kernels(self):
+        variable = "  __shared__ float sums[8];\n"
+        self.assert_found("kernels/a.hip", variable, "dynamic shared memory only")
+        self.assert_found("kernels/ops/a.hip", variable, "dynamic shared memory only")
+        self.assert_found("kernels/include/hiptool_a.h", variable, "dynamic shared memory only")
+        self.assert_clean("kernels/a.hip", "  HIP_DYNAMIC_SHARED(uint4, shared);\n")
+        self.assert_clean("kernels/a.hip", "// no __shared__ variables\n")
+        self.assert_clean("kernels/include/hip/hip_runtime.h", "#define S extern __shared__\n")
+        self.assert_clean("kernels/include/hiptool_cpu_a.h", "#define __shared__ static\n")
+        self.assert_clean("tests/a.cpp", variable)
+
     def test_libraries_and_their_rooms(self):
         self.assert_found("src/load/a.cpp", "#include <CLI/CLI.hpp>\n", "CLI11")
         self.assert_found("src/cli/a.cpp", "#include <nlohmann/json.hpp>\n", "nlohmann")

@@ -71,6 +71,32 @@ TEST_CASE("a compiler is looked for in the folders of a path, and only in absolu
   CHECK(found.empty());
 }
 
+TEST_CASE("a source may include the header that hiptool's own kernels share") {
+  if (compiler().empty()) return;
+  const Source source(R"(#include "hiptool_device.h"
+extern "C" __global__ void half_sum(const float* in, unsigned* out) {
+  auto* const groups = reinterpret_cast<float*>(hiptool_device::dynamic_shared());
+  const float sum = hiptool_device::join_block<hiptool_device::Sum>(in[threadIdx.x], groups);
+  out[threadIdx.x] = hiptool_device::to_f16(sum);
+}
+)");
+  Platforms platforms;
+  const Device device = find_device(platforms, "cpu:0");
+  UserImage image;
+  image.path = source.path();
+  const UserKernel compiled = load_user_kernel(device, image, "half_sum", {{}, compiler()});
+  const std::vector<float> values(96, 1.0f);
+  std::vector<unsigned> got(values.size());
+  const Buffer in(device, values.size() * 4);
+  const Buffer out(device, values.size() * 4);
+  const Stream stream(device);
+  copy_h2d_and_wait(in, std::as_bytes(std::span(values)));
+  launch(compiled.kernel, {{1}, {96}, 3 * 4}, stream, in, out);
+  stream.synchronize();
+  copy_d2h_and_wait(std::as_writable_bytes(std::span(got)), out);
+  CHECK(got == std::vector<unsigned>(values.size(), 0x5600));  // 96
+}
+
 TEST_CASE("a compiled text runs, with barriers, shuffles and shared memory") {
   if (compiler().empty()) return;
   const Source source(R"(#include <hip/hip_runtime.h>
