@@ -27,8 +27,9 @@ def main():
             output = pathlib.Path(folder) / (source.stem + ".hipfb")
             # The registration for the processor is the one word of ours that HIP has not.
             command = [hipcc, "--genco", f"--offload-arch={target}", "-std=c++17", "-O1",
-                       "-DHIPTOOL_EXPORT(kernel)=static_assert(true)", str(source),
-                       "-o", str(output)]
+                       "-DHIPTOOL_EXPORT(kernel)=static_assert(true)",
+                       # For quotes only, so that <hip/hip_runtime.h> is AMD's.
+                       "-iquote", str(KERNELS / "include"), str(source), "-o", str(output)]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if source.stem in REFUSED:
                 if done.returncode == 0 or REFUSED[source.stem] not in done.stderr:

@@ -22,6 +22,6 @@ TEST_CASE("a cancel ends the compiler of a load") {
       load::loader_options(find_device(platforms, "cpu"), program.string(), &cancel);
   cancel.cancel();
   CHECK(test::code_of([&] {
-          options.compile({Platform::amd, "gfx90a", "sample", "source of this test", ""});
+          options.compile({Platform::amd, "gfx90a", "sample", "source of this test", {}});
         }) == ErrorCode::cancelled);
 }
