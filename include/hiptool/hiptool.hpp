@@ -3,6 +3,7 @@
 #pragma once
 #include "hiptool/arena.hpp"
 #include "hiptool/async_loader.hpp"
+#include "hiptool/backend.hpp"
 #include "hiptool/buffer.hpp"
 #include "hiptool/caching_allocator.hpp"
 #include "hiptool/cancel.hpp"
@@ -19,6 +20,7 @@
 #include "hiptool/model_file.hpp"
 #include "hiptool/model_summary.hpp"
 #include "hiptool/module.hpp"
+#include "hiptool/ops.hpp"
 #include "hiptool/pinned_buffer.hpp"
 #include "hiptool/platform.hpp"
 #include "hiptool/retry.hpp"

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+
+#include "hiptool/caching_allocator.hpp"
+#include "hiptool/device.hpp"
+#include "hiptool/dtype.hpp"
+#include "hiptool/export.hpp"
+#include "hiptool/platform.hpp"
+#include "hiptool/retry.hpp"
+#include "hiptool/stream.hpp"
+#include "hiptool/tensor.hpp"
+
+namespace hiptool {
+
+namespace ops {
+struct BackendState;
+}
+
+/// One device with what operations need: a stream, an allocator that keeps freed memory, and the
+/// kernels loaded so far. Copying a Backend shares all of that. Operations queue work on its stream
+/// and return; synchronize() waits. Safe to use from several threads, whose work then runs in the
+/// order in which the calls came.
+class HIPTOOL_API Backend {
+ public:
+  struct Options {
+    /// Division of integers by zero is an Error at the next synchronize(), and not a number.
+    bool checks_division = false;
+  };
+
+  /// Makes a stream of its own. Throws what Stream and CachingAllocator throw. Loads no kernel yet.
+  explicit Backend(const Device& device);
+  Backend(const Device& device, const Options& options);
+
+  /// Works on a stream of the caller, which must outlive the Backend and its copies.
+  static Backend borrow_native(const StreamRef& stream);
+  static Backend borrow_native(const StreamRef& stream, const Options& options);
+
+  /// The one Backend of the process for a device, made by the first call that succeeds.
+  static Backend shared(const Device& device);
+
+  /// Whether one of the platforms has a usable GPU; opens them, which blocks, and never throws.
+  static bool gpu_available(Platforms& platforms) noexcept;
+
+  const Device& device() const noexcept;
+  const StreamRef& stream() const noexcept;
+  CachingAllocator& allocator() const noexcept;
+
+  /// New contiguous tensors for work on the stream: uninitialised, and all bytes zero. Do not
+  /// block. Throw what Tensor::empty throws.
+  Tensor empty(DType dtype, std::span<const std::uint64_t> dims) const;
+  Tensor empty(DType dtype, std::initializer_list<std::uint64_t> dims) const;
+  Tensor zeros(DType dtype, std::span<const std::uint64_t> dims) const;
+  Tensor zeros(DType dtype, std::initializer_list<std::uint64_t> dims) const;
+
+  /// Blocks until all queued work is done. Throws what that work failed with, and
+  /// Error(out_of_bounds) or Error(invalid_argument), naming the operation, for an index or a
+  /// divisor that an operation since the last call found on the device.
+  void synchronize() const;
+
+  /// Calls the function; while it throws a recoverable Error, gives cached memory back to the
+  /// runtime and calls it again, as hiptool::with_retry does.
+  template <class Function>
+  decltype(auto) with_retry(Function&& function) const {
+    RetryPolicy policy;
+    policy.before_retry = [this](const Error&) { allocator().release_cached(); };
+    return hiptool::with_retry(std::forward<Function>(function), policy);
+  }
+
+  /// What src/ops shares.
+  ops::BackendState& state() const noexcept { return *state_; }
+
+ private:
+  explicit Backend(std::shared_ptr<ops::BackendState> state) : state_(std::move(state)) {}
+  std::shared_ptr<ops::BackendState> state_;
+};
+
+}  // namespace hiptool

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// What the host passes to the kernels of tensor operations; both include it. The types of 32 and 64
+// bits are those of <hip/hip_runtime.h> there and of <cstdint> here.
+#pragma once
+
+namespace hiptool_ops {
+
+enum : unsigned { most_axes = 8 };
+
+// n / divisor = (high word of n * multiplier + n) >> shift for n below 2^31 (Granlund and
+// Montgomery, Division by invariant integers using multiplication, 1994, figure 4.1).
+struct Divisor {
+  uint32_t multiplier;
+  uint32_t shift;
+};
+
+// Where the elements of several operands are. All have the same dimensions, of which those that
+// every operand passes through in one go are joined; axis 0 is the innermost. Strides are counted
+// in elements, 0 repeats.
+template <unsigned operands>
+struct Operands {
+  uint64_t count;    // of elements
+  uint32_t axes;     // at least 1
+  uint32_t is_wide;  // counts or places do not fit 31 bits: no divisors
+  uint32_t run;      // neighbours along axis 0 that one thread takes: 1, or 16 bytes of them
+  uint32_t packed;   // bit k: operand k has the run's elements in one aligned piece
+  Divisor divisors[most_axes];
+  uint64_t dims[most_axes];
+  uint64_t strides[operands][most_axes];
+};
+
+}  // namespace hiptool_ops

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include "hiptool/backend.hpp"
+
+#include <exception>
+#include <utility>
+#include <vector>
+
+#include "hiptool/platform.hpp"
+#include "ops/backend_state.hpp"
+
+namespace hiptool {
+namespace ops {
+
+BackendState::BackendState(const Device& of, const StreamRef* borrowed,
+                           const Backend::Options& chosen)
+    : device(of),
+      options(chosen),
+      own_stream(borrowed != nullptr ? std::nullopt : std::make_optional<Stream>(of)),
+      stream(borrowed != nullptr ? *borrowed : *own_stream),
+      allocator(of),
+      loader_(of) {}
+
+Kernel BackendState::kernel(std::string_view source, const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  const auto found = kernels_.find(name);
+  if (found != kernels_.end()) return found->second;
+  return kernels_.emplace(name, Kernel(loader_.load(source).module, name)).first->second;
+}
+
+}  // namespace ops
+
+namespace {
+
+struct SharedBackends {
+  std::mutex mutex;
+  std::vector<Backend> backends;
+
+  static SharedBackends& instance() {
+    static auto* const all = new SharedBackends;  // device memory may outlive static destructors
+    return *all;
+  }
+};
+
+}  // namespace
+
+Backend::Backend(const Device& device) : Backend(device, Options{}) {}
+
+Backend::Backend(const Device& device, const Options& options)
+    : state_(std::make_shared<ops::BackendState>(device, nullptr, options)) {}
+
+Backend Backend::borrow_native(const StreamRef& stream) { return borrow_native(stream, Options{}); }
+
+Backend Backend::borrow_native(const StreamRef& stream, const Options& options) {
+  return Backend(std::make_shared<ops::BackendState>(stream.device(), &stream, options));
+}
+
+Backend Backend::shared(const Device& device) {
+  SharedBackends& all = SharedBackends::instance();
+  const std::lock_guard lock(all.mutex);
+  for (const Backend& backend : all.backends) {
+    if (backend.device() == device) return backend;
+  }
+  return all.backends.emplace_back(device);
+}
+
+bool Backend::gpu_available(Platforms& platforms) noexcept {
+  try {
+    return platforms.status(Platform::amd).usable || platforms.status(Platform::nvidia).usable;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+const Device& Backend::device() const noexcept { return state_->device; }
+const StreamRef& Backend::stream() const noexcept { return state_->stream; }
+CachingAllocator& Backend::allocator() const noexcept { return state_->allocator; }
+
+Tensor Backend::empty(DType dtype, std::span<const std::uint64_t> dims) const {
+  return Tensor::empty({state_->allocator, state_->stream}, dtype, dims);
+}
+Tensor Backend::empty(DType dtype, std::initializer_list<std::uint64_t> dims) const {
+  return Tensor::empty({state_->allocator, state_->stream}, dtype, dims);
+}
+Tensor Backend::zeros(DType dtype, std::span<const std::uint64_t> dims) const {
+  return Tensor::zeros({state_->allocator, state_->stream}, dtype, dims);
+}
+Tensor Backend::zeros(DType dtype, std::initializer_list<std::uint64_t> dims) const {
+  return Tensor::zeros({state_->allocator, state_->stream}, dtype, dims);
+}
+
+void Backend::synchronize() const { state_->stream.synchronize(); }
+
+}  // namespace hiptool

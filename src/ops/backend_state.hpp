@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "hiptool/backend.hpp"
+#include "hiptool/kernel.hpp"
+#include "kernels/kernel_loader.hpp"
+
+namespace hiptool::ops {
+
+struct BackendState {
+  BackendState(const Device& of, const StreamRef* borrowed, const Backend::Options& chosen);
+
+  /// A kernel by its name; each source is loaded once, and each kernel looked up once.
+  Kernel kernel(std::string_view source, const std::string& name);
+
+  const Device device;
+  const Backend::Options options;
+  std::optional<Stream> own_stream;
+  const StreamRef stream;
+  CachingAllocator allocator;
+
+ private:
+  kernels::KernelLoader loader_;
+  std::mutex mutex_;
+  std::map<std::string, Kernel, std::less<>> kernels_;
+};
+
+}  // namespace hiptool::ops

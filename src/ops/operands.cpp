@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+#include "ops/operands.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "hiptool/error.hpp"
+
+namespace hiptool::ops {
+namespace {
+
+constexpr std::uint64_t narrow_limit = std::uint64_t{1} << 31;
+constexpr std::uint64_t threads = 256;
+
+[[noreturn]] void refuse(std::string_view operation, const std::string& why) {
+  throw Error(ErrorCode::invalid_argument, std::string(operation),
+              std::string(operation) + ": " + why);
+}
+
+std::uintptr_t address_of(const Tensor& tensor) {
+  return reinterpret_cast<std::uintptr_t>(tensor.address());
+}
+
+// From the first byte to past the last one.
+bool overlaps(const Tensor& a, const Tensor& b) {
+  if (a.element_count() == 0 || b.element_count() == 0) return false;
+  const auto end_of = [](const Tensor& tensor) {
+    const Layout& layout = tensor.layout();
+    return address_of(tensor) +
+           (layout.extent() - layout.start_offset()) * element_size_bytes(tensor.dtype());
+  };
+  return address_of(a) < end_of(b) && address_of(b) < end_of(a);
+}
+
+bool is_same_memory(const Tensor& a, const Tensor& b) {
+  return address_of(a) == address_of(b) && a.dtype() == b.dtype() &&
+         std::ranges::equal(a.dims(), b.dims()) &&
+         std::ranges::equal(a.layout().strides(), b.layout().strides());
+}
+
+std::string list_of(std::span<const std::uint64_t> dims) {
+  std::string text = "[";
+  for (const std::uint64_t dim : dims) {
+    if (text.size() > 1) text += ',';
+    text += std::to_string(dim);
+  }
+  return text + "]";
+}
+
+// Whether an element of the output is written twice.
+bool repeats(const Layout& layout) {
+  for (std::size_t axis = 0; axis < layout.rank(); ++axis) {
+    if (layout.strides()[axis] == 0 && layout.dims()[axis] > 1) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+hiptool_ops::Divisor make_divisor(std::uint64_t divisor) noexcept {
+  const auto shift = static_cast<std::uint32_t>(std::bit_width(divisor - 1));
+  const std::uint64_t numerator = ((std::uint64_t{1} << shift) - divisor) << 32;
+  return {static_cast<std::uint32_t>(numerator / divisor + 1), shift};
+}
+
+JoinedAxes join_axes(std::span<const Layout* const> operands, std::size_t order) {
+  const Layout& first = *operands[order];
+  std::array<std::size_t, Layout::max_rank> axes{};
+  std::size_t rank = 0;
+  for (std::size_t axis = 0; axis < first.rank(); ++axis) {
+    if (first.dims()[axis] != 1) axes[rank++] = axis;
+  }
+  // The innermost axis first, which is the last one where strides are equal.
+  std::reverse(axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(rank));
+  std::stable_sort(
+      axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(rank),
+      [&](std::size_t a, std::size_t b) { return first.strides()[a] < first.strides()[b]; });
+  JoinedAxes joined;
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::size_t axis = axes[i];
+    bool joins = joined.count > 0;
+    for (std::size_t k = 0; joins && k < operands.size(); ++k) {
+      const std::size_t inner = joined.count - 1;
+      joins = operands[k]->strides()[axis] == joined.strides[k][inner] * joined.dims[inner];
+    }
+    if (joins) {
+      joined.dims[joined.count - 1] *= first.dims()[axis];
+      continue;
+    }
+    joined.dims[joined.count] = first.dims()[axis];
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      joined.strides[k][joined.count] = operands[k]->strides()[axis];
+    }
+    ++joined.count;
+  }
+  if (joined.count == 0) {
+    joined.count = 1;
+    joined.dims[0] = 1;
+  }
+  return joined;
+}
+
+bool are_packed(std::span<const Tensor* const> tensors) noexcept {
+  return std::all_of(tensors.begin(), tensors.end(), [](const Tensor* tensor) {
+    return tensor->layout().is_contiguous() && address_of(*tensor) % 16 == 0;
+  });
+}
+
+void set_axes(const JoinedAxes& axes, hiptool_ops::Divisor* divisors, std::uint64_t* dims,
+              std::uint32_t& count, std::uint32_t& is_wide) {
+  count = static_cast<std::uint32_t>(axes.count);
+  std::uint64_t elements = 1;
+  for (std::size_t axis = 0; axis < axes.count; ++axis) {
+    dims[axis] = axes.dims[axis];
+    elements *= axes.dims[axis];
+  }
+  is_wide = elements >= narrow_limit ? 1 : 0;
+  for (std::size_t axis = 0; axis < axes.count; ++axis) {
+    if (is_wide == 0 && axes.dims[axis] > 0) divisors[axis] = make_divisor(axes.dims[axis]);
+  }
+}
+
+bool has_pieces(const Tensor& tensor, const JoinedAxes& axes, std::size_t operand,
+                std::uint32_t run) noexcept {
+  const auto& strides = axes.strides[operand];
+  const std::uint64_t piece_bytes =
+      std::min<std::uint64_t>(16, run * element_size_bytes(tensor.dtype()));
+  if (strides[0] != 1 || address_of(tensor) % piece_bytes != 0) return false;
+  for (std::size_t axis = 1; axis < axes.count; ++axis) {
+    if (strides[axis] * element_size_bytes(tensor.dtype()) % piece_bytes != 0) return false;
+  }
+  return true;
+}
+
+LaunchConfig elements_grid(std::uint64_t elements, std::uint64_t run) {
+  constexpr std::uint64_t most_blocks = narrow_limit - 1;
+  const std::uint64_t runs = elements / run + (elements % run != 0 ? 1 : 0);
+  LaunchConfig config;
+  config.block.x = threads;
+  config.grid.x = static_cast<std::uint32_t>(
+      std::min(most_blocks, runs / threads + (runs % threads != 0 ? 1 : 0)));
+  return config;
+}
+
+std::string describe(const Tensor& tensor) {
+  return std::string(to_string(tensor.dtype())) + list_of(tensor.dims());
+}
+
+void require_device(const Backend& backend, std::string_view operation,
+                    std::span<const Tensor* const> tensors) {
+  for (const Tensor* tensor : tensors) {
+    if (tensor->device() == backend.device()) continue;
+    refuse(operation, describe(*tensor) + " is on " + tensor->device().id() +
+                          ", and the operation runs on " + backend.device().id());
+  }
+}
+
+void require_same_dtype(std::string_view operation, const Tensor& a, const Tensor& b) {
+  if (a.dtype() == b.dtype()) return;
+  refuse(operation, describe(a) + " and " + describe(b) + " have different types; cast one first");
+}
+
+void require_same_dims(std::string_view operation, const Tensor& a, const Tensor& b) {
+  if (std::ranges::equal(a.dims(), b.dims())) return;
+  refuse(operation, describe(a) + " and " + describe(b) +
+                        " have different shapes; broadcast_to() makes a layout fit");
+}
+
+void require_output(std::string_view operation, std::span<const Tensor* const> inputs,
+                    const Tensor& out, DType dtype, std::span<const std::uint64_t> dims) {
+  if (out.dtype() != dtype || !std::ranges::equal(out.dims(), dims)) {
+    refuse(operation, "the output is " + describe(out) + ", and the result is " +
+                          std::string(to_string(dtype)) + list_of(dims));
+  }
+  if (repeats(out.layout())) {
+    refuse(operation, "the output " + describe(out) + " repeats elements (stride 0)");
+  }
+  for (const Tensor* input : inputs) {
+    if (!overlaps(*input, out) || is_same_memory(*input, out)) continue;
+    refuse(operation, "the output " + describe(out) + " overlaps the input " + describe(*input));
+  }
+}
+
+}  // namespace hiptool::ops

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+/// The arguments of elementwise kernels, from the layouts of their tensors.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "hiptool/backend.hpp"
+#include "hiptool/kernel.hpp"
+#include "hiptool/tensor.hpp"
+
+// Shared with the kernels, which have these types without a namespace.
+using std::uint32_t;
+using std::uint64_t;
+#include <hiptool_operands.h>
+
+namespace hiptool::ops {
+
+/// (multiplier, shift) by which kernels divide numbers below 2^31. The divisor is 1 to 2^31 - 1.
+hiptool_ops::Divisor make_divisor(std::uint64_t divisor) noexcept;
+
+/// Dimensions that all operands have, with axes in the order of the strides of `order` (the
+/// output), joined where every operand runs through them in one go; axis 0 is the innermost.
+struct JoinedAxes {
+  std::size_t count = 0;  // at least 1
+  std::array<std::uint64_t, Layout::max_rank> dims{};
+  std::array<std::array<std::uint64_t, Layout::max_rank>, 4> strides{};  // by operand
+};
+JoinedAxes join_axes(std::span<const Layout* const> operands, std::size_t order);
+
+/// True when all tensors have their elements in one row-major piece that begins at a multiple of 16
+/// bytes: then the kernels that know no layout serve.
+bool are_packed(std::span<const Tensor* const> tensors) noexcept;
+
+/// The kernel's argument. The last tensor is the output. A thread takes `run` neighbours where the
+/// innermost dimension is a multiple of that.
+template <unsigned count>
+hiptool_ops::Operands<count> make_operands(const std::array<const Tensor*, count>& tensors,
+                                           std::uint32_t run);
+
+/// Queues a kernel of 256 threads a block, of which each takes `run` of so many elements.
+template <class... Arguments>
+void launch_elements(const Backend& backend, const Kernel& kernel, std::uint64_t elements,
+                     std::uint64_t run, const Arguments&... arguments);
+
+/// The checks that all operations share: Error(invalid_argument) that names the operation and both
+/// types, shapes or devices. An output that overlaps an input without being it is refused.
+void require_device(const Backend& backend, std::string_view operation,
+                    std::span<const Tensor* const> tensors);
+void require_same_dtype(std::string_view operation, const Tensor& a, const Tensor& b);
+void require_same_dims(std::string_view operation, const Tensor& a, const Tensor& b);
+void require_output(std::string_view operation, std::span<const Tensor* const> inputs,
+                    const Tensor& out, DType dtype, std::span<const std::uint64_t> dims);
+
+/// "f32[2,3]", for messages.
+std::string describe(const Tensor& tensor);
+
+// ---- implementation
+
+void set_axes(const JoinedAxes& axes, hiptool_ops::Divisor* divisors, std::uint64_t* dims,
+              std::uint32_t& count, std::uint32_t& is_wide);
+LaunchConfig elements_grid(std::uint64_t elements, std::uint64_t run);
+/// Whether runs of that operand are aligned pieces.
+bool has_pieces(const Tensor& tensor, const JoinedAxes& axes, std::size_t operand,
+                std::uint32_t run) noexcept;
+
+template <unsigned count>
+hiptool_ops::Operands<count> make_operands(const std::array<const Tensor*, count>& tensors,
+                                           std::uint32_t run) {
+  std::array<const Layout*, count> layouts{};
+  for (std::size_t i = 0; i < count; ++i) layouts[i] = &tensors[i]->layout();
+  const JoinedAxes axes = join_axes(layouts, count - 1);
+  hiptool_ops::Operands<count> result{};
+  result.count = tensors[count - 1]->element_count();
+  set_axes(axes, result.divisors, result.dims, result.axes, result.is_wide);
+  result.run = axes.dims[0] % run == 0 ? run : 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t axis = 0; axis < axes.count; ++axis) {
+      result.strides[i][axis] = axes.strides[i][axis];
+    }
+    if (result.run > 1 && has_pieces(*tensors[i], axes, i, run)) result.packed |= 1u << i;
+  }
+  return result;
+}
+
+template <class... Arguments>
+void launch_elements(const Backend& backend, const Kernel& kernel, std::uint64_t elements,
+                     std::uint64_t run, const Arguments&... arguments) {
+  launch(kernel, elements_grid(elements, run), backend.stream(), arguments...);
+}
+
+}  // namespace hiptool::ops
