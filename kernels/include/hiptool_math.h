@@ -227,8 +227,9 @@ template <class T>
 inline __device__ Pair<T> half_exponential_minus_one(T x) {
   const Exponential<T> e = split_exponential<T>({x, T(0)});
   const T scale = power_of_two<T>(e.exponent - 1);
-  const Pair<T> sum = ordered_sum(scale - T(0.5), scale * e.near);
-  return {sum.high, fused(scale, e.rest, sum.low)};
+  const Pair<T> first = ordered_sum(scale, T(-0.5));
+  const Pair<T> second = ordered_sum(first.high, scale * e.near);
+  return {second.high, fused(scale, e.rest, second.low + first.low)};
 }
 
 template <class T>

@@ -328,6 +328,6 @@ TEST_CASE("results have the same bits whatever compiled them") {
     of_float = add_to_digest(of_float, math::power(x, y));
     of_double = add_to_digest(of_double, math::power(double{x}, double{y}));
   }
-  CHECK(of_float == 9586556150414996882U);
+  CHECK(of_float == 14719338384499429997U);
   CHECK(of_double == 1521693952116020176U);
 }
