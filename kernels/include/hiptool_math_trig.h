@@ -65,38 +65,40 @@ inline __device__ Reduced<T> reduce_quarters(uint64_t high, uint64_t low) {
   return {ordered_sum(quarters.high, quarters.low), quadrant};
 }
 
-// A switch and no array, which would take memory of each thread where it is not optimized away.
-inline __device__ uint64_t word_of_two_over_pi(int index) {
-  switch (index) {
-    case 1: return 0xa2f9836e4e441529;
-    case 2: return 0xfc2757d1f534ddc0;
-    case 3: return 0xdb6295993c439041;
-    case 4: return 0xfe5163abdebbc561;
-    case 5: return 0xb7246e3a424dd2e0;
-    case 6: return 0x06492eea09d1921c;
-    case 7: return 0xfe1deb1cb129a73e;
-    case 8: return 0xe88235f52ebb4484;
-    case 9: return 0xe99c7026b45f7e41;
-    case 10: return 0x3991d639835339f4;
-    case 11: return 0x9c845f8bbdf9283b;
-    case 12: return 0x1ff897ffde05980f;
-    case 13: return 0xef2f118b5a0a6d1f;
-    case 14: return 0x6d367ecf27cb09b7;
-    case 15: return 0x4f463f669e5fea2d;
-    case 16: return 0x7527bac7ebe5f17b;
-    case 17: return 0x3d0739f78a5292ea;
-    case 18: return 0x6bfb5fb11f8d5d08;
-    case 19: return 0x56033046fc7b6bab;
-    default: return 0;
-  }
+/// Successive words of 2 / pi.
+struct Words {
+  uint64_t first, second, third, fourth;
+};
+
+// Chosen one by one: an array would take memory of each thread with nvcc.
+inline __device__ Words words_from(int, uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
+  return {a, b, c, d};
 }
 
-/// 64 bits of 2 / pi from this place on; place 64 is the bit of weight 1/2, before it are zeros.
-inline __device__ uint64_t bits_of_two_over_pi(int place) {
-  const int shift = place & 63;
-  const uint64_t high = word_of_two_over_pi(place >> 6);
-  const uint64_t low = word_of_two_over_pi((place >> 6) + 1);
-  return shift == 0 ? high : high << shift | low >> (64 - shift);
+/// Four of these words from the index on.
+template <class... Rest>
+inline __device__ Words words_from(int index, uint64_t a, uint64_t b, uint64_t c, uint64_t d,
+                                   uint64_t e, Rest... rest) {
+  const Words next = words_from(index - 1, b, c, d, e, rest...);
+  const bool is_here = index == 0;
+  return {is_here ? a : next.first, is_here ? b : next.second, is_here ? c : next.third,
+          is_here ? d : next.fourth};
+}
+
+inline __device__ Words two_over_pi(float, int index) {
+  return words_from(index, 0, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041,
+                    0xfe5163abdebbc561, 0xb7246e3a424dd2e0);
+}
+inline __device__ Words two_over_pi(double, int index) {
+  return words_from(index, 0, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041,
+                    0xfe5163abdebbc561, 0xb7246e3a424dd2e0, 0x06492eea09d1921c, 0xfe1deb1cb129a73e,
+                    0xe88235f52ebb4484, 0xe99c7026b45f7e41, 0x3991d639835339f4, 0x9c845f8bbdf9283b,
+                    0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d,
+                    0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab);
+}
+
+inline __device__ uint64_t joined(uint64_t high, uint64_t low, int shift) {
+  return high << shift | (low >> 1) >> (63 - shift);
 }
 
 inline __device__ uint64_t high_product(uint64_t a, uint64_t b) {
@@ -119,11 +121,16 @@ inline __device__ Reduced<T> reduce_large(T x) {
   const Bits one = static_cast<Bits>(1) << F::mantissa_bits;
   const uint64_t mantissa = (bits & (one - 1)) | one;
   const int exponent = static_cast<int>(bits >> F::mantissa_bits) - F::bias - F::mantissa_bits;
-  const int place = exponent + 62;  // its bit times the lowest of the mantissa counts 2
-  const uint64_t middle = bits_of_two_over_pi(place + 64);
-  uint64_t high = mantissa * bits_of_two_over_pi(place) + high_product(mantissa, middle);
+  // The bit of this place, counted from 64 for that of weight 1/2, times the lowest of the mantissa
+  // is 2.
+  const int place = exponent + 62;
+  const int shift = place & 63;
+  const Words words = two_over_pi(x, place >> 6);
+  const uint64_t middle = joined(words.second, words.third, shift);
+  uint64_t high =
+      mantissa * joined(words.first, words.second, shift) + high_product(mantissa, middle);
   if (sizeof(T) == sizeof(float)) return reduce_quarters<T>(high, 0);  // 2^-62 is enough
-  const uint64_t last = high_product(mantissa, bits_of_two_over_pi(place + 128));
+  const uint64_t last = high_product(mantissa, joined(words.third, words.fourth, shift));
   const uint64_t low = mantissa * middle + last;
   if (low < last) ++high;
   return reduce_quarters<T>(high, low);
