@@ -86,15 +86,16 @@ inline __device__ Words words_from(int index, uint64_t a, uint64_t b, uint64_t c
 }
 
 inline __device__ Words two_over_pi(float, int index) {
-  return words_from(index, 0, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041,
-                    0xfe5163abdebbc561, 0xb7246e3a424dd2e0);
+  return words_from(index, 0, 0xa2f9836e4e441529U, 0xfc2757d1f534ddc0U, 0xdb6295993c439041U,
+                    0xfe5163abdebbc561U, 0xb7246e3a424dd2e0U);
 }
 inline __device__ Words two_over_pi(double, int index) {
-  return words_from(index, 0, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041,
-                    0xfe5163abdebbc561, 0xb7246e3a424dd2e0, 0x06492eea09d1921c, 0xfe1deb1cb129a73e,
-                    0xe88235f52ebb4484, 0xe99c7026b45f7e41, 0x3991d639835339f4, 0x9c845f8bbdf9283b,
-                    0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d,
-                    0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab);
+  return words_from(
+      index, 0, 0xa2f9836e4e441529U, 0xfc2757d1f534ddc0U, 0xdb6295993c439041U, 0xfe5163abdebbc561U,
+      0xb7246e3a424dd2e0U, 0x06492eea09d1921cU, 0xfe1deb1cb129a73eU, 0xe88235f52ebb4484U,
+      0xe99c7026b45f7e41U, 0x3991d639835339f4U, 0x9c845f8bbdf9283bU, 0x1ff897ffde05980fU,
+      0xef2f118b5a0a6d1fU, 0x6d367ecf27cb09b7U, 0x4f463f669e5fea2dU, 0x7527bac7ebe5f17bU,
+      0x3d0739f78a5292eaU, 0x6bfb5fb11f8d5d08U, 0x56033046fc7b6babU);
 }
 
 inline __device__ uint64_t joined(uint64_t high, uint64_t low, int shift) {
