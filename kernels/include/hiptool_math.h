@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Elementary functions for float and double with the same bits on every platform: they consist of
 // correctly rounded operations (+ - * / fma), integer operations and casts of bits, so compilers
-// must neither contract nor relax them. The error is below 1.1 units in the last place everywhere
+// must neither contract nor relax them. The error is below 1.2 units in the last place everywhere
 // (tests/unit/kernels/math_test.cpp); special values are those of C99, Annex F. Polynomials are
 // from kernels/math_coefficients.sollya.
 //

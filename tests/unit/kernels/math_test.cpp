@@ -17,7 +17,7 @@ namespace math = hiptool_math;
 
 namespace {
 
-constexpr double bound_ulps = 1.1;
+constexpr double bound_ulps = 1.2;
 
 /// The distance of `got` from the true value in units of the last place that T has there. An
 /// infinity counts as the power of 2 after the largest number. A wrong sign of 0 counts too.
