@@ -193,6 +193,32 @@ inline __device__ uint8_t to_f8e4m3(float value) {
 inline __device__ uint8_t to_f8e4m3(double value) {
   return static_cast<uint8_t>(narrow<F8E4M3, Double>(Double::bits_of(value)));
 }
+// The same by the device's own instructions, for values that arithmetic takes next or has made:
+// they round alike, but differ in the patterns of NaN that they read.
+#if defined(__CUDA_ARCH__)
+inline __device__ float f16_to_value(uint16_t bits) {
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+  return value;
+}
+inline __device__ uint16_t value_to_f16(float value) {
+  uint16_t bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return value != value ? static_cast<uint16_t>(F16::nan) : bits;
+}
+#elif defined(__AMDGCN__)
+inline __device__ float f16_to_value(uint16_t bits) {
+  return static_cast<float>(__builtin_bit_cast(_Float16, bits));
+}
+inline __device__ uint16_t value_to_f16(float value) {
+  const uint16_t bits = __builtin_bit_cast(uint16_t, static_cast<_Float16>(value));
+  return value != value ? static_cast<uint16_t>(F16::nan) : bits;
+}
+#else
+inline __device__ float f16_to_value(uint16_t bits) { return f16_to_operand(bits); }
+inline __device__ uint16_t value_to_f16(float value) { return to_f16(value); }
+#endif
+
 inline __device__ float to_f32(double value) { return canonical(static_cast<float>(value)); }
 
 // ---- Reductions. `Join::join(a, b)` must not depend on the order of a and b (two NaN apart).

@@ -39,8 +39,8 @@ struct Element<double> {
 template <>
 struct Element<F16> {
   using Value = float;
-  static __device__ float widen(F16 stored) { return hiptool_device::f16_to_float(stored.bits); }
-  static __device__ F16 narrow(float value) { return {hiptool_device::to_f16(value)}; }
+  static __device__ float widen(F16 stored) { return hiptool_device::f16_to_value(stored.bits); }
+  static __device__ F16 narrow(float value) { return {hiptool_device::value_to_f16(value)}; }
 };
 template <>
 struct Element<Bf16> {
