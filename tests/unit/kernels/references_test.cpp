@@ -32,7 +32,8 @@ TEST_CASE("each kernel that a source exports is found, for the processor too") {
   constexpr std::string_view mark = "\nHIPTOOL_EXPORT(";
   std::set<std::string> names;
   for (const Image& image : embedded_images()) {
-    if (image.target != "source") continue;
+    // Operations name their kernels by a macro, once for each type, and find them by their source.
+    if (image.target != "source" || image.source.substr(0, 4) == "ops_") continue;
     CAPTURE(std::string(image.source));
     const std::string text(reinterpret_cast<const char*>(image.bytes.data()), image.bytes.size());
     std::size_t found = 0;
