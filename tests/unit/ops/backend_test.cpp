@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include "hiptool/backend.hpp"
+
+#include <doctest/doctest.h>
+
+#include <thread>
+#include <vector>
+
+#include "hiptool/ops.hpp"
+#include "ops/backend_state.hpp"
+#include "ops/operands.hpp"
+#include "support.hpp"
+#include "unit/core/gate.hpp"
+#include "unit/core/wrapped_device.hpp"
+
+using namespace hiptool;
+using hiptool::test::code_of;
+
+namespace {
+
+std::string message_of(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::invalid_argument);
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+}  // namespace
+
+TEST_CASE("sixteen threads share one Backend of a device, also after one could not be made") {
+  {
+    test::WrappedDevice wrapped;
+    wrapped.table().fail("hipStreamCreateWithFlags", hip::hipErrorOutOfMemory);
+    CHECK_THROWS_AS(Backend::shared(wrapped.device()), Error);
+  }
+  Platforms platforms;
+  const Device device = test::device(platforms);
+  std::vector<const ops::BackendState*> states(16);
+  {
+    std::vector<std::jthread> threads;
+    for (const ops::BackendState*& state : states) {
+      threads.emplace_back([&] { state = &Backend::shared(device).state(); });
+    }
+  }
+  for (const ops::BackendState* state : states) CHECK(state == states[0]);
+}
+
+TEST_CASE("work goes to the caller's stream and waits behind what is queued there") {
+  Platforms platforms;
+  const Device device = test::device(platforms);
+  const Stream stream(device);
+  const Backend backend = Backend::borrow_native(stream);
+  CHECK(backend.stream() == stream);
+  const Tensor one = Tensor::from_host<float>(device, {1, 2, 3}, {3});
+  const Tensor sum = backend.zeros(DType::f32, {3});
+  ops::add_into(backend, one, one, sum);  // loads the kernel
+  backend.synchronize();
+  test::Gate gate(stream);
+  ops::mul_into(backend, one, one, sum);
+  CHECK_FALSE(stream.is_done());
+  gate.open();
+  backend.synchronize();
+  CHECK(sum.to_host<float>() == std::vector<float>{1, 4, 9});
+}
+
+TEST_CASE("errors come before the launch and name the operation and both operands") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  const Tensor a = backend.zeros(DType::f32, {2, 3});
+  const Tensor b = backend.zeros(DType::f16, {2, 3});
+  const Tensor c = backend.zeros(DType::f32, {3, 2});
+  const Tensor row = c.with_layout(Layout({1, 3}).broadcast_to({2, 3}));
+  CHECK(message_of([&] { ops::add(backend, a, b); }) ==
+        "add: f32[2,3] and f16[2,3] have different types; cast one first");
+  CHECK(message_of([&] { ops::lt(backend, a, c); }) ==
+        "lt: f32[2,3] and f32[3,2] have different shapes; broadcast_to() makes a layout fit");
+  CHECK(message_of([&] { ops::add_into(backend, a, a, b); }) ==
+        "add: the output is f16[2,3], and the result is f32[2,3]");
+  CHECK(message_of([&] { ops::add_into(backend, a, a, row); }) ==
+        "add: the output f32[2,3] repeats elements (stride 0)");
+  const Tensor whole = backend.zeros(DType::f32, {8});
+  const auto part = [&](std::uint64_t start) {
+    return whole.with_layout(whole.layout().narrow(0, start, 4));
+  };
+  CHECK(message_of([&] { ops::add_into(backend, part(0), part(4), part(2)); }) ==
+        "add: the output f32[4] overlaps the input f32[4]");
+  ops::add_into(backend, part(0), part(4), part(0));  // the input itself
+  backend.synchronize();
+}
+
+TEST_CASE("places beyond 31 bits are found by 64-bit division") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  std::vector<std::int32_t> numbers(60);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<std::int32_t>(i);
+  const Tensor whole = Tensor::from_host<std::int32_t>(backend.device(), numbers, {3, 4, 5});
+  const Tensor turned = whole.with_layout(whole.layout().transpose(0, 2));
+  const Tensor out = backend.zeros(DType::i32, {5, 4, 3});
+  auto operands = ops::make_operands<3>({&turned, &turned, &out}, 4);
+  CHECK(operands.is_wide == 0);
+  operands.is_wide = 1;
+  for (auto& divisor : operands.divisors) divisor = {};
+  const Kernel kernel = backend.state().kernel("ops_binary", "hiptool_binary_i32");
+  ops::launch_elements(backend, kernel, 60, operands.run, std::uint32_t{0}, operands,
+                       turned.address(), turned.address(), out.address());
+  backend.synchronize();
+  auto expected = turned.to_host<std::int32_t>();
+  for (std::int32_t& number : expected) number *= 2;
+  CHECK(out.to_host<std::int32_t>() == expected);
+}
