@@ -11,19 +11,21 @@ Usage: pack.py BIN ASM [--bundle SOURCE FILE | --image SOURCE TARGET FILE |
 and "cpu-header", all with a NUL after them; --object stores a cubin.
 
 The file: magic, u32 version, u32 count, then for each image its source (24 bytes), its target
-(24 bytes), u64 offset and u64 size; all numbers little-endian, names filled up with NUL. Images
-begin on multiples of 4096, so that a runtime may map them.
+(24 bytes), u64 offset, u64 size in the file, u64 size when unpacked and u64 1 for a cubin; all
+numbers little-endian, names filled up with NUL. What a device loads is packed by zlib (RFC 1950),
+to a fifth; texts are not, which have both sizes equal.
 """
 import hashlib
 import pathlib
 import struct
 import sys
+import zlib
 
 MAGIC = b"HIPTOOLK"
-VERSION = 1
+VERSION = 2
 HEAD = struct.Struct("<8sII")
-ENTRY = struct.Struct("<24s24sQQ")
-ALIGNMENT = 4096
+ENTRY = struct.Struct("<24s24sQQQQ")
+ALIGNMENT = 16
 TEXT_TARGETS = {"--text": "source", "--header": "header", "--cpu-header": "cpu-header"}
 
 BUNDLE_MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
@@ -72,14 +74,16 @@ def name_field(name):
 
 
 def pack(images):
-    """The whole file for (source, target, bytes)."""
+    """The whole file for (source, target, bytes, is_cubin)."""
     place = up(HEAD.size + ENTRY.size * len(images))
     table = [HEAD.pack(MAGIC, VERSION, len(images))]
     body = []
-    for source, target, data in images:
-        table.append(ENTRY.pack(name_field(source), name_field(target), place, len(data)))
-        body.append(data.ljust(up(len(data)), b"\0"))
-        place += up(len(data))
+    for source, target, data, is_cubin in images:
+        stored = data if target in TEXT_TARGETS.values() else zlib.compress(data, 9)
+        table.append(ENTRY.pack(name_field(source), name_field(target), place, len(stored),
+                                len(data), is_cubin))
+        body.append(stored.ljust(up(len(stored)), b"\0"))
+        place += up(len(stored))
     head = b"".join(table)
     return head.ljust(up(len(head)), b"\0") + b"".join(body)
 
@@ -90,9 +94,10 @@ def unpack(data):
     if (magic, version) != (MAGIC, VERSION):
         raise ValueError("not a file of kernel images")
     for i in range(count):
-        source, target, offset, size = ENTRY.unpack_from(data, HEAD.size + ENTRY.size * i)
+        source, target, offset, stored, size, _ = ENTRY.unpack_from(data, HEAD.size + ENTRY.size * i)
+        content = data[offset:offset + stored]
         yield (source.rstrip(b"\0").decode(), target.rstrip(b"\0").decode(),
-               data[offset:offset + size])
+               content if stored == size else zlib.decompress(content))
 
 
 def read_arguments(arguments):
@@ -101,15 +106,16 @@ def read_arguments(arguments):
         source = next(words)
         if word == "--bundle":
             for target, data in bundle_images(pathlib.Path(next(words)).read_bytes()):
-                yield source, target, data
+                yield source, target, data, False
         elif word == "--image":
             target = next(words)
-            yield source, target, pathlib.Path(next(words)).read_bytes() + b"\0"
+            yield source, target, pathlib.Path(next(words)).read_bytes() + b"\0", False
         elif word == "--object":
             target = next(words)
-            yield source, target, pathlib.Path(next(words)).read_bytes()
+            yield source, target, pathlib.Path(next(words)).read_bytes(), True
         elif word in TEXT_TARGETS:
-            yield source, TEXT_TARGETS[word], pathlib.Path(next(words)).read_bytes() + b"\0"
+            text = pathlib.Path(next(words)).read_bytes() + b"\0"
+            yield source, TEXT_TARGETS[word], text, False
         else:
             sys.exit(f"{word}: not known\n{__doc__}")
 

@@ -15,10 +15,10 @@ namespace hiptool::kernels {
 namespace {
 
 constexpr std::string_view magic = "HIPTOOLK";
-constexpr std::uint32_t version = 1;
+constexpr std::uint32_t version = 2;
 constexpr std::size_t head_bytes = 16;
 constexpr std::size_t name_bytes = 24;
-constexpr std::size_t entry_bytes = 64;
+constexpr std::size_t entry_bytes = 80;
 
 [[noreturn]] void refuse_table(const char* why) {
   throw Error(ErrorCode::internal, "read", std::string("the table of kernel images: ") + why);
@@ -65,6 +65,11 @@ bool runs_cubin(unsigned device, unsigned target) {
   return !is_tegra && device / 10 == target / 10 && target <= device;
 }
 
+bool is_nvidia_object(const Image& image) {
+  if (!image.packed.empty()) return image.is_cubin;
+  return core::identify_image(image.bytes) == core::ImageKind::nvidia_object;
+}
+
 std::vector<Image> choose_nvidia_images(std::span<const Image> images, std::string_view source,
                                         std::string_view arch) {
   const unsigned device = compute_capability(arch);
@@ -73,9 +78,9 @@ std::vector<Image> choose_nvidia_images(std::span<const Image> images, std::stri
   for (const Image& image : images) {
     const unsigned target = compute_capability(image.target);
     if (image.source != source || target == 0) continue;
-    const bool is_cubin = core::identify_image(image.bytes) == core::ImageKind::nvidia_object;
-    const Image*& best = is_cubin ? cubin : ptx;
-    const bool runs = is_cubin ? runs_cubin(device, target) : target <= device;
+    const bool is_object = is_nvidia_object(image);
+    const Image*& best = is_object ? cubin : ptx;
+    const bool runs = is_object ? runs_cubin(device, target) : target <= device;
     if (runs && (best == nullptr || target > compute_capability(best->target))) best = &image;
   }
   std::vector<Image> chosen;
@@ -97,8 +102,13 @@ std::vector<Image> read_image_table(std::span<const std::byte> file) {
   for (Image& image : images) {
     image.source = name_at(file, entry);
     image.target = name_at(file, entry + name_bytes);
-    image.bytes = piece(file, number_in_table<std::uint64_t>(file, entry + 2 * name_bytes),
-                        number_in_table<std::uint64_t>(file, entry + 2 * name_bytes + 8));
+    const auto number = [&](std::size_t place) {
+      return number_in_table<std::uint64_t>(file, entry + 2 * name_bytes + 8 * place);
+    };
+    const auto stored = piece(file, number(0), number(1));
+    image.unpacked_bytes = number(2);
+    image.is_cubin = number(3) != 0;
+    (image.unpacked_bytes == stored.size() ? image.bytes : image.packed) = stored;
     entry += entry_bytes;
   }
   return images;

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/images.hpp"
 
+#include <zlib.h>
+
 #include <algorithm>
+#include <map>
+#include <mutex>
+#include <string>
 
 #include "hip/cpu/kernel_table.hpp"
+#include "hiptool/error.hpp"
 #include "kernels/image_table.hpp"
 
 // From the assembly source that kernels/pack.py writes.
@@ -17,6 +23,19 @@ namespace hiptool::kernels {
 void keep_cpu_kernels();  // generated with the build; see kernels/meson.build
 
 namespace {
+
+std::vector<std::byte> inflate(const Image& image) {
+  std::vector<std::byte> bytes(image.unpacked_bytes);
+  uLongf size = bytes.size();
+  const int result =
+      uncompress(reinterpret_cast<Bytef*>(bytes.data()), &size,
+                 reinterpret_cast<const Bytef*>(image.packed.data()), image.packed.size());
+  if (result == Z_OK && size == bytes.size()) return bytes;
+  throw Error(ErrorCode::internal, "unpack",
+              "the kernel image " + std::string(image.source) + " for " +
+                  std::string(image.target) + " is damaged (zlib error " + std::to_string(result) +
+                  "); install hiptool again");
+}
 
 std::vector<Image> all_images() {
   keep_cpu_kernels();
@@ -41,7 +60,22 @@ std::span<const Image> embedded_images() {
 
 std::vector<Image> choose_images(std::string_view source, Platform platform,
                                  std::string_view arch) {
-  return choose_images_of(embedded_images(), source, platform, arch);
+  std::vector<Image> chosen = choose_images_of(embedded_images(), source, platform, arch);
+  for (Image& image : chosen) image = unpacked(image);
+  return chosen;
+}
+
+Image unpacked(const Image& image) {
+  if (image.packed.empty()) return image;
+  static std::mutex mutex;
+  static auto* const all = new std::map<const std::byte*, std::vector<std::byte>>;  // never freed
+  const std::lock_guard lock(mutex);
+  std::vector<std::byte>& bytes = (*all)[image.packed.data()];
+  if (bytes.empty()) bytes = inflate(image);
+  Image whole = image;
+  whole.bytes = bytes;
+  whole.packed = {};
+  return whole;
 }
 
 std::optional<Image> choose_image(std::string_view source, Platform platform,

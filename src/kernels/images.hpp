@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,7 +18,11 @@ struct Image {
   /// "gfx90a", "sm_60" of PTX and "sm_90" of a cubin, "cpu"; "source" is the kernel source itself,
   /// "header" what kernel sources include, "cpu-header" what they need on the processor besides
   std::string_view target;
-  std::span<const std::byte> bytes;  ///< PTX and texts end in NUL, counted
+  /// PTX and texts end in NUL, counted. Empty where the image is packed: see unpacked().
+  std::span<const std::byte> bytes;
+  std::span<const std::byte> packed = {};  ///< by zlib
+  std::uint64_t unpacked_bytes = 0;        ///< of a packed image
+  bool is_cubin = false;                   ///< of a packed image
 
   /// A source or header, which no device can load.
   bool is_text() const {
@@ -29,12 +34,17 @@ struct Image {
   }
 };
 
-/// All that this build embeds; without any device compiler only texts and "cpu".
+/// The image with its bytes, which live to the end of the process. Unpacks each image once; blocks
+/// for about a millisecond then. Throws Error(internal) for damaged bytes.
+Image unpacked(const Image& image);
+
+/// All that this build embeds; without any device compiler only texts and "cpu". What devices load
+/// is packed.
 std::span<const Image> embedded_images();
 
-/// The images for an arch, best first; a later one is for a driver that refuses the one before it.
-/// For amd the equal gfx name (up to ':'), for cpu its table; for nvidia the highest cubin that the
-/// device runs, then the PTX of the highest sm_ that is not above the device's.
+/// The images for an arch, unpacked, best first; a later one is for a driver that refuses the one
+/// before it. For amd the equal gfx name (up to ':'), for cpu its table; for nvidia the highest
+/// cubin that the device runs, then the PTX of the highest sm_ that is not above the device's.
 std::vector<Image> choose_images(std::string_view source, Platform platform, std::string_view arch);
 
 /// The first of them; absent when there is none.

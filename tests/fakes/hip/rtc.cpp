@@ -54,7 +54,9 @@ int hiprtcCompileProgram(void* handle, int option_count, const char* const* opti
   }
   const std::string_view stem = find_stem(program.source);
   for (const Image& image : embedded_images()) {
-    if (!stem.empty() && image.source == stem && image.target == arch) program.code = image.bytes;
+    if (!stem.empty() && image.source == stem && image.target == arch) {
+      program.code = hiptool::kernels::unpacked(image).bytes;
+    }
   }
   if (!program.code.empty()) return success;
   program.log =

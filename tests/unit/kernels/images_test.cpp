@@ -118,7 +118,8 @@ TEST_CASE("an unknown source has no image") {
 
 TEST_CASE("every source is embedded as text and stands on the processor") {
   int sources = 0;
-  for (const Image& image : embedded_images()) {
+  for (const Image& stored : embedded_images()) {
+    const Image image = unpacked(stored);
     CAPTURE(image.source);
     CAPTURE(image.target);
     REQUIRE_FALSE(image.bytes.empty());
@@ -167,17 +168,17 @@ TEST_CASE("every header that a kernel source includes is embedded") {
   }
 }
 
-TEST_CASE("embedded images are what their targets say, and begin on pages") {
-  for (const Image& image : embedded_images()) {
+TEST_CASE("embedded images are what their targets say, and unpacked once") {
+  for (const Image& stored : embedded_images()) {
+    const Image image = unpacked(stored);
+    CHECK(unpacked(stored).bytes.data() == image.bytes.data());
     CAPTURE(image.source);
     CAPTURE(image.target);
     if (image.target.substr(0, 3) == "gfx") {
       CHECK(text(image).substr(0, 4) ==
             "\x7f"
             "ELF");
-      CHECK(reinterpret_cast<std::uintptr_t>(image.bytes.data()) % 4096 == 0);
     } else if (test::is_cubin(image)) {
-      CHECK(reinterpret_cast<std::uintptr_t>(image.bytes.data()) % 4096 == 0);
       CHECK(image.target.substr(0, 3) == "sm_");
       // Without its PTX an older driver could not load the kernel.
       const auto images = choose_images(image.source, Platform::nvidia, image.target);
@@ -201,12 +202,13 @@ TEST_CASE("targets are named once, and source text is none") {
 }
 
 TEST_CASE("a table that is cut off or of another kind is refused") {
-  std::string file("HIPTOOLK\1\0\0\0\1\0\0\0", 16);
-  std::string entry(64, '\0');
+  std::string file("HIPTOOLK\2\0\0\0\1\0\0\0", 16);
+  std::string entry(80, '\0');
   entry.replace(0, 4, "fill");
   entry.replace(24, 5, "sm_60");
-  entry[48] = 80;
+  entry[48] = 96;
   entry[56] = 3;
+  entry[64] = 3;
   file += entry + "PTX";
   const auto read = [](const std::string& bytes) {
     return read_image_table(std::as_bytes(std::span(bytes)));
@@ -223,8 +225,25 @@ TEST_CASE("a table that is cut off or of another kind is refused") {
   other[0] = 'X';
   CHECK_THROWS_AS(read(other), Error);
   other = file;
-  other[8] = 2;
+  other[8] = 1;
   CHECK_THROWS_AS(read(other), Error);
+}
+
+TEST_CASE("a damaged image is named") {
+  for (const Image& stored : embedded_images()) {
+    if (stored.packed.empty()) continue;
+    std::vector<std::byte> bytes(stored.packed.begin(), stored.packed.end());
+    Image image = stored;
+    bytes[bytes.size() / 2] ^= std::byte{1};
+    image.packed = bytes;
+    try {
+      unpacked(image);
+      FAIL("nothing was thrown");
+    } catch (const Error& error) {
+      CHECK(std::string(error.what()).find(stored.target) != std::string::npos);
+    }
+    return;
+  }
 }
 
 }  // namespace
