@@ -94,7 +94,8 @@ def unpack(data):
     if (magic, version) != (MAGIC, VERSION):
         raise ValueError("not a file of kernel images")
     for i in range(count):
-        source, target, offset, stored, size, _ = ENTRY.unpack_from(data, HEAD.size + ENTRY.size * i)
+        entry = ENTRY.unpack_from(data, HEAD.size + ENTRY.size * i)
+        source, target, offset, stored, size, _ = entry
         content = data[offset:offset + stored]
         yield (source.rstrip(b"\0").decode(), target.rstrip(b"\0").decode(),
                content if stored == size else zlib.decompress(content))
