@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <concepts>
 #include <cstdint>
+#include <initializer_list>
+#include <span>
 #include <string_view>
+#include <utility>
 
 #include "hiptool/backend.hpp"
 #include "hiptool/export.hpp"
@@ -72,5 +76,103 @@ HIPTOOL_API void compare_into(const Backend& backend, Compare operation, const T
 #include "hiptool/operations.def"
 #undef HIPTOOL_BINARY
 #undef HIPTOOL_COMPARE
+
+// ---- Elementwise operations of one tensor, with numbers as parameters, and conversions.
+
+enum class Unary {
+#define HIPTOOL_UNARY(name, ...) name,
+#define HIPTOOL_FUNCTION(name, ...) name,
+#include "hiptool/operations.def"
+#undef HIPTOOL_UNARY
+#undef HIPTOOL_FUNCTION
+};
+
+/// "neg", "exp": the enum's own spelling.
+HIPTOOL_API std::string_view to_string(Unary operation) noexcept;
+
+/// Elementwise on a tensor of a floating-point dtype; of integers Error(unsupported).
+/// gelu is the approximation by tanh, gelu_erf is x normcdf(x), normcdf the normal distribution.
+/// round takes ties away from zero; relu(-0) = 0; sign of -0 and NaN is 0. neg to sqrt of the list
+/// in operations.def are rounded correctly (rsqrt is 1 / sqrt(x), each rounded), the rest is within
+/// 2 units in the last place.
+HIPTOOL_API Tensor unary(const Backend& backend, Unary operation, const Tensor& x);
+HIPTOOL_API void unary_into(const Backend& backend, Unary operation, const Tensor& x,
+                            const Tensor& out);
+
+#define HIPTOOL_UNARY(name, ...)                                                        \
+  inline Tensor name(const Backend& backend, const Tensor& x) {                         \
+    return unary(backend, Unary::name, x);                                              \
+  }                                                                                     \
+  inline void name##_into(const Backend& backend, const Tensor& x, const Tensor& out) { \
+    unary_into(backend, Unary::name, x, out);                                           \
+  }
+#define HIPTOOL_FUNCTION(name, ...) HIPTOOL_UNARY(name)
+#include "hiptool/operations.def"
+#undef HIPTOOL_UNARY
+#undef HIPTOOL_FUNCTION
+
+/// A number of C++, which operations convert to the dtype of their tensor by the rules of cast.
+class Scalar {
+ public:
+  template <std::integral Number>
+  Scalar(Number number) noexcept {
+    if (std::in_range<std::int64_t>(number)) {
+      whole_ = static_cast<std::int64_t>(number);
+    } else {
+      is_whole_ = false;
+      real_ = static_cast<double>(number);
+    }
+  }
+  Scalar(double number) noexcept : is_whole_(false), real_(number) {}
+
+  bool is_whole() const noexcept { return is_whole_; }
+  std::int64_t whole() const noexcept { return whole_; }
+  double real() const noexcept { return real_; }
+
+ private:
+  bool is_whole_ = true;
+  std::int64_t whole_ = 0;
+  double real_ = 0;
+};
+
+/// x^exponent as pow of C99, and x > 0 ? x : alpha (e^x - 1), of floating-point dtypes; within 2
+/// units in the last place for the parameter in the dtype of x.
+HIPTOOL_API Tensor powf(const Backend& backend, const Tensor& x, double exponent);
+HIPTOOL_API void powf_into(const Backend& backend, const Tensor& x, double exponent,
+                           const Tensor& out);
+HIPTOOL_API Tensor elu(const Backend& backend, const Tensor& x, double alpha);
+HIPTOOL_API void elu_into(const Backend& backend, const Tensor& x, double alpha, const Tensor& out);
+
+/// x factor + addend, of any dtype, with both numbers in the dtype of x. Integers wrap; product and
+/// sum are rounded each (for halves to f32).
+HIPTOOL_API Tensor affine(const Backend& backend, const Tensor& x, Scalar factor, Scalar addend);
+HIPTOOL_API void affine_into(const Backend& backend, const Tensor& x, Scalar factor, Scalar addend,
+                             const Tensor& out);
+
+/// x[r,c] + bias[c], of any dtype.
+HIPTOOL_API Tensor row_bias(const Backend& backend, const Tensor& x, const Tensor& bias);
+HIPTOOL_API void row_bias_into(const Backend& backend, const Tensor& x, const Tensor& bias,
+                               const Tensor& out);
+
+/// Elements of on_true where the condition (u8, u32 or i64; else Error(unsupported)) is not 0, and
+/// of on_false elsewhere. Both are of the same dtype (any), all three of the same dimensions. Bits
+/// stay as they are.
+HIPTOOL_API Tensor where_cond(const Backend& backend, const Tensor& condition,
+                              const Tensor& on_true, const Tensor& on_false);
+HIPTOOL_API void where_cond_into(const Backend& backend, const Tensor& condition,
+                                 const Tensor& on_true, const Tensor& on_false, const Tensor& out);
+
+/// The numbers in another dtype, from any to any. To floating point they are rounded once, to
+/// nearest, ties to even. Floating point to integer is truncated, then saturates; NaN becomes 0.
+/// Integer to integer wraps. The same dtype copies bits. The second form takes the dtype of `out`.
+HIPTOOL_API Tensor cast(const Backend& backend, const Tensor& x, DType dtype);
+HIPTOOL_API void cast_into(const Backend& backend, const Tensor& x, const Tensor& out);
+
+/// All elements become the value.
+HIPTOOL_API Tensor fill(const Backend& backend, DType dtype, std::span<const std::uint64_t> dims,
+                        Scalar value);
+HIPTOOL_API Tensor fill(const Backend& backend, DType dtype,
+                        std::initializer_list<std::uint64_t> dims, Scalar value);
+HIPTOOL_API void fill_into(const Backend& backend, Scalar value, const Tensor& out);
 
 }  // namespace hiptool::ops

@@ -16,6 +16,7 @@ typedef __UINT64_TYPE__ uint64_t;
 #define __global__ __attribute__((global))
 #define __shared__ __attribute__((shared))
 #define __constant__ __attribute__((constant))
+#define __forceinline__ inline __attribute__((always_inline))
 #define HIP_DYNAMIC_SHARED(type, name) extern __shared__ type name[];
 
 // A vector type and no struct: only so does the NVPTX back end load it in one piece.
@@ -212,3 +213,4 @@ inline __device__ float __fmaf_rn(float x, float y, float z) { return __builtin_
 inline __device__ double __fma_rn(double x, double y, double z) { return __builtin_fma(x, y, z); }
 
 inline __device__ float __fsqrt_rn(float x) { return __builtin_sqrtf(x); }
+inline __device__ double __dsqrt_rn(double x) { return __builtin_sqrt(x); }

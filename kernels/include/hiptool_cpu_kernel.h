@@ -255,3 +255,4 @@ inline float __fmaf_rn(float x, float y, float z) { return __builtin_fmaf(x, y, 
 inline double __fma_rn(double x, double y, double z) { return __builtin_fma(x, y, z); }
 
 inline float __fsqrt_rn(float x) { return __builtin_sqrtf(x); }
+inline double __dsqrt_rn(double x) { return __builtin_sqrt(x); }

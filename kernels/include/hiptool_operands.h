@@ -7,6 +7,9 @@ namespace hiptool_ops {
 
 enum : unsigned { most_axes = 8 };
 
+// For kernels that take the types of elements as arguments; in the order of hiptool::DType.
+enum class Type : uint32_t { u8, u32, i16, i32, i64, f16, bf16, f32, f64, f8e4m3 };
+
 // n / divisor = (high word of n * multiplier + n) >> shift for n below 2^31 (Granlund and
 // Montgomery, Division by invariant integers using multiplication, 1994, figure 4.1).
 struct Divisor {

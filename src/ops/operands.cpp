@@ -156,6 +156,14 @@ void require_device(const Backend& backend, std::string_view operation,
   }
 }
 
+void require_dtype(std::string_view operation, const Tensor& tensor, std::span<const DType> types) {
+  if (std::ranges::find(types, tensor.dtype()) != types.end()) return;
+  std::string list;
+  for (const DType type : types) list += ' ' + std::string(to_string(type));
+  throw Error(ErrorCode::unsupported, std::string(operation),
+              std::string(operation) + ": " + describe(tensor) + " has none of the types" + list);
+}
+
 void require_same_dtype(std::string_view operation, const Tensor& a, const Tensor& b) {
   if (a.dtype() == b.dtype()) return;
   refuse(operation, describe(a) + " and " + describe(b) + " have different types; cast one first");

@@ -22,6 +22,13 @@ namespace hiptool::ops {
 /// (multiplier, shift) by which kernels divide numbers below 2^31. The divisor is 1 to 2^31 - 1.
 hiptool_ops::Divisor make_divisor(std::uint64_t divisor) noexcept;
 
+/// For kernels that take types as arguments.
+inline hiptool_ops::Type type_number(DType dtype) noexcept {
+  static_assert(static_cast<int>(hiptool_ops::Type::f8e4m3) == static_cast<int>(DType::f8e4m3) &&
+                static_cast<int>(hiptool_ops::Type::f16) == static_cast<int>(DType::f16));
+  return static_cast<hiptool_ops::Type>(dtype);
+}
+
 /// Dimensions that all operands have, with axes in the order of the strides of `order` (the
 /// output), joined where every operand runs through them in one go; axis 0 is the innermost.
 struct JoinedAxes {
@@ -47,9 +54,11 @@ void launch_elements(const Backend& backend, const Kernel& kernel, std::uint64_t
                      std::uint64_t run, const Arguments&... arguments);
 
 /// The checks that all operations share: Error(invalid_argument) that names the operation and both
-/// types, shapes or devices. An output that overlaps an input without being it is refused.
+/// types, shapes or devices; of require_dtype Error(unsupported). An output that overlaps an input
+/// without being it is refused.
 void require_device(const Backend& backend, std::string_view operation,
                     std::span<const Tensor* const> tensors);
+void require_dtype(std::string_view operation, const Tensor& tensor, std::span<const DType> types);
 void require_same_dtype(std::string_view operation, const Tensor& a, const Tensor& b);
 void require_same_dims(std::string_view operation, const Tensor& a, const Tensor& b);
 void require_output(std::string_view operation, std::span<const Tensor* const> inputs,

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+#include "ops/reference/unary.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "hiptool/error.hpp"
+#include "unit/ops/check_operation.hpp"
+
+using namespace hiptool;
+using test::Placement;
+
+namespace {
+
+constexpr std::array unary_dtypes{DType::f16, DType::bf16, DType::f32, DType::f64, DType::f8e4m3};
+constexpr int unary_count = 22;
+
+const std::vector<std::vector<std::uint64_t>> unary_shapes{{},     {0},      {1},         {7},
+                                                           {1025}, {33, 40}, {3, 1, 5, 8}};
+
+/// Every element of the small types, else edges and random numbers of all sizes.
+ops::reference::Values all_values(DType dtype) {
+  const std::size_t size = element_size_bytes(dtype);
+  if (size <= 2) {
+    const std::size_t count = size == 1 ? 256 : 65536;
+    std::vector<std::byte> bytes;
+    for (std::size_t i = 0; i < count; ++i) {
+      bytes.push_back(static_cast<std::byte>(i));
+      if (size == 2) bytes.push_back(static_cast<std::byte>(i >> 8));
+    }
+    return ops::reference::values_of(dtype, bytes, std::array<std::uint64_t, 1>{count});
+  }
+  ops::reference::Values values = test::some_values(dtype, std::array<std::uint64_t, 1>{2000}, 3);
+  constexpr long double infinity = std::numeric_limits<long double>::infinity();
+  std::mt19937_64 random(4);
+  for (int exponent = -150; exponent <= 130; ++exponent) {
+    const auto fraction = 1 + std::ldexp(static_cast<long double>(random() >> 11), -53);
+    for (const long double sign : {-1, 1}) {
+      values.at.push_back(sign * std::ldexp(fraction, exponent));
+      values.at.push_back(sign * std::ldexp(1.0L, exponent));
+    }
+  }
+  for (int i = 0; i < 1000; ++i) {
+    values.at.push_back((static_cast<long double>(random() % 2000001) - 1000000) / 50000);
+  }
+  for (const long double edge :
+       {0.0L, -0.0L, 0.5L, -0.5L, 1.5L, 2.5L, -2.5L, 0.49999997L, 8388607.5L, 8388609.0L,
+        4503599627370495.5L, infinity, -infinity, std::numeric_limits<long double>::quiet_NaN()}) {
+    values.at.push_back(edge);
+  }
+  values.dims = {values.at.size()};
+  // As the type has them.
+  return ops::reference::values_of(dtype, ops::reference::bytes_of(dtype, values), values.dims);
+}
+
+Tensor packed(const Backend& backend, DType dtype, const ops::reference::Values& values) {
+  const auto bytes = ops::reference::bytes_of(dtype, values);
+  return Tensor::from_host_bytes({backend.allocator(), backend.stream()}, bytes, dtype,
+                                 values.dims);
+}
+
+std::vector<std::byte> bytes_on_host(const Backend& backend, const Tensor& tensor) {
+  std::vector<std::byte> bytes(tensor.size_bytes());
+  tensor.copy_to_host(bytes, backend.stream());
+  return bytes;
+}
+
+template <class Function>
+ErrorCode code_of(Function function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return ErrorCode::internal;
+}
+
+}  // namespace
+
+TEST_CASE("unary operations of every number of the small types, and of many others") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  for (const DType dtype : unary_dtypes) {
+    CAPTURE(to_string(dtype));
+    const auto values = all_values(dtype);
+    const Tensor x = packed(backend, dtype, values);
+    for (int i = 0; i < unary_count; ++i) {
+      const auto operation = static_cast<ops::Unary>(i);
+      CAPTURE(ops::to_string(operation));
+      const Tensor out = ops::unary(backend, operation, x);
+      test::check_result(dtype, bytes_on_host(backend, out),
+                         ops::reference::unary(operation, dtype, values));
+    }
+  }
+}
+
+TEST_CASE("unary operations and affine of every shape and layout") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  for (const DType dtype : dtypes) {
+    CAPTURE(to_string(dtype));
+    for (const auto& dims : unary_shapes) {
+      const auto values = test::some_values(dtype, dims, 1);
+      for (const Placement placement : test::placements) {
+        CAPTURE(static_cast<int>(placement));
+        const Tensor x = test::place(backend, dtype, dims, placement);
+        test::write(backend, x, values);
+        for (const Placement of_out : {Placement::packed, placement}) {
+          const Tensor out = test::place(backend, dtype, dims, of_out);
+          ops::affine_into(backend, x, 3, -7, out);
+          test::check_result(dtype, test::read(backend, out),
+                             ops::reference::affine(dtype, values, 3, -7));
+          if (!is_floating_point(dtype)) continue;
+          for (const ops::Unary operation : {ops::Unary::neg, ops::Unary::sqrt}) {
+            const Tensor result = test::place(backend, dtype, dims, of_out);
+            ops::unary_into(backend, operation, x, result);
+            test::check_result(dtype, test::read(backend, result),
+                               ops::reference::unary(operation, dtype, values));
+          }
+        }
+        if (is_floating_point(dtype)) ops::sqr_into(backend, x, x);
+        ops::affine_into(backend, x, 2, 1, x);
+        const auto before = is_floating_point(dtype)
+                                ? ops::reference::unary(ops::Unary::sqr, dtype, values).values
+                                : values;
+        const auto rounded =
+            ops::reference::values_of(dtype, ops::reference::bytes_of(dtype, before), before.dims);
+        test::check_result(dtype, test::read(backend, x),
+                           ops::reference::affine(dtype, rounded, 2, 1));
+      }
+    }
+  }
+}
+
+TEST_CASE("powf, elu and affine use their parameters in the type of the tensor") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  for (const DType dtype : unary_dtypes) {
+    CAPTURE(to_string(dtype));
+    const auto values = all_values(dtype);
+    const Tensor x = packed(backend, dtype, values);
+    for (const double parameter : {0.0, 1.0, -1.0, 2.0, 3.0, 0.5, -2.5, 0.3}) {
+      CAPTURE(parameter);
+      test::check_result(dtype, bytes_on_host(backend, ops::powf(backend, x, parameter)),
+                         ops::reference::powf(dtype, values, parameter));
+      if (parameter < 0.4) {
+        test::check_result(dtype, bytes_on_host(backend, ops::elu(backend, x, parameter)),
+                           ops::reference::elu(dtype, values, parameter));
+        test::check_result(
+            dtype, bytes_on_host(backend, ops::affine(backend, x, parameter, 1 - parameter)),
+            ops::reference::affine(dtype, values, parameter, 1 - parameter));
+      }
+    }
+  }
+  for (const DType dtype : dtypes) {
+    if (is_floating_point(dtype)) continue;
+    CAPTURE(to_string(dtype));
+    const auto values = test::some_values(dtype, std::array<std::uint64_t, 1>{300}, 5);
+    const Tensor x = packed(backend, dtype, values);
+    for (const double factor : {2.9, -2.9, 1e30, std::nan("")}) {
+      CAPTURE(factor);
+      test::check_result(dtype, bytes_on_host(backend, ops::affine(backend, x, factor, 300.7)),
+                         ops::reference::affine(dtype, values, factor, 300.7));
+    }
+  }
+}
+
+TEST_CASE("a row is added to every row") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  for (const DType dtype : dtypes) {
+    CAPTURE(to_string(dtype));
+    const std::array<std::uint64_t, 2> dims{37, 53};
+    const auto values = test::some_values(dtype, dims, 6);
+    const auto row = test::some_values(dtype, std::array<std::uint64_t, 1>{53}, 7);
+    const Tensor x = test::place(backend, dtype, dims, Placement::transposed);
+    test::write(backend, x, values);
+    const Tensor bias = packed(backend, dtype, row);
+    const auto expected = ops::reference::row_bias(dtype, values, row);
+    test::check_result(dtype, bytes_on_host(backend, ops::row_bias(backend, x, bias)), expected);
+    ops::row_bias_into(backend, x, bias, x);
+    test::check_result(dtype, test::read(backend, x), expected);
+  }
+}
+
+TEST_CASE("elementwise operations refuse what does not fit before anything is queued") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  const Tensor x = backend.zeros(DType::f32, {4, 6});
+  const Tensor whole = backend.zeros(DType::i32, {4, 6});
+  CHECK(code_of([&] { ops::exp(backend, whole); }) == ErrorCode::unsupported);
+  CHECK(code_of([&] { ops::powf(backend, whole, 2); }) == ErrorCode::unsupported);
+  CHECK_THROWS_WITH_AS(ops::neg(backend, whole),
+                       "neg: i32[4,6] has none of the types f16 bf16 f32 f64 f8e4m3", Error);
+  CHECK(code_of([&] { ops::exp_into(backend, x, whole); }) == ErrorCode::invalid_argument);
+  CHECK(code_of([&] {
+          ops::affine_into(backend, x, 1, 1, backend.zeros(DType::f32, {6, 4}));
+        }) == ErrorCode::invalid_argument);
+  const Tensor shifted = x.with_layout(Layout({4, 5}, 1));
+  CHECK(code_of([&] {
+          ops::neg_into(backend, x.with_layout(Layout({4, 5})), shifted);
+        }) == ErrorCode::invalid_argument);
+  CHECK(code_of([&] { ops::row_bias(backend, x, backend.zeros(DType::f32, {4})); }) ==
+        ErrorCode::invalid_argument);
+  CHECK(code_of([&] { ops::row_bias(backend, x, backend.zeros(DType::i32, {6})); }) ==
+        ErrorCode::invalid_argument);
+  CHECK(code_of([&] { ops::where_cond(backend, x, x, x); }) == ErrorCode::unsupported);
+  const Tensor condition = backend.zeros(DType::u8, {4, 6});
+  CHECK(code_of([&] { ops::where_cond(backend, condition, x, whole); }) ==
+        ErrorCode::invalid_argument);
+  CHECK(code_of([&] { ops::where_cond(backend, backend.zeros(DType::u8, {6}), x, x); }) ==
+        ErrorCode::invalid_argument);
+  CHECK(code_of([&] { ops::cast_into(backend, x, backend.zeros(DType::i32, {24})); }) ==
+        ErrorCode::invalid_argument);
+  CHECK(code_of([&] {
+          ops::fill_into(backend, 1, x.with_layout(Layout({1, 6}).broadcast_to({4, 6})));
+        }) == ErrorCode::invalid_argument);
+}
