@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
@@ -87,14 +88,27 @@ enum class Unary {
 #undef HIPTOOL_FUNCTION
 };
 
+/// All of them, in the order of the enum.
+inline constexpr std::array unary_operations{
+#define HIPTOOL_UNARY(name, ...) Unary::name,
+#define HIPTOOL_FUNCTION(name, ...) Unary::name,
+#include "hiptool/operations.def"
+#undef HIPTOOL_UNARY
+#undef HIPTOOL_FUNCTION
+};
+
 /// "neg", "exp": the enum's own spelling.
 HIPTOOL_API std::string_view to_string(Unary operation) noexcept;
 
-/// Elementwise on a tensor of a floating-point dtype; of integers Error(unsupported).
-/// gelu is the approximation by tanh, gelu_erf is x normcdf(x), normcdf the normal distribution.
-/// round takes ties away from zero; relu(-0) = 0; sign of -0 and NaN is 0. neg to sqrt of the list
-/// in operations.def are rounded correctly (rsqrt is 1 / sqrt(x), each rounded), the rest is within
-/// 2 units in the last place.
+/// Elementwise on a tensor of a floating-point dtype; Error(unsupported) for integers. The result
+/// has the dtype and the dimensions of x.
+/// * neg, abs, sqr, relu, sign, floor, ceil, round, recip and sqrt are rounded correctly, rsqrt is
+///   1 / sqrt(x) with both rounded. round takes ties away from zero; sign of -0 and NaN is 0,
+///   relu(-0) is 0.
+/// * exp, log, sin, cos, tanh, erf, sigmoid, silu (x sigmoid(x)), normcdf (the standard normal
+///   distribution), gelu_erf (x normcdf(x)) and gelu (its approximation by tanh) are within 2 units
+///   in the last place; of halves and f8e4m3 within 0.501. Special values are those of C99, Annex
+///   F; silu, gelu and gelu_erf of -infinity are NaN, as -infinity * 0 is.
 HIPTOOL_API Tensor unary(const Backend& backend, Unary operation, const Tensor& x);
 HIPTOOL_API void unary_into(const Backend& backend, Unary operation, const Tensor& x,
                             const Tensor& out);

@@ -188,6 +188,52 @@ inline __device__ void store_run(const Operands<operands>& all, unsigned operand
   for (unsigned k = 0; k < length; ++k) base[place + k * stride] = from[k];
 }
 
+// What one thread takes at a time: of packed tensors...
+template <unsigned length>
+struct PackedRun {
+  uint64_t first;
+  uint64_t count;
+
+  template <unsigned operand, class Stored>
+  __device__ void load(const Stored* base, Stored* to) const {
+    load_up_to<length>(base, first, count, to);
+  }
+  template <unsigned operand, class Stored>
+  __device__ void store(Stored* base, const Stored* from) const {
+    store_up_to<length>(base, first, count, from);
+  }
+};
+
+// ...and of those of any layout, where it may be one element: that is loaded into all places, and
+// stored from the last one, so that one copy of a kernel's code serves for runs and for elements.
+template <unsigned length, unsigned operands>
+struct AnyRun {
+  const Operands<operands>& all;
+  uint64_t places[operands];
+
+  __device__ AnyRun(const Operands<operands>& wanted, uint64_t index) : all(wanted) {
+    find_places(all, index, places);
+  }
+  template <unsigned operand, class Stored>
+  __device__ void load(const Stored* base, Stored* to) const {
+    if (all.run != 1) {
+      load_run<length>(all, operand, base, places[operand], to);
+      return;
+    }
+    const Stored element = base[places[operand]];
+#pragma unroll
+    for (unsigned k = 0; k < length; ++k) to[k] = element;
+  }
+  template <unsigned operand, class Stored>
+  __device__ void store(Stored* base, const Stored* from) const {
+    if (all.run != 1) {
+      store_run<length>(all, operand, base, places[operand], from);
+    } else {
+      base[places[operand]] = from[length - 1];
+    }
+  }
+};
+
 // Calls body(index) for the first element of every run that is this thread's.
 template <class Body>
 inline __device__ void each_index(uint64_t count, uint64_t run, Body body) {

@@ -101,71 +101,50 @@ struct Converted<F8> {
   }
 };
 
-// The elements of one thread: in packed tensors...
-struct Packed {
-  uint64_t first;
-  uint64_t count;
+// Functions of a type, of which visit_... gives a value. (Generic lambdas are not functions of a
+// device for NVRTC.)
+template <class Value, class Place>
+struct Load {
+  const Place& place;
+  const void* in;
+  Value* values;
 
   template <class Stored>
-  __device__ void load(const Stored* base, Stored* to) const {
-    load_up_to<cast_length>(base, first, count, to);
-  }
-  template <class Stored>
-  __device__ void store(Stored* base, const Stored* from) const {
-    store_up_to<cast_length>(base, first, count, from);
-  }
-};
-// ...and in those of any layout.
-struct Anywhere {
-  const Operands<2>& all;
-  uint64_t places[2];
-
-  template <class Stored>
-  __device__ void load(const Stored* base, Stored* to) const {
-    if (all.run == 1) {
-      const Stored element = base[places[0]];
+  __forceinline__ __device__ void operator()(Stored) const {
+    Stored elements[cast_length];
+    place.template load<0>(static_cast<const Stored*>(in), elements);
 #pragma unroll
-      for (unsigned k = 0; k < cast_length; ++k) to[k] = element;
-    } else {
-      load_run<cast_length>(all, 0, base, places[0], to);
-    }
-  }
-  template <class Stored>
-  __device__ void store(Stored* base, const Stored* from) const {
-    if (all.run == 1) {
-      base[places[1]] = from[0];
-    } else {
-      store_run<cast_length>(all, 1, base, places[1], from);
+    for (unsigned k = 0; k < cast_length; ++k) {
+      values[k] = static_cast<Value>(Element<Stored>::widen(elements[k]));
     }
   }
 };
 
-template <class Stored, class Value, class Place>
-__forceinline__ __device__ void load_as(const Place& place, const void* in, Value* values) {
-  Stored elements[cast_length];
-  place.load(static_cast<const Stored*>(in), elements);
+template <class Value, class Place>
+struct Store {
+  const Place& place;
+  const Value* values;
+  void* out;
+
+  template <class Stored>
+  __forceinline__ __device__ void operator()(Stored) const {
+    Stored elements[cast_length];
 #pragma unroll
-  for (unsigned k = 0; k < cast_length; ++k) {
-    values[k] = static_cast<Value>(Element<Stored>::widen(elements[k]));
+    for (unsigned k = 0; k < cast_length; ++k) elements[k] = Converted<Stored>::from(values[k]);
+    place.template store<1>(static_cast<Stored*>(out), elements);
   }
-}
+};
 
 template <class Value, class Place>
 __forceinline__ __device__ void store_as(Type to, const Place& place, const Value* values,
                                          void* out) {
-  const auto body = [&](auto stored) {
-    using Stored = decltype(stored);
-    Stored elements[cast_length];
-#pragma unroll
-    for (unsigned k = 0; k < cast_length; ++k) elements[k] = Converted<Stored>::from(values[k]);
-    place.store(static_cast<Stored*>(out), elements);
-  };
+  const Store<Value, Place> store = {place, values, out};
   if (is_whole(to)) {
-    visit_whole(to, body);
+    visit_whole(to, store);
   } else if (to == Type::f64) {
-    body(double());
+    store(double());
   } else {
-    visit_single(to, body);
+    visit_single(to, store);
   }
 }
 
@@ -174,15 +153,15 @@ __forceinline__ __device__ void convert(Type from, Type to, const Place& place, 
                                         void* out) {
   if (is_whole(from)) {
     int64_t values[cast_length];
-    visit_whole(from, [&](auto stored) { load_as<decltype(stored)>(place, in, values); });
+    visit_whole(from, Load<int64_t, Place>{place, in, values});
     store_as(to, place, values, out);
   } else if (from == Type::f64) {
     double values[cast_length];
-    load_as<double>(place, in, values);
+    Load<double, Place>{place, in, values}(double());
     store_as(to, place, values, out);
   } else {
     float values[cast_length];
-    visit_single(from, [&](auto stored) { load_as<decltype(stored)>(place, in, values); });
+    visit_single(from, Load<float, Place>{place, in, values});
     store_as(to, place, values, out);
   }
 }
@@ -195,7 +174,7 @@ extern "C" __global__ void __launch_bounds__(256)
   using namespace hiptool_ops;
   const uint64_t stride = hiptool_device::unit_stride() * cast_length;
   for (uint64_t i = hiptool_device::first_unit() * cast_length; i < count; i += stride) {
-    convert(from, to, Packed{i, count}, in, out);
+    convert(from, to, PackedRun<cast_length>{i, count}, in, out);
   }
 }
 
@@ -205,9 +184,7 @@ extern "C" __global__ void __launch_bounds__(256)
   using namespace hiptool_ops;
   const uint64_t stride = hiptool_device::unit_stride() * all.run;
   for (uint64_t i = hiptool_device::first_unit() * all.run; i < all.count; i += stride) {
-    Anywhere place = {all, {}};
-    find_places(all, i, place.places);
-    convert(from, to, place, in, out);
+    convert(from, to, AnyRun<cast_length, 2>(all, i), in, out);
   }
 }
 

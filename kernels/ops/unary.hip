@@ -74,15 +74,14 @@ __forceinline__ __device__ void in_turn(unsigned count, Value* values, Function 
   }
 }
 
-// What is done to values. `compute` is for the first `count` of them, which is 1 or all; the
-// results become the last ones.
+// What is done to values. `compute` may do without all but the last `count` results, where that is
+// 1 because all values are the same.
 template <class Value>
 struct Short {
   UnaryOp operation;
 
   template <unsigned length>
-  __forceinline__ __device__ void compute(unsigned count, Value* values) const {
-    if (count == 1) values[length - 1] = values[0];
+  __forceinline__ __device__ void compute(unsigned, Value* values) const {
     switch (operation) {
 #define HIPTOOL_UNARY(name, ...)                              \
   case UnaryOp::name:                                         \
@@ -132,8 +131,7 @@ struct Affine {
   Value addend;
 
   template <unsigned length>
-  __forceinline__ __device__ void compute(unsigned count, Value* values) const {
-    if (count == 1) values[length - 1] = values[0];
+  __forceinline__ __device__ void compute(unsigned, Value* values) const {
 #pragma unroll
     for (unsigned k = 0; k < length; ++k) values[k] = multiply_add(values[k], factor, addend);
   }
@@ -182,75 +180,71 @@ struct InMemory<double> {
   }
 };
 
-template <unsigned length, class Stored, class Value>
-inline __device__ void widen_all(const Stored* from, Value* to) {
+// Functions of a type, of which `visit` gives a value. (Generic lambdas are not functions of a
+// device for NVRTC.)
+template <class Value, class Place>
+struct Load {
+  const Place& place;
+  const void* in;
+  Value* values;
+
+  template <class Stored>
+  __forceinline__ __device__ void operator()(Stored) const {
+    constexpr unsigned length = InMemory<Value>::length;
+    Stored elements[length];
+    place.template load<0>(static_cast<const Stored*>(in), elements);
 #pragma unroll
-  for (unsigned k = 0; k < length; ++k) to[k] = Element<Stored>::widen(from[k]);
-}
-template <unsigned length, class Stored, class Value>
-inline __device__ void narrow_all(const Value* from, Stored* to) {
-  using Own = typename Element<Stored>::Value;
+    for (unsigned k = 0; k < length; ++k) values[k] = Element<Stored>::widen(elements[k]);
+  }
+};
+
+template <class Value, class Place>
+struct Store {
+  const Place& place;
+  const Value* values;
+  void* out;
+
+  template <class Stored>
+  __forceinline__ __device__ void operator()(Stored) const {
+    using Own = typename Element<Stored>::Value;
+    constexpr unsigned length = InMemory<Value>::length;
+    Stored elements[length];
 #pragma unroll
-  for (unsigned k = 0; k < length; ++k) to[k] = Element<Stored>::narrow(static_cast<Own>(from[k]));
+    for (unsigned k = 0; k < length; ++k) {
+      elements[k] = Element<Stored>::narrow(static_cast<Own>(values[k]));
+    }
+    place.template store<1>(static_cast<Stored*>(out), elements);
+  }
+};
+
+template <class Value, class Operation, class Place>
+__forceinline__ __device__ void apply(const Operation& operation, Type type, unsigned count,
+                                      const Place& place, const void* in, void* out) {
+  constexpr unsigned length = InMemory<Value>::length;
+  Value values[length];
+  InMemory<Value>::visit(type, Load<Value, Place>{place, in, values});
+  operation.template compute<length>(count, values);
+  InMemory<Value>::visit(type, Store<Value, Place>{place, values, out});
 }
 
 // The loops have no bodies that are lambdas, which compilers would not inline: too long.
 template <class Value, class Operation>
 __forceinline__ __device__ void apply_packed(const Operation& operation, Type type, uint64_t count,
                                              const void* in, void* out) {
-  using Memory = InMemory<Value>;
-  constexpr unsigned length = Memory::length;
+  constexpr unsigned length = InMemory<Value>::length;
   const uint64_t stride = hiptool_device::unit_stride() * length;
   for (uint64_t i = hiptool_device::first_unit() * length; i < count; i += stride) {
-    Value values[length];
-    Memory::visit(type, [&](auto stored) {
-      decltype(stored) elements[length];
-      load_up_to<length>(static_cast<const decltype(stored)*>(in), i, count, elements);
-      widen_all<length>(elements, values);
-    });
-    operation.template compute<length>(length, values);
-    Memory::visit(type, [&](auto stored) {
-      decltype(stored) elements[length];
-      narrow_all<length>(values, elements);
-      store_up_to<length>(static_cast<decltype(stored)*>(out), i, count, elements);
-    });
+    apply<Value>(operation, type, length, PackedRun<length>{i, count}, in, out);
   }
 }
 
-// One copy of the operations serves for runs and for single elements.
 template <class Value, class Operation>
 __forceinline__ __device__ void apply_anywhere(const Operation& operation, Type type,
                                                const Operands<2>& all, const void* in, void* out) {
-  using Memory = InMemory<Value>;
-  constexpr unsigned length = Memory::length;
+  constexpr unsigned length = InMemory<Value>::length;
   const uint64_t stride = hiptool_device::unit_stride() * all.run;
   for (uint64_t i = hiptool_device::first_unit() * all.run; i < all.count; i += stride) {
-    uint64_t places[2];
-    find_places(all, i, places);
-    Value values[length];
-    Memory::visit(type, [&](auto stored) {
-      const auto* const base = static_cast<const decltype(stored)*>(in);
-      decltype(stored) elements[length];
-      if (all.run == 1) {
-        elements[0] = base[places[0]];
-#pragma unroll
-        for (unsigned k = 1; k < length; ++k) elements[k] = elements[0];
-      } else {
-        load_run<length>(all, 0, base, places[0], elements);
-      }
-      widen_all<length>(elements, values);
-    });
-    operation.template compute<length>(all.run, values);
-    Memory::visit(type, [&](auto stored) {
-      auto* const base = static_cast<decltype(stored)*>(out);
-      decltype(stored) elements[length];
-      narrow_all<length>(values, elements);
-      if (all.run == 1) {
-        base[places[1]] = elements[length - 1];
-      } else {
-        store_run<length>(all, 1, base, places[1], elements);
-      }
-    });
+    apply<Value>(operation, type, all.run, AnyRun<length, 2>(all, i), in, out);
   }
 }
 

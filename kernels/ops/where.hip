@@ -6,41 +6,10 @@
 
 namespace hiptool_ops {
 
-// Places in a packed tensor and in one of any layout: see load_up_to and load_run.
-template <unsigned length>
-struct PackedRun {
-  uint64_t first;
-  uint64_t count;
-
-  template <unsigned operand, class Word>
-  __device__ void load(const void* base, Word* to) const {
-    load_up_to<length>(static_cast<const Word*>(base), first, count, to);
-  }
-  template <unsigned operand, class Word>
-  __device__ void store(Word* base, const Word* from) const {
-    store_up_to<length>(base, first, count, from);
-  }
-};
-
-template <unsigned length, unsigned operands>
-struct AnyRun {
-  const Operands<operands>& all;
-  uint64_t places[operands];
-
-  template <unsigned operand, class Word>
-  __device__ void load(const void* base, Word* to) const {
-    load_run<length>(all, operand, static_cast<const Word*>(base), places[operand], to);
-  }
-  template <unsigned operand, class Word>
-  __device__ void store(Word* base, const Word* from) const {
-    store_run<length>(all, operand, base, places[operand], from);
-  }
-};
-
 template <unsigned length, class Condition, class Place>
 inline __device__ void load_condition(const Place& place, const void* base, bool* to) {
   Condition words[length];
-  place.template load<0>(base, words);
+  place.template load<0>(static_cast<const Condition*>(base), words);
 #pragma unroll
   for (unsigned k = 0; k < length; ++k) to[k] = words[k] != 0;
 }
@@ -78,28 +47,27 @@ inline __device__ void choose_packed(uint32_t condition_bytes, uint64_t count,
   }
 }
 
-template <unsigned length, class Word>
-__forceinline__ __device__ void choose_runs(uint32_t condition_bytes, const Operands<4>& all,
-                                            const void* condition, const Word* on_true,
-                                            const Word* on_false, Word* out) {
-  const uint64_t stride = hiptool_device::unit_stride() * length;
-  for (uint64_t i = hiptool_device::first_unit() * length; i < all.count; i += stride) {
-    AnyRun<length, 4> place = {all, {}};
-    find_places(all, i, place.places);
+template <class Word>
+inline __device__ void choose_anywhere(uint32_t condition_bytes, const Operands<4>& all,
+                                       const void* condition, const Word* on_true,
+                                       const Word* on_false, Word* out) {
+  constexpr unsigned length = Run<Word>::length;
+  const uint64_t stride = hiptool_device::unit_stride() * all.run;
+  for (uint64_t i = hiptool_device::first_unit() * all.run; i < all.count; i += stride) {
+    const AnyRun<length, 4> place(all, i);
     choose<length>(condition_bytes, place, condition, on_true, on_false, out);
   }
 }
 
-template <unsigned length, class Word>
-__forceinline__ __device__ void fill_runs(const Operands<1>& all, Word value, Word* out) {
+template <class Word>
+inline __device__ void fill_anywhere(const Operands<1>& all, Word value, Word* out) {
+  constexpr unsigned length = Run<Word>::length;
   Word words[length];
 #pragma unroll
   for (unsigned k = 0; k < length; ++k) words[k] = value;
-  const uint64_t stride = hiptool_device::unit_stride() * length;
-  for (uint64_t i = hiptool_device::first_unit() * length; i < all.count; i += stride) {
-    AnyRun<length, 1> place = {all, {}};
-    find_places(all, i, place.places);
-    place.template store<0>(out, words);
+  const uint64_t stride = hiptool_device::unit_stride() * all.run;
+  for (uint64_t i = hiptool_device::first_unit() * all.run; i < all.count; i += stride) {
+    AnyRun<length, 1>(all, i).template store<0>(out, words);
   }
 }
 
@@ -114,38 +82,28 @@ inline __device__ void fill_packed(uint64_t count, Word value, Word* out) {
 
 }  // namespace hiptool_ops
 
-#define HIPTOOL_KERNELS(bytes, Word)                                                           \
-  extern "C" __global__ void __launch_bounds__(256) hiptool_where_packed_##bytes(              \
-      uint32_t condition_bytes, uint64_t count, const void* condition, const Word* on_true,    \
-      const Word* on_false, Word* out) {                                                       \
-    hiptool_ops::choose_packed(condition_bytes, count, condition, on_true, on_false, out);     \
-  }                                                                                            \
-  extern "C" __global__ void __launch_bounds__(256) hiptool_where_##bytes(                     \
-      uint32_t condition_bytes, hiptool_ops::Operands<4> all, const void* condition,           \
-      const Word* on_true, const Word* on_false, Word* out) {                                  \
-    using namespace hiptool_ops;                                                               \
-    if (all.run == 1) {                                                                        \
-      choose_runs<1>(condition_bytes, all, condition, on_true, on_false, out);                 \
-    } else {                                                                                   \
-      choose_runs<Run<Word>::length>(condition_bytes, all, condition, on_true, on_false, out); \
-    }                                                                                          \
-  }                                                                                            \
-  extern "C" __global__ void __launch_bounds__(256)                                            \
-      hiptool_fill_packed_##bytes(uint64_t count, uint64_t value, Word* out) {                 \
-    hiptool_ops::fill_packed(count, static_cast<Word>(value), out);                            \
-  }                                                                                            \
-  extern "C" __global__ void __launch_bounds__(256)                                            \
-      hiptool_fill_##bytes(hiptool_ops::Operands<1> all, uint64_t value, Word* out) {          \
-    using namespace hiptool_ops;                                                               \
-    if (all.run == 1) {                                                                        \
-      fill_runs<1>(all, static_cast<Word>(value), out);                                        \
-    } else {                                                                                   \
-      fill_runs<Run<Word>::length>(all, static_cast<Word>(value), out);                        \
-    }                                                                                          \
-  }                                                                                            \
-  HIPTOOL_EXPORT(hiptool_where_packed_##bytes);                                                \
-  HIPTOOL_EXPORT(hiptool_where_##bytes);                                                       \
-  HIPTOOL_EXPORT(hiptool_fill_packed_##bytes);                                                 \
+#define HIPTOOL_KERNELS(bytes, Word)                                                        \
+  extern "C" __global__ void __launch_bounds__(256) hiptool_where_packed_##bytes(           \
+      uint32_t condition_bytes, uint64_t count, const void* condition, const Word* on_true, \
+      const Word* on_false, Word* out) {                                                    \
+    hiptool_ops::choose_packed(condition_bytes, count, condition, on_true, on_false, out);  \
+  }                                                                                         \
+  extern "C" __global__ void __launch_bounds__(256) hiptool_where_##bytes(                  \
+      uint32_t condition_bytes, hiptool_ops::Operands<4> all, const void* condition,        \
+      const Word* on_true, const Word* on_false, Word* out) {                               \
+    hiptool_ops::choose_anywhere(condition_bytes, all, condition, on_true, on_false, out);  \
+  }                                                                                         \
+  extern "C" __global__ void __launch_bounds__(256)                                         \
+      hiptool_fill_packed_##bytes(uint64_t count, uint64_t value, Word* out) {              \
+    hiptool_ops::fill_packed(count, static_cast<Word>(value), out);                         \
+  }                                                                                         \
+  extern "C" __global__ void __launch_bounds__(256)                                         \
+      hiptool_fill_##bytes(hiptool_ops::Operands<1> all, uint64_t value, Word* out) {       \
+    hiptool_ops::fill_anywhere(all, static_cast<Word>(value), out);                         \
+  }                                                                                         \
+  HIPTOOL_EXPORT(hiptool_where_packed_##bytes);                                             \
+  HIPTOOL_EXPORT(hiptool_where_##bytes);                                                    \
+  HIPTOOL_EXPORT(hiptool_fill_packed_##bytes);                                              \
   HIPTOOL_EXPORT(hiptool_fill_##bytes)
 
 HIPTOOL_KERNELS(1, uint8_t);

@@ -2,10 +2,9 @@
 #include "ops/reference/unary.hpp"
 
 #include <cmath>
-#include <limits>
 
 #include "hiptool/error.hpp"
-#include "unit/ops/check_operation.hpp"
+#include "unit/ops/all_numbers.hpp"
 
 using namespace hiptool;
 using test::Placement;
@@ -13,57 +12,9 @@ using test::Placement;
 namespace {
 
 constexpr std::array unary_dtypes{DType::f16, DType::bf16, DType::f32, DType::f64, DType::f8e4m3};
-constexpr int unary_count = 22;
 
 const std::vector<std::vector<std::uint64_t>> unary_shapes{{},     {0},      {1},         {7},
                                                            {1025}, {33, 40}, {3, 1, 5, 8}};
-
-/// Every element of the small types, else edges and random numbers of all sizes.
-ops::reference::Values all_values(DType dtype) {
-  const std::size_t size = element_size_bytes(dtype);
-  if (size <= 2) {
-    const std::size_t count = size == 1 ? 256 : 65536;
-    std::vector<std::byte> bytes;
-    for (std::size_t i = 0; i < count; ++i) {
-      bytes.push_back(static_cast<std::byte>(i));
-      if (size == 2) bytes.push_back(static_cast<std::byte>(i >> 8));
-    }
-    return ops::reference::values_of(dtype, bytes, std::array<std::uint64_t, 1>{count});
-  }
-  ops::reference::Values values = test::some_values(dtype, std::array<std::uint64_t, 1>{2000}, 3);
-  constexpr long double infinity = std::numeric_limits<long double>::infinity();
-  std::mt19937_64 random(4);
-  for (int exponent = -150; exponent <= 130; ++exponent) {
-    const auto fraction = 1 + std::ldexp(static_cast<long double>(random() >> 11), -53);
-    for (const long double sign : {-1, 1}) {
-      values.at.push_back(sign * std::ldexp(fraction, exponent));
-      values.at.push_back(sign * std::ldexp(1.0L, exponent));
-    }
-  }
-  for (int i = 0; i < 1000; ++i) {
-    values.at.push_back((static_cast<long double>(random() % 2000001) - 1000000) / 50000);
-  }
-  for (const long double edge :
-       {0.0L, -0.0L, 0.5L, -0.5L, 1.5L, 2.5L, -2.5L, 0.49999997L, 8388607.5L, 8388609.0L,
-        4503599627370495.5L, infinity, -infinity, std::numeric_limits<long double>::quiet_NaN()}) {
-    values.at.push_back(edge);
-  }
-  values.dims = {values.at.size()};
-  // As the type has them.
-  return ops::reference::values_of(dtype, ops::reference::bytes_of(dtype, values), values.dims);
-}
-
-Tensor packed(const Backend& backend, DType dtype, const ops::reference::Values& values) {
-  const auto bytes = ops::reference::bytes_of(dtype, values);
-  return Tensor::from_host_bytes({backend.allocator(), backend.stream()}, bytes, dtype,
-                                 values.dims);
-}
-
-std::vector<std::byte> bytes_on_host(const Backend& backend, const Tensor& tensor) {
-  std::vector<std::byte> bytes(tensor.size_bytes());
-  tensor.copy_to_host(bytes, backend.stream());
-  return bytes;
-}
 
 template <class Function>
 ErrorCode code_of(Function function) {
@@ -82,13 +33,12 @@ TEST_CASE("unary operations of every number of the small types, and of many othe
   const Backend backend(test::device(platforms));
   for (const DType dtype : unary_dtypes) {
     CAPTURE(to_string(dtype));
-    const auto values = all_values(dtype);
-    const Tensor x = packed(backend, dtype, values);
-    for (int i = 0; i < unary_count; ++i) {
-      const auto operation = static_cast<ops::Unary>(i);
+    const auto [bytes, values] = test::every_element(dtype);
+    const Tensor x = test::packed_tensor(backend, dtype, bytes, values.dims);
+    for (const ops::Unary operation : ops::unary_operations) {
       CAPTURE(ops::to_string(operation));
       const Tensor out = ops::unary(backend, operation, x);
-      test::check_result(dtype, bytes_on_host(backend, out),
+      test::check_result(dtype, test::bytes_on_host(backend, out),
                          ops::reference::unary(operation, dtype, values));
     }
   }
@@ -137,17 +87,17 @@ TEST_CASE("powf, elu and affine use their parameters in the type of the tensor")
   const Backend backend(test::device(platforms));
   for (const DType dtype : unary_dtypes) {
     CAPTURE(to_string(dtype));
-    const auto values = all_values(dtype);
-    const Tensor x = packed(backend, dtype, values);
+    const auto [bytes, values] = test::every_element(dtype, dtype == DType::f8e4m3 ? 1 : 7);
+    const Tensor x = test::packed_tensor(backend, dtype, bytes, values.dims);
     for (const double parameter : {0.0, 1.0, -1.0, 2.0, 3.0, 0.5, -2.5, 0.3}) {
       CAPTURE(parameter);
-      test::check_result(dtype, bytes_on_host(backend, ops::powf(backend, x, parameter)),
+      test::check_result(dtype, test::bytes_on_host(backend, ops::powf(backend, x, parameter)),
                          ops::reference::powf(dtype, values, parameter));
       if (parameter < 0.4) {
-        test::check_result(dtype, bytes_on_host(backend, ops::elu(backend, x, parameter)),
+        test::check_result(dtype, test::bytes_on_host(backend, ops::elu(backend, x, parameter)),
                            ops::reference::elu(dtype, values, parameter));
         test::check_result(
-            dtype, bytes_on_host(backend, ops::affine(backend, x, parameter, 1 - parameter)),
+            dtype, test::bytes_on_host(backend, ops::affine(backend, x, parameter, 1 - parameter)),
             ops::reference::affine(dtype, values, parameter, 1 - parameter));
       }
     }
@@ -156,10 +106,11 @@ TEST_CASE("powf, elu and affine use their parameters in the type of the tensor")
     if (is_floating_point(dtype)) continue;
     CAPTURE(to_string(dtype));
     const auto values = test::some_values(dtype, std::array<std::uint64_t, 1>{300}, 5);
-    const Tensor x = packed(backend, dtype, values);
+    const Tensor x = test::packed_tensor(backend, dtype, values);
     for (const double factor : {2.9, -2.9, 1e30, std::nan("")}) {
       CAPTURE(factor);
-      test::check_result(dtype, bytes_on_host(backend, ops::affine(backend, x, factor, 300.7)),
+      test::check_result(dtype,
+                         test::bytes_on_host(backend, ops::affine(backend, x, factor, 300.7)),
                          ops::reference::affine(dtype, values, factor, 300.7));
     }
   }
@@ -175,9 +126,10 @@ TEST_CASE("a row is added to every row") {
     const auto row = test::some_values(dtype, std::array<std::uint64_t, 1>{53}, 7);
     const Tensor x = test::place(backend, dtype, dims, Placement::transposed);
     test::write(backend, x, values);
-    const Tensor bias = packed(backend, dtype, row);
+    const Tensor bias = test::packed_tensor(backend, dtype, row);
     const auto expected = ops::reference::row_bias(dtype, values, row);
-    test::check_result(dtype, bytes_on_host(backend, ops::row_bias(backend, x, bias)), expected);
+    test::check_result(dtype, test::bytes_on_host(backend, ops::row_bias(backend, x, bias)),
+                       expected);
     ops::row_bias_into(backend, x, bias, x);
     test::check_result(dtype, test::read(backend, x), expected);
   }
