@@ -21,6 +21,7 @@
 #include "hiptool/model_summary.hpp"
 #include "hiptool/module.hpp"
 #include "hiptool/ops.hpp"
+#include "hiptool/ops_move.hpp"
 #include "hiptool/pinned_buffer.hpp"
 #include "hiptool/platform.hpp"
 #include "hiptool/retry.hpp"

@@ -88,6 +88,9 @@ Tensor Backend::zeros(DType dtype, std::initializer_list<std::uint64_t> dims) co
   return Tensor::zeros({state_->allocator, state_->stream}, dtype, dims);
 }
 
-void Backend::synchronize() const { state_->stream.synchronize(); }
+void Backend::synchronize() const {
+  state_->stream.synchronize();
+  state_->faults.report(state_->stream);
+}
 
 }  // namespace hiptool

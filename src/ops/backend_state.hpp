@@ -10,6 +10,7 @@
 #include "hiptool/backend.hpp"
 #include "hiptool/kernel.hpp"
 #include "kernels/kernel_loader.hpp"
+#include "ops/faults.hpp"
 
 namespace hiptool::ops {
 
@@ -24,6 +25,7 @@ struct BackendState {
   std::optional<Stream> own_stream;
   const StreamRef stream;
   CachingAllocator allocator;
+  FaultLog faults;
 
  private:
   kernels::KernelLoader loader_;

@@ -5,6 +5,7 @@
 
 #include "hiptool/ops.hpp"
 #include "ops/backend_state.hpp"
+#include "ops/faults.hpp"
 #include "ops/operands.hpp"
 
 namespace hiptool::ops {
@@ -27,7 +28,8 @@ std::uint32_t run_of(DType dtype) {
 }
 
 void apply(const Backend& backend, const char* family, std::uint32_t operation,
-           std::string_view name, DType result, const std::array<const Tensor*, 3>& tensors) {
+           std::string_view name, DType result, const std::array<const Tensor*, 3>& tensors,
+           bool checks = false) {
   const auto& [a, b, out] = tensors;
   require_device(backend, name, tensors);
   require_same_dtype(name, *a, *b);
@@ -35,6 +37,7 @@ void apply(const Backend& backend, const char* family, std::uint32_t operation,
   require_output(name, std::span(tensors).first(2), *out, result, a->dims());
   const std::uint64_t count = out->element_count();
   if (count == 0) return;
+  if (checks) check_divisors(backend, name, *b);
   const std::uint32_t run = run_of(a->dtype());
   const std::string type(to_string(a->dtype()));
   const std::string stem = std::string("hiptool_") + family + "_";
@@ -61,8 +64,10 @@ std::string_view to_string(Compare operation) noexcept {
 
 void binary_into(const Backend& backend, Binary operation, const Tensor& a, const Tensor& b,
                  const Tensor& out) {
+  const bool checks = operation == Binary::div && !is_floating_point(a.dtype()) &&
+                      backend.state().options.checks_division;
   apply(backend, "binary", static_cast<std::uint32_t>(operation), to_string(operation), a.dtype(),
-        {&a, &b, &out});
+        {&a, &b, &out}, checks);
 }
 
 Tensor binary(const Backend& backend, Binary operation, const Tensor& a, const Tensor& b) {

@@ -13,11 +13,6 @@ namespace {
 constexpr std::uint64_t narrow_limit = std::uint64_t{1} << 31;
 constexpr std::uint64_t threads = 256;
 
-[[noreturn]] void refuse(std::string_view operation, const std::string& why) {
-  throw Error(ErrorCode::invalid_argument, std::string(operation),
-              std::string(operation) + ": " + why);
-}
-
 std::uintptr_t address_of(const Tensor& tensor) {
   return reinterpret_cast<std::uintptr_t>(tensor.address());
 }
@@ -31,6 +26,21 @@ bool overlaps(const Tensor& a, const Tensor& b) {
            (layout.extent() - layout.start_offset()) * element_size_bytes(tensor.dtype());
   };
   return address_of(a) < end_of(b) && address_of(b) < end_of(a);
+}
+
+// Whether an element of the output is written twice.
+bool repeats(const Layout& layout) {
+  for (std::size_t axis = 0; axis < layout.rank(); ++axis) {
+    if (layout.strides()[axis] == 0 && layout.dims()[axis] > 1) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void refuse(std::string_view operation, const std::string& why) {
+  throw Error(ErrorCode::invalid_argument, std::string(operation),
+              std::string(operation) + ": " + why);
 }
 
 bool is_same_memory(const Tensor& a, const Tensor& b) {
@@ -47,16 +57,6 @@ std::string list_of(std::span<const std::uint64_t> dims) {
   }
   return text + "]";
 }
-
-// Whether an element of the output is written twice.
-bool repeats(const Layout& layout) {
-  for (std::size_t axis = 0; axis < layout.rank(); ++axis) {
-    if (layout.strides()[axis] == 0 && layout.dims()[axis] > 1) return true;
-  }
-  return false;
-}
-
-}  // namespace
 
 hiptool_ops::Divisor make_divisor(std::uint64_t divisor) noexcept {
   const auto shift = static_cast<std::uint32_t>(std::bit_width(divisor - 1));
@@ -188,6 +188,19 @@ void require_output(std::string_view operation, std::span<const Tensor* const> i
     if (!overlaps(*input, out) || is_same_memory(*input, out)) continue;
     refuse(operation, "the output " + describe(out) + " overlaps the input " + describe(*input));
   }
+}
+
+void require_separate(std::string_view operation, std::span<const Tensor* const> inputs,
+                      const Tensor& out) {
+  for (const Tensor* input : inputs) {
+    if (!overlaps(*input, out)) continue;
+    refuse(operation, "the output " + describe(out) + " overlaps the input " + describe(*input));
+  }
+}
+
+void require_axis(std::string_view operation, const Tensor& tensor, std::size_t axis) {
+  if (axis < tensor.layout().rank()) return;
+  refuse(operation, "axis " + std::to_string(axis) + " is not one of " + describe(tensor));
 }
 
 }  // namespace hiptool::ops

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// The arguments of elementwise kernels, from the layouts of their tensors.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +35,7 @@ inline hiptool_ops::Type type_number(DType dtype) noexcept {
 struct JoinedAxes {
   std::size_t count = 0;  // at least 1
   std::array<std::uint64_t, Layout::max_rank> dims{};
-  std::array<std::array<std::uint64_t, Layout::max_rank>, 4> strides{};  // by operand
+  std::array<std::array<std::uint64_t, Layout::max_rank>, 5> strides{};  // by operand
 };
 JoinedAxes join_axes(std::span<const Layout* const> operands, std::size_t order);
 
@@ -47,6 +48,11 @@ bool are_packed(std::span<const Tensor* const> tensors) noexcept;
 template <unsigned count>
 hiptool_ops::Operands<count> make_operands(const std::array<const Tensor*, count>& tensors,
                                            std::uint32_t run);
+
+/// For layouts of the same dimensions, element by element, with axes in the order of one of them.
+template <unsigned count>
+hiptool_ops::Operands<count> make_operands(const std::array<const Layout*, count>& layouts,
+                                           std::size_t order);
 
 /// Queues a kernel of 256 threads a block, of which each takes `run` of so many elements.
 template <class... Arguments>
@@ -64,8 +70,19 @@ void require_same_dims(std::string_view operation, const Tensor& a, const Tensor
 void require_output(std::string_view operation, std::span<const Tensor* const> inputs,
                     const Tensor& out, DType dtype, std::span<const std::uint64_t> dims);
 
-/// "f32[2,3]", for messages.
+/// The output shares no memory with the inputs, not even as the same tensor.
+void require_separate(std::string_view operation, std::span<const Tensor* const> inputs,
+                      const Tensor& out);
+/// The axis exists.
+void require_axis(std::string_view operation, const Tensor& tensor, std::size_t axis);
+bool is_same_memory(const Tensor& a, const Tensor& b);
+
+/// Error(invalid_argument): "operation: why".
+[[noreturn]] void refuse(std::string_view operation, const std::string& why);
+
+/// "f32[2,3]" and "[2,3]", for messages.
 std::string describe(const Tensor& tensor);
+std::string list_of(std::span<const std::uint64_t> dims);
 
 // ---- implementation
 
@@ -75,6 +92,20 @@ LaunchConfig elements_grid(std::uint64_t elements, std::uint64_t run);
 /// Whether runs of that operand are aligned pieces.
 bool has_pieces(const Tensor& tensor, const JoinedAxes& axes, std::size_t operand,
                 std::uint32_t run) noexcept;
+
+template <unsigned count>
+hiptool_ops::Operands<count> make_operands(const std::array<const Layout*, count>& layouts,
+                                           std::size_t order) {
+  const JoinedAxes axes = join_axes(layouts, order);
+  hiptool_ops::Operands<count> result{};
+  result.count = layouts[order]->element_count();
+  result.run = 1;
+  set_axes(axes, result.divisors, result.dims, result.axes, result.is_wide);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::copy_n(axes.strides[i].begin(), axes.count, result.strides[i]);
+  }
+  return result;
+}
 
 template <unsigned count>
 hiptool_ops::Operands<count> make_operands(const std::array<const Tensor*, count>& tensors,

@@ -25,6 +25,7 @@ HEADER_LAYER = {
     "pinned_buffer": "core", "retry": "core", "stream": "core",
     "dtype": "tensor", "layout": "tensor", "tensor": "tensor",
     "backend": "ops", "operations": "ops", "ops": "ops",
+    "ops_move": "ops",
     "async_loader": "load", "load": "load", "load_plan": "load", "load_report": "load",
 }
 
