@@ -30,7 +30,7 @@ struct TiledCopy {
   uint64_t output_rows;
   uint64_t source_stride;  // from row to row, in elements
   uint64_t output_stride;
-  uint32_t source_pieces;  // 1: all rows begin at multiples of 16 bytes
+  uint32_t source_pieces;  // 1: all rows consist of 16 bytes at multiples of 16
   uint32_t output_pieces;
 };
 

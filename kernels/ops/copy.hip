@@ -43,7 +43,24 @@ struct TilePart {
   unsigned output_rows;
 };
 
-// Each thread takes a piece of as many neighbouring rows as a word has elements.
+inline __device__ uint32_t word_of(uint4 unit, unsigned k) {
+  return k == 0 ? unit.x : k == 1 ? unit.y : k == 2 ? unit.z : unit.w;
+}
+
+// Element k of 16 bytes, in the place p of a word.
+template <class Stored>
+inline __device__ typename WordOf<sizeof(Stored)>::Type place_in_word(uint4 unit, unsigned k,
+                                                                      unsigned p) {
+  if constexpr (sizeof(Stored) == 8) {
+    return static_cast<uint64_t>(word_of(unit, 2 * k + 1)) << 32 | word_of(unit, 2 * k);
+  } else {
+    constexpr unsigned packed = TileShape<sizeof(Stored)>::packed;
+    const uint32_t word = word_of(unit, k / packed) >> (k % packed * 8 * sizeof(Stored));
+    return static_cast<uint32_t>(static_cast<Stored>(word)) << (p * 8 * sizeof(Stored));
+  }
+}
+
+// Each thread takes 16 bytes of as many neighbouring rows as a word has elements.
 template <class Stored>
 inline __device__ void load_tile_pieces(const TiledCopy& copy, TilePart part, const Stored* from,
                                         typename WordOf<sizeof(Stored)>::Type* words) {
@@ -53,7 +70,7 @@ inline __device__ void load_tile_pieces(const TiledCopy& copy, TilePart part, co
   constexpr unsigned packed = Shape::packed;
   constexpr unsigned row_pieces = Shape::side / piece;
   constexpr unsigned steps = Shape::side / packed * row_pieces / threads;
-  Stored values[steps][packed][piece];
+  uint4 units[steps][packed];
   // All reads before the first write: they wait for memory together.
 #pragma unroll
   for (unsigned step = 0; step < steps; ++step) {
@@ -62,11 +79,10 @@ inline __device__ void load_tile_pieces(const TiledCopy& copy, TilePart part, co
     const unsigned column = unit % row_pieces * piece;
 #pragma unroll
     for (unsigned p = 0; p < packed; ++p) {
-#pragma unroll
-      for (unsigned k = 0; k < piece; ++k) values[step][p][k] = 0;
+      units[step][p] = hiptool_device::make_unit(0, 0, 0, 0);
       if (row + p < part.source_rows && column < part.output_rows) {
-        load_up_to<piece>(from + (row + p) * copy.source_stride, column, part.output_rows,
-                          values[step][p]);
+        units[step][p] =
+            *reinterpret_cast<const uint4*>(from + (row + p) * copy.source_stride + column);
       }
     }
   }
@@ -78,9 +94,7 @@ inline __device__ void load_tile_pieces(const TiledCopy& copy, TilePart part, co
     for (unsigned k = 0; k < piece; ++k) {
       Word word = 0;
 #pragma unroll
-      for (unsigned p = 0; p < packed; ++p) {
-        word |= static_cast<Word>(values[step][p][k]) << (p * 8 * sizeof(Stored) % 64);
-      }
+      for (unsigned p = 0; p < packed; ++p) word |= place_in_word<Stored>(units[step][p], k, p);
       words[(column + k) * Shape::pitch + unit / row_pieces] = word;
     }
   }
@@ -90,7 +104,7 @@ template <class Stored>
 inline __device__ void load_tile_elements(const TiledCopy& copy, TilePart part, const Stored* from,
                                           Stored* tile) {
   using Shape = TileShape<sizeof(Stored)>;
-#pragma unroll 4
+#pragma unroll 8
   for (unsigned unit = threadIdx.x; unit < Shape::side * Shape::side; unit += threads) {
     const unsigned row = unit / Shape::side;
     const unsigned column = unit % Shape::side;
@@ -114,17 +128,11 @@ inline __device__ void store_tile_pieces(const TiledCopy& copy, TilePart part,
     const unsigned column = unit % row_pieces * piece;
     if (row >= part.output_rows || column >= part.source_rows) continue;
     const Word* from = words + row * Shape::pitch + column / Shape::packed;
-    Stored* const place = to + row * copy.output_stride + column;
-    if (column + piece <= part.source_rows) {
-      Word values[piece_words];
+    Word values[piece_words];
 #pragma unroll
-      for (unsigned k = 0; k < piece_words; ++k) values[k] = from[k];
-      store_piece<piece_words>(reinterpret_cast<Word*>(place), values);
-      continue;
-    }
-    for (unsigned k = 0; k < part.source_rows - column; ++k) {
-      place[k] = reinterpret_cast<const Stored*>(from)[k];
-    }
+    for (unsigned k = 0; k < piece_words; ++k) values[k] = from[k];
+    store_piece<piece_words>(reinterpret_cast<Word*>(to + row * copy.output_stride + column),
+                             values);
   }
 }
 

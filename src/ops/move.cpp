@@ -52,15 +52,16 @@ std::size_t crossing_axis(const JoinedAxes& axes) {
   return 0;
 }
 
-/// Whether rows along one axis all begin at multiples of 16 bytes.
+/// Whether all rows along one axis consist of 16 bytes at multiples of 16.
 bool has_aligned_rows(const Tensor& tensor, const JoinedAxes& axes, std::size_t operand,
                       std::size_t row_axis) {
-  if (reinterpret_cast<std::uintptr_t>(tensor.address()) % 16 != 0) return false;
+  const std::size_t size = element_size_bytes(tensor.dtype());
+  bool fits = reinterpret_cast<std::uintptr_t>(tensor.address()) % 16 == 0;
   for (std::size_t axis = 0; axis < axes.count; ++axis) {
-    if (axis == row_axis) continue;
-    if (axes.strides[operand][axis] * element_size_bytes(tensor.dtype()) % 16 != 0) return false;
+    const auto& steps = axis == row_axis ? axes.dims : axes.strides[operand];
+    fits = fits && steps[axis] * size % 16 == 0;
   }
-  return true;
+  return fits;
 }
 
 void move_by_tiles(const Backend& backend, const Tensor& x, const Tensor& out,
