@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 namespace hiptool::ops::reference {
 namespace {
@@ -73,20 +74,18 @@ Expected judged(DType dtype, const Values& x, Function function) {
   Expected expected;
   expected.values.dims = x.dims;
   expected.values.at.reserve(x.at.size());
-  expected.slack.reserve(x.at.size());
-  // f32's 2 units are at most 2^-12 of the next longer type of 11 bits.
+  std::vector<long double> slack;
+  bool is_near = false;
+  // f32's 2 units are at most 2^-12 of a unit of 11 bits.
   const long double units = dtype == DType::f32 || dtype == DType::f64 ? 2 : 0.501L;
   for (const long double number : x.at) {
     const Judged one = function(number);
     expected.values.at.push_back(one.value);
-    expected.slack.push_back(one.is_near ? units * ulp_of(dtype, one.value) : 0);
+    slack.push_back(one.is_near ? units * ulp_of(dtype, one.value) : 0);
+    is_near = is_near || one.is_near;
   }
+  if (is_near) expected.slack = std::move(slack);  // with slack, zeros of both signs are right
   return expected;
-}
-
-/// The number as the type has it.
-long double number_in(DType dtype, long double number) {
-  return values_of(dtype, bytes_of(dtype, {{}, {number}}), {}).at[0];
 }
 
 template <class Whole>
@@ -132,7 +131,8 @@ long double parameter_in(DType dtype, const Scalar& number) {
   const DType from = number.is_whole() ? DType::i64 : DType::f64;
   const long double value =
       number.is_whole() ? static_cast<long double>(number.whole()) : number.real();
-  return number_in(dtype, cast_value(from, dtype, value));
+  const Values rounded{{}, {cast_value(from, dtype, value)}};
+  return values_of(dtype, bytes_of(dtype, rounded), {}).at[0];
 }
 
 template <class Real>
