@@ -18,6 +18,7 @@
 #include "hiptool/event.hpp"
 #include "kernels/kernel_loader.hpp"
 #include "measure/kernel/work.hpp"
+#include "measure/ops/sweep.hpp"
 #include "measure/peak.hpp"
 #include "measure/sampling.hpp"
 #include "report/report.hpp"
@@ -42,6 +43,7 @@ const std::vector<FamilyEntry>& families() {
     add_model_families(list);
     add_dequantize_family(list);
     add_memory_tests(list);
+    add_operation_families(list);
     return list;
   }();
   return all;
@@ -85,9 +87,10 @@ std::vector<const FamilyEntry*> choose(const KernelBenchOptions& options) {
   check_options(options);
   const std::vector<std::string>& names = options.names;
   const bool all = names.empty() || contains(names, "all");
+  const bool has_ops = contains(names, "ops");
   for (const std::string& name : names) {
     const bool is_known =
-        name == "all" ||
+        name == "all" || name == "ops" ||
         std::any_of(families().begin(), families().end(), [&](const FamilyEntry& entry) {
           return entry.family.name == name || entry.family.group == name;
         });
@@ -98,7 +101,8 @@ std::vector<const FamilyEntry*> choose(const KernelBenchOptions& options) {
   }
   std::vector<const FamilyEntry*> chosen;
   for (const FamilyEntry& entry : families()) {
-    if (all || contains(names, entry.family.name) || contains(names, entry.family.group)) {
+    if ((entry.is_operation ? has_ops : all) || contains(names, entry.family.name) ||
+        contains(names, entry.family.group)) {
       chosen.push_back(&entry);
     }
   }
@@ -127,6 +131,12 @@ class Bench {
     context_.arch = info_.arch;
     context_.stream = &stream_;
     context_.blocks_per_unit = options.blocks_per_unit;
+    context_.shape = options.shape;
+    context_.seed = options.seed;
+    context_.backend = [this] {
+      if (!backend_) backend_ = Backend::borrow_native(stream_);
+      return *backend_;
+    };
     context_.find_kernel = options.find_kernel;
     if (!context_.find_kernel) {
       loader_ = std::make_unique<kernels::KernelLoader>(device);
@@ -136,6 +146,7 @@ class Bench {
 
   std::vector<std::uint64_t> sizes(const FamilyEntry& entry) const {
     if (entry.arrays == 0) return {1};
+    if (entry.is_operation && !options_.shape.empty()) return {0};  // the shape says it
     if (options_.memory_share) {
       const auto share = *options_.memory_share / static_cast<double>(entry.arrays);
       const double bytes = static_cast<double>(device_.memory().free_bytes) * share;
@@ -164,11 +175,14 @@ class Bench {
   bool run_checked(const FamilyEntry& entry, KernelResult& result) {
     context_.dtype = result.dtype;
     context_.size_bytes = result.size_bytes;
+    context_.layout = result.layout;
     const std::unique_ptr<KernelWork> work = entry.make(device_, context_);
     const KernelWork::Figures figures = work->figures();
     result.size_bytes = figures.size_bytes;
     if (has_run(result)) return false;
-    if (!result.size_word.empty() && !options_.memory_share) {
+    result.shape = work->shape();
+    const bool is_of_size = !entry.is_operation || options_.shape.empty();
+    if (!result.size_word.empty() && !options_.memory_share && is_of_size) {
       result.size_word = report::size_word(result.size_bytes);
     }
     name_result(result);
@@ -190,12 +204,13 @@ class Bench {
   /// Whether an earlier size was rounded to the same.
   bool has_run(const KernelResult& result) {
     if (result.requested_sizes_bytes.empty()) return false;
-    return !seen_.insert({result.kernel, result.dtype, result.size_bytes}).second;
+    return !seen_.insert({result.kernel, result.dtype + result.layout, result.size_bytes}).second;
   }
 
   /// False if data was wrong.
   static bool judge(KernelWork& work, KernelResult& result) {
     Comparison seen = work.check();
+    result.digest = work.digest();
     result.checked += seen.checked;
     result.max_error = std::max(result.max_error, seen.max_error);
     if (!seen.wrong && seen.missed_fault.empty()) return true;
@@ -294,8 +309,10 @@ class Bench {
   Stream stream_;
   KernelTimer timer_;
   std::unique_ptr<kernels::KernelLoader> loader_;
+  std::optional<Backend> backend_;
   WorkContext context_;
-  std::set<std::tuple<std::string, std::string, std::uint64_t>> seen_;  ///< kernel, type, size
+  std::set<std::tuple<std::string, std::string, std::uint64_t>>
+      seen_;  ///< kernel, type and layout, size
 };
 
 /// One planned result.
@@ -303,16 +320,27 @@ struct Job {
   const FamilyEntry* entry = nullptr;
   std::string dtype;  ///< empty: the family has none of the requested types
   std::uint64_t size_bytes = 0;
+  std::string layout;  ///< of an operation
 };
+
+std::vector<std::string> layouts_of(const FamilyEntry& entry, const KernelBenchOptions& options) {
+  if (!entry.is_operation) return {""};
+  if (options.layouts.empty()) return {"packed"};
+  return options.layouts;
+}
 
 std::vector<Job> plan_jobs(const KernelBenchOptions& options, const Bench& bench) {
   std::vector<Job> jobs;
   for (const FamilyEntry* entry : choose(options)) {
     const std::vector<std::string> dtypes = chosen_types(options, entry->family);
     for (const std::string& dtype : dtypes) {
-      for (const std::uint64_t size : bench.sizes(*entry)) jobs.push_back({entry, dtype, size});
+      for (const std::uint64_t size : bench.sizes(*entry)) {
+        for (const std::string& layout : layouts_of(*entry, options)) {
+          jobs.push_back({entry, dtype, size, layout});
+        }
+      }
     }
-    if (dtypes.empty()) jobs.push_back({entry, "", 0});
+    if (dtypes.empty()) jobs.push_back({entry, "", 0, ""});
   }
   return jobs;
 }
@@ -326,6 +354,7 @@ std::string share_word(double share) {
 
 std::string size_word_of(const Job& job, const KernelBenchOptions& options) {
   if (job.dtype.empty() || job.entry->arrays == 0) return {};
+  if (job.entry->is_operation && !options.shape.empty()) return shape_text(options.shape);
   // The bytes of a share differ from run to run.
   return options.memory_share ? share_word(*options.memory_share)
                               : report::size_word(job.size_bytes);
@@ -338,6 +367,7 @@ bool run_job(const Job& job, const KernelBenchOptions& options, const Device& de
   result.kernel = job.entry->family.name;
   result.destination = device.id();
   result.dtype = job.dtype;
+  result.layout = job.layout;
   result.size_word = size_word_of(job, options);
   name_result(result);
   result.size_bytes = job.size_bytes;
@@ -351,7 +381,7 @@ bool run_job(const Job& job, const KernelBenchOptions& options, const Device& de
     const auto same =
         std::find_if(results.begin(), results.end(), [&](const KernelResult& earlier) {
           return earlier.kernel == result.kernel && earlier.dtype == result.dtype &&
-                 earlier.size_bytes == result.size_bytes;
+                 earlier.layout == result.layout && earlier.size_bytes == result.size_bytes;
         });
     same->requested_sizes_bytes.push_back(job.size_bytes);
     return false;
@@ -360,20 +390,27 @@ bool run_job(const Job& job, const KernelBenchOptions& options, const Device& de
   return true;
 }
 
+std::vector<KernelFamily> listed(bool operations) {
+  std::vector<KernelFamily> list;
+  for (const FamilyEntry& entry : families()) {
+    if (entry.is_operation == operations) list.push_back(entry.family);
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string label_of(const KernelResult& result) {
   std::string label = result.kernel;
   if (!result.dtype.empty()) label += "." + result.dtype;
   if (!result.size_word.empty()) label += "." + result.size_word;
+  if (!result.layout.empty() && result.layout != "packed") label += "." + result.layout;
   return label;
 }
 
-std::vector<KernelFamily> list_kernels() {
-  std::vector<KernelFamily> list;
-  for (const FamilyEntry& entry : families()) list.push_back(entry.family);
-  return list;
-}
+std::vector<KernelFamily> list_kernels() { return listed(false); }
+
+std::vector<KernelFamily> list_operations() { return listed(true); }
 
 std::vector<KernelFamily> chosen_kernels(const KernelBenchOptions& options) {
   std::vector<KernelFamily> list;

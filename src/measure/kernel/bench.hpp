@@ -27,6 +27,10 @@ struct KernelFamily {
 /// Every family, in the order in which `all` runs them. Opens no driver.
 std::vector<KernelFamily> list_kernels();
 
+/// The operations of the library, in the order in which `ops` runs them, without those whose name a
+/// family has. Opens no driver.
+std::vector<KernelFamily> list_operations();
+
 /// The highest rate of a device, and its source.
 struct Peak {
   double per_s = 0;
@@ -36,12 +40,17 @@ struct Peak {
 struct KernelResult;
 
 struct KernelBenchOptions {
-  std::vector<std::string> names;   ///< families or groups; empty or "all": every family
+  std::vector<std::string> names;   ///< families or groups; empty or "all": every family; "ops":
+                                    ///< every operation
   std::vector<std::string> dtypes;  ///< only these; empty: all of the family
   /// Bytes of one array, one run for each; empty: 256 MiB on a GPU, 4 MiB on cpu.
   std::vector<std::uint64_t> sizes_bytes;
   /// Instead of sizes: all arrays together take this share (0..1) of the free memory.
   std::optional<double> memory_share;
+  /// Of operations: dimensions of an input instead of a size; empty: two-dimensional, of the size.
+  std::vector<std::uint64_t> shape;
+  std::vector<std::string> layouts;    ///< of operations: "packed", "transposed"; empty: packed
+  std::uint64_t seed = 1;              ///< of the data of operations
   std::optional<std::size_t> samples;  ///< exactly this many; absent: until the noise is low
   double soak_s = 0;                   ///< repeats a family this long, with a check each time
   std::optional<Peak> memory_peak;     ///< bytes per second; absent: memory has no share of peak
@@ -59,6 +68,17 @@ struct KernelBenchOptions {
 using report::Status;
 using report::WrongData;
 
+/// One layout in the sweep of an operation with a type.
+struct LayoutResult {
+  std::string layout;
+  std::uint64_t cases = 0;
+  std::uint64_t checked = 0;       ///< elements
+  std::string digest;              ///< of the output bytes of all cases, as join_digests() has it
+  bool has_wrong = false;          ///< then the remaining cases were left out
+  std::string reason;              ///< shape, data and what is wrong there
+  std::optional<WrongData> wrong;  ///< elements, where the elements are wrong
+};
+
 /// A run of a kernel. The samples are of one launch, or of one step for latencies, bytes_per_s is
 /// read plus written, flops_per_s counts integer operations too, and the limit is a peak. Until it
 /// has run, size_bytes is the size that was requested.
@@ -74,9 +94,16 @@ struct KernelResult : report::Measurement {
   double max_error = 0;            ///< largest difference seen, in the unit of `tolerance`
   double tolerance = 0;            ///< 0: compared bit by bit
   std::optional<double> clock_hz;  ///< observed; absent if it cannot be read
+  // Of operations.
+  std::string group;        ///< of a sweep
+  std::string shape;        ///< "4096x4096"
+  std::string layout;       ///< "packed"; empty for other kernels and a sweep
+  std::string digest;       ///< XXH3-64 of the output's elements; of a sweep, of all cases
+  std::uint64_t cases = 0;  ///< of a sweep
+  std::vector<LayoutResult> layouts;  ///< of a sweep
 };
 
-/// "sum.f32.1MiB": its id without the device.
+/// "sum.f32.1MiB", "add.f32.4096x4096.transposed": its id without the device.
 std::string label_of(const KernelResult& result);
 
 /// The families that the options choose, each with the requested types that it has, maybe none.

@@ -6,6 +6,7 @@
 
 #include "base/units.hpp"
 #include "hiptool/error.hpp"
+#include "measure/ops/sweep.hpp"
 #include "measure/threshold.hpp"
 #include "report/report.hpp"
 
@@ -65,12 +66,16 @@ bool is_selected(const KernelResult& result, const Selector& selector,
   };
   if (std::none_of(families.begin(), families.end(), is_named)) return false;
   return std::all_of(selector.words.begin(), selector.words.end(), [&](const auto& word) {
-    return word == result.dtype || word == result.destination || has_size(result, word);
+    return word == result.dtype || word == result.destination || word == result.layout ||
+           has_size(result, word);
   });
 }
 
-/// Whether the options contain the size that this word means; without sizes any may run.
+/// Whether the options contain the size, shape or layout that this word means; without sizes any
+/// may run.
 bool is_asked_size(const std::string& word, const KernelBenchOptions& options) {
+  if (is_listed(options.layouts, word)) return true;
+  if (!options.shape.empty()) return word == shape_text(options.shape);
   if (!is_size(word)) return false;
   const bool is_share = word.back() == '%';
   if (options.memory_share || is_share) return options.memory_share && is_share;
@@ -125,7 +130,8 @@ void require_named(const std::vector<Threshold>& thresholds, const KernelBenchOp
 report::ThresholdResult judge_threshold(const Threshold& threshold,
                                         std::span<const KernelResult> results) {
   const Selector selector(threshold.selector);
-  const std::vector<KernelFamily> families = list_kernels();
+  std::vector<KernelFamily> families = list_kernels();
+  for (KernelFamily& operation : list_operations()) families.push_back(std::move(operation));
   bool is_measured = false;
   report::ThresholdResult judged;
   judged.threshold = threshold.text;

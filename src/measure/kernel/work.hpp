@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "hiptool/backend.hpp"
 #include "hiptool/buffer.hpp"
 #include "hiptool/kernel.hpp"
 #include "hiptool/stream.hpp"
@@ -30,6 +31,11 @@ struct WorkContext {
   std::uint64_t size_bytes = 0;  ///< of one array
   std::uint64_t compute_units = 1;
   std::optional<std::uint64_t> blocks_per_unit;  ///< instead of the family's own
+  // Of operations.
+  std::vector<std::uint64_t> shape;  ///< instead of the size; may be empty
+  std::string layout;
+  std::uint64_t seed = 1;
+  std::function<Backend()> backend;  ///< on the stream
 
   /// No limit other than the amount of work.
   static constexpr std::uint64_t as_needed = std::uint64_t{1} << 32;
@@ -79,6 +85,9 @@ class KernelWork {
   /// Operations of one multiprocessor in a clock, or bytes if none are counted; absent if memory is
   /// the limit or the figure is not published.
   virtual std::optional<double> per_clock() const { return std::nullopt; }
+  /// Of an operation: the shape that runs, and the digest of its output after a check.
+  virtual std::string shape() const { return {}; }
+  virtual std::string digest() const { return {}; }
 };
 
 /// A family and the function that makes its work.
@@ -87,6 +96,7 @@ struct FamilyEntry {
   /// Arrays of the given size. 0: size and share of the memory have no meaning.
   std::uint64_t arrays = 1;
   std::function<std::unique_ptr<KernelWork>(const Device&, const WorkContext&)> make;
+  bool is_operation = false;  ///< of the library; `all` leaves it out
 };
 
 /// Makes a Work from the device, the context and these values.
@@ -105,6 +115,7 @@ void add_unit_families(std::vector<FamilyEntry>& families);
 void add_model_families(std::vector<FamilyEntry>& families);
 void add_dequantize_family(std::vector<FamilyEntry>& families);
 void add_memory_tests(std::vector<FamilyEntry>& families);
+void add_operation_families(std::vector<FamilyEntry>& families);
 
 /// The grid of a kernel that strides over `units`, with no more blocks than there is work for and
 /// `blocks_per_unit` of the family unless the context has another number.

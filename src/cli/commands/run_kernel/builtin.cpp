@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "cli/commands/run_kernel/report.hpp"
+#include "cli/commands/run_kernel/words.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
@@ -49,12 +50,14 @@ void read_size(const std::string& text, KernelBenchOptions& bench) {
 
 /// Rejects unknown families, groups and types and suggests the nearest name.
 void check_words(const KernelBenchOptions& bench) {
-  std::vector<std::string> names{"all"};
+  std::vector<std::string> names{"all", "ops"};
   std::vector<std::string> dtypes;
-  for (const KernelFamily& family : measure::list_kernels()) {
-    names.push_back(family.name);
-    names.push_back(family.group);
-    dtypes.insert(dtypes.end(), family.dtypes.begin(), family.dtypes.end());
+  for (const auto& families : {measure::list_kernels(), measure::list_operations()}) {
+    for (const KernelFamily& family : families) {
+      names.push_back(family.name);
+      names.push_back(family.group);
+      dtypes.insert(dtypes.end(), family.dtypes.begin(), family.dtypes.end());
+    }
   }
   for (auto* const list : {&names, &dtypes}) {
     std::sort(list->begin(), list->end());
@@ -72,6 +75,27 @@ void check_words(const KernelBenchOptions& bench) {
   for (const std::string& dtype : bench.dtypes) check_choice(dtype, dtypes, "--dtype");
 }
 
+/// Rejects options of operations where another kernel was chosen.
+void check_operation_options(const RunKernelOptions& options, const KernelBenchOptions& bench) {
+  const char* const given = !options.shape.empty()     ? "--shape"
+                            : !options.layouts.empty() ? "--layout"
+                            : !options.seed.empty()    ? "--seed"
+                                                       : nullptr;
+  if (given == nullptr) return;
+  if (!options.shape.empty() && !options.size.empty()) {
+    throw usage_error("--shape and --size both say how large the inputs are",
+                      "leave out one of the two");
+  }
+  for (const KernelFamily& family : measure::list_kernels()) {
+    const auto is_it = [&](const KernelFamily& chosen) { return chosen.name == family.name; };
+    const auto chosen = measure::chosen_kernels(bench);
+    if (std::none_of(chosen.begin(), chosen.end(), is_it)) continue;
+    throw usage_error(
+        fmt::format("{} applies to operations, but {} is a built-in kernel", given, family.name),
+        "hiptool run-kernel --list names both; kernels take --size");
+  }
+}
+
 KernelBenchOptions read_options(const RunKernelOptions& options, Context& context) {
   KernelBenchOptions bench;
   bench.names = options.names;
@@ -80,6 +104,12 @@ KernelBenchOptions read_options(const RunKernelOptions& options, Context& contex
   }
   check_words(bench);
   read_size(options.size, bench);
+  bench.shape = parse_shape(options.shape);
+  for (const measure::Arrangement one : parse_layouts(options.layouts, true)) {
+    bench.layouts.emplace_back(to_string(one));
+  }
+  bench.seed = parse_seed(options.seed);
+  check_operation_options(options, bench);
   if (options.samples > 0) bench.samples = options.samples;
   bench.soak_s = static_cast<double>(options.seconds);
   bench.cancel = &context.environment.cancel;
@@ -143,7 +173,10 @@ std::optional<Error> find_error(const BuiltinOutcome& outcome, const CancelToken
   return has_run(outcome) ? unjudged : nothing_run(outcome.results);
 }
 
-int write_results(Context& context, BuiltinOutcome& outcome, const std::optional<Error>& unjudged) {
+}  // namespace
+
+int write_results(Context& context, BuiltinOutcome& outcome, const std::optional<Error>& unjudged,
+                  report::Report (*make)(report::Run, const BuiltinOutcome&)) {
   Environment& environment = context.environment;
   const bool is_wrong = outcome.count(Status::mismatch) > 0;
   if (!is_wrong) outcome.error = find_error(outcome, environment.cancel, unjudged);
@@ -151,15 +184,14 @@ int write_results(Context& context, BuiltinOutcome& outcome, const std::optional
   report::Run run = make_run(environment, "run-kernel", is_wrong ? "mismatch" : "ok");
   const int exit_code = finish_run(run, environment, outcome.error ? &*outcome.error : nullptr,
                                    failures_of(outcome.thresholds), is_wrong);
-  context.output.write(kernel_results_report(std::move(run), outcome));
+  context.output.write(make(std::move(run), outcome));
   return exit_code;
 }
 
-}  // namespace
-
 int run_builtin_kernels(const RunKernelOptions& options, Context& context) {
   if (options.list) {
-    context.output.write(kernel_list_report(context.environment, measure::list_kernels()));
+    context.output.write(kernel_list_report(context.environment, measure::list_kernels(),
+                                            measure::list_operations()));
     return exit_done;
   }
   const KernelBenchOptions bench = read_options(options, context);
@@ -171,6 +203,7 @@ int run_builtin_kernels(const RunKernelOptions& options, Context& context) {
       options.fail_below, devices, ThresholdKind::kernels, &context.environment.cancel);
   require_named(thresholds, bench);  // those of files too
   BuiltinOutcome outcome;
+  outcome.seed = bench.seed;
   for (const Device& device : devices) {
     if (context.environment.cancel.is_cancelled()) break;
     run_on(device, bench, context, outcome.results);
@@ -185,7 +218,7 @@ int run_builtin_kernels(const RunKernelOptions& options, Context& context) {
       if (!unjudged) unjudged = error;  // reported with the results
     }
   }
-  return write_results(context, outcome, unjudged);
+  return write_results(context, outcome, unjudged, &kernel_results_report);
 }
 
 }  // namespace hiptool::cli

@@ -25,7 +25,7 @@ using report::Value;
 bool was_run(const KernelResult& result) { return result.checked > 0; }
 
 Value size_of(const KernelResult& result) {
-  return was_run(result) ? Value(result.size_bytes) : Value();
+  return was_run(result) && result.size_bytes > 0 ? Value(result.size_bytes) : Value();
 }
 
 /// The rate that the kernel measures; for integers "OP/s" instead of "FLOP/s".
@@ -38,7 +38,13 @@ Value rate_of(const KernelResult& result) {
   return result.bytes_per_s ? Value(format_rate(*result.bytes_per_s)) : Value();
 }
 
-Value result_value(const KernelResult& result) {
+Value shape_of(const KernelResult& result) {
+  return was_run(result) ? text_or_absent(result.shape) : Value();
+}
+
+}  // namespace
+
+Value kernel_result_value(const KernelResult& result) {
   const bool has_run = was_run(result);
   return report::Object{
       {"id", result.id},
@@ -62,8 +68,13 @@ Value result_value(const KernelResult& result) {
       {"share_reason", text_or_absent(result.share_reason)},
       {"requested_sizes_bytes",
        report::Array(result.requested_sizes_bytes.begin(), result.requested_sizes_bytes.end())},
-      {"clock_hz", result.clock_hz}};
+      {"clock_hz", result.clock_hz},
+      {"shape", shape_of(result)},
+      {"layout", text_or_absent(result.layout)},
+      {"digest", text_or_absent(result.digest)}};
 }
+
+namespace {
 
 /// Notes that explain the figures of a result.
 void add_remarks(const KernelResult& result, std::vector<report::Line>& notes) {
@@ -170,47 +181,84 @@ Table results_table(const std::vector<KernelResult>& results) {
                    {"flops_per_s", "Operations", Unit::operations},
                    {"share_of_peak", "Of peak", Unit::share},
                    {"status", "Status"},
-                   {"reason", "Reason"}};
+                   {"reason", "Reason"},
+                   {"shape", "Shape"},
+                   {"layout", "Layout"},
+                   {"digest", "Digest"}};
   for (const KernelResult& result : results) {
     table.rows.push_back({result.kernel, result.destination, text_or_absent(result.dtype),
                           size_of(result), result.median_s, result.bytes_per_s, result.flops_per_s,
                           result.share_of_limit, to_string(result.status),
-                          text_or_absent(result.reason)});
+                          text_or_absent(result.reason), shape_of(result),
+                          text_or_absent(result.layout), text_or_absent(result.digest)});
   }
   return table;
 }
 
+/// With the layout, unless it is the usual one.
+std::string kernel_text(const KernelResult& result) {
+  const bool is_usual = result.layout.empty() || result.layout == "packed";
+  return is_usual ? result.kernel : result.kernel + " " + result.layout;
+}
+
+/// Operations alone have shapes instead of sizes: there is no room for both.
 std::vector<Table> device_tables(const std::vector<KernelResult>& results) {
+  const bool has_shapes = std::all_of(results.begin(), results.end(),
+                                      [](const auto& one) { return !one.layout.empty(); });
   std::vector<Table> tables;
   for (const KernelResult& result : results) {
     if (tables.empty() || tables.back().title != result.destination) {
       tables.push_back({result.destination,
                         {{"kernel", "Kernel"},
                          {"dtype", "Type"},
-                         {"size_bytes", "Size", Unit::size},
+                         has_shapes ? report::Column{"shape", "Shape"}
+                                    : report::Column{"size_bytes", "Size", Unit::size},
                          {"median_s", "Median", Unit::duration},
                          {"rate", "Rate"},
                          {"share_of_peak", "Of peak", Unit::share},
                          {"status", "Status"}},
                         {}});
     }
-    tables.back().rows.push_back({result.kernel, text_or_absent(result.dtype), size_of(result),
-                                  result.median_s, rate_of(result), result.share_of_limit,
+    tables.back().rows.push_back({kernel_text(result), text_or_absent(result.dtype),
+                                  has_shapes ? shape_of(result) : size_of(result), result.median_s,
+                                  rate_of(result), result.share_of_limit,
                                   to_string(result.status)});
   }
   if (tables.size() == 1) tables.front().title.clear();  // the verdict names the device
   return tables;
 }
 
-Table families_table(const std::vector<KernelFamily>& families) {
-  Table table;
-  table.columns = {
-      {"name", "Name"}, {"group", "Group"}, {"dtypes", "Types"}, {"description", "What it does"}};
+void add_families(Table& table, const std::vector<KernelFamily>& families, const char* kind) {
   for (const KernelFamily& family : families) {
     table.rows.push_back({family.name, family.group,
-                          fmt::format("{}", fmt::join(family.dtypes, " ")), family.description});
+                          fmt::format("{}", fmt::join(family.dtypes, " ")), family.description,
+                          kind});
   }
+}
+
+Table families_table(const std::vector<KernelFamily>& kernels,
+                     const std::vector<KernelFamily>& operations) {
+  Table table;
+  table.columns = {{"name", "Name"},
+                   {"group", "Group"},
+                   {"dtypes", "Types"},
+                   {"description", "What it does"},
+                   {"kind", "Kind"}};
+  add_families(table, kernels, "kernel");
+  add_families(table, operations, "operation");
   return table;
+}
+
+report::Array families_value(const std::vector<KernelFamily>& families) {
+  report::Array values;
+  for (const KernelFamily& family : families) {
+    values.push_back(
+        report::Object{{"name", family.name},
+                       {"group", family.group},
+                       {"dtypes", report::Array(family.dtypes.begin(), family.dtypes.end())},
+                       {"description", family.description}});
+  }
+  return values;
 }
 
 std::vector<Table> group_tables(const std::vector<KernelFamily>& families) {
@@ -236,23 +284,22 @@ std::vector<Table> group_tables(const std::vector<KernelFamily>& families) {
 }  // namespace
 
 report::Report kernel_list_report(const Environment& environment,
-                                  const std::vector<KernelFamily>& families) {
+                                  const std::vector<KernelFamily>& families,
+                                  const std::vector<KernelFamily>& operations) {
   report::Run run = make_run(environment, "run-kernel", "ok");
   finish_run(run, environment, nullptr);
   report::Report report = report::start_report(std::move(run));
-  report::Array kernels;
-  for (const KernelFamily& family : families) {
-    kernels.push_back(
-        report::Object{{"name", family.name},
-                       {"group", family.group},
-                       {"dtypes", report::Array(family.dtypes.begin(), family.dtypes.end())},
-                       {"description", family.description}});
-  }
-  report.document.emplace_back("kernels", std::move(kernels));
+  report.document.emplace_back("kernels", families_value(families));
+  report.document.emplace_back("operations", families_value(operations));
   report.verdict.push_back(
-      {Tone::plain, fmt::format("{} kernels; a group's name runs all of it", families.size())});
+      {Tone::plain, fmt::format("{} kernels and {} operations; a group's name runs all of it",
+                                families.size(), operations.size())});
   report.tables = group_tables(families);
-  report.csv_tables = {families_table(families)};
+  for (Table& table : group_tables(operations)) {
+    table.title = "operations: " + table.title;
+    report.tables.push_back(std::move(table));
+  }
+  report.csv_tables = {families_table(families, operations)};
   return report;
 }
 
@@ -276,12 +323,13 @@ report::Report kernel_results_report(report::Run run, const BuiltinOutcome& outc
   report.verdict = summary_lines(outcome);
   report::Array values;
   for (const KernelResult& result : outcome.results) {
-    values.push_back(result_value(result));
+    values.push_back(kernel_result_value(result));
     add_lines(result, report.notes);
     add_remarks(result, report.notes);
   }
   report.document.emplace_back("results", std::move(values));
   report.document.emplace_back("thresholds", thresholds_value(outcome));
+  report.document.emplace_back("seed", outcome.seed);
   report.tables = device_tables(outcome.results);
   report.csv_tables = {results_table(outcome.results)};
   return report;

@@ -2,9 +2,11 @@
 #pragma once
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "cli/command.hpp"
 #include "cli/commands/run_kernel/words.hpp"
 #include "cli/environment.hpp"
 #include "measure/kernel/bench.hpp"
@@ -30,13 +32,16 @@ report::Report user_kernel_report(const Environment& environment, const measure:
 
 /// The report of --list.
 report::Report kernel_list_report(const Environment& environment,
-                                  const std::vector<measure::KernelFamily>& families);
+                                  const std::vector<measure::KernelFamily>& families,
+                                  const std::vector<measure::KernelFamily>& operations);
 
 /// Everything a run of built-in kernels found out.
 struct BuiltinOutcome {
   std::vector<measure::KernelResult> results;
   std::vector<report::ThresholdResult> thresholds;
   std::optional<Error> error;  ///< that ended the run or a kernel
+  std::uint64_t seed = 1;      ///< of the data of operations
+  std::string sweep;           ///< "quick" or "full"; empty: a timed run
 
   std::size_t count(report::Status wanted) const { return report::count_status(results, wanted); }
   bool is_interrupted() const { return error && error->code() == ErrorCode::cancelled; }
@@ -47,6 +52,22 @@ std::string describe_result(const measure::KernelResult& result);
 
 /// `run` has its verdict.
 report::Report kernel_results_report(report::Run run, const BuiltinOutcome& outcome);
+
+/// The fields of a result in the document.
+report::Value kernel_result_value(const measure::KernelResult& result);
+
+/// Writes the report that `make` makes and returns the exit code; sets the outcome's error.
+/// `unjudged` is of a threshold that could not be judged.
+int write_results(Context& context, BuiltinOutcome& outcome, const std::optional<Error>& unjudged,
+                  report::Report (*make)(report::Run, const BuiltinOutcome&));
+
+// ---- sweep_report.cpp
+
+/// "add: 10 types, 10 layouts, 280 cases: right"
+std::string describe_operation(std::span<const measure::KernelResult> types);
+
+/// `run` has its verdict.
+report::Report sweep_report(report::Run run, const BuiltinOutcome& outcome);
 
 /// `wrong` of a document.
 report::Value wrong_value(const std::optional<report::WrongData>& wrong);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "cli/commands/run_kernel/run_kernel.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "cli/commands/run_kernel/words.hpp"
 #include "cli/options.hpp"
 #include "hiptool/error.hpp"
@@ -16,9 +19,11 @@ struct Use {
 };
 
 std::vector<Use> uses_of_builtin(const RunKernelOptions& options) {
-  return {{"NAME", !options.names.empty()},     {"--list", options.list},
-          {"--dtype", !options.dtypes.empty()}, {"--size", !options.size.empty()},
-          {"--seconds", options.seconds > 0},   {"--fail-below", !options.fail_below.empty()}};
+  return {{"NAME", !options.names.empty()},       {"--list", options.list},
+          {"--dtype", !options.dtypes.empty()},   {"--size", !options.size.empty()},
+          {"--seconds", options.seconds > 0},     {"--fail-below", !options.fail_below.empty()},
+          {"--shape", !options.shape.empty()},    {"--layout", !options.layouts.empty()},
+          {"--sweep", options.sweep.has_value()}, {"--seed", !options.seed.empty()}};
 }
 
 std::vector<Use> uses_of_user(const RunKernelOptions& options) {
@@ -64,20 +69,31 @@ int run_run_kernel(const RunKernelOptions& options, Context& context) {
                "name its file with --module FILE");
   if (options.names.empty() && !options.list) {
     throw Error(ErrorCode::invalid_argument, "run-kernel", "no kernel is given",
-                "hiptool run-kernel all runs the built-in ones, --list names them, --module FILE "
-                "runs yours");
+                "hiptool run-kernel all runs the built-in ones, ops judges the operations, --list "
+                "names them, --module FILE runs yours");
   }
-  return run_builtin_kernels(options, context);
+  return is_sweep(options) ? run_sweep(options, context) : run_builtin_kernels(options, context);
 }
 
 Runner add_run_kernel(CLI::App& app) {
   auto options = std::make_shared<RunKernelOptions>();
-  add_words(app, "NAME", options->names, "built-in kernels or groups of them, or all");
-  add_flag(app, "--list", options->list, "name the built-in kernels");
+  add_words(app, "NAME", options->names,
+            "built-in kernels, operations or groups of them; all: every kernel, ops: every "
+            "operation");
+  add_flag(app, "--list", options->list, "name the built-in kernels and the operations");
   add_texts(app, "--dtype", "LIST", options->dtypes, "only with these types: f32,f64");
   add_text(app, "--size", "SIZES", options->size,
            "bytes of each array, rounded to a size the kernel supports: 64MiB, a list, a range, or "
            "90% of the free memory for all of them");
+  add_text(app, "--shape", "SHAPE", options->shape,
+           "dimensions of an operation's inputs, such as 4096x4096, instead of a size");
+  add_texts(app, "--layout", "LIST", options->layouts,
+            fmt::format("how an operation's tensors lie in memory: {}; default: packed, in a sweep "
+                        "all",
+                        fmt::join(layout_names(), ", ")));
+  add_choice(app, "--sweep", "WHICH", options->sweep, {"quick", "full"},
+             "judge operations with every type, layout and many shapes, without timing");
+  add_text(app, "--seed", "N", options->seed, "of the data of operations; 1 if not given");
   add_count(app, "--seconds", options->seconds, "repeat each kernel, checked, for so long", 1,
             1'000'000);
   add_texts(app, "--fail-below", "THRESHOLD", options->fail_below,
@@ -118,6 +134,8 @@ Command run_kernel_command() {
       .examples = {{"hiptool run-kernel all", "every built-in kernel, checked"},
                    {"hiptool run-kernel memtest --size 90%", "test the memory"},
                    {"hiptool run-kernel fma --seconds 60", "keep it busy, and check"},
+                   {"hiptool run-kernel ops", "judge every operation"},
+                   {"hiptool run-kernel add --shape 4096x4096", "one, timed and rated"},
                    {"... --fail-below 'stream-triad>=80%'", "of peak; exit 1 if slower"},
                    {"hiptool run-kernel --module k.hip \\", "a kernel of your own:"},
                    {"  --name saxpy --grid 4 --block 256 \\", "which, and how often"},

@@ -11,12 +11,17 @@ namespace hiptool::cli {
 
 struct RunKernelOptions {
   // The built-in kernels.
-  std::vector<std::string> names;   ///< families, groups or "all"
+  std::vector<std::string> names;   ///< families, operations, groups, "all" or "ops"
   bool list = false;                ///< only names them
   std::vector<std::string> dtypes;  ///< comma-separated lists
   std::string size;                 ///< sizes, or a share of the free memory: "80%"
   std::uint64_t seconds = 0;        ///< how long each is repeated
   std::vector<std::string> fail_below;
+  // Operations.
+  std::string shape;                 ///< "4096x4096"
+  std::vector<std::string> layouts;  ///< comma-separated lists
+  std::optional<std::string> sweep;  ///< "quick" or "full"
+  std::string seed;                  ///< a whole number; empty: 1
   // The user's own.
   std::string module;  ///< the user's file
   std::string name;    ///< empty: the only kernel in it
@@ -35,6 +40,12 @@ struct RunKernelOptions {
 /// threshold, or the code of a mismatch, a failed call or an interruption. Throws
 /// Error(invalid_argument) and Error(not_found) before anything runs.
 int run_builtin_kernels(const RunKernelOptions& options, Context& context);
+
+/// Whether the options ask for operations to be judged without being timed.
+bool is_sweep(const RunKernelOptions& options);
+
+/// Judges the chosen operations on the chosen devices; else as run_builtin_kernels.
+int run_sweep(const RunKernelOptions& options, Context& context);
 
 /// Runs the kernel of --module on every chosen device.
 int run_user_module(const RunKernelOptions& options, Context& context);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "base/text.hpp"
 #include "cli/failure.hpp"
 #include "cli/options.hpp"
+#include "cli/text.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -44,6 +46,58 @@ Dim3 parse_dimensions(const std::string& text, const std::string& option) {
     sizes[i] = *size;
   }
   return {sizes[0], sizes[1], sizes[2]};
+}
+
+std::vector<std::uint64_t> parse_shape(const std::string& text) {
+  constexpr const char* hint =
+      "write 1 to 8 whole numbers from 1 with x between, such as 4096x4096";
+  std::vector<std::uint64_t> dims;
+  if (text.empty()) return dims;
+  std::uint64_t count = 1;
+  for (std::size_t start = 0; start <= text.size();) {
+    const std::size_t end = std::min(text.find('x', start), text.size());
+    const auto dim =
+        base::parse_number<std::uint64_t>(std::string_view(text).substr(start, end - start));
+    // So many elements need more memory than any device has.
+    if (!dim || *dim == 0 || *dim > (std::uint64_t{1} << 48) / count) {
+      refuse("--shape", text, hint);
+    }
+    count *= *dim;
+    dims.push_back(*dim);
+    start = end + 1;
+  }
+  if (dims.size() > Layout::max_rank) refuse("--shape", text, hint);
+  return dims;
+}
+
+std::vector<std::string> layout_names() {
+  std::vector<std::string> names;
+  for (const auto arrangement : measure::arrangements) names.emplace_back(to_string(arrangement));
+  return names;
+}
+
+std::vector<measure::Arrangement> parse_layouts(const std::vector<std::string>& lists,
+                                                bool only_of_any_shape) {
+  std::vector<measure::Arrangement> chosen;
+  for (const std::string& list : lists) {
+    for (const std::string& word : split_list(list, "--layout")) {
+      check_choice(word, layout_names(), "--layout");
+      const measure::Arrangement arrangement = *measure::arrangement_from_name(word);
+      if (only_of_any_shape && !measure::takes_any_shape(arrangement)) {
+        throw usage_error(fmt::format("--layout {} has shapes of its own and is not timed", word),
+                          "add --sweep quick, which judges without timing");
+      }
+      add_once(chosen, arrangement);
+    }
+  }
+  return chosen;
+}
+
+std::uint64_t parse_seed(const std::string& text) {
+  if (text.empty()) return 1;
+  const auto seed = base::parse_number<std::uint64_t>(text);
+  if (!seed) refuse("--seed", text, "write a whole number from 0, such as 7");
+  return *seed;
 }
 
 OutputWord parse_output(const std::string& text) {

@@ -6,13 +6,26 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "hiptool/kernel.hpp"
+#include "measure/ops/arrangement.hpp"
 
 namespace hiptool::cli {
 
 /// "X[,Y[,Z]]", each from 1 to 2^32 - 1.
 Dim3 parse_dimensions(const std::string& text, const std::string& option);
+
+/// "4096x4096": 1 to 8 numbers from 1; empty for an empty text.
+std::vector<std::uint64_t> parse_shape(const std::string& text);
+
+/// The layouts of --layout; `only_of_any_shape` refuses those that are shapes.
+std::vector<measure::Arrangement> parse_layouts(const std::vector<std::string>& lists,
+                                                bool only_of_any_shape);
+std::vector<std::string> layout_names();
+
+/// A whole number; 1 for an empty text.
+std::uint64_t parse_seed(const std::string& text);
 
 /// "I:print:N" or "I:FILE".
 struct OutputWord {

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// `run-kernel ops`: every operation judged, none timed.
+#include "measure/ops/sweep.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/commands/run_kernel/report.hpp"
+#include "cli/commands/run_kernel/run_kernel.hpp"
+#include "cli/commands/run_kernel/words.hpp"
+#include "cli/failure.hpp"
+#include "cli/options.hpp"
+#include "cli/suggest.hpp"
+#include "cli/text.hpp"
+#include "hiptool/error.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+using measure::OperationEntry;
+using measure::SweepOptions;
+
+/// Options of timed runs.
+std::vector<std::pair<const char*, bool>> timing_options(const RunKernelOptions& options) {
+  return {{"--shape", !options.shape.empty()},
+          {"--size", !options.size.empty()},
+          {"--samples", options.samples > 0},
+          {"--seconds", options.seconds > 0},
+          {"--fail-below", !options.fail_below.empty()}};
+}
+
+void check_sweep_words(const SweepOptions& sweep) {
+  std::vector<std::string> names{"ops"};
+  std::vector<std::string> types;
+  for (const OperationEntry& operation : measure::operations()) {
+    add_once(names, operation.name);
+    add_once(names, operation.group);
+    for (const DType dtype : operation.dtypes) add_once(types, std::string(to_string(dtype)));
+  }
+  for (const std::string& name : sweep.names) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    const auto kernels = measure::list_kernels();
+    const bool is_kernel =
+        name == "all" ||
+        std::any_of(kernels.begin(), kernels.end(), [&](const measure::KernelFamily& one) {
+          return one.name == name || one.group == name;
+        });
+    if (is_kernel) {
+      throw usage_error(fmt::format("'{}' is no operation, and only operations are swept", name),
+                        "run it on its own: hiptool run-kernel " + name);
+    }
+    const std::string hint = suggestion(name, names);
+    throw Error(ErrorCode::not_found, "run-kernel", "unknown operation '" + name + "'",
+                hint.empty() ? "hiptool run-kernel --list names them" : hint);
+  }
+  for (const std::string& dtype : sweep.dtypes) check_choice(dtype, types, "--dtype");
+}
+
+SweepOptions read_sweep(const RunKernelOptions& options, Context& context) {
+  for (const auto& [name, is_given] : timing_options(options)) {
+    if (!is_given) continue;
+    throw usage_error(fmt::format("{} applies to timed runs, and --sweep times nothing", name),
+                      "leave out one of the two");
+  }
+  SweepOptions sweep;
+  sweep.names = options.names;
+  for (const std::string& list : options.dtypes) {
+    for (std::string& dtype : split_list(list, "--dtype")) sweep.dtypes.push_back(std::move(dtype));
+  }
+  check_sweep_words(sweep);
+  sweep.arrangements = parse_layouts(options.layouts, false);
+  sweep.sweep = options.sweep == "full" ? measure::Sweep::full : measure::Sweep::quick;
+  sweep.seed = parse_seed(options.seed);
+  sweep.cancel = &context.environment.cancel;
+  sweep.on_result = [&context](std::span<const measure::KernelResult> types, std::size_t done,
+                               std::size_t total) {
+    if (context.quiet) return;
+    context.environment.console.err(
+        fmt::format("[{}/{}] {}\n", done, total, printable(describe_operation(types))));
+  };
+  return sweep;
+}
+
+}  // namespace
+
+bool is_sweep(const RunKernelOptions& options) {
+  if (options.list) return false;
+  if (options.sweep) return true;
+  const auto& names = options.names;
+  const auto timing = timing_options(options);
+  return std::find(names.begin(), names.end(), "ops") != names.end() &&
+         std::none_of(timing.begin(), timing.end(), [](const auto& one) { return one.second; });
+}
+
+int run_sweep(const RunKernelOptions& options, Context& context) {
+  const SweepOptions sweep = read_sweep(options, context);
+  measure::chosen_operations(sweep);  // rejects wrong options before a driver is opened
+  const auto platforms = context.make_platforms();
+  BuiltinOutcome outcome;
+  outcome.seed = sweep.seed;
+  outcome.sweep = sweep.sweep == measure::Sweep::full ? "full" : "quick";
+  for (const Device& device : choose_devices(*platforms, context.devices)) {
+    if (context.environment.cancel.is_cancelled()) break;
+    for (measure::KernelResult& result : measure::sweep_operations(sweep, device)) {
+      outcome.results.push_back(std::move(result));
+    }
+  }
+  return write_results(context, outcome, std::nullopt, &sweep_report);
+}
+
+}  // namespace hiptool::cli

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include <string>
+
+#include "hiptool/ops.hpp"
+#include "measure/ops/operation.hpp"
+#include "ops/reference/elementwise.hpp"
+
+namespace hiptool::measure {
+namespace {
+
+using ops::reference::Expected;
+using ops::reference::Values;
+
+const char* describe(ops::Binary operation) {
+  switch (operation) {
+    case ops::Binary::add: return "x + y";
+    case ops::Binary::sub: return "x - y";
+    case ops::Binary::mul: return "x * y";
+    case ops::Binary::div: return "x / y";
+    case ops::Binary::minimum: return "the smaller of x and y; NaN stays";
+    case ops::Binary::maximum: break;
+  }
+  return "the larger of x and y; NaN stays";
+}
+
+const char* describe(ops::Compare operation) {
+  switch (operation) {
+    case ops::Compare::eq: return "1 where x = y, else 0, as u8";
+    case ops::Compare::ne: return "1 where x differs from y, else 0, as u8";
+    case ops::Compare::lt: return "1 where x < y, else 0, as u8";
+    case ops::Compare::le: return "1 where x <= y, else 0, as u8";
+    case ops::Compare::gt: return "1 where x > y, else 0, as u8";
+    case ops::Compare::ge: break;
+  }
+  return "1 where x >= y, else 0, as u8";
+}
+
+void add_binary(std::vector<OperationEntry>& list, ops::Binary operation) {
+  OperationEntry entry{
+      std::string(ops::to_string(operation)), "binary", describe(operation), {}, 3};
+  entry.dtypes.assign(dtypes.begin(), dtypes.end());
+  entry.cases = [operation](DType dtype, std::span<const std::uint64_t> dims, InputMaker& maker) {
+    OperationCase made = elementwise_case(2, dtype, dims, maker, dtype);
+    made.run = [operation](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
+      ops::binary_into(backend, operation, in[0], in[1], out);
+    };
+    made.reference = [operation, dtype](std::span<const Values> in) -> Expected {
+      return ops::reference::binary(operation, dtype, in[0], in[1]);
+    };
+    return std::vector{std::move(made)};
+  };
+  list.push_back(std::move(entry));
+}
+
+void add_compare(std::vector<OperationEntry>& list, ops::Compare operation) {
+  OperationEntry entry{
+      std::string(ops::to_string(operation)), "compare", describe(operation), {}, 3};
+  entry.dtypes.assign(dtypes.begin(), dtypes.end());
+  entry.cases = [operation](DType dtype, std::span<const std::uint64_t> dims, InputMaker& maker) {
+    OperationCase made = elementwise_case(2, dtype, dims, maker, DType::u8);
+    made.run = [operation](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
+      ops::compare_into(backend, operation, in[0], in[1], out);
+    };
+    made.reference = [operation](std::span<const Values> in) -> Expected {
+      return ops::reference::compare(operation, in[0], in[1]);
+    };
+    return std::vector{std::move(made)};
+  };
+  list.push_back(std::move(entry));
+}
+
+}  // namespace
+
+void add_binary_operations(std::vector<OperationEntry>& list) {
+#define HIPTOOL_BINARY(name, ...) add_binary(list, ops::Binary::name);
+#include "hiptool/operations.def"
+#undef HIPTOOL_BINARY
+}
+
+void add_compare_operations(std::vector<OperationEntry>& list) {
+#define HIPTOOL_COMPARE(name, ...) add_compare(list, ops::Compare::name);
+#include "hiptool/operations.def"
+#undef HIPTOOL_COMPARE
+}
+
+}  // namespace hiptool::measure

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include "measure/ops/operation.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace hiptool::measure {
+namespace {
+
+using ops::reference::Values;
+
+std::size_t count_elements(std::span<const std::uint64_t> dims) {
+  std::uint64_t count = 1;
+  for (const std::uint64_t dim : dims) count *= dim;
+  return count;
+}
+
+void put_bits(std::vector<std::byte>& bytes, std::size_t index, std::size_t size,
+              std::uint64_t bits) {
+  std::memcpy(bytes.data() + index * size, &bits, size);  // little-endian machines only
+}
+
+}  // namespace
+
+std::string_view to_string(DataKind kind) noexcept {
+  switch (kind) {
+    case DataKind::whole: return "whole numbers";
+    case DataKind::random: return "random numbers";
+    case DataKind::all_bits: break;
+  }
+  return "all bits";
+}
+
+InputData InputMaker::numbers(DType dtype, std::span<const std::uint64_t> dims) {
+  const std::size_t count = count_elements(dims);
+  const std::size_t size = element_size_bytes(dtype);
+  const unsigned position = made_++;
+  Values values{{dims.begin(), dims.end()}, std::vector<long double>(count)};
+  std::vector<bool> is_bits(count, false);
+  std::vector<std::uint64_t> bits(count);
+  const bool has_sign = dtype != DType::u8 && dtype != DType::u32;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t number = random_();
+    if (kind_ == DataKind::whole) {
+      values.at[i] = static_cast<long double>(number % 17) - (has_sign ? 8 : 0);
+      continue;
+    }
+    is_bits[i] = kind_ == DataKind::all_bits || !is_floating_point(dtype) || number % 2 == 0;
+    values.at[i] =
+        is_bits[i] ? 0 : static_cast<long double>(static_cast<double>(number >> 11) * 0x1p-50 - 4);
+    bits[i] = random_();
+    if (kind_ == DataKind::all_bits && size == 1) bits[i] = i >> (8 * (position % 2));
+    if (kind_ == DataKind::all_bits && size == 2 && position == 0) bits[i] = i;
+  }
+  InputData data{dtype, values.dims, ops::reference::bytes_of(dtype, values)};
+  for (std::size_t i = 0; i < count; ++i) {
+    if (is_bits[i]) put_bits(data.bytes, i, size, bits[i]);
+  }
+  return data;
+}
+
+InputData InputMaker::canonical_numbers(DType dtype, std::span<const std::uint64_t> dims) {
+  InputData data = numbers(dtype, dims);
+  data.bytes =
+      ops::reference::bytes_of(dtype, ops::reference::values_of(dtype, data.bytes, data.dims));
+  return data;
+}
+
+InputData InputMaker::indices(DType dtype, std::span<const std::uint64_t> dims,
+                              std::uint64_t limit) {
+  Values values{{dims.begin(), dims.end()}, {}};
+  const std::size_t count = count_elements(dims);
+  for (std::size_t i = 0; i < count; ++i) {
+    values.at.push_back(static_cast<long double>(limit == 0 ? 0 : random_() % limit));
+  }
+  return {dtype, values.dims, ops::reference::bytes_of(dtype, values)};
+}
+
+const std::vector<OperationEntry>& operations() {
+  static const std::vector<OperationEntry> all = [] {
+    std::vector<OperationEntry> list;
+    add_binary_operations(list);
+    add_compare_operations(list);
+    return list;
+  }();
+  return all;
+}
+
+const OperationEntry* find_operation(std::string_view name) {
+  const auto found =
+      std::find_if(operations().begin(), operations().end(),
+                   [&](const OperationEntry& operation) { return operation.name == name; });
+  return found == operations().end() ? nullptr : &*found;
+}
+
+OperationCase elementwise_case(std::size_t inputs, DType dtype, std::span<const std::uint64_t> dims,
+                               InputMaker& maker, DType result_dtype) {
+  OperationCase made;
+  for (std::size_t i = 0; i < inputs; ++i) made.inputs.push_back(maker.numbers(dtype, dims));
+  made.result_dtype = result_dtype;
+  made.result_dims.assign(dims.begin(), dims.end());
+  if (dtype == result_dtype) made.in_place = 0;
+  return made;
+}
+
+}  // namespace hiptool::measure

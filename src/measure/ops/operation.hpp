@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+/// The operations of the library as data: what run-kernel judges and rates. A family is one short
+/// source with one function that is declared and listed at the end.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hiptool/backend.hpp"
+#include "ops/reference/values.hpp"
+
+namespace hiptool::measure {
+
+using Dims = std::vector<std::uint64_t>;
+
+/// How the numbers of inputs are chosen.
+enum class DataKind {
+  whole,    ///< whole numbers from -8 to 8, exact in every type: a misplaced term shows
+  random,   ///< any bits and, for reals, numbers from -4 to 4: NaN, rounding, wrapping
+  all_bits  ///< all pairs of 8-bit patterns, or all 16-bit patterns with random ones
+};
+std::string_view to_string(DataKind kind) noexcept;
+
+/// The elements of an input in row-major order.
+struct InputData {
+  DType dtype;
+  Dims dims;
+  std::vector<std::byte> bytes;
+};
+
+/// Makes the inputs of one case, the same for the same seed on every machine.
+class InputMaker {
+ public:
+  InputMaker(DataKind kind, std::uint64_t seed) : kind_(kind), random_(seed) {}
+
+  /// Numbers of the kind; the position counts calls.
+  InputData numbers(DType dtype, std::span<const std::uint64_t> dims);
+  /// The same with every NaN the canonical one, for operations that keep bits.
+  InputData canonical_numbers(DType dtype, std::span<const std::uint64_t> dims);
+  /// Whole numbers from 0 to below the limit.
+  InputData indices(DType dtype, std::span<const std::uint64_t> dims, std::uint64_t limit);
+  std::uint64_t next() { return random_(); }
+
+ private:
+  DataKind kind_;
+  std::mt19937_64 random_;
+  unsigned made_ = 0;
+};
+
+/// One call of an operation and what it should give.
+struct OperationCase {
+  std::string variant;  ///< "to f16", "axis 1"; empty where there is only one
+  std::vector<InputData> inputs;
+  DType result_dtype;
+  Dims result_dims;
+  /// Queues the call; for elementwise operations it serves tensors of any dimensions.
+  std::function<void(const Backend&, std::span<const Tensor> inputs, const Tensor& out)> run;
+  std::function<ops::reference::Expected(std::span<const ops::reference::Values> inputs)> reference;
+  std::optional<std::size_t> in_place;  ///< the input that the output may be
+};
+
+struct OperationEntry {
+  std::string name;
+  std::string group;  ///< "binary"
+  std::string description;
+  std::vector<DType> dtypes;
+  /// Tensors of about the size of the first input, itself and the output included.
+  std::uint64_t arrays = 2;
+  /// Element i of the result depends on nothing but element i of each input.
+  bool is_elementwise = true;
+  /// The cases for inputs of that type and shape; none where the shape does not fit.
+  std::function<std::vector<OperationCase>(DType, std::span<const std::uint64_t> dims, InputMaker&)>
+      cases = nullptr;
+};
+
+/// Every operation, in the order in which `ops` runs them; opens no driver.
+const std::vector<OperationEntry>& operations();
+
+/// The operation of that name, or null.
+const OperationEntry* find_operation(std::string_view name);
+
+/// The one case of an elementwise operation whose inputs all have the same type and shape.
+OperationCase elementwise_case(std::size_t inputs, DType dtype, std::span<const std::uint64_t> dims,
+                               InputMaker& maker, DType result_dtype);
+
+// Families, each in family_NAME.cpp.
+void add_binary_operations(std::vector<OperationEntry>& operations);
+void add_compare_operations(std::vector<OperationEntry>& operations);
+
+}  // namespace hiptool::measure
