@@ -25,8 +25,10 @@ MAY_EXIT = {r"--fail-below|--baseline|report (compare|merge)": (0, 1), r"--docto
 SMALLER = ((r"--seconds \d+", "--seconds 1"), (r"--size (\d+%|\d+MiB)", "--size 64KiB"),
            (r"hiptool bench-copy", "hiptool bench-copy --samples 2 --size 64KiB"),
            (r"--preset ci|--size 64KiB(?=.*--size)", ""),
-           (r"run-kernel (?!.*(--module|--list|--seconds|--size))", "run-kernel --size 64KiB "),
-           (r"run-kernel (?!.*(--module|--list|--seconds|--samples))", "run-kernel --samples 1 "))
+           (r"run-kernel (?!.*(--module|--list|--seconds|--size|--shape|--sweep|\bops\b))",
+            "run-kernel --size 64KiB "),
+           (r"run-kernel (?!.*(--module|--list|--seconds|--samples|--sweep|\bops\b))",
+            "run-kernel --samples 1 "))
 
 SAXPY = """#include <hip/hip_runtime.h>
 

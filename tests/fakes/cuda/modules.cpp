@@ -5,8 +5,10 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 
+#include "fakes/common/settings.hpp"
 #include "fakes/cuda/call.hpp"
 #include "fakes/cuda/image.hpp"
 
@@ -23,6 +25,7 @@ struct Owners {
   std::map<CUmodule, CUcontext> of_module;
   std::map<CUfunction, CUcontext> of_function;
   std::map<CUfunction, unsigned> shared_bytes;  ///< that were asked for
+  std::set<CUfunction> skipped;                 ///< kernels that FAKE_CUDA_SKIP_KERNEL names
 };
 
 Owners& owners() {
@@ -42,6 +45,12 @@ bool is_of_current_context(CUfunction function) {
   const std::lock_guard lock(owners().mutex);
   const auto found = owners().of_function.find(function);
   return found != owners().of_function.end() && found->second == current_context();
+}
+
+/// Whether launches of this kernel do nothing.
+bool is_skipped(CUfunction function) {
+  const std::lock_guard lock(owners().mutex);
+  return owners().skipped.count(function) > 0;
 }
 
 // CUDA C++ Programming Guide, compute capabilities: of any block, and of one of sm_90 on request.
@@ -111,6 +120,7 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
   if (result != CUDA_SUCCESS) return result;
   const std::lock_guard lock(owners().mutex);
   owners().of_function[*function] = owners().of_module[module];
+  if (text_from("FAKE_CUDA_SKIP_KERNEL", "") == name) owners().skipped.insert(*function);
   return CUDA_SUCCESS;
 }
 /// Stream and function have to be of the current context.
@@ -127,6 +137,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
     return static_cast<CUresult>(hiptool::hip::hipErrorInvalidHandle);
   }
   if (shared_bytes > allowed_shared_bytes(function)) return CUDA_ERROR_INVALID_VALUE;
+  if (is_skipped(function)) return CUDA_SUCCESS;
   std::array<void*, 5> list{};
   if (extra != nullptr) {
     std::copy(extra, extra + list.size(), state().extra.begin());
