@@ -119,7 +119,8 @@ class Sweep(Operations):
     def test_one_verdict(self):
         words = ["run-kernel", "add", "--sweep", "quick", "--dtype", "u32"]
         check_one_verdict(self, [*words, *CPU], 0)
-        check_one_verdict(self, [*words, "--device", "nvidia:0"], 5, without("hiptool_binary_packed_u32"))
+        check_one_verdict(self, [*words, "--device", "nvidia:0"], 5,
+                          without("hiptool_binary_packed_u32"))
         check_one_verdict(self, [*words, "--device", "nvidia:7"], 3, stdout_formats=["table"])
         check_one_verdict(self, ["run-kernel", "eq", "--sweep", "quick", "--dtype", "f32",
                                  "--layout", "in-place", *CPU], 3, stdout_formats=["table"])
@@ -180,7 +181,8 @@ class Timed(Operations):
     def test_wrong_data(self):
         words = ["run-kernel", "add", "--dtype", "u32", "--shape", "33x40", "--samples", "1",
                  "--device", "nvidia:0"]
-        document = check_one_verdict(self, words, 5, without("hiptool_binary_packed_u32"), stdout_formats=["table"])
+        document = check_one_verdict(self, words, 5, without("hiptool_binary_packed_u32"),
+                                     stdout_formats=["table"])
         [result] = document["results"]
         self.assertEqual((result["wrong"]["count"], result["wrong"]["got"]), (1320, 0xffffffff))
         self.assertEqual(result["samples_s"], [])

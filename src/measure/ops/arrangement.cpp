@@ -108,10 +108,15 @@ std::vector<Dims> shapes_of(Arrangement arrangement, Sweep sweep) {
   if (arrangement != Arrangement::offset) shapes.push_back({33, 40});
   if (!is_flat) shapes.push_back({5, 6, 7});
   if (sweep == Sweep::quick) return shapes;
-  append(shapes, {{257, 129}, {3, 5, 7, 9}, {64, 64}, {2, 1, 31, 8}, {4099}});
-  for (std::uint64_t count = 1; is_flat && count <= 257; ++count) shapes.push_back({count});
-  for (std::uint64_t count = 1; !is_flat && count <= 257; count += 32) {
-    append(shapes, {{count, 3}, {3, count}, {2, count, 8}});
+  append(shapes, {{129, 65}, {3, 5, 7, 9}, {64, 64}, {2, 1, 31, 8}, {4099}});
+  // Every length up to a block of threads and one more; elsewhere some of them.
+  const std::uint64_t step = arrangement == Arrangement::packed ? 1 : is_flat ? 16 : 64;
+  for (std::uint64_t count = 1; count <= 257; count += step) {
+    if (is_flat) {
+      shapes.push_back({count});
+    } else {
+      append(shapes, {{count, 3}, {3, count}, {2, count, 8}});
+    }
   }
   return shapes;
 }
