@@ -22,6 +22,7 @@
 #include "hiptool/module.hpp"
 #include "hiptool/ops.hpp"
 #include "hiptool/ops_move.hpp"
+#include "hiptool/ops_rows.hpp"
 #include "hiptool/pinned_buffer.hpp"
 #include "hiptool/platform.hpp"
 #include "hiptool/retry.hpp"

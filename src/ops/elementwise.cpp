@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <algorithm>
 #include <array>
 #include <string>
 
@@ -21,11 +20,6 @@ constexpr const char* compare_names[] = {
 #include "hiptool/operations.def"
 #undef HIPTOOL_COMPARE
 };
-
-/// Elements of that type that a thread takes, as hiptool_ops::Run has it.
-std::uint32_t run_of(DType dtype) {
-  return static_cast<std::uint32_t>(std::min<std::size_t>(8, 16 / element_size_bytes(dtype)));
-}
 
 void apply(const Backend& backend, const char* family, std::uint32_t operation,
            std::string_view name, DType result, const std::array<const Tensor*, 3>& tensors,

@@ -64,6 +64,10 @@ hiptool_ops::Divisor make_divisor(std::uint64_t divisor) noexcept {
   return {static_cast<std::uint32_t>(numerator / divisor + 1), shift};
 }
 
+std::uint32_t run_of(DType dtype) noexcept {
+  return static_cast<std::uint32_t>(std::min<std::size_t>(8, 16 / element_size_bytes(dtype)));
+}
+
 JoinedAxes join_axes(std::span<const Layout* const> operands, std::size_t order) {
   const Layout& first = *operands[order];
   std::array<std::size_t, Layout::max_rank> axes{};

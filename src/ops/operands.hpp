@@ -30,6 +30,9 @@ inline hiptool_ops::Type type_number(DType dtype) noexcept {
   return static_cast<hiptool_ops::Type>(dtype);
 }
 
+/// Elements of that type that a thread takes, as hiptool_ops::Run has it.
+std::uint32_t run_of(DType dtype) noexcept;
+
 /// Dimensions that all operands have, with axes in the order of the strides of `order` (the
 /// output), joined where every operand runs through them in one go; axis 0 is the innermost.
 struct JoinedAxes {

@@ -12,12 +12,12 @@ namespace {
 constexpr long double sqrt_half = 0.707106781186547524400844362104849039L;
 
 /// A value and whether results may differ from it a little.
-struct Judged {
+struct UnaryValue {
   long double value;
   bool is_near;
 };
-Judged exactly(long double value) { return {value, false}; }
-Judged nearly(long double value) { return {value, true}; }
+UnaryValue exactly(long double value) { return {value, false}; }
+UnaryValue nearly(long double value) { return {value, true}; }
 
 long double sigmoid_of(long double x) {
   return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x));
@@ -41,7 +41,7 @@ long double gelu_by_tanh(long double x) {
 /// x is the element as float or double, in which operations that are rounded correctly compute, and
 /// w the same with more digits.
 template <class Real>
-Judged unary_value(Unary operation, Real x, long double w) {
+UnaryValue unary_value(Unary operation, Real x, long double w) {
   switch (operation) {
     case Unary::neg: return exactly(-x);
     case Unary::abs: return exactly(std::fabs(x));
@@ -79,7 +79,7 @@ Expected judged(DType dtype, const Values& x, Function function) {
   // f32's 2 units are at most 2^-12 of a unit of 11 bits.
   const long double units = dtype == DType::f32 || dtype == DType::f64 ? 2 : 0.501L;
   for (const long double number : x.at) {
-    const Judged one = function(number);
+    const UnaryValue one = function(number);
     expected.values.at.push_back(one.value);
     slack.push_back(one.is_near ? units * ulp_of(dtype, one.value) : 0);
     is_near = is_near || one.is_near;

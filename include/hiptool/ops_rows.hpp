@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstddef>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+
+#include "hiptool/backend.hpp"
+#include "hiptool/export.hpp"
+#include "hiptool/tensor.hpp"
+
+/// Reductions, and operations of models that go by rows. The rules of hiptool/ops.hpp hold here as
+/// well: two forms, errors before anything is queued, the same bits on every platform.
+namespace hiptool::ops {
+
+enum class Reduce { sum, min, max, argmin, argmax };
+
+/// "sum", "argmax": the enum's own spelling.
+HIPTOOL_API std::string_view to_string(Reduce operation) noexcept;
+
+/// Reduces any set of axes (each at most once; none: every element for itself) of a tensor of any
+/// dtype. The result has the other axes, and with keep_dims the reduced ones with dimension 1. Its
+/// dtype is that of x; for argmin and argmax u32: the index within the reduced axes, flattened in
+/// ascending order.
+///
+/// Integer sums wrap. Sums of f16, bf16 and f8e4m3 are made in f32 and rounded once. The order of a
+/// sum depends only on the dtype and the number of elements that are summed, not on layout or
+/// device (kernels/ops/reduce.hip states it); a sum is never -0. NaN propagates, for argmin and
+/// argmax the first one; min(-0, +0) is -0. Of equal elements (-0 equals +0) the lowest index
+/// counts. The sum of nothing is 0.
+///
+/// Throws Error(out_of_bounds) for an axis that is not there, Error(invalid_argument) for one named
+/// twice and for min, max, argmin and argmax of nothing, Error(unsupported) for argmin and argmax
+/// of 2^32 - 1 elements and more.
+HIPTOOL_API Tensor reduce(const Backend& backend, Reduce operation, const Tensor& x,
+                          std::span<const std::size_t> axes, bool keep_dims = false);
+/// `out` has the reduced axes with dimension 1, or not at all.
+HIPTOOL_API void reduce_into(const Backend& backend, Reduce operation, const Tensor& x,
+                             std::span<const std::size_t> axes, const Tensor& out);
+
+#define HIPTOOL_REDUCE(name)                                                            \
+  inline Tensor name(const Backend& backend, const Tensor& x,                           \
+                     std::initializer_list<std::size_t> axes, bool keep_dims = false) { \
+    return reduce(backend, Reduce::name, x, {axes.begin(), axes.size()}, keep_dims);    \
+  }                                                                                     \
+  inline void name##_into(const Backend& backend, const Tensor& x,                      \
+                          std::initializer_list<std::size_t> axes, const Tensor& out) { \
+    reduce_into(backend, Reduce::name, x, {axes.begin(), axes.size()}, out);            \
+  }
+HIPTOOL_REDUCE(sum)
+HIPTOOL_REDUCE(min)
+HIPTOOL_REDUCE(max)
+HIPTOOL_REDUCE(argmin)
+HIPTOOL_REDUCE(argmax)
+#undef HIPTOOL_REDUCE
+
+// ---- Rows of models: f16, bf16, f32 and f64, else Error(unsupported). f64 is computed in f64, the
+// others in f32, and rounded once. Layouts are arbitrary; packed rows are fastest. x may be out.
+
+inline constexpr std::size_t last_axis = static_cast<std::size_t>(-1);
+
+/// e^(x - m) / sum of e^(x - m) along an axis, m the largest x there; a row that has NaN or
+/// +infinity, or nothing but -infinity, becomes NaN. Throws Error(out_of_bounds) for an axis that
+/// is not there.
+HIPTOOL_API Tensor softmax(const Backend& backend, const Tensor& x, std::size_t axis = last_axis);
+HIPTOOL_API void softmax_into(const Backend& backend, const Tensor& x, std::size_t axis,
+                              const Tensor& out);
+
+/// The logarithm of softmax: (x - m) - log(sum of e^(x - m)).
+HIPTOOL_API Tensor log_softmax(const Backend& backend, const Tensor& x,
+                               std::size_t axis = last_axis);
+HIPTOOL_API void log_softmax_into(const Backend& backend, const Tensor& x, std::size_t axis,
+                                  const Tensor& out);
+
+/// (x - mean) / sqrt(variance + epsilon) * weight + bias along the last axis, with the population
+/// variance. Weight and bias (null: none) have x's dtype and one dimension, that of the last axis
+/// (else Error(invalid_argument)). A large mean costs no digits.
+HIPTOOL_API Tensor layernorm(const Backend& backend, const Tensor& x, const Tensor& weight,
+                             const Tensor* bias, double epsilon);
+HIPTOOL_API void layernorm_into(const Backend& backend, const Tensor& x, const Tensor& weight,
+                                const Tensor* bias, double epsilon, const Tensor& out);
+
+/// x / sqrt(mean of squares + epsilon) * weight, likewise.
+HIPTOOL_API Tensor rmsnorm(const Backend& backend, const Tensor& x, const Tensor& weight,
+                           double epsilon);
+HIPTOOL_API void rmsnorm_into(const Backend& backend, const Tensor& x, const Tensor& weight,
+                              double epsilon, const Tensor& out);
+
+/// Which elements rope rotates together: (2i, 2i + 1), or (i, i + rotary / 2).
+enum class RopePairs { neighbours, halves };
+
+/// Rotary position embedding of x [.., tokens, heads, width] by tables of f32 [tokens, rotary / 2]:
+/// (a, b) becomes (a cos - b sin, a sin + b cos). The elements behind the first `rotary` of each
+/// width stay as they are. Views of longer tables select positions; for x [.., heads, tokens,
+/// width] pass a transposed view. Throws Error(invalid_argument) for other shapes.
+HIPTOOL_API Tensor rope(const Backend& backend, const Tensor& x, const Tensor& cosines,
+                        const Tensor& sines, RopePairs pairs);
+HIPTOOL_API void rope_into(const Backend& backend, const Tensor& x, const Tensor& cosines,
+                           const Tensor& sines, RopePairs pairs, const Tensor& out);
+
+/// gelu is the approximation by tanh, gelu_erf the exact function.
+enum class Gate { silu, gelu, gelu_erf, relu, sigmoid };
+
+/// activation(gate) * up, elementwise on two tensors of the same dtype and dimensions.
+HIPTOOL_API Tensor gate(const Backend& backend, Gate kind, const Tensor& gates, const Tensor& up);
+HIPTOOL_API void gate_into(const Backend& backend, Gate kind, const Tensor& gates, const Tensor& up,
+                           const Tensor& out);
+
+}  // namespace hiptool::ops

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+#include "ops/reference/rows.hpp"
+
+#include <cmath>
+
+#include "hiptool/error.hpp"
+#include "unit/ops/check_operation.hpp"
+
+using namespace hiptool;
+using ops::reference::Values;
+using test::Placement;
+
+namespace {
+
+using Dims = std::vector<std::uint64_t>;
+
+constexpr std::array real_dtypes{DType::f16, DType::bf16, DType::f32, DType::f64};
+
+/// Numbers of that type from low to high.
+Values reals(DType dtype, const Dims& dims, std::uint32_t seed, long double low, long double high) {
+  Values values{dims, {}};
+  std::mt19937 random(seed);
+  std::uint64_t count = 1;
+  for (const std::uint64_t dim : dims) count *= dim;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    values.at.push_back(low + (high - low) * 0x1p-32L * random());
+  }
+  return ops::reference::values_of(dtype, ops::reference::bytes_of(dtype, values), dims);
+}
+
+Tensor row_tensor(const Backend& backend, DType dtype, const Values& values,
+                  Placement placement = Placement::packed) {
+  const Tensor tensor = test::place(backend, dtype, values.dims, placement);
+  test::write(backend, tensor, values);
+  return tensor;
+}
+
+void check_softmax(const Backend& backend, DType dtype, const Values& values, Placement placement,
+                   std::size_t axis) {
+  const Tensor x = row_tensor(backend, dtype, values, placement);
+  const Tensor out = test::place(backend, dtype, values.dims, placement);
+  ops::softmax_into(backend, x, axis, out);
+  test::check_result(dtype, test::read(backend, out),
+                     ops::reference::softmax(dtype, values, axis, false));
+  ops::log_softmax_into(backend, x, axis, x);
+  test::check_result(dtype, test::read(backend, x),
+                     ops::reference::softmax(dtype, values, axis, true));
+}
+
+void check_norms(const Backend& backend, DType dtype, const Values& values, Placement placement) {
+  const Dims width{values.dims.back()};
+  const Values weight = reals(dtype, width, 8, -2, 2);
+  const Values bias = reals(dtype, width, 9, -1, 1);
+  const Tensor x = row_tensor(backend, dtype, values, placement);
+  const Tensor scale = row_tensor(backend, dtype, weight, placement);
+  const Tensor shift = row_tensor(backend, dtype, bias);
+  const Tensor out = test::place(backend, dtype, values.dims, placement);
+  ops::layernorm_into(backend, x, scale, &shift, 1e-5, out);
+  test::check_result(dtype, test::read(backend, out),
+                     ops::reference::normalise(dtype, values, weight, &bias, true, 1e-5));
+  const Tensor plain = ops::layernorm(backend, x, scale, nullptr, 1e-5);
+  test::check_result(dtype, test::read(backend, plain),
+                     ops::reference::normalise(dtype, values, weight, nullptr, true, 1e-5));
+  ops::rmsnorm_into(backend, x, scale, 1e-5, x);
+  test::check_result(dtype, test::read(backend, x),
+                     ops::reference::normalise(dtype, values, weight, nullptr, false, 1e-5));
+}
+
+}  // namespace
+
+TEST_CASE("softmax and normalisation of rows of any width, type and layout") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  for (const DType dtype : real_dtypes) {
+    CAPTURE(to_string(dtype));
+    for (const std::uint64_t width : {1u, 31u, 32u, 33u, 520u}) {
+      CAPTURE(width);
+      const Dims dims{width > 100 ? 2u : 9u, width};
+      const Values values = reals(dtype, dims, 11, -6, 6);
+      for (const Placement placement : test::placements) {
+        CAPTURE(static_cast<int>(placement));
+        check_softmax(backend, dtype, values, placement, 1);
+        check_norms(backend, dtype, values, placement);
+      }
+    }
+    const Values cube = reals(dtype, {3, 5, 4}, 12, -20, 20);
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      check_softmax(backend, dtype, cube, Placement::transposed, axis);
+    }
+    const Values wide = reals(dtype, {1, 20000}, 13, -3, 3);
+    check_softmax(backend, dtype, wide, Placement::packed, 1);
+    check_norms(backend, dtype, wide, Placement::packed);
+  }
+}
+
+TEST_CASE("edges of softmax and normalisation") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  const float inf = INFINITY;
+  const Tensor x =
+      Tensor::from_host({backend.allocator(), backend.stream()},
+                        std::vector<float>{-inf, -inf, -inf, 0, -inf, 0, 1, std::nanf(""), 2, inf,
+                                           0, 1, 1e30f, -1e30f, 1e30f},
+                        {5, 3});
+  const auto found = ops::softmax(backend, x).to_host<float>(backend.stream());
+  for (const int i : {0, 1, 2, 6, 7, 8, 9, 10, 11}) {
+    CAPTURE(i);
+    CHECK(std::isnan(found[static_cast<std::size_t>(i)]));
+  }
+  CHECK(found[3] == 0.5f);
+  CHECK(found[4] == 0.0f);
+  CHECK(found[12] == 0.5f);
+
+  SUBCASE("a large mean costs no digits") {
+    for (const DType dtype : {DType::f32, DType::f64}) {
+      check_norms(backend, dtype, reals(dtype, {2, 4096}, 14, 1e4L - 1, 1e4L + 1),
+                  Placement::packed);
+    }
+  }
+  SUBCASE("errors name types and shapes") {
+    const Tensor bytes = backend.empty(DType::u8, {3, 4});
+    const Tensor rows = backend.empty(DType::f16, {3, 4});
+    const Tensor weight = backend.empty(DType::f16, {3});
+    CHECK_THROWS_WITH_AS(ops::softmax(backend, bytes), doctest::Contains("softmax: u8[3,4]"),
+                         Error);
+    CHECK_THROWS_AS(ops::softmax(backend, rows, 2), Error);
+    CHECK_THROWS_AS(ops::softmax(backend, backend.empty(DType::f32, {})), Error);
+    CHECK_THROWS_WITH_AS(ops::rmsnorm(backend, rows, weight, 1e-5),
+                         doctest::Contains("weights f16[3] do not fit"), Error);
+    CHECK_THROWS_AS(ops::layernorm(backend, x, weight, nullptr, 1e-5), Error);
+    CHECK(ops::softmax(backend, backend.empty(DType::f32, {0, 3})).element_count() == 0);
+  }
+}
+
+TEST_CASE("rope of both kinds of pairs, whole and partial") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  for (const DType dtype : real_dtypes) {
+    CAPTURE(to_string(dtype));
+    for (const auto& [dims, pairs] : std::vector<std::pair<Dims, std::uint64_t>>{
+             {{2, 3, 5, 32}, 16}, {{3, 2, 32}, 8}, {{3, 2, 11}, 5}, {{2, 1, 4}, 1}}) {
+      CAPTURE(pairs);
+      const std::uint64_t tokens = dims[dims.size() - 3];
+      const Values values = reals(dtype, dims, 15, -8, 8);
+      const Values cosine = reals(DType::f32, {tokens, pairs}, 16, -1, 1);
+      const Values sine = reals(DType::f32, {tokens, pairs}, 17, -1, 1);
+      for (const Placement placement : test::placements) {
+        CAPTURE(static_cast<int>(placement));
+        const Tensor x = row_tensor(backend, dtype, values, placement);
+        const Tensor cosines = row_tensor(backend, DType::f32, cosine, placement);
+        const Tensor sines = row_tensor(backend, DType::f32, sine);
+        for (const auto kind : {ops::RopePairs::neighbours, ops::RopePairs::halves}) {
+          const auto expected = ops::reference::rope(dtype, values, cosine, sine, kind);
+          const Tensor out = test::place(backend, dtype, dims, placement);
+          ops::rope_into(backend, x, cosines, sines, kind, out);
+          test::check_result(dtype, test::read(backend, out), expected);
+          const Tensor same = row_tensor(backend, dtype, values, placement);
+          ops::rope_into(backend, same, cosines, sines, kind, same);
+          test::check_result(dtype, test::read(backend, same), expected);
+        }
+      }
+    }
+  }
+  const Tensor x = backend.empty(DType::f16, {3, 2, 8});
+  const Tensor table = backend.empty(DType::f32, {3, 5});
+  CHECK_THROWS_WITH_AS(ops::rope(backend, x, table, table, ops::RopePairs::halves),
+                       doctest::Contains("rope: tables f32[3,5] do not fit f16[3,2,8]"), Error);
+}
+
+TEST_CASE("gated activations of every kind, type and layout") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  for (const DType dtype : real_dtypes) {
+    CAPTURE(to_string(dtype));
+    for (const Dims& dims : std::vector<Dims>{{}, {7}, {4, 24}, {3, 2, 13}}) {
+      const Values gates = reals(dtype, dims, 18, -9, 9);
+      const Values up = reals(dtype, dims, 19, -4, 4);
+      for (const Placement placement : test::placements) {
+        CAPTURE(static_cast<int>(placement));
+        const Tensor x = row_tensor(backend, dtype, gates, placement);
+        const Tensor y = row_tensor(backend, dtype, up);
+        for (int i = 0; i < 5; ++i) {
+          CAPTURE(i);
+          const auto kind = static_cast<ops::Gate>(i);
+          const Tensor out = test::place(backend, dtype, dims, placement);
+          ops::gate_into(backend, kind, x, y, out);
+          test::check_result(dtype, test::read(backend, out),
+                             ops::reference::gate(dtype, kind, gates, up));
+        }
+      }
+    }
+  }
+}
