@@ -104,7 +104,7 @@ template <class Stored>
 inline __device__ void load_tile_elements(const TiledCopy& copy, TilePart part, const Stored* from,
                                           Stored* tile) {
   using Shape = TileShape<sizeof(Stored)>;
-#pragma unroll 8
+#pragma unroll 4
   for (unsigned unit = threadIdx.x; unit < Shape::side * Shape::side; unit += threads) {
     const unsigned row = unit / Shape::side;
     const unsigned column = unit % Shape::side;

@@ -17,6 +17,10 @@ constexpr std::uint64_t text_mask = (std::uint64_t{1} << text_bits) - 1;
 // A piece of a record: the position, then as many bits of the value.
 constexpr std::uint32_t value_bits = 24;
 
+void reset_record(const Buffer& record, const StreamRef& stream) {
+  fill(record, std::byte{0xFF}, stream);
+}
+
 std::string position_in(std::span<const std::uint64_t> dims, std::uint64_t linear) {
   std::vector<std::uint64_t> index(dims.size());
   for (std::size_t axis = dims.size(); axis-- > 0;) {
@@ -42,13 +46,13 @@ std::string position_in(std::span<const std::uint64_t> dims, std::uint64_t linea
 
 }  // namespace
 
-void FaultLog::reset(const StreamRef& stream) { fill(*record_, std::byte{0xFF}, stream); }
-
 FaultLog::Recording FaultLog::begin(const Backend& backend, Operation operation) {
   std::unique_lock lock(mutex_);
   if (!record_) {
-    record_ = backend.allocator().allocate(sizeof(hiptool_ops::FaultRecord), backend.stream());
-    reset(backend.stream());
+    const Buffer record =
+        backend.allocator().allocate(sizeof(hiptool_ops::FaultRecord), backend.stream());
+    reset_record(record, backend.stream());
+    record_ = record;
   }
   const std::string text = operation.name + operation.tensor + operation.rule;
   auto found = numbers_.find(text);
@@ -73,7 +77,7 @@ void FaultLog::report(const StreamRef& stream) {
   numbers_.clear();
   queued_ = 0;
   if (record.owner == ~std::uint64_t{0}) return;
-  reset(stream);
+  reset_record(*record_, stream);
   throw_fault(operations[record.owner & text_mask], record);
 }
 

@@ -46,8 +46,6 @@ class FaultLog {
   void report(const StreamRef& stream);
 
  private:
-  void reset(const StreamRef& stream);
-
   std::mutex mutex_;
   std::optional<Buffer> record_;  // made when it is needed
   std::uint64_t queued_ = 0;

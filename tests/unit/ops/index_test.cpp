@@ -216,6 +216,14 @@ TEST_CASE("an id out of range is an error at the next synchronize, which names t
   CHECK(message_of(backend) == "none");
   CHECK(selected.to_host<float>(backend.stream()) == std::vector<float>(1200));
 
+  ops::index_select(backend, x, backend.zeros(DType::u8, {5}), 1);
+  CHECK(message_of(backend) == "none");
+  const std::vector<std::uint8_t> past_end{2};
+  ops::index_select(backend, x, Tensor::from_host(memory, past_end, {1}), 0);
+  CHECK(message_of(backend) ==
+        "index_select: id 2 at position [0] of u8[1] is out of range: axis 0 of f32[2,1000] has 2 "
+        "elements");
+
   const Tensor turned = wrong.with_layout(wrong.layout().transpose(0, 1));
   ops::gather(backend, x.with_layout(x.layout().transpose(0, 1)), turned, 1);
   CHECK(message_of(backend) ==

@@ -138,8 +138,10 @@ TEST_CASE("copy_2d copies rows between tensors and inside one") {
 TEST_CASE("copy_2d checks strides, bounds and overlap; without rows it does nothing") {
   Platforms platforms;
   const Backend backend(test::device(platforms));
-  const Tensor x = backend.zeros(DType::f32, {100});
-  const Tensor y = backend.zeros(DType::f32, {100});
+  // The memory goes on after the tensors.
+  const Tensor memory = backend.zeros(DType::f32, {400});
+  const Tensor x = memory.with_layout(Layout({100}));
+  const Tensor y = memory.with_layout(Layout({100}, 200));
   const auto error = [&](const ops::Rows& rows) { return copy_2d_error(backend, x, y, rows); };
   constexpr std::uint64_t huge = ~std::uint64_t{0};
   ops::copy_2d(backend, x, y, {0, 5, 1, 1, huge, huge});
@@ -155,6 +157,7 @@ TEST_CASE("copy_2d checks strides, bounds and overlap; without rows it does noth
   CHECK(error({huge, 1, huge, 1, 0, 0}) == ErrorCode::out_of_bounds);
   CHECK(error({1, 1, 1, 1, huge, 0}) == ErrorCode::out_of_bounds);
   CHECK(copy_2d_error(backend, x, x, {5, 6, 10, 10, 0, 5}) == ErrorCode::invalid_argument);
+  CHECK(copy_2d_error(backend, x, x, {5, 6, 10, 10, 0, 6}) == ErrorCode::invalid_argument);
   CHECK(copy_2d_error(backend, x, x, {5, 4, 10, 10, 0, 0}) == ErrorCode::invalid_argument);
   CHECK(copy_2d_error(backend, x, x, {2, 4, 10, 11, 0, 5}) == ErrorCode::invalid_argument);
   const Tensor z = backend.zeros(DType::i32, {100});
