@@ -74,7 +74,9 @@ struct OperationEntry {
   std::uint64_t arrays = 2;
   /// Element i of the result depends on nothing but element i of each input.
   bool is_elementwise = true;
-  /// The cases for inputs of that type and shape; none where the shape does not fit.
+  bool is_exact = true;  ///< the reference has no slack
+  /// The cases for inputs of that type and shape; none where the shape does not fit. Only the first
+  /// one is timed. Those that share inputs should copy them: only the first has all bits.
   std::function<std::vector<OperationCase>(DType, std::span<const std::uint64_t> dims, InputMaker&)>
       cases = nullptr;
 };

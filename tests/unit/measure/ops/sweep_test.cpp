@@ -49,9 +49,7 @@ TEST_CASE("operations have unique names, types and cases of every shape") {
     CHECK(!operation.description.empty());
     CHECK(!operation.dtypes.empty());
     InputMaker maker(DataKind::random, 1);
-    const auto cases = operation.cases(operation.dtypes.front(), Dims{4, 6}, maker);
-    CHECK(!cases.empty());
-    CHECK((cases.size() == 1 || !operation.is_elementwise));
+    CHECK(!operation.cases(operation.dtypes.front(), Dims{4, 6}, maker).empty());
   }
   for (const std::string& group : groups) CHECK(names.count(group) == 0);
   CHECK(names.count("ops") + names.count("all") + groups.count("ops") + groups.count("all") == 0);
