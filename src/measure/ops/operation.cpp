@@ -81,6 +81,8 @@ const std::vector<OperationEntry>& operations() {
     std::vector<OperationEntry> list;
     add_binary_operations(list);
     add_compare_operations(list);
+    add_unary_operations(list);
+    add_elementwise_operations(list);
     return list;
   }();
   return all;

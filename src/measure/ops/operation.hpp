@@ -94,5 +94,7 @@ OperationCase elementwise_case(std::size_t inputs, DType dtype, std::span<const 
 // Families, each in family_NAME.cpp.
 void add_binary_operations(std::vector<OperationEntry>& operations);
 void add_compare_operations(std::vector<OperationEntry>& operations);
+void add_unary_operations(std::vector<OperationEntry>& operations);
+void add_elementwise_operations(std::vector<OperationEntry>& operations);
 
 }  // namespace hiptool::measure

@@ -202,7 +202,8 @@ Expected cast(DType from, DType to, const Values& x) {
 
 Expected fill(DType dtype, const Values& like, const Scalar& value) {
   Expected expected{like, {}};
-  for (long double& number : expected.values.at) number = parameter_in(dtype, value);
+  const long double element = parameter_in(dtype, value);
+  for (long double& number : expected.values.at) number = element;
   return expected;
 }
 
