@@ -58,15 +58,16 @@ void add_where(std::vector<OperationEntry>& list) {
   list.push_back(std::move(entry));
 }
 
-/// The types that a case of that type and shape converts to, the one that is timed first. Flat
+/// The types that a case of that type and shape converts to, the one that is timed first. Long flat
 /// shapes try all of them, others three: the loop over elements does not depend on the types.
 std::vector<DType> cast_targets(DType from, std::span<const std::uint64_t> dims) {
   std::vector<DType> targets{from == DType::f32 ? DType::f16 : DType::f32};
+  const bool is_long = dims.size() == 1 && dims[0] > 1000;
   const auto at =
       static_cast<std::size_t>(std::find(dtypes.begin(), dtypes.end(), from) - dtypes.begin());
   for (std::size_t k = 0; k < dtypes.size(); ++k) {
     const DType to = dtypes[(at + k) % dtypes.size()];
-    const bool is_wanted = dims.size() == 1 || targets.size() < 3;
+    const bool is_wanted = is_long || targets.size() < 3;
     if (is_wanted && to != targets.front()) targets.push_back(to);
   }
   return targets;
