@@ -23,12 +23,12 @@ std::uint32_t words_of(std::size_t size_bytes) {
 void where_cond_into(const Backend& backend, const Tensor& condition, const Tensor& on_true,
                      const Tensor& on_false, const Tensor& out) {
   const std::array<const Tensor*, 4> tensors{&condition, &on_true, &on_false, &out};
-  require_device(backend, "where_cond", tensors);
-  require_dtype("where_cond", condition, condition_dtypes);
-  require_same_dtype("where_cond", on_true, on_false);
-  require_same_dims("where_cond", condition, on_true);
-  require_same_dims("where_cond", on_true, on_false);
-  require_output("where_cond", std::span(tensors).first(3), out, on_true.dtype(), on_true.dims());
+  require_device(backend, "where", tensors);
+  require_dtype("where", condition, condition_dtypes);
+  require_same_dtype("where", on_true, on_false);
+  require_same_dims("where", condition, on_true);
+  require_same_dims("where", on_true, on_false);
+  require_output("where", std::span(tensors).first(3), out, on_true.dtype(), on_true.dims());
   const std::uint64_t count = out.element_count();
   if (count == 0) return;
   const std::size_t size = element_size_bytes(out.dtype());
