@@ -2,6 +2,7 @@
 #include "measure/ops/operation.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace hiptool::measure {
@@ -66,6 +67,20 @@ InputData InputMaker::canonical_numbers(DType dtype, std::span<const std::uint64
   return data;
 }
 
+InputData InputMaker::moderate_numbers(DType dtype, std::span<const std::uint64_t> dims) {
+  constexpr long double most = 64;
+  InputData data = numbers(dtype, dims);
+  if (!is_floating_point(dtype)) return data;
+  Values values = ops::reference::values_of(dtype, data.bytes, data.dims);
+  for (long double& value : values.at) {
+    int exponent = 0;
+    if (!std::isfinite(value)) value = 1;
+    if (std::fabs(value) > most) value = most * std::frexp(value, &exponent);
+  }
+  data.bytes = ops::reference::bytes_of(dtype, values);
+  return data;
+}
+
 InputData InputMaker::indices(DType dtype, std::span<const std::uint64_t> dims,
                               std::uint64_t limit) {
   Values values{{dims.begin(), dims.end()}, {}};
@@ -83,6 +98,9 @@ const std::vector<OperationEntry>& operations() {
     add_compare_operations(list);
     add_unary_operations(list);
     add_elementwise_operations(list);
+    add_reduce_operations(list);
+    add_rows_operations(list);
+    add_gate_operations(list);
     return list;
   }();
   return all;
@@ -103,6 +121,11 @@ OperationCase elementwise_case(std::size_t inputs, DType dtype, std::span<const 
   made.result_dims.assign(dims.begin(), dims.end());
   if (dtype == result_dtype) made.in_place = 0;
   return made;
+}
+
+void put_number(InputData& data, std::uint64_t index, long double value) {
+  const auto bytes = ops::reference::bytes_of(data.dtype, {{1}, {value}});
+  std::memcpy(data.bytes.data() + index * bytes.size(), bytes.data(), bytes.size());
 }
 
 }  // namespace hiptool::measure

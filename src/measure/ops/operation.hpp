@@ -43,6 +43,9 @@ class InputMaker {
   InputData numbers(DType dtype, std::span<const std::uint64_t> dims);
   /// The same with every NaN the canonical one, for operations that keep bits.
   InputData canonical_numbers(DType dtype, std::span<const std::uint64_t> dims);
+  /// The same with floating-point numbers of magnitude 64 and less only, for operations whose
+  /// intermediate results could overflow and whose reference has no overflow.
+  InputData moderate_numbers(DType dtype, std::span<const std::uint64_t> dims);
   /// Whole numbers from 0 to below the limit.
   InputData indices(DType dtype, std::span<const std::uint64_t> dims, std::uint64_t limit);
   std::uint64_t next() { return random_(); }
@@ -91,10 +94,16 @@ const OperationEntry* find_operation(std::string_view name);
 OperationCase elementwise_case(std::size_t inputs, DType dtype, std::span<const std::uint64_t> dims,
                                InputMaker& maker, DType result_dtype);
 
+/// Replaces one element by a value rounded to the type, such as NaN.
+void put_number(InputData& data, std::uint64_t index, long double value);
+
 // Families, each in family_NAME.cpp.
 void add_binary_operations(std::vector<OperationEntry>& operations);
 void add_compare_operations(std::vector<OperationEntry>& operations);
 void add_unary_operations(std::vector<OperationEntry>& operations);
 void add_elementwise_operations(std::vector<OperationEntry>& operations);
+void add_reduce_operations(std::vector<OperationEntry>& operations);
+void add_rows_operations(std::vector<OperationEntry>& operations);
+void add_gate_operations(std::vector<OperationEntry>& operations);
 
 }  // namespace hiptool::measure

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#include <string>
+
+#include "hiptool/ops_rows.hpp"
+#include "measure/ops/operation.hpp"
+#include "ops/reference/rows.hpp"
+
+namespace hiptool::measure {
+namespace {
+
+using ops::reference::Expected;
+using ops::reference::Values;
+
+void add_gate(std::vector<OperationEntry>& list, const char* activation, ops::Gate kind) {
+  OperationEntry entry{"gate_" + std::string(activation),
+                       "gate",
+                       std::string(activation) + "(x) * y",
+                       {DType::f16, DType::bf16, DType::f32, DType::f64},
+                       3};
+  entry.is_exact = false;
+  entry.cases = [kind](DType dtype, std::span<const std::uint64_t> dims, InputMaker& maker) {
+    OperationCase made = elementwise_case(2, dtype, dims, maker, dtype);
+    made.run = [kind](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
+      ops::gate_into(backend, kind, in[0], in[1], out);
+    };
+    made.reference = [kind, dtype](std::span<const Values> in) -> Expected {
+      return ops::reference::gate(dtype, kind, in[0], in[1]);
+    };
+    return std::vector{std::move(made)};
+  };
+  list.push_back(std::move(entry));
+}
+
+}  // namespace
+
+void add_gate_operations(std::vector<OperationEntry>& list) {
+  add_gate(list, "silu", ops::Gate::silu);
+  add_gate(list, "gelu", ops::Gate::gelu);
+  add_gate(list, "gelu_erf", ops::Gate::gelu_erf);
+  add_gate(list, "relu", ops::Gate::relu);
+  add_gate(list, "sigmoid", ops::Gate::sigmoid);
+}
+
+}  // namespace hiptool::measure
