@@ -94,6 +94,15 @@ bool takes_any_shape(Arrangement arrangement) noexcept {
   }
 }
 
+bool is_in_one_piece(Arrangement arrangement) noexcept {
+  switch (arrangement) {
+    case Arrangement::transposed:
+    case Arrangement::broadcast:
+    case Arrangement::spread: return false;
+    default: return true;
+  }
+}
+
 std::vector<Dims> shapes_of(Arrangement arrangement, Sweep sweep) {
   switch (arrangement) {
     case Arrangement::empty: return {{0}, {3, 0, 5}};

@@ -38,6 +38,9 @@ std::optional<Arrangement> arrangement_from_name(std::string_view name) noexcept
 /// Whether it is a way to place a tensor of any shape; the others are shapes.
 bool takes_any_shape(Arrangement arrangement) noexcept;
 
+/// Whether tensors so placed are in one piece.
+bool is_in_one_piece(Arrangement arrangement) noexcept;
+
 enum class Sweep { quick, full };
 
 /// The shapes that a sweep tries in that arrangement.

@@ -101,6 +101,9 @@ const std::vector<OperationEntry>& operations() {
     add_reduce_operations(list);
     add_rows_operations(list);
     add_gate_operations(list);
+    add_movement_operations(list);
+    add_indexing_operations(list);
+    add_random_operations(list);
     return list;
   }();
   return all;

@@ -78,6 +78,8 @@ struct OperationEntry {
   /// Element i of the result depends on nothing but element i of each input.
   bool is_elementwise = true;
   bool is_exact = true;  ///< the reference has no slack
+  /// Inputs and output must be in one piece: layouts that are not are left out.
+  bool needs_contiguous = false;
   /// The cases for inputs of that type and shape; none where the shape does not fit. Only the first
   /// one is timed. Those that share inputs should copy them: only the first has all bits.
   std::function<std::vector<OperationCase>(DType, std::span<const std::uint64_t> dims, InputMaker&)>
@@ -105,5 +107,8 @@ void add_elementwise_operations(std::vector<OperationEntry>& operations);
 void add_reduce_operations(std::vector<OperationEntry>& operations);
 void add_rows_operations(std::vector<OperationEntry>& operations);
 void add_gate_operations(std::vector<OperationEntry>& operations);
+void add_movement_operations(std::vector<OperationEntry>& operations);
+void add_indexing_operations(std::vector<OperationEntry>& operations);
+void add_random_operations(std::vector<OperationEntry>& operations);
 
 }  // namespace hiptool::measure

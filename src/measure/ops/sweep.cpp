@@ -44,6 +44,7 @@ class TypeSweep {
       if (!chosen.empty() && std::find(chosen.begin(), chosen.end(), arrangement) == chosen.end()) {
         continue;
       }
+      if (operation_.needs_contiguous && !is_in_one_piece(arrangement)) continue;
       LayoutResult layout;
       layout.layout = to_string(arrangement);
       std::vector<std::uint64_t> digests;

@@ -49,6 +49,10 @@ class OperationWork final : public KernelWork {
         arrangement_(arrangement_from_name(context.layout).value()),
         dims_(context.shape.empty() ? dims_of_size(context.size_bytes, dtype_) : context.shape),
         backend_(context.backend()) {
+    if (operation.needs_contiguous && !is_in_one_piece(arrangement_)) {
+      throw Error(ErrorCode::unsupported, operation.name,
+                  operation.name + " takes tensors in one piece, not " + context.layout);
+    }
     const std::uint64_t count = count_of_dims(dims_);
     InputMaker maker(DataKind::random, context.seed);
     const Dims table{std::min(count, period)};

@@ -27,9 +27,10 @@ void each_id(const Values& x, const Values& ids, std::size_t axis, Body body) {
   for (std::size_t i = 0; i < ids.at.size(); ++i, advance(index, ids.dims)) {
     const long double id = ids.at[i];
     if (id < 0 || id >= static_cast<long double>(x.dims[axis])) continue;
-    Index chosen = index;
-    chosen[axis] = static_cast<std::uint64_t>(id);
-    body(i, place_of(chosen, x.dims));
+    const std::uint64_t along = index[axis];
+    index[axis] = static_cast<std::uint64_t>(id);
+    body(i, place_of(index, x.dims));
+    index[axis] = along;
   }
 }
 
