@@ -16,19 +16,13 @@ MOST_SECONDS = 20    # a second where nothing else runs and nothing checks each 
 MOST_EXTRA_BYTES = 64 << 20
 
 
-def is_sanitized():
-    """Whether the program was built with a sanitizer, which takes memory of its own."""
-    data = pathlib.Path(program.PROGRAM).read_bytes()
-    return b"__asan_init" in data or b"__tsan_init" in data
-
-
 class BadFiles(CliTest):
     def check_cost(self, path, header_bytes, status):
         found, seconds, peak, message = bad_files.measure(program.PROGRAM, path,
                                                           clean_environment())
         self.assertEqual(found, status, message)
         self.assertLess(seconds, MOST_SECONDS)
-        if not is_sanitized():
+        if not program.is_sanitized():
             self.assertLess(peak, header_bytes + MOST_EXTRA_BYTES, message)
         return message
 

@@ -25,6 +25,8 @@ MAY_EXIT = {r"--fail-below|--baseline|report (compare|merge)": (0, 1), r"--docto
 SMALLER = ((r"--seconds \d+", "--seconds 1"), (r"--size (\d+%|\d+MiB)", "--size 64KiB"),
            (r"hiptool bench-copy", "hiptool bench-copy --samples 2 --size 64KiB"),
            (r"--preset ci|--size 64KiB(?=.*--size)", ""),
+           (r"run-kernel ops(?= |$)", "run-kernel ops --dtype f16 --layout transposed"),
+           (r"--sweep full --dtype u8,f16", "--sweep full --dtype u8 --layout packed"),
            (r"run-kernel (?!.*(--module|--list|--seconds|--size|--shape|--sweep|\bops\b))",
             "run-kernel --size 64KiB "),
            (r"run-kernel (?!.*(--module|--list|--seconds|--samples|--sweep|\bops\b))",

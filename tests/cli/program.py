@@ -20,6 +20,12 @@ DRIVERS = r"libcuda|libamdhip64"
 SCHEMAS = pathlib.Path(__file__).resolve().parent.parent / "schema"
 
 
+def is_sanitized():
+    """Whether the program was built with a sanitizer, which takes memory and time of its own."""
+    data = pathlib.Path(PROGRAM).read_bytes()
+    return b"__asan_init" in data or b"__tsan_init" in data
+
+
 def clean_environment(**more):
     """The environment of a test, without the variables of the user who runs it; UTF-8."""
     names = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS",
