@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Replays recorded launches of one AMD target in tinygrad's emulator of instructions.
+
+Usage: amd_replay.py CHECKOUT IMAGES_BIN FOLDER TARGET
+Reads numbers of launches, one a line, and answers each with a line of JSON: {"differences": [...]}
+or {"failed": reason}.
+"""
+import contextlib
+import ctypes
+import json
+import mmap
+import pathlib
+import struct
+import sys
+
+from kernel_images import images
+
+FAMILIES = {"gfx9": "cdna", "gfx11": "rdna3", "gfx12": "rdna4"}
+# Names of instructions that write caches back or invalidate them, which an emulator without caches
+# need not do.
+CACHE_INSTRUCTIONS = {"BUFFER_GL0_INV", "BUFFER_GL1_INV", "BUFFER_INV", "BUFFER_WBL2", "GLOBAL_INV",
+                      "GLOBAL_WB", "GLOBAL_WBINV"}
+ZONE_BYTES = mmap.PAGESIZE
+ZONE = b"\xA5" * ZONE_BYTES
+
+# Bits of the kernel descriptor (LLVM: User Guide for AMDGPU Backend, "Kernel Descriptor"): what
+# kernel_code_properties asks for in user SGPRs, in their order, with the number of registers.
+USER_SGPRS = [("private_segment_buffer", 4), ("dispatch_ptr", 2), ("queue_ptr", 2),
+              ("kernarg_segment_ptr", 2), ("dispatch_id", 2), ("flat_scratch_init", 2),
+              ("private_segment_size", 1)]
+LDS_SHIFT, LDS_UNIT_BYTES = 15, 512
+
+
+class Memory:
+    """Pages of this process, between two zones that nothing shall write to."""
+
+    def __init__(self, content):
+        self.size = len(content)
+        whole = -(-self.size // mmap.PAGESIZE) * mmap.PAGESIZE
+        self.pages = mmap.mmap(-1, whole + 2 * ZONE_BYTES)
+        self.pages[:ZONE_BYTES] = ZONE
+        self.pages[ZONE_BYTES:ZONE_BYTES + self.size] = content
+        self.rest = bytes(whole - self.size) + ZONE
+        self.pages[ZONE_BYTES + self.size:] = self.rest
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.pages)) + ZONE_BYTES
+
+    def content(self):
+        return self.pages[ZONE_BYTES:ZONE_BYTES + self.size]
+
+    def is_intact(self):
+        return (self.pages[:ZONE_BYTES] == ZONE and
+                self.pages[ZONE_BYTES + self.size:] == self.rest)
+
+
+class CodeObject:
+    """An ELF file, loaded as its program headers say."""
+
+    def __init__(self, data):
+        place, = struct.unpack_from("<Q", data, 0x20)
+        size, count = struct.unpack_from("<HH", data, 0x36)
+        segments = [struct.unpack_from("<IIQQQQQQ", data, place + i * size) for i in range(count)]
+        loaded = [segment for segment in segments if segment[0] == 1]
+        content = bytearray(max(address + in_memory for *_, address, _, _, in_memory, _ in loaded))
+        for _, _, offset, address, _, in_file, _, _ in loaded:
+            content[address:address + in_file] = data[offset:offset + in_file]
+        self.memory = Memory(content)
+        self.symbols = dict(self.read_symbols(data))
+
+    @staticmethod
+    def read_symbols(data):
+        place, = struct.unpack_from("<Q", data, 0x28)
+        size, count = struct.unpack_from("<HH", data, 0x3A)
+        sections = [struct.unpack_from("<IIQQQQIIQQ", data, place + i * size) for i in range(count)]
+        for _, kind, _, _, offset, length, link, _, _, _ in sections:
+            if kind in (4, 9) and length != 0:
+                raise ValueError("a code object with relocations")
+            if kind != 11:
+                continue
+            names = sections[link][4]
+            for entry in range(offset, offset + length, 24):
+                name, _, _, _, value, _ = struct.unpack_from("<IBBHQQ", data, entry)
+                end = data.index(b"\0", names + name)
+                yield data[names + name:end].decode(), value
+
+
+class Emulator:
+    def __init__(self, checkout, target):
+        sys.path.insert(0, checkout)
+        from test.mockgpu.amd import emu
+        self.emu = emu
+        self.family = next(family for prefix, family in FAMILIES.items()
+                           if target.startswith(prefix) and len(target) == len(prefix) + 2)
+        # Our descriptors ask for denormal numbers; the emulator knows only machines without.
+        emu._MXCSRContext = contextlib.nullcontext
+        for module in (emu.ir3, emu.ir4, emu.irc):
+            for kind in vars(module).values():
+                if isinstance(kind, type):
+                    self.amend(kind)
+
+    def amend(self, kind):
+        """Gives the emulator the instructions that it lacks, and which need no arithmetic."""
+        emu = self.emu
+        inner = emu._INST_HANDLERS.get(kind)
+        if kind.__name__ not in ("MUBUF", "VGLOBAL", "VBUFFER", "SOP1"):
+            return
+
+        def handle(inst, context):
+            name = inst.op.name
+            if name in CACHE_INSTRUCTIONS:
+                return emu.UOp.sink(*context.inc_pc())
+            if name == "S_GETPC_B64":
+                next_pc = context.rpc() + emu.UOp.const(inst.size(), emu.dtypes.uint64)
+                low, high = emu._split64(next_pc)
+                register = context.inst_field(type(inst).sdst)
+                return emu.UOp.sink(context.wsgpr_dyn(register, low),
+                                    context.wsgpr_dyn(register + emu._c(1), high),
+                                    *context.inc_pc())
+            if inner is None:
+                raise RuntimeError(f"no handler for {name}")
+            return inner(inst, context)
+
+        emu._INST_HANDLERS[kind] = handle
+
+
+class Replay:
+    def __init__(self, checkout, images_file, folder, target):
+        self.emulator = Emulator(checkout, target)
+        self.objects = [CodeObject(data) for _, name, data in images(images_file, target)
+                        if name == target]
+        folder = pathlib.Path(folder)
+        self.launches = [json.loads(line) for line in
+                         (folder / "launches.jsonl").read_text("utf-8").splitlines()]
+        self.bytes = (folder / "memory.bin").read_bytes()
+
+    def descriptor(self, kernel):
+        """The kernel descriptor's fields."""
+        for image in self.objects:
+            address = image.symbols.get(kernel + ".kd")
+            if address is not None:
+                break
+        else:
+            raise ValueError("the target's images do not have the kernel")
+        raw = image.memory.content()
+        names = ["lds", "private", "kernarg", "entry", "rsrc2", "properties", "preload"]
+        values = [struct.unpack_from(form, raw, address + offset)[0] for form, offset in
+                  [("<I", 0), ("<I", 4), ("<I", 8), ("<q", 16), ("<I", 52), ("<H", 56),
+                   ("<H", 58)]]
+        found = dict(zip(names, values))
+        found["entry"] += image.memory.address + address
+        found["size"] = image.memory.size
+        if found["preload"]:
+            raise ValueError("arguments are preloaded into registers")
+        return found
+
+    def kernarg(self, launch, memory, size):
+        content = bytearray(max(size, 8))
+        for offset, value in launch["arguments"]:
+            value = bytes.fromhex(value)
+            content[offset:offset + len(value)] = value
+        for offset in launch["pointers"]:
+            address, = struct.unpack_from("<Q", content, offset)
+            for place, (recorded, copy) in memory.items():
+                if place <= address <= place + recorded["size_bytes"]:
+                    struct.pack_into("<Q", content, offset, copy.address + address - place)
+                    break
+        return Memory(bytes(content))
+
+    def packet(self, launch, found, kernarg):
+        """hsa_kernel_dispatch_packet_t; kernels read their block's size from it."""
+        grid = [g * b for g, b in zip(launch["grid"], launch["block"])]
+        return Memory(struct.pack("<HHHHHHIIIIIQQQQ", 2, 3, *launch["block"], 0, *grid,
+                                  found["private"], found["lds"] + launch["shared_bytes"],
+                                  found["entry"], kernarg.address, 0, 0))
+
+    def user_sgprs(self, found, packet, kernarg):
+        given = {"dispatch_ptr": packet.address, "kernarg_segment_ptr": kernarg.address,
+                 "dispatch_id": 0, "private_segment_size": found["private"]}
+        values = []
+        for bit, (name, count) in enumerate(USER_SGPRS):
+            if found["properties"] >> bit & 1:
+                if name not in given:
+                    raise ValueError(f"the kernel asks for {name}")
+                values += [given[name] >> 32 * i & 0xFFFFFFFF for i in range(count)]
+        return values
+
+    def run(self, number):
+        launch = self.launches[number]
+        memory = {}
+        for recorded in launch["memory"]:
+            content = self.bytes[recorded["before"]:recorded["before"] + recorded["size_bytes"]]
+            memory[recorded["address"]] = recorded, Memory(content)
+        found = self.descriptor(launch["kernel"])
+        kernarg = self.kernarg(launch, memory, found["kernarg"])
+        packet = self.packet(launch, found, kernarg)
+        lds = -(-(found["lds"] + launch["shared_bytes"]) // LDS_UNIT_BYTES)
+        self.emulator.emu.run_asm(
+            found["entry"], found["size"], *launch["grid"], *launch["block"], kernarg.address,
+            found["rsrc2"] | lds << LDS_SHIFT, found["private"], self.emulator.family,
+            self.user_sgprs(found, packet, kernarg))
+        return [text for recorded, copy in memory.values()
+                for text in self.compare(recorded, copy)]
+
+    def compare(self, recorded, copy):
+        if not copy.is_intact():
+            yield "bytes outside of the memory were written"
+        size = recorded["size_bytes"]
+        expected = self.bytes[recorded["after"]:recorded["after"] + size]
+        got = copy.content()
+        wrong = [i for i in range(size) if got[i] != expected[i]] if got != expected else []
+        if wrong:
+            first = wrong[0] & ~7
+            yield (f"{len(wrong)} bytes of {size}, first at {wrong[0]}: "
+                   f"{got[first:first + 8].hex()} for {expected[first:first + 8].hex()}")
+
+
+def main():
+    replay = Replay(*sys.argv[1:])
+    answers = sys.stdout
+    sys.stdout = sys.stderr
+    for line in sys.stdin:
+        try:
+            answer = {"differences": replay.run(int(line))}
+        except Exception as error:  # whatever the emulator raises is its answer
+            answer = {"failed": f"{type(error).__name__}: {error}"}
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: MIT
+/// Runs every tensor operation on small tensors on the cpu platform and records the launches.
+/// Usage: record_launches FOLDER
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/platform_state.hpp"
+#include "hip/cpu/kernel_table.hpp"
+#include "hiptool/backend.hpp"
+#include "hiptool/copy.hpp"
+#include "hiptool/ops.hpp"
+#include "hiptool/ops_move.hpp"
+#include "hiptool/ops_rows.hpp"
+#include "interop/launch_recorder.hpp"
+#include "ops/reference/values.hpp"
+
+namespace hiptool::test {
+namespace {
+
+using Dims = std::vector<std::uint64_t>;
+constexpr std::array layouts{"packed", "strided"};
+constexpr std::array real_types{DType::f16, DType::bf16, DType::f32, DType::f64, DType::f8e4m3};
+constexpr std::array row_types{DType::f16, DType::bf16, DType::f32, DType::f64};
+constexpr std::array types_by_size{DType::u8, DType::f16, DType::u32, DType::f64};
+
+enum class Data { any_bits, numbers };
+
+class Recorder {
+ public:
+  explicit Recorder(const std::string& folder)
+      : launches_(folder),
+        platforms_(core::make_platforms(Platforms::Options{}, launches_.binder())),
+        backend_(find_device(platforms_, "cpu")) {}
+
+  const Backend& backend() const { return backend_; }
+  std::size_t launch_count() const { return launches_.launch_count(); }
+
+  void begin(const std::string& operation, DType dtype, std::string_view layout) {
+    launches_.set_label(operation + " " + std::string(to_string(dtype)) + " " +
+                        std::string(layout));
+    random_.seed(++tensors_);
+  }
+
+  /// Memory of 0xFF bytes; strided: every other element along each axis of larger memory.
+  Tensor empty(DType dtype, const Dims& dims, std::string_view layout) {
+    const bool is_packed = layout == "packed";
+    Dims outer = dims;
+    if (!is_packed) {
+      for (std::uint64_t& dim : outer) dim = 2 * dim + 1;
+    }
+    const Tensor whole = backend_.empty(dtype, outer);
+    fill(whole.buffer(), std::byte{0xFF}, backend_.stream());
+    if (is_packed) return whole;
+    Dims strides(whole.layout().strides().begin(), whole.layout().strides().end());
+    for (std::uint64_t& stride : strides) stride *= 2;
+    return whole.with_layout(Layout::strided(dims, strides, 1));
+  }
+
+  /// Half small whole numbers, half any bits or numbers with a fraction.
+  Tensor tensor(DType dtype, const Dims& dims, std::string_view layout,
+                Data data = Data::any_bits) {
+    const Tensor result = empty(dtype, dims, layout);
+    const std::size_t size = element_size_bytes(dtype);
+    const bool has_sign = dtype != DType::u8 && dtype != DType::u32;
+    ops::reference::Values values{dims, {}};
+    for (std::uint64_t i = 0; i < result.element_count(); ++i) {
+      auto value = static_cast<long double>(random_() % 17) - (has_sign ? 8 : 0);
+      if (data == Data::numbers && is_floating_point(dtype) && random_() % 2 == 0) {
+        value += static_cast<long double>(random_() % 4096) / 4096;
+      }
+      values.at.push_back(value);
+    }
+    std::vector<std::byte> bytes = ops::reference::bytes_of(dtype, values);
+    for (std::uint64_t i = 0; data == Data::any_bits && i < result.element_count(); ++i) {
+      if (random_() % 2 == 0) continue;
+      for (std::size_t k = 0; k < size; ++k) {
+        bytes[i * size + k] = static_cast<std::byte>(random_());
+      }
+    }
+    write(result, bytes);
+    return result;
+  }
+
+  Tensor ids(DType dtype, const Dims& dims, std::string_view layout, std::uint64_t below) {
+    const Tensor result = empty(dtype, dims, layout);
+    ops::reference::Values values{dims, {}};
+    for (std::uint64_t i = 0; i < result.element_count(); ++i) {
+      values.at.push_back(static_cast<long double>(random_() % below));
+    }
+    std::vector<std::byte> bytes = ops::reference::bytes_of(dtype, values);
+    // The largest number of the type chooses nothing.
+    const std::size_t size = element_size_bytes(dtype);
+    std::fill_n(bytes.begin(), size, std::byte{0xFF});
+    if (dtype == DType::i64) bytes[size - 1] = std::byte{0x7F};
+    write(result, bytes);
+    return result;
+  }
+
+  void finish() { backend_.synchronize(); }
+
+ private:
+  void write(const Tensor& tensor, const std::vector<std::byte>& bytes) {
+    backend_.synchronize();
+    const std::size_t size = element_size_bytes(tensor.dtype());
+    std::vector<std::byte> all(tensor.buffer().size_bytes(), std::byte{0xFF});
+    for (std::uint64_t i = 0; i < tensor.element_count(); ++i) {
+      std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(i * size), size,
+                  all.begin() + static_cast<std::ptrdiff_t>(tensor.layout().offset_at(i) * size));
+    }
+    copy_h2d_and_wait(tensor.buffer(), all);
+  }
+
+  LaunchRecorder launches_;
+  Platforms platforms_;
+  Backend backend_;
+  std::mt19937_64 random_;
+  std::uint64_t tensors_ = 0;
+};
+
+const Dims small{5, 9};
+
+void record_two_operands(Recorder& recorder, DType dtype, std::string_view layout) {
+  const Backend& backend = recorder.backend();
+  const auto both = [&](std::string_view name, DType result, const auto& run) {
+    recorder.begin(std::string(name), dtype, layout);
+    const Tensor a = recorder.tensor(dtype, small, layout);
+    const Tensor b = recorder.tensor(dtype, small, layout);
+    run(a, b, recorder.empty(result, small, layout));
+  };
+#define HIPTOOL_BINARY(name, ...)                                               \
+  both(#name, dtype, [&](const Tensor& a, const Tensor& b, const Tensor& out) { \
+    ops::name##_into(backend, a, b, out);                                       \
+  });
+#define HIPTOOL_COMPARE(name, ...)                                                  \
+  both(#name, DType::u8, [&](const Tensor& a, const Tensor& b, const Tensor& out) { \
+    ops::name##_into(backend, a, b, out);                                           \
+  });
+#include "hiptool/operations.def"
+#undef HIPTOOL_BINARY
+#undef HIPTOOL_COMPARE
+}
+
+void record_one_operand(Recorder& recorder, DType dtype, std::string_view layout) {
+  const Backend& backend = recorder.backend();
+  const auto one = [&](const std::string& name, DType result, const auto& run) {
+    recorder.begin(name, dtype, layout);
+    const Tensor x = recorder.tensor(dtype, small, layout);
+    run(x, recorder.empty(result, small, layout));
+  };
+  if (is_floating_point(dtype)) {
+    for (const ops::Unary operation : ops::unary_operations) {
+      one(std::string(to_string(operation)), dtype,
+          [&](const Tensor& x, const Tensor& out) { ops::unary_into(backend, operation, x, out); });
+    }
+    one("powf", dtype,
+        [&](const Tensor& x, const Tensor& out) { ops::powf_into(backend, x, 2.5, out); });
+    one("elu", dtype,
+        [&](const Tensor& x, const Tensor& out) { ops::elu_into(backend, x, 1.5, out); });
+  }
+  one("affine", dtype,
+      [&](const Tensor& x, const Tensor& out) { ops::affine_into(backend, x, 3, 2, out); });
+  one("fill", dtype, [&](const Tensor&, const Tensor& out) { ops::fill_into(backend, 7, out); });
+  for (const DType to : dtypes) {
+    one("cast to " + std::string(to_string(to)) + " from", to,
+        [&](const Tensor& x, const Tensor& out) { ops::cast_into(backend, x, out); });
+  }
+}
+
+void record_where(Recorder& recorder, DType dtype, std::string_view layout) {
+  for (const DType condition : {DType::u8, DType::u32, DType::i64}) {
+    recorder.begin("where " + std::string(to_string(condition)), dtype, layout);
+    const Tensor chooses = recorder.ids(condition, small, layout, 2);
+    const Tensor a = recorder.tensor(dtype, small, layout);
+    const Tensor b = recorder.tensor(dtype, small, layout);
+    ops::where_cond_into(recorder.backend(), chooses, a, b, recorder.empty(dtype, small, layout));
+  }
+}
+
+void record_moves(Recorder& recorder, DType dtype, std::string_view layout) {
+  const Backend& backend = recorder.backend();
+  recorder.begin("copy", dtype, layout);
+  ops::copy_into(backend, recorder.tensor(dtype, small, layout),
+                 recorder.empty(dtype, small, "strided"));
+  recorder.begin("transpose", dtype, layout);
+  const Tensor x = recorder.tensor(dtype, {20, 24}, layout);
+  ops::copy_into(backend, x.with_layout(x.layout().transpose(0, 1)),
+                 recorder.empty(dtype, {24, 20}, "packed"));
+  recorder.begin("concat", dtype, layout);
+  ops::concat_into(backend,
+                   {recorder.tensor(dtype, small, layout), recorder.tensor(dtype, {5, 3}, layout)},
+                   1, recorder.empty(dtype, {5, 12}, layout));
+}
+
+void record_indexing(Recorder& recorder, DType dtype, std::string_view layout) {
+  const Backend& backend = recorder.backend();
+  for (const DType ids : {DType::u8, DType::u32, DType::i64}) {
+    const std::string by = " by " + std::string(to_string(ids));
+    recorder.begin("index_select" + by, dtype, layout);
+    ops::index_select_into(backend, recorder.tensor(dtype, small, layout),
+                           recorder.ids(ids, {4}, layout, 5), 0,
+                           recorder.empty(dtype, {4, 9}, layout));
+    recorder.begin("gather" + by, dtype, layout);
+    ops::gather_into(backend, recorder.tensor(dtype, small, layout),
+                     recorder.ids(ids, {5, 7}, layout, 9), 1,
+                     recorder.empty(dtype, {5, 7}, layout));
+    recorder.begin("scatter" + by, dtype, layout);
+    const Tensor x = recorder.tensor(dtype, small, layout);
+    ops::scatter_into(backend, x, recorder.ids(ids, {5, 7}, layout, 9),
+                      recorder.tensor(dtype, {5, 7}, layout), 1, x);
+  }
+}
+
+void record_adding(Recorder& recorder, DType dtype, std::string_view layout) {
+  const Backend& backend = recorder.backend();
+  recorder.begin("scatter_add", dtype, layout);
+  const Tensor x = recorder.tensor(dtype, small, layout);
+  ops::scatter_add_into(backend, x, recorder.ids(DType::u32, {5, 7}, layout, 9),
+                        recorder.tensor(dtype, {5, 7}, layout), 1, x);
+  recorder.begin("index_add", dtype, layout);
+  const Tensor y = recorder.tensor(dtype, small, layout);
+  ops::index_add_into(backend, y, recorder.ids(DType::i64, {6}, layout, 5),
+                      recorder.tensor(dtype, {6, 9}, layout), 0, y);
+}
+
+void record_random(Recorder& recorder, DType dtype, std::string_view layout) {
+  recorder.begin("rand_uniform", dtype, layout);
+  ops::rand_uniform_into(recorder.backend(), 299792458, -1, 2,
+                         recorder.empty(dtype, small, layout));
+  recorder.begin("rand_normal", dtype, layout);
+  ops::rand_normal_into(recorder.backend(), 299792458, 1, 3, recorder.empty(dtype, small, layout));
+}
+
+void record_reductions(Recorder& recorder, DType dtype, std::string_view layout) {
+  for (const auto operation : {ops::Reduce::sum, ops::Reduce::min, ops::Reduce::max,
+                               ops::Reduce::argmin, ops::Reduce::argmax}) {
+    const bool is_index = operation == ops::Reduce::argmin || operation == ops::Reduce::argmax;
+    const DType result = is_index ? DType::u32 : dtype;
+    // Rows of a few elements and one long one, and columns.
+    for (const Dims& dims : {Dims{5, 9}, Dims{1, 300}, Dims{20, 32}}) {
+      const std::size_t axis = dims[0] == 20 ? 0 : 1;
+      recorder.begin(std::string(to_string(operation)) + " of " + std::to_string(dims[axis]), dtype,
+                     layout);
+      const Tensor x = recorder.tensor(dtype, dims, layout, Data::numbers);
+      ops::reduce_into(recorder.backend(), operation, x, std::array{axis},
+                       recorder.empty(result, {dims[1 - axis]}, layout));
+    }
+  }
+}
+
+void record_rows(Recorder& recorder, DType dtype, std::string_view layout) {
+  const Backend& backend = recorder.backend();
+  for (const Dims& dims : {Dims{3, 24}, Dims{1, 300}}) {
+    const std::string of = " of " + std::to_string(dims[1]);
+    const auto begin = [&](const std::string& name) {
+      recorder.begin(name + of, dtype, layout);
+      return recorder.tensor(dtype, dims, layout, Data::numbers);
+    };
+    const auto out = [&] { return recorder.empty(dtype, dims, layout); };
+    Tensor x = begin("softmax");
+    ops::softmax_into(backend, x, 1, out());
+    x = begin("log_softmax");
+    ops::log_softmax_into(backend, x, 1, out());
+    x = begin("rmsnorm");
+    const Tensor weight = recorder.tensor(dtype, {dims[1]}, layout, Data::numbers);
+    const Tensor bias = recorder.tensor(dtype, {dims[1]}, layout, Data::numbers);
+    ops::rmsnorm_into(backend, x, weight, 1e-5, out());
+    x = begin("layernorm");
+    ops::layernorm_into(backend, x, weight, &bias, 1e-5, out());
+  }
+}
+
+void record_rope_and_gates(Recorder& recorder, DType dtype, std::string_view layout) {
+  const Backend& backend = recorder.backend();
+  for (const auto pairs : {ops::RopePairs::neighbours, ops::RopePairs::halves}) {
+    recorder.begin(pairs == ops::RopePairs::halves ? "rope halves" : "rope neighbours", dtype,
+                   layout);
+    const Tensor x = recorder.tensor(dtype, {3, 2, 10}, layout, Data::numbers);
+    const Tensor cosines = recorder.tensor(DType::f32, {3, 4}, layout, Data::numbers);
+    const Tensor sines = recorder.tensor(DType::f32, {3, 4}, layout, Data::numbers);
+    ops::rope_into(backend, x, cosines, sines, pairs, recorder.empty(dtype, {3, 2, 10}, layout));
+  }
+  constexpr std::array gates{"silu", "gelu", "gelu_erf", "relu", "sigmoid"};
+  for (std::size_t i = 0; i < gates.size(); ++i) {
+    recorder.begin("gate " + std::string(gates[i]), dtype, layout);
+    const Tensor values = recorder.tensor(dtype, small, layout);
+    const Tensor up = recorder.tensor(dtype, small, layout);
+    ops::gate_into(backend, static_cast<ops::Gate>(i), values, up,
+                   recorder.empty(dtype, small, layout));
+  }
+}
+
+void record_all(Recorder& recorder) {
+  for (const std::string_view layout : layouts) {
+    for (const DType dtype : dtypes) {
+      record_two_operands(recorder, dtype, layout);
+      record_one_operand(recorder, dtype, layout);
+      record_adding(recorder, dtype, layout);
+      record_reductions(recorder, dtype, layout);
+    }
+    for (const DType dtype : types_by_size) {
+      record_where(recorder, dtype, layout);
+      record_moves(recorder, dtype, layout);
+      record_indexing(recorder, dtype, layout);
+    }
+    for (const DType dtype : real_types) record_random(recorder, dtype, layout);
+    for (const DType dtype : row_types) {
+      record_rows(recorder, dtype, layout);
+      record_rope_and_gates(recorder, dtype, layout);
+    }
+  }
+  recorder.finish();
+}
+
+}  // namespace
+}  // namespace hiptool::test
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  try {
+    // Native functions would take the place of some kernels.
+    hiptool::hip::cpu::set_kernel_path(hiptool::hip::cpu::KernelPath::fibers);
+    hiptool::test::Recorder recorder(argv[1]);
+    hiptool::test::record_all(recorder);
+    std::printf("%zu launches\n", recorder.launch_count());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+  return 0;
+}
