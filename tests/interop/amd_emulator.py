@@ -4,11 +4,12 @@
 that they write with what the cpu platform wrote.
 
 Usage: amd_emulator.py IMAGES_BIN RECORD_LAUNCHES [--arch NAME] [--only PATTERN] [--every N]
-                       [--limit SECONDS] [-j N] [--report FILE]
+                       [--limit SECONDS] [--time SECONDS] [-j N] [--report FILE]
 --only:   launches whose label or kernel this regular expression finds
 --every:  only each n-th of them
 --limit:  for one launch (default 120)
---report: one line for each launch
+--time:   start no launch after that many seconds; what is left out is counted
+--report: one line for each launch, as they end
 
 The emulator is tinygrad's; HIPTOOL_AMD_EMULATOR is the path of a checkout. What it cannot execute
 is listed, and is neither right nor wrong.
@@ -28,14 +29,16 @@ import time
 from kernel_images import images, skip
 
 HERE = pathlib.Path(__file__).resolve().parent
+STRIDE = 37
 ARCHS = ["gfx942", "gfx1100", "gfx1201"]
 
 
 class Worker:
     """A process that replays launches; it may crash or hang, and then is started anew."""
 
-    def __init__(self, *arguments):
+    def __init__(self, cache, *arguments):
         self.command = [sys.executable, str(HERE / "amd_replay.py"), *map(str, arguments)]
+        self.environment = {"CACHEDB": str(cache)} | os.environ
         self.process = None
 
     def run(self, number, limit_s):
@@ -43,7 +46,7 @@ class Worker:
         if self.process is None:
             self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE,
                                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                            text=True)
+                                            text=True, env=self.environment)
         late = threading.Event()
 
         def end():
@@ -72,33 +75,43 @@ class Worker:
             self.process.wait()
 
 
-def replay_all(jobs, make_worker, options):
-    """(arch, launch, answer, seconds) of all jobs, which are pairs of arch and number."""
-    results = []
-    lock = threading.Lock()
+class Results:
+    """Verdicts of all launches, counted and written as they come."""
 
-    def work():
-        workers = {}
-        while True:
-            with lock:
-                if not jobs:
-                    break
-                arch, number = jobs.pop(0)
-            if arch not in workers:
-                workers[arch] = make_worker(arch)
-            start = time.monotonic()
-            answer = workers[arch].run(number, options.limit)
-            with lock:
-                results.append((arch, number, answer, time.monotonic() - start))
-        for worker in workers.values():
-            worker.close()
+    def __init__(self, launches, report):
+        self.launches = launches
+        self.report = report
+        self.counts = collections.defaultdict(collections.Counter)
+        self.kernels = collections.defaultdict(set)
+        self.failed = collections.defaultdict(collections.Counter)
+        self.lock = threading.Lock()
 
-    threads = [threading.Thread(target=work) for _ in range(options.j)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
+    def add(self, arch, number, answer, duration_s):
+        launch = self.launches[number]
+        verdict = verdict_of(answer)
+        kind = verdict.partition(":")[0]
+        line = f"{arch} {launch['kernel']} [{launch['label']}] {duration_s:.2f} s: {verdict}"
+        with self.lock:
+            self.counts[arch][kind] += 1
+            self.kernels[arch, kind].add(launch["kernel"])
+            if kind == "differs":
+                print(line, flush=True)
+            elif kind != "agrees":
+                self.failed[arch, verdict][launch["kernel"]] += 1
+            if self.report:
+                print(line, file=self.report, flush=True)
+
+    def total(self, kind):
+        return sum(of[kind] for of in self.counts.values())
+
+    def print_summary(self):
+        for (arch, verdict), of in sorted(self.failed.items()):
+            print(f"{arch} {verdict}: " + ", ".join(f"{k} ({n})" for k, n in sorted(of.items())))
+        for arch, of in sorted(self.counts.items()):
+            print(f"{arch}: " + ", ".join(
+                f"{of[kind]} launches of {len(self.kernels[arch, kind])} kernels {text}"
+                for kind, text in [("agrees", "agree"), ("differs", "differ"),
+                                   ("not executed", "could not be executed")]))
 
 
 def verdict_of(answer):
@@ -109,33 +122,35 @@ def verdict_of(answer):
     return "agrees"
 
 
-def print_report(results, launches, options):
-    lines = []
-    counts = collections.defaultdict(collections.Counter)
-    kernels = collections.defaultdict(set)
-    grouped = collections.defaultdict(collections.Counter)
-    for arch, number, answer, duration_s in sorted(results, key=lambda result: result[:2]):
-        launch = launches[number]
-        verdict = verdict_of(answer)
-        kind = verdict.partition(":")[0]
-        counts[arch][kind] += 1
-        kernels[arch, kind].add(launch["kernel"])
-        lines.append(f"{arch} {launch['kernel']} [{launch['label']}] {duration_s:.2f} s: {verdict}")
-        if kind == "differs":
-            print(lines[-1])
-        elif kind != "agrees":
-            grouped[arch, verdict][launch["kernel"]] += 1
-    for (arch, verdict), of in sorted(grouped.items()):
-        print(f"{arch} {verdict}: " + ", ".join(f"{k} ({n})" for k, n in sorted(of.items())))
-    for arch, of in counts.items():
-        print(f"{arch}: " + ", ".join(
-            f"{of[kind]} launches of {len(kernels[arch, kind])} kernels {text}"
-            for kind, text in [("agrees", "agree"), ("differs", "differ"),
-                               ("not executed", "could not be executed")]))
-    if options.report:
-        pathlib.Path(options.report).write_text("\n".join(lines) + "\n", "utf-8")
-    return sum(of["agrees"] for of in counts.values()), \
-        sum(of["differs"] for of in counts.values())
+def replay_all(jobs, make_worker, results, options):
+    """Jobs are lists of numbers by arch; returns how many were left out. What costs time is that
+    each worker compiles each instruction once, so workers stay with an arch while it has jobs."""
+    lock = threading.Lock()
+    end = time.monotonic() + options.time
+    order = list(jobs)
+
+    def work(arch):
+        worker = make_worker(arch)
+        while True:
+            with lock:
+                if not jobs[arch] or time.monotonic() > end:
+                    break
+                number = jobs[arch].pop(0)
+            start = time.monotonic()
+            answer = worker.run(number, options.limit)
+            results.add(arch, number, answer, time.monotonic() - start)
+        worker.close()
+
+    def work_on_all(first):
+        for k in range(len(order)):
+            work(order[(first + k) % len(order)])
+
+    threads = [threading.Thread(target=work_on_all, args=(i,)) for i in range(options.j)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sum(len(of) for of in jobs.values())
 
 
 def main():
@@ -146,7 +161,8 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--limit", type=float, default=120)
-    parser.add_argument("--report")
+    parser.add_argument("--time", type=float, default=float("inf"))
+    parser.add_argument("--report", type=argparse.FileType("w"))
     parser.add_argument("-j", type=int, default=os.cpu_count())
     options = parser.parse_args()
     emulator = os.environ.get("HIPTOOL_AMD_EMULATOR")
@@ -163,12 +179,19 @@ def main():
                     pathlib.Path(folder, "launches.jsonl").read_text("utf-8").splitlines()]
         wanted = [i for i, launch in enumerate(launches)
                   if re.search(options.only, f"{launch['label']} {launch['kernel']}")]
-        jobs = [(arch, number) for arch in archs for number in wanted[::options.every]]
-        results = replay_all(jobs, lambda arch: Worker(emulator, options.images, folder, arch),
-                             options)
-        agreed, differed = print_report(results, launches, options)
-    print(f"{len(results)} launches, {time.monotonic() - start:.0f} s")
-    sys.exit(1 if differed or not agreed else 0)
+        # Neighbours are alike: a run that is cut short has something of everything.
+        wanted = [i for start in range(STRIDE) for i in wanted[::options.every][start::STRIDE]]
+        jobs = {arch: list(wanted) for arch in archs}
+        results = Results(launches, options.report)
+        cache = pathlib.Path(options.recorder).resolve().parent / "amd_emulator_cache.db"
+
+        def make_worker(arch):
+            return Worker(cache, emulator, options.images, folder, arch)
+
+        left_out = replay_all(jobs, make_worker, results, options)
+    results.print_summary()
+    print(f"{left_out} launches left out, {time.monotonic() - start:.0f} s")
+    sys.exit(1 if results.total("differs") or not results.total("agrees") else 0)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import json
 import mmap
+import os
 import pathlib
 import struct
 import sys
@@ -17,11 +18,16 @@ import sys
 from kernel_images import images
 
 FAMILIES = {"gfx9": "cdna", "gfx11": "rdna3", "gfx12": "rdna4"}
-# Names of instructions that write caches back or invalidate them, which an emulator without caches
-# need not do.
-CACHE_INSTRUCTIONS = {"BUFFER_GL0_INV", "BUFFER_GL1_INV", "BUFFER_INV", "BUFFER_WBL2", "GLOBAL_INV",
-                      "GLOBAL_WB", "GLOBAL_WBINV"}
+# Instructions that write caches back or invalidate them (LLVM: AMDGPU Memory Model), by their first
+# word and the number of words: an emulator without caches need not do anything.
+CACHE_WORDS = {
+    "rdna3": {0xE0AC0000: 2, 0xE0B00000: 2},                         # buffer_gl0_inv, buffer_gl1_inv
+    "rdna4": {0xEE0AC07C: 3, 0xEE0B007C: 3},                         # global_inv, global_wb
+    "cdna": {0xE0A00000: 2, 0xE0A40000: 2},                          # buffer_wbl2, buffer_inv
+}
+S_NOP = 0xBF800000
 ZONE_BYTES = mmap.PAGESIZE
+MAP_NORESERVE = 0x4000
 ZONE = b"\xA5" * ZONE_BYTES
 
 # Bits of the kernel descriptor (LLVM: User Guide for AMDGPU Backend, "Kernel Descriptor"): what
@@ -51,6 +57,20 @@ class Memory:
     def is_intact(self):
         return (self.pages[:ZONE_BYTES] == ZONE and
                 self.pages[ZONE_BYTES + self.size:] == self.rest)
+
+
+class SharedMemory:
+    """Of a block: garbage at first, with zeros behind it for all of 32 bits."""
+
+    def __init__(self, size):
+        self.size = size
+        self.pages = mmap.mmap(-1, (1 << 32) + (1 << 20), mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS |
+                               MAP_NORESERVE)
+        self.pages[:size] = b"\xA5" * size
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.pages))
+
+    def is_intact(self):
+        return not any(self.pages[self.size:self.size + (1 << 16)])
 
 
 class CodeObject:
@@ -87,40 +107,74 @@ class CodeObject:
 class Emulator:
     def __init__(self, checkout, target):
         sys.path.insert(0, checkout)
+        os.environ.pop("CC", None)  # the emulator compiles with clang, and takes one word only
+        from tinygrad.runtime.support import compiler_cpu
+        self.forbid_contraction(compiler_cpu.ClangCompiler)
         from test.mockgpu.amd import emu
         self.emu = emu
         self.family = next(family for prefix, family in FAMILIES.items()
                            if target.startswith(prefix) and len(target) == len(prefix) + 2)
         # Our descriptors ask for denormal numbers; the emulator knows only machines without.
         emu._MXCSRContext = contextlib.nullcontext
+        self.lds = None
+        self.buffer_inner = emu.Buffer
+        self.is_lds_next = False
+        emu.Buffer = self.make_buffer
+        self.decode_inner = emu._decode_at
+        emu._decode_at = self.decode
         for module in (emu.ir3, emu.ir4, emu.irc):
-            for kind in vars(module).values():
-                if isinstance(kind, type):
-                    self.amend(kind)
+            emu._INST_HANDLERS[module.SOP1] = self.read_pc(emu._INST_HANDLERS[module.SOP1])
 
-    def amend(self, kind):
-        """Gives the emulator the instructions that it lacks, and which need no arithmetic."""
+    @staticmethod
+    def forbid_contraction(compiler):
+        """An instruction that multiplies and adds with two roundings shall not become one with one.
+        The key separates what is compiled so from the rest of the emulator's cache."""
+        original = compiler.__init__
+
+        def prepare(self, arch, cachekey="hiptool_clang_obj"):
+            original(self, arch, cachekey)
+            self.args.append("-ffp-contract=off")
+
+        compiler.__init__ = prepare
+
+    def run(self, entry, size, grid, block, kernarg, rsrc2, shared_bytes, private, user_sgprs):
+        self.lds = SharedMemory(shared_bytes)
+        units = -(-shared_bytes // LDS_UNIT_BYTES)
+        self.emu.run_asm(entry, size, *grid, *block, kernarg, rsrc2 | units << LDS_SHIFT, private,
+                         self.family, user_sgprs)
+        return self.lds.is_intact()
+
+    def make_buffer(self, *arguments, **options):
+        """The emulator's own, but shared memory, which it makes after the one with options, is ours:
+        it also reads for lanes that are off, at any address."""
+        if "options" in options:
+            self.is_lds_next = True
+        elif self.is_lds_next:
+            self.is_lds_next = False
+            options["options"] = self.emu.BufferSpec(external_ptr=self.lds.address)
+        return self.buffer_inner(*arguments, **options)
+
+    def decode(self, address, arch):
+        """Decodes the instruction there; those for caches are overwritten with s_nop first."""
+        words = (ctypes.c_uint32 * 3).from_address(address)
+        for i in range(CACHE_WORDS[self.family].get(words[0], 0)):
+            words[i] = S_NOP
+        return self.decode_inner(address, arch)
+
+    def read_pc(self, inner):
+        """A handler of scalar instructions that knows s_getpc_b64, which the emulator lacks."""
         emu = self.emu
-        inner = emu._INST_HANDLERS.get(kind)
-        if kind.__name__ not in ("MUBUF", "VGLOBAL", "VBUFFER", "SOP1"):
-            return
 
         def handle(inst, context):
-            name = inst.op.name
-            if name in CACHE_INSTRUCTIONS:
-                return emu.UOp.sink(*context.inc_pc())
-            if name == "S_GETPC_B64":
-                next_pc = context.rpc() + emu.UOp.const(inst.size(), emu.dtypes.uint64)
-                low, high = emu._split64(next_pc)
-                register = context.inst_field(type(inst).sdst)
-                return emu.UOp.sink(context.wsgpr_dyn(register, low),
-                                    context.wsgpr_dyn(register + emu._c(1), high),
-                                    *context.inc_pc())
-            if inner is None:
-                raise RuntimeError(f"no handler for {name}")
-            return inner(inst, context)
+            if inst.op.name != "S_GETPC_B64":
+                return inner(inst, context)
+            next_pc = context.rpc() + emu.UOp.const(inst.size(), emu.dtypes.uint64)
+            low, high = emu._split64(next_pc)
+            register = context.inst_field(type(inst).sdst)
+            return emu.UOp.sink(context.wsgpr_dyn(register, low),
+                                context.wsgpr_dyn(register + emu._c(1), high), *context.inc_pc())
 
-        emu._INST_HANDLERS[kind] = handle
+        return handle
 
 
 class Replay:
@@ -193,12 +247,12 @@ class Replay:
         found = self.descriptor(launch["kernel"])
         kernarg = self.kernarg(launch, memory, found["kernarg"])
         packet = self.packet(launch, found, kernarg)
-        lds = -(-(found["lds"] + launch["shared_bytes"]) // LDS_UNIT_BYTES)
-        self.emulator.emu.run_asm(
-            found["entry"], found["size"], *launch["grid"], *launch["block"], kernarg.address,
-            found["rsrc2"] | lds << LDS_SHIFT, found["private"], self.emulator.family,
+        is_intact = self.emulator.run(
+            found["entry"], found["size"], launch["grid"], launch["block"], kernarg.address,
+            found["rsrc2"], found["lds"] + launch["shared_bytes"], found["private"],
             self.user_sgprs(found, packet, kernarg))
-        return [text for recorded, copy in memory.values()
+        findings = [] if is_intact else ["more than the shared memory of the launch was written"]
+        return findings + [text for recorded, copy in memory.values()
                 for text in self.compare(recorded, copy)]
 
     def compare(self, recorded, copy):
