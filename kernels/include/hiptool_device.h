@@ -211,6 +211,8 @@ inline __device__ float f16_to_value(uint16_t bits) {
   return static_cast<float>(__builtin_bit_cast(_Float16, bits));
 }
 inline __device__ uint16_t value_to_f16(float value) {
+  // Else clang makes a product and its conversion one instruction, which adds 0 and so loses -0.
+  asm("" : "+v"(value));
   const uint16_t bits = __builtin_bit_cast(uint16_t, static_cast<_Float16>(value));
   return value != value ? static_cast<uint16_t>(F16::nan) : bits;
 }
@@ -243,13 +245,14 @@ template <class Value>
 inline __device__ Value exchange(Value value, int mask) {
   if constexpr (__is_class(Value)) {
     static_assert(sizeof(Value) % sizeof(uint32_t) == 0, "whole words only");
-    union {
-      Value value;
-      uint32_t words[sizeof(Value) / sizeof(uint32_t)];
-    } both = {value};
+    // Copied as bytes: a compiler may take words of a union, reached by a reference, for others than
+    // the members of the structure, and leave the exchange out.
+    uint32_t words[sizeof(Value) / sizeof(uint32_t)];
+    __builtin_memcpy(words, &value, sizeof value);
 #pragma unroll
-    for (uint32_t& word : both.words) word = __shfl_xor(word, mask, 32);
-    return both.value;
+    for (uint32_t& word : words) word = __shfl_xor(word, mask, 32);
+    __builtin_memcpy(&value, words, sizeof value);
+    return value;
   } else {
     return __shfl_xor(value, mask, 32);
   }

@@ -109,7 +109,7 @@ class Emulator:
         sys.path.insert(0, checkout)
         os.environ.pop("CC", None)  # the emulator compiles with clang, and takes one word only
         from tinygrad.runtime.support import compiler_cpu
-        self.forbid_contraction(compiler_cpu.ClangCompiler)
+        self.contract(compiler_cpu.ClangCompiler)
         from test.mockgpu.amd import emu
         self.emu = emu
         self.family = next(family for prefix, family in FAMILIES.items()
@@ -126,14 +126,14 @@ class Emulator:
             emu._INST_HANDLERS[module.SOP1] = self.read_pc(emu._INST_HANDLERS[module.SOP1])
 
     @staticmethod
-    def forbid_contraction(compiler):
-        """An instruction that multiplies and adds with two roundings shall not become one with one.
-        The key separates what is compiled so from the rest of the emulator's cache."""
+    def contract(compiler):
+        """The emulator writes a fused multiply-add as a * b + c, and thus needs contraction. The key
+        separates what is compiled so from the rest of its cache."""
         original = compiler.__init__
 
-        def prepare(self, arch, cachekey="hiptool_clang_obj"):
+        def prepare(self, arch, cachekey="hiptool_contracting_clang_obj"):
             original(self, arch, cachekey)
-            self.args.append("-ffp-contract=off")
+            self.args.append("-ffp-contract=on")
 
         compiler.__init__ = prepare
 

@@ -48,19 +48,23 @@ class Recorder {
     random_.seed(++tensors_);
   }
 
-  /// Memory of 0xFF bytes; strided: every other element along each axis of larger memory.
+  /// Memory of 0xFF bytes; strided: every other element along each axis of larger memory; rows:
+  /// every other row.
   Tensor empty(DType dtype, const Dims& dims, std::string_view layout) {
-    const bool is_packed = layout == "packed";
-    Dims outer = dims;
-    if (!is_packed) {
-      for (std::uint64_t& dim : outer) dim = 2 * dim + 1;
+    if (layout == "packed") {
+      const Tensor whole = backend_.empty(dtype, dims);
+      fill(whole.buffer(), std::byte{0xFF}, backend_.stream());
+      return whole;
     }
+    Dims outer = dims;
+    const std::size_t doubled = layout == "rows" ? 1 : outer.size();
+    for (std::size_t axis = 0; axis < doubled; ++axis) outer[axis] = 2 * outer[axis] + 1;
     const Tensor whole = backend_.empty(dtype, outer);
     fill(whole.buffer(), std::byte{0xFF}, backend_.stream());
-    if (is_packed) return whole;
     Dims strides(whole.layout().strides().begin(), whole.layout().strides().end());
-    for (std::uint64_t& stride : strides) stride *= 2;
-    return whole.with_layout(Layout::strided(dims, strides, 1));
+    const std::uint64_t start = layout == "rows" ? strides[0] : 1;
+    for (std::size_t axis = 0; axis < doubled; ++axis) strides[axis] *= 2;
+    return whole.with_layout(Layout::strided(dims, strides, start));
   }
 
   /// Half small whole numbers, half any bits or numbers with a fraction.
@@ -296,6 +300,44 @@ void record_rope_and_gates(Recorder& recorder, DType dtype, std::string_view lay
   }
 }
 
+/// Rows that have the alignment of pieces, in memory that is not packed.
+void record_aligned_rows(Recorder& recorder, DType dtype) {
+  const Backend& backend = recorder.backend();
+  const Dims dims{5, 16};
+  const auto one = [&](const std::string& name, DType result, const auto& run) {
+    recorder.begin(name, dtype, "rows");
+    const Tensor x = recorder.tensor(dtype, dims, "rows");
+    run(x, recorder.tensor(dtype, dims, "rows"), recorder.empty(result, dims, "rows"));
+  };
+  using T = const Tensor&;
+  one("add", dtype, [&](T x, T y, T out) { ops::add_into(backend, x, y, out); });
+  one("lt", DType::u8, [&](T x, T y, T out) { ops::lt_into(backend, x, y, out); });
+  one("affine", dtype, [&](T x, T, T out) { ops::affine_into(backend, x, 3, 2, out); });
+  one("fill", dtype, [&](T, T, T out) { ops::fill_into(backend, 7, out); });
+  one("copy", dtype, [&](T x, T, T out) { ops::copy_into(backend, x, out); });
+  one("cast to f32 from", DType::f32, [&](T x, T, T out) { ops::cast_into(backend, x, out); });
+  one("cast to u8 from", DType::u8, [&](T x, T, T out) { ops::cast_into(backend, x, out); });
+  one("where", dtype, [&](T x, T y, T out) {
+    ops::where_cond_into(backend, recorder.ids(DType::u8, dims, "rows", 2), x, y, out);
+  });
+  if (is_floating_point(dtype)) {
+    one("abs", dtype, [&](T x, T, T out) { ops::abs_into(backend, x, out); });
+    one("exp", dtype, [&](T x, T, T out) { ops::exp_into(backend, x, out); });
+    if (dtype != DType::f8e4m3) {
+      one("gate gelu", dtype,
+          [&](T x, T y, T out) { ops::gate_into(backend, ops::Gate::gelu, x, y, out); });
+    }
+    return;
+  }
+  const Backend checked(backend.device(), {true});
+  one("checked div", dtype, [&](T x, T y, T out) {
+    ops::fill_into(backend, 5, y);
+    backend.synchronize();
+    ops::div_into(checked, x, y, out);
+    checked.synchronize();
+  });
+}
+
 void record_all(Recorder& recorder) {
   for (const std::string_view layout : layouts) {
     for (const DType dtype : dtypes) {
@@ -315,6 +357,7 @@ void record_all(Recorder& recorder) {
       record_rope_and_gates(recorder, dtype, layout);
     }
   }
+  for (const DType dtype : dtypes) record_aligned_rows(recorder, dtype);
   recorder.finish();
 }
 
