@@ -245,8 +245,8 @@ template <class Value>
 inline __device__ Value exchange(Value value, int mask) {
   if constexpr (__is_class(Value)) {
     static_assert(sizeof(Value) % sizeof(uint32_t) == 0, "whole words only");
-    // Copied as bytes: a compiler may take words of a union, reached by a reference, for others than
-    // the members of the structure, and leave the exchange out.
+    // Copied as bytes: a compiler may take words of a union, reached by a reference, for others
+    // than the members of the structure, and leave the exchange out.
     uint32_t words[sizeof(Value) / sizeof(uint32_t)];
     __builtin_memcpy(words, &value, sizeof value);
 #pragma unroll

@@ -12,6 +12,7 @@ import json
 import mmap
 import os
 import pathlib
+import re
 import struct
 import sys
 
@@ -22,8 +23,9 @@ FAMILIES = {"gfx9": "cdna", "gfx11": "rdna3", "gfx12": "rdna4"}
 # word and the number of words: an emulator without caches need not do anything.
 CACHE_WORDS = {
     "rdna3": {0xE0AC0000: 2, 0xE0B00000: 2},                         # buffer_gl0_inv, buffer_gl1_inv
-    "rdna4": {0xEE0AC07C: 3, 0xEE0B007C: 3},                         # global_inv, global_wb
-    "cdna": {0xE0A00000: 2, 0xE0A40000: 2},                          # buffer_wbl2, buffer_inv
+    "rdna4": {0xEE0AC07C: 3, 0xEE0B007C: 3, 0xEE13C07C: 3},          # global_inv, _wb, _wbinv
+    "cdna": {word | scope: 2 for word in (0xE0A00000, 0xE0A40000)    # buffer_wbl2, buffer_inv
+             for scope in (0, 0x4000, 0x8000, 0xC000)},
 }
 S_NOP = 0xBF800000
 ZONE_BYTES = mmap.PAGESIZE
@@ -122,6 +124,8 @@ class Emulator:
         emu.Buffer = self.make_buffer
         self.decode_inner = emu._decode_at
         emu._decode_at = self.decode
+        self.meaning_inner = emu.get_pcode
+        emu.get_pcode = self.meaning
         for module in (emu.ir3, emu.ir4, emu.irc):
             emu._INST_HANDLERS[module.SOP1] = self.read_pc(emu._INST_HANDLERS[module.SOP1])
 
@@ -136,6 +140,27 @@ class Emulator:
             self.args.append("-ffp-contract=on")
 
         compiler.__init__ = prepare
+
+    def meaning(self, operation):
+        """AMD's text of an instruction. The emulator's own changes to division suit a machine that
+        flushes denormal numbers; these take them back. v_div_fixup: a quotient below half of the
+        least number rounds to 0. v_div_scale: tiny numerators are scaled together with their
+        denominators, so nothing is to be undone, which VCC would ask for; where the quotient is
+        denormal the numerator alone is scaled."""
+        text = self.meaning_inner(operation)
+        if "V_DIV_FIXUP" in operation.name:
+            text = re.sub(r"-UNDERFLOW_F(?:32|64) : UNDERFLOW_F(?:32|64)", "-0.0 : 0.0", text)
+        if "V_DIV_SCALE" in operation.name:
+            text = re.sub(r"(elsif exponent\(S2\.f\d\d\) <= \d\d then\n)"
+                          r"VCC\.u64\[laneId\] = 1;\n", r"\1", text)
+            kind, scale = ("f32", 64) if "F32" in operation.name else ("f64", 128)
+            denormal = (f"elsif divWouldBeDenorm(S2.{kind}, S1.{kind}) then\n"
+                        "VCC.u64[laneId] = 1;\n")
+            text = text.replace(f"{denormal}D0.{kind} = S0.{kind}",
+                                f"{denormal}if S0.{kind} == S2.{kind} then\n"
+                                f"D0.{kind} = ldexp(S0.{kind}, {scale})\nelse\n"
+                                f"D0.{kind} = S0.{kind}\nendif")
+        return text
 
     def run(self, entry, size, grid, block, kernarg, rsrc2, shared_bytes, private, user_sgprs):
         self.lds = SharedMemory(shared_bytes)
