@@ -19,10 +19,10 @@ import sys
 from kernel_images import images
 
 FAMILIES = {"gfx9": "cdna", "gfx11": "rdna3", "gfx12": "rdna4"}
-# Instructions that write caches back or invalidate them (LLVM: AMDGPU Memory Model), by their first
-# word and the number of words: an emulator without caches need not do anything.
+# Instructions that write caches back or invalidate them (LLVM: AMDGPU Memory Model), by their
+# first word, with the number of words: an emulator without caches need not do anything.
 CACHE_WORDS = {
-    "rdna3": {0xE0AC0000: 2, 0xE0B00000: 2},                         # buffer_gl0_inv, buffer_gl1_inv
+    "rdna3": {0xE0AC0000: 2, 0xE0B00000: 2},                       # buffer_gl0_inv, buffer_gl1_inv
     "rdna4": {0xEE0AC07C: 3, 0xEE0B007C: 3, 0xEE13C07C: 3},          # global_inv, _wb, _wbinv
     "cdna": {word | scope: 2 for word in (0xE0A00000, 0xE0A40000)    # buffer_wbl2, buffer_inv
              for scope in (0, 0x4000, 0x8000, 0xC000)},
@@ -131,8 +131,8 @@ class Emulator:
 
     @staticmethod
     def contract(compiler):
-        """The emulator writes a fused multiply-add as a * b + c, and thus needs contraction. The key
-        separates what is compiled so from the rest of its cache."""
+        """The emulator writes a fused multiply-add as a * b + c, and thus needs contraction. The
+        key separates what is compiled so from the rest of its cache."""
         original = compiler.__init__
 
         def prepare(self, arch, cachekey="hiptool_contracting_clang_obj"):
@@ -170,8 +170,8 @@ class Emulator:
         return self.lds.is_intact()
 
     def make_buffer(self, *arguments, **options):
-        """The emulator's own, but shared memory, which it makes after the one with options, is ours:
-        it also reads for lanes that are off, at any address."""
+        """The emulator's own, but shared memory, which it makes after the one with options, is
+        ours: it also reads for lanes that are off, at any address."""
         if "options" in options:
             self.is_lds_next = True
         elif self.is_lds_next:
