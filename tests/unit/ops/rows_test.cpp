@@ -138,8 +138,10 @@ TEST_CASE("rope of both kinds of pairs, whole and partial") {
   const Backend backend(test::device(platforms));
   for (const DType dtype : real_dtypes) {
     CAPTURE(to_string(dtype));
-    for (const auto& [dims, pairs] : std::vector<std::pair<Dims, std::uint64_t>>{
+    for (const auto& shape : std::vector<std::pair<Dims, std::uint64_t>>{
              {{2, 3, 5, 32}, 16}, {{3, 2, 32}, 8}, {{3, 2, 11}, 5}, {{2, 1, 4}, 1}}) {
+      const Dims& dims = shape.first;
+      const std::uint64_t pairs = shape.second;  // not a binding, which clang captures nowhere
       CAPTURE(pairs);
       const std::uint64_t tokens = dims[dims.size() - 3];
       const Values values = reals(dtype, dims, 15, -8, 8);
