@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hiptool/error.hpp"
+#include "hiptool/ops.hpp"
 #include "hiptool/ops_rows.hpp"
 #include "ops/backend_state.hpp"
 #include "ops/operands.hpp"
@@ -284,6 +285,7 @@ void reduce_into(const Backend& backend, Reduce operation, const Tensor& x,
                      describe(x) + " has more elements along the reduced axes than u32 can count");
   }
   if (out.element_count() == 0) return;
+  if (length == 0) return fill_into(backend, 0, out);
   (finds_places(operation) ? work.out_places : work.out) = out.address();
   run_reduction(backend, work);
 }

@@ -58,6 +58,9 @@ class Sweep(Operations):
         self.assertEqual([name for name in operations if name not in kernels],
                          [one["name"] for one in listing["operations"]])
         for result in document["results"]:
+            if part and result["id"].startswith("copy2d."):   # none of these layouts is its
+                self.assertEqual((result["status"], result["cases"]), ("skipped", 0))
+                continue
             self.assertEqual((result["status"], result["wrong"]), ("ok", None), result["id"])
             self.assertLessEqual(result["max_error"], max(result["tolerance"], 0), result["id"])
             self.assertEqual(result["cases"], sum(one["cases"] for one in result["layouts"]))
