@@ -13,11 +13,11 @@ enum : unsigned { cast_length = 4 };
 template <class Body>
 __forceinline__ __device__ void visit_whole(Type type, Body body) {
   switch (type) {
-    case Type::u8: body(uint8_t()); break;
-    case Type::u32: body(uint32_t()); break;
-    case Type::i16: body(int16_t()); break;
-    case Type::i32: body(int32_t()); break;
-    default: body(int64_t()); break;
+    case Type::u8: body(static_cast<uint8_t>(0)); break;
+    case Type::u32: body(static_cast<uint32_t>(0)); break;
+    case Type::i16: body(static_cast<int16_t>(0)); break;
+    case Type::i32: body(static_cast<int32_t>(0)); break;
+    default: body(static_cast<int64_t>(0)); break;
   }
 }
 template <class Body>
