@@ -321,7 +321,8 @@ EXACT = {
 }
 # So many units of the last place, of the largest of result and, for sums, of what is summed.
 ROUNDED = {
-    "sqrt": (1, widened(torch.sqrt)), "rsqrt": (2, widened(torch.rsqrt)), "exp": (2, widened(torch.exp)),
+    "sqrt": (1, widened(torch.sqrt)), "rsqrt": (2, widened(torch.rsqrt)),
+    "exp": (2, widened(torch.exp)),
     "log": (2, widened(torch.log)), "sin": (2, widened(torch.sin)),
     "cos": (2, widened(torch.cos)), "tanh": (2, widened(torch.tanh)),
     "erf": (2, widened(torch.erf)), "normcdf": (4, widened(torch.special.ndtr)),

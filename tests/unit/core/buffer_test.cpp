@@ -218,9 +218,14 @@ TEST_CASE("native memory can be borrowed and stays the caller's") {
 TEST_CASE("ten thousand allocations leak no memory") {
   Platforms platforms;
   const Device device = test::device(platforms);
-  const std::uint64_t before = device.memory().free_bytes;
-  for (int i = 0; i < 10'000; ++i) {
-    const Buffer buffer(device, 1 + static_cast<std::size_t>(i) * 37 % 65'536);
+  bool is_kept = false;
+  // Other programs take memory meanwhile; a leak, of 320 MB, would show every time.
+  for (int times = 0; !is_kept && times < 3; ++times) {
+    const std::uint64_t before = device.memory().free_bytes;
+    for (int i = 0; i < 10'000; ++i) {
+      const Buffer buffer(device, 1 + static_cast<std::size_t>(i) * 37 % 65'536);
+    }
+    is_kept = device.memory().free_bytes + (256u << 20) > before;
   }
-  CHECK(device.memory().free_bytes + (256u << 20) > before);
+  CHECK(is_kept);
 }
