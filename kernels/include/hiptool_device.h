@@ -245,14 +245,15 @@ template <class Value>
 inline __device__ Value exchange(Value value, int mask) {
   if constexpr (__is_class(Value)) {
     static_assert(sizeof(Value) % sizeof(uint32_t) == 0, "whole words only");
-    // Copied as bytes: a compiler may take words of a union, reached by a reference, for others
-    // than the members of the structure, and leave the exchange out.
-    uint32_t words[sizeof(Value) / sizeof(uint32_t)];
-    __builtin_memcpy(words, &value, sizeof value);
+    // No union: a compiler may take its words, reached by a reference, for others than the members
+    // of the structure, and leave the exchange out.
+    struct Words {
+      uint32_t at[sizeof(Value) / sizeof(uint32_t)];
+    };
+    Words words = __builtin_bit_cast(Words, value);
 #pragma unroll
-    for (uint32_t& word : words) word = __shfl_xor(word, mask, 32);
-    __builtin_memcpy(&value, words, sizeof value);
-    return value;
+    for (uint32_t& word : words.at) word = __shfl_xor(word, mask, 32);
+    return __builtin_bit_cast(Value, words);
   } else {
     return __shfl_xor(value, mask, 32);
   }

@@ -91,7 +91,7 @@ inline __device__ void normal_pair(uint64_t first, uint64_t second, Value* pair)
   const Value radius = Bits<Value>::root(Value(-2) * hiptool_math::logarithm(u));
   // The quarter nearest to v, and the rest of at most an eighth, are exact.
   const long long quarter =
-      static_cast<long long>((second + (uint64_t{1} << (width - 3))) >> (width - 2));
+      static_cast<long long>((second + (static_cast<uint64_t>(1) << (width - 3))) >> (width - 2));
   const long long rest = static_cast<long long>(second) - (quarter << (width - 2));
   constexpr Value two_pi = static_cast<Value>(6.283185307179586);
   hiptool_math::Reduced<Value> angle = {{static_cast<Value>(rest) * unit * two_pi, Value(0)},
