@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// Runs every tensor operation on small tensors on the cpu platform and records the launches.
 /// Usage: record_launches FOLDER
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
