@@ -17,17 +17,6 @@ struct WordXor {
   using Join = Xor;
   static __device__ uint32_t of(uint4 a, uint4) { return a.x ^ a.y ^ a.z ^ a.w; }
 };
-struct WordSum {
-  using Join = Sum;
-  static __device__ uint32_t of(uint4 a, uint4) { return a.x + a.y + a.z + a.w; }
-};
-struct SumF32 {
-  using Join = Sum;
-  static __device__ float of(uint4 a, uint4) {
-    return (__uint_as_float(a.x) + __uint_as_float(a.y)) +
-           (__uint_as_float(a.z) + __uint_as_float(a.w));
-  }
-};
 struct DotF32 {
   using Join = Sum;
   static __device__ float of(uint4 a, uint4 b) {
@@ -38,10 +27,6 @@ struct DotF32 {
   }
 };
 
-struct SumF64 {
-  using Join = Sum;
-  static __device__ double of(uint4 a, uint4) { return double_of(a.x, a.y) + double_of(a.z, a.w); }
-};
 struct DotF64 {
   using Join = Sum;
   static __device__ double of(uint4 a, uint4 b) {
@@ -80,26 +65,10 @@ inline __device__ void reduce_units(const uint4* a, const uint4* b, uint64_t cou
 
 }  // namespace
 
-// out[block] = the block's share of all 32-bit words, xored, or added modulo 2^32
+// out[block] = the block's share of all 32-bit words, xored
 extern "C" __global__ void __launch_bounds__(256)
     hiptool_read(const uint4* a, const uint4* b, uint64_t count, uint32_t* out) {
   reduce_units<WordXor, false>(a, b, count, out);
-}
-
-extern "C" __global__ void __launch_bounds__(256)
-    hiptool_sum_u32(const uint4* a, const uint4* b, uint64_t count, uint32_t* out) {
-  reduce_units<WordSum, false>(a, b, count, out);
-}
-
-// out[block] = the block's share of sum(a[i])
-extern "C" __global__ void __launch_bounds__(256)
-    hiptool_sum_f32(const uint4* a, const uint4* b, uint64_t count, float* out) {
-  reduce_units<SumF32, false>(a, b, count, out);
-}
-
-extern "C" __global__ void __launch_bounds__(256)
-    hiptool_sum_f64(const uint4* a, const uint4* b, uint64_t count, double* out) {
-  reduce_units<SumF64, false>(a, b, count, out);
 }
 
 // out[block] = the block's share of sum(a[i] b[i])
@@ -114,8 +83,5 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 
 HIPTOOL_EXPORT(hiptool_read);
-HIPTOOL_EXPORT(hiptool_sum_u32);
-HIPTOOL_EXPORT(hiptool_sum_f32);
-HIPTOOL_EXPORT(hiptool_sum_f64);
 HIPTOOL_EXPORT(hiptool_dot_f32);
 HIPTOOL_EXPORT(hiptool_dot_f64);

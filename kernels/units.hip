@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Memory latency, shared memory, atomics, and a transposing copy.
+// Memory latency, shared memory and atomics.
 #include "hiptool_device.h"
 
 using namespace hiptool_device;
 
 namespace {
 
-constexpr unsigned tile = 64;      // 32 was slower by 0.07 on an H200
-constexpr unsigned tile_rows = 4;  // that 256 threads have
 constexpr unsigned shared_units = 512;
 
 }  // namespace
@@ -60,32 +58,6 @@ extern "C" __global__ void __launch_bounds__(256)
   }
 }
 
-// out[column][row] = in[row][column]; rows and columns are multiples of 64, and a block has 16640
-// bytes of shared memory.
-extern "C" __global__ void __launch_bounds__(256)
-    hiptool_transpose(const uint32_t* in, uint32_t* out, uint64_t rows, uint64_t columns) {
-  auto* const data = reinterpret_cast<uint32_t(*)[tile + 1]>(dynamic_shared());
-  const unsigned x = threadIdx.x % tile;
-  const unsigned y = threadIdx.x / tile;
-  const uint64_t across = columns / tile;
-  const uint64_t tiles = across * (rows / tile);
-  for (uint64_t i = blockIdx.x; i < tiles; i += gridDim.x) {
-    const uint64_t row = i / across * tile;
-    const uint64_t column = i % across * tile;
-#pragma unroll
-    for (unsigned k = 0; k < tile; k += tile_rows) {
-      data[y + k][x] = in[(row + y + k) * columns + column + x];
-    }
-    __syncthreads();
-#pragma unroll
-    for (unsigned k = 0; k < tile; k += tile_rows) {
-      out[(column + y + k) * rows + row + x] = data[x][y + k];
-    }
-    __syncthreads();
-  }
-}
-
 HIPTOOL_EXPORT(hiptool_chase);
 HIPTOOL_EXPORT(hiptool_shared_read);
 HIPTOOL_EXPORT(hiptool_atomic_add);
-HIPTOOL_EXPORT(hiptool_transpose);

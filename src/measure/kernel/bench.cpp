@@ -40,7 +40,6 @@ const std::vector<FamilyEntry>& families() {
     add_unit_families(list);
     add_fma_family(list);
     add_gemm_family(list);
-    add_model_families(list);
     add_dequantize_family(list);
     add_memory_tests(list);
     add_operation_families(list);
@@ -74,7 +73,9 @@ void check_options(const KernelBenchOptions& options) {
 
 std::vector<std::string> chosen_types(const KernelBenchOptions& options,
                                       const KernelFamily& family) {
-  if (options.dtypes.empty()) return family.dtypes;
+  if (options.dtypes.empty()) {
+    return family.usual_dtypes.empty() ? family.dtypes : family.usual_dtypes;
+  }
   std::vector<std::string> chosen;
   for (const std::string& dtype : family.dtypes) {
     if (contains(options.dtypes, dtype)) chosen.push_back(dtype);
@@ -101,8 +102,9 @@ std::vector<const FamilyEntry*> choose(const KernelBenchOptions& options) {
   }
   std::vector<const FamilyEntry*> chosen;
   for (const FamilyEntry& entry : families()) {
-    if ((entry.is_operation ? has_ops : all) || contains(names, entry.family.name) ||
-        contains(names, entry.family.group)) {
+    const KernelFamily& family = entry.family;
+    if ((all && family.is_in_all) || (has_ops && family.is_operation) ||
+        contains(names, family.name) || contains(names, family.group)) {
       chosen.push_back(&entry);
     }
   }
@@ -146,7 +148,7 @@ class Bench {
 
   std::vector<std::uint64_t> sizes(const FamilyEntry& entry) const {
     if (entry.arrays == 0) return {1};
-    if (entry.is_operation && !options_.shape.empty()) return {0};  // the shape says it
+    if (entry.family.is_operation && !options_.shape.empty()) return {0};  // the shape says it
     if (options_.memory_share) {
       const auto share = *options_.memory_share / static_cast<double>(entry.arrays);
       const double bytes = static_cast<double>(device_.memory().free_bytes) * share;
@@ -160,6 +162,10 @@ class Bench {
   bool run(const FamilyEntry& entry, KernelResult& result) {
     try {
       return run_checked(entry, result);
+    } catch (const TooSmall& error) {
+      result.status = Status::skipped;
+      result.reason = error.what();
+      result.error = error;
     } catch (const Error& error) {
       if (error.code() == ErrorCode::cancelled) throw;
       const bool cannot =
@@ -181,7 +187,7 @@ class Bench {
     result.size_bytes = figures.size_bytes;
     if (has_run(result)) return false;
     result.shape = work->shape();
-    const bool is_of_size = !entry.is_operation || options_.shape.empty();
+    const bool is_of_size = !entry.family.is_operation || options_.shape.empty();
     if (!result.size_word.empty() && !options_.memory_share && is_of_size) {
       result.size_word = report::size_word(result.size_bytes);
     }
@@ -324,7 +330,7 @@ struct Job {
 };
 
 std::vector<std::string> layouts_of(const FamilyEntry& entry, const KernelBenchOptions& options) {
-  if (!entry.is_operation) return {""};
+  if (!entry.family.is_operation) return {""};
   if (options.layouts.empty()) return {"packed"};
   return options.layouts;
 }
@@ -354,7 +360,7 @@ std::string share_word(double share) {
 
 std::string size_word_of(const Job& job, const KernelBenchOptions& options) {
   if (job.dtype.empty() || job.entry->arrays == 0) return {};
-  if (job.entry->is_operation && !options.shape.empty()) return shape_text(options.shape);
+  if (job.entry->family.is_operation && !options.shape.empty()) return shape_text(options.shape);
   // The bytes of a share differ from run to run.
   return options.memory_share ? share_word(*options.memory_share)
                               : report::size_word(job.size_bytes);
@@ -390,14 +396,6 @@ bool run_job(const Job& job, const KernelBenchOptions& options, const Device& de
   return true;
 }
 
-std::vector<KernelFamily> listed(bool operations) {
-  std::vector<KernelFamily> list;
-  for (const FamilyEntry& entry : families()) {
-    if (entry.is_operation == operations) list.push_back(entry.family);
-  }
-  return list;
-}
-
 }  // namespace
 
 std::string label_of(const KernelResult& result) {
@@ -408,9 +406,11 @@ std::string label_of(const KernelResult& result) {
   return label;
 }
 
-std::vector<KernelFamily> list_kernels() { return listed(false); }
-
-std::vector<KernelFamily> list_operations() { return listed(true); }
+std::vector<KernelFamily> list_kernels() {
+  std::vector<KernelFamily> list;
+  for (const FamilyEntry& entry : families()) list.push_back(entry.family);
+  return list;
+}
 
 std::vector<KernelFamily> chosen_kernels(const KernelBenchOptions& options) {
   std::vector<KernelFamily> list;

@@ -22,14 +22,13 @@ struct KernelFamily {
   std::string group;        ///< "stream"; run-kernel accepts it for all of the group
   std::string description;  ///< what it does and what its size counts
   std::vector<std::string> dtypes;
+  std::vector<std::string> usual_dtypes = {};  ///< run if none is chosen; empty: all
+  bool is_operation = false;                   ///< of the library; `ops` runs it
+  bool is_in_all = true;                       ///< `all` runs it
 };
 
-/// Every family, in the order in which `all` runs them. Opens no driver.
+/// Every kernel and operation, in the order in which they run. Opens no driver.
 std::vector<KernelFamily> list_kernels();
-
-/// The operations of the library, in the order in which `ops` runs them, without those whose name a
-/// family has. Opens no driver.
-std::vector<KernelFamily> list_operations();
 
 /// The highest rate of a device, and its source.
 struct Peak {
@@ -40,9 +39,8 @@ struct Peak {
 struct KernelResult;
 
 struct KernelBenchOptions {
-  std::vector<std::string> names;   ///< families or groups; empty or "all": every family; "ops":
-                                    ///< every operation
-  std::vector<std::string> dtypes;  ///< only these; empty: all of the family
+  std::vector<std::string> names;   ///< families or groups; "all" (or none), "ops"
+  std::vector<std::string> dtypes;  ///< only these; empty: the usual ones of the family
   /// Bytes of one array, one run for each; empty: 256 MiB on a GPU, 4 MiB on cpu.
   std::vector<std::uint64_t> sizes_bytes;
   /// Instead of sizes: all arrays together take this share (0..1) of the free memory.
@@ -112,9 +110,9 @@ std::vector<KernelFamily> chosen_kernels(const KernelBenchOptions& options);
 
 /// Runs the chosen kernels on one device and returns a result for every family, type and size, in
 /// order; one that cannot run there is skipped with the reason. A kernel rounds a size to one that
-/// it supports, and runs once for sizes that are rounded to the same. A mismatch or a failed call
-/// ends only that run; after an error that the device does not recover from the remaining runs fail
-/// too. Blocks; when cancelled it returns the results so far.
+/// it supports, down where it has a shape, and runs once for sizes that are rounded to the same. A
+/// mismatch or a failed call ends only that run; after an error that the device does not recover
+/// from the remaining runs fail too. Blocks; when cancelled it returns the results so far.
 ///
 /// Throws Error(not_found) for an unknown name, and Error(invalid_argument) for an unknown type,
 /// one that none of the kernels has, a size of 0, or a share outside 0..1; before anything runs.

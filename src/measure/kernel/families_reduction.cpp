@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading, sums and dot products: one value for each block, combined here.
+// Reading and dot products: one value for each block, combined here.
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -14,15 +14,13 @@ namespace {
 constexpr std::uint64_t reduction_blocks_per_unit = 16;
 constexpr std::uint64_t reduction_units_per_thread = 4;
 
+/// The exclusive or of all words (u32), or a dot product.
 template <class Number>
 class ReductionWork final : public KernelWork {
  public:
-  ReductionWork(const Device& device, const WorkContext& context, const std::string& kernel,
-                bool is_dot)
-      : is_dot_(is_dot),
-        is_xor_(kernel == "hiptool_read"),
-        stream_(context.stream),
-        kernel_(context.find_kernel(kernel)),
+  ReductionWork(const Device& device, const WorkContext& context)
+      : stream_(context.stream),
+        kernel_(context.find_kernel(is_dot ? "hiptool_dot_" + context.dtype : "hiptool_read")),
         units_(std::max<std::uint64_t>(1, context.size_bytes / 16)),
         config_(
             stride_grid(context, units_, reduction_blocks_per_unit, reduction_units_per_thread)),
@@ -38,8 +36,8 @@ class ReductionWork final : public KernelWork {
     Figures figures;
     figures.size_bytes = units_ * 16;
     figures.elements = elements();
-    figures.bytes = static_cast<double>(figures.size_bytes) * (is_dot_ ? 2 : 1);
-    if (!is_xor_) figures.flops = static_cast<double>(elements()) * (is_dot_ ? 2 : 1);
+    figures.bytes = static_cast<double>(figures.size_bytes) * (is_dot ? 2 : 1);
+    if (is_dot) figures.flops = 2 * static_cast<double>(elements());
     figures.tolerance = tolerance_;
     return figures;
   }
@@ -47,7 +45,7 @@ class ReductionWork final : public KernelWork {
   void reset() override {
     constexpr ValueKind kind = sizeof(Number) == 8 ? ValueKind::f64 : ValueKind::f32;
     write_values(a_, kind, periodic(first_));
-    if (is_dot_) write_values(b_, kind, periodic(second_));
+    if (is_dot) write_values(b_, kind, periodic(second_));
     fill_and_wait(out_, std::byte{0xFF}, *stream_);
   }
 
@@ -79,9 +77,9 @@ class ReductionWork final : public KernelWork {
   double read_total() const {
     std::vector<Number> parts(config_.grid.x);
     copy_d2h_and_wait(std::as_writable_bytes(std::span(parts)), out_);
-    if constexpr (std::is_same_v<Number, std::uint32_t>) {
+    if constexpr (!is_dot) {
       std::uint32_t total = 0;
-      for (const std::uint32_t part : parts) total = is_xor_ ? total ^ part : total + part;
+      for (const std::uint32_t part : parts) total ^= part;
       return total;
     } else {
       double total = 0;
@@ -93,21 +91,20 @@ class ReductionWork final : public KernelWork {
   void find_expected() {
     const std::uint64_t rounds = elements() / table_length;
     const std::uint64_t rest = elements() % table_length;
-    if constexpr (std::is_same_v<Number, std::uint32_t>) {
+    if constexpr (!is_dot) {
       std::uint32_t all = 0;
       std::uint32_t begin = 0;
       for (std::size_t i = 0; i < table_length; ++i) {
         if (i == rest) begin = all;
-        all = is_xor_ ? all ^ first_[i] : all + first_[i];
+        all ^= first_[i];
       }
-      const auto count = static_cast<std::uint32_t>(is_xor_ ? rounds % 2 : rounds);
-      expected_ = is_xor_ ? (all * count) ^ begin : all * count + begin;
+      expected_ = (rounds % 2 == 0 ? 0 : all) ^ begin;
     } else {
       std::int64_t all = 0;
       std::int64_t begin = 0;
       for (std::size_t i = 0; i < table_length; ++i) {
         if (i == rest) begin = all;
-        all += static_cast<std::int64_t>(first_[i] * (is_dot_ ? second_[i] : Number{1}));
+        all += static_cast<std::int64_t>(first_[i] * second_[i]);
       }
       expected_ = static_cast<double>(all * static_cast<std::int64_t>(rounds) + begin);
       find_tolerance();
@@ -118,7 +115,7 @@ class ReductionWork final : public KernelWork {
   /// additions of a term has an error of at most epsilon / 2 of the sum of magnitudes (Higham,
   /// Accuracy and Stability of Numerical Algorithms, 4.2).
   void find_tolerance() {
-    const double largest = is_dot_ ? 64 : 8;
+    constexpr double largest = 64;
     const double of_block = static_cast<double>(elements()) / config_.grid.x + 1024;
     const double exact = 2 / static_cast<double>(std::numeric_limits<Number>::epsilon());
     if (of_block * largest <= exact) return;
@@ -127,8 +124,8 @@ class ReductionWork final : public KernelWork {
     tolerance_ = additions / exact * magnitude / std::max(1.0, std::abs(expected_));
   }
 
-  bool is_dot_;
-  bool is_xor_;
+  static constexpr bool is_dot = !std::is_same_v<Number, std::uint32_t>;
+
   const StreamRef* stream_;
   Kernel kernel_;
   std::uint64_t units_;
@@ -142,35 +139,21 @@ class ReductionWork final : public KernelWork {
   double tolerance_ = 0;
 };
 
-std::unique_ptr<KernelWork> make(const Device& device, const WorkContext& context,
-                                 const std::string& kernel, bool is_dot) {
-  if (context.dtype == "u32") {
-    return std::make_unique<ReductionWork<std::uint32_t>>(device, context, kernel, is_dot);
-  }
-  if (context.dtype == "f64") {
-    return std::make_unique<ReductionWork<double>>(device, context, kernel, is_dot);
-  }
-  return std::make_unique<ReductionWork<float>>(device, context, kernel, is_dot);
-}
-
 }  // namespace
 
 void add_reduction_families(std::vector<FamilyEntry>& families) {
   families.push_back({{"read", "reduction", "all words, xored", {"u32"}},
                       1,
-                      [](const Device& device, const WorkContext& context) {
-                        return make(device, context, "hiptool_read", false);
-                      }});
-  families.push_back({{"sum", "reduction", "sum of all values", {"u32", "f32", "f64"}},
-                      1,
-                      [](const Device& device, const WorkContext& context) {
-                        return make(device, context, "hiptool_sum_" + context.dtype, false);
-                      }});
-  families.push_back({{"stream-dot", "stream", "sum of a b", {"f32", "f64"}},
-                      2,
-                      [](const Device& device, const WorkContext& context) {
-                        return make(device, context, "hiptool_dot_" + context.dtype, true);
-                      }});
+                      maker<ReductionWork<std::uint32_t>>()});
+  families.push_back(
+      {{"stream-dot", "stream", "sum of a b", {"f32", "f64"}},
+       2,
+       [](const Device& device, const WorkContext& context) -> std::unique_ptr<KernelWork> {
+         if (context.dtype == "f64") {
+           return std::make_unique<ReductionWork<double>>(device, context);
+         }
+         return std::make_unique<ReductionWork<float>>(device, context);
+       }});
 }
 
 }  // namespace hiptool::measure

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Latencies, shared memory, atomics, and a transposing copy.
+// Latencies, shared memory and atomics.
 #include <algorithm>
 #include <bit>
 
@@ -15,8 +15,6 @@ namespace {
 constexpr std::uint64_t units_blocks_per_unit = 8;
 constexpr std::uint32_t units_block_threads = 256;
 // As in kernels/units.hip.
-constexpr std::uint64_t transpose_tile = 64;
-constexpr std::uint32_t transpose_shared_bytes = transpose_tile * (transpose_tile + 1) * 4;
 constexpr std::uint32_t shared_read_units = 512;
 
 /// A chain through all lines of the memory: x = a x + c (modulo a power of two), which takes every
@@ -217,58 +215,6 @@ class LaunchWork final : public KernelWork {
   std::uint32_t runs_ = 0;
 };
 
-class TransposeWork final : public KernelWork {
- public:
-  TransposeWork(const Device& device, const WorkContext& context)
-      : stream_(context.stream),
-        kernel_(context.find_kernel("hiptool_transpose")),
-        columns_(std::bit_floor(
-            std::clamp<std::uint64_t>(context.size_bytes / (64 * 4), transpose_tile, 4096))),
-        rows_(std::max<std::uint64_t>(
-            transpose_tile, context.size_bytes / 4 / columns_ / transpose_tile * transpose_tile)),
-        config_(stride_grid(context, rows_ * columns_, WorkContext::as_needed,
-                            transpose_tile * transpose_tile / units_block_threads)),
-        in_(device, rows_ * columns_ * 4),
-        out_(device, rows_ * columns_ * 4) {
-    config_.shared_bytes = transpose_shared_bytes;
-  }
-
-  Figures figures() const override {
-    Figures figures;
-    figures.size_bytes = in_.size_bytes();
-    figures.elements = rows_ * columns_;
-    figures.bytes = 2 * static_cast<double>(figures.size_bytes);
-    return figures;
-  }
-
-  void reset() override {
-    write_values(in_, ValueKind::u32, computed(word_at));
-    fill_and_wait(out_, std::byte{0xFF}, *stream_);
-  }
-
-  void queue() override { launch(kernel_, config_, *stream_, in_, out_, rows_, columns_); }
-
-  Comparison check() override {
-    const auto expected = [this](std::uint64_t index) {
-      return word_at(index % rows_ * columns_ + index / rows_);
-    };
-    return compare_values(out_, rows_ * columns_, ValueKind::u32, 0, computed(expected));
-  }
-
- private:
-  static std::uint32_t word_at(std::uint64_t index) {
-    return static_cast<std::uint32_t>(index) * 0x9E3779B1u;
-  }
-
-  const StreamRef* stream_;
-  Kernel kernel_;
-  std::uint64_t columns_;
-  std::uint64_t rows_;
-  LaunchConfig config_;
-  Buffer in_;
-  Buffer out_;
-};
-
 template <class Work, class... Values>
 void add_family(std::vector<FamilyEntry>& families, const char* name, const char* group,
                 const char* what, std::uint64_t arrays, Values... values) {
@@ -278,7 +224,6 @@ void add_family(std::vector<FamilyEntry>& families, const char* name, const char
 }  // namespace
 
 void add_unit_families(std::vector<FamilyEntry>& families) {
-  add_family<TransposeWork>(families, "transpose", "units", "rows become columns", 2);
   add_family<ChaseWork>(families, "chase", "latency",
                         "time of one load that waits for the one before", 1);
   add_family<LaunchWork>(families, "launch", "latency", "time of one launch in a queue", 0);

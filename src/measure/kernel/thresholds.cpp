@@ -130,8 +130,7 @@ void require_named(const std::vector<Threshold>& thresholds, const KernelBenchOp
 report::ThresholdResult judge_threshold(const Threshold& threshold,
                                         std::span<const KernelResult> results) {
   const Selector selector(threshold.selector);
-  std::vector<KernelFamily> families = list_kernels();
-  for (KernelFamily& operation : list_operations()) families.push_back(std::move(operation));
+  const std::vector<KernelFamily> families = list_kernels();
   bool is_measured = false;
   report::ThresholdResult judged;
   judged.threshold = threshold.text;

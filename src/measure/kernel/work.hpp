@@ -16,6 +16,7 @@
 
 #include "hiptool/backend.hpp"
 #include "hiptool/buffer.hpp"
+#include "hiptool/error.hpp"
 #include "hiptool/kernel.hpp"
 #include "hiptool/stream.hpp"
 #include "measure/kernel/bench.hpp"
@@ -90,13 +91,18 @@ class KernelWork {
   virtual std::string digest() const { return {}; }
 };
 
+/// Thrown for a size that is less than the least shape takes.
+class TooSmall : public Error {
+ public:
+  TooSmall(const std::string& what, std::uint64_t size_bytes);
+};
+
 /// A family and the function that makes its work.
 struct FamilyEntry {
   KernelFamily family;
   /// Arrays of the given size. 0: size and share of the memory have no meaning.
   std::uint64_t arrays = 1;
   std::function<std::unique_ptr<KernelWork>(const Device&, const WorkContext&)> make;
-  bool is_operation = false;  ///< of the library; `all` leaves it out
 };
 
 /// Makes a Work from the device, the context and these values.
@@ -112,7 +118,6 @@ void add_reduction_families(std::vector<FamilyEntry>& families);
 void add_fma_family(std::vector<FamilyEntry>& families);
 void add_gemm_family(std::vector<FamilyEntry>& families);
 void add_unit_families(std::vector<FamilyEntry>& families);
-void add_model_families(std::vector<FamilyEntry>& families);
 void add_dequantize_family(std::vector<FamilyEntry>& families);
 void add_memory_tests(std::vector<FamilyEntry>& families);
 void add_operation_families(std::vector<FamilyEntry>& families);

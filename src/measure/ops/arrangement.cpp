@@ -174,17 +174,20 @@ std::vector<std::byte> PlacedTensor::elements_of(std::span<const std::byte> from
 bool PlacedTensor::is_intact(std::span<const std::byte> read_image) const {
   const std::size_t size = element_size_bytes(tensor.dtype());
   const Layout& layout = tensor.layout();
-  std::vector<std::byte> rest(read_image.begin(), read_image.end());
+  const auto is_untouched = [](std::span<const std::byte> part) {
+    return std::all_of(part.begin(), part.end(),
+                       [](std::byte one) { return one == std::byte{0xFF}; });
+  };
   if (layout.is_contiguous()) {
-    std::fill_n(rest.begin() + static_cast<std::ptrdiff_t>(layout.start_offset() * size),
-                layout.element_count() * size, std::byte{0xFF});
-  } else {
-    for (std::uint64_t i = 0; i < layout.element_count(); ++i) {
-      std::memset(rest.data() + layout.offset_at(i) * size, 0xFF, size);
-    }
+    const std::uint64_t start = layout.start_offset() * size;
+    return is_untouched(read_image.first(start)) &&
+           is_untouched(read_image.subspan(start + layout.element_count() * size));
   }
-  return std::all_of(rest.begin(), rest.end(),
-                     [](std::byte one) { return one == std::byte{0xFF}; });
+  std::vector<std::byte> rest(read_image.begin(), read_image.end());
+  for (std::uint64_t i = 0; i < layout.element_count(); ++i) {
+    std::memset(rest.data() + layout.offset_at(i) * size, 0xFF, size);
+  }
+  return is_untouched(rest);
 }
 
 PlacedTensor place(const std::function<Buffer(std::size_t)>& allocate, DType dtype,

@@ -84,8 +84,7 @@ void add_cast(std::vector<OperationEntry>& list) {
       made.result_dtype = to;
       if (to == from) {
         // Bits stay, which values of the reference do not know of a NaN.
-        InputData& x = made.inputs[0];
-        x.bytes = ops::reference::bytes_of(from, ops::reference::values_of(from, x.bytes, x.dims));
+        make_canonical(made.inputs[0]);
       } else {
         made.in_place.reset();
       }

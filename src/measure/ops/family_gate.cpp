@@ -11,13 +11,15 @@ namespace {
 using ops::reference::Expected;
 using ops::reference::Values;
 
-void add_gate(std::vector<OperationEntry>& list, const char* activation, ops::Gate kind) {
-  OperationEntry entry{"gate_" + std::string(activation),
+void add_gate(std::vector<OperationEntry>& list, const char* name, const char* activation,
+              ops::Gate kind) {
+  OperationEntry entry{name,
                        "gate",
                        std::string(activation) + "(x) * y",
                        {DType::f16, DType::bf16, DType::f32, DType::f64},
                        3};
   entry.is_exact = false;
+  if (kind == ops::Gate::silu) entry.usual_dtypes = {DType::f32};
   entry.cases = [kind](DType dtype, std::span<const std::uint64_t> dims, InputMaker& maker) {
     OperationCase made = elementwise_case(2, dtype, dims, maker, dtype);
     made.run = [kind](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
@@ -34,11 +36,11 @@ void add_gate(std::vector<OperationEntry>& list, const char* activation, ops::Ga
 }  // namespace
 
 void add_gate_operations(std::vector<OperationEntry>& list) {
-  add_gate(list, "silu", ops::Gate::silu);
-  add_gate(list, "gelu", ops::Gate::gelu);
-  add_gate(list, "gelu_erf", ops::Gate::gelu_erf);
-  add_gate(list, "relu", ops::Gate::relu);
-  add_gate(list, "sigmoid", ops::Gate::sigmoid);
+  add_gate(list, "swiglu", "silu", ops::Gate::silu);
+  add_gate(list, "gate_gelu", "gelu", ops::Gate::gelu);
+  add_gate(list, "gate_gelu_erf", "gelu_erf", ops::Gate::gelu_erf);
+  add_gate(list, "gate_relu", "relu", ops::Gate::relu);
+  add_gate(list, "gate_sigmoid", "sigmoid", ops::Gate::sigmoid);
 }
 
 }  // namespace hiptool::measure

@@ -119,7 +119,9 @@ void add_indexing(std::vector<OperationEntry>& list, Indexing indexing, const ch
     std::vector<OperationCase> cases;
     if (dims.empty()) return cases;
     const std::size_t last = dims.size() - 1;
-    std::vector<IdKind> kinds{{DType::u32, 0}, {DType::i64, last, true, 3}};
+    const bool takes_rows = indexing == Indexing::select;
+    std::vector<IdKind> kinds{{DType::u32, takes_rows ? 0 : last},
+                              {DType::i64, takes_rows ? last : 0, true, 3}};
     // Ids are read alike for all types of elements.
     if (dtype == DType::u8 || dtype == DType::f32) {
       kinds.push_back({DType::u8, dims.size() / 2, true, 1});
@@ -127,6 +129,7 @@ void add_indexing(std::vector<OperationEntry>& list, Indexing indexing, const ch
     for (const IdKind& kind : kinds) {
       cases.push_back(indexing_case(indexing, kind, dtype, dims, maker));
     }
+    if (takes_rows) cases.front().row_ids = 1;
     return cases;
   };
   list.push_back(std::move(entry));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <string>
+#include <utility>
 
 #include "hiptool/ops_move.hpp"
 #include "measure/ops/operation.hpp"
@@ -104,6 +105,40 @@ OperationEntry moving(const char* name, const char* description, std::uint64_t a
   return entry;
 }
 
+Values transposed_values(const Values& x) {
+  Values turned{x.dims, {}};
+  std::swap(turned.dims[0], turned.dims[1]);
+  turned.at.reserve(x.at.size());
+  for (std::uint64_t column = 0; column < x.dims[1]; ++column) {
+    for (std::uint64_t row = 0; row < x.dims[0]; ++row) {
+      turned.at.push_back(x.at[row * x.dims[1] + column]);
+    }
+  }
+  return turned;
+}
+
+/// The copy of a transposed view.
+OperationEntry transposing() {
+  OperationEntry entry = moving("transpose", "rows become columns", 2);
+  entry.repeats = Repeats::anywhere;
+  entry.usual_dtypes = {DType::u32};
+  entry.cases = [](DType dtype, std::span<const std::uint64_t> dims, InputMaker& maker) {
+    if (dims.size() != 2) return std::vector<OperationCase>{};
+    OperationCase made;
+    made.inputs.push_back(maker.canonical_numbers(dtype, dims));
+    made.result_dtype = dtype;
+    made.result_dims = {dims[1], dims[0]};
+    made.run = [](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
+      ops::copy_into(backend, in[0].with_layout(in[0].layout().transpose(0, 1)), out);
+    };
+    made.reference = [](std::span<const Values> in) -> Expected {
+      return {transposed_values(in[0]), {}};
+    };
+    return std::vector{std::move(made)};
+  };
+  return entry;
+}
+
 }  // namespace
 
 void add_movement_operations(std::vector<OperationEntry>& list) {
@@ -133,13 +168,15 @@ void add_movement_operations(std::vector<OperationEntry>& list) {
   };
   list.push_back(std::move(strided));
 
+  list.push_back(transposing());
+
   OperationEntry concat = moving("concat", "tensors one after the other along an axis", 4);
   concat.cases = [](DType dtype, std::span<const std::uint64_t> dims, InputMaker& maker) {
     std::vector<OperationCase> cases;
     if (dims.empty()) return cases;
-    cases.push_back(concat_case(dtype, dims, maker, 0, Dims{dims[0], dims[0]}));
     const std::size_t last = dims.size() - 1;
-    cases.push_back(concat_case(dtype, dims, maker, last, Dims{dims[last] / 2, 0, dims[last] + 1}));
+    cases.push_back(concat_case(dtype, dims, maker, last, Dims{dims[last], dims[last]}));
+    cases.push_back(concat_case(dtype, dims, maker, 0, Dims{dims[0] / 2, 0, dims[0] + 1}));
     return cases;
   };
   list.push_back(std::move(concat));

@@ -21,6 +21,7 @@ void add_random(std::vector<OperationEntry>& list, bool is_normal) {
   for (const DType dtype : dtypes) {
     if (is_floating_point(dtype)) entry.dtypes.push_back(dtype);
   }
+  entry.repeats = Repeats::never;
   entry.cases = [is_normal](DType dtype, std::span<const std::uint64_t> dims, InputMaker& maker) {
     const std::uint64_t seed = maker.next();
     const Dims shape(dims.begin(), dims.end());

@@ -130,11 +130,12 @@ using RowCases = std::function<std::vector<OperationCase>(
     DType, std::span<const std::uint64_t> dims, InputMaker&)>;
 
 void add_rows(std::vector<OperationEntry>& list, const char* name, const char* description,
-              std::uint64_t arrays, RowCases cases) {
+              std::uint64_t arrays, bool is_usual, RowCases cases) {
   OperationEntry entry{
       name, "rows", description, {DType::f16, DType::bf16, DType::f32, DType::f64}, arrays};
   entry.is_elementwise = false;
   entry.is_exact = false;
+  if (is_usual) entry.usual_dtypes = {DType::f32};
   entry.cases = std::move(cases);
   list.push_back(std::move(entry));
 }
@@ -147,12 +148,12 @@ void add_rows_operations(std::vector<OperationEntry>& list) {
       return function(choice, dtype, dims, maker);
     };
   };
-  add_rows(list, "softmax", "softmax along an axis", 2, given(softmax_cases, false));
-  add_rows(list, "log_softmax", "logarithm of softmax along an axis", 2,
+  add_rows(list, "softmax", "softmax along an axis", 2, true, given(softmax_cases, false));
+  add_rows(list, "log_softmax", "logarithm of softmax along an axis", 2, false,
            given(softmax_cases, true));
-  add_rows(list, "layernorm", "layer norm of rows", 2, given(norm_cases, true));
-  add_rows(list, "rmsnorm", "norm of rows by their mean square", 2, given(norm_cases, false));
-  add_rows(list, "rope", "rotary position embedding of rows by tables", 3, rope_cases);
+  add_rows(list, "layernorm", "layer norm of rows", 2, true, given(norm_cases, true));
+  add_rows(list, "rmsnorm", "norm of rows by their mean square", 2, true, given(norm_cases, false));
+  add_rows(list, "rope", "rotary position embedding of rows by tables", 3, true, rope_cases);
 }
 
 }  // namespace hiptool::measure

@@ -33,6 +33,7 @@ std::string_view to_string(DataKind kind) noexcept {
 }
 
 InputData InputMaker::numbers(DType dtype, std::span<const std::uint64_t> dims) {
+  if (is_empty_) return {dtype, {dims.begin(), dims.end()}, {}};
   const std::size_t count = count_elements(dims);
   const std::size_t size = element_size_bytes(dtype);
   const unsigned position = made_++;
@@ -62,15 +63,14 @@ InputData InputMaker::numbers(DType dtype, std::span<const std::uint64_t> dims) 
 
 InputData InputMaker::canonical_numbers(DType dtype, std::span<const std::uint64_t> dims) {
   InputData data = numbers(dtype, dims);
-  data.bytes =
-      ops::reference::bytes_of(dtype, ops::reference::values_of(dtype, data.bytes, data.dims));
+  make_canonical(data);
   return data;
 }
 
 InputData InputMaker::moderate_numbers(DType dtype, std::span<const std::uint64_t> dims) {
   constexpr long double most = 64;
   InputData data = numbers(dtype, dims);
-  if (!is_floating_point(dtype)) return data;
+  if (is_empty_ || !is_floating_point(dtype)) return data;
   Values values = ops::reference::values_of(dtype, data.bytes, data.dims);
   for (long double& value : values.at) {
     int exponent = 0;
@@ -83,6 +83,7 @@ InputData InputMaker::moderate_numbers(DType dtype, std::span<const std::uint64_
 
 InputData InputMaker::indices(DType dtype, std::span<const std::uint64_t> dims,
                               std::uint64_t limit) {
+  if (is_empty_) return {dtype, {dims.begin(), dims.end()}, {}};
   Values values{{dims.begin(), dims.end()}, {}};
   const std::size_t count = count_elements(dims);
   for (std::size_t i = 0; i < count; ++i) {
@@ -126,7 +127,14 @@ OperationCase elementwise_case(std::size_t inputs, DType dtype, std::span<const 
   return made;
 }
 
+void make_canonical(InputData& data) {
+  if (data.bytes.empty()) return;
+  data.bytes = ops::reference::bytes_of(
+      data.dtype, ops::reference::values_of(data.dtype, data.bytes, data.dims));
+}
+
 void put_number(InputData& data, std::uint64_t index, long double value) {
+  if (data.bytes.empty()) return;
   const auto bytes = ops::reference::bytes_of(data.dtype, {{1}, {value}});
   std::memcpy(data.bytes.data() + index * bytes.size(), bytes.data(), bytes.size());
 }

@@ -38,6 +38,8 @@ struct InputData {
 class InputMaker {
  public:
   InputMaker(DataKind kind, std::uint64_t seed) : kind_(kind), random_(seed) {}
+  /// Makes inputs without bytes, for cases of which only types, shapes and calls are wanted.
+  InputMaker() : is_empty_(true) {}
 
   /// Numbers of the kind; the position counts calls.
   InputData numbers(DType dtype, std::span<const std::uint64_t> dims);
@@ -51,8 +53,9 @@ class InputMaker {
   std::uint64_t next() { return random_(); }
 
  private:
-  DataKind kind_;
+  DataKind kind_ = DataKind::random;
   std::mt19937_64 random_;
+  bool is_empty_ = false;
   unsigned made_ = 0;
 };
 
@@ -66,6 +69,16 @@ struct OperationCase {
   std::function<void(const Backend&, std::span<const Tensor> inputs, const Tensor& out)> run;
   std::function<ops::reference::Expected(std::span<const ops::reference::Values> inputs)> reference;
   std::optional<std::size_t> in_place;  ///< the input that the output may be
+  /// An input of u32 that names rows of the first one.
+  std::optional<std::size_t> row_ids = std::nullopt;
+};
+
+/// How inputs may repeat so that the result repeats too, and a part of it shows the whole.
+enum class Repeats {
+  anywhere,  ///< along every axis: each element depends on its place only, axes may change places
+  rows,      ///< along the first of several axes: each row depends on nothing but that row
+  summed,    ///< along every axis: the result is one sum over all elements
+  never      ///< but the first rows are the same however many follow
 };
 
 struct OperationEntry {
@@ -84,6 +97,9 @@ struct OperationEntry {
   /// one is timed. Those that share inputs should copy them: only the first has all bits.
   std::function<std::vector<OperationCase>(DType, std::span<const std::uint64_t> dims, InputMaker&)>
       cases = nullptr;
+  Repeats repeats = Repeats::rows;  ///< of the first case; elementwise: anywhere
+  /// Types that run where none is chosen. `all` runs the operations that have them.
+  std::vector<DType> usual_dtypes = {};
 };
 
 /// Every operation, in the order in which `ops` runs them; opens no driver.
@@ -95,6 +111,9 @@ const OperationEntry* find_operation(std::string_view name);
 /// The one case of an elementwise operation whose inputs all have the same type and shape.
 OperationCase elementwise_case(std::size_t inputs, DType dtype, std::span<const std::uint64_t> dims,
                                InputMaker& maker, DType result_dtype);
+
+/// Makes every NaN the canonical one.
+void make_canonical(InputData& data);
 
 /// Replaces one element by a value rounded to the type, such as NaN.
 void put_number(InputData& data, std::uint64_t index, long double value);

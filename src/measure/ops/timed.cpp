@@ -5,12 +5,13 @@
 #include <cstring>
 
 #include "base/text.hpp"
+#include "base/units.hpp"
 #include "base/xxh3.hpp"
-#include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
 #include "measure/kernel/work.hpp"
 #include "measure/ops/judge.hpp"
 #include "measure/ops/sweep.hpp"
+#include "system/host.hpp"
 
 namespace hiptool::measure {
 namespace {
@@ -18,29 +19,119 @@ namespace {
 using ops::reference::Expected;
 using ops::reference::Values;
 
-/// A prime, which does not align with any grid or row.
-constexpr std::uint64_t period = 65521;
+// Primes, which do not align with any grid, row or other period.
+constexpr std::uint64_t table_elements = 65521;
+constexpr std::uint64_t table_rows = 61;
+constexpr std::uint64_t table_columns = 4099;
 constexpr std::uint64_t row_elements = 4096;
 
+std::uint64_t count_of_dims(const Dims& dims) { return Layout(dims).element_count(); }
+
+/// The largest shape of that size, and 0 elements if there is none.
 Dims dims_of_size(std::uint64_t size_bytes, DType dtype) {
-  const std::uint64_t count = std::max<std::uint64_t>(1, size_bytes / element_size_bytes(dtype));
+  const std::uint64_t count = size_bytes / element_size_bytes(dtype);
   if (count < 2 * row_elements) return {count};
   return {count / row_elements, row_elements};
 }
 
-std::uint64_t count_of_dims(const Dims& dims) { return Layout(dims).element_count(); }
-
-/// The bytes of a table, repeated.
-std::vector<std::byte> repeated(const std::vector<std::byte>& table, std::size_t bytes) {
-  std::vector<std::byte> all(bytes);
-  for (std::size_t done = 0; done < bytes; done += table.size()) {
-    std::memcpy(all.data() + done, table.data(), std::min(table.size(), bytes - done));
+/// The part of that shape whose data repeats, and to which the reference is applied.
+Dims table_dims(const OperationEntry& operation, Dims dims) {
+  const std::size_t rank = dims.size();
+  const bool repeats_everywhere = operation.is_elementwise ||
+                                  operation.repeats == Repeats::anywhere ||
+                                  operation.repeats == Repeats::summed;
+  if (!repeats_everywhere) {
+    if (rank > 1) dims[0] = std::min(dims[0], table_rows);
+    return dims;
   }
-  return all;
+  if (rank == 1) return {std::min(dims[0], table_elements)};
+  std::uint64_t left = table_rows * table_columns;
+  for (std::size_t axis = rank; axis-- > 0;) {
+    const std::uint64_t most = axis + 1 == rank ? table_columns : std::min(table_rows, left);
+    dims[axis] = std::min(dims[axis], most);
+    left = std::max<std::uint64_t>(1, left / dims[axis]);
+  }
+  return dims;
 }
 
-/// Elementwise operations have inputs that repeat with a period, so that the reference computes no
-/// more than that; others are computed as a whole.
+/// Fills a packed tensor with another one of the same rank, repeated along each axis.
+std::vector<std::byte> tiled(std::vector<std::byte> bytes, const Dims& from, const Dims& to,
+                             std::size_t element_bytes) {
+  std::size_t inner = element_bytes;
+  for (std::size_t axis = to.size(); axis-- > 0; inner *= to[axis]) {
+    if (from[axis] == to[axis]) continue;
+    const std::size_t piece = from[axis] * inner;
+    const std::size_t whole = to[axis] * inner;
+    std::vector<std::byte> longer(bytes.size() / piece * whole);
+    std::byte* out = longer.data();
+    for (std::size_t at = 0; at < bytes.size(); at += piece, out += whole) {
+      for (std::size_t done = 0; done < whole; done += piece) {
+        std::memcpy(out + done, bytes.data() + at, std::min(piece, whole - done));
+      }
+    }
+    bytes = std::move(longer);
+  }
+  return bytes;
+}
+
+/// Where an element of a part that begins where the whole does is in the whole.
+std::uint64_t index_in_whole(std::uint64_t index, const Dims& part, const Dims& whole) {
+  std::uint64_t found = 0;
+  std::uint64_t scale = 1;
+  for (std::size_t axis = part.size(); axis-- > 0;) {
+    found += index % part[axis] * scale;
+    index /= part[axis];
+    scale *= whole[axis];
+  }
+  return found;
+}
+
+/// The elements of that part.
+std::vector<std::byte> part_of(std::span<const std::byte> bytes, const Dims& part,
+                               const Dims& whole, std::size_t element_bytes) {
+  std::vector<std::byte> taken(count_of_dims(part) * element_bytes);
+  const std::size_t row = part.empty() ? 1 : part.back();
+  for (std::size_t i = 0; i * element_bytes < taken.size(); i += row) {
+    std::memcpy(taken.data() + i * element_bytes,
+                bytes.data() + index_in_whole(i, part, whole) * element_bytes, row * element_bytes);
+  }
+  return taken;
+}
+
+/// Replaces each element by itself times the number of its repetitions.
+void multiply_by_repetitions(DType dtype, const Dims& whole, Values& values) {
+  for (std::size_t i = 0; i < values.at.size(); ++i) {
+    std::uint64_t times = 1;
+    std::uint64_t rest = i;
+    for (std::size_t axis = whole.size(); axis-- > 0;) {
+      const std::uint64_t length = values.dims[axis];
+      times *= whole[axis] / length + (rest % length < whole[axis] % length ? 1 : 0);
+      rest /= length;
+    }
+    long double& value = values.at[i];
+    if (is_floating_point(dtype)) {
+      value *= static_cast<long double>(times);
+    } else {  // wraps
+      value = static_cast<long double>(static_cast<std::int64_t>(
+          static_cast<std::uint64_t>(static_cast<std::int64_t>(value)) * times));
+    }
+  }
+}
+
+/// Makes each number of a row that of any other row with the same elements.
+void move_row_ids(std::vector<std::byte>& ids, std::uint64_t period, std::uint64_t rows) {
+  std::uint32_t state = 1;
+  for (std::size_t at = 0; at < ids.size(); at += sizeof(std::uint32_t)) {
+    std::uint32_t id = 0;
+    std::memcpy(&id, ids.data() + at, sizeof(id));
+    state = state * 1664525U + 1013904223U;
+    id += static_cast<std::uint32_t>((state >> 8) % (rows / period) * period);
+    std::memcpy(ids.data() + at, &id, sizeof(id));
+  }
+}
+
+/// The inputs repeat a small table, as far as the operation allows. The reference judges the part
+/// of the result that belongs to the table; all other elements must equal that part, bit by bit.
 class OperationWork final : public KernelWork {
  public:
   OperationWork(const Device& device, const WorkContext& context, const OperationEntry& operation)
@@ -53,25 +144,14 @@ class OperationWork final : public KernelWork {
       throw Error(ErrorCode::unsupported, operation.name,
                   operation.name + " takes tensors in one piece, not " + context.layout);
     }
-    const std::uint64_t count = count_of_dims(dims_);
-    InputMaker maker(DataKind::random, context.seed);
-    const Dims table{std::min(count, period)};
-    std::vector<OperationCase> cases =
-        operation.cases(dtype_, operation.is_elementwise ? table : dims_, maker);
-    const bool is_in_place = arrangement_ == Arrangement::in_place;
-    if (cases.empty() || (is_in_place && !cases.front().in_place)) {
-      throw Error(ErrorCode::unsupported, operation.name,
-                  operation.name + " of " + context.dtype + " has no " +
-                      (is_in_place ? "form in place" : "case of shape " + shape_text(dims_)));
-    }
-    call_ = std::move(cases.front());
-    if (operation.is_elementwise) stretch(count);
+    make_cases(context);
+    require_host_memory();
     const auto allocate = [&](std::size_t bytes) { return Buffer(device, bytes); };
     for (std::size_t i = 0; i < call_.inputs.size(); ++i) {
       inputs_.push_back(
           place(allocate, call_.inputs[i].dtype, call_.inputs[i].dims, arrangement_, i));
     }
-    if (!is_in_place) {
+    if (arrangement_ != Arrangement::in_place) {
       out_ = place(allocate, call_.result_dtype, call_.result_dims, arrangement_, std::nullopt);
     }
     for (const PlacedTensor& input : inputs_) tensors_.push_back(input.tensor);
@@ -89,11 +169,11 @@ class OperationWork final : public KernelWork {
 
   void reset() override {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      if (input_bytes_.empty()) {
-        inputs_[i].write(call_.inputs[i].bytes);
-      } else {
-        inputs_[i].write(repeated(call_.inputs[i].bytes, input_bytes_[i]));
-      }
+      const InputData& table = table_.inputs[i];
+      std::vector<std::byte> bytes =
+          tiled(table.bytes, table.dims, call_.inputs[i].dims, element_size_bytes(table.dtype));
+      if (call_.row_ids == i) move_row_ids(bytes, table_.inputs[0].dims[0], dims_[0]);
+      inputs_[i].write(bytes);
     }
     if (out_) out_->poison();
     runs_ = 0;
@@ -116,7 +196,10 @@ class OperationWork final : public KernelWork {
     seen.checked = elements.size() / element_size_bytes(call_.result_dtype);
     digest_ = base::to_hex(digest);
     if (right_digest_ != digest) compare(elements, seen);
-    if (seen.wrong) return seen;
+    if (seen.wrong) {
+      seen.wrong->reread_agrees = out().elements_of(out().read()) == elements;
+      return seen;
+    }
     right_digest_ = digest;
     find_damage(image, seen);
     return seen;
@@ -128,6 +211,44 @@ class OperationWork final : public KernelWork {
  private:
   PlacedTensor& out() { return out_ ? *out_ : inputs_[*call_.in_place]; }
 
+  /// The calls of the whole shape and of the table, which alone has data.
+  void make_cases(const WorkContext& context) {
+    const std::string name = operation_.name + " of " + context.dtype;
+    const bool is_of_size = context.shape.empty();
+    std::vector<OperationCase> cases;
+    if (count_of_dims(dims_) > 0) {
+      InputMaker maker;
+      cases = operation_.cases(dtype_, dims_, maker);
+    }
+    if (cases.empty() && is_of_size) throw TooSmall(name, context.size_bytes);
+    const bool is_in_place = arrangement_ == Arrangement::in_place;
+    if (cases.empty() || (is_in_place && !cases.front().in_place)) {
+      throw Error(ErrorCode::unsupported, operation_.name,
+                  name + " has no " +
+                      (is_in_place ? "form in place" : "case of shape " + shape_text(dims_)));
+    }
+    call_ = std::move(cases.front());
+    InputMaker maker(DataKind::random, context.seed);
+    table_ = std::move(operation_.cases(dtype_, table_dims(operation_, dims_), maker).front());
+  }
+
+  /// Inputs, output and what it is compared with are on the host too.
+  void require_host_memory() const {
+    const auto bytes_of = [](DType dtype, const Dims& dims) {
+      return static_cast<double>(count_of_dims(dims)) *
+             static_cast<double>(element_size_bytes(dtype));
+    };
+    double bytes = 4 * bytes_of(call_.result_dtype, call_.result_dims);
+    for (const InputData& input : call_.inputs) bytes += bytes_of(input.dtype, input.dims);
+    const std::uint64_t free_bytes = system::available_memory_bytes("/");
+    if (bytes <= static_cast<double>(free_bytes)) return;
+    throw Error(ErrorCode::out_of_memory, operation_.name,
+                "to judge " + operation_.name + " of shape " + shape_text(dims_) + " takes " +
+                    format_size(static_cast<std::uint64_t>(std::min(bytes, 0x1p63))) +
+                    " of the host's memory, and " + format_size(free_bytes) + " are free",
+                "choose a smaller shape or size");
+  }
+
   /// Bytes that have to be read at least: an element that repeats counts once.
   static double bytes_read(const Tensor& tensor) {
     const Layout& layout = tensor.layout();
@@ -138,68 +259,67 @@ class OperationWork final : public KernelWork {
     return bytes;
   }
 
-  void stretch(std::uint64_t count) {
-    for (InputData& input : call_.inputs) {
-      input_bytes_.push_back(count * element_size_bytes(input.dtype));
-      input.dims = dims_;
-    }
-    call_.result_dims = dims_;
-  }
-
   void compare(std::span<const std::byte> elements, Comparison& seen) {
-    const std::size_t size = element_size_bytes(call_.result_dtype);
-    const std::uint64_t count = elements.size() / size;
-    const std::uint64_t step = operation_.is_elementwise ? std::min(count, period) : count;
-    // Where an axis is repeated, the inputs are not periodic.
-    const bool is_periodic = arrangement_ != Arrangement::broadcast;
-    std::optional<Expected> expected;
-    for (std::uint64_t first = 0; first < count; first += step) {
-      const std::uint64_t length = std::min(step, count - first);
-      const bool is_whole = length == step;
-      if (!expected || !is_periodic || !is_whole) expected = expected_from(first, length);
-      const CallResult judged = compare_elements(
-          call_.result_dtype, elements.subspan(first * size, length * size), *expected);
-      merge(judged, first, seen);
+    const DType dtype = call_.result_dtype;
+    const std::size_t size = element_size_bytes(dtype);
+    const Dims& part = table_.result_dims;
+    const Dims& whole = call_.result_dims;
+    std::vector<std::byte> judged_part = part_of(elements, part, whole, size);
+    CallResult judged = compare_elements(dtype, judged_part, expect_part());
+    seen.max_error = judged.max_error;
+    if (judged.wrong && !judged.wrong->element) {
+      seen.missed_fault = judged.wrong->what;
+    } else if (judged.wrong) {
+      seen.wrong = std::move(judged.wrong->element);
+      seen.wrong->first_index = index_in_whole(*seen.wrong->first_index, part, whole);
+    } else if (operation_.is_elementwise || operation_.repeats != Repeats::never) {
+      compare_bits(dtype, elements, tiled(std::move(judged_part), part, whole, size), seen);
     }
   }
 
-  /// The reference of this part of the elements; of all of them where it is no elementwise one.
-  Expected expected_from(std::uint64_t first, std::uint64_t length) const {
+  static void compare_bits(DType dtype, std::span<const std::byte> got,
+                           std::span<const std::byte> wanted, Comparison& seen) {
+    if (std::memcmp(got.data(), wanted.data(), got.size()) == 0) return;
+    const std::size_t size = element_size_bytes(dtype);
+    const auto value = [&](std::span<const std::byte> bytes, std::size_t at) {
+      return element_value(
+          dtype, ops::reference::values_of(dtype, bytes.subspan(at, size), Dims{1}).at[0]);
+    };
+    for (std::size_t at = 0; at < got.size(); at += size) {
+      std::uint64_t difference = 0;
+      for (std::size_t k = 0; k < size; ++k) {
+        difference |= std::to_integer<std::uint64_t>(got[at + k] ^ wanted[at + k]) << (8 * k);
+      }
+      if (difference == 0) continue;
+      if (!seen.wrong) {
+        seen.wrong.emplace();
+        seen.wrong->first_index = at / size;
+        seen.wrong->expected = value(wanted, at);
+        seen.wrong->got = value(got, at);
+      }
+      seen.wrong->xor_bits |= difference;
+      ++seen.wrong->count;
+    }
+  }
+
+  /// Of what the inputs really hold there: a layout that repeats elements holds others.
+  Expected expect_part() const {
     std::vector<Values> values;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      const std::size_t size = element_size_bytes(call_.inputs[i].dtype);
-      if (!operation_.is_elementwise) {
-        values.push_back(ops::reference::values_of(
-            call_.inputs[i].dtype, inputs_[i].elements_of(inputs_[i].image), call_.inputs[i].dims));
-        continue;
+      const auto& [dtype, dims, bytes] = table_.inputs[i];
+      const std::vector<std::byte> part = part_of(inputs_[i].elements_of(inputs_[i].image), dims,
+                                                  call_.inputs[i].dims, element_size_bytes(dtype));
+      values.push_back(ops::reference::values_of(dtype, part, dims));
+      if (call_.row_ids == i) {
+        for (long double& id : values[i].at) {
+          id = std::fmod(id, static_cast<long double>(table_.inputs[0].dims[0]));
+        }
       }
-      std::vector<std::byte> part(length * size);
-      for (std::uint64_t k = 0; k < length; ++k) {
-        std::memcpy(
-            part.data() + k * size,
-            inputs_[i].image.data() + inputs_[i].tensor.layout().offset_at(first + k) * size, size);
+      if (operation_.repeats == Repeats::summed) {
+        multiply_by_repetitions(dtype, call_.inputs[i].dims, values[i]);
       }
-      values.push_back(ops::reference::values_of(call_.inputs[i].dtype, part, Dims{length}));
     }
-    return call_.reference(values);
-  }
-
-  static void merge(const CallResult& judged, std::uint64_t first, Comparison& seen) {
-    seen.max_error = std::max(seen.max_error, judged.max_error);
-    if (!judged.wrong) return;
-    if (!judged.wrong->element) {
-      seen.missed_fault = judged.wrong->what;
-      return;
-    }
-    const report::WrongData& wrong = *judged.wrong->element;
-    if (!seen.wrong) {
-      seen.wrong = wrong;
-      seen.wrong->first_index = *wrong.first_index + first;
-      seen.wrong->reread_agrees = true;
-      return;
-    }
-    seen.wrong->count += wrong.count;
-    seen.wrong->xor_bits |= wrong.xor_bits;
+    return table_.reference(values);
   }
 
   void find_damage(std::span<const std::byte> image, Comparison& seen) {
@@ -217,8 +337,8 @@ class OperationWork final : public KernelWork {
   Arrangement arrangement_;
   Dims dims_;
   Backend backend_;
-  OperationCase call_;
-  std::vector<std::size_t> input_bytes_;  ///< of inputs that are repeated tables; else empty
+  OperationCase call_;   ///< of the whole shape, whose inputs have no bytes
+  OperationCase table_;  ///< of the table
   std::vector<PlacedTensor> inputs_;
   std::optional<PlacedTensor> out_;
   std::vector<Tensor> tensors_;
@@ -230,19 +350,21 @@ class OperationWork final : public KernelWork {
 }  // namespace
 
 void add_operation_families(std::vector<FamilyEntry>& families) {
+  const auto names_of = [](const std::vector<DType>& types) {
+    std::vector<std::string> names;
+    for (const DType dtype : types) names.emplace_back(to_string(dtype));
+    return names;
+  };
   for (const OperationEntry& operation : operations()) {
-    const bool is_taken =
-        std::any_of(families.begin(), families.end(), [&](const FamilyEntry& entry) {
-          return entry.family.name == operation.name || entry.family.group == operation.name;
-        });
-    if (is_taken) continue;
-    KernelFamily family{operation.name, operation.group, operation.description, {}};
-    for (const DType dtype : operation.dtypes) family.dtypes.emplace_back(to_string(dtype));
-    FamilyEntry entry{std::move(family), operation.arrays, nullptr, true};
-    entry.make = [&operation](const Device& device, const WorkContext& context) {
-      return std::make_unique<OperationWork>(device, context, operation);
-    };
-    families.push_back(std::move(entry));
+    KernelFamily family{operation.name, operation.group, operation.description,
+                        names_of(operation.dtypes)};
+    family.usual_dtypes = names_of(operation.usual_dtypes);
+    family.is_operation = true;
+    family.is_in_all = !operation.usual_dtypes.empty();
+    families.push_back({std::move(family), operation.arrays,
+                        [&operation](const Device& device, const WorkContext& context) {
+                          return std::make_unique<OperationWork>(device, context, operation);
+                        }});
   }
 }
 

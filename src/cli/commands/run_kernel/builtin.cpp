@@ -52,12 +52,10 @@ void read_size(const std::string& text, KernelBenchOptions& bench) {
 void check_words(const KernelBenchOptions& bench) {
   std::vector<std::string> names{"all", "ops"};
   std::vector<std::string> dtypes;
-  for (const auto& families : {measure::list_kernels(), measure::list_operations()}) {
-    for (const KernelFamily& family : families) {
-      names.push_back(family.name);
-      names.push_back(family.group);
-      dtypes.insert(dtypes.end(), family.dtypes.begin(), family.dtypes.end());
-    }
+  for (const KernelFamily& family : measure::list_kernels()) {
+    names.push_back(family.name);
+    names.push_back(family.group);
+    dtypes.insert(dtypes.end(), family.dtypes.begin(), family.dtypes.end());
   }
   for (auto* const list : {&names, &dtypes}) {
     std::sort(list->begin(), list->end());
@@ -86,10 +84,8 @@ void check_operation_options(const RunKernelOptions& options, const KernelBenchO
     throw usage_error("--shape and --size both say how large the inputs are",
                       "leave out one of the two");
   }
-  for (const KernelFamily& family : measure::list_kernels()) {
-    const auto is_it = [&](const KernelFamily& chosen) { return chosen.name == family.name; };
-    const auto chosen = measure::chosen_kernels(bench);
-    if (std::none_of(chosen.begin(), chosen.end(), is_it)) continue;
+  for (const KernelFamily& family : measure::chosen_kernels(bench)) {
+    if (family.is_operation) continue;
     throw usage_error(
         fmt::format("{} applies to operations, but {} is a built-in kernel", given, family.name),
         "hiptool run-kernel --list names both; kernels take --size");
@@ -152,7 +148,12 @@ bool has_run(const BuiltinOutcome& outcome) {
 Error nothing_run(const std::vector<KernelResult>& results) {
   constexpr std::size_t most_reasons = 3;
   for (const KernelResult& result : results) {
-    if (result.error && result.error->code() == ErrorCode::out_of_memory) return *result.error;
+    if (!result.error) continue;
+    const ErrorCode code = result.error->code();
+    // The size is wrong for all that were chosen, or the device is too small.
+    if (code == ErrorCode::out_of_memory || code == ErrorCode::invalid_argument) {
+      return *result.error;
+    }
   }
   const std::vector<std::string> reasons = report::distinct_reasons(results);
   return Error(
@@ -190,8 +191,7 @@ int write_results(Context& context, BuiltinOutcome& outcome, const std::optional
 
 int run_builtin_kernels(const RunKernelOptions& options, Context& context) {
   if (options.list) {
-    context.output.write(kernel_list_report(context.environment, measure::list_kernels(),
-                                            measure::list_operations()));
+    context.output.write(kernel_list_report(context.environment, measure::list_kernels()));
     return exit_done;
   }
   const KernelBenchOptions bench = read_options(options, context);

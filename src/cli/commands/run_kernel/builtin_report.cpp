@@ -228,49 +228,40 @@ std::vector<Table> device_tables(const std::vector<KernelResult>& results) {
   return tables;
 }
 
-void add_families(Table& table, const std::vector<KernelFamily>& families, const char* kind) {
-  for (const KernelFamily& family : families) {
-    table.rows.push_back({family.name, family.group,
-                          fmt::format("{}", fmt::join(family.dtypes, " ")), family.description,
-                          kind});
-  }
-}
-
-Table families_table(const std::vector<KernelFamily>& kernels,
-                     const std::vector<KernelFamily>& operations) {
+Table families_table(const std::vector<KernelFamily>& families) {
   Table table;
   table.columns = {{"name", "Name"},
                    {"group", "Group"},
                    {"dtypes", "Types"},
                    {"description", "What it does"},
                    {"kind", "Kind"}};
-  add_families(table, kernels, "kernel");
-  add_families(table, operations, "operation");
+  for (const KernelFamily& family : families) {
+    table.rows.push_back({family.name, family.group,
+                          fmt::format("{}", fmt::join(family.dtypes, " ")), family.description,
+                          family.is_operation ? "operation" : "kernel"});
+  }
   return table;
 }
 
-report::Array families_value(const std::vector<KernelFamily>& families) {
-  report::Array values;
-  for (const KernelFamily& family : families) {
-    values.push_back(
-        report::Object{{"name", family.name},
-                       {"group", family.group},
-                       {"dtypes", report::Array(family.dtypes.begin(), family.dtypes.end())},
-                       {"description", family.description}});
-  }
-  return values;
+Value family_value(const KernelFamily& family) {
+  const auto& usual = family.usual_dtypes.empty() ? family.dtypes : family.usual_dtypes;
+  return report::Object{{"name", family.name},
+                        {"group", family.group},
+                        {"dtypes", report::Array(family.dtypes.begin(), family.dtypes.end())},
+                        {"usual_dtypes", report::Array(usual.begin(), usual.end())},
+                        {"description", family.description}};
 }
 
 std::vector<Table> group_tables(const std::vector<KernelFamily>& families) {
   constexpr std::size_t most_types = 6;
   std::vector<Table> tables;
   for (const KernelFamily& family : families) {
+    const std::string title = (family.is_operation ? "operations: " : "") + family.group;
     auto table = std::find_if(tables.begin(), tables.end(),
-                              [&](const Table& one) { return one.title == family.group; });
+                              [&](const Table& one) { return one.title == title; });
     if (table == tables.end()) {
-      tables.push_back({family.group,
-                        {{"name", "Name"}, {"description", "What it does"}, {"dtypes", "Types"}},
-                        {}});
+      tables.push_back(
+          {title, {{"name", "Name"}, {"description", "What it does"}, {"dtypes", "Types"}}, {}});
       table = tables.end() - 1;
     }
     const std::string types = family.dtypes.size() > most_types
@@ -284,22 +275,23 @@ std::vector<Table> group_tables(const std::vector<KernelFamily>& families) {
 }  // namespace
 
 report::Report kernel_list_report(const Environment& environment,
-                                  const std::vector<KernelFamily>& families,
-                                  const std::vector<KernelFamily>& operations) {
+                                  const std::vector<KernelFamily>& families) {
   report::Run run = make_run(environment, "run-kernel", "ok");
   finish_run(run, environment, nullptr);
   report::Report report = report::start_report(std::move(run));
-  report.document.emplace_back("kernels", families_value(families));
-  report.document.emplace_back("operations", families_value(operations));
+  report::Array of_all;
+  report::Array of_ops;
+  for (const KernelFamily& family : families) {
+    if (family.is_in_all) of_all.push_back(family_value(family));
+    if (family.is_operation) of_ops.push_back(family_value(family));
+  }
   report.verdict.push_back(
       {Tone::plain, fmt::format("{} kernels and {} operations; a group's name runs all of it",
-                                families.size(), operations.size())});
+                                families.size() - of_ops.size(), of_ops.size())});
+  report.document.emplace_back("kernels", std::move(of_all));
+  report.document.emplace_back("operations", std::move(of_ops));
   report.tables = group_tables(families);
-  for (Table& table : group_tables(operations)) {
-    table.title = "operations: " + table.title;
-    report.tables.push_back(std::move(table));
-  }
-  report.csv_tables = {families_table(families, operations)};
+  report.csv_tables = {families_table(families)};
   return report;
 }
 

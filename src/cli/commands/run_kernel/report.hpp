@@ -32,8 +32,7 @@ report::Report user_kernel_report(const Environment& environment, const measure:
 
 /// The report of --list.
 report::Report kernel_list_report(const Environment& environment,
-                                  const std::vector<measure::KernelFamily>& families,
-                                  const std::vector<measure::KernelFamily>& operations);
+                                  const std::vector<measure::KernelFamily>& families);
 
 /// Everything a run of built-in kernels found out.
 struct BuiltinOutcome {

@@ -44,7 +44,7 @@ void check_sweep_words(const SweepOptions& sweep) {
     const bool is_kernel =
         name == "all" ||
         std::any_of(kernels.begin(), kernels.end(), [&](const measure::KernelFamily& one) {
-          return one.name == name || one.group == name;
+          return !one.is_operation && (one.name == name || one.group == name);
         });
     if (is_kernel) {
       throw usage_error(fmt::format("'{}' is no operation, and only operations are swept", name),
