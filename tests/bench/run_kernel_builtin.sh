@@ -55,7 +55,7 @@ touch "$out/steps.tsv"
 table=("$bench/kernel_table" --device "$device")
 step families 1800 "${table[@]}" --size "$size" "${few[@]}" --tsv "$out/families.tsv"
 step sweep 1800 "${table[@]}" --size "$sweep_size" "${few[@]}" --blocks "$blocks" \
-  --tsv "$out/sweep.tsv" stream reduction transpose fma shared-read
+  --tsv "$out/sweep.tsv" stream sum transpose fma shared-read
 step memory 1800 "${table[@]}" --share "$share" --samples 1 --tsv "$out/memory.tsv" memtest
 case $device in
   nvidia*)

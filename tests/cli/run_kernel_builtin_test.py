@@ -65,7 +65,7 @@ class Run(BuiltIn):
         document = self.document("all", *QUICK)
         self.assertLess(time.monotonic() - start, 30)
         listed = {(kernel["name"], dtype) for kernel in self.document("--list")["kernels"]
-                  for dtype in kernel["dtypes"]}
+                  for dtype in kernel["usual_dtypes"]}
         seen = {(result["kernel"], result["dtype"]) for result in document["results"]}
         self.assertEqual(seen, listed)
         for result in document["results"]:

@@ -142,9 +142,8 @@ class ReductionWork final : public KernelWork {
 }  // namespace
 
 void add_reduction_families(std::vector<FamilyEntry>& families) {
-  families.push_back({{"read", "reduction", "all words, xored", {"u32"}},
-                      1,
-                      maker<ReductionWork<std::uint32_t>>()});
+  families.push_back(
+      {{"read", "stream", "all words, xored", {"u32"}}, 1, maker<ReductionWork<std::uint32_t>>()});
   families.push_back(
       {{"stream-dot", "stream", "sum of a b", {"f32", "f64"}},
        2,

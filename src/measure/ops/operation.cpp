@@ -27,13 +27,14 @@ std::string_view to_string(DataKind kind) noexcept {
   switch (kind) {
     case DataKind::whole: return "whole numbers";
     case DataKind::random: return "random numbers";
-    case DataKind::all_bits: break;
+    case DataKind::all_bits: return "all bits";
+    case DataKind::none: break;
   }
-  return "all bits";
+  return "no data";
 }
 
 InputData InputMaker::numbers(DType dtype, std::span<const std::uint64_t> dims) {
-  if (is_empty_) return {dtype, {dims.begin(), dims.end()}, {}};
+  if (kind_ == DataKind::none) return {dtype, {dims.begin(), dims.end()}, {}};
   const std::size_t count = count_elements(dims);
   const std::size_t size = element_size_bytes(dtype);
   const unsigned position = made_++;
@@ -70,7 +71,7 @@ InputData InputMaker::canonical_numbers(DType dtype, std::span<const std::uint64
 InputData InputMaker::moderate_numbers(DType dtype, std::span<const std::uint64_t> dims) {
   constexpr long double most = 64;
   InputData data = numbers(dtype, dims);
-  if (is_empty_ || !is_floating_point(dtype)) return data;
+  if (kind_ == DataKind::none || !is_floating_point(dtype)) return data;
   Values values = ops::reference::values_of(dtype, data.bytes, data.dims);
   for (long double& value : values.at) {
     int exponent = 0;
@@ -83,7 +84,7 @@ InputData InputMaker::moderate_numbers(DType dtype, std::span<const std::uint64_
 
 InputData InputMaker::indices(DType dtype, std::span<const std::uint64_t> dims,
                               std::uint64_t limit) {
-  if (is_empty_) return {dtype, {dims.begin(), dims.end()}, {}};
+  if (kind_ == DataKind::none) return {dtype, {dims.begin(), dims.end()}, {}};
   Values values{{dims.begin(), dims.end()}, {}};
   const std::size_t count = count_elements(dims);
   for (std::size_t i = 0; i < count; ++i) {

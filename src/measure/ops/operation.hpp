@@ -21,9 +21,10 @@ using Dims = std::vector<std::uint64_t>;
 
 /// How the numbers of inputs are chosen.
 enum class DataKind {
-  whole,    ///< whole numbers from -8 to 8, exact in every type: a misplaced term shows
-  random,   ///< any bits and, for reals, numbers from -4 to 4: NaN, rounding, wrapping
-  all_bits  ///< all pairs of 8-bit patterns, or all 16-bit patterns with random ones
+  whole,     ///< whole numbers from -8 to 8, exact in every type: a misplaced term shows
+  random,    ///< any bits and, for reals, numbers from -4 to 4: NaN, rounding, wrapping
+  all_bits,  ///< all pairs of 8-bit patterns, or all 16-bit patterns with random ones
+  none       ///< no bytes, for cases of which only types, shapes and calls are wanted
 };
 std::string_view to_string(DataKind kind) noexcept;
 
@@ -38,8 +39,6 @@ struct InputData {
 class InputMaker {
  public:
   InputMaker(DataKind kind, std::uint64_t seed) : kind_(kind), random_(seed) {}
-  /// Makes inputs without bytes, for cases of which only types, shapes and calls are wanted.
-  InputMaker() : is_empty_(true) {}
 
   /// Numbers of the kind; the position counts calls.
   InputData numbers(DType dtype, std::span<const std::uint64_t> dims);
@@ -53,9 +52,8 @@ class InputMaker {
   std::uint64_t next() { return random_(); }
 
  private:
-  DataKind kind_ = DataKind::random;
+  DataKind kind_;
   std::mt19937_64 random_;
-  bool is_empty_ = false;
   unsigned made_ = 0;
 };
 

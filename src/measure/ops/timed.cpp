@@ -217,7 +217,7 @@ class OperationWork final : public KernelWork {
     const bool is_of_size = context.shape.empty();
     std::vector<OperationCase> cases;
     if (count_of_dims(dims_) > 0) {
-      InputMaker maker;
+      InputMaker maker(DataKind::none, context.seed);
       cases = operation_.cases(dtype_, dims_, maker);
     }
     if (cases.empty() && is_of_size) throw TooSmall(name, context.size_bytes);
@@ -349,6 +349,11 @@ class OperationWork final : public KernelWork {
 
 }  // namespace
 
+std::unique_ptr<KernelWork> operation_work(const Device& device, const WorkContext& context,
+                                           const OperationEntry& operation) {
+  return std::make_unique<OperationWork>(device, context, operation);
+}
+
 void add_operation_families(std::vector<FamilyEntry>& families) {
   const auto names_of = [](const std::vector<DType>& types) {
     std::vector<std::string> names;
@@ -363,7 +368,7 @@ void add_operation_families(std::vector<FamilyEntry>& families) {
     family.is_in_all = !operation.usual_dtypes.empty();
     families.push_back({std::move(family), operation.arrays,
                         [&operation](const Device& device, const WorkContext& context) {
-                          return std::make_unique<OperationWork>(device, context, operation);
+                          return operation_work(device, context, operation);
                         }});
   }
 }

@@ -40,6 +40,7 @@ std::vector<KernelFamily> families_to_run() {
   std::vector<KernelFamily> chosen;
   std::set<std::string> groups;
   for (const KernelFamily& family : list_kernels()) {
+    if (!family.is_in_all) continue;
     if (!test::is_thread_sanitized || groups.insert(family.group).second) chosen.push_back(family);
   }
   return chosen;
@@ -89,7 +90,11 @@ TEST_CASE("every family of every type is right, also at sizes that fit nothing")
   const Device device = test::device(platforms);
   const std::vector<KernelFamily> families = families_to_run();
   std::vector<std::string> names;
-  for (const KernelFamily& family : families) names.push_back(family.name);
+  std::set<std::string> operations;
+  for (const KernelFamily& family : families) {
+    names.push_back(family.name);
+    if (family.is_operation) operations.insert(family.name);
+  }
   using Sizes = std::vector<std::uint64_t>;
   const Sizes sizes = test::is_sanitized ? Sizes{4112} : Sizes{1, 4112, 65536, 300016};
   const std::vector<unsigned> warps = test::is_sanitized ? std::vector{32u} : std::vector{32u, 64u};
@@ -98,7 +103,9 @@ TEST_CASE("every family of every type is right, also at sizes that fit nothing")
     for (const std::uint64_t size_bytes : sizes) {
       std::size_t told = 0;
       std::size_t expected = 0;
-      for (const KernelFamily& family : families) expected += family.dtypes.size();
+      for (const KernelFamily& family : families) {
+        expected += (family.usual_dtypes.empty() ? family.dtypes : family.usual_dtypes).size();
+      }
       KernelBenchOptions options = quick(names, size_bytes);
       if (test::is_sanitized) options.blocks_per_unit = 1;  // a fiber costs 0.4 ms then
       options.on_result = [&](const KernelResult&, std::size_t done, std::size_t total) {
@@ -113,6 +120,14 @@ TEST_CASE("every family of every type is right, also at sizes that fit nothing")
         CAPTURE(result.dtype);
         CAPTURE(size_bytes);
         CAPTURE(lanes);
+        const bool has_shape = operations.count(result.kernel) == 1;
+        if (has_shape && size_bytes == 1) {
+          CHECK(to_string(result.status) == "skipped");
+          CHECK(result.reason.starts_with("1 B is less than the least shape of " + result.kernel));
+          continue;
+        }
+        // Of two dimensions are only shapes of two rows and more.
+        if (result.kernel == "transpose" && size_bytes < 2 * 4096 * 4) continue;
         CHECK(result.reason == "");
         CHECK(to_string(result.status) == "ok");
         CHECK(result.checked > 0);
@@ -149,7 +164,7 @@ TEST_CASE("a kernel that is wrong anywhere is found out, with the place") {
        "NaN"},
       {"stream-copy", "f32", "hiptool_stream_copy", "broken_copy_bit", 4002, 1, 0x10, "", ""},
       {"memset", "u32", "hiptool_stream_memset", "broken_memset", 0, 16384, any, "", "4294967295"},
-      {"sum", "f32", "hiptool_sum_f32", "broken_sum", any, 1, any, "", ""},
+      {"stream-dot", "f32", "hiptool_dot_f32", "broken_dot", any, 1, any, "", ""},
       {"memtest-address", "u32", "hiptool_memtest_write", "broken_memtest_write", 3109, 1,
        0x80000000u, "3110", "2147486758"},
       {"memtest-inversions", "u32", "hiptool_memtest_check", "broken_memtest_invert", 100, 1, 0x8,
@@ -177,7 +192,7 @@ TEST_CASE("a kernel that is wrong anywhere is found out, with the place") {
     // It stays what it is when it is read again, where there is a place to read at; the memory of
     // the inversions was right again by then.
     const bool is_there = test.first && test.family != std::string("memtest-inversions");
-    CHECK(wrong.reread_agrees == (is_there || test.family == std::string("sum")));
+    CHECK(wrong.reread_agrees == (is_there || test.family == std::string("stream-dot")));
     CHECK(results[0].samples_s.empty());
   }
 }
@@ -274,9 +289,9 @@ TEST_CASE("names, groups and types choose; what is unknown is refused before any
   options.sizes_bytes = {4096, 8192};
   const auto results = run_kernels(options, device);
   REQUIRE(results.size() == 4);
-  CHECK(results[0].kernel == "sum");
+  CHECK(results[0].kernel == "stream-dot");
   CHECK(results[0].elements == 512);
-  CHECK(results[3].kernel == "stream-dot");
+  CHECK(results[3].kernel == "sum");
   CHECK(results[3].size_bytes == 8192);
   CHECK(failure(quick({"stream-tria"}), device) == "not_found: unknown kernel 'stream-tria'");
   options.dtypes = {"f63"};
@@ -313,7 +328,7 @@ TEST_CASE("what cannot run is skipped or failed with the reason") {
   CHECK(!results[0].reason.empty());
 
   for (const ErrorCode code : {ErrorCode::unsupported, ErrorCode::device}) {
-    options = quick({"memset", "sum"});
+    options = quick({"memset", "read"});
     options.dtypes = {"u32"};
     options.find_kernel = [code](std::string_view) -> Kernel {
       throw Error(code, "test", "no such thing");

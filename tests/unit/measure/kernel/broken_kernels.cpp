@@ -31,11 +31,13 @@ extern "C" __global__ void broken_copy_bit(const uint4* a, const uint4*, uint4* 
 extern "C" __global__ void broken_memset(uint4*, uint64_t, uint32_t) {}
 
 // Forgets the last value of each block.
-extern "C" __global__ void broken_sum(const uint4* a, const uint4*, uint64_t count, float* out) {
+extern "C" __global__ void broken_dot(const uint4* a, const uint4* b, uint64_t count, float* out) {
   if (threadIdx.x != 0) return;
   float sum = 0;
   for (uint64_t i = blockIdx.x; i < count; i += gridDim.x) {
-    sum += __uint_as_float(a[i].x) + __uint_as_float(a[i].y) + __uint_as_float(a[i].z);
+    sum += __uint_as_float(a[i].x) * __uint_as_float(b[i].x) +
+           __uint_as_float(a[i].y) * __uint_as_float(b[i].y) +
+           __uint_as_float(a[i].z) * __uint_as_float(b[i].z);
   }
   out[blockIdx.x] = sum;
 }
@@ -122,7 +124,7 @@ extern "C" __global__ void broken_gemm_bf16(const uint16_t* a, const uint16_t* b
 HIPTOOL_EXPORT(broken_triad_short);
 HIPTOOL_EXPORT(broken_copy_bit);
 HIPTOOL_EXPORT(broken_memset);
-HIPTOOL_EXPORT(broken_sum);
+HIPTOOL_EXPORT(broken_dot);
 HIPTOOL_EXPORT(broken_memtest_check);
 HIPTOOL_EXPORT(broken_memtest_place);
 HIPTOOL_EXPORT(broken_memtest_write);

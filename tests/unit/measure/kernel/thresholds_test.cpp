@@ -131,7 +131,7 @@ TEST_CASE("a threshold has to name what will run") {
     CAPTURE(text);
     require_named({kernels_threshold(text)}, options);
   };
-  for (const char* text : {"sum>=1%", "stream-triad.f32>=1%", "stream>=1%", "reduction.f32>=1%"}) {
+  for (const char* text : {"sum>=1%", "stream-triad.f32>=1%", "stream>=1%", "reduce.f32>=1%"}) {
     CAPTURE(text);
     CHECK_NOTHROW(check(text));
   }

@@ -3,12 +3,15 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
 
+#include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/ops.hpp"
+#include "measure/kernel/work.hpp"
 #include "support.hpp"
 
 using namespace hiptool;
@@ -197,4 +200,116 @@ TEST_CASE("single operations are timed, rated and judged at a shape") {
     CHECK(to_string(result.status) == "ok");
     CHECK(result.checked == 2 * 70001);
   }
+}
+
+TEST_CASE("every operation is right at a shape larger than the data that repeats") {
+  Platforms platforms;
+  const Device device = test::device(platforms);
+  KernelBenchOptions options;
+  options.names = {"ops"};
+  options.dtypes = {"f32"};
+  options.shape = {150, 70};
+  options.layouts = {"packed", "transposed", "broadcast", "spread"};
+  options.samples = 1;
+  const auto results = run_kernels(options, device);
+  CHECK(results.size() == 4 * operations().size());
+  for (const KernelResult& result : results) {
+    CAPTURE(result.id);
+    CAPTURE(result.reason);
+    const bool has_no_form = result.kernel == "copy2d" && result.layout != "packed";
+    CHECK(to_string(result.status) == (has_no_form ? "skipped" : "ok"));
+  }
+  options.names = {"sum"};
+  options.dtypes = {"u8", "f16", "i64", "f64"};
+  options.shape = {3, 2, 90001};
+  for (const KernelResult& result : run_kernels(options, device)) {
+    CAPTURE(result.id);
+    CHECK(result.reason == "");
+    CHECK(to_string(result.status) == "ok");
+    CHECK(result.elements == 1);
+    if (result.layout != "packed") continue;
+    CHECK(*result.bytes_per_s * *result.median_s ==
+          doctest::Approx(static_cast<double>(result.size_bytes)));
+  }
+}
+
+TEST_CASE("a single wrong bit is found wherever it is, and given its place") {
+  Platforms platforms;
+  const Device device = test::device(platforms);
+  const Stream stream(device);
+  struct Case {
+    const char* name;
+    const char* dtype;
+    Dims shape;
+    std::uint64_t at;  ///< of the result
+    bool is_found = true;
+  };
+  for (const Case& test : {Case{"add", "u32", {150, 70}, 3},
+                           {"add", "u32", {150, 70}, 150 * 70 - 1},
+                           {"softmax", "f32", {150, 70}, 61 * 70},
+                           {"transpose", "i16", {150, 5000}, 5000 * 150 - 1},
+                           {"index_select", "f64", {150, 70}, 149 * 70},
+                           {"argmax", "f32", {150, 70}, 149},
+                           {"sum", "u32", {150, 70}, 0},
+                           {"rand_uniform", "f32", {150, 70}, 60 * 70},
+                           // No data of these repeats: calls are compared with each other.
+                           {"rand_uniform", "f32", {150, 70}, 61 * 70, false}}) {
+    CAPTURE(test.name);
+    CAPTURE(test.at);
+    const auto broken =
+        altered(test.name, [&](OperationCase& call, std::span<const std::uint64_t>) {
+          call.run = [run = call.run, &test](const Backend& backend, std::span<const Tensor> in,
+                                             const Tensor& out) {
+            run(backend, in, out);
+            backend.synchronize();
+            const std::uint64_t place =
+                (out.layout().start_offset() + test.at) * element_size_bytes(out.dtype());
+            std::byte bits[1];
+            copy_d2h_and_wait(bits, out.buffer().view(place, 1));
+            bits[0] ^= std::byte{0x80};
+            copy_h2d_and_wait(out.buffer().view(place, 1), bits);
+          };
+        });
+    WorkContext context;
+    context.dtype = test.dtype;
+    context.shape = test.shape;
+    context.layout = "packed";
+    context.backend = [&] { return Backend::borrow_native(stream); };
+    const auto work = operation_work(device, context, broken[0]);
+    work->reset();
+    work->queue();
+    const Comparison seen = work->check();
+    CHECK(seen.wrong.has_value() == test.is_found);
+    if (!seen.wrong) continue;
+    CHECK(seen.wrong->first_index == test.at);
+    CHECK(seen.wrong->count == 1);
+    CHECK(seen.wrong->xor_bits == 0x80);
+    CHECK(seen.wrong->reread_agrees);
+  }
+}
+
+TEST_CASE("a size chooses the largest shape that fits, and none where it fits no shape") {
+  Platforms platforms;
+  const Device device = test::device(platforms);
+  KernelBenchOptions options;
+  options.names = {"softmax", "transpose", "row_bias"};
+  options.dtypes = {"f32"};
+  options.sizes_bytes = {3, 1000, 100'000};
+  options.samples = 1;
+  std::vector<std::string> found;
+  for (const KernelResult& result : run_kernels(options, device)) {
+    found.push_back(label_of(result) + " " +
+                    (result.status == Status::ok ? result.shape : result.reason));
+  }
+  std::sort(found.begin(), found.end());
+  const std::string less = " is less than the least shape of ";
+  CHECK(found ==
+        std::vector<std::string>{"row_bias.f32.1000B 1000 B" + less + "row_bias of f32 takes",
+                                 "row_bias.f32.3B 3 B" + less + "row_bias of f32 takes",
+                                 "row_bias.f32.96KiB 6x4096", "softmax.f32.1000B 250",
+                                 "softmax.f32.3B 3 B" + less + "softmax of f32 takes",
+                                 "softmax.f32.96KiB 6x4096",
+                                 "transpose.f32.1000B 1000 B" + less + "transpose of f32 takes",
+                                 "transpose.f32.3B 3 B" + less + "transpose of f32 takes",
+                                 "transpose.f32.96KiB 6x4096"});
 }
