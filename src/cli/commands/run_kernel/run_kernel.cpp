@@ -78,13 +78,14 @@ int run_run_kernel(const RunKernelOptions& options, Context& context) {
 Runner add_run_kernel(CLI::App& app) {
   auto options = std::make_shared<RunKernelOptions>();
   add_words(app, "NAME", options->names,
-            "built-in kernels, operations or groups of them; all: every kernel, ops: every "
-            "operation");
+            "built-in kernels, operations or groups of them; all: every kernel and the most used "
+            "operations, ops: every operation");
   add_flag(app, "--list", options->list, "name the built-in kernels and the operations");
   add_texts(app, "--dtype", "LIST", options->dtypes, "only with these types: f32,f64");
-  add_text(app, "--size", "SIZES", options->size,
-           "bytes of each array, rounded to a size the kernel supports: 64MiB, a list, a range, or "
-           "90% of the free memory for all of them");
+  add_text(
+      app, "--size", "SIZES", options->size,
+      "bytes of each array, rounded to a size the kernel supports, of operations to the largest "
+      "shape: 64MiB, a list, a range, or 90% of the free memory for all of them");
   add_text(app, "--shape", "SHAPE", options->shape,
            "dimensions of an operation's inputs, such as 4096x4096, instead of a size");
   add_texts(app, "--layout", "LIST", options->layouts,
