@@ -164,7 +164,7 @@ class Timed(Operations):
 
     def test_the_size_of_other_kernels(self):
         result = self.document("mul", "--dtype", "f16", "--samples", "1", *CPU)["results"][0]
-        self.assertEqual((result["id"], result["shape"]), ("mul.f16.4MiB@cpu:0", "512x4096"))
+        self.assertEqual((result["id"], result["shape"]), ("mul.f16.1MiB@cpu:0", "128x4096"))
         kernels = {result["kernel"] for result in self.document(
             "ops", "memset", "--dtype", "u32", "--size", "4KiB", "--samples", "1",
             *CPU)["results"]}

@@ -28,6 +28,8 @@ namespace {
 
 constexpr std::uint64_t gpu_size_bytes = std::uint64_t{256} << 20;
 constexpr std::uint64_t cpu_size_bytes = std::uint64_t{4} << 20;
+// Of operations with all their types, so that one ends within seconds.
+constexpr std::uint64_t cpu_operation_bytes = std::uint64_t{1} << 20;
 // Launches into a longer queue may block the host.
 constexpr std::size_t most_repeats = 32;
 constexpr double least_sample_s = 0.0005;
@@ -155,7 +157,8 @@ class Bench {
       return {std::max<std::uint64_t>(static_cast<std::uint64_t>(bytes) / 4096 * 4096, 4096)};
     }
     if (!options_.sizes_bytes.empty()) return options_.sizes_bytes;
-    return {device_.is_host_memory() ? cpu_size_bytes : gpu_size_bytes};
+    if (!device_.is_host_memory()) return {gpu_size_bytes};
+    return {entry.family.is_in_all ? cpu_size_bytes : cpu_operation_bytes};
   }
 
   /// Runs and fills the result. False if that size has already run: then only the size is set.

@@ -41,7 +41,8 @@ struct KernelResult;
 struct KernelBenchOptions {
   std::vector<std::string> names;   ///< families or groups; "all" (or none), "ops"
   std::vector<std::string> dtypes;  ///< only these; empty: the usual ones of the family
-  /// Bytes of one array, one run for each; empty: 256 MiB on a GPU, 4 MiB on cpu.
+  /// Bytes of one array, one run for each; empty: 256 MiB on a GPU, 4 MiB on cpu, there
+  /// 1 MiB of operations that `all` leaves out.
   std::vector<std::uint64_t> sizes_bytes;
   /// Instead of sizes: all arrays together take this share (0..1) of the free memory.
   std::optional<double> memory_share;
