@@ -28,8 +28,9 @@ namespace {
 
 constexpr std::uint64_t gpu_size_bytes = std::uint64_t{256} << 20;
 constexpr std::uint64_t cpu_size_bytes = std::uint64_t{4} << 20;
-// Of operations with all their types, so that one ends within seconds.
+// Of operations that run with all their types, so that one ends within seconds.
 constexpr std::uint64_t cpu_operation_bytes = std::uint64_t{1} << 20;
+constexpr double operation_budget_s = 0.1;
 // Launches into a longer queue may block the host.
 constexpr std::size_t most_repeats = 32;
 constexpr double least_sample_s = 0.0005;
@@ -203,7 +204,7 @@ class Bench {
       work->queue();
       stream_.synchronize();
       if (!judge(*work, result)) return true;
-      sample(*work, figures, result);
+      sample(entry, *work, figures, result);
       if (!judge(*work, result)) return true;
     } while (base::seconds_since(begin) < options_.soak_s);
     rate(entry, *work, figures, result);
@@ -237,7 +238,8 @@ class Bench {
     return timer_.elapsed_s() / static_cast<double>(repeats);
   }
 
-  void sample(KernelWork& work, const KernelWork::Figures& figures, KernelResult& result) {
+  void sample(const FamilyEntry& entry, KernelWork& work, const KernelWork::Figures& figures,
+              KernelResult& result) {
     std::size_t repeats = figures.repeats;
     if (repeats == 0) {
       const double once_s = std::max(time_runs(work, 1), 1e-7);
@@ -245,6 +247,7 @@ class Bench {
           std::clamp(std::ceil(least_sample_s / once_s), 1.0, static_cast<double>(most_repeats)));
     }
     SamplingOptions sampling;
+    if (!entry.family.is_in_all) sampling.time_budget_s = operation_budget_s;
     if (options_.samples) {
       sampling.least_samples = *options_.samples;
       sampling.most_samples = *options_.samples;
