@@ -19,7 +19,10 @@ void add_gate(std::vector<OperationEntry>& list, const char* name, const char* a
                        {DType::f16, DType::bf16, DType::f32, DType::f64},
                        3};
   entry.is_exact = false;
-  if (kind == ops::Gate::silu) entry.usual_dtypes = {DType::f32};
+  if (kind == ops::Gate::silu) {
+    entry.usual_dtypes = {DType::f32};
+    entry.flops = 5;
+  }
   entry.cases = [kind](DType dtype, std::span<const std::uint64_t> dims, InputMaker& maker) {
     OperationCase made = elementwise_case(2, dtype, dims, maker, dtype);
     made.run = [kind](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {

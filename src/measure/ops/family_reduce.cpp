@@ -100,6 +100,7 @@ void add_reduce_operations(std::vector<OperationEntry>& list) {
     if (operation == ops::Reduce::sum) {
       entry.repeats = Repeats::summed;
       entry.usual_dtypes = {DType::u32, DType::f32, DType::f64};
+      entry.flops = 1;
     }
     entry.cases = [operation](DType dtype, std::span<const std::uint64_t> dims, InputMaker& maker) {
       return reduce_cases(operation, dtype, dims, maker);

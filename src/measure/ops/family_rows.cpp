@@ -129,13 +129,15 @@ std::vector<OperationCase> rope_cases(DType dtype, std::span<const std::uint64_t
 using RowCases = std::function<std::vector<OperationCase>(
     DType, std::span<const std::uint64_t> dims, InputMaker&)>;
 
+/// `flops` are 0 of an operation that `all` leaves out.
 void add_rows(std::vector<OperationEntry>& list, const char* name, const char* description,
-              std::uint64_t arrays, bool is_usual, RowCases cases) {
+              std::uint64_t arrays, double flops, RowCases cases) {
   OperationEntry entry{
       name, "rows", description, {DType::f16, DType::bf16, DType::f32, DType::f64}, arrays};
   entry.is_elementwise = false;
   entry.is_exact = false;
-  if (is_usual) entry.usual_dtypes = {DType::f32};
+  entry.flops = flops;
+  if (flops > 0) entry.usual_dtypes = {DType::f32};
   entry.cases = std::move(cases);
   list.push_back(std::move(entry));
 }
@@ -148,12 +150,12 @@ void add_rows_operations(std::vector<OperationEntry>& list) {
       return function(choice, dtype, dims, maker);
     };
   };
-  add_rows(list, "softmax", "softmax along an axis", 2, true, given(softmax_cases, false));
-  add_rows(list, "log_softmax", "logarithm of softmax along an axis", 2, false,
+  add_rows(list, "softmax", "softmax along an axis", 2, 5, given(softmax_cases, false));
+  add_rows(list, "log_softmax", "logarithm of softmax along an axis", 2, 0,
            given(softmax_cases, true));
-  add_rows(list, "layernorm", "layer norm of rows", 2, true, given(norm_cases, true));
-  add_rows(list, "rmsnorm", "norm of rows by their mean square", 2, true, given(norm_cases, false));
-  add_rows(list, "rope", "rotary position embedding of rows by tables", 3, true, rope_cases);
+  add_rows(list, "layernorm", "layer norm of rows", 2, 8, given(norm_cases, true));
+  add_rows(list, "rmsnorm", "norm of rows by their mean square", 2, 4, given(norm_cases, false));
+  add_rows(list, "rope", "rotary position embedding of rows by tables", 3, 3, rope_cases);
 }
 
 }  // namespace hiptool::measure

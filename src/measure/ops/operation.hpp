@@ -98,6 +98,7 @@ struct OperationEntry {
   Repeats repeats = Repeats::rows;  ///< of the first case; elementwise: anywhere
   /// Types that run where none is chosen. `all` runs the operations that have them.
   std::vector<DType> usual_dtypes = {};
+  double flops = 0;  ///< for each element of the shape; 0: only bytes are rated
 };
 
 /// Every operation, in the order in which `ops` runs them; opens no driver.

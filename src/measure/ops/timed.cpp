@@ -161,6 +161,7 @@ class OperationWork final : public KernelWork {
     Figures figures;
     figures.elements = count_of_dims(call_.result_dims);
     figures.size_bytes = count_of_dims(dims_) * element_size_bytes(dtype_);
+    figures.flops = operation_.flops * static_cast<double>(count_of_dims(dims_));
     figures.tolerance = operation_.is_exact ? 0 : 1;  // errors are shares of the bound
     for (const PlacedTensor& input : inputs_) figures.bytes += bytes_read(input.tensor);
     figures.bytes += static_cast<double>(figures.elements * element_size_bytes(call_.result_dtype));
