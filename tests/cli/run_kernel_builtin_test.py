@@ -79,7 +79,7 @@ class Run(BuiltIn):
             self.assertGreater(result["median_s"], 0, result)
 
     def test_names_groups_types_and_sizes(self):
-        document = self.document("stream", "gemm", "--dtype", "f64,f16", "--size", "4KiB,16KiB",
+        document = self.document("stream", "gemm", "--dtype", "f64,f16", "--size", "64KiB,80KiB",
                                  "--samples", "2", "--device", "cpu")
         cells = [(result["kernel"], result["dtype"], len(result["samples_s"]))
                  for result in document["results"] if result["status"] == "ok"]
@@ -91,11 +91,11 @@ class Run(BuiltIn):
         self.assertEqual(skipped["memset"], "has none of the requested types")
         triad = [result["size_bytes"] for result in document["results"]
                  if result["kernel"] == "stream-triad"]
-        self.assertEqual(triad, [4096, 16384])
+        self.assertEqual(triad, [65536, 81920])
 
     def test_ids_have_the_size_that_ran(self):
         # A product takes whole tiles, and on this device no larger one than 64 KiB.
-        words = ("gemm", "fma", "--dtype", "f32", "--size", "1024,64KiB,1MiB,64KiB", "--samples",
+        words = ("gemm", "fma", "--dtype", "f32", "--size", "65KiB,64KiB,1MiB,64KiB", "--samples",
                  "1", "--device", "cpu")
         document = self.document(*words, "--fail-below", "gemm.1MiB>=0.00001GFLOP/s",
                                  "--fail-below", "gemm.64K>=0.00001GFLOP/s")
@@ -103,13 +103,13 @@ class Run(BuiltIn):
         self.assertEqual(set(results), {"gemm.f32.64KiB@cpu:0", "fma.f32@cpu:0"})
         gemm = results["gemm.f32.64KiB@cpu:0"]
         self.assertEqual((gemm["size_bytes"], gemm["elements"]), (65536, 128 * 128))
-        self.assertEqual(gemm["requested_sizes_bytes"], [1024, 65536, 1 << 20])
+        self.assertEqual(gemm["requested_sizes_bytes"], [66560, 65536, 1 << 20])
         self.assertEqual(results["fma.f32@cpu:0"]["requested_sizes_bytes"], [])
         default = self.document("gemm", "--dtype", "f32", "--samples", "1", "--device", "cpu")
         self.assertEqual([(result["id"], result["requested_sizes_bytes"])
                           for result in default["results"]], [("gemm.f32.64KiB@cpu:0", [])])
         text = " ".join(self.run_kernel(*words).stdout.split())
-        self.assertIn("64KiB@cpu:0: 1.00 KiB requested; this kernel rounds it to 64.0 KiB", text)
+        self.assertIn("64KiB@cpu:0: 65.0 KiB requested; this kernel rounds it to 64.0 KiB", text)
         self.assertIn("1.00 MiB requested", text)
         self.assertNotIn("gemm.f32.64KiB@cpu:0: 64.0 KiB", text)
         result = self.document("memset", "--size", "0.5%", "--samples", "1", "--device",

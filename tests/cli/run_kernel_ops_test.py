@@ -172,6 +172,21 @@ class Timed(Operations):
         self.assertNotIn("add", {result["kernel"] for result in self.document(
             "all", "--size", "4KiB", "--samples", "1", "--dtype", "u32", *CPU)["results"]})
 
+    def test_a_size_below_the_least_shape(self):
+        for words, least in ((("softmax", "--size", "3"), "3 B"), (("gemm", "--size", "1000",
+                             "--dtype", "f32"), "1000 B"), (("row_bias", "--size", "4KiB",
+                             "--dtype", "f32"), "4.00 KiB")):
+            document = self.document(*words, *CPU, code=2)
+            self.assertIn(f"{least} is less than the least shape of {words[0]} of f32",
+                          document["error"]["message"])
+            self.assertIn("--size", document["error"]["hint"])
+            self.assertEqual([one["status"] for one in document["results"]], ["skipped"])
+        document = self.document("all", "--size", "4KiB", "--samples", "1", "--dtype", "f32,u32",
+                                 *CPU)
+        skipped = {one["kernel"]: one["reason"] for one in document["results"]
+                   if one["status"] == "skipped" and "least shape" in one["reason"]}
+        self.assertEqual(set(skipped), {"gemm", "transpose"})
+
     def test_thresholds(self):
         words = ("add", "--dtype", "f32", "--layout", "packed,spread", *SMALL, "--fail-below")
         self.document(*words, "add.f32.33x40.spread>=1B/s")

@@ -45,7 +45,7 @@ class GemmWork final : public KernelWork {
         stream_(context.stream),
         kernel_(context.find_kernel(variant_.name + context.dtype)),
         rate_(rate_of(context)),
-        side_(side_for(context.size_bytes, device.is_host_memory())),
+        side_(side_for(context, device.is_host_memory())),
         a_(device, side_ * side_ * (is_half_ ? 2 : 4)),
         b_(device, a_.size_bytes()),
         c_(device, side_ * side_ * 4) {
@@ -116,10 +116,12 @@ class GemmWork final : public KernelWork {
     return is_half_ ? std::nullopt : multiply_add_rate(context.arch, "f32");
   }
 
-  std::uint64_t side_for(std::uint64_t size_bytes, bool is_cpu) const {
+  std::uint64_t side_for(const WorkContext& context, bool is_cpu) const {
     const std::uint64_t tile = std::max(variant_.tile_rows, variant_.tile_columns);
-    const auto side = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(size_bytes) / 4));
-    return std::clamp(side / tile * tile, tile, is_cpu ? most_cpu_side : most_gpu_side);
+    const double elements = static_cast<double>(context.size_bytes) / 4;
+    const auto side = static_cast<std::uint64_t>(std::sqrt(elements)) / tile * tile;
+    if (side == 0) throw TooSmall("gemm of " + context.dtype, context.size_bytes);
+    return std::min(side, is_cpu ? most_cpu_side : most_gpu_side);
   }
 
   std::int64_t at(const std::vector<float>& table, std::uint64_t row, std::uint64_t column) const {

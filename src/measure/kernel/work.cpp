@@ -95,7 +95,7 @@ class Judge {
 TooSmall::TooSmall(const std::string& what, std::uint64_t size_bytes)
     : Error(ErrorCode::invalid_argument, "choose shape",
             format_size(size_bytes) + " is less than the least shape of " + what + " takes",
-            "choose a larger --size, such as 64KiB") {}
+            "choose a larger --size, such as 1MiB") {}
 
 LaunchConfig stride_grid(const WorkContext& context, std::uint64_t units,
                          std::uint64_t blocks_per_unit, std::uint64_t units_per_thread) {

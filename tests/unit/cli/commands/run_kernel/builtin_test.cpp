@@ -46,7 +46,7 @@ TEST_CASE("run-kernel: without a fault all is right and nothing is left") {
   CHECK(clean.document["status"] == "ok");
   CHECK(count_status(clean.document, "ok") == few_results);
   CHECK(contains(clean.err, "[1/4] stream-triad.f32.4KiB@cpu:0: "));
-  CHECK(contains(clean.err, "[4/4] memtest-address.u32.4KiB@cpu:0: "));
+  CHECK(contains(clean.err, "[4/4] sum.f32.4KiB@cpu:0: "));
   CHECK(clean.cpus->table().live().is_empty());
 }
 
