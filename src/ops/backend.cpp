@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hiptool/platform.hpp"
+#include "ops/backend_kernels.hpp"
 #include "ops/backend_state.hpp"
 
 namespace hiptool {
@@ -25,6 +26,10 @@ Kernel BackendState::kernel(std::string_view source, const std::string& name) {
   const auto found = kernels_.find(name);
   if (found != kernels_.end()) return found->second;
   return kernels_.emplace(name, Kernel(loader_.load(source).module, name)).first->second;
+}
+
+Kernel kernel_of(const Backend& backend, std::string_view name) {
+  return backend.state().find_kernel(name);
 }
 
 }  // namespace ops

@@ -19,6 +19,8 @@ struct BackendState {
 
   /// A kernel by its name; each source is loaded once, and each kernel looked up once.
   Kernel kernel(std::string_view source, const std::string& name);
+  /// The kernel of that name in any source, looked up each time.
+  Kernel find_kernel(std::string_view name) { return loader_.kernel(name); }
 
   const Device device;
   const Backend::Options options;

@@ -8,6 +8,7 @@
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/kernel.hpp"
+#include "ops/backend_kernels.hpp"
 
 namespace hiptool::measure {
 namespace {
@@ -39,17 +40,17 @@ DeviceTools::DeviceTools(const Device& device)
       result_(device, result_bytes),
       host_result_(device, result_bytes) {
   compute_units_ = device.info().compute_units.value_or(unknown_units);
-  kernels::KernelLoader loader(device);
-  write_ = find(loader, "hiptool_pattern_write");
-  check_ = find(loader, "hiptool_pattern_check");
-  copy_16_ = find(loader, "hiptool_copy_16");
-  copy_1_ = find(loader, "hiptool_copy_1");
-  if (device.platform() != Platform::cpu) gate_ = find(loader, "hiptool_gate");
+  const Backend backend = Backend::borrow_native(stream_);
+  write_ = find(backend, "hiptool_pattern_write");
+  check_ = find(backend, "hiptool_pattern_check");
+  copy_16_ = find(backend, "hiptool_copy_16");
+  copy_1_ = find(backend, "hiptool_copy_1");
+  if (device.platform() != Platform::cpu) gate_ = find(backend, "hiptool_gate");
 }
 
-std::optional<Kernel> DeviceTools::find(kernels::KernelLoader& loader, const char* name) {
+std::optional<Kernel> DeviceTools::find(const Backend& backend, const char* name) {
   try {
-    return loader.kernel(name);
+    return ops::kernel_of(backend, name);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;
     missing_ = error.what();

@@ -6,11 +6,11 @@
 #include <optional>
 #include <string>
 
+#include "hiptool/backend.hpp"
 #include "hiptool/buffer.hpp"
 #include "hiptool/kernel.hpp"
 #include "hiptool/pinned_buffer.hpp"
 #include "hiptool/stream.hpp"
-#include "kernels/kernel_loader.hpp"
 #include "measure/copy/pattern_words.hpp"
 
 namespace hiptool::measure {
@@ -39,7 +39,7 @@ class DeviceTools {
   void require_copy() const;
 
  private:
-  std::optional<Kernel> find(kernels::KernelLoader& loader, const char* name);
+  std::optional<Kernel> find(const Backend& backend, const char* name);
   std::uint32_t blocks_for(std::uint64_t count) const;
   void write_by_host(const Buffer& buffer, std::uint32_t seed) const;
   WrongWords check_by_host(const Buffer& buffer, std::uint32_t seed) const;

@@ -16,11 +16,11 @@
 #include "base/units.hpp"
 #include "hiptool/error.hpp"
 #include "hiptool/event.hpp"
-#include "kernels/kernel_loader.hpp"
 #include "measure/kernel/work.hpp"
 #include "measure/ops/sweep.hpp"
 #include "measure/peak.hpp"
 #include "measure/sampling.hpp"
+#include "ops/backend_kernels.hpp"
 #include "report/report.hpp"
 
 namespace hiptool::measure {
@@ -144,8 +144,9 @@ class Bench {
     };
     context_.find_kernel = options.find_kernel;
     if (!context_.find_kernel) {
-      loader_ = std::make_unique<kernels::KernelLoader>(device);
-      context_.find_kernel = [this](std::string_view name) { return loader_->kernel(name); };
+      context_.find_kernel = [this](std::string_view name) {
+        return ops::kernel_of(context_.backend(), name);
+      };
     }
   }
 
@@ -320,7 +321,6 @@ class Bench {
   DeviceInfo info_;
   Stream stream_;
   KernelTimer timer_;
-  std::unique_ptr<kernels::KernelLoader> loader_;
   std::optional<Backend> backend_;
   WorkContext context_;
   std::set<std::tuple<std::string, std::string, std::uint64_t>>

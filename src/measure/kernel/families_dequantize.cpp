@@ -5,10 +5,10 @@
 
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
-#include "kernels/kernel_loader.hpp"
 #include "measure/kernel/iq_grids.hpp"
 #include "measure/kernel/quantised_types.hpp"
 #include "measure/kernel/work.hpp"
+#include "ops/backend_kernels.hpp"
 
 namespace hiptool::measure {
 namespace {
@@ -79,12 +79,12 @@ std::vector<float> expected_values(const QuantisedType& type,
                                    const std::vector<std::uint8_t>& blocks) {
   Platforms platforms;
   const Device device = find_device(platforms, "cpu");
-  kernels::KernelLoader loader(device);
-  const Launcher launcher(device, loader.kernel("hiptool_dequantize"), type, table_blocks);
+  const Backend backend(device);
+  const Launcher launcher(device, ops::kernel_of(backend, "hiptool_dequantize"), type,
+                          table_blocks);
   copy_h2d_and_wait(launcher.blocks, std::as_bytes(std::span(blocks)));
-  const Stream stream(device);
-  launcher.queue({{1}, {256}}, stream);
-  stream.synchronize();
+  launcher.queue({{1}, {256}}, backend.stream());
+  backend.synchronize();
   std::vector<float> values(launcher.count);
   copy_d2h_and_wait(std::as_writable_bytes(std::span(values)), launcher.out);
   return values;
