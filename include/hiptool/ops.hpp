@@ -108,7 +108,7 @@ HIPTOOL_API std::string_view to_string(Unary operation) noexcept;
 /// * exp, log, sin, cos, tanh, erf, sigmoid, silu (x sigmoid(x)), normcdf (the standard normal
 ///   distribution), gelu_erf (x normcdf(x)) and gelu (its approximation by tanh) are within 2 units
 ///   in the last place; of halves and f8e4m3 within 0.501. Special values are those of C99, Annex
-///   F; silu, gelu and gelu_erf of -infinity are NaN, as -infinity * 0 is.
+///   F; silu, gelu and gelu_erf of -infinity are -0, their limit.
 HIPTOOL_API Tensor unary(const Backend& backend, Unary operation, const Tensor& x);
 HIPTOOL_API void unary_into(const Backend& backend, Unary operation, const Tensor& x,
                             const Tensor& out);

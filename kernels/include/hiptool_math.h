@@ -285,15 +285,14 @@ inline __device__ T sigmoid(T x) {
   return scaled(s.value.high + s.value.low, s.exponent);
 }
 
-/// x times a value that falls to 0 for x below `end`; NaN for -inf, as -inf * 0 is.
+/// x times a value that falls to 0 for x below `end`: -0 from there on, the limit at -inf too.
 template <class T>
 inline __device__ T times_scaled(T x, Scaled<T> s, T end) {
   const T factor = x < end ? end : x;
   const T high = factor * s.value.high;
   const T low = fused(factor, s.value.high, -high) + factor * s.value.low;
   const T value = absolute(x) < infinity<T>() ? high + low : high;
-  const T result = with_sign_of(x, value);  // of +0 and -0 the sum is +0
-  return x == -infinity<T>() ? not_a_number<T>() : scaled(result, s.exponent);
+  return scaled(with_sign_of(x, value), s.exponent);  // of +0 and -0 the sum is +0
 }
 
 /// x sigmoid(x).

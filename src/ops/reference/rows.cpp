@@ -127,6 +127,8 @@ Expected rope(DType dtype, const Values& x, const Values& cosines, const Values&
 Expected gate(DType dtype, Gate kind, const Values& gates, const Values& up) {
   Expected expected = empty_like(up);
   const auto activation = [kind](long double x) -> long double {
+    const bool falls_to_zero = kind != Gate::relu && kind != Gate::sigmoid;
+    if (falls_to_zero && std::isinf(x) && x < 0) return -0.0L;
     switch (kind) {
       case Gate::silu: return x / (1 + std::exp(-x));
       case Gate::gelu: {

@@ -33,9 +33,14 @@ long double normal_of(long double x) {
   return (std::erfc(u) - slope * lost) / 2;
 }
 
+/// x times a factor that falls to 0 faster than x grows.
+long double times_share(long double x, long double share) {
+  return std::isinf(x) && share == 0 ? -0.0L : x * share;
+}
+
 long double gelu_by_tanh(long double x) {
   constexpr long double two_sqrt_2_over_pi = 1.59576912160573071175978423973652747L;
-  return x * sigmoid_of(two_sqrt_2_over_pi * (x + 0.044715L * x * x * x));
+  return times_share(x, sigmoid_of(two_sqrt_2_over_pi * (x + 0.044715L * x * x * x)));
 }
 
 /// x is the element as float or double, in which operations that are rounded correctly compute, and
@@ -62,9 +67,9 @@ UnaryValue unary_value(Unary operation, Real x, long double w) {
     case Unary::erf: return nearly(std::erf(w));
     case Unary::normcdf: return nearly(normal_of(w));
     case Unary::sigmoid: return nearly(sigmoid_of(w));
-    case Unary::silu: return nearly(w * sigmoid_of(w));
+    case Unary::silu: return nearly(times_share(w, sigmoid_of(w)));
     case Unary::gelu: return nearly(gelu_by_tanh(w));
-    case Unary::gelu_erf: return nearly(w * normal_of(w));
+    case Unary::gelu_erf: return nearly(times_share(w, normal_of(w)));
   }
   return exactly(0);
 }

@@ -57,11 +57,17 @@ Wide normal_of(Wide x) {
   return (std::erfc(u) - (slope > 0 ? slope * lost : Wide(0))) / 2;
 }
 
+/// x times a factor that falls to 0 faster than x grows.
+template <class Wide>
+Wide times_share(Wide x, Wide share) {
+  return std::isinf(x) && share == 0 ? Wide(-0.0) : x * share;
+}
+
 template <class Wide>
 Wide gelu_tanh_of(Wide x) {
   const Wide two_u =
       Wide(1.59576912160573071175978423973652747L) * (x + Wide(0.044715L) * x * x * x);
-  return x * sigmoid_of(two_u);
+  return times_share(x, sigmoid_of(two_u));
 }
 
 struct Function {
@@ -83,14 +89,14 @@ const Function functions[] = {
     HIPTOOL_FUNCTION(exponential_minus_one, std::expm1(x)),
     HIPTOOL_FUNCTION(hyperbolic_tangent, std::tanh(x)),
     HIPTOOL_FUNCTION(sigmoid, sigmoid_of(x)),
-    HIPTOOL_FUNCTION(silu, x* sigmoid_of(x)),
+    HIPTOOL_FUNCTION(silu, times_share(x, sigmoid_of(x))),
     HIPTOOL_FUNCTION(logarithm, x == 0 ? -INFINITY : std::log(x)),
     HIPTOOL_FUNCTION(sine, std::sin(x)),
     HIPTOOL_FUNCTION(cosine, std::cos(x)),
     HIPTOOL_FUNCTION(error_function, std::erf(x)),
     HIPTOOL_FUNCTION(complementary_error_function, std::erfc(x)),
     HIPTOOL_FUNCTION(normal_distribution, normal_of(x)),
-    HIPTOOL_FUNCTION(gelu, x* normal_of(x)),
+    HIPTOOL_FUNCTION(gelu, times_share(x, normal_of(x))),
     HIPTOOL_FUNCTION(gelu_tanh, gelu_tanh_of(x)),
 };
 

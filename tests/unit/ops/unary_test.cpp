@@ -2,8 +2,11 @@
 #include "ops/reference/unary.hpp"
 
 #include <cmath>
+#include <limits>
 
 #include "hiptool/error.hpp"
+#include "hiptool/ops_rows.hpp"
+#include "ops/reference/rows.hpp"
 #include "unit/ops/all_numbers.hpp"
 
 using namespace hiptool;
@@ -78,6 +81,31 @@ TEST_CASE("unary operations and affine of every shape and layout") {
         test::check_result(dtype, test::read(backend, x),
                            ops::reference::affine(dtype, rounded, 2, 1));
       }
+    }
+  }
+}
+
+TEST_CASE("silu and gelu end at -0 and infinity, bit by bit") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  const long double infinite = std::numeric_limits<long double>::infinity();
+  for (const DType dtype : {DType::f16, DType::bf16, DType::f32, DType::f64}) {
+    CAPTURE(to_string(dtype));
+    const ops::reference::Values ends{{4}, {-infinite, infinite, -3e4L, 3e4L}};
+    const ops::reference::Values expected{{4}, {-0.0L, infinite, -0.0L, 3e4L}};
+    const Tensor x = test::packed_tensor(backend, dtype, ends);
+    for (const ops::Unary operation : {ops::Unary::silu, ops::Unary::gelu, ops::Unary::gelu_erf}) {
+      CAPTURE(ops::to_string(operation));
+      CHECK(test::bytes_on_host(backend, ops::unary(backend, operation, x)) ==
+            ops::reference::bytes_of(dtype, expected));
+    }
+    const ops::reference::Values ones{{4}, {1, 1, 1, 1}};
+    const Tensor y = test::packed_tensor(backend, dtype, ones);
+    for (const ops::Gate kind : {ops::Gate::silu, ops::Gate::gelu, ops::Gate::gelu_erf}) {
+      CAPTURE(static_cast<int>(kind));
+      const auto got = test::bytes_on_host(backend, ops::gate(backend, kind, x, y));
+      CHECK(got == ops::reference::bytes_of(dtype, expected));
+      test::check_result(dtype, got, ops::reference::gate(dtype, kind, ends, ones));
     }
   }
 }
