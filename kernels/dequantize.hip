@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The quantised types of GGUF to f32, bit for bit as ggml defines them (ggml-common.h and
-// ggml-quants.c): every operation rounds at the same place.
+// ggml-quants.c): every operation rounds at the same place. A thread takes four neighbouring values
+// at a time: their scale is found once, and their packed numbers are the four bytes of a word.
 #include "hiptool_device.h"
 
 using namespace hiptool_device;
@@ -43,122 +44,227 @@ constexpr uint32_t iq3_xxs_grid = 1792;
 constexpr uint32_t iq3_s_grid = 2048;
 constexpr uint32_t iq1_grid = 2560;
 
-// Number i of sixteen 8-bit numbers in registers: a table in memory was slower.
-inline __device__ float pick(uint64_t low, uint64_t high, uint32_t i) {
-  return static_cast<float>(static_cast<int8_t>((i < 8 ? low : high) >> (i % 8 * 8)));
-}
-
-// -127 -104 -83 -65 -49 -35 -22 -10, 1 13 25 38 53 69 89 113
-inline __device__ float iq4_number(uint32_t i) {
-  return pick(0xF6EADDCFBFAD9881U, 0x7159453526190D01U, i);
-}
-// E2M1, doubled: 0 1 2 3 4 6 8 12, and the same below 0
-inline __device__ float fp4_number(uint32_t i) {
-  return pick(0x0C08060403020100U, 0xF4F8FAFCFDFEFF00U, i);
-}
-
 struct Place {
   const uint8_t* block;
   const uint16_t* grids;
-  uint32_t i;  // of the value in the block
+  uint32_t i;  // of the first of four values in the block, a multiple of 4
 };
 
-inline __device__ float half_at(const uint8_t* at) { return f16_to_operand(read_16(at)); }
+// Four bytes at an address that is a multiple of `align`. Other devices than NVIDIA's load them at
+// any address at once.
+template <unsigned align>
+inline __device__ uint32_t word_at(const uint8_t* at) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (align % 4 == 0) {
+    return *reinterpret_cast<const uint32_t*>(at);
+  } else if constexpr (align % 2 == 0) {
+    const uint16_t* const halves = reinterpret_cast<const uint16_t*>(at);
+    return halves[0] | static_cast<uint32_t>(halves[1]) << 16;
+  } else {
+    return read_32(at);
+  }
+#else
+  uint32_t word;
+  __builtin_memcpy(&word, at, sizeof word);
+  return word;
+#endif
+}
+
+inline __device__ uint16_t bits_16(const uint8_t* at) {
+#if defined(__CUDA_ARCH__)
+  return *reinterpret_cast<const uint16_t*>(at);
+#else
+  uint16_t bits;
+  __builtin_memcpy(&bits, at, sizeof bits);
+  return bits;
+#endif
+}
+inline __device__ float half_at(const uint8_t* at) { return f16_to_value(bits_16(at)); }
 
 inline __device__ float number(uint32_t value) { return static_cast<float>(value); }
 inline __device__ float signed_number(uint32_t value, int offset) {
   return static_cast<float>(static_cast<int>(value) - offset);
 }
 
+inline __device__ uint32_t byte_of(uint32_t word, uint32_t k) { return word >> (8 * k) & 255U; }
+
+// The bytes of q, less an offset, times a scale: the subtraction is exact.
+inline __device__ void scale_bytes(uint32_t q, float scale, float offset, float* four) {
+#pragma unroll
+  for (uint32_t k = 0; k < 4; ++k) four[k] = scale * (number(byte_of(q, k)) - offset);
+}
+inline __device__ void scale_and_add(uint32_t q, float scale, float added, float* four) {
+#pragma unroll
+  for (uint32_t k = 0; k < 4; ++k) four[k] = scale * number(byte_of(q, k)) + added;
+}
+inline __device__ void scale_and_subtract(uint32_t q, float scale, float taken, float* four) {
+#pragma unroll
+  for (uint32_t k = 0; k < 4; ++k) four[k] = scale * number(byte_of(q, k)) - taken;
+}
+
+// Numbers of four bits, by their places in 128 bits of signed bytes: a table in memory was slower.
+struct SixteenBytes {
+  uint32_t words[4];
+};
+inline __device__ void scale_chosen(SixteenBytes table, uint32_t places, float scale, float* four) {
+#pragma unroll
+  for (uint32_t k = 0; k < 4; ++k) {
+    const uint32_t place = byte_of(places, k);
+    const uint32_t low = (place & 4U) != 0 ? table.words[1] : table.words[0];
+    const uint32_t high = (place & 4U) != 0 ? table.words[3] : table.words[2];
+    const uint32_t word = (place & 8U) != 0 ? high : low;
+    four[k] = scale * static_cast<float>(static_cast<int8_t>(word >> (place % 4 * 8)));
+  }
+}
+
+// -127 -104 -83 -65 -49 -35 -22 -10, 1 13 25 38 53 69 89 113
+inline __device__ void scale_iq4(uint32_t places, float scale, float* four) {
+  scale_chosen({{0xBFAD9881U, 0xF6EADDCFU, 0x26190D01U, 0x71594535U}}, places, scale, four);
+}
+// E2M1, doubled: 0 1 2 3 4 6 8 12, and the same below 0, where -0 becomes 0.
+inline __device__ void scale_fp4(uint32_t places, float scale, float* four) {
+  scale_chosen({{0x03020100U, 0x0C080604U, 0xFDFEFF00U, 0xF4F8FAFCU}}, places, scale, four);
+}
+
 // Nibble n of bytes, the lower one first.
 inline __device__ uint32_t nibble(const uint8_t* bytes, uint32_t n) {
   return bytes[n / 2] >> (n % 2 * 4) & 15U;
 }
-// Value i of `bits` bits (1 or 2), neighbours in one byte, the first in its lowest bits.
-inline __device__ uint32_t bits_at(const uint8_t* bytes, uint32_t i, uint32_t bits) {
-  const uint32_t in_byte = 8 / bits;
-  return bytes[i / in_byte] >> (i % in_byte * bits) & ((1U << bits) - 1);
+// Four bits or four pairs of bits, each in a byte of its own.
+inline __device__ uint32_t spread_bits(uint32_t four_bits) {
+  return (four_bits & 15U) * 0x00204081U & 0x01010101U;
 }
-// Value i of 16 bytes: first all lower nibbles, then all upper ones.
+inline __device__ uint32_t spread_pairs(uint32_t byte) {
+  const uint32_t nibbles = (byte | byte << 12) & 0x000F000FU;
+  return (nibbles | nibbles << 6) & 0x03030303U;
+}
+// Of 16 bytes: first all lower nibbles, then all upper ones.
+template <unsigned align>
 inline __device__ uint32_t halves(const uint8_t* bytes, uint32_t i) {
-  return bytes[i % 16] >> (i / 16 * 4) & 15U;
+  return word_at<align>(bytes + i % 16) >> (i / 16 * 4) & 0x0F0F0F0FU;
 }
-// Value i of 128 2-bit values in 32 bytes, first the lowest bits of all bytes.
+// Of 128 2-bit values in 32 bytes, first the lowest bits of all bytes.
+template <unsigned align>
 inline __device__ uint32_t quarters(const uint8_t* bytes, uint32_t i) {
-  return bytes[i / 128 * 32 + i % 32] >> (i % 128 / 32 * 2) & 3U;
+  return word_at<align>(bytes + i / 128 * 32 + i % 32) >> (i % 128 / 32 * 2) & 0x03030303U;
 }
 
-inline __device__ float q5(const Place& p, uint32_t high_at, bool has_minimum) {
-  const uint32_t high = read_32(p.block + high_at) >> p.i & 1U;
-  const uint32_t q = halves(p.block + high_at + 4, p.i) | high << 4;
-  const float d = half_at(p.block);
-  if (!has_minimum) return d * signed_number(q, 16);
-  return d * number(q) + half_at(p.block + 2);
+inline __device__ void q4_0_values(const Place& p, float* four) {
+  scale_bytes(halves<2>(p.block + 2, p.i), half_at(p.block), 8, four);
+}
+inline __device__ void q4_1_values(const Place& p, float* four) {
+  scale_and_add(halves<4>(p.block + 4, p.i), half_at(p.block), half_at(p.block + 2), four);
 }
 
-inline __device__ float q3_k_value(const Place& p) {
+template <unsigned align>
+inline __device__ uint32_t q5(const Place& p, uint32_t high_at) {
+  const uint32_t high = spread_bits(word_at<align>(p.block + high_at) >> p.i);
+  return halves<align>(p.block + high_at + 4, p.i) | high << 4;
+}
+inline __device__ void q5_0_values(const Place& p, float* four) {
+  scale_bytes(q5<2>(p, 2), half_at(p.block), 16, four);
+}
+inline __device__ void q5_1_values(const Place& p, float* four) {
+  scale_and_add(q5<4>(p, 4), half_at(p.block), half_at(p.block + 2), four);
+}
+
+inline __device__ void q8_0_values(const Place& p, float* four) {
+  const uint32_t q = word_at<2>(p.block + 2 + p.i);
+  const float scale = half_at(p.block);
+#pragma unroll
+  for (uint32_t k = 0; k < 4; ++k) {
+    four[k] = scale * static_cast<float>(static_cast<int8_t>(q >> (8 * k)));
+  }
+}
+
+inline __device__ void q2_k_values(const Place& p, float* four) {
+  const uint32_t scale = p.block[p.i / 16];
+  const float step = half_at(p.block + 80) * number(scale & 15U);
+  const float minimum = half_at(p.block + 82) * number(scale >> 4);
+  scale_and_subtract(quarters<4>(p.block + 16, p.i), step, minimum, four);
+}
+
+inline __device__ void q3_k_values(const Place& p, float* four) {
   const uint8_t* const scales = p.block + 96;
   const uint32_t s = p.i / 16;
   const uint32_t low = scales[s % 8] >> (s / 8 * 4) & 15U;
   const uint32_t high = scales[8 + s % 4] >> (s / 4 * 2) & 3U;
-  const uint32_t has_offset = (p.block[p.i % 32] >> (p.i / 32) & 1U) ^ 1U;
+  const uint32_t fours = word_at<2>(p.block + p.i % 32) >> (p.i / 32) & 0x01010101U;
   const float scale = half_at(p.block + 108) * signed_number(low | high << 4, 32);
-  return scale * signed_number(quarters(p.block + 32, p.i), static_cast<int>(has_offset * 4));
+  scale_bytes(quarters<2>(p.block + 32, p.i) | fours << 2, scale, 4, four);
 }
 
-// Q4_K and Q5_K: eight scales and eight minima of 6 bits each.
-inline __device__ float scaled(const Place& p, uint32_t q) {
-  const uint8_t* const packed = p.block + 4;
+// Q4_K and Q5_K: eight scales and eight minima of 6 bits each, behind the two they multiply.
+inline __device__ void scale_k(const Place& p, uint32_t q, float* four) {
+  const uint4 header = *reinterpret_cast<const uint4*>(p.block);
   const uint32_t g = p.i / 32;
-  uint32_t scale = packed[g % 4];
-  uint32_t minimum = packed[4 + g % 4];
+  uint32_t scale = byte_of(header.y, g % 4);
+  uint32_t minimum = byte_of(header.z, g % 4);
   if (g < 4) {
     scale &= 63U;
     minimum &= 63U;
   } else {
-    const uint32_t low = packed[4 + g];
+    const uint32_t low = byte_of(header.w, g % 4);
     scale = (low & 15U) | (scale >> 2 & 48U);
     minimum = low >> 4 | (minimum >> 2 & 48U);
   }
-  const float step = half_at(p.block) * number(scale);
-  return step * number(q) - half_at(p.block + 2) * number(minimum);
+  const float d = f16_to_value(static_cast<uint16_t>(header.x));
+  const float least = f16_to_value(static_cast<uint16_t>(header.x >> 16));
+  scale_and_subtract(q, d * number(scale), least * number(minimum), four);
 }
 
-inline __device__ uint32_t k_nibble(const Place& p, uint32_t at) {
-  return p.block[at + p.i / 64 * 32 + p.i % 32] >> (p.i / 32 % 2 * 4) & 15U;
+inline __device__ uint32_t k_nibbles(const Place& p, uint32_t at) {
+  const uint32_t word = word_at<4>(p.block + at + p.i / 64 * 32 + p.i % 32);
+  return word >> (p.i / 32 % 2 * 4) & 0x0F0F0F0FU;
+}
+inline __device__ void q4_k_values(const Place& p, float* four) {
+  scale_k(p, k_nibbles(p, 16), four);
+}
+inline __device__ void q5_k_values(const Place& p, float* four) {
+  const uint32_t high = word_at<4>(p.block + 16 + p.i % 32) >> (p.i / 32) & 0x01010101U;
+  scale_k(p, k_nibbles(p, 48) | high << 4, four);
 }
 
-inline __device__ float q6_k_value(const Place& p) {
+inline __device__ void q6_k_values(const Place& p, float* four) {
   const uint32_t j = p.i % 128;
-  const uint32_t low = p.block[p.i / 128 * 64 + j % 64] >> (j / 64 * 4) & 15U;
-  const uint32_t q = low | quarters(p.block + 128, p.i) << 4;
-  const uint32_t scale = (p.block[192 + p.i / 16] ^ 128U);
-  return half_at(p.block + 208) * signed_number(scale, 128) * signed_number(q, 32);
+  const uint32_t word = word_at<2>(p.block + p.i / 128 * 64 + j % 64);
+  const uint32_t q = (word >> (j / 64 * 4) & 0x0F0F0F0FU) | quarters<2>(p.block + 128, p.i) << 4;
+  const int8_t scale = static_cast<int8_t>(p.block[192 + p.i / 16]);
+  scale_bytes(q, half_at(p.block + 208) * static_cast<float>(scale), 32, four);
 }
 
 // Five values per byte, as digits of a fraction in base 3.
-inline __device__ float tq1_value(const Place& p) {
+inline __device__ void tq1_0_values(const Place& p, float* four) {
   uint32_t at = p.i % 32;
   uint32_t digit = p.i / 32;
   if (p.i >= 240) {
-    at = 48 + p.i % 4;
+    at = 48;
     digit = (p.i - 240) / 4;
   } else if (p.i >= 160) {
     at = 32 + p.i % 16;
     digit = (p.i - 160) / 16;
   }
-  uint32_t byte = p.block[at];
-  for (; digit > 0; --digit) byte = byte * 3 & 255U;
-  return half_at(p.block + 52) * signed_number(byte * 3 >> 8, 1);
+  const uint32_t word = word_at<2>(p.block + at);
+  // 3 to the power of the digit, of which the fraction's lower 8 bits are wanted.
+  const uint32_t power = digit == 4 ? 81U : 0x1B090301U >> (8 * digit) & 255U;
+  uint32_t q = 0;
+#pragma unroll
+  for (uint32_t k = 0; k < 4; ++k) {
+    q |= ((byte_of(word, k) * power & 255U) * 3 >> 8) << (8 * k);
+  }
+  scale_bytes(q, half_at(p.block + 52), 1, four);
+}
+inline __device__ void tq2_0_values(const Place& p, float* four) {
+  scale_bytes(quarters<2>(p.block, p.i), half_at(p.block + 64), 1, four);
 }
 
-inline __device__ float mxfp4_value(const Place& p) {
+inline __device__ void mxfp4_values(const Place& p, float* four) {
   const uint32_t e = p.block[0];
   const float half_scale = __uint_as_float(e < 2 ? 0x00200000U << e : (e - 1) << 23);
-  return half_scale * fp4_number(halves(p.block + 1, p.i));
+  scale_fp4(halves<1>(p.block + 1, p.i), half_scale, four);
 }
 
-inline __device__ float nvfp4_value(const Place& p) {
+inline __device__ void nvfp4_values(const Place& p, float* four) {
   const uint32_t code = p.block[p.i / 16];
   const uint32_t exponent = code >> 3 & 15U;
   const uint32_t fraction = code & 7U;
@@ -167,171 +273,187 @@ inline __device__ float nvfp4_value(const Place& p) {
   if (exponent == 0) scale = number(fraction) * 0x1p-10F;
   if (code == 0x7FU) scale = 0;
   const uint32_t k = p.i % 16;
-  const uint32_t q = p.block[4 + p.i / 16 * 8 + k % 8] >> (k / 8 * 4) & 15U;
-  return scale * fp4_number(q);
+  const uint32_t word = word_at<4>(p.block + 4 + p.i / 16 * 8 + k % 8);
+  scale_fp4(word >> (k / 8 * 4) & 0x0F0F0F0FU, scale, four);
 }
 
-// 1 or -1. There are 128 patterns of eight signs: the last sign makes their number even.
-inline __device__ float sign_of(uint32_t signs, uint32_t j) {
-  return (signs >> j & 1U) != 0 ? -1.0F : 1.0F;
-}
-inline __device__ float even_sign(uint32_t signs, uint32_t j) {
+// There are 128 patterns of eight signs: the last sign makes their number even.
+inline __device__ uint32_t even_signs(uint32_t signs) {
   uint32_t parity = signs ^ signs >> 4;
   parity ^= parity >> 2;
   parity ^= parity >> 1;
-  return sign_of(signs | (parity & 1U) << 7, j);
+  return signs | (parity & 1U) << 7;
 }
-
-inline __device__ float iq2_grid(const Place& p, uint32_t index) {
-  const uint32_t code = p.grids[index] >> (p.i % 8 * 2) & 3U;
-  return code == 0 ? 8.0F : code == 1 ? 25.0F : 43.0F;
-}
-inline __device__ float iq3_grid(const Place& p, uint32_t index) {
-  return number(p.grids[index] >> (p.i % 4 * 4) & 15U);
-}
-
-inline __device__ float iq2_value(const Place& p, uint32_t type) {
-  const uint32_t at = p.i / 8;
-  uint32_t scale = 0;
-  uint32_t index = 0;
-  float sign = 0;
-  if (type == iq2_xxs) {
-    const uint8_t* const group = p.block + 2 + p.i / 32 * 8;
-    const uint32_t packed = read_32(group + 4);
-    scale = packed >> 28;
-    index = iq2_xxs_grid + group[at % 4];
-    sign = even_sign(packed >> (at % 4 * 7) & 127U, p.i % 8);
-  } else if (type == iq2_xs) {
-    const uint32_t q = read_16(p.block + 2 + 2 * at);
-    scale = nibble(p.block + 66, p.i / 16);
-    index = iq2_xs_grid + (q & 511U);
-    sign = even_sign(q >> 9, p.i % 8);
-  } else {
-    const uint32_t high = p.block[66 + p.i / 32] >> (at % 4 * 2) & 3U;
-    scale = nibble(p.block + 74, p.i / 16);
-    index = iq2_s_grid + (p.block[2 + at] | high << 8);
-    sign = sign_of(p.block[34 + at], p.i % 8);
+// The bytes of q with the signs of four bits, times a scale.
+inline __device__ void scale_signed(uint32_t q, uint32_t signs, float scale, float* four) {
+#pragma unroll
+  for (uint32_t k = 0; k < 4; ++k) {
+    const uint32_t size = __float_as_uint(number(byte_of(q, k)));
+    four[k] = scale * __uint_as_float(size ^ (signs >> k & 1U) << 31);
   }
-  return half_at(p.block) * (0.5F + number(scale)) * 0.25F * iq2_grid(p, index) * sign;
+}
+
+inline __device__ void scale_iq2(const Place& p, uint32_t scale, uint32_t index, uint32_t signs,
+                                 float* four) {
+  const uint32_t codes = p.grids[index] >> (p.i % 8 * 2);
+  uint32_t q = 0;
+#pragma unroll
+  for (uint32_t k = 0; k < 4; ++k) {
+    q |= (0x2B1908U >> ((codes >> (2 * k) & 3U) * 8) & 255U) << (8 * k);  // 8, 25 or 43
+  }
+  scale_signed(q, signs >> (p.i % 8), half_at(p.block) * (0.5F + number(scale)) * 0.25F, four);
+}
+inline __device__ void iq2_xxs_values(const Place& p, float* four) {
+  const uint32_t part = p.i / 8 % 4;
+  const uint8_t* const group = p.block + 2 + p.i / 32 * 8;
+  const uint32_t packed = word_at<2>(group + 4);
+  scale_iq2(p, packed >> 28, iq2_xxs_grid + group[part], even_signs(packed >> (part * 7) & 127U),
+            four);
+}
+inline __device__ void iq2_xs_values(const Place& p, float* four) {
+  const uint32_t q = bits_16(p.block + 2 + p.i / 8 * 2);
+  scale_iq2(p, nibble(p.block + 66, p.i / 16), iq2_xs_grid + (q & 511U), even_signs(q >> 9), four);
+}
+inline __device__ void iq2_s_values(const Place& p, float* four) {
+  const uint32_t at = p.i / 8;
+  const uint32_t high = p.block[66 + p.i / 32] >> (at % 4 * 2) & 3U;
+  scale_iq2(p, nibble(p.block + 74, p.i / 16), iq2_s_grid + (p.block[2 + at] | high << 8),
+            p.block[34 + at], four);
+}
+
+// Four nibbles of the table, each in a byte of its own.
+inline __device__ uint32_t iq3_grid(const Place& p, uint32_t index) {
+  const uint32_t nibbles = p.grids[index];
+  const uint32_t bytes = (nibbles | nibbles << 8) & 0x00FF00FFU;
+  return (bytes | bytes << 4) & 0x0F0F0F0FU;
 }
 
 // The values are 8 n + 4 for n of the table, except that the largest is 62.
-inline __device__ float iq3_xxs_value(const Place& p) {
-  const uint32_t packed = read_32(p.block + 66 + p.i / 32 * 4);
+inline __device__ void iq3_xxs_values(const Place& p, float* four) {
+  const uint32_t packed = word_at<2>(p.block + 66 + p.i / 32 * 4);
   const float scale = half_at(p.block) * (0.5F + number(packed >> 28)) * 0.5F;
-  const float n = iq3_grid(p, iq3_xxs_grid + p.block[2 + p.i / 4]);
-  const float value = n == 7.0F ? 62.0F : 8.0F * n + 4.0F;
-  return scale * value * even_sign(packed >> (p.i / 8 % 4 * 7) & 127U, p.i % 8);
+  const uint32_t n = iq3_grid(p, iq3_xxs_grid + p.block[2 + p.i / 4]);
+  // 60 becomes 62 where all three bits of n are set.
+  const uint32_t is_seven = n & n >> 1 & n >> 2 & 0x01010101U;
+  const uint32_t signs = even_signs(packed >> (p.i / 8 % 4 * 7) & 127U) >> (p.i % 8);
+  scale_signed((n << 3 | 0x04040404U) + (is_seven << 1), signs, scale, four);
 }
-
-inline __device__ float iq3_s_value(const Place& p) {
+inline __device__ void iq3_s_values(const Place& p, float* four) {
   const uint32_t high = p.block[66 + p.i / 32] >> (p.i / 4 % 8) & 1U;
   const uint32_t index = iq3_s_grid + (p.block[2 + p.i / 4] | high << 8);
   const float scale = half_at(p.block) * number(1 + 2 * nibble(p.block + 106, p.i / 32));
-  return scale * iq3_grid(p, index) * sign_of(p.block[74 + p.i / 8], p.i % 8);
+  scale_signed(iq3_grid(p, index), p.block[74 + p.i / 8] >> (p.i % 8), scale, four);
 }
 
-inline __device__ float iq1_value(const Place& p, float scale, uint32_t index, bool is_below) {
-  const float code = signed_number(p.grids[iq1_grid + index] >> (p.i % 8 * 2) & 3U, 1);
-  return scale * (code + (is_below ? -0.125F : 0.125F));
+inline __device__ void scale_iq1(const Place& p, float scale, uint32_t index, bool is_below,
+                                 float* four) {
+  const uint32_t q = spread_pairs(p.grids[iq1_grid + index] >> (p.i % 8 * 2) & 255U);
+  scale_bytes(q, scale, is_below ? 1.125F : 0.875F, four);
 }
-
-inline __device__ float iq1_s_value(const Place& p) {
-  const uint32_t high = read_16(p.block + 34 + p.i / 32 * 2);
+inline __device__ void iq1_s_values(const Place& p, float* four) {
+  const uint32_t high = bits_16(p.block + 34 + p.i / 32 * 2);
   const uint32_t at = p.i / 8;
   const uint32_t index = p.block[2 + at] | (high >> (at % 4 * 3) & 7U) << 8;
   const float scale = half_at(p.block) * number(2 * (high >> 12 & 7U) + 1);
-  return iq1_value(p, scale, index, (high & 0x8000U) != 0);
+  scale_iq1(p, scale, index, (high & 0x8000U) != 0, four);
 }
-
-inline __device__ float iq1_m_value(const Place& p) {
+inline __device__ void iq1_m_values(const Place& p, float* four) {
   const uint8_t* const scales = p.block + 48;
-  uint32_t d = 0;
-  for (uint32_t k = 0; k < 4; ++k) d |= static_cast<uint32_t>(scales[2 * k + 1] >> 4) << (4 * k);
-  const uint32_t scale = read_16(scales + p.i / 64 * 2) >> (p.i / 16 % 4 * 3) & 7U;
-  const uint32_t high = nibble(p.block + 32, p.i / 8);
-  const uint32_t index = p.block[p.i / 8] | (high & 7U) << 8;
-  return iq1_value(p, f16_to_operand(d) * number(2 * scale + 1), index, (high & 8U) != 0);
+  // The upper nibbles of every second byte.
+  const uint32_t low = word_at<4>(scales);
+  const uint32_t high = word_at<4>(scales + 4);
+  const uint32_t d = (low >> 12 & 0x000FU) | (low >> 24 & 0x00F0U) | (high >> 4 & 0x0F00U) |
+                     (high >> 16 & 0xF000U);
+  const uint32_t scale = bits_16(scales + p.i / 64 * 2) >> (p.i / 16 % 4 * 3) & 7U;
+  const uint32_t more = nibble(p.block + 32, p.i / 8);
+  const uint32_t index = p.block[p.i / 8] | (more & 7U) << 8;
+  const float step = f16_to_value(static_cast<uint16_t>(d)) * number(2 * scale + 1);
+  scale_iq1(p, step, index, (more & 8U) != 0, four);
 }
 
-inline __device__ float iq4_xs_value(const Place& p) {
+inline __device__ void iq4_nl_values(const Place& p, float* four) {
+  scale_iq4(halves<2>(p.block + 2, p.i), half_at(p.block), four);
+}
+inline __device__ void iq4_xs_values(const Place& p, float* four) {
   const uint32_t g = p.i / 32;
-  const uint32_t high = read_16(p.block + 2) >> (2 * g) & 3U;
+  const uint32_t high = bits_16(p.block + 2) >> (2 * g) & 3U;
   const float scale = half_at(p.block) * signed_number(nibble(p.block + 4, g) | high << 4, 32);
-  const uint32_t q = halves(p.block + 8 + g * 16, p.i % 32);
-  return scale * iq4_number(q);
+  scale_iq4(halves<4>(p.block + 8 + g * 16, p.i % 32), scale, four);
 }
 
-inline __device__ float q2_k_value(const Place& p) {
-  const uint32_t scale = p.block[p.i / 16];
-  const float step = half_at(p.block + 80) * number(scale & 15U);
-  const float minimum = half_at(p.block + 82) * number(scale >> 4);
-  return step * number(quarters(p.block + 16, p.i)) - minimum;
+// A bit is the sign: 0 for -scale, 1 for +scale.
+inline __device__ void q1_0_values(const Place& p, float* four) {
+  const uint32_t bits = p.block[2 + p.i / 8] >> (p.i % 8);
+  scale_bytes(spread_bits(bits) << 1, half_at(p.block), 1, four);
+}
+inline __device__ void q2_0_values(const Place& p, float* four) {
+  scale_bytes(spread_pairs(p.block[2 + p.i / 4]), half_at(p.block), 1, four);
 }
 
-inline __device__ float value_of(const Place& p, uint32_t type) {
-  const uint8_t* const block = p.block;
-  switch (type) {
-    case q4_0: return half_at(block) * signed_number(halves(block + 2, p.i), 8);
-    case q4_1: return half_at(block) * number(halves(block + 4, p.i)) + half_at(block + 2);
-    case q5_0: return q5(p, 2, false);
-    case q5_1: return q5(p, 4, true);
-    case q8_0: return half_at(block) * signed_number(block[2 + p.i] ^ 128U, 128);
-    case q2_k: return q2_k_value(p);
-    case q3_k: return q3_k_value(p);
-    case q4_k: return scaled(p, k_nibble(p, 16));
-    case q5_k: return scaled(p, k_nibble(p, 48) | (block[16 + p.i % 32] >> (p.i / 32) & 1U) << 4);
-    case q6_k: return q6_k_value(p);
-    case iq2_xxs:
-    case iq2_xs:
-    case iq2_s: return iq2_value(p, type);
-    case iq3_xxs: return iq3_xxs_value(p);
-    case iq3_s: return iq3_s_value(p);
-    case iq1_s: return iq1_s_value(p);
-    case iq1_m: return iq1_m_value(p);
-    case iq4_nl: return half_at(block) * iq4_number(halves(block + 2, p.i));
-    case iq4_xs: return iq4_xs_value(p);
-    case tq1_0: return tq1_value(p);
-    case tq2_0: return half_at(block + 64) * signed_number(quarters(block, p.i), 1);
-    case mxfp4: return mxfp4_value(p);
-    case nvfp4: return nvfp4_value(p);
-    // A bit is the sign: 0 for -scale, 1 for +scale.
-    case q1_0: return half_at(block) * signed_number(bits_at(block + 2, p.i, 1) * 2, 1);
-    case q2_0: return half_at(block) * signed_number(bits_at(block + 2, p.i, 2), 1);
-    default: return 0;
+// A thread takes four values of each half of 256, so that neighbours read and write neighbouring
+// addresses, and both halves' loads are in flight before the first value is stored.
+template <unsigned values, unsigned block_bytes, void (*four_values)(const Place&, float*)>
+inline __device__ void convert(const uint8_t* __restrict__ blocks,
+                               const uint16_t* __restrict__ grids, uint4* __restrict__ out,
+                               uint64_t count) {
+  const uint64_t end = (count + 255) / 256 * 32;
+  const uint64_t stride = unit_stride();
+  for (uint64_t unit = first_unit(); unit < end; unit += stride) {
+    const uint64_t first = unit / 32 * 256 + unit % 32 * 4;
+    uint64_t second = first + 128;
+    if constexpr (values < 256) {
+      if (first >= count) continue;
+      if (second >= count) second = first;  // stored twice: a branch would delay its loads
+    }
+    float numbers[2][4];
+#pragma unroll
+    for (unsigned half = 0; half < 2; ++half) {
+      const uint64_t at = half == 0 ? first : second;
+      four_values({blocks + at / values * block_bytes, grids, static_cast<uint32_t>(at % values)},
+                  numbers[half]);
+    }
+    out[first / 4] = make_unit(numbers[0]);
+    out[second / 4] = make_unit(numbers[1]);
   }
 }
 
 }  // namespace
 
-// out[0 .. count) = the values of the blocks. `shape` is the number of values in a block times 2^16
-// plus its bytes, `type` ggml's number. `count` is a multiple of 4, and the number of values in a
-// block is a power of two, 4 at least.
+// out[0 .. count) = the values of the blocks, which begin at a multiple of 16 bytes. `type` is
+// ggml's number. `count` is a multiple of the values in a block.
 extern "C" __global__ void __launch_bounds__(256)
-    hiptool_dequantize(const uint8_t* blocks, const uint16_t* grids, uint4* out, uint64_t count,
-                       uint32_t type, uint32_t shape) {
-  const uint64_t stride = unit_stride();
-  uint64_t unit = first_unit();
-  const uint32_t values = shape >> 16;
-  const uint32_t block_bytes = shape & 0xFFFFU;
-  // The number per block is a power of two; avoiding a 64-bit division saves a tenth of the time.
-  uint32_t shift = 0;
-  while (values >> shift > 1) ++shift;
-  for (; unit < count / 4; unit += stride) {
-    const uint64_t first = unit * 4;
-    Place place = {blocks + (first >> shift) * block_bytes, grids,
-                   static_cast<uint32_t>(first) & (values - 1)};
-    uint4 numbers;
-    // Not unrolled, because the code is long.
-#pragma unroll 1
-    for (uint32_t k = 0; k < 4; ++k, ++place.i) {
-      const uint32_t bits = __float_as_uint(value_of(place, type));
-      if (k == 0) numbers.x = bits;
-      if (k == 1) numbers.y = bits;
-      if (k == 2) numbers.z = bits;
-      if (k == 3) numbers.w = bits;
-    }
-    out[unit] = numbers;
+    hiptool_dequantize(const uint8_t* __restrict__ blocks, const uint16_t* __restrict__ grids,
+                       uint4* __restrict__ out, uint64_t count, uint32_t type) {
+  switch (type) {
+#define HIPTOOL_TYPE(name, values, bytes) \
+  case name: convert<values, bytes, name##_values>(blocks, grids, out, count); break
+    HIPTOOL_TYPE(q4_0, 32, 18);
+    HIPTOOL_TYPE(q4_1, 32, 20);
+    HIPTOOL_TYPE(q5_0, 32, 22);
+    HIPTOOL_TYPE(q5_1, 32, 24);
+    HIPTOOL_TYPE(q8_0, 32, 34);
+    HIPTOOL_TYPE(q2_k, 256, 84);
+    HIPTOOL_TYPE(q3_k, 256, 110);
+    HIPTOOL_TYPE(q4_k, 256, 144);
+    HIPTOOL_TYPE(q5_k, 256, 176);
+    HIPTOOL_TYPE(q6_k, 256, 210);
+    HIPTOOL_TYPE(iq2_xxs, 256, 66);
+    HIPTOOL_TYPE(iq2_xs, 256, 74);
+    HIPTOOL_TYPE(iq3_xxs, 256, 98);
+    HIPTOOL_TYPE(iq1_s, 256, 50);
+    HIPTOOL_TYPE(iq4_nl, 32, 18);
+    HIPTOOL_TYPE(iq3_s, 256, 110);
+    HIPTOOL_TYPE(iq2_s, 256, 82);
+    HIPTOOL_TYPE(iq4_xs, 256, 136);
+    HIPTOOL_TYPE(iq1_m, 256, 56);
+    HIPTOOL_TYPE(tq1_0, 256, 54);
+    HIPTOOL_TYPE(tq2_0, 256, 66);
+    HIPTOOL_TYPE(mxfp4, 32, 17);
+    HIPTOOL_TYPE(nvfp4, 64, 36);
+    HIPTOOL_TYPE(q1_0, 128, 18);
+    HIPTOOL_TYPE(q2_0, 64, 18);
+#undef HIPTOOL_TYPE
+    default: break;
   }
 }
 

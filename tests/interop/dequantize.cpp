@@ -29,7 +29,7 @@ std::vector<char> dequantize(const measure::QuantisedType& type, const std::vect
   copy_h2d_and_wait(grids, std::as_bytes(measure::iq_grids()));
   const Stream stream(device);
   launch(loader.kernel("hiptool_dequantize"), LaunchConfig{{3}, {256}}, stream, blocks, grids, out,
-         count, type.id, type.values << 16 | type.bytes);
+         count, type.id);
   stream.synchronize();
   std::vector<char> values(out.size_bytes());
   copy_d2h_and_wait(std::as_writable_bytes(std::span(values)), out);
