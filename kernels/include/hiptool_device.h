@@ -181,8 +181,12 @@ inline __device__ uint16_t to_f16(float value) {
 inline __device__ uint16_t to_f16(double value) {
   return static_cast<uint16_t>(narrow<F16, Double>(Double::bits_of(value)));
 }
+// What narrow() does, in fewer steps: the exponents are the same, and the largest numbers round up
+// to infinity.
 inline __device__ uint16_t to_bf16(float value) {
-  return static_cast<uint16_t>(narrow<Bf16, Single>(Single::bits_of(value)));
+  const uint32_t bits = __float_as_uint(value);
+  const uint32_t rounded = (bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16;
+  return static_cast<uint16_t>(value != value ? static_cast<uint32_t>(Bf16::nan) : rounded);
 }
 inline __device__ uint16_t to_bf16(double value) {
   return static_cast<uint16_t>(narrow<Bf16, Double>(Double::bits_of(value)));

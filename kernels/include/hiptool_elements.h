@@ -45,7 +45,9 @@ struct Element<F16> {
 template <>
 struct Element<Bf16> {
   using Value = float;
-  static __device__ float widen(Bf16 stored) { return hiptool_device::bf16_to_float(stored.bits); }
+  static __device__ float widen(Bf16 stored) {
+    return hiptool_device::bf16_to_operand(stored.bits);
+  }
   static __device__ Bf16 narrow(float value) { return {hiptool_device::to_bf16(value)}; }
 };
 template <>
@@ -136,19 +138,32 @@ inline __device__ void find_places(const Operands<operands>& all, uint64_t index
                                    uint64_t (&places)[operands]) {
 #pragma unroll
   for (unsigned k = 0; k < operands; ++k) places[k] = 0;
+  if (!all.is_wide) {
+    // Everything fits 32 bits, and a product of 64 is one instruction.
+    uint32_t rest = static_cast<uint32_t>(index);
+#pragma unroll 1
+    for (unsigned axis = 0; axis < all.axes; ++axis) {
+      uint32_t inside = rest;
+      if (axis + 1 < all.axes) {
+        const Divisor divisor = all.divisors[axis];
+        const uint64_t product = static_cast<uint64_t>(rest) * divisor.multiplier;
+        const uint32_t quotient = (static_cast<uint32_t>(product >> 32) + rest) >> divisor.shift;
+        inside = rest - quotient * static_cast<uint32_t>(all.dims[axis]);
+        rest = quotient;
+      }
+#pragma unroll
+      for (unsigned k = 0; k < operands; ++k) {
+        const uint32_t stride = static_cast<uint32_t>(all.strides[k][axis]);
+        places[k] += static_cast<uint64_t>(inside) * stride;
+      }
+    }
+    return;
+  }
 #pragma unroll 1
   for (unsigned axis = 0; axis < all.axes; ++axis) {
     uint64_t inside = index;
     if (axis + 1 < all.axes) {
-      uint64_t quotient = 0;
-      if (all.is_wide) {
-        quotient = index / all.dims[axis];
-      } else {
-        const Divisor divisor = all.divisors[axis];
-        const uint32_t low = static_cast<uint32_t>(index);
-        const uint64_t product = static_cast<uint64_t>(low) * divisor.multiplier;
-        quotient = (static_cast<uint32_t>(product >> 32) + low) >> divisor.shift;
-      }
+      const uint64_t quotient = index / all.dims[axis];
       inside = index - quotient * all.dims[axis];
       index = quotient;
     }

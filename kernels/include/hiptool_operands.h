@@ -24,7 +24,7 @@ template <unsigned operands>
 struct Operands {
   uint64_t count;    // of elements
   uint32_t axes;     // at least 1
-  uint32_t is_wide;  // counts or places do not fit 31 bits: no divisors
+  uint32_t is_wide;  // the count does not fit 31 bits, or a stride 32: no divisors
   uint32_t run;      // neighbours along axis 0 that one thread takes: 1, or 16 bytes of them
   uint32_t packed;   // bit k: operand k has the run's elements in one aligned piece
   Divisor divisors[most_axes];

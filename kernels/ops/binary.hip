@@ -105,16 +105,45 @@ inline __device__ Value larger(Value x, Value y) {
   return x < y ? y : x;
 }
 
-template <unsigned length, class Value>
-inline __device__ void compute(BinaryOp operation, const Value* left, const Value* right,
-                               Value* result) {
+// Where the switch over the operation finds elements and leaves results: values in registers...
+template <class Value>
+struct Values {
+  Value* at;
+  __device__ Value get(unsigned k) const { return at[k]; }
+  __device__ void set(unsigned k, Value value) const { at[k] = value; }
+};
+
+// ...or elements of one or two bytes as they are in memory. They are widened one by one, because
+// registers for all of them together would halve the threads that a multiprocessor holds.
+template <class Stored>
+struct Words {
+  uint32_t* at;  // 0 where results are set
+  enum : unsigned { in_word = 4 / sizeof(Stored), bits = 8 * sizeof(Stored) };
+
+  __device__ typename Element<Stored>::Value get(unsigned k) const {
+    const uint32_t word = at[k / in_word] >> (k % in_word * bits);
+    Stored stored;
+    __builtin_memcpy(&stored, &word, sizeof stored);
+    return Element<Stored>::widen(stored);
+  }
+  __device__ void set(unsigned k, typename Element<Stored>::Value value) const {
+    const Stored stored = Element<Stored>::narrow(value);
+    uint32_t word = 0;
+    __builtin_memcpy(&word, &stored, sizeof stored);
+    at[k / in_word] |= word << (k % in_word * bits);
+  }
+};
+
+template <unsigned length, class Value, class Inputs, class Results>
+__forceinline__ __device__ void compute(BinaryOp operation, Inputs left, Inputs right,
+                                        Results result) {
   switch (operation) {
 #define HIPTOOL_BINARY(name, ...)                             \
   case BinaryOp::name:                                        \
     _Pragma("unroll") for (unsigned k = 0; k < length; ++k) { \
-      const Value x = left[k];                                \
-      const Value y = right[k];                               \
-      result[k] = __VA_ARGS__;                                \
+      const Value x = left.get(k);                            \
+      const Value y = right.get(k);                           \
+      result.set(k, __VA_ARGS__);                             \
     }                                                         \
     break;
 #include "hiptool/operations.def"
@@ -122,22 +151,84 @@ inline __device__ void compute(BinaryOp operation, const Value* left, const Valu
   }
 }
 
-template <unsigned length, class Value>
-inline __device__ void compute(CompareOp operation, const Value* left, const Value* right,
-                               uint8_t* result) {
+template <unsigned length, class Value, class Inputs, class Results>
+__forceinline__ __device__ void compute(CompareOp operation, Inputs left, Inputs right,
+                                        Results result) {
   switch (operation) {
 #define HIPTOOL_COMPARE(name, ...)                            \
   case CompareOp::name:                                       \
     _Pragma("unroll") for (unsigned k = 0; k < length; ++k) { \
-      const Value x = left[k];                                \
-      const Value y = right[k];                               \
-      result[k] = __VA_ARGS__;                                \
+      const Value x = left.get(k);                            \
+      const Value y = right.get(k);                           \
+      result.set(k, __VA_ARGS__);                             \
     }                                                         \
     break;
 #include "hiptool/operations.def"
 #undef HIPTOOL_COMPARE
   }
 }
+
+// Operations on all elements of four words at once, the same bits as one by one; false: there is
+// none.
+template <class Stored, class Operation>
+inline __device__ bool compute_words(Stored, Operation, const uint32_t*, const uint32_t*,
+                                     uint32_t*) {
+  return false;
+}
+inline __device__ bool compute_words(uint8_t, BinaryOp operation, const uint32_t* x,
+                                     const uint32_t* y, uint32_t* result) {
+  constexpr uint32_t tops = 0x80808080U;
+  if (operation == BinaryOp::add) {
+#pragma unroll
+    for (unsigned k = 0; k < 4; ++k) {
+      result[k] = ((x[k] & ~tops) + (y[k] & ~tops)) ^ ((x[k] ^ y[k]) & tops);
+    }
+    return true;
+  }
+  if (operation == BinaryOp::sub) {
+#pragma unroll
+    for (unsigned k = 0; k < 4; ++k) {
+      result[k] = ((x[k] | tops) - (y[k] & ~tops)) ^ ((x[k] ^ ~y[k]) & tops);
+    }
+    return true;
+  }
+  return false;
+}
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 530
+// Bit 15 of each half says whether it is NaN.
+inline __device__ uint32_t find_nan(uint32_t halves) {
+  return ((halves & 0x7FFF7FFFU) + 0x03FF03FFU) & 0x80008000U;
+}
+// Sums, differences and products that are rounded to 24 bits and then to 11 are those rounded once
+// (S. Figueroa, When is double rounding innocuous?, SIGNUM Newsletter 30, 1995).
+inline __device__ bool compute_words(F16, BinaryOp operation, const uint32_t* x, const uint32_t* y,
+                                     uint32_t* result) {
+#define HIPTOOL_PAIRS(instruction)                                                     \
+  _Pragma("unroll") for (unsigned k = 0; k < 4; ++k) {                                 \
+    asm(instruction ".rn.f16x2 %0, %1, %2;" : "=r"(result[k]) : "r"(x[k]), "r"(y[k])); \
+  }
+  if (operation == BinaryOp::add) {
+    HIPTOOL_PAIRS("add")
+  } else if (operation == BinaryOp::sub) {
+    HIPTOOL_PAIRS("sub")
+  } else if (operation == BinaryOp::mul) {
+    HIPTOOL_PAIRS("mul")
+  } else {
+    return false;
+  }
+#undef HIPTOOL_PAIRS
+  const uint32_t any =
+      find_nan(result[0]) | find_nan(result[1]) | find_nan(result[2]) | find_nan(result[3]);
+  if (any != 0) {
+#pragma unroll
+    for (unsigned k = 0; k < 4; ++k) {
+      const uint32_t is_nan = find_nan(result[k]) >> 15;
+      result[k] = (result[k] & ~(is_nan * 0xFFFFU)) | is_nan * hiptool_device::F16::nan;
+    }
+  }
+  return true;
+}
+#endif
 
 template <class Operation, class Stored>
 struct ResultOf {
@@ -151,57 +242,178 @@ struct ResultOf<CompareOp, Stored> {
 };
 
 template <unsigned length, class Operation, class Stored, class Result>
-inline __device__ void apply(Operation operation, const Stored* a, const Stored* b, Result* out) {
+__forceinline__ __device__ void apply(Operation operation, const Stored* a, const Stored* b,
+                                      Result* out) {
   using Value = typename Element<Stored>::Value;
+  using Outcome = typename ResultOf<Operation, Stored>::Value;
   Value x[length];
   Value y[length];
-  typename ResultOf<Operation, Stored>::Value z[length];
+  Outcome z[length];
 #pragma unroll
   for (unsigned k = 0; k < length; ++k) {
     x[k] = Element<Stored>::widen(a[k]);
     y[k] = Element<Stored>::widen(b[k]);
   }
-  compute<length>(operation, x, y, z);
+  compute<length, Value>(operation, Values<Value>{x}, Values<Value>{y}, Values<Outcome>{z});
 #pragma unroll
   for (unsigned k = 0; k < length; ++k) out[k] = Element<Result>::narrow(z[k]);
 }
 
+// The same of 16 bytes of each operand, as words.
 template <class Operation, class Stored, class Result>
-inline __device__ void apply_packed(Operation operation, uint64_t count, const Stored* a,
-                                    const Stored* b, Result* out) {
-  constexpr unsigned length = Run<Stored>::length;
-  each_index(count, length, [&](uint64_t i) {
-    Stored x[length];
-    Stored y[length];
-    Result z[length];
-    load_up_to<length>(a, i, count, x);
-    load_up_to<length>(b, i, count, y);
-    apply<length>(operation, x, y, z);
-    store_up_to<length>(out, i, count, z);
-  });
+__forceinline__ __device__ void apply_words(Operation operation, uint32_t (&a)[4], uint32_t (&b)[4],
+                                            uint32_t* out) {
+  if (compute_words(Stored(), operation, a, b, out)) return;
+  constexpr unsigned length = 16 / sizeof(Stored);
+  constexpr unsigned out_words = length * sizeof(Result) / 4;
+#pragma unroll
+  for (unsigned k = 0; k < out_words; ++k) out[k] = 0;
+  compute<length, typename Element<Stored>::Value>(operation, Words<Stored>{a}, Words<Stored>{b},
+                                                   Words<Result>{out});
 }
 
-template <unsigned length, class Operation, class Stored, class Result>
-inline __device__ void apply_runs(Operation operation, const Operands<3>& all, const Stored* a,
-                                  const Stored* b, Result* out) {
-  each_place(all, length, [&](const uint64_t(&places)[3]) {
-    Stored x[length];
-    Stored y[length];
-    Result z[length];
-    load_run<length>(all, 0, a, places[0], x);
-    load_run<length>(all, 1, b, places[1], y);
-    apply<length>(operation, x, y, z);
-    store_run<length>(all, 2, out, places[2], z);
-  });
-}
+// Types that are kept in words, and what a thread takes of every type.
+template <class Stored>
+struct Takes {
+  enum : bool { words = false };
+  enum : unsigned { length = Run<Stored>::length };
+};
+template <>
+struct Takes<uint8_t> {
+  enum : bool { words = true };
+  enum : unsigned { length = 16 };
+};
+template <>
+struct Takes<int16_t> {
+  enum : bool { words = true };
+  enum : unsigned { length = 8 };
+};
+template <>
+struct Takes<F16> : Takes<int16_t> {};
+template <>
+struct Takes<Bf16> : Takes<int16_t> {};
 
 template <class Operation, class Stored, class Result>
-inline __device__ void apply_anywhere(Operation operation, const Operands<3>& all, const Stored* a,
-                                      const Stored* b, Result* out) {
-  if (all.run == 1) {
-    apply_runs<1>(operation, all, a, b, out);
+__forceinline__ __device__ void apply_packed(Operation operation, uint64_t count, const Stored* a,
+                                             const Stored* b, Result* out) {
+  constexpr unsigned length = Takes<Stored>::length;
+  const uint64_t stride = hiptool_device::unit_stride() * length;
+  uint64_t i = hiptool_device::first_unit() * length;
+  if constexpr (Takes<Stored>::words) {
+    const uint64_t rest = count % length;
+    for (; i < count - rest; i += stride) {
+      uint32_t x[4];
+      uint32_t y[4];
+      uint32_t z[4];
+      load_piece<4>(reinterpret_cast<const uint32_t*>(a + i), x);
+      load_piece<4>(reinterpret_cast<const uint32_t*>(b + i), y);
+      apply_words<Operation, Stored, Result>(operation, x, y, z);
+      store_piece<length * sizeof(Result) / 4>(reinterpret_cast<uint32_t*>(out + i), z);
+    }
+    if (hiptool_device::first_unit() < rest) {
+      i = count - rest + hiptool_device::first_unit();
+      apply<1>(operation, a + i, b + i, out + i);
+    }
   } else {
-    apply_runs<Run<Stored>::length>(operation, all, a, b, out);
+    for (; i < count; i += stride) {
+      Stored x[length];
+      Stored y[length];
+      Result z[length];
+      load_up_to<length>(a, i, count, x);
+      load_up_to<length>(b, i, count, y);
+      apply<length>(operation, x, y, z);
+      store_up_to<length>(out, i, count, z);
+    }
+  }
+}
+
+// The run of one operand as words, like load_run.
+template <class Stored>
+__forceinline__ __device__ void load_words(const Operands<3>& all, unsigned operand,
+                                           const Stored* base, uint64_t place,
+                                           uint32_t (&words)[4]) {
+  constexpr unsigned in_word = 4 / sizeof(Stored);
+  constexpr unsigned bits = 8 * sizeof(Stored);
+  if (all.packed >> operand & 1U) {
+    load_piece<4>(reinterpret_cast<const uint32_t*>(base + place), words);
+    return;
+  }
+  const uint64_t stride = all.strides[operand][0];
+#pragma unroll
+  for (unsigned k = 0; k < 4; ++k) words[k] = 0;
+  if (stride == 0) {
+    uint32_t word = 0;
+    __builtin_memcpy(&word, base + place, sizeof(Stored));
+    word *= sizeof(Stored) == 1 ? 0x01010101U : 0x00010001U;
+#pragma unroll
+    for (unsigned k = 0; k < 4; ++k) words[k] = word;
+    return;
+  }
+#pragma unroll
+  for (unsigned k = 0; k < 4 * in_word; ++k) {
+    uint32_t word = 0;
+    __builtin_memcpy(&word, base + place + k * stride, sizeof(Stored));
+    words[k / in_word] |= word << (k % in_word * bits);
+  }
+}
+
+template <unsigned length, class Result>
+__forceinline__ __device__ void store_words(const Operands<3>& all, Result* to,
+                                            const uint32_t* words) {
+  if (all.packed >> 2 & 1U) {
+    store_piece<length * sizeof(Result) / 4>(reinterpret_cast<uint32_t*>(to), words);
+    return;
+  }
+#pragma unroll
+  for (unsigned k = 0; k < length; ++k) {
+    const uint32_t word = words[k * sizeof(Result) / 4] >> (k * 8 * sizeof(Result) % 32);
+    __builtin_memcpy(to + k * all.strides[2][0], &word, sizeof(Result));
+  }
+}
+
+template <class Operation, class Stored, class Result>
+__forceinline__ __device__ void apply_runs(Operation operation, const Operands<3>& all,
+                                           const Stored* a, const Stored* b, Result* out) {
+  constexpr unsigned length = Takes<Stored>::length;
+  const uint64_t stride = hiptool_device::unit_stride() * length;
+  for (uint64_t i = hiptool_device::first_unit() * length; i < all.count; i += stride) {
+    uint64_t places[3];
+    find_places(all, i, places);
+    if constexpr (Takes<Stored>::words) {
+      uint32_t x[4];
+      uint32_t y[4];
+      uint32_t z[4];
+      load_words(all, 0, a, places[0], x);
+      load_words(all, 1, b, places[1], y);
+      apply_words<Operation, Stored, Result>(operation, x, y, z);
+      store_words<length>(all, out + places[2], z);
+    } else {
+      Stored x[length];
+      Stored y[length];
+      Result z[length];
+      load_run<length>(all, 0, a, places[0], x);
+      load_run<length>(all, 1, b, places[1], y);
+      apply<length>(operation, x, y, z);
+      store_run<length>(all, 2, out, places[2], z);
+    }
+  }
+}
+
+template <class Operation, class Stored, class Result>
+__forceinline__ __device__ void apply_elements(Operation operation, const Operands<3>& all,
+                                               const Stored* a, const Stored* b, Result* out) {
+  each_place(all, 1, [&](const uint64_t(&places)[3]) {
+    apply<1>(operation, a + places[0], b + places[1], out + places[2]);
+  });
+}
+
+template <class Operation, class Stored, class Result>
+__forceinline__ __device__ void apply_anywhere(Operation operation, const Operands<3>& all,
+                                               const Stored* a, const Stored* b, Result* out) {
+  if (all.run == 1) {
+    apply_elements(operation, all, a, b, out);
+  } else {
+    apply_runs(operation, all, a, b, out);
   }
 }
 

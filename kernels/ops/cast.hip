@@ -79,10 +79,8 @@ struct Converted<double> {
 template <>
 struct Converted<F16> {
   static __device__ F16 from(int64_t x) { return from(to_odd_double(x)); }
-  template <class Real>
-  static __device__ F16 from(Real x) {
-    return {hiptool_device::to_f16(x)};
-  }
+  static __device__ F16 from(float x) { return {hiptool_device::value_to_f16(x)}; }
+  static __device__ F16 from(double x) { return {hiptool_device::to_f16(x)}; }
 };
 template <>
 struct Converted<Bf16> {

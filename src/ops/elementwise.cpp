@@ -21,6 +21,9 @@ constexpr const char* compare_names[] = {
 #undef HIPTOOL_COMPARE
 };
 
+/// hiptool_ops::Takes of binary.hip.
+std::uint32_t binary_run(DType dtype) { return dtype == DType::u8 ? 16 : run_of(dtype); }
+
 void apply(const Backend& backend, const char* family, std::uint32_t operation,
            std::string_view name, DType result, const std::array<const Tensor*, 3>& tensors,
            bool checks = false) {
@@ -32,7 +35,7 @@ void apply(const Backend& backend, const char* family, std::uint32_t operation,
   const std::uint64_t count = out->element_count();
   if (count == 0) return;
   if (checks) check_divisors(backend, name, *b);
-  const std::uint32_t run = run_of(a->dtype());
+  const std::uint32_t run = binary_run(a->dtype());
   const std::string type(to_string(a->dtype()));
   const std::string stem = std::string("hiptool_") + family + "_";
   if (are_packed(tensors)) {

@@ -120,6 +120,9 @@ void set_axes(const JoinedAxes& axes, hiptool_ops::Divisor* divisors, std::uint6
     elements *= axes.dims[axis];
   }
   is_wide = elements >= narrow_limit ? 1 : 0;
+  for (const auto& strides : axes.strides) {
+    for (const std::uint64_t stride : strides) is_wide |= stride >> 32 != 0 ? 1 : 0;
+  }
   for (std::size_t axis = 0; axis < axes.count; ++axis) {
     if (is_wide == 0 && axes.dims[axis] > 0) divisors[axis] = make_divisor(axes.dims[axis]);
   }
