@@ -34,6 +34,20 @@ struct TiledCopy {
   uint32_t output_pieces;
 };
 
+// Two operands and an output whose rows are contiguous; rows of those inputs whose bit is set cross
+// them. All consist of whole pieces, those of the inputs of 16 bytes at multiples of 16.
+struct TiledBinary {
+  // By tile. Operands: a, b, output, first source row, first output row.
+  Operands<5> tiles;
+  uint64_t source_rows;
+  uint64_t output_rows;
+  uint64_t steps[2];  // of an input: from source row to source row where it crosses, else from
+                      // output row to output row
+  uint64_t output_step;
+  uint32_t crossing;
+  uint32_t repeats;  // bit k: input k has one element for each output row
+};
+
 enum class IdType : uint32_t { u8, u32, i64 };
 
 // Where kernels record the first wrong index or divisor, all ones at the start. The owner is the

@@ -5,10 +5,9 @@
 
 #include "hiptool_elements.h"
 #include "hiptool_moves.h"
+#include "hiptool_tiles.h"
 
 namespace hiptool_ops {
-
-enum : unsigned { threads = 256 };
 
 template <unsigned length, class Stored>
 inline __device__ void copy_runs(const Operands<2>& all, const Stored* source, Stored* output) {
@@ -28,84 +27,12 @@ inline __device__ void copy_anywhere(const Operands<2>& all, const Stored* sourc
   }
 }
 
-template <unsigned bytes>
-struct WordOf {
-  using Type = uint32_t;
-};
-template <>
-struct WordOf<8> {
-  using Type = uint64_t;
-};
-
-// Part of a tile that is inside the tensor.
-struct TilePart {
-  unsigned source_rows;
-  unsigned output_rows;
-};
-
-inline __device__ uint32_t word_of(uint4 unit, unsigned k) {
-  return k == 0 ? unit.x : k == 1 ? unit.y : k == 2 ? unit.z : unit.w;
-}
-
-// Element k of 16 bytes, in the place p of a word.
-template <class Stored>
-inline __device__ typename WordOf<sizeof(Stored)>::Type place_in_word(uint4 unit, unsigned k,
-                                                                      unsigned p) {
-  if constexpr (sizeof(Stored) == 8) {
-    return static_cast<uint64_t>(word_of(unit, 2 * k + 1)) << 32 | word_of(unit, 2 * k);
-  } else {
-    constexpr unsigned packed = TileShape<sizeof(Stored)>::packed;
-    const uint32_t word = word_of(unit, k / packed) >> (k % packed * 8 * sizeof(Stored));
-    return static_cast<uint32_t>(static_cast<Stored>(word)) << (p * 8 * sizeof(Stored));
-  }
-}
-
-// Each thread takes 16 bytes of as many neighbouring rows as a word has elements.
-template <class Stored>
-inline __device__ void load_tile_pieces(const TiledCopy& copy, TilePart part, const Stored* from,
-                                        typename WordOf<sizeof(Stored)>::Type* words) {
-  using Shape = TileShape<sizeof(Stored)>;
-  using Word = typename WordOf<sizeof(Stored)>::Type;
-  constexpr unsigned piece = Shape::piece;
-  constexpr unsigned packed = Shape::packed;
-  constexpr unsigned row_pieces = Shape::side / piece;
-  constexpr unsigned steps = Shape::side / packed * row_pieces / threads;
-  uint4 units[steps][packed];
-  // All reads before the first write: they wait for memory together.
-#pragma unroll
-  for (unsigned step = 0; step < steps; ++step) {
-    const unsigned unit = threadIdx.x + step * threads;
-    const unsigned row = unit / row_pieces * packed;
-    const unsigned column = unit % row_pieces * piece;
-#pragma unroll
-    for (unsigned p = 0; p < packed; ++p) {
-      units[step][p] = hiptool_device::make_unit(0, 0, 0, 0);
-      if (row + p < part.source_rows && column < part.output_rows) {
-        units[step][p] =
-            *reinterpret_cast<const uint4*>(from + (row + p) * copy.source_stride + column);
-      }
-    }
-  }
-#pragma unroll
-  for (unsigned step = 0; step < steps; ++step) {
-    const unsigned unit = threadIdx.x + step * threads;
-    const unsigned column = unit % row_pieces * piece;
-#pragma unroll
-    for (unsigned k = 0; k < piece; ++k) {
-      Word word = 0;
-#pragma unroll
-      for (unsigned p = 0; p < packed; ++p) word |= place_in_word<Stored>(units[step][p], k, p);
-      words[(column + k) * Shape::pitch + unit / row_pieces] = word;
-    }
-  }
-}
-
 template <class Stored>
 inline __device__ void load_tile_elements(const TiledCopy& copy, TilePart part, const Stored* from,
                                           Stored* tile) {
   using Shape = TileShape<sizeof(Stored)>;
 #pragma unroll 4
-  for (unsigned unit = threadIdx.x; unit < Shape::side * Shape::side; unit += threads) {
+  for (unsigned unit = threadIdx.x; unit < Shape::side * Shape::side; unit += tile_threads) {
     const unsigned row = unit / Shape::side;
     const unsigned column = unit % Shape::side;
     if (row >= part.source_rows || column >= part.output_rows) continue;
@@ -123,7 +50,7 @@ inline __device__ void store_tile_pieces(const TiledCopy& copy, TilePart part,
   constexpr unsigned piece_words = piece / Shape::packed;
   constexpr unsigned row_pieces = Shape::side / piece;
 #pragma unroll
-  for (unsigned unit = threadIdx.x; unit < Shape::side * row_pieces; unit += threads) {
+  for (unsigned unit = threadIdx.x; unit < Shape::side * row_pieces; unit += tile_threads) {
     const unsigned row = unit / row_pieces;
     const unsigned column = unit % row_pieces * piece;
     if (row >= part.output_rows || column >= part.source_rows) continue;
@@ -141,7 +68,7 @@ inline __device__ void store_tile_elements(const TiledCopy& copy, TilePart part,
                                            Stored* to) {
   using Shape = TileShape<sizeof(Stored)>;
 #pragma unroll 4
-  for (unsigned unit = threadIdx.x; unit < Shape::side * Shape::side; unit += threads) {
+  for (unsigned unit = threadIdx.x; unit < Shape::side * Shape::side; unit += tile_threads) {
     const unsigned row = unit / Shape::side;
     const unsigned column = unit % Shape::side;
     if (row >= part.output_rows || column >= part.source_rows) continue;
@@ -163,7 +90,7 @@ inline __device__ void copy_tiles(const TiledCopy& copy, const Stored* source, S
     const TilePart part = {static_cast<unsigned>(source_rows < side ? source_rows : side),
                            static_cast<unsigned>(output_rows < side ? output_rows : side)};
     if (copy.source_pieces) {
-      load_tile_pieces(copy, part, source + places[0], words);
+      load_tile_pieces(copy.source_stride, part, source + places[0], words);
     } else {
       load_tile_elements(copy, part, source + places[0], tile);
     }

@@ -9,29 +9,10 @@
 #include "hiptool/ops_move.hpp"
 #include "ops/backend_state.hpp"
 #include "ops/operands.hpp"
-
-// Shared with the kernels; after the types of 64 bits that operands.hpp gives them.
-#include <hiptool_moves.h>
+#include "ops/tiles.hpp"
 
 namespace hiptool::ops {
 namespace {
-
-struct TileNumbers {
-  std::uint64_t side;
-  std::uint32_t shared_bytes;
-};
-
-TileNumbers tile_numbers(std::size_t size) {
-  const auto numbers = [](auto shape) {
-    return TileNumbers{decltype(shape)::side, decltype(shape)::shared_bytes};
-  };
-  switch (size) {
-    case 1: return numbers(hiptool_ops::TileShape<1>{});
-    case 2: return numbers(hiptool_ops::TileShape<2>{});
-    case 4: return numbers(hiptool_ops::TileShape<4>{});
-    default: return numbers(hiptool_ops::TileShape<8>{});
-  }
-}
 
 /// Bytes of a tensor whose elements are in one piece, in whatever order.
 Buffer piece_of(const Tensor& tensor) {
@@ -52,25 +33,10 @@ std::size_t crossing_axis(const JoinedAxes& axes) {
   return 0;
 }
 
-/// Whether all rows along one axis consist of 16 bytes at multiples of 16.
-bool has_aligned_rows(const Tensor& tensor, const JoinedAxes& axes, std::size_t operand,
-                      std::size_t row_axis) {
-  const std::size_t size = element_size_bytes(tensor.dtype());
-  bool fits = reinterpret_cast<std::uintptr_t>(tensor.address()) % 16 == 0;
-  for (std::size_t axis = 0; axis < axes.count; ++axis) {
-    const auto& steps = axis == row_axis ? axes.dims : axes.strides[operand];
-    fits = fits && steps[axis] * size % 16 == 0;
-  }
-  return fits;
-}
-
 void move_by_tiles(const Backend& backend, const Tensor& x, const Tensor& out,
                    const JoinedAxes& axes, std::size_t crossing) {
   const std::size_t size = element_size_bytes(x.dtype());
   const TileNumbers tile = tile_numbers(size);
-  const auto tiles_along = [&](std::size_t axis) {
-    return axes.dims[axis] / tile.side + (axes.dims[axis] % tile.side != 0 ? 1 : 0);
-  };
   hiptool_ops::TiledCopy copy{};
   copy.source_rows = axes.dims[0];
   copy.output_rows = axes.dims[crossing];
@@ -79,26 +45,8 @@ void move_by_tiles(const Backend& backend, const Tensor& x, const Tensor& out,
   copy.source_pieces = has_aligned_rows(x, axes, 0, crossing) ? 1 : 0;
   copy.output_pieces = has_aligned_rows(out, axes, 1, 0) ? 1 : 0;
 
-  JoinedAxes by_tile = axes;
-  for (const std::size_t axis : {std::size_t{0}, crossing}) {
-    by_tile.dims[axis] = tiles_along(axis);
-    for (std::size_t operand = 0; operand < 2; ++operand) {
-      by_tile.strides[operand][axis] *= tile.side;
-    }
-  }
-  by_tile.strides[2][0] = tile.side;
-  by_tile.strides[3][crossing] = tile.side;
-  set_axes(by_tile, copy.tiles.divisors, copy.tiles.dims, copy.tiles.axes, copy.tiles.is_wide);
-  copy.tiles.count = 1;
-  for (std::size_t axis = 0; axis < by_tile.count; ++axis) copy.tiles.count *= by_tile.dims[axis];
-  for (std::size_t operand = 0; operand < 4; ++operand) {
-    std::copy_n(by_tile.strides[operand].begin(), by_tile.count, copy.tiles.strides[operand]);
-  }
-
-  LaunchConfig config;
-  config.block.x = 256;
-  config.grid.x = static_cast<std::uint32_t>(std::min<std::uint64_t>(copy.tiles.count, 0x7FFFFFFF));
-  config.shared_bytes = tile.shared_bytes;
+  copy.tiles = make_tiles<4>(axes, crossing, tile.side);
+  const LaunchConfig config = tiles_grid(copy.tiles.count, tile.shared_bytes);
   const Kernel kernel =
       backend.state().kernel("ops_copy", "hiptool_move_tiled_" + std::to_string(size));
   launch(kernel, config, backend.stream(), copy, x.address(), out.address());
