@@ -100,7 +100,8 @@ TEST_CASE("repeated rows and columns, alone and with an input that crosses them"
       for (std::uint64_t i = 0; i < dims[0] * dims[1]; ++i) {
         b.at.push_back(few.at[repeated == 0 ? i % dims[1] : i / dims[1]]);
       }
-      const Tensor y = test::place(backend, dtype, line, Placement::packed);
+      const Tensor y =
+          test::place(backend, dtype, line, repeated == 0 ? Placement::packed : Placement::spread);
       test::write(backend, y, few);
       const Tensor wide = y.with_layout(y.layout().broadcast_to(dims));
       for (const Placement placement : {Placement::packed, Placement::transposed}) {
