@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// Runs every tensor operation on small tensors on the cpu platform and records the launches.
+/// Runs every tensor operation and every dequantisation on small tensors on the cpu platform and
+/// records the launches.
 /// Usage: record_launches FOLDER
 #include <algorithm>
 #include <array>
@@ -20,6 +21,9 @@
 #include "hiptool/ops_move.hpp"
 #include "hiptool/ops_rows.hpp"
 #include "interop/launch_recorder.hpp"
+#include "kernels/kernel_loader.hpp"
+#include "measure/kernel/iq_grids.hpp"
+#include "measure/kernel/quantised_types.hpp"
 #include "ops/reference/values.hpp"
 
 namespace hiptool::test {
@@ -339,6 +343,50 @@ void record_aligned_rows(Recorder& recorder, DType dtype) {
   });
 }
 
+/// Inputs that are contiguous along another axis than the output, and repeated ones.
+void record_crossing(Recorder& recorder, DType dtype) {
+  const Backend& backend = recorder.backend();
+  const Dims dims{32, 48};
+  const auto turned = [&] {
+    const Tensor x = recorder.tensor(dtype, {48, 32}, "packed");
+    return x.with_layout(x.layout().transpose(0, 1));
+  };
+  const auto repeated = [&](const Dims& line) {
+    const Tensor x = recorder.tensor(dtype, line, "packed");
+    return x.with_layout(x.layout().broadcast_to(dims));
+  };
+  recorder.begin("sub", dtype, "transposed");
+  ops::sub_into(backend, turned(), recorder.tensor(dtype, dims, "packed"),
+                recorder.empty(dtype, dims, "packed"));
+  recorder.begin("mul column", dtype, "transposed");
+  ops::mul_into(backend, turned(), repeated({32, 1}), recorder.empty(dtype, dims, "packed"));
+  recorder.begin("minimum row", dtype, "packed");
+  ops::minimum_into(backend, recorder.tensor(dtype, dims, "packed"), repeated({48}),
+                    recorder.empty(dtype, dims, "packed"));
+  recorder.begin("add column", dtype, "packed");
+  ops::add_into(backend, repeated({32, 1}), recorder.tensor(dtype, dims, "packed"),
+                recorder.empty(dtype, dims, "packed"));
+}
+
+/// Every quantised type, an odd number of blocks.
+void record_dequantisation(Recorder& recorder) {
+  const Backend& backend = recorder.backend();
+  kernels::KernelLoader loader(backend.device());
+  const Kernel kernel = loader.kernel("hiptool_dequantize");
+  const Buffer grids(backend.device(), measure::iq_grids().size_bytes());
+  copy_h2d_and_wait(grids, std::as_bytes(measure::iq_grids()));
+  for (const auto& type : measure::quantised_types) {
+    recorder.begin("dequantize " + std::string(type.name), DType::u8, "packed");
+    constexpr std::uint64_t block_count = 5;
+    const std::uint64_t count = block_count * type.values;
+    const Tensor blocks = recorder.tensor(DType::u8, {block_count * type.bytes}, "packed");
+    const Tensor out = recorder.empty(DType::f32, {count}, "packed");
+    launch(kernel, LaunchConfig{{1}, {256}}, backend.stream(), blocks.address(), grids,
+           out.address(), count, type.id);
+    backend.synchronize();
+  }
+}
+
 void record_all(Recorder& recorder) {
   for (const std::string_view layout : layouts) {
     for (const DType dtype : dtypes) {
@@ -358,7 +406,11 @@ void record_all(Recorder& recorder) {
       record_rope_and_gates(recorder, dtype, layout);
     }
   }
-  for (const DType dtype : dtypes) record_aligned_rows(recorder, dtype);
+  for (const DType dtype : dtypes) {
+    record_aligned_rows(recorder, dtype);
+    record_crossing(recorder, dtype);
+  }
+  record_dequantisation(recorder);
   recorder.finish();
 }
 
