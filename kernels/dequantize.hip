@@ -299,7 +299,7 @@ inline __device__ void scale_iq2(const Place& p, uint32_t scale, uint32_t index,
   uint32_t q = 0;
 #pragma unroll
   for (uint32_t k = 0; k < 4; ++k) {
-    q |= (0x2B1908U >> ((codes >> (2 * k) & 3U) * 8) & 255U) << (8 * k);  // 8, 25 or 43
+    q |= (0x2B2B1908U >> ((codes >> (2 * k) & 3U) * 8) & 255U) << (8 * k);  // 8, 25 or 43
   }
   scale_signed(q, signs >> (p.i % 8), half_at(p.block) * (0.5F + number(scale)) * 0.25F, four);
 }

@@ -3,6 +3,14 @@
 #pragma once
 #include "hiptool_elements.h"
 
+// Devices keep arguments and runs in registers only where everything is inlined. Of what is not
+// forced gcc makes faster code for the processor: a third of the time for packed f32.
+#if defined(__CUDA_ARCH__) || defined(__AMDGCN__)
+#define HIPTOOL_INLINE __forceinline__
+#else
+#define HIPTOOL_INLINE inline
+#endif
+
 namespace hiptool_ops {
 
 enum class BinaryOp : uint32_t {
@@ -133,8 +141,8 @@ struct Words {
 };
 
 template <unsigned length, class Value, class Inputs, class Results>
-__forceinline__ __device__ void compute(BinaryOp operation, Inputs left, Inputs right,
-                                        Results result) {
+HIPTOOL_INLINE __device__ void compute(BinaryOp operation, Inputs left, Inputs right,
+                                       Results result) {
   switch (operation) {
 #define HIPTOOL_BINARY(name, ...)                             \
   case BinaryOp::name:                                        \
@@ -150,8 +158,8 @@ __forceinline__ __device__ void compute(BinaryOp operation, Inputs left, Inputs 
 }
 
 template <unsigned length, class Value, class Inputs, class Results>
-__forceinline__ __device__ void compute(CompareOp operation, Inputs left, Inputs right,
-                                        Results result) {
+HIPTOOL_INLINE __device__ void compute(CompareOp operation, Inputs left, Inputs right,
+                                       Results result) {
   switch (operation) {
 #define HIPTOOL_COMPARE(name, ...)                            \
   case CompareOp::name:                                       \
@@ -240,8 +248,8 @@ struct ResultOf<CompareOp, Stored> {
 };
 
 template <unsigned length, class Operation, class Stored, class Result>
-__forceinline__ __device__ void apply(Operation operation, const Stored* a, const Stored* b,
-                                      Result* out) {
+HIPTOOL_INLINE __device__ void apply(Operation operation, const Stored* a, const Stored* b,
+                                     Result* out) {
   using Value = typename Element<Stored>::Value;
   using Outcome = typename ResultOf<Operation, Stored>::Value;
   Value x[length];
@@ -259,8 +267,8 @@ __forceinline__ __device__ void apply(Operation operation, const Stored* a, cons
 
 // The same of 16 bytes of each operand, as words.
 template <class Operation, class Stored, class Result>
-__forceinline__ __device__ void apply_words(Operation operation, uint32_t (&a)[4], uint32_t (&b)[4],
-                                            uint32_t* out) {
+HIPTOOL_INLINE __device__ void apply_words(Operation operation, uint32_t (&a)[4], uint32_t (&b)[4],
+                                           uint32_t* out) {
   if (compute_words(Stored(), operation, a, b, out)) return;
   constexpr unsigned length = 16 / sizeof(Stored);
   constexpr unsigned out_words = length * sizeof(Result) / 4;
@@ -286,8 +294,11 @@ struct Takes<int16_t> {
   enum : bool { words = true };
   enum : unsigned { length = 8 };
 };
+#if defined(__CUDA_ARCH__) || defined(__AMDGCN__)
+// On the processor narrowing is faster for all elements of a run together.
 template <>
 struct Takes<F16> : Takes<int16_t> {};
+#endif
 template <>
 struct Takes<Bf16> : Takes<int16_t> {};
 

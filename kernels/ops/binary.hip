@@ -8,8 +8,8 @@
 namespace hiptool_ops {
 
 template <class Operation, class Stored, class Result>
-__forceinline__ __device__ void apply_packed(Operation operation, uint64_t count, const Stored* a,
-                                             const Stored* b, Result* out) {
+HIPTOOL_INLINE __device__ void apply_packed(Operation operation, uint64_t count, const Stored* a,
+                                            const Stored* b, Result* out) {
   constexpr unsigned length = Takes<Stored>::length;
   const uint64_t stride = hiptool_device::unit_stride() * length;
   uint64_t i = hiptool_device::first_unit() * length;
@@ -43,9 +43,9 @@ __forceinline__ __device__ void apply_packed(Operation operation, uint64_t count
 
 // The run of one operand as words, like load_run.
 template <class Stored>
-__forceinline__ __device__ void load_words(const Operands<3>& all, unsigned operand,
-                                           const Stored* base, uint64_t place,
-                                           uint32_t (&words)[4]) {
+HIPTOOL_INLINE __device__ void load_words(const Operands<3>& all, unsigned operand,
+                                          const Stored* base, uint64_t place,
+                                          uint32_t (&words)[4]) {
   constexpr unsigned in_word = 4 / sizeof(Stored);
   constexpr unsigned bits = 8 * sizeof(Stored);
   if (all.packed >> operand & 1U) {
@@ -72,8 +72,8 @@ __forceinline__ __device__ void load_words(const Operands<3>& all, unsigned oper
 }
 
 template <unsigned length, class Result>
-__forceinline__ __device__ void store_words(const Operands<3>& all, Result* to,
-                                            const uint32_t* words) {
+HIPTOOL_INLINE __device__ void store_words(const Operands<3>& all, Result* to,
+                                           const uint32_t* words) {
   if (all.packed >> 2 & 1U) {
     store_piece<length * sizeof(Result) / 4>(reinterpret_cast<uint32_t*>(to), words);
     return;
@@ -86,8 +86,8 @@ __forceinline__ __device__ void store_words(const Operands<3>& all, Result* to,
 }
 
 template <class Operation, class Stored, class Result>
-__forceinline__ __device__ void apply_runs(Operation operation, const Operands<3>& all,
-                                           const Stored* a, const Stored* b, Result* out) {
+HIPTOOL_INLINE __device__ void apply_runs(Operation operation, const Operands<3>& all,
+                                          const Stored* a, const Stored* b, Result* out) {
   constexpr unsigned length = Takes<Stored>::length;
   const uint64_t stride = hiptool_device::unit_stride() * length;
   for (uint64_t i = hiptool_device::first_unit() * length; i < all.count; i += stride) {
@@ -114,16 +114,16 @@ __forceinline__ __device__ void apply_runs(Operation operation, const Operands<3
 }
 
 template <class Operation, class Stored, class Result>
-__forceinline__ __device__ void apply_elements(Operation operation, const Operands<3>& all,
-                                               const Stored* a, const Stored* b, Result* out) {
+HIPTOOL_INLINE __device__ void apply_elements(Operation operation, const Operands<3>& all,
+                                              const Stored* a, const Stored* b, Result* out) {
   each_place(all, 1, [&](const uint64_t(&places)[3]) {
     apply<1>(operation, a + places[0], b + places[1], out + places[2]);
   });
 }
 
 template <class Operation, class Stored, class Result>
-__forceinline__ __device__ void apply_anywhere(Operation operation, const Operands<3>& all,
-                                               const Stored* a, const Stored* b, Result* out) {
+HIPTOOL_INLINE __device__ void apply_anywhere(Operation operation, const Operands<3>& all,
+                                              const Stored* a, const Stored* b, Result* out) {
   if (all.run == 1) {
     apply_elements(operation, all, a, b, out);
   } else {

@@ -10,10 +10,10 @@ namespace hiptool_ops {
 
 // 16 bytes of a row in shared memory.
 template <class Stored>
-__forceinline__ __device__ void apply_piece(BinaryOp operation,
-                                            const typename WordOf<sizeof(Stored)>::Type* a,
-                                            const typename WordOf<sizeof(Stored)>::Type* b,
-                                            Stored* out) {
+HIPTOOL_INLINE __device__ void apply_piece(BinaryOp operation,
+                                           const typename WordOf<sizeof(Stored)>::Type* a,
+                                           const typename WordOf<sizeof(Stored)>::Type* b,
+                                           Stored* out) {
   constexpr unsigned length = 16 / sizeof(Stored);
   if constexpr (Takes<Stored>::words) {
     uint32_t x[4];
@@ -30,19 +30,16 @@ __forceinline__ __device__ void apply_piece(BinaryOp operation,
     Stored x[length];
     Stored y[length];
     Stored z[length];
-#pragma unroll
-    for (unsigned k = 0; k < length; ++k) {
-      __builtin_memcpy(&x[k], &a[k], sizeof(Stored));
-      __builtin_memcpy(&y[k], &b[k], sizeof(Stored));
-    }
+    __builtin_memcpy(x, a, sizeof x);
+    __builtin_memcpy(y, b, sizeof y);
     apply<length>(operation, x, y, z);
     store_piece<length>(out, z);
   }
 }
 
 template <class Stored>
-__forceinline__ __device__ void apply_tiles(BinaryOp operation, const TiledBinary& all,
-                                            const Stored* a, const Stored* b, Stored* out) {
+HIPTOOL_INLINE __device__ void apply_tiles(BinaryOp operation, const TiledBinary& all,
+                                           const Stored* a, const Stored* b, Stored* out) {
   using Shape = TileShape<sizeof(Stored)>;
   using Word = typename WordOf<sizeof(Stored)>::Type;
   using Bits = typename BitsOf<sizeof(Stored)>::Type;
