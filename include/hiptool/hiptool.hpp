@@ -17,6 +17,7 @@
 #include "hiptool/load.hpp"
 #include "hiptool/load_plan.hpp"
 #include "hiptool/load_report.hpp"
+#include "hiptool/matmul.hpp"
 #include "hiptool/model_file.hpp"
 #include "hiptool/model_summary.hpp"
 #include "hiptool/module.hpp"

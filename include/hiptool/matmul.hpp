@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include "hiptool/backend.hpp"
+#include "hiptool/export.hpp"
+#include "hiptool/tensor.hpp"
+
+/// Products of matrices. Conventions and errors as in hiptool/ops.hpp.
+namespace hiptool::ops {
+
+struct MatmulOptions {
+  double alpha = 1;  ///< factor of the product; 0: the operands are not read
+  double beta = 0;   ///< factor of the old output; 0: it is not read, so it may hold anything
+  /// Error(unsupported) that names the layout, instead of copying an operand that the kernels
+  /// cannot read where it is.
+  bool no_copies = false;
+  /// The same bits on every platform: no matrix units, whose order of summation is the vendor's.
+  bool exact = false;
+};
+
+/// alpha a b + beta out, for f32, f64, f16 and bf16 (otherwise Error(unsupported)); both operands
+/// and the output have the same dtype. a is [batch.., m, k], b [batch.., k, n], the result
+/// [batch.., m, n]. Ranks are equal and 2 or more; a batch dimension of 1 is repeated to that of
+/// the other operand. Other shapes are Error(invalid_argument). With k = 0 the sum is 0; without
+/// results nothing is queued.
+///
+/// An operand is read where it is if one of its last two axes has stride 1 (or size 1), whatever
+/// the other strides are: transposed, rows longer than the matrix, repeated. Any other layout is
+/// copied first. The same holds for the output of matmul_into, which must not overlap an operand.
+///
+/// Sums are f64 for f64 and f32 otherwise, joined by fused multiply-add; factors are rounded to
+/// that type, and the result once to the dtype; a result that is NaN is the canonical one. The
+/// order of a sum depends only on the dtype and the shapes.
+HIPTOOL_API Tensor matmul(const Backend& backend, const Tensor& a, const Tensor& b,
+                          const MatmulOptions& options = {});
+HIPTOOL_API void matmul_into(const Backend& backend, const Tensor& a, const Tensor& b,
+                             const Tensor& out, const MatmulOptions& options = {});
+
+}  // namespace hiptool::ops

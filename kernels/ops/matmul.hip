@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: MIT
+// Products of matrices without matrix instructions, in tiles. Every sum is joined by fused
+// multiply-add in the order of k, from 0 on, whatever the tile and the layout are.
+#include "hiptool_elements.h"
+#include "hiptool_matmul.h"
+
+using namespace hiptool_device;
+
+namespace hiptool_ops {
+
+inline __device__ float fused(float x, float y, float z) { return __fmaf_rn(x, y, z); }
+inline __device__ double fused(double x, double y, double z) { return __fma_rn(x, y, z); }
+
+// Four neighbouring numbers, in shared memory and in registers.
+template <class Number>
+struct Four {
+  Number at[4];
+};
+
+inline __device__ void read_four(const uint4* from, float* to) { read_unit(from[0], to); }
+inline __device__ void read_four(const uint4* from, double* to) {
+  const uint4 low = from[0];
+  const uint4 high = from[1];
+  to[0] = double_of(low.x, low.y);
+  to[1] = double_of(low.z, low.w);
+  to[2] = double_of(high.x, high.y);
+  to[3] = double_of(high.z, high.w);
+}
+
+inline __device__ uint32_t low_word(double value) {
+  return static_cast<uint32_t>(Double::bits_of(value));
+}
+inline __device__ uint32_t high_word(double value) {
+  return static_cast<uint32_t>(Double::bits_of(value) >> 32);
+}
+inline __device__ void write_four(uint4* to, const float* from) { to[0] = make_unit(from); }
+inline __device__ void write_four(uint4* to, const double* from) {
+  to[0] = make_unit(low_word(from[0]), high_word(from[0]), low_word(from[1]), high_word(from[1]));
+  to[1] = make_unit(low_word(from[2]), high_word(from[2]), low_word(from[3]), high_word(from[3]));
+}
+
+// A thread's share of one operand, between memory and shared memory. Where the tile or k end inside
+// a piece, elements beyond the tile repeat the last row or column, and those beyond k are `filler`.
+template <class Stored, class Tile>
+struct Loader {
+  using Number = typename Element<Stored>::Value;
+  enum : unsigned { units = sizeof(Number) / 4, row_units = Tile::row * sizeof(Number) / 16 };
+  const MatmulFactor& factor;
+  const Stored* base;
+  uint64_t first;    // of its own axis
+  unsigned k_first;  // from which k counts
+  unsigned place;    // in the tile, along its own axis
+  Stored piece[matmul_piece];
+
+  __device__ Loader(const MatmulFactor& of, const Stored* data, uint64_t begin)
+      : factor(of), base(data) {
+    constexpr unsigned length = matmul_piece;
+    constexpr unsigned pieces = Tile::depth / length;
+    constexpr unsigned columns = Tile::tile / length;
+    const unsigned thread = threadIdx.x;
+    k_first = factor.is_across ? thread % pieces * length : thread / columns;
+    place = factor.is_across ? thread / pieces : thread % columns * length;
+    // The whole piece is inside: sizes are multiples of it where pieces are loaded.
+    const uint64_t most = factor.size - (factor.is_across || !factor.has_pieces ? 1 : length);
+    first = begin + place < most ? begin + place : most;
+    base += first * factor.stride + k_first * factor.k_stride;
+  }
+
+  __device__ void load(uint64_t k, uint64_t end, Stored filler) {
+    const Stored* const from = base + k * factor.k_stride;
+    if (factor.has_pieces && k + Tile::depth <= end) {
+      load_piece<matmul_piece>(from, piece);
+      return;
+    }
+#pragma unroll
+    for (unsigned i = 0; i < matmul_piece; ++i) {
+      const unsigned along_k = factor.is_across ? i : 0;
+      const bool is_inside = k + k_first + along_k < end;
+      const uint64_t beside = first + i < factor.size ? i : factor.size - 1 - first;
+      piece[i] = is_inside ? from[factor.is_across ? i : beside] : filler;
+    }
+  }
+
+  __device__ void store(uint4 (*to)[row_units]) const {
+    Number numbers[matmul_piece];
+#pragma unroll
+    for (unsigned i = 0; i < matmul_piece; ++i) numbers[i] = Element<Stored>::widen(piece[i]);
+    if (!factor.is_across) {
+      write_four(&to[k_first][place / 4 * units], numbers);
+      return;
+    }
+#pragma unroll
+    for (unsigned i = 0; i < matmul_piece; ++i) {
+      // By words, as which all of shared memory is written.
+      auto* const words = reinterpret_cast<uint32_t*>(to[k_first + i]);
+      if constexpr (units == 1) {
+        words[place] = __float_as_uint(numbers[i]);
+      } else {
+        words[2 * place] = low_word(numbers[i]);
+        words[2 * place + 1] = high_word(numbers[i]);
+      }
+    }
+  }
+};
+
+// Sixteen rows of tiles advance through the columns together, so that concurrent blocks share the
+// cached parts of both matrices.
+struct TilePlace {
+  uint64_t row;
+  uint64_t column;
+  uint64_t chunk;
+  uint64_t batch;
+
+  __device__ TilePlace(const Matmul& all, uint64_t work) {
+    constexpr uint64_t most_rows = 16;
+    const uint64_t tiles = all.row_tiles * all.column_tiles;
+    const uint64_t inside = work % tiles;
+    chunk = work / tiles % all.chunks;
+    batch = work / tiles / all.chunks;
+    const uint64_t group = inside / (most_rows * all.column_tiles);
+    const uint64_t top = group * most_rows;
+    const uint64_t rows = all.row_tiles - top < most_rows ? all.row_tiles - top : most_rows;
+    const uint64_t in_group = inside % (most_rows * all.column_tiles);
+    row = top + in_group % rows;
+    column = in_group / rows;
+  }
+};
+
+// Four neighbouring results of a row.
+template <class Stored, class Number>
+inline __device__ void finish(const Matmul& all, Stored* out, uint64_t row, uint64_t column,
+                              const Number* sums) {
+  if (row >= all.a.size || column >= all.b.size) return;
+  Stored* const to = out + row * all.out_stride + column;
+  const auto alpha = static_cast<Number>(all.alpha);
+  const auto beta = static_cast<Number>(all.beta);
+  Stored results[matmul_piece];
+#pragma unroll
+  for (unsigned i = 0; i < matmul_piece; ++i) {
+    Number result = alpha * sums[i];
+    if (all.reads_out && column + i < all.b.size) {
+      result = fused(beta, Element<Stored>::widen(to[i]), result);
+    }
+    results[i] = Element<Stored>::narrow(result);
+  }
+  if (all.out_pieces) {
+    store_piece<matmul_piece>(to, results);
+    return;
+  }
+#pragma unroll
+  for (unsigned i = 0; i < matmul_piece; ++i) {
+    if (column + i < all.b.size) to[i] = results[i];
+  }
+}
+
+// The sums of a chunk as they are.
+template <class Number>
+inline __device__ void keep(const Matmul& all, Number* partial, uint64_t row, uint64_t column,
+                            const Number* sums) {
+  if (row >= all.a.size) return;
+#pragma unroll
+  for (unsigned i = 0; i < matmul_piece; ++i) {
+    if (column + i < all.b.size) partial[row * all.b.size + column + i] = sums[i];
+  }
+}
+
+template <class Tile, class Stored, class Number>
+__forceinline__ __device__ void multiply_tile(const Matmul& all, uint64_t work, const Stored* a,
+                                              const Stored* b, Stored* out, Number* partial) {
+  constexpr unsigned side = Tile::side;
+  constexpr unsigned depth = Tile::depth;
+  constexpr unsigned units = Loader<Stored, Tile>::units;
+  constexpr unsigned row_units = Loader<Stored, Tile>::row_units;
+  // Double-buffered: one step is filled while the other is read.
+  auto* const of_a = reinterpret_cast<uint4(*)[depth][row_units]>(dynamic_shared());
+  auto* const of_b = of_a + 2;
+  const TilePlace place(all, work);
+  uint64_t bases[3];
+  find_places(all.batches, place.batch, bases);
+  const unsigned x = threadIdx.x % 16;
+  const unsigned y = threadIdx.x / 16;
+  const uint64_t begin = place.chunk * all.chunk;
+  const uint64_t end = all.k - begin < all.chunk ? all.k : begin + all.chunk;
+  Loader<Stored, Tile> left(all.a, a + bases[0], place.row * Tile::tile);
+  Loader<Stored, Tile> right(all.b, b + bases[1], place.column * Tile::tile);
+  // Products of these are -0, which changes no sum, not even that of -0.
+  const Stored zero = Element<Stored>::narrow(0);
+  const Stored minus_zero = Element<Stored>::narrow(-Number(0));
+  Number sum[side][side] = {};
+  left.load(begin, end, zero);
+  right.load(begin, end, minus_zero);
+  left.store(of_a[0]);
+  right.store(of_b[0]);
+  __syncthreads();
+  unsigned now = 0;
+#pragma unroll 1
+  for (uint64_t k = begin + depth;; k += depth) {
+    if (k < end) {
+      left.load(k, end, zero);
+      right.load(k, end, minus_zero);
+    }
+#pragma unroll 2
+    for (unsigned d = 0; d < depth; ++d) {
+      Number of_row[side];
+      Number of_column[side];
+#pragma unroll
+      for (unsigned i = 0; i < side; i += 4) {
+        read_four(&of_a[now][d][(y + i * 4) * units], of_row + i);
+        read_four(&of_b[now][d][(x + i * 4) * units], of_column + i);
+      }
+#pragma unroll
+      for (unsigned i = 0; i < side; ++i) {
+#pragma unroll
+        for (unsigned j = 0; j < side; ++j) sum[i][j] = fused(of_row[i], of_column[j], sum[i][j]);
+      }
+    }
+    if (k >= end) break;
+    now ^= 1;
+    left.store(of_a[now]);
+    right.store(of_b[now]);
+    __syncthreads();
+  }
+#pragma unroll
+  for (unsigned i = 0; i < side; ++i) {
+#pragma unroll
+    for (unsigned j = 0; j < side; j += 4) {
+      const uint64_t row = place.row * Tile::tile + i / 4 * 64 + 4 * y + i % 4;
+      const uint64_t column = place.column * Tile::tile + j * 16 + 4 * x;
+      if (all.chunks == 1) {
+        finish(all, out + bases[2], row, column, sum[i] + j);
+      } else {
+        const uint64_t matrix = place.batch * all.chunks + place.chunk;
+        keep(all, partial + matrix * all.a.size * all.b.size, row, column, sum[i] + j);
+      }
+    }
+  }
+}
+
+template <unsigned side, class Stored, class Number>
+__forceinline__ __device__ void multiply(const Matmul& all, const Stored* a, const Stored* b,
+                                         Stored* out, Number* partial) {
+  const uint64_t tiles = all.row_tiles * all.column_tiles * all.chunks * all.batches.count;
+#pragma unroll 1
+  for (uint64_t work = blockIdx.x; work < tiles; work += gridDim.x) {
+    multiply_tile<MatmulTile<side>>(all, work, a, b, out, partial);
+    __syncthreads();
+  }
+}
+
+}  // namespace hiptool_ops
+
+#define HIPTOOL_KERNEL(type, side, Stored, Number)                                               \
+  extern "C" __global__ void __launch_bounds__(256, 2) hiptool_matmul_##type##_##side(           \
+      hiptool_ops::Matmul all, const Stored* a, const Stored* b, Stored* out, Number* partial) { \
+    hiptool_ops::multiply<side>(all, a, b, out, partial);                                        \
+  }                                                                                              \
+  HIPTOOL_EXPORT(hiptool_matmul_##type##_##side)
+
+HIPTOOL_KERNEL(f32, 8, float, float);
+HIPTOOL_KERNEL(f16, 8, hiptool_ops::F16, float);
+HIPTOOL_KERNEL(bf16, 8, hiptool_ops::Bf16, float);
+HIPTOOL_KERNEL(f32, 4, float, float);
+HIPTOOL_KERNEL(f16, 4, hiptool_ops::F16, float);
+HIPTOOL_KERNEL(bf16, 4, hiptool_ops::Bf16, float);
+HIPTOOL_KERNEL(f64, 4, double, double);
