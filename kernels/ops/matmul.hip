@@ -47,7 +47,7 @@ struct Loader {
   enum : unsigned { units = sizeof(Number) / 4, row_units = Tile::row * sizeof(Number) / 16 };
   const MatmulFactor& factor;
   const Stored* base;
-  uint64_t first;    // of its own axis
+  unsigned last;     // place in the piece after which its own axis ends
   unsigned k_first;  // from which k counts
   unsigned place;    // in the tile, along its own axis
   Stored piece[matmul_piece];
@@ -62,7 +62,8 @@ struct Loader {
     place = factor.is_across ? thread / pieces : thread % columns * length;
     // The whole piece is inside: sizes are multiples of it where pieces are loaded.
     const uint64_t most = factor.size - (factor.is_across || !factor.has_pieces ? 1 : length);
-    first = begin + place < most ? begin + place : most;
+    const uint64_t first = begin + place < most ? begin + place : most;
+    last = factor.size - first < length ? static_cast<unsigned>(factor.size - first - 1) : length;
     base += first * factor.stride + k_first * factor.k_stride;
   }
 
@@ -76,7 +77,7 @@ struct Loader {
     for (unsigned i = 0; i < matmul_piece; ++i) {
       const unsigned along_k = factor.is_across ? i : 0;
       const bool is_inside = k + k_first + along_k < end;
-      const uint64_t beside = first + i < factor.size ? i : factor.size - 1 - first;
+      const unsigned beside = i < last ? i : last;
       piece[i] = is_inside ? from[factor.is_across ? i : beside] : filler;
     }
   }

@@ -140,9 +140,11 @@ void multiply_matrices(const Backend& backend, const Tensor& a, const Tensor& b,
   all.batches =
       make_operands<3>(std::array<const Layout*, 3>{&batches[0], &batches[1], &batches[2]}, 2);
   constexpr std::uint64_t large = MatmulTile<8>::tile;
-  constexpr std::uint64_t many_tiles = 128;
+  // Fewer do not fill a GPU.
+  const std::uint64_t many_tiles = backend.device().is_host_memory() ? 1 : 128;
   const std::uint64_t tiles = ceil_divide(all.a.size, large) * ceil_divide(all.b.size, large);
-  if (out.dtype() == DType::f64 || tiles * all.batches.count < many_tiles) {
+  const bool is_small = std::min(all.a.size, all.b.size) <= MatmulTile<4>::tile;
+  if (out.dtype() == DType::f64 || is_small || tiles * all.batches.count < many_tiles) {
     launch_tiles<4>(backend, all, a, b, out);
   } else {
     launch_tiles<8>(backend, all, a, b, out);

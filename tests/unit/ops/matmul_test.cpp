@@ -1,34 +1,282 @@
 // SPDX-License-Identifier: MIT
 #include "hiptool/matmul.hpp"
 
+#include <cmath>
+
+#include "hiptool/error.hpp"
+#include "ops/reference/matmul.hpp"
 #include "unit/ops/check_operation.hpp"
 
 using namespace hiptool;
+using ops::MatmulOptions;
 using ops::reference::Values;
 
-TEST_CASE("products of small whole numbers") {
+namespace {
+
+using Dims = std::vector<std::uint64_t>;
+
+constexpr std::array matmul_dtypes{DType::f32, DType::f64, DType::f16, DType::bf16};
+
+/// How matrices are in memory.
+struct Style {
+  bool is_transposed = false;
+  std::uint64_t extra = 0;   // elements between rows
+  std::uint64_t offset = 0;  // elements in front
+};
+
+constexpr std::array styles{
+    Style{},          Style{true, 0, 0}, Style{false, 8, 8}, Style{true, 4, 16}, Style{false, 3, 1},
+    Style{true, 5, 3}};
+
+Tensor place_matrices(const Backend& backend, DType dtype, const Dims& dims, Style style) {
+  const std::size_t rank = dims.size();
+  const std::uint64_t rows = dims[rank - (style.is_transposed ? 1 : 2)];
+  const std::uint64_t width = dims[rank - (style.is_transposed ? 2 : 1)] + style.extra;
+  Dims strides(rank);
+  strides[rank - 1] = style.is_transposed ? width : 1;
+  strides[rank - 2] = style.is_transposed ? 1 : width;
+  std::uint64_t step = rows * width;
+  for (std::size_t axis = rank - 2; axis-- > 0;) {
+    strides[axis] = step;
+    step *= dims[axis];
+  }
+  const Buffer buffer = backend.empty(dtype, {style.offset + step + 9}).buffer();
+  fill(buffer, std::byte{0xFF}, backend.stream());
+  return Tensor(buffer, dtype, Layout::strided(dims, strides, style.offset));
+}
+
+Tensor put_matrices(const Backend& backend, DType dtype, const Values& values, Style style) {
+  const Tensor tensor = place_matrices(backend, dtype, values.dims, style);
+  test::write(backend, tensor, values);
+  return tensor;
+}
+
+/// Whole numbers from -8 to 8, or reals between.
+Values factors(DType dtype, const Dims& dims, std::uint32_t seed, bool is_whole) {
+  std::mt19937 random(seed);
+  Values values{dims, {}};
+  std::uint64_t count = 1;
+  for (const std::uint64_t dim : dims) count *= dim;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const auto number = static_cast<std::uint32_t>(random());
+    values.at.push_back(is_whole ? static_cast<long double>(number % 17) - 8
+                                 : (static_cast<long double>(number) * 0x1p-31L - 1) * 8);
+  }
+  return ops::reference::values_of(dtype, ops::reference::bytes_of(dtype, values), dims);
+}
+
+void check_product(const Backend& backend, DType dtype, const Tensor& x, const Values& a,
+                   const Tensor& y, const Values& b, Style of_out,
+                   const MatmulOptions& options = {}) {
+  auto expected = ops::reference::matmul(dtype, a, b);
+  Values old;
+  if (options.beta != 0 || options.alpha != 1) {
+    old = factors(dtype, expected.values.dims, 99, true);
+    expected = ops::reference::matmul(dtype, a, b, options.alpha, options.beta, &old);
+  }
+  const auto call = [&] {
+    const Tensor out = place_matrices(backend, dtype, expected.values.dims, of_out);
+    if (options.beta != 0) test::write(backend, out, old);
+    ops::matmul_into(backend, x, y, out, options);
+    return test::read(backend, out);
+  };
+  const auto found = call();
+  test::check_result(dtype, found, expected);
+  CHECK(call() == found);
+}
+
+void check_shape(const Backend& backend, DType dtype, const Dims& a_dims, const Dims& b_dims,
+                 std::size_t turn, const MatmulOptions& options = {}) {
+  const Values a = factors(dtype, a_dims, 1, turn % 2 == 0);
+  const Values b = factors(dtype, b_dims, 2, turn % 2 == 0);
+  const Style of_a = styles[turn % styles.size()];
+  const Style of_b = styles[(turn / 2 + turn / 6) % styles.size()];
+  const Style of_out = styles[(turn / 3) % styles.size()];
+  CAPTURE(turn);
+  const Tensor x = put_matrices(backend, dtype, a, of_a);
+  const Tensor y = put_matrices(backend, dtype, b, of_b);
+  check_product(backend, dtype, x, a, y, b, of_out, options);
+  CHECK(test::read(backend, x) == ops::reference::bytes_of(dtype, a));
+  CHECK(test::read(backend, y) == ops::reference::bytes_of(dtype, b));
+}
+
+}  // namespace
+
+TEST_CASE("products of matrices of any size and layout") {
   Platforms platforms;
   const Backend backend(test::device(platforms));
-  for (const auto& [m, k, n] :
-       std::vector<std::array<std::uint64_t, 3>>{{2, 3, 4}, {65, 17, 130}, {5, 40, 1}}) {
-    Values a{{m, k}, {}};
-    Values b{{k, n}, {}};
-    for (std::uint64_t i = 0; i < m * k; ++i) a.at.push_back(i % 17 - 8.0L);
-    for (std::uint64_t i = 0; i < k * n; ++i) b.at.push_back(i % 13 - 6.0L);
-    for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
-      const Tensor x = test::place(backend, dtype, a.dims, test::Placement::packed);
-      const Tensor y = test::place(backend, dtype, b.dims, test::Placement::packed);
-      test::write(backend, x, a);
-      test::write(backend, y, b);
-      const Tensor z = ops::matmul(backend, x, y);
-      Values c{{m, n}, {}};
-      for (std::uint64_t i = 0; i < m; ++i)
-        for (std::uint64_t j = 0; j < n; ++j) {
-          long double sum = 0;
-          for (std::uint64_t d = 0; d < k; ++d) sum += a.at[i * k + d] * b.at[d * n + j];
-          c.at.push_back(sum);
+  const std::vector<std::array<std::uint64_t, 3>> sizes{
+      {1, 2, 3},    {2, 1, 1},     {7, 9, 5},    {1, 300, 33}, {33, 257, 2}, {16, 8, 31},
+      {64, 17, 65}, {65, 33, 127}, {129, 7, 66}, {3, 65, 257}, {257, 31, 8}, {12, 129, 40}};
+  std::size_t turn = 0;
+  for (const DType dtype : matmul_dtypes) {
+    CAPTURE(to_string(dtype));
+    for (const auto& size : sizes) {
+      const std::uint64_t m = size[0];
+      const std::uint64_t k = size[1];
+      const std::uint64_t n = size[2];
+      CAPTURE(m);
+      CAPTURE(k);
+      CAPTURE(n);
+      check_shape(backend, dtype, {m, k}, {k, n}, turn++);
+      if (m * n < 2000) check_shape(backend, dtype, {m, k}, {k, n}, turn++);
+    }
+    ++turn;
+  }
+}
+
+TEST_CASE("every pair of layouts of both factors") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  for (const DType dtype : matmul_dtypes) {
+    CAPTURE(to_string(dtype));
+    for (const bool is_whole : {true, false}) {
+      const Values a = factors(dtype, {20, 35}, 3, is_whole);
+      const Values b = factors(dtype, {35, 12}, 4, is_whole);
+      std::vector<std::byte> first;
+      for (std::size_t i = 0; i < styles.size() * styles.size(); ++i) {
+        CAPTURE(i);
+        const Tensor x = put_matrices(backend, dtype, a, styles[i / styles.size()]);
+        const Tensor y = put_matrices(backend, dtype, b, styles[i % styles.size()]);
+        const Tensor out = ops::matmul(backend, x, y, {.exact = true});
+        const auto found = test::read(backend, out);
+        if (i == 0) {
+          test::check_result(dtype, found, ops::reference::matmul(dtype, a, b));
+          first = found;
         }
-      test::check_result(dtype, test::read(backend, z), {c, {}});
+        CHECK(found == first);
+      }
     }
   }
+}
+
+TEST_CASE("batches of matrices, some of them repeated") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  std::size_t turn = 0;
+  for (const DType dtype : matmul_dtypes) {
+    CAPTURE(to_string(dtype));
+    check_shape(backend, dtype, {2, 5, 70}, {2, 70, 9}, turn++);
+    check_shape(backend, dtype, {3, 1, 6, 20}, {1, 2, 20, 10}, turn++);
+    check_shape(backend, dtype, {1, 6, 20}, {4, 20, 10}, turn++);
+    check_shape(backend, dtype, {4, 1, 70}, {1, 70, 10}, turn++);
+    check_shape(backend, dtype, {2, 3, 2, 9, 13}, {2, 3, 2, 13, 11}, turn++);
+    // Batch axes that do not collapse, and one of stride 0.
+    const Values a = factors(dtype, {2, 3, 9, 10}, 5, false);
+    const Values b = factors(dtype, {1, 3, 10, 12}, 6, false);
+    Values turned = a;
+    turned.dims = {3, 2, 9, 10};
+    for (std::size_t i = 0; i < turned.at.size(); ++i) {
+      turned.at[i] = a.at[(i / 90 % 2 * 3 + i / 180) * 90 + i % 90];
+    }
+    const Tensor memory = put_matrices(backend, dtype, turned, Style{});
+    const Tensor x = memory.with_layout(memory.layout().transpose(0, 1));
+    const Tensor once = put_matrices(backend, dtype, b, Style{true, 1, 0});
+    const Tensor y = once.with_layout(once.layout().broadcast_to({2, 3, 10, 12}));
+    check_product(backend, dtype, x, a, y, b, Style{false, 2, 0});
+  }
+}
+
+TEST_CASE("products added to the output, scaled, and of layouts that need a copy") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  std::size_t turn = 0;
+  for (const DType dtype : matmul_dtypes) {
+    CAPTURE(to_string(dtype));
+    for (const auto& [alpha, beta] : {std::pair(1.0, 1.0), {-0.75, 0.0}, {2.0, -0.5}, {0.0, 3.0}}) {
+      MatmulOptions options;
+      options.alpha = alpha;
+      options.beta = beta;
+      check_shape(backend, dtype, {2, 9, 33}, {2, 33, 15}, turn++, options);
+      check_shape(backend, dtype, {3, 80}, {80, 11}, turn++, options);
+      check_shape(backend, dtype, {3, 0}, {0, 11}, turn++, options);
+    }
+    const Values a = factors(dtype, {9, 14}, 7, false);
+    const Values b = factors(dtype, {14, 6}, 8, false);
+    const Tensor x = test::place(backend, dtype, a.dims, test::Placement::spread);
+    const Tensor y = test::place(backend, dtype, b.dims, test::Placement::spread);
+    test::write(backend, x, a);
+    test::write(backend, y, b);
+    const Tensor out = test::place(backend, dtype, Dims{9, 6}, test::Placement::spread);
+    ops::matmul_into(backend, x, y, out);
+    test::check_result(dtype, test::read(backend, out), ops::reference::matmul(dtype, a, b));
+    const Values old = factors(dtype, {9, 6}, 9, false);
+    test::write(backend, out, old);
+    ops::matmul_into(backend, x, y, out, {.beta = 2});
+    test::check_result(dtype, test::read(backend, out),
+                       ops::reference::matmul(dtype, a, b, 1, 2, &old));
+    CHECK_THROWS_WITH_AS(ops::matmul(backend, x, y, {.no_copies = true}),
+                         doctest::Contains("strides [58,2] needs a copy"), Error);
+  }
+}
+
+TEST_CASE("NaN and infinity in products, and products of nothing") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  for (const DType dtype : matmul_dtypes) {
+    CAPTURE(to_string(dtype));
+    for (const std::uint64_t rows : {4u, 20u}) {
+      Values a = factors(dtype, {rows, 70}, 10, true);
+      const Values b = factors(dtype, {70, 20}, 11, true);
+      a.at[3] = std::nanl("");
+      a.at[70 + 69] = INFINITY;
+      const Tensor x = put_matrices(backend, dtype, a, Style{});
+      const Tensor y = put_matrices(backend, dtype, b, Style{true, 0, 0});
+      check_product(backend, dtype, x, a, y, b, Style{});
+    }
+    for (const bool has_rows : {false, true}) {
+      const Tensor x = backend.empty(dtype, {2, has_rows ? 3u : 0u, 4});
+      const Tensor y = backend.empty(dtype, {has_rows ? 1u : 2u, 4, has_rows ? 0u : 5u});
+      CHECK(ops::matmul(backend, x, y).element_count() == 0);
+    }
+  }
+}
+
+TEST_CASE("what the bound of products excludes") {
+  const Values a = factors(DType::f16, {4, 300}, 12, false);
+  const Values b = factors(DType::f16, {300, 4}, 13, false);
+  const auto right = ops::reference::matmul(DType::f16, a, b);
+  const auto is_inside = [&](std::size_t at, long double value) {
+    return std::fabs(value - right.values.at[at]) <= right.slack[at];
+  };
+  const auto in_f16 = [](float value) { return to_float(to_half(value)); };
+  std::size_t outside = 0;
+  std::size_t dropped = 0;
+  for (std::size_t at = 0; at < 16; ++at) {
+    float of_halves = 0;
+    float of_singles = 0;
+    for (std::size_t i = 0; i < 300; ++i) {
+      const auto x = static_cast<float>(a.at[at / 4 * 300 + i]);
+      const auto y = static_cast<float>(b.at[i * 4 + at % 4]);
+      of_halves = in_f16(of_halves + x * y);
+      of_singles += x * y;
+      if (i == 298) dropped += is_inside(at, in_f16(of_singles)) ? 0u : 1u;
+    }
+    CHECK(is_inside(at, in_f16(of_singles)));
+    outside += is_inside(at, of_halves) ? 0u : 1u;
+  }
+  CHECK(outside >= 8);
+  CHECK(dropped >= 14);
+}
+
+TEST_CASE("errors of matrix products name types and shapes") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  const Tensor a = backend.empty(DType::f32, {3, 4});
+  const Tensor b = backend.empty(DType::f32, {4, 5});
+  CHECK_THROWS_WITH_AS(ops::matmul(backend, b, a), doctest::Contains("f32[4,5] and f32[3,4]"),
+                       Error);
+  CHECK_THROWS_AS(ops::matmul(backend, a, backend.empty(DType::f32, {4})), Error);
+  CHECK_THROWS_AS(ops::matmul(backend, a, backend.empty(DType::f32, {1, 4, 5})), Error);
+  CHECK_THROWS_AS(ops::matmul(backend, backend.empty(DType::f32, {2, 3, 4}),
+                              backend.empty(DType::f32, {3, 4, 5})),
+                  Error);
+  CHECK_THROWS_AS(ops::matmul(backend, a, backend.empty(DType::f16, {4, 5})), Error);
+  CHECK_THROWS_WITH_AS(
+      ops::matmul(backend, backend.empty(DType::u8, {3, 4}), backend.empty(DType::u8, {4, 5})),
+      doctest::Contains("matmul: u8[3,4]"), Error);
+  CHECK_THROWS_AS(ops::matmul_into(backend, a, b, backend.empty(DType::f32, {3, 4})), Error);
+  const Tensor square = backend.empty(DType::f32, {4, 4});
+  CHECK_THROWS_WITH_AS(ops::matmul_into(backend, square, b.with_layout(Layout({4, 4})), square),
+                       doctest::Contains("overlaps the input"), Error);
 }

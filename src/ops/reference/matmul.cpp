@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include "ops/reference/matmul.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace hiptool::ops::reference {
+namespace {
+
+/// The index of the first element of a matrix of a tensor whose batch dimensions may be 1.
+std::size_t matrix_start(const Values& values, const std::vector<std::uint64_t>& dims,
+                         std::size_t batch) {
+  const std::size_t rank = dims.size();
+  std::size_t step = values.dims[rank - 1] * values.dims[rank - 2];
+  std::size_t start = 0;
+  for (std::size_t axis = rank - 2; axis-- > 0;) {
+    if (values.dims[axis] != 1) start += batch % dims[axis] * step;
+    batch /= dims[axis];
+    step *= values.dims[axis];
+  }
+  return start;
+}
+
+struct Sum {
+  long double value = 0;
+  long double squares = 0;
+  long double sizes = 0;
+  bool is_whole = true;
+
+  void add(long double product) {
+    value += product;
+    squares += product * product;
+    sizes += std::fabs(product);
+    is_whole = is_whole && std::trunc(product) == product;
+  }
+};
+
+}  // namespace
+
+Expected matmul(DType dtype, const Values& a, const Values& b, double alpha, double beta,
+                const Values* old) {
+  const std::size_t rank = a.dims.size();
+  const std::size_t m = a.dims[rank - 2];
+  const std::size_t k = a.dims[rank - 1];
+  const std::size_t n = b.dims[rank - 1];
+  Expected expected;
+  auto& dims = expected.values.dims;
+  for (std::size_t i = 0; i + 2 < rank; ++i) {
+    dims.push_back(a.dims[i] == 1 ? b.dims[i] : a.dims[i]);
+  }
+  std::size_t batches = 1;
+  for (const std::uint64_t dim : dims) batches *= dim;
+  dims.push_back(m);
+  dims.push_back(n);
+  const bool is_double = dtype == DType::f64;
+  const long double unit = is_double ? 0x1p-53L : 0x1p-24L;
+  const auto length = static_cast<long double>(k);
+  const long double units = 8 * std::sqrt(length) + length / 8;
+  for (std::size_t at = 0; at < batches * m * n; ++at) {
+    const std::size_t batch = at / (m * n);
+    const long double* const row = a.at.data() + matrix_start(a, dims, batch) + at / n % m * k;
+    const long double* const column = b.at.data() + matrix_start(b, dims, batch) + at % n;
+    Sum sum;
+    for (std::size_t i = 0; i < k; ++i) sum.add(row[i] * column[i * n]);
+    const long double product = alpha * sum.value;
+    const long double added = old != nullptr ? beta * old->at[at] : 0;
+    const long double result = product + added;
+    long double slack = units * unit * std::sqrt(sum.squares) * std::fabs(alpha) +
+                        length * ulp_of(is_double ? DType::f64 : DType::f32, 0);
+    const long double whole = sum.sizes * std::fabs(alpha) + std::fabs(added);
+    const bool is_exact = sum.is_whole && alpha == 1 && std::trunc(added) == added &&
+                          whole <= (is_double ? 0x1p53L : 0x1p24L);
+    slack += 2 * unit * (std::fabs(product) + std::fabs(added)) + ulp_of(dtype, result) / 2;
+    expected.values.at.push_back(result);
+    expected.slack.push_back(is_exact ? 0 : slack);
+  }
+  return expected;
+}
+
+}  // namespace hiptool::ops::reference
