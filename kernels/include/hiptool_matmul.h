@@ -8,6 +8,10 @@ namespace hiptool_ops {
 enum : unsigned {
   matmul_threads = 256,  // of a block
   matmul_piece = 4,      // neighbouring elements that a thread loads at a time
+  matmul_rows = 32,      // of a factor that a block multiplies by a few vectors
+  matmul_vectors = 8,    // of them at most
+  matmul_lanes = 32,     // partial sums of one result; lane i has pieces i, i + 32, ... of k
+  matmul_stride = 128,   // elements from a lane's piece to its next one
 };
 
 // Tiles of side x side results for each of 16 x 16 threads. A step along k takes `depth` elements,
@@ -32,18 +36,19 @@ struct MatmulFactor {
   uint32_t has_pieces;  // all pieces along the axis of neighbours are aligned, and whole but at k
 };
 
-// out = alpha a b + beta out. Sums of a chunk are joined by fused multiply-add in the order of k.
+// out = alpha a b + beta out.
 struct Matmul {
   MatmulFactor a;
   MatmulFactor b;
   uint64_t k;
-  uint64_t chunk;   // elements of k, a multiple of 16
-  uint64_t chunks;  // of each sum; with more than one they go to `partial`
-  uint64_t row_tiles;
+  uint64_t chunk;      // elements of k, a multiple of 128
+  uint64_t chunks;     // of each sum; with more than one they go to `partial`
+  uint64_t row_tiles;  // or blocks of matmul_rows rows
   uint64_t column_tiles;
-  uint64_t out_stride;  // from row to row; columns are neighbours
-  uint32_t out_pieces;  // 1: pieces of the output are aligned, and whole
-  uint32_t reads_out;   // beta is not 0
+  uint64_t out_stride;         // from row to row
+  uint64_t out_column_stride;  // 1 for tiles
+  uint32_t out_pieces;         // 1: pieces of the output's rows are aligned, and whole
+  uint32_t reads_out;          // beta is not 0
   double alpha;
   double beta;
   Operands<3> batches;  // of a, b, out

@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Products of matrices without matrix instructions, in tiles. Every sum is joined by fused
 // multiply-add in the order of k, from 0 on, whatever the tile and the layout are.
-#include "hiptool_elements.h"
-#include "hiptool_matmul.h"
+#include "hiptool_products.h"
 
 using namespace hiptool_device;
 
 namespace hiptool_ops {
 
-inline __device__ float fused(float x, float y, float z) { return __fmaf_rn(x, y, z); }
-inline __device__ double fused(double x, double y, double z) { return __fma_rn(x, y, z); }
-
-// Four neighbouring numbers, in shared memory and in registers.
-template <class Number>
-struct Four {
-  Number at[4];
-};
-
+// Four neighbouring numbers of shared memory.
 inline __device__ void read_four(const uint4* from, float* to) { read_unit(from[0], to); }
 inline __device__ void read_four(const uint4* from, double* to) {
   const uint4 low = from[0];
@@ -85,7 +76,7 @@ struct Loader {
   __device__ void store(uint4 (*to)[row_units]) const {
     Number numbers[matmul_piece];
 #pragma unroll
-    for (unsigned i = 0; i < matmul_piece; ++i) numbers[i] = Element<Stored>::widen(piece[i]);
+    for (unsigned i = 0; i < matmul_piece; ++i) numbers[i] = factor_of(piece[i]);
     if (!factor.is_across) {
       write_four(&to[k_first][place / 4 * units], numbers);
       return;
@@ -126,44 +117,6 @@ struct TilePlace {
     column = in_group / rows;
   }
 };
-
-// Four neighbouring results of a row.
-template <class Stored, class Number>
-inline __device__ void finish(const Matmul& all, Stored* out, uint64_t row, uint64_t column,
-                              const Number* sums) {
-  if (row >= all.a.size || column >= all.b.size) return;
-  Stored* const to = out + row * all.out_stride + column;
-  const auto alpha = static_cast<Number>(all.alpha);
-  const auto beta = static_cast<Number>(all.beta);
-  Stored results[matmul_piece];
-#pragma unroll
-  for (unsigned i = 0; i < matmul_piece; ++i) {
-    Number result = alpha * sums[i];
-    if (all.reads_out && column + i < all.b.size) {
-      result = fused(beta, Element<Stored>::widen(to[i]), result);
-    }
-    results[i] = Element<Stored>::narrow(result);
-  }
-  if (all.out_pieces) {
-    store_piece<matmul_piece>(to, results);
-    return;
-  }
-#pragma unroll
-  for (unsigned i = 0; i < matmul_piece; ++i) {
-    if (column + i < all.b.size) to[i] = results[i];
-  }
-}
-
-// The sums of a chunk as they are.
-template <class Number>
-inline __device__ void keep(const Matmul& all, Number* partial, uint64_t row, uint64_t column,
-                            const Number* sums) {
-  if (row >= all.a.size) return;
-#pragma unroll
-  for (unsigned i = 0; i < matmul_piece; ++i) {
-    if (column + i < all.b.size) partial[row * all.b.size + column + i] = sums[i];
-  }
-}
 
 template <class Tile, class Stored, class Number>
 __forceinline__ __device__ void multiply_tile(const Matmul& all, uint64_t work, const Stored* a,
@@ -221,18 +174,24 @@ __forceinline__ __device__ void multiply_tile(const Matmul& all, uint64_t work, 
     right.store(of_b[now]);
     __syncthreads();
   }
-#pragma unroll
+  // The rows of sums move up by one each time, so that the code is there once.
+#pragma unroll 1
   for (unsigned i = 0; i < side; ++i) {
+    const uint64_t row = place.row * Tile::tile + i / 4 * 64 + 4 * y + i % 4;
 #pragma unroll
     for (unsigned j = 0; j < side; j += 4) {
-      const uint64_t row = place.row * Tile::tile + i / 4 * 64 + 4 * y + i % 4;
       const uint64_t column = place.column * Tile::tile + j * 16 + 4 * x;
       if (all.chunks == 1) {
-        finish(all, out + bases[2], row, column, sum[i] + j);
+        finish(all, out + bases[2], row, column, sum[0] + j);
       } else {
         const uint64_t matrix = place.batch * all.chunks + place.chunk;
-        keep(all, partial + matrix * all.a.size * all.b.size, row, column, sum[i] + j);
+        keep(all, partial + matrix * all.a.size * all.b.size, row, column, sum[0] + j);
       }
+    }
+#pragma unroll
+    for (unsigned next = 1; next < side; ++next) {
+#pragma unroll
+      for (unsigned j = 0; j < side; ++j) sum[next - 1][j] = sum[next][j];
     }
   }
 }

@@ -105,6 +105,7 @@ const std::vector<OperationEntry>& operations() {
     add_gate_operations(list);
     add_movement_operations(list);
     add_indexing_operations(list);
+    add_matmul_operations(list);
     add_random_operations(list);
     return list;
   }();

@@ -127,6 +127,7 @@ void add_rows_operations(std::vector<OperationEntry>& operations);
 void add_gate_operations(std::vector<OperationEntry>& operations);
 void add_movement_operations(std::vector<OperationEntry>& operations);
 void add_indexing_operations(std::vector<OperationEntry>& operations);
+void add_matmul_operations(std::vector<OperationEntry>& operations);
 void add_random_operations(std::vector<OperationEntry>& operations);
 
 }  // namespace hiptool::measure

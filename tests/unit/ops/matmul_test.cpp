@@ -174,6 +174,13 @@ TEST_CASE("batches of matrices, some of them repeated") {
     const Tensor once = put_matrices(backend, dtype, b, Style{true, 1, 0});
     const Tensor y = once.with_layout(once.layout().broadcast_to({2, 3, 10, 12}));
     check_product(backend, dtype, x, a, y, b, Style{false, 2, 0});
+    // More rows than by the shape, where a batch of vectors is multiplied by one matrix.
+    const Values vectors = factors(dtype, {20, 1, 70}, 7, false);
+    const Values matrix = factors(dtype, {1, 70, 10}, 8, false);
+    const Tensor many = put_matrices(backend, dtype, vectors, Style{});
+    const Tensor one = put_matrices(backend, dtype, matrix, Style{});
+    const Tensor wide = one.with_layout(one.layout().broadcast_to({20, 70, 10}));
+    check_product(backend, dtype, many, vectors, wide, matrix, Style{});
   }
 }
 
@@ -279,4 +286,29 @@ TEST_CASE("errors of matrix products name types and shapes") {
   const Tensor square = backend.empty(DType::f32, {4, 4});
   CHECK_THROWS_WITH_AS(ops::matmul_into(backend, square, b.with_layout(Layout({4, 4})), square),
                        doctest::Contains("overlaps the input"), Error);
+}
+
+TEST_CASE("a long sum is split by its shape, and has the same bits in every layout") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  for (const DType dtype : matmul_dtypes) {
+    CAPTURE(to_string(dtype));
+    for (const std::uint64_t rows : {3u, 10u}) {
+      if (rows == 10 && dtype != DType::f32) continue;
+      CAPTURE(rows);
+      const Values a = factors(dtype, {rows, 2500}, 14, rows == 3);
+      const Values b = factors(dtype, {2500, 9}, 15, rows == 3);
+      const auto expected = ops::reference::matmul(dtype, a, b);
+      std::vector<std::byte> first;
+      for (const Style style : {styles[0], styles[1], styles[4], styles[5]}) {
+        const Tensor x = put_matrices(backend, dtype, a, style);
+        const Tensor y = put_matrices(backend, dtype, b, style);
+        const auto found =
+            test::read(backend, ops::matmul(backend, x, y, {.alpha = 1, .exact = true}));
+        test::check_result(dtype, found, expected);
+        if (first.empty()) first = found;
+        CHECK(found == first);
+      }
+    }
+  }
 }

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+/// From the tensors of a matrix product to its kernels.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "hiptool/matmul.hpp"
+
+namespace hiptool::ops {
+
+struct MatrixAxis {
+  std::uint64_t size;
+  std::uint64_t stride;
+};
+
+/// Stride 1, or nothing to stride over.
+inline bool has_neighbours(MatrixAxis axis) { return axis.size == 1 || axis.stride == 1; }
+
+/// The axis that is `from_last` axes before the last one.
+MatrixAxis matrix_axis(const Tensor& tensor, std::size_t from_last);
+
+/// One tensor of a product: both axes of its matrices, and those of the batch.
+struct MatrixOperand {
+  MatrixAxis rows;
+  MatrixAxis columns;
+  std::array<std::uint64_t, Layout::max_rank> batch_dims{};
+  std::array<std::uint64_t, Layout::max_rank> batch_strides{};  // 0 where the dimension is 1
+  void* address;
+
+  explicit MatrixOperand(const Tensor& tensor);
+  void transpose() { std::swap(rows, columns); }
+};
+
+struct MatrixProduct {
+  MatrixOperand a;
+  MatrixOperand b;
+  MatrixOperand out;
+  std::size_t batch_axes;
+  DType dtype;
+
+  /// The transposed matrices: out' = b' a'.
+  void transpose();
+};
+
+/// Queues the kernels of a product with results, whose shapes fit. One of the two axes of each
+/// operand has neighbours.
+void launch_product(const Backend& backend, MatrixProduct product, const MatmulOptions& options);
+
+}  // namespace hiptool::ops
