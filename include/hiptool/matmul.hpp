@@ -2,6 +2,7 @@
 #pragma once
 #include "hiptool/backend.hpp"
 #include "hiptool/export.hpp"
+#include "hiptool/ops.hpp"
 #include "hiptool/tensor.hpp"
 
 /// Products of matrices. Conventions and errors as in hiptool/ops.hpp.
@@ -34,5 +35,25 @@ HIPTOOL_API Tensor matmul(const Backend& backend, const Tensor& a, const Tensor&
                           const MatmulOptions& options = {});
 HIPTOOL_API void matmul_into(const Backend& backend, const Tensor& a, const Tensor& b,
                              const Tensor& out, const MatmulOptions& options = {});
+
+/// (silu(x gate) * (x up)) down, of x [.., m, k], gate and up [k, h] and down [h, n]; the dtypes
+/// are those of matmul, and all are the same. The products and the activation are rounded to the
+/// dtype. Throws Error(invalid_argument) that names the operand which does not fit.
+HIPTOOL_API Tensor mlp_swiglu(const Backend& backend, const Tensor& x, const Tensor& gate_weights,
+                              const Tensor& up_weights, const Tensor& down_weights,
+                              const MatmulOptions& options = {});
+HIPTOOL_API void mlp_swiglu_into(const Backend& backend, const Tensor& x,
+                                 const Tensor& gate_weights, const Tensor& up_weights,
+                                 const Tensor& down_weights, const Tensor& out,
+                                 const MatmulOptions& options = {});
+
+/// alpha x + y of any dtype, with alpha in that dtype; product and sum are rounded each. `out` may
+/// be x or y.
+HIPTOOL_API Tensor axpy(const Backend& backend, Scalar alpha, const Tensor& x, const Tensor& y);
+HIPTOOL_API void axpy_into(const Backend& backend, Scalar alpha, const Tensor& x, const Tensor& y,
+                           const Tensor& out);
+
+/// x becomes alpha x.
+HIPTOOL_API void scal(const Backend& backend, Scalar alpha, const Tensor& x);
 
 }  // namespace hiptool::ops

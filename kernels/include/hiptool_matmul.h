@@ -6,12 +6,15 @@
 namespace hiptool_ops {
 
 enum : unsigned {
-  matmul_threads = 256,  // of a block
-  matmul_piece = 4,      // neighbouring elements that a thread loads at a time
-  matmul_rows = 32,      // of a factor that a block multiplies by a few vectors
-  matmul_vectors = 8,    // of them at most
-  matmul_lanes = 32,     // partial sums of one result; lane i has pieces i, i + 32, ... of k
-  matmul_stride = 128,   // elements from a lane's piece to its next one
+  matmul_threads = 256,    // of a block
+  matmul_piece = 4,        // neighbouring elements that a thread loads at a time
+  matmul_unit_rows = 128,  // of a tile by matrix instructions
+  matmul_unit_columns = 256,
+  matmul_unit_bytes = 96 * 1024,  // of its shared memory
+  matmul_rows = 32,               // of a factor that a block multiplies by a few vectors
+  matmul_vectors = 8,             // of them at most
+  matmul_lanes = 32,    // partial sums of one result; lane i has pieces i, i + 32, ... of k
+  matmul_stride = 128,  // elements from a lane's piece to its next one
 };
 
 // Tiles of side x side results for each of 16 x 16 threads. A step along k takes `depth` elements,

@@ -19,6 +19,29 @@ inline __device__ float factor_of(Bf16 stored) {
 inline __device__ float fused(float x, float y, float z) { return __fmaf_rn(x, y, z); }
 inline __device__ double fused(double x, double y, double z) { return __fma_rn(x, y, z); }
 
+// Sixteen rows of tiles advance through the columns together, so that concurrent blocks share the
+// cached parts of both matrices.
+struct TilePlace {
+  uint64_t row;
+  uint64_t column;
+  uint64_t chunk;
+  uint64_t batch;
+
+  __device__ TilePlace(const Matmul& all, uint64_t work) {
+    constexpr uint64_t most_rows = 16;
+    const uint64_t tiles = all.row_tiles * all.column_tiles;
+    const uint64_t inside = work % tiles;
+    chunk = work / tiles % all.chunks;
+    batch = work / tiles / all.chunks;
+    const uint64_t group = inside / (most_rows * all.column_tiles);
+    const uint64_t top = group * most_rows;
+    const uint64_t rows = all.row_tiles - top < most_rows ? all.row_tiles - top : most_rows;
+    const uint64_t in_group = inside % (most_rows * all.column_tiles);
+    row = top + in_group % rows;
+    column = in_group / rows;
+  }
+};
+
 // Four neighbouring results of a row.
 template <class Stored, class Number>
 inline __device__ void finish(const Matmul& all, Stored* out, uint64_t row, uint64_t column,

@@ -5,17 +5,33 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.hpp"
 #include "hiptool/platform.hpp"
 #include "ops/backend_kernels.hpp"
 #include "ops/backend_state.hpp"
 
 namespace hiptool {
 namespace ops {
+namespace {
+
+/// Whether kernels/ops/matmul_tile.hip is for this device: its instruction came with sm_80 (PTX
+/// ISA, mma).
+bool has_units(const Device& device) {
+  constexpr std::string_view prefix = "sm_";
+  if (device.platform() != Platform::nvidia) return false;
+  const std::string arch = device.info().arch;
+  if (!arch.starts_with(prefix)) return false;
+  return base::parse_number<unsigned>(std::string_view(arch).substr(prefix.size())).value_or(0) >=
+         80;
+}
+
+}  // namespace
 
 BackendState::BackendState(const Device& of, const StreamRef* borrowed,
                            const Backend::Options& chosen)
     : device(of),
       options(chosen),
+      has_matrix_units(has_units(of)),
       own_stream(borrowed != nullptr ? std::nullopt : std::make_optional<Stream>(of)),
       stream(borrowed != nullptr ? *borrowed : *own_stream),
       allocator(of),

@@ -24,6 +24,7 @@ struct BackendState {
 
   const Device device;
   const Backend::Options options;
+  const bool has_matrix_units;  // for which there are kernels
   std::optional<Stream> own_stream;
   const StreamRef stream;
   CachingAllocator allocator;

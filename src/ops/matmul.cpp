@@ -8,6 +8,7 @@
 
 #include "hiptool/error.hpp"
 #include "hiptool/ops_move.hpp"
+#include "ops/backend_state.hpp"
 #include "ops/matmul_launch.hpp"
 #include "ops/operands.hpp"
 #include "ops/rows.hpp"
@@ -78,7 +79,7 @@ void matmul_into(const Backend& backend, const Tensor& a, const Tensor& b, const
   launch_product(backend,
                  {MatrixOperand(left), MatrixOperand(right), MatrixOperand(out),
                   out.layout().rank() - 2, out.dtype()},
-                 options);
+                 options, backend.state().has_matrix_units);
 }
 
 Tensor matmul(const Backend& backend, const Tensor& a, const Tensor& b,

@@ -137,6 +137,19 @@ MatmulFactor make_factor(const MatrixProduct& product, const MatrixOperand& oper
   return factor;
 }
 
+/// Whether matrix units have that type, and every line of both factors begins at a multiple of 16
+/// bytes.
+bool suits_units(const MatrixProduct& product, const Matmul& all) {
+  constexpr std::uint64_t unit_elements = 8;
+  constexpr std::uint64_t least_side = 16;  // of an instruction
+  if (product.dtype != DType::f16 && product.dtype != DType::bf16) return false;
+  if (all.k == 0 || std::min(all.a.size, all.b.size) < least_side) return false;
+  return are_aligned(product, product.a, all.a.is_across != 0 ? product.a.rows : product.a.columns,
+                     unit_elements) &&
+         are_aligned(product, product.b, all.b.is_across != 0 ? product.b.columns : product.b.rows,
+                     unit_elements);
+}
+
 /// The batch axes alone.
 Layout batch_layout(const MatrixProduct& product, const MatrixOperand& operand) {
   return Layout::strided(std::span(product.out.batch_dims).first(product.batch_axes),
@@ -185,14 +198,24 @@ class ProductLaunch {
     all_.row_tiles = ceil_divide(all_.a.size, Tile::tile);
     all_.column_tiles = ceil_divide(all_.b.size, Tile::tile);
     config_.shared_bytes = Tile::numbers * number_bytes();
-    multiply("ops_matmul", "hiptool_matmul_", side, all_.row_tiles * all_.column_tiles);
+    multiply("ops_matmul", "hiptool_matmul_", std::to_string(side),
+             all_.row_tiles * all_.column_tiles);
+  }
+
+  void multiply_by_units() {
+    all_.row_tiles = ceil_divide(all_.a.size, hiptool_ops::matmul_unit_rows);
+    all_.column_tiles = ceil_divide(all_.b.size, hiptool_ops::matmul_unit_columns);
+    config_.shared_bytes = hiptool_ops::matmul_unit_bytes;
+    const std::string layout{all_.a.is_across != 0 ? 'n' : 't', all_.b.is_across != 0 ? 't' : 'n'};
+    multiply("ops_matmul_tile", "hiptool_matmul_units_", layout,
+             all_.row_tiles * all_.column_tiles);
   }
 
   void multiply_vectors() {
     constexpr std::uint32_t lane_pitch = hiptool_ops::matmul_rows + 1;
     all_.row_tiles = ceil_divide(all_.a.size, hiptool_ops::matmul_rows);
     config_.shared_bytes = hiptool_ops::matmul_lanes * lane_pitch * number_bytes();
-    multiply("ops_matmul_vectors", "hiptool_matmul_vectors_", all_.b.size == 1 ? 1 : 8,
+    multiply("ops_matmul_vectors", "hiptool_matmul_vectors_", all_.b.size == 1 ? "1" : "8",
              all_.row_tiles);
   }
 
@@ -200,15 +223,14 @@ class ProductLaunch {
   bool is_double() const { return product_.dtype == DType::f64; }
   std::uint32_t number_bytes() const { return is_double() ? 8 : 4; }
 
-  void multiply(const char* source, const std::string& name, unsigned variant,
+  void multiply(const char* source, const std::string& name, const std::string& variant,
                 std::uint64_t blocks) {
     const std::string type(to_string(product_.dtype));
     config_.grid.x =
         static_cast<std::uint32_t>(std::min(grid_most, blocks * all_.chunks * all_.batches.count));
     void* const partial = partial_ ? partial_->address() : nullptr;
-    launch(backend_.state().kernel(source, name + type + "_" + std::to_string(variant)), config_,
-           backend_.stream(), all_, product_.a.address, product_.b.address, product_.out.address,
-           partial);
+    launch(backend_.state().kernel(source, name + type + "_" + variant), config_, backend_.stream(),
+           all_, product_.a.address, product_.b.address, product_.out.address, partial);
     if (!partial_) return;
     launch_elements(
         backend_, backend_.state().kernel("ops_matmul_vectors", "hiptool_matmul_join_" + type),
@@ -251,7 +273,8 @@ void MatrixProduct::transpose() {
   out.transpose();
 }
 
-void launch_product(const Backend& backend, MatrixProduct product, const MatmulOptions& options) {
+void launch_product(const Backend& backend, MatrixProduct product, const MatmulOptions& options,
+                    bool has_matrix_units) {
   if (options.alpha == 0 || product.a.columns.size == 0) {
     // Kernels compute places from the addresses of operands that they do not read.
     set_to_nothing(product.a, product.out);
@@ -268,6 +291,10 @@ void launch_product(const Backend& backend, MatrixProduct product, const MatmulO
   }
   const Matmul all = make_arguments(product, order, options);
   ProductLaunch launch(backend, product, all);
+  if (has_matrix_units && !options.exact && suits_units(product, all)) {
+    launch.multiply_by_units();
+    return;
+  }
   constexpr std::uint64_t large = MatmulTile<8>::tile;
   const std::uint64_t tiles = ceil_divide(all.a.size, large) * ceil_divide(all.b.size, large) *
                               all.batches.count * all.chunks;

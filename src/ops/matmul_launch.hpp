@@ -44,7 +44,8 @@ struct MatrixProduct {
 };
 
 /// Queues the kernels of a product with results, whose shapes fit. One of the two axes of each
-/// operand has neighbours.
-void launch_product(const Backend& backend, MatrixProduct product, const MatmulOptions& options);
+/// operand has neighbours. Matrix units are for operands of which they can read all lines.
+void launch_product(const Backend& backend, MatrixProduct product, const MatmulOptions& options,
+                    bool has_matrix_units);
 
 }  // namespace hiptool::ops

@@ -4,7 +4,9 @@
 #include <cmath>
 
 #include "hiptool/error.hpp"
+#include "ops/matmul_launch.hpp"
 #include "ops/reference/matmul.hpp"
+#include "ops/reference/rows.hpp"
 #include "unit/ops/check_operation.hpp"
 
 using namespace hiptool;
@@ -311,4 +313,93 @@ TEST_CASE("a long sum is split by its shape, and has the same bits in every layo
       }
     }
   }
+}
+
+TEST_CASE("matrix units read both factors in every layout") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  // On the processor the instructions are imitated.
+  if (backend.device().platform() != Platform::cpu) return;
+  constexpr std::array unit_styles{Style{}, Style{true, 0, 0}};
+  std::size_t turn = 0;
+  for (const auto& size : std::vector<std::array<std::uint64_t, 3>>{{40, 48, 24}, {24, 56, 272}}) {
+    for (const auto& [of_a, of_b] : {std::pair(0, 0), {0, 1}, {1, 0}, {1, 1}}) {
+      const DType dtype = turn++ % 2 == 0 ? DType::f16 : DType::bf16;
+      if (size[2] > 100 && of_a == of_b) continue;
+      CAPTURE(turn);
+      const Values a = factors(dtype, {size[0], size[1]}, 16, turn % 3 == 0);
+      const Values b = factors(dtype, {size[1], size[2]}, 17, turn % 3 == 0);
+      const Values old = factors(dtype, {size[0], size[2]}, 18, true);
+      const Tensor x = put_matrices(backend, dtype, a, unit_styles[static_cast<std::size_t>(of_a)]);
+      const Tensor y = put_matrices(backend, dtype, b, unit_styles[static_cast<std::size_t>(of_b)]);
+      const double beta = turn % 2 == 0 ? -1 : 0;
+      const Tensor out = put_matrices(backend, dtype, old, Style{false, turn % 2, turn % 2});
+      ops::launch_product(
+          backend,
+          {ops::MatrixOperand(x), ops::MatrixOperand(y), ops::MatrixOperand(out), 0, dtype},
+          {.beta = beta}, true);
+      test::check_result(dtype, test::read(backend, out),
+                         ops::reference::matmul(dtype, a, b, 1, beta, &old));
+    }
+  }
+}
+
+TEST_CASE("gated layers of a model, scaled sums") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  for (const DType dtype : matmul_dtypes) {
+    CAPTURE(to_string(dtype));
+    const auto rounded = [&](Values values) {
+      return ops::reference::values_of(dtype, ops::reference::bytes_of(dtype, values), values.dims);
+    };
+    const Values x = factors(dtype, {2, 3, 8}, 20, true);
+    const Values gates = factors(dtype, {8, 10}, 21, true);
+    const Values up = factors(dtype, {8, 10}, 22, true);
+    const Values down = factors(dtype, {10, 5}, 23, true);
+    Values flat = x;
+    flat.dims = {6, 8};
+    const Values first = rounded(ops::reference::matmul(dtype, flat, gates).values);
+    const Values second = rounded(ops::reference::matmul(dtype, flat, up).values);
+    const Values inner =
+        rounded(ops::reference::gate(dtype, ops::Gate::silu, first, second).values);
+    auto expected = ops::reference::matmul(dtype, inner, down);
+    // The activation may differ by some units, of which each counts in a sum.
+    for (std::size_t i = 0; i < expected.slack.size(); ++i) {
+      for (std::size_t k = 0; k < 10; ++k) {
+        expected.slack[i] += 3 * ops::reference::ulp_of(dtype, inner.at[i / 5 * 10 + k]) *
+                             std::fabs(down.at[k * 5 + i % 5]);
+      }
+    }
+    const auto put = [&](const Values& values, Style style) {
+      return put_matrices(backend, dtype, values, style);
+    };
+    const Tensor result = ops::mlp_swiglu(backend, put(x, styles[4]), put(gates, styles[1]),
+                                          put(up, styles[0]), put(down, styles[5]));
+    REQUIRE(result.layout() == Layout({2, 3, 5}));
+    test::check_result(dtype, test::read(backend, result), expected);
+    const Tensor swapped = ops::mlp_swiglu(backend, put(x, styles[4]), put(up, styles[1]),
+                                           put(gates, styles[0]), put(down, styles[5]));
+    CHECK(test::read(backend, swapped) !=
+          test::read(backend, ops::mlp_swiglu(backend, put(x, styles[4]), put(gates, styles[1]),
+                                              put(up, styles[0]), put(down, styles[5]))));
+
+    const Tensor y = put(up, Style{});
+    ops::axpy_into(backend, 3, put(gates, styles[1]), y, y);
+    Values sums = up;
+    for (std::size_t i = 0; i < sums.at.size(); ++i) sums.at[i] += 3 * gates.at[i];
+    const Tensor scaled = put(sums, Style{});
+    test::check_result(dtype, test::read(backend, y), {sums, {}});
+    for (long double& value : sums.at) value *= -2;
+    ops::scal(backend, -2, scaled);
+    test::check_result(dtype, test::read(backend, scaled), {sums, {}});
+  }
+  const Tensor x = backend.empty(DType::f32, {3, 8});
+  const Tensor wide = backend.empty(DType::f32, {8, 10});
+  const Tensor down = backend.empty(DType::f32, {10, 5});
+  CHECK_THROWS_WITH_AS(ops::mlp_swiglu(backend, x, down, wide, down),
+                       doctest::Contains("the gate is f32[10,5] and should be [8,5]"), Error);
+  CHECK_THROWS_WITH_AS(ops::mlp_swiglu(backend, x, wide, down, down),
+                       doctest::Contains("up is f32[10,5]"), Error);
+  CHECK_THROWS_WITH_AS(ops::mlp_swiglu(backend, x, wide, wide, wide),
+                       doctest::Contains("down is f32[8,10]"), Error);
 }

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: MIT
+// Products of matrices of 16-bit numbers by matrix instructions, sums in f32: a block computes 128
+// x 256 results, each of its eight warps 64 x 64. The host launches it only on devices that have
+// them. On the processor the instructions are imitated, so that tests see where operands lie.
+#include "hiptool_products.h"
+
+using namespace hiptool_device;
+
+namespace hiptool_ops {
+
+constexpr unsigned step = 16;   // of one matrix instruction
+constexpr unsigned depth = 32;  // of the pieces in shared memory
+constexpr unsigned stages = 4;  // pieces in flight: one is read while three are copied
+constexpr unsigned unit = 8;    // numbers in 16 bytes
+constexpr unsigned threads = 256;
+constexpr unsigned warp_side = 64;
+constexpr unsigned tile_rows = matmul_unit_rows;
+constexpr unsigned tile_columns = matmul_unit_columns;
+
+#if defined(__CUDA__) || defined(__CUDACC__)
+
+inline __device__ uint32_t shared_address(const uint4* data) {
+  uint32_t address;
+  asm("{ .reg .u64 long; cvta.to.shared.u64 long, %1; cvt.u32.u64 %0, long; }"
+      : "=r"(address)
+      : "l"(data));
+  return address;
+}
+
+// Copies `bytes` and fills the rest of 16 with 0.
+inline __device__ void begin_copy(uint32_t to, const void* from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+}
+inline __device__ void begin_copy(uint32_t to, const void* from, unsigned bytes) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes)
+               : "memory");
+}
+inline __device__ void end_stage() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+// Waits until all stages but the last two committed ones have arrived, for all threads.
+inline __device__ void await_stage() {
+  static_assert(stages == 4, "the number below is two less");
+  asm volatile("cp.async.wait_group 2;" ::: "memory");
+  __syncthreads();
+}
+inline __device__ void await_all() {
+  asm volatile("cp.async.wait_group 0;" ::: "memory");
+  __syncthreads();
+}
+
+// Four matrices of 8 x 8; lane i names row i % 8 of matrix i / 8. Of each, lane i gets elements 2
+// (i % 4) and the next of row i / 4, or of column i / 4.
+template <bool is_turned>
+inline __device__ void load_matrices(uint32_t (&to)[4], uint32_t row) {
+  if constexpr (is_turned) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(row)
+                 : "memory");
+  } else {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(row)
+                 : "memory");
+  }
+}
+
+#define HIPTOOL_MULTIPLY_ADD(Stored, type)                                              \
+  inline __device__ void multiply_add(Stored, float(&c)[4], const uint32_t(&a)[4],      \
+                                      const uint32_t* b) {                              \
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." type "." type                 \
+                 ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                       \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));   \
+  }
+HIPTOOL_MULTIPLY_ADD(F16, "f16")
+HIPTOOL_MULTIPLY_ADD(Bf16, "bf16")
+#undef HIPTOOL_MULTIPLY_ADD
+
+#elif defined(__HIP__)
+#error "matrix instructions of AMD are not used"
+#else
+
+// Offsets in shared memory serve as addresses.
+inline __device__ uint32_t shared_address(const uint4*) { return 0; }
+inline __device__ char* shared_bytes(uint32_t at) {
+  return reinterpret_cast<char*>(dynamic_shared()) + at;
+}
+inline __device__ void begin_copy(uint32_t to, const void* from, unsigned bytes = 16) {
+  for (unsigned i = 0; i < 16; ++i) {
+    shared_bytes(to)[i] = i < bytes ? static_cast<const char*>(from)[i] : 0;
+  }
+}
+inline __device__ void end_stage() {}
+inline __device__ void await_stage() { __syncthreads(); }
+inline __device__ void await_all() { __syncthreads(); }
+
+template <bool is_turned>
+inline __device__ void load_matrices(uint32_t (&to)[4], uint32_t row) {
+  const unsigned lane = threadIdx.x % 32;
+  for (unsigned matrix = 0; matrix < 4; ++matrix) {
+    to[matrix] = 0;
+    for (unsigned i = 0; i < 2; ++i) {
+      const unsigned line = is_turned ? lane % 4 * 2 + i : lane / 4;
+      const unsigned column = is_turned ? lane / 4 : lane % 4 * 2 + i;
+      const uint32_t from = __shfl(row, static_cast<int>(8 * matrix + line), 32);
+      const auto* const bits = reinterpret_cast<const uint8_t*>(shared_bytes(from) + 2 * column);
+      to[matrix] |= read_16(bits) << (16 * i);
+    }
+  }
+}
+
+// Of a 16 x 16 lane i has elements 2 (i % 4) and the next of row i / 4: of columns 0 to 7 in words
+// 0 and 1 (rows 8 to 15), of the other columns in words 2 and 3. Likewise of columns of b.
+template <class Stored>
+inline __device__ void multiply_add(Stored, float (&c)[4], const uint32_t (&a)[4],
+                                    const uint32_t* b) {
+  const unsigned lane = threadIdx.x % 32;
+  for (unsigned i = 0; i < 4; ++i) {
+    const unsigned row = lane / 4;
+    const unsigned column = lane % 4 * 2 + i % 2;
+    for (unsigned k = 0; k < 16; ++k) {
+      const unsigned pair = k % 8 / 2;
+      const uint32_t left = __shfl(a[k / 8 * 2 + i / 2], static_cast<int>(4 * row + pair), 32);
+      // The column differs from lane to lane, and so does the lane that has it.
+      const uint32_t right = __shfl(b[k / 8], static_cast<int>(4 * column + pair), 32);
+      const Stored x{static_cast<uint16_t>(left >> (k % 2 * 16))};
+      const Stored y{static_cast<uint16_t>(right >> (k % 2 * 16))};
+      c[i] = fused(factor_of(x), factor_of(y), c[i]);
+    }
+  }
+}
+
+#endif
+
+// One operand's tile: lines of units of 16 bytes, along k or along its own axis. Units are permuted
+// from line to line, so that neither eight concurrent writes nor eight concurrent reads share a
+// bank.
+template <unsigned side, bool is_across>
+struct UnitTile {
+  enum : unsigned {
+    line_units = is_across ? depth / unit : side / unit,
+    lines = is_across ? side : depth,
+    lines_at_once = threads / line_units,
+    bytes = side * depth * 2
+  };
+  static_assert(lines_at_once % 8 == 0, "the permutation is the same for all lines of a thread");
+
+  static __device__ uint32_t offset(unsigned line, unsigned at) {
+    const unsigned mixed = is_across ? at ^ (line >> 1 & 3U) : at ^ (line & 7U);
+    return (line * line_units + mixed) * 16;
+  }
+
+  const uint16_t* from;  // the thread's first unit of the piece
+  uint64_t line_stride;
+  unsigned rest;  // of the tile along its own axis
+  uint32_t to;
+
+  __device__ UnitTile(const MatmulFactor& factor, const uint16_t* data, uint64_t first,
+                      uint64_t begin, uint32_t shared)
+      : line_stride(is_across ? factor.stride : factor.k_stride),
+        rest(factor.size - first < side ? static_cast<unsigned>(factor.size - first) : side) {
+    const unsigned line = threadIdx.x / line_units;
+    const unsigned at = threadIdx.x % line_units;
+    from = data + first * factor.stride + begin * factor.k_stride + line * line_stride + at * unit;
+    to = shared + offset(line, at);
+  }
+
+  // Starts the copies of the next piece, of which `left` elements of k are there.
+  __device__ void begin(unsigned stage, uint64_t left) {
+    const uint32_t place = to + stage * bytes;
+    if (left >= depth && rest == side) {
+#pragma unroll
+      for (unsigned i = 0; i < lines; i += lines_at_once) {
+        begin_copy(place + i * line_units * 16, from + i * line_stride);
+      }
+    } else {
+      const unsigned at = threadIdx.x % line_units * unit;
+#pragma unroll 1
+      for (unsigned i = 0; i < lines; i += lines_at_once) {
+        const unsigned line = threadIdx.x / line_units + i;
+        const uint64_t lines_there = is_across ? rest : left;
+        const uint64_t numbers = is_across ? left : rest;
+        const uint64_t here = line < lines_there && at < numbers ? numbers - at : 0;
+        begin_copy(place + i * line_units * 16, from + i * line_stride,
+                   here < unit ? static_cast<unsigned>(here) * 2 : 16);
+      }
+    }
+    from += is_across ? depth : depth * line_stride;
+  }
+};
+
+// Operands of a warp in one step: 64 rows of a by 64 columns of b.
+template <class TileA, bool a_across, class TileB, bool b_across>
+struct UnitOperands {
+  uint32_t a[4][4];
+  uint32_t b[4][4];
+
+  __device__ void load(uint32_t shared_a, uint32_t shared_b, unsigned row, unsigned column,
+                       unsigned k) {
+    const unsigned lane = threadIdx.x % 32;
+    // Places of the lane's line in 16 x 16, where the second matrix of 8 x 8 is below the first...
+    const unsigned below = lane % 16;
+    const unsigned right = lane / 16;
+    // ...or beside it.
+    const unsigned line = lane / 16 * 8 + lane % 8;
+    const unsigned beside = lane / 8 % 2;
+#pragma unroll
+    for (unsigned i = 0; i < 4; ++i) {
+      const unsigned at_a = row + 16 * i;
+      const unsigned at_b = column + 16 * i;
+      if constexpr (a_across) {
+        load_matrices<false>(a[i], shared_a + TileA::offset(at_a + below, k / unit + right));
+      } else {
+        load_matrices<true>(a[i], shared_a + TileA::offset(k + line, at_a / unit + beside));
+      }
+      if constexpr (b_across) {
+        load_matrices<false>(b[i], shared_b + TileB::offset(at_b + line, k / unit + beside));
+      } else {
+        load_matrices<true>(b[i], shared_b + TileB::offset(k + below, at_b / unit + right));
+      }
+    }
+  }
+
+  template <class Stored>
+  __device__ void multiply(Stored type, float (&sum)[4][8][4]) const {
+#pragma unroll
+    for (unsigned i = 0; i < 4; ++i) {
+#pragma unroll
+      for (unsigned j = 0; j < 8; ++j) multiply_add(type, sum[i][j], a[i], b[j / 2] + j % 2 * 2);
+    }
+  }
+};
+
+// Two neighbouring results.
+template <class Stored>
+inline __device__ void finish_two(const Matmul& all, const TilePlace& place, Stored* out,
+                                  float* partial, uint64_t row, uint64_t column,
+                                  const float* sums) {
+  if (row >= all.a.size) return;
+  if (all.chunks > 1) {
+    const uint64_t matrix = place.batch * all.chunks + place.chunk;
+    float* const to = partial + (matrix * all.a.size + row) * all.b.size + column;
+    if (column < all.b.size) to[0] = sums[0];
+    if (column + 1 < all.b.size) to[1] = sums[1];
+    return;
+  }
+  if (all.out_pieces && !all.reads_out) {
+    if (column >= all.b.size) return;
+    const auto alpha = static_cast<float>(all.alpha);
+    const Stored results[2] = {Element<Stored>::narrow(alpha * sums[0]),
+                               Element<Stored>::narrow(alpha * sums[1])};
+    store_piece<2>(out + row * all.out_stride + column, results);
+    return;
+  }
+  if (column < all.b.size) finish_one(all, out, row, column, sums[0]);
+  if (column + 1 < all.b.size) finish_one(all, out, row, column + 1, sums[1]);
+}
+
+// Loads the operands of the next step while those of this one are multiplied, which saves a quarter
+// of the time.
+template <class Stored, bool a_across, bool b_across>
+__forceinline__ __device__ void multiply_by_units(const Matmul& all, uint64_t work, const Stored* a,
+                                                  const Stored* b, Stored* out, float* partial) {
+  using TileA = UnitTile<tile_rows, a_across>;
+  using TileB = UnitTile<tile_columns, b_across>;
+  const uint32_t shared_a = shared_address(dynamic_shared());
+  const uint32_t shared_b = shared_a + stages * TileA::bytes;
+  const TilePlace place(all, work);
+  uint64_t bases[3];
+  find_places(all.batches, place.batch, bases);
+  const unsigned lane = threadIdx.x % 32;
+  const unsigned row = threadIdx.x / 32 % 2 * warp_side;
+  const unsigned column = threadIdx.x / 64 * warp_side;
+  const uint64_t begin = place.chunk * all.chunk;
+  uint64_t left = all.k - begin < all.chunk ? all.k - begin : all.chunk;  // not yet copied
+  TileA of_a(all.a, reinterpret_cast<const uint16_t*>(a + bases[0]), place.row * tile_rows, begin,
+             shared_a);
+  TileB of_b(all.b, reinterpret_cast<const uint16_t*>(b + bases[1]), place.column * tile_columns,
+             begin, shared_b);
+  const auto copy_next = [&](unsigned stage) {
+    if (left > 0) {
+      of_a.begin(stage, left);
+      of_b.begin(stage, left);
+      left = left < depth ? 0 : left - depth;
+    }
+    end_stage();
+  };
+
+  const uint64_t pieces = (left + depth - 1) / depth;
+#pragma unroll
+  for (unsigned stage = 0; stage + 1 < stages; ++stage) copy_next(stage);
+  float sum[4][8][4] = {};
+  UnitOperands<TileA, a_across, TileB, b_across> even;
+  UnitOperands<TileA, a_across, TileB, b_across> odd;
+  await_stage();
+  even.load(shared_a, shared_b, row, column, 0);
+  unsigned stage = 0;
+#pragma unroll 1
+  for (uint64_t piece = 0; piece < pieces; ++piece) {
+    odd.load(shared_a + stage * TileA::bytes, shared_b + stage * TileB::bytes, row, column, step);
+    // The previous piece is free: all threads have loaded its last operands.
+    copy_next((stage + stages - 1) % stages);
+    even.multiply(Stored(), sum);
+    stage = (stage + 1) % stages;
+    await_stage();
+    even.load(shared_a + stage * TileA::bytes, shared_b + stage * TileB::bytes, row, column, 0);
+    odd.multiply(Stored(), sum);
+  }
+  await_all();
+
+  // The next sums move to the front each time, so that the code is there once.
+#pragma unroll 1
+  for (unsigned i = 0; i < 4; ++i) {
+#pragma unroll 1
+    for (unsigned j = 0; j < 8; ++j) {
+#pragma unroll
+      for (unsigned k = 0; k < 2; ++k) {
+        finish_two(all, place, out + bases[2], partial,
+                   place.row * tile_rows + row + 16 * i + 8 * k + lane / 4,
+                   place.column * tile_columns + column + 8 * j + lane % 4 * 2, sum[0][0] + 2 * k);
+      }
+#pragma unroll
+      for (unsigned next = 1; next < 8; ++next) {
+#pragma unroll
+        for (unsigned k = 0; k < 4; ++k) sum[0][next - 1][k] = sum[0][next][k];
+      }
+    }
+#pragma unroll
+    for (unsigned next = 1; next < 4; ++next) {
+#pragma unroll
+      for (unsigned j = 0; j < 8; ++j) {
+#pragma unroll
+        for (unsigned k = 0; k < 4; ++k) sum[next - 1][j][k] = sum[next][j][k];
+      }
+    }
+  }
+}
+
+template <class Stored, bool a_across, bool b_across>
+__forceinline__ __device__ void multiply_tiles(const Matmul& all, const Stored* a, const Stored* b,
+                                               Stored* out, float* partial) {
+  const uint64_t tiles = all.row_tiles * all.column_tiles * all.chunks * all.batches.count;
+#pragma unroll 1
+  for (uint64_t work = blockIdx.x; work < tiles; work += gridDim.x) {
+    multiply_by_units<Stored, a_across, b_across>(all, work, a, b, out, partial);
+  }
+}
+
+}  // namespace hiptool_ops
+
+// Operands are aligned to 16 bytes, and so are all their lines. Blocks of 256 threads have 96 KiB
+// of shared memory. n: neighbours as in a row-major matrix, t: in a transposed one.
+#define HIPTOOL_KERNEL(type, Stored, layout, a_across, b_across)                                \
+  extern "C" __global__ void __launch_bounds__(256) hiptool_matmul_units_##type##_##layout(     \
+      hiptool_ops::Matmul all, const Stored* a, const Stored* b, Stored* out, float* partial) { \
+    hiptool_ops::multiply_tiles<Stored, a_across, b_across>(all, a, b, out, partial);           \
+  }                                                                                             \
+  HIPTOOL_EXPORT(hiptool_matmul_units_##type##_##layout)
+#define HIPTOOL_KERNELS(type, Stored)             \
+  HIPTOOL_KERNEL(type, Stored, nn, true, false);  \
+  HIPTOOL_KERNEL(type, Stored, nt, true, true);   \
+  HIPTOOL_KERNEL(type, Stored, tn, false, false); \
+  HIPTOOL_KERNEL(type, Stored, tt, false, true)
+
+HIPTOOL_KERNELS(f16, hiptool_ops::F16);
+HIPTOOL_KERNELS(bf16, hiptool_ops::Bf16);
