@@ -19,6 +19,8 @@ constexpr unsigned tile_columns = matmul_unit_columns;
 
 #if defined(__CUDA__) || defined(__CUDACC__)
 
+constexpr bool is_imitation = false;
+
 inline __device__ uint32_t shared_address(const uint4* data) {
   uint32_t address;
   asm("{ .reg .u64 long; cvta.to.shared.u64 long, %1; cvt.u32.u64 %0, long; }"
@@ -80,15 +82,16 @@ HIPTOOL_MULTIPLY_ADD(Bf16, "bf16")
 #error "matrix instructions of AMD are not used"
 #else
 
+constexpr bool is_imitation = true;
+
 // Offsets in shared memory serve as addresses.
 inline __device__ uint32_t shared_address(const uint4*) { return 0; }
 inline __device__ char* shared_bytes(uint32_t at) {
   return reinterpret_cast<char*>(dynamic_shared()) + at;
 }
 inline __device__ void begin_copy(uint32_t to, const void* from, unsigned bytes = 16) {
-  for (unsigned i = 0; i < 16; ++i) {
-    shared_bytes(to)[i] = i < bytes ? static_cast<const char*>(from)[i] : 0;
-  }
+  if (bytes < 16) __builtin_memset(shared_bytes(to), 0, 16);
+  if (bytes > 0) __builtin_memcpy(shared_bytes(to), from, bytes);
 }
 inline __device__ void end_stage() {}
 inline __device__ void await_stage() { __syncthreads(); }
@@ -115,17 +118,23 @@ template <class Stored>
 inline __device__ void multiply_add(Stored, float (&c)[4], const uint32_t (&a)[4],
                                     const uint32_t* b) {
   const unsigned lane = threadIdx.x % 32;
+  Stored rows[2][16];
+  Stored columns[2][16];
+  for (unsigned pair = 0; pair < 8; ++pair) {
+    for (unsigned i = 0; i < 2; ++i) {
+      const unsigned row_lane = lane / 4 * 4 + pair % 4;
+      const unsigned column_lane = (lane % 4 * 2 + i) * 4 + pair % 4;
+      const uint32_t left = __shfl(a[pair / 4 * 2 + i], static_cast<int>(row_lane), 32);
+      const uint32_t right = __shfl(b[pair / 4], static_cast<int>(column_lane), 32);
+      for (unsigned k = 0; k < 2; ++k) {
+        rows[i][2 * pair + k].bits = static_cast<uint16_t>(left >> (16 * k));
+        columns[i][2 * pair + k].bits = static_cast<uint16_t>(right >> (16 * k));
+      }
+    }
+  }
   for (unsigned i = 0; i < 4; ++i) {
-    const unsigned row = lane / 4;
-    const unsigned column = lane % 4 * 2 + i % 2;
     for (unsigned k = 0; k < 16; ++k) {
-      const unsigned pair = k % 8 / 2;
-      const uint32_t left = __shfl(a[k / 8 * 2 + i / 2], static_cast<int>(4 * row + pair), 32);
-      // The column differs from lane to lane, and so does the lane that has it.
-      const uint32_t right = __shfl(b[k / 8], static_cast<int>(4 * column + pair), 32);
-      const Stored x{static_cast<uint16_t>(left >> (k % 2 * 16))};
-      const Stored y{static_cast<uint16_t>(right >> (k % 2 * 16))};
-      c[i] = fused(factor_of(x), factor_of(y), c[i]);
+      c[i] = fused(factor_of(rows[i / 2][k]), factor_of(columns[i % 2][k]), c[i]);
     }
   }
 }
@@ -286,6 +295,9 @@ __forceinline__ __device__ void multiply_by_units(const Matmul& all, uint64_t wo
     end_stage();
   };
 
+  // Warps beyond the result could save their work; to ask costs the others more.
+  const bool is_used = !is_imitation || (place.row * tile_rows + row < all.a.size &&
+                                         place.column * tile_columns + column < all.b.size);
   const uint64_t pieces = (left + depth - 1) / depth;
 #pragma unroll
   for (unsigned stage = 0; stage + 1 < stages; ++stage) copy_next(stage);
@@ -300,11 +312,11 @@ __forceinline__ __device__ void multiply_by_units(const Matmul& all, uint64_t wo
     odd.load(shared_a + stage * TileA::bytes, shared_b + stage * TileB::bytes, row, column, step);
     // The previous piece is free: all threads have loaded its last operands.
     copy_next((stage + stages - 1) % stages);
-    even.multiply(Stored(), sum);
+    if (is_used) even.multiply(Stored(), sum);
     stage = (stage + 1) % stages;
     await_stage();
     even.load(shared_a + stage * TileA::bytes, shared_b + stage * TileB::bytes, row, column, 0);
-    odd.multiply(Stored(), sum);
+    if (is_used) odd.multiply(Stored(), sum);
   }
   await_all();
 

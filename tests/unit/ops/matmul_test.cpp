@@ -132,22 +132,20 @@ TEST_CASE("every pair of layouts of both factors") {
   const Backend backend(test::device(platforms));
   for (const DType dtype : matmul_dtypes) {
     CAPTURE(to_string(dtype));
-    for (const bool is_whole : {true, false}) {
-      const Values a = factors(dtype, {20, 35}, 3, is_whole);
-      const Values b = factors(dtype, {35, 12}, 4, is_whole);
-      std::vector<std::byte> first;
-      for (std::size_t i = 0; i < styles.size() * styles.size(); ++i) {
-        CAPTURE(i);
-        const Tensor x = put_matrices(backend, dtype, a, styles[i / styles.size()]);
-        const Tensor y = put_matrices(backend, dtype, b, styles[i % styles.size()]);
-        const Tensor out = ops::matmul(backend, x, y, {.exact = true});
-        const auto found = test::read(backend, out);
-        if (i == 0) {
-          test::check_result(dtype, found, ops::reference::matmul(dtype, a, b));
-          first = found;
-        }
-        CHECK(found == first);
+    const Values a = factors(dtype, {20, 35}, 3, false);
+    const Values b = factors(dtype, {35, 12}, 4, false);
+    std::vector<std::byte> first;
+    for (std::size_t i = 0; i < styles.size() * styles.size(); ++i) {
+      CAPTURE(i);
+      const Tensor x = put_matrices(backend, dtype, a, styles[i / styles.size()]);
+      const Tensor y = put_matrices(backend, dtype, b, styles[i % styles.size()]);
+      const Tensor out = ops::matmul(backend, x, y, {.exact = true});
+      const auto found = test::read(backend, out);
+      if (i == 0) {
+        test::check_result(dtype, found, ops::reference::matmul(dtype, a, b));
+        first = found;
       }
+      CHECK(found == first);
     }
   }
 }
@@ -302,7 +300,7 @@ TEST_CASE("a long sum is split by its shape, and has the same bits in every layo
       const Values b = factors(dtype, {2500, 9}, 15, rows == 3);
       const auto expected = ops::reference::matmul(dtype, a, b);
       std::vector<std::byte> first;
-      for (const Style style : {styles[0], styles[1], styles[4], styles[5]}) {
+      for (const Style style : {styles[0], styles[1], styles[5]}) {
         const Tensor x = put_matrices(backend, dtype, a, style);
         const Tensor y = put_matrices(backend, dtype, b, style);
         const auto found =
