@@ -64,11 +64,14 @@ std::vector<OperationCase> matmul_cases(bool is_exact, DType dtype,
     const bool turns_a = layout[0] == 't';
     const bool turns_b = layout[1] == 't';
     OperationCase made;
+    made.flops = 2;
+    made.by_matrix_units = !is_exact;
     made.variant = layout;
     made.inputs = {maker.moderate_numbers(dtype, turned_if(turns_a, with_batch(m, k))),
                    maker.moderate_numbers(dtype, turned_if(turns_b, with_batch(k, n)))};
     made.result_dtype = dtype;
     made.result_dims = with_batch(m, n);
+    for (const std::uint64_t size : sizes) made.flops *= static_cast<double>(size);
     made.run = [=](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
       ops::MatmulOptions options;
       options.exact = is_exact;
@@ -87,11 +90,17 @@ std::vector<OperationCase> matmul_cases(bool is_exact, DType dtype,
 void add_matmul(std::vector<OperationEntry>& list, const char* name, const char* description,
                 bool is_exact) {
   OperationEntry entry{
-      name, "matmul", description, {DType::f16, DType::bf16, DType::f32, DType::f64}, 3};
+      name, "matrix", description, {DType::f16, DType::bf16, DType::f32, DType::f64}, 3};
   entry.is_elementwise = false;
   entry.is_exact = false;
   entry.cases = [is_exact](DType dtype, std::span<const std::uint64_t> dims, InputMaker& maker) {
     return matmul_cases(is_exact, dtype, dims, maker);
+  };
+  entry.dims_of_size = [](std::uint64_t size_bytes, DType dtype) -> Dims {
+    constexpr std::uint64_t most_side = 128;  // the reference takes its time
+    std::uint64_t side = 1;
+    while (side < most_side && 4 * side * side * element_size_bytes(dtype) <= size_bytes) side *= 2;
+    return {side, side, side};
   };
   list.push_back(std::move(entry));
 }

@@ -69,6 +69,8 @@ struct OperationCase {
   std::optional<std::size_t> in_place;  ///< the input that the output may be
   /// An input of u32 that names rows of the first one.
   std::optional<std::size_t> row_ids = std::nullopt;
+  double flops = 0;                     ///< where they take the time, and not moving bytes
+  bool by_matrix_units = false;         ///< of halves, on devices that have such units
 };
 
 /// How inputs may repeat so that the result repeats too, and a part of it shows the whole.
@@ -99,6 +101,8 @@ struct OperationEntry {
   /// Types that run where none is chosen. `all` runs the operations that have them.
   std::vector<DType> usual_dtypes = {};
   double flops = 0;  ///< for each element of the shape; 0: only bytes are rated
+  /// The shape for an input of about that size; null: rows of 4096 elements.
+  std::function<Dims(std::uint64_t size_bytes, DType)> dims_of_size = nullptr;
 };
 
 /// Every operation, in the order in which `ops` runs them; opens no driver.

@@ -8,6 +8,7 @@
 #include "base/units.hpp"
 #include "base/xxh3.hpp"
 #include "hiptool/error.hpp"
+#include "measure/kernel/rates.hpp"
 #include "measure/kernel/work.hpp"
 #include "measure/ops/judge.hpp"
 #include "measure/ops/sweep.hpp"
@@ -32,6 +33,11 @@ Dims dims_of_size(std::uint64_t size_bytes, DType dtype) {
   const std::uint64_t count = size_bytes / element_size_bytes(dtype);
   if (count < 2 * row_elements) return {count};
   return {count / row_elements, row_elements};
+}
+
+Dims default_dims(const OperationEntry& operation, std::uint64_t size_bytes, DType dtype) {
+  return operation.dims_of_size ? operation.dims_of_size(size_bytes, dtype)
+                                : dims_of_size(size_bytes, dtype);
 }
 
 /// The part of that shape whose data repeats, and to which the reference is applied.
@@ -138,13 +144,15 @@ class OperationWork final : public KernelWork {
       : operation_(operation),
         dtype_(dtype_from_name(context.dtype).value()),
         arrangement_(arrangement_from_name(context.layout).value()),
-        dims_(context.shape.empty() ? dims_of_size(context.size_bytes, dtype_) : context.shape),
+        dims_(context.shape.empty() ? default_dims(operation, context.size_bytes, dtype_)
+                                    : context.shape),
         backend_(context.backend()) {
     if (operation.needs_contiguous && !is_in_one_piece(arrangement_)) {
       throw Error(ErrorCode::unsupported, operation.name,
                   operation.name + " takes tensors in one piece, not " + context.layout);
     }
     make_cases(context);
+    rate_ = rate_of(device, context);
     require_host_memory();
     const auto allocate = [&](std::size_t bytes) { return Buffer(device, bytes); };
     for (std::size_t i = 0; i < call_.inputs.size(); ++i) {
@@ -165,6 +173,12 @@ class OperationWork final : public KernelWork {
     figures.tolerance = operation_.is_exact ? 0 : 1;  // errors are shares of the bound
     for (const PlacedTensor& input : inputs_) figures.bytes += bytes_read(input.tensor);
     figures.bytes += static_cast<double>(figures.elements * element_size_bytes(call_.result_dtype));
+    if (call_.flops > 0) {
+      figures.size_bytes =
+          count_of_dims(call_.inputs[0].dims) * element_size_bytes(call_.inputs[0].dtype);
+      figures.bytes = 0;
+      figures.flops = call_.flops;
+    }
     return figures;
   }
 
@@ -208,8 +222,18 @@ class OperationWork final : public KernelWork {
 
   std::string shape() const override { return shape_text(dims_); }
   std::string digest() const override { return digest_; }
+  std::optional<double> per_clock() const override { return rate_; }
 
  private:
+  std::optional<double> rate_of(const Device& device, const WorkContext& context) const {
+    if (call_.flops == 0) return std::nullopt;
+    const bool is_half = element_size_bytes(dtype_) == 2;
+    if (!is_half) return multiply_add_rate(context.arch, context.dtype);
+    const bool has_units =
+        call_.by_matrix_units && has_matrix_instructions(device.platform(), context.arch);
+    return has_units ? matrix_rate(context.arch) : std::nullopt;
+  }
+
   PlacedTensor& out() { return out_ ? *out_ : inputs_[*call_.in_place]; }
 
   /// The calls of the whole shape and of the table, which alone has data.
@@ -340,6 +364,7 @@ class OperationWork final : public KernelWork {
   Backend backend_;
   OperationCase call_;   ///< of the whole shape, whose inputs have no bytes
   OperationCase table_;  ///< of the table
+  std::optional<double> rate_;
   std::vector<PlacedTensor> inputs_;
   std::optional<PlacedTensor> out_;
   std::vector<Tensor> tensors_;
