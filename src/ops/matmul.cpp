@@ -49,10 +49,33 @@ void require_copies(const MatmulOptions& options, const Tensor& tensor) {
                   " needs a copy: none of its last two axes has stride 1");
 }
 
+/// Whether a copy for matrix units saves more time than it takes: a product of halves that uses
+/// each element often, and no copy of repeated matrices.
+bool pays_to_align(const Tensor& tensor, std::uint64_t uses) {
+  constexpr std::uint64_t many_uses = 128;
+  if (element_size_bytes(tensor.dtype()) != 2 || uses < many_uses) return false;
+  if (std::min(matrix_axis(tensor, 0).size, matrix_axis(tensor, 1).size) <= 8) return false;
+  const auto strides = tensor.layout().strides();
+  if (std::ranges::find(strides, 0u) != strides.end()) return false;
+  return !has_unit_lines(tensor);
+}
+
+/// Rows begin at multiples of 16 bytes.
+Tensor aligned_copy(const Backend& backend, const Tensor& tensor) {
+  constexpr std::uint64_t line = 8;
+  std::vector<std::uint64_t> dims(tensor.dims().begin(), tensor.dims().end());
+  dims.back() = ceil_divide(dims.back(), line) * line;
+  const Tensor whole = backend.empty(tensor.dtype(), dims);
+  const Tensor part =
+      whole.with_layout(whole.layout().narrow(dims.size() - 1, 0, tensor.dims().back()));
+  copy_into(backend, tensor, part);
+  return part;
+}
+
 }  // namespace
 
-void matmul_into(const Backend& backend, const Tensor& a, const Tensor& b, const Tensor& out,
-                 const MatmulOptions& options) {
+void multiply_tensors(const Backend& backend, const Tensor& a, const Tensor& b, const Tensor& out,
+                      const MatmulOptions& options, bool has_matrix_units) {
   const std::array<const Tensor*, 3> tensors{&a, &b, &out};
   require_device(backend, matmul_name, tensors);
   require_real(matmul_name, a);
@@ -64,22 +87,32 @@ void matmul_into(const Backend& backend, const Tensor& a, const Tensor& b, const
     require_copies(options, out);
     const Tensor whole = backend.empty(out.dtype(), out.dims());
     if (options.beta != 0) copy_into(backend, out, whole);
-    matmul_into(backend, a, b, whole, options);
+    multiply_tensors(backend, a, b, whole, options, has_matrix_units);
     copy_into(backend, whole, out);
     return;
   }
-  const auto readable = [&](const Tensor& tensor) {
-    if (tensor.element_count() == 0 || is_matrix(tensor)) return tensor;
+  const bool wants_units = has_matrix_units && !options.exact;
+  const auto readable = [&](const Tensor& tensor, std::uint64_t uses) {
+    if (tensor.element_count() == 0) return tensor;
+    if (wants_units && !options.no_copies && pays_to_align(tensor, uses)) {
+      return aligned_copy(backend, tensor);
+    }
+    if (is_matrix(tensor)) return tensor;
     require_copies(options, tensor);
     return copy(backend, tensor);
   };
   // Copies live until the kernels are queued; the allocator keeps the order of the stream.
-  const Tensor left = readable(a);
-  const Tensor right = readable(b);
+  const Tensor left = readable(a, matrix_axis(b, 0).size);
+  const Tensor right = readable(b, matrix_axis(a, 1).size);
   launch_product(backend,
                  {MatrixOperand(left), MatrixOperand(right), MatrixOperand(out),
                   out.layout().rank() - 2, out.dtype()},
-                 options, backend.state().has_matrix_units);
+                 options, has_matrix_units);
+}
+
+void matmul_into(const Backend& backend, const Tensor& a, const Tensor& b, const Tensor& out,
+                 const MatmulOptions& options) {
+  multiply_tensors(backend, a, b, out, options, backend.state().has_matrix_units);
 }
 
 Tensor matmul(const Backend& backend, const Tensor& a, const Tensor& b,

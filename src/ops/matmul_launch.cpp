@@ -111,13 +111,13 @@ void join_batches(MatrixProduct& product, const SumOrder& order) {
 }
 
 /// Whether all pieces of neighbours begin at multiples of their size.
-bool are_aligned(const MatrixProduct& product, const MatrixOperand& operand, MatrixAxis other,
+bool are_aligned(DType dtype, const MatrixOperand& operand, MatrixAxis other,
                  std::uint64_t piece_elements) {
-  const std::uint64_t size = element_size_bytes(product.dtype);
+  const std::uint64_t size = element_size_bytes(dtype);
   const std::uint64_t piece = std::min<std::uint64_t>(16, piece_elements * size);
   bool result = reinterpret_cast<std::uintptr_t>(operand.address) % piece == 0;
   result = result && (other.size == 1 || other.stride * size % piece == 0);
-  for (std::size_t axis = 0; axis < product.batch_axes; ++axis) {
+  for (std::size_t axis = 0; axis < operand.batch_strides.size(); ++axis) {
     result = result && operand.batch_strides[axis] * size % piece == 0;
   }
   return result;
@@ -133,21 +133,23 @@ MatmulFactor make_factor(const MatrixProduct& product, const MatrixOperand& oper
   const bool is_whole = is_across || own.size % matmul_piece == 0;
   factor.is_across = is_across ? 1 : 0;
   factor.has_pieces =
-      is_whole && are_aligned(product, operand, is_across ? own : along_k, matmul_piece) ? 1 : 0;
+      is_whole && are_aligned(product.dtype, operand, is_across ? own : along_k, matmul_piece) ? 1
+                                                                                               : 0;
   return factor;
 }
+
+constexpr std::uint64_t unit_elements = 8;
+constexpr std::uint64_t least_unit_side = 16;  // of an instruction
 
 /// Whether matrix units have that type, and every line of both factors begins at a multiple of 16
 /// bytes.
 bool suits_units(const MatrixProduct& product, const Matmul& all) {
-  constexpr std::uint64_t unit_elements = 8;
-  constexpr std::uint64_t least_side = 16;  // of an instruction
   if (product.dtype != DType::f16 && product.dtype != DType::bf16) return false;
-  if (all.k == 0 || std::min(all.a.size, all.b.size) < least_side) return false;
-  return are_aligned(product, product.a, all.a.is_across != 0 ? product.a.rows : product.a.columns,
-                     unit_elements) &&
-         are_aligned(product, product.b, all.b.is_across != 0 ? product.b.columns : product.b.rows,
-                     unit_elements);
+  if (all.k == 0 || std::min(all.a.size, all.b.size) < least_unit_side) return false;
+  return are_aligned(product.dtype, product.a,
+                     all.a.is_across != 0 ? product.a.rows : product.a.columns, unit_elements) &&
+         are_aligned(product.dtype, product.b,
+                     all.b.is_across != 0 ? product.b.columns : product.b.rows, unit_elements);
 }
 
 /// The batch axes alone.
@@ -167,7 +169,7 @@ Matmul make_arguments(const MatrixProduct& product, const SumOrder& order,
   all.out_stride = product.out.rows.stride;
   all.out_column_stride = product.out.columns.stride;
   all.out_pieces = all.b.size % matmul_piece == 0 && all.out_column_stride == 1 &&
-                           are_aligned(product, product.out, product.out.rows, matmul_piece)
+                           are_aligned(product.dtype, product.out, product.out.rows, matmul_piece)
                        ? 1
                        : 0;
   all.reads_out = options.beta != 0 ? 1 : 0;
@@ -264,6 +266,14 @@ MatrixOperand::MatrixOperand(const Tensor& tensor)
     batch_dims[axis] = tensor.dims()[axis];
     batch_strides[axis] = tensor.dims()[axis] == 1 ? 0 : tensor.layout().strides()[axis];
   }
+}
+
+bool has_unit_lines(const Tensor& tensor) {
+  const MatrixOperand operand(tensor);
+  const bool has_rows = operand.columns.stride == 1;
+  if (!has_rows && operand.rows.stride != 1) return false;
+  return are_aligned(tensor.dtype(), operand, has_rows ? operand.rows : operand.columns,
+                     unit_elements);
 }
 
 void MatrixProduct::transpose() {

@@ -48,4 +48,11 @@ struct MatrixProduct {
 void launch_product(const Backend& backend, MatrixProduct product, const MatmulOptions& options,
                     bool has_matrix_units);
 
+/// Whether every line of the matrices begins where matrix units can read it.
+bool has_unit_lines(const Tensor& tensor);
+
+/// What matmul_into does on a device that has matrix units, or has none.
+void multiply_tensors(const Backend& backend, const Tensor& a, const Tensor& b, const Tensor& out,
+                      const MatmulOptions& options, bool has_matrix_units);
+
 }  // namespace hiptool::ops

@@ -342,6 +342,20 @@ TEST_CASE("matrix units read both factors in every layout") {
   }
 }
 
+TEST_CASE("halves whose rows matrix units cannot read are copied") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  if (backend.device().platform() != Platform::cpu) return;
+  const Values a = factors(DType::f16, {17, 19}, 24, false);
+  const Values b = factors(DType::f16, {19, 131}, 25, false);
+  const auto expected = ops::reference::matmul(DType::f16, a, b);
+  const Tensor x = put_matrices(backend, DType::f16, a, Style{true, 0, 1});
+  const Tensor y = put_matrices(backend, DType::f16, b, Style{false, 5, 0});
+  const Tensor out = place_matrices(backend, DType::f16, {17, 131}, Style{false, 1, 3});
+  ops::multiply_tensors(backend, x, y, out, {}, true);
+  test::check_result(DType::f16, test::read(backend, out), expected);
+}
+
 TEST_CASE("gated layers of a model, scaled sums") {
   Platforms platforms;
   const Backend backend(test::device(platforms));
