@@ -7,6 +7,7 @@
 #include "hiptool/buffer.hpp"
 #include "hiptool/caching_allocator.hpp"
 #include "hiptool/cancel.hpp"
+#include "hiptool/conv.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/dtype.hpp"

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "hiptool/backend.hpp"
+#include "hiptool/export.hpp"
+#include "hiptool/tensor.hpp"
+
+/// Pooling and upsampling of images. The rules of hiptool/ops.hpp hold here as well: two forms,
+/// errors before anything is queued, the same bits on every platform. Tensors are [images,
+/// channels, height, width] (of 1-D operations [images, channels, length]) with any strides;
+/// Error(invalid_argument) for another rank. The output shares no memory with the input.
+namespace hiptool::ops {
+
+/// Of the two axes of an image, the height first.
+using HeightWidth = std::array<std::uint64_t, 2>;
+
+// ---- Pooling: u8, u32, i64, f16, bf16, f32 and f64, else Error(unsupported). A result for every
+// window that is inside the image: (height - kernel) / stride + 1 of them, rounded down. Throws
+// Error(invalid_argument) for a kernel that is larger than the image, and for a kernel or a stride
+// of 0.
+
+/// The sum of a window, row by row, divided by its elements. f16 and bf16 are added and divided in
+/// f32 and rounded once; sums of integers have 64 bits, wrap, and quotients are truncated.
+HIPTOOL_API Tensor avg_pool2d(const Backend& backend, const Tensor& x, const HeightWidth& kernel,
+                              const HeightWidth& stride);
+HIPTOOL_API void avg_pool2d_into(const Backend& backend, const Tensor& x, const HeightWidth& kernel,
+                                 const HeightWidth& stride, const Tensor& out);
+
+/// The largest element of a window. NaN propagates; of the two zeros +0 is larger.
+HIPTOOL_API Tensor max_pool2d(const Backend& backend, const Tensor& x, const HeightWidth& kernel,
+                              const HeightWidth& stride);
+HIPTOOL_API void max_pool2d_into(const Backend& backend, const Tensor& x, const HeightWidth& kernel,
+                                 const HeightWidth& stride, const Tensor& out);
+
+// ---- Upsampling, or downsampling, to any size. Those that write into a tensor take the size from
+// it. Throws Error(invalid_argument) where an image without elements would have to become one with
+// elements.
+
+/// Element i of n along an axis is element floor(i * m / n) of the m of the input, bit for bit.
+/// Every dtype. Throws Error(unsupported) where n * m does not fit 64 bits.
+HIPTOOL_API Tensor upsample_nearest1d(const Backend& backend, const Tensor& x,
+                                      std::uint64_t length);
+HIPTOOL_API void upsample_nearest1d_into(const Backend& backend, const Tensor& x,
+                                         const Tensor& out);
+HIPTOOL_API Tensor upsample_nearest2d(const Backend& backend, const Tensor& x,
+                                      const HeightWidth& size);
+HIPTOOL_API void upsample_nearest2d_into(const Backend& backend, const Tensor& x,
+                                         const Tensor& out);
+
+struct BilinearOptions {
+  bool aligns_corners = false;
+  /// By how much each axis grows, where that is not the quotient of the sizes (PyTorch's
+  /// scale_factor); without effect when corners are aligned. Positive and finite.
+  std::optional<double> height_factor;
+  std::optional<double> width_factor;
+};
+
+/// Linear interpolation along both axes, by the rule of PyTorch. f16, bf16, f32 and f64, else
+/// Error(unsupported).
+///
+/// Element i of n along an axis is at i (m - 1) / (n - 1) of the input (0 for n = 1) when corners
+/// are aligned, else at max(0, (i + 0.5) s - 0.5), s = 1 / factor or m / n. That is computed in
+/// f64. The elements there, a and b, are the one at the whole part of it, at most m - 1, and the
+/// next one, if there is one. The weight v of b is the rest of the position, at most 1, rounded to
+/// f32 (of f64: kept), that of a is u = 1 - v; the result u a + v b, of rows first, then of these
+/// two, every operation rounded to f32 (f64), and at the end to the dtype. A weight of 0 is a
+/// factor as well: infinity and NaN become NaN.
+HIPTOOL_API Tensor upsample_bilinear2d(const Backend& backend, const Tensor& x,
+                                       const HeightWidth& size,
+                                       const BilinearOptions& options = {});
+HIPTOOL_API void upsample_bilinear2d_into(const Backend& backend, const Tensor& x,
+                                          const BilinearOptions& options, const Tensor& out);
+
+}  // namespace hiptool::ops
