@@ -8,14 +8,75 @@
 #include "hiptool/export.hpp"
 #include "hiptool/tensor.hpp"
 
-/// Pooling and upsampling of images. The rules of hiptool/ops.hpp hold here as well: two forms,
-/// errors before anything is queued, the same bits on every platform. Tensors are [images,
-/// channels, height, width] (of 1-D operations [images, channels, length]) with any strides;
-/// Error(invalid_argument) for another rank. The output shares no memory with the input.
+/// Convolution, pooling and upsampling of images. The rules of hiptool/ops.hpp hold here as well:
+/// two forms, errors before anything is queued, the same bits on every platform. Tensors are
+/// [images, channels, height, width] (of 1-D operations [images, channels, length]) with any
+/// strides; Error(invalid_argument) for another rank. The output shares no memory with the inputs.
 namespace hiptool::ops {
 
 /// Of the two axes of an image, the height first.
 using HeightWidth = std::array<std::uint64_t, 2>;
+
+// ---- Convolution (cross-correlation: the kernel is not turned) of f16, bf16, f32 and f64, else
+// Error(unsupported). Sums are f64 for f64 and f32 otherwise, rounded once; their order depends
+// only on dtype, shapes and options. Around the image are zeros; where the sum runs over them, a
+// weight of infinity or NaN makes NaN.
+
+struct ConvOptions {
+  HeightWidth stride{1, 1};
+  HeightWidth padding{0, 0};  ///< zeros on each side of the image
+  HeightWidth dilation{1, 1};
+  HeightWidth output_padding{0, 0};  ///< more results at the end; transposed convolutions only
+  std::uint64_t groups = 1;
+  /// Bytes of scratch memory at a time, unless one result needs more. What is copied because its
+  /// layout does not fit matrices (of weights, and of a transposed convolution's input) comes on
+  /// top.
+  std::uint64_t workspace_bytes = std::uint64_t{256} << 20;
+};
+
+struct Conv1dOptions {
+  std::uint64_t stride = 1;
+  std::uint64_t padding = 0;
+  std::uint64_t dilation = 1;
+  std::uint64_t output_padding = 0;
+  std::uint64_t groups = 1;
+  std::uint64_t workspace_bytes = std::uint64_t{256} << 20;
+};
+
+/// x [images, in channels, height, width] and weights [out channels, in channels / groups, kernel
+/// height, kernel width] of the same dtype give [images, out channels, ..], with (size + 2 padding
+/// - dilation (kernel - 1) - 1) / stride + 1 results along each axis, rounded down. Both numbers of
+/// channels are multiples of the groups, of which each has its own part of them.
+///
+/// Throws Error(invalid_argument) for channels that do not fit, a kernel without elements or larger
+/// than the padded image, and for a stride, a dilation or groups of 0.
+HIPTOOL_API Tensor conv2d(const Backend& backend, const Tensor& x, const Tensor& weights,
+                          const ConvOptions& options = {});
+HIPTOOL_API void conv2d_into(const Backend& backend, const Tensor& x, const Tensor& weights,
+                             const ConvOptions& options, const Tensor& out);
+
+/// x [images, in channels, length], weights [out channels, in channels / groups, kernel].
+HIPTOOL_API Tensor conv1d(const Backend& backend, const Tensor& x, const Tensor& weights,
+                          const Conv1dOptions& options = {});
+HIPTOOL_API void conv1d_into(const Backend& backend, const Tensor& x, const Tensor& weights,
+                             const Conv1dOptions& options, const Tensor& out);
+
+/// The adjoint of conv2d with the same options: every element of x is multiplied by the kernel and
+/// added to the results that conv2d would have made it of. Weights are [in channels, out channels /
+/// groups, kernel height, kernel width]; there are (size - 1) stride - 2 padding + dilation (kernel
+/// - 1) + output padding + 1 results along each axis, at least 1. Errors as conv2d.
+HIPTOOL_API Tensor conv_transpose2d(const Backend& backend, const Tensor& x, const Tensor& weights,
+                                    const ConvOptions& options = {});
+HIPTOOL_API void conv_transpose2d_into(const Backend& backend, const Tensor& x,
+                                       const Tensor& weights, const ConvOptions& options,
+                                       const Tensor& out);
+
+/// x [images, in channels, length], weights [in channels, out channels / groups, kernel].
+HIPTOOL_API Tensor conv_transpose1d(const Backend& backend, const Tensor& x, const Tensor& weights,
+                                    const Conv1dOptions& options = {});
+HIPTOOL_API void conv_transpose1d_into(const Backend& backend, const Tensor& x,
+                                       const Tensor& weights, const Conv1dOptions& options,
+                                       const Tensor& out);
 
 // ---- Pooling: u8, u32, i64, f16, bf16, f32 and f64, else Error(unsupported). A result for every
 // window that is inside the image: (height - kernel) / stride + 1 of them, rounded down. Throws

@@ -44,4 +44,36 @@ struct Bilinear {
   uint32_t aligns_corners;
 };
 
+// The elements that each result of a convolution is made of, one row of the columns after the
+// other. Rows and columns of the image are counted modulo 2^64, so that those before it exceed it.
+struct Unfold {
+  Operands<4> rows;  // image and channel in the input, row and column of the image, row of columns
+  uint64_t first_row;
+  uint64_t first_column;
+  uint64_t height;
+  uint64_t width;
+  uint64_t row_stride;  // in the input
+  uint64_t column_stride;
+  uint64_t step;        // from one column of the image to the next one
+  uint64_t length;      // of a row
+  uint32_t group_bits;  // 2^this threads share a row
+};
+
+// One axis of a transposed convolution: element i of the result has those products j of the kernel
+// and k of the input for which i + padding = k stride + j dilation.
+struct FoldAxis {
+  uint64_t kernel;
+  uint64_t padding;
+  uint64_t dilation;
+  uint64_t stride;
+  uint64_t size;  // of the input
+  Divisor by_stride;
+};
+struct Fold {
+  Operands<4> all;  // first product of the image and channel, row and column of the result, result
+  FoldAxis rows;
+  FoldAxis columns;
+  uint32_t is_wide;  // places do not fit 31 bits: no divisors
+};
+
 }  // namespace hiptool_ops

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+#include "ops/reference/conv.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace hiptool::ops::reference {
+namespace {
+
+/// Sums of products, added where they belong.
+class Sums {
+ public:
+  Sums(std::vector<std::uint64_t> dims, std::uint64_t terms)
+      : dims_(std::move(dims)), terms_(static_cast<long double>(terms)) {
+    std::uint64_t count = 1;
+    for (const std::uint64_t dim : dims_) count *= dim;
+    sums_.resize(count);
+  }
+
+  void add(std::uint64_t image, std::uint64_t channel, std::uint64_t row, std::uint64_t column,
+           long double product) {
+    Sum& sum = sums_[((image * dims_[1] + channel) * dims_[2] + row) * dims_[3] + column];
+    sum.value += product;
+    sum.squares += product * product;
+    sum.magnitudes += std::fabs(product);
+    sum.is_whole = sum.is_whole && product == std::nearbyint(product);
+  }
+
+  Expected expected(DType dtype) const {
+    Expected result;
+    result.values.dims = dims_;
+    const int digits = dtype == DType::f64 ? 53 : 24;
+    bool has_slack = false;
+    for (const Sum& sum : sums_) {
+      const long double value = sum.value == 0 ? 0 : sum.value;  // never -0
+      long double slack = 0;
+      const bool is_exact = sum.is_whole && sum.magnitudes <= std::ldexp(1.0L, digits);
+      if (std::isfinite(value) && !is_exact) {
+        slack = (8 * std::sqrt(terms_) + terms_ / 8) * std::ldexp(1.0L, -digits) *
+                std::sqrt(sum.squares);
+        slack += ulp_of(dtype, std::fabs(value) + slack) / 2;
+      }
+      result.values.at.push_back(value);
+      result.slack.push_back(slack);
+      has_slack = has_slack || slack > 0;
+    }
+    if (!has_slack) result.slack.clear();
+    return result;
+  }
+
+ private:
+  struct Sum {
+    long double value = 0;
+    long double squares = 0;
+    long double magnitudes = 0;
+    bool is_whole = true;
+  };
+  std::vector<std::uint64_t> dims_;
+  long double terms_;
+  std::vector<Sum> sums_;
+};
+
+/// Calls the function with (both channels, place in the weights, row and column in the kernel).
+template <class Function>
+void each_weight(const Values& weights, Function function) {
+  std::uint64_t place = 0;
+  for (std::uint64_t outer = 0; outer < weights.dims[0]; ++outer) {
+    for (std::uint64_t inner = 0; inner < weights.dims[1]; ++inner) {
+      for (std::uint64_t i = 0; i < weights.dims[2]; ++i) {
+        for (std::uint64_t j = 0; j < weights.dims[3]; ++j) {
+          function(outer, inner, place++, static_cast<std::int64_t>(i),
+                   static_cast<std::int64_t>(j));
+        }
+      }
+    }
+  }
+}
+
+std::int64_t as_signed(std::uint64_t number) { return static_cast<std::int64_t>(number); }
+
+Values with_height(const Values& line) {
+  Values image = line;
+  image.dims.insert(image.dims.end() - 1, 1);
+  return image;
+}
+
+Expected without_height(Expected expected) {
+  expected.values.dims.erase(expected.values.dims.begin() + 2);
+  return expected;
+}
+
+ConvOptions with_height(const Conv1dOptions& line) {
+  ConvOptions options;
+  options.stride[1] = line.stride;
+  options.padding[1] = line.padding;
+  options.dilation[1] = line.dilation;
+  options.output_padding[1] = line.output_padding;
+  options.groups = line.groups;
+  return options;
+}
+
+}  // namespace
+
+Expected conv2d(DType dtype, const Values& x, const Values& weights, const ConvOptions& options) {
+  const auto size = [&](std::size_t i) {
+    const std::uint64_t reach = options.dilation[i] * (weights.dims[2 + i] - 1) + 1;
+    return (x.dims[2 + i] + 2 * options.padding[i] - reach) / options.stride[i] + 1;
+  };
+  const std::uint64_t out_channels = weights.dims[0];
+  Sums sums({x.dims[0], out_channels, size(0), size(1)},
+            weights.dims[1] * weights.dims[2] * weights.dims[3]);
+  for (std::uint64_t image = 0; image < x.dims[0]; ++image) {
+    each_weight(weights, [&](std::uint64_t out, std::uint64_t in, std::uint64_t place,
+                             std::int64_t i, std::int64_t j) {
+      const std::uint64_t group = out / (out_channels / options.groups);
+      const std::uint64_t channel = group * weights.dims[1] + in;
+      for (std::uint64_t row = 0; row < size(0); ++row) {
+        for (std::uint64_t column = 0; column < size(1); ++column) {
+          const std::int64_t y = as_signed(row * options.stride[0]) +
+                                 i * as_signed(options.dilation[0]) - as_signed(options.padding[0]);
+          const std::int64_t z = as_signed(column * options.stride[1]) +
+                                 j * as_signed(options.dilation[1]) - as_signed(options.padding[1]);
+          const bool is_inside =
+              y >= 0 && z >= 0 && y < as_signed(x.dims[2]) && z < as_signed(x.dims[3]);
+          const std::uint64_t from =
+              ((image * x.dims[1] + channel) * x.dims[2] + static_cast<std::uint64_t>(y)) *
+                  x.dims[3] +
+              static_cast<std::uint64_t>(z);
+          sums.add(image, out, row, column, weights.at[place] * (is_inside ? x.at[from] : 0));
+        }
+      }
+    });
+  }
+  return sums.expected(dtype);
+}
+
+Expected conv_transpose2d(DType dtype, const Values& x, const Values& weights,
+                          const ConvOptions& options) {
+  const auto size = [&](std::size_t i) {
+    return (x.dims[2 + i] - 1) * options.stride[i] +
+           options.dilation[i] * (weights.dims[2 + i] - 1) + 1 + options.output_padding[i] -
+           2 * options.padding[i];
+  };
+  const std::uint64_t in_channels = x.dims[1];
+  Sums sums({x.dims[0], weights.dims[1] * options.groups, size(0), size(1)},
+            in_channels / options.groups * weights.dims[2] * weights.dims[3]);
+  for (std::uint64_t image = 0; image < x.dims[0]; ++image) {
+    each_weight(weights, [&](std::uint64_t in, std::uint64_t out, std::uint64_t place,
+                             std::int64_t i, std::int64_t j) {
+      const std::uint64_t group = in / (in_channels / options.groups);
+      const std::uint64_t channel = group * weights.dims[1] + out;
+      for (std::uint64_t row = 0; row < x.dims[2]; ++row) {
+        for (std::uint64_t column = 0; column < x.dims[3]; ++column) {
+          const std::int64_t y = as_signed(row * options.stride[0]) +
+                                 i * as_signed(options.dilation[0]) - as_signed(options.padding[0]);
+          const std::int64_t z = as_signed(column * options.stride[1]) +
+                                 j * as_signed(options.dilation[1]) - as_signed(options.padding[1]);
+          if (y < 0 || z < 0 || y >= as_signed(size(0)) || z >= as_signed(size(1))) continue;
+          const std::uint64_t from =
+              ((image * in_channels + in) * x.dims[2] + row) * x.dims[3] + column;
+          sums.add(image, channel, static_cast<std::uint64_t>(y), static_cast<std::uint64_t>(z),
+                   weights.at[place] * x.at[from]);
+        }
+      }
+    });
+  }
+  return sums.expected(dtype);
+}
+
+Expected conv1d(DType dtype, const Values& x, const Values& weights, const Conv1dOptions& options) {
+  return without_height(conv2d(dtype, with_height(x), with_height(weights), with_height(options)));
+}
+
+Expected conv_transpose1d(DType dtype, const Values& x, const Values& weights,
+                          const Conv1dOptions& options) {
+  return without_height(
+      conv_transpose2d(dtype, with_height(x), with_height(weights), with_height(options)));
+}
+
+}  // namespace hiptool::ops::reference

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include "hiptool/conv.hpp"
+#include "ops/reference/values.hpp"
+
+namespace hiptool::ops::reference {
+
+// Text-book sums over [images, channels, height, width] in long double. With k = input channels of
+// a group times elements of the kernel, the slack is (8 sqrt(k) + k / 8) u_acc sqrt(sum of squared
+// products) + half an ulp of the result; none where all products are whole numbers and every
+// partial sum fits the accumulator.
+
+Expected conv2d(DType dtype, const Values& x, const Values& weights, const ConvOptions& options);
+Expected conv_transpose2d(DType dtype, const Values& x, const Values& weights,
+                          const ConvOptions& options);
+
+/// The same for [images, channels, length].
+Expected conv1d(DType dtype, const Values& x, const Values& weights, const Conv1dOptions& options);
+Expected conv_transpose1d(DType dtype, const Values& x, const Values& weights,
+                          const Conv1dOptions& options);
+
+}  // namespace hiptool::ops::reference
