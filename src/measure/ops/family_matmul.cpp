@@ -96,6 +96,7 @@ void add_matmul(std::vector<OperationEntry>& list, const char* name, const char*
   entry.cases = [is_exact](DType dtype, std::span<const std::uint64_t> dims, InputMaker& maker) {
     return matmul_cases(is_exact, dtype, dims, maker);
   };
+  entry.rank = 3;
   entry.dims_of_size = [](std::uint64_t size_bytes, DType dtype) -> Dims {
     constexpr std::uint64_t most_side = 128;  // the reference takes its time
     std::uint64_t side = 1;

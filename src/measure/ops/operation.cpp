@@ -106,6 +106,8 @@ const std::vector<OperationEntry>& operations() {
     add_movement_operations(list);
     add_indexing_operations(list);
     add_matmul_operations(list);
+    add_pool_operations(list);
+    add_conv_operations(list);
     add_random_operations(list);
     return list;
   }();
@@ -133,6 +135,22 @@ void make_canonical(InputData& data) {
   if (data.bytes.empty()) return;
   data.bytes = ops::reference::bytes_of(
       data.dtype, ops::reference::values_of(data.dtype, data.bytes, data.dims));
+}
+
+std::optional<Dims> image_dims(std::span<const std::uint64_t> dims, std::size_t rank) {
+  if (dims.size() > rank) return std::nullopt;
+  Dims image(rank - dims.size(), 1);
+  image.insert(image.end(), dims.begin(), dims.end());
+  return image;
+}
+
+Dims dims_of_images(std::uint64_t size_bytes, DType dtype, const Dims& image, std::uint64_t most) {
+  const std::uint64_t count = std::max<std::uint64_t>(1, size_bytes / element_size_bytes(dtype));
+  const std::uint64_t images = std::min<std::uint64_t>(most, count / count_elements(image));
+  if (images == 0) return {count};
+  Dims dims{images};
+  dims.insert(dims.end(), image.begin(), image.end());
+  return dims;
 }
 
 void put_number(InputData& data, std::uint64_t index, long double value) {

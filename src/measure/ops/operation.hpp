@@ -103,6 +103,8 @@ struct OperationEntry {
   double flops = 0;  ///< for each element of the shape; 0: only bytes are rated
   /// The shape for an input of about that size; null: rows of 4096 elements.
   std::function<Dims(std::uint64_t size_bytes, DType)> dims_of_size = nullptr;
+  /// Shapes of fewer dimensions are timed with dimensions of 1 in front.
+  std::size_t rank = 0;
 };
 
 /// Every operation, in the order in which `ops` runs them; opens no driver.
@@ -118,6 +120,14 @@ OperationCase elementwise_case(std::size_t inputs, DType dtype, std::span<const 
 /// Makes every NaN the canonical one.
 void make_canonical(InputData& data);
 
+/// The shape as [images, channels, height, width], with dimensions of 1 in front; nothing for more
+/// than four dimensions.
+std::optional<Dims> image_dims(std::span<const std::uint64_t> dims, std::size_t rank = 4);
+
+/// As many images of these dimensions as fit the size, at most so many; without one the elements in
+/// one row.
+Dims dims_of_images(std::uint64_t size_bytes, DType dtype, const Dims& image, std::uint64_t most);
+
 /// Replaces one element by a value rounded to the type, such as NaN.
 void put_number(InputData& data, std::uint64_t index, long double value);
 
@@ -132,6 +142,8 @@ void add_gate_operations(std::vector<OperationEntry>& operations);
 void add_movement_operations(std::vector<OperationEntry>& operations);
 void add_indexing_operations(std::vector<OperationEntry>& operations);
 void add_matmul_operations(std::vector<OperationEntry>& operations);
+void add_pool_operations(std::vector<OperationEntry>& operations);
+void add_conv_operations(std::vector<OperationEntry>& operations);
 void add_random_operations(std::vector<OperationEntry>& operations);
 
 }  // namespace hiptool::measure

@@ -35,9 +35,14 @@ Dims dims_of_size(std::uint64_t size_bytes, DType dtype) {
   return {count / row_elements, row_elements};
 }
 
-Dims default_dims(const OperationEntry& operation, std::uint64_t size_bytes, DType dtype) {
-  return operation.dims_of_size ? operation.dims_of_size(size_bytes, dtype)
-                                : dims_of_size(size_bytes, dtype);
+Dims timed_dims(const OperationEntry& operation, const WorkContext& context, DType dtype) {
+  Dims dims = context.shape;
+  if (dims.empty()) {
+    dims = operation.dims_of_size ? operation.dims_of_size(context.size_bytes, dtype)
+                                  : dims_of_size(context.size_bytes, dtype);
+  }
+  if (dims.size() < operation.rank) dims.insert(dims.begin(), operation.rank - dims.size(), 1);
+  return dims;
 }
 
 /// The part of that shape whose data repeats, and to which the reference is applied.
@@ -144,8 +149,7 @@ class OperationWork final : public KernelWork {
       : operation_(operation),
         dtype_(dtype_from_name(context.dtype).value()),
         arrangement_(arrangement_from_name(context.layout).value()),
-        dims_(context.shape.empty() ? default_dims(operation, context.size_bytes, dtype_)
-                                    : context.shape),
+        dims_(timed_dims(operation, context, dtype_)),
         backend_(context.backend()) {
     if (operation.needs_contiguous && !is_in_one_piece(arrangement_)) {
       throw Error(ErrorCode::unsupported, operation.name,

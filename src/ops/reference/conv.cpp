@@ -15,6 +15,7 @@ class Sums {
     std::uint64_t count = 1;
     for (const std::uint64_t dim : dims_) count *= dim;
     sums_.resize(count);
+    keeps_products_ = count * terms <= most_products;
   }
 
   void add(std::uint64_t image, std::uint64_t channel, std::uint64_t row, std::uint64_t column,
@@ -22,6 +23,7 @@ class Sums {
     Sum& sum = sums_[((image * dims_[1] + channel) * dims_[2] + row) * dims_[3] + column];
     sum.value += product;
     sum.squares += product * product;
+    if (keeps_products_) sum.products.push_back(product);
     sum.magnitudes += std::fabs(product);
     sum.is_whole = sum.is_whole && product == std::nearbyint(product);
   }
@@ -37,7 +39,9 @@ class Sums {
       const bool is_exact = sum.is_whole && sum.magnitudes <= std::ldexp(1.0L, digits);
       if (std::isfinite(value) && !is_exact) {
         slack = (8 * std::sqrt(terms_) + terms_ / 8) * std::ldexp(1.0L, -digits) *
-                std::sqrt(sum.squares);
+                std::sqrt(keeps_products_ ? grouped_squares(sum.products) : sum.squares);
+        // Half a unit of the least numbers for each product.
+        slack += terms_ * ulp_of(dtype == DType::f64 ? DType::f64 : DType::f32, 0);
         slack += ulp_of(dtype, std::fabs(value) + slack) / 2;
       }
       result.values.at.push_back(value);
@@ -54,9 +58,26 @@ class Sums {
     long double squares = 0;
     long double magnitudes = 0;
     bool is_whole = true;
+    std::vector<long double> products;
   };
+
+  /// Equal products are rounded the same way, so that their errors add up: they count as one.
+  static long double grouped_squares(std::vector<long double> products) {
+    std::sort(products.begin(), products.end());
+    long double squares = 0;
+    for (std::size_t first = 0; first < products.size();) {
+      long double sum = 0;
+      const long double product = products[first];
+      for (; first < products.size() && products[first] == product; ++first) sum += product;
+      squares += sum * sum;
+    }
+    return squares;
+  }
+
+  static constexpr std::uint64_t most_products = std::uint64_t{1} << 22;  // that memory is used for
   std::vector<std::uint64_t> dims_;
   long double terms_;
+  bool keeps_products_ = false;
   std::vector<Sum> sums_;
 };
 
