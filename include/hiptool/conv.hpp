@@ -28,9 +28,9 @@ struct ConvOptions {
   HeightWidth dilation{1, 1};
   HeightWidth output_padding{0, 0};  ///< more results at the end; transposed convolutions only
   std::uint64_t groups = 1;
-  /// Bytes of scratch memory at a time, unless one result needs more. What is copied because its
-  /// layout does not fit matrices (of weights, and of a transposed convolution's input) comes on
-  /// top.
+  /// Bytes of scratch memory at a time, unless one result needs more. Copies of weights, and of a
+  /// transposed convolution's input, whose layout does not fit matrices come on top. Work in
+  /// smaller parts may add up long sums in another order.
   std::uint64_t workspace_bytes = std::uint64_t{256} << 20;
 };
 

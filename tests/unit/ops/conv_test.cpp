@@ -307,4 +307,7 @@ TEST_CASE("edges and errors of convolutions") {
   const Tensor unit = ops::fill(backend, DType::f32, {2, 4, 3, 3}, 1);
   CHECK(ops::conv2d(backend, ones, unit, conv_options({~0ull, 1ull << 40}, {0, 0}, {1, 1}))
             .to_host<float>(backend.stream()) == std::vector<float>(2, 36));
+  const Tensor one = ops::fill(backend, DType::f32, {1, 2, 1, 1}, 1);
+  CHECK(ops::conv_transpose2d(backend, one, unit, conv_options({1ull << 40, 3}, {0, 1}, {1, 1}))
+            .to_host<float>(backend.stream()) == std::vector<float>(12, 2));
 }
