@@ -76,4 +76,18 @@ struct Fold {
   uint32_t is_wide;  // places do not fit 31 bits: no divisors
 };
 
+// A convolution of which each thread makes one result.
+struct Direct {
+  Operands<5> all;  // image and group in the input, output channel in the weights, row and column
+                    // of the result, result
+  FoldAxis rows;  // of the input; what is divided is the result's place if it is transposed
+  FoldAxis columns;
+  uint64_t channels;            // of the input that each result has
+  uint64_t channel_strides[2];  // in the input, in the weights
+  uint64_t row_strides[2];
+  uint64_t column_strides[2];
+  uint32_t is_transposed;
+  uint32_t is_wide;
+};
+
 }  // namespace hiptool_ops

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What convolutions need besides products of matrices: images unfolded to columns, whose products
-// with the weights are the results, and products folded to images.
+// Convolutions. Either by products of matrices: images unfolded to columns, whose products with the
+// weights are the results, and products folded to images. Or directly, where a group has so few
+// output channels that products would leave most of a tile empty.
 #include <hip/hip_runtime.h>
 
 #include "hiptool_elements.h"
@@ -75,6 +76,53 @@ inline __device__ void fold(const Fold& work, const typename Element<Stored>::Va
   });
 }
 
+inline __device__ float fused_product(float x, float y, float sum) { return __fmaf_rn(x, y, sum); }
+inline __device__ double fused_product(double x, double y, double sum) {
+  return __fma_rn(x, y, sum);
+}
+
+// The place in the input that element j of the kernel takes for a result.
+inline __device__ uint64_t direct_place(const Direct& work, const FoldAxis& axis, uint64_t place,
+                                        uint64_t j) {
+  if (work.is_transposed != 0) return folded_place(axis, place, j, work.is_wide != 0);
+  return place * axis.stride + j * axis.dilation - axis.padding;
+}
+
+// Every sum is in the order of channels, rows and columns of the kernel. What is outside of the
+// image is a zero; of a transposed convolution it does not exist.
+template <class Stored>
+inline __device__ void convolve(const Direct& work, const Stored* in, const Stored* weights,
+                                Stored* out) {
+  using Value = typename Element<Stored>::Value;
+  each_place(work.all, 1, [&](const uint64_t(&places)[5]) {
+    Value sum = 0;
+#pragma unroll 1
+    for (uint64_t c = 0; c < work.channels; ++c) {
+      const Stored* const image = in + places[0] + c * work.channel_strides[0];
+      const Stored* const kernel = weights + places[1] + c * work.channel_strides[1];
+#pragma unroll 1
+      for (uint64_t i = 0; i < work.rows.kernel; ++i) {
+        const uint64_t row = direct_place(work, work.rows, places[2], i);
+#pragma unroll 1
+        for (uint64_t j = 0; j < work.columns.kernel; ++j) {
+          const uint64_t column = direct_place(work, work.columns, places[3], j);
+          const bool is_inside = row < work.rows.size && column < work.columns.size;
+          if (!is_inside && work.is_transposed != 0) continue;
+          Value x = 0;
+          if (is_inside) {
+            x = Element<Stored>::widen(
+                image[row * work.row_strides[0] + column * work.column_strides[0]]);
+          }
+          const Value y =
+              Element<Stored>::widen(kernel[i * work.row_strides[1] + j * work.column_strides[1]]);
+          sum = fused_product(x, y, sum);
+        }
+      }
+    }
+    out[places[4]] = Element<Stored>::narrow(sum);
+  });
+}
+
 }  // namespace hiptool_ops
 
 #define HIPTOOL_UNFOLD(size, Stored)                                                   \
@@ -91,6 +139,13 @@ inline __device__ void fold(const Fold& work, const typename Element<Stored>::Va
   }                                                                                   \
   HIPTOOL_EXPORT(hiptool_fold_##type)
 
+#define HIPTOOL_CONVOLVE(type, Stored)                                                  \
+  extern "C" __global__ void __launch_bounds__(256) hiptool_convolve_##type(            \
+      hiptool_ops::Direct work, const Stored* in, const Stored* weights, Stored* out) { \
+    hiptool_ops::convolve(work, in, weights, out);                                      \
+  }                                                                                     \
+  HIPTOOL_EXPORT(hiptool_convolve_##type)
+
 HIPTOOL_UNFOLD(2, uint16_t);
 HIPTOOL_UNFOLD(4, uint32_t);
 HIPTOOL_UNFOLD(8, uint64_t);
@@ -99,3 +154,8 @@ HIPTOOL_FOLD(f16, hiptool_ops::F16, float);
 HIPTOOL_FOLD(bf16, hiptool_ops::Bf16, float);
 HIPTOOL_FOLD(f32, float, float);
 HIPTOOL_FOLD(f64, double, double);
+
+HIPTOOL_CONVOLVE(f16, hiptool_ops::F16);
+HIPTOOL_CONVOLVE(bf16, hiptool_ops::Bf16);
+HIPTOOL_CONVOLVE(f32, float);
+HIPTOOL_CONVOLVE(f64, double);

@@ -105,11 +105,14 @@ void run_checked(const Backend& backend, const ConvCall& call, std::size_t rank,
     fill_into(backend, 0, out);
     return;
   }
-  const auto run = call.is_transposed ? run_conv_transpose : run_conv;
-  if (rank == 3) {
-    run(backend, as_image(call.x), as_image(call.weights), call.options, as_image(out));
+  const bool is_line = rank == 3;
+  const Tensor x = is_line ? as_image(call.x) : call.x;
+  const Tensor weights = is_line ? as_image(call.weights) : call.weights;
+  const Tensor images = is_line ? as_image(out) : out;
+  if (is_direct(weights, call.options, call.is_transposed)) {
+    run_direct(backend, x, weights, call.options, call.is_transposed, images);
   } else {
-    run(backend, call.x, call.weights, call.options, out);
+    (call.is_transposed ? run_conv_transpose : run_conv)(backend, x, weights, call.options, images);
   }
 }
 

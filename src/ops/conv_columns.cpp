@@ -133,11 +133,11 @@ bool is_pointwise(const HeightWidth& kernel, const ConvOptions& options) {
 
 /// Adds the products of channels [first, first + count) of each group, which are [images, groups,
 /// count * kernel, height * width], up to results.
-void fold_products(const Backend& backend, const Tensor& products, const HeightWidth& kernel,
-                   const HeightWidth& image, const ConvOptions& options, const Tensor& out) {
+void fold_products(const Backend& backend, const Tensor& products, const Tensor& x,
+                   const Tensor& weights, const ConvOptions& options, const Tensor& out) {
   const auto dims = out.dims();  // [images, groups, count, height, width]
-  const std::uint64_t plane = image[0] * image[1];
-  const std::uint64_t channel = kernel[0] * kernel[1] * plane;
+  const std::uint64_t plane = x.dims()[2] * x.dims()[3];
+  const std::uint64_t channel = weights.dims()[2] * weights.dims()[3] * plane;
   using Strides = std::array<std::uint64_t, 5>;
   const Layout firsts =
       Layout::strided(dims, Strides{dims[1] * dims[2] * channel, dims[2] * channel, channel, 0, 0});
@@ -146,28 +146,11 @@ void fold_products(const Backend& backend, const Tensor& products, const HeightW
   hiptool_ops::Fold work{};
   work.all =
       make_operands<4>(std::array<const Layout*, 4>{&firsts, &rows, &columns, &out.layout()}, 3);
-  const auto make_axis = [&](std::size_t i) {
-    hiptool_ops::FoldAxis axis{kernel[i],         options.padding[i], options.dilation[i],
-                               options.stride[i], image[i],           {}};
-    if ((dims[3 + i] + options.padding[i]) >> 31 != 0 || options.stride[i] >> 31 != 0) {
-      work.is_wide = 1;
-    } else {
-      axis.by_stride = make_divisor(options.stride[i]);
-    }
-    return axis;
-  };
-  work.rows = make_axis(0);
-  work.columns = make_axis(1);
+  work.rows = fold_axis(x, weights, options, 0, dims[3], work.is_wide);
+  work.columns = fold_axis(x, weights, options, 1, dims[4], work.is_wide);
   const Kernel fold =
       backend.state().kernel("ops_conv", "hiptool_fold_" + std::string(to_string(out.dtype())));
   launch_elements(backend, fold, work.all.count, 1, work, products.address(), out.address());
-}
-
-Layout split_channels(const Tensor& out, std::uint64_t groups) {
-  const auto dims = out.dims();
-  return out.layout()
-      .reshape({dims[0], groups, dims[1] / groups, dims[2], dims[3]})
-      .value();  // an axis can always be split
 }
 
 }  // namespace
@@ -232,7 +215,7 @@ void run_conv_transpose(const Backend& backend, const Tensor& x, const Tensor& w
           factors.with_layout(factors.layout().narrow(2, channel * elements, part * elements));
       const Tensor products = matmul(backend, rows, matrices, exact_products());
       fold_products(
-          backend, products, kernel, image, options,
+          backend, products, x, weights, options,
           results.with_layout(results.layout().narrow(0, first, count).narrow(2, channel, part)));
     }
   }

@@ -45,6 +45,12 @@ const std::vector<ConvCase> conv_cases{
     {{1, 3, 5, 6}, {2, 3, 1, 1}, conv_options({2, 3}, {1, 0}, {1, 1})},
     {{1, 1, 2, 2}, {1, 1, 5, 4}, conv_options({3, 2}, {4, 5}, {1, 2})},
     {{1, 2, 1, 33}, {2, 2, 1, 4}, conv_options({1, 2}, {0, 3}, {1, 2})},
+    // The same with more channels, which are made by products of matrices.
+    {{2, 3, 8, 9}, {5, 3, 3, 2}, conv_options({1, 3}, {0, 1}, {2, 3})},
+    {{1, 4, 5, 6}, {6, 2, 2, 2}, conv_options({2, 1}, {0, 2}, {2, 1}, 2)},
+    {{2, 6, 4, 5}, {6, 3, 1, 1}, conv_options({1, 1}, {0, 0}, {1, 1}, 2)},
+    {{1, 3, 5, 6}, {3, 3, 1, 1}, conv_options({2, 3}, {1, 0}, {1, 1})},
+    {{1, 3, 1, 33}, {4, 3, 1, 4}, conv_options({1, 2}, {0, 3}, {1, 2})},
 };
 
 /// One more result along an axis where the stride leaves room for it.
@@ -124,7 +130,7 @@ TEST_CASE("convolutions of reals stay within the bound, and the same whatever th
   const Backend backend(test::device(platforms));
   for (const DType dtype : conv_types) {
     CAPTURE(to_string(dtype));
-    for (const ConvCase& each : {conv_cases[1], conv_cases[3], conv_cases[9],
+    for (const ConvCase& each : {conv_cases[1], conv_cases[11], conv_cases[14], conv_cases[9],
                                  ConvCase{{2, 40, 5, 6}, {3, 40, 3, 3}, {}}}) {
       const auto x = test::real_values(dtype, each.x, 4);
       const auto weights = test::real_values(dtype, each.weights, 5);
@@ -140,9 +146,10 @@ TEST_CASE("convolutions of reals stay within the bound, and the same whatever th
       test::check_result(dtype, back_bytes,
                          ops::reference::conv_transpose2d(dtype, rounded, weights, each.options));
       // Of one result, of some columns or channels, of some rows, of an image.
-      const bool is_small = each.x[1] == 2 && dtype == DType::f32;
-      for (const std::uint64_t workspace : {is_small ? 0ull : 2000ull, 500ull, 5000ull}) {
-        if (workspace < 2000 && !is_small) continue;
+      const bool is_small = each.x[1] <= 3 && dtype == DType::f32;
+      const std::vector<std::uint64_t> workspaces =
+          is_small ? std::vector<std::uint64_t>{0, 500, 5000} : std::vector<std::uint64_t>{20000};
+      for (const std::uint64_t workspace : workspaces) {
         CAPTURE(workspace);
         ConvOptions options = each.options;
         options.workspace_bytes = workspace;
