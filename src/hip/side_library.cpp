@@ -63,7 +63,7 @@ class LibraryAttempts {
 
   FoundLibrary take() {
     if (found_.library) return std::move(found_);
-    for (const std::string& reason : {refused_, unknown_major_, load_error_}) {
+    for (const std::string& reason : {refused_, load_error_, unknown_major_}) {
       if (!reason.empty()) return {std::nullopt, std::move(found_.path), reason};
     }
     return {

@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: MIT
+/// The tables of BLAS libraries over the fakes, and OpenBLAS itself where it is installed. A
+/// library stays mapped, so cases share it; what the fakes do is read at each call.
+#include "hip/blas.hpp"
+
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "hip/gemm_call.hpp"
+#include "hip/side_library.hpp"
+#include "unit/hip/temporary_tree.hpp"
+
+namespace hiptool::hip {
+namespace {
+
+using doctest::Contains;
+
+/// A variable for the length of a case.
+class Setting {
+ public:
+  Setting(const char* name, const std::string& value) : name_(name) {
+    setenv(name, value.c_str(), 1);
+  }
+  ~Setting() { unsetenv(name_); }
+  Setting(const Setting&) = delete;
+  Setting& operator=(const Setting&) = delete;
+
+ private:
+  const char* name_;
+};
+
+std::string fakes_folder() { return test::fake_library("FAKE_BLAS_FOLDER"); }
+
+/// A symbol of a fake that is mapped.
+template <class Value>
+Value& variable_of(const std::string& library, const char* name) {
+  void* handle = dlopen((fakes_folder() + "/" + library).c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  REQUIRE(handle != nullptr);
+  void* address = dlsym(handle, name);
+  REQUIRE(address != nullptr);
+  return *static_cast<Value*>(address);
+}
+
+/// A row-major product with distances between rows and matrices, of f32 or f64.
+template <class Number>
+struct Problem {
+  GemmCall call;
+  std::vector<Number> a;
+  std::vector<Number> b;
+  std::vector<Number> c;
+  std::vector<Number> before;
+
+  Problem(std::int64_t m, std::int64_t n, std::int64_t k, bool transpose_a, bool transpose_b,
+          std::int64_t gap, std::int64_t batch) {
+    constexpr bool is_f64 = sizeof(Number) == 8;
+    call.a_type = call.b_type = call.c_type = is_f64 ? BlasType::f64 : BlasType::f32;
+    call.compute = is_f64 ? BlasCompute::f64 : BlasCompute::f32;
+    call.transpose_a = transpose_a;
+    call.transpose_b = transpose_b;
+    call.m = m;
+    call.n = n;
+    call.k = k;
+    call.lda = (transpose_a ? m : k) + gap;
+    call.ldb = (transpose_b ? k : n) + gap;
+    call.ldc = n + gap;
+    call.batch = batch;
+    call.stride_a = (transpose_a ? k : m) * call.lda + gap;
+    call.stride_b = (transpose_b ? n : k) * call.ldb + gap;
+    call.stride_c = m * call.ldc + gap;
+    a = random(call.stride_a * batch);
+    b = random(call.stride_b * batch);
+    before = c = random(call.stride_c * batch);
+    point();
+  }
+
+  void point() {
+    call.a = a.data();
+    call.b = b.data();
+    call.c = c.data();
+  }
+
+  static std::vector<Number> random(std::int64_t count) {
+    static std::mt19937 generator(7);
+    std::uniform_real_distribution<Number> values(-1, 1);
+    std::vector<Number> numbers(static_cast<std::size_t>(count));
+    for (Number& number : numbers) number = values(generator);
+    return numbers;
+  }
+
+  double expected(std::int64_t index, std::int64_t row, std::int64_t column, double& bound) const {
+    double sum = 0;
+    double squares = 0;
+    for (std::int64_t i = 0; i < call.k; ++i) {
+      const std::int64_t from_a =
+          index * call.stride_a + (call.transpose_a ? i * call.lda + row : row * call.lda + i);
+      const std::int64_t from_b =
+          index * call.stride_b +
+          (call.transpose_b ? column * call.ldb + i : i * call.ldb + column);
+      const double term = double(a[std::size_t(from_a)]) * double(b[std::size_t(from_b)]);
+      sum += term;
+      squares += term * term;
+    }
+    const double unit = sizeof(Number) == 8 ? 0x1p-53 : 0x1p-24;
+    const double old = before[place(index, row, column)];
+    const double value = call.alpha * sum + (call.beta != 0 ? call.beta * old : 0);
+    const auto k = static_cast<double>(call.k);
+    bound = (8 * std::sqrt(k) + k / 8) * unit * std::sqrt(squares) + 4 * unit * std::fabs(value) +
+            4 * unit * std::fabs(call.beta);
+    return value;
+  }
+
+  std::size_t place(std::int64_t index, std::int64_t row, std::int64_t column) const {
+    return static_cast<std::size_t>(index * call.stride_c + row * call.ldc + column);
+  }
+
+  /// Elements that are off the bound, and those between the matrices that were changed.
+  std::int64_t count_wrong() const {
+    std::int64_t wrong = 0;
+    std::vector<bool> is_inside(c.size());
+    for (std::int64_t i = 0; i < call.batch; ++i) {
+      for (std::int64_t row = 0; row < call.m; ++row) {
+        for (std::int64_t column = 0; column < call.n; ++column) {
+          double bound = 0;
+          const double want = expected(i, row, column, bound);
+          is_inside[place(i, row, column)] = true;
+          if (!(std::fabs(c[place(i, row, column)] - want) <= bound)) ++wrong;
+        }
+      }
+    }
+    for (std::size_t i = 0; i < c.size(); ++i) {
+      if (!is_inside[i] && std::memcmp(&c[i], &before[i], sizeof(Number)) != 0) ++wrong;
+    }
+    return wrong;
+  }
+};
+
+/// A handle that is closed.
+struct Opened {
+  const BlasApi& api;
+  void* handle = nullptr;
+  int status;
+  explicit Opened(const BlasApi& of) : api(of), status(of.open(handle)) {}
+  ~Opened() { api.close(handle); }
+  Opened(const Opened&) = delete;
+  Opened& operator=(const Opened&) = delete;
+  int gemm(const GemmCall& call) const { return api.gemm(handle, call); }
+};
+
+template <class Number>
+void check_products(const Opened& opened) {
+  for (const bool transpose_a : {false, true}) {
+    for (const bool transpose_b : {false, true}) {
+      for (const std::int64_t gap : {0, 5}) {
+        CAPTURE(transpose_a);
+        CAPTURE(transpose_b);
+        CAPTURE(gap);
+        Problem<Number> plain(13, 7, 29, transpose_a, transpose_b, gap, 1);
+        std::fill(plain.c.begin(), plain.c.end(), Number(NAN));
+        plain.before = plain.c;
+        CHECK(opened.gemm(plain.call) == 0);
+        CHECK(plain.count_wrong() == 0);
+        Problem<Number> batch(4, 9, 3, transpose_a, transpose_b, gap, 3);
+        batch.call.alpha = -1.5;
+        batch.call.beta = 0.5;
+        CHECK(opened.gemm(batch.call) == 0);
+        CHECK(batch.count_wrong() == 0);
+      }
+    }
+  }
+}
+
+void check_refusals(const Opened& opened) {
+  Problem<float> wrong(4, 4, 4, false, false, 0, 1);
+  wrong.call.ldc = 3;
+  CHECK(opened.gemm(wrong.call) == blas_invalid_call);
+  CHECK(opened.api.error_text(blas_invalid_call).c_str() == Contains("leading dimension"));
+  Problem<float> mixed(4, 4, 4, false, false, 0, 1);
+  mixed.call.c_type = BlasType::f64;
+  CHECK(opened.gemm(mixed.call) == blas_types);
+  Problem<float> none(4, 4, 4, false, false, 0, 1);
+  none.call.m = 0;
+  CHECK(opened.gemm(none.call) == 0);
+  CHECK(none.c == none.before);
+  none.call.m = 4;
+  none.call.k = 0;
+  CHECK(opened.gemm(none.call) == blas_invalid_call);
+  Problem<float> together(4, 4, 4, false, false, 0, 2);
+  together.call.stride_c = 15;
+  CHECK(opened.gemm(together.call) == blas_invalid_call);
+}
+
+BlasLibrary open_kind(BlasKind kind) {
+  switch (kind) {
+    case BlasKind::rocblas_tensile: return amd::open_rocblas(false);
+    case BlasKind::rocblas_hipblaslt: return amd::open_rocblas(true);
+    case BlasKind::hipblaslt: return amd::open_hipblaslt();
+    case BlasKind::cublas: return nvidia::open_cublas();
+    case BlasKind::cublaslt: return nvidia::open_cublaslt();
+    case BlasKind::openblas: return cpu::open_openblas();
+  }
+  return {};
+}
+
+constexpr BlasKind gpu_kinds[] = {BlasKind::rocblas_tensile, BlasKind::hipblaslt, BlasKind::cublas,
+                                  BlasKind::cublaslt};
+
+}  // namespace
+
+TEST_CASE("each library multiplies row-major matrices") {
+  const Setting folder("HIPTOOL_LIBRARY_PATH", fakes_folder());
+  for (const BlasKind kind : gpu_kinds) {
+    CAPTURE(std::string(to_string(kind)));
+    const BlasLibrary library = open_kind(kind);
+    REQUIRE_MESSAGE(library.api != nullptr, library.reason);
+    CHECK(library.path.starts_with(fakes_folder()));
+    const Opened opened(*library.api);
+    REQUIRE(opened.status == 0);
+    check_products<float>(opened);
+    check_products<double>(opened);
+    check_refusals(opened);
+  }
+}
+
+TEST_CASE("halves and integers are passed as such") {
+  const Setting folder("HIPTOOL_LIBRARY_PATH", fakes_folder());
+  // 2 x 1 times 1 x 2, with 1.5 and 3 as halves and as bf16.
+  const std::uint16_t halves[2] = {0x3e00, 0x4200};
+  const std::uint16_t bfloats[2] = {0x3fc0, 0x4040};
+  const std::int8_t bytes[2] = {-100, 127};
+  for (const BlasKind kind : gpu_kinds) {
+    CAPTURE(std::string(to_string(kind)));
+    const BlasLibrary library = open_kind(kind);
+    const Opened opened(*library.api);
+    GemmCall call;
+    call.m = call.n = call.ldb = call.ldc = 2;
+    call.k = call.lda = 1;
+    const auto run = [&](BlasType in, const void* data, BlasType out_type, BlasCompute compute,
+                         void* out) {
+      call.a_type = call.b_type = in;
+      call.c_type = out_type;
+      call.compute = compute;
+      call.a = call.b = data;
+      call.c = out;
+      return opened.gemm(call);
+    };
+    std::uint16_t short_out[4] = {};
+    float float_out[4] = {};
+    std::int32_t int_out[4] = {};
+    CHECK(run(BlasType::f16, halves, BlasType::f16, BlasCompute::f32, short_out) == 0);
+    CHECK(short_out[1] == 0x4480);  // 4.5
+    CHECK(run(BlasType::f16, halves, BlasType::f32, BlasCompute::f32, float_out) == 0);
+    CHECK(float_out[3] == 9);
+    CHECK(run(BlasType::f16, halves, BlasType::f16, BlasCompute::f16, short_out) == 0);
+    CHECK(short_out[0] == 0x4080);  // 2.25
+    CHECK(run(BlasType::bf16, bfloats, BlasType::bf16, BlasCompute::f32, short_out) == 0);
+    CHECK(short_out[1] == 0x4090);
+    CHECK(run(BlasType::i8, bytes, BlasType::i32, BlasCompute::i32, int_out) == 0);
+    CHECK(int_out[1] == -12700);
+    call.alpha = 0.5;
+    CHECK(run(BlasType::i8, bytes, BlasType::i32, BlasCompute::i32, int_out) == blas_types);
+  }
+}
+
+TEST_CASE("faults of the fakes show against the bound") {
+  const Setting folder("HIPTOOL_LIBRARY_PATH", fakes_folder());
+  for (const BlasKind kind : gpu_kinds) {
+    CAPTURE(std::string(to_string(kind)));
+    const BlasLibrary library = open_kind(kind);
+    for (const char* fault : {"block", "f16", "tf32"}) {
+      CAPTURE(fault);
+      const Setting chosen("FAKE_BLAS", fault);
+      const Opened opened(*library.api);
+      Problem<float> problem(70, 66, 64, false, false, 0, 1);
+      CHECK(opened.gemm(problem.call) == 0);
+      const std::int64_t wrong = problem.count_wrong();
+      if (std::string(fault) == "block") CHECK(wrong == 64 * 64);
+      CHECK(wrong > 100);
+    }
+    const Setting chosen("FAKE_BLAS", "error");
+    const Opened opened(*library.api);
+    Problem<float> problem(4, 4, 4, false, false, 0, 1);
+    const int status = opened.gemm(problem.call);
+    CHECK(status > 0);
+    CHECK(library.api->error_text(status).c_str() ==
+          Contains(("(" + std::to_string(status) + ")").c_str()));
+    CHECK(problem.c == problem.before);
+  }
+}
+
+TEST_CASE("TF32 only where it is asked for") {
+  const Setting folder("HIPTOOL_LIBRARY_PATH", fakes_folder());
+  for (const BlasKind kind : gpu_kinds) {
+    CAPTURE(std::string(to_string(kind)));
+    const BlasLibrary library = open_kind(kind);
+    const Opened opened(*library.api);
+    Problem<float> problem(20, 20, 50, false, false, 0, 1);
+    problem.call.compute = BlasCompute::f32_fast_tf32;
+    if (kind == BlasKind::rocblas_tensile) {
+      CHECK(opened.gemm(problem.call) == blas_types);
+    } else {
+      CHECK(opened.gemm(problem.call) == 0);
+      CHECK(problem.count_wrong() > 50);
+    }
+  }
+}
+
+TEST_CASE("rocBLAS runs with one backend in a process") {
+  const Setting folder("HIPTOOL_LIBRARY_PATH", fakes_folder());
+  const BlasLibrary tensile = amd::open_rocblas(false);
+  const BlasLibrary other = amd::open_rocblas(true);
+  REQUIRE(other.api != nullptr);
+  CHECK(tensile.name == "rocBLAS");
+  CHECK(other.name == "rocBLAS with hipBLASLt");
+  CHECK(tensile.version == "5.1.0");
+  const Opened first(*tensile.api);
+  CHECK(first.status == 0);
+  CHECK(variable_of<int>("librocblas.so.5", "fake_rocblas_backend") == 0);
+  const Opened refused(*other.api);
+  CHECK(refused.status == blas_other_backend);
+  CHECK(refused.handle == nullptr);
+  CHECK(other.api->error_text(refused.status).c_str() == Contains("another process"));
+}
+
+TEST_CASE("cuBLAS: precision, workspace, and a start without a GPU") {
+  const Setting folder("HIPTOOL_LIBRARY_PATH", fakes_folder());
+  const BlasLibrary library = nvidia::open_cublas();
+  {
+    const Opened opened(*library.api);
+    Problem<float> problem(4, 4, 4, false, false, 0, 1);
+    char workspace[64];
+    problem.call.workspace = workspace;
+    problem.call.workspace_bytes = sizeof workspace;
+    CHECK(opened.gemm(problem.call) == 0);
+    CHECK(variable_of<int>("libcublas.so.12", "fake_cublas_math") == 16);
+    void*& used = variable_of<void*>("libcublas.so.12", "fake_cublas_workspace");
+    CHECK(used == workspace);
+    CHECK(opened.gemm(problem.call) == 0);
+    CHECK(used == workspace);
+    problem.call.workspace = nullptr;
+    problem.call.workspace_bytes = 0;
+    CHECK(opened.gemm(problem.call) == 0);
+    CHECK(used == nullptr);
+  }
+  const Setting without_gpu("FAKE_CUBLAS_CREATE", "1");
+  const Opened opened(*library.api);
+  CHECK(opened.handle == nullptr);
+  CHECK(library.api->error_text(opened.status) ==
+        "CUBLAS_STATUS_NOT_INITIALIZED (1): no usable NVIDIA driver or GPU, or not enough free "
+        "memory on it");
+}
+
+TEST_CASE("an algorithm is kept for types, shape, alignment and workspace") {
+  const Setting folder("HIPTOOL_LIBRARY_PATH", fakes_folder());
+  struct Named {
+    BlasKind kind;
+    const char* file;
+    std::string prefix;
+  };
+  for (const Named& lt : {Named{BlasKind::hipblaslt, "libhipblaslt.so.1", "hipblasLt"},
+                          Named{BlasKind::cublaslt, "libcublasLt.so.12", "cublasLt"}}) {
+    CAPTURE(lt.prefix);
+    const BlasLibrary library = open_kind(lt.kind);
+    int& heuristics = variable_of<int>(lt.file, (lt.prefix + "_fake_heuristics").c_str());
+    int& objects = variable_of<int>(lt.file, (lt.prefix + "_fake_objects").c_str());
+    const int objects_before = objects;
+    {
+      const Opened opened(*library.api);
+      const int before = heuristics;
+      Problem<float> problem(4, 4, 4, false, false, 0, 1);
+      for (int i = 0; i < 3; ++i) CHECK(opened.gemm(problem.call) == 0);
+      CHECK(heuristics == before + 1);
+      problem.call.alpha = 2;
+      CHECK(opened.gemm(problem.call) == 0);
+      CHECK(heuristics == before + 1);
+      Problem<float> other(4, 4, 5, false, false, 0, 1);
+      CHECK(opened.gemm(other.call) == 0);
+      CHECK(heuristics == before + 2);
+      Problem<float> long_sum(2, 2, 1024, false, false, 0, 1);
+      CHECK(opened.gemm(long_sum.call) == blas_no_algorithm);
+      CHECK(library.api->error_text(blas_no_algorithm).c_str() == Contains("workspace"));
+      std::vector<char> workspace(1024);
+      long_sum.call.workspace = workspace.data();
+      long_sum.call.workspace_bytes = workspace.size();
+      CHECK(opened.gemm(long_sum.call) == 0);
+      CHECK(long_sum.count_wrong() == 0);
+      CHECK(objects > objects_before);
+    }
+    CHECK(objects == objects_before);
+  }
+}
+
+TEST_CASE("sizes beyond 32 bits need a 64-bit call") {
+  const Setting folder("HIPTOOL_LIBRARY_PATH", fakes_folder());
+  GemmCall call;
+  float number = 0;
+  call.a = call.b = call.c = &number;
+  call.m = call.n = call.k = call.ldb = call.ldc = 1;
+  call.lda = std::int64_t{1} << 31;
+  CHECK_FALSE(fits_32_bits(call));
+  for (const BlasKind kind : {BlasKind::rocblas_tensile, BlasKind::cublas}) {
+    const BlasLibrary library = open_kind(kind);
+    const Opened opened(*library.api);
+    CHECK(opened.gemm(call) == 0);
+  }
+  const BlasLibrary library = cpu::open_openblas();
+  REQUIRE(library.api != nullptr);
+  const Opened opened(*library.api);
+  CHECK(opened.gemm(call) == blas_too_large);
+  CHECK(library.api->error_text(blas_too_large).c_str() == Contains("64-bit"));
+}
+
+TEST_CASE("libraries that cannot be used have a reason") {
+  const Setting folder("HIPTOOL_LIBRARY_PATH", fakes_folder());
+  {
+    const Setting major("FAKE_BLAS_MAJOR", "14");
+    const BlasLibrary cublas = nvidia::open_cublas();
+    CHECK(cublas.api == nullptr);
+    CHECK(
+        cublas.reason ==
+        fakes_folder() +
+            "/libcublas.so.12 reports version 14.1.2; hiptool knows major versions 13, 12 and 11");
+    CHECK(cublas.path == fakes_folder() + "/libcublas.so.12");
+    CHECK(nvidia::open_cublaslt().api == nullptr);
+    CHECK(cpu::open_openblas().reason.c_str() == Contains("reports version 14.3.99"));
+  }
+  test::TemporaryTree tree;
+  const Setting elsewhere("HIPTOOL_LIBRARY_PATH", tree.root().string());
+  CHECK(nvidia::open_cublas().reason.c_str() ==
+        Contains("no cuBLAS was found (libcublas.so.13, .12 or .11)"));
+  tree.write("libcublas.so.99");
+  CHECK(nvidia::open_cublas().reason.c_str() == Contains("libcublas.so.99 was not loaded"));
+  tree.write("libcublas.so.13");
+  CHECK(nvidia::open_cublas().reason.c_str() == Contains("file too short"));
+}
+
+TEST_CASE("targets are read from the files beside the library") {
+  test::TemporaryTree tree;
+  std::filesystem::copy_file(fakes_folder() + "/libhipblaslt.so.1",
+                             tree.root() / "libhipblaslt.so.1");
+  tree.write("hipblaslt/library/TensileLibrary_HH_SB_gfx942.co");
+  tree.write("hipblaslt/library/TensileLibrary_lazy_gfx90a.dat");
+  tree.write("hipblaslt/library/TensileLibrary_fallback.dat");
+  tree.write("hipblaslt/library/hipblasltExtOpLibrary_gfx1100.dat");
+  const Setting folder("HIPTOOL_LIBRARY_PATH", tree.root().string());
+  CHECK(amd::open_hipblaslt().targets == std::vector<std::string>{"gfx90a", "gfx942"});
+}
+
+TEST_CASE("find_blas loads once, from any thread") {
+  const Setting folder("HIPTOOL_LIBRARY_PATH", fakes_folder());
+  std::vector<const BlasLibrary*> found(4);
+  std::vector<std::thread> threads;
+  for (auto& one : found) {
+    threads.emplace_back([&one] { one = &find_blas(BlasKind::cublaslt); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const BlasLibrary* one : found) CHECK(one == found.front());
+  CHECK(found.front()->api != nullptr);
+  for (const Platform platform : {Platform::amd, Platform::nvidia, Platform::cpu}) {
+    for (const BlasKind kind : list_blas(platform)) CHECK_FALSE(find_blas(kind).name.empty());
+  }
+}
+
+TEST_CASE("alpha and beta as halves") {
+  const auto bits = [](double value) {
+    std::uint16_t half = 0;
+    std::memcpy(&half, GemmScalar(value, BlasCompute::f16).pointer(), sizeof half);
+    return half;
+  };
+  CHECK(bits(0) == 0);
+  CHECK(bits(-0.0) == 0x8000);
+  CHECK(bits(1) == 0x3c00);
+  CHECK(bits(-2.5) == 0xc100);
+  CHECK(bits(65504) == 0x7bff);
+  CHECK(bits(65520) == 0x7c00);
+  CHECK(bits(0x1p-14) == 0x0400);
+  CHECK(bits(0x1p-24) == 0x0001);
+  CHECK(bits(0x1p-26) == 0);
+  CHECK(bits(1 + 0x1p-11) == 0x3c00);
+  CHECK(bits(2 - 0x1p-12) == 0x4000);
+  CHECK(bits(NAN) == 0x7e00);
+}
+
+}  // namespace hiptool::hip
