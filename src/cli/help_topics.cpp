@@ -17,6 +17,8 @@ constexpr std::string_view environment_text =
   HIPTOOL_FORMAT         default of --format: table, json, csv or markdown
   HIPTOOL_HIP_LIBRARY    path of the ROCm runtime library to use
   HIPTOOL_CUDA_LIBRARY   path of the CUDA driver library to use
+  HIPTOOL_LIBRARY_PATH   folders of the BLAS and DNN libraries to use, separated
+                         by colons; no others are searched
   HIPTOOL_CPU_DEVICES    number of cpu devices, default 1
   NO_COLOR               no colour if not empty
   CLICOLOR_FORCE         colour also without a terminal, if not empty and not 0

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`devices --doctor` and `--topology` as a process: drivers that hang, exit codes, time.
 
-FAKE_CUDA names the fake of the CUDA driver. Usage: doctor_test.py PROGRAM.
+FAKE_CUDA names the fake of the CUDA driver, FAKE_BLAS_FOLDER the folder of fake libraries. Usage: doctor_test.py PROGRAM.
 """
 import json
 import os
@@ -13,9 +13,10 @@ import time
 import program
 from program import CliTest, clean_environment, default_signals, run
 
-NOTHING = {"HIPTOOL_HIP_LIBRARY": "/nowhere/hip", "HIPTOOL_CUDA_LIBRARY": "/nowhere/cuda"}
+NOTHING = {"HIPTOOL_HIP_LIBRARY": "/nowhere/hip", "HIPTOOL_CUDA_LIBRARY": "/nowhere/cuda",
+           "HIPTOOL_LIBRARY_PATH": "/nowhere"}
 IDS = {"driver-bound", "driver-hang", "kfd-missing", "kfd-perm", "kfd-einval", "kfd-nomem",
-       "render-node", "hidden", "gfx-target", "gfx-override", "driver-runtime", "iommu", "atomics",
+       "render-node", "hidden", "gfx-target", "libraries", "gfx-override", "driver-runtime", "iommu", "atomics",
        "large-bar", "link-down", "numa", "numa-balance", "throttle", "ecc", "xid", "reset", "busy",
        "queues", "env-trap", "xgmi", "nvlink", "acs", "p2p", "memlock", "shm", "nouveau", "uvm",
        "fabric", "mig", "partition", "persistence", "power-cap", "wsl"}
@@ -170,6 +171,41 @@ class Doctor(CliTest):
         text = run("devices", "--doctor", "--verbose", environment=fake_cuda()).stdout
         for name in IDS:
             self.assertIn(f" {name}: ", text)
+
+    def libraries(self, **more):
+        document, checks = self.diagnose(environment=fake_cuda(**more))
+        checks = [check for check in checks if check["id"] == "libraries"]
+        return {one["name"]: one for one in document["libraries"]}, checks
+
+    def test_libraries_have_a_version_and_a_path(self):
+        folder = os.environ["FAKE_BLAS_FOLDER"]
+        found, checks = self.libraries(HIPTOOL_LIBRARY_PATH=folder)
+        self.assertEqual({name: (one["version"], one["reason"]) for name, one in found.items()},
+                         {"cuBLAS": ("12.1.2", None), "cuBLASLt": ("12.1.2", None),
+                          "cuDNN": ("9.19.0", None), "OpenBLAS": ("0.3.99", None)})
+        self.assertEqual(found["cuBLAS"]["path"], folder + "/libcublas.so.12")
+        reads = {check["read"]: check["severity"] for check in checks}
+        self.assertEqual(reads["cuBLAS 12.1.2: " + found["cuBLAS"]["path"]], "info")
+        self.assertEqual(reads["amd: BLAS and DNN libraries were not loaded: no runtime answered"],
+                         "unknown")
+
+    def test_libraries_that_are_missing_or_of_another_version_have_a_reason(self):
+        found, checks = self.libraries(HIPTOOL_LIBRARY_PATH="/nowhere")
+        self.assertIn("no cuBLAS was found (libcublas.so.13, .12 or .11)",
+                      found["cuBLAS"]["reason"])
+        self.assertEqual({check["severity"] for check in checks}, {"info", "unknown"})
+        found, checks = self.libraries(HIPTOOL_LIBRARY_PATH=os.environ["FAKE_BLAS_FOLDER"],
+                                       FAKE_BLAS_MAJOR="14")
+        self.assertIn("reports version 14.1.2", found["cuBLAS"]["reason"])
+        self.assertEqual({check["severity"] for check in checks}, {"warn", "unknown"})
+
+    def test_a_library_that_aborts_is_named(self):
+        _, checks = self.diagnose(code=1, environment=fake_cuda(
+            HIPTOOL_LIBRARY_PATH=os.environ["FAKE_BLAS_FOLDER"], FAKE_CUBLASLT="abort-at-load"))
+        crashed = [check["read"] for check in checks
+                   if check["id"] == "driver-hang" and check["severity"] == "fail"]
+        self.assertEqual(len(crashed), 1)
+        self.assertIn("signal 6 (Aborted), while loading cublaslt", crashed[0])
 
     def test_topology(self):
         for words in ([], ["--doctor"]):

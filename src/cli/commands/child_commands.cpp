@@ -53,6 +53,7 @@ void probe_platform(int argc, const char* const* argv, Environment& environment)
   const Platform platform = parse_platform(argv[2]);
   measure::ProbeOptions options;
   options.root = argv[3];
+  options.with_libraries = true;
   Platforms::Options platform_options = Platforms::Options::from_environment();
   platform_options.system_root = argv[3];
   const auto platforms = environment.make_platforms(std::move(platform_options));

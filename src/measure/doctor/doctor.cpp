@@ -41,13 +41,13 @@ std::string_view to_string(Severity severity) noexcept {
 
 const std::vector<std::string_view>& check_ids() {
   static const std::vector<std::string_view> ids{
-      "driver-bound", "driver-hang",  "kfd-missing",  "kfd-perm",       "kfd-einval",  "kfd-nomem",
-      "render-node",  "nouveau",      "uvm",          "driver-runtime", "fabric",      "hidden",
-      "gfx-target",   "gfx-override", "atomics",      "large-bar",      "link-down",   "ecc",
-      "xid",          "reset",        "throttle",     "power-cap",      "persistence", "busy",
-      "mig",          "partition",    "xgmi",         "nvlink",         "acs",         "p2p",
-      "iommu",        "numa",         "numa-balance", "memlock",        "shm",         "queues",
-      "env-trap",     "wsl"};
+      "driver-bound", "driver-hang", "kfd-missing",  "kfd-perm",       "kfd-einval", "kfd-nomem",
+      "render-node",  "nouveau",     "uvm",          "driver-runtime", "fabric",     "hidden",
+      "gfx-target",   "libraries",   "gfx-override", "atomics",        "large-bar",  "link-down",
+      "ecc",          "xid",         "reset",        "throttle",       "power-cap",  "persistence",
+      "busy",         "mig",         "partition",    "xgmi",           "nvlink",     "acs",
+      "p2p",          "iommu",       "numa",         "numa-balance",   "memlock",    "shm",
+      "queues",       "env-trap",    "wsl"};
   return ids;
 }
 
@@ -71,6 +71,7 @@ std::vector<Check> examine(const Evidence& evidence) {
   examine_amd_nodes(evidence, list);
   examine_nvidia(evidence, list);
   examine_runtimes(evidence, list);
+  examine_libraries(evidence, list);
   examine_links(evidence, list);
   examine_health(evidence, list);
   examine_peers(evidence, list);

@@ -66,6 +66,16 @@ struct PeerAnswer {
   std::optional<bool> is_copy_right;  ///< the copied bytes arrived; absent: not tried
 };
 
+/// A vendor's library for products or convolutions, as its platform's process found it.
+struct LibraryAnswer {
+  Platform platform = Platform::amd;
+  std::string name;                  ///< "rocBLAS"
+  std::string path;                  ///< empty if none was found; that of a refused one too
+  std::string version;               ///< empty: not reported
+  std::string reason;                ///< why it is missing; empty: it can be used
+  std::vector<std::string> targets;  ///< that it has kernels for; empty: unknown
+};
+
 /// The input of the checks, apart from files below `root`.
 struct Evidence {
   std::filesystem::path root = "/";
@@ -73,6 +83,7 @@ struct Evidence {
   std::vector<PlatformAnswer> platforms;
   std::vector<DoctorGpu> gpus;
   std::vector<PeerAnswer> peers;
+  std::vector<LibraryAnswer> libraries;
   std::vector<int> allowed_cpus;
   std::function<int(const std::filesystem::path&)> open_node;  ///< 0 or errno, system::try_open
 };

@@ -38,6 +38,7 @@ void examine_amd_nodes(const Evidence& evidence, CheckList& list);
 void examine_binding(const Evidence& evidence, CheckList& list);
 void examine_health(const Evidence& evidence, CheckList& list);
 void examine_host(const Evidence& evidence, CheckList& list);
+void examine_libraries(const Evidence& evidence, CheckList& list);
 void examine_links(const Evidence& evidence, CheckList& list);
 void examine_nvidia(const Evidence& evidence, CheckList& list);
 void examine_peers(const Evidence& evidence, CheckList& list);

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
+#include "hip/blas.hpp"
+#include "hip/dnn.hpp"
 #include "hip/sensors.hpp"
 #include "hiptool/buffer.hpp"
 #include "hiptool/copy.hpp"
@@ -126,6 +128,22 @@ void report_peer(const Device& from, const Device& to, const Report& report_reco
   report_record(peer_record(peer));
 }
 
+void report_libraries(Platform platform, const Report& report_record) {
+  for (const hip::BlasKind kind : hip::list_blas(platform)) {
+    if (kind == hip::BlasKind::rocblas_hipblaslt) continue;  // the same file as the other choice
+    report_record(step_record("loading " + std::string(to_string(kind))));
+    const hip::BlasLibrary& found = hip::find_blas(kind);
+    report_record(library_record(
+        {platform, found.name, found.path, found.version, found.reason, found.targets}));
+  }
+  if (const auto kind = hip::dnn_of(platform)) {
+    report_record(step_record("loading " + std::string(to_string(*kind))));
+    const hip::DnnLibrary& found = hip::find_dnn(*kind);
+    report_record(
+        library_record({platform, found.name, found.path, found.version, found.reason, {}}));
+  }
+}
+
 }  // namespace
 
 void probe_platform(Platforms& platforms, Platform platform, const ProbeOptions& options,
@@ -148,13 +166,16 @@ void probe_platform(Platforms& platforms, Platform platform, const ProbeOptions&
     read_sensors(sensors, gpu);
     report_record(gpu_record(gpu));
   }
-  if (!options.with_copies) return;
-  for (std::size_t i = 0; i < shown; ++i) report_link(devices[i], gpus[i], options, report_record);
-  for (const Device& from : devices) {
+  for (std::size_t i = 0; options.with_copies && i < shown; ++i) {
+    report_link(devices[i], gpus[i], options, report_record);
+  }
+  for (std::size_t i = 0; options.with_copies && i < shown; ++i) {
     for (const Device& to : devices) {
-      if (!(from == to)) report_peer(from, to, report_record);
+      if (!(devices[i] == to)) report_peer(devices[i], to, report_record);
     }
   }
+  // Last, because some of these libraries end the process if one of their files is missing.
+  if (options.with_libraries && !status.library.empty()) report_libraries(platform, report_record);
 }
 
 ProbeResult probe_here(Platforms& platforms, Platform platform, const ProbeOptions& options) {

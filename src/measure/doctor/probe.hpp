@@ -17,7 +17,7 @@ namespace hiptool::measure {
 /// A finding that a process which queries a driver sends to its parent as a line of JSON, so that
 /// everything before a hang or a crash is known.
 struct Record {
-  std::string name;  ///< "status", "step", "gpu", "path" or "peer"
+  std::string name;  ///< "status", "step", "gpu", "path", "peer" or "library"
   report::Object fields;
 };
 
@@ -38,6 +38,7 @@ struct ProbeResult {
   PlatformAnswer answer;
   std::vector<DoctorGpu> gpus;
   std::vector<PeerAnswer> peers;
+  std::vector<LibraryAnswer> libraries;
 };
 
 Record status_record(const PlatformStatus& status);
@@ -45,6 +46,7 @@ Record step_record(const std::string& what);  ///< the next step: "copying to am
 Record gpu_record(const DoctorGpu& gpu);
 Record path_record(const std::string& id, const system::PciPath& path);
 Record peer_record(const PeerAnswer& peer);
+Record library_record(const LibraryAnswer& library);
 
 /// Adds the findings of a record; one with an unknown name changes nothing. PCI facts are read
 /// below `root`.
@@ -52,7 +54,8 @@ void apply(const Record& record, const std::filesystem::path& root, ProbeResult&
 
 struct ProbeOptions {
   std::filesystem::path root = "/";
-  bool with_copies = true;  ///< read links while copies run and try copies between devices
+  bool with_copies = true;      ///< read links while copies run and try copies between devices
+  bool with_libraries = false;  ///< load BLAS and DNN libraries: only in a process of its own
   std::chrono::milliseconds copy_time{300};  ///< of each device
 };
 

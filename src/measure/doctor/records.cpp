@@ -137,6 +137,15 @@ void visit_peer(Peer& peer, const Visit& visit) {
   visit("is_copy_right", peer.is_copy_right);
 }
 
+template <class Library, class Visit>
+void visit_library(Library& library, const Visit& visit) {
+  visit("name", library.name);
+  visit("path", library.path);
+  visit("version", library.version);
+  visit("reason", library.reason);
+  visit("targets", library.targets);
+}
+
 void apply_gpu(const Object& fields, const std::filesystem::path& root, ProbeResult& result) {
   DoctorGpu& gpu = result.gpus.emplace_back();
   gpu.platform = result.answer.status.platform;
@@ -222,6 +231,12 @@ Record peer_record(const PeerAnswer& peer) {
   return record;
 }
 
+Record library_record(const LibraryAnswer& library) {
+  Record record{"library", {}};
+  visit_library(library, FieldWriter{record.fields});
+  return record;
+}
+
 void apply(const Record& record, const std::filesystem::path& root, ProbeResult& result) {
   const FieldReader read_field{record.fields};
   if (record.name == "status") {
@@ -238,6 +253,10 @@ void apply(const Record& record, const std::filesystem::path& root, ProbeResult&
     }
   } else if (record.name == "peer") {
     visit_peer(result.peers.emplace_back(), read_field);
+  } else if (record.name == "library") {
+    LibraryAnswer& library = result.libraries.emplace_back();
+    library.platform = result.answer.status.platform;
+    visit_library(library, read_field);
   }
 }
 

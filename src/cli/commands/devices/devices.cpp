@@ -75,6 +75,7 @@ DeviceSelection selection_of(const DevicesOptions& options, const Context& conte
 struct Findings {
   Inventory inventory;
   std::optional<std::vector<measure::Check>> checks;  ///< with --doctor
+  std::vector<measure::LibraryAnswer> libraries;      ///< with --doctor
   std::optional<TopologyFindings> topology;           ///< with --topology
 };
 
@@ -96,6 +97,7 @@ Findings find_out(const DevicesOptions& options, const DeviceSelection& selectio
     Diagnosis diagnosis = diagnose(selection, context);
     findings.inventory = std::move(diagnosis.inventory);
     findings.checks = std::move(diagnosis.checks);
+    findings.libraries = std::move(diagnosis.evidence.libraries);
     if (options.topology) {
       findings.topology = find_topology(findings.inventory, environment.system_root,
                                         peers_answered(diagnosis.evidence.peers));
@@ -199,7 +201,10 @@ int run_devices(const DevicesOptions& options, Context& context) {
     report.tables = {short_table(inventory, environment.console.has_unicode())};
   }
   if (findings.topology) add_topology(*findings.topology, context.verbose, report);
-  if (findings.checks) add_checks(*findings.checks, context.verbose, report);
+  if (findings.checks) {
+    add_checks(*findings.checks, context.verbose, report);
+    report.document.emplace_back("libraries", objects_of(libraries_table(findings.libraries)));
+  }
   if (exit_code != exit_done) show_failure(failure, report);
   context.output.write(report);
   if (failure) print_error(environment.console, *failure);

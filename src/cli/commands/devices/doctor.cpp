@@ -74,8 +74,15 @@ void keep_selected(const DeviceSelection& selection, Diagnosis& diagnosis) {
                 [&](const auto& peer) { return !is_kept(peer.from) || !is_kept(peer.to); });
 }
 
+void take_libraries(measure::ProbeResult& result, Diagnosis& diagnosis) {
+  std::move(result.libraries.begin(), result.libraries.end(),
+            std::back_inserter(diagnosis.evidence.libraries));
+}
+
 void take_results(std::vector<measure::ProbeResult> results, Diagnosis& diagnosis) {
   for (measure::ProbeResult& result : results) {
+    take_libraries(result, diagnosis);
+    if (result.answer.status.platform == Platform::cpu) continue;  // its devices need no child
     diagnosis.inventory.platforms.push_back(result.answer.status);
     diagnosis.evidence.platforms.push_back(std::move(result.answer));
     for (measure::DoctorGpu& gpu : result.gpus) {
@@ -169,13 +176,16 @@ Diagnosis diagnose(const DeviceSelection& selection, Context& context) {
   for (const Platform platform : {Platform::amd, Platform::nvidia}) {
     if (!selection.platform || *selection.platform == platform) asked.push_back(platform);
   }
-  take_results(probe(asked, context), diagnosis);
+  const bool has_cpu = !selection.platform || *selection.platform == Platform::cpu;
+  std::vector<Platform> probed = asked;
+  if (has_cpu && !environment.program.empty()) probed.push_back(Platform::cpu);
+  take_results(probe(probed, context), diagnosis);
   for (system::PciDevice& gpu : system::list_gpus(evidence.root)) {
     const Platform platform = gpu.vendor == system::vendor_amd ? Platform::amd : Platform::nvidia;
     if (std::find(asked.begin(), asked.end(), platform) == asked.end()) continue;
     diagnosis.inventory.hardware.push_back(std::move(gpu));
   }
-  if (!selection.platform || *selection.platform == Platform::cpu) {
+  if (has_cpu) {
     const auto platforms = context.make_platforms();
     Inventory cpu = measure::take_inventory(*platforms, Platform::cpu, evidence.root,
                                             *context.notes, environment.cancel);
@@ -188,6 +198,16 @@ Diagnosis diagnose(const DeviceSelection& selection, Context& context) {
   if (selection.ids.empty() && !selection.platform) measure::add_hardware(evidence);
   diagnosis.checks = measure::examine(evidence);
   return diagnosis;
+}
+
+report::Table libraries_table(const std::vector<measure::LibraryAnswer>& libraries) {
+  report::Table table = table_of_keys({"platform", "name", "version", "path", "reason"});
+  for (const measure::LibraryAnswer& library : libraries) {
+    table.rows.push_back({to_string(library.platform), library.name,
+                          text_or_absent(library.version), text_or_absent(library.path),
+                          text_or_absent(library.reason)});
+  }
+  return table;
 }
 
 report::Table checks_table(const std::vector<Check>& checks) {

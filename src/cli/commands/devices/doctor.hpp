@@ -24,6 +24,9 @@ Diagnosis diagnose(const DeviceSelection& selection, Context& context);
 /// The fields of `checks` of the JSON document.
 report::Table checks_table(const std::vector<measure::Check>& checks);
 
+/// The fields of `libraries` of the JSON document.
+report::Table libraries_table(const std::vector<measure::LibraryAnswer>& libraries);
+
 /// "2 checks failed, 1 warns: kfd-perm, render-node, numa".
 report::Line doctor_verdict(const std::vector<measure::Check>& checks);
 
