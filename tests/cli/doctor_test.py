@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """`devices --doctor` and `--topology` as a process: drivers that hang, exit codes, time.
 
-FAKE_CUDA names the fake of the CUDA driver, FAKE_BLAS_FOLDER the folder of fake libraries. Usage: doctor_test.py PROGRAM.
+FAKE_CUDA names the fake of the CUDA driver, FAKE_BLAS_FOLDER the folder of fake libraries.
+Usage: doctor_test.py PROGRAM.
 """
 import json
 import os
@@ -16,10 +17,11 @@ from program import CliTest, clean_environment, default_signals, run
 NOTHING = {"HIPTOOL_HIP_LIBRARY": "/nowhere/hip", "HIPTOOL_CUDA_LIBRARY": "/nowhere/cuda",
            "HIPTOOL_LIBRARY_PATH": "/nowhere"}
 IDS = {"driver-bound", "driver-hang", "kfd-missing", "kfd-perm", "kfd-einval", "kfd-nomem",
-       "render-node", "hidden", "gfx-target", "libraries", "gfx-override", "driver-runtime", "iommu", "atomics",
-       "large-bar", "link-down", "numa", "numa-balance", "throttle", "ecc", "xid", "reset", "busy",
-       "queues", "env-trap", "xgmi", "nvlink", "acs", "p2p", "memlock", "shm", "nouveau", "uvm",
-       "fabric", "mig", "partition", "persistence", "power-cap", "wsl"}
+       "render-node", "hidden", "gfx-target", "libraries", "gfx-override", "driver-runtime",
+       "iommu", "atomics", "large-bar", "link-down", "numa", "numa-balance", "throttle",
+       "ecc", "xid", "reset", "busy", "queues", "env-trap", "xgmi", "nvlink", "acs", "p2p",
+       "memlock", "shm", "nouveau", "uvm", "fabric", "mig", "partition", "persistence",
+       "power-cap", "wsl"}
 
 
 def has_gpu_on_the_bus():
@@ -35,7 +37,8 @@ def has_gpu_on_the_bus():
 
 
 def fake_cuda(**more):
-    return clean_environment(**{**NOTHING, "HIPTOOL_CUDA_LIBRARY": os.environ["FAKE_CUDA"]}, **more)
+    return clean_environment(
+        **{**NOTHING, "HIPTOOL_CUDA_LIBRARY": os.environ["FAKE_CUDA"], **more})
 
 
 def children_of(process):

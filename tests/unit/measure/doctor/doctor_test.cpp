@@ -76,3 +76,30 @@ TEST_CASE(
     }
   }
 }
+
+TEST_CASE("doctor: libraries with their versions, and GPUs that they have no kernels for") {
+  Evidence evidence;
+  evidence.root = "/nowhere";
+  DoctorGpu gpu;
+  gpu.platform = Platform::amd;
+  gpu.id = "amd:0";
+  gpu.info.arch = "gfx1152:xnack-";
+  evidence.gpus.push_back(gpu);
+  evidence.libraries = {
+      {Platform::amd, "rocBLAS", "/lib/librocblas.so.5", "5.1.0", "", {"gfx1100", "gfx1151"}},
+      {Platform::amd, "hipBLASLt", "/lib/libhipblaslt.so.1", "", "", {"gfx1152"}},
+      {Platform::amd, "MIOpen", "", "", "no MIOpen was found", {}},
+      {Platform::cpu, "OpenBLAS", "/lib/libopenblas.so.0", "9.1", "reports version 9.1", {}}};
+  std::vector<std::string> found;
+  for (const Check& check : examine(evidence)) {
+    if (check.id != "libraries") continue;
+    found.push_back(std::string(to_string(check.severity)) + " " + check.read);
+    CHECK((check.severity != Severity::warn || !check.fix.empty()));
+  }
+  CHECK(found ==
+        std::vector<std::string>{
+            "warn rocBLAS 5.1.0 has no kernels for gfx1152 (amd:0) in it: /lib/librocblas.so.5",
+            "warn OpenBLAS cannot be used: reports version 9.1",
+            "info hipBLASLt: /lib/libhipblaslt.so.1",
+            "info MIOpen is missing: no MIOpen was found"});
+}

@@ -129,3 +129,16 @@ TEST_CASE("records: a bus id that is another vendor's device here names no devic
   right.add_pci("0000:65:00.0", "0x10de", "0x2335", "0x030200", "nvidia");
   CHECK(result_of({gpu_record(full_gpu())}, right.root()).gpus.front().pci);
 }
+
+TEST_CASE("records: a library comes back as it was sent") {
+  const LibraryAnswer sent{Platform::nvidia, "cuBLAS", "/a b", "12.1", "why", {"gfx90a", "gfx942"}};
+  const ProbeResult result = result_of({library_record(sent)});
+  REQUIRE(result.libraries.size() == 1);
+  const LibraryAnswer& got = result.libraries.front();
+  CHECK(got.platform == Platform::nvidia);
+  CHECK(got.name == sent.name);
+  CHECK(got.path == sent.path);
+  CHECK(got.version == sent.version);
+  CHECK(got.reason == sent.reason);
+  CHECK(got.targets == sent.targets);
+}
