@@ -149,6 +149,7 @@ std::vector<char*> addresses(const std::vector<std::string>& texts) {
 
 /// The limit of wall time ends a compiler; this longer one ends processes that outlive it.
 rlim_t cpu_limit_s(const ChildLimits& limits) {
+  if (!limits.has_cpu_limit) return RLIM_INFINITY;
   constexpr std::chrono::seconds more{10};
   return static_cast<rlim_t>(
       std::chrono::duration_cast<std::chrono::seconds>(limits.time + more).count());

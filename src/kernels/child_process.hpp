@@ -32,6 +32,7 @@ inline constexpr std::uint64_t compiler_memory_bytes = std::uint64_t{4} << 30;
 struct ChildLimits {
   std::chrono::milliseconds time{0};
   std::uint64_t memory_bytes = compiler_memory_bytes;  ///< private memory of a process; 0: no limit
+  bool has_cpu_limit = true;  ///< processor time, of all threads, is limited a little above `time`
 };
 
 struct ChildRun {

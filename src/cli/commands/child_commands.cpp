@@ -15,6 +15,7 @@
 #include "cli/failure.hpp"
 #include "kernels/compile.hpp"
 #include "measure/doctor/probe.hpp"
+#include "measure/matmul/measure.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -62,6 +63,12 @@ void probe_platform(int argc, const char* const* argv, Environment& environment)
   });
 }
 
+void measure_matmul(int argc, const char* const* argv, Environment& environment) {
+  if (argc != 4) throw usage_error("usage: hiptool measure-matmul REQUEST RESULT", "");
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  measure::run_matmul_child(argv[2], argv[3], environment.make_platforms);
+}
+
 }  // namespace
 
 bool is_probe_platform(int argc, const char* const* argv) {
@@ -73,6 +80,8 @@ std::optional<int> run_child_command(int argc, const char* const* argv, Environm
     compile_kernel(argc, argv);
   } else if (is_probe_platform(argc, argv)) {
     probe_platform(argc, argv, environment);
+  } else if (is_command(argc, argv, "measure-matmul")) {
+    measure_matmul(argc, argv, environment);
   } else {
     return {};
   }

@@ -19,11 +19,21 @@ struct Use {
 };
 
 std::vector<Use> uses_of_builtin(const RunKernelOptions& options) {
-  return {{"NAME", !options.names.empty()},       {"--list", options.list},
-          {"--dtype", !options.dtypes.empty()},   {"--size", !options.size.empty()},
-          {"--seconds", options.seconds > 0},     {"--fail-below", !options.fail_below.empty()},
-          {"--shape", !options.shape.empty()},    {"--layout", !options.layouts.empty()},
-          {"--sweep", options.sweep.has_value()}, {"--seed", !options.seed.empty()}};
+  return {{"NAME", !options.names.empty()},
+          {"--list", options.list},
+          {"--dtype", !options.dtypes.empty()},
+          {"--size", !options.size.empty()},
+          {"--seconds", options.seconds > 0},
+          {"--fail-below", !options.fail_below.empty()},
+          {"--shape", !options.shape.empty()},
+          {"--layout", !options.layouts.empty()},
+          {"--sweep", options.sweep.has_value()},
+          {"--seed", !options.seed.empty()},
+          {"--lib", !options.libraries.empty()},
+          {"--shapes", !options.shapes.empty()},
+          {"--transpose", options.transpose.has_value()},
+          {"--batch", options.batch > 0},
+          {"--compute", options.compute.has_value()}};
 }
 
 std::vector<Use> uses_of_user(const RunKernelOptions& options) {
@@ -44,6 +54,7 @@ CommandFiles files_of_run_kernel(const RunKernelOptions& options) {
   CommandFiles files;
   files.inputs = threshold_files(options.fail_below);
   files.inputs.push_back({options.module, "--module"});
+  if (options.shapes != "traps") files.inputs.push_back({options.shapes, "--shapes"});
   for (std::size_t i = 0; i < options.arguments.size(); ++i) {
     files.inputs.push_back(
         {file_of_argument(options.arguments[i]), "--arg of argument " + std::to_string(i)});
@@ -72,6 +83,7 @@ int run_run_kernel(const RunKernelOptions& options, Context& context) {
                 "hiptool run-kernel all runs the built-in ones, ops judges the operations, --list "
                 "names them, --module FILE runs yours");
   }
+  if (is_matmul(options)) return run_matmul(options, context);
   return is_sweep(options) ? run_sweep(options, context) : run_builtin_kernels(options, context);
 }
 
@@ -95,6 +107,18 @@ Runner add_run_kernel(CLI::App& app) {
   add_choice(app, "--sweep", "WHICH", options->sweep, {"quick", "full"},
              "judge operations with every type, layout and many shapes, without timing");
   add_text(app, "--seed", "N", options->seed, "of the data of operations; 1 if not given");
+  add_texts(app, "--lib", "LIST", options->libraries,
+            "of matmul: own (if not given), own-exact, all, or libraries: rocblas, "
+            "rocblas-hipblaslt, hipblaslt, cublas, cublaslt, openblas");
+  add_text(app, "--shapes", "traps|FILE", options->shapes,
+           "of matmul: shapes on which libraries were reported wrong, or a file with lines such as "
+           "4096x4096x4096 tn bf16 batch=2");
+  add_choice(app, "--transpose", "WHICH", options->transpose, {"nn", "nt", "tn", "tt"},
+             "of matmul: t for a matrix that is stored transposed, A first");
+  add_count(app, "--batch", options->batch, "of matmul: products at once; 1 if not given", 1,
+            1'048'576);
+  add_choice(app, "--compute", "TYPE", options->compute, {"f32", "tf32", "f16"},
+             "of matmul: what a library sums in; f64 for f64, else f32");
   add_count(app, "--seconds", options->seconds, "repeat each kernel, checked, for so long", 1,
             1'000'000);
   add_texts(app, "--fail-below", "THRESHOLD", options->fail_below,
@@ -137,6 +161,7 @@ Command run_kernel_command() {
                    {"hiptool run-kernel fma --seconds 60", "keep it busy, and check"},
                    {"hiptool run-kernel ops", "judge every operation"},
                    {"hiptool run-kernel add --shape 4096x4096", "one, timed and rated"},
+                   {"hiptool run-kernel matmul --lib all", "matrix products of all libraries"},
                    {"... --fail-below 'stream-triad>=80%'", "of peak; exit 1 if slower"},
                    {"hiptool run-kernel --module k.hip \\", "a kernel of your own:"},
                    {"  --name saxpy --grid 4 --block 256 \\", "which, and how often"},

@@ -22,6 +22,12 @@ struct RunKernelOptions {
   std::vector<std::string> layouts;  ///< comma-separated lists
   std::optional<std::string> sweep;  ///< "quick" or "full"
   std::string seed;                  ///< a whole number; empty: 1
+  // Matrix products.
+  std::vector<std::string> libraries;    ///< comma-separated lists: "own", "cublas", "all"
+  std::string shapes;                    ///< "traps" or a file
+  std::optional<std::string> transpose;  ///< "tn"
+  std::uint64_t batch = 0;               ///< 0: 1
+  std::optional<std::string> compute;    ///< "f32", "tf32" or "f16"
   // The user's own.
   std::string module;  ///< the user's file
   std::string name;    ///< empty: the only kernel in it
@@ -46,6 +52,12 @@ bool is_sweep(const RunKernelOptions& options);
 
 /// Judges the chosen operations on the chosen devices; else as run_builtin_kernels.
 int run_sweep(const RunKernelOptions& options, Context& context);
+
+/// Whether the options ask for matrix products side by side with libraries.
+bool is_matmul(const RunKernelOptions& options);
+
+/// Judges and rates matrix products with our kernels and libraries; else as run_builtin_kernels.
+int run_matmul(const RunKernelOptions& options, Context& context);
 
 /// Runs the kernel of --module on every chosen device.
 int run_user_module(const RunKernelOptions& options, Context& context);

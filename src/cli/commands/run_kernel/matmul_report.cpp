@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/run_kernel/matmul_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "base/units.hpp"
+#include "cli/commands/run_kernel/report.hpp"
+#include "cli/document.hpp"
+#include "cli/text.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+using measure::MatmulResult;
+using report::Status;
+using report::Table;
+using report::Tone;
+using report::Unit;
+using report::Value;
+
+bool was_product_judged(const MatmulResult& result) { return result.checked > 0; }
+
+Value product_error(const MatmulResult& result) {
+  return was_product_judged(result) && !result.wrong ? Value(result.max_error) : Value();
+}
+
+Value product_value(const MatmulResult& result) {
+  const auto if_judged = [&](Value value) {
+    return was_product_judged(result) ? std::move(value) : Value();
+  };
+  Value value = kernel_result_value(result);
+  report::Object& fields = *value.object();
+  for (report::Member& field : fields) {
+    if (field.first == "shape") field.second = result.shape;
+  }
+  fields.emplace_back("library", result.implementation);
+  fields.emplace_back("library_version", text_or_absent(result.library_version));
+  fields.emplace_back("library_path", text_or_absent(result.library_path));
+  fields.emplace_back("transpose", measure::transpose_word(result.problem));
+  fields.emplace_back("batch", result.problem.batch);
+  fields.emplace_back("compute", to_string(result.problem.compute));
+  fields.emplace_back("result_dtype", to_string(result.problem.result));
+  fields.emplace_back("share_of_fastest", result.share_of_fastest);
+  fields.emplace_back("judged_share", if_judged(result.judged_share));
+  fields.emplace_back("same_bits_twice", if_judged(result.has_same_bits));
+  fields.emplace_back("wrong_data", text_or_absent(result.data));
+  fields.emplace_back("wrong_where", text_or_absent(result.where));
+  fields.emplace_back("trap", text_or_absent(result.trap));
+  fields.emplace_back("scaled", text_or_absent(result.scaled));
+  return value;
+}
+
+const char* product_verdict(const MatmulResult& result) {
+  switch (result.status) {
+    case Status::ok: return "right";
+    case Status::mismatch: return "WRONG";
+    case Status::failed: return "failed";
+    default: return "skipped";
+  }
+}
+
+/// Of the peak where one is published, else of the fastest of the same product.
+Value product_share(const MatmulResult& result) {
+  if (result.share_of_limit) return format_share(*result.share_of_limit) + " of peak";
+  if (result.share_of_fastest) return format_share(*result.share_of_fastest) + " of fastest";
+  return {};
+}
+
+/// "f32 tn batch8".
+std::string product_type(const MatmulResult& result) {
+  std::string text = result.dtype;
+  for (const std::string& word : measure::unusual_words(result.problem)) text += " " + word;
+  return text;
+}
+
+/// One for each device, product and the report that it comes from.
+std::vector<Table> product_tables(const std::vector<MatmulResult>& results) {
+  std::vector<Table> tables;
+  for (const MatmulResult& result : results) {
+    const std::string title =
+        fmt::format("{} {} on {}", result.shape, product_type(result), result.destination);
+    if (tables.empty() || tables.back().title != title) {
+      tables.push_back({title,
+                        {{"library", "Implementation"},
+                         {"flops_per_s", "Rate", Unit::operations},
+                         {"share", "Share"},
+                         {"max_error", "Error over bound"},
+                         {"status", "Verdict"}},
+                        {}});
+    }
+    const Value error = product_error(result);
+    tables.back().rows.push_back(
+        {result.implementation, result.flops_per_s, product_share(result),
+         error.is_absent() ? Value() : Value(fmt::format("{:.3g}", result.max_error)),
+         product_verdict(result)});
+  }
+  return tables;
+}
+
+/// For programs: a row for each result.
+Table products_table(const std::vector<MatmulResult>& results) {
+  Table table;
+  table.columns = {{"kernel", "Kernel"},
+                   {"device", "Device"},
+                   {"dtype", "Type"},
+                   {"shape", "Shape"},
+                   {"transpose", "Transposes"},
+                   {"batch", "Batch", Unit::count},
+                   {"compute", "Sums"},
+                   {"library", "Implementation"},
+                   {"library_version", "Version"},
+                   {"median_s", "Median", Unit::duration},
+                   {"flops_per_s", "Rate", Unit::operations},
+                   {"share_of_peak", "Of peak", Unit::share},
+                   {"share_of_fastest", "Of fastest", Unit::share},
+                   {"max_error", "Error over bound"},
+                   {"judged_share", "Judged", Unit::share},
+                   {"status", "Status"},
+                   {"reason", "Reason"},
+                   {"wrong_where", "Wrong"},
+                   {"trap", "Report"}};
+  for (const MatmulResult& result : results) {
+    table.rows.push_back({result.kernel, result.destination, result.dtype, result.shape,
+                          measure::transpose_word(result.problem), result.problem.batch,
+                          to_string(result.problem.compute), result.implementation,
+                          text_or_absent(result.library_version), result.median_s,
+                          result.flops_per_s, result.share_of_limit, result.share_of_fastest,
+                          product_error(result),
+                          was_product_judged(result) ? Value(result.judged_share) : Value(),
+                          to_string(result.status), text_or_absent(result.reason),
+                          text_or_absent(result.where), text_or_absent(result.trap)});
+  }
+  return table;
+}
+
+std::string wrong_product_text(const MatmulResult& result) {
+  std::string text = fmt::format("wrong: {} with {}", result.id, result.data);
+  if (!result.reason.empty()) text += fmt::format(" ({})", result.reason);
+  if (!result.wrong) return text;
+  const report::WrongData& wrong = *result.wrong;
+  const std::uint64_t index = wrong.first_index.value_or(0);
+  const std::uint64_t matrix = result.problem.m * result.problem.n;
+  const std::string batch =
+      result.problem.batch > 1 ? fmt::format("matrix {}, ", index / matrix) : "";
+  return text + fmt::format(
+                    ": {}; {}{} wrong, first [{},{}] of {}C: expected {}, got {}; reading again "
+                    "gives {}",
+                    result.where, result.counts_all ? "" : "at least ",
+                    base::count_of(wrong.count, "element"), index % matrix / result.problem.n,
+                    index % result.problem.n, batch,
+                    report::format_value(wrong.expected, Unit::none),
+                    report::format_value(wrong.got, Unit::none),
+                    wrong.reread_agrees ? "the same" : "something else");
+}
+
+void add_product_notes(const MatmulResult& result, std::vector<report::Line>& notes) {
+  if (result.status == Status::mismatch) notes.push_back({Tone::bad, wrong_product_text(result)});
+  if (result.status == Status::failed || result.status == Status::skipped) {
+    notes.push_back(
+        {result.status == Status::failed ? Tone::bad : Tone::plain,
+         fmt::format("{}: {}: {}", to_string(result.status), result.id, result.reason)});
+  }
+  if (result.status == Status::ok && !result.has_same_bits) {
+    notes.push_back({Tone::plain, fmt::format("{}: two calls give different bits, both within the "
+                                              "bound",
+                                              result.id)});
+  }
+  if (was_product_judged(result) && result.judged_share < 1) {
+    notes.push_back(
+        {Tone::plain,
+         fmt::format("{}: of random numbers {} of the elements were judged (rows, columns and "
+                     "edges); all would take more than 5 s here. Whole numbers were judged "
+                     "completely",
+                     result.id, format_share(result.judged_share))});
+  }
+}
+
+/// What the shapes of a run are, once for each.
+void add_shape_notes(const std::vector<MatmulResult>& results, std::vector<report::Line>& notes) {
+  std::vector<std::string> lines;
+  for (const MatmulResult& result : results) {
+    if (result.trap.empty()) continue;
+    std::string line = fmt::format("{} {}: {}", result.shape, product_type(result), result.trap);
+    if (!result.scaled.empty()) line += fmt::format(" (made smaller: {})", result.scaled);
+    add_once(lines, line);
+  }
+  for (std::string& line : lines) notes.push_back({Tone::plain, std::move(line)});
+}
+
+void add_library_notes(const std::vector<MatmulResult>& results, std::vector<report::Line>& notes) {
+  std::vector<std::string> lines;
+  for (const MatmulResult& result : results) {
+    if (result.library_version.empty() && result.library_path.empty()) continue;
+    add_once(lines, fmt::format("{}: version {}, {}", result.implementation,
+                                result.library_version.empty() ? "unknown" : result.library_version,
+                                result.library_path));
+  }
+  for (std::string& line : lines) notes.push_back({Tone::plain, std::move(line)});
+}
+
+std::string product_counts(const MatmulOutcome& outcome) {
+  std::vector<std::string> devices;
+  for (const MatmulResult& result : outcome.results) add_once(devices, result.destination);
+  const std::size_t skipped = outcome.count(Status::skipped);
+  std::string text = fmt::format("{} of {} right on {}", outcome.count(Status::ok),
+                                 base::count_of(outcome.results.size() - skipped, "matrix product"),
+                                 first_of(devices, devices.size()));
+  if (const std::size_t failed = outcome.count(Status::failed); failed > 0) {
+    text += fmt::format(", {} failed", failed);
+  }
+  if (skipped > 0) text += fmt::format(", {} skipped", skipped);
+  return text;
+}
+
+/// "every element judged" may be said only where it is so.
+std::string product_coverage(const std::vector<MatmulResult>& results) {
+  double least = 1;
+  for (const MatmulResult& result : results) {
+    if (was_product_judged(result)) least = std::min(least, result.judged_share);
+  }
+  return least < 1 ? fmt::format("whole numbers judged completely, {} or more of random ones",
+                                 format_share(least))
+                   : "every element judged";
+}
+
+std::vector<report::Line> product_lines(const MatmulOutcome& outcome) {
+  if (outcome.results.empty()) return {{Tone::bad, "interrupted before a product was done"}};
+  const std::string counts = product_counts(outcome);
+  if (const std::size_t wrong = outcome.count(Status::mismatch); wrong > 0) {
+    return {
+        {Tone::bad, fmt::format("WRONG RESULTS of {}: {}; seed {}", wrong, counts, outcome.seed)}};
+  }
+  if (outcome.error && outcome.error->code() == ErrorCode::cancelled) {
+    return {{Tone::bad, "interrupted: " + counts}};
+  }
+  if (outcome.error) {
+    return {{Tone::bad, std::string("FAILED: ") + outcome.error->what()}, {Tone::plain, counts}};
+  }
+  if (const std::string missed = report::missed_text(outcome.thresholds); !missed.empty()) {
+    return {{Tone::bad, "FAILED: " + missed}, {Tone::plain, counts}};
+  }
+  return {{Tone::good, fmt::format("{}, {}; seed {}", counts, product_coverage(outcome.results),
+                                   outcome.seed)}};
+}
+
+}  // namespace
+
+std::string describe_matmul(const MatmulResult& result) {
+  std::string text = result.id + ": ";
+  if (result.status == Status::mismatch) return text + "WRONG RESULT";
+  if (result.status != Status::ok) {
+    return text + fmt::format("{}: {}", to_string(result.status), result.reason);
+  }
+  if (result.flops_per_s) {
+    text += report::format_value(*result.flops_per_s, Unit::operations) + ", ";
+  }
+  return text + "right";
+}
+
+report::Report matmul_report(report::Run run, const MatmulOutcome& outcome) {
+  report::Report report = report::start_report(std::move(run));
+  report.measurements.assign(outcome.results.begin(), outcome.results.end());
+  report.thresholds = outcome.thresholds;
+  report.verdict = product_lines(outcome);
+  report::Array thresholds;
+  for (const report::ThresholdResult& one : outcome.thresholds) {
+    report.verdict.push_back(one.is_met ? report::Line{Tone::good, "met: " + one.threshold}
+                                        : report::Line{Tone::bad, "MISSED: " + one.reason()});
+    thresholds.push_back(report::Object{{"threshold", one.threshold},
+                                        {"is_met", one.is_met},
+                                        {"reason", text_or_absent(one.reason())}});
+  }
+  report::Array values;
+  for (const MatmulResult& result : outcome.results) {
+    values.push_back(product_value(result));
+    add_product_notes(result, report.notes);
+  }
+  add_shape_notes(outcome.results, report.notes);
+  add_library_notes(outcome.results, report.notes);
+  report.document.emplace_back("results", std::move(values));
+  report.document.emplace_back("thresholds", std::move(thresholds));
+  report.document.emplace_back("seed", outcome.seed);
+  report.tables = product_tables(outcome.results);
+  report.csv_tables = {products_table(outcome.results)};
+  return report;
+}
+
+}  // namespace hiptool::cli
