@@ -100,6 +100,7 @@ Object result_record(const MatmulResult& result) {
                 {"where", result.where},
                 {"counts_all", result.counts_all},
                 {"judged_share", result.judged_share},
+                {"terms_per_s", result.terms_per_s},
                 {"has_same_bits", result.has_same_bits}};
   if (result.wrong) record.emplace_back("wrong", wrong_record(*result.wrong));
   return record;
@@ -129,6 +130,7 @@ void apply_record(const Value& record, MatmulResult& result) {
   result.where = text("where");
   result.counts_all = flag_of(record, "counts_all");
   result.judged_share = number("judged_share").value_or(1);
+  result.terms_per_s = number("terms_per_s").value_or(0);
   result.has_same_bits = flag_of(record, "has_same_bits");
   if (const Value& wrong = member(record, "wrong"); !wrong.is_absent()) {
     result.wrong = wrong_of(wrong);

@@ -278,6 +278,7 @@ class MatmulRun {
     result_.checked += judged.checked;
     result_.max_error = std::max(result_.max_error, judged.max_error);
     if (data.kind == DataKind::random) result_.judged_share = judged.share;
+    result_.terms_per_s = reference_terms_per_s(problem_.dtype);
     if (!judged.wrong) return true;
     judged.wrong->reread_agrees = c_->read() == found;
     refuse(data.kind, reason);

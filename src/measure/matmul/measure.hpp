@@ -39,14 +39,17 @@ struct MatmulResult : KernelResult {
   std::string implementation;
   std::string library_version;
   std::string library_path;
-  std::string data;           ///< that was wrong: "whole numbers"
-  std::string where;          ///< of the wrong elements
-  bool counts_all = true;     ///< else at least so many are wrong
-  double judged_share = 1;    ///< of random data; whole numbers are always judged completely
-  bool has_same_bits = true;  ///< of two calls
-  std::optional<double> share_of_fastest;
-  std::string trap;    ///< the public report that has this shape
-  std::string scaled;  ///< why the shape is not the reported one
+  std::string data;         ///< that was wrong: "whole numbers"
+  std::string where;        ///< of the wrong elements
+  bool counts_all = true;   ///< else at least so many are wrong
+  double judged_share = 1;  ///< of random data; whole numbers are always judged completely
+  /// Why random data was judged in part: so many terms of sums the host computes in a second, in
+  /// as many seconds as judge_s has.
+  double terms_per_s = 0;
+  bool has_same_bits = true;               ///< of two calls
+  std::optional<double> share_of_fastest;  ///< absent where no other was measured
+  std::string trap;                        ///< the public report that has this shape
+  std::string scaled;                      ///< why the shape is not the reported one
 };
 
 /// An empty result with its id: "matmul.bf16.4096x4096x4096.tn.rocblas@amd:0".

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "base/units.hpp"
 #include "measure/matmul/judge.hpp"
 
 namespace hiptool::measure {
@@ -65,7 +66,12 @@ std::string describe_places(const std::vector<bool>& rows, const std::vector<boo
                            static_cast<double>(of_columns.count) /
                            static_cast<double>(of_columns.length) * static_cast<double>(judged);
   if (static_cast<double>(count) >= 0.7 * crossings) {
-    if (of_rows.is_all() && of_columns.is_all()) return "every element";
+    if (of_rows.is_all() && of_columns.is_all()) {
+      if (static_cast<double>(count) >= 0.98 * static_cast<double>(judged)) return "every element";
+      return "scattered, " +
+             format_share(static_cast<double>(count) / static_cast<double>(judged)) +
+             " of the elements";
+    }
     if (of_columns.is_all()) return of_rows.text("row");
     if (of_rows.is_all()) return of_columns.text("column");
     if (of_rows.is_run && of_columns.is_run) {

@@ -91,6 +91,19 @@ void add_traps(const RunKernelOptions& options, MatmulPlan& plan) {
   }
 }
 
+/// Ids are unique in a document.
+void leave_out_repeated(std::vector<MatmulTask>& tasks) {
+  std::vector<std::string> seen;
+  std::vector<MatmulTask> once;
+  for (MatmulTask& task : tasks) {
+    const std::string id = measure::start_matmul_result(task.problem, "own", "").id;
+    if (std::find(seen.begin(), seen.end(), id) != seen.end()) continue;
+    seen.push_back(id);
+    once.push_back(std::move(task));
+  }
+  tasks = std::move(once);
+}
+
 void plan_tasks(const RunKernelOptions& options, const CancelToken& cancel, MatmulPlan& plan) {
   plan.has_shapes = !options.shapes.empty() || !options.shape.empty();
   if (!options.shapes.empty() && !options.shape.empty()) {
@@ -116,6 +129,7 @@ void plan_tasks(const RunKernelOptions& options, const CancelToken& cancel, Matm
     }
   }
   for (const MatmulTask& task : plan.tasks) require_compute(task.problem);
+  leave_out_repeated(plan.tasks);
 }
 
 double read_timeout(const Environment& environment) {
@@ -163,9 +177,12 @@ std::vector<std::string> libraries_for(const MatmulPlan& plan, Platform platform
 /// The share of the fastest right one of the same product on the same device.
 void compare_rates(std::vector<MatmulResult>& results, std::size_t first) {
   double fastest = 0;
+  std::size_t measured = 0;
   for (std::size_t i = first; i < results.size(); ++i) {
     fastest = std::max(fastest, results[i].flops_per_s.value_or(0));
+    measured += results[i].flops_per_s ? 1u : 0u;
   }
+  if (measured < 2) return;
   for (std::size_t i = first; i < results.size(); ++i) {
     if (results[i].flops_per_s) results[i].share_of_fastest = *results[i].flops_per_s / fastest;
   }
@@ -278,6 +295,11 @@ report::ThresholdResult judge_product_threshold(const Threshold& threshold,
     // Without a published peak the fastest of the run is what there is to compare with.
     const std::optional<double> share =
         result.share_of_limit ? result.share_of_limit : result.share_of_fastest;
+    if (is_share && result.status == Status::ok && !share) {
+      refuse_product_threshold(threshold, "is a share, but " + result.id +
+                                              " has none: " + result.share_reason +
+                                              ", and no other was measured; give TFLOP/s");
+    }
     const std::optional<double> value = is_share ? share : result.flops_per_s;
     if (result.status == Status::ok && value && *value >= threshold.least) continue;
     judged.failures.push_back({threshold.text + " " + result.id, threshold.least, value});

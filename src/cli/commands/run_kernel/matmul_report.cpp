@@ -45,6 +45,7 @@ Value product_value(const MatmulResult& result) {
   fields.emplace_back("result_dtype", to_string(result.problem.result));
   fields.emplace_back("share_of_fastest", result.share_of_fastest);
   fields.emplace_back("judged_share", if_judged(result.judged_share));
+  fields.emplace_back("judging_terms_per_s", if_judged(result.terms_per_s));
   fields.emplace_back("same_bits_twice", if_judged(result.has_same_bits));
   fields.emplace_back("wrong_data", text_or_absent(result.data));
   fields.emplace_back("wrong_where", text_or_absent(result.where));
@@ -172,9 +173,10 @@ void add_product_notes(const MatmulResult& result, std::vector<report::Line>& no
     notes.push_back(
         {Tone::plain,
          fmt::format("{}: of random numbers {} of the elements were judged (rows, columns and "
-                     "edges); all would take more than 5 s here. Whole numbers were judged "
-                     "completely",
-                     result.id, format_share(result.judged_share))});
+                     "edges), of whole numbers all: this processor sums {:.3g} terms a second to "
+                     "judge by, all would take {}",
+                     result.id, format_share(result.judged_share), result.terms_per_s,
+                     format_duration(result.problem.flops() / 2 / result.terms_per_s))});
   }
 }
 
