@@ -20,8 +20,8 @@ constexpr std::string_view environment_text =
   HIPTOOL_LIBRARY_PATH   folders of the BLAS and DNN libraries to use, separated
                          by colons; no others are searched
   HIPTOOL_CPU_DEVICES    number of cpu devices, default 1
-  HIPTOOL_LIBRARY_TIMEOUT    seconds for one matrix product of a vendor's library,
-                         default 300; then its process is killed
+  HIPTOOL_LIBRARY_TIMEOUT  seconds after which a vendor's library that computes
+                         one matrix product is killed, default 300
   NO_COLOR               no colour if not empty
   CLICOLOR_FORCE         colour also without a terminal, if not empty and not 0
   COLUMNS                width of tables
