@@ -80,7 +80,7 @@ struct Fold {
 struct Direct {
   Operands<5> all;  // image and group in the input, output channel in the weights, row and column
                     // of the result, result
-  FoldAxis rows;  // of the input; what is divided is the result's place if it is transposed
+  FoldAxis rows;    // of the input; what is divided is the result's place if it is transposed
   FoldAxis columns;
   uint64_t channels;            // of the input that each result has
   uint64_t channel_strides[2];  // in the input, in the weights

@@ -69,8 +69,8 @@ struct OperationCase {
   std::optional<std::size_t> in_place;  ///< the input that the output may be
   /// An input of u32 that names rows of the first one.
   std::optional<std::size_t> row_ids = std::nullopt;
-  double flops = 0;                     ///< where they take the time, and not moving bytes
-  bool by_matrix_units = false;         ///< of halves, on devices that have such units
+  double flops = 0;              ///< where they take the time, and not moving bytes
+  bool by_matrix_units = false;  ///< of halves, on devices that have such units
 };
 
 /// How inputs may repeat so that the result repeats too, and a part of it shows the whole.

@@ -31,11 +31,4 @@ inline ops::reference::Values real_values(DType dtype, const Dims& dims, std::ui
   return ops::reference::values_of(dtype, ops::reference::bytes_of(dtype, values), dims);
 }
 
-inline Tensor placed(const Backend& backend, DType dtype, const ops::reference::Values& values,
-                     Placement placement) {
-  const Tensor tensor = place(backend, dtype, values.dims, placement);
-  write(backend, tensor, values);
-  return tensor;
-}
-
 }  // namespace hiptool::test

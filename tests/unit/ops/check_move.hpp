@@ -57,4 +57,11 @@ ErrorCode code_of(Function function) {
   return ErrorCode::internal;
 }
 
+inline Tensor placed(const Backend& backend, DType dtype, const ops::reference::Values& values,
+                     Placement placement) {
+  const Tensor tensor = place(backend, dtype, values.dims, placement);
+  write(backend, tensor, values);
+  return tensor;
+}
+
 }  // namespace hiptool::test

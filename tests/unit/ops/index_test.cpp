@@ -7,6 +7,7 @@
 using namespace hiptool;
 using ops::reference::Values;
 using test::Bits;
+using test::placed;
 using test::Placement;
 using Dims = std::vector<std::uint64_t>;
 
@@ -32,12 +33,6 @@ Values some_ids(DType dtype, const Dims& dims, std::uint64_t size) {
     ids.at.push_back(is_none ? sentinel(dtype) : static_cast<long double>(random() % size));
   }
   return ids;
-}
-
-Tensor placed(const Backend& backend, DType dtype, const Values& values, Placement placement) {
-  const Tensor tensor = test::place(backend, dtype, values.dims, placement);
-  test::write(backend, tensor, values);
-  return tensor;
 }
 
 Dims with_length(Dims dims, std::size_t axis, std::uint64_t length) {
