@@ -129,13 +129,13 @@ struct Words {
   __device__ typename Element<Stored>::Value get(unsigned k) const {
     const uint32_t word = at[k / in_word] >> (k % in_word * bits);
     Stored stored;
-    __builtin_memcpy(&stored, &word, sizeof stored);
+    hiptool_device::copy_bytes<sizeof stored>(&stored, &word);
     return Element<Stored>::widen(stored);
   }
   __device__ void set(unsigned k, typename Element<Stored>::Value value) const {
     const Stored stored = Element<Stored>::narrow(value);
     uint32_t word = 0;
-    __builtin_memcpy(&word, &stored, sizeof stored);
+    hiptool_device::copy_bytes<sizeof stored>(&word, &stored);
     at[k / in_word] |= word << (k % in_word * bits);
   }
 };

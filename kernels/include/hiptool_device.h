@@ -243,6 +243,16 @@ struct Xor {
   }
 };
 
+// Bytes of values whose alignment the compiler knows by their types.
+template <unsigned bytes, class To, class From>
+inline __device__ void copy_bytes(To* to, const From* from) {
+#if defined(__CUDACC_RTC__)
+  memcpy(to, from, bytes);  // this compiler has no built-in function for it
+#else
+  __builtin_memcpy(to, from, bytes);
+#endif
+}
+
 // The value of the thread whose number differs by `mask`, below 32. All threads of the 32 take
 // part.
 template <class Value>

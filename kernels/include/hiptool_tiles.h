@@ -120,7 +120,7 @@ inline __device__ void load_straight_pieces(uint64_t row_stride, bool repeats, T
     if (row >= part.output_rows || column >= part.source_rows) continue;
     if (repeats) {
       Word word = 0;
-      __builtin_memcpy(&word, from + row * row_stride, sizeof(Stored));
+      hiptool_device::copy_bytes<sizeof(Stored)>(&word, from + row * row_stride);
       if constexpr (sizeof(Stored) < 4) word *= sizeof(Stored) == 1 ? 0x01010101U : 0x00010001U;
 #pragma unroll
       for (unsigned k = 0; k < piece_words; ++k) units[step][k] = word;

@@ -57,7 +57,7 @@ HIPTOOL_INLINE __device__ void load_words(const Operands<3>& all, unsigned opera
   for (unsigned k = 0; k < 4; ++k) words[k] = 0;
   if (stride == 0) {
     uint32_t word = 0;
-    __builtin_memcpy(&word, base + place, sizeof(Stored));
+    hiptool_device::copy_bytes<sizeof(Stored)>(&word, base + place);
     word *= sizeof(Stored) == 1 ? 0x01010101U : 0x00010001U;
 #pragma unroll
     for (unsigned k = 0; k < 4; ++k) words[k] = word;
@@ -66,7 +66,7 @@ HIPTOOL_INLINE __device__ void load_words(const Operands<3>& all, unsigned opera
 #pragma unroll
   for (unsigned k = 0; k < 4 * in_word; ++k) {
     uint32_t word = 0;
-    __builtin_memcpy(&word, base + place + k * stride, sizeof(Stored));
+    hiptool_device::copy_bytes<sizeof(Stored)>(&word, base + place + k * stride);
     words[k / in_word] |= word << (k % in_word * bits);
   }
 }
@@ -81,7 +81,7 @@ HIPTOOL_INLINE __device__ void store_words(const Operands<3>& all, Result* to,
 #pragma unroll
   for (unsigned k = 0; k < length; ++k) {
     const uint32_t word = words[k * sizeof(Result) / 4] >> (k * 8 * sizeof(Result) % 32);
-    __builtin_memcpy(to + k * all.strides[2][0], &word, sizeof(Result));
+    hiptool_device::copy_bytes<sizeof(Result)>(to + k * all.strides[2][0], &word);
   }
 }
 

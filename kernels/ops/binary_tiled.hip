@@ -30,8 +30,8 @@ HIPTOOL_INLINE __device__ void apply_piece(BinaryOp operation,
     Stored x[length];
     Stored y[length];
     Stored z[length];
-    __builtin_memcpy(x, a, sizeof x);
-    __builtin_memcpy(y, b, sizeof y);
+    hiptool_device::copy_bytes<sizeof x>(x, a);
+    hiptool_device::copy_bytes<sizeof y>(y, b);
     apply<length>(operation, x, y, z);
     store_piece<length>(out, z);
   }

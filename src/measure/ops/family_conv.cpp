@@ -109,6 +109,11 @@ std::vector<OperationCase> conv_cases(ConvKind kind, DType dtype,
       made.result_dims.push_back(results);
     }
     made.inputs = {data, conv_weights(maker, dtype, weights)};
+    // Products of the weights of a channel with what lies under them.
+    const Dims& each = kind.is_transposed ? *image : made.result_dims;
+    made.flops = 2 * static_cast<double>(Layout(each).element_count()) *
+                 static_cast<double>(Layout(weights).element_count()) /
+                 static_cast<double>(kind.is_transposed ? channels : out_channels);
     made.run = [=](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
       run_conv_kind(kind, backend, in, options, out);
     };

@@ -31,12 +31,12 @@ Dims turned_if(bool is_turned, Dims dims) {
   return dims;
 }
 
-/// Three sizes m, k and n of a product; in front of them there may be batches. Of two dimensions
+/// Three sizes m, n and k of a product; in front of them there may be batches. Of two dimensions
 /// the second is k, and n is one less than m; of one there are m = n = 1.
 Dims product_sizes(std::span<const std::uint64_t> dims) {
   if (dims.empty()) return {1, 1, 1};
-  if (dims.size() == 1) return {1, dims[0], 1};
-  if (dims.size() == 2) return {dims[0], dims[1], dims[0] < 2 ? 1 : dims[0] - 1};
+  if (dims.size() == 1) return {1, 1, dims[0]};
+  if (dims.size() == 2) return {dims[0], dims[0] < 2 ? 1 : dims[0] - 1, dims[1]};
   Dims sizes(dims.begin(), dims.end());
   while (sizes.size() > Layout::max_rank + 1) {
     sizes[1] *= sizes[0];
@@ -50,8 +50,8 @@ std::vector<OperationCase> matmul_cases(bool is_exact, DType dtype,
   const Dims sizes = product_sizes(dims);
   const std::size_t rank = sizes.size() - 1;
   const std::uint64_t m = sizes[rank - 2];
-  const std::uint64_t k = sizes[rank - 1];
-  const std::uint64_t n = sizes[rank];
+  const std::uint64_t n = sizes[rank - 1];
+  const std::uint64_t k = sizes[rank];
   const Dims batch(sizes.begin(), sizes.end() - 3);
   const auto with_batch = [&](std::uint64_t rows, std::uint64_t columns) {
     Dims all = batch;

@@ -7,7 +7,7 @@ namespace hiptool::ops::reference {
 
 // Text-book sums over [images, channels, height, width] in long double. With k = input channels of
 // a group times elements of the kernel, the slack is (8 sqrt(k) + k / 8) u_acc sqrt(sum of squared
-// products) + half an ulp of the result, equal products counted as one and the least number of the
+// products) + half an ulp of the result, equal products counted as one where weights of a channel repeat, and the least number of the
 // accumulator added for each; none where all products are whole numbers and every
 // partial sum fits the accumulator.
 

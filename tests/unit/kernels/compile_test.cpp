@@ -77,7 +77,8 @@ bool is_missing(Platform platform) {
 std::vector<std::string> sources_for(Platform platform) {
   std::vector<std::string> names;
   for (const Image& image : embedded_images()) {
-    const bool is_nvidia_only = image.source == "fma_bf16" || image.source == "gemm_matrix";
+    const bool is_nvidia_only = image.source == "fma_bf16" || image.source == "gemm_matrix" ||
+                                image.source == "ops_matmul_tile";
     if (image.target != "source" || (is_nvidia_only && platform == Platform::amd)) continue;
     names.emplace_back(image.source);
   }
