@@ -2,6 +2,7 @@
 #include "load/transfer/chunk_order.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace hiptool::load {

@@ -2,6 +2,7 @@
 #include "load/transfer/chunks.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "load/verify/blocks.hpp"
 

@@ -7,9 +7,9 @@ namespace hiptool::ops::reference {
 
 // Text-book sums over [images, channels, height, width] in long double. With k = input channels of
 // a group times elements of the kernel, the slack is (8 sqrt(k) + k / 8) u_acc sqrt(sum of squared
-// products) + half an ulp of the result, equal products counted as one where weights of a channel repeat, and the least number of the
-// accumulator added for each; none where all products are whole numbers and every
-// partial sum fits the accumulator.
+// products) + half an ulp of the result + the least number of the accumulator for each product.
+// Equal products count as one where weights of a channel repeat. There is no slack where all
+// products are whole numbers and every partial sum fits the accumulator.
 
 Expected conv2d(DType dtype, const Values& x, const Values& weights, const ConvOptions& options);
 Expected conv_transpose2d(DType dtype, const Values& x, const Values& weights,

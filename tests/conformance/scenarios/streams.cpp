@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "hiptool/stream.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <numeric>

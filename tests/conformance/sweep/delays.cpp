@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "sweep/delays.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <iostream>
 
 #include "hiptool/copy.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// A fake librocblas.so.5.
 #include <cstdio>
+#include <cstdlib>
 
 #include "fakes/blas/engine.hpp"
 #include "hip/amd/rocblas.hpp"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "measure/topology.hpp"
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 #include "../system/synthetic_tree.hpp"

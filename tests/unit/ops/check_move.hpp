@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /// Tensors whose elements are compared as bits, whatever their dtype is.
 #pragma once
+#include <algorithm>
+
 #include "unit/ops/check_operation.hpp"
 
 namespace hiptool::test {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "ops/reference/random.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "hiptool/ops_move.hpp"
 #include "unit/ops/check_move.hpp"
 

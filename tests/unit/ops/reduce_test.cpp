@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "ops/reference/reduce.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "hiptool/error.hpp"

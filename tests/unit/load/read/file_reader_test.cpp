@@ -5,6 +5,7 @@
 #include <linux/magic.h>
 #include <sys/vfs.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 

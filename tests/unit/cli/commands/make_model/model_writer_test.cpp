@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <set>
 
 #include "builders.hpp"

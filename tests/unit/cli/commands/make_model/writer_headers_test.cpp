@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cli/commands/make_model/writer_headers.hpp"
 
+#include <iterator>
+
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
