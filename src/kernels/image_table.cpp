@@ -15,10 +15,13 @@ namespace hiptool::kernels {
 namespace {
 
 constexpr std::string_view magic = "HIPTOOLK";
-constexpr std::uint32_t version = 2;
+constexpr std::uint32_t version = 3;
 constexpr std::size_t head_bytes = 16;
 constexpr std::size_t name_bytes = 24;
 constexpr std::size_t entry_bytes = 80;
+constexpr std::uint64_t kind_cubin = 1;
+constexpr std::uint64_t kind_changed = 2;  // the entry it differs from stands above these bits
+constexpr unsigned kind_bits = 8;
 
 [[noreturn]] void refuse_table(const char* why) {
   throw Error(ErrorCode::internal, "read", std::string("the table of kernel images: ") + why);
@@ -107,8 +110,17 @@ std::vector<Image> read_image_table(std::span<const std::byte> file) {
     };
     const auto stored = piece(file, number(0), number(1));
     image.unpacked_bytes = number(2);
-    image.is_cubin = number(3) != 0;
-    (image.unpacked_bytes == stored.size() ? image.bytes : image.packed) = stored;
+    const std::uint64_t kind = number(3) % (1U << kind_bits);
+    image.is_cubin = kind == kind_cubin;
+    if (kind == kind_changed) {
+      const auto done = static_cast<std::uint64_t>(&image - images.data());
+      const std::uint64_t other = number(3) >> kind_bits;
+      if (other >= done || images[other].packed.empty()) refuse_table("an image of nothing");
+      image.packed = images[other].packed;
+      image.changes = stored;
+    } else {
+      (image.unpacked_bytes == stored.size() ? image.bytes : image.packed) = stored;
+    }
     entry += entry_bytes;
   }
   return images;

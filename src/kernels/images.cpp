@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <string>
@@ -30,7 +31,15 @@ std::vector<std::byte> inflate(const Image& image) {
   const int result =
       uncompress(reinterpret_cast<Bytef*>(bytes.data()), &size,
                  reinterpret_cast<const Bytef*>(image.packed.data()), image.packed.size());
-  if (result == Z_OK && size == bytes.size()) return bytes;
+  bool is_whole = result == Z_OK && size == bytes.size();
+  for (std::size_t i = 0; is_whole && i < image.changes.size(); i += 8) {
+    std::uint32_t change[2] = {};
+    is_whole = image.changes.size() - i >= sizeof change;
+    if (is_whole) std::memcpy(change, image.changes.data() + i, sizeof change);
+    is_whole = is_whole && change[0] < bytes.size();
+    if (is_whole) bytes[change[0]] = static_cast<std::byte>(change[1]);
+  }
+  if (is_whole) return bytes;
   throw Error(ErrorCode::internal, "unpack",
               "the kernel image " + std::string(image.source) + " for " +
                   std::string(image.target) + " is damaged (zlib error " + std::to_string(result) +
@@ -70,11 +79,13 @@ Image unpacked(const Image& image) {
   static std::mutex mutex;
   static auto* const all = new std::map<const std::byte*, std::vector<std::byte>>;  // never freed
   const std::lock_guard lock(mutex);
-  std::vector<std::byte>& bytes = (*all)[image.packed.data()];
+  const auto& stored = image.changes.empty() ? image.packed : image.changes;
+  std::vector<std::byte>& bytes = (*all)[stored.data()];
   if (bytes.empty()) bytes = inflate(image);
   Image whole = image;
   whole.bytes = bytes;
   whole.packed = {};
+  whole.changes = {};
   return whole;
 }
 

@@ -23,6 +23,8 @@ struct Image {
   std::span<const std::byte> packed = {};  ///< by zlib
   std::uint64_t unpacked_bytes = 0;        ///< of a packed image
   bool is_cubin = false;                   ///< of a packed image
+  /// u32 place and u32 value of each byte that is not as in what is packed.
+  std::span<const std::byte> changes = {};
 
   /// A source or header, which no device can load.
   bool is_text() const {

@@ -4,7 +4,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <cstring>
+#include <deque>
+#include <map>
 #include <sstream>
 #include <string>
 
@@ -192,6 +196,28 @@ TEST_CASE("embedded images are what their targets say, and unpacked once") {
   }
 }
 
+TEST_CASE("each code object has the name and the number of its target") {
+  // "ELF Header" of LLVM's User Guide for the AMDGPU Backend, EF_AMDGPU_MACH.
+  const std::map<std::string_view, unsigned> numbers{
+      {"gfx900", 0x2c},  {"gfx906", 0x2f},  {"gfx908", 0x30},  {"gfx90a", 0x3f},  {"gfx942", 0x4c},
+      {"gfx1010", 0x33}, {"gfx1030", 0x36}, {"gfx1031", 0x37}, {"gfx1032", 0x38}, {"gfx1034", 0x3e},
+      {"gfx1035", 0x3d}, {"gfx1036", 0x45}, {"gfx1100", 0x41}, {"gfx1101", 0x46}, {"gfx1102", 0x47},
+      {"gfx1103", 0x44}, {"gfx1150", 0x43}, {"gfx1151", 0x4a}, {"gfx1152", 0x55}, {"gfx1200", 0x48},
+      {"gfx1201", 0x4e}};
+  for (const Image& stored : embedded_images()) {
+    if (stored.target.substr(0, 3) != "gfx") continue;
+    CAPTURE(stored.source);
+    CAPTURE(stored.target);
+    const Image image = unpacked(stored);
+    CHECK(std::to_integer<unsigned>(image.bytes[48]) == numbers.at(stored.target));
+    const std::string_view triple = "amdgcn-amd-amdhsa--";
+    const std::size_t place = text(image).find(triple);
+    REQUIRE(place != std::string_view::npos);
+    CHECK(text(image).substr(place + triple.size(), stored.target.size()) == stored.target);
+    CHECK(text(image).find(triple, place + 1) == std::string_view::npos);
+  }
+}
+
 TEST_CASE("targets are named once, and source text is none") {
   const auto targets = embedded_targets();
   CHECK(std::count(targets.begin(), targets.end(), "cpu") == 1);
@@ -202,7 +228,7 @@ TEST_CASE("targets are named once, and source text is none") {
 }
 
 TEST_CASE("a table that is cut off or of another kind is refused") {
-  std::string file("HIPTOOLK\2\0\0\0\1\0\0\0", 16);
+  std::string file("HIPTOOLK\3\0\0\0\1\0\0\0", 16);
   std::string entry(80, '\0');
   entry.replace(0, 4, "fill");
   entry.replace(24, 5, "sm_60");
@@ -227,6 +253,41 @@ TEST_CASE("a table that is cut off or of another kind is refused") {
   other = file;
   other[8] = 1;
   CHECK_THROWS_AS(read(other), Error);
+}
+
+TEST_CASE("an image that differs from no earlier one is refused") {
+  std::string file("HIPTOOLK\3\0\0\0\1\0\0\0", 16);
+  std::string entry(80, '\0');
+  entry.replace(0, 4, "fill");
+  entry[48] = 96;
+  for (const char other : {0, 1}) {  // itself, and one that is not there
+    entry[72] = 2;
+    entry[73] = other;
+    const std::string all = file + entry;
+    CHECK_THROWS_AS(read_image_table(std::as_bytes(std::span(all))), Error);
+  }
+}
+
+TEST_CASE("changes of an image are made inside it, or it is damaged") {
+  for (const Image& stored : embedded_images()) {
+    if (stored.packed.empty() || !stored.changes.empty()) continue;
+    const Image whole = unpacked(stored);
+    static std::deque<std::array<std::uint32_t, 2>> kept;
+    const auto change = [&](std::uint32_t place, std::size_t bytes) {
+      // Images are known by the places of their bytes, which live on.
+      kept.push_back({place, 0xa5});
+      Image image = stored;
+      image.changes = std::as_bytes(std::span(kept.back())).first(bytes);
+      return unpacked(image);
+    };
+    const Image changed = change(7, 8);
+    CHECK(changed.bytes.size() == whole.bytes.size());
+    CHECK(changed.bytes[7] == std::byte{0xa5});
+    CHECK(changed.bytes[8] == whole.bytes[8]);
+    CHECK_THROWS_AS(change(static_cast<std::uint32_t>(whole.bytes.size()), 8), Error);
+    CHECK_THROWS_AS(change(7, 4), Error);
+    return;
+  }
 }
 
 TEST_CASE("a damaged image is named") {
