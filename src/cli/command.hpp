@@ -54,6 +54,13 @@ struct Example {
   std::string purpose;  ///< "list usable GPUs"
 };
 
+/// Words that complete the values of an option ("--dtype") or argument ("NAME"). Unlike choices
+/// they may be joined by commas, and others may be accepted.
+struct CompletionWords {
+  std::string name;
+  std::vector<std::string> words;
+};
+
 /// A subcommand: a file or folder of commands/ with an options struct, an add function that
 /// declares the options and binds them to the run function, and that run function.
 struct Command {
@@ -65,6 +72,7 @@ struct Command {
   bool takes_devices = false;
   bool has_own_format = false;  ///< its --format is not the one of the output
   Runner (*add)(CLI::App& app) = nullptr;
+  std::vector<CompletionWords> (*completion_words)() = nullptr;
 };
 
 /// Formats that a report of any kind has a writer for.

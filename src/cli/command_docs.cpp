@@ -57,6 +57,18 @@ std::vector<ArgumentDoc> arguments_of(CLI::App& app) {
   return docs;
 }
 
+void add_completion_words(const Command& command, CommandDoc& doc) {
+  if (command.completion_words == nullptr) return;
+  for (CompletionWords& of : command.completion_words()) {
+    for (ArgumentDoc& argument : doc.arguments) {
+      if (argument.name == of.name) argument.choices = of.words;
+    }
+    for (OptionDoc& option : doc.options) {
+      if (option.long_name == of.name) option.choices = of.words;
+    }
+  }
+}
+
 std::vector<std::string> names_of_formats(const std::vector<OutputFormat>& formats) {
   std::vector<std::string> names;
   for (const OutputFormat format : formats) names.emplace_back(to_string(format));
@@ -125,6 +137,7 @@ ProgramDoc describe(CommandTree& tree) {
         {command.name, command.summary, command.examples, arguments_of(app), options_of(app),
          common_options_for(command, program.common_options), names_of_formats(command.formats),
          names_of_formats(command.export_formats)});
+    add_completion_words(command, program.commands.back());
   }
   program.commands.push_back(describe_help(*tree.root().get_subcommand("help")));
   return program;

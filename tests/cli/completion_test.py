@@ -52,6 +52,11 @@ class Shell(CliTest):
         self.assertEqual(self.offers("hiptool completion f"), {"fish"})
         self.assertEqual(self.offers("hiptool help exi"), {"exit-codes"})
         self.assertEqual(self.offers("hiptool --color n"), {"never"})
+        self.assertEqual(self.offers("hiptool run-kernel rand_u"), {"rand_uniform"})
+        self.assertEqual(self.offers("hiptool run-kernel stream-tr"), {"stream-triad"})
+        self.assertEqual(self.offers("hiptool run-kernel --layout tr"), {"transposed"})
+        self.assertEqual(self.offers("hiptool run-kernel --dtype bf"), {"bf16"})
+        self.assertLessEqual({"own", "openblas"}, self.offers("hiptool run-kernel --lib o"))
         # The value of an option that is called like a command is no command.
         self.assertEqual(self.offers("hiptool --export load dev"), {"devices"})
 

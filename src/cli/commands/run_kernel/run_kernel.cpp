@@ -6,7 +6,10 @@
 
 #include "cli/commands/run_kernel/words.hpp"
 #include "cli/options.hpp"
+#include "cli/text.hpp"
 #include "hiptool/error.hpp"
+#include "measure/kernel/bench.hpp"
+#include "measure/matmul/measure.hpp"
 
 namespace hiptool::cli {
 
@@ -150,6 +153,19 @@ Runner add_run_kernel(CLI::App& app) {
           [] { return true; }};
 }
 
+std::vector<CompletionWords> run_kernel_words() {
+  CompletionWords names{"NAME", {"all", "ops"}};
+  CompletionWords types{"--dtype", {}};
+  for (const measure::KernelFamily& family : measure::list_kernels()) {
+    add_once(names.words, family.group);
+    add_once(names.words, family.name);
+    for (const std::string& dtype : family.dtypes) add_once(types.words, dtype);
+  }
+  CompletionWords libraries{"--lib", measure::matmul_implementations()};
+  libraries.words.emplace_back("all");
+  return {names, types, {"--layout", layout_names()}, libraries};
+}
+
 }  // namespace
 
 Command run_kernel_command() {
@@ -171,6 +187,7 @@ Command run_kernel_command() {
       .export_formats = benchmark_formats,
       .takes_devices = true,
       .add = add_run_kernel,
+      .completion_words = run_kernel_words,
   };
 }
 
