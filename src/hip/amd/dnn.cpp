@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "hip/amd/bound_runtime.hpp"
 #include "hip/amd/miopen.hpp"
 #include "hip/conv_call.hpp"
 #include "hip/gemm_call.hpp"
+#include "hip/keep_forever.hpp"
 #include "hip/side_calls.hpp"
 #include "hip/side_library.hpp"
 
@@ -213,8 +215,9 @@ DnnLibrary open_miopen() {
   const FoundLibrary found = search_library(search);
   library.path = found.path;
   library.reason = found.reason;
-  // Both live to the end of the process.
-  if (found.library) library.api = new MiopenApi(*calls.release());
+  if (found.library) {
+    library.api = &keep_forever(std::make_unique<MiopenApi>(keep_forever(std::move(calls))));
+  }
   return library;
 }
 

@@ -3,6 +3,7 @@
 
 #include "hip/amd/bound_runtime.hpp"
 #include "hip/blas.hpp"
+#include "hip/keep_forever.hpp"
 #include "hip/lt_blas.hpp"
 #include "hip/side_library.hpp"
 
@@ -118,7 +119,7 @@ BlasLibrary open_hipblaslt() {
     if (get_version == nullptr || get_version(handle, &version) != HIPBLAS_STATUS_SUCCESS) return 0;
     return version < hipblaslt_oldest_version ? blas_old_library : 0;
   };
-  library.api = make_lt_api(std::move(loaded)).release();  // lives to the end of the process
+  library.api = &keep_forever(make_lt_api(std::move(loaded)));
   return library;
 }
 

@@ -8,11 +8,13 @@
 #include <memory>
 #include <new>
 #include <string_view>
+#include <utility>
 
 #include "hip/api.hpp"
 #include "hip/cpu/calls.hpp"
 #include "hip/cpu/openblas.hpp"
 #include "hip/gemm_call.hpp"
+#include "hip/keep_forever.hpp"
 #include "hip/side_calls.hpp"
 #include "hip/side_library.hpp"
 
@@ -133,8 +135,9 @@ BlasLibrary open_openblas() {
   const FoundLibrary found = search_library(search);
   library.path = found.path;
   library.reason = found.reason;
-  // Both live to the end of the process.
-  if (found.library) library.api = new OpenblasApi(*calls.release());
+  if (found.library) {
+    library.api = &keep_forever(std::make_unique<OpenblasApi>(keep_forever(std::move(calls))));
+  }
   return library;
 }
 

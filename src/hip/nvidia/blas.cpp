@@ -4,8 +4,10 @@
 
 #include <memory>
 #include <tuple>
+#include <utility>
 
 #include "hip/gemm_call.hpp"
+#include "hip/keep_forever.hpp"
 #include "hip/lt_blas.hpp"
 #include "hip/nvidia/cublas.hpp"
 #include "hip/side_calls.hpp"
@@ -201,8 +203,9 @@ BlasLibrary open_cublas() {
   const FoundLibrary found = search_library(search);
   library.path = found.path;
   library.reason = found.reason;
-  // Both live to the end of the process.
-  if (found.library) library.api = new CublasApi(*calls.release());
+  if (found.library) {
+    library.api = &keep_forever(std::make_unique<CublasApi>(keep_forever(std::move(calls))));
+  }
   return library;
 }
 
@@ -225,7 +228,7 @@ BlasLibrary open_cublaslt() {
   loaded.name = library.name;
   loaded.numbers = cublaslt_numbers();
   loaded.status_text = cublas_status_text;
-  library.api = make_lt_api(std::move(loaded)).release();  // lives to the end of the process
+  library.api = &keep_forever(make_lt_api(std::move(loaded)));
   return library;
 }
 

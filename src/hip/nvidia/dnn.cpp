@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <utility>
 
 #include "hip/conv_call.hpp"
 #include "hip/gemm_call.hpp"
+#include "hip/keep_forever.hpp"
 #include "hip/nvidia/cublas.hpp"
 #include "hip/nvidia/cudnn.hpp"
 #include "hip/side_calls.hpp"
@@ -225,8 +227,9 @@ DnnLibrary open_cudnn() {
   const FoundLibrary found = search_library(search);
   library.path = found.path;
   library.reason = found.reason;
-  // Both live to the end of the process.
-  if (found.library) library.api = new CudnnApi(*calls.release());
+  if (found.library) {
+    library.api = &keep_forever(std::make_unique<CudnnApi>(keep_forever(std::move(calls))));
+  }
   return library;
 }
 

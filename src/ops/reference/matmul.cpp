@@ -58,10 +58,10 @@ Expected matmul(DType dtype, const Values& a, const Values& b, double alpha, dou
   const long double units = 8 * std::sqrt(length) + length / 8;
   for (std::size_t at = 0; at < batches * m * n; ++at) {
     const std::size_t batch = at / (m * n);
-    const long double* const row = a.at.data() + matrix_start(a, dims, batch) + at / n % m * k;
-    const long double* const column = b.at.data() + matrix_start(b, dims, batch) + at % n;
+    const std::size_t row = matrix_start(a, dims, batch) + at / n % m * k;
+    const std::size_t column = matrix_start(b, dims, batch) + at % n;
     Sum sum;
-    for (std::size_t i = 0; i < k; ++i) sum.add(row[i] * column[i * n]);
+    for (std::size_t i = 0; i < k; ++i) sum.add(a.at[row + i] * b.at[column + i * n]);
     const long double product = alpha * sum.value;
     const long double added = old != nullptr ? beta * old->at[at] : 0;
     const long double result = product + added;
