@@ -99,11 +99,11 @@ struct Short {
 template <class Value>
 struct Long {
   FunctionOp operation;
-  Value p;
+  Value parameter;
 
   template <unsigned length>
   __forceinline__ __device__ void compute(unsigned count, Value* values) const {
-    const Value p = this->p;
+    const Value p = parameter;
     switch (operation) {
 #define HIPTOOL_FUNCTION(name, ...)                                                \
   case FunctionOp::name:                                                           \

@@ -105,7 +105,8 @@ void measure_binary(Rates& rates, DType dtype) {
   rates.measure("lt " + type, 2 * bytes + count, [&] { ops::lt_into(backend, a, b, flags); });
   rates.measure("add row " + type, 2 * bytes, [&] { ops::add_into(backend, a, wide, out); });
   rates.measure("add column " + type, 2 * bytes, [&] { ops::add_into(backend, a, deep, out); });
-  rates.measure("add part " + type, 3 * bytes * (columns - 128) / columns,
+  const double share = static_cast<double>(columns - 128) / static_cast<double>(columns);
+  rates.measure("add part " + type, 3 * bytes * share,
                 [&] { ops::add_into(backend, part(a), part(b), part(out)); });
   rates.measure("add transposed " + type, 3 * bytes,
                 [&] { ops::add_into(backend, turned, b, out); });
