@@ -51,9 +51,9 @@ HIPTOOL_INLINE __device__ void apply_tiles(BinaryOp operation, const TiledBinary
     find_places(all.tiles, i, places);
     const uint64_t source_rows = all.source_rows - places[3];
     const uint64_t output_rows = all.output_rows - places[4];
-    const TilePart part = {
-        static_cast<unsigned>(source_rows < Shape::side ? source_rows : Shape::side),
-        static_cast<unsigned>(output_rows < Shape::side ? output_rows : Shape::side)};
+    constexpr uint64_t side = Shape::side;
+    const TilePart part = {static_cast<unsigned>(source_rows < side ? source_rows : side),
+                           static_cast<unsigned>(output_rows < side ? output_rows : side)};
 #pragma unroll 1
     for (unsigned k = 0; k < 2; ++k) {
       const Bits* const from =

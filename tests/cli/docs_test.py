@@ -26,6 +26,8 @@ SMALLER = ((r"--seconds \d+", "--seconds 1"), (r"--size (\d+%|\d+MiB)", "--size 
            (r"hiptool bench-copy", "hiptool bench-copy --samples 2 --size 64KiB"),
            (r"--preset ci|--size 64KiB(?=.*--size)", ""),
            (r"run-kernel ops(?= |$)", "run-kernel ops --dtype f16 --layout transposed"),
+           (r"--shape 512x4096", "--shape 64x256"), (r"--shape 512x512x512", "--shape 64x64x64"),
+           (r"--shape 256x256x300", "--shape 32x32x30"),
            (r"--sweep full --dtype u8,f16", "--sweep full --dtype u8 --layout packed"),
            (r"run-kernel (?!.*(--module|--list|--seconds|--size|--shape|--sweep|\bops\b))",
             "run-kernel --size 64KiB "),
