@@ -260,7 +260,7 @@ TEST_CASE("an image that differs from no earlier one is refused") {
   std::string entry(80, '\0');
   entry.replace(0, 4, "fill");
   entry[48] = 96;
-  for (const char other : {0, 1}) {  // itself, and one that is not there
+  for (const char other : {'\0', '\1'}) {  // itself, and one that is not there
     entry[72] = 2;
     entry[73] = other;
     const std::string all = file + entry;
