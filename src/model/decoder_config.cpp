@@ -110,11 +110,11 @@ class ConfigFields {
     return numbers;
   }
 
-  /// Members that were not looked at, other than null, false and the names given.
+  /// Members that were not looked at, other than null, false, empty ones and the names given.
   template <typename Names>
   void refuse_others(const Names& harmless) const {
     for (const auto& [name, value] : object_.items()) {
-      if (used_.count(name) > 0 || value.is_null() || value == false) continue;
+      if (used_.count(name) > 0 || value.empty() || value == false) continue;
       if (std::find(harmless.begin(), harmless.end(), name) != harmless.end()) continue;
       refuse(name, "and what it changes is unknown here", "remove it if it changes no result");
     }
@@ -128,15 +128,19 @@ class ConfigFields {
 };
 
 // Members of a config that say how a model is trained, stored, sampled or shown.
-constexpr std::array<std::string_view, 37> harmless_members{"_name_or_path",
+constexpr std::array<std::string_view, 44> harmless_members{"_name_or_path",
                                                             "_attn_implementation",
                                                             "architectures",
                                                             "attention_dropout",
                                                             "auto_map",
-                                                            "bos_token_id",
                                                             "bad_words_ids",
+                                                            "bos_token_id",
+                                                            "chunk_size_feed_forward",
+                                                            "diversity_penalty",
                                                             "do_sample",
                                                             "dtype",
+                                                            "early_stopping",
+                                                            "encoder_no_repeat_ngram_size",
                                                             "eos_token_id",
                                                             "finetuning_task",
                                                             "id2label",
@@ -147,7 +151,10 @@ constexpr std::array<std::string_view, 37> harmless_members{"_name_or_path",
                                                             "max_length",
                                                             "min_length",
                                                             "neftune_noise_alpha",
+                                                            "no_repeat_ngram_size",
+                                                            "num_beam_groups",
                                                             "num_beams",
+                                                            "num_return_sequences",
                                                             "pad_token_id",
                                                             "problem_type",
                                                             "repetition_penalty",

@@ -350,6 +350,7 @@ TEST_CASE("decoder spec: a config.json") {
   CHECK(copies.read().output.weight == "lm_head.weight");
   CHECK(config_with("pretraining_tp", 1).read().layers.size() == 1);
   CHECK(config_with("quantization_config", nullptr).read().layers.size() == 1);
+  CHECK(config_with("pruned_heads", Json::object()).read().layers.size() == 1);
 }
 
 TEST_CASE("decoder spec: rotary embeddings of a config.json, old and new") {

@@ -170,7 +170,12 @@ Runner add_make_model(CLI::App& app) {
   add_flag(app, "--force", options->force, "replace OUT and its shards if they exist");
   return {[options](Context& context) { return run_make_model(*options, context); },
           [options](const Environment&) {
-            return CommandFiles{{}, {{options->path, "the model"}}};
+            CommandFiles files{{}, {{options->path, "the model"}}};
+            if (options->architecture && choose_format(*options) == ModelFormat::safetensors) {
+              const auto folder = std::filesystem::path(options->path).parent_path();
+              files.outputs.push_back({folder / "config.json", "the model's configuration"});
+            }
+            return files;
           }};
 }
 
