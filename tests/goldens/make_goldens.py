@@ -14,7 +14,7 @@ import torch
 import transformers
 
 SEED = 1
-SIZES = {"embedding": 96, "heads": 6, "kv_heads": 2, "head": 24, "ff": 160, "vocabulary": 331,
+SIZES = {"embedding": 96, "heads": 6, "kv_heads": 2, "head": 24, "ff": 163, "vocabulary": 331,
          "layers": 3, "context": 64, "original": 32, "factor": 4.0}
 BETA_FAST, BETA_SLOW, EPSILON = 4.0, 0.25, 1e-3
 STEP = 5   # every fifth logit is kept

@@ -155,7 +155,10 @@ DecoderPlan plan_decoder(const ModelWriterOptions& options, const std::vector<Pl
   std::uint64_t block = 1;
   for (const PlannedType& type : types) block = std::max(block, type.elements);
   // The columns of every matrix must be whole blocks.
-  if (block > 1) plan.head_length = 32;
+  if (block > 1) {
+    plan.head_length = 32;
+    plan.feed_forward = 160;
+  }
   if (block > 32) {
     plan.embedding = 256;
     plan.head_length = 128;

@@ -19,7 +19,7 @@ struct DecoderPlan {
   std::uint32_t heads = 6;
   std::uint32_t kv_heads = 2;
   std::uint32_t head_length = 24;
-  std::uint32_t feed_forward = 160;
+  std::uint32_t feed_forward = 163;
   std::uint32_t vocabulary = 331;
   std::uint32_t layers = 3;
   std::uint32_t context = 64;           ///< tokens
