@@ -127,6 +127,36 @@ class MakeModel(CliTest):
         self.assertEqual(document["model"]["vocabulary_size"], 7)
         self.assertEqual(document["fit"]["kv_cache_bytes"], 10 * 2 * 8 * 256 * 2)
 
+    def test_decoder(self):
+        self.make("m.gguf", "--architecture", "qwen3", "--types", "Q4_K", "--rope", "yarn",
+                  "--window", "5", "--shards", "2")
+        reader = gguf.GGUFReader(self.folder / "m-00001-of-00002.gguf")
+        keys = {"qwen3.block_count": 3, "qwen3.attention.sliding_window": 5,
+                "qwen3.attention.key_length": 128, "qwen3.feed_forward_length": 768,
+                "qwen3.rope.scaling.original_context_length": 32}
+        self.assertEqual({key: field(reader, key) for key in keys}, keys)
+        self.assertEqual(len(reader.fields["tokenizer.ggml.tokens"].data), 331)
+        tensors = {tensor.name: tensor for number in (1, 2) for tensor in gguf.GGUFReader(
+            self.folder / f"m-0000{number}-of-00002.gguf").tensors}
+        self.assertEqual(tensors["blk.2.ffn_down.weight"].tensor_type.name, "Q4_K")
+        self.assertEqual(tensors["blk.2.attn_k_norm.weight"].tensor_type.name, "F32")
+        self.assertIn("output.weight", tensors)
+        model = self.make("model.safetensors", "--architecture", "mistral", "--types", "BF16",
+                          "--tied", "--window", "7")["model"]
+        self.assertEqual(model["path"], str(self.folder / "model.safetensors"))
+        config = json.loads((self.folder / "config.json").read_text("utf-8"))
+        self.assertEqual((config["model_type"], config["sliding_window"], config["head_dim"]),
+                         ("mistral", 7, 24))
+        tensors = dict(safetensors.deserialize(
+            (self.folder / "model.safetensors").read_bytes()))
+        self.assertEqual(tensors["model.embed_tokens.weight"]["shape"], [331, 96])
+        self.assertNotIn("lm_head.weight", tensors)
+        # The config of another model is not replaced unasked.
+        result = run("make-model", str(self.folder / "other.safetensors"), "--architecture",
+                     "llama", "--quiet")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("config.json already exists", result.stderr)
+
     def test_one_shard_is_a_plain_file(self):
         self.make("m.gguf", "--shards", "1", "--size", "1MiB")
         self.assertEqual(self.names(), ["m.gguf"])
@@ -175,7 +205,11 @@ class MakeModel(CliTest):
         for words in (["m.gguf", "--shards", "0"], ["m.gguf", "--shards", "65536"],
                       ["m.gguf", "--shards", "-1"], ["m.gguf", "--shards", "5", "--tensors", "4"],
                       ["m.gguf", "--vocabulary", "10000001"], ["m", "--shards", "2"],
-                      ["m.safetensors", "--vocabulary", "5"]):
+                      ["m.safetensors", "--vocabulary", "5"], ["m.gguf", "--tied"],
+                      ["m.gguf", "--architecture", "llama", "--size", "1MiB"],
+                      ["m.gguf", "--architecture", "gemma3"],
+                      ["m.gguf", "--architecture", "llama", "--types", "I8"],
+                      ["m.gguf", "--architecture", "llama", "--rope", "ntk"]):
             with self.subTest(words):
                 result = run("make-model", str(self.folder / words[0]), *words[1:])
                 self.assertEqual((result.returncode, result.stdout), (2, ""))

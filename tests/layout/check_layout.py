@@ -9,7 +9,7 @@ import sys
 
 # From the bottom up. A layer may include itself and the layers before it.
 LIBRARY_LAYERS = ["base", "system", "model", "hip", "core", "kernels", "tensor", "ops", "load",
-                 "runtime"]
+                 "runtime", "prove"]
 MAY_INCLUDE = {layer: set(LIBRARY_LAYERS[:place + 1]) for place, layer in enumerate(LIBRARY_LAYERS)}
 MAY_INCLUDE["report"] = {"base", "report"}   # knows no device
 MAY_INCLUDE["measure"] = {"measure", "report", *LIBRARY_LAYERS}
@@ -18,7 +18,7 @@ MAY_INCLUDE["cli"] = {"cli", *MAY_INCLUDE["measure"]}
 # The layer that defines what a public header declares. hiptool.hpp is for users only.
 HEADER_LAYER = {
     "cancel": "base", "error": "base", "export": "base", "timeline": "base", "version": "base",
-    "model_file": "model", "model_summary": "model",
+    "decoder_spec": "model", "model_file": "model", "model_summary": "model",
     "platform": "hip",
     "arena": "core", "buffer": "core", "caching_allocator": "core", "copy": "core",
     "device": "core", "event": "core", "kernel": "core", "module": "core",

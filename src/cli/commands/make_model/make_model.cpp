@@ -18,15 +18,21 @@
 namespace hiptool::cli {
 namespace {
 
+constexpr std::uint64_t default_size_bytes = 64u << 20;
+
 struct MakeModelOptions {
   std::string path;
   std::optional<std::string> format;  ///< of the model; absent: from the extension
-  std::uint64_t size_bytes = 64u << 20;
+  std::uint64_t size_bytes = default_size_bytes;
   std::uint64_t tensors = 0;  ///< 0: 16, or one per type or shard if more
   std::string types;          ///< comma-separated; empty: the default
   std::uint64_t seed = 1;
   std::uint64_t shards = 1;
   std::uint64_t vocabulary = 0;
+  std::optional<std::string> architecture;
+  std::optional<std::string> rope;
+  std::uint64_t window = 0;
+  bool is_tied = false;
   bool force = false;  ///< replace existing files
 };
 
@@ -56,6 +62,35 @@ std::uint32_t choose_tensors(const MakeModelOptions& options, const std::vector<
   const bool has_all = std::find(types.begin(), types.end(), "all") != types.end();
   const std::uint64_t for_types = has_all ? count_types(format) : types.size();
   return static_cast<std::uint32_t>(std::max({usual, for_types, options.shards}));
+}
+
+void check_decoder_options(const MakeModelOptions& options) {
+  const bool is_decoder = options.architecture.has_value();
+  const bool has_details = options.rope || options.window > 0 || options.is_tied;
+  if (!is_decoder && has_details) {
+    throw Error(ErrorCode::invalid_argument, "make-model",
+                "--rope, --window and --tied describe a decoder", "add --architecture");
+  }
+  const bool has_sizes =
+      options.size_bytes != default_size_bytes || options.tensors > 0 || options.vocabulary > 0;
+  if (is_decoder && has_sizes) {
+    throw Error(ErrorCode::invalid_argument, "make-model",
+                "--architecture determines the sizes of the model",
+                "omit --size, --tensors and --vocabulary");
+  }
+}
+
+SampleDecoder choose_decoder(const MakeModelOptions& options) {
+  SampleDecoder decoder;
+  decoder.architecture = *options.architecture;
+  const std::string rope = options.rope.value_or("none");
+  for (const RopeScaling scaling :
+       {RopeScaling::linear, RopeScaling::yarn, RopeScaling::llama3, RopeScaling::longrope}) {
+    if (rope == to_string(scaling)) decoder.rope = scaling;
+  }
+  decoder.window = options.window;
+  decoder.is_tied = options.is_tied;
+  return decoder;
 }
 
 report::Report make_report(const ModelWriterResult& result, ModelFormat format,
@@ -94,6 +129,8 @@ int run_make_model(const MakeModelOptions& options, Context& context) {
   writer.seed = options.seed;
   writer.shards = static_cast<std::uint32_t>(options.shards);
   writer.vocabulary = options.vocabulary;
+  check_decoder_options(options);
+  if (options.architecture) writer.decoder = choose_decoder(options);
   writer.replaces = options.force;
   writer.cancel = &environment.cancel;
   writer.progress = [&progress](std::uint64_t done, std::uint64_t total) {
@@ -122,10 +159,23 @@ Runner add_make_model(CLI::App& app) {
             "number of files to split the tensors over, default 1", 1, 65'535);
   add_count(app, "--vocabulary", options->vocabulary,
             "tokens in the vocabulary of a GGUF, default 0", 0, 10'000'000);
+  add_choice(app, "--architecture", "NAME", options->architecture,
+             {"llama", "mistral", "qwen2", "qwen3"},
+             "a small decoder that programs can compute with, of this architecture");
+  add_choice(app, "--rope", "NAME", options->rope, {"none", "linear", "yarn", "llama3", "longrope"},
+             "scaling of the decoder's rotary embedding, default none");
+  add_count(app, "--window", options->window, "tokens that the decoder looks back, default all", 1,
+            1'000'000);
+  add_flag(app, "--tied", options->is_tied, "the decoder's output matrix is its embedding");
   add_flag(app, "--force", options->force, "replace OUT and its shards if they exist");
   return {[options](Context& context) { return run_make_model(*options, context); },
           [options](const Environment&) {
-            return CommandFiles{{}, {{options->path, "the model"}}};
+            CommandFiles files{{}, {{options->path, "the model"}}};
+            if (options->architecture && choose_format(*options) == ModelFormat::safetensors) {
+              const auto folder = std::filesystem::path(options->path).parent_path();
+              files.outputs.push_back({folder / "config.json", "the model's configuration"});
+            }
+            return files;
           }};
 }
 
@@ -139,7 +189,9 @@ Command make_model_command() {
                    {"hiptool make-model m.safetensors --types BF16", "all tensors bfloat16"},
                    {"hiptool make-model m.gguf --tensors 100 --seed 7", "reproducible contents"},
                    {"hiptool make-model m.gguf --types all --shards 3",
-                    "every type, in three files"}},
+                    "every type, in three files"},
+                   {"hiptool make-model m.gguf --architecture qwen3 --types Q4_K",
+                    "a small decoder that works"}},
       .formats = {OutputFormat::table, OutputFormat::json},
       .has_own_format = true,
       .add = add_make_model,

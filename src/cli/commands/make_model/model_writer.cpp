@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <exception>
 #include <filesystem>
 #include <memory>
@@ -171,8 +172,8 @@ class OutputSet {
   /// Renames the files to their names, the one that readers open last, so that an interrupted run
   /// never leaves an apparent model.
   void commit() {
-    const bool has_index = plan_.files.back().tensors.empty();
-    if (!has_index) std::rotate(files_.begin(), files_.begin() + 1, files_.end());
+    const auto entry = files_.begin() + static_cast<std::ptrdiff_t>(plan_.entry);
+    std::rotate(entry, entry + 1, files_.end());
     try {
       for (const auto& file : files_) file->commit();
     } catch (...) {
@@ -209,9 +210,8 @@ ModelWriterResult write_model(const ModelWriterOptions& options) {
     OutputSet set(plan);
     set.write(options);
     set.commit();
-    const bool has_index = plan.files.back().tensors.empty();
-    const PlannedFile& entry = has_index ? plan.files.back() : plan.files.front();
-    return {entry.path, options.shards, set.total_bytes(), plan.tensor_bytes, plan.tensors};
+    return {plan.files[plan.entry].path, options.shards, set.total_bytes(), plan.tensor_bytes,
+            plan.tensors};
   } catch (const std::bad_alloc&) {
     throw Error(ErrorCode::host_out_of_memory, "make-model",
                 "out of host memory while writing " + options.path.string());

@@ -3,13 +3,23 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "hiptool/cancel.hpp"
+#include "hiptool/decoder_spec.hpp"
 #include "hiptool/model_file.hpp"
 
 namespace hiptool::cli {
+
+/// A decoder whose sizes, keys and names fit each other, so that programs can compute with it.
+struct SampleDecoder {
+  std::string architecture;  ///< "llama", "mistral" (safetensors only), "qwen2", "qwen3"
+  RopeScaling rope = RopeScaling::none;
+  std::uint64_t window = 0;  ///< 0: none
+  bool is_tied = false;      ///< the output is the embedding
+};
 
 struct ModelWriterOptions {
   std::filesystem::path path;
@@ -26,6 +36,8 @@ struct ModelWriterOptions {
   std::uint32_t shards = 1;
   /// Tokens in the tokenizer of a GGUF; 0: none, but a vocabulary size in the metadata.
   std::uint64_t vocabulary = 0;
+  /// In place of size, number of tensors and vocabulary. Its config.json accompanies safetensors.
+  std::optional<SampleDecoder> decoder = {};
   /// Replaces existing files; otherwise one throws Error(invalid_argument).
   bool replaces = true;
 };

@@ -31,7 +31,10 @@ Pattern Pattern::of(const model::GgufType& type, std::uint64_t seed) {
   pattern.seed = seed;
   pattern.block_bytes = type.entry.block_bits / 8;
   if (type.entry.block_elements > 1) {
-    pattern.scale_masks = type.scale_masks;
+    std::transform(type.scale_masks.begin(), type.scale_masks.end(), pattern.scale_bits.begin(),
+                   [](const model::ByteMask& mask) {
+                     return ByteBits{mask.offset, mask.keep};
+                   });
     return pattern;
   }
   // Elements of plain types divide a 64-bit word, so one mask per word suffices.
@@ -71,12 +74,15 @@ void Pattern::fill(std::span<std::byte> destination, std::uint64_t offset) const
     const std::uint64_t word = word_at(*this, index);
     std::memcpy(bytes + done, &word, size - done);
   }
-  for (const model::ByteMask& mask : scale_masks) {
-    if (mask.keep == 0xFF) continue;
-    // The first byte at mask.offset of a block, at or after `offset`.
-    std::uint64_t at = offset / block_bytes * block_bytes + mask.offset;
+  for (const ByteBits& bits : scale_bits) {
+    if (bits.keep == 0xFF) continue;
+    // The first byte at bits.offset of a block, at or after `offset`.
+    std::uint64_t at = offset / block_bytes * block_bytes + bits.offset;
     if (at < offset) at += block_bytes;
-    for (; at - offset < size; at += block_bytes) bytes[at - offset] &= std::byte{mask.keep};
+    for (; at - offset < size; at += block_bytes) {
+      std::byte& byte = bytes[at - offset];
+      byte = (byte & std::byte{bits.keep}) | std::byte{bits.set};
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -8,6 +9,13 @@
 
 namespace hiptool::cli {
 
+/// Bits of one byte of a block: (random & keep) | set.
+struct ByteBits {
+  std::uint16_t offset = 0;
+  std::uint8_t keep = 0xFF;
+  std::uint8_t set = 0;
+};
+
 /// Generates the random bytes of one tensor. A byte depends only on its offset, so that any thread
 /// can generate any piece in any order.
 struct Pattern {
@@ -15,7 +23,7 @@ struct Pattern {
   std::uint64_t keep = ~std::uint64_t{0};  ///< and-mask for each 8 bytes
   std::uint64_t set = 0;                   ///< or-mask for each 8 bytes
   std::uint32_t block_bytes = 1;
-  std::array<model::ByteMask, 4> scale_masks{};  ///< for each block
+  std::array<ByteBits, 4> scale_bits{};  ///< for each block
 
   static Pattern of(const model::GgufType& type, std::uint64_t seed);
   static Pattern of(const model::SafetensorsType& type, std::uint64_t seed);

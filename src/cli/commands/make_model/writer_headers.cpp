@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdio>
-#include <cstring>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -11,6 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/commands/make_model/decoder_plan.hpp"
+#include "cli/commands/make_model/gguf_fields.hpp"
 #include "hiptool/error.hpp"
 #include "model/checked.hpp"
 #include "model/gguf.hpp"
@@ -24,49 +25,12 @@ using model::GgufValueType;
 
 constexpr std::uint64_t gguf_alignment = 32;
 
-/// Collects the fields of a GGUF header.
-class GgufHeader {
- public:
-  template <typename Number>
-  void number(Number value) {
-    std::array<char, sizeof value> bytes;
-    std::memcpy(bytes.data(), &value, sizeof value);
-    text_.append(bytes.data(), bytes.size());
-  }
-  void raw(std::string_view bytes) { text_.append(bytes); }
-  void string(std::string_view bytes) {
-    number<std::uint64_t>(bytes.size());
-    raw(bytes);
-  }
-  void key(std::string_view name, GgufValueType type) {
-    string(name);
-    number(static_cast<std::uint32_t>(type));
-    ++pairs_;
-  }
-  void pair(std::string_view name, std::uint32_t value) {
-    key(name, GgufValueType::u32);
-    number(value);
-  }
-  void pair(std::string_view name, std::string_view value) {
-    key(name, GgufValueType::text);
-    string(value);
-  }
-  std::string& text() { return text_; }
-  std::uint64_t pairs() const { return pairs_; }
-
- private:
-  std::string text_;
-  std::uint64_t pairs_ = 0;
-};
-
 // Enough for official readers and for tools that size a KV cache.
 void write_metadata(GgufHeader& header, const GgufFacts& facts) {
   const std::uint64_t vocabulary = facts.vocabulary == 0 ? 32'000 : facts.vocabulary;
   header.pair("general.architecture", "llama");
   header.pair("general.name", "hiptool make-model");
-  header.key("general.tags", GgufValueType::array);
-  header.number(static_cast<std::uint32_t>(GgufValueType::text));
-  header.number<std::uint64_t>(2);
+  header.array("general.tags", GgufValueType::text, 2);
   header.string("synthetic");
   header.string("random");
   header.pair("general.file_type", 1025);  // mostly F16, marked as a guess
@@ -77,18 +41,11 @@ void write_metadata(GgufHeader& header, const GgufFacts& facts) {
   header.pair("llama.feed_forward_length", 11008);
   header.pair("llama.attention.head_count", 32);
   header.pair("llama.attention.head_count_kv", 8);
-  header.key("llama.attention.layer_norm_rms_epsilon", GgufValueType::f32);
-  header.number(1e-5f);
+  header.real("llama.attention.layer_norm_rms_epsilon", 1e-5f);
   header.pair("llama.rope.dimension_count", 128);
   header.pair("llama.vocab_size", static_cast<std::uint32_t>(vocabulary));
   header.pair("tokenizer.ggml.model", "none");
-  if (facts.vocabulary == 0) return;
-  header.key("tokenizer.ggml.tokens", GgufValueType::array);
-  header.number(static_cast<std::uint32_t>(GgufValueType::text));
-  header.number(facts.vocabulary);
-  for (std::uint64_t token = 0; token < facts.vocabulary; ++token) {
-    header.string("token" + std::to_string(token));
-  }
+  if (facts.vocabulary > 0) write_tokens(header, facts.vocabulary);
 }
 
 // Every shard says which of how many it is (llama.cpp's tools/gguf-split).
@@ -112,9 +69,20 @@ std::string_view ending_of(ModelFormat format) {
 
 }  // namespace
 
+void write_tokens(GgufHeader& header, std::uint64_t count) {
+  header.array("tokenizer.ggml.tokens", GgufValueType::text, count);
+  for (std::uint64_t token = 0; token < count; ++token) {
+    header.string("token" + std::to_string(token));
+  }
+}
+
 void finish_gguf(PlannedFile& file, const GgufFacts& facts) {
   GgufHeader pairs;
-  if (facts.shard == 0) write_metadata(pairs, facts);
+  if (facts.shard == 0 && facts.decoder != nullptr) {
+    write_decoder_keys(pairs, *facts.decoder);
+  } else if (facts.shard == 0) {
+    write_metadata(pairs, facts);
+  }
   if (facts.shards > 1) write_split(pairs, facts);
   GgufHeader header;
   header.raw(model::gguf_magic);

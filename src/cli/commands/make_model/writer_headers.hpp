@@ -7,14 +7,21 @@
 
 namespace hiptool::cli {
 
+class GgufHeader;
+struct DecoderPlan;
+
 /// The fields of a GGUF header other than its tensors.
 struct GgufFacts {
   std::uint32_t shard = 0;  ///< the first one carries the model's metadata
   std::uint32_t shards = 1;
   std::uint32_t tensors = 0;  ///< of all shards
   std::uint32_t layers = 1;
-  std::uint64_t vocabulary = 0;  ///< tokens
+  std::uint64_t vocabulary = 0;          ///< tokens
+  const DecoderPlan* decoder = nullptr;  ///< in place of the last two
 };
+
+/// Adds a vocabulary of so many tokens.
+void write_tokens(GgufHeader& header, std::uint64_t count);
 
 /// Places the tensors of the file and makes its header.
 void finish_gguf(PlannedFile& file, const GgufFacts& facts);

@@ -5,10 +5,13 @@
 #include <array>
 #include <cstddef>
 #include <iterator>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "cli/commands/make_model/decoder_plan.hpp"
+#include "cli/commands/make_model/decoder_values.hpp"
 #include "cli/commands/make_model/writer_headers.hpp"
 #include "hiptool/error.hpp"
 #include "model/text.hpp"
@@ -57,28 +60,19 @@ std::string name_of(std::uint32_t tensor) {
   return tensor < 2 ? role : "blk." + std::to_string(block_of(tensor)) + "." + role;
 }
 
-/// A type of either format: elements and bytes of its smallest unit, and how to fill them.
-struct Type {
-  std::string_view name;
-  std::uint64_t elements = 1;
-  std::uint64_t bytes = 1;
-  const GgufType* gguf = nullptr;
-  const SafetensorsType* safetensors = nullptr;
-};
-
-Type type_of(const GgufType& type) {
+PlannedType type_of(const GgufType& type) {
   return {type.entry.name, type.entry.block_elements, type.entry.block_bits / 8, &type, nullptr};
 }
 
-Type type_of(const SafetensorsType& type) {
+PlannedType type_of(const SafetensorsType& type) {
   const std::uint32_t bits = type.entry.block_bits;
   std::uint64_t elements = 1;
   while (elements * bits % 8 != 0) ++elements;
   return {type.entry.name, elements, elements * bits / 8, nullptr, &type};
 }
 
-std::vector<Type> all_types(ModelFormat format) {
-  std::vector<Type> types;
+std::vector<PlannedType> all_types(ModelFormat format) {
+  std::vector<PlannedType> types;
   if (format == ModelFormat::gguf) {
     for (const GgufType& type : model::gguf_types()) {
       if (!type.entry.name.empty()) types.push_back(type_of(type));
@@ -89,25 +83,31 @@ std::vector<Type> all_types(ModelFormat format) {
   return types;
 }
 
-std::vector<Type> chosen_types(const ModelWriterOptions& options) {
-  const std::vector<Type> known = all_types(options.format);
+std::vector<PlannedType> chosen_types(const ModelWriterOptions& options) {
+  const std::vector<PlannedType> known = all_types(options.format);
   std::vector<std::string> names = options.types;
+  if (names.empty() && options.decoder) names = {"F32"};
   if (names.empty()) {
     names = options.format == ModelFormat::gguf
                 ? std::vector<std::string>{"F32", "F16", "Q4_K", "Q6_K", "Q8_0"}
                 : std::vector<std::string>{"F32", "F16", "BF16", "I8"};
   }
-  std::vector<Type> chosen;
+  std::vector<PlannedType> chosen;
   for (const std::string& name : names) {
+    if (name == "all" && options.decoder) {
+      std::copy_if(known.begin(), known.end(), std::back_inserter(chosen),
+                   [](const PlannedType& type) { return can_be_weights(type.name); });
+      continue;
+    }
     if (name == "all") {
       chosen.insert(chosen.end(), known.begin(), known.end());
       continue;
     }
     const auto found = std::find_if(known.begin(), known.end(),
-                                    [&](const Type& type) { return type.name == name; });
+                                    [&](const PlannedType& type) { return type.name == name; });
     if (found == known.end()) {
       std::string hint = "use all";
-      for (const Type& type : known) hint.append(", ").append(type.name);
+      for (const PlannedType& type : known) hint.append(", ").append(type.name);
       throw Error(
           ErrorCode::invalid_argument, "make-model",
           std::string(to_string(options.format)) + " has no tensor type " + model::in_quotes(name),
@@ -125,8 +125,9 @@ void check_options(const ModelWriterOptions& options) {
   require(options.tensors > 0 && options.tensors <= most_written_tensors,
           "invalid number of tensors " + std::to_string(options.tensors),
           "use 1 to 1000000 tensors");
-  require(options.shards > 0 && options.shards <= most_shards && options.shards <= options.tensors,
-          "cannot split " + std::to_string(options.tensors) + " tensors over " +
+  const std::uint64_t tensors = options.decoder ? least_decoder_tensors : options.tensors;
+  require(options.shards > 0 && options.shards <= most_shards && options.shards <= tensors,
+          "cannot split " + std::to_string(tensors) + " tensors over " +
               std::to_string(options.shards) + " files",
           "use 1 to 65535 files, at most one per tensor");
   require(options.vocabulary == 0 ||
@@ -139,7 +140,7 @@ void check_options(const ModelWriterOptions& options) {
 }
 
 // The shape, fastest dimension first, of about that many blocks; never more than them.
-std::vector<std::uint64_t> shape_of(const Type& type, std::uint64_t blocks, bool is_vector) {
+std::vector<std::uint64_t> shape_of(const PlannedType& type, std::uint64_t blocks, bool is_vector) {
   const std::uint64_t elements = blocks * type.elements;
   for (const std::uint64_t row : {long_row, short_row}) {
     const std::uint64_t rows = elements / row;
@@ -149,7 +150,7 @@ std::vector<std::uint64_t> shape_of(const Type& type, std::uint64_t blocks, bool
 }
 
 std::vector<PlannedTensor> plan_tensors(const ModelWriterOptions& options,
-                                        const std::vector<Type>& types) {
+                                        const std::vector<PlannedType>& types) {
   std::uint64_t total_weight = 0;
   for (std::uint32_t index = 0; index < options.tensors; ++index) {
     total_weight += role_of(index).weight;
@@ -160,7 +161,7 @@ std::vector<PlannedTensor> plan_tensors(const ModelWriterOptions& options,
   std::uint64_t used_bytes = 0;
   for (std::uint32_t index = 0; index < options.tensors; ++index) {
     const Role& role = role_of(index);
-    const Type& type = types[index % types.size()];
+    const PlannedType& type = types[index % types.size()];
     weight += role.weight;
     // size * weight / total without leaving 64 bits: weights stay below 2^31.
     const std::uint64_t ideal_end = options.size_bytes / total_weight * weight +
@@ -213,7 +214,11 @@ std::vector<std::size_t> cuts_of(const std::vector<PlannedTensor>& tensors, std:
 WriterPlan plan_model(const ModelWriterOptions& options) {
   check_options(options);
   WriterPlan plan;
-  std::vector<PlannedTensor> tensors = plan_tensors(options, chosen_types(options));
+  const std::vector<PlannedType> types = chosen_types(options);
+  std::optional<DecoderPlan> decoder;
+  if (options.decoder) decoder = plan_decoder(options, types);
+  std::vector<PlannedTensor> tensors =
+      decoder ? std::move(decoder->tensors) : plan_tensors(options, types);
   plan.tensors = static_cast<std::uint32_t>(tensors.size());
   for (const PlannedTensor& tensor : tensors) plan.tensor_bytes += tensor.size_bytes;
   const std::vector<std::size_t> cuts = cuts_of(tensors, options.shards, plan.tensor_bytes);
@@ -228,13 +233,23 @@ WriterPlan plan_model(const ModelWriterOptions& options) {
     file.tensors.assign(std::make_move_iterator(at(cuts[number])),
                         std::make_move_iterator(at(cuts[number + 1])));
     if (options.format == ModelFormat::gguf) {
-      finish_gguf(file, {number, options.shards, plan.tensors, layers, options.vocabulary});
+      finish_gguf(file, {number, options.shards, plan.tensors, layers, options.vocabulary,
+                         decoder ? &*decoder : nullptr});
     } else {
       finish_safetensors(file);
     }
   }
   const bool has_index = options.shards > 1 && options.format == ModelFormat::safetensors;
-  if (has_index) plan.files.push_back(make_index(options.path, plan));
+  if (has_index) {
+    plan.entry = plan.files.size();
+    plan.files.push_back(make_index(options.path, plan));
+  }
+  if (decoder && options.format == ModelFormat::safetensors) {
+    PlannedFile config;
+    config.path = options.path.parent_path() / "config.json";
+    config.header = decoder_config(*decoder);
+    plan.files.push_back(std::move(config));
+  }
   return plan;
 }
 

@@ -1,14 +1,26 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/commands/make_model/model_writer.hpp"
 #include "cli/commands/make_model/pattern.hpp"
+#include "model/element_types.hpp"
 
 namespace hiptool::cli {
+
+/// A type of either format: elements and bytes of its smallest unit, and how to fill them.
+struct PlannedType {
+  std::string_view name;
+  std::uint64_t elements = 1;
+  std::uint64_t bytes = 1;
+  const model::GgufType* gguf = nullptr;
+  const model::SafetensorsType* safetensors = nullptr;
+};
 
 /// A tensor to be written.
 struct PlannedTensor {
@@ -31,9 +43,10 @@ struct PlannedFile {
   std::uint64_t size_bytes() const { return header.size() + data_bytes; }
 };
 
-/// A model to be written: its shards in order, then the index of a safetensors set.
+/// A model to be written: its shards in order, then other files.
 struct WriterPlan {
   std::vector<PlannedFile> files;
+  std::size_t entry = 0;  ///< which of the files readers open
   std::uint32_t tensors = 0;
   std::uint64_t tensor_bytes = 0;  ///< without padding
 };

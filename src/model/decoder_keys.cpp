@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "model/decoder_reading.hpp"
+#include "model/metadata_counts.hpp"
+#include "model/text.hpp"
+
+namespace hiptool::model {
+namespace {
+
+/// The metadata under the name of the architecture. Each key that is looked at is remembered, so
+/// that the others can be refused.
+class DecoderKeys {
+ public:
+  DecoderKeys(const ModelFile& model, std::string architecture)
+      : model_(model), prefix_(std::move(architecture) + ".") {
+    for (const MetadataEntry& entry : model.metadata()) present_.insert(entry.key);
+  }
+
+  std::string key(std::string_view name) const { return prefix_ + std::string(name); }
+  bool has(std::string_view name) const { return present_.count(key(name)) > 0; }
+
+  [[noreturn]] void refuse(std::string_view name, const std::string& why,
+                           const std::string& hint = "use a model of a supported kind") const {
+    refuse_decoder(model_.path(),
+                   in_quotes(key(name)) + " is " + value_text(key(name)) + ", " + why, hint);
+  }
+  [[noreturn]] void refuse_missing(std::string_view name) const {
+    refuse_decoder(model_.path(), "the metadata lack " + in_quotes(key(name)),
+                   "convert the model again with a current converter");
+  }
+
+  std::optional<std::uint64_t> count(std::string_view name, std::uint64_t most = most_extent) {
+    if (!use(name)) return std::nullopt;
+    const auto value = model_.integer(key(name));
+    if (!value || *value < 0 || static_cast<std::uint64_t>(*value) > most) {
+      refuse(name, "not a whole number from 0 to " + std::to_string(most));
+    }
+    return static_cast<std::uint64_t>(*value);
+  }
+  std::uint64_t required_count(std::string_view name, std::uint64_t most = most_extent) {
+    const auto value = count(name, most);
+    if (!value) refuse_missing(name);
+    if (*value == 0) refuse(name, "which must be at least 1");
+    return *value;
+  }
+
+  std::optional<double> number(std::string_view name) {
+    if (!use(name)) return std::nullopt;
+    std::optional<double> value = model_.real(key(name));
+    if (const auto whole = model_.integer(key(name))) value = static_cast<double>(*whole);
+    if (!value || !std::isfinite(*value)) refuse(name, "not a finite number");
+    return value;
+  }
+  /// A number above 0, or that one where the key is absent.
+  double positive(std::string_view name, double absent) {
+    const double value = number(name).value_or(absent);
+    if (!(value > 0)) refuse(name, "which must be above 0");
+    return value;
+  }
+
+  /// One number for all layers, or an array with one for each.
+  std::vector<std::uint64_t> per_layer(std::string_view name, std::size_t layers) {
+    if (!model_.array_size(key(name))) {
+      const auto one = count(name);
+      return one ? std::vector<std::uint64_t>(layers, *one) : std::vector<std::uint64_t>();
+    }
+    use(name);
+    if (*model_.array_size(key(name)) != layers) {
+      refuse(name, "which does not fit " + std::to_string(layers) + " layers");
+    }
+    const auto numbers = model_.integers(key(name));
+    if (!numbers) refuse(name, "not whole numbers");
+    std::vector<std::uint64_t> counts;
+    for (const std::int64_t value : *numbers) {
+      if (value < 0 || static_cast<std::uint64_t>(value) > most_extent) {
+        refuse(name, "which has a number out of range: " + std::to_string(value));
+      }
+      counts.push_back(static_cast<std::uint64_t>(value));
+    }
+    return counts;
+  }
+
+  std::optional<std::string> text(std::string_view name) {
+    if (!use(name)) return std::nullopt;
+    auto value = model_.text(key(name));
+    if (!value) refuse(name, "not a text");
+    return value;
+  }
+
+  std::optional<std::vector<bool>> flags(std::string_view name) {
+    if (!model_.array_size(key(name))) return std::nullopt;
+    use(name);
+    return model_.booleans(key(name));
+  }
+
+  void ignore(std::string_view name) { use(name); }
+
+  /// Every key of the architecture must have been looked at.
+  void refuse_others() const {
+    for (const MetadataEntry& entry : model_.metadata()) {
+      const std::string_view name = entry.key;
+      if (name.substr(0, prefix_.size()) != prefix_ || used_.count(entry.key) > 0) continue;
+      refuse(name.substr(prefix_.size()), "and what it changes is unknown here",
+             "remove the key if it changes no result");
+    }
+  }
+
+ private:
+  bool use(std::string_view name) {
+    used_.insert(key(name));
+    return has(name);
+  }
+
+  std::string value_text(const std::string& name) const {
+    if (const auto text = model_.text(name)) return in_quotes(*text);
+    if (const auto flag = model_.boolean(name)) return *flag ? "true" : "false";
+    if (const auto whole = model_.integer(name)) return std::to_string(*whole);
+    if (const auto real = model_.real(name)) return std::to_string(*real);
+    if (const auto size = model_.array_size(name)) {
+      return "an array of " + std::to_string(*size) + " elements";
+    }
+    return "absent";
+  }
+
+  const ModelFile& model_;
+  std::string prefix_;
+  std::unordered_set<std::string> present_;
+  std::unordered_set<std::string> used_;
+};
+
+/// A key that these architectures do not read, with the value that changes nothing.
+struct NeutralKey {
+  std::string_view name;
+  double value;
+};
+
+constexpr std::array<NeutralKey, 14> neutral_keys{{{"attention.max_alibi_bias", 0},
+                                                   {"attention.clamp_kqv", 0},
+                                                   {"attention.scale", 0},
+                                                   {"attn_logit_softcapping", 0},
+                                                   {"final_logit_softcapping", 0},
+                                                   {"embedding_scale", 1},
+                                                   {"residual_scale", 1},
+                                                   {"logit_scale", 1},
+                                                   {"expert_count", 0},
+                                                   {"expert_used_count", 0},
+                                                   {"rope.scaling.yarn_ext_factor", 1},
+                                                   {"rope.scaling.yarn_attn_factor", 1},
+                                                   {"rope.scaling.yarn_log_multiplier", 0},
+                                                   {"pooling_type", 0}}};
+
+void check_neutral(const ModelFile& model, DecoderKeys& keys) {
+  for (const NeutralKey& neutral : neutral_keys) {
+    const auto value = keys.number(neutral.name);
+    if (value && *value != neutral.value) {
+      keys.refuse(neutral.name, "which this architecture does not have");
+    }
+  }
+  for (const auto& [name, wanted] :
+       {std::pair{"attention.causal", true}, std::pair{"use_parallel_residual", false}}) {
+    if (!keys.has(name)) continue;
+    keys.ignore(name);
+    if (model.boolean(keys.key(name)) != std::optional(wanted)) {
+      keys.refuse(name, "which this architecture does not have");
+    }
+  }
+  keys.ignore("tensor_data_layout");  // how the converter ordered q and k
+  keys.ignore("rope.scaling.finetuned");
+}
+
+// llama.cpp's llama_model::load_hparams and llama_context: a factor without a type is linear.
+void read_rope_keys(DecoderKeys& keys, DecoderSpec& spec) {
+  RopeSpec& rope = spec.rope;
+  rope.pairs = spec.architecture == "llama" ? RopePairs::neighbours : RopePairs::halves;
+  rope.dimensions = keys.count("rope.dimension_count").value_or(spec.key_length);
+  rope.base = keys.positive("rope.freq_base", 10000);
+  const double old_factor = keys.positive("rope.scale_linear", 1);
+  const double factor = keys.number("rope.scaling.factor").value_or(0);
+  rope.factor = keys.has("rope.scaling.factor") ? factor : old_factor;
+  if (rope.factor == 0) rope.factor = 1;  // llama.cpp's word for none
+  if (rope.factor < 0) keys.refuse("rope.scaling.factor", "which must be above 0");
+  const std::string type = keys.text("rope.scaling.type").value_or("linear");
+  const double attention_factor = keys.positive("rope.scaling.attn_factor", 1);
+  rope.original_context =
+      keys.count("rope.scaling.original_context_length").value_or(spec.context_length);
+  rope.beta_fast = keys.positive("rope.scaling.yarn_beta_fast", 32);
+  rope.beta_slow = keys.positive("rope.scaling.yarn_beta_slow", 1);
+  if (type == "none") {
+    rope.factor = 1;
+  } else if (type == "linear") {
+    rope.scaling = rope.factor == 1 ? RopeScaling::none : RopeScaling::linear;
+  } else if (type == "yarn") {
+    rope.scaling = RopeScaling::yarn;
+    rope.attention_factor = attention_factor * yarn_attention_factor(rope.factor);
+    if (rope.original_context == 0) keys.refuse_missing("rope.scaling.original_context_length");
+  } else if (type == "longrope") {
+    if (rope.factor != 1) keys.refuse("rope.scaling.factor", "which longrope does not have");
+    rope.scaling = RopeScaling::longrope;
+    rope.attention_factor = attention_factor;
+    if (rope.original_context == 0) keys.refuse_missing("rope.scaling.original_context_length");
+  } else {
+    keys.refuse("rope.scaling.type", "which is not known", "use none, linear, yarn or longrope");
+  }
+  const bool uses_attention_factor =
+      rope.scaling == RopeScaling::yarn || rope.scaling == RopeScaling::longrope;
+  if (attention_factor != 1 && !uses_attention_factor) {
+    keys.refuse("rope.scaling.attn_factor", "which only yarn and longrope have");
+  }
+}
+
+void read_windows(DecoderKeys& keys, DecoderSpec& spec) {
+  const std::uint64_t window = keys.count("attention.sliding_window").value_or(0);
+  constexpr std::string_view pattern = "attention.sliding_window_pattern";
+  const std::size_t layers = spec.layers.size();
+  std::vector<bool> has_window(layers, true);
+  if (const auto flags = keys.flags(pattern)) {
+    if (flags->size() != layers) {
+      keys.refuse(pattern, "which does not fit " + std::to_string(layers) + " layers");
+    }
+    has_window = *flags;
+  } else if (const auto period = keys.count(pattern); period && *period > 0) {
+    // The last layer of each period sees everything.
+    for (std::size_t layer = 0; layer < layers; ++layer) {
+      has_window[layer] = layer % *period < *period - 1;
+    }
+  }
+  for (std::size_t layer = 0; layer < layers; ++layer) {
+    spec.layers[layer].window = has_window[layer] ? window : 0;
+  }
+}
+
+void read_layer_keys(DecoderKeys& keys, DecoderSpec& spec) {
+  const std::size_t layers = spec.layers.size();
+  const auto heads = keys.per_layer("attention.head_count", layers);
+  if (heads.empty()) keys.refuse_missing("attention.head_count");
+  auto kv_heads = keys.per_layer("attention.head_count_kv", layers);
+  if (kv_heads.empty()) kv_heads = heads;
+  const auto feed_forward = keys.per_layer("feed_forward_length", layers);
+  if (feed_forward.empty()) keys.refuse_missing("feed_forward_length");
+  for (std::size_t layer = 0; layer < layers; ++layer) {
+    spec.layers[layer].heads = heads[layer];
+    spec.layers[layer].kv_heads = kv_heads[layer];
+    spec.layers[layer].feed_forward = feed_forward[layer];
+    if (heads[layer] > most_head_extent) keys.refuse("attention.head_count", "out of range");
+    if (feed_forward[layer] == 0) keys.refuse("feed_forward_length", "which must be at least 1");
+  }
+  const std::uint64_t usual = heads.front() == 0 ? 0 : spec.embedding / heads.front();
+  spec.key_length = keys.count("attention.key_length", most_head_extent).value_or(usual);
+  spec.value_length = keys.count("attention.value_length", most_head_extent).value_or(usual);
+  if (spec.key_length == 0) keys.refuse("attention.key_length", "which must be at least 1");
+  if (spec.value_length == 0) keys.refuse("attention.value_length", "which must be at least 1");
+}
+
+// The rows of the embedding must be the tokens of the vocabulary where the file has one.
+std::uint64_t read_vocabulary(const ModelFile& model, DecoderKeys& keys) {
+  const auto named = keys.count("vocab_size");
+  if (const auto tokens = model.array_size("tokenizer.ggml.tokens")) return *tokens;
+  if (!named) keys.refuse_missing("vocab_size");
+  return *named;
+}
+
+}  // namespace
+
+DecoderTensors read_decoder_keys(const ModelFile& model, DecoderSpec& spec) {
+  const std::string hint = "supported are llama, qwen2 and qwen3";
+  const auto architecture = model.text("general.architecture");
+  if (!architecture) {
+    refuse_decoder(model.path(), "the metadata lack 'general.architecture'", hint);
+  }
+  spec.architecture = *architecture;
+  if (spec.architecture != "llama" && spec.architecture != "qwen2" &&
+      spec.architecture != "qwen3") {
+    refuse_decoder(
+        model.path(),
+        "'general.architecture' is " + in_quotes(spec.architecture) + ", which is not supported",
+        hint);
+  }
+  DecoderKeys keys(model, spec.architecture);
+  spec.layers.resize(static_cast<std::size_t>(keys.required_count("block_count", most_layers)));
+  spec.embedding = keys.required_count("embedding_length");
+  spec.vocabulary = read_vocabulary(model, keys);
+  spec.context_length = keys.count("context_length").value_or(0);
+  if (!keys.has("attention.layer_norm_rms_epsilon")) {
+    keys.refuse_missing("attention.layer_norm_rms_epsilon");
+  }
+  spec.norm_epsilon = keys.positive("attention.layer_norm_rms_epsilon", 1);
+  read_layer_keys(keys, spec);
+  spec.attention_scale = 1 / std::sqrt(static_cast<double>(spec.key_length));
+  read_rope_keys(keys, spec);
+  read_windows(keys, spec);
+  check_neutral(model, keys);
+  keys.refuse_others();
+
+  DecoderTensors tensors;
+  if (spec.architecture == "llama") {
+    tensors.qkv_bias = Bias::where_stored;
+    tensors.attention_output_bias = Bias::where_stored;
+    tensors.feed_forward_bias = Bias::where_stored;
+    tensors.may_have_divisors = true;
+  }
+  if (spec.architecture == "qwen2") tensors.qkv_bias = Bias::always;
+  tensors.has_head_norms = spec.architecture == "qwen3";
+  return tensors;
+}
+
+}  // namespace hiptool::model

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include "hiptool/decoder_spec.hpp"
+
+#include <cmath>
+#include <cstddef>
+#include <new>
+
+#include "hiptool/error.hpp"
+#include "model/decoder_reading.hpp"
+
+namespace hiptool {
+namespace model {
+
+void refuse_decoder(const std::filesystem::path& file, const std::string& cause,
+                    const std::string& hint) {
+  throw Error(ErrorCode::input_failed, "read decoder", file.string() + ": " + cause, hint);
+}
+
+double yarn_attention_factor(double factor, double scale) {
+  return factor <= 1 ? 1 : 0.1 * scale * std::log(factor) + 1;
+}
+
+namespace {
+
+// What both kinds of metadata can get wrong.
+void check_numbers(const ModelFile& model, const DecoderSpec& spec) {
+  const auto refuse = [&](const std::string& cause) {
+    refuse_decoder(model.path(), cause, "check the metadata; it contradicts itself");
+  };
+  if (spec.rope.dimensions == 0 || spec.rope.dimensions % 2 != 0 ||
+      spec.rope.dimensions > spec.key_length) {
+    refuse("a rotary embedding of " + std::to_string(spec.rope.dimensions) +
+           " elements does not fit heads of " + std::to_string(spec.key_length));
+  }
+  for (std::size_t index = 0; index < spec.layers.size(); ++index) {
+    const DecoderLayer& layer = spec.layers[index];
+    if (layer.heads == 0 || layer.kv_heads == 0 || layer.heads % layer.kv_heads != 0) {
+      refuse("layer " + std::to_string(index) + " has " + std::to_string(layer.heads) +
+             " heads, which " + std::to_string(layer.kv_heads) +
+             " heads of keys and values cannot serve");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace model
+
+DecoderSpec DecoderSpec::read(const ModelFile& model) {
+  try {
+    DecoderSpec spec;
+    const bool is_gguf = model.format() == ModelFormat::gguf;
+    const model::DecoderTensors tensors =
+        is_gguf ? model::read_decoder_keys(model, spec) : model::read_decoder_config(model, spec);
+    model::check_numbers(model, spec);
+    model::name_decoder_tensors(model, tensors, spec);
+    return spec;
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorCode::host_out_of_memory, "read decoder",
+                model.path().string() + ": host memory does not suffice for its description");
+  }
+}
+
+std::string_view to_string(RopeScaling scaling) noexcept {
+  switch (scaling) {
+    case RopeScaling::none: return "none";
+    case RopeScaling::linear: return "linear";
+    case RopeScaling::yarn: return "yarn";
+    case RopeScaling::llama3: return "llama3";
+    case RopeScaling::longrope: return "longrope";
+  }
+  return "none";
+}
+
+}  // namespace hiptool

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+#include "prove/reference_decoder.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "hiptool/error.hpp"
+#include "prove/parallel.hpp"
+#include "prove/rope_frequencies.hpp"
+
+namespace hiptool::prove {
+namespace {
+
+void require(bool is_met, const std::string& message) {
+  if (is_met) return;
+  throw Error(ErrorCode::invalid_argument, "compute the reference", message,
+              "give tokens, positions and inputs of one sequence");
+}
+
+std::uint32_t chosen_threads(std::uint32_t wanted) {
+  return wanted > 0 ? wanted : std::max(1u, std::thread::hardware_concurrency());
+}
+
+// RMS norm of `count` elements, in place.
+void norm_row(double* row, std::span<const double> weight, double epsilon) {
+  double sum = 0;
+  for (std::size_t i = 0; i < weight.size(); ++i) sum += row[i] * row[i];
+  const double factor = 1 / std::sqrt(sum / static_cast<double>(weight.size()) + epsilon);
+  for (std::size_t i = 0; i < weight.size(); ++i) row[i] = row[i] * factor * weight[i];
+}
+
+double silu(double x) { return x / (1 + std::exp(-x)); }
+
+void add_to(std::vector<double>& sums, std::span<const double> terms) {
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += terms[i];
+}
+
+std::vector<double> chosen_divisors(const RopeSpec& rope, const Weights& weights,
+                                    std::uint64_t tokens) {
+  const bool is_long = rope.scaling == RopeScaling::longrope && tokens > rope.original_context;
+  const std::string& tensor = is_long ? rope.long_divisors_tensor : rope.divisors_tensor;
+  if (!tensor.empty()) return weights.vector(tensor);
+  return is_long ? rope.long_divisors : rope.divisors;
+}
+
+}  // namespace
+
+ReferenceDecoder::ReferenceDecoder(const ModelFile& model, DecoderSpec spec,
+                                   const ReferenceOptions& options)
+    : spec_(std::move(spec)),
+      weights_(model, chosen_threads(options.threads), options.cancel),
+      caches_(spec_.layers.size()) {
+  check_weights();
+  frequencies_ =
+      rope_frequencies(spec_.rope, chosen_divisors(spec_.rope, weights_, options.sequence_tokens));
+}
+
+void ReferenceDecoder::check_weights() const {
+  const auto check_vector = [&](const std::string& tensor) {
+    if (!tensor.empty()) weights_.check(tensor, 1);
+  };
+  const auto check_matrix = [&](const MatrixSpec& matrix) {
+    weights_.check(matrix.weight, matrix.columns);
+    check_vector(matrix.bias);
+  };
+  weights_.check(spec_.embedding_tensor, spec_.embedding);
+  check_matrix(spec_.output);
+  for (const std::string& tensor :
+       {spec_.output_norm, spec_.rope.divisors_tensor, spec_.rope.long_divisors_tensor}) {
+    check_vector(tensor);
+  }
+  for (const DecoderLayer& layer : spec_.layers) {
+    for (const MatrixSpec* matrix : {&layer.q, &layer.k, &layer.v, &layer.attention_output,
+                                     &layer.gate, &layer.up, &layer.down}) {
+      check_matrix(*matrix);
+    }
+    for (const std::string* tensor :
+         {&layer.attention_norm, &layer.q_norm, &layer.k_norm, &layer.feed_forward_norm}) {
+      check_vector(*tensor);
+    }
+  }
+}
+
+std::vector<double> ReferenceDecoder::embed(std::span<const std::uint32_t> ids) const {
+  MatrixSpec embedding;
+  embedding.weight = spec_.embedding_tensor;
+  embedding.rows = spec_.vocabulary;
+  embedding.columns = spec_.embedding;
+  std::vector<double> outputs;
+  for (const std::uint32_t id : ids) {
+    require(id < spec_.vocabulary, "token " + std::to_string(id) + " is not in the vocabulary of " +
+                                       std::to_string(spec_.vocabulary));
+    const std::vector<double> row = weights_.row(embedding, id);
+    outputs.insert(outputs.end(), row.begin(), row.end());
+  }
+  return outputs;
+}
+
+std::vector<double> ReferenceDecoder::norm(const std::string& weight,
+                                           std::span<const double> inputs) const {
+  const std::vector<double> weights = weights_.vector(weight);
+  std::vector<double> outputs(inputs.begin(), inputs.end());
+  for (std::size_t at = 0; at < outputs.size(); at += weights.size()) {
+    norm_row(outputs.data() + at, weights, spec_.norm_epsilon);
+  }
+  return outputs;
+}
+
+std::vector<double> ReferenceDecoder::rotated(std::span<const double> heads,
+                                              const std::string& norm_weight,
+                                              std::span<const std::uint64_t> positions) const {
+  std::vector<double> turned(heads.begin(), heads.end());
+  if (!norm_weight.empty()) turned = norm(norm_weight, heads);
+  const auto length = static_cast<std::size_t>(spec_.key_length);
+  const std::size_t width = turned.size() / positions.size();
+  for (std::size_t at = 0; at < turned.size(); at += length) {
+    const auto position = static_cast<double>(positions[at / width]);
+    rotate_head(spec_.rope, frequencies_, position, turned.data() + at);
+  }
+  return turned;
+}
+
+// Of one head and token over the first `visible` tokens of the cache.
+void ReferenceDecoder::attend(const DecoderLayer& layer, const Cache& cache, std::size_t visible,
+                              std::size_t head, const double* query, double* output) const {
+  const auto key_length = static_cast<std::size_t>(spec_.key_length);
+  const auto value_length = static_cast<std::size_t>(spec_.value_length);
+  const auto kv_heads = static_cast<std::size_t>(layer.kv_heads);
+  const std::size_t kv_head = head / static_cast<std::size_t>(layer.heads / layer.kv_heads);
+  const std::uint64_t position = cache.positions[visible - 1];
+  std::size_t first = 0;
+  while (layer.window > 0 && position - cache.positions[first] >= layer.window) ++first;
+  std::vector<double> scores;
+  for (std::size_t token = first; token < visible; ++token) {
+    const double* key = cache.keys.data() + (token * kv_heads + kv_head) * key_length;
+    double score = 0;
+    for (std::size_t i = 0; i < key_length; ++i) score += query[i] * key[i];
+    scores.push_back(score * spec_.attention_scale);
+  }
+  const double highest = *std::max_element(scores.begin(), scores.end());
+  double sum = 0;
+  for (double& score : scores) sum += score = std::exp(score - highest);
+  for (std::size_t token = first; token < visible; ++token) {
+    const double* value = cache.values.data() + (token * kv_heads + kv_head) * value_length;
+    const double weight = scores[token - first] / sum;
+    for (std::size_t i = 0; i < value_length; ++i) output[i] += weight * value[i];
+  }
+}
+
+std::vector<double> ReferenceDecoder::attention(const DecoderLayer& layer, const Cache& cache,
+                                                std::span<const double> queries) const {
+  const auto heads = static_cast<std::size_t>(layer.heads);
+  const auto key_length = static_cast<std::size_t>(spec_.key_length);
+  const auto value_length = static_cast<std::size_t>(spec_.value_length);
+  const std::size_t tokens = queries.size() / (heads * key_length);
+  const std::size_t before = cache.positions.size() - tokens;
+  std::vector<double> outputs(tokens * heads * value_length);
+  run_parallel(weights_.threads(), tokens * heads, [&](std::size_t item) {
+    attend(layer, cache, before + item / heads + 1, item % heads,
+           queries.data() + item * key_length, outputs.data() + item * value_length);
+  });
+  return outputs;
+}
+
+std::vector<double> ReferenceDecoder::layer(std::size_t number, std::span<const double> inputs,
+                                            std::span<const std::uint64_t> positions,
+                                            LayerStages* stages) {
+  require(number < spec_.layers.size(), "there is no layer " + std::to_string(number));
+  require(!positions.empty() && inputs.size() == positions.size() * spec_.embedding,
+          std::to_string(inputs.size()) + " inputs do not fit " + std::to_string(positions.size()) +
+              " positions");
+  Cache& cache = caches_[number];
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const std::uint64_t* last = cache.positions.empty() ? nullptr : &cache.positions.back();
+    if (i > 0) last = &positions[i - 1];
+    require(last == nullptr || positions[i] > *last, "positions do not ascend");
+  }
+  const DecoderLayer& layer = spec_.layers[number];
+  LayerStages local;
+  LayerStages& s = stages != nullptr ? *stages : local;
+
+  s.attention_norm = norm(layer.attention_norm, inputs);
+  s.q = weights_.product(layer.q, s.attention_norm);
+  s.k = weights_.product(layer.k, s.attention_norm);
+  s.v = weights_.product(layer.v, s.attention_norm);
+  s.rotated_q = rotated(s.q, layer.q_norm, positions);
+  s.rotated_k = rotated(s.k, layer.k_norm, positions);
+  cache.keys.insert(cache.keys.end(), s.rotated_k.begin(), s.rotated_k.end());
+  cache.values.insert(cache.values.end(), s.v.begin(), s.v.end());
+  cache.positions.insert(cache.positions.end(), positions.begin(), positions.end());
+  s.attention = attention(layer, cache, s.rotated_q);
+  s.attention_output = weights_.product(layer.attention_output, s.attention);
+  s.middle.assign(inputs.begin(), inputs.end());
+  add_to(s.middle, s.attention_output);
+
+  s.feed_forward_norm = norm(layer.feed_forward_norm, s.middle);
+  s.gate = weights_.product(layer.gate, s.feed_forward_norm);
+  s.up = weights_.product(layer.up, s.feed_forward_norm);
+  s.activation.resize(s.gate.size());
+  for (std::size_t i = 0; i < s.gate.size(); ++i) s.activation[i] = silu(s.gate[i]) * s.up[i];
+  s.down = weights_.product(layer.down, s.activation);
+  std::vector<double> outputs = s.middle;
+  add_to(outputs, s.down);
+  return outputs;
+}
+
+std::vector<double> ReferenceDecoder::logits(std::span<const double> outputs) const {
+  require(!outputs.empty() && outputs.size() % spec_.embedding == 0,
+          std::to_string(outputs.size()) + " outputs are not whole tokens");
+  return weights_.product(spec_.output, norm(spec_.output_norm, outputs));
+}
+
+std::vector<double> ReferenceDecoder::decode(std::span<const std::uint32_t> ids) {
+  require(!ids.empty(), "there are no tokens");
+  const std::vector<std::uint64_t>& seen = caches_.front().positions;
+  std::vector<std::uint64_t> positions;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    positions.push_back((seen.empty() ? 0 : seen.back() + 1) + i);
+  }
+  std::vector<double> x = embed(ids);
+  for (std::size_t number = 0; number < spec_.layers.size(); ++number) {
+    x = layer(number, x, positions);
+  }
+  const auto width = static_cast<std::size_t>(spec_.embedding);
+  return logits(std::span(x).last(width));
+}
+
+void ReferenceDecoder::reset() {
+  for (Cache& cache : caches_) cache = {};
+}
+
+std::uint32_t greedy_token(std::span<const double> logits) {
+  const auto largest = std::max_element(logits.begin(), logits.end());
+  return static_cast<std::uint32_t>(largest - logits.begin());
+}
+
+}  // namespace hiptool::prove

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#include "prove/weights.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include "hiptool/error.hpp"
+#include "prove/parallel.hpp"
+#include "prove/values.hpp"
+
+namespace hiptool::prove {
+namespace {
+
+constexpr std::uint64_t chunk_bytes = 1u << 20;
+
+// Eight sums, so that a processor can add two or four at a time; in the same order everywhere.
+double dot_product(const double* left, const double* right, std::size_t count) {
+  std::array<double, 8> sums{};
+  std::size_t at = 0;
+  for (; at + 8 <= count; at += 8) {
+    for (std::size_t lane = 0; lane < 8; ++lane) sums[lane] += left[at + lane] * right[at + lane];
+  }
+  for (; at < count; ++at) sums[at % 8] += left[at] * right[at];
+  return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+}
+
+}  // namespace
+
+struct Weights::Rows {
+  const base::File* file;
+  ElementType type;
+  std::uint64_t offset;
+  std::uint64_t columns;
+  std::uint64_t row_bytes;
+
+  std::vector<std::byte> read(std::uint64_t first, std::uint64_t count) const {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(count * row_bytes));
+    file->read_at(bytes, offset + first * row_bytes);
+    return bytes;
+  }
+};
+
+Weights::Weights(ModelFile model, std::uint32_t threads, const CancelToken* cancel)
+    : model_(std::move(model)), threads_(threads), cancel_(cancel) {
+  for (const ModelPart& part : model_.files()) {
+    base::File& file = files_.emplace_back(base::File::open(part.path));
+    file.check_unchanged(part.size_bytes, {part.modified_ns, part.changed_ns});
+  }
+}
+
+const TensorInfo& Weights::find(const std::string& tensor) const {
+  const TensorInfo* info = model_.find(tensor);
+  if (info != nullptr) return *info;
+  throw Error(ErrorCode::input_failed, "read weights",
+              model_.path().string() + ": tensor '" + tensor + "' is missing",
+              "use the model that the description was read from");
+}
+
+void Weights::check(const std::string& tensor, std::uint64_t columns) const {
+  const TensorInfo& info = find(tensor);
+  const std::string name(info.type.name());
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorCode::input_failed, "read weights",
+                model_.path().string() + ": tensor '" + tensor + "' of type " + name + " " + why,
+                "use a model with weights of a supported type");
+  };
+  if (!has_values(info.type)) refuse("cannot be computed with");
+  if (columns % info.type.block_elements() != 0) {
+    refuse("has rows of " + std::to_string(columns) + " elements, which are not whole blocks");
+  }
+}
+
+Weights::Rows Weights::rows_of(const std::string& tensor, std::uint64_t columns) const {
+  const TensorInfo& info = find(tensor);
+  const std::uint64_t block_bytes = info.type.block_bits() / 8;
+  return {&files_[info.file], info.type, info.file_offset, columns,
+          columns / info.type.block_elements() * block_bytes};
+}
+
+std::vector<double> Weights::vector(const std::string& tensor) const {
+  const std::uint64_t count = find(tensor).elements;
+  const Rows rows = rows_of(tensor, count);
+  std::vector<double> values(static_cast<std::size_t>(count));
+  to_doubles(rows.type, rows.read(0, 1), values);
+  return values;
+}
+
+std::vector<double> Weights::row(const MatrixSpec& matrix, std::uint64_t row) const {
+  const Rows rows = rows_of(matrix.weight, matrix.columns);
+  std::vector<double> values(static_cast<std::size_t>(matrix.columns));
+  to_doubles(rows.type, rows.read(row, 1), values);
+  return values;
+}
+
+std::vector<double> Weights::product(const MatrixSpec& matrix,
+                                     std::span<const double> inputs) const {
+  const Rows rows = rows_of(matrix.weight, matrix.columns);
+  const auto columns = static_cast<std::size_t>(matrix.columns);
+  const auto height = static_cast<std::size_t>(matrix.rows);
+  const std::size_t tokens = inputs.size() / columns;
+  std::vector<double> outputs(tokens * height);
+  if (!matrix.bias.empty()) {
+    const std::vector<double> bias = vector(matrix.bias);
+    for (std::size_t token = 0; token < tokens; ++token) {
+      std::copy(bias.begin(), bias.end(),
+                outputs.begin() + static_cast<std::ptrdiff_t>(token * height));
+    }
+  }
+  const auto step =
+      static_cast<std::size_t>(std::max<std::uint64_t>(1, chunk_bytes / rows.row_bytes));
+  run_parallel(threads_, (height + step - 1) / step, [&](std::size_t chunk) {
+    if (cancel_ != nullptr) cancel_->throw_if_cancelled("compute the reference");
+    const std::size_t first = chunk * step;
+    const std::size_t end = std::min(height, first + step);
+    const std::vector<std::byte> bytes = rows.read(first, end - first);
+    std::vector<double> values(columns);
+    for (std::size_t row = first; row < end; ++row) {
+      const auto row_bytes = static_cast<std::size_t>(rows.row_bytes);
+      to_doubles(rows.type, std::span(bytes).subspan((row - first) * row_bytes, row_bytes), values);
+      for (std::size_t token = 0; token < tokens; ++token) {
+        outputs[token * height + row] +=
+            dot_product(values.data(), inputs.data() + token * columns, columns);
+      }
+    }
+  });
+  return outputs;
+}
+
+}  // namespace hiptool::prove
