@@ -24,12 +24,15 @@
 #include "kernels/kernel_loader.hpp"
 #include "measure/kernel/iq_grids.hpp"
 #include "measure/kernel/quantised_types.hpp"
+#include "ops/matmul_launch.hpp"
+#include "ops/reference/matmul.hpp"
 #include "ops/reference/values.hpp"
 
 namespace hiptool::test {
 namespace {
 
 using Dims = std::vector<std::uint64_t>;
+using ops::MatmulOptions;
 constexpr std::array layouts{"packed", "strided"};
 constexpr std::array real_types{DType::f16, DType::bf16, DType::f32, DType::f64, DType::f8e4m3};
 constexpr std::array row_types{DType::f16, DType::bf16, DType::f32, DType::f64};
@@ -110,6 +113,43 @@ class Recorder {
     if (dtype == DType::i64) bytes[size - 1] = std::byte{0x7F};
     write(result, bytes);
     return result;
+  }
+
+  /// Matrices whose lines begin at multiples of 16 bytes, in memory of 0xFF bytes; turned: columns
+  /// are lines.
+  Tensor matrices(DType dtype, const Dims& dims, bool is_turned) {
+    Dims outer = dims;
+    if (is_turned) std::swap(outer[1], outer[2]);
+    outer[2] = (outer[2] + 15) / 8 * 8;
+    const Tensor whole = empty(dtype, outer, "packed");
+    const std::array<std::uint64_t, 3> strides{outer[1] * outer[2], is_turned ? 1 : outer[2],
+                                               is_turned ? outer[2] : 1};
+    return whole.with_layout(Layout::strided(dims, strides, 0));
+  }
+
+  /// Fills a tensor with whole numbers from -8 to 8, or with reals, and gives them back.
+  ops::reference::Values write_factors(const Tensor& tensor, bool is_whole) {
+    ops::reference::Values values{{tensor.dims().begin(), tensor.dims().end()}, {}};
+    for (std::uint64_t i = 0; i < tensor.element_count(); ++i) {
+      const std::uint64_t number = random_();
+      values.at.push_back(is_whole ? static_cast<long double>(number % 17) - 8
+                                   : static_cast<long double>(number % 65536) / 4096 - 8);
+    }
+    const auto bytes = ops::reference::bytes_of(tensor.dtype(), values);
+    write(tensor, bytes);
+    return ops::reference::values_of(tensor.dtype(), bytes, values.dims);
+  }
+
+  /// The elements of that tensor may differ from the cpu platform's as far as `expected` allows.
+  void set_bounds(const Tensor& tensor, const ops::reference::Expected& expected) {
+    std::vector<Bounds> bounds;
+    for (std::uint64_t i = 0; i < tensor.element_count(); ++i) {
+      const long double value = expected.values.at[i];
+      const long double slack = expected.slack[i];
+      bounds.push_back({tensor.layout().offset_at(i) * element_size_bytes(tensor.dtype()),
+                        static_cast<double>(value - slack), static_cast<double>(value + slack)});
+    }
+    launches_.set_bounds(tensor.buffer().address(), tensor.dtype(), bounds);
   }
 
   void finish() { backend_.synchronize(); }
@@ -387,6 +427,49 @@ void record_dequantisation(Recorder& recorder) {
   }
 }
 
+struct ProductCase {
+  const char* name;
+  std::uint64_t batch, m, k, n;
+  MatmulOptions options;
+  bool is_whole;
+  bool repeats_b = false;
+};
+
+/// By matrix units: whole tiles, tiles and pieces with edges, matrices of a batch, sums in chunks.
+void record_products_by_units(Recorder& recorder, DType dtype) {
+  const std::array cases{
+      ProductCase{"whole", 1, 128, 96, 256, {}, true},
+      ProductCase{"edges", 1, 137, 50, 270, {}, true},
+      ProductCase{"real edges", 1, 137, 75, 270, {}, false},
+      ProductCase{"added", 2, 24, 33, 40, {.alpha = 2, .beta = -1}, true, true},
+      ProductCase{"real added", 2, 24, 33, 43, {.alpha = 0.3, .beta = -1.7}, false},
+      ProductCase{"chunks", 1, 17, 2060, 24, {}, true},
+  };
+  const Backend& backend = recorder.backend();
+  for (const ProductCase& one : cases) {
+    for (const unsigned layout : {0u, 1u, 2u, 3u}) {
+      const bool a_turned = layout / 2 == 1;
+      const bool b_turned = layout % 2 == 1;
+      recorder.begin(std::string("units ") + one.name, dtype,
+                     std::string{a_turned ? 't' : 'n', b_turned ? 't' : 'n'});
+      const Tensor a = recorder.matrices(dtype, {one.batch, one.m, one.k}, a_turned);
+      const Tensor b =
+          recorder.matrices(dtype, {one.repeats_b ? 1 : one.batch, one.k, one.n}, b_turned);
+      const Tensor out = recorder.matrices(dtype, {one.batch, one.m, one.n}, false);
+      const auto left = recorder.write_factors(a, one.is_whole);
+      const auto right = recorder.write_factors(b, one.is_whole);
+      const auto old = recorder.write_factors(out, one.is_whole);
+      if (!one.is_whole) {
+        recorder.set_bounds(
+            out, ops::reference::matmul(dtype, left, right, one.options.alpha, one.options.beta,
+                                        one.options.beta != 0 ? &old : nullptr));
+      }
+      ops::multiply_tensors(backend, a, b, out, one.options, true);
+      backend.synchronize();
+    }
+  }
+}
+
 void record_all(Recorder& recorder) {
   for (const std::string_view layout : layouts) {
     for (const DType dtype : dtypes) {
@@ -411,6 +494,7 @@ void record_all(Recorder& recorder) {
     record_crossing(recorder, dtype);
   }
   record_dequantisation(recorder);
+  for (const DType dtype : {DType::f16, DType::bf16}) record_products_by_units(recorder, dtype);
   recorder.finish();
 }
 
