@@ -120,6 +120,13 @@ inline __device__ unsigned unit_place(unsigned line, unsigned further, unsigned 
   return (line + further) * line_units + (at ^ unit_mix(line) ^ unit_mix(further));
 }
 
+// To compute with where it is used: what a loop has computed before takes registers from the sums.
+inline __device__ unsigned thread_here() {
+  unsigned thread = threadIdx.x;
+  asm volatile("" : "+v"(thread));
+  return thread;
+}
+
 inline __device__ UnitWords load_unit(const void* from) {
   const uint4 unit = *static_cast<const uint4*>(from);
   return UnitWords{unit.x, unit.y, unit.z, unit.w};
@@ -145,13 +152,14 @@ struct UnitCopy {
       : stride(is_across ? lines_at_once * factor.stride : factor.k_stride),
         piece_stride(unit_depth * factor.k_stride),
         rest(factor.size - first < side ? static_cast<unsigned>(factor.size - first) : side) {
-    from = data + (first + first_line()) * factor.stride + (begin + first_k()) * factor.k_stride;
+    from = data + (first + first_line(threadIdx.x)) * factor.stride +
+           (begin + first_k(threadIdx.x)) * factor.k_stride;
   }
-  static __device__ unsigned first_line() {
-    return is_across ? threadIdx.x / line_units : threadIdx.x % groups * unit_numbers;
+  static __device__ unsigned first_line(unsigned thread) {
+    return is_across ? thread / line_units : thread % groups * unit_numbers;
   }
-  static __device__ unsigned first_k() {
-    return is_across ? threadIdx.x % line_units * unit_numbers : threadIdx.x / groups * count;
+  static __device__ unsigned first_k(unsigned thread) {
+    return is_across ? thread % line_units * unit_numbers : thread / groups * count;
   }
 
   // Reads the next piece, of which `left` elements of k are there; 0 stands for the others.
@@ -162,10 +170,11 @@ struct UnitCopy {
         units[i] = load_unit(from + i * stride);
       }
     } else {
+      const unsigned thread = thread_here();
 #pragma unroll
       for (unsigned i = 0; i < count; ++i) {
-        const unsigned line = first_line() + (is_across ? i * lines_at_once : 0);
-        const unsigned k = first_k() + (is_across ? 0 : i);
+        const unsigned line = first_line(thread) + (is_across ? i * lines_at_once : 0);
+        const unsigned k = first_k(thread) + (is_across ? 0 : i);
         const uint64_t there = is_across ? left : rest;
         const unsigned at = is_across ? k : line;
         const bool is_inside = line < rest && k < left;
@@ -176,17 +185,18 @@ struct UnitCopy {
   }
 
   __device__ void store(uint4* to) const {
+    const unsigned thread = thread_here();
     if constexpr (is_across) {
 #pragma unroll
       for (unsigned i = 0; i < count; ++i) {
-        to[unit_place(first_line(), i * lines_at_once, threadIdx.x % line_units)] =
+        to[unit_place(first_line(thread), i * lines_at_once, thread % line_units)] =
             hiptool_device::make_unit(units[i].x, units[i].y, units[i].z, units[i].w);
       }
     } else {
 #pragma unroll
       for (unsigned j = 0; j < unit_numbers; ++j) {
-        uint4* const unit = to + unit_place(first_line(), j, first_k() / unit_numbers);
-        auto* const words = reinterpret_cast<uint32_t*>(unit) + first_k() % unit_numbers / 2;
+        uint4* const unit = to + unit_place(first_line(thread), j, first_k(thread) / unit_numbers);
+        auto* const words = reinterpret_cast<uint32_t*>(unit) + first_k(thread) % unit_numbers / 2;
 #pragma unroll
         for (unsigned i = 0; i < count; i += 2) {
           const uint32_t low = units[i][j / 2] >> (j % 2 * 16) & 0xFFFFU;
