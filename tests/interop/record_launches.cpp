@@ -9,169 +9,27 @@
 #include <cstdio>
 #include <exception>
 #include <functional>
-#include <random>
 #include <string>
 #include <vector>
 
-#include "core/platform_state.hpp"
 #include "hip/cpu/kernel_table.hpp"
 #include "hiptool/backend.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/ops.hpp"
 #include "hiptool/ops_move.hpp"
 #include "hiptool/ops_rows.hpp"
-#include "interop/launch_recorder.hpp"
+#include "interop/recorder.hpp"
 #include "kernels/kernel_loader.hpp"
 #include "measure/kernel/iq_grids.hpp"
 #include "measure/kernel/quantised_types.hpp"
-#include "ops/matmul_launch.hpp"
-#include "ops/reference/matmul.hpp"
-#include "ops/reference/values.hpp"
 
 namespace hiptool::test {
 namespace {
 
-using Dims = std::vector<std::uint64_t>;
-using ops::MatmulOptions;
 constexpr std::array layouts{"packed", "strided"};
 constexpr std::array real_types{DType::f16, DType::bf16, DType::f32, DType::f64, DType::f8e4m3};
 constexpr std::array row_types{DType::f16, DType::bf16, DType::f32, DType::f64};
 constexpr std::array types_by_size{DType::u8, DType::f16, DType::u32, DType::f64};
-
-enum class Data { any_bits, numbers };
-
-class Recorder {
- public:
-  explicit Recorder(const std::string& folder)
-      : launches_(folder),
-        platforms_(core::make_platforms(Platforms::Options{}, launches_.binder())),
-        backend_(find_device(platforms_, "cpu")) {}
-
-  const Backend& backend() const { return backend_; }
-  std::size_t launch_count() const { return launches_.launch_count(); }
-
-  void begin(const std::string& operation, DType dtype, std::string_view layout) {
-    launches_.set_label(operation + " " + std::string(to_string(dtype)) + " " +
-                        std::string(layout));
-    random_.seed(++tensors_);
-  }
-
-  /// Memory of 0xFF bytes; strided: every other element along each axis of larger memory; rows:
-  /// every other row.
-  Tensor empty(DType dtype, const Dims& dims, std::string_view layout) {
-    if (layout == "packed") {
-      const Tensor whole = backend_.empty(dtype, dims);
-      fill(whole.buffer(), std::byte{0xFF}, backend_.stream());
-      return whole;
-    }
-    Dims outer = dims;
-    const std::size_t doubled = layout == "rows" ? 1 : outer.size();
-    for (std::size_t axis = 0; axis < doubled; ++axis) outer[axis] = 2 * outer[axis] + 1;
-    const Tensor whole = backend_.empty(dtype, outer);
-    fill(whole.buffer(), std::byte{0xFF}, backend_.stream());
-    Dims strides(whole.layout().strides().begin(), whole.layout().strides().end());
-    const std::uint64_t start = layout == "rows" ? strides[0] : 1;
-    for (std::size_t axis = 0; axis < doubled; ++axis) strides[axis] *= 2;
-    return whole.with_layout(Layout::strided(dims, strides, start));
-  }
-
-  /// Half small whole numbers, half any bits or numbers with a fraction.
-  Tensor tensor(DType dtype, const Dims& dims, std::string_view layout,
-                Data data = Data::any_bits) {
-    const Tensor result = empty(dtype, dims, layout);
-    const std::size_t size = element_size_bytes(dtype);
-    const bool has_sign = dtype != DType::u8 && dtype != DType::u32;
-    ops::reference::Values values{dims, {}};
-    for (std::uint64_t i = 0; i < result.element_count(); ++i) {
-      auto value = static_cast<long double>(random_() % 17) - (has_sign ? 8 : 0);
-      if (data == Data::numbers && is_floating_point(dtype) && random_() % 2 == 0) {
-        value += static_cast<long double>(random_() % 4096) / 4096;
-      }
-      values.at.push_back(value);
-    }
-    std::vector<std::byte> bytes = ops::reference::bytes_of(dtype, values);
-    for (std::uint64_t i = 0; data == Data::any_bits && i < result.element_count(); ++i) {
-      if (random_() % 2 == 0) continue;
-      for (std::size_t k = 0; k < size; ++k) {
-        bytes[i * size + k] = static_cast<std::byte>(random_());
-      }
-    }
-    write(result, bytes);
-    return result;
-  }
-
-  Tensor ids(DType dtype, const Dims& dims, std::string_view layout, std::uint64_t below) {
-    const Tensor result = empty(dtype, dims, layout);
-    ops::reference::Values values{dims, {}};
-    for (std::uint64_t i = 0; i < result.element_count(); ++i) {
-      values.at.push_back(static_cast<long double>(random_() % below));
-    }
-    std::vector<std::byte> bytes = ops::reference::bytes_of(dtype, values);
-    // The largest number of the type chooses nothing.
-    const std::size_t size = element_size_bytes(dtype);
-    std::fill_n(bytes.begin(), size, std::byte{0xFF});
-    if (dtype == DType::i64) bytes[size - 1] = std::byte{0x7F};
-    write(result, bytes);
-    return result;
-  }
-
-  /// Matrices whose lines begin at multiples of 16 bytes, in memory of 0xFF bytes; turned: columns
-  /// are lines.
-  Tensor matrices(DType dtype, const Dims& dims, bool is_turned) {
-    Dims outer = dims;
-    if (is_turned) std::swap(outer[1], outer[2]);
-    outer[2] = (outer[2] + 15) / 8 * 8;
-    const Tensor whole = empty(dtype, outer, "packed");
-    const std::array<std::uint64_t, 3> strides{outer[1] * outer[2], is_turned ? 1 : outer[2],
-                                               is_turned ? outer[2] : 1};
-    return whole.with_layout(Layout::strided(dims, strides, 0));
-  }
-
-  /// Fills a tensor with whole numbers from -8 to 8, or with reals, and gives them back.
-  ops::reference::Values write_factors(const Tensor& tensor, bool is_whole) {
-    ops::reference::Values values{{tensor.dims().begin(), tensor.dims().end()}, {}};
-    for (std::uint64_t i = 0; i < tensor.element_count(); ++i) {
-      const std::uint64_t number = random_();
-      values.at.push_back(is_whole ? static_cast<long double>(number % 17) - 8
-                                   : static_cast<long double>(number % 65536) / 4096 - 8);
-    }
-    const auto bytes = ops::reference::bytes_of(tensor.dtype(), values);
-    write(tensor, bytes);
-    return ops::reference::values_of(tensor.dtype(), bytes, values.dims);
-  }
-
-  /// The elements of that tensor may differ from the cpu platform's as far as `expected` allows.
-  void set_bounds(const Tensor& tensor, const ops::reference::Expected& expected) {
-    std::vector<Bounds> bounds;
-    for (std::uint64_t i = 0; i < tensor.element_count(); ++i) {
-      const long double value = expected.values.at[i];
-      const long double slack = expected.slack[i];
-      bounds.push_back({tensor.layout().offset_at(i) * element_size_bytes(tensor.dtype()),
-                        static_cast<double>(value - slack), static_cast<double>(value + slack)});
-    }
-    launches_.set_bounds(tensor.buffer().address(), tensor.dtype(), bounds);
-  }
-
-  void finish() { backend_.synchronize(); }
-
- private:
-  void write(const Tensor& tensor, const std::vector<std::byte>& bytes) {
-    backend_.synchronize();
-    const std::size_t size = element_size_bytes(tensor.dtype());
-    std::vector<std::byte> all(tensor.buffer().size_bytes(), std::byte{0xFF});
-    for (std::uint64_t i = 0; i < tensor.element_count(); ++i) {
-      std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(i * size), size,
-                  all.begin() + static_cast<std::ptrdiff_t>(tensor.layout().offset_at(i) * size));
-    }
-    copy_h2d_and_wait(tensor.buffer(), all);
-  }
-
-  LaunchRecorder launches_;
-  Platforms platforms_;
-  Backend backend_;
-  std::mt19937_64 random_;
-  std::uint64_t tensors_ = 0;
-};
 
 const Dims small{5, 9};
 
@@ -427,49 +285,6 @@ void record_dequantisation(Recorder& recorder) {
   }
 }
 
-struct ProductCase {
-  const char* name;
-  std::uint64_t batch, m, k, n;
-  MatmulOptions options;
-  bool is_whole;
-  bool repeats_b = false;
-};
-
-/// By matrix units: whole tiles, tiles and pieces with edges, matrices of a batch, sums in chunks.
-void record_products_by_units(Recorder& recorder, DType dtype) {
-  const std::array cases{
-      ProductCase{"whole", 1, 128, 96, 256, {}, true},
-      ProductCase{"edges", 1, 137, 50, 270, {}, true},
-      ProductCase{"real edges", 1, 137, 75, 270, {}, false},
-      ProductCase{"added", 2, 24, 33, 40, {.alpha = 2, .beta = -1}, true, true},
-      ProductCase{"real added", 2, 24, 33, 43, {.alpha = 0.3, .beta = -1.7}, false},
-      ProductCase{"chunks", 1, 17, 2060, 24, {}, true},
-  };
-  const Backend& backend = recorder.backend();
-  for (const ProductCase& one : cases) {
-    for (const unsigned layout : {0u, 1u, 2u, 3u}) {
-      const bool a_turned = layout / 2 == 1;
-      const bool b_turned = layout % 2 == 1;
-      recorder.begin(std::string("units ") + one.name, dtype,
-                     std::string{a_turned ? 't' : 'n', b_turned ? 't' : 'n'});
-      const Tensor a = recorder.matrices(dtype, {one.batch, one.m, one.k}, a_turned);
-      const Tensor b =
-          recorder.matrices(dtype, {one.repeats_b ? 1 : one.batch, one.k, one.n}, b_turned);
-      const Tensor out = recorder.matrices(dtype, {one.batch, one.m, one.n}, false);
-      const auto left = recorder.write_factors(a, one.is_whole);
-      const auto right = recorder.write_factors(b, one.is_whole);
-      const auto old = recorder.write_factors(out, one.is_whole);
-      if (!one.is_whole) {
-        recorder.set_bounds(
-            out, ops::reference::matmul(dtype, left, right, one.options.alpha, one.options.beta,
-                                        one.options.beta != 0 ? &old : nullptr));
-      }
-      ops::multiply_tensors(backend, a, b, out, one.options, true);
-      backend.synchronize();
-    }
-  }
-}
-
 void record_all(Recorder& recorder) {
   for (const std::string_view layout : layouts) {
     for (const DType dtype : dtypes) {
@@ -494,7 +309,7 @@ void record_all(Recorder& recorder) {
     record_crossing(recorder, dtype);
   }
   record_dequantisation(recorder);
-  for (const DType dtype : {DType::f16, DType::bf16}) record_products_by_units(recorder, dtype);
+  record_all_products(recorder);
   recorder.finish();
 }
 
