@@ -282,6 +282,7 @@ __forceinline__ __device__ void multiply_by_units(const Matmul& all, uint64_t wo
   constexpr unsigned b_units = matmul_unit_columns * line_units;
   constexpr unsigned waves_beside = matmul_unit_columns / Units::wave_columns;
   static_assert((a_units + b_units) * 16 == matmul_unit_piece_bytes, "the host knows the size");
+  static_assert(matmul_unit_stages * matmul_unit_piece_bytes <= 64 * 1024, "all that a block has");
   uint4* const shared = hiptool_device::dynamic_shared();
   const TilePlace place(all, work);
   uint64_t bases[3];

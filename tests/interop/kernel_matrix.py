@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The AMD images of products by matrix units are for the targets that are meant to have them, and
-each of their kernels has the matrix instruction of its type, of the target's generation.
+"""The AMD images of products by matrix units are for the targets that are meant to have them. Each
+of their kernels has the matrix instruction of its type and of the target's generation, and no
+scratch memory: all sums are in registers.
 
 Usage: kernel_matrix.py IMAGES_BIN
 """
@@ -47,6 +48,11 @@ def check(objdump, target, data, folder):
     for kernel, name in wanted.items():
         if found.get(kernel) != {name}:
             yield f"{kernel} for {target}: {found.get(kernel)}, wanted {name}"
+    notes = subprocess.run([tool("llvm-readelf-19", "llvm-readelf"), "--notes", str(file)],
+                           capture_output=True, text=True, check=True).stdout
+    scratch = re.findall(r"\.private_segment_fixed_size: +(\d+)", notes)
+    if scratch != ["0"] * len(wanted):
+        yield f"{target}: scratch memory of {scratch} bytes"
     if found.keys() != wanted.keys():
         yield f"{target}: {sorted(found.keys() ^ wanted.keys())}"
 
