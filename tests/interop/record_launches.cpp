@@ -310,6 +310,7 @@ void record_all(Recorder& recorder) {
   }
   record_dequantisation(recorder);
   record_all_products(recorder);
+  record_all_images(recorder);
   recorder.finish();
 }
 

@@ -157,5 +157,7 @@ class Recorder {
 
 /// Products of matrices of every type, without and with matrix units.
 void record_all_products(Recorder& recorder);
+/// Convolutions, pooling and upsampling.
+void record_all_images(Recorder& recorder);
 
 }  // namespace hiptool::test
