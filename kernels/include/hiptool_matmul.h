@@ -10,9 +10,11 @@ enum : unsigned {
   matmul_piece = 4,        // neighbouring elements that a thread loads at a time
   matmul_unit_rows = 128,  // of a tile by matrix instructions
   matmul_unit_columns = 256,
-  matmul_unit_bytes = 96 * 1024,  // of its shared memory
-  matmul_rows = 32,               // of a factor that a block multiplies by a few vectors
-  matmul_vectors = 8,             // of them at most
+  matmul_unit_piece_bytes = 24 * 1024,  // of shared memory, for 32 elements of k
+  matmul_unit_stages_nvidia = 4,        // of such pieces; elsewhere shared memory is 64 KiB
+  matmul_unit_stages = 2,
+  matmul_rows = 32,     // of a factor that a block multiplies by a few vectors
+  matmul_vectors = 8,   // of them at most
   matmul_lanes = 32,    // partial sums of one result; lane i has pieces i, i + 32, ... of k
   matmul_stride = 128,  // elements from a lane's piece to its next one
 };

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: MIT
 // Products of matrices of 16-bit numbers by matrix instructions, sums in f32: a block computes 128
 // x 256 results, each of its eight warps 64 x 64. The host launches it only on devices that have
-// them. On the processor the instructions are imitated, so that tests see where operands lie.
+// them. On the processor NVIDIA's are imitated, so that tests see where operands lie.
 #include "hiptool_products.h"
+
+#if defined(__AMDGCN__)
+#include "hiptool_units_amd.h"
+#endif
 
 using namespace hiptool_device;
 
 namespace hiptool_ops {
 
+#if !defined(__AMDGCN__)
+
 constexpr unsigned step = 16;   // of one matrix instruction
 constexpr unsigned depth = 32;  // of the pieces in shared memory
-constexpr unsigned stages = 4;  // pieces in flight: one is read while three are copied
 constexpr unsigned unit = 8;    // numbers in 16 bytes
 constexpr unsigned threads = 256;
 constexpr unsigned warp_side = 64;
@@ -20,6 +25,7 @@ constexpr unsigned tile_columns = matmul_unit_columns;
 #if defined(__CUDA__) || defined(__CUDACC__)
 
 constexpr bool is_imitation = false;
+constexpr unsigned stages = matmul_unit_stages_nvidia;  // one is read while three are copied
 
 inline __device__ uint32_t shared_address(const uint4* data) {
   uint32_t address;
@@ -78,11 +84,10 @@ HIPTOOL_MULTIPLY_ADD(F16, "f16")
 HIPTOOL_MULTIPLY_ADD(Bf16, "bf16")
 #undef HIPTOOL_MULTIPLY_ADD
 
-#elif defined(__HIP__)
-#error "matrix instructions of AMD are not used"
 #else
 
 constexpr bool is_imitation = true;
+constexpr unsigned stages = matmul_unit_stages;
 
 // Offsets in shared memory serve as addresses.
 inline __device__ uint32_t shared_address(const uint4*) { return 0; }
@@ -272,6 +277,7 @@ __forceinline__ __device__ void multiply_by_units(const Matmul& all, uint64_t wo
                                                   const Stored* b, Stored* out, float* partial) {
   using TileA = UnitTile<tile_rows, a_across>;
   using TileB = UnitTile<tile_columns, b_across>;
+  static_assert(TileA::bytes + TileB::bytes == matmul_unit_piece_bytes, "the host knows the size");
   const uint32_t shared_a = shared_address(dynamic_shared());
   const uint32_t shared_b = shared_a + stages * TileA::bytes;
   const TilePlace place(all, work);
@@ -348,6 +354,8 @@ __forceinline__ __device__ void multiply_by_units(const Matmul& all, uint64_t wo
   }
 }
 
+#endif
+
 template <class Stored, bool a_across, bool b_across>
 __forceinline__ __device__ void multiply_tiles(const Matmul& all, const Stored* a, const Stored* b,
                                                Stored* out, float* partial) {
@@ -360,8 +368,9 @@ __forceinline__ __device__ void multiply_tiles(const Matmul& all, const Stored* 
 
 }  // namespace hiptool_ops
 
-// Operands are aligned to 16 bytes, and so are all their lines. Blocks of 256 threads have 96 KiB
-// of shared memory. n: neighbours as in a row-major matrix, t: in a transposed one.
+// Operands are aligned to 16 bytes, and so are all their lines. Blocks of 256 threads have
+// matmul_unit_stages pieces of matmul_unit_piece_bytes in shared memory. n: neighbours as in a
+// row-major matrix, t: in a transposed one.
 #define HIPTOOL_KERNEL(type, Stored, layout, a_across, b_across)                                \
   extern "C" __global__ void __launch_bounds__(256) hiptool_matmul_units_##type##_##layout(     \
       hiptool_ops::Matmul all, const Stored* a, const Stored* b, Stored* out, float* partial) { \

@@ -74,6 +74,10 @@ std::vector<Image> choose_images(std::string_view source, Platform platform,
   return chosen;
 }
 
+bool has_image(std::string_view source, Platform platform, std::string_view arch) {
+  return !choose_images_of(embedded_images(), source, platform, arch).empty();
+}
+
 Image unpacked(const Image& image) {
   if (image.packed.empty()) return image;
   static std::mutex mutex;

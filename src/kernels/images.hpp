@@ -53,6 +53,9 @@ std::vector<Image> choose_images(std::string_view source, Platform platform, std
 std::optional<Image> choose_image(std::string_view source, Platform platform,
                                   std::string_view arch);
 
+/// Whether there is one; unpacks nothing.
+bool has_image(std::string_view source, Platform platform, std::string_view arch);
+
 /// Stem of the source that exports the kernel (`HIPTOOL_EXPORT(name);`); empty where none does.
 std::string_view source_of_kernel(std::string_view name);
 

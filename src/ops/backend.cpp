@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "hiptool/platform.hpp"
+#include "kernels/images.hpp"
 #include "ops/backend_kernels.hpp"
 #include "ops/backend_state.hpp"
 
@@ -14,13 +15,15 @@ namespace hiptool {
 namespace ops {
 namespace {
 
-/// Whether kernels/ops/matmul_tile.hip is for this device: its instruction came with sm_80 (PTX
-/// ISA, mma).
+/// Whether kernels/ops/matmul_tile.hip is for this device. NVIDIA: its instruction came with sm_80
+/// (PTX ISA, mma). AMD: where the build made an image, see kernels/meson.build.
 bool has_units(const Device& device) {
   constexpr std::string_view prefix = "sm_";
-  if (device.platform() != Platform::nvidia) return false;
   const std::string arch = device.info().arch;
-  if (!arch.starts_with(prefix)) return false;
+  if (device.platform() == Platform::amd) {
+    return kernels::has_image("ops_matmul_tile", Platform::amd, arch);
+  }
+  if (device.platform() != Platform::nvidia || !arch.starts_with(prefix)) return false;
   return base::parse_number<unsigned>(std::string_view(arch).substr(prefix.size())).value_or(0) >=
          80;
 }

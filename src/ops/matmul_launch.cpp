@@ -207,7 +207,10 @@ class ProductLaunch {
   void multiply_by_units() {
     all_.row_tiles = ceil_divide(all_.a.size, hiptool_ops::matmul_unit_rows);
     all_.column_tiles = ceil_divide(all_.b.size, hiptool_ops::matmul_unit_columns);
-    config_.shared_bytes = hiptool_ops::matmul_unit_bytes;
+    const bool is_nvidia = backend_.device().platform() == Platform::nvidia;
+    config_.shared_bytes =
+        hiptool_ops::matmul_unit_piece_bytes *
+        (is_nvidia ? hiptool_ops::matmul_unit_stages_nvidia : hiptool_ops::matmul_unit_stages);
     const std::string layout{all_.a.is_across != 0 ? 'n' : 't', all_.b.is_across != 0 ? 't' : 'n'};
     multiply("ops_matmul_tile", "hiptool_matmul_units_", layout,
              all_.row_tiles * all_.column_tiles);

@@ -38,6 +38,7 @@ USER_SGPRS = [("private_segment_buffer", 4), ("dispatch_ptr", 2), ("queue_ptr", 
               ("kernarg_segment_ptr", 2), ("dispatch_id", 2), ("flat_scratch_init", 2),
               ("private_segment_size", 1)]
 LDS_SHIFT, LDS_UNIT_BYTES = 15, 512
+BOUNDS = struct.Struct("<Qdd")  # of launch_recorder.hpp
 
 
 class Memory:
@@ -278,19 +279,34 @@ class Replay:
             self.user_sgprs(found, packet, kernarg))
         findings = [] if is_intact else ["more than the shared memory of the launch was written"]
         return findings + [text for recorded, copy in memory.values()
-                for text in self.compare(recorded, copy)]
+                for text in self.compare(recorded, copy, launch["bounds"])]
 
-    def compare(self, recorded, copy):
+    def compare(self, recorded, copy, bounds):
         if not copy.is_intact():
             yield "bytes outside of the memory were written"
         size = recorded["size_bytes"]
         expected = self.bytes[recorded["after"]:recorded["after"] + size]
         got = copy.content()
+        if bounds and bounds["address"] == recorded["address"]:
+            expected = self.within(bounds, expected, got)
         wrong = [i for i in range(size) if got[i] != expected[i]] if got != expected else []
         if wrong:
             first = wrong[0] & ~7
             yield (f"{len(wrong)} bytes of {size}, first at {wrong[0]}: "
                    f"{got[first:first + 8].hex()} for {expected[first:first + 8].hex()}")
+
+
+    def within(self, bounds, expected, got):
+        """What is expected, where bounded elements may be what they are."""
+        expected = bytearray(expected)
+        size = BOUNDS.size * bounds["count"]
+        for offset, least, most in BOUNDS.iter_unpack(self.bytes[bounds["at"]:][:size]):
+            bits = got[offset:offset + 2]
+            value, = struct.unpack(*{"f16": ("<e", bits), "bf16": ("<f", b"\0\0" + bits)}
+                                   [bounds["dtype"]])
+            if least <= value <= most:
+                expected[offset:offset + 2] = bits
+        return bytes(expected)
 
 
 def main():

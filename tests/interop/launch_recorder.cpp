@@ -33,6 +33,7 @@ struct Recording {
   std::map<std::string, std::size_t> stored;  // bytes that are in the file already, and where
   std::size_t stored_bytes = 0;
   std::string label;
+  nlohmann::json bounds;
   std::size_t count = 0;
 };
 std::optional<Recording> recording;
@@ -156,7 +157,8 @@ hipError_t launch(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsi
       << nlohmann::json{{"label", recording->label},        {"kernel", kernel->name},
                         {"grid", {grid_x, grid_y, grid_z}}, {"block", {block_x, block_y, block_z}},
                         {"shared_bytes", shared_bytes},     {"arguments", found.bytes},
-                        {"pointers", found.pointers},       {"memory", memory}}
+                        {"pointers", found.pointers},       {"memory", memory},
+                        {"bounds", recording->bounds}}
              .dump()
       << '\n';
   ++recording->count;
@@ -204,7 +206,20 @@ std::shared_ptr<hip::Binder> LaunchRecorder::binder() const {
   return std::make_shared<RecordingBinder>();
 }
 
-void LaunchRecorder::set_label(const std::string& label) { recording->label = label; }
+void LaunchRecorder::set_label(const std::string& label) {
+  recording->label = label;
+  recording->bounds = nullptr;
+}
+
+void LaunchRecorder::set_bounds(const void* address, DType dtype,
+                                const std::vector<Bounds>& bounds) {
+  std::string bytes(bounds.size() * sizeof(Bounds), '\0');
+  std::memcpy(bytes.data(), bounds.data(), bytes.size());
+  recording->bounds = {{"address", reinterpret_cast<std::uintptr_t>(address)},
+                       {"dtype", std::string(to_string(dtype))},
+                       {"count", bounds.size()},
+                       {"at", store(bytes)}};
+}
 
 std::size_t LaunchRecorder::launch_count() const { return recording->count; }
 

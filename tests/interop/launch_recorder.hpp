@@ -2,17 +2,29 @@
 /// Writes down every kernel launch of the cpu platform, with its arguments and the memory that they
 /// point to before and after it.
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "hip/binding.hpp"
+#include "hiptool/dtype.hpp"
 
 namespace hiptool::test {
+
+/// An element for which other bits than the cpu platform's are right too.
+struct Bounds {
+  std::uint64_t offset_bytes;  ///< from the start of its allocation
+  double least;
+  double most;
+};
 
 /// A folder gets launches.jsonl, an object a line: label, kernel, grid, block, shared_bytes,
 /// arguments as [offset, bytes in hexadecimal], pointers as offsets of addresses among the
 /// arguments, and memory, each allocation that one of them lies in: address, size_bytes, and where
-/// in memory.bin its bytes before and after the launch are. One recorder at a time, one thread.
+/// in memory.bin its bytes before and after the launch are. Where results are bounded, bounds: the
+/// allocation's address, dtype, count, and where in memory.bin they are. One recorder at a time,
+/// one thread.
 class LaunchRecorder {
  public:
   explicit LaunchRecorder(const std::string& folder);
@@ -23,8 +35,10 @@ class LaunchRecorder {
   /// The registry of this build with a recording table for the cpu platform.
   std::shared_ptr<hip::Binder> binder() const;
 
-  /// Of the launches that follow.
+  /// Of the launches that follow, whose results are to be the cpu platform's, bit for bit.
   void set_label(const std::string& label);
+  /// Of elements that launches with this label write into the allocation at that address.
+  void set_bounds(const void* address, DType dtype, const std::vector<Bounds>& bounds);
   std::size_t launch_count() const;
 };
 

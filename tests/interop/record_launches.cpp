@@ -9,129 +9,27 @@
 #include <cstdio>
 #include <exception>
 #include <functional>
-#include <random>
 #include <string>
 #include <vector>
 
-#include "core/platform_state.hpp"
 #include "hip/cpu/kernel_table.hpp"
 #include "hiptool/backend.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/ops.hpp"
 #include "hiptool/ops_move.hpp"
 #include "hiptool/ops_rows.hpp"
-#include "interop/launch_recorder.hpp"
+#include "interop/recorder.hpp"
 #include "kernels/kernel_loader.hpp"
 #include "measure/kernel/iq_grids.hpp"
 #include "measure/kernel/quantised_types.hpp"
-#include "ops/reference/values.hpp"
 
 namespace hiptool::test {
 namespace {
 
-using Dims = std::vector<std::uint64_t>;
 constexpr std::array layouts{"packed", "strided"};
 constexpr std::array real_types{DType::f16, DType::bf16, DType::f32, DType::f64, DType::f8e4m3};
 constexpr std::array row_types{DType::f16, DType::bf16, DType::f32, DType::f64};
 constexpr std::array types_by_size{DType::u8, DType::f16, DType::u32, DType::f64};
-
-enum class Data { any_bits, numbers };
-
-class Recorder {
- public:
-  explicit Recorder(const std::string& folder)
-      : launches_(folder),
-        platforms_(core::make_platforms(Platforms::Options{}, launches_.binder())),
-        backend_(find_device(platforms_, "cpu")) {}
-
-  const Backend& backend() const { return backend_; }
-  std::size_t launch_count() const { return launches_.launch_count(); }
-
-  void begin(const std::string& operation, DType dtype, std::string_view layout) {
-    launches_.set_label(operation + " " + std::string(to_string(dtype)) + " " +
-                        std::string(layout));
-    random_.seed(++tensors_);
-  }
-
-  /// Memory of 0xFF bytes; strided: every other element along each axis of larger memory; rows:
-  /// every other row.
-  Tensor empty(DType dtype, const Dims& dims, std::string_view layout) {
-    if (layout == "packed") {
-      const Tensor whole = backend_.empty(dtype, dims);
-      fill(whole.buffer(), std::byte{0xFF}, backend_.stream());
-      return whole;
-    }
-    Dims outer = dims;
-    const std::size_t doubled = layout == "rows" ? 1 : outer.size();
-    for (std::size_t axis = 0; axis < doubled; ++axis) outer[axis] = 2 * outer[axis] + 1;
-    const Tensor whole = backend_.empty(dtype, outer);
-    fill(whole.buffer(), std::byte{0xFF}, backend_.stream());
-    Dims strides(whole.layout().strides().begin(), whole.layout().strides().end());
-    const std::uint64_t start = layout == "rows" ? strides[0] : 1;
-    for (std::size_t axis = 0; axis < doubled; ++axis) strides[axis] *= 2;
-    return whole.with_layout(Layout::strided(dims, strides, start));
-  }
-
-  /// Half small whole numbers, half any bits or numbers with a fraction.
-  Tensor tensor(DType dtype, const Dims& dims, std::string_view layout,
-                Data data = Data::any_bits) {
-    const Tensor result = empty(dtype, dims, layout);
-    const std::size_t size = element_size_bytes(dtype);
-    const bool has_sign = dtype != DType::u8 && dtype != DType::u32;
-    ops::reference::Values values{dims, {}};
-    for (std::uint64_t i = 0; i < result.element_count(); ++i) {
-      auto value = static_cast<long double>(random_() % 17) - (has_sign ? 8 : 0);
-      if (data == Data::numbers && is_floating_point(dtype) && random_() % 2 == 0) {
-        value += static_cast<long double>(random_() % 4096) / 4096;
-      }
-      values.at.push_back(value);
-    }
-    std::vector<std::byte> bytes = ops::reference::bytes_of(dtype, values);
-    for (std::uint64_t i = 0; data == Data::any_bits && i < result.element_count(); ++i) {
-      if (random_() % 2 == 0) continue;
-      for (std::size_t k = 0; k < size; ++k) {
-        bytes[i * size + k] = static_cast<std::byte>(random_());
-      }
-    }
-    write(result, bytes);
-    return result;
-  }
-
-  Tensor ids(DType dtype, const Dims& dims, std::string_view layout, std::uint64_t below) {
-    const Tensor result = empty(dtype, dims, layout);
-    ops::reference::Values values{dims, {}};
-    for (std::uint64_t i = 0; i < result.element_count(); ++i) {
-      values.at.push_back(static_cast<long double>(random_() % below));
-    }
-    std::vector<std::byte> bytes = ops::reference::bytes_of(dtype, values);
-    // The largest number of the type chooses nothing.
-    const std::size_t size = element_size_bytes(dtype);
-    std::fill_n(bytes.begin(), size, std::byte{0xFF});
-    if (dtype == DType::i64) bytes[size - 1] = std::byte{0x7F};
-    write(result, bytes);
-    return result;
-  }
-
-  void finish() { backend_.synchronize(); }
-
- private:
-  void write(const Tensor& tensor, const std::vector<std::byte>& bytes) {
-    backend_.synchronize();
-    const std::size_t size = element_size_bytes(tensor.dtype());
-    std::vector<std::byte> all(tensor.buffer().size_bytes(), std::byte{0xFF});
-    for (std::uint64_t i = 0; i < tensor.element_count(); ++i) {
-      std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(i * size), size,
-                  all.begin() + static_cast<std::ptrdiff_t>(tensor.layout().offset_at(i) * size));
-    }
-    copy_h2d_and_wait(tensor.buffer(), all);
-  }
-
-  LaunchRecorder launches_;
-  Platforms platforms_;
-  Backend backend_;
-  std::mt19937_64 random_;
-  std::uint64_t tensors_ = 0;
-};
 
 const Dims small{5, 9};
 
@@ -411,6 +309,8 @@ void record_all(Recorder& recorder) {
     record_crossing(recorder, dtype);
   }
   record_dequantisation(recorder);
+  record_all_products(recorder);
+  record_all_images(recorder);
   recorder.finish();
 }
 

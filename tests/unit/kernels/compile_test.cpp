@@ -73,13 +73,13 @@ bool is_missing(Platform platform) {
   return true;
 }
 
-/// The embedded kernel sources that a platform has instructions for.
+/// The embedded kernel sources that gfx90a has instructions for, or sm_80.
 std::vector<std::string> sources_for(Platform platform) {
   std::vector<std::string> names;
   for (const Image& image : embedded_images()) {
-    const bool is_nvidia_only = image.source == "fma_bf16" || image.source == "gemm_matrix" ||
-                                image.source == "ops_matmul_tile";
-    if (image.target != "source" || (is_nvidia_only && platform == Platform::amd)) continue;
+    const bool is_not_of_gfx90a = image.source == "fma_bf16" || image.source == "gemm_matrix" ||
+                                  image.source == "ops_matmul_tile";
+    if (image.target != "source" || (is_not_of_gfx90a && platform == Platform::amd)) continue;
     names.emplace_back(image.source);
   }
   return names;
@@ -98,6 +98,14 @@ TEST_CASE("hipRTC compiles every embedded source for gfx90a without a GPU") {
                                    "ELF"));
     CHECK(image[18] == std::byte{224});
   }
+}
+
+TEST_CASE("hipRTC names the GPUs whose matrix units are used") {
+  if (is_missing(Platform::amd)) return;
+  const auto error = failure(
+      [] { compile_in_process(embedded_request(Platform::amd, "gfx90a", "ops_matmul_tile")); });
+  REQUIRE(error.has_value());
+  CHECK(contains(*error, "gfx942, gfx11 and gfx12"));
 }
 
 TEST_CASE("NVRTC compiles every embedded source for compute_80 without a GPU") {
@@ -284,6 +292,16 @@ TEST_CASE("hiptool itself compiles as a child process") {
     REQUIRE(error.has_value());
     CHECK(contains(*error, "ended with exit code"));
     CHECK(contains(*error, "could not compile"));
+  }
+  // That of Debian knows none of these; where one is known, the matrix instructions are too.
+  for (const char* arch : {"gfx942", "gfx1100", "gfx1201"}) {
+    if (is_missing(Platform::amd)) break;
+    CAPTURE(arch);
+    if (failure([&] { compile(embedded_request(Platform::amd, arch, "fill")); })) {
+      MESSAGE("skipped: this hipRTC does not know " << arch);
+      continue;
+    }
+    CHECK(compile(embedded_request(Platform::amd, arch, "ops_matmul_tile")).size() > 64);
   }
   // The release of hipRTC that Debian has aborts for an arch that it does not know; later ones
   // refuse it. Either way it is an Error here.

@@ -3,10 +3,15 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "hiptool/ops.hpp"
+#include "kernels/images.hpp"
 #include "ops/backend_state.hpp"
 #include "ops/operands.hpp"
 #include "support.hpp"
@@ -46,6 +51,24 @@ TEST_CASE("sixteen threads share one Backend of a device, also after one could n
     }
   }
   for (const ops::BackendState* state : states) CHECK(state == states[0]);
+}
+
+TEST_CASE("matrix units are for devices that have them and that the build has their kernels for") {
+  constexpr std::array<std::string_view, 10> with_units{"gfx942",  "gfx1100", "gfx1101", "gfx1102",
+                                                        "gfx1103", "gfx1150", "gfx1151", "gfx1152",
+                                                        "gfx1200", "gfx1201"};
+  Platforms platforms;
+  const Device device = test::device(platforms);
+  const std::string arch = device.info().arch;
+  CAPTURE(arch);
+  bool has_units = false;
+  if (device.platform() == Platform::amd) {
+    has_units = std::ranges::find(with_units, arch.substr(0, arch.find(':'))) != with_units.end() &&
+                kernels::has_image("ops_matmul", Platform::amd, arch);
+  } else if (device.platform() == Platform::nvidia) {
+    has_units = std::stoi(arch.substr(3)) >= 80;
+  }
+  CHECK(Backend(device).state().has_matrix_units == has_units);
 }
 
 TEST_CASE("work goes to the caller's stream and waits behind what is queued there") {
