@@ -21,9 +21,9 @@
 #include "hiptool/ops_move.hpp"
 #include "hiptool/ops_rows.hpp"
 #include "interop/launch_recorder.hpp"
+#include "kernels/iq_grids.hpp"
 #include "kernels/kernel_loader.hpp"
-#include "measure/kernel/iq_grids.hpp"
-#include "measure/kernel/quantised_types.hpp"
+#include "kernels/quantised_types.hpp"
 #include "ops/reference/values.hpp"
 
 namespace hiptool::test {
@@ -373,9 +373,9 @@ void record_dequantisation(Recorder& recorder) {
   const Backend& backend = recorder.backend();
   kernels::KernelLoader loader(backend.device());
   const Kernel kernel = loader.kernel("hiptool_dequantize");
-  const Buffer grids(backend.device(), measure::iq_grids().size_bytes());
-  copy_h2d_and_wait(grids, std::as_bytes(measure::iq_grids()));
-  for (const auto& type : measure::quantised_types) {
+  const Buffer grids(backend.device(), kernels::iq_grids().size_bytes());
+  copy_h2d_and_wait(grids, std::as_bytes(kernels::iq_grids()));
+  for (const auto& type : kernels::quantised_types) {
     recorder.begin("dequantize " + std::string(type.name), DType::u8, "packed");
     constexpr std::uint64_t block_count = 5;
     const std::uint64_t count = block_count * type.values;

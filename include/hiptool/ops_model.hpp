@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "hiptool/backend.hpp"
+#include "hiptool/buffer.hpp"
+#include "hiptool/export.hpp"
+#include "hiptool/model_file.hpp"
+#include "hiptool/tensor.hpp"
+
+/// The exact path of a decoder: operations on weights as model files store them, f32 in between.
+/// The rules of hiptool/ops.hpp hold here as well: two forms, errors before anything is queued, the
+/// same bits on every platform. No token's result depends on how many tokens a call has: a prompt
+/// in chunks of any length gives the bits of one that is fed token by token.
+///
+/// The other steps of a layer are rmsnorm (also of each head: its last axis), rope and gate of
+/// hiptool/ops_rows.hpp and add of hiptool/ops.hpp.
+namespace hiptool::ops {
+
+/// A matrix of a model file in device memory: rows one after the other, blocks as in the file
+/// (ggml-common.h of llama.cpp). Copying it shares the memory.
+///
+/// Types: the 25 quantised ones of GGUF that ggml converts to f32 (Q4_0 Q4_1 Q5_0 Q5_1 Q8_0, Q2_K
+/// to Q6_K, the IQ, TQ and FP4 types, Q1_0 and Q2_0), and F32, F16, BF16 and F64.
+class HIPTOOL_API QuantisedTensor {
+ public:
+  /// The buffer may be longer than the matrix. Throws Error(unsupported) that names the type when
+  /// there are no kernels for it; Error(invalid_argument) when the columns are not a multiple of
+  /// the block's elements, or the buffer is on no device or not at a multiple of 16 bytes;
+  /// Error(out_of_bounds) when it is shorter than the matrix.
+  QuantisedTensor(Buffer blocks, ElementType type, std::uint64_t rows, std::uint64_t columns);
+
+  /// A contiguous tensor [rows, columns] of f32, f16, bf16 or f64, whose memory is shared. Throws
+  /// Error(unsupported) for other dtypes, Error(invalid_argument) for other layouts.
+  explicit QuantisedTensor(const Tensor& numbers);
+
+  const Buffer& blocks() const noexcept { return blocks_; }
+  ElementType type() const noexcept { return type_; }
+  std::uint64_t rows() const noexcept { return rows_; }
+  std::uint64_t columns() const noexcept { return columns_; }
+  std::uint64_t row_bytes() const noexcept { return row_bytes_; }
+  const Device& device() const { return blocks_.device(); }
+
+ private:
+  void require_memory() const;
+
+  Buffer blocks_;
+  ElementType type_;
+  std::uint64_t rows_;
+  std::uint64_t columns_;
+  std::uint64_t row_bytes_ = 0;
+};
+
+/// x [tokens, columns] times the transposed weights [rows, columns]: f32 [tokens, rows]. Numbers of
+/// the weights are f32 as ggml defines them (F64 is rounded to f32); kernels/ops/quantised.hip
+/// states the order of a sum, which depends on the columns only. A result that is NaN is the
+/// canonical one; without columns it is 0. Throws Error(invalid_argument) for other shapes, dtypes
+/// and devices, and for an output that overlaps x or the weights.
+HIPTOOL_API Tensor quantised_matmul(const Backend& backend, const QuantisedTensor& weights,
+                                    const Tensor& x);
+HIPTOOL_API void quantised_matmul_into(const Backend& backend, const QuantisedTensor& weights,
+                                       const Tensor& x, const Tensor& out);
+
+/// The rows of these numbers as f32 [ids, columns], bit for bit as ggml converts them. Ids of the
+/// host are copied before the call returns, and one that is not below weights.rows() is
+/// Error(out_of_bounds) before anything is queued.
+HIPTOOL_API Tensor embedding_rows(const Backend& backend, const QuantisedTensor& weights,
+                                  std::span<const std::uint32_t> ids);
+
+/// The same by ids u32 [n] on the device, such as argmax writes. One that is out of range gives
+/// zeros and is Error(out_of_bounds) at the next Backend::synchronize(); but 2^32 - 1 gives zeros
+/// only, as in index_select.
+HIPTOOL_API Tensor embedding_rows(const Backend& backend, const QuantisedTensor& weights,
+                                  const Tensor& ids);
+HIPTOOL_API void embedding_rows_into(const Backend& backend, const QuantisedTensor& weights,
+                                     const Tensor& ids, const Tensor& out);
+
+}  // namespace hiptool::ops
