@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "hiptool/backend.hpp"
@@ -75,5 +76,49 @@ HIPTOOL_API Tensor embedding_rows(const Backend& backend, const QuantisedTensor&
                                   const Tensor& ids);
 HIPTOOL_API void embedding_rows_into(const Backend& backend, const QuantisedTensor& weights,
                                      const Tensor& ids, const Tensor& out);
+
+/// Keys and values of the tokens so far, by position: f32 [capacity, heads, key size] and
+/// [capacity, heads, value size].
+struct KVCache {
+  Tensor keys;
+  Tensor values;
+};
+
+/// New memory, uninitialised: attention reads only positions that were written. Throws what
+/// Backend::empty throws.
+HIPTOOL_API KVCache make_kv_cache(const Backend& backend, std::uint64_t capacity,
+                                  std::uint64_t heads, std::uint64_t key_size,
+                                  std::uint64_t value_size);
+
+/// Writes keys and values f32 [tokens, heads, size] of neighbouring tokens, the first of them at
+/// that position. Throws Error(out_of_bounds) when they exceed the capacity,
+/// Error(invalid_argument) for shapes and dtypes that are not those of the cache.
+HIPTOOL_API void kv_append(const Backend& backend, const KVCache& cache, const Tensor& keys,
+                           const Tensor& values, std::uint64_t position);
+
+struct AttentionOptions {
+  std::uint64_t first_position = 0;  ///< of the first token
+  /// Key j is visible from token i when i - j < window; absent: all keys up to i.
+  std::optional<std::uint64_t> window = {};
+  std::optional<double> scale = {};  ///< of scores; absent: 1 / sqrt(key size)
+  double softcap = 0;                ///< scores become softcap tanh(score / softcap); 0: they stay
+};
+
+/// Causal attention of q [tokens, heads, key size], tokens at neighbouring positions: the result is
+/// [tokens, heads, value size], the sum of e^(score) value over the sum of e^(score), with score =
+/// scale q key. Heads are a multiple of those of the cache; head h uses the keys and values of head
+/// h / (heads / cache heads). Keys of all visible positions have been appended, those of the tokens
+/// themselves among them. f32; scale and softcap are rounded to it; kernels/ops/attention.hip
+/// states the order of sums. A token with NaN or +infinity among its scores, or nothing but
+/// -infinity, becomes NaN.
+///
+/// Throws Error(out_of_bounds) when the last token is not below the capacity; Error(unsupported)
+/// for sizes of 0 and above 256; Error(invalid_argument) for other shapes, dtypes and devices, a
+/// cache whose last axis has not stride 1, a window of 0, a softcap that is negative or not finite,
+/// and an output that overlaps an input.
+HIPTOOL_API Tensor attention(const Backend& backend, const Tensor& q, const KVCache& cache,
+                             const AttentionOptions& options);
+HIPTOOL_API void attention_into(const Backend& backend, const Tensor& q, const KVCache& cache,
+                                const AttentionOptions& options, const Tensor& out);
 
 }  // namespace hiptool::ops

@@ -12,4 +12,17 @@ namespace hiptool::ops::reference {
 /// x [tokens, columns] times the transposed weights [rows, columns].
 Expected file_product(const Values& weights, const Values& x);
 
+/// What a token sees, and what becomes of scores.
+struct Attending {
+  std::uint64_t first = 0;   ///< position of the first token
+  std::uint64_t window = 0;  ///< 0: all keys up to the token's
+  long double scale = 1;
+  long double softcap = 0;  ///< 0: none
+};
+
+/// q [tokens, heads, key size], keys and values [positions, cache heads, size]. The slack follows
+/// the errors of scores, which are exponents, and of the two sums.
+Expected attention(const Values& q, const Values& keys, const Values& values,
+                   const Attending& options);
+
 }  // namespace hiptool::ops::reference

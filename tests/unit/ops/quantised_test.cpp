@@ -22,7 +22,7 @@ using test::Placement;
 
 namespace {
 
-using Bits = std::vector<std::uint32_t>;
+using FloatBits = std::vector<std::uint32_t>;
 using Dims = std::vector<std::uint64_t>;
 
 std::uint32_t next_number(std::uint32_t& state) {
@@ -63,17 +63,17 @@ std::vector<float> golden_x(std::size_t tokens) {
   return x;
 }
 
-Bits bits_of(const std::vector<float>& values) {
-  Bits bits(values.size());
+FloatBits float_bits(const std::vector<float>& values) {
+  FloatBits bits(values.size());
   std::memcpy(bits.data(), values.data(), values.size() * sizeof(float));
   return bits;
 }
 
-Bits bits_of(const Backend& backend, const Tensor& tensor) {
-  return bits_of(tensor.to_host<float>(backend.stream()));
+FloatBits float_bits(const Backend& backend, const Tensor& tensor) {
+  return float_bits(tensor.to_host<float>(backend.stream()));
 }
 
-Values some_numbers(DType dtype, const Dims& dims, std::uint32_t seed) {
+Values plain_numbers(DType dtype, const Dims& dims, std::uint32_t seed) {
   Values values{dims, {}};
   std::uint32_t state = seed;
   for (std::uint64_t i = 0; i < dims[0] * dims[1]; ++i) {
@@ -82,7 +82,7 @@ Values some_numbers(DType dtype, const Dims& dims, std::uint32_t seed) {
   return ops::reference::values_of(dtype, ops::reference::bytes_of(dtype, values), dims);
 }
 
-Tensor upload(const Backend& backend, DType dtype, const Values& values, Placement placement) {
+Tensor file_tensor(const Backend& backend, DType dtype, const Values& values, Placement placement) {
   const Tensor tensor = test::place(backend, dtype, values.dims, placement);
   test::write(backend, tensor, values);
   return tensor;
@@ -110,7 +110,7 @@ TEST_CASE("rows and products of every quantised type") {
   for (const test::GoldenType& golden : test::golden_types) {
     CAPTURE(golden.name);
     const QuantisedTensor weights = golden_weights(backend, golden);
-    const Bits rows = bits_of(
+    const FloatBits rows = float_bits(
         backend, ops::embedding_rows(backend, weights, std::vector<std::uint32_t>{0, 1, 2}));
     std::uint64_t digest = 0xCBF29CE484222325u;
     for (const std::uint32_t word : rows) digest = (digest ^ word) * 0x100000001B3u;
@@ -139,11 +139,11 @@ TEST_CASE("the bits of a token do not depend on the other tokens of a call") {
   for (const test::GoldenType& golden : test::golden_types) {
     CAPTURE(golden.name);
     const QuantisedTensor weights = golden_weights(backend, golden);
-    const Bits at_once = bits_of(backend, ops::quantised_matmul(backend, weights, x));
-    Bits by_one;
+    const FloatBits at_once = float_bits(backend, ops::quantised_matmul(backend, weights, x));
+    FloatBits by_one;
     for (std::uint64_t token = 0; token < tokens; ++token) {
       const Tensor one = x.with_layout(x.layout().narrow(0, token, 1));
-      const Bits row = bits_of(backend, ops::quantised_matmul(backend, weights, one));
+      const FloatBits row = float_bits(backend, ops::quantised_matmul(backend, weights, one));
       by_one.insert(by_one.end(), row.begin(), row.end());
     }
     CHECK(at_once == by_one);
@@ -160,13 +160,13 @@ TEST_CASE("products with plain weights of every shape and layout") {
       CAPTURE(shape[0]);
       CAPTURE(shape[1]);
       CAPTURE(shape[2]);
-      Values numbers = some_numbers(dtype, {shape[0], shape[1]}, 3);
-      const Values x = some_numbers(DType::f32, {shape[2], shape[1]}, 4);
-      const Tensor table = upload(backend, dtype, numbers, Placement::packed);
+      Values numbers = plain_numbers(dtype, {shape[0], shape[1]}, 3);
+      const Values x = plain_numbers(DType::f32, {shape[2], shape[1]}, 4);
+      const Tensor table = file_tensor(backend, dtype, numbers, Placement::packed);
       const QuantisedTensor weights(table);
       for (const Placement placement : test::placements) {
         CAPTURE(static_cast<int>(placement));
-        const Tensor vectors = upload(backend, DType::f32, x, placement);
+        const Tensor vectors = file_tensor(backend, DType::f32, x, placement);
         const Tensor out = test::place(backend, DType::f32, Dims{shape[2], shape[0]}, placement);
         ops::quantised_matmul_into(backend, weights, vectors, out);
         test::check_result(DType::f32, test::read(backend, out),
@@ -182,10 +182,10 @@ TEST_CASE("the order of a product's sum is the one that is stated") {
   for (const std::uint64_t columns : {1u, 130u, 511u, 512u, 1300u, 4096u}) {
     CAPTURE(columns);
     for (const std::uint64_t tokens : {1u, 3u}) {
-      const Values numbers = some_numbers(DType::f32, {6, columns}, 5);
-      const Values vectors = some_numbers(DType::f32, {tokens, columns}, 6);
-      const Tensor table = upload(backend, DType::f32, numbers, Placement::packed);
-      const Tensor x = upload(backend, DType::f32, vectors, Placement::packed);
+      const Values numbers = plain_numbers(DType::f32, {6, columns}, 5);
+      const Values vectors = plain_numbers(DType::f32, {tokens, columns}, 6);
+      const Tensor table = file_tensor(backend, DType::f32, numbers, Placement::packed);
+      const Tensor x = file_tensor(backend, DType::f32, vectors, Placement::packed);
       const std::vector<float> a = table.to_host<float>();
       const std::vector<float> b = x.to_host<float>();
       std::vector<float> expected;
@@ -195,8 +195,8 @@ TEST_CASE("the order of a product's sum is the one that is stated") {
               ordered_product(a.data() + row * columns, b.data() + token * columns, columns));
         }
       }
-      CHECK(bits_of(backend, ops::quantised_matmul(backend, QuantisedTensor(table), x)) ==
-            bits_of(expected));
+      CHECK(float_bits(backend, ops::quantised_matmul(backend, QuantisedTensor(table), x)) ==
+            float_bits(expected));
     }
   }
 }
@@ -208,8 +208,8 @@ TEST_CASE("rows of plain tables by ids of host and device") {
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f64}) {
     CAPTURE(to_string(dtype));
     for (const std::uint64_t columns : {1u, 7u, 24u}) {
-      const Values numbers = some_numbers(dtype, {5, columns}, 7);
-      const QuantisedTensor table(upload(backend, dtype, numbers, Placement::packed));
+      const Values numbers = plain_numbers(dtype, {5, columns}, 7);
+      const QuantisedTensor table(file_tensor(backend, dtype, numbers, Placement::packed));
       const std::vector<std::uint32_t> ids{4, 0, 4, 2};
       std::vector<float> expected;
       for (const std::uint32_t id : ids) {
@@ -217,14 +217,15 @@ TEST_CASE("rows of plain tables by ids of host and device") {
           expected.push_back(static_cast<float>(numbers.at[id * columns + k]));
         }
       }
-      CHECK(bits_of(backend, ops::embedding_rows(backend, table, ids)) == bits_of(expected));
+      CHECK(float_bits(backend, ops::embedding_rows(backend, table, ids)) == float_bits(expected));
       for (const Placement placement : test::placements) {
         const Tensor chosen = test::place(backend, DType::u32, Dims{4}, placement);
         test::write(backend, chosen, {{4}, {4, 0, 4, 2}});
         const Tensor out = test::place(backend, DType::f32, Dims{4, columns}, placement);
         ops::embedding_rows_into(backend, table, chosen, out);
         test::read(backend, out);
-        CHECK(bits_of(backend, ops::embedding_rows(backend, table, chosen)) == bits_of(expected));
+        CHECK(float_bits(backend, ops::embedding_rows(backend, table, chosen)) ==
+              float_bits(expected));
       }
     }
   }
@@ -233,9 +234,10 @@ TEST_CASE("rows of plain tables by ids of host and device") {
       ops::embedding_rows(backend, table, std::vector<std::uint32_t>{1, 5}),
       doctest::Contains("id 5 at position 1 is out of range: the table F32[5,8] has 5 rows"),
       Error);
-  const Tensor ids = Tensor::from_host(memory, std::vector<std::uint32_t>{4, ~0u, 7}, {3});
+  const Tensor ids = Tensor::from_host(memory, std::vector<std::uint32_t>{4, ~0u, 5}, {3});
   const Tensor rows = ops::embedding_rows(backend, table, ids);
-  CHECK_THROWS_WITH_AS(backend.synchronize(), doctest::Contains("id 7 at position 2"), Error);
+  CHECK_THROWS_WITH_AS(backend.synchronize(),
+                       doctest::Contains("id 5 at position [2] of u32[3] is out of range"), Error);
   CHECK(rows.to_host<float>(backend.stream()) == std::vector<float>(24, 0.0f));
   const Tensor sentinel = Tensor::from_host(memory, std::vector<std::uint32_t>{~0u}, {1});
   ops::embedding_rows(backend, table, sentinel);
@@ -250,10 +252,10 @@ TEST_CASE("edges of products with weights of files") {
   const QuantisedTensor weights(table);
   const float infinity = std::numeric_limits<float>::infinity();
   const Tensor x = Tensor::from_host(memory, std::vector<float>{infinity, 0, -infinity}, {1, 3});
-  CHECK(bits_of(backend, ops::quantised_matmul(backend, weights, x)) ==
-        Bits{0x7FC00000u, 0x7FC00000u});
+  CHECK(float_bits(backend, ops::quantised_matmul(backend, weights, x)) ==
+        FloatBits{0x7FC00000u, 0x7FC00000u});
   // Nothing is read behind a row, so that NaN there changes nothing.
-  const Tensor spread = upload(backend, DType::f32, {{1, 3}, {1, 1, 1}}, Placement::spread);
+  const Tensor spread = file_tensor(backend, DType::f32, {{1, 3}, {1, 1, 1}}, Placement::spread);
   CHECK(ops::quantised_matmul(backend, weights, spread).to_host<float>(backend.stream()) ==
         std::vector<float>{6, 15});
   const QuantisedTensor empty(backend.empty(DType::f32, {2, 0}));
