@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "hiptool/backend.hpp"
 #include "hiptool/buffer.hpp"
@@ -120,5 +121,63 @@ HIPTOOL_API Tensor attention(const Backend& backend, const Tensor& q, const KVCa
                              const AttentionOptions& options);
 HIPTOOL_API void attention_into(const Backend& backend, const Tensor& q, const KVCache& cache,
                                 const AttentionOptions& options, const Tensor& out);
+
+/// How a model derives the frequencies of rope; the defaults leave them as they are. Public sources
+/// are transformers' modeling_rope_utils.py and llama.cpp's ggml_rope_ext.
+struct RopeOptions {
+  std::uint64_t rotary = 0;  ///< elements of a head that are rotated; even
+  double base = 10000;       ///< freq_base: pair i turns by base^(-2 i / rotary) a position
+  /// Divides the frequency of each pair: GGUF's rope_freqs.weight (Llama 3), rope_factors_long and
+  /// rope_factors_short. Empty: none.
+  std::vector<double> factors = {};
+  double linear_factor = 1;  ///< divides all frequencies: scaling of type linear
+
+  /// Llama 3 by the numbers of config.json; files of GGUF have the factors instead.
+  struct Llama3 {
+    double factor = 8;
+    double low_frequency_factor = 1;
+    double high_frequency_factor = 4;
+    double original_context = 8192;
+  };
+  std::optional<Llama3> llama3 = {};
+
+  /// YaRN (arXiv 2309.00071): pairs that turn often keep their frequency, the others are divided by
+  /// the factor, those between are blended.
+  struct Yarn {
+    double factor = 1;
+    double original_context = 0;
+    double beta_fast = 32;
+    double beta_slow = 1;
+  };
+  std::optional<Yarn> yarn = {};
+};
+
+/// Radians a position for each pair, computed on the host in double. Throws Error(invalid_argument)
+/// for an odd number of elements, a number of factors that is not that of the pairs, numbers that
+/// are not positive and finite, more than one scaling.
+HIPTOOL_API std::vector<double> rope_frequencies(const RopeOptions& options);
+
+/// By what YaRN multiplies cosines and sines: 0.1 ln(factor) + 1, 1 for factors up to 1.
+HIPTOOL_API double yarn_magnitude(double factor);
+/// By what longrope multiplies them: sqrt(1 + ln(factor) / ln(original context)) with factor =
+/// context / original context, 1 for factors up to 1.
+HIPTOOL_API double longrope_magnitude(double factor, double original_context);
+
+/// What ops::rope takes: f32 [tokens, pairs].
+struct RopeTables {
+  Tensor cosines;
+  Tensor sines;
+};
+
+/// Cosines and sines of position times frequency, times the magnitude: in f64 by functions of our
+/// own, rounded once to f32, so that the same frequencies give the same bits on every platform.
+/// Frequencies are f64 [pairs]; tokens are at neighbouring positions. Throws
+/// Error(invalid_argument) for other shapes and dtypes.
+HIPTOOL_API RopeTables rope_tables(const Backend& backend, const Tensor& frequencies,
+                                   std::uint64_t first_position, std::uint64_t tokens,
+                                   double magnitude = 1);
+/// The same for positions u32 [tokens].
+HIPTOOL_API RopeTables rope_tables(const Backend& backend, const Tensor& frequencies,
+                                   const Tensor& positions, double magnitude = 1);
 
 }  // namespace hiptool::ops

@@ -121,4 +121,20 @@ Expected attention(const Values& q, const Values& keys, const Values& values,
   return expected;
 }
 
+Expected rope_table(const std::vector<double>& frequencies,
+                    const std::vector<std::uint64_t>& positions, double magnitude, bool is_sine) {
+  Expected expected{{{positions.size(), frequencies.size()}, {}}, {}};
+  for (const std::uint64_t position : positions) {
+    for (const double frequency : frequencies) {
+      const long double angle = static_cast<long double>(position) * frequency;
+      const long double value =
+          (is_sine ? std::sin(angle) : std::cos(angle)) * static_cast<long double>(magnitude);
+      expected.values.at.push_back(value);
+      expected.slack.push_back(ulp_of(DType::f32, value) * 0.501L +
+                               std::fabs(angle * magnitude) * 0x1p-53L);
+    }
+  }
+  return expected;
+}
+
 }  // namespace hiptool::ops::reference

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
+#include <vector>
 
 #include "ops/reference/values.hpp"
 
@@ -24,5 +25,10 @@ struct Attending {
 /// the errors of scores, which are exponents, and of the two sums.
 Expected attention(const Values& q, const Values& keys, const Values& values,
                    const Attending& options);
+
+/// Cosines (or sines) of position times frequency, times the magnitude, [positions, frequencies].
+/// The slack is half a unit of the result, and the rounding of the angle to f64.
+Expected rope_table(const std::vector<double>& frequencies,
+                    const std::vector<std::uint64_t>& positions, double magnitude, bool is_sine);
 
 }  // namespace hiptool::ops::reference
