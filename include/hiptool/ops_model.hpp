@@ -64,9 +64,9 @@ HIPTOOL_API Tensor quantised_matmul(const Backend& backend, const QuantisedTenso
 HIPTOOL_API void quantised_matmul_into(const Backend& backend, const QuantisedTensor& weights,
                                        const Tensor& x, const Tensor& out);
 
-/// The rows of these numbers as f32 [ids, columns], bit for bit as ggml converts them. Ids of the
-/// host are copied before the call returns, and one that is not below weights.rows() is
-/// Error(out_of_bounds) before anything is queued.
+/// The rows of these numbers as f32 [ids, columns], bit for bit as ggml converts them; NaN is the
+/// canonical one. Ids of the host are copied before the call returns, and one that is not below
+/// weights.rows() is Error(out_of_bounds) before anything is queued.
 HIPTOOL_API Tensor embedding_rows(const Backend& backend, const QuantisedTensor& weights,
                                   std::span<const std::uint32_t> ids);
 

@@ -269,7 +269,7 @@ __forceinline__ __device__ void copy_rows(const EmbeddingRows& all, const uint8_
     float* const to = out + place * all.out_stride + k * all.out_step;
 #pragma unroll
     for (unsigned j = 0; j < 4; ++j) {
-      if (k + j < matrix.columns) to[j * all.out_step] = four[j];
+      if (k + j < matrix.columns) to[j * all.out_step] = canonical(four[j]);
     }
   }
 }
