@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint64_t block_alignment = 16;
 
-bool is_plain(std::uint32_t type) {
+bool is_type_of_numbers(std::uint32_t type) {
   switch (static_cast<hiptool_ops::PlainType>(type)) {
     case hiptool_ops::PlainType::f32:
     case hiptool_ops::PlainType::f16:
@@ -37,7 +37,7 @@ std::uint32_t type_with_kernels(ElementType type) {
   if (found != nullptr && ElementType(found->entry) == type) {
     const bool is_quantised = std::ranges::any_of(
         kernels::quantised_types, [&](const auto& known) { return known.id == found->id; });
-    if (is_quantised || is_plain(found->id)) return found->id;
+    if (is_quantised || is_type_of_numbers(found->id)) return found->id;
   }
   throw Error(ErrorCode::unsupported, "QuantisedTensor",
               "no kernels for weights of type '" + std::string(type.name()) +
@@ -74,7 +74,7 @@ std::string describe_weights(const QuantisedTensor& weights) {
          list_of(std::array{weights.rows(), weights.columns()});
 }
 
-hiptool_ops::FileMatrix matrix_of(const QuantisedTensor& weights) {
+hiptool_ops::FileMatrix file_matrix(const QuantisedTensor& weights) {
   hiptool_ops::FileMatrix matrix{};
   matrix.rows = weights.rows();
   matrix.columns = weights.columns();
@@ -108,13 +108,13 @@ void require_apart(std::string_view operation, const QuantisedTensor& weights, c
 }
 
 const void* grids_of(const Backend& backend, const hiptool_ops::FileMatrix& matrix) {
-  return is_plain(matrix.type) ? nullptr : backend.state().iq_grids();
+  return is_type_of_numbers(matrix.type) ? nullptr : backend.state().iq_grids();
 }
 
 void launch_embedding(const Backend& backend, const QuantisedTensor& weights, const Tensor& ids,
                       const Tensor& out) {
   hiptool_ops::EmbeddingRows all{};
-  all.matrix = matrix_of(weights);
+  all.matrix = file_matrix(weights);
   all.count = ids.element_count();
   all.id_stride = ids.layout().strides()[0];
   all.out_stride = out.layout().strides()[0];
@@ -192,15 +192,14 @@ void quantised_matmul_into(const Backend& backend, const QuantisedTensor& weight
   if (out.element_count() == 0) return;
   const Tensor vectors = with_neighbours(backend, x);
   hiptool_ops::FileProduct all{};
-  all.matrix = matrix_of(weights);
+  all.matrix = file_matrix(weights);
   all.tokens = x.dims()[0];
   all.x_stride = vectors.layout().strides()[0];
   all.x_pieces = has_whole_pieces(vectors) ? 1 : 0;
   all.out_stride = out.layout().strides()[0];
   all.out_step = out.layout().strides()[1];
   const bool is_one = all.tokens == 1;
-  const std::uint64_t rows =
-      is_one ? hiptool_ops::dot_rows_of_one : hiptool_ops::dot_rows_of_many;
+  const std::uint64_t rows = is_one ? hiptool_ops::dot_rows_of_one : hiptool_ops::dot_rows_of_many;
   const std::uint64_t width = is_one ? 1 : std::uint64_t{hiptool_ops::dot_tokens};
   const std::uint64_t tiles =
       ceil_divide(weights.rows(), hiptool_ops::dot_teams * rows) * ceil_divide(all.tokens, width);
