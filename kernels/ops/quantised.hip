@@ -165,56 +165,29 @@ struct Tile {
   }
 };
 
-// What with_rows() calls. Functors, because compilers do not inline lambdas that are called for
-// every type.
+// Of all rows of a tile the pieces at k. Functors, because compilers do not inline lambdas that are
+// called for every type.
 template <unsigned rows>
 struct LoadRows {
   const FileMatrix& matrix;
   const uint16_t* grids;
 
-  template <class Row>
-  __forceinline__ __device__ void load(Row, const uint8_t* const* lines, uint64_t k,
-                                       float (*numbers)[4]) const {
-#pragma unroll
-    for (unsigned r = 0; r < rows; ++r) Row::load(matrix, lines[r], grids, k, numbers[r]);
-  }
-};
-template <unsigned rows, class Row>
-struct LoadOneType {
-  LoadRows<rows> loader;
-  __forceinline__ __device__ void operator()(const uint8_t* const* lines, uint64_t k,
-                                             float (*numbers)[4]) const {
-    loader.load(Row(), lines, k, numbers);
-  }
-};
-template <unsigned rows>
-struct LoadAnyType {
-  LoadRows<rows> loader;
   struct Piece {
-    const LoadAnyType& all;
+    const LoadRows& all;
     const uint8_t* const* lines;
     uint64_t k;
     float (*numbers)[4];
     template <class Row>
-    __forceinline__ __device__ void operator()(Row row) const {
-      all.loader.load(row, lines, k, numbers);
+    __forceinline__ __device__ void operator()(Row) const {
+#pragma unroll
+      for (unsigned r = 0; r < rows; ++r) {
+        Row::load(all.matrix, lines[r], all.grids, k, numbers[r]);
+      }
     }
   };
   __forceinline__ __device__ void operator()(const uint8_t* const* lines, uint64_t k,
                                              float (*numbers)[4]) const {
-    with_rows(loader.matrix.type, Piece{*this, lines, k, numbers});
-  }
-};
-template <unsigned rows, unsigned width>
-struct AddRows {
-  Tile<rows, width>& tile;
-  const FileProduct& all;
-  const uint8_t* weights;
-  const uint16_t* grids;
-  const float* x;
-  template <class Row>
-  __forceinline__ __device__ void operator()(Row) const {
-    tile.add(all, weights, x, LoadOneType<rows, Row>{{all.matrix, grids}});
+    with_rows(matrix.type, Piece{*this, lines, k, numbers});
   }
 };
 
@@ -227,12 +200,7 @@ __forceinline__ __device__ void multiply_file(const FileProduct& all, const uint
 #pragma unroll 1
   for (uint64_t work = blockIdx.x; work < row_tiles * token_tiles; work += gridDim.x) {
     Tile<rows, width> tile(work / token_tiles * tile_rows, work % token_tiles * width);
-    if constexpr (width == 1) {
-      with_rows(all.matrix.type, AddRows<rows, width>{tile, all, weights, grids, x});
-    } else {
-      // The products of several tokens outweigh the branch, and their code is there once.
-      tile.add(all, weights, x, LoadAnyType<rows>{{all.matrix, grids}});
-    }
+    tile.add(all, weights, x, LoadRows<rows>{all.matrix, grids});
     tile.finish(all, out);
     if (work + gridDim.x < row_tiles * token_tiles) __syncthreads();
   }
