@@ -4,7 +4,7 @@
 #include <hip/hip_runtime.h>
 
 #include "hiptool_elements.h"
-#include "hiptool_moves.h"
+#include "hiptool_faults.h"
 
 namespace hiptool_ops {
 
@@ -21,18 +21,6 @@ inline __device__ uint64_t read_id(IdType type, const void* ids, uint64_t place)
     return id == 0xFFFFFFFFU ? no_id() : id;
   }
   return static_cast<const uint64_t*>(ids)[place];
-}
-
-// The least position of the earliest operation stays, whatever the order of threads is. Operations
-// of a stream follow each other, so a later one never comes before an earlier one.
-inline __device__ void record_fault(FaultRecord* faults, uint64_t owner, uint64_t position,
-                                    uint64_t value) {
-  if (atomicMin(&faults->owner, owner) < owner) return;
-#pragma unroll
-  for (unsigned k = 0; k < 3; ++k) {
-    const uint64_t piece = value >> (24 * k) & 0xFFFFFFU;
-    atomicMin(&faults->pieces[k], position << 24 | piece);
-  }
 }
 
 // True for an id in range.

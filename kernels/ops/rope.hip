@@ -3,6 +3,7 @@
 #include <hip/hip_runtime.h>
 
 #include "hiptool_elements.h"
+#include "hiptool_layers.h"
 #include "hiptool_math.h"
 #include "hiptool_rows.h"
 
@@ -91,6 +92,21 @@ __forceinline__ __device__ void copy_rest(const Operands<2>& all, const Stored* 
   }
 }
 
+// Angles in f64: of long contexts f32 would keep few of an angle's digits.
+inline __device__ void make_tables(const RopeTable& all, const double* frequencies,
+                                   const uint32_t* positions, float* cosines, float* sines) {
+  const uint64_t stride = hiptool_device::unit_stride();
+  for (uint64_t i = hiptool_device::first_unit(); i < all.tokens * all.pairs; i += stride) {
+    const uint64_t token = i / all.pairs;
+    const uint64_t position =
+        positions != nullptr ? positions[token * all.position_stride] : all.first + token;
+    const double angle =
+        static_cast<double>(position) * frequencies[i % all.pairs * all.frequency_stride];
+    cosines[i] = hiptool_device::to_f32(hiptool_math::cosine(angle) * all.magnitude);
+    sines[i] = hiptool_device::to_f32(hiptool_math::sine(angle) * all.magnitude);
+  }
+}
+
 template <class Value>
 __forceinline__ __device__ Value activation(GateKind kind, Value x) {
   switch (kind) {
@@ -162,3 +178,11 @@ HIPTOOL_KERNELS(f16, hiptool_ops::F16);
 HIPTOOL_KERNELS(bf16, hiptool_ops::Bf16);
 HIPTOOL_KERNELS(f32, float);
 HIPTOOL_KERNELS(f64, double);
+
+// Cosines and sines of position times frequency. Positions may be null: then they follow `first`.
+extern "C" __global__ void __launch_bounds__(256)
+    hiptool_rope_tables(hiptool_ops::RopeTable all, const double* frequencies,
+                        const uint32_t* positions, float* cosines, float* sines) {
+  hiptool_ops::make_tables(all, frequencies, positions, cosines, sines);
+}
+HIPTOOL_EXPORT(hiptool_rope_tables);

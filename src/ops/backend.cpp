@@ -2,12 +2,15 @@
 #include "hiptool/backend.hpp"
 
 #include <exception>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "base/text.hpp"
+#include "hiptool/copy.hpp"
 #include "hiptool/platform.hpp"
 #include "kernels/images.hpp"
+#include "kernels/iq_grids.hpp"
 #include "ops/backend_kernels.hpp"
 #include "ops/backend_state.hpp"
 
@@ -45,6 +48,16 @@ Kernel BackendState::kernel(std::string_view source, const std::string& name) {
   const auto found = kernels_.find(name);
   if (found != kernels_.end()) return found->second;
   return kernels_.emplace(name, Kernel(loader_.load(source).module, name)).first->second;
+}
+
+const void* BackendState::iq_grids() {
+  const std::lock_guard lock(mutex_);
+  if (!iq_grids_) {
+    const Buffer grids(device, kernels::iq_grids().size_bytes());
+    copy_h2d_and_wait(grids, std::as_bytes(kernels::iq_grids()));
+    iq_grids_ = grids;
+  }
+  return iq_grids_->address();
 }
 
 Kernel kernel_of(const Backend& backend, std::string_view name) {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "hiptool/backend.hpp"
+#include "hiptool/buffer.hpp"
 #include "hiptool/kernel.hpp"
 #include "kernels/kernel_loader.hpp"
 #include "ops/faults.hpp"
@@ -21,6 +22,8 @@ struct BackendState {
   Kernel kernel(std::string_view source, const std::string& name);
   /// The kernel of that name in any source, looked up each time.
   Kernel find_kernel(std::string_view name) { return loader_.kernel(name); }
+  /// kernels::iq_grids() on the device; the first call copies them and waits.
+  const void* iq_grids();
 
   const Device device;
   const Backend::Options options;
@@ -34,6 +37,7 @@ struct BackendState {
   kernels::KernelLoader loader_;
   std::mutex mutex_;
   std::map<std::string, Kernel, std::less<>> kernels_;
+  std::optional<Buffer> iq_grids_;
 };
 
 }  // namespace hiptool::ops

@@ -16,12 +16,15 @@
 #include "hiptool/backend.hpp"
 #include "hiptool/copy.hpp"
 #include "hiptool/ops.hpp"
+#include "hiptool/ops_model.hpp"
 #include "hiptool/ops_move.hpp"
 #include "hiptool/ops_rows.hpp"
 #include "interop/recorder.hpp"
+#include "kernels/iq_grids.hpp"
 #include "kernels/kernel_loader.hpp"
-#include "measure/kernel/iq_grids.hpp"
-#include "measure/kernel/quantised_types.hpp"
+#include "kernels/quantised_types.hpp"
+#include "model/element_types.hpp"
+#include "ops/reference/values.hpp"
 
 namespace hiptool::test {
 namespace {
@@ -271,9 +274,9 @@ void record_dequantisation(Recorder& recorder) {
   const Backend& backend = recorder.backend();
   kernels::KernelLoader loader(backend.device());
   const Kernel kernel = loader.kernel("hiptool_dequantize");
-  const Buffer grids(backend.device(), measure::iq_grids().size_bytes());
-  copy_h2d_and_wait(grids, std::as_bytes(measure::iq_grids()));
-  for (const auto& type : measure::quantised_types) {
+  const Buffer grids(backend.device(), kernels::iq_grids().size_bytes());
+  copy_h2d_and_wait(grids, std::as_bytes(kernels::iq_grids()));
+  for (const auto& type : kernels::quantised_types) {
     recorder.begin("dequantize " + std::string(type.name), DType::u8, "packed");
     constexpr std::uint64_t block_count = 5;
     const std::uint64_t count = block_count * type.values;
@@ -283,6 +286,62 @@ void record_dequantisation(Recorder& recorder) {
            out.address(), count, type.id);
     backend.synchronize();
   }
+}
+
+/// Products with weights of that type, of one token and of several, and rows of them.
+void record_weights(Recorder& recorder, const ops::QuantisedTensor& weights,
+                    const std::string& name) {
+  const Backend& backend = recorder.backend();
+  for (const std::uint64_t tokens : {1u, 3u}) {
+    recorder.begin("quantised_matmul " + name + " tokens " + std::to_string(tokens), DType::f32,
+                   "packed");
+    const Tensor x =
+        recorder.tensor(DType::f32, {tokens, weights.columns()}, "packed", Data::numbers);
+    ops::quantised_matmul_into(backend, weights, x,
+                               recorder.empty(DType::f32, {tokens, weights.rows()}, "packed"));
+  }
+  recorder.begin("embedding_rows " + name, DType::f32, "packed");
+  ops::embedding_rows_into(backend, weights, recorder.ids(DType::u32, {3}, "packed", 2),
+                           recorder.empty(DType::f32, {3, weights.columns()}, "packed"));
+  backend.synchronize();
+}
+
+void record_attention(Recorder& recorder, const char* name, std::uint64_t positions,
+                      std::uint64_t size, const ops::AttentionOptions& chosen) {
+  const Backend& backend = recorder.backend();
+  recorder.begin(name, DType::f32, "packed");
+  const ops::KVCache cache{
+      recorder.tensor(DType::f32, {positions, 2, size}, "packed", Data::numbers),
+      recorder.tensor(DType::f32, {positions, 2, size}, "packed", Data::numbers)};
+  ops::AttentionOptions options = chosen;
+  options.first_position = positions - 2;
+  options.scale = 0.25;
+  ops::attention_into(backend, recorder.tensor(DType::f32, {2, 4, size}, "packed", Data::numbers),
+                      cache, options, recorder.empty(DType::f32, {2, 4, size}, "packed"));
+}
+
+void record_layers(Recorder& recorder) {
+  const Backend& backend = recorder.backend();
+  for (const auto& type : kernels::quantised_types) {
+    recorder.begin("weights " + std::string(type.name), DType::u8, "packed");
+    const std::uint64_t row_bytes = 256 / type.values * type.bytes;
+    const Tensor blocks = recorder.tensor(DType::u8, {2 * row_bytes}, "packed");
+    const ElementType element(model::find_gguf_type(type.id)->entry);
+    record_weights(recorder, {blocks.buffer(), element, 2, 256}, std::string(type.name));
+  }
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f64}) {
+    recorder.begin("weights", dtype, "packed");
+    const Tensor table = recorder.tensor(dtype, {9, 131}, "packed", Data::numbers);
+    record_weights(recorder, ops::QuantisedTensor(table), std::string(to_string(dtype)));
+  }
+  record_attention(recorder, "attention", 5, 24, {});
+  record_attention(recorder, "attention, two segments", 258, 5, {});
+  record_attention(recorder, "attention, window and softcap", 9, 16, {.window = 3, .softcap = 2});
+  recorder.begin("rope_tables", DType::f32, "packed");
+  const Tensor frequencies = recorder.tensor(DType::f64, {5}, "packed", Data::numbers);
+  ops::rope_tables(backend, frequencies, recorder.ids(DType::u32, {7}, "packed", 1000));
+  recorder.begin("rope_tables of neighbours", DType::f32, "packed");
+  ops::rope_tables(backend, frequencies, 131070, 3, 1.19);
 }
 
 void record_all(Recorder& recorder) {
@@ -311,6 +370,7 @@ void record_all(Recorder& recorder) {
   record_dequantisation(recorder);
   record_all_products(recorder);
   record_all_images(recorder);
+  record_layers(recorder);
   recorder.finish();
 }
 

@@ -108,6 +108,7 @@ const std::vector<OperationEntry>& operations() {
     add_matmul_operations(list);
     add_pool_operations(list);
     add_conv_operations(list);
+    add_layer_operations(list);
     add_random_operations(list);
     return list;
   }();

@@ -144,6 +144,7 @@ void add_indexing_operations(std::vector<OperationEntry>& operations);
 void add_matmul_operations(std::vector<OperationEntry>& operations);
 void add_pool_operations(std::vector<OperationEntry>& operations);
 void add_conv_operations(std::vector<OperationEntry>& operations);
+void add_layer_operations(std::vector<OperationEntry>& operations);
 void add_random_operations(std::vector<OperationEntry>& operations);
 
 }  // namespace hiptool::measure

@@ -133,6 +133,44 @@ TEST_CASE("edges of softmax and normalisation") {
   }
 }
 
+TEST_CASE("heads are normalised one by one, whatever other tokens a call has") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  const Values heads = reals(DType::f32, {5, 3, 40}, 24, -2, 2);
+  const Values weight = reals(DType::f32, {40}, 25, -2, 2);
+  const Tensor x = row_tensor(backend, DType::f32, heads);
+  const Tensor scale = row_tensor(backend, DType::f32, weight);
+  // Epsilons of models, and one that outweighs the squares.
+  for (const double epsilon : {1e-6, 1e-5, 4.0}) {
+    const Tensor out = ops::rmsnorm(backend, x, scale, epsilon);
+    const auto bytes = test::read(backend, out);
+    test::check_result(
+        DType::f32, bytes,
+        ops::reference::normalise(DType::f32, heads, weight, nullptr, false, epsilon));
+    std::vector<std::byte> by_token;
+    for (std::uint64_t token = 0; token < 5; ++token) {
+      const Tensor one = x.with_layout(x.layout().narrow(0, token, 1));
+      const auto part = test::read(backend, ops::rmsnorm(backend, one, scale, epsilon));
+      by_token.insert(by_token.end(), part.begin(), part.end());
+    }
+    CHECK(test::read(backend, ops::rmsnorm(backend, x, scale, epsilon)) == by_token);
+  }
+}
+
+TEST_CASE("a gate and its factor may be halves of one product") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  const Values both = reals(DType::f32, {3, 20}, 26, -4, 4);
+  const Tensor product = row_tensor(backend, DType::f32, both);
+  Values halves[2] = {{{3, 10}, {}}, {{3, 10}, {}}};
+  for (std::size_t i = 0; i < 60; ++i) halves[i % 20 / 10].at.push_back(both.at[i]);
+  const Tensor out =
+      ops::gate(backend, ops::Gate::silu, product.with_layout(product.layout().narrow(1, 0, 10)),
+                product.with_layout(product.layout().narrow(1, 10, 10)));
+  test::check_result(DType::f32, test::read(backend, out),
+                     ops::reference::gate(DType::f32, ops::Gate::silu, halves[0], halves[1]));
+}
+
 TEST_CASE("rope of both kinds of pairs, whole and partial") {
   Platforms platforms;
   const Backend backend(test::device(platforms));

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace hiptool::measure {
+namespace hiptool::kernels {
 
 /// A quantised type of GGUF that hiptool_dequantize supports: every type that ggml
 /// converts to f32 (ggml.c, type_traits: those with `to_float`); Q8_1 and Q8_K, which ggml only
@@ -30,4 +30,4 @@ inline constexpr QuantisedType quantised_types[] = {
     {"nvfp4", 40, 64, 36, ~0u},  {"q1_0", 41, 128, 18},        {"q2_0", 42, 64, 18},
 };
 
-}  // namespace hiptool::measure
+}  // namespace hiptool::kernels

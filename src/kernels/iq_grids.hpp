@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-namespace hiptool::measure {
+namespace hiptool::kernels {
 
 inline constexpr std::size_t iq_grid_words = 4608;
 
@@ -14,4 +14,4 @@ inline constexpr std::size_t iq_grid_words = 4608;
 /// itself, for IQ3_XXS n of 8 n + 4 (the largest, 7, is 62).
 std::span<const std::uint16_t> iq_grids();
 
-}  // namespace hiptool::measure
+}  // namespace hiptool::kernels

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The grids of GGUF's IQ types, made by a script from the tables of ggml-common.h;
 // tests/interop/dequantize.py compares the results.
-#include "measure/kernel/iq_grids.hpp"
+#include "kernels/iq_grids.hpp"
 
 #include <array>
 #include <string_view>
 
-namespace hiptool::measure {
+namespace hiptool::kernels {
 namespace {
 
 /// A grid is a subset of all points whose coordinates have one of `levels` codes each. The points
@@ -121,4 +121,4 @@ static_assert(words.back() == 0xaaaa, "all words are there");
 
 std::span<const std::uint16_t> iq_grids() { return words; }
 
-}  // namespace hiptool::measure
+}  // namespace hiptool::kernels

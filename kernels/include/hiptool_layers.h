@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// What the host passes to the kernels of a decoder's layers; both include it.
+#pragma once
+#include "hiptool_moves.h"
+
+namespace hiptool_ops {
+
+enum : unsigned {
+  layer_threads = 256,    // of a block
+  dot_lanes = 128,        // threads that share the rows of a product
+  dot_teams = 2,          // in a block
+  dot_pitch = 129,        // sums of a row in shared memory: odd, so that rows differ in banks
+  dot_rows_of_one = 4,    // rows that 128 threads take with one token...
+  dot_rows_of_many = 2,   // ...and with several,
+  dot_tokens = 8,         // of which they take so many at a time
+  attention_keys = 256,   // of a segment, one for each thread
+  attention_parts = 8,    // into which the keys of a segment are divided for the values
+  attention_size = 256,   // the longest head
+  attention_extra = 304,  // floats in front of the parts: scores, largest ones, sums
+};
+
+// Plain types have the numbers that ggml gives them.
+enum class PlainType : uint32_t { f32 = 0, f16 = 1, f64 = 28, bf16 = 30 };
+
+// Rows of a matrix as they are in a model file.
+struct FileMatrix {
+  uint64_t rows;
+  uint64_t columns;
+  uint64_t row_bytes;
+  uint32_t type;        // ggml's number
+  uint32_t has_pieces;  // plain types: rows consist of four elements each at aligned places
+};
+
+struct FileProduct {
+  FileMatrix matrix;
+  uint64_t tokens;
+  uint64_t x_stride;    // from token to token; elements of a token are neighbours
+  uint64_t out_stride;  // from token to token
+  uint64_t out_step;    // from row to row
+  uint32_t x_pieces;    // four elements of x are 16 bytes at a multiple of 16
+};
+
+struct EmbeddingRows {
+  FileMatrix matrix;
+  uint64_t count;  // of ids
+  uint64_t id_stride;
+  uint64_t out_stride;  // from row to row
+  uint64_t out_step;
+  FaultRecord* faults;
+  uint64_t owner;
+};
+
+// Strides of rows of a tensor [tokens, heads, size], whose last axis has neighbours.
+struct HeadStrides {
+  uint64_t token;
+  uint64_t head;
+};
+
+struct Attention {
+  uint64_t tokens;
+  uint64_t heads;
+  uint64_t group;  // heads that share keys and values
+  uint64_t key_size;
+  uint64_t value_size;
+  uint64_t first;   // position of the first token
+  uint64_t window;  // keys that a token sees
+  HeadStrides query;
+  HeadStrides key;
+  HeadStrides value;
+  HeadStrides out;
+  float scale;
+  float softcap;        // 0: none
+  uint32_t key_pieces;  // four elements are 16 bytes at a multiple of 16
+  uint32_t value_pieces;
+};
+
+struct RopeTable {
+  uint64_t tokens;
+  uint64_t pairs;
+  uint64_t first;  // position of the first token where there is no list
+  uint64_t position_stride;
+  uint64_t frequency_stride;
+  double magnitude;
+};
+
+}  // namespace hiptool_ops

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+// Attention of a token's heads to the keys before it, in f32, a block for each head of each token.
+// Keys go by segments of 256 by their position, so that neither the first token of a call nor the
+// number of tokens changes the order of a sum:
+// * a score is the sum of four sums, one for each remainder of the element's index by 4, each in
+//   its order by fused multiply-add, joined as (0 + 1) + (2 + 3);
+// * terms of a segment are e^(score - its largest score); lane i of 32 adds those of keys i, i +
+// 32,
+//   .. and a tree joins the lanes;
+// * an element of the output is the sum of eight sums of term times value, one for each remainder
+//   of the key's position by 8, joined by a tree;
+// * segments are joined one after the other, both sides scaled by e^(own - common largest score).
+#include <hip/hip_runtime.h>
+
+#include "hiptool_elements.h"
+#include "hiptool_layers.h"
+#include "hiptool_math.h"
+
+using namespace hiptool_device;
+
+namespace hiptool_ops {
+
+// Sums of a tree: those that are half of the count, a quarter, .. apart.
+template <unsigned count>
+inline __device__ float join_tree(float (&sums)[count]) {
+#pragma unroll
+  for (unsigned apart = count / 2; apart > 0; apart /= 2) {
+#pragma unroll
+    for (unsigned i = 0; i < apart; ++i) sums[i] = sums[i] + sums[i + apart];
+  }
+  return sums[0];
+}
+
+// Of a head, up to four elements from `from` on; those behind the end are 0.
+inline __device__ void load_four(const float* from, uint64_t rest, bool has_pieces, float* four) {
+  if (has_pieces) {
+    load_piece<4>(from, four);
+    return;
+  }
+#pragma unroll
+  for (unsigned j = 0; j < 4; ++j) four[j] = j < rest ? from[j] : 0;
+}
+
+inline __device__ float larger(float a, float b) { return a < b ? b : a; }
+
+// What is subtracted from scores: where all of them are -infinity every term is 0.
+inline __device__ float shift_of(float most) {
+  return most == -hiptool_math::infinity<float>() ? 0.0F : most;
+}
+
+// Shared memory: terms of a segment's keys, largest scores of 16 of them each, sums of the lanes,
+// eight parts of an output, the query.
+struct Attending {
+  enum : unsigned { peaks = 16, lanes = 32 };
+  const Attention& all;
+  float* terms;
+  float* peak;
+  float* lane_sums;
+  float* parts;
+  float* query;
+  uint64_t begin;  // of the keys that the token sees
+  uint64_t end;
+
+  __device__ Attending(const Attention& attention, uint64_t token) : all(attention) {
+    terms = reinterpret_cast<float*>(dynamic_shared());
+    peak = terms + attention_keys;
+    lane_sums = peak + peaks;
+    parts = terms + attention_extra;
+    query = parts + attention_parts * all.value_size;
+    end = all.first + token + 1;
+    begin = end > all.window ? end - all.window : 0;
+  }
+
+  __forceinline__ __device__ float score(const float* key) const {
+    float sums[4] = {0, 0, 0, 0};
+#pragma unroll 1
+    for (uint64_t d = 0; d < all.key_size; d += 4) {
+      float four[4];
+      load_four(key + d, all.key_size - d, all.key_pieces != 0, four);
+#pragma unroll
+      for (unsigned j = 0; j < 4; ++j) {
+        // The query in shared memory has zeros behind its end.
+        sums[j] = __fmaf_rn(query[d + j], four[j], sums[j]);
+      }
+    }
+    float result = ((sums[0] + sums[1]) + (sums[2] + sums[3])) * all.scale;
+    if (all.softcap != 0) {
+      result = hiptool_math::hyperbolic_tangent(result / all.softcap) * all.softcap;
+    }
+    return result;
+  }
+
+  // The terms of the segment's keys into shared memory; answers the largest score.
+  __forceinline__ __device__ float find_terms(uint64_t segment, const float* keys) const {
+    const uint64_t key = segment + threadIdx.x;
+    const bool is_seen = key >= begin && key < end;
+    float own = -hiptool_math::infinity<float>();
+    if (is_seen) own = score(keys + key * all.key.token);
+    terms[threadIdx.x] = own;
+    __syncthreads();
+    if (threadIdx.x < peaks) {
+      float most = terms[threadIdx.x];
+      for (unsigned i = peaks; i < attention_keys; i += peaks) {
+        most = larger(most, terms[threadIdx.x + i]);
+      }
+      peak[threadIdx.x] = most;
+    }
+    __syncthreads();
+    float most = peak[0];
+#pragma unroll
+    for (unsigned i = 1; i < peaks; ++i) most = larger(most, peak[i]);
+    terms[threadIdx.x] = is_seen ? hiptool_math::exponential(own - shift_of(most)) : 0;
+    __syncthreads();
+    return most;
+  }
+
+  // Sums of the lanes, and of every eighth key for each element of the output.
+  __forceinline__ __device__ void add_values(uint64_t segment, const float* values) const {
+    if (threadIdx.x < lanes) {
+      float sum = 0;
+      for (unsigned i = 0; i < attention_keys; i += lanes) sum = sum + terms[threadIdx.x + i];
+      lane_sums[threadIdx.x] = sum;
+    }
+    const uint64_t first = begin > segment ? begin - segment : 0;
+    const uint64_t keys_left = end - segment;
+    constexpr uint64_t most = attention_keys;
+    const uint64_t last = keys_left < most ? keys_left : most;
+    const unsigned pieces = static_cast<unsigned>((all.value_size + 3) / 4);
+#pragma unroll 1
+    for (unsigned unit = threadIdx.x; unit < pieces * attention_parts; unit += layer_threads) {
+      const unsigned part = unit / pieces;
+      const unsigned element = unit % pieces * 4;
+      float sums[4] = {0, 0, 0, 0};
+      const uint64_t skipped = (first + attention_parts - 1 - part) / attention_parts;
+#pragma unroll 1
+      for (uint64_t i = skipped * attention_parts + part; i < last; i += attention_parts) {
+        const float term = terms[i];
+        float four[4];
+        load_four(values + (segment + i) * all.value.token + element, all.value_size - element,
+                  all.value_pieces != 0, four);
+#pragma unroll
+        for (unsigned j = 0; j < 4; ++j) sums[j] = __fmaf_rn(term, four[j], sums[j]);
+      }
+#pragma unroll
+      for (unsigned j = 0; j < 4; ++j) {
+        if (element + j < all.value_size) parts[part * all.value_size + element + j] = sums[j];
+      }
+    }
+    __syncthreads();
+  }
+
+  __forceinline__ __device__ void run(const float* keys, const float* values, float* out) const {
+    const bool has_element = threadIdx.x < all.value_size;
+    float most = -hiptool_math::infinity<float>();
+    float sum = 0;
+    float result = 0;
+#pragma unroll 1
+    for (uint64_t segment = begin / attention_keys * attention_keys; segment < end;
+         segment += attention_keys) {
+      const float of_segment = find_terms(segment, keys);
+      add_values(segment, values);
+      const float common = larger(most, of_segment);
+      const float old_scale = hiptool_math::exponential(most - shift_of(common));
+      const float new_scale = hiptool_math::exponential(of_segment - shift_of(common));
+      float of_lanes[lanes];
+#pragma unroll
+      for (unsigned i = 0; i < lanes; ++i) of_lanes[i] = lane_sums[i];
+      sum = __fmaf_rn(sum, old_scale, join_tree(of_lanes) * new_scale);
+      if (has_element) {
+        float of_parts[attention_parts];
+#pragma unroll
+        for (unsigned i = 0; i < attention_parts; ++i) {
+          of_parts[i] = parts[i * all.value_size + threadIdx.x];
+        }
+        result = __fmaf_rn(result, old_scale, join_tree(of_parts) * new_scale);
+      }
+      most = common;
+    }
+    if (has_element) out[threadIdx.x] = canonical(result / sum);
+  }
+};
+
+inline __device__ void attend(const Attention& all, const float* queries, const float* keys,
+                              const float* values, float* out) {
+#pragma unroll 1
+  for (uint64_t work = blockIdx.x; work < all.tokens * all.heads; work += gridDim.x) {
+    const uint64_t token = work / all.heads;
+    const uint64_t head = work % all.heads;
+    const uint64_t shared_head = head / all.group;
+    const Attending attending(all, token);
+    if (work != blockIdx.x) __syncthreads();
+    const float* const query = queries + token * all.query.token + head * all.query.head;
+    for (uint64_t d = threadIdx.x; d < (all.key_size + 3) / 4 * 4; d += layer_threads) {
+      attending.query[d] = d < all.key_size ? query[d] : 0;
+    }
+    __syncthreads();
+    attending.run(keys + shared_head * all.key.head, values + shared_head * all.value.head,
+                  out + token * all.out.token + head * all.out.head);
+  }
+}
+
+}  // namespace hiptool_ops
+
+extern "C" __global__ void __launch_bounds__(256)
+    hiptool_attention_f32(hiptool_ops::Attention all, const float* queries, const float* keys,
+                          const float* values, float* out) {
+  hiptool_ops::attend(all, queries, keys, values, out);
+}
+HIPTOOL_EXPORT(hiptool_attention_f32);

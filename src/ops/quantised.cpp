@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hiptool/error.hpp"
+#include "hiptool/ops_model.hpp"
+#include "hiptool/ops_move.hpp"
+#include "kernels/quantised_types.hpp"
+#include "model/element_types.hpp"
+#include "ops/backend_state.hpp"
+#include "ops/faults.hpp"
+#include "ops/layers.hpp"
+#include "ops/rows.hpp"
+
+namespace hiptool::ops {
+namespace {
+
+constexpr std::uint64_t block_alignment = 16;
+
+bool is_type_of_numbers(std::uint32_t type) {
+  switch (static_cast<hiptool_ops::PlainType>(type)) {
+    case hiptool_ops::PlainType::f32:
+    case hiptool_ops::PlainType::f16:
+    case hiptool_ops::PlainType::bf16:
+    case hiptool_ops::PlainType::f64: return true;
+  }
+  return false;
+}
+
+/// ggml's number of a type for which there are kernels.
+std::uint32_t type_with_kernels(ElementType type) {
+  const model::GgufType* const found = model::find_gguf_type(type.name());
+  if (found != nullptr && ElementType(found->entry) == type) {
+    const bool is_quantised = std::ranges::any_of(
+        kernels::quantised_types, [&](const auto& known) { return known.id == found->id; });
+    if (is_quantised || is_type_of_numbers(found->id)) return found->id;
+  }
+  throw Error(ErrorCode::unsupported, "QuantisedTensor",
+              "no kernels for weights of type '" + std::string(type.name()) +
+                  "'; there are for the quantised types of GGUF, F32, F16, BF16 and F64");
+}
+
+ElementType type_of_numbers(const Tensor& numbers) {
+  std::string_view name;
+  switch (numbers.dtype()) {
+    case DType::f32: name = "F32"; break;
+    case DType::f16: name = "F16"; break;
+    case DType::bf16: name = "BF16"; break;
+    case DType::f64: name = "F64"; break;
+    default:
+      throw Error(ErrorCode::unsupported, "QuantisedTensor",
+                  "weights are f32, f16, bf16 or f64, not " + describe(numbers));
+  }
+  return ElementType(model::find_gguf_type(name)->entry);
+}
+
+Buffer memory_of_numbers(const Tensor& numbers) {
+  const Layout& layout = numbers.layout();
+  if (layout.rank() != 2 || !layout.is_contiguous()) {
+    refuse("QuantisedTensor", "weights are a contiguous matrix, not " + describe(numbers) +
+                                  " with strides " + list_of(layout.strides()) + "; copy them");
+  }
+  const std::size_t size = element_size_bytes(numbers.dtype());
+  if (numbers.element_count() == 0) return numbers.buffer().view(0, 0);
+  return numbers.buffer().view(layout.start_offset() * size, numbers.size_bytes());
+}
+
+std::string describe_weights(const QuantisedTensor& weights) {
+  return std::string(weights.type().name()) +
+         list_of(std::array{weights.rows(), weights.columns()});
+}
+
+hiptool_ops::FileMatrix file_matrix(const QuantisedTensor& weights) {
+  hiptool_ops::FileMatrix matrix{};
+  matrix.rows = weights.rows();
+  matrix.columns = weights.columns();
+  matrix.row_bytes = weights.row_bytes();
+  matrix.type = type_with_kernels(weights.type());
+  // A piece of four f64 is read 16 bytes at a time.
+  const std::uint64_t piece_bytes =
+      std::min<std::uint64_t>(block_alignment, weights.type().block_bits() / 8 * 4);
+  matrix.has_pieces = weights.columns() % 4 == 0 && weights.row_bytes() % piece_bytes == 0 ? 1 : 0;
+  return matrix;
+}
+
+void require_weights_device(const Backend& backend, std::string_view operation,
+                            const QuantisedTensor& weights) {
+  if (weights.device() == backend.device()) return;
+  refuse(operation, "the weights " + describe_weights(weights) + " are on " +
+                        weights.device().id() + ", and the operation runs on " +
+                        backend.device().id());
+}
+
+/// The output shares no memory with the weights.
+void require_apart(std::string_view operation, const QuantisedTensor& weights, const Tensor& out) {
+  if (out.element_count() == 0 || weights.blocks().is_empty()) return;
+  const auto begin = std::bit_cast<std::uintptr_t>(weights.blocks().address());
+  const auto end = begin + weights.rows() * weights.row_bytes();
+  const auto first = std::bit_cast<std::uintptr_t>(out.address());
+  const auto past = std::bit_cast<std::uintptr_t>(out.buffer().address()) +
+                    out.layout().extent() * element_size_bytes(out.dtype());
+  if (first >= end || begin >= past) return;
+  refuse(operation, "the output " + describe(out) + " overlaps the weights");
+}
+
+const void* grids_of(const Backend& backend, const hiptool_ops::FileMatrix& matrix) {
+  return is_type_of_numbers(matrix.type) ? nullptr : backend.state().iq_grids();
+}
+
+void launch_embedding(const Backend& backend, const QuantisedTensor& weights, const Tensor& ids,
+                      const Tensor& out) {
+  hiptool_ops::EmbeddingRows all{};
+  all.matrix = file_matrix(weights);
+  all.count = ids.element_count();
+  all.id_stride = ids.layout().strides()[0];
+  all.out_stride = out.layout().strides()[0];
+  all.out_step = out.layout().strides()[1];
+  const void* const grids = grids_of(backend, all.matrix);
+  const Kernel kernel = backend.state().kernel("ops_quantised", "hiptool_embedding_rows");
+  const auto recording = backend.state().faults.begin(
+      backend, {ErrorCode::out_of_bounds,
+                "embedding_rows",
+                "id",
+                "is out of range: the table " + describe_weights(weights) + " has " +
+                    std::to_string(weights.rows()) + " rows",
+                describe(ids),
+                {ids.dims().begin(), ids.dims().end()},
+                false});
+  all.faults = recording.faults;
+  all.owner = recording.owner;
+  launch_elements(backend, kernel, all.count * ceil_divide(weights.columns(), 4), 1, all,
+                  weights.blocks().address(), grids, ids.address(), out.address());
+}
+
+}  // namespace
+
+QuantisedTensor::QuantisedTensor(Buffer blocks, ElementType type, std::uint64_t rows,
+                                 std::uint64_t columns)
+    : blocks_(std::move(blocks)), type_(type), rows_(rows), columns_(columns) {
+  type_with_kernels(type_);
+  if (columns_ % type_.block_elements() != 0) {
+    refuse("QuantisedTensor", std::to_string(columns_) + " columns are not whole blocks of " +
+                                  std::string(type_.name()) + ", which have " +
+                                  std::to_string(type_.block_elements()) + " elements");
+  }
+  const std::uint64_t block_bytes = type_.block_bits() / 8;
+  const std::uint64_t row_blocks = columns_ / type_.block_elements();
+  const std::uint64_t most = ~std::uint64_t{0};
+  if (row_blocks > most / block_bytes || (rows_ > 0 && row_blocks * block_bytes > most / rows_)) {
+    refuse("QuantisedTensor",
+           list_of(std::array{rows_, columns_}) + " has more bytes than 64 bits count");
+  }
+  row_bytes_ = row_blocks * block_bytes;
+  require_memory();
+}
+
+QuantisedTensor::QuantisedTensor(const Tensor& numbers)
+    : QuantisedTensor(memory_of_numbers(numbers), type_of_numbers(numbers), numbers.dims()[0],
+                      numbers.dims()[1]) {}
+
+void QuantisedTensor::require_memory() const {
+  if (!blocks_.has_device()) refuse("QuantisedTensor", "the buffer is on no device");
+  if (std::bit_cast<std::uintptr_t>(blocks_.address()) % block_alignment != 0) {
+    refuse("QuantisedTensor", "the weights are not at a multiple of 16 bytes; copy them to one");
+  }
+  const std::uint64_t size = rows_ * row_bytes_;
+  if (size <= blocks_.size_bytes()) return;
+  throw Error(ErrorCode::out_of_bounds, "QuantisedTensor",
+              describe_weights(*this) + " takes " + std::to_string(size) +
+                  " bytes, and the buffer has " + std::to_string(blocks_.size_bytes()));
+}
+
+void quantised_matmul_into(const Backend& backend, const QuantisedTensor& weights, const Tensor& x,
+                           const Tensor& out) {
+  constexpr std::string_view name = "quantised_matmul";
+  const std::array<const Tensor*, 2> tensors{&x, &out};
+  require_weights_device(backend, name, weights);
+  require_device(backend, name, tensors);
+  require_activations(name, x, 2);
+  if (x.dims()[1] != weights.columns()) {
+    refuse(name, describe(x) + " does not fit the weights " + describe_weights(weights) +
+                     "; it is [tokens, " + std::to_string(weights.columns()) + "]");
+  }
+  require_output(name, std::span(tensors).first(1), out, DType::f32,
+                 std::array{x.dims()[0], weights.rows()});
+  require_separate(name, std::span(tensors).first(1), out);
+  require_apart(name, weights, out);
+  if (out.element_count() == 0) return;
+  const Tensor vectors = with_neighbours(backend, x);
+  hiptool_ops::FileProduct all{};
+  all.matrix = file_matrix(weights);
+  all.tokens = x.dims()[0];
+  all.x_stride = vectors.layout().strides()[0];
+  all.x_pieces = has_whole_pieces(vectors) ? 1 : 0;
+  all.out_stride = out.layout().strides()[0];
+  all.out_step = out.layout().strides()[1];
+  const bool is_one = all.tokens == 1;
+  const std::uint64_t rows = is_one ? hiptool_ops::dot_rows_of_one : hiptool_ops::dot_rows_of_many;
+  const std::uint64_t width = is_one ? 1 : std::uint64_t{hiptool_ops::dot_tokens};
+  const std::uint64_t tiles =
+      ceil_divide(weights.rows(), hiptool_ops::dot_teams * rows) * ceil_divide(all.tokens, width);
+  LaunchConfig config;
+  config.grid.x = static_cast<std::uint32_t>(std::min<std::uint64_t>(tiles, 0x7FFFFFFF));
+  config.block.x = hiptool_ops::layer_threads;
+  config.shared_bytes = static_cast<std::uint32_t>(hiptool_ops::dot_teams * rows * width *
+                                                   hiptool_ops::dot_pitch * sizeof(float));
+  launch(
+      backend.state().kernel("ops_quantised", "hiptool_quantised_matmul_" + std::to_string(width)),
+      config, backend.stream(), all, weights.blocks().address(), grids_of(backend, all.matrix),
+      vectors.address(), out.address());
+}
+
+Tensor quantised_matmul(const Backend& backend, const QuantisedTensor& weights, const Tensor& x) {
+  require_activations("quantised_matmul", x, 2);
+  Tensor out = backend.empty(DType::f32, {x.dims()[0], weights.rows()});
+  quantised_matmul_into(backend, weights, x, out);
+  return out;
+}
+
+void embedding_rows_into(const Backend& backend, const QuantisedTensor& weights, const Tensor& ids,
+                         const Tensor& out) {
+  constexpr std::string_view name = "embedding_rows";
+  const std::array<const Tensor*, 2> tensors{&ids, &out};
+  require_weights_device(backend, name, weights);
+  require_device(backend, name, tensors);
+  if (ids.dtype() != DType::u32 || ids.layout().rank() != 1) {
+    refuse(name, "ids are u32 [n], not " + describe(ids));
+  }
+  require_output(name, std::span(tensors).first(1), out, DType::f32,
+                 std::array{ids.element_count(), weights.columns()});
+  require_separate(name, std::span(tensors).first(1), out);
+  require_apart(name, weights, out);
+  if (out.element_count() > 0) launch_embedding(backend, weights, ids, out);
+}
+
+Tensor embedding_rows(const Backend& backend, const QuantisedTensor& weights, const Tensor& ids) {
+  Tensor out = backend.empty(DType::f32, {ids.element_count(), weights.columns()});
+  embedding_rows_into(backend, weights, ids, out);
+  return out;
+}
+
+Tensor embedding_rows(const Backend& backend, const QuantisedTensor& weights,
+                      std::span<const std::uint32_t> ids) {
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] < weights.rows()) continue;
+    throw Error(ErrorCode::out_of_bounds, "embedding_rows",
+                "embedding_rows: id " + std::to_string(ids[i]) + " at position " +
+                    std::to_string(i) + " is out of range: the table " + describe_weights(weights) +
+                    " has " + std::to_string(weights.rows()) + " rows");
+  }
+  const std::array<std::uint64_t, 1> dims{ids.size()};
+  return embedding_rows(
+      backend, weights,
+      Tensor::from_host<std::uint32_t>({backend.allocator(), backend.stream()}, ids, dims));
+}
+
+}  // namespace hiptool::ops

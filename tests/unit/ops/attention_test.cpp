@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "hiptool/error.hpp"
+#include "hiptool/ops_model.hpp"
+#include "ops/reference/layers.hpp"
+#include "unit/ops/check_operation.hpp"
+
+using namespace hiptool;
+using ops::AttentionOptions;
+using ops::KVCache;
+using ops::reference::Values;
+using test::Placement;
+
+namespace {
+
+/// Heads of one call: tokens from `first` on.
+struct Heads {
+  std::uint64_t first = 0;
+  std::uint64_t tokens = 1;
+  std::uint64_t heads = 1;
+  std::uint64_t cache_heads = 1;
+  std::uint64_t key_size = 16;
+  std::uint64_t value_size = 16;
+};
+
+Values head_values(std::uint64_t tokens, std::uint64_t heads, std::uint64_t size,
+                   std::uint32_t seed) {
+  Values values{{tokens, heads, size}, {}};
+  std::mt19937 random(seed);
+  for (std::uint64_t i = 0; i < tokens * heads * size; ++i) {
+    values.at.push_back(4 * (0x1p-31L * random() - 1));
+  }
+  return ops::reference::values_of(DType::f32, ops::reference::bytes_of(DType::f32, values),
+                                   values.dims);
+}
+
+Tensor head_tensor(const Backend& backend, const Values& values,
+                   Placement placement = Placement::packed) {
+  const Tensor tensor = test::place(backend, DType::f32, values.dims, placement);
+  test::write(backend, tensor, values);
+  return tensor;
+}
+
+/// Room for one more position than is used, which holds NaN.
+KVCache filled_cache(const Backend& backend, const Values& keys, const Values& values) {
+  const KVCache cache{
+      test::place(backend, DType::f32,
+                  std::vector<std::uint64_t>{keys.dims[0] + 1, keys.dims[1], keys.dims[2]},
+                  Placement::packed),
+      test::place(backend, DType::f32,
+                  std::vector<std::uint64_t>{values.dims[0] + 1, values.dims[1], values.dims[2]},
+                  Placement::packed)};
+  ops::kv_append(backend, cache, head_tensor(backend, keys), head_tensor(backend, values), 0);
+  return cache;
+}
+
+void check_attention(const Backend& backend, const Heads& shape, const AttentionOptions& chosen,
+                     Placement placement = Placement::packed) {
+  const std::uint64_t positions = shape.first + shape.tokens;
+  const Values q = head_values(shape.tokens, shape.heads, shape.key_size, 21);
+  const Values keys = head_values(positions, shape.cache_heads, shape.key_size, 22);
+  const Values values = head_values(positions, shape.cache_heads, shape.value_size, 23);
+  AttentionOptions options = chosen;
+  options.first_position = shape.first;
+  const double usual = 1 / std::sqrt(static_cast<double>(shape.key_size));
+  const auto expected = ops::reference::attention(
+      q, keys, values,
+      {shape.first, options.window.value_or(0),
+       static_cast<long double>(static_cast<float>(options.scale.value_or(usual))),
+       static_cast<long double>(options.softcap)});
+  const Tensor out = test::place(backend, DType::f32, expected.values.dims, placement);
+  ops::attention_into(backend, head_tensor(backend, q, placement),
+                      filled_cache(backend, keys, values), options, out);
+  test::check_result(DType::f32, test::read(backend, out), expected);
+}
+
+std::vector<std::uint32_t> bits_of_heads(const Backend& backend, const Tensor& tensor) {
+  const std::vector<float> values = tensor.to_host<float>(backend.stream());
+  std::vector<std::uint32_t> bits(values.size());
+  std::memcpy(bits.data(), values.data(), values.size() * sizeof(float));
+  return bits;
+}
+
+}  // namespace
+
+TEST_CASE("attention of heads of any size, in groups, in any layout") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  for (const Heads& shape : std::vector<Heads>{{0, 1, 1, 1, 16, 16},
+                                               {0, 5, 6, 2, 24, 24},
+                                               {3, 4, 4, 4, 80, 80},
+                                               {7, 2, 9, 3, 64, 32},
+                                               {255, 2, 2, 1, 17, 1},
+                                               {600, 2, 3, 3, 256, 256},
+                                               {2, 3, 4, 1, 1, 30}}) {
+    CAPTURE(shape.first);
+    CAPTURE(shape.key_size);
+    for (const Placement placement : test::placements) {
+      check_attention(backend, shape, {}, placement);
+    }
+    check_attention(backend, shape, {.scale = 0.3});
+    check_attention(backend, shape, {.scale = 1, .softcap = 5});
+  }
+}
+
+TEST_CASE("a window shows that many keys, the token's own among them") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  for (const std::uint64_t window : {1u, 2u, 5u, 256u, 257u, 1000u}) {
+    CAPTURE(window);
+    check_attention(backend, {0, 9, 2, 1, 16, 16}, {.window = window});
+    check_attention(backend, {515, 3, 2, 1, 16, 16}, {.window = window});
+  }
+}
+
+TEST_CASE("attention gives the same bits however a prompt is cut") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  constexpr std::uint64_t tokens = 21;
+  constexpr std::uint64_t first = 250;  // a segment ends within
+  const Values q = head_values(tokens, 4, 40, 31);
+  const Values keys = head_values(first + tokens, 2, 40, 32);
+  const Values values = head_values(first + tokens, 2, 40, 33);
+  const KVCache cache = filled_cache(backend, keys, values);
+  const Tensor queries = head_tensor(backend, q);
+  for (const auto window : {std::optional<std::uint64_t>{}, std::optional<std::uint64_t>{19}}) {
+    AttentionOptions options{.first_position = first, .window = window};
+    const auto whole = bits_of_heads(backend, ops::attention(backend, queries, cache, options));
+    for (const std::uint64_t chunk : {1u, 2u, 8u}) {
+      CAPTURE(chunk);
+      std::vector<std::uint32_t> parts;
+      for (std::uint64_t done = 0; done < tokens; done += chunk) {
+        const std::uint64_t count = std::min(chunk, tokens - done);
+        options.first_position = first + done;
+        const auto part = bits_of_heads(
+            backend,
+            ops::attention(backend, queries.with_layout(queries.layout().narrow(0, done, count)),
+                           cache, options));
+        parts.insert(parts.end(), part.begin(), part.end());
+      }
+      CHECK(parts == whole);
+    }
+  }
+}
+
+TEST_CASE("edges of attention") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  const TensorMemory memory(backend.allocator(), backend.stream());
+  const float infinity = std::numeric_limits<float>::infinity();
+  const Tensor keys = Tensor::from_host(
+      memory, std::vector<float>{-infinity, 1, infinity, std::nanf("")}, {4, 1, 1});
+  const Tensor values = Tensor::from_host(memory, std::vector<float>{1, 3, 5, 7}, {4, 1, 1});
+  const Tensor q = Tensor::from_host(memory, std::vector<float>{1, 1, 1, 1}, {4, 1, 1});
+  const auto found =
+      ops::attention(backend, q, {keys, values}, {}).to_host<float>(backend.stream());
+  CHECK(std::isnan(found[0]));  // nothing but -infinity
+  CHECK(found[1] == 3);
+  CHECK(std::isnan(found[2]));
+  CHECK(std::isnan(found[3]));
+  // Scores of -infinity in the first segment do not spoil the next one.
+  std::vector<float> many(300, -infinity);
+  std::vector<float> ones(300, 2);
+  many[299] = 1;
+  ones[299] = 9;
+  const KVCache long_cache{Tensor::from_host(memory, many, {300, 1, 1}),
+                           Tensor::from_host(memory, ones, {300, 1, 1})};
+  const Tensor one = Tensor::from_host(memory, std::vector<float>{1}, {1, 1, 1});
+  CHECK(ops::attention(backend, one, long_cache, {.first_position = 299})
+            .to_host<float>(backend.stream()) == std::vector<float>{9});
+  CHECK(ops::attention(backend, backend.empty(DType::f32, {0, 1, 1}), long_cache, {})
+            .element_count() == 0);
+}
+
+TEST_CASE("attention and its cache refuse what does not fit, before a launch") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  const KVCache cache = ops::make_kv_cache(backend, 8, 2, 16, 16);
+  const Tensor q = backend.empty(DType::f32, {3, 4, 16});
+  const Tensor rows = backend.empty(DType::f32, {3, 2, 16});
+  CHECK_THROWS_WITH_AS(ops::attention(backend, q, cache, {.first_position = 6}),
+                       doctest::Contains("3 tokens from position 6 on exceed the cache's capacity"
+                                         " of 8"),
+                       Error);
+  CHECK_THROWS_AS(ops::attention(backend, q, cache, {.first_position = ~std::uint64_t{0}}), Error);
+  CHECK_THROWS_AS(ops::kv_append(backend, cache, rows, rows, 6), Error);
+  CHECK_THROWS_AS(ops::kv_append(backend, cache, q, q, 0), Error);
+  CHECK_THROWS_AS(ops::kv_append(backend, cache, rows, backend.empty(DType::f32, {2, 2, 16}), 0),
+                  Error);
+  CHECK_THROWS_WITH_AS(ops::attention(backend, rows.with_layout(Layout({2, 3, 16})), cache, {}),
+                       doctest::Contains("heads are a multiple of the cache's"), Error);
+  CHECK_THROWS_AS(ops::attention(backend, q, cache, {.window = 0}), Error);
+  CHECK_THROWS_AS(ops::attention(backend, q, cache, {.softcap = -1}), Error);
+  CHECK_THROWS_AS(ops::attention(backend, backend.empty(DType::f16, {3, 4, 16}), cache, {}), Error);
+  CHECK_THROWS_WITH_AS(ops::attention(backend, backend.empty(DType::f32, {1, 1, 257}),
+                                      ops::make_kv_cache(backend, 2, 1, 257, 16), {}),
+                       doctest::Contains("heads have 1 to 256 elements, not 257"), Error);
+  ops::kv_append(backend, cache, rows, rows, 5);
+  backend.synchronize();
+}
