@@ -11,6 +11,7 @@
 #include "hiptool/kernel.hpp"
 #include "kernels/kernel_loader.hpp"
 #include "ops/faults.hpp"
+#include "ops/libraries.hpp"
 
 namespace hiptool::ops {
 
@@ -29,6 +30,7 @@ struct BackendState {
   const StreamRef stream;
   CachingAllocator allocator;
   FaultLog faults;
+  Libraries libraries;  // after the allocator that their workspace is from
 
  private:
   kernels::KernelLoader loader_;
