@@ -86,15 +86,14 @@ Libraries::~Libraries() {
   try {
     const DeviceGuard guard(device_);
     stream_.synchronize();
+    for (const BlasEntry& entry : products_) {
+      if (entry.handle != nullptr) entry.api->close(entry.handle);
+    }
+    for (const DnnEntry& entry : convolutions_) {
+      if (entry.handle != nullptr) entry.api->close(entry.handle);
+    }
   } catch (const Error&) {
-    return;  // the device is lost, and closing could hang
-  }
-  const DeviceGuard guard(device_);
-  for (const BlasEntry& entry : products_) {
-    if (entry.handle != nullptr) entry.api->close(entry.handle);
-  }
-  for (const DnnEntry& entry : convolutions_) {
-    if (entry.handle != nullptr) entry.api->close(entry.handle);
+    // The device is lost, and closing could hang.
   }
 }
 

@@ -27,7 +27,7 @@ class Convolutions(LibraryTest):
 class Libraries(Convolutions):
     def test_all_of_a_platform(self):
         for device, names in (("nvidia:0", ["own", "cudnn"]), ("amd:0", ["own", "miopen"]),
-                              ("cpu", ["own"])):
+                              ("cpu", ["own", "openblas"])):
             with self.subTest(device=device):
                 results = self.results(*SMALL, "--lib", "all", "--device", device)
                 self.assertEqual(list(results), names)
@@ -51,6 +51,22 @@ class Libraries(Convolutions):
                     for name, one in results.items():
                         self.assertEqual(one["status"], "ok", (dtype, shape, one))
                         self.assertEqual(one["id"], f"conv2d.{dtype}.{shape}.{name}@{device}")
+
+    def test_products_by_openblas(self):
+        words = ("--samples", "1", "--lib", "openblas", *CPU)
+        one = self.results("--shape", SHAPE, *words, environment=fakes(FAKE_OPENBLAS="block"),
+                           code=5)["openblas"]
+        self.assertEqual((one["status"], one["wrong_data"]), ("mismatch", "whole numbers"))
+        for more, told in ((("--shape", SHAPE, "--dtype", "f16"), "does not compute this combination of types"),
+                           (("--shape", "n1c2h5w5:k2r3s3"), "so few channels without products")):
+            one = self.results(*words, *more, code=3)["openblas"]
+            self.assertEqual(one["status"], "skipped")
+            self.assertIn(told, one["reason"])
+        real = clean_environment()
+        result = run("run-kernel", "conv2d", "--shape", SHAPE, *words, environment=real)
+        if result.returncode == 3 and "no OpenBLAS was found" in result.stderr:
+            self.skipTest("no OpenBLAS on this machine")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
 
     def test_table(self):
         result = self.run_kernel(*SMALL, "--lib", "all", "--device", "nvidia:0")

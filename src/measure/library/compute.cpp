@@ -11,6 +11,7 @@
 #include "hiptool/backend.hpp"
 #include "hiptool/conv.hpp"
 #include "hiptool/error.hpp"
+#include "hiptool/libraries.hpp"
 #include "hiptool/matmul.hpp"
 
 namespace hiptool::measure {
@@ -132,9 +133,9 @@ class LibraryMultiplier final : public Computation {
   void* handle_ = nullptr;
 };
 
-class OwnConvolver final : public Computation {
+class OwnConvolver : public Computation {
  public:
-  OwnConvolver(const StreamRef& stream, const ConvProblem& problem)
+  OwnConvolver(const StreamRef& stream, const ConvProblem& problem, ops::Library library)
       : backend_(Backend::borrow_native(stream)), problem_(problem) {
     if (problem.compute != usual_compute(problem.dtype)) {
       throw Error(ErrorCode::unsupported, "conv2d",
@@ -145,6 +146,7 @@ class OwnConvolver final : public Computation {
     options_.dilation = problem.dilation;
     options_.groups = problem.groups;
     options_.workspace_bytes = conv_workspace_bytes;
+    options_.library = library;
   }
 
   void queue(const Buffer& a, const Buffer& b, const Buffer& c) override {
@@ -155,10 +157,32 @@ class OwnConvolver final : public Computation {
     ops::conv2d_into(backend_, x, weights, options_, out);
   }
 
+ protected:
+  const Backend& backend() const { return backend_; }
+
  private:
   Backend backend_;
   ConvProblem problem_;
   ops::ConvOptions options_;
+};
+
+/// Our way, with products by the library of the platform.
+class ProductConvolver final : public OwnConvolver {
+ public:
+  ProductConvolver(const StreamRef& stream, const ConvProblem& problem, std::string name)
+      : OwnConvolver(stream, problem, ops::Library::automatic), name_(std::move(name)) {}
+
+  void queue(const Buffer& a, const Buffer& b, const Buffer& c) override {
+    OwnConvolver::queue(a, b, c);
+    const auto all = ops::library_status(backend());
+    if (!all.empty() && all[0].calls > 0 && all[0].other_calls == 0) return;
+    throw Error(ErrorCode::unsupported, name_,
+                all.empty() ? "our kernels convolve so few channels without products of matrices"
+                            : all[0].reason);
+  }
+
+ private:
+  std::string name_;
 };
 
 hip::ConvCall make_conv_call(const ConvProblem& problem) {
@@ -195,6 +219,8 @@ class LibraryConvolver final : public Computation {
   ~LibraryConvolver() override { api_.close(handle_); }
   LibraryConvolver(const LibraryConvolver&) = delete;
   LibraryConvolver& operator=(const LibraryConvolver&) = delete;
+
+  bool may_transform() const override { return true; }
 
   void prepare() override {
     std::size_t needed = 0;
@@ -264,7 +290,16 @@ std::unique_ptr<Computation> open_problem(const StreamRef& stream, const MatmulP
 
 std::unique_ptr<Computation> open_problem(const StreamRef& stream, const ConvProblem& problem,
                                           const std::string& name, LibraryFile& file) {
-  if (!is_library(name)) return std::make_unique<OwnConvolver>(stream, problem);
+  if (!is_library(name)) {
+    return std::make_unique<OwnConvolver>(stream, problem, ops::Library::none);
+  }
+  if (name == to_string(hip::BlasKind::openblas)) {
+    if (stream.device().platform() != Platform::cpu) {
+      refuse_platform(name, stream.device().platform());
+    }
+    accept_library(hip::find_blas(hip::BlasKind::openblas), name, file);
+    return std::make_unique<ProductConvolver>(stream, problem, name);
+  }
   const hip::DnnKind kind = kind_named(conv_kinds, name);
   if (hip::dnn_of(stream.device().platform()) != kind) {
     refuse_platform(name, stream.device().platform());
@@ -282,6 +317,7 @@ std::vector<std::string> implementations_of(ProblemKind kind) {
     for (const hip::BlasKind one : product_kinds) names.emplace_back(to_string(one));
   } else {
     for (const hip::DnnKind one : conv_kinds) names.emplace_back(to_string(one));
+    names.emplace_back(to_string(hip::BlasKind::openblas));
   }
   return names;
 }
@@ -292,6 +328,8 @@ std::vector<std::string> implementations_of(ProblemKind kind, Platform platform)
     for (const hip::BlasKind one : hip::list_blas(platform)) names.emplace_back(to_string(one));
   } else if (const auto one = hip::dnn_of(platform)) {
     names.emplace_back(to_string(*one));
+  } else {
+    names.emplace_back(to_string(hip::BlasKind::openblas));
   }
   return names;
 }

@@ -15,7 +15,7 @@
 namespace hiptool::measure {
 
 /// "own", and of products "own-exact", and the libraries of all platforms: what --lib takes besides
-/// "all".
+/// "all". "openblas" of convolutions is our way, with products by OpenBLAS.
 std::vector<std::string> implementations_of(ProblemKind kind);
 /// Ours and the platform's libraries, for "all".
 std::vector<std::string> implementations_of(ProblemKind kind, Platform platform);
@@ -28,6 +28,9 @@ class Computation {
   virtual ~Computation() = default;
   /// Chooses what runs; blocks, with MIOpen for seconds.
   virtual void prepare() {}
+  /// Whether Winograd or Fourier transforms may be used, by which sums of whole numbers are
+  /// inexact.
+  virtual bool may_transform() const { return false; }
   /// Queues the problem on operands A and B, with results C.
   virtual void queue(const Buffer& a, const Buffer& b, const Buffer& c) = 0;
 };

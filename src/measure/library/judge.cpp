@@ -92,7 +92,6 @@ class Judge {
         types_(types_of(problem)),
         view_(problem, data),
         sizes_(view_.sizes()),
-        data_(data),
         result_(result),
         rounding_(rounding_of(types_.result)),
         units_(bound_units_of(problem)) {
@@ -419,7 +418,6 @@ class Judge {
   const ProblemTypes& types_;
   ProductView view_;
   ProductSizes sizes_;
-  const ProblemData& data_;
   std::span<const std::byte> result_;
   Rounding rounding_;
   double units_;

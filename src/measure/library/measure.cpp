@@ -130,10 +130,9 @@ class LibraryRun {
   }
 
   bool accept(const ProblemData& data, const std::vector<std::byte>& found, const char* reason) {
-    const bool may_transform =
-        kind_of(problem_) == ProblemKind::conv2d && is_library(result_.implementation);
-    Judgement judged = judge_problem(problem_, data, found, options_.judge_s,
-                                     may_transform ? Transforms::allowed : Transforms::none);
+    Judgement judged =
+        judge_problem(problem_, data, found, options_.judge_s,
+                      computation_->may_transform() ? Transforms::allowed : Transforms::none);
     result_.checked += judged.checked;
     result_.max_error = std::max(result_.max_error, judged.max_error);
     if (data.kind == DataKind::random) result_.judged_share = judged.share;

@@ -112,9 +112,8 @@ void check_products(const Backend& backend, DType dtype, const std::string& libr
     const Product product(dtype, a_dims, b_dims);
     for (const Placement of_factors : test::placements) {
       for (const Placement of_result : test::placements) {
-        // Turned ones of rank 4 exchange the batch with the columns.
         CAPTURE(to_string(dtype));
-        CAPTURE(a_dims.size());
+        CAPTURE(product.a.dims.size());
         CAPTURE(static_cast<int>(of_factors));
         CAPTURE(static_cast<int>(of_result));
         const std::uint64_t before = status_of(backend, library).calls;

@@ -113,7 +113,7 @@ Runner add_run_kernel(CLI::App& app) {
   add_texts(app, "--lib", "LIST", options->libraries,
             "of matmul and conv2d: own (if not given), all, or libraries; of matmul own-exact, "
             "rocblas, rocblas-hipblaslt, hipblaslt, cublas, cublaslt, openblas; of conv2d miopen, "
-            "cudnn");
+            "cudnn, and openblas for the products that our way consists of");
   add_text(app, "--shapes", "traps|FILE", options->shapes,
            "of matmul and conv2d: shapes on which libraries were reported wrong, or a file with "
            "lines such as 4096x4096x4096 tn bf16 batch=2 or n8c64h56w56:k64r3s3p1 f16");

@@ -107,7 +107,6 @@ TEST_CASE("shapes of convolutions: wrong ones are refused with the reason") {
       {"n99999999999999999999c1h1w1:k1r1s1", "'n9"},
   };
   for (const auto& [text, why] : wrong) {
-    CAPTURE(text);
     const std::string refusal = refusal_of(problem, text);
     CAPTURE(refusal);
     CHECK(refusal.find("is not a shape of a convolution: ") != std::string::npos);
