@@ -57,7 +57,8 @@ class Libraries(Convolutions):
         one = self.results("--shape", SHAPE, *words, environment=fakes(FAKE_OPENBLAS="block"),
                            code=5)["openblas"]
         self.assertEqual((one["status"], one["wrong_data"]), ("mismatch", "whole numbers"))
-        for more, told in ((("--shape", SHAPE, "--dtype", "f16"), "does not compute this combination of types"),
+        for more, told in ((("--shape", SHAPE, "--dtype", "f16"),
+                            "does not compute this combination of types"),
                            (("--shape", "n1c2h5w5:k2r3s3"), "so few channels without products")):
             one = self.results(*words, *more, code=3)["openblas"]
             self.assertEqual(one["status"], "skipped")
