@@ -37,6 +37,8 @@ struct ConvOptions {
   /// algorithm within workspace_bytes and keeps it for the shape: the first call may block for
   /// seconds. Without one, and in transposed convolutions, one for products serves our own way.
   Library library = Library::none;
+  /// A library may round factors of f32 to TF32 (11 bits, NVIDIA's) if that is faster.
+  bool allows_tf32 = false;
 };
 
 struct Conv1dOptions {
@@ -47,6 +49,7 @@ struct Conv1dOptions {
   std::uint64_t groups = 1;
   std::uint64_t workspace_bytes = std::uint64_t{256} << 20;
   Library library = Library::none;
+  bool allows_tf32 = false;
 };
 
 /// x [images, in channels, height, width] and weights [out channels, in channels / groups, kernel

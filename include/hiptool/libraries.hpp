@@ -19,11 +19,11 @@ enum class Library {
   /// convolutions. An AMD library for products is used only if its folder has kernels for the
   /// device: without them rocBLAS ends the process.
   ///
-  /// Sums are those of our kernels in type and bound, never in TF32 or halves (MIOpen's Winograd
-  /// algorithms of halves transform in halves); their order, and so the bits, and the bits of NaN
-  /// are the library's. A library that answers an error is not asked again by this Backend, and our
-  /// kernels compute; library_status() has its message. No result is compared: `hiptool run-kernel
-  /// matmul --lib all` does that.
+  /// Sums are those of our kernels in type and bound, in TF32 only where options allow it and never
+  /// in halves (MIOpen's Winograd algorithms of halves transform in halves); their order, and so
+  /// the bits, and the bits of NaN are the library's. A library that answers an error is not asked
+  /// again by this Backend, and our kernels compute; library_status() has its message. No result is
+  /// compared: `hiptool run-kernel matmul --lib all` does that.
   automatic
 };
 

@@ -20,6 +20,8 @@ struct MatmulOptions {
   /// Whether a vendor's library may compute; never with `exact`. Such a call may block for seconds
   /// the first time, while the library is loaded.
   Library library = Library::none;
+  /// A library may round factors of f32 to TF32 (11 bits, NVIDIA's) if that is faster.
+  bool allows_tf32 = false;
 };
 
 /// alpha a b + beta out, for f32, f64, f16 and bf16 (otherwise Error(unsupported)); both operands

@@ -91,7 +91,7 @@ ConvOptions along_width(const Conv1dOptions& options) {
   return {{1, options.stride},   {0, options.padding},
           {1, options.dilation}, {0, options.output_padding},
           options.groups,        options.workspace_bytes,
-          options.library};
+          options.library,       options.allows_tf32};
 }
 
 void run_checked(const Backend& backend, const ConvCall& call, std::size_t rank,

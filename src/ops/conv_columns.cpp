@@ -19,6 +19,7 @@ namespace {
 MatmulOptions products_for(const ConvOptions& options) {
   MatmulOptions of_products;
   of_products.library = options.library;
+  of_products.allows_tf32 = options.allows_tf32;
   of_products.exact = options.library == Library::none;
   return of_products;
 }

@@ -45,6 +45,13 @@ void count_other(LibraryStatus& status, std::string reason) {
   if (!reason.empty()) status.reason = std::move(reason);
 }
 
+/// Whether a library that has no TF32 is to be asked again without it.
+bool take_back_tf32(hip::BlasCompute& compute, int result) {
+  if (result != hip::blas_types || compute != hip::BlasCompute::f32_fast_tf32) return false;
+  compute = hip::BlasCompute::f32;
+  return true;
+}
+
 /// Before the library was called: it may still compute other calls.
 bool is_refusal(int result) { return result < 0; }
 
@@ -53,7 +60,7 @@ hip::ConvCall library_conv_call(const Tensor& x, const Tensor& weights, const Co
   const auto size = [](std::uint64_t number) { return static_cast<std::int64_t>(number); };
   hip::ConvCall call;
   call.type = library_type(x.dtype());
-  call.compute = x.dtype() == DType::f64 ? hip::BlasCompute::f64 : hip::BlasCompute::f32;
+  call.compute = library_compute(x.dtype(), options.allows_tf32);
   call.n = size(x.dims()[0]);
   call.c = size(x.dims()[1]);
   call.h = size(x.dims()[2]);
@@ -169,9 +176,13 @@ bool Libraries::multiply(const Backend& backend, MatrixProduct product,
     }
     int result = 0;
     std::uint64_t done = 0;
-    for (; done < work->call_count() && result == 0; ++done) {
-      result = entry.api->gemm(entry.handle, work->call_at(done));
-    }
+    const auto queue = [&] {
+      for (result = 0, done = 0; done < work->call_count() && result == 0; ++done) {
+        result = entry.api->gemm(entry.handle, work->call_at(done));
+      }
+    };
+    queue();
+    if (take_back_tf32(work->call.compute, result)) queue();
     if (result == 0) {
       ++status.calls;
       return true;
@@ -192,6 +203,7 @@ bool Libraries::queue_convolution(const Backend& backend, DnnEntry& entry, hip::
   std::size_t needed = 0;
   Buffer workspace;
   int result = entry.api->plan(entry.handle, call, needed);
+  if (take_back_tf32(call.compute, result)) result = entry.api->plan(entry.handle, call, needed);
   if (result == 0 && needed > 0) {
     try {
       workspace = backend.allocator().allocate(needed, stream_);

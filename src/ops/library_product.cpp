@@ -67,6 +67,12 @@ hip::BlasType library_type(DType dtype) noexcept {
   }
 }
 
+hip::BlasCompute library_compute(DType dtype, bool allows_tf32) noexcept {
+  if (dtype == DType::f64) return hip::BlasCompute::f64;
+  const bool is_tf32 = dtype == DType::f32 && allows_tf32;
+  return is_tf32 ? hip::BlasCompute::f32_fast_tf32 : hip::BlasCompute::f32;
+}
+
 std::uint64_t LibraryProduct::call_count() const noexcept {
   std::uint64_t count = 1;
   for (const Axis& axis : axes) count *= axis.size;
@@ -99,7 +105,7 @@ std::optional<LibraryProduct> library_product(MatrixProduct product, const Matmu
   call.a_type = library_type(product.dtype);
   call.b_type = call.a_type;
   call.c_type = call.a_type;
-  call.compute = product.dtype == DType::f64 ? hip::BlasCompute::f64 : hip::BlasCompute::f32;
+  call.compute = library_compute(product.dtype, options.allows_tf32);
   call.transpose_a = a->is_transposed;
   call.transpose_b = b->is_transposed;
   call.m = as_size(product.a.rows.size);

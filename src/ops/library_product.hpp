@@ -29,6 +29,7 @@ struct LibraryProduct {
 };
 
 hip::BlasType library_type(DType dtype) noexcept;
+hip::BlasCompute library_compute(DType dtype, bool allows_tf32) noexcept;
 
 /// Nothing where libraries do not read an operand as it is: rows that repeat or overlap.
 std::optional<LibraryProduct> library_product(MatrixProduct product, const MatmulOptions& options);

@@ -271,6 +271,30 @@ TEST_CASE("nvidia: layouts that libraries do not read are for our kernels") {
   CHECK(status_of(backend, "cuBLASLt").calls == 1);
 }
 
+TEST_CASE("nvidia: TF32 only where it is allowed") {
+  Platforms platforms;
+  const Backend backend = backend_of(platforms, Platform::nvidia);
+  // Most terms are rounded, and a bound of few terms is narrow.
+  const Product product(DType::f32, {20, 3}, {3, 20});
+  ops::MatmulOptions options = by_library();
+  CHECK(is_right(DType::f32, product, multiply(backend, DType::f32, product, options)));
+  options.allows_tf32 = true;
+  CHECK_FALSE(is_right(DType::f32, product, multiply(backend, DType::f32, product, options)));
+  options.exact = true;
+  CHECK(is_right(DType::f32, product, multiply(backend, DType::f32, product, options)));
+  CHECK(status_of(backend, "cuBLASLt").calls == 2);
+  const Product halves(DType::f16, {20, 3}, {3, 20});
+  options.exact = false;
+  CHECK(is_right(DType::f16, halves, multiply(backend, DType::f16, halves, options)));
+  CHECK(status_of(backend, "cuBLASLt").calls == 3);
+
+  Convolution one(DType::f32, 1);
+  const auto right = convolve(backend, DType::f32, one);
+  one.options.allows_tf32 = true;
+  CHECK(convolve(backend, DType::f32, one) != right);
+  CHECK(status_of(backend, "cuDNN").calls == 2);
+}
+
 TEST_CASE("nvidia: threads share a Backend's libraries") {
   Platforms platforms;
   const Backend backend = backend_of(platforms, Platform::nvidia);
@@ -371,6 +395,10 @@ TEST_CASE("amd: convolutions by MIOpen, of all types and layouts") {
   Platforms platforms;
   const Backend backend = backend_of(platforms, Platform::amd);
   for (const DType dtype : real_dtypes) check_convolutions(backend, dtype, "MIOpen");
+  Convolution single(DType::f32, 1);
+  single.options.allows_tf32 = true;  // it has none
+  test::check_result(DType::f32, convolve(backend, DType::f32, single), single.expected);
+  CHECK(status_of(backend, "MIOpen").other_calls == 0);
   const Convolution one(DType::f16, 2);
   const Fault fault("FAKE_MIOPEN", "error");
   test::check_result(DType::f16, convolve(backend, DType::f16, one), one.expected);
@@ -388,6 +416,11 @@ TEST_CASE("cpu: OpenBLAS computes f32 and f64, our kernels the halves") {
   }
   check_products(backend, DType::f32, "OpenBLAS");
   check_products(backend, DType::f64, "OpenBLAS");
+  // It has no TF32.
+  ops::MatmulOptions tf32 = by_library();
+  tf32.allows_tf32 = true;
+  CHECK(is_right(DType::f32, first, multiply(backend, DType::f32, first, tf32)));
+  CHECK(status_of(backend, "OpenBLAS").other_calls == 0);
   const std::uint64_t before = status_of(backend, "OpenBLAS").calls;
   for (const DType dtype : {DType::f16, DType::bf16}) {
     const Product halves(dtype, {5, 7}, {7, 6});
