@@ -6,6 +6,7 @@
 
 #include "hiptool/backend.hpp"
 #include "hiptool/export.hpp"
+#include "hiptool/libraries.hpp"
 #include "hiptool/tensor.hpp"
 
 /// Convolution, pooling and upsampling of images. The rules of hiptool/ops.hpp hold here as well:
@@ -32,6 +33,12 @@ struct ConvOptions {
   /// transposed convolution's input, whose layout does not fit matrices come on top. Work in
   /// smaller parts may add up long sums in another order.
   std::uint64_t workspace_bytes = std::uint64_t{256} << 20;
+  /// Whether a vendor's library may compute. One for convolutions is tried first, which chooses an
+  /// algorithm within workspace_bytes and keeps it for the shape: the first call may block for
+  /// seconds. Without one, and in transposed convolutions, one for products serves our own way.
+  Library library = Library::none;
+  /// A library may round factors of f32 to TF32 (11 bits, NVIDIA's) if that is faster.
+  bool allows_tf32 = false;
 };
 
 struct Conv1dOptions {
@@ -41,6 +48,8 @@ struct Conv1dOptions {
   std::uint64_t output_padding = 0;
   std::uint64_t groups = 1;
   std::uint64_t workspace_bytes = std::uint64_t{256} << 20;
+  Library library = Library::none;
+  bool allows_tf32 = false;
 };
 
 /// x [images, in channels, height, width] and weights [out channels, in channels / groups, kernel

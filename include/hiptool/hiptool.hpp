@@ -16,6 +16,7 @@
 #include "hiptool/event.hpp"
 #include "hiptool/kernel.hpp"
 #include "hiptool/layout.hpp"
+#include "hiptool/libraries.hpp"
 #include "hiptool/load.hpp"
 #include "hiptool/load_plan.hpp"
 #include "hiptool/load_report.hpp"

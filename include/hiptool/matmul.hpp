@@ -2,6 +2,7 @@
 #pragma once
 #include "hiptool/backend.hpp"
 #include "hiptool/export.hpp"
+#include "hiptool/libraries.hpp"
 #include "hiptool/ops.hpp"
 #include "hiptool/tensor.hpp"
 
@@ -16,6 +17,11 @@ struct MatmulOptions {
   bool no_copies = false;
   /// The same bits on every platform: no matrix units, whose order of summation is the vendor's.
   bool exact = false;
+  /// Whether a vendor's library may compute; never with `exact`. Such a call may block for seconds
+  /// the first time, while the library is loaded.
+  Library library = Library::none;
+  /// A library may round factors of f32 to TF32 (11 bits, NVIDIA's) if that is faster.
+  bool allows_tf32 = false;
 };
 
 /// alpha a b + beta out, for f32, f64, f16 and bf16 (otherwise Error(unsupported)); both operands
@@ -31,6 +37,10 @@ struct MatmulOptions {
 /// Sums are f64 for f64 and f32 otherwise, joined by fused multiply-add; factors are rounded to
 /// that type, and the result once to the dtype; a result that is NaN is the canonical one. The
 /// order of a sum depends only on the dtype and the shapes.
+///
+/// With Library::automatic bits and order are the library's, where one computes. Throws
+/// Error(device) if a library fails while beta is not 0: the old output may be lost. Without that,
+/// our kernels compute.
 HIPTOOL_API Tensor matmul(const Backend& backend, const Tensor& a, const Tensor& b,
                           const MatmulOptions& options = {});
 HIPTOOL_API void matmul_into(const Backend& backend, const Tensor& a, const Tensor& b,

@@ -21,7 +21,7 @@ constexpr std::string_view environment_text =
                          by colons; no others are searched
   HIPTOOL_CPU_DEVICES    number of cpu devices, default 1
   HIPTOOL_LIBRARY_TIMEOUT  seconds after which a vendor's library that computes
-                         one matrix product is killed, default 300
+                         one product or convolution is killed, default 300
   NO_COLOR               no colour if not empty
   CLICOLOR_FORCE         colour also without a terminal, if not empty and not 0
   COLUMNS                width of tables

@@ -41,6 +41,7 @@ BackendState::BackendState(const Device& of, const StreamRef* borrowed,
       own_stream(borrowed != nullptr ? std::nullopt : std::make_optional<Stream>(of)),
       stream(borrowed != nullptr ? *borrowed : *own_stream),
       allocator(of),
+      libraries(of, stream),
       loader_(of) {}
 
 Kernel BackendState::kernel(std::string_view source, const std::string& name) {

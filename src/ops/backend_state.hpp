@@ -12,6 +12,7 @@
 #include "hiptool/kernel.hpp"
 #include "kernels/kernel_loader.hpp"
 #include "ops/faults.hpp"
+#include "ops/libraries.hpp"
 
 namespace hiptool::ops {
 
@@ -32,6 +33,7 @@ struct BackendState {
   const StreamRef stream;
   CachingAllocator allocator;
   FaultLog faults;
+  Libraries libraries;  // after the allocator that their workspace is from
 
  private:
   kernels::KernelLoader loader_;

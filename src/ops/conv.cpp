@@ -88,8 +88,10 @@ struct ConvCall {
 };
 
 ConvOptions along_width(const Conv1dOptions& options) {
-  return {{1, options.stride},         {0, options.padding}, {1, options.dilation},
-          {0, options.output_padding}, options.groups,       options.workspace_bytes};
+  return {{1, options.stride},   {0, options.padding},
+          {1, options.dilation}, {0, options.output_padding},
+          options.groups,        options.workspace_bytes,
+          options.library,       options.allows_tf32};
 }
 
 void run_checked(const Backend& backend, const ConvCall& call, std::size_t rank,
@@ -109,6 +111,11 @@ void run_checked(const Backend& backend, const ConvCall& call, std::size_t rank,
   const Tensor x = is_line ? as_image(call.x) : call.x;
   const Tensor weights = is_line ? as_image(call.weights) : call.weights;
   const Tensor images = is_line ? as_image(out) : out;
+  const bool may_use_library = call.options.library == Library::automatic && !call.is_transposed;
+  if (may_use_library &&
+      backend.state().libraries.convolve(backend, x, weights, call.options, images)) {
+    return;
+  }
   if (is_direct(weights, call.options, call.is_transposed)) {
     run_direct(backend, x, weights, call.options, call.is_transposed, images);
   } else {

@@ -15,11 +15,13 @@
 namespace hiptool::ops {
 namespace {
 
-/// Products whose bits do not depend on the platform.
-MatmulOptions exact_products() {
-  MatmulOptions options;
-  options.exact = true;
-  return options;
+/// Products whose bits do not depend on the platform, unless a library may compute them.
+MatmulOptions products_for(const ConvOptions& options) {
+  MatmulOptions of_products;
+  of_products.library = options.library;
+  of_products.allows_tf32 = options.allows_tf32;
+  of_products.exact = options.library == Library::none;
+  return of_products;
 }
 
 /// The tensor with these dimensions of the same elements, copied where strides do not express that.
@@ -32,13 +34,13 @@ Tensor reshaped(const Backend& backend, const Tensor& tensor, const ImageDims& d
 /// Writes products of matrices [images, groups, rows, columns] to images [images, groups * rows,
 /// height, width].
 void multiply_to_images(const Backend& backend, const Tensor& a, const Tensor& b,
-                        const Tensor& out) {
+                        const MatmulOptions& options, const Tensor& out) {
   const ImageDims dims{b.dims()[0], b.dims()[1], a.dims()[2], b.dims()[3]};
   if (const auto layout = out.layout().reshape(dims)) {
-    matmul_into(backend, a, b, out.with_layout(*layout), exact_products());
+    matmul_into(backend, a, b, out.with_layout(*layout), options);
     return;
   }
-  const Tensor products = matmul(backend, a, b, exact_products());
+  const Tensor products = matmul(backend, a, b, options);
   copy_into(backend, products.with_layout(products.layout().reshape(out.dims()).value()), out);
 }
 
@@ -164,7 +166,7 @@ void run_conv(const Backend& backend, const Tensor& x, const Tensor& weights,
   if (is_pointwise(kernel, options)) {
     const ImageDims matrices{x.dims()[0], groups, terms, x.dims()[2] * x.dims()[3]};
     if (const auto layout = x.layout().reshape(matrices)) {
-      multiply_to_images(backend, factors, x.with_layout(*layout), out);
+      multiply_to_images(backend, factors, x.with_layout(*layout), products_for(options), out);
       return;
     }
   }
@@ -172,7 +174,7 @@ void run_conv(const Backend& backend, const Tensor& x, const Tensor& weights,
   const std::uint64_t each = x.dims()[1] * kernel[0] * kernel[1] + out.dims()[1];
   each_part(out.dims(), each, scratch_elements(options, x.dtype()), [&](const Part& part) {
     const Tensor columns = unfold_images(backend, x, kernel, options, part);
-    multiply_to_images(backend, factors, columns, part.of(out));
+    multiply_to_images(backend, factors, columns, products_for(options), part.of(out));
   });
 }
 
@@ -192,7 +194,7 @@ void run_conv_transpose(const Backend& backend, const Tensor& x, const Tensor& w
     return rows.with_layout(rows.layout().transpose(2, 3));
   };
   if (is_pointwise(kernel, options)) {
-    multiply_to_images(backend, factors_of(weights), matrices_of(x), out);
+    multiply_to_images(backend, factors_of(weights), matrices_of(x), products_for(options), out);
     return;
   }
   // Products of halves are added up before they are rounded.
@@ -213,7 +215,7 @@ void run_conv_transpose(const Backend& backend, const Tensor& x, const Tensor& w
       const std::uint64_t part = std::min(channels, out_channels - channel);
       const Tensor rows =
           factors.with_layout(factors.layout().narrow(2, channel * elements, part * elements));
-      const Tensor products = matmul(backend, rows, matrices, exact_products());
+      const Tensor products = matmul(backend, rows, matrices, products_for(options));
       fold_products(
           backend, products, x, weights, options,
           results.with_layout(results.layout().narrow(0, first, count).narrow(2, channel, part)));

@@ -72,6 +72,24 @@ Tensor aligned_copy(const Backend& backend, const Tensor& tensor) {
   return part;
 }
 
+/// Where libraries read operands that our kernels read too; others are copied.
+bool multiply_by_library(const Backend& backend, const Tensor& a, const Tensor& b,
+                         const Tensor& out, const MatmulOptions& options) {
+  if (a.element_count() == 0 || b.element_count() == 0) return false;
+  const auto readable = [&](const Tensor& tensor) {
+    if (is_matrix(tensor)) return tensor;
+    require_copies(options, tensor);
+    return copy(backend, tensor);
+  };
+  const Tensor left = readable(a);
+  const Tensor right = readable(b);
+  return backend.state().libraries.multiply(
+      backend,
+      {MatrixOperand(left), MatrixOperand(right), MatrixOperand(out), out.layout().rank() - 2,
+       out.dtype()},
+      options);
+}
+
 }  // namespace
 
 void multiply_tensors(const Backend& backend, const Tensor& a, const Tensor& b, const Tensor& out,
@@ -89,6 +107,10 @@ void multiply_tensors(const Backend& backend, const Tensor& a, const Tensor& b, 
     if (options.beta != 0) copy_into(backend, out, whole);
     multiply_tensors(backend, a, b, whole, options, has_matrix_units);
     copy_into(backend, whole, out);
+    return;
+  }
+  if (options.library == Library::automatic && !options.exact &&
+      multiply_by_library(backend, a, b, out, options)) {
     return;
   }
   const bool wants_units = has_matrix_units && !options.exact;

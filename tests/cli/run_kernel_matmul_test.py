@@ -24,20 +24,27 @@ def fakes(folder=None, **more):
                              HIPTOOL_LIBRARY_PATH=folder or os.environ["FAKE_BLAS_FOLDER"], **more)
 
 
-class Products(CliTest):
-    def run_matmul(self, *words, code=0, environment=None):
-        result = run("run-kernel", "matmul", *words, environment=environment or fakes())
+class LibraryTest(CliTest):
+    """Of the kernel that is named below."""
+    kernel = ""
+
+    def run_kernel(self, *words, code=0, environment=None):
+        result = run("run-kernel", self.kernel, *words, environment=environment or fakes())
         self.assertEqual(result.returncode, code, result.stdout + result.stderr)
         return result
 
     def results(self, *words, code=0, environment=None):
         """By the implementation."""
-        text = self.run_matmul(*words, "--format", "json", code=code,
+        text = self.run_kernel(*words, "--format", "json", code=code,
                                environment=environment).stdout
         document = self.assert_document(text, "run-kernel.schema.json")
         ids = [one["id"] for one in document["results"]]
         self.assertEqual(len(ids), len(set(ids)), ids)
         return {one["library"]: one for one in document["results"]}
+
+
+class Products(LibraryTest):
+    kernel = "matmul"
 
 
 class Libraries(Products):
@@ -69,7 +76,7 @@ class Libraries(Products):
                                                 f"{name}@nvidia:0")
 
     def test_table(self):
-        result = self.run_matmul(*SMALL, "--lib", "all", *CPU)
+        result = self.run_kernel(*SMALL, "--lib", "all", *CPU)
         self.assertRegex(result.stdout, r"\A2 of 2 matrix products right on cpu:0, every element "
                                         r"judged; seed 1\n")
         self.assertRegex(result.stdout, r"(?m)^96x80x512 f32 on cpu:0$")
@@ -77,7 +84,7 @@ class Libraries(Products):
                                         r"[\d.]+ +right$")
         self.assertRegex(result.stdout, r"openblas: version \d")
         self.assert_width(result.stdout)
-        rows = list(csv.DictReader(io.StringIO(self.run_matmul(
+        rows = list(csv.DictReader(io.StringIO(self.run_kernel(
             *SMALL, "--lib", "all", *CPU, "--format", "csv").stdout)))
         self.assertEqual([row["library"] for row in rows], ["own", "openblas"])
 
@@ -114,7 +121,7 @@ class Faults(Products):
         self.assertEqual(one["wrong_where"], "64x64 block at [32,16]")
         self.assertGreater(one["wrong"]["count"], 4000)
         self.assertTrue(one["wrong"]["reread_agrees"])
-        text = " ".join(self.run_matmul(*SMALL, "--lib", "cublas", "--device", "nvidia:0", code=5,
+        text = " ".join(self.run_kernel(*SMALL, "--lib", "cublas", "--device", "nvidia:0", code=5,
                                         environment=fakes(FAKE_CUBLAS="block")).stdout.split())
         self.assertTrue(text.startswith("WRONG RESULTS of 1: 0 of 1 matrix product right"), text)
         self.assertIn("with whole numbers: 64x64 block at [32,16]; ", text)
@@ -167,7 +174,7 @@ class Faults(Products):
         for name in ("cublas", "cublaslt"):
             self.assertEqual((results[name]["status"], results[name]["checked"]), ("skipped", None))
             self.assertIn("was found", results[name]["reason"])
-        result = self.run_matmul(*SMALL, "--lib", "cublas,rocblas", "--device", "nvidia:0", code=3,
+        result = self.run_kernel(*SMALL, "--lib", "cublas,rocblas", "--device", "nvidia:0", code=3,
                                  environment=fakes(folder="/nowhere"))
         self.assertIn("rocblas is no library of the nvidia platform", result.stderr)
 
@@ -193,18 +200,18 @@ class Shapes(Products):
         path = self.folder / "shapes.txt"
         path.write_text("# a model's\n20x30x40\n20x30x40\n8x9x10 tn bf16 batch=2\n",
                         encoding="utf-8")
-        text = self.run_matmul("--shapes", str(path), "--samples", "1", *CPU, "--format",
+        text = self.run_kernel("--shapes", str(path), "--samples", "1", *CPU, "--format",
                                "csv").stdout
         rows = list(csv.DictReader(io.StringIO(text)))
         self.assertEqual([(row["shape"], row["dtype"], row["transpose"]) for row in rows],
                          [("20x30x40", "f32", "nn"), ("8x9x10", "bf16", "tn")])
         path.write_text("20x30x40\n20x30\n", encoding="utf-8")
-        result = self.run_matmul("--shapes", str(path), *CPU, code=2)
+        result = self.run_kernel("--shapes", str(path), *CPU, code=2)
         self.assertIn("line 2", result.stderr)
-        self.run_matmul("--shapes", str(self.folder / "none"), *CPU, code=4)
+        self.run_kernel("--shapes", str(self.folder / "none"), *CPU, code=4)
 
     def test_traps(self):
-        text = self.run_matmul("--shapes", "traps", "--dtype", "f16", "--samples", "1", "--lib",
+        text = self.run_kernel("--shapes", "traps", "--dtype", "f16", "--samples", "1", "--lib",
                                "openblas", *CPU, "--format", "json", code=3).stdout
         document = self.assert_document(text, "run-kernel.schema.json")
         self.assertEqual([one["shape"] for one in document["results"]], ["512x512x512"])
@@ -226,20 +233,20 @@ class Shapes(Products):
 class Words(Products):
     def test_thresholds(self):
         words = (*SMALL, "--lib", "all", "--device", "nvidia:0")
-        result = self.run_matmul(*words, "--fail-below", "matmul.f32.96x80x512.cublas>=1MFLOP/s")
+        result = self.run_kernel(*words, "--fail-below", "matmul.f32.96x80x512.cublas>=1MFLOP/s")
         self.assertIn("met: matmul.f32.96x80x512.cublas>=1MFLOP/s", result.stdout)
-        result = self.run_matmul(*words, "--fail-below", "matmul.f32.cublas>=99%", code=1)
+        result = self.run_kernel(*words, "--fail-below", "matmul.f32.cublas>=99%", code=1)
         self.assertIn("MISSED: matmul.f32.96x80x512.cublas@nvidia:0: ", result.stdout)
         for text in ("matmul.f64>=1MFLOP/s", "matmul.f32.rocblas>=1MFLOP/s", "add.f32>=1MFLOP/s",
                      "matmul.f32>=1GB/s", "matmul.f32.8x8x8>=1%"):
-            self.run_matmul(*words, "--fail-below", text, code=2)
+            self.run_kernel(*words, "--fail-below", text, code=2)
         # A wrong one misses it; so does one that failed.
-        self.run_matmul(*words, "--fail-below", "matmul.cublas>=1MFLOP/s", code=5,
+        self.run_kernel(*words, "--fail-below", "matmul.cublas>=1MFLOP/s", code=5,
                         environment=fakes(FAKE_CUBLAS="block"))
 
     def test_share_without_a_peak(self):
         words = ("--shape", "64x64x64", "--samples", "1", *CPU, "--fail-below", "matmul>=1%")
-        result = self.run_matmul(*words, code=2)
+        result = self.run_kernel(*words, code=2)
         self.assertIn("has none", result.stderr)
 
     def test_wrong_options(self):
@@ -252,21 +259,21 @@ class Words(Products):
                             (("--shapes", "traps", "--shape", "1x1x1"), "--shape and --shapes"),
                             (("--lib", "own", "--sweep", "quick"), "--sweep")):
             with self.subTest(words=words):
-                result = self.run_matmul(*words, *CPU, code=2)
+                result = self.run_kernel(*words, *CPU, code=2)
                 self.assertIn(told, result.stderr)
         result = run("run-kernel", "add", "--lib", "all", *CPU)
         self.assertEqual(result.returncode, 2)
-        self.assertIn("--lib applies to matmul alone", result.stderr)
-        self.run_matmul(*SMALL, *CPU, code=2,
+        self.assertIn("--lib applies to matmul or conv2d alone", result.stderr)
+        self.run_kernel(*SMALL, *CPU, code=2,
                         environment=fakes(HIPTOOL_LIBRARY_TIMEOUT="soon"))
 
     def test_the_sweep_is_the_operation(self):
-        result = self.run_matmul("--sweep", "quick", "--dtype", "f16", "--layout", "packed", *CPU)
+        result = self.run_kernel("--sweep", "quick", "--dtype", "f16", "--layout", "packed", *CPU)
         self.assertRegex(result.stdout, r"\A(\d) of \1 operations? right")
 
     def test_the_child_is_no_command_for_people(self):
-        self.assertNotIn("measure-matmul", run("--help").stdout + run("help", "reference").stdout)
-        self.assertEqual(run("measure-matmul", "request").returncode, 2)
+        self.assertNotIn("measure-library", run("--help").stdout + run("help", "reference").stdout)
+        self.assertEqual(run("measure-library", "request").returncode, 2)
 
 
 if __name__ == "__main__":

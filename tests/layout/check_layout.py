@@ -24,8 +24,8 @@ HEADER_LAYER = {
     "device": "core", "event": "core", "kernel": "core", "module": "core",
     "pinned_buffer": "core", "retry": "core", "stream": "core",
     "dtype": "tensor", "layout": "tensor", "tensor": "tensor",
-    "backend": "ops", "conv": "ops", "matmul": "ops", "operations": "ops", "ops": "ops",
-    "ops_model": "ops", "ops_move": "ops", "ops_rows": "ops",
+    "backend": "ops", "conv": "ops", "libraries": "ops", "matmul": "ops", "operations": "ops",
+    "ops": "ops", "ops_model": "ops", "ops_move": "ops", "ops_rows": "ops",
     "async_loader": "load", "load": "load", "load_plan": "load", "load_report": "load",
 }
 

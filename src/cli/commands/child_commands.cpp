@@ -15,7 +15,7 @@
 #include "cli/failure.hpp"
 #include "kernels/compile.hpp"
 #include "measure/doctor/probe.hpp"
-#include "measure/matmul/measure.hpp"
+#include "measure/library/measure.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -63,10 +63,10 @@ void probe_platform(int argc, const char* const* argv, Environment& environment)
   });
 }
 
-void measure_matmul(int argc, const char* const* argv, Environment& environment) {
-  if (argc != 4) throw usage_error("usage: hiptool measure-matmul REQUEST RESULT", "");
+void measure_library(int argc, const char* const* argv, Environment& environment) {
+  if (argc != 4) throw usage_error("usage: hiptool measure-library REQUEST RESULT", "");
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  measure::run_matmul_child(argv[2], argv[3], environment.make_platforms);
+  measure::run_library_child(argv[2], argv[3], environment.make_platforms);
 }
 
 }  // namespace
@@ -80,8 +80,8 @@ std::optional<int> run_child_command(int argc, const char* const* argv, Environm
     compile_kernel(argc, argv);
   } else if (is_probe_platform(argc, argv)) {
     probe_platform(argc, argv, environment);
-  } else if (is_command(argc, argv, "measure-matmul")) {
-    measure_matmul(argc, argv, environment);
+  } else if (is_command(argc, argv, "measure-library")) {
+    measure_library(argc, argv, environment);
   } else {
     return {};
   }

@@ -9,7 +9,7 @@
 #include "cli/text.hpp"
 #include "hiptool/error.hpp"
 #include "measure/kernel/bench.hpp"
-#include "measure/matmul/measure.hpp"
+#include "measure/library/measure.hpp"
 
 namespace hiptool::cli {
 
@@ -86,7 +86,7 @@ int run_run_kernel(const RunKernelOptions& options, Context& context) {
                 "hiptool run-kernel all runs the built-in ones, ops judges the operations, --list "
                 "names them, --module FILE runs yours");
   }
-  if (is_matmul(options)) return run_matmul(options, context);
+  if (is_library_run(options)) return run_libraries(options, context);
   return is_sweep(options) ? run_sweep(options, context) : run_builtin_kernels(options, context);
 }
 
@@ -102,7 +102,10 @@ Runner add_run_kernel(CLI::App& app) {
       "bytes of each array, rounded to a size the kernel supports, of operations to the largest "
       "shape: 64MiB, a list, a range, or 90% of the free memory for all of them");
   add_text(app, "--shape", "SHAPE", options->shape,
-           "dimensions of an operation's inputs, such as 4096x4096, instead of a size");
+           "dimensions of an operation's inputs, such as 4096x4096, instead of a size; of matmul "
+           "MxNxK; of conv2d n8c64h56w56:k64r3s3 (n images, c channels, h height, w width; k "
+           "channels of the result, r height and s width of the filter) and if needed u2 (stride), "
+           "p1 (padding), d1 (dilation), each also as p1x2 (height x width), g1 (groups)");
   add_texts(app, "--layout", "LIST", options->layouts,
             fmt::format("how an operation's tensors lie in memory: {}; default: packed, in a sweep "
                         "all",
@@ -111,17 +114,19 @@ Runner add_run_kernel(CLI::App& app) {
              "judge operations with every type, layout and many shapes, without timing");
   add_text(app, "--seed", "N", options->seed, "of the data of operations; 1 if not given");
   add_texts(app, "--lib", "LIST", options->libraries,
-            "of matmul: own (if not given), own-exact, all, or libraries: rocblas, "
-            "rocblas-hipblaslt, hipblaslt, cublas, cublaslt, openblas");
+            "of matmul and conv2d: own (if not given), all, or libraries; of matmul own-exact, "
+            "rocblas, rocblas-hipblaslt, hipblaslt, cublas, cublaslt, openblas; of conv2d miopen, "
+            "cudnn, and openblas for the products that our way consists of");
   add_text(app, "--shapes", "traps|FILE", options->shapes,
-           "of matmul: shapes on which libraries were reported wrong, or a file with lines such as "
-           "4096x4096x4096 tn bf16 batch=2");
+           "of matmul and conv2d: shapes on which libraries were reported wrong, or a file with "
+           "lines such as 4096x4096x4096 tn bf16 batch=2 or n8c64h56w56:k64r3s3p1 f16");
   add_choice(app, "--transpose", "WHICH", options->transpose, {"nn", "nt", "tn", "tt"},
              "of matmul: t for a matrix that is stored transposed, A first");
   add_count(app, "--batch", options->batch, "of matmul: products at once; 1 if not given", 1,
             1'048'576);
-  add_choice(app, "--compute", "TYPE", options->compute, {"f32", "tf32", "f16"},
-             "of matmul: what a library sums in; f64 for f64, else f32");
+  add_choice(
+      app, "--compute", "TYPE", options->compute, {"f32", "tf32", "f16"},
+      "of matmul and conv2d: what a library sums in; f64 for f64, else f32 (conv2d: not f16)");
   add_count(app, "--seconds", options->seconds, "repeat each kernel, checked, for so long", 1,
             1'000'000);
   add_texts(app, "--fail-below", "THRESHOLD", options->fail_below,
@@ -161,8 +166,12 @@ std::vector<CompletionWords> run_kernel_words() {
     add_once(names.words, family.name);
     for (const std::string& dtype : family.dtypes) add_once(types.words, dtype);
   }
-  CompletionWords libraries{"--lib", measure::matmul_implementations()};
-  libraries.words.emplace_back("all");
+  CompletionWords libraries{"--lib", {"all"}};
+  for (const auto kind : {measure::ProblemKind::matmul, measure::ProblemKind::conv2d}) {
+    for (const std::string& name : measure::implementations_of(kind)) {
+      add_once(libraries.words, name);
+    }
+  }
   return {names, types, {"--layout", layout_names()}, libraries};
 }
 
@@ -178,6 +187,7 @@ Command run_kernel_command() {
                    {"hiptool run-kernel ops", "judge every operation"},
                    {"hiptool run-kernel add --shape 4096x4096", "one, timed and rated"},
                    {"hiptool run-kernel matmul --lib all", "matrix products of all libraries"},
+                   {"hiptool run-kernel conv2d --lib all", "convolutions of all libraries"},
                    {"... --fail-below 'stream-triad>=80%'", "of peak; exit 1 if slower"},
                    {"hiptool run-kernel --module k.hip \\", "a kernel of your own:"},
                    {"  --name saxpy --grid 4 --block 256 \\", "which, and how often"},

@@ -18,11 +18,11 @@ struct RunKernelOptions {
   std::uint64_t seconds = 0;        ///< how long each is repeated
   std::vector<std::string> fail_below;
   // Operations.
-  std::string shape;                 ///< "4096x4096"
+  std::string shape;                 ///< "4096x4096", of conv2d "n8c64h56w56:k64r3s3"
   std::vector<std::string> layouts;  ///< comma-separated lists
   std::optional<std::string> sweep;  ///< "quick" or "full"
   std::string seed;                  ///< a whole number; empty: 1
-  // Matrix products.
+  // Matrix products and convolutions.
   std::vector<std::string> libraries;    ///< comma-separated lists: "own", "cublas", "all"
   std::string shapes;                    ///< "traps" or a file
   std::optional<std::string> transpose;  ///< "tn"
@@ -53,11 +53,11 @@ bool is_sweep(const RunKernelOptions& options);
 /// Judges the chosen operations on the chosen devices; else as run_builtin_kernels.
 int run_sweep(const RunKernelOptions& options, Context& context);
 
-/// Whether the options ask for matrix products side by side with libraries.
-bool is_matmul(const RunKernelOptions& options);
+/// Whether the options ask for matrix products or convolutions side by side with libraries.
+bool is_library_run(const RunKernelOptions& options);
 
-/// Judges and rates matrix products with our kernels and libraries; else as run_builtin_kernels.
-int run_matmul(const RunKernelOptions& options, Context& context);
+/// Judges and rates them with our kernels and libraries; else as run_builtin_kernels.
+int run_libraries(const RunKernelOptions& options, Context& context);
 
 /// Runs the kernel of --module on every chosen device.
 int run_user_module(const RunKernelOptions& options, Context& context);

@@ -3,7 +3,7 @@
 
 #include "base/text.hpp"
 #include "base/units.hpp"
-#include "measure/matmul/judge.hpp"
+#include "measure/library/judge.hpp"
 
 namespace hiptool::measure {
 namespace {
@@ -53,7 +53,7 @@ struct Marks {
 }  // namespace
 
 std::string describe_places(const std::vector<bool>& rows, const std::vector<bool>& columns,
-                            std::uint64_t count, std::uint64_t judged) {
+                            std::uint64_t count, std::uint64_t judged, const PlaceNames& names) {
   const Marks of_rows(rows);
   const Marks of_columns(columns);
   if (of_rows.count == 0 || of_columns.count == 0) return {};
@@ -72,13 +72,13 @@ std::string describe_places(const std::vector<bool>& rows, const std::vector<boo
              format_share(static_cast<double>(count) / static_cast<double>(judged)) +
              " of the elements";
     }
-    if (of_columns.is_all()) return of_rows.text("row");
-    if (of_rows.is_all()) return of_columns.text("column");
+    if (of_columns.is_all()) return of_rows.text(names.row);
+    if (of_rows.is_all()) return of_columns.text(names.column);
     if (of_rows.is_run && of_columns.is_run) {
       return std::to_string(of_rows.length) + "x" + std::to_string(of_columns.length) +
              " block at " + at;
     }
-    return of_rows.text("row") + ", " + of_columns.text("column");
+    return of_rows.text(names.row) + ", " + of_columns.text(names.column);
   }
   std::string text = "scattered";
   if (!of_rows.is_all() || !of_columns.is_all()) {

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
-// `run-kernel matmul`: our kernels and vendors' libraries on the same matrix products.
+// `run-kernel matmul` and `conv2d`: our kernels and vendors' libraries on the same problems.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "base/input_file.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
-#include "cli/commands/run_kernel/matmul_report.hpp"
+#include "cli/commands/run_kernel/library_report.hpp"
 #include "cli/commands/run_kernel/run_kernel.hpp"
 #include "cli/commands/run_kernel/words.hpp"
 #include "cli/document.hpp"
@@ -20,28 +23,28 @@
 namespace hiptool::cli {
 namespace {
 
-using measure::MatmulProblem;
-using measure::MatmulResult;
+using measure::LibraryResult;
+using measure::Problem;
+using measure::ProblemKind;
 using measure::Threshold;
 using measure::ThresholdKind;
 using report::Status;
 
 constexpr std::uint64_t most_shapes_bytes = 1u << 20;
-constexpr std::uint64_t cpu_side = 256;
-constexpr std::uint64_t gpu_side = 4096;
 
-/// One product that is measured with every implementation.
-struct MatmulTask {
-  MatmulProblem problem;
+/// One problem that is measured with every implementation.
+struct LibraryTask {
+  Problem problem;
   std::string trap;
 };
 
-struct MatmulPlan {
-  std::vector<MatmulTask> tasks;
-  bool has_shapes = false;  ///< else the side depends on the device
+struct LibraryPlan {
+  ProblemKind kind = ProblemKind::matmul;
+  std::vector<LibraryTask> tasks;
+  bool has_shapes = false;  ///< else the shape depends on the device
   std::vector<std::string> libraries;
   bool is_every_library = false;
-  measure::MatmulOptions options;
+  measure::LibraryOptions options;
   double timeout_s = 300;
 };
 
@@ -56,33 +59,47 @@ std::vector<DType> parse_dtypes(const RunKernelOptions& options) {
   return types;
 }
 
-MatmulProblem usual_problem(const RunKernelOptions& options, DType dtype) {
-  MatmulProblem problem;
+Problem usual_problem(const RunKernelOptions& options, ProblemKind kind, DType dtype) {
+  Problem problem = measure::default_problem(kind, true);
   if (!options.shape.empty()) set_shape(problem, options.shape);
-  if (options.transpose) set_transposes(problem, *options.transpose);
-  problem.batch = std::max<std::uint64_t>(options.batch, 1);
-  problem.dtype = dtype;
-  problem.result = dtype;
-  problem.compute = measure::usual_compute(dtype);
-  if (options.compute == "tf32") problem.compute = measure::MatmulCompute::tf32;
-  if (options.compute == "f16") problem.compute = measure::MatmulCompute::f16;
+  if (auto* const product = std::get_if<measure::MatmulProblem>(&problem)) {
+    if (options.transpose) set_transposes(*product, *options.transpose);
+    product->batch = std::max<std::uint64_t>(options.batch, 1);
+  }
+  measure::ProblemTypes& types = types_of(problem);
+  types = {dtype, dtype, measure::usual_compute(dtype)};
+  if (options.compute == "tf32") types.compute = measure::Compute::tf32;
+  if (options.compute == "f16") types.compute = measure::Compute::f16;
   return problem;
 }
 
-void require_compute(const MatmulProblem& problem) {
-  const std::string type(to_string(problem.dtype));
-  const bool is_wrong =
-      (problem.compute == measure::MatmulCompute::tf32 && problem.dtype != DType::f32) ||
-      (problem.compute == measure::MatmulCompute::f16 && problem.dtype != DType::f16);
+/// The problem of a task on that device.
+Problem problem_on(const LibraryPlan& plan, const LibraryTask& task, const Device& device) {
+  if (plan.has_shapes) return task.problem;
+  // Only the shape depends on the device.
+  Problem problem = task.problem;
+  set_shape(problem, shape_word(measure::default_problem(plan.kind, device.is_host_memory())));
+  return problem;
+}
+
+void require_compute(const Problem& problem) {
+  const measure::ProblemTypes& types = types_of(problem);
+  const std::string compute(to_string(types.compute));
+  if (types.compute == measure::Compute::f16 && kind_of(problem) == ProblemKind::conv2d) {
+    throw usage_error("--compute f16 is not for conv2d",
+                      "leave it out: libraries choose how they sum halves");
+  }
+  const bool is_wrong = (types.compute == measure::Compute::tf32 && types.dtype != DType::f32) ||
+                        (types.compute == measure::Compute::f16 && types.dtype != DType::f16);
   if (!is_wrong) return;
-  throw usage_error(fmt::format("--compute {} is not for {}", to_string(problem.compute), type),
+  throw usage_error(fmt::format("--compute {} is not for {}", compute, to_string(types.dtype)),
                     "tf32 needs --dtype f32, and f16 needs --dtype f16");
 }
 
-void add_traps(const RunKernelOptions& options, MatmulPlan& plan) {
+void add_traps(const RunKernelOptions& options, LibraryPlan& plan) {
   const std::vector<DType> types = parse_dtypes(options);
-  for (const measure::MatmulTrap& trap : measure::matmul_traps()) {
-    const DType dtype = trap.problem.dtype;
+  for (const measure::Trap& trap : measure::traps_of(plan.kind)) {
+    const DType dtype = types_of(trap.problem).dtype;
     if (!types.empty() && std::find(types.begin(), types.end(), dtype) == types.end()) continue;
     plan.tasks.push_back({trap.problem, trap.report + ": " + trap.what});
   }
@@ -92,11 +109,11 @@ void add_traps(const RunKernelOptions& options, MatmulPlan& plan) {
 }
 
 /// Ids are unique in a document.
-void leave_out_repeated(std::vector<MatmulTask>& tasks) {
+void leave_out_repeated(std::vector<LibraryTask>& tasks) {
   std::vector<std::string> seen;
-  std::vector<MatmulTask> once;
-  for (MatmulTask& task : tasks) {
-    const std::string id = measure::start_matmul_result(task.problem, "own", "").id;
+  std::vector<LibraryTask> once;
+  for (LibraryTask& task : tasks) {
+    const std::string id = measure::start_result(task.problem, "own", "").id;
     if (std::find(seen.begin(), seen.end(), id) != seen.end()) continue;
     seen.push_back(id);
     once.push_back(std::move(task));
@@ -104,7 +121,7 @@ void leave_out_repeated(std::vector<MatmulTask>& tasks) {
   tasks = std::move(once);
 }
 
-void plan_tasks(const RunKernelOptions& options, const CancelToken& cancel, MatmulPlan& plan) {
+void plan_tasks(const RunKernelOptions& options, const CancelToken& cancel, LibraryPlan& plan) {
   plan.has_shapes = !options.shapes.empty() || !options.shape.empty();
   if (!options.shapes.empty() && !options.shape.empty()) {
     throw usage_error("--shape and --shapes both give shapes", "leave out one of the two");
@@ -120,22 +137,23 @@ void plan_tasks(const RunKernelOptions& options, const CancelToken& cancel, Matm
   std::vector<DType> types = parse_dtypes(options);
   if (types.empty()) types.push_back(options.compute == "f16" ? DType::f16 : DType::f32);
   if (options.shapes.empty()) {
-    for (const DType dtype : types) plan.tasks.push_back({usual_problem(options, dtype), ""});
+    for (const DType dtype : types)
+      plan.tasks.push_back({usual_problem(options, plan.kind, dtype), ""});
   } else {
     const std::string text = base::read_input_file(options.shapes, most_shapes_bytes, &cancel);
-    const MatmulProblem usual = usual_problem(options, types.front());
-    for (const MatmulProblem& one : measure::parse_shapes(text, options.shapes, usual, types)) {
+    const Problem usual = usual_problem(options, plan.kind, types.front());
+    for (const Problem& one : measure::parse_shapes(text, options.shapes, usual, types)) {
       plan.tasks.push_back({one, ""});
     }
   }
-  for (const MatmulTask& task : plan.tasks) require_compute(task.problem);
+  for (const LibraryTask& task : plan.tasks) require_compute(task.problem);
   leave_out_repeated(plan.tasks);
 }
 
 double read_timeout(const Environment& environment) {
   constexpr const char* name = "HIPTOOL_LIBRARY_TIMEOUT";
   const std::string text = environment.getenv(name).value_or("");
-  if (text.empty()) return measure::MatmulChild().timeout_s;
+  if (text.empty()) return measure::LibraryChild().timeout_s;
   const auto seconds = base::parse_number<double>(text);
   if (!seconds || !(*seconds > 0 && *seconds <= 1e6)) {
     throw usage_error(fmt::format("invalid value '{}' of {}", text, name),
@@ -144,10 +162,21 @@ double read_timeout(const Environment& environment) {
   return *seconds;
 }
 
-MatmulPlan make_matmul_plan(const RunKernelOptions& options, Context& context) {
-  MatmulPlan plan;
+ProblemKind kind_of_run(const RunKernelOptions& options) {
+  const bool is_product = options.names.front() == to_string(ProblemKind::matmul);
+  return is_product ? ProblemKind::matmul : ProblemKind::conv2d;
+}
+
+LibraryPlan make_library_plan(const RunKernelOptions& options, Context& context) {
+  LibraryPlan plan;
+  plan.kind = kind_of_run(options);
+  if (plan.kind == ProblemKind::conv2d && (options.transpose || options.batch > 0)) {
+    throw usage_error(
+        fmt::format("{} applies to matmul alone", options.transpose ? "--transpose" : "--batch"),
+        "leave it out; n in the shape is the number of images");
+  }
   plan_tasks(options, context.environment.cancel, plan);
-  std::vector<std::string> choices = measure::matmul_implementations();
+  std::vector<std::string> choices = measure::implementations_of(plan.kind);
   choices.emplace_back("all");
   for (const std::string& list : options.libraries) {
     for (const std::string& word : split_list(list, "--lib")) {
@@ -167,15 +196,15 @@ MatmulPlan make_matmul_plan(const RunKernelOptions& options, Context& context) {
   return plan;
 }
 
-std::vector<std::string> libraries_for(const MatmulPlan& plan, Platform platform) {
+std::vector<std::string> libraries_for(const LibraryPlan& plan, Platform platform) {
   std::vector<std::string> names;
-  if (plan.is_every_library) names = measure::matmul_implementations(platform);
+  if (plan.is_every_library) names = measure::implementations_of(plan.kind, platform);
   for (const std::string& name : plan.libraries) add_once(names, name);
   return names;
 }
 
-/// The share of the fastest right one of the same product on the same device.
-void compare_rates(std::vector<MatmulResult>& results, std::size_t first) {
+/// The share of the fastest right one of the same problem on the same device.
+void compare_rates(std::vector<LibraryResult>& results, std::size_t first) {
   double fastest = 0;
   std::size_t measured = 0;
   for (std::size_t i = first; i < results.size(); ++i) {
@@ -188,25 +217,22 @@ void compare_rates(std::vector<MatmulResult>& results, std::size_t first) {
   }
 }
 
-void tell_product(Context& context, const MatmulResult& result, std::size_t done,
-                  std::size_t total) {
+void tell_result(Context& context, const LibraryResult& result, std::size_t done,
+                 std::size_t total) {
   if (context.quiet) return;
   context.environment.console.err(
-      fmt::format("[{}/{}] {}\n", done, total, printable(describe_matmul(result))));
+      fmt::format("[{}/{}] {}\n", done, total, printable(describe_result(result))));
 }
 
-void multiply_on(const Device& device, const MatmulPlan& plan, Context& context,
-                 std::vector<MatmulResult>& results) {
+void measure_on(const Device& device, const LibraryPlan& plan, Context& context,
+                std::vector<LibraryResult>& results) {
   const std::vector<std::string> names = libraries_for(plan, device.platform());
-  const measure::MatmulChild child{context.environment.program, plan.timeout_s,
-                                   context.devices.nvidia_ordinals,
-                                   context.environment.system_root.string()};
+  const measure::LibraryChild child{context.environment.program, plan.timeout_s,
+                                    context.devices.nvidia_ordinals,
+                                    context.environment.system_root.string()};
   std::size_t done = 0;
-  for (const MatmulTask& task : plan.tasks) {
-    MatmulProblem problem = task.problem;
-    if (!plan.has_shapes) {
-      problem.m = problem.n = problem.k = device.is_host_memory() ? cpu_side : gpu_side;
-    }
+  for (const LibraryTask& task : plan.tasks) {
+    Problem problem = problem_on(plan, task, device);
     std::string scaled;
     if (!task.trap.empty()) {
       scaled = measure::shrink_to_fit(problem, device.memory().free_bytes);
@@ -217,15 +243,15 @@ void multiply_on(const Device& device, const MatmulPlan& plan, Context& context,
       try {
         const bool has_child = measure::is_library(name) && !child.program.empty();
         results.push_back(
-            has_child ? measure::measure_matmul_in_child(child, device, problem, name, plan.options)
-                      : measure::measure_matmul(device, problem, name, plan.options));
+            has_child ? measure::measure_in_child(child, device, problem, name, plan.options)
+                      : measure::measure_problem(device, problem, name, plan.options));
       } catch (const Error& error) {
         if (error.code() == ErrorCode::cancelled) return;
         throw;
       }
       results.back().trap = task.trap;
       results.back().scaled = scaled;
-      tell_product(context, results.back(), ++done, plan.tasks.size() * names.size());
+      tell_result(context, results.back(), ++done, plan.tasks.size() * names.size());
     }
     compare_rates(results, first);
   }
@@ -233,54 +259,64 @@ void multiply_on(const Device& device, const MatmulPlan& plan, Context& context,
 
 // ---- thresholds
 
-bool is_product_selected(const MatmulResult& result, const std::string& selector) {
+/// "nn", which the id does not have; empty for convolutions.
+std::string plain_transposes(const Problem& problem) {
+  const measure::MatmulProblem* const product = matmul_of(problem);
+  return product == nullptr ? std::string() : transpose_word(*product);
+}
+
+bool is_result_selected(const LibraryResult& result, const std::string& selector) {
   const std::vector<std::string> unusual = measure::unusual_words(result.problem);
   bool is_first = true;
   for (std::size_t start = 0; start <= selector.size(); is_first = false) {
     const std::size_t dot = std::min(selector.find('.', start), selector.size());
     const std::string word = selector.substr(start, dot - start);
     start = dot + 1;
-    if (is_first && word == "matmul") continue;
+    if (is_first && word == result.kernel) continue;
     const bool is_known =
         !is_first &&
         (word == result.dtype || word == result.shape || word == result.implementation ||
-         word == result.destination || word == measure::transpose_word(result.problem) ||
+         word == result.destination || word == plain_transposes(result.problem) ||
          std::find(unusual.begin(), unusual.end(), word) != unusual.end());
     if (!is_known) return false;
   }
   return true;
 }
 
-[[noreturn]] void refuse_product_threshold(const Threshold& threshold, const std::string& why) {
-  throw usage_error("the threshold '" + threshold.text + "' " + why,
-                    "write matmul and after dots a type, a shape, a library or a device of the "
-                    "run: 'matmul.bf16.4096x4096x4096.rocblas>=70%'");
+[[noreturn]] void refuse_library_threshold(const Threshold& threshold, ProblemKind kind,
+                                           const std::string& why) {
+  const bool is_product = kind == ProblemKind::matmul;
+  throw usage_error(
+      "the threshold '" + threshold.text + "' " + why,
+      fmt::format("write {} and after dots a type, a shape, a library or a device of the run: '{}'",
+                  to_string(kind),
+                  is_product ? "matmul.bf16.4096x4096x4096.rocblas>=70%"
+                             : "conv2d.f16.n8c64h56w56:k64r3s3.miopen>=70%"));
 }
 
-/// A threshold that no planned product can meet.
-void require_product(const std::vector<Threshold>& thresholds, const MatmulPlan& plan,
-                     const std::vector<Device>& devices) {
+/// A threshold that nothing planned can meet.
+void require_result(const std::vector<Threshold>& thresholds, const LibraryPlan& plan,
+                    const std::vector<Device>& devices) {
   for (const Threshold& threshold : thresholds) {
     bool is_named = false;
     for (const Device& device : devices) {
-      for (const MatmulTask& task : plan.tasks) {
-        MatmulProblem problem = task.problem;
-        if (!plan.has_shapes) {
-          problem.m = problem.n = problem.k = device.is_host_memory() ? cpu_side : gpu_side;
-        }
+      for (const LibraryTask& task : plan.tasks) {
+        const Problem problem = problem_on(plan, task, device);
         for (const std::string& name : libraries_for(plan, device.platform())) {
-          is_named = is_named ||
-                     is_product_selected(measure::start_matmul_result(problem, name, device.id()),
-                                         threshold.selector);
+          is_named =
+              is_named || is_result_selected(measure::start_result(problem, name, device.id()),
+                                             threshold.selector);
         }
       }
     }
-    if (!is_named) refuse_product_threshold(threshold, "names no product that will run");
+    if (!is_named)
+      refuse_library_threshold(threshold, plan.kind,
+                               fmt::format("names no {} that will run", noun_of(plan.kind)));
   }
 }
 
-report::ThresholdResult judge_product_threshold(const Threshold& threshold,
-                                                const std::vector<MatmulResult>& results) {
+report::ThresholdResult judge_library_threshold(const Threshold& threshold, ProblemKind kind,
+                                                const std::vector<LibraryResult>& results) {
   report::ThresholdResult judged;
   judged.threshold = threshold.text;
   bool is_measured = false;
@@ -288,17 +324,18 @@ report::ThresholdResult judge_product_threshold(const Threshold& threshold,
   const auto text = [&](double value) {
     return is_share ? format_share(value) : report::format_value(value, report::Unit::operations);
   };
-  for (const MatmulResult& result : results) {
+  for (const LibraryResult& result : results) {
     if (!is_for(threshold, result.destination)) continue;
-    if (!is_product_selected(result, threshold.selector)) continue;
+    if (!is_result_selected(result, threshold.selector)) continue;
     is_measured = is_measured || !result.samples_s.empty();
     // Without a published peak the fastest of the run is what there is to compare with.
     const std::optional<double> share =
         result.share_of_limit ? result.share_of_limit : result.share_of_fastest;
     if (is_share && result.status == Status::ok && !share) {
-      refuse_product_threshold(threshold, "is a share, but " + result.id +
-                                              " has none: " + result.share_reason +
-                                              ", and no other was measured; give TFLOP/s");
+      refuse_library_threshold(threshold, kind,
+                               "is a share, but " + result.id +
+                                   " has none: " + result.share_reason +
+                                   ", and no other was measured; give TFLOP/s");
     }
     const std::optional<double> value = is_share ? share : result.flops_per_s;
     if (result.status == Status::ok && value && *value >= threshold.least) continue;
@@ -307,15 +344,19 @@ report::ThresholdResult judge_product_threshold(const Threshold& threshold,
                             (value ? text(*value) + ", below " : "not known, so not ") +
                             text(threshold.least));
   }
-  if (!is_measured) refuse_product_threshold(threshold, "names no product that was measured");
+  if (!is_measured) {
+    refuse_library_threshold(threshold, kind,
+                             fmt::format("names no {} that was measured", noun_of(kind)));
+  }
   judged.is_met = judged.missed.empty();
   return judged;
 }
 
-void judge_thresholds(const std::vector<Threshold>& thresholds, MatmulOutcome& outcome) {
+void judge_thresholds(const std::vector<Threshold>& thresholds, LibraryOutcome& outcome) {
   for (const Threshold& threshold : thresholds) {
     try {
-      outcome.thresholds.push_back(judge_product_threshold(threshold, outcome.results));
+      outcome.thresholds.push_back(
+          judge_library_threshold(threshold, outcome.kind, outcome.results));
     } catch (const Error& error) {
       if (!outcome.error) outcome.error = error;  // reported with the results
     }
@@ -324,41 +365,42 @@ void judge_thresholds(const std::vector<Threshold>& thresholds, MatmulOutcome& o
 
 // ---- the verdict
 
-std::optional<Error> find_product_error(const MatmulOutcome& outcome) {
-  for (const MatmulResult& result : outcome.results) {
+std::optional<Error> find_library_error(const LibraryOutcome& outcome) {
+  for (const LibraryResult& result : outcome.results) {
     if (result.status == Status::failed) return result.error;
   }
   if (outcome.count(Status::skipped) < outcome.results.size()) return outcome.error;
-  for (const MatmulResult& result : outcome.results) {
+  for (const LibraryResult& result : outcome.results) {
     if (result.error && result.error->code() == ErrorCode::out_of_memory) return *result.error;
   }
   constexpr std::size_t most_reasons = 3;
   return Error(ErrorCode::unavailable, "run-kernel",
-               fmt::format("no product was computed: {}",
+               fmt::format("no {} was computed: {}", noun_of(outcome.kind),
                            first_of(report::distinct_reasons(outcome.results), most_reasons, "; ")),
                "choose other libraries with --lib; --lib all measures those of the platform");
 }
 
-int write_outcome(Context& context, MatmulOutcome& outcome) {
+int write_outcome(Context& context, LibraryOutcome& outcome) {
   Environment& environment = context.environment;
   const bool is_wrong = outcome.count(Status::mismatch) > 0;
   if (environment.cancel.is_cancelled()) {
     outcome.error = Error(ErrorCode::cancelled, "run-kernel", "interrupted");
   } else if (!is_wrong) {
-    outcome.error = find_product_error(outcome);
+    outcome.error = find_library_error(outcome);
     if (outcome.error) print_error(environment.console, *outcome.error);
   }
   report::Run run = make_run(environment, "run-kernel", is_wrong ? "mismatch" : "ok");
   const int exit_code = finish_run(run, environment, outcome.error ? &*outcome.error : nullptr,
                                    failures_of(outcome.thresholds), is_wrong);
-  context.output.write(matmul_report(std::move(run), outcome));
+  context.output.write(library_report(std::move(run), outcome));
   return exit_code;
 }
 
 }  // namespace
 
-bool is_matmul(const RunKernelOptions& options) {
-  const bool is_alone = options.names == std::vector<std::string>{"matmul"};
+bool is_library_run(const RunKernelOptions& options) {
+  const auto& names = options.names;
+  const bool is_alone = names.size() == 1 && (names[0] == "matmul" || names[0] == "conv2d");
   const std::pair<const char*, bool> own[] = {{"--lib", !options.libraries.empty()},
                                               {"--shapes", !options.shapes.empty()},
                                               {"--transpose", options.transpose.has_value()},
@@ -375,7 +417,7 @@ bool is_matmul(const RunKernelOptions& options) {
   const auto* const first_other = std::find_if(std::begin(other), std::end(other), is_given);
   if (first_own == std::end(own)) return is_alone && first_other == std::end(other);
   if (!is_alone) {
-    throw usage_error(fmt::format("{} applies to matmul alone", first_own->first),
+    throw usage_error(fmt::format("{} applies to matmul or conv2d alone", first_own->first),
                       "hiptool run-kernel matmul " + std::string(first_own->first) + " ...");
   }
   if (first_other != std::end(other)) {
@@ -386,8 +428,8 @@ bool is_matmul(const RunKernelOptions& options) {
   return true;
 }
 
-int run_matmul(const RunKernelOptions& options, Context& context) {
-  const MatmulPlan plan = make_matmul_plan(options, context);
+int run_libraries(const RunKernelOptions& options, Context& context) {
+  const LibraryPlan plan = make_library_plan(options, context);
   measure::plain_thresholds(options.fail_below, ThresholdKind::kernels);  // rejects wrong ones
   const auto platforms = context.make_platforms();
   const std::vector<Device> devices = choose_devices(*platforms, context.devices);
@@ -395,15 +437,18 @@ int run_matmul(const RunKernelOptions& options, Context& context) {
       options.fail_below, devices, ThresholdKind::kernels, &context.environment.cancel);
   for (const Threshold& threshold : thresholds) {
     if (threshold.of == Threshold::Of::bytes_per_s) {
-      refuse_product_threshold(threshold, "is in bytes, and products have a rate in FLOP/s");
+      refuse_library_threshold(
+          threshold, plan.kind,
+          fmt::format("is in bytes, and {}s have a rate in FLOP/s", noun_of(plan.kind)));
     }
   }
-  require_product(thresholds, plan, devices);
-  MatmulOutcome outcome;
+  require_result(thresholds, plan, devices);
+  LibraryOutcome outcome;
   outcome.seed = plan.options.seed;
+  outcome.kind = plan.kind;
   for (const Device& device : devices) {
     if (context.environment.cancel.is_cancelled()) break;
-    multiply_on(device, plan, context, outcome.results);
+    measure_on(device, plan, context, outcome.results);
   }
   const bool has_run = outcome.count(Status::skipped) < outcome.results.size();
   if (has_run && !context.environment.cancel.is_cancelled()) judge_thresholds(thresholds, outcome);

@@ -6,14 +6,15 @@
 #include <vector>
 
 #include "hiptool/error.hpp"
-#include "measure/matmul/measure.hpp"
+#include "measure/library/measure.hpp"
 #include "report/report.hpp"
 
 namespace hiptool::cli {
 
-/// Everything a run of matrix products found out.
-struct MatmulOutcome {
-  std::vector<measure::MatmulResult> results;
+/// Everything a run of matrix products, or of convolutions, found out.
+struct LibraryOutcome {
+  measure::ProblemKind kind = measure::ProblemKind::matmul;
+  std::vector<measure::LibraryResult> results;
   std::vector<report::ThresholdResult> thresholds;
   std::optional<Error> error;
   std::uint64_t seed = 1;
@@ -22,9 +23,9 @@ struct MatmulOutcome {
 };
 
 /// "matmul.f32.512x512x512.own@cpu:0: 25.1 GFLOP/s, right"
-std::string describe_matmul(const measure::MatmulResult& result);
+std::string describe_result(const measure::LibraryResult& result);
 
 /// `run` has its verdict.
-report::Report matmul_report(report::Run run, const MatmulOutcome& outcome);
+report::Report library_report(report::Run run, const LibraryOutcome& outcome);
 
 }  // namespace hiptool::cli

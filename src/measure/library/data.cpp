@@ -9,7 +9,7 @@
 #include <mutex>
 #include <thread>
 
-#include "measure/matmul/judge.hpp"
+#include "measure/library/judge.hpp"
 
 namespace hiptool::measure {
 namespace {
@@ -56,18 +56,23 @@ struct WholeNumbers {
   std::uint64_t kept = 65536;
 };
 
-WholeNumbers whole_numbers(const MatmulProblem& problem) {
+WholeNumbers whole_numbers(const Problem& problem) {
   WholeNumbers numbers;
-  const int sum_digits = problem.compute == MatmulCompute::f64   ? 53
-                         : problem.compute == MatmulCompute::f16 ? 11
-                                                                 : 24;
-  const auto terms = static_cast<double>(problem.k);
-  const double limit = std::ldexp(1.0, std::min(sum_digits, digits_of(problem.result)));
+  const ProblemTypes& types = types_of(problem);
+  const int sum_digits = types.compute == Compute::f64   ? 53
+                         : types.compute == Compute::f16 ? 11
+                                                         : 24;
+  const auto terms = static_cast<double>(term_count(problem));
+  const double limit = std::ldexp(1.0, std::min(sum_digits, digits_of(types.result)));
+  const bool may_be_inexact = kind_of(problem) == ProblemKind::conv2d;
+  const double bound_units = bound_units_of(problem);
   const double sum_limit = std::ldexp(1.0, sum_digits);
   // Sums are about normally distributed: 6.5 times the deviation is exceeded once in 10^10.
   const auto fits = [&](double most, double share) {
     const double variance = most * (most + 1) / 3 * share;
     const double largest = most * most * terms;
+    constexpr double most_bound = 0.25;
+    if (may_be_inexact && bound_units * std::sqrt(terms) * variance > most_bound) return false;
     return largest <= limit || (6.5 * std::sqrt(terms) * variance <= limit && largest <= sum_limit);
   };
   while (numbers.most > 1 && !fits(static_cast<double>(numbers.most), 1)) numbers.most /= 2;
@@ -127,14 +132,15 @@ void for_each_in_threads(std::uint64_t count, const std::function<void(std::uint
   if (failure) std::rethrow_exception(failure);
 }
 
-MatmulData make_matmul_data(const MatmulProblem& problem, DataKind kind, std::uint64_t seed) {
+ProblemData make_data(const Problem& problem, DataKind kind, std::uint64_t seed) {
   const WholeNumbers whole = whole_numbers(problem);
-  MatmulData data;
+  ProblemData data;
   data.kind = kind;
   data.most = whole.most;
   const std::uint64_t own = mixed(seed, kind == DataKind::whole ? 1 : 2);
-  data.a = make_numbers(problem.dtype, problem.a_count(), kind, whole, mixed(own, 1));
-  data.b = make_numbers(problem.dtype, problem.b_count(), kind, whole, mixed(own, 2));
+  const DType dtype = types_of(problem).dtype;
+  data.a = make_numbers(dtype, a_count(problem), kind, whole, mixed(own, 1));
+  data.b = make_numbers(dtype, b_count(problem), kind, whole, mixed(own, 2));
   return data;
 }
 

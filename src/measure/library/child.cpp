@@ -9,7 +9,7 @@
 #include "base/units.hpp"
 #include "hiptool/error.hpp"
 #include "kernels/child_process.hpp"
-#include "measure/matmul/measure.hpp"
+#include "measure/library/measure.hpp"
 
 namespace hiptool::measure {
 namespace {
@@ -22,34 +22,42 @@ constexpr std::uint64_t most_file_bytes = 16u << 20;
 
 // ---- problems and results as JSON
 
-Object problem_value(const MatmulProblem& problem) {
-  return {{"m", problem.m},
-          {"n", problem.n},
-          {"k", problem.k},
-          {"batch", problem.batch},
-          {"transpose", transpose_word(problem)},
-          {"dtype", to_string(problem.dtype)},
-          {"result", to_string(problem.result)},
-          {"compute", to_string(problem.compute)}};
+/// The shape is as the command line takes it.
+Object problem_value(const Problem& problem) {
+  const ProblemTypes& types = types_of(problem);
+  Object value{{"kernel", to_string(kind_of(problem))},
+               {"shape", shape_word(problem)},
+               {"dtype", to_string(types.dtype)},
+               {"result", to_string(types.result)},
+               {"compute", to_string(types.compute)}};
+  if (const MatmulProblem* const product = matmul_of(problem)) {
+    value.emplace_back("batch", product->batch);
+    value.emplace_back("transpose", transpose_word(*product));
+  }
+  return value;
 }
 
 std::uint64_t whole_of(const Value& value, std::string_view name) {
   return report::count_of(member(value, name)).value_or(0);
 }
 
-MatmulProblem problem_of(const Value& value) {
-  MatmulProblem problem;
-  problem.m = whole_of(value, "m");
-  problem.n = whole_of(value, "n");
-  problem.k = whole_of(value, "k");
-  problem.batch = whole_of(value, "batch");
-  set_transposes(problem, report::text_of(member(value, "transpose")) + "nn");
-  problem.dtype = dtype_from_name(report::text_of(member(value, "dtype"))).value_or(DType::f32);
-  problem.result = dtype_from_name(report::text_of(member(value, "result"))).value_or(DType::f32);
-  const std::string compute = report::text_of(member(value, "compute"));
-  for (const MatmulCompute one :
-       {MatmulCompute::f64, MatmulCompute::f32, MatmulCompute::tf32, MatmulCompute::f16}) {
-    if (to_string(one) == compute) problem.compute = one;
+Problem problem_of(const Value& value) {
+  const auto text = [&](std::string_view name) { return report::text_of(member(value, name)); };
+  Problem problem;
+  if (text("kernel") == to_string(ProblemKind::matmul)) {
+    MatmulProblem product;
+    product.batch = whole_of(value, "batch");
+    set_transposes(product, text("transpose") + "nn");
+    problem = product;
+  } else {
+    problem = ConvProblem();
+  }
+  set_shape(problem, text("shape"));
+  ProblemTypes& types = types_of(problem);
+  types.dtype = dtype_from_name(text("dtype")).value_or(DType::f32);
+  types.result = dtype_from_name(text("result")).value_or(DType::f32);
+  for (const Compute one : {Compute::f64, Compute::f32, Compute::tf32, Compute::f16}) {
+    if (to_string(one) == text("compute")) types.compute = one;
   }
   return problem;
 }
@@ -82,7 +90,7 @@ report::WrongData wrong_of(const Value& value) {
   return wrong;
 }
 
-Object result_record(const MatmulResult& result) {
+Object result_record(const LibraryResult& result) {
   Object record{{"status", to_string(result.status)},
                 {"reason", result.reason},
                 {"checked", result.checked},
@@ -106,7 +114,7 @@ Object result_record(const MatmulResult& result) {
   return record;
 }
 
-void apply_record(const Value& record, MatmulResult& result) {
+void apply_record(const Value& record, LibraryResult& result) {
   const auto text = [&](std::string_view name) { return report::text_of(member(record, name)); };
   const auto number = [&](std::string_view name) {
     return report::number_of(member(record, name));
@@ -170,7 +178,7 @@ std::string last_line(std::string text) {
   return text.substr(0, most);
 }
 
-void fail(MatmulResult& result, ErrorCode code, std::string reason) {
+void fail(LibraryResult& result, ErrorCode code, std::string reason) {
   result.status = Status::failed;
   result.error = Error(code, result.implementation, reason);
   result.reason = std::move(reason);
@@ -178,11 +186,10 @@ void fail(MatmulResult& result, ErrorCode code, std::string reason) {
 
 }  // namespace
 
-MatmulResult measure_matmul_in_child(const MatmulChild& child, const Device& device,
-                                     const MatmulProblem& problem,
-                                     const std::string& implementation,
-                                     const MatmulOptions& options) {
-  MatmulResult result = start_matmul_result(problem, implementation, device.id());
+LibraryResult measure_in_child(const LibraryChild& child, const Device& device,
+                               const Problem& problem, const std::string& implementation,
+                               const LibraryOptions& options) {
+  LibraryResult result = start_result(problem, implementation, device.id());
   const kernels::WorkFolder folder;
   const std::string request_path = folder.file("request");
   const std::string result_path = folder.file("result");
@@ -203,7 +210,7 @@ MatmulResult measure_matmul_in_child(const MatmulChild& child, const Device& dev
   limits.has_cpu_limit = false;
   kernels::ChildRun run;
   try {
-    run = kernels::run_child({child.program, "measure-matmul", request_path, result_path}, folder,
+    run = kernels::run_child({child.program, "measure-library", request_path, result_path}, folder,
                              limits, options.cancel);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::cancelled) throw;
@@ -228,7 +235,7 @@ MatmulResult measure_matmul_in_child(const MatmulChild& child, const Device& dev
   return result;
 }
 
-void run_matmul_child(
+void run_library_child(
     const std::string& request_path, const std::string& result_path,
     const std::function<std::unique_ptr<Platforms>(Platforms::Options)>& make_platforms) {
   const Value request =
@@ -246,13 +253,13 @@ void run_matmul_child(
   }
   const auto platforms = make_platforms(std::move(platform_options));
   const Device device = find_device(*platforms, report::text_of(member(request, "device")));
-  MatmulOptions options;
+  LibraryOptions options;
   options.seed = whole_of(request, "seed");
   options.judge_s = report::number_of(member(request, "judge_s")).value_or(options.judge_s);
   if (const auto samples = report::count_of(member(request, "samples"))) options.samples = *samples;
   options.on_step = [&](const std::string& step) { write({{"step", step}}); };
-  write(result_record(measure_matmul(device, problem_of(request),
-                                     report::text_of(member(request, "implementation")), options)));
+  write(result_record(measure_problem(
+      device, problem_of(request), report::text_of(member(request, "implementation")), options)));
 }
 
 }  // namespace hiptool::measure

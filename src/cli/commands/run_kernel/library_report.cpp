@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/commands/run_kernel/matmul_report.hpp"
+#include "cli/commands/run_kernel/library_report.hpp"
 
 #include <fmt/format.h>
 
@@ -14,22 +14,32 @@
 namespace hiptool::cli {
 namespace {
 
-using measure::MatmulResult;
+using measure::LibraryResult;
 using report::Status;
 using report::Table;
 using report::Tone;
 using report::Unit;
 using report::Value;
 
-bool was_product_judged(const MatmulResult& result) { return result.checked > 0; }
+bool was_library_judged(const LibraryResult& result) { return result.checked > 0; }
 
-Value product_error(const MatmulResult& result) {
-  return was_product_judged(result) && !result.wrong ? Value(result.max_error) : Value();
+Value library_error(const LibraryResult& result) {
+  return was_library_judged(result) && !result.wrong ? Value(result.max_error) : Value();
 }
 
-Value product_value(const MatmulResult& result) {
+/// Absent for convolutions.
+Value transposes_value(const LibraryResult& result) {
+  const measure::MatmulProblem* const product = matmul_of(result.problem);
+  return product == nullptr ? Value() : Value(transpose_word(*product));
+}
+Value batch_value(const LibraryResult& result) {
+  const measure::MatmulProblem* const product = matmul_of(result.problem);
+  return product == nullptr ? Value() : Value(product->batch);
+}
+
+Value library_value(const LibraryResult& result) {
   const auto if_judged = [&](Value value) {
-    return was_product_judged(result) ? std::move(value) : Value();
+    return was_library_judged(result) ? std::move(value) : Value();
   };
   Value value = kernel_result_value(result);
   report::Object& fields = *value.object();
@@ -39,10 +49,10 @@ Value product_value(const MatmulResult& result) {
   fields.emplace_back("library", result.implementation);
   fields.emplace_back("library_version", text_or_absent(result.library_version));
   fields.emplace_back("library_path", text_or_absent(result.library_path));
-  fields.emplace_back("transpose", measure::transpose_word(result.problem));
-  fields.emplace_back("batch", result.problem.batch);
-  fields.emplace_back("compute", to_string(result.problem.compute));
-  fields.emplace_back("result_dtype", to_string(result.problem.result));
+  fields.emplace_back("transpose", transposes_value(result));
+  fields.emplace_back("batch", batch_value(result));
+  fields.emplace_back("compute", to_string(types_of(result.problem).compute));
+  fields.emplace_back("result_dtype", to_string(types_of(result.problem).result));
   fields.emplace_back("share_of_fastest", result.share_of_fastest);
   fields.emplace_back("judged_share", if_judged(result.judged_share));
   fields.emplace_back("judging_terms_per_s", if_judged(result.terms_per_s));
@@ -54,7 +64,7 @@ Value product_value(const MatmulResult& result) {
   return value;
 }
 
-const char* product_verdict(const MatmulResult& result) {
+const char* library_verdict(const LibraryResult& result) {
   switch (result.status) {
     case Status::ok: return "right";
     case Status::mismatch: return "WRONG";
@@ -63,26 +73,26 @@ const char* product_verdict(const MatmulResult& result) {
   }
 }
 
-/// Of the peak where one is published, else of the fastest of the same product.
-Value product_share(const MatmulResult& result) {
+/// Of the peak where one is published, else of the fastest of the same problem.
+Value library_share(const LibraryResult& result) {
   if (result.share_of_limit) return format_share(*result.share_of_limit) + " of peak";
   if (result.share_of_fastest) return format_share(*result.share_of_fastest) + " of fastest";
   return {};
 }
 
 /// "f32 tn batch8".
-std::string product_type(const MatmulResult& result) {
+std::string library_type(const LibraryResult& result) {
   std::string text = result.dtype;
   for (const std::string& word : measure::unusual_words(result.problem)) text += " " + word;
   return text;
 }
 
-/// One for each device, product and the report that it comes from.
-std::vector<Table> product_tables(const std::vector<MatmulResult>& results) {
+/// One for each device, problem and the report that it comes from.
+std::vector<Table> library_tables(const std::vector<LibraryResult>& results) {
   std::vector<Table> tables;
-  for (const MatmulResult& result : results) {
+  for (const LibraryResult& result : results) {
     const std::string title =
-        fmt::format("{} {} on {}", result.shape, product_type(result), result.destination);
+        fmt::format("{} {} on {}", result.shape, library_type(result), result.destination);
     if (tables.empty() || tables.back().title != title) {
       tables.push_back({title,
                         {{"library", "Implementation"},
@@ -92,17 +102,17 @@ std::vector<Table> product_tables(const std::vector<MatmulResult>& results) {
                          {"status", "Verdict"}},
                         {}});
     }
-    const Value error = product_error(result);
+    const Value error = library_error(result);
     tables.back().rows.push_back(
-        {result.implementation, result.flops_per_s, product_share(result),
+        {result.implementation, result.flops_per_s, library_share(result),
          error.is_absent() ? Value() : Value(fmt::format("{:.3g}", result.max_error)),
-         product_verdict(result)});
+         library_verdict(result)});
   }
   return tables;
 }
 
 /// For programs: a row for each result.
-Table products_table(const std::vector<MatmulResult>& results) {
+Table products_table(const std::vector<LibraryResult>& results) {
   Table table;
   table.columns = {{"kernel", "Kernel"},
                    {"device", "Device"},
@@ -123,42 +133,40 @@ Table products_table(const std::vector<MatmulResult>& results) {
                    {"reason", "Reason"},
                    {"wrong_where", "Wrong"},
                    {"trap", "Report"}};
-  for (const MatmulResult& result : results) {
-    table.rows.push_back({result.kernel, result.destination, result.dtype, result.shape,
-                          measure::transpose_word(result.problem), result.problem.batch,
-                          to_string(result.problem.compute), result.implementation,
-                          text_or_absent(result.library_version), result.median_s,
-                          result.flops_per_s, result.share_of_limit, result.share_of_fastest,
-                          product_error(result),
-                          was_product_judged(result) ? Value(result.judged_share) : Value(),
-                          to_string(result.status), text_or_absent(result.reason),
-                          text_or_absent(result.where), text_or_absent(result.trap)});
+  for (const LibraryResult& result : results) {
+    table.rows.push_back(
+        {result.kernel, result.destination, result.dtype, result.shape, transposes_value(result),
+         batch_value(result), to_string(types_of(result.problem).compute), result.implementation,
+         text_or_absent(result.library_version), result.median_s, result.flops_per_s,
+         result.share_of_limit, result.share_of_fastest, library_error(result),
+         was_library_judged(result) ? Value(result.judged_share) : Value(),
+         to_string(result.status), text_or_absent(result.reason), text_or_absent(result.where),
+         text_or_absent(result.trap)});
   }
   return table;
 }
 
-std::string wrong_product_text(const MatmulResult& result) {
+std::string wrong_library_text(const LibraryResult& result) {
   std::string text = fmt::format("wrong: {} with {}", result.id, result.data);
   if (!result.reason.empty()) text += fmt::format(" ({})", result.reason);
   if (!result.wrong) return text;
   const report::WrongData& wrong = *result.wrong;
-  const std::uint64_t index = wrong.first_index.value_or(0);
-  const std::uint64_t matrix = result.problem.m * result.problem.n;
-  const std::string batch =
-      result.problem.batch > 1 ? fmt::format("matrix {}, ", index / matrix) : "";
-  return text + fmt::format(
-                    ": {}; {}{} wrong, first [{},{}] of {}C: expected {}, got {}; reading again "
-                    "gives {}",
-                    result.where, result.counts_all ? "" : "at least ",
-                    base::count_of(wrong.count, "element"), index % matrix / result.problem.n,
-                    index % result.problem.n, batch,
-                    report::format_value(wrong.expected, Unit::none),
-                    report::format_value(wrong.got, Unit::none),
-                    wrong.reread_agrees ? "the same" : "something else");
+  return text +
+         fmt::format(": {}; {}{} wrong, first {}: expected {}, got {}; reading again gives {}",
+                     result.where, result.counts_all ? "" : "at least ",
+                     base::count_of(wrong.count, "element"),
+                     place_word(result.problem, wrong.first_index.value_or(0)),
+                     report::format_value(wrong.expected, Unit::none),
+                     report::format_value(wrong.got, Unit::none),
+                     wrong.reread_agrees ? "the same" : "something else");
 }
 
-void add_product_notes(const MatmulResult& result, std::vector<report::Line>& notes) {
-  if (result.status == Status::mismatch) notes.push_back({Tone::bad, wrong_product_text(result)});
+const char* judged_parts(const LibraryResult& result) {
+  return matmul_of(result.problem) != nullptr ? "rows, columns" : "channels, pixels";
+}
+
+void add_result_notes(const LibraryResult& result, std::vector<report::Line>& notes) {
+  if (result.status == Status::mismatch) notes.push_back({Tone::bad, wrong_library_text(result)});
   if (result.status == Status::failed || result.status == Status::skipped) {
     notes.push_back(
         {result.status == Status::failed ? Tone::bad : Tone::plain,
@@ -169,32 +177,34 @@ void add_product_notes(const MatmulResult& result, std::vector<report::Line>& no
                                               "bound",
                                               result.id)});
   }
-  if (was_product_judged(result) && result.judged_share < 1) {
+  if (was_library_judged(result) && result.judged_share < 1) {
     notes.push_back(
         {Tone::plain,
-         fmt::format("{}: of random numbers {} of the elements were judged (rows, columns and "
+         fmt::format("{}: of random numbers {} of the elements were judged ({} and "
                      "edges), of whole numbers all: this processor sums {:.3g} terms a second to "
                      "judge by, all would take {}",
-                     result.id, format_share(result.judged_share), result.terms_per_s,
-                     format_duration(result.problem.flops() / 2 / result.terms_per_s))});
+                     result.id, format_share(result.judged_share), judged_parts(result),
+                     result.terms_per_s,
+                     format_duration(flops_of(result.problem) / 2 / result.terms_per_s))});
   }
 }
 
 /// What the shapes of a run are, once for each.
-void add_shape_notes(const std::vector<MatmulResult>& results, std::vector<report::Line>& notes) {
+void add_shape_notes(const std::vector<LibraryResult>& results, std::vector<report::Line>& notes) {
   std::vector<std::string> lines;
-  for (const MatmulResult& result : results) {
+  for (const LibraryResult& result : results) {
     if (result.trap.empty()) continue;
-    std::string line = fmt::format("{} {}: {}", result.shape, product_type(result), result.trap);
+    std::string line = fmt::format("{} {}: {}", result.shape, library_type(result), result.trap);
     if (!result.scaled.empty()) line += fmt::format(" (made smaller: {})", result.scaled);
     add_once(lines, line);
   }
   for (std::string& line : lines) notes.push_back({Tone::plain, std::move(line)});
 }
 
-void add_library_notes(const std::vector<MatmulResult>& results, std::vector<report::Line>& notes) {
+void add_library_notes(const std::vector<LibraryResult>& results,
+                       std::vector<report::Line>& notes) {
   std::vector<std::string> lines;
-  for (const MatmulResult& result : results) {
+  for (const LibraryResult& result : results) {
     if (result.library_version.empty() && result.library_path.empty()) continue;
     add_once(lines, fmt::format("{}: version {}, {}", result.implementation,
                                 result.library_version.empty() ? "unknown" : result.library_version,
@@ -203,13 +213,14 @@ void add_library_notes(const std::vector<MatmulResult>& results, std::vector<rep
   for (std::string& line : lines) notes.push_back({Tone::plain, std::move(line)});
 }
 
-std::string product_counts(const MatmulOutcome& outcome) {
+std::string library_counts(const LibraryOutcome& outcome) {
   std::vector<std::string> devices;
-  for (const MatmulResult& result : outcome.results) add_once(devices, result.destination);
+  for (const LibraryResult& result : outcome.results) add_once(devices, result.destination);
   const std::size_t skipped = outcome.count(Status::skipped);
-  std::string text = fmt::format("{} of {} right on {}", outcome.count(Status::ok),
-                                 base::count_of(outcome.results.size() - skipped, "matrix product"),
-                                 first_of(devices, devices.size()));
+  std::string text = fmt::format(
+      "{} of {} right on {}", outcome.count(Status::ok),
+      base::count_of(outcome.results.size() - skipped, std::string(noun_of(outcome.kind))),
+      first_of(devices, devices.size()));
   if (const std::size_t failed = outcome.count(Status::failed); failed > 0) {
     text += fmt::format(", {} failed", failed);
   }
@@ -218,19 +229,19 @@ std::string product_counts(const MatmulOutcome& outcome) {
 }
 
 /// "every element judged" may be said only where it is so.
-std::string product_coverage(const std::vector<MatmulResult>& results) {
+std::string library_coverage(const std::vector<LibraryResult>& results) {
   double least = 1;
-  for (const MatmulResult& result : results) {
-    if (was_product_judged(result)) least = std::min(least, result.judged_share);
+  for (const LibraryResult& result : results) {
+    if (was_library_judged(result)) least = std::min(least, result.judged_share);
   }
   return least < 1 ? fmt::format("whole numbers judged completely, {} or more of random ones",
                                  format_share(least))
                    : "every element judged";
 }
 
-std::vector<report::Line> product_lines(const MatmulOutcome& outcome) {
-  if (outcome.results.empty()) return {{Tone::bad, "interrupted before a product was done"}};
-  const std::string counts = product_counts(outcome);
+std::vector<report::Line> library_lines(const LibraryOutcome& outcome) {
+  if (outcome.results.empty()) return {{Tone::bad, "interrupted before a measurement was done"}};
+  const std::string counts = library_counts(outcome);
   if (const std::size_t wrong = outcome.count(Status::mismatch); wrong > 0) {
     return {
         {Tone::bad, fmt::format("WRONG RESULTS of {}: {}; seed {}", wrong, counts, outcome.seed)}};
@@ -244,13 +255,13 @@ std::vector<report::Line> product_lines(const MatmulOutcome& outcome) {
   if (const std::string missed = report::missed_text(outcome.thresholds); !missed.empty()) {
     return {{Tone::bad, "FAILED: " + missed}, {Tone::plain, counts}};
   }
-  return {{Tone::good, fmt::format("{}, {}; seed {}", counts, product_coverage(outcome.results),
+  return {{Tone::good, fmt::format("{}, {}; seed {}", counts, library_coverage(outcome.results),
                                    outcome.seed)}};
 }
 
 }  // namespace
 
-std::string describe_matmul(const MatmulResult& result) {
+std::string describe_result(const LibraryResult& result) {
   std::string text = result.id + ": ";
   if (result.status == Status::mismatch) return text + "WRONG RESULT";
   if (result.status != Status::ok) {
@@ -262,11 +273,11 @@ std::string describe_matmul(const MatmulResult& result) {
   return text + "right";
 }
 
-report::Report matmul_report(report::Run run, const MatmulOutcome& outcome) {
+report::Report library_report(report::Run run, const LibraryOutcome& outcome) {
   report::Report report = report::start_report(std::move(run));
   report.measurements.assign(outcome.results.begin(), outcome.results.end());
   report.thresholds = outcome.thresholds;
-  report.verdict = product_lines(outcome);
+  report.verdict = library_lines(outcome);
   report::Array thresholds;
   for (const report::ThresholdResult& one : outcome.thresholds) {
     report.verdict.push_back(one.is_met ? report::Line{Tone::good, "met: " + one.threshold}
@@ -276,16 +287,16 @@ report::Report matmul_report(report::Run run, const MatmulOutcome& outcome) {
                                         {"reason", text_or_absent(one.reason())}});
   }
   report::Array values;
-  for (const MatmulResult& result : outcome.results) {
-    values.push_back(product_value(result));
-    add_product_notes(result, report.notes);
+  for (const LibraryResult& result : outcome.results) {
+    values.push_back(library_value(result));
+    add_result_notes(result, report.notes);
   }
   add_shape_notes(outcome.results, report.notes);
   add_library_notes(outcome.results, report.notes);
   report.document.emplace_back("results", std::move(values));
   report.document.emplace_back("thresholds", std::move(thresholds));
   report.document.emplace_back("seed", outcome.seed);
-  report.tables = product_tables(outcome.results);
+  report.tables = library_tables(outcome.results);
   report.csv_tables = {products_table(outcome.results)};
   return report;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// One matrix product with one implementation: judged, then timed.
+/// One matrix product or convolution with one implementation: judged, then timed.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,19 +12,13 @@
 #include "hiptool/cancel.hpp"
 #include "hiptool/device.hpp"
 #include "measure/kernel/bench.hpp"
-#include "measure/matmul/problem.hpp"
+#include "measure/library/compute.hpp"
+#include "measure/library/problem.hpp"
 #include "report/tree.hpp"
 
 namespace hiptool::measure {
 
-/// "own", "own-exact", and the libraries of all platforms: what --lib takes besides "all".
-std::vector<std::string> matmul_implementations();
-/// Ours and the platform's libraries, for "all".
-std::vector<std::string> matmul_implementations(Platform platform);
-/// Whether it is code of a vendor, which may abort or hang: then it runs in a child process.
-bool is_library(std::string_view implementation);
-
-struct MatmulOptions {
+struct LibraryOptions {
   std::uint64_t seed = 1;
   std::optional<std::size_t> samples;  ///< timed; absent: until the noise is low
   double judge_s = 5;  ///< for the comparison of one result; what takes longer is judged in part
@@ -33,9 +27,9 @@ struct MatmulOptions {
   std::function<void(const std::string& step)> on_step;
 };
 
-/// The kernel is "matmul", the layout empty and the tolerance 1: errors are shares of the bound.
-struct MatmulResult : KernelResult {
-  MatmulProblem problem;
+/// The layout is empty and the tolerance 1: errors are shares of the bound.
+struct LibraryResult : KernelResult {
+  Problem problem;
   std::string implementation;
   std::string library_version;
   std::string library_path;
@@ -52,37 +46,37 @@ struct MatmulResult : KernelResult {
   std::string scaled;                      ///< why the shape is not the reported one
 };
 
-/// An empty result with its id: "matmul.bf16.4096x4096x4096.tn.rocblas@amd:0".
-MatmulResult start_matmul_result(const MatmulProblem& problem, const std::string& implementation,
-                                 const std::string& device);
+/// An empty result with its id: "matmul.bf16.4096x4096x4096.tn.rocblas@amd:0",
+/// "conv2d.f16.n8c64h56w56:k64r3s3.miopen@amd:0".
+LibraryResult start_result(const Problem& problem, const std::string& implementation,
+                           const std::string& device);
 
 /// Judges two calls each with whole and with random numbers, on outputs that start as NaN between
 /// guard bytes, then times calls on the random numbers. A wrong result is not timed. A missing
-/// library and a product that it does not compute are skipped, an error of the call has failed.
+/// library and a problem that it does not compute are skipped, an error of the call has failed.
 /// Blocks. Throws Error(cancelled) only.
-MatmulResult measure_matmul(const Device& device, const MatmulProblem& problem,
-                            const std::string& implementation, const MatmulOptions& options);
+LibraryResult measure_problem(const Device& device, const Problem& problem,
+                              const std::string& implementation, const LibraryOptions& options);
 
 // ---- child.cpp
 
 /// Where and how a child process measures.
-struct MatmulChild {
+struct LibraryChild {
   std::string program;
   double timeout_s = 300;
   std::vector<int> nvidia_ordinals;
   std::string system_root = "/";
 };
 
-/// The same in a process of its own: `program measure-matmul REQUEST RESULT`, two files. When it
+/// The same in a process of its own: `program measure-library REQUEST RESULT`, two files. When it
 /// aborts, crashes or takes too long, the result has failed and names the step.
-MatmulResult measure_matmul_in_child(const MatmulChild& child, const Device& device,
-                                     const MatmulProblem& problem,
-                                     const std::string& implementation,
-                                     const MatmulOptions& options);
+LibraryResult measure_in_child(const LibraryChild& child, const Device& device,
+                               const Problem& problem, const std::string& implementation,
+                               const LibraryOptions& options);
 
 /// What the child does: reads the request, measures and writes steps and result. Throws what the
 /// choice of the device throws.
-void run_matmul_child(
+void run_library_child(
     const std::string& request_path, const std::string& result_path,
     const std::function<std::unique_ptr<Platforms>(Platforms::Options)>& make_platforms);
 

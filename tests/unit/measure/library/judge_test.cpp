@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "measure/matmul/judge.hpp"
+#include "measure/library/judge.hpp"
+#include "measure/library/shape.hpp"
 
 #include <doctest/doctest.h>
 
@@ -16,7 +17,7 @@ constexpr double nothing = 0;
 
 MatmulProblem problem_of(const char* shape, DType dtype, const char* transposes = "nn") {
   MatmulProblem problem;
-  set_shape(problem, shape);
+  set_product_shape(problem, shape);
   set_transposes(problem, transposes);
   problem.dtype = dtype;
   problem.result = dtype;
@@ -64,7 +65,7 @@ double as_tf32(double value) {
 }
 
 /// The product with sums in f32 (f64 for f64).
-std::vector<std::byte> multiply(const MatmulProblem& problem, const MatmulData& data,
+std::vector<std::byte> multiply(const MatmulProblem& problem, const ProblemData& data,
                                 Fault fault = Fault::none) {
   std::vector<std::byte> result(problem.c_count() * element_size_bytes(problem.result));
   for (std::uint64_t at = 0; at < problem.c_count(); ++at) {
@@ -101,15 +102,15 @@ TEST_CASE("judge of products: right ones of every type, transposed, in batches")
         CAPTURE(transposes);
         MatmulProblem problem = problem_of("37x41x70", dtype, transposes);
         problem.batch = 2;
-        const MatmulData data = make_matmul_data(problem, kind, 3);
+        const ProblemData data = make_data(problem, kind, 3);
         const auto result = multiply(problem, data);
-        const MatmulJudgement judged = judge_matmul(problem, data, result, everything);
+        const Judgement judged = judge_problem(problem, data, result, everything);
         CHECK_FALSE(judged.wrong);
         CHECK(judged.checked == problem.c_count());
         CHECK(judged.share == 1);
         CHECK_FALSE(judged.is_by_sums);
         CHECK((kind == DataKind::whole ? judged.max_error == 0 : judged.max_error > 0));
-        const MatmulJudgement quick = judge_matmul(problem, data, result, nothing);
+        const Judgement quick = judge_problem(problem, data, result, nothing);
         CHECK_FALSE(quick.wrong);
         CHECK(quick.is_by_sums == (kind == DataKind::whole));
       }
@@ -121,40 +122,40 @@ TEST_CASE("judge of products: a missing term, in every type and both data sets")
   for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
     const MatmulProblem problem = problem_of("40x50x600", dtype, "tn");
     for (const DataKind kind : {DataKind::whole, DataKind::random}) {
-      const MatmulData data = make_matmul_data(problem, kind, 1);
+      const ProblemData data = make_data(problem, kind, 1);
       const auto result = multiply(problem, data, Fault::last_term);
-      CHECK(judge_matmul(problem, data, result, everything).wrong);
-      CHECK(judge_matmul(problem, data, result, nothing).wrong);
+      CHECK(judge_problem(problem, data, result, everything).wrong);
+      CHECK(judge_problem(problem, data, result, nothing).wrong);
     }
   }
 }
 
 TEST_CASE("judge of products: TF32 and sums in halves are outside of the bound, unless asked for") {
   MatmulProblem problem = problem_of("64x64x512", DType::f32);
-  MatmulData data = make_matmul_data(problem, DataKind::random, 1);
+  ProblemData data = make_data(problem, DataKind::random, 1);
   auto result = multiply(problem, data, Fault::tf32);
-  MatmulJudgement judged = judge_matmul(problem, data, result, everything);
+  Judgement judged = judge_problem(problem, data, result, everything);
   REQUIRE(judged.wrong);
   CHECK(judged.where.starts_with("scattered"));
-  problem.compute = MatmulCompute::tf32;
-  CHECK_FALSE(judge_matmul(problem, data, result, everything).wrong);
+  problem.compute = Compute::tf32;
+  CHECK_FALSE(judge_problem(problem, data, result, everything).wrong);
 
   problem = problem_of("64x64x512", DType::f16);
-  data = make_matmul_data(problem, DataKind::random, 1);
+  data = make_data(problem, DataKind::random, 1);
   result = multiply(problem, data, Fault::half_sums);
-  CHECK(judge_matmul(problem, data, result, everything).wrong);
-  problem.compute = MatmulCompute::f16;
-  CHECK_FALSE(judge_matmul(problem, data, result, everything).wrong);
+  CHECK(judge_problem(problem, data, result, everything).wrong);
+  problem.compute = Compute::f16;
+  CHECK_FALSE(judge_problem(problem, data, result, everything).wrong);
 }
 
 TEST_CASE("judge of products: NaN, one element and a block are found at their places") {
   const MatmulProblem problem = problem_of("300x200x40", DType::f32);
-  const MatmulData data = make_matmul_data(problem, DataKind::whole, 1);
+  const ProblemData data = make_data(problem, DataKind::whole, 1);
   const auto right = multiply(problem, data);
   for (const double budget : {everything, nothing}) {
     auto result = right;
     put(DType::f32, result, 7 * 200 + 9, std::nan(""));
-    MatmulJudgement judged = judge_matmul(problem, data, result, budget);
+    Judgement judged = judge_problem(problem, data, result, budget);
     REQUIRE(judged.wrong);
     CHECK(judged.where == "one element at [7,9]");
     CHECK(judged.wrong->first_index == 7 * 200 + 9);
@@ -167,7 +168,7 @@ TEST_CASE("judge of products: NaN, one element and a block are found at their pl
         put(DType::f32, result, row * 200 + column, old + 1);
       }
     }
-    judged = judge_matmul(problem, data, result, budget);
+    judged = judge_problem(problem, data, result, budget);
     REQUIRE(judged.wrong);
     CHECK(judged.where == "64x64 block at [128,64]");
     CHECK(judged.wrong->first_index == 128 * 200 + 64);
@@ -176,7 +177,7 @@ TEST_CASE("judge of products: NaN, one element and a block are found at their pl
 
     result = right;
     for (std::uint64_t i = 150 * 200; i < 300 * 200; ++i) put(DType::f32, result, i, 0.5);
-    judged = judge_matmul(problem, data, result, budget);
+    judged = judge_problem(problem, data, result, budget);
     CHECK(judged.where == "every row from 150");
     CHECK(judged.counts_all == (budget == everything));
   }
@@ -184,7 +185,7 @@ TEST_CASE("judge of products: NaN, one element and a block are found at their pl
 
 TEST_CASE("judge of products: two elements of a row exchanged are no right sum") {
   const MatmulProblem problem = problem_of("64x64x64", DType::f32);
-  const MatmulData data = make_matmul_data(problem, DataKind::whole, 1);
+  const ProblemData data = make_data(problem, DataKind::whole, 1);
   auto result = multiply(problem, data);
   std::uint64_t other = 1;
   while (get(DType::f32, result, other) == get(DType::f32, result, 0)) ++other;
@@ -192,32 +193,32 @@ TEST_CASE("judge of products: two elements of a row exchanged are no right sum")
   const double first = get(DType::f32, result, 0);
   put(DType::f32, result, 0, get(DType::f32, result, other));
   put(DType::f32, result, other, first);
-  const MatmulJudgement judged = judge_matmul(problem, data, result, nothing);
+  const Judgement judged = judge_problem(problem, data, result, nothing);
   REQUIRE(judged.wrong);
   CHECK(judged.wrong->count == 2);
 }
 
 TEST_CASE("judge of products: samples of random numbers state their share") {
   const MatmulProblem problem = problem_of("400x500x8", DType::f32);
-  const MatmulData data = make_matmul_data(problem, DataKind::random, 1);
+  const ProblemData data = make_data(problem, DataKind::random, 1);
   auto result = multiply(problem, data);
-  MatmulJudgement judged = judge_matmul(problem, data, result, nothing);
+  Judgement judged = judge_problem(problem, data, result, nothing);
   CHECK_FALSE(judged.wrong);
   CHECK(judged.share > 0.01);
   CHECK(judged.share < 0.1);
   put(DType::f32, result, problem.c_count() - 1, 99);  // an edge
-  judged = judge_matmul(problem, data, result, nothing);
+  judged = judge_problem(problem, data, result, nothing);
   REQUIRE(judged.wrong);
   CHECK(judged.where == "one element at [399,499]");
 }
 
 TEST_CASE("judge of products: data depends on the seed; whole numbers keep sums exact") {
   const MatmulProblem problem = problem_of("8x8x4096", DType::bf16);
-  const MatmulData data = make_matmul_data(problem, DataKind::whole, 1);
-  CHECK(make_matmul_data(problem, DataKind::whole, 1).a == data.a);
-  CHECK(make_matmul_data(problem, DataKind::whole, 2).a != data.a);
+  const ProblemData data = make_data(problem, DataKind::whole, 1);
+  CHECK(make_data(problem, DataKind::whole, 1).a == data.a);
+  CHECK(make_data(problem, DataKind::whole, 2).a != data.a);
   CHECK(data.most == 1);
-  CHECK(make_matmul_data(problem_of("8x8x4096", DType::f32), DataKind::whole, 1).most == 8);
+  CHECK(make_data(problem_of("8x8x4096", DType::f32), DataKind::whole, 1).most == 8);
   const auto result = multiply(problem, data);
   std::uint64_t others = 0;
   for (std::uint64_t i = 0; i < 64; ++i) {

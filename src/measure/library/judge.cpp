@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/matmul/judge.hpp"
+#include "measure/library/judge.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,34 +9,16 @@
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <random>
+#include <utility>
+#include <variant>
 
 #include "base/clock.hpp"
+#include "measure/library/operands.hpp"
 
 namespace hiptool::measure {
 namespace {
-
-template <class Stored>
-Stored read_as(const std::byte* from) {
-  Stored value;
-  std::memcpy(&value, from, sizeof(value));
-  return value;
-}
-/// A number of that type, exactly.
-double number_at(DType dtype, const std::byte* bytes, std::uint64_t index) {
-  switch (dtype) {
-    case DType::f64: return read_as<double>(bytes + index * 8);
-    case DType::f16: return to_float(Half{read_as<std::uint16_t>(bytes + index * 2)});
-    case DType::bf16: return to_float(BFloat16{read_as<std::uint16_t>(bytes + index * 2)});
-    default: return read_as<float>(bytes + index * 4);
-  }
-}
-std::uint64_t bits_at(DType dtype, const std::byte* bytes, std::uint64_t index) {
-  const std::size_t size = element_size_bytes(dtype);
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, bytes + index * size, size);
-  return bits;
-}
 
 /// Half the distance of 1 to the next number, and half the smallest number.
 struct Rounding {
@@ -51,10 +33,10 @@ Rounding rounding_of(DType dtype) {
     default: return {0x1p-24, 0x1p-150};
   }
 }
-double accumulator_unit(MatmulCompute compute) {
+double accumulator_unit(Compute compute) {
   switch (compute) {
-    case MatmulCompute::f64: return 0x1p-53;
-    case MatmulCompute::f32: return 0x1p-24;
+    case Compute::f64: return 0x1p-53;
+    case Compute::f32: return 0x1p-24;
     default: return 0x1p-11;  // TF32 has as many digits as f16
   }
 }
@@ -94,18 +76,6 @@ struct SumTile {
   }
 };
 
-/// The elements of one product.
-struct Operand {
-  DType dtype;
-  const std::byte* bytes;
-  std::uint64_t start;  ///< of the matrix
-  std::uint64_t outer;  ///< distance of rows of A, or columns of B
-  std::uint64_t inner;  ///< distance of terms
-  double at(std::uint64_t own, std::uint64_t term) const {
-    return number_at(dtype, bytes, start + own * outer + term * inner);
-  }
-};
-
 /// What was found in one matrix of the batch.
 struct Found {
   std::vector<bool> rows;
@@ -116,26 +86,39 @@ struct Found {
 
 class Judge {
  public:
-  Judge(const MatmulProblem& problem, const MatmulData& data, std::span<const std::byte> result)
-      : problem_(problem), data_(data), result_(result), rounding_(rounding_of(problem.result)) {
-    const auto length = static_cast<double>(problem.k);
-    units_ = (8 * std::sqrt(length) + length / 8) * accumulator_unit(problem.compute);
-    const double largest = static_cast<double>(data.most * data.most) * length;
-    const double sum_limit = problem.compute == MatmulCompute::f64   ? 0x1p53
-                             : problem.compute == MatmulCompute::f16 ? 0x1p11
-                                                                     : 0x1p24;
-    has_exact_sums_ = data.kind == DataKind::whole && largest <= sum_limit;
+  Judge(const Problem& problem, const ProblemData& data, std::span<const std::byte> result,
+        Transforms transforms)
+      : problem_(problem),
+        types_(types_of(problem)),
+        view_(problem, data),
+        sizes_(view_.sizes()),
+        result_(result),
+        rounding_(rounding_of(types_.result)),
+        units_(bound_units_of(problem)) {
+    if (kind_of(problem) == ProblemKind::conv2d) names_ = {"channel", "pixel"};
+    const double largest =
+        static_cast<double>(data.most * data.most) * static_cast<double>(sizes_.k);
+    const double sum_limit = types_.compute == Compute::f64   ? 0x1p53
+                             : types_.compute == Compute::f16 ? 0x1p11
+                                                              : 0x1p24;
+    has_whole_sums_ = data.kind == DataKind::whole && largest <= sum_limit;
+    has_exact_sums_ = has_whole_sums_ && transforms == Transforms::none;
+    // Of the largest sum of squares that there can be.
+    const double bound = units_ * std::sqrt(static_cast<double>(sizes_.k)) *
+                         static_cast<double>(data.most * data.most);
+    constexpr double most_tolerance = 0.25;  // so that the nearest whole number is meant
+    tolerance_ = has_exact_sums_ ? 0 : std::min(most_tolerance, bound);
   }
 
-  MatmulJudgement run(double budget_s) {
-    const auto matrix = static_cast<double>(problem_.m * problem_.n);
-    const double terms = matrix * static_cast<double>(problem_.k * problem_.batch);
-    const double affordable = budget_s * reference_terms_per_s(problem_.dtype);
+  Judgement run(double budget_s) {
+    const auto matrix = static_cast<double>(sizes_.m * sizes_.n);
+    const double terms = matrix * static_cast<double>(sizes_.k * sizes_.batch);
+    const double affordable = budget_s * reference_terms_per_s(types_.dtype);
     if (terms <= affordable) {
-      for (std::uint64_t i = 0; i < problem_.batch; ++i) judge_all(i);
-    } else if (has_exact_sums_) {
+      for (std::uint64_t i = 0; i < sizes_.batch; ++i) judge_all(i);
+    } else if (has_whole_sums_) {
       judgement_.is_by_sums = true;
-      for (std::uint64_t i = 0; i < problem_.batch; ++i) judge_by_sums(i);
+      for (std::uint64_t i = 0; i < sizes_.batch; ++i) judge_by_sums(i);
     } else {
       judge_samples(affordable);
     }
@@ -145,17 +128,6 @@ class Judge {
  private:
   using Places = std::vector<std::uint64_t>;
 
-  Operand left_of(std::uint64_t batch) const {
-    const bool turned = problem_.transpose_a;
-    return {problem_.dtype, data_.a.data(), batch * problem_.m * problem_.k,
-            turned ? 1 : problem_.k, turned ? problem_.m : 1};
-  }
-  Operand right_of(std::uint64_t batch) const {
-    const bool turned = problem_.transpose_b;
-    return {problem_.dtype, data_.b.data(), batch * problem_.k * problem_.n,
-            turned ? problem_.k : 1, turned ? 1 : problem_.n};
-  }
-
   static Places all_of(std::uint64_t count) {
     Places places(count);
     for (std::uint64_t i = 0; i < count; ++i) places[i] = i;
@@ -163,12 +135,12 @@ class Judge {
   }
 
   Found nothing_found() const {
-    return {std::vector<bool>(problem_.m), std::vector<bool>(problem_.n), 0, 0};
+    return {std::vector<bool>(sizes_.m), std::vector<bool>(sizes_.n), 0, 0};
   }
 
   void judge_all(std::uint64_t batch) {
     Found found = nothing_found();
-    judge_crossings(batch, all_of(problem_.m), all_of(problem_.n), found);
+    judge_crossings(batch, all_of(sizes_.m), all_of(sizes_.n), found);
     take(found);
   }
 
@@ -181,7 +153,7 @@ class Judge {
       const std::uint64_t column = index / row_tiles * tile;
       const std::span own_rows(rows.data() + row, std::min(tile, rows.size() - row));
       const std::span own_columns(columns.data() + column, std::min(tile, columns.size() - column));
-      if (problem_.dtype == DType::f64) {
+      if (types_.dtype == DType::f64) {
         judge_tile<long double>(batch, own_rows, own_columns, found);
       } else {
         judge_tile<double>(batch, own_rows, own_columns, found);
@@ -193,12 +165,12 @@ class Judge {
   void judge_tile(std::uint64_t batch, std::span<const std::uint64_t> rows,
                   std::span<const std::uint64_t> columns, Found& found) {
     const auto part = std::make_unique<SumTile<Sum>>();
-    const Operand left = left_of(batch);
-    const Operand right = right_of(batch);
+    const Operand left = view_.left(batch);
+    const Operand right = view_.right(batch);
     part->clear();
     for (auto& row : part->right) row.fill(0);
-    for (std::uint64_t first = 0; first < problem_.k; first += depth) {
-      const std::uint64_t terms = std::min(depth, problem_.k - first);
+    for (std::uint64_t first = 0; first < sizes_.k; first += depth) {
+      const std::uint64_t terms = std::min(depth, sizes_.k - first);
       for (std::uint64_t i = 0; i < rows.size(); ++i) {
         for (std::uint64_t p = 0; p < terms; ++p) part->left[i][p] = left.at(rows[i], first + p);
       }
@@ -225,7 +197,7 @@ class Judge {
     for (std::uint64_t i = 0; i < rows.size(); ++i) {
       for (std::uint64_t j = 0; j < columns.size(); ++j) {
         const std::uint64_t index = place(batch, rows[i], columns[j]);
-        const Sum got = number_at(problem_.result, result_.data(), index);
+        const Sum got = number_at(types_.result, result_.data(), index);
         const Sum want = part.sums[i][j];
         const double slack = slack_of(static_cast<double>(want), part.squares[i][j]);
         const auto error = static_cast<double>(std::fabs(got - want));
@@ -249,7 +221,7 @@ class Judge {
   }
 
   std::uint64_t place(std::uint64_t batch, std::uint64_t row, std::uint64_t column) const {
-    return (batch * problem_.m + row) * problem_.n + column;
+    return (batch * sizes_.m + row) * sizes_.n + column;
   }
 
   double slack_of(double want, double squares) const {
@@ -268,18 +240,18 @@ class Judge {
     std::byte nearest[8];
     store_nearest(want, nearest);
     all.xor_bits |=
-        bits_at(problem_.result, result_.data(), index) ^ bits_at(problem_.result, nearest, 0);
+        bits_at(types_.result, result_.data(), index) ^ bits_at(types_.result, nearest, 0);
     if (all.first_index && *all.first_index <= index) return;
     all.first_index = index;
     all.expected = want;
-    all.got = number_at(problem_.result, result_.data(), index);
+    all.got = number_at(types_.result, result_.data(), index);
   }
 
   void store_nearest(double want, std::byte* to) const {
     const auto single = static_cast<float>(want);
     const std::uint16_t half =
-        problem_.result == DType::f16 ? hiptool::to_half(single).bits : to_bfloat16(single).bits;
-    switch (element_size_bytes(problem_.result)) {
+        types_.result == DType::f16 ? hiptool::to_half(single).bits : to_bfloat16(single).bits;
+    switch (element_size_bytes(types_.result)) {
       case 8: std::memcpy(to, &want, 8); return;
       case 4: std::memcpy(to, &single, 4); return;
       default: std::memcpy(to, &half, 2); return;
@@ -293,7 +265,7 @@ class Judge {
     ++wrong_matrices_;
     if (!judgement_.where.empty()) return;
     judgement_.where =
-        describe_places(found.rows, found.columns, found.wrong, judged_inside(found));
+        describe_places(found.rows, found.columns, found.wrong, judged_inside(found), names_);
   }
 
   /// Judged elements in the rectangle that encloses the wrong ones.
@@ -304,7 +276,7 @@ class Judge {
       return static_cast<std::uint64_t>(last - first);
     };
     const double rectangle = static_cast<double>(span_of(found.rows) * span_of(found.columns));
-    const double all = static_cast<double>(problem_.m * problem_.n);
+    const double all = static_cast<double>(sizes_.m * sizes_.n);
     return static_cast<std::uint64_t>(rectangle * static_cast<double>(found.checked) / all);
   }
 
@@ -324,20 +296,20 @@ class Judge {
 
   void judge_samples(double affordable) {
     constexpr std::uint64_t most_matrices = 8;
-    const Places matrices = sample_of(problem_.batch, most_matrices);
+    const Places matrices = sample_of(sizes_.batch, most_matrices);
     // Of the rows and columns of each, if that is still too much for the time.
-    const double of_one = static_cast<double>((problem_.m + problem_.n) * problem_.k) *
+    const double of_one = static_cast<double>((sizes_.m + sizes_.n) * sizes_.k) *
                           static_cast<double>(matrices.size());
     const auto count = static_cast<std::uint64_t>(std::clamp(affordable / of_one, 4.0, 64.0));
     for (const std::uint64_t batch : matrices) {
       Found found = nothing_found();
-      const Places rows = sample_of(problem_.m, count);
-      judge_crossings(batch, rows, all_of(problem_.n), found);
+      const Places rows = sample_of(sizes_.m, count);
+      judge_crossings(batch, rows, all_of(sizes_.n), found);
       Places other_rows;
-      const Places every_row = all_of(problem_.m);
+      const Places every_row = all_of(sizes_.m);
       std::set_difference(every_row.begin(), every_row.end(), rows.begin(), rows.end(),
                           std::back_inserter(other_rows));
-      judge_crossings(batch, other_rows, sample_of(problem_.n, count), found);
+      judge_crossings(batch, other_rows, sample_of(sizes_.n, count), found);
       take(found);
     }
   }
@@ -357,25 +329,28 @@ class Judge {
   std::optional<std::uint64_t> result_sum(std::uint64_t batch, std::uint64_t own,
                                           bool is_row) const {
     std::uint64_t sum = 0;
-    const std::uint64_t count = is_row ? problem_.n : problem_.m;
+    const std::uint64_t count = is_row ? sizes_.n : sizes_.m;
     for (std::uint64_t i = 0; i < count; ++i) {
-      const double value = number_at(problem_.result, result_.data(),
+      const double value = number_at(types_.result, result_.data(),
                                      is_row ? place(batch, own, i) : place(batch, i, own));
-      if (!(std::fabs(value) <= 0x1p53) || std::trunc(value) != value) return std::nullopt;
-      sum += whole(value) * weight(i);
+      const double nearest = std::nearbyint(value);
+      if (!(std::fabs(value) <= 0x1p53) || !(std::fabs(value - nearest) <= tolerance_)) {
+        return std::nullopt;
+      }
+      sum += whole(nearest) * weight(i);
     }
     return sum;
   }
 
   /// Which rows (or columns) of the result do not have the sum that they should have.
   std::vector<bool> wrong_sums(std::uint64_t batch, bool of_rows) const {
-    const Operand own = of_rows ? left_of(batch) : right_of(batch);
-    const Operand other = of_rows ? right_of(batch) : left_of(batch);
-    const std::uint64_t count = of_rows ? problem_.m : problem_.n;
-    const std::uint64_t others = of_rows ? problem_.n : problem_.m;
-    std::vector<std::uint64_t> weighted(problem_.k);
-    for_each_in_threads((problem_.k + tile - 1) / tile, [&](std::uint64_t part) {
-      for (std::uint64_t p = part * tile; p < std::min(problem_.k, (part + 1) * tile); ++p) {
+    const Operand own = of_rows ? view_.left(batch) : view_.right(batch);
+    const Operand other = of_rows ? view_.right(batch) : view_.left(batch);
+    const std::uint64_t count = of_rows ? sizes_.m : sizes_.n;
+    const std::uint64_t others = of_rows ? sizes_.n : sizes_.m;
+    std::vector<std::uint64_t> weighted(sizes_.k);
+    for_each_in_threads((sizes_.k + tile - 1) / tile, [&](std::uint64_t part) {
+      for (std::uint64_t p = part * tile; p < std::min(sizes_.k, (part + 1) * tile); ++p) {
         std::uint64_t sum = 0;
         for (std::uint64_t i = 0; i < others; ++i) sum += whole(other.at(i, p)) * weight(i);
         weighted[p] = sum;
@@ -385,7 +360,7 @@ class Judge {
     for_each_in_threads((count + tile - 1) / tile, [&](std::uint64_t part) {
       for (std::uint64_t i = part * tile; i < std::min(count, (part + 1) * tile); ++i) {
         std::uint64_t want = 0;
-        for (std::uint64_t p = 0; p < problem_.k; ++p) want += whole(own.at(i, p)) * weighted[p];
+        for (std::uint64_t p = 0; p < sizes_.k; ++p) want += whole(own.at(i, p)) * weighted[p];
         marks[i] = result_sum(batch, i, of_rows) != want;
       }
     });
@@ -412,8 +387,7 @@ class Judge {
     while (!remaining.empty() && found.wrong == 0) {
       const std::size_t count = std::min(most_rows, remaining.size());
       const Places some(remaining.begin(), remaining.begin() + static_cast<std::ptrdiff_t>(count));
-      judge_crossings(batch, some, wrong_columns.empty() ? all_of(problem_.n) : wrong_columns,
-                      found);
+      judge_crossings(batch, some, wrong_columns.empty() ? all_of(sizes_.n) : wrong_columns, found);
       remaining.erase(remaining.begin(), remaining.begin() + static_cast<std::ptrdiff_t>(count));
     }
     if (found.wrong > 0 && !remaining.empty()) {
@@ -422,28 +396,37 @@ class Judge {
       found.columns = columns;
       found.wrong = found.wrong * every_row.size() / (every_row.size() - remaining.size());
     }
-    found.checked = problem_.m * problem_.n;
+    found.checked = sizes_.m * sizes_.n;
     take(found);
   }
 
-  MatmulJudgement finish() {
-    if (wrong_matrices_ > 0 && problem_.batch > 1) {
-      judgement_.where += ", in " + std::to_string(wrong_matrices_) + " of " +
-                          std::to_string(problem_.batch) + " matrices";
+  Judgement finish() {
+    if (wrong_matrices_ > 0 && sizes_.batch > 1) {
+      const auto* const conv = std::get_if<ConvProblem>(&problem_);
+      const char* const parts = conv == nullptr     ? " matrices"
+                                : conv->groups == 1 ? " images"
+                                                    : " groups of all images";
+      judgement_.where +=
+          ", in " + std::to_string(wrong_matrices_) + " of " + std::to_string(sizes_.batch) + parts;
     }
     judgement_.share =
-        static_cast<double>(judgement_.checked) / static_cast<double>(problem_.c_count());
+        static_cast<double>(judgement_.checked) / static_cast<double>(c_count(problem_));
     return std::move(judgement_);
   }
 
-  const MatmulProblem& problem_;
-  const MatmulData& data_;
+  const Problem& problem_;
+  const ProblemTypes& types_;
+  ProductView view_;
+  ProductSizes sizes_;
   std::span<const std::byte> result_;
   Rounding rounding_;
-  double units_ = 0;
-  bool has_exact_sums_ = false;
+  double units_;
+  PlaceNames names_;
+  bool has_whole_sums_ = false;  ///< sums are whole numbers that the accumulator holds
+  bool has_exact_sums_ = false;  ///< and the result is to be exactly them
+  double tolerance_ = 0;         ///< of a result to its whole number, in checksums
   std::mutex mutex_;
-  MatmulJudgement judgement_;
+  Judgement judgement_;
   std::uint64_t wrong_matrices_ = 0;
   std::mt19937_64 random_{1};
 };
@@ -477,9 +460,14 @@ double reference_terms_per_s(DType dtype) {
   return rate;
 }
 
-MatmulJudgement judge_matmul(const MatmulProblem& problem, const MatmulData& data,
-                             std::span<const std::byte> result, double budget_s) {
-  return Judge(problem, data, result).run(budget_s);
+double bound_units_of(const Problem& problem) {
+  const auto length = static_cast<double>(term_count(problem));
+  return (8 * std::sqrt(length) + length / 8) * accumulator_unit(types_of(problem).compute);
+}
+
+Judgement judge_problem(const Problem& problem, const ProblemData& data,
+                        std::span<const std::byte> result, double budget_s, Transforms transforms) {
+  return Judge(problem, data, result, transforms).run(budget_s);
 }
 
 }  // namespace hiptool::measure

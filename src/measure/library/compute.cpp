@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: MIT
+#include "measure/library/compute.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "hip/blas.hpp"
+#include "hip/dnn.hpp"
+#include "hiptool/backend.hpp"
+#include "hiptool/conv.hpp"
+#include "hiptool/error.hpp"
+#include "hiptool/libraries.hpp"
+#include "hiptool/matmul.hpp"
+
+namespace hiptool::measure {
+namespace {
+
+constexpr std::size_t product_workspace_bytes = std::size_t{32} << 20;
+constexpr std::size_t conv_workspace_bytes = std::size_t{256} << 20;
+
+class OwnMultiplier final : public Computation {
+ public:
+  OwnMultiplier(const StreamRef& stream, const MatmulProblem& problem, bool is_exact)
+      : backend_(Backend::borrow_native(stream)), problem_(problem) {
+    options_.exact = is_exact;
+    if (problem.result != problem.dtype || problem.compute != usual_compute(problem.dtype)) {
+      throw Error(ErrorCode::unsupported, "matmul",
+                  "our kernels compute in " + std::string(to_string(usual_compute(problem.dtype))) +
+                      " and have results of the operands' type");
+    }
+  }
+
+  void queue(const Buffer& a, const Buffer& b, const Buffer& c) override {
+    const Tensor left = operand(a, problem_.m, problem_.k, problem_.transpose_a);
+    const Tensor right = operand(b, problem_.k, problem_.n, problem_.transpose_b);
+    const Tensor out(c, problem_.result, Layout({problem_.batch, problem_.m, problem_.n}));
+    ops::matmul_into(backend_, left, right, out, options_);
+  }
+
+ private:
+  Tensor operand(const Buffer& buffer, std::uint64_t rows, std::uint64_t columns,
+                 bool is_turned) const {
+    if (is_turned) std::swap(rows, columns);
+    const Layout layout({problem_.batch, rows, columns});
+    return {buffer, problem_.dtype, is_turned ? layout.transpose(1, 2) : layout};
+  }
+
+  Backend backend_;
+  MatmulProblem problem_;
+  ops::MatmulOptions options_;
+};
+
+hip::BlasType blas_type(DType dtype) {
+  switch (dtype) {
+    case DType::f64: return hip::BlasType::f64;
+    case DType::f16: return hip::BlasType::f16;
+    case DType::bf16: return hip::BlasType::bf16;
+    default: return hip::BlasType::f32;
+  }
+}
+hip::BlasCompute blas_compute(Compute compute) {
+  switch (compute) {
+    case Compute::f64: return hip::BlasCompute::f64;
+    case Compute::tf32: return hip::BlasCompute::f32_fast_tf32;
+    case Compute::f16: return hip::BlasCompute::f16;
+    default: return hip::BlasCompute::f32;
+  }
+}
+
+hip::GemmCall make_call(const MatmulProblem& problem) {
+  const auto size = [](std::uint64_t number) { return static_cast<std::int64_t>(number); };
+  hip::GemmCall call;
+  call.a_type = blas_type(problem.dtype);
+  call.b_type = call.a_type;
+  call.c_type = blas_type(problem.result);
+  call.compute = blas_compute(problem.compute);
+  call.transpose_a = problem.transpose_a;
+  call.transpose_b = problem.transpose_b;
+  call.m = size(problem.m);
+  call.n = size(problem.n);
+  call.k = size(problem.k);
+  call.lda = problem.transpose_a ? call.m : call.k;
+  call.ldb = problem.transpose_b ? call.k : call.n;
+  call.ldc = call.n;
+  call.batch = size(problem.batch);
+  call.stride_a = call.m * call.k;
+  call.stride_b = call.k * call.n;
+  call.stride_c = call.m * call.n;
+  return call;
+}
+
+/// A refusal of the library's table, or what the library answered.
+template <class Api>
+void check_library(const Api& api, const std::string& name, int result, const char* what) {
+  if (result == 0) return;
+  const bool is_refusal = result < 0 && result != hip::blas_invalid_call;
+  throw Error(is_refusal ? ErrorCode::unsupported : ErrorCode::device, name,
+              is_refusal ? api.error_text(result)
+                         : name + ": " + what + " failed: " + api.error_text(result));
+}
+
+class LibraryMultiplier final : public Computation {
+ public:
+  LibraryMultiplier(const StreamRef& stream, const MatmulProblem& problem,
+                    const hip::BlasLibrary& library, const std::string& name)
+      : api_(*library.api), name_(name), call_(make_call(problem)) {
+    call_.stream = static_cast<hip::hipStream_t>(stream.native_handle());
+    if (!stream.device().is_host_memory()) {
+      workspace_ = Buffer(stream.device(), product_workspace_bytes);
+      call_.workspace = workspace_.address();
+      call_.workspace_bytes = product_workspace_bytes;
+    }
+    check_library(api_, name_, api_.open(handle_), "opening");
+  }
+  ~LibraryMultiplier() override { api_.close(handle_); }
+  LibraryMultiplier(const LibraryMultiplier&) = delete;
+  LibraryMultiplier& operator=(const LibraryMultiplier&) = delete;
+
+  void queue(const Buffer& a, const Buffer& b, const Buffer& c) override {
+    call_.a = a.address();
+    call_.b = b.address();
+    call_.c = c.address();
+    check_library(api_, name_, api_.gemm(handle_, call_), "the product");
+  }
+
+ private:
+  const hip::BlasApi& api_;
+  std::string name_;
+  hip::GemmCall call_;
+  Buffer workspace_;
+  void* handle_ = nullptr;
+};
+
+class OwnConvolver : public Computation {
+ public:
+  OwnConvolver(const StreamRef& stream, const ConvProblem& problem, ops::Library library)
+      : backend_(Backend::borrow_native(stream)), problem_(problem) {
+    if (problem.compute != usual_compute(problem.dtype)) {
+      throw Error(ErrorCode::unsupported, "conv2d",
+                  "our kernels compute in " + std::string(to_string(usual_compute(problem.dtype))));
+    }
+    options_.stride = problem.stride;
+    options_.padding = problem.padding;
+    options_.dilation = problem.dilation;
+    options_.groups = problem.groups;
+    options_.workspace_bytes = conv_workspace_bytes;
+    options_.library = library;
+  }
+
+  void queue(const Buffer& a, const Buffer& b, const Buffer& c) override {
+    const ConvProblem& of = problem_;
+    const Tensor weights(a, of.dtype, Layout({of.k, of.c / of.groups, of.r, of.s}));
+    const Tensor x(b, of.dtype, Layout({of.n, of.c, of.h, of.w}));
+    const Tensor out(c, of.result, Layout({of.n, of.k, of.out_height(), of.out_width()}));
+    ops::conv2d_into(backend_, x, weights, options_, out);
+  }
+
+ protected:
+  const Backend& backend() const { return backend_; }
+
+ private:
+  Backend backend_;
+  ConvProblem problem_;
+  ops::ConvOptions options_;
+};
+
+/// Our way, with products by the library of the platform.
+class ProductConvolver final : public OwnConvolver {
+ public:
+  ProductConvolver(const StreamRef& stream, const ConvProblem& problem, std::string name)
+      : OwnConvolver(stream, problem, ops::Library::automatic), name_(std::move(name)) {}
+
+  void queue(const Buffer& a, const Buffer& b, const Buffer& c) override {
+    OwnConvolver::queue(a, b, c);
+    const auto all = ops::library_status(backend());
+    if (!all.empty() && all[0].calls > 0 && all[0].other_calls == 0) return;
+    throw Error(ErrorCode::unsupported, name_,
+                all.empty() ? "our kernels convolve so few channels without products of matrices"
+                            : all[0].reason);
+  }
+
+ private:
+  std::string name_;
+};
+
+hip::ConvCall make_conv_call(const ConvProblem& problem) {
+  const auto size = [](std::uint64_t number) { return static_cast<std::int64_t>(number); };
+  hip::ConvCall call;
+  call.type = blas_type(problem.dtype);
+  call.compute = blas_compute(problem.compute);
+  call.n = size(problem.n);
+  call.c = size(problem.c);
+  call.h = size(problem.h);
+  call.w = size(problem.w);
+  call.k = size(problem.k);
+  call.r = size(problem.r);
+  call.s = size(problem.s);
+  call.pad_h = size(problem.padding[0]);
+  call.pad_w = size(problem.padding[1]);
+  call.stride_h = size(problem.stride[0]);
+  call.stride_w = size(problem.stride[1]);
+  call.dilation_h = size(problem.dilation[0]);
+  call.dilation_w = size(problem.dilation[1]);
+  call.groups = size(problem.groups);
+  return call;
+}
+
+class LibraryConvolver final : public Computation {
+ public:
+  LibraryConvolver(const StreamRef& stream, const ConvProblem& problem,
+                   const hip::DnnLibrary& library, const std::string& name)
+      : api_(*library.api), device_(stream.device()), name_(name), call_(make_conv_call(problem)) {
+    call_.stream = static_cast<hip::hipStream_t>(stream.native_handle());
+    call_.workspace_bytes = conv_workspace_bytes;
+    check_library(api_, name_, api_.open(handle_), "opening");
+  }
+  ~LibraryConvolver() override { api_.close(handle_); }
+  LibraryConvolver(const LibraryConvolver&) = delete;
+  LibraryConvolver& operator=(const LibraryConvolver&) = delete;
+
+  bool may_transform() const override { return true; }
+
+  void prepare() override {
+    std::size_t needed = 0;
+    check_library(api_, name_, api_.plan(handle_, call_, needed), "the choice of an algorithm");
+    if (needed == 0) return;
+    workspace_ = Buffer(device_, needed);
+    call_.workspace = workspace_.address();
+  }
+
+  void queue(const Buffer& a, const Buffer& b, const Buffer& c) override {
+    call_.filter = a.address();
+    call_.x = b.address();
+    call_.y = c.address();
+    // The bound stays as it was for plan(), which keeps its choice by it.
+    check_library(api_, name_, api_.convolve(handle_, call_), "the convolution");
+  }
+
+ private:
+  const hip::DnnApi& api_;
+  Device device_;
+  std::string name_;
+  hip::ConvCall call_;
+  Buffer workspace_;
+  void* handle_ = nullptr;
+};
+
+const std::vector<hip::BlasKind> product_kinds{
+    hip::BlasKind::rocblas_tensile, hip::BlasKind::rocblas_hipblaslt, hip::BlasKind::hipblaslt,
+    hip::BlasKind::cublas,          hip::BlasKind::cublaslt,          hip::BlasKind::openblas};
+const std::vector<hip::DnnKind> conv_kinds{hip::DnnKind::miopen, hip::DnnKind::cudnn};
+
+template <class Kind>
+Kind kind_named(const std::vector<Kind>& kinds, const std::string& name) {
+  const auto found =
+      std::find_if(kinds.begin(), kinds.end(), [&](Kind kind) { return to_string(kind) == name; });
+  if (found != kinds.end()) return *found;
+  throw Error(ErrorCode::not_found, "run-kernel", "unknown library '" + name + "'");
+}
+
+[[noreturn]] void refuse_platform(const std::string& name, Platform platform) {
+  throw Error(ErrorCode::unsupported, name,
+              name + " is no library of the " + std::string(to_string(platform)) + " platform");
+}
+
+/// The library, if it was found.
+template <class Library>
+const Library& accept_library(const Library& library, const std::string& name, LibraryFile& file) {
+  file.version = library.version;
+  file.path = library.path;
+  if (library.api == nullptr) throw Error(ErrorCode::unsupported, name, library.reason);
+  return library;
+}
+
+std::unique_ptr<Computation> open_problem(const StreamRef& stream, const MatmulProblem& problem,
+                                          const std::string& name, LibraryFile& file) {
+  if (!is_library(name)) {
+    return std::make_unique<OwnMultiplier>(stream, problem, name == "own-exact");
+  }
+  const hip::BlasKind kind = kind_named(product_kinds, name);
+  const auto usable = hip::list_blas(stream.device().platform());
+  if (std::find(usable.begin(), usable.end(), kind) == usable.end()) {
+    refuse_platform(name, stream.device().platform());
+  }
+  return std::make_unique<LibraryMultiplier>(
+      stream, problem, accept_library(hip::find_blas(kind), name, file), name);
+}
+
+std::unique_ptr<Computation> open_problem(const StreamRef& stream, const ConvProblem& problem,
+                                          const std::string& name, LibraryFile& file) {
+  if (!is_library(name)) {
+    return std::make_unique<OwnConvolver>(stream, problem, ops::Library::none);
+  }
+  if (name == to_string(hip::BlasKind::openblas)) {
+    if (stream.device().platform() != Platform::cpu) {
+      refuse_platform(name, stream.device().platform());
+    }
+    accept_library(hip::find_blas(hip::BlasKind::openblas), name, file);
+    return std::make_unique<ProductConvolver>(stream, problem, name);
+  }
+  const hip::DnnKind kind = kind_named(conv_kinds, name);
+  if (hip::dnn_of(stream.device().platform()) != kind) {
+    refuse_platform(name, stream.device().platform());
+  }
+  return std::make_unique<LibraryConvolver>(stream, problem,
+                                            accept_library(hip::find_dnn(kind), name, file), name);
+}
+
+}  // namespace
+
+std::vector<std::string> implementations_of(ProblemKind kind) {
+  std::vector<std::string> names{"own"};
+  if (kind == ProblemKind::matmul) {
+    names.emplace_back("own-exact");
+    for (const hip::BlasKind one : product_kinds) names.emplace_back(to_string(one));
+  } else {
+    for (const hip::DnnKind one : conv_kinds) names.emplace_back(to_string(one));
+    names.emplace_back(to_string(hip::BlasKind::openblas));
+  }
+  return names;
+}
+
+std::vector<std::string> implementations_of(ProblemKind kind, Platform platform) {
+  std::vector<std::string> names{"own"};
+  if (kind == ProblemKind::matmul) {
+    for (const hip::BlasKind one : hip::list_blas(platform)) names.emplace_back(to_string(one));
+  } else if (const auto one = hip::dnn_of(platform)) {
+    names.emplace_back(to_string(*one));
+  } else {
+    names.emplace_back(to_string(hip::BlasKind::openblas));
+  }
+  return names;
+}
+
+bool is_library(std::string_view implementation) {
+  return implementation != "own" && implementation != "own-exact";
+}
+
+std::unique_ptr<Computation> open_computation(const StreamRef& stream, const Problem& problem,
+                                              const std::string& implementation,
+                                              LibraryFile& file) {
+  return std::visit(
+      [&](const auto& one) { return open_problem(stream, one, implementation, file); }, problem);
+}
+
+}  // namespace hiptool::measure

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: MIT
+#include "measure/library/problem.hpp"
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+
+#include "base/text.hpp"
+#include "base/units.hpp"
+#include "hiptool/error.hpp"
+#include "measure/library/shape.hpp"
+
+namespace hiptool::measure {
+namespace {
+
+template <class Function>
+auto of_problem(const Problem& problem, Function function) {
+  return std::visit(function, problem);
+}
+
+Trap make_trap(const char* report, const char* what, Problem problem, const char* shape,
+               DType dtype, DType result) {
+  set_shape(problem, shape);
+  ProblemTypes& types = types_of(problem);
+  types = {dtype, result, usual_compute(dtype)};
+  return {report, what, std::move(problem)};
+}
+
+Trap make_product_trap(const char* report, const char* what, const char* shape,
+                       const char* transposes, DType dtype, DType result) {
+  MatmulProblem problem;
+  set_transposes(problem, transposes);
+  return make_trap(report, what, problem, shape, dtype, result);
+}
+
+Trap make_conv_trap(const char* report, const char* what, const char* shape, DType dtype) {
+  return make_trap(report, what, ConvProblem(), shape, dtype, dtype);
+}
+
+// Shapes are row-major here. A library computes such a product as that of the exchanged operands in
+// columns: M and N, and the transposes, of the reports are exchanged.
+std::vector<Trap> product_traps() {
+  return {
+      make_product_trap("ROCm/rocBLAS#1680", "rocBLAS on gfx1151: sgemm wrong without an error",
+                        "256x256x256", "nn", DType::f32, DType::f32),
+      make_product_trap("ROCm/rocm-libraries#8645",
+                        "rocBLAS on gfx1201: f64 wrong or NaN from M = 2097152 on, small N and K",
+                        "8x2097152x8", "nn", DType::f64, DType::f64),
+      make_product_trap("ROCm/rocm-libraries#5706",
+                        "hipBLASLt on gfx1201: f32 with M 4, N 9530399, K 4", "9530399x4x4", "nn",
+                        DType::f32, DType::f32),
+      make_product_trap(
+          "ROCm/rocm-libraries#9055",
+          "hipBLASLt on MI355X: bf16 split along K gives NaN, M 546, N 9728, K 2560, TN",
+          "9728x546x2560", "nt", DType::bf16, DType::bf16),
+      make_product_trap(
+          "ROCm/TheRock#7271",
+          "hipBLASLt on gfx1201: the second 16-bit product of a process fails with success",
+          "512x512x512", "nn", DType::f16, DType::f16),
+      make_product_trap("svod#108",
+                        "hipBLASLt on gfx1151: illegal access, bf16 to f32, M 2048, N 4096, K 64",
+                        "4096x2048x64", "nn", DType::bf16, DType::f32),
+  };
+}
+
+std::vector<Trap> conv_traps() {
+  return {
+      make_conv_trap("ROCm/rocm-libraries#7024",
+                     "MIOpen on gfx90a: Winograd sums f16 in f16, off by more than 1",
+                     "n1c1h48w50:k1r23s23", DType::f16),
+      make_conv_trap("ROCm/MIOpen#743", "MIOpen of ROCm 4.0: f32 off by 1e-3, 3x3 filters",
+                     "n1c16h270w480:k16r3s3p1", DType::f32),
+      make_conv_trap("ROCm/MIOpen#1902", "MIOpen on gfx1030: f16 wrong, 1x1 filters",
+                     "n16c64h56w56:k64r1s1", DType::f16),
+      make_conv_trap("ROCm/MIOpen#3860", "MIOpen on gfx1150: f16 fails, 1x1 filters and images",
+                     "n128c128h1w1:k128r1s1", DType::f16),
+  };
+}
+
+/// Takes one word of a line after the shape; false if it is none.
+bool take_word(Problem& problem, std::optional<DType>& dtype, std::string_view word) {
+  constexpr std::string_view batch = "batch=";
+  auto* const product = std::get_if<MatmulProblem>(&problem);
+  const bool has_transposes =
+      word.size() == 2 && word.find_first_not_of("nt") == std::string_view::npos;
+  if (product != nullptr && has_transposes) {
+    set_transposes(*product, word);
+    return true;
+  }
+  if (product != nullptr && word.starts_with(batch)) {
+    const auto count = base::parse_number<std::uint64_t>(word.substr(batch.size()));
+    if (!count || *count == 0 || *count > (1u << 20)) return false;
+    product->batch = *count;
+    return true;
+  }
+  dtype = dtype_from_name(word);
+  return dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::f32 || dtype == DType::f64;
+}
+
+/// The dimension that is halved first.
+std::uint64_t& largest_dimension(MatmulProblem& problem) {
+  std::uint64_t* largest = &problem.m;
+  for (std::uint64_t* const one : {&problem.n, &problem.k}) {
+    if (*one > *largest) largest = one;
+  }
+  return *largest;
+}
+std::uint64_t& largest_dimension(ConvProblem& problem) {
+  if (problem.n > 1) return problem.n;
+  return problem.h > problem.w ? problem.h : problem.w;
+}
+
+bool can_shrink(const MatmulProblem& problem) {
+  return std::max({problem.m, problem.n, problem.k}) > 1;
+}
+bool can_shrink(const ConvProblem& problem) {
+  if (problem.n > 1) return true;
+  const bool is_high = problem.h > problem.w;
+  const std::uint64_t size = (std::max(problem.h, problem.w) + 1) / 2;
+  const std::size_t i = is_high ? 0 : 1;
+  return size + 2 * problem.padding[i] >
+         problem.dilation[i] * ((is_high ? problem.r : problem.s) - 1);
+}
+
+}  // namespace
+
+std::string_view to_string(Compute compute) noexcept {
+  constexpr std::array<std::string_view, 4> names{"f64", "f32", "tf32", "f16"};
+  return names[static_cast<std::size_t>(compute)];
+}
+
+Compute usual_compute(DType dtype) noexcept {
+  return dtype == DType::f64 ? Compute::f64 : Compute::f32;
+}
+
+ProblemKind kind_of(const Problem& problem) noexcept {
+  return matmul_of(problem) != nullptr ? ProblemKind::matmul : ProblemKind::conv2d;
+}
+
+std::string_view to_string(ProblemKind kind) noexcept {
+  return kind == ProblemKind::matmul ? "matmul" : "conv2d";
+}
+
+std::string_view noun_of(ProblemKind kind) noexcept {
+  return kind == ProblemKind::matmul ? "matrix product" : "convolution";
+}
+
+const ProblemTypes& types_of(const Problem& problem) noexcept {
+  return *of_problem(problem, [](const auto& one) -> const ProblemTypes* { return &one; });
+}
+
+ProblemTypes& types_of(Problem& problem) noexcept {
+  return const_cast<ProblemTypes&>(types_of(static_cast<const Problem&>(problem)));
+}
+
+const MatmulProblem* matmul_of(const Problem& problem) noexcept {
+  return std::get_if<MatmulProblem>(&problem);
+}
+
+std::uint64_t a_count(const Problem& problem) noexcept {
+  return of_problem(problem, [](const auto& one) { return one.a_count(); });
+}
+std::uint64_t b_count(const Problem& problem) noexcept {
+  return of_problem(problem, [](const auto& one) { return one.b_count(); });
+}
+std::uint64_t c_count(const Problem& problem) noexcept {
+  return of_problem(problem, [](const auto& one) { return one.c_count(); });
+}
+std::uint64_t term_count(const Problem& problem) noexcept {
+  return of_problem(problem, [](const auto& one) { return one.terms(); });
+}
+
+std::uint64_t bytes_of(const Problem& problem) noexcept {
+  const ProblemTypes& types = types_of(problem);
+  return (a_count(problem) + b_count(problem)) * element_size_bytes(types.dtype) +
+         c_count(problem) * element_size_bytes(types.result);
+}
+
+double flops_of(const Problem& problem) noexcept {
+  return 2 * static_cast<double>(c_count(problem)) * static_cast<double>(term_count(problem));
+}
+
+std::string transpose_word(const MatmulProblem& problem) {
+  return std::string(problem.transpose_a ? "t" : "n") + (problem.transpose_b ? "t" : "n");
+}
+
+std::vector<std::string> unusual_words(const Problem& problem) {
+  std::vector<std::string> words;
+  if (const MatmulProblem* const product = matmul_of(problem)) {
+    if (product->transpose_a || product->transpose_b) words.push_back(transpose_word(*product));
+    if (product->batch != 1) words.push_back("batch" + std::to_string(product->batch));
+  }
+  const ProblemTypes& types = types_of(problem);
+  if (types.compute != usual_compute(types.dtype)) {
+    words.push_back("in-" + std::string(to_string(types.compute)));
+  }
+  if (types.result != types.dtype) words.push_back("to-" + std::string(to_string(types.result)));
+  return words;
+}
+
+std::string place_word(const Problem& problem, std::uint64_t index) {
+  if (const MatmulProblem* const product = matmul_of(problem)) {
+    const std::uint64_t matrix = product->m * product->n;
+    const std::string batch =
+        product->batch > 1 ? "matrix " + std::to_string(index / matrix) + ", " : std::string();
+    return "[" + std::to_string(index % matrix / product->n) + "," +
+           std::to_string(index % product->n) + "] of " + batch + "C";
+  }
+  const auto& conv = std::get<ConvProblem>(problem);
+  const std::uint64_t width = conv.out_width();
+  const std::uint64_t plane = width * conv.out_height();
+  return "image " + std::to_string(index / plane / conv.k) + ", channel " +
+         std::to_string(index / plane % conv.k) + ", row " + std::to_string(index % plane / width) +
+         ", column " + std::to_string(index % width);
+}
+
+void set_shape(Problem& problem, std::string_view text) {
+  if (auto* const product = std::get_if<MatmulProblem>(&problem)) {
+    set_product_shape(*product, text);
+  } else {
+    set_conv_shape(std::get<ConvProblem>(problem), text);
+  }
+}
+
+void set_transposes(MatmulProblem& problem, std::string_view text) {
+  problem.transpose_a = text[0] == 't';
+  problem.transpose_b = text[1] == 't';
+}
+
+void set_dtype(Problem& problem, DType dtype) {
+  ProblemTypes& types = types_of(problem);
+  types.dtype = dtype;
+  types.result = dtype;
+  const bool fits = (types.compute == Compute::tf32 && dtype == DType::f32) ||
+                    (types.compute == Compute::f16 && dtype == DType::f16);
+  if (!fits) types.compute = usual_compute(dtype);
+}
+
+Problem default_problem(ProblemKind kind, bool is_host) {
+  Problem problem;
+  if (kind == ProblemKind::matmul) {
+    set_shape(problem, is_host ? "256x256x256" : "4096x4096x4096");
+  } else {
+    problem = ConvProblem();
+    set_shape(problem, is_host ? "n1c32h28w28:k32r3s3p1" : "n32c64h56w56:k64r3s3p1");
+  }
+  return problem;
+}
+
+const std::vector<Trap>& traps_of(ProblemKind kind) {
+  static const std::vector<Trap> products = product_traps();
+  static const std::vector<Trap> convolutions = conv_traps();
+  return kind == ProblemKind::matmul ? products : convolutions;
+}
+
+std::string shrink_to_fit(Problem& problem, std::uint64_t free_bytes) {
+  const std::string shape = shape_word(problem);
+  const std::uint64_t needed = bytes_of(problem);
+  const std::uint64_t limit = free_bytes / 10 * 8;
+  while (bytes_of(problem) > limit &&
+         of_problem(problem, [](const auto& one) { return can_shrink(one); })) {
+    std::visit(
+        [](auto& one) {
+          std::uint64_t& size = largest_dimension(one);
+          size = (size + 1) / 2;
+        },
+        problem);
+  }
+  if (bytes_of(problem) == needed) return {};
+  return "reported as " + shape + ", which needs " + format_size(needed) + "; " +
+         format_size(free_bytes) + " are free";
+}
+
+std::vector<Problem> parse_shapes(std::string_view text, const std::string& path,
+                                  const Problem& usual, const std::vector<DType>& dtypes) {
+  const bool is_product = kind_of(usual) == ProblemKind::matmul;
+  std::vector<Problem> problems;
+  std::istringstream lines{std::string(text)};
+  std::size_t number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    std::istringstream words(line.substr(0, line.find('#')));
+    std::string word;
+    if (!(words >> word)) continue;
+    Problem problem = usual;
+    std::optional<DType> dtype;
+    try {
+      set_shape(problem, word);
+      while (words >> word) {
+        if (take_word(problem, dtype, word)) continue;
+        throw Error(
+            ErrorCode::invalid_argument, "read shape", "unknown word '" + word.substr(0, 60) + "'",
+            is_product ? "write MxNxK, then any of nn, nt, tn, tt, f16, bf16, f32, f64, batch=N"
+                       : "write a shape, then a type: n8c64h56w56:k64r3s3p1 f16");
+      }
+    } catch (const Error& error) {
+      throw error.with_context(path + ", line " + std::to_string(number));
+    }
+    for (const DType one : dtype ? std::vector<DType>{*dtype} : dtypes) {
+      set_dtype(problem, one);
+      problems.push_back(problem);
+    }
+  }
+  if (problems.empty()) {
+    throw Error(ErrorCode::invalid_argument, "read shape", path + " has no shape",
+                is_product ? "write one MxNxK a line, such as 4096x4096x4096 tn bf16"
+                           : "write one a line, such as n8c64h56w56:k64r3s3p1 f16");
+  }
+  return problems;
+}
+
+}  // namespace hiptool::measure
