@@ -28,6 +28,8 @@ struct ModelSummary {
   std::optional<std::uint64_t> context_length;  ///< tokens that it was trained for
   std::optional<std::uint64_t> layers;
   std::optional<std::uint64_t> embedding_length;
+  /// Width of the feed-forward network, one number for each layer as `heads`.
+  std::vector<std::uint64_t> feed_forward_length;
   /// Attention heads and heads of keys and values, one number for each layer (one alone where
   /// `layers` is absent); 0 for a layer without attention. Empty: unknown.
   std::vector<std::uint64_t> heads;

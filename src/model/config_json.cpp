@@ -192,6 +192,8 @@ void read_fields(Config config, ModelSummary& summary) {
   summary.context_length =
       config.count({"max_position_embeddings", "n_positions", "max_sequence_length", "seq_length"});
   summary.embedding_length = config.count({"hidden_size", "n_embd", "d_model"});
+  summary.feed_forward_length =
+      config.per_layer({"intermediate_size", "n_inner", "ffn_dim", "d_ff"});
   summary.heads = config.per_layer({"num_attention_heads", "n_head", "n_heads", "num_query_heads"});
   summary.kv_heads = config.per_layer({"num_key_value_heads", "num_kv_heads"});
   summary.key_length = config.count({"head_dim"});
