@@ -187,6 +187,13 @@ void read_fields(Config config, ModelSummary& summary) {
     }
   }
   summary.name = config.text({"_name_or_path"});
+  const Json* quantization = config.find({"quantization_config"});
+  if (quantization != nullptr && quantization->is_object()) {
+    const auto method = quantization->find("quant_method");
+    if (method != quantization->end() && method->is_string()) {
+      summary.file_type = method->get<std::string>();
+    }
+  }
   summary.layers =
       config.count({"num_hidden_layers", "n_layer", "n_layers", "num_layers"}, most_layers);
   summary.context_length =

@@ -130,13 +130,14 @@ class OneModel(Inspect):
 
     def test_the_first_line_sums_up(self):
         lines = self.shown(self.path).splitlines()
-        self.assertEqual(lines[0], "m.gguf: llama, 576 parameters, F32, 26.78 bits per weight, "
+        self.assertEqual(lines[0], "m.gguf: llama, 576 parameters, F32, 26.78 bits/weight, "
                          f"{self.path.stat().st_size / 1024:.2f} KiB".replace(".00", ""))
-        self.assertIn("tokenizer   gpt2, smollm, 12 tokens", lines)
-        self.assertIn("special     eos 2 t2", lines)
-        self.assertIn("template    {{ a }} (2 lines, 14 B)", lines)
-        self.assertIn("licence     mit", lines)
-        self.assertTrue(any(line.startswith("blk ") and " 0, 2-3 " in line for line in lines))
+        facts = dict(line.split(maxsplit=1) for line in lines[2:lines.index("", 2)])
+        self.assertEqual(facts["tokenizer"], "gpt2, smollm, 12 tokens")
+        self.assertEqual(facts["special"], "eos 2 t2")
+        self.assertEqual(facts["template"], "{{ a }} (2 lines, 14 B)")
+        self.assertEqual(facts["licence"], "mit")
+        self.assertTrue(any(line.startswith("blk.0, 2-3 ") for line in lines))
 
     def test_one_value(self):
         self.assertEqual(self.shown(self.path, "--key", "llama.context_length"), "8192\n")
@@ -346,12 +347,12 @@ class Kinds(Inspect):
         write_gguf(several / "b.gguf")
         for name, data, reason in (
                 ("empty.gguf", b"", "the file is empty"), ("short.gguf", b"GGU", "only 3 bytes"),
-                ("cut.gguf", model[:-1], "needs"), ("header.gguf", model[:200], "remain"),
+                ("cut.gguf", model[:-1], "end beyond the file"), ("header.gguf", model[:200], "remain"),
                 ("zeros.gguf", bytes(100), "zero bytes"),
                 ("page.gguf", b"<!DOCTYPE html><html>", "a web page"),
                 ("lfs.gguf", b"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"),
                 ("old.bin", b"lmgg" + bytes(60), "before GGUF"),
-                ("zip.pt", b"PK\x03\x04" + bytes(60), "zip archive"),
+                ("zip.pt", b"PK\x03\x04\x14\0\x08\x08\x08" + bytes(60), "zip archive"),
                 ("a.json", b'{"a": 1}' + b" " * 20, "neither the index"),
                 ("text.gguf", b"hello, this is no model", "neither GGUF nor safetensors")):
             (self.folder / name).write_bytes(data)

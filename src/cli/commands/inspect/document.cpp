@@ -125,8 +125,8 @@ Value model_document(const ModelFacts& facts, const InspectOptions& options) {
   fields.emplace_back("layer_groups", layers_value(facts));
   fields.emplace_back("parts", parts_value(facts));
   fields.emplace_back("warnings", warnings_value(facts));
-  if (options.metadata) {
-    fields.emplace_back("metadata", without_model(full_metadata_table(facts)));
+  if (options.metadata || !options.key.empty()) {
+    fields.emplace_back("metadata", without_model(full_metadata_table(facts, options.key)));
   }
   if (options.tensors) {
     fields.emplace_back("tensor_list", without_model(full_inspected_tensors_table(facts)));
@@ -143,13 +143,14 @@ std::vector<report::Table> inspection_csv(const Inspection& inspection,
   report::Table models;
   report::Table metadata;
   report::Table tensors;
+  const bool wants_metadata = options.metadata || !options.key.empty();
   const auto append = [](report::Table& all, report::Table more) {
     all.columns = more.columns;
     for (auto& row : more.rows) all.rows.push_back(std::move(row));
   };
   for (const ModelFacts& facts : inspection.models) {
     append(models, one_row(flat_fields(facts)));
-    if (options.metadata) append(metadata, full_metadata_table(facts));
+    if (wants_metadata) append(metadata, full_metadata_table(facts, options.key));
     if (options.tensors) append(tensors, full_inspected_tensors_table(facts));
   }
   if (!inspection.refusals.empty()) {
@@ -164,7 +165,7 @@ std::vector<report::Table> inspection_csv(const Inspection& inspection,
   metadata.title = "metadata";
   tensors.title = "tensors";
   std::vector<report::Table> tables;
-  if (options.metadata) tables.push_back(std::move(metadata));
+  if (wants_metadata) tables.push_back(std::move(metadata));
   if (options.tensors) tables.push_back(std::move(tensors));
   if (tables.empty() || !inspection.refusals.empty()) {
     models.title = "models";

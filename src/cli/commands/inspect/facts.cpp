@@ -95,7 +95,7 @@ std::string summary_text(const ModelFacts& facts) {
     add(short_count(facts.model.parameters()) + " parameters");
     add(type_text(facts));
     if (const auto bits = bits_per_weight(facts.model)) {
-      add(fmt::format("{:.2f} bits per weight", *bits));
+      add(fmt::format("{:.2f} bits/weight", *bits));
     }
   }
   add(format_size(facts.model.file_bytes()));

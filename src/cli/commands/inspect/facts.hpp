@@ -67,11 +67,14 @@ std::optional<double> bits_per_weight(const ModelFile& model);
 /// tensors.
 std::string type_text(const ModelFacts& facts);
 
-/// "llama, 8.03 B parameters, Q4_K_M, 4.89 bits per weight, 4.58 GiB".
+/// "llama, 8.03 B parameters, Q4_K_M, 4.89 bits/weight, 4.58 GiB".
 std::string summary_text(const ModelFacts& facts);
 
-/// The lines below it for people: format, layers, tokenizer, licence and so on.
-std::vector<report::Line> fact_lines(const ModelFacts& facts);
+/// Keys and values for people: format, layers, tokenizer, licence and so on.
+report::Table facts_table(const ModelFacts& facts, bool unicode);
+
+/// Why the number of parameters is not what people expect; absent where it is.
+std::optional<std::string> packed_note(const ModelFacts& facts);
 
 /// One row for each element type, and one for each group of equal layers.
 report::Table inspected_types_table(const ModelFacts& facts);
@@ -93,8 +96,9 @@ report::Value metadata_value(const ModelFile& model, const MetadataEntry& entry,
 /// Keys, types and values, cut so that the table takes at most `width` columns.
 report::Table metadata_table(const ModelFacts& facts, std::size_t width, bool unicode);
 
-/// The same for programs: key, type, is_array, count, value.
-report::Table full_metadata_table(const ModelFacts& facts);
+/// The same for programs: key, type, is_array, count, value, is_shortened; of one key only, and
+/// that whole, unless `key` is empty.
+report::Table full_metadata_table(const ModelFacts& facts, const std::string& key);
 
 /// The value of one key as text, an array with one element on each line; exact if `is_exact`, else
 /// safe for a terminal. Throws Error(not_found) with the nearest keys if there is no such key.

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,9 +25,12 @@
 namespace hiptool::cli {
 namespace {
 
-using report::Line;
 using report::Tone;
 using report::Unit;
+
+bool prints_value(const InspectOptions& options) {
+  return options.chat_template || !options.key.empty();
+}
 
 void check_inspect_options(const InspectOptions& options) {
   if (options.paths.empty()) {
@@ -37,14 +40,22 @@ void check_inspect_options(const InspectOptions& options) {
   if (options.chat_template && !options.key.empty()) {
     throw usage_error("--chat-template and --key each print one value", "leave out one of them");
   }
-  const bool prints_value = options.chat_template || !options.key.empty();
-  if (prints_value && (options.metadata || options.tensors)) {
+  if (prints_value(options) && (options.metadata || options.tensors)) {
     throw usage_error("--chat-template and --key print nothing but one value",
                       "leave out --metadata and --tensors");
   }
-  if (prints_value && options.paths.size() > 1) {
+  if (prints_value(options) && options.paths.size() > 1) {
     throw usage_error("--chat-template and --key are for one model at a time", "name one model");
   }
+}
+
+// All shards of a set lead to the same model, which is shown once.
+bool is_known_set(const ModelFile& model, const Inspection& inspection) {
+  if (model.files().size() < 2) return false;
+  return std::any_of(inspection.models.begin(), inspection.models.end(),
+                     [&](const ModelFacts& known) {
+                       return known.model.files().front().path == model.files().front().path;
+                     });
 }
 
 Inspection read_models(const InspectOptions& options, const Context& context) {
@@ -52,8 +63,9 @@ Inspection read_models(const InspectOptions& options, const Context& context) {
   for (const std::string& path : options.paths) {
     context.environment.cancel.throw_if_cancelled("inspect");
     try {
-      inspection.models.push_back(read_facts(
-          path, open_model(path, {options.strict, options.opaque}, context.environment.getenv)));
+      const ModelFile model =
+          open_model(path, {options.strict, options.opaque}, context.environment.getenv);
+      if (!is_known_set(model, inspection)) inspection.models.push_back(read_facts(path, model));
     } catch (const Error& error) {
       inspection.refusals.push_back({path, error});
     }
@@ -106,14 +118,14 @@ void add_details(const ModelFacts& facts, const InspectOptions& options, const C
 void show_model(const ModelFacts& facts, const InspectOptions& options, const Console& console,
                 report::Report& report) {
   report.verdict = {{Tone::good, facts.name + ": " + summary_text(facts)}};
-  std::vector<Line> lines = fact_lines(facts);
-  std::move(lines.begin(), lines.end(), std::back_inserter(report.verdict));
+  report.tables.push_back(facts_table(facts, console.has_unicode()));
   if (facts.model.files().size() > 1) report.tables.push_back(files_table(facts));
   if (!facts.model.tensors().empty()) {
     report.tables.push_back(inspected_types_table(facts));
     report.tables.push_back(layers_table(facts));
   }
   add_details(facts, options, console, report);
+  if (const auto note = packed_note(facts)) report.notes.push_back({Tone::plain, *note});
   add_warning_notes(facts, "", report);
 }
 
@@ -182,6 +194,11 @@ int run_inspect(const InspectOptions& options, Context& context) {
   Environment& environment = context.environment;
   const Inspection inspection = read_models(options, context);
   const Error* error = worst_of(inspection.refusals);
+  std::optional<std::string> text;  // before anything is written: there may be no such value
+  if (prints_value(options) && error == nullptr) {
+    text =
+        requested_text(inspection.models.front(), options, !environment.console.is_terminal_out());
+  }
   report::Run run = make_run(environment, "inspect", "ok");
   const int exit_code = finish_run(run, environment, error);
   const report::Report report =
@@ -190,14 +207,11 @@ int run_inspect(const InspectOptions& options, Context& context) {
     print_error(environment.console, refusal.error);
   }
   const bool is_table = context.output.format() == OutputFormat::table;
-  const bool prints_value = options.chat_template || !options.key.empty();
   if (inspection.models.empty() && is_table) {
     context.output.write_exports(report);
-  } else if (prints_value && is_table) {
-    const std::string text =
-        requested_text(inspection.models.front(), options, !environment.console.is_terminal_out());
+  } else if (text && is_table) {
     context.output.write_exports(report);
-    environment.console.out(text);
+    environment.console.out(*text);
   } else {
     context.output.write(report);
   }

@@ -3,6 +3,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,7 +23,6 @@ namespace {
 using report::Unit;
 using report::Value;
 
-constexpr std::size_t key_columns = 12;
 constexpr std::size_t most_shown_columns = 160;  // of one text from a file
 
 // One number for all layers, or its range.
@@ -35,106 +37,108 @@ std::string count_text(const std::optional<std::uint64_t>& count) {
   return count ? format_count(*count) : std::string();
 }
 
-/// Lines "KEY         part, part"; parts without a value and lines without parts are left out.
-class FactLines {
+/// Keys and their values; parts without a value and keys without parts are left out.
+class FactRows {
  public:
-  FactLines& line(std::string_view key) {
-    end_line();
+  explicit FactRows(bool unicode) : unicode_(unicode) {}
+
+  /// A text from the file, safe to print and cut.
+  std::string shown(const std::string& text, std::size_t columns = most_shown_columns) const {
+    return cut_to_width(report::printable(text), columns, unicode_);
+  }
+  FactRows& row(std::string_view key) {
+    end_row();
     key_ = key;
     return *this;
   }
-  FactLines& add(std::string_view label, const std::string& value) {
+  FactRows& add(std::string_view label, const std::string& value) {
     if (value.empty()) return *this;
     parts_.push_back(label.empty() ? value : fmt::format("{} {}", label, value));
     return *this;
   }
-  std::vector<report::Line> take() {
-    end_line();
-    return std::move(lines_);
+  report::Table take() {
+    end_row();
+    return std::move(table_);
   }
 
  private:
-  void end_line() {
-    if (!parts_.empty()) {
-      lines_.push_back({report::Tone::plain,
-                        fmt::format("{:<{}}{}", key_, key_columns, fmt::join(parts_, ", "))});
-    }
+  void end_row() {
+    if (!parts_.empty()) table_.rows.push_back({key_, fmt::format("{}", fmt::join(parts_, ", "))});
     parts_.clear();
   }
 
+  bool unicode_;
   std::string key_;
   std::vector<std::string> parts_;
-  std::vector<report::Line> lines_;
+  report::Table table_{"", {{"key", ""}, {"value", ""}}, {}};
 };
 
-std::string shown_text(const std::string& text) {
-  return cut_to_width(report::printable(text), most_shown_columns, true);
-}
-
-void add_format(const ModelFacts& facts, FactLines& lines) {
+void add_format(const ModelFacts& facts, FactRows& rows) {
   const ModelFile& model = facts.model;
-  lines.line("format");
-  lines.add("", model.format() == ModelFormat::gguf
-                    ? fmt::format("GGUF v{}", model.format_version())
-                    : "safetensors");
-  lines.add("", base::count_of(model.files().size(), "file"));
-  lines.add("", base::count_of(model.tensors().size(), "tensor") + " of " +
-                    format_size(model.tensor_bytes()));
-  const std::uint64_t rest = model.file_bytes() - model.tensor_bytes();
-  lines.add("", format_size(rest) + " of headers and padding");
-}
-
-void add_shape(const ModelSummary& summary, FactLines& lines) {
-  lines.line("layers").add("", count_text(summary.layers));
-  lines.add("embedding", count_text(summary.embedding_length));
-  lines.add("feed-forward", count_range_text(summary.feed_forward_length));
-  lines.add("vocabulary", count_text(summary.vocabulary_size));
-  lines.line("attention").add("heads", count_range_text(summary.heads));
-  lines.add("KV heads", count_range_text(summary.kv_heads));
-  lines.add("keys", count_text(summary.key_length));
-  lines.add("values", count_text(summary.value_length));
-  lines.add("sliding window", count_text(summary.sliding_window));
-  if (summary.experts.value_or(0) > 0) {
-    lines.line("experts").add("", count_text(summary.experts));
-    lines.add("", summary.experts_used ? format_count(*summary.experts_used) + " for each token"
-                                       : std::string());
+  rows.row("format");
+  rows.add("", model.format() == ModelFormat::gguf ? fmt::format("GGUF v{}", model.format_version())
+                                                   : "safetensors");
+  rows.add("", base::count_of(model.files().size(), "file"));
+  if (model.tensors().empty()) {
+    rows.add("", "no tensors");
+    return;
   }
-  lines.line("context");
-  if (summary.context_length) lines.add("", format_count(*summary.context_length) + " tokens");
+  rows.add("", fmt::format("{} ({})", base::count_of(model.tensors().size(), "tensor"),
+                           format_size(model.tensor_bytes())));
+  rows.add("", fmt::format("header ({})", format_size(model.file_bytes() - model.tensor_bytes())));
 }
 
-void add_tokenizer(const ModelFacts& facts, FactLines& lines) {
+void add_shape(const ModelSummary& summary, FactRows& rows) {
+  rows.row("layers").add("", count_text(summary.layers));
+  rows.add("embedding", count_text(summary.embedding_length));
+  rows.add("feed-forward", count_range_text(summary.feed_forward_length));
+  rows.add("vocabulary", count_text(summary.vocabulary_size));
+  rows.row("attention").add("heads", count_range_text(summary.heads));
+  rows.add("KV heads", count_range_text(summary.kv_heads));
+  rows.add("keys", count_text(summary.key_length));
+  rows.add("values", count_text(summary.value_length));
+  rows.add("sliding window", count_text(summary.sliding_window));
+  if (summary.experts.value_or(0) > 0) {
+    rows.row("experts").add("", count_text(summary.experts));
+    rows.add("", summary.experts_used ? format_count(*summary.experts_used) + " for each token"
+                                      : std::string());
+  }
+  rows.row("context");
+  if (summary.context_length) rows.add("", format_count(*summary.context_length) + " tokens");
+}
+
+void add_tokenizer(const ModelFacts& facts, FactRows& rows) {
   const model::TokenizerInfo& tokenizer = facts.tokenizer;
-  lines.line("tokenizer").add("", shown_text(tokenizer.model.value_or("")));
-  lines.add("", shown_text(tokenizer.pre.value_or("")));
-  if (tokenizer.tokens) lines.add("", base::count_of(*tokenizer.tokens, "token"));
-  if (tokenizer.merges) lines.add("", base::count_of(*tokenizer.merges, "merge"));
-  lines.line("special");
+  rows.row("tokenizer").add("", rows.shown(tokenizer.model.value_or("")));
+  rows.add("", rows.shown(tokenizer.pre.value_or("")));
+  if (tokenizer.tokens) rows.add("", base::count_of(*tokenizer.tokens, "token"));
+  if (tokenizer.merges) rows.add("", base::count_of(*tokenizer.merges, "merge"));
+  rows.row("special");
   for (const model::SpecialToken& token : tokenizer.special) {
     std::string text = std::to_string(token.id);
-    if (token.text) text += " " + shown_text(*token.text);
-    lines.add(shown_text(token.role), text);
+    if (token.text) text += " " + rows.shown(*token.text);
+    rows.add(rows.shown(token.role), text);
   }
   for (const model::ChatTemplate& chat : tokenizer.templates) {
-    const std::string name = chat.name.empty() ? "template" : "template " + shown_text(chat.name);
+    const std::string name = chat.name.empty() ? "template" : "template " + rows.shown(chat.name);
     const auto breaks = std::count(chat.text.begin(), chat.text.end(), '\n');
     const std::string first = chat.text.substr(0, chat.text.find('\n'));
     constexpr std::size_t most_template_columns = 40;
-    lines.line(name).add(
-        "", fmt::format("{} ({}, {})",
-                        cut_to_width(report::printable(first), most_template_columns, true),
-                        base::count_of(static_cast<std::uint64_t>(breaks) + 1, "line"),
-                        format_size(chat.text.size())));
+    rows.row(name).add("",
+                       fmt::format("{} ({}, {})", rows.shown(first, most_template_columns),
+                                   base::count_of(static_cast<std::uint64_t>(breaks) + 1, "line"),
+                                   format_size(chat.text.size())));
   }
 }
 
-void add_hash(const ModelFacts& facts, FactLines& lines) {
+void add_hash(const ModelFacts& facts, FactRows& rows) {
   if (facts.hashes.size() != 1 || !facts.hashes.front()) return;
-  lines.line("sha256").add("", facts.hashes.front()->sha256);
-  lines.line("").add("", "by " + facts.hashes.front()->source + ", not compared with the file");
+  rows.row("sha256").add("", facts.hashes.front()->sha256);
+  rows.row("").add("", "published by " + facts.hashes.front()->source +
+                           "; not compared with the file, which `load --verify published` does");
 }
 
-// "0–3, 6, 9"; at most so many ranges.
+// "0-3, 6, 9"; of many ranges the first ones and the last layer.
 std::string layer_ranges(const std::vector<std::uint64_t>& layers) {
   constexpr std::size_t most_ranges = 4;
   std::vector<std::string> ranges;
@@ -157,50 +161,61 @@ Value share_value(std::uint64_t part, std::uint64_t whole) {
 
 }  // namespace
 
-std::vector<report::Line> fact_lines(const ModelFacts& facts) {
-  FactLines lines;
-  lines.line("name").add("", shown_text(facts.summary.name.value_or("")));
-  add_format(facts, lines);
-  add_shape(facts.summary, lines);
-  add_tokenizer(facts, lines);
-  lines.line("licence").add("", shown_text(facts.license.value_or("")));
+report::Table facts_table(const ModelFacts& facts, bool unicode) {
+  FactRows rows(unicode);
+  rows.row("name").add("", rows.shown(facts.summary.name.value_or("")));
+  add_format(facts, rows);
+  add_shape(facts.summary, rows);
+  add_tokenizer(facts, rows);
+  rows.row("licence").add("", rows.shown(facts.license.value_or("")));
   if (facts.quantization_version) {
-    lines.line("quantised").add("version", std::to_string(*facts.quantization_version));
+    rows.row("quantised").add("version", std::to_string(*facts.quantization_version));
   }
-  add_hash(facts, lines);
-  return lines.take();
+  add_hash(facts, rows);
+  return rows.take();
+}
+
+std::optional<std::string> packed_note(const ModelFacts& facts) {
+  const auto& types = facts.summary.types;
+  const bool is_named =
+      facts.model.format() == ModelFormat::safetensors && facts.summary.file_type.has_value();
+  if (!is_named || types.empty()) return std::nullopt;
+  const std::string& largest = types.front().type;
+  if (largest != "I32" && largest != "U8") return std::nullopt;
+  return *facts.summary.file_type + " packs several weights into one element of " + largest +
+         ": parameters and bits per weight count elements";
 }
 
 report::Table inspected_types_table(const ModelFacts& facts) {
   report::Table table = types_table(facts.summary);
-  table.columns.push_back({"bits_per_weight", "Bits per weight", Unit::none});
+  table.columns.push_back({"bits_per_weight", "Bits/weight", Unit::count});
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
     std::uint64_t elements = 0;
     for (const TensorInfo& tensor : facts.model.tensors()) {
       if (tensor.type.name() == facts.summary.types[row].type) elements += tensor.elements;
     }
     const double bits = static_cast<double>(facts.summary.types[row].size_bytes) * 8;
-    table.rows[row].push_back(elements == 0 ? Value()
-                                            : Value(bits / static_cast<double>(elements)));
+    table.rows[row].push_back(
+        elements == 0 ? Value()
+                      : Value(fmt::format("{:.2f}", bits / static_cast<double>(elements))));
   }
   return table;
 }
 
 report::Table layers_table(const ModelFacts& facts) {
   report::Table table{"",
-                      {{"name", "Tensors of", Unit::none},
+                      {{"name", "Part", Unit::none},
                        {"layers", "Layers", Unit::count},
-                       {"numbers", "Numbers", Unit::none},
                        {"parameters", "Parameters", Unit::count},
-                       {"bytes_each", "Each", Unit::size},
+                       {"bytes_each", "Per layer", Unit::size},
                        {"bytes", "Size", Unit::size},
                        {"share", "Share", Unit::share}},
                       {}};
   for (const model::LayerGroup& group : facts.layers) {
     const bool is_layer = !group.layers.empty();
     table.rows.push_back(
-        {group.name, is_layer ? Value(group.layers.size()) : Value(),
-         is_layer ? Value(layer_ranges(group.layers)) : Value(), short_count(group.parameters),
+        {is_layer ? group.name + "." + layer_ranges(group.layers) : group.name,
+         is_layer ? Value(group.layers.size()) : Value(), short_count(group.parameters),
          is_layer ? Value(group.size_bytes / group.layers.size()) : Value(), group.size_bytes,
          share_value(group.size_bytes, facts.model.tensor_bytes())});
   }
@@ -240,8 +255,9 @@ report::Table models_table(const std::vector<ModelFacts>& models) {
                       {}};
   for (const ModelFacts& facts : models) {
     const auto bits = bits_per_weight(facts.model);
+    const std::uint64_t parameters = facts.model.parameters();
     table.rows.push_back({facts.name, facts.summary.architecture,
-                          short_count(facts.model.parameters()),
+                          parameters == 0 ? Value() : Value(short_count(parameters)),
                           report::text_or_absent(type_text(facts)),
                           bits ? Value(fmt::format("{:.2f}", *bits)) : Value(),
                           facts.summary.context_length, facts.model.file_bytes()});

@@ -22,6 +22,7 @@ using report::Value;
 
 constexpr std::uint64_t most_shown_elements = 8;
 constexpr std::size_t smallest_value_columns = 24;
+constexpr std::size_t column_gap = 2;  // of tables
 
 template <typename Elements>
 Value array_value(const Elements& elements) {
@@ -114,14 +115,14 @@ Value metadata_value(const ModelFile& model, const MetadataEntry& entry,
 report::Table metadata_table(const ModelFacts& facts, std::size_t width, bool unicode) {
   report::Table table{"Metadata", {{"key", "Key"}, {"type", "Type"}, {"value", "Value"}}, {}};
   const std::vector<MetadataEntry> entries = facts.model.metadata();
-  std::size_t used = 0;
+  std::size_t key_columns = 0;
+  std::size_t type_columns = table.columns[1].title.size();
   for (const MetadataEntry& entry : entries) {
-    used = std::max(used, report::display_width(report::printable(entry.key)) +
-                              std::max<std::size_t>(type_name_of(entry).size(), 4));
+    key_columns = std::max(key_columns, report::display_width(report::printable(entry.key)));
+    type_columns = std::max(type_columns, type_name_of(entry).size());
   }
-  constexpr std::size_t gaps = 4;
-  const std::size_t room = width > used + gaps ? width - used - gaps : 0;
-  const std::size_t columns = std::max(room, smallest_value_columns);
+  const std::size_t used = key_columns + type_columns + 2 * column_gap;
+  const std::size_t columns = std::max(width - std::min(width, used), smallest_value_columns);
   for (const MetadataEntry& entry : entries) {
     const Value value = metadata_value(facts.model, entry, most_shown_elements);
     std::string text = entry.is_array ? shown_value(value, entry.count <= most_shown_elements)
@@ -135,13 +136,15 @@ report::Table metadata_table(const ModelFacts& facts, std::size_t width, bool un
   return table;
 }
 
-report::Table full_metadata_table(const ModelFacts& facts) {
+report::Table full_metadata_table(const ModelFacts& facts, const std::string& key) {
   report::Table table =
       table_of_keys({"model", "key", "type", "is_array", "count", "value", "is_shortened"});
+  const std::uint64_t most = key.empty() ? most_shown_elements : UINT64_MAX;
   for (const MetadataEntry& entry : facts.model.metadata()) {
+    if (!key.empty() && entry.key != key) continue;
     table.rows.push_back({facts.path, entry.key, entry.type, entry.is_array, entry.count,
-                          metadata_value(facts.model, entry, most_shown_elements),
-                          entry.is_array && entry.count > most_shown_elements});
+                          metadata_value(facts.model, entry, most),
+                          entry.is_array && entry.count > most});
   }
   return table;
 }
