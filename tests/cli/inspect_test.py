@@ -145,6 +145,9 @@ class OneModel(Inspect):
         self.assertEqual(self.shown(self.path, "--key", "tokenizer.ggml.tokens"),
                          "".join(f"t{n}\n" for n in range(12)))
         self.assertEqual(self.shown(self.path, "--chat-template"), "{{ a }}\nsecond\n")
+        entry, = self.model(self.path, "--key", "tokenizer.ggml.tokens")["metadata"]
+        self.assertEqual((entry["value"], entry["is_shortened"]),
+                         ([f"t{n}" for n in range(12)], False))
 
     def test_a_key_that_is_not_there(self):
         for words, reason in ((("--key", "general.nam"), "did you mean 'general.name'?"),
@@ -253,6 +256,8 @@ class Kinds(Inspect):
             self.assertEqual([pathlib.Path(part["path"]).name for part in model["parts"]],
                              [f"s-0000{part}-of-00003.gguf" for part in (1, 2, 3)])
         self.assertIn("s-00002-of-00003.gguf", self.shown(self.folder))
+        # All of them, as a shell expands *.gguf, are one model.
+        self.model(*sorted(self.folder.glob("*.gguf")))
         (self.folder / "s-00002-of-00003.gguf").unlink()
         self.refused(self.folder / "s-00001-of-00003.gguf", "s-00002-of-00003.gguf", "missing")
 
@@ -304,6 +309,14 @@ class Kinds(Inspect):
         for path in (snapshot, cache):
             self.assertTrue(self.shown(path).startswith("org/name: qwen2, 20 parameters, U8"))
 
+    def test_packed_weights(self):
+        snapshot = self.write_snapshot(self.folder / "m")
+        config = json.loads((snapshot / "config.json").read_text())
+        config["quantization_config"] = {"quant_method": "awq", "bits": 4}
+        (snapshot / "config.json").write_text(json.dumps(config))
+        self.check(snapshot, file_type="awq")
+        self.assertIn("awq packs several weights into one element of U8", self.shown(snapshot))
+
     def test_files_around_a_model_that_cannot_be_used(self):
         snapshot = self.write_snapshot(self.folder / "m")
         (snapshot / "chat_template.jinja").unlink()
@@ -347,12 +360,13 @@ class Kinds(Inspect):
         write_gguf(several / "b.gguf")
         for name, data, reason in (
                 ("empty.gguf", b"", "the file is empty"), ("short.gguf", b"GGU", "only 3 bytes"),
-                ("cut.gguf", model[:-1], "end beyond the file"), ("header.gguf", model[:200], "remain"),
+                ("cut.gguf", model[:-1], "end beyond the file"),
+                ("header.gguf", model[:200], "remain"),
                 ("zeros.gguf", bytes(100), "zero bytes"),
                 ("page.gguf", b"<!DOCTYPE html><html>", "a web page"),
                 ("lfs.gguf", b"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"),
                 ("old.bin", b"lmgg" + bytes(60), "before GGUF"),
-                ("zip.pt", b"PK\x03\x04\x14\0\x08\x08\x08" + bytes(60), "zip archive"),
+                ("zip.pt", b"PK\x03\x04\x14\0\x08\x08\x08" + bytes(60), "zip"),
                 ("a.json", b'{"a": 1}' + b" " * 20, "neither the index"),
                 ("text.gguf", b"hello, this is no model", "neither GGUF nor safetensors")):
             (self.folder / name).write_bytes(data)
