@@ -64,6 +64,9 @@ struct LoadOptions {
   /// and not with arenas of the caller.
   std::uint64_t context_tokens = 0;
   VerifyMode verify = VerifyMode::automatic;
+  /// The SHA-256 of each of ModelFile::files() in 64 hexadecimal digits, in place of published
+  /// ones; only with VerifyMode::published. Empty: those that are published.
+  std::vector<std::string> sha256;
   ReadOptions read;
   bool check_values =
       false;               ///< search NaN and infinity on the devices, unless there is a mismatch

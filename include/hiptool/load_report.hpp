@@ -141,6 +141,7 @@ struct PublishedHash {
   std::uint32_t file = 0;  ///< index into ModelFile::files()
   std::string published;   ///< 64 hexadecimal digits
   std::string found;       ///< of the file as it was read; empty until it was computed
+  std::string source;      ///< what publishes it: "SHA256SUMS"; empty: LoadOptions::sha256
 };
 
 /// Rates that bound a load, measured after its verdict. Absent: not measured.

@@ -147,20 +147,27 @@ class HIPTOOL_API ModelFile {
   /// the file, which throws Error(input_failed) if that changed meanwhile.
   std::optional<std::string> text(std::string_view key) const;
   std::optional<std::int64_t> integer(std::string_view key) const;
+  /// An integer from 0 on, also above 2^63 - 1.
+  std::optional<std::uint64_t> unsigned_integer(std::string_view key) const;
   std::optional<double> real(std::string_view key) const;
   std::optional<bool> boolean(std::string_view key) const;
 
   /// Number of elements of an array value.
   std::optional<std::uint64_t> array_size(std::string_view key) const;
-  /// The elements of an array, read from the file now: absent when the key is not there or not an
-  /// array of such elements (an integer above 2^63 - 1 counts as another type). Throws
-  /// Error(input_failed) if the file cannot be read or changed since it was parsed and
-  /// Error(host_out_of_memory); array_size() says beforehand how many there are.
-  std::optional<std::vector<std::int64_t>> integers(std::string_view key) const;
-  std::optional<std::vector<double>> reals(std::string_view key) const;
-  std::optional<std::vector<bool>> booleans(std::string_view key) const;
-  /// The same for at most `count` texts from the one at `first` (0 is the array's first); fewer, or
-  /// none, where the array ends.
+  /// The elements of an array, read from the file now: at most `count` from the one at `first` (0
+  /// is the array's first), fewer, or none, where the array ends. Absent when the key is not there
+  /// or not an array of such elements (of those read, an integer above 2^63 - 1 counts as another
+  /// type for integers(), a negative one for unsigned_integers()). Throws Error(input_failed) if
+  /// the file cannot be read or changed since it was parsed and Error(host_out_of_memory);
+  /// array_size() says beforehand how many there are.
+  std::optional<std::vector<std::int64_t>> integers(std::string_view key, std::uint64_t first = 0,
+                                                    std::uint64_t count = UINT64_MAX) const;
+  std::optional<std::vector<std::uint64_t>> unsigned_integers(
+      std::string_view key, std::uint64_t first = 0, std::uint64_t count = UINT64_MAX) const;
+  std::optional<std::vector<double>> reals(std::string_view key, std::uint64_t first = 0,
+                                           std::uint64_t count = UINT64_MAX) const;
+  std::optional<std::vector<bool>> booleans(std::string_view key, std::uint64_t first = 0,
+                                            std::uint64_t count = UINT64_MAX) const;
   std::optional<std::vector<std::string>> texts(std::string_view key, std::uint64_t first = 0,
                                                 std::uint64_t count = UINT64_MAX) const;
 

@@ -24,10 +24,13 @@ struct ModelSummary {
   std::optional<std::string> name;
   std::uint64_t parameters = 0;                 ///< sum of elements over the tensors
   std::vector<TypeShare> types;                 ///< most bytes first
-  std::optional<std::string> file_type;         ///< the file's name for its mix of types, "Q4_K_M"
+  /// The name of its mix of types: general.file_type ("Q4_K_M"), quant_method ("fp8").
+  std::optional<std::string> file_type;
   std::optional<std::uint64_t> context_length;  ///< tokens that it was trained for
   std::optional<std::uint64_t> layers;
   std::optional<std::uint64_t> embedding_length;
+  /// Width of the feed-forward network, one number for each layer as `heads`.
+  std::vector<std::uint64_t> feed_forward_length;
   /// Attention heads and heads of keys and values, one number for each layer (one alone where
   /// `layers` is absent); 0 for a layer without attention. Empty: unknown.
   std::vector<std::uint64_t> heads;

@@ -87,6 +87,7 @@ inline const std::vector<OutputFormat> benchmark_formats{
 Command bench_copy_command();
 Command completion_command();
 Command devices_command();
+Command inspect_command();
 Command load_command();
 Command make_model_command();
 Command report_command();

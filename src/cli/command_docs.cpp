@@ -12,8 +12,8 @@ namespace {
 
 bool is_file_name(const std::string& value_name) {
   return value_name.find("FILE") != std::string::npos ||
-         value_name.find("PATH") != std::string::npos || value_name == "OUT" ||
-         value_name == "DIR" || value_name == "FOLDER";
+         value_name.find("PATH") != std::string::npos || value_name == "MODEL" ||
+         value_name == "OUT" || value_name == "DIR" || value_name == "FOLDER";
 }
 
 OptionDoc describe_option(CLI::Option& option) {

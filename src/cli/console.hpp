@@ -51,6 +51,7 @@ class Console {
   bool has_color_out() const { return has_color(out_); }
   bool has_color_err() const { return has_color(err_); }
   bool has_unicode() const noexcept { return has_unicode_; }
+  bool is_terminal_out() const { return out_.is_terminal(); }
   /// err is a terminal that can clear a line.
   bool can_animate() const { return err_.is_terminal() && !is_dumb_; }
   std::size_t width_out() const { return width(out_); }

@@ -31,6 +31,9 @@ constexpr std::string_view environment_text =
   TMPDIR                 folder for temporary files, default /tmp
   XDG_CACHE_HOME         cache of compiled kernels: its folder hiptool, default
                          ~/.cache/hiptool; used if only you can write there
+  HF_HUB_CACHE, HF_HOME, OLLAMA_MODELS
+                         folders of downloaded models, named where a path is the
+                         id of a model: org/name, llama3.2:1b
   OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK, RANK, SLURM_PROCID,
   JOB_COMPLETION_INDEX   rank of this process in a job, for the files of
                          --export, --trace and --write-manifest: {rank} and

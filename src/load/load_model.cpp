@@ -66,6 +66,11 @@ void check_options(const LoadOptions& options) {
                 "a self-test needs a load that is verified by digests",
                 "choose the verification auto, full, fast or published");
   }
+  if (!options.sha256.empty() && options.verify != VerifyMode::published) {
+    throw Error(ErrorCode::invalid_argument, "load",
+                "a given SHA-256 is compared only by the verification published",
+                "choose the verification published, or give no SHA-256");
+  }
   if (options.context_tokens == 0) return;
   if (options.split.kind == SplitKind::proportions) {
     throw Error(ErrorCode::invalid_argument, "load",
@@ -92,7 +97,7 @@ class ModelLoad {
     // Reports missing metadata before any device is started.
     if (options_.context_tokens > 0) kv_cache_bytes(summarize(model_), options_.context_tokens);
     const bool is_empty = model_.tensors().empty();
-    if (is_published()) report_.published = load::find_published(model_);
+    if (is_published()) report_.published = load::find_published(model_, options_.sha256);
     if (!is_empty || is_published()) start_file_digests();
     if (!is_empty) touch_staging_memory(expected_devices);
     if (opens_always || !is_empty) start(open_devices);

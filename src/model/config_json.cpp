@@ -122,11 +122,20 @@ void read_fields(Config config, ModelSummary& summary) {
     }
   }
   summary.name = config.text({"_name_or_path"});
+  const Json* quantization = config.find({"quantization_config"});
+  if (quantization != nullptr && quantization->is_object()) {
+    const auto method = quantization->find("quant_method");
+    if (method != quantization->end() && method->is_string()) {
+      summary.file_type = method->get<std::string>();
+    }
+  }
   summary.layers =
       config.count({"num_hidden_layers", "n_layer", "n_layers", "num_layers"}, most_layers);
   summary.context_length =
       config.count({"max_position_embeddings", "n_positions", "max_sequence_length", "seq_length"});
   summary.embedding_length = config.count({"hidden_size", "n_embd", "d_model"});
+  summary.feed_forward_length =
+      config.per_layer({"intermediate_size", "n_inner", "ffn_dim", "d_ff"});
   summary.heads = config.per_layer({"num_attention_heads", "n_head", "n_heads", "num_query_heads"});
   summary.kv_heads = config.per_layer({"num_key_value_heads", "num_kv_heads"});
   summary.key_length = config.count({"head_dim"});

@@ -85,12 +85,19 @@ class Metadata {
 std::string_view type_name(GgufValueType type) noexcept;
 
 std::string read_text(const base::File& file, const StoredText& text);
-/// The elements of an array of a parsed file, nothing when they are of another type.
+/// At most `count` elements of an array of a parsed file from the one at `first`, nothing when they
+/// are of another type.
 std::optional<std::vector<std::int64_t>> read_integers(const base::File& file,
-                                                       const StoredArray& array);
-std::optional<std::vector<double>> read_reals(const base::File& file, const StoredArray& array);
-std::optional<std::vector<bool>> read_booleans(const base::File& file, const StoredArray& array);
-/// At most `count` texts from the one at `first`.
+                                                       const StoredArray& array,
+                                                       std::uint64_t first, std::uint64_t count);
+std::optional<std::vector<std::uint64_t>> read_unsigned_integers(const base::File& file,
+                                                                 const StoredArray& array,
+                                                                 std::uint64_t first,
+                                                                 std::uint64_t count);
+std::optional<std::vector<double>> read_reals(const base::File& file, const StoredArray& array,
+                                              std::uint64_t first, std::uint64_t count);
+std::optional<std::vector<bool>> read_booleans(const base::File& file, const StoredArray& array,
+                                               std::uint64_t first, std::uint64_t count);
 std::optional<std::vector<std::string>> read_texts(const base::File& file, const StoredArray& array,
                                                    std::uint64_t first, std::uint64_t count);
 

@@ -203,6 +203,14 @@ std::optional<std::int64_t> ModelFile::integer(std::string_view key) const {
   return static_cast<std::int64_t>(*value);
 }
 
+std::optional<std::uint64_t> ModelFile::unsigned_integer(std::string_view key) const {
+  const model::Metadata& metadata = contents_->metadata;
+  if (const auto* value = metadata.value<std::uint64_t>(key)) return *value;
+  const auto* value = metadata.value<std::int64_t>(key);
+  if (value == nullptr || *value < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(*value);
+}
+
 std::optional<double> ModelFile::real(std::string_view key) const {
   const auto* value = contents_->metadata.value<double>(key);
   return value == nullptr ? std::nullopt : std::optional(*value);
@@ -218,16 +226,34 @@ std::optional<std::uint64_t> ModelFile::array_size(std::string_view key) const {
   return array == nullptr ? std::nullopt : std::optional(array->count);
 }
 
-std::optional<std::vector<std::int64_t>> ModelFile::integers(std::string_view key) const {
-  return read_array(*contents_, key, model::read_integers);
+std::optional<std::vector<std::int64_t>> ModelFile::integers(std::string_view key,
+                                                             std::uint64_t first,
+                                                             std::uint64_t count) const {
+  return read_array(*contents_, key, [&](const base::File& file, const model::StoredArray& array) {
+    return model::read_integers(file, array, first, count);
+  });
 }
 
-std::optional<std::vector<double>> ModelFile::reals(std::string_view key) const {
-  return read_array(*contents_, key, model::read_reals);
+std::optional<std::vector<std::uint64_t>> ModelFile::unsigned_integers(std::string_view key,
+                                                                       std::uint64_t first,
+                                                                       std::uint64_t count) const {
+  return read_array(*contents_, key, [&](const base::File& file, const model::StoredArray& array) {
+    return model::read_unsigned_integers(file, array, first, count);
+  });
 }
 
-std::optional<std::vector<bool>> ModelFile::booleans(std::string_view key) const {
-  return read_array(*contents_, key, model::read_booleans);
+std::optional<std::vector<double>> ModelFile::reals(std::string_view key, std::uint64_t first,
+                                                    std::uint64_t count) const {
+  return read_array(*contents_, key, [&](const base::File& file, const model::StoredArray& array) {
+    return model::read_reals(file, array, first, count);
+  });
+}
+
+std::optional<std::vector<bool>> ModelFile::booleans(std::string_view key, std::uint64_t first,
+                                                     std::uint64_t count) const {
+  return read_array(*contents_, key, [&](const base::File& file, const model::StoredArray& array) {
+    return model::read_booleans(file, array, first, count);
+  });
 }
 
 std::optional<std::vector<std::string>> ModelFile::texts(std::string_view key, std::uint64_t first,

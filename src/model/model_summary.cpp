@@ -139,6 +139,7 @@ void read_gguf(const ModelFile& model, ModelSummary& summary) {
   summary.layers = keys.count("block_count", most_layers);
   summary.context_length = keys.count("context_length");
   summary.embedding_length = keys.count("embedding_length");
+  summary.feed_forward_length = keys.per_layer("feed_forward_length");
   summary.heads = keys.per_layer("attention.head_count");
   summary.kv_heads = keys.per_layer("attention.head_count_kv");
   summary.key_length = keys.count("attention.key_length");

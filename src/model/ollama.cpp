@@ -64,12 +64,13 @@ Layer read_layer(JsonReader& json) {
   return layer;
 }
 
-// The one layer that is the model.
-Layer find_layer(const base::File& manifest, const Diagnostics& diagnostics) {
+// The one layer of that type, absent where there is none.
+std::optional<Layer> find_layer_of(std::string_view type, const base::File& manifest,
+                                   const Diagnostics& diagnostics) {
   JsonReader json(manifest, 0, manifest.size_bytes(), diagnostics);
-  json.next();
+  if (json.next() != Kind::object) return std::nullopt;
   json.enter();
-  std::optional<Layer> model;
+  std::optional<Layer> found;
   std::string key;
   for (UniqueKeys keys(json); keys.next(key);) {
     if (key != "layers" || json.next() != Kind::array) {
@@ -79,20 +80,25 @@ Layer find_layer(const base::File& manifest, const Diagnostics& diagnostics) {
     json.enter();
     while (json.next_element()) {
       Layer layer = read_layer(json);
-      if (layer.type != model_type) continue;
-      if (model) {
+      if (layer.type != type) continue;
+      if (found && type == model_type) {
         diagnostics.unreadable_kind({}, "the manifest lists several model layers",
                                     "name the blob of one of them");
       }
-      model = std::move(layer);
+      if (!found) found = std::move(layer);
     }
   }
   json.finish();
+  return found;
+}
+
+Layer find_model_layer(const base::File& manifest, const Diagnostics& diagnostics) {
+  auto model = find_layer_of(model_type, manifest, diagnostics);
   if (!model) {
     diagnostics.unreadable_kind(
         {}, "the manifest lists no layer of type " + std::string(model_type), "name a model file");
   }
-  return *model;
+  return std::move(*model);
 }
 
 bool is_digest(std::string_view text) {
@@ -100,37 +106,59 @@ bool is_digest(std::string_view text) {
   return text.starts_with(start) && is_sha256(text.substr(start.size()));
 }
 
+// The blob of that digest, which is checked to be one, if it is there.
+std::optional<fs::path> find_blob(const fs::path& manifest, const std::string& digest) {
+  const std::string name = "sha256-" + digest.substr(7);
+  // models/manifests/HOST/ORGANISATION/NAME/TAG belongs to models/blobs.
+  constexpr int most_levels = 6;
+  std::error_code error;
+  fs::path folder = fs::absolute(manifest, error).parent_path();
+  for (int level = 0; level < most_levels; ++level) {
+    for (const fs::path& blob : {folder / name, folder / "blobs" / name}) {
+      if (fs::is_regular_file(blob, error)) return blob;
+    }
+    if (!folder.has_relative_path()) break;
+    folder = folder.parent_path();
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
+std::optional<std::string> read_ollama_text(const fs::path& manifest, std::string_view kind) {
+  try {
+    const base::File file = base::File::open(manifest);
+    const Diagnostics diagnostics(manifest, false);
+    const auto layer =
+        find_layer_of("application/vnd.ollama.image." + std::string(kind), file, diagnostics);
+    if (!layer || !is_digest(layer->digest)) return std::nullopt;
+    const auto blob = find_blob(manifest, layer->digest);
+    return blob ? std::optional(base::read_small_file(*blob)) : std::nullopt;
+  } catch (const Error&) {
+    return std::nullopt;  // the model's own blob was found in it, or it is no manifest
+  }
+}
+
 fs::path find_ollama_blob(const base::File& manifest, const Diagnostics& diagnostics) {
-  const Layer layer = find_layer(manifest, diagnostics);
+  const Layer layer = find_model_layer(manifest, diagnostics);
   // The digest becomes part of a path.
   if (!is_digest(layer.digest)) {
     diagnostics.corrupt({}, "the model layer's digest " + in_quotes(layer.digest) +
                                 " is not sha256: and 64 hexadecimal digits");
   }
-  const std::string name = "sha256-" + layer.digest.substr(7);
-  // models/manifests/HOST/ORGANISATION/NAME/TAG belongs to models/blobs.
-  constexpr int most_levels = 6;
-  std::error_code error;
-  fs::path folder = fs::absolute(manifest.path(), error).parent_path();
-  for (int level = 0; level < most_levels; ++level) {
-    for (const fs::path& blob : {folder / name, folder / "blobs" / name}) {
-      const std::uint64_t size = fs::file_size(blob, error);
-      if (error) continue;
-      if (layer.size_bytes && size != *layer.size_bytes) {
-        diagnostics.corrupt({},
-                            "its model blob " + blob.string() + " has " + std::to_string(size) +
-                                " bytes, the manifest says " + std::to_string(*layer.size_bytes),
-                            pull_hint);
-      }
-      return blob;
+  if (const auto blob = find_blob(manifest.path(), layer.digest)) {
+    std::error_code error;
+    const std::uint64_t size = fs::file_size(*blob, error);
+    if (!error && layer.size_bytes && size != *layer.size_bytes) {
+      diagnostics.corrupt({},
+                          "its model blob " + blob->string() + " has " + std::to_string(size) +
+                              " bytes, the manifest says " + std::to_string(*layer.size_bytes),
+                          pull_hint);
     }
-    if (!folder.has_relative_path()) break;
-    folder = folder.parent_path();
+    return *blob;
   }
   diagnostics.unreadable_kind({},
-                              "the model blob " + name +
+                              "the model blob sha256-" + layer.digest.substr(7) +
                                   " is neither in the folder of the manifest "
                                   "nor in a folder 'blobs' there or above",
                               pull_hint);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <array>
-#include <limits>
+#include <cstddef>
+#include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include "model/diagnostics.hpp"
 #include "model/json_reader.hpp"
@@ -12,22 +14,49 @@
 namespace hiptool::model {
 namespace {
 
-// The numbers of the array; nothing when one of them does not fit.
+/// Elements of an array that are to be read.
+struct Wanted {
+  std::uint64_t begin;
+  std::uint64_t end;
+
+  Wanted(const StoredArray& array, std::uint64_t first, std::uint64_t count)
+      : begin(std::min(first, array.count)), end(begin + std::min(count, array.count - begin)) {}
+};
+
+// Nothing when one of the numbers does not fit.
 template <typename Stored, typename Result>
-std::optional<std::vector<Result>> read_numbers(const base::File& file, const StoredArray& array) {
+std::optional<std::vector<Result>> read_numbers(const base::File& file, const StoredArray& array,
+                                                const Wanted& wanted) {
   Reader reader(file);
-  reader.skip(array.file_offset);
   // The parser has found that the file holds all of them, and it has not changed.
+  reader.skip(array.file_offset + wanted.begin * sizeof(Stored));
   std::vector<Result> numbers;
-  numbers.reserve(static_cast<std::size_t>(array.count));
-  for (std::uint64_t index = 0; index < array.count; ++index) {
+  numbers.reserve(static_cast<std::size_t>(wanted.end - wanted.begin));
+  for (std::uint64_t index = wanted.begin; index < wanted.end; ++index) {
     const Stored number = reader.take<Stored>();
-    if constexpr (std::is_same_v<Stored, std::uint64_t>) {
-      if (number > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) return std::nullopt;
+    if constexpr (std::is_integral_v<Result> && !std::is_same_v<Result, bool>) {
+      if (!std::in_range<Result>(number)) return std::nullopt;
     }
     numbers.push_back(static_cast<Result>(number));
   }
   return numbers;
+}
+
+template <typename Result>
+std::optional<std::vector<Result>> read_whole_numbers(const base::File& file,
+                                                      const StoredArray& array,
+                                                      const Wanted& wanted) {
+  switch (array.type) {
+    case GgufValueType::u8: return read_numbers<std::uint8_t, Result>(file, array, wanted);
+    case GgufValueType::i8: return read_numbers<std::int8_t, Result>(file, array, wanted);
+    case GgufValueType::u16: return read_numbers<std::uint16_t, Result>(file, array, wanted);
+    case GgufValueType::i16: return read_numbers<std::int16_t, Result>(file, array, wanted);
+    case GgufValueType::u32: return read_numbers<std::uint32_t, Result>(file, array, wanted);
+    case GgufValueType::i32: return read_numbers<std::int32_t, Result>(file, array, wanted);
+    case GgufValueType::u64: return read_numbers<std::uint64_t, Result>(file, array, wanted);
+    case GgufValueType::i64: return read_numbers<std::int64_t, Result>(file, array, wanted);
+    default: return std::nullopt;
+  }
 }
 
 }  // namespace
@@ -54,42 +83,42 @@ std::string read_text(const base::File& file, const StoredText& text) {
 }
 
 std::optional<std::vector<std::int64_t>> read_integers(const base::File& file,
-                                                       const StoredArray& array) {
-  switch (array.type) {
-    case GgufValueType::u8: return read_numbers<std::uint8_t, std::int64_t>(file, array);
-    case GgufValueType::i8: return read_numbers<std::int8_t, std::int64_t>(file, array);
-    case GgufValueType::u16: return read_numbers<std::uint16_t, std::int64_t>(file, array);
-    case GgufValueType::i16: return read_numbers<std::int16_t, std::int64_t>(file, array);
-    case GgufValueType::u32: return read_numbers<std::uint32_t, std::int64_t>(file, array);
-    case GgufValueType::i32: return read_numbers<std::int32_t, std::int64_t>(file, array);
-    case GgufValueType::u64: return read_numbers<std::uint64_t, std::int64_t>(file, array);
-    case GgufValueType::i64: return read_numbers<std::int64_t, std::int64_t>(file, array);
-    default: return std::nullopt;
-  }
+                                                       const StoredArray& array,
+                                                       std::uint64_t first, std::uint64_t count) {
+  return read_whole_numbers<std::int64_t>(file, array, {array, first, count});
 }
 
-std::optional<std::vector<double>> read_reals(const base::File& file, const StoredArray& array) {
-  if (array.type == GgufValueType::f32) return read_numbers<float, double>(file, array);
-  if (array.type == GgufValueType::f64) return read_numbers<double, double>(file, array);
+std::optional<std::vector<std::uint64_t>> read_unsigned_integers(const base::File& file,
+                                                                 const StoredArray& array,
+                                                                 std::uint64_t first,
+                                                                 std::uint64_t count) {
+  return read_whole_numbers<std::uint64_t>(file, array, {array, first, count});
+}
+
+std::optional<std::vector<double>> read_reals(const base::File& file, const StoredArray& array,
+                                              std::uint64_t first, std::uint64_t count) {
+  const Wanted wanted(array, first, count);
+  if (array.type == GgufValueType::f32) return read_numbers<float, double>(file, array, wanted);
+  if (array.type == GgufValueType::f64) return read_numbers<double, double>(file, array, wanted);
   return std::nullopt;
 }
 
-std::optional<std::vector<bool>> read_booleans(const base::File& file, const StoredArray& array) {
+std::optional<std::vector<bool>> read_booleans(const base::File& file, const StoredArray& array,
+                                               std::uint64_t first, std::uint64_t count) {
   if (array.type != GgufValueType::boolean) return std::nullopt;
-  return read_numbers<std::uint8_t, bool>(file, array);
+  return read_numbers<std::uint8_t, bool>(file, array, {array, first, count});
 }
 
 std::optional<std::vector<std::string>> read_texts(const base::File& file, const StoredArray& array,
                                                    std::uint64_t first, std::uint64_t count) {
   if (array.type != GgufValueType::text) return std::nullopt;
+  const Wanted wanted(array, first, count);
   Reader reader(file);
   reader.skip(array.file_offset);
   std::vector<std::string> texts;
-  const std::uint64_t begin = std::min(first, array.count);
-  const std::uint64_t end = begin + std::min(count, array.count - begin);
-  for (std::uint64_t index = 0; index < end; ++index) {
+  for (std::uint64_t index = 0; index < wanted.end; ++index) {
     const auto length = reader.take<std::uint64_t>();
-    if (index < begin) {
+    if (index < wanted.begin) {
       reader.skip(length);
     } else {
       texts.push_back(reader.take_text(length));

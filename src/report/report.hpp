@@ -24,8 +24,8 @@ struct Column {
   Unit unit = Unit::none;
 };
 
-/// Rows of values under columns. Absent values are shown as "–" ("-" where Unicode is off) and are
-/// empty in CSV.
+/// Rows of values under columns. Two columns without titles are keys and their values. Absent
+/// values are shown as "–" ("-" where Unicode is off) and are empty in CSV.
 struct Table {
   std::string title;  ///< may be empty
   std::vector<Column> columns;

@@ -55,6 +55,12 @@ class Writer {
     }
     const Grid grid = formatted(table);
     const std::vector<std::size_t> widths = widths_of(grid);
+    if (widths.size() == 2 && grid[0][0].empty() && grid[0][1].empty()) {
+      for (std::size_t row = 1; row < grid.size(); ++row) {
+        add_pair(grid[row][0], widths[0], grid[row][1], 0);
+      }
+      return;
+    }
     std::size_t total = gap * (widths.size() - 1);
     for (const std::size_t width : widths) total += width;
     if (total <= style_.width) {
@@ -139,15 +145,16 @@ class Writer {
       const std::string& lead = keys[0];
       const std::string title = lead.empty() ? grid[row][0] : lead + " " + grid[row][0];
       add_wrapped(title, 2, bold_code);
-      for (std::size_t i = 1; i < keys.size(); ++i) add_pair(keys[i], key_width, grid[row][i]);
+      for (std::size_t i = 1; i < keys.size(); ++i) add_pair(keys[i], key_width, grid[row][i], 2);
     }
   }
 
-  void add_pair(const std::string& key, std::size_t key_width, const std::string& value) {
-    const std::size_t value_start = 2 + key_width + gap;
+  void add_pair(const std::string& key, std::size_t key_width, const std::string& value,
+                std::size_t key_start) {
+    const std::size_t value_start = key_start + key_width + gap;
     if (value_start + smallest_value <= style_.width) {
       const std::string lead =
-          std::string(2, ' ').append(key).append(key_width + gap - display_width(key), ' ');
+          std::string(key_start, ' ').append(key).append(key_width + gap - display_width(key), ' ');
       const std::string indent(value_start, ' ');
       bool is_first = true;
       for (const std::string& line : wrap(value, style_.width - value_start, 0)) {
@@ -156,8 +163,8 @@ class Writer {
       }
       return;
     }
-    add_indented(key, 2);
-    add_indented(value, 4);
+    add_indented(key, key_start);
+    add_indented(value, key_start + 2);
   }
 
   void add_indented(const std::string& text, std::size_t indent) {

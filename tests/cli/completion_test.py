@@ -13,7 +13,7 @@ import program
 from program import CliTest, clean_environment, run
 
 WHAT = sys.argv.pop(2) if len(sys.argv) > 2 else sys.exit(__doc__)
-COMMANDS = {"devices", "load", "make-model", "completion", "help"}
+COMMANDS = {"devices", "inspect", "load", "make-model", "completion", "help"}
 
 
 class Shell(CliTest):
@@ -49,6 +49,8 @@ class Shell(CliTest):
         self.assertEqual(self.offers("hiptool devices --format m"), {"markdown"})
         self.assertEqual(self.offers("hiptool load mod"), {"model.gguf"})
         self.assertEqual(self.offers("hiptool load --trace mod"), {"model.gguf"})
+        self.assertEqual(self.offers("hiptool inspect mod"), {"model.gguf"})
+        self.assertEqual(self.offers("hiptool inspect --chat"), {"--chat-template"})
         self.assertEqual(self.offers("hiptool completion f"), {"fish"})
         self.assertEqual(self.offers("hiptool help exi"), {"exit-codes"})
         self.assertEqual(self.offers("hiptool --color n"), {"never"})

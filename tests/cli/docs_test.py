@@ -6,6 +6,7 @@ Usage: docs_test.py PROGRAM [unittest options].
 Sizes and durations are cut down: the test is about options, arguments and exit codes, not about
 rates.
 """
+import hashlib
 import os
 import pathlib
 import re
@@ -81,6 +82,8 @@ class Documents(CliTest):
         (self.folder / "kernels.txt").write_text("stream>=1kB/s\n", "utf-8")
         (self.folder / "llama-13b.gguf").hardlink_to(self.folder / "model.gguf")
         (self.folder / "x.bin").write_bytes(bytes(4096))
+        digest = hashlib.sha256((self.folder / "model.gguf").read_bytes()).hexdigest()
+        (self.folder / "SHA256SUMS").write_text(f"{digest}  model.gguf\n", encoding="utf-8")
         (self.folder / "hiptool").symlink_to(os.path.abspath(program.PROGRAM))
 
     def test_every_command_of_the_documents(self):

@@ -263,6 +263,21 @@ class Manifest(CliTest):
         done = run("load", str(path), "--device", "cpu", "--check-manifest", str(manifest))
         self.assertEqual(done.returncode, 4)
         self.assertIn(f"  ... and {len(expected) - 10} more\n", done.stderr)
+        self.assertTrue(done.stdout.startswith("failed on cpu:0"), done.stdout)
+        table = done.stdout.split("\nDifferences from the manifest\n")[1].split("\n\n")[0]
+        rows = [line.split()[:2] for line in table.splitlines()[1:]]
+        self.assertEqual({tuple(row) for row in rows}, expected)
+        self.assert_width(done.stdout)
+
+    def test_long_hashes_in_the_table_are_cut(self):
+        manifest = self.write("m.sha256")
+        text = manifest.read_text()
+        manifest.write_text("".join(f"sha256    {'0' * 64}  {line.split('  ')[-1]}\n"
+                                    for line in text.splitlines()))
+        done = run("load", str(self.model), "--device", "cpu", "--check-manifest", str(manifest))
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("0" * 16 + "...", done.stdout)
+        self.assertNotIn("0" * 17, done.stdout)
 
     def test_duplicates_are_refused(self):
         manifest = self.write("m.json")

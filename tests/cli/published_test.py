@@ -4,6 +4,7 @@
 Usage: published_test.py PROGRAM [unittest options].
 """
 import hashlib
+import json
 import os
 import subprocess
 
@@ -47,7 +48,9 @@ class Published(CliTest):
             document = self.load(path)
             self.assertEqual(document["status"], "verified")
             self.assertEqual(document["verify"]["published"],
-                             [{"file": str(path), "published": self.hash, "found": self.hash}])
+                             [{"file": str(path), "published": self.hash, "found": self.hash,
+                               "source": ".cache/huggingface/download" if "local" in str(path)
+                               else "the name of its blob"}])
             self.assertEqual(document["verify"]["mode"], "published")
             self.assertIsNotNone(document["verify"]["digest"])
 
@@ -78,6 +81,84 @@ class Published(CliTest):
             (notes / "m.gguf.metadata").write_text(text)
             done = run("load", str(self.model), "--device", "cpu", "--verify", "published")
             self.assertEqual(done.returncode, 2, text)
+
+    def lists(self, digest):
+        """Names and texts of lists of hashes, as coreutils and people write them."""
+        yield "SHA256SUMS", f"{'1' * 64}  other.gguf\n{digest}  m.gguf\n"
+        yield "SHA256SUMS.txt", f"{digest} *./m.gguf\r\n"
+        yield "sha256sums.txt", f"SHA256 (m.gguf) = {digest}\n"
+        yield "sha256sum.txt", f"# sums\n{digest.upper()}  m.gguf"
+        yield "m.gguf.sha256", f"{digest}\n"
+        yield "m.gguf.sha256sum", f"{digest}  m.gguf\n"
+
+    def test_lists_of_hashes_beside_the_file(self):
+        for digest, code in ((self.hash, 0), ("0" * 64, 4)):
+            for name, text in self.lists(digest):
+                with self.subTest(name=name, code=code):
+                    (self.folder / name).write_text(text, newline="")
+                    found, = self.load(self.model, code)["verify"]["published"]
+                    self.assertEqual((found["published"], found["found"], found["source"]),
+                                     (digest, self.hash, name))
+                    part, = json.loads(run("inspect", str(self.model), "--format",
+                                           "json").stdout)["models"][0]["parts"]
+                    self.assertEqual((part["sha256"], part["sha256_source"]), (digest, name))
+                    (self.folder / name).unlink()
+
+    def test_lists_that_do_not_name_the_file(self):
+        sums = self.folder / "SHA256SUMS"
+        for text in ("", f"{self.hash}  n.gguf\n", f"{self.hash}  sub/m.gguf\n", f"{self.hash}\n",
+                     f"{self.hash[:-1]}  m.gguf\n", f"{self.hash} m.gguf\n", "\0" * 100):
+            sums.write_text(text)
+            done = run("load", str(self.model), "--device", "cpu", "--verify", "published")
+            self.assertEqual(done.returncode, 2, text)
+        sums.write_text(f"{self.hash}  m.gguf\n{'0' * 64}  m.gguf\n")
+        self.assertEqual(self.load(self.model, 4)["error"]["code"], "corrupt_data")
+
+    def test_a_name_that_sha256sum_escapes(self):
+        path = self.folder / "a\\b\nc.gguf"
+        path.write_bytes(self.model.read_bytes())
+        done = subprocess.run(["sha256sum", path.name], capture_output=True, check=True,
+                              cwd=self.folder, env=clean_environment())
+        (self.folder / "SHA256SUMS").write_bytes(done.stdout)
+        self.assertEqual(self.load(path)["status"], "verified")
+
+    def load_given(self, *hashes, path=None, words=(), code=0):
+        options = [word for one in hashes for word in ("--sha256", one)]
+        done = run("load", str(path or self.model), "--device", "cpu", "--format", "json", *options,
+                   *words)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return self.assert_document(done.stdout, "load.schema.json")
+
+    def test_a_given_hash(self):
+        for text in (self.hash, self.hash.upper(), "sha256:" + self.hash):
+            document = self.load_given(text)
+            self.assertEqual((document["status"], document["verify"]["published"]),
+                             ("verified", [{"file": str(self.model), "published": self.hash,
+                                            "found": self.hash, "source": None}]))
+        document = self.load_given("0" * 64, code=4)
+        self.assertEqual(document["error"]["code"], "manifest_mismatch")
+        for digest in (self.hash, "0" * 64):
+            self.assertIn(digest, document["error"]["message"])
+        # It outranks what is published.
+        (self.folder / "SHA256SUMS").write_text(f"{'0' * 64}  m.gguf\n")
+        self.load_given(self.hash)
+
+    def test_a_given_hash_that_cannot_be_compared(self):
+        for hashes, words in (((self.hash[:-1],), ()), (("",), ()), ((self.hash,) * 2, ()),
+                              ((self.hash,), ("--dry-run",)),
+                              ((self.hash,), ("--verify", "none")),
+                              ((self.hash,), ("--verify", "fast")),
+                              ((self.hash,), ("--verify", "readback"))):
+            document = self.load_given(*hashes, words=words, code=2)
+            self.assertEqual(document["error"]["code"], "invalid_argument")
+
+    def test_hashes_of_a_set(self):
+        run("make-model", str(self.folder / "s.gguf"), "--size", "100KiB", "--shards", "2")
+        paths = [self.folder / f"s-0000{number}-of-00002.gguf" for number in (1, 2)]
+        hashes = [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths]
+        self.load_given(*hashes, path=paths[0])
+        self.load_given(*reversed(hashes), path=paths[0], code=4)
+        self.load_given(hashes[0], path=paths[0], code=2)
 
     def test_sha256_agrees_with_the_system(self):
         path = self.places(self.hash)[3]

@@ -1,25 +1,52 @@
 // SPDX-License-Identifier: MIT
 #include "load/verify/published.hpp"
 
+#include <cstdint>
+
 #include "hiptool/error.hpp"
-#include "model/parts.hpp"
+#include "model/published_hash.hpp"
 
 namespace hiptool::load {
+namespace {
 
-std::vector<PublishedHash> find_published(const ModelFile& model) {
+std::vector<PublishedHash> given_hashes(const ModelFile& model,
+                                        std::span<const std::string> given) {
+  std::vector<PublishedHash> hashes;
+  for (const std::string& text : given) {
+    const auto sha256 = model::parse_sha256(text);
+    if (!sha256) {
+      throw Error(ErrorCode::invalid_argument, "verify published",
+                  "'" + text + "' is not a SHA-256 of 64 hexadecimal digits",
+                  "`sha256sum FILE` prints that of a file");
+    }
+    hashes.push_back({static_cast<std::uint32_t>(hashes.size()), *sha256, {}, {}});
+  }
+  if (hashes.size() == model.files().size()) return hashes;
+  throw Error(ErrorCode::invalid_argument, "verify published",
+              model.path().string() + " has " + std::to_string(model.files().size()) +
+                  " files, and " + std::to_string(given.size()) + " SHA-256 were given",
+              "give one for each file in their order, or write them to SHA256SUMS next to the "
+              "files, as sha256sum prints them, and use --verify published");
+}
+
+}  // namespace
+
+std::vector<PublishedHash> find_published(const ModelFile& model,
+                                          std::span<const std::string> given) {
+  if (!given.empty()) return given_hashes(model, given);
   std::vector<PublishedHash> published;
   for (const ModelPart& part : model.files()) {
-    auto hash = part.published_sha256;
-    if (!hash) hash = model::downloaded_sha256(part.path);
+    auto hash = model::find_file_hash(part);
     if (!hash) {
       throw Error(
           ErrorCode::invalid_argument, "verify published",
           "no SHA-256 is published for " + part.path.string(),
           "hiptool searches the name of a blob of the Hugging Face cache or of Ollama, also "
-          "through a link to it, and .cache/huggingface/download next to a download; "
-          "without one use --verify auto or --check-manifest");
+          "through a link to it, .cache/huggingface/download next to a download, and SHA256SUMS "
+          "next to the file; without one use --sha256, --verify auto or --check-manifest");
     }
-    published.push_back({static_cast<std::uint32_t>(published.size()), *hash, {}});
+    published.push_back(
+        {static_cast<std::uint32_t>(published.size()), hash->sha256, {}, hash->source});
   }
   return published;
 }
@@ -31,7 +58,9 @@ void check_published(const ModelFile& model, const std::vector<std::string>& fou
     if (hash.found == hash.published) continue;
     throw Error(ErrorCode::manifest_mismatch, "verify published",
                 model.files()[hash.file].path.string() + " has the SHA-256 " + hash.found +
-                    ", but the published one is " + hash.published,
+                    (hash.source.empty() ? ", but the given one is "
+                                         : ", but the one published by " + hash.source + " is ") +
+                    hash.published,
                 "the file is damaged or was changed; download it again");
   }
 }

@@ -31,6 +31,7 @@ Gguf with_arrays() {
 }
 
 using Integers = std::vector<std::int64_t>;
+using Wholes = std::vector<std::uint64_t>;
 using Reals = std::vector<double>;
 using Texts = std::vector<std::string>;
 
@@ -66,6 +67,29 @@ TEST_CASE("model file: arrays of every type") {
     CAPTURE(key);
     CHECK_FALSE(model.texts(key).has_value());
   }
+}
+
+TEST_CASE("model file: parts of arrays, and integers beyond 63 bits") {
+  Gguf gguf = with_arrays();
+  gguf.pair("a.large", 10, Bytes().u64(UINT64_MAX));
+  const TemporaryFile file(gguf.bytes());
+  const ModelFile model = ModelFile::open(file.path());
+  CHECK(model.integers("a.i32", 1) == Integers{-8, 9});
+  CHECK(model.integers("a.i32", 1, 1) == Integers{-8});
+  CHECK(model.integers("a.i32", 3) == Integers{});
+  CHECK(model.integers("a.i32", UINT64_MAX, UINT64_MAX) == Integers{});
+  CHECK(model.integers("a.u64", 0, 1) == Integers{1});
+  CHECK(model.reals("a.f32", 1, 5) == Reals{-2.0});
+  CHECK(model.booleans("a.flags", 1, 1) == std::vector<bool>{false});
+  CHECK(model.unsigned_integers("a.u64") == Wholes{1, std::uint64_t{1} << 63});
+  CHECK(model.unsigned_integers("a.u8", 1) == Wholes{255});
+  CHECK(model.unsigned_integers("a.i32", 0, 1) == Wholes{7});
+  CHECK_FALSE(model.unsigned_integers("a.i32").has_value());  // one of them is negative
+  CHECK_FALSE(model.unsigned_integers("a.f32").has_value());
+  CHECK(model.unsigned_integer("a.large") == UINT64_MAX);
+  CHECK(model.unsigned_integer("a.one") == 7);
+  CHECK_FALSE(model.integer("a.large").has_value());
+  CHECK_FALSE(model.unsigned_integer("a.u8").has_value());
 }
 
 TEST_CASE("model file: arrays are read from the file, unless it changed") {

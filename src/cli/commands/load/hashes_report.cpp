@@ -2,6 +2,7 @@
 #include "cli/commands/load/report.hpp"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "base/units.hpp"
 
@@ -12,7 +13,8 @@ report::Array published_value(const LoadOutcome& outcome) {
   for (const PublishedHash& hash : outcome.published) {
     files.push_back(report::Object{{"file", outcome.model->files()[hash.file].path.string()},
                                    {"published", hash.published},
-                                   {"found", report::text_or_absent(hash.found)}});
+                                   {"found", report::text_or_absent(hash.found)},
+                                   {"source", report::text_or_absent(hash.source)}});
   }
   return files;
 }
@@ -37,6 +39,29 @@ report::Value manifest_value(const LoadOutcome& outcome) {
       {"differences", std::move(differences)}};
 }
 
+bool has_differences(const LoadOutcome& outcome) {
+  return outcome.manifest_check && !outcome.manifest_check->differences.empty();
+}
+
+report::Table differences_table(const LoadOutcome& outcome) {
+  constexpr std::size_t most_digits = 16;
+  const auto cut = [](const std::string& text) {
+    return text.size() <= most_digits * 2 ? text : text.substr(0, most_digits) + "...";
+  };
+  report::Table table{"Differences from the manifest",
+                      {{"tensor", "Tensor or file", report::Unit::none},
+                       {"what", "What", report::Unit::none},
+                       {"expected", "Expected", report::Unit::none},
+                       {"got", "Got", report::Unit::none}},
+                      {}};
+  for (const ManifestDifference& difference : outcome.manifest_check->differences) {
+    const std::string& name = difference.tensor.empty() ? difference.file : difference.tensor;
+    table.rows.push_back({report::text_or_absent(name), difference.what, cut(difference.expected),
+                          cut(difference.got)});
+  }
+  return table;
+}
+
 std::vector<report::Line> hashes_lines(const LoadOutcome& outcome) {
   std::vector<report::Line> lines;
   const auto add = [&](std::string text) {
@@ -45,8 +70,11 @@ std::vector<report::Line> hashes_lines(const LoadOutcome& outcome) {
   const auto is_equal = [](const PublishedHash& hash) { return hash.found == hash.published; };
   const auto& published = outcome.published;
   if (!published.empty() && std::all_of(published.begin(), published.end(), is_equal)) {
-    add("sha256  as published for " +
-        (published.size() == 1 ? "the file" : format_count(published.size()) + " files"));
+    add(published.front().source.empty()
+            ? "sha256  as given"
+            : "sha256  as published for " + (published.size() == 1
+                                                 ? "the file by " + published.front().source
+                                                 : format_count(published.size()) + " files"));
   }
   if (!outcome.checked_manifest.empty()) {
     const bool is_all = outcome.manifest_check->covers_metadata;

@@ -10,6 +10,7 @@
 #include "cli/options.hpp"
 #include "cli/rank.hpp"
 #include "hiptool/error.hpp"
+#include "model/published_hash.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -29,6 +30,18 @@ void check_options(const LoadArguments& options) {
         "a --dry-run reads no tensor, which --check-tensors, manifests and --verify "
         "published need",
         "leave out --dry-run; `--device cpu` needs no GPU");
+  }
+  const bool reads_twice = options.verify == VerifyMode::automatic ||
+                           options.verify == VerifyMode::full ||
+                           options.verify == VerifyMode::published;
+  for (const std::string& text : options.sha256) {
+    if (model::parse_sha256(text)) continue;
+    throw usage_error("--sha256: '" + text + "' is not a SHA-256 of 64 hexadecimal digits",
+                      "`sha256sum FILE` prints that of a file");
+  }
+  if (!options.sha256.empty() && (!reads_twice || options.dry_run)) {
+    throw usage_error("--sha256 needs the second reading of the file, which this load does not do",
+                      "leave out --dry-run, and --verify or set it to full or published");
   }
   if (options.manifest_digest && options.write_manifest.empty()) {
     throw usage_error(
@@ -52,7 +65,6 @@ void check_options(const LoadArguments& options) {
 }
 
 int run_load(const LoadArguments& options, Context& context) {
-  check_options(options);
   Environment& environment = context.environment;
   const double start_s = environment.elapsed_s();
   LoadOutcome outcome;
@@ -86,7 +98,8 @@ int run_load(const LoadArguments& options, Context& context) {
     // The table of a failed load would only repeat the error, except for a fit; programs get the
     // known fields.
     const bool says_more = was_interrupted || context.output.format() != OutputFormat::table ||
-                           (options.dry_run && outcome.fit) || !failed_check_text(outcome).empty();
+                           (options.dry_run && outcome.fit) ||
+                           !failed_check_text(outcome).empty() || has_differences(outcome);
     if (!outcome.model) throw;
     print_error(environment.console, error);
     return finish(&error, says_more);
@@ -147,6 +160,10 @@ Runner add_load(CLI::App& app) {
       "published: also compare the SHA-256 of each file with the published one, computed from the "
       "same read as the digests, one core per file. These digests (XXH3) detect damage, not "
       "tampering; use published or a SHA-256 manifest for that");
+  add_texts(
+      app, "--sha256", "HEX", options->sha256,
+      "compare the SHA-256 of the model's file with this one, as --verify published does with "
+      "a published one; exit 4 if it differs; for a set repeat it in the order of the files");
   add_choice(app, "--io", "MODE", *io, {"auto", "buffered", "direct"},
              "how to read files; auto: direct reads for files that are not in the page cache");
   add_text(app, "--split", "HOW", *split,
@@ -181,6 +198,8 @@ Runner add_load(CLI::App& app) {
         options->verify = parse_verify(verify->value_or("auto"));
         options->io = parse_io(io->value_or("auto"));
         name_outputs(*options, context);
+        check_options(*options);
+        if (!options->sha256.empty()) options->verify = VerifyMode::published;
         return run_load(*options, context);
       },
       [options](const Environment& environment) { return files_of_load(*options, environment); },

@@ -58,6 +58,13 @@ class Words {
 
 }  // namespace
 
+std::string short_count(std::uint64_t count) {
+  const auto number = static_cast<double>(count);
+  if (count >= 1'000'000'000) return fmt::format("{:.2f} B", number * 1e-9);
+  if (count >= 1'000'000) return fmt::format("{:.2f} M", number * 1e-6);
+  return format_count(count);
+}
+
 void add_summary_fields(Object& model, const ModelSummary& summary) {
   Array types;
   for (const TypeShare& share : summary.types) {
@@ -73,6 +80,7 @@ void add_summary_fields(Object& model, const ModelSummary& summary) {
   add("context_length", summary.context_length);
   add("layers", summary.layers);
   add("embedding_length", summary.embedding_length);
+  add("feed_forward_length", per_layer(summary.feed_forward_length));
   add("heads", per_layer(summary.heads));
   add("kv_heads", per_layer(summary.kv_heads));
   add("key_length", summary.key_length);
@@ -92,6 +100,7 @@ std::vector<report::Line> summary_lines(const ModelSummary& summary) {
   Words layers;
   if (summary.layers) layers.add("", format_count(*summary.layers));
   layers.add("embedding", summary.embedding_length);
+  layers.add("feed-forward", summary.feed_forward_length);
   layers.add("heads", summary.heads);
   layers.add("KV heads", summary.kv_heads);
   layers.add("keys", summary.key_length);

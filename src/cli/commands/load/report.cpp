@@ -46,13 +46,6 @@ bool has_several_devices(const LoadOutcome& outcome) {
   return outcome.plan && outcome.plan->devices.size() > 1;
 }
 
-std::string short_count(std::uint64_t count) {
-  const auto number = static_cast<double>(count);
-  if (count >= 1'000'000'000) return fmt::format("{:.2f} B", number * 1e-9);
-  if (count >= 1'000'000) return fmt::format("{:.2f} M", number * 1e-6);
-  return format_count(count);
-}
-
 Value model_value(const LoadOutcome& outcome) {
   if (!outcome.model) return {};
   const ModelFile& model = *outcome.model;
@@ -379,6 +372,7 @@ report::Report make_load_report(report::Run run, const LoadOutcome& outcome, con
     if (!outcome.values->findings.empty()) report.tables.push_back(values_table(outcome));
   }
   if (outcome.status == LoadStatus::mismatch) report.tables.push_back(mismatches_table(outcome));
+  if (has_differences(outcome)) report.tables.push_back(differences_table(outcome));
   if (outcome.statistics && has_several_devices(outcome)) {
     report.tables.push_back(devices_table(outcome));
   }

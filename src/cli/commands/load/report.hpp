@@ -69,6 +69,9 @@ report::Table fit_table(const ModelFit& fit);
 
 // ---- model_report.cpp
 
+/// "13.01 B", "134.52 M", "4 096": a count of parameters.
+std::string short_count(std::uint64_t count);
+
 /// Adds the fields of `model` in `hiptool.load/1`.
 void add_summary_fields(report::Object& model, const ModelSummary& summary);
 
@@ -87,6 +90,12 @@ report::Array published_value(const LoadOutcome& outcome);
 /// `manifest` of the document: {checked, written} (paths or null), {algorithm, covers_metadata} of
 /// the manifest that was compared, and differences[] {tensor, file, what, expected, got}.
 report::Value manifest_value(const LoadOutcome& outcome);
+
+/// Whether the model was found to differ from a manifest.
+bool has_differences(const LoadOutcome& outcome);
+
+/// Every difference from the manifest, long hashes cut; one row for each.
+report::Table differences_table(const LoadOutcome& outcome);
 
 /// The manifests and hashes that were compared and written, for people.
 std::vector<report::Line> hashes_lines(const LoadOutcome& outcome);

@@ -10,6 +10,7 @@
 #include "base/temporary_folder.hpp"
 #include "cli/commands/load/hashes.hpp"
 #include "cli/commands/make_model/model_writer.hpp"
+#include "cli/model_path.hpp"
 #include "cli/progress.hpp"
 #include "hiptool/error.hpp"
 #include "load/phase_timer.hpp"
@@ -70,7 +71,8 @@ class LoadRun {
     }
     {
       const auto timer = phase("parse");
-      outcome_.model = ModelFile::open(path, {arguments_.strict, arguments_.opaque});
+      outcome_.model = open_model(path.string(), {arguments_.strict, arguments_.opaque},
+                                  context_.environment.getenv);
       outcome_.layout = lay_out(*outcome_.model);
       // Before anything else reads the files and so changes what is in the page cache.
       load::choose_verify_mode(*outcome_.model, arguments_.verify, outcome_);
@@ -151,6 +153,7 @@ class LoadRun {
     options.split = arguments_.split;
     options.context_tokens = arguments_.context;
     options.verify = outcome_.verify_mode;
+    options.sha256 = arguments_.sha256;
     options.read.mode = arguments_.io;
     options.check_values = arguments_.check_tensors;
     options.self_test = arguments_.self_test;

@@ -19,7 +19,8 @@ struct LoadArguments {
   std::string check_manifest;
   /// Of a JSON manifest: "xxh3" (the default), "sha256".
   std::optional<std::string> manifest_digest;
-  std::string trace;  ///< the file for the timeline; empty: none
+  std::vector<std::string> sha256;  ///< expected of each file of the model; empty: none
+  std::string trace;                ///< the file for the timeline; empty: none
   LoadSplit split;
   std::uint64_t context = 0;  ///< tokens of the KV cache to reserve memory for; 0: none
   bool tensors = false;

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.hpp"
+#include "base/units.hpp"
+#include "cli/command.hpp"
+#include "cli/commands/inspect/facts.hpp"
+#include "cli/commands/load/manifest.hpp"
+#include "cli/document.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/failure.hpp"
+#include "cli/model_path.hpp"
+#include "cli/options.hpp"
+#include "cli/text.hpp"
+#include "hiptool/error.hpp"
+#include "report/text.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+using report::Tone;
+using report::Unit;
+
+bool prints_value(const InspectOptions& options) {
+  return options.chat_template || !options.key.empty();
+}
+
+void check_inspect_options(const InspectOptions& options) {
+  if (options.paths.empty()) {
+    throw usage_error("inspect needs a model file",
+                      "name one or more, for example `hiptool inspect model.gguf`");
+  }
+  if (options.chat_template && !options.key.empty()) {
+    throw usage_error("--chat-template and --key each print one value", "leave out one of them");
+  }
+  if (prints_value(options) && (options.metadata || options.tensors)) {
+    throw usage_error("--chat-template and --key print nothing but one value",
+                      "leave out --metadata and --tensors");
+  }
+  if (prints_value(options) && options.paths.size() > 1) {
+    throw usage_error("--chat-template and --key are for one model at a time", "name one model");
+  }
+}
+
+// All shards of a set lead to the same model, which is shown once.
+bool is_known_set(const ModelFile& model, const Inspection& inspection) {
+  if (model.files().size() < 2) return false;
+  return std::any_of(inspection.models.begin(), inspection.models.end(),
+                     [&](const ModelFacts& known) {
+                       return known.model.files().front().path == model.files().front().path;
+                     });
+}
+
+Inspection read_models(const InspectOptions& options, const Context& context) {
+  Inspection inspection;
+  for (const std::string& path : options.paths) {
+    context.environment.cancel.throw_if_cancelled("inspect");
+    try {
+      const ModelFile model =
+          open_model(path, {options.strict, options.opaque}, context.environment.getenv);
+      if (!is_known_set(model, inspection)) inspection.models.push_back(read_facts(path, model));
+    } catch (const Error& error) {
+      inspection.refusals.push_back({path, error});
+    }
+  }
+  return inspection;
+}
+
+// A file that cannot be read outranks a path that names several models.
+const Error* worst_of(const std::vector<ModelRefusal>& refusals) {
+  const Error* worst = nullptr;
+  for (const ModelRefusal& refusal : refusals) {
+    if (worst == nullptr || exit_code_of(refusal.error.code()) > exit_code_of(worst->code())) {
+      worst = &refusal.error;
+    }
+  }
+  return worst;
+}
+
+report::Table short_tensors_table(const ModelFacts& facts) {
+  report::Table table{"Tensors",
+                      {{"name", "Name", Unit::none},
+                       {"dtype", "Type", Unit::none},
+                       {"shape", "Shape", Unit::none},
+                       {"bytes", "Size", Unit::size}},
+                      {}};
+  for (const TensorInfo& tensor : facts.model.tensors()) {
+    table.rows.push_back(
+        {tensor.name, tensor.type.name(), shape_text(tensor.shape), tensor.size_bytes});
+  }
+  return table;
+}
+
+void add_warning_notes(const ModelFacts& facts, const std::string& prefix, report::Report& report) {
+  const auto add = [&](const std::string& warning) {
+    report.notes.push_back({Tone::warning, "warning: " + prefix + warning});
+  };
+  for (const std::string& warning : facts.model.warnings()) add(warning);
+  for (const std::string& warning : facts.summary.warnings) add(warning);
+  for (const std::string& warning : facts.tokenizer.warnings) add(warning);
+}
+
+void add_details(const ModelFacts& facts, const InspectOptions& options, const Console& console,
+                 report::Report& report) {
+  if (options.metadata) {
+    report.tables.push_back(metadata_table(facts, console.width_out(), console.has_unicode()));
+  }
+  if (options.tensors) report.tables.push_back(short_tensors_table(facts));
+}
+
+void show_model(const ModelFacts& facts, const InspectOptions& options, const Console& console,
+                report::Report& report) {
+  report.verdict = {{Tone::good, facts.name + ": " + summary_text(facts)}};
+  report.tables.push_back(facts_table(facts, console.has_unicode()));
+  if (facts.model.files().size() > 1) report.tables.push_back(files_table(facts));
+  if (!facts.model.tensors().empty()) {
+    report.tables.push_back(inspected_types_table(facts));
+    report.tables.push_back(layers_table(facts));
+  }
+  add_details(facts, options, console, report);
+  if (const auto note = packed_note(facts)) report.notes.push_back({Tone::plain, *note});
+  add_warning_notes(facts, "", report);
+}
+
+void show_models(const Inspection& inspection, const InspectOptions& options,
+                 const Console& console, report::Report& report) {
+  constexpr std::size_t most_named = 3;
+  std::uint64_t file_bytes = 0;
+  for (const ModelFacts& facts : inspection.models) file_bytes += facts.model.file_bytes();
+  const std::string read =
+      base::count_of(inspection.models.size(), "model") + ", " + format_size(file_bytes);
+  if (inspection.refusals.empty()) {
+    report.verdict = {{Tone::good, read}};
+  } else {
+    std::vector<std::string> paths;
+    for (const ModelRefusal& refusal : inspection.refusals) paths.push_back(refusal.path);
+    report.verdict = {{Tone::bad, fmt::format("{} of {} could not be read: {}", paths.size(),
+                                              base::count_of(options.paths.size(), "model"),
+                                              first_of(paths, most_named))}};
+  }
+  if (!inspection.models.empty()) report.tables.push_back(models_table(inspection.models));
+  for (const ModelFacts& facts : inspection.models) {
+    const std::size_t first = report.tables.size();
+    add_details(facts, options, console, report);
+    for (std::size_t i = first; i < report.tables.size(); ++i) {
+      report.tables[i].title += " of " + facts.name;
+    }
+    add_warning_notes(facts, facts.name + ": ", report);
+  }
+}
+
+report::Report make_inspect_report(report::Run run, const Inspection& inspection,
+                                   const InspectOptions& options, const Console& console) {
+  report::Report report = report::start_report(std::move(run));
+  report::Array models;
+  for (const ModelFacts& facts : inspection.models) {
+    models.push_back(model_document(facts, options));
+  }
+  report::Array refused;
+  for (const ModelRefusal& refusal : inspection.refusals) {
+    refused.push_back(refusal_document(refusal));
+  }
+  report.document.emplace_back("models", std::move(models));
+  report.document.emplace_back("refused", std::move(refused));
+  if (inspection.models.size() == 1 && options.paths.size() == 1) {
+    show_model(inspection.models.front(), options, console, report);
+  } else {
+    show_models(inspection, options, console, report);
+  }
+  report.csv_tables = inspection_csv(inspection, options);
+  return report;
+}
+
+// The one value that was asked for: exact in a pipe or file, safe on a terminal.
+std::string requested_text(const ModelFacts& facts, const InspectOptions& options, bool is_exact) {
+  if (!options.key.empty()) return value_text(facts, options.key, is_exact);
+  if (facts.tokenizer.templates.empty()) {
+    throw Error(ErrorCode::not_found, "inspect", facts.path + " has no chat template",
+                "models without one are prompted with plain text");
+  }
+  const std::string& text = facts.tokenizer.templates.front().text;
+  return (is_exact ? text : printable(text)) + (text.ends_with('\n') ? "" : "\n");
+}
+
+int run_inspect(const InspectOptions& options, Context& context) {
+  check_inspect_options(options);
+  Environment& environment = context.environment;
+  const Inspection inspection = read_models(options, context);
+  const Error* error = worst_of(inspection.refusals);
+  std::optional<std::string> text;  // before anything is written: there may be no such value
+  if (prints_value(options) && error == nullptr) {
+    text =
+        requested_text(inspection.models.front(), options, !environment.console.is_terminal_out());
+  }
+  report::Run run = make_run(environment, "inspect", "ok");
+  const int exit_code = finish_run(run, environment, error);
+  const report::Report report =
+      make_inspect_report(std::move(run), inspection, options, environment.console);
+  for (const ModelRefusal& refusal : inspection.refusals) {
+    print_error(environment.console, refusal.error);
+  }
+  const bool is_table = context.output.format() == OutputFormat::table;
+  if (inspection.models.empty() && is_table) {
+    context.output.write_exports(report);
+  } else if (text && is_table) {
+    context.output.write_exports(report);
+    environment.console.out(*text);
+  } else {
+    context.output.write(report);
+  }
+  return exit_code;
+}
+
+CommandFiles files_of_inspect(const InspectOptions& options) {
+  CommandFiles files;
+  for (const std::string& path : options.paths) files.inputs.push_back({path, "the model"});
+  return files;
+}
+
+Runner add_inspect(CLI::App& app) {
+  auto options = std::make_shared<InspectOptions>();
+  add_words(app, "MODEL", options->paths,
+            "model files, shards, indexes or folders, or Ollama blobs or manifests");
+  add_flag(app, "--metadata", options->metadata, "list every metadata key, arrays shortened");
+  add_text(app, "--key", "NAME", options->key,
+           "print only the value of this metadata key, an array whole with one element on each "
+           "line");
+  add_flag(app, "--chat-template", options->chat_template, "print only the chat template");
+  add_flag(app, "--tensors", options->tensors, "list every tensor");
+  add_flag(app, "--strict", options->strict,
+           "reject files that violate the specification of their format");
+  add_flag(app, "--opaque", options->opaque, "accept tensors of unknown type");
+  return {[options](Context& context) { return run_inspect(*options, context); },
+          [options](const Environment&) { return files_of_inspect(*options); }};
+}
+
+}  // namespace
+
+Command inspect_command() {
+  return {
+      .name = "inspect",
+      .summary = "show what is in a model file; needs no device",
+      .examples = {{"hiptool inspect model.gguf", "what is in the file"},
+                   {"hiptool inspect *.gguf", "several models, one row each"},
+                   {"hiptool inspect m.gguf --metadata", "every key, arrays shortened"},
+                   {"hiptool inspect m.gguf --key general.license", "one value, whole"},
+                   {"hiptool inspect m.gguf --chat-template", "the whole template"},
+                   {"hiptool inspect m.gguf --tensors --format csv", "a row for each tensor"}},
+      .formats = usual_formats,
+      .export_formats = {OutputFormat::html, OutputFormat::junit, OutputFormat::prom},
+      .add = add_inspect,
+  };
+}
+
+}  // namespace hiptool::cli
