@@ -103,8 +103,7 @@ TEST_CASE("two columns without titles are keys and values, which wrap below each
   const std::string text = to_table(report, {30, false, false});
   CHECK(text.find("\n\nname     a model\n"
                   "special  bos 1 <s>, eos 2\n"
-                  "         </s>, padding 0\n"
-                  "         <pad>\n") != std::string::npos);
+                  "         </s>, padding 0 <pad>\n") != std::string::npos);
   CHECK(to_table(report, {12, false, false}).find("name\n  a model\nspecial\n  bos 1 <s>,\n") !=
         std::string::npos);
 }
