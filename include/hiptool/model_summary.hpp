@@ -22,8 +22,8 @@ struct TypeShare {
 struct ModelSummary {
   std::optional<std::string> architecture;  ///< "llama": general.architecture, model_type
   std::optional<std::string> name;
-  std::uint64_t parameters = 0;                 ///< sum of elements over the tensors
-  std::vector<TypeShare> types;                 ///< most bytes first
+  std::uint64_t parameters = 0;  ///< sum of elements over the tensors
+  std::vector<TypeShare> types;  ///< most bytes first
   /// The name of its mix of types: general.file_type ("Q4_K_M"), quant_method ("fp8").
   std::optional<std::string> file_type;
   std::optional<std::uint64_t> context_length;  ///< tokens that it was trained for

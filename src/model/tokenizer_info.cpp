@@ -2,11 +2,16 @@
 #include "model/tokenizer_info.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "base/file.hpp"
 #include "model/ollama.hpp"

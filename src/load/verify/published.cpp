@@ -2,6 +2,9 @@
 #include "load/verify/published.hpp"
 
 #include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "hiptool/error.hpp"
 #include "model/published_hash.hpp"

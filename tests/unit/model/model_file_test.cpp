@@ -72,6 +72,8 @@ TEST_CASE("model file: arrays of every type") {
 TEST_CASE("model file: parts of arrays, and integers beyond 63 bits") {
   Gguf gguf = with_arrays();
   gguf.pair("a.large", 10, Bytes().u64(UINT64_MAX));
+  gguf.pair("a.signed", 5, Bytes().number(7));
+  gguf.pair("a.negative", 5, Bytes().number(-7));
   const TemporaryFile file(gguf.bytes());
   const ModelFile model = ModelFile::open(file.path());
   CHECK(model.integers("a.i32", 1) == Integers{-8, 9});
@@ -88,6 +90,8 @@ TEST_CASE("model file: parts of arrays, and integers beyond 63 bits") {
   CHECK_FALSE(model.unsigned_integers("a.f32").has_value());
   CHECK(model.unsigned_integer("a.large") == UINT64_MAX);
   CHECK(model.unsigned_integer("a.one") == 7);
+  CHECK(model.unsigned_integer("a.signed") == 7);
+  CHECK_FALSE(model.unsigned_integer("a.negative").has_value());
   CHECK_FALSE(model.integer("a.large").has_value());
   CHECK_FALSE(model.unsigned_integer("a.u8").has_value());
 }

@@ -94,6 +94,20 @@ TEST_CASE("keys too long to stand beside their values stand above them") {
         "row\n  A key of length\n    some value of length\n");
 }
 
+TEST_CASE("two columns without titles are keys and values, which wrap below each other") {
+  Report report = passed_report();
+  report.verdict = {{Tone::plain, "m.gguf"}};
+  report.tables = {{"",
+                    {{"key", ""}, {"value", ""}},
+                    {{"name", "a model"}, {"special", "bos 1 <s>, eos 2 </s>, padding 0 <pad>"}}}};
+  const std::string text = to_table(report, {30, false, false});
+  CHECK(text.find("\n\nname     a model\n"
+                  "special  bos 1 <s>, eos 2\n"
+                  "         </s>, padding 0 <pad>\n") != std::string::npos);
+  CHECK(to_table(report, {12, false, false}).find("name\n  a model\nspecial\n  bos 1 <s>,\n") !=
+        std::string::npos);
+}
+
 TEST_CASE("any width ends, even none") {
   for (std::size_t width = 0; width < 8; ++width) {
     CHECK_FALSE(to_table(long_report(), {width, false, true}).empty());

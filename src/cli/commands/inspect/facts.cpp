@@ -4,10 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "base/text.hpp"
 #include "base/units.hpp"
@@ -18,6 +22,8 @@ namespace hiptool::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::size_t most_architecture_columns = 40;
 
 // "org/name" of models--org--name.
 std::optional<std::string> repository_of(const fs::path& folder) {
@@ -88,7 +94,8 @@ std::string summary_text(const ModelFacts& facts) {
   const auto add = [&text](const std::string& part) {
     if (!part.empty()) text += (text.empty() ? "" : ", ") + part;
   };
-  add(facts.summary.architecture.value_or(""));
+  add(cut_to_width(report::printable(facts.summary.architecture.value_or("")),
+                   most_architecture_columns, false));
   if (facts.model.tensors().empty()) {
     add("no tensors");
   } else {

@@ -135,7 +135,7 @@ void add_hash(const ModelFacts& facts, FactRows& rows) {
   if (facts.hashes.size() != 1 || !facts.hashes.front()) return;
   rows.row("sha256").add("", facts.hashes.front()->sha256);
   rows.row("").add("", "published by " + facts.hashes.front()->source +
-                           "; not compared with the file, which `load --verify published` does");
+                           "; `hiptool load --verify published` compares it with the file");
 }
 
 // "0-3, 6, 9"; of many ranges the first ones and the last layer.
