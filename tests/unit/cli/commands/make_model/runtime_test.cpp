@@ -257,7 +257,8 @@ TEST_CASE("runtime: every type of weights computes what the reference computes")
       }
     }
   }
-  const std::vector<std::string> without_kernels{"F8_E4M3", "F8_E5M2", "F8_E4M3FNUZ",
+  std::sort(refused.begin(), refused.end());
+  const std::vector<std::string> without_kernels{"F8_E4M3", "F8_E4M3FNUZ", "F8_E5M2",
                                                  "F8_E5M2FNUZ"};
   CHECK(refused == without_kernels);
   MESSAGE("largest difference ", largest, " of the root mean square");

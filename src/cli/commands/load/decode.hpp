@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/commands/load/outcome.hpp"
+#include "hiptool/cancel.hpp"
+#include "hiptool/load.hpp"
+#include "report/report.hpp"
+
+namespace hiptool::cli {
+
+/// Ids separated by commas. Throws a usage error for other texts.
+std::vector<std::uint32_t> parse_prompt_ids(const std::string& text);
+
+/// Continues the prompt (empty: the one of a fixed formula) with so many tokens on the device that
+/// holds the whole model. Throws Error(invalid_argument) for a model that is divided, and what
+/// DecoderSpec::read and ModelRuntime throw.
+DecodeOutcome run_decode(const LoadedModel& model, std::vector<std::uint32_t> prompt,
+                         std::uint64_t count, const CancelToken& cancel);
+
+/// The field `decode` of `hiptool.load/1`.
+report::Value decode_value(const DecodeOutcome& decode);
+/// The same for people, the verdict first.
+std::vector<report::Line> decode_lines(const DecodeOutcome& decode);
+
+}  // namespace hiptool::cli
