@@ -40,6 +40,19 @@ const Device& device_of_whole_model(const LoadedModel& model) {
       "--decode computes on one device: choose one with --device, or use --split replicate");
 }
 
+// The weights, not the command, are what cannot be used.
+ModelRuntime make_decoder(const Backend& backend, const LoadedModel& model, const DecoderSpec& spec,
+                          const ModelRuntime::Options& options) {
+  try {
+    return ModelRuntime(backend, model, spec, options);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+    throw Error(ErrorCode::input_failed, "decode",
+                model.model().path().string() + ": " + error.what(),
+                "use a model with weights of a supported type");
+  }
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> parse_prompt_ids(const std::string& text) {
@@ -55,6 +68,17 @@ std::vector<std::uint32_t> parse_prompt_ids(const std::string& text) {
   return ids;
 }
 
+void check_decode(const ModelFile& model, const std::vector<std::uint32_t>& prompt) {
+  const DecoderSpec spec = DecoderSpec::read(model);
+  for (const std::uint32_t id : prompt) {
+    if (id < spec.vocabulary) continue;
+    throw Error(ErrorCode::out_of_bounds, "decode",
+                "token " + std::to_string(id) + " is not in the model's vocabulary of " +
+                    std::to_string(spec.vocabulary),
+                "use ids of this model's tokenizer");
+  }
+}
+
 DecodeOutcome run_decode(const LoadedModel& model, std::vector<std::uint32_t> prompt,
                          std::uint64_t count, const CancelToken& cancel) {
   const DecoderSpec spec = DecoderSpec::read(model.model());
@@ -66,7 +90,7 @@ DecodeOutcome run_decode(const LoadedModel& model, std::vector<std::uint32_t> pr
   ModelRuntime::Options options;
   options.context_tokens = outcome.prompt_ids.size() + count;
   const Backend backend(device);
-  ModelRuntime decoder(backend, model, spec, options);
+  ModelRuntime decoder = make_decoder(backend, model, spec, options);
   const runtime::GreedyDecode found =
       runtime::decode_greedily(decoder, outcome.prompt_ids, count, &cancel);
   outcome.ids = found.ids;

@@ -13,7 +13,6 @@
 #include "cli/commands/make_model/model_writer.hpp"
 #include "cli/model_path.hpp"
 #include "cli/progress.hpp"
-#include "hiptool/decoder_spec.hpp"
 #include "hiptool/error.hpp"
 #include "load/phase_timer.hpp"
 #include "load/place/place.hpp"
@@ -85,7 +84,7 @@ class LoadRun {
       outcome_.summary = summarize(*outcome_.model);
       kv_cache_bytes(*outcome_.summary, arguments_.context);
     }
-    if (arguments_.decode > 0) DecoderSpec::read(*outcome_.model);  // refuses it likewise
+    if (arguments_.decode > 0) check_decode(*outcome_.model, arguments_.prompt_ids);
     const bool has_manifests =
         !arguments_.write_manifest.empty() || !arguments_.check_manifest.empty();
     if (has_manifests) hashes_.emplace(arguments_, outcome_, context_.environment.cancel);
