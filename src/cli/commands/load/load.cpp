@@ -238,7 +238,7 @@ Command load_command() {
                     "what is in it; needs no device"},
                    {"hiptool load m.gguf --dry-run --context 8192", "what it is, and does it fit"},
                    {"hiptool load m.gguf --check-manifest m.json", "is it still the model it was"},
-                   {"hiptool load m.gguf --decode 32", "what it says: ids, text, tokens/s"},
+                   {"hiptool load m.gguf --decode 32", "what it says, tokens/s"},
                    {"hiptool load --demo", "without a model of your own"}},
       .formats = usual_formats,
       .export_formats = {OutputFormat::html, OutputFormat::svg, OutputFormat::gha,
