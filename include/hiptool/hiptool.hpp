@@ -22,6 +22,7 @@
 #include "hiptool/load_report.hpp"
 #include "hiptool/matmul.hpp"
 #include "hiptool/model_file.hpp"
+#include "hiptool/model_runtime.hpp"
 #include "hiptool/model_summary.hpp"
 #include "hiptool/module.hpp"
 #include "hiptool/ops.hpp"

@@ -148,6 +148,7 @@ struct RopeOptions {
     double original_context = 0;
     double beta_fast = 32;
     double beta_slow = 1;
+    bool truncates = true;  ///< the limits of the blend are whole numbers of pairs
   };
   std::optional<Yarn> yarn = {};
 };

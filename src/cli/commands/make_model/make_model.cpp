@@ -190,7 +190,7 @@ Command make_model_command() {
                    {"hiptool make-model m.gguf --tensors 100 --seed 7", "reproducible contents"},
                    {"hiptool make-model m.gguf --types all --shards 3",
                     "every type, in three files"},
-                   {"hiptool make-model m.gguf --architecture qwen3 --types Q4_K",
+                   {"hiptool make-model m.gguf --architecture qwen3",
                     "a small decoder that works"}},
       .formats = {OutputFormat::table, OutputFormat::json},
       .has_own_format = true,

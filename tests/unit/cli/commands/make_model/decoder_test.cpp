@@ -18,58 +18,11 @@
 #include "prove/reference_decoder.hpp"
 #include "prove/values.hpp"
 #include "support.hpp"
+#include "unit/cli/commands/make_model/sample_models.hpp"
 
 using namespace hiptool;
 using namespace hiptool::cli;
 using namespace hiptool::test;
-
-namespace {
-
-/// Every fifth logit of the last of so many tokens, as transformers computes it.
-struct Golden {
-  ModelFormat format;
-  const char* architecture;
-  RopeScaling rope;
-  std::uint64_t window;
-  bool is_tied;
-  const char* type;
-  std::uint32_t tokens;
-  double deviation;
-  std::vector<double> logits;
-};
-
-// Made by tests/goldens/make_goldens.py.
-const std::vector<Golden> goldens{
-#include "goldens.inc"
-};
-
-ModelFile made_model(const TemporaryFolder& folder, ModelFormat format, SampleDecoder decoder,
-                     std::vector<std::string> types) {
-  ModelWriterOptions options;
-  options.path = folder / (format == ModelFormat::gguf ? "m.gguf" : "m.safetensors");
-  options.format = format;
-  options.types = std::move(types);
-  options.seed = 1;
-  options.decoder = std::move(decoder);
-  return ModelFile::open(write_model(options).path);
-}
-
-std::vector<std::uint32_t> prompt_ids(std::uint32_t count) {
-  std::vector<std::uint32_t> ids;
-  for (std::uint32_t i = 0; i < count; ++i) ids.push_back((7 * i * i + 3 * i + 1) % 331);
-  return ids;
-}
-
-double largest_difference(const std::vector<double>& left, const std::vector<double>& right) {
-  REQUIRE(left.size() == right.size());
-  double largest = 0;
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    largest = std::max(largest, std::abs(left[i] - right[i]));
-  }
-  return largest;
-}
-
-}  // namespace
 
 TEST_CASE("decoder: the reference computes the logits of transformers") {
   CHECK(goldens.size() == 24);
@@ -81,9 +34,7 @@ TEST_CASE("decoder: the reference computes the logits of transformers") {
     CAPTURE(golden.window);
     CAPTURE(golden.tokens);
     const TemporaryFolder folder;
-    const ModelFile model = made_model(
-        folder, golden.format, {golden.architecture, golden.rope, golden.window, golden.is_tied},
-        {golden.type});
+    const ModelFile model = made_model(folder, golden);
     const DecoderSpec spec = DecoderSpec::read(model);
     CHECK(spec.is_tied == golden.is_tied);
     prove::ReferenceOptions options;

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "hiptool/backend.hpp"
+#include "hiptool/buffer.hpp"
+#include "hiptool/decoder_spec.hpp"
+#include "hiptool/export.hpp"
+#include "hiptool/load.hpp"
+#include "hiptool/model_file.hpp"
+#include "hiptool/tensor.hpp"
+
+namespace hiptool {
+
+/// An intermediate result of ModelRuntime::decode_step: f32 [tokens, elements].
+struct DecoderStage {
+  /// "embedding"; in each layer "attention_norm", "q", "k", "v" (with their biases), "rotated_q",
+  /// "rotated_k" (after the norms of heads, where there are any), "attention", "attention_output",
+  /// "middle" (the layer's input plus that), "feed_forward_norm", "gate", "up", "activation",
+  /// "down", "output" (of the layer); then "output_norm" and "logits", of the last token only.
+  std::string_view name;
+  std::optional<std::size_t> layer;  ///< absent outside of layers
+  std::uint64_t position = 0;        ///< of the first token
+  /// Queued on the Backend's stream, and overwritten by later work there: to keep the values, queue
+  /// a copy or read them, as to_host(stream) does, before the probe returns.
+  const Tensor& values;
+};
+
+/// A decoder on one device: weights in place as the file stores them, activations and the KV cache
+/// f32, by the operations of hiptool/ops_model.hpp. The same bits on every platform, and the same
+/// whether tokens come one by one or in chunks of any length.
+///
+/// Not for several threads at a time. Its work goes to the Backend's stream. Move-only.
+class HIPTOOL_API ModelRuntime {
+ public:
+  struct Options {
+    /// Tokens that the KV cache holds, at most 2^30. With longrope the long divisors are used where
+    /// this exceeds RopeSpec::original_context, as llama.cpp does.
+    std::uint64_t context_tokens = 2048;
+    /// Tokens that go through a layer at a time, at least 1: longer inputs are divided. More need
+    /// more scratch memory, and results do not depend on it.
+    std::uint64_t chunk_tokens = 128;
+  };
+
+  /// The bytes that a tensor of a model has in its file, in device memory at multiples of 16.
+  using BuffersByName = std::map<std::string, Buffer, std::less<>>;
+  /// Is called with each stage as soon as it is queued. An exception from it ends decode_step.
+  using Probe = std::function<void(const DecoderStage&)>;
+
+  /// Takes the weights on the Backend's device. The specification is that of the model. Blocks
+  /// while norms and biases of other types than F32 are converted to it.
+  ///
+  /// Before anything is queued: Error(invalid_argument) for options out of range and a
+  /// specification that does not fit the tensors, Error(not_found) for a tensor that is not on the
+  /// device, Error(unsupported) for a type without kernels and for heads of more than 256
+  /// elements, each naming the tensor; Error(out_of_memory) when memory_bytes() are not free.
+  ModelRuntime(const Backend& backend, const LoadedModel& model, DecoderSpec spec);
+  ModelRuntime(const Backend& backend, const LoadedModel& model, DecoderSpec spec,
+               const Options& options);
+  /// The same for weights that were copied in another way.
+  ModelRuntime(const Backend& backend, const ModelFile& model, const BuffersByName& weights,
+               DecoderSpec spec, const Options& options);
+  ~ModelRuntime();
+  ModelRuntime(ModelRuntime&&) noexcept;
+  ModelRuntime& operator=(ModelRuntime&&) noexcept;
+
+  /// Device memory that a runtime allocates at once, without weights. With C tokens of context, T =
+  /// min(chunk_tokens, C) and every term 4 bytes x elements, rounded up to 256:
+  ///  * in each layer C x kv_heads x key_length and C x kv_heads x value_length;
+  ///  * three times T x embedding; the largest T x elements of all layers for each of q, k, v,
+  ///    attention, gate and up.
+  /// From the Backend's allocator come besides: cosines and sines, C x rope.dimensions elements;
+  /// norms and biases that are not F32; for each call its ids and logits. Throws
+  /// Error(invalid_argument) for options out of range and where the sum is above 2^63.
+  static std::uint64_t memory_bytes(const DecoderSpec& spec, const Options& options);
+  std::uint64_t memory_bytes() const noexcept;
+
+  /// Queues all layers for tokens at the positions that follow those before, and returns the logits
+  /// of the last one, f32 [vocabulary], in new memory. Does not wait for them, only for the copy of
+  /// the ids, which may wait for earlier work.
+  ///
+  /// Before anything is queued: Error(invalid_argument) without tokens and after cleanup(),
+  /// Error(out_of_bounds) for an id that is not in the vocabulary and for tokens that exceed the
+  /// context. After an exception the tokens count as not given, and the call can be repeated.
+  Tensor decode_step(std::span<const std::uint32_t> ids);
+
+  /// Tokens so far, which is the position of the next one.
+  std::uint64_t position() const noexcept;
+  /// Forgets all tokens. Does not block.
+  void reset() noexcept;
+  /// Replaces the probe; an empty one ends observation.
+  void observe(Probe probe);
+
+  /// Waits until the stream has passed all queued work, then releases weights and memory. Where
+  /// that takes longer than the limit it throws Error(timed_out), within twice the limit, and keeps
+  /// everything, so that it can be called again. Does nothing the second time. Throws also what the
+  /// queued work failed with.
+  void cleanup(double timeout_s);
+
+  const DecoderSpec& spec() const noexcept;
+  const Backend& backend() const noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace hiptool

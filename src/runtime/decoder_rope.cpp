@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/decoder_rope.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hiptool/tensor.hpp"
+
+namespace hiptool::runtime {
+namespace {
+
+std::vector<double> rope_divisors(const Backend& backend, const RopeSpec& rope,
+                                  std::uint64_t context_tokens, const FindWeight& find) {
+  const bool is_long =
+      rope.scaling == RopeScaling::longrope && context_tokens > rope.original_context;
+  const std::string& tensor = is_long ? rope.long_divisors_tensor : rope.divisors_tensor;
+  if (tensor.empty()) return is_long ? rope.long_divisors : rope.divisors;
+  const std::vector<float> divisors =
+      find_vector(backend, find, tensor, rope.dimensions / 2).to_host<float>(backend.stream());
+  return {divisors.begin(), divisors.end()};
+}
+
+ops::RopeOptions rope_options(const RopeSpec& rope, std::vector<double> divisors) {
+  ops::RopeOptions options;
+  options.rotary = rope.dimensions;
+  options.base = rope.base;
+  options.factors = std::move(divisors);
+  const auto original = static_cast<double>(rope.original_context);
+  switch (rope.scaling) {
+    case RopeScaling::none:
+    case RopeScaling::longrope: break;
+    case RopeScaling::linear: options.linear_factor = rope.factor; break;
+    case RopeScaling::yarn:
+      options.yarn = {rope.factor, original, rope.beta_fast, rope.beta_slow, rope.truncates};
+      break;
+    case RopeScaling::llama3:
+      options.llama3 = {rope.factor, rope.low_frequency_factor, rope.high_frequency_factor,
+                        original};
+      break;
+  }
+  return options;
+}
+
+}  // namespace
+
+ops::RopeTables decoder_rope_tables(const Backend& backend, const RopeSpec& rope,
+                                    std::uint64_t context_tokens, const FindWeight& find) {
+  const std::vector<double> frequencies =
+      ops::rope_frequencies(rope_options(rope, rope_divisors(backend, rope, context_tokens, find)));
+  const Tensor on_device =
+      Tensor::from_host({backend.allocator(), backend.stream()}, frequencies, {frequencies.size()});
+  return ops::rope_tables(backend, on_device, 0, context_tokens, rope.attention_factor);
+}
+
+}  // namespace hiptool::runtime

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hiptool/backend.hpp"
+#include "hiptool/decoder_spec.hpp"
+#include "hiptool/load.hpp"
+#include "hiptool/ops_model.hpp"
+#include "hiptool/tensor.hpp"
+
+namespace hiptool::runtime {
+
+/// The tensor of that name on the device of the runtime. Throws Error(not_found).
+using FindWeight = std::function<Weight(const std::string& tensor)>;
+
+/// y = W x + b.
+struct DeviceMatrix {
+  ops::QuantisedTensor weight;
+  std::optional<Tensor> bias;  ///< f32 [rows]
+};
+
+struct LayerWeights {
+  Tensor attention_norm;
+  DeviceMatrix q, k, v;
+  std::optional<Tensor> q_norm, k_norm;
+  DeviceMatrix attention_output;
+  Tensor feed_forward_norm;
+  DeviceMatrix gate, up, down;
+};
+
+/// The tensors of a decoder, found by name; vectors are f32.
+struct DecoderWeights {
+  ops::QuantisedTensor embedding;
+  Tensor output_norm;
+  DeviceMatrix output;
+  std::vector<LayerWeights> layers;
+};
+
+/// Throws Error(not_found), Error(unsupported) and Error(invalid_argument), naming the tensor, for
+/// one that is missing, without kernels or of another size than the specification has. Queues
+/// nothing.
+void check_weights(const DecoderSpec& spec, const FindWeight& find);
+
+/// Queues the conversion of vectors that are not F32.
+DecoderWeights find_weights(const Backend& backend, const DecoderSpec& spec,
+                            const FindWeight& find);
+
+/// A vector of any type as f32 [count]: in place where it is F32, else its conversion is queued.
+Tensor find_vector(const Backend& backend, const FindWeight& find, const std::string& tensor,
+                   std::uint64_t count);
+
+}  // namespace hiptool::runtime

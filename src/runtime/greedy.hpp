@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "hiptool/cancel.hpp"
+#include "hiptool/model_runtime.hpp"
+
+namespace hiptool::runtime {
+
+struct GreedyDecode {
+  std::vector<std::uint32_t> ids;
+  /// XXH3-64 of the XXH3-64 of each step's logits, both as little-endian bytes.
+  std::uint64_t logits_digest = 0;
+  /// Of a step with one token, the mean by events of the device; absent with fewer than two ids.
+  std::optional<double> step_time_s;
+};
+
+/// Appends `count` ids to the prompt, each that of the largest logit (the lowest id of equal ones).
+/// Blocks. Throws what ModelRuntime::decode_step throws, and Error(cancelled).
+GreedyDecode decode_greedily(ModelRuntime& runtime, std::span<const std::uint32_t> prompt,
+                             std::uint64_t count, const CancelToken* cancel);
+
+/// The prompt of a model for which there is none: eight ids, (7 i^2 + 3 i + 1) modulo the
+/// vocabulary.
+std::vector<std::uint32_t> default_prompt(std::uint64_t vocabulary);
+
+}  // namespace hiptool::runtime

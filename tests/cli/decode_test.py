@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""`hiptool load --decode` seen from outside.
+
+Usage: decode_test.py PROGRAM [unittest options].
+"""
+import json
+
+import program
+from program import CliTest, run
+
+
+class Decode(CliTest):
+    def make(self, name, *words):
+        path = self.folder / name
+        made = run("make-model", str(path), *words)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        return str(path)
+
+    def decode(self, path, count, *words):
+        found = run("load", path, "--device", "cpu", "--format", "json", "--decode", str(count),
+                    *words)
+        self.assertEqual(found.returncode, 0, found.stderr)
+        document = json.loads(found.stdout)
+        self.assertEqual(document["status"], "decoded")
+        self.assertTrue(document["passed"])
+        return document["decode"]
+
+    def test_ids_do_not_depend_on_where_the_prompt_ends(self):
+        path = self.make("m.gguf", "--architecture", "qwen3", "--types", "Q4_0")
+        found = self.decode(path, 5)
+        self.assertEqual(found["prompt_ids"], [(7 * i * i + 3 * i + 1) % 331 for i in range(8)])
+        self.assertEqual(len(found["ids"]), 5)
+        self.assertIsNone(found["text"])
+        self.assertGreater(found["tokens_per_s"], 0)
+        self.assertEqual(self.decode(path, 5)["logits_digest"], found["logits_digest"])
+        prompt = found["prompt_ids"] + found["ids"][:2]
+        rest = self.decode(path, 3, "--prompt-ids", ",".join(map(str, prompt)))
+        self.assertEqual(rest["ids"], found["ids"][2:])
+        self.assertNotEqual(rest["logits_digest"], found["logits_digest"])
+        self.assertIsNone(self.decode(path, 1)["tokens_per_s"])
+
+    def test_people_read_ids(self):
+        path = self.make("m.gguf", "--architecture", "llama")
+        found = run("load", path, "--device", "cpu", "--decode", "2", "--prompt-ids", "1,2")
+        self.assertEqual(found.returncode, 0, found.stderr)
+        self.assertIn("decoded 2 tokens on cpu:0, ", found.stdout)
+        self.assertIn("prompt  1,2\nids     ", found.stdout)
+
+    def test_what_cannot_be_decoded(self):
+        decoder = self.make("m.gguf", "--architecture", "llama")
+        small = self.make("m.safetensors", "--architecture", "llama", "--types", "F8_E4M3")
+        other = self.make("other.gguf", "--size", "1M")
+        for code, part, path, *words in [
+                (2, "token 331 is not in", decoder, "--decode", "1", "--prompt-ids", "1,331"),
+                (2, "invalid --prompt-ids", decoder, "--decode", "1", "--prompt-ids", "1,x"),
+                (2, "applies only to --decode", decoder, "--prompt-ids", "1"),
+                (2, "--dry-run", decoder, "--decode", "1", "--dry-run"),
+                (4, "no kernels for weights of type 'F8_E4M3'", small, "--decode", "1"),
+                (4, "has the shape", other, "--decode", "1")]:
+            with self.subTest(part=part):
+                found = run("load", path, "--device", "cpu", *words)
+                self.assertEqual(found.returncode, code, found.stderr)
+                self.assertIn(part, " ".join(found.stderr.split()))
+
+
+if __name__ == "__main__":
+    program.main(__doc__)
