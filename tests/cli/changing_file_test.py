@@ -158,7 +158,7 @@ class ChangingFile(CliTest):
         if mode == "published":
             self.assertEqual(document["verify"]["published"],
                              [{"file": str(self.model), "published": self.hash,
-                               "found": self.hash}])
+                               "found": self.hash, "source": ".cache/huggingface/download"}])
 
     def races(self, folder, how, modes, check):
         self.start(folder)
