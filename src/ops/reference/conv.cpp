@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
+
+#include "ops/reference/equal_products.hpp"
 
 namespace hiptool::ops::reference {
 namespace {
@@ -53,19 +56,6 @@ class Sums {
     std::vector<long double> products;
   };
 
-  /// Equal products are rounded the same way, so that their errors add up: they count as one.
-  static long double grouped_squares(std::vector<long double> products) {
-    std::sort(products.begin(), products.end());
-    long double squares = 0;
-    for (std::size_t first = 0; first < products.size();) {
-      long double sum = 0;
-      const long double product = products[first];
-      for (; first < products.size() && products[first] == product; ++first) sum += product;
-      squares += sum * sum;
-    }
-    return squares;
-  }
-
   std::uint64_t rows_;
   std::uint64_t columns_;
   bool keeps_products_;
@@ -81,18 +71,12 @@ bool is_whole(const Values& values) {
 /// Others make no equal products but by chance.
 template <class ChannelOf>
 bool repeats_weights(const Values& weights, std::uint64_t channels, ChannelOf channel_of) {
-  constexpr std::size_t many = 8;
   std::vector<std::vector<long double>> of_channel(channels);
   for (std::size_t i = 0; i < weights.at.size(); ++i) {
     of_channel[channel_of(i)].push_back(weights.at[i]);
   }
-  return std::any_of(of_channel.begin(), of_channel.end(), [](std::vector<long double>& values) {
-    std::sort(values.begin(), values.end());
-    for (std::size_t i = many; i < values.size(); ++i) {
-      if (values[i] == values[i - many]) return true;
-    }
-    return false;
-  });
+  return std::any_of(of_channel.begin(), of_channel.end(),
+                     [](std::vector<long double>& values) { return repeats(std::move(values)); });
 }
 
 /// The results, in parts whose products are few enough to be kept.

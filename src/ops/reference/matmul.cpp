@@ -3,6 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
+
+#include "ops/reference/equal_products.hpp"
 
 namespace hiptool::ops::reference {
 namespace {
@@ -22,18 +26,34 @@ std::size_t matrix_start(const Values& values, const std::vector<std::uint64_t>&
 }
 
 struct Sum {
+  bool keeps_products = false;
   long double value = 0;
   long double squares = 0;
   long double sizes = 0;
   bool is_whole = true;
+  std::vector<long double> products;
 
   void add(long double product) {
     value += product;
     squares += product * product;
+    if (keeps_products) products.push_back(product);
     sizes += std::fabs(product);
     is_whole = is_whole && std::trunc(product) == product;
   }
 };
+
+/// Whether some line of matrices repeats a number. Lines have `length` elements, `step` apart, and
+/// `step` of them lie in a row.
+bool repeats_in_lines(const Values& values, std::size_t length, std::size_t step) {
+  if (values.at.empty()) return false;
+  for (std::size_t line = 0; line < values.at.size() / length; ++line) {
+    std::vector<long double> factors;
+    const std::size_t first = line / step * step * length + line % step;
+    for (std::size_t i = 0; i < length; ++i) factors.push_back(values.at[first + i * step]);
+    if (repeats(std::move(factors))) return true;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -56,16 +76,19 @@ Expected matmul(DType dtype, const Values& a, const Values& b, double alpha, dou
   const long double unit = is_double ? 0x1p-53L : 0x1p-24L;
   const auto length = static_cast<long double>(k);
   const long double units = 8 * std::sqrt(length) + length / 8;
+  const bool keeps_products = repeats_in_lines(a, k, 1) && repeats_in_lines(b, k, n);
   for (std::size_t at = 0; at < batches * m * n; ++at) {
     const std::size_t batch = at / (m * n);
     const std::size_t row = matrix_start(a, dims, batch) + at / n % m * k;
     const std::size_t column = matrix_start(b, dims, batch) + at % n;
     Sum sum;
+    sum.keeps_products = keeps_products;
     for (std::size_t i = 0; i < k; ++i) sum.add(a.at[row + i] * b.at[column + i * n]);
     const long double product = alpha * sum.value;
     const long double added = old != nullptr ? beta * old->at[at] : 0;
     const long double result = product + added;
-    long double slack = units * unit * std::sqrt(sum.squares) * std::fabs(alpha) +
+    const long double squares = keeps_products ? grouped_squares(sum.products) : sum.squares;
+    long double slack = units * unit * std::sqrt(squares) * std::fabs(alpha) +
                         length * ulp_of(is_double ? DType::f64 : DType::f32, 0);
     const long double whole = sum.sizes * std::fabs(alpha) + std::fabs(added);
     const bool is_exact = sum.is_whole && alpha == 1 && std::trunc(added) == added &&

@@ -32,6 +32,20 @@ std::vector<std::vector<std::size_t>> rows_along(const Values& x, std::size_t ax
   return rows;
 }
 
+/// Its error is an ulp or two of itself, however many elements there are (Neumaier 1974).
+long double mean_of(const Values& x, const std::vector<std::size_t>& row) {
+  long double sum = 0;
+  long double lost = 0;
+  for (const std::size_t i : row) {
+    const long double next = sum + x.at[i];
+    const bool is_larger = std::fabs(sum) >= std::fabs(x.at[i]);
+    lost += is_larger ? (sum - next) + x.at[i] : (x.at[i] - next) + sum;
+    sum = next;
+  }
+  if (std::isfinite(lost)) sum += lost;
+  return sum / static_cast<long double>(row.size());
+}
+
 }  // namespace
 
 Expected softmax(DType dtype, const Values& x, std::size_t axis, bool is_log) {
@@ -66,9 +80,7 @@ Expected normalise(DType dtype, const Values& x, const Values& weight, const Val
   for (const auto& row : rows_along(x, x.dims.size() - 1)) {
     const auto count = static_cast<long double>(row.size());
     long double mean = 0;
-    if (is_centred) {
-      for (const std::size_t i : row) mean += x.at[i] / count;
-    }
+    if (is_centred) mean = mean_of(x, row);
     long double squares = 0;
     long double distances = 0;
     for (const std::size_t i : row) {
@@ -84,7 +96,9 @@ Expected normalise(DType dtype, const Values& x, const Values& weight, const Val
       const long double added = bias != nullptr ? bias->at[k] : 0;
       expected.values.at[i] = scaled + added;
       const long double size = std::fabs(x.at[i] - mean) + distances;
-      expected.slack[i] = (size * error + std::fabs(mean) * error * error) * std::fabs(factor) +
+      // Of the mean that a kernel takes, and of the one here.
+      const long double of_means = std::fabs(mean) * (error * error + 0x1p-62L);
+      expected.slack[i] = (size * error + of_means) * std::fabs(factor) +
                           std::fabs(scaled) * error + std::fabs(added) * unit +
                           ulp_of(dtype, scaled + added);
     }
@@ -143,7 +157,9 @@ Expected gate(DType dtype, Gate kind, const Values& gates, const Values& up) {
   };
   const DType computed = dtype == DType::f64 ? DType::f64 : DType::f32;
   for (std::size_t i = 0; i < up.at.size(); ++i) {
-    const long double factor = activation(gates.at[i]);
+    long double factor = activation(gates.at[i]);
+    // What is nearer to 0 than to the least number is 0 before it meets an infinity.
+    if (std::fabs(factor) < ulp_of(computed, 0) / 2) factor = std::copysign(0.0L, factor);
     expected.values.at[i] = factor * up.at[i];
     // 2 ulp of the function, half an ulp of the product and of the result.
     expected.slack[i] = 2 * ulp_of(computed, factor) * std::fabs(up.at[i]) +
