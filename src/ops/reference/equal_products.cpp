@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#include "ops/reference/equal_products.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace hiptool::ops::reference {
+
+long double grouped_squares(std::vector<long double> products) {
+  std::sort(products.begin(), products.end());
+  long double squares = 0;
+  for (std::size_t first = 0; first < products.size();) {
+    long double sum = 0;
+    const long double product = products[first];
+    for (; first < products.size() && products[first] == product; ++first) sum += product;
+    squares += sum * sum;
+  }
+  return squares;
+}
+
+bool repeats(std::vector<long double> factors) {
+  constexpr std::size_t many = 8;
+  std::sort(factors.begin(), factors.end());
+  for (std::size_t i = many; i < factors.size(); ++i) {
+    if (factors[i] == factors[i - many]) return true;
+  }
+  return false;
+}
+
+}  // namespace hiptool::ops::reference
