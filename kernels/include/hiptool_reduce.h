@@ -169,10 +169,9 @@ __forceinline__ __device__ Stored stored_of(Settings all, typename Found<Stored>
   return Traits::of_key(all.is_reversed ? ~key : key);
 }
 
-template <class Stored>
-__forceinline__ __device__ void join(ReduceKind kind, Found<Stored>& own,
-                                     const Found<Stored>& other) {
-  if (kind == ReduceKind::sum) {
+template <bool is_sum, class Stored>
+__forceinline__ __device__ void join(Found<Stored>& own, const Found<Stored>& other) {
+  if constexpr (is_sum) {
     own.sum = own.sum + other.sum;
   } else {
     const bool wins = other.key < own.key || (other.key == own.key && other.place < own.place);

@@ -7,8 +7,34 @@
 
 namespace hiptool_ops {
 
-// Neighbours that one thread takes, of every type.
+// Neighbours that one thread takes at once, of every type.
 enum : unsigned { cast_length = 4 };
+
+// Two runs of a packed tensor, a distance apart: their loads wait for memory together.
+struct PackedPair {
+  enum : unsigned { length = 2 * cast_length };
+  uint64_t first;
+  uint64_t distance;
+  uint64_t count;
+
+  template <unsigned operand, class Stored>
+  __device__ void load(const Stored* base, Stored* to) const {
+    load_up_to<cast_length>(base, first, count, to);
+    const uint64_t second = first + distance;
+    load_up_to<cast_length>(base, second < count ? second : first, count, to + cast_length);
+  }
+  template <unsigned operand, class Stored>
+  __device__ void store(Stored* base, const Stored* from) const {
+    store_up_to<cast_length>(base, first, count, from);
+    const uint64_t second = first + distance;
+    if (second < count) store_up_to<cast_length>(base, second, count, from + cast_length);
+  }
+};
+
+struct OneRun : AnyRun<cast_length, 2> {
+  enum : unsigned { length = cast_length };
+  using AnyRun<cast_length, 2>::AnyRun;
+};
 
 template <class Body>
 __forceinline__ __device__ void visit_whole(Type type, Body body) {
@@ -109,10 +135,10 @@ struct Load {
 
   template <class Stored>
   __forceinline__ __device__ void operator()(Stored) const {
-    Stored elements[cast_length];
+    Stored elements[Place::length];
     place.template load<0>(static_cast<const Stored*>(in), elements);
 #pragma unroll
-    for (unsigned k = 0; k < cast_length; ++k) {
+    for (unsigned k = 0; k < Place::length; ++k) {
       values[k] = static_cast<Value>(Element<Stored>::widen(elements[k]));
     }
   }
@@ -126,9 +152,9 @@ struct Store {
 
   template <class Stored>
   __forceinline__ __device__ void operator()(Stored) const {
-    Stored elements[cast_length];
+    Stored elements[Place::length];
 #pragma unroll
-    for (unsigned k = 0; k < cast_length; ++k) elements[k] = Converted<Stored>::from(values[k]);
+    for (unsigned k = 0; k < Place::length; ++k) elements[k] = Converted<Stored>::from(values[k]);
     place.template store<1>(static_cast<Stored*>(out), elements);
   }
 };
@@ -150,15 +176,15 @@ template <class Place>
 __forceinline__ __device__ void convert(Type from, Type to, const Place& place, const void* in,
                                         void* out) {
   if (is_whole(from)) {
-    int64_t values[cast_length];
+    int64_t values[Place::length];
     visit_whole(from, Load<int64_t, Place>{place, in, values});
     store_as(to, place, values, out);
   } else if (from == Type::f64) {
-    double values[cast_length];
+    double values[Place::length];
     Load<double, Place>{place, in, values}(double());
     store_as(to, place, values, out);
   } else {
-    float values[cast_length];
+    float values[Place::length];
     visit_single(from, Load<float, Place>{place, in, values});
     store_as(to, place, values, out);
   }
@@ -171,8 +197,8 @@ extern "C" __global__ void __launch_bounds__(256)
                         const void* in, void* out) {
   using namespace hiptool_ops;
   const uint64_t stride = hiptool_device::unit_stride() * cast_length;
-  for (uint64_t i = hiptool_device::first_unit() * cast_length; i < count; i += stride) {
-    convert(from, to, PackedRun<cast_length>{i, count}, in, out);
+  for (uint64_t i = hiptool_device::first_unit() * cast_length; i < count; i += 2 * stride) {
+    convert(from, to, PackedPair{i, stride, count}, in, out);
   }
 }
 
@@ -182,7 +208,7 @@ extern "C" __global__ void __launch_bounds__(256)
   using namespace hiptool_ops;
   const uint64_t stride = hiptool_device::unit_stride() * all.run;
   for (uint64_t i = hiptool_device::first_unit() * all.run; i < all.count; i += stride) {
-    convert(from, to, AnyRun<cast_length, 2>(all, i), in, out);
+    convert(from, to, OneRun(all, i), in, out);
   }
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Reductions: sum, least, largest, and the place of these. One kernel for each type and direction
-// of access: along packed rows, or along columns, where neighbouring threads read neighbouring
-// results' elements.
+// Reductions: sums, and ranks, which are least, largest and the place of these. One kernel for each
+// type, one of the two, and direction of access: along packed rows, or along columns, where
+// neighbouring threads read neighbouring results' elements. (Ranks keep three times the registers
+// of sums; in one kernel they would cost column sums of halves more than half of their rate.)
 //
 // The order of a sum follows from the number of elements and their type alone. Up to 4096 elements
 // are one chunk; more are cut into chunks of the least multiple of 256 that is at least 1024 and
@@ -15,34 +16,20 @@
 
 namespace hiptool_ops {
 
-// `parts` sets of elements follow each other in `places` steps; the switch stands outside.
-template <unsigned parts, unsigned length, class Stored>
-__forceinline__ __device__ void take(Settings all, const Stored (&runs)[parts][length],
-                                     uint64_t first, uint64_t step, uint64_t end,
+// Neighbouring elements, the first of which is number `first`.
+template <bool is_sum, unsigned length, class Stored>
+__forceinline__ __device__ void take(Settings all, const Stored (&run)[length], uint64_t first,
                                      Found<Stored>& found) {
-  using Traits = Reduced<Stored>;
-  switch (all.kind) {
-    case ReduceKind::sum:
 #pragma unroll
-      for (unsigned u = 0; u < parts; ++u) {
-        if (first + u * step >= end) break;
-#pragma unroll
-        for (unsigned k = 0; k < length; ++k) found.sum = found.sum + Traits::operand(runs[u][k]);
-      }
-      break;
-    default:  // the place too, which costs less than code of its own
-#pragma unroll
-      for (unsigned u = 0; u < parts; ++u) {
-        if (first + u * step >= end) break;
-#pragma unroll
-        for (unsigned k = 0; k < length; ++k) {
-          const auto key = key_of(all, runs[u][k]);
-          const bool wins = key < found.key || found.place == ~0U;
-          found.place = wins ? static_cast<uint32_t>(first + u * step) + k : found.place;
-          found.key = wins ? key : found.key;
-        }
-      }
-      break;
+  for (unsigned k = 0; k < length; ++k) {
+    if constexpr (is_sum) {
+      found.sum = found.sum + Reduced<Stored>::operand(run[k]);
+    } else {  // the place too, which costs less than code of its own
+      const auto key = key_of(all, run[k]);
+      const bool wins = key < found.key || found.place == ~0U;
+      found.place = wins ? static_cast<uint32_t>(first) + k : found.place;
+      found.key = wins ? key : found.key;
+    }
   }
 }
 
@@ -53,35 +40,14 @@ __forceinline__ __device__ uint64_t reduced_place(const Reduction& all, uint64_t
   return places[0];
 }
 
-// Places of `parts` elements, each index(u). The search stands there once: what is found moves
-// through the array, because code for each would be too much to be inlined.
-template <unsigned parts, class Index>
-__forceinline__ __device__ void reduced_places(const Reduction& all, uint64_t (&places)[parts],
-                                               Index index) {
-  if (all.reduced.axes == 1) {
-#pragma unroll
-    for (unsigned u = 0; u < parts; ++u) places[u] = index(u) * all.reduced.strides[0][0];
-    return;
-  }
-#pragma unroll
-  for (unsigned u = 0; u < parts; ++u) places[u] = 0;
-#pragma unroll 1
-  for (unsigned u = 0; u < parts; ++u) {
-    const uint64_t found = reduced_place(all, index(u));
-#pragma unroll
-    for (unsigned k = 0; k + 1 < parts; ++k) places[k] = places[k + 1];
-    places[parts - 1] = found;
-  }
-}
-
 // Elements from `at` on along one axis; those beyond the end change nothing: 0 for sums, else the
 // first again.
-template <unsigned length, class Stored>
-__forceinline__ __device__ void load_apart(ReduceKind kind, const Stored* row, uint64_t stride,
-                                           uint64_t at, uint64_t end, Stored* to) {
+template <bool is_sum, unsigned length, class Stored>
+__forceinline__ __device__ void load_apart(const Stored* row, uint64_t stride, uint64_t at,
+                                           uint64_t end, Stored* to) {
 #pragma unroll
   for (unsigned k = 0; k < length; ++k) to[k] = row[(at + k < end ? at + k : at) * stride];
-  if (kind == ReduceKind::sum && at + length > end) {
+  if (is_sum && at + length > end) {
 #pragma unroll
     for (unsigned k = 0; k < length; ++k) {
       if (at + k >= end) to[k] = Stored{};
@@ -89,41 +55,88 @@ __forceinline__ __device__ void load_apart(ReduceKind kind, const Stored* row, u
   }
 }
 
-template <class Stored>
+// Runs whose loads are in flight, as words: elements of less than 4 bytes would take a register
+// each. Those that begin beyond the end are zeros.
+template <unsigned parts, class Stored>
+struct Runs {
+  enum : unsigned {
+    length = Run<Stored>::length,
+    bytes = length * sizeof(Stored),
+    words = bytes / sizeof(uint32_t)
+  };
+  uint32_t at[parts][words];
+
+  __forceinline__ __device__ void load(unsigned part, bool is_inside, const Stored* from) {
+#pragma unroll
+    for (unsigned k = 0; k < words; ++k) at[part][k] = 0;
+    if (is_inside) load_piece<words>(reinterpret_cast<const uint32_t*>(from), at[part]);
+  }
+  __forceinline__ __device__ void get(unsigned part, Stored (&run)[length]) const {
+    hiptool_device::copy_bytes<bytes>(run, at[part]);
+  }
+};
+
+// A row in one piece: the next loads are under way while elements are taken.
+template <bool is_sum, class Stored>
+__forceinline__ __device__ void fold_piece(Settings settings, const Stored* row, uint64_t first,
+                                           uint64_t step, uint64_t end, Found<Stored>& found) {
+  constexpr unsigned ahead = is_sum ? 4 : 2;
+  using Ahead = Runs<ahead, Stored>;
+  const auto load = [&](uint64_t from, Ahead& runs) {
+#pragma unroll
+    for (unsigned u = 0; u < ahead; ++u) {
+      const uint64_t at = from + u * step;
+      runs.load(u, at < end, row + at);
+    }
+  };
+  Ahead runs;
+  load(first, runs);
+  for (uint64_t i = first; i < end;) {
+    Ahead others;
+    load(i + ahead * step, others);
+#pragma unroll
+    for (unsigned u = 0; u < ahead; ++u) {
+      if (!is_sum && i + u * step >= end) break;
+      Stored run[Ahead::length];
+      runs.get(u, run);
+      take<is_sum>(settings, run, i + u * step, found);
+    }
+    runs = others;
+    i += ahead * step;
+  }
+}
+
+template <bool is_sum, class Stored>
 __forceinline__ __device__ void fold_row(const Reduction& all, const Stored* row, uint64_t begin,
                                          uint64_t end, Found<Stored>& found) {
   constexpr unsigned length = Run<Stored>::length;
-  constexpr unsigned ahead = length < 8 ? 4 : 2;  // runs whose loads are in flight
   const Settings settings = {all.kind, all.is_reversed};
   const unsigned group = 1U << all.group_bits;
   const uint64_t step = group * length;
   const bool is_packed = all.reduced.packed != 0;
   uint64_t i = begin + (threadIdx.x & (group - 1)) * length;
+  if (is_packed && all.reduced.axes == 1) {
+    fold_piece<is_sum>(settings, row, i, step, end, found);
+    return;
+  }
   if (is_packed || all.reduced.axes == 1) {
-    for (; i < end; i += ahead * step) {
-      Stored runs[ahead][length];
-      const auto index = [&](unsigned u) { return i + u * step < end ? i + u * step : i; };
+#pragma unroll 1
+    for (; i < end; i += step) {
+      Stored run[length];
       if (is_packed) {
-        uint64_t places[ahead];
-        reduced_places(all, places, index);
-#pragma unroll
-        for (unsigned u = 0; u < ahead; ++u) load_piece<length>(row + places[u], runs[u]);
+        load_piece<length>(row + reduced_place(all, i), run);
       } else {
-        const uint64_t stride = all.reduced.strides[0][0];
-#pragma unroll
-        for (unsigned u = 0; u < ahead; ++u) {
-          load_apart<length>(settings.kind, row, stride, index(u), end, runs[u]);
-        }
+        load_apart<is_sum, length>(row, all.reduced.strides[0][0], i, end, run);
       }
-      take(settings, runs, i, step, end, found);
+      take<is_sum>(settings, run, i, found);
     }
     return;
   }
   for (; i < end; i += step) {
 #pragma unroll 1
     for (uint64_t at = i; at < i + length && at < end; ++at) {
-      const Stored one[1][1] = {{row[reduced_place(all, at)]}};
-      take(settings, one, at, 0, end, found);
+      const Stored one[1] = {row[reduced_place(all, at)]};
+      take<is_sum>(settings, one, at, found);
     }
   }
 }
@@ -138,33 +151,28 @@ __forceinline__ __device__ void write_f32(SumResult result, void* out, uint64_t 
 }
 
 // `earlier` has the places that the input's elements stand for, where they are results of chunks.
-template <class Stored>
+template <bool is_sum, class Stored>
 __forceinline__ __device__ void write(const Reduction& all, const Found<Stored>& found,
                                       uint64_t place, const uint32_t* earlier, void* out,
                                       uint32_t* out_places) {
   using Sum = typename Found<Stored>::Sum;
-  const Settings settings = {all.kind, all.is_reversed};
-  switch (all.kind) {
-    case ReduceKind::sum:
-      if constexpr (Reduced<Stored>::is_float && sizeof(Sum) == 4) {
-        write_f32(all.result, out, place, found.sum);
-      } else if constexpr (Reduced<Stored>::is_float) {
-        static_cast<double*>(out)[place] = Element<double>::narrow(found.sum);
-      } else {
-        static_cast<Stored*>(out)[place] = static_cast<Stored>(found.sum);
-      }
-      break;
-    case ReduceKind::least:
-      static_cast<Stored*>(out)[place] = stored_of<Stored>(settings, found.key);
-      break;
-    case ReduceKind::place_of_least:
+  if constexpr (!is_sum) {
+    const Settings settings = {all.kind, all.is_reversed};
+    if (all.kind == ReduceKind::place_of_least) {
       out_places[place] = earlier == nullptr ? found.place : earlier[found.place];
-      if (out != nullptr) static_cast<Stored*>(out)[place] = stored_of<Stored>(settings, found.key);
-      break;
+      if (out == nullptr) return;
+    }
+    static_cast<Stored*>(out)[place] = stored_of<Stored>(settings, found.key);
+  } else if constexpr (Reduced<Stored>::is_float && sizeof(Sum) == 4) {
+    write_f32(all.result, out, place, found.sum);
+  } else if constexpr (Reduced<Stored>::is_float) {
+    static_cast<double*>(out)[place] = Element<double>::narrow(found.sum);
+  } else {
+    static_cast<Stored*>(out)[place] = static_cast<Stored>(found.sum);
   }
 }
 
-template <class Stored>
+template <bool is_sum, class Stored>
 __forceinline__ __device__ void reduce_rows(const Reduction& all, const Stored* in,
                                             const uint32_t* earlier, void* out,
                                             uint32_t* out_places) {
@@ -184,21 +192,21 @@ __forceinline__ __device__ void reduce_rows(const Reduction& all, const Stored* 
     const uint64_t rest = all.length - begin;
     const uint64_t end = begin + (rest < all.chunk_length ? rest : all.chunk_length);
     Found<Stored> found = nothing<Stored>();
-    fold_row(all, in + places[0], begin, has_row ? end : begin, found);
+    fold_row<is_sum>(all, in + places[0], begin, has_row ? end : begin, found);
 #pragma unroll 1
     for (int distance = 1 << all.group_bits >> 1; distance > 0; distance /= 2) {
       Found<Stored> other = found;
-      if (all.kind == ReduceKind::sum) {
+      if constexpr (is_sum) {
         other.sum = hiptool_device::exchange(found.sum, distance);
       } else {
         other.key = hiptool_device::exchange(found.key, distance);
         other.place = hiptool_device::exchange(found.place, distance);
       }
-      join(all.kind, found, other);
+      join<is_sum>(found, other);
     }
     if (has_row && (threadIdx.x & ((1U << all.group_bits) - 1)) == 0) {
-      write(all, found, places[1] + chunk, earlier == nullptr ? nullptr : earlier + places[0], out,
-            out_places);
+      write<is_sum>(all, found, places[1] + chunk,
+                    earlier == nullptr ? nullptr : earlier + places[0], out, out_places);
     }
   }
 }
@@ -216,90 +224,96 @@ __forceinline__ __device__ void load_columns(bool is_packed, const Stored* from,
   for (unsigned k = 0; k < length; ++k) to[k] = from[k < columns ? k : 0];
 }
 
-template <unsigned length, class Stored>
-__forceinline__ __device__ void sum_columns(const Stored* row, Found<Stored>* found) {
-#pragma unroll
-  for (unsigned k = 0; k < length; ++k) {
-    found[k].sum = found[k].sum + Reduced<Stored>::operand(row[k]);
-  }
-}
-
-template <unsigned length, class Stored>
-__forceinline__ __device__ void rank_columns(Settings all, const Stored* row, uint32_t place,
+template <bool is_sum, unsigned length, class Stored>
+__forceinline__ __device__ void take_columns(Settings all, const Stored* row, uint64_t place,
                                              Found<Stored>* found) {
 #pragma unroll
   for (unsigned k = 0; k < length; ++k) {
-    const auto key = key_of(all, row[k]);
-    const bool wins = key < found[k].key || found[k].place == ~0U;
-    found[k].place = wins ? place : found[k].place;
-    found[k].key = wins ? key : found[k].key;
+    if constexpr (is_sum) {
+      found[k].sum = found[k].sum + Reduced<Stored>::operand(row[k]);
+    } else {
+      const auto key = key_of(all, row[k]);
+      const bool wins = key < found[k].key || found[k].place == ~0U;
+      found[k].place = wins ? static_cast<uint32_t>(place) : found[k].place;
+      found[k].key = wins ? key : found[k].key;
+    }
   }
 }
 
-template <unsigned length, class Stored>
+// Rows that are a fixed distance apart, and whose runs begin at multiples of their size.
+template <bool is_sum, unsigned length, class Stored>
+__forceinline__ __device__ void fold_regular(Settings settings, const Stored* from, uint64_t stride,
+                                             uint64_t first, uint64_t end, Found<Stored>* found) {
+  constexpr unsigned ahead = is_sum ? 8 : 4;  // rows whose loads are in flight
+  constexpr unsigned rows_of_run = length < ahead ? length : ahead;
+  constexpr unsigned runs = ahead / rows_of_run;
+  constexpr uint64_t between = row_threads / column_runs * length;
+  for (uint64_t run = first; run < end; run += runs * between) {
+#pragma unroll 1
+    for (uint64_t row = run; row < run + length && row < end; row += rows_of_run) {
+      const uint64_t left = end - row;
+      const Stored* at = from + row * stride;
+      Runs<ahead, Stored> rows;
+#pragma unroll
+      for (unsigned k = 0; k < ahead; ++k) {
+        const uint64_t after = k / rows_of_run * between + k % rows_of_run;
+        rows.load(k, after < left, at);
+        at += (k % rows_of_run + 1 < rows_of_run ? 1 : between - rows_of_run + 1) * stride;
+      }
+#pragma unroll
+      for (unsigned k = 0; k < ahead; ++k) {
+        const uint64_t after = k / rows_of_run * between + k % rows_of_run;
+        if (!is_sum && after >= left) continue;
+        Stored values[length];
+        rows.get(k, values);
+        take_columns<is_sum, length>(settings, values, row + after, found);
+      }
+    }
+  }
+}
+
+template <bool is_sum, unsigned length, class Stored>
 __forceinline__ __device__ void fold_columns(const Reduction& all, const Stored* from,
                                              unsigned columns, uint64_t begin, uint64_t end,
                                              Found<Stored>* found) {
   constexpr unsigned lanes = row_threads / column_runs;
-  constexpr unsigned ahead = 4;  // rows whose loads are in flight
-  constexpr unsigned runs = length < ahead ? ahead / length : 1;
-  constexpr unsigned rows_of_run = length < ahead ? length : ahead;
-  const uint64_t step = runs * lanes * length;
-  uint64_t run = begin + threadIdx.x / column_runs * length;
   const Settings settings = {all.kind, all.is_reversed};
   const bool is_packed = (all.kept.packed & 1U) != 0;
-  uint64_t part = 0;
-  while (run + part < end) {
-    const auto index = [&](unsigned k) {
-      return run + part + k / rows_of_run * (lanes * length) + k % rows_of_run;
-    };
-    uint64_t places[ahead];
-    reduced_places(all, places, [&](unsigned k) { return index(k) < end ? index(k) : run + part; });
-    Stored rows[ahead][length];
-#pragma unroll
-    for (unsigned k = 0; k < ahead; ++k) {
-      load_columns<length>(is_packed, from + places[k], columns, rows[k]);
-    }
-    if (settings.kind == ReduceKind::sum) {
-#pragma unroll
-      for (unsigned k = 0; k < ahead; ++k) {
-        if (index(k) < end) sum_columns<length>(rows[k], found);
-      }
-    } else {
-#pragma unroll
-      for (unsigned k = 0; k < ahead; ++k) {
-        if (index(k) >= end) continue;
-        rank_columns<length>(settings, rows[k], static_cast<uint32_t>(index(k)), found);
-      }
-    }
-    part += rows_of_run;
-    if (part >= length) {
-      part = 0;
-      run += step;
+  const uint64_t first = begin + threadIdx.x / column_runs * length;
+  if (is_packed && all.reduced.axes == 1) {
+    fold_regular<is_sum, length>(settings, from, all.reduced.strides[0][0], first, end, found);
+    return;
+  }
+  for (uint64_t run = first; run < end; run += lanes * length) {
+#pragma unroll 1
+    for (uint64_t row = run; row < run + length && row < end; ++row) {
+      Stored values[length];
+      load_columns<length>(is_packed, from + reduced_place(all, row), columns, values);
+      take_columns<is_sum, length>(settings, values, row, found);
     }
   }
 }
 
 // Shared memory for what some threads have found, `length` things each.
-template <unsigned length, class Stored>
+template <bool is_sum, unsigned length, class Stored>
 struct FoundInShared {
   using Sum = typename Found<Stored>::Sum;
   using Key = typename Found<Stored>::Key;
   enum : unsigned { things = row_threads / 2 * length };
 
-  static __device__ void put(ReduceKind kind, unsigned at, const Found<Stored>& found) {
+  static __device__ void put(unsigned at, const Found<Stored>& found) {
     void* const shared = hiptool_device::dynamic_shared();
-    if (kind == ReduceKind::sum) {
+    if constexpr (is_sum) {
       static_cast<Sum*>(shared)[at] = found.sum;
     } else {
       static_cast<Key*>(shared)[at] = found.key;
       reinterpret_cast<uint32_t*>(static_cast<Key*>(shared) + things)[at] = found.place;
     }
   }
-  static __device__ Found<Stored> get(ReduceKind kind, unsigned at) {
+  static __device__ Found<Stored> get(unsigned at) {
     void* const shared = hiptool_device::dynamic_shared();
     Found<Stored> found = nothing<Stored>();
-    if (kind == ReduceKind::sum) {
+    if constexpr (is_sum) {
       found.sum = static_cast<Sum*>(shared)[at];
     } else {
       found.key = static_cast<Key*>(shared)[at];
@@ -310,31 +324,31 @@ struct FoundInShared {
 };
 
 // The tree of join_32 over the 32 threads that share columns. The results are in shared memory.
-template <unsigned length, class Stored>
-__forceinline__ __device__ void join_columns(ReduceKind kind, Found<Stored>* found) {
-  using Shared = FoundInShared<length, Stored>;
+template <bool is_sum, unsigned length, class Stored>
+__forceinline__ __device__ void join_columns(Found<Stored>* found) {
+  using Shared = FoundInShared<is_sum, length, Stored>;
 #pragma unroll 1
   for (unsigned threads = row_threads / 2; threads >= column_runs; threads /= 2) {
     const unsigned at = threadIdx.x % threads * length;
     if (threadIdx.x >= threads && threadIdx.x < 2 * threads) {
 #pragma unroll
-      for (unsigned k = 0; k < length; ++k) Shared::put(kind, at + k, found[k]);
+      for (unsigned k = 0; k < length; ++k) Shared::put(at + k, found[k]);
     }
     __syncthreads();
     if (threadIdx.x < threads) {
 #pragma unroll
-      for (unsigned k = 0; k < length; ++k) join(kind, found[k], Shared::get(kind, at + k));
+      for (unsigned k = 0; k < length; ++k) join<is_sum>(found[k], Shared::get(at + k));
     }
     __syncthreads();
   }
   if (threadIdx.x < column_runs) {
 #pragma unroll
-    for (unsigned k = 0; k < length; ++k) Shared::put(kind, threadIdx.x * length + k, found[k]);
+    for (unsigned k = 0; k < length; ++k) Shared::put(threadIdx.x * length + k, found[k]);
   }
   __syncthreads();
 }
 
-template <class Stored>
+template <bool is_sum, class Stored>
 __forceinline__ __device__ void reduce_columns(const Reduction& all, const Stored* in, void* out,
                                                uint32_t* out_places) {
   constexpr unsigned length = Run<Stored>::length;
@@ -358,15 +372,15 @@ __forceinline__ __device__ void reduce_columns(const Reduction& all, const Store
     Found<Stored> found[length];
 #pragma unroll
     for (unsigned k = 0; k < length; ++k) found[k] = nothing<Stored>();
-    fold_columns<length>(all, in + places[0] + (has_columns ? first : 0), columns, begin,
-                         has_columns ? end : begin, found);
-    join_columns<length>(all.kind, found);
+    fold_columns<is_sum, length>(all, in + places[0] + (has_columns ? first : 0), columns, begin,
+                                 has_columns ? end : begin, found);
+    join_columns<is_sum, length>(found);
     // One result for each of the first threads, which are neighbours.
     const uint64_t column = (task - part * strips) * strip + threadIdx.x;
     if (threadIdx.x < strip && column < width) {
       const uint64_t place = places[1] + column * all.kept.strides[1][0] + chunk;
-      write(all, FoundInShared<length, Stored>::get(all.kind, threadIdx.x), place, nullptr, out,
-            out_places);
+      write<is_sum>(all, FoundInShared<is_sum, length, Stored>::get(threadIdx.x), place, nullptr,
+                    out, out_places);
     }
     __syncthreads();
   }
@@ -374,18 +388,22 @@ __forceinline__ __device__ void reduce_columns(const Reduction& all, const Store
 
 }  // namespace hiptool_ops
 
-#define HIPTOOL_KERNELS(type, Stored)                                                        \
-  extern "C" __global__ void __launch_bounds__(256)                                          \
-      hiptool_reduce_rows_##type(hiptool_ops::Reduction all, const Stored* in,               \
-                                 const uint32_t* earlier, void* out, uint32_t* out_places) { \
-    hiptool_ops::reduce_rows(all, in, earlier, out, out_places);                             \
-  }                                                                                          \
-  extern "C" __global__ void __launch_bounds__(256) hiptool_reduce_columns_##type(           \
-      hiptool_ops::Reduction all, const Stored* in, void* out, uint32_t* out_places) {       \
-    hiptool_ops::reduce_columns(all, in, out, out_places);                                   \
-  }                                                                                          \
-  HIPTOOL_EXPORT(hiptool_reduce_rows_##type);                                                \
-  HIPTOOL_EXPORT(hiptool_reduce_columns_##type)
+#define HIPTOOL_KERNELS_OF(what, is_sum, type, Stored)                                         \
+  extern "C" __global__ void __launch_bounds__(256)                                            \
+      hiptool_##what##_rows_##type(hiptool_ops::Reduction all, const Stored* in,               \
+                                   const uint32_t* earlier, void* out, uint32_t* out_places) { \
+    hiptool_ops::reduce_rows<is_sum>(all, in, earlier, out, out_places);                       \
+  }                                                                                            \
+  extern "C" __global__ void __launch_bounds__(256) hiptool_##what##_columns_##type(           \
+      hiptool_ops::Reduction all, const Stored* in, void* out, uint32_t* out_places) {         \
+    hiptool_ops::reduce_columns<is_sum>(all, in, out, out_places);                             \
+  }                                                                                            \
+  HIPTOOL_EXPORT(hiptool_##what##_rows_##type);                                                \
+  HIPTOOL_EXPORT(hiptool_##what##_columns_##type)
+
+#define HIPTOOL_KERNELS(type, Stored)          \
+  HIPTOOL_KERNELS_OF(sum, true, type, Stored); \
+  HIPTOOL_KERNELS_OF(rank, false, type, Stored)
 
 HIPTOOL_KERNELS(u8, uint8_t);
 HIPTOOL_KERNELS(u32, uint32_t);

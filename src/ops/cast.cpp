@@ -32,7 +32,8 @@ void cast_into(const Backend& backend, const Tensor& x, const Tensor& out) {
   constexpr std::uint32_t run = 4;  // cast_length
   if (are_packed(tensors)) {
     const Kernel kernel = backend.state().kernel("ops_cast", "hiptool_cast_packed");
-    launch_elements(backend, kernel, count, run, from, to, count, x.address(), out.address());
+    // Each thread takes two runs.
+    launch_elements(backend, kernel, count, 2 * run, from, to, count, x.address(), out.address());
     return;
   }
   const Kernel kernel = backend.state().kernel("ops_cast", "hiptool_cast");

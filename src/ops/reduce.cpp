@@ -142,6 +142,7 @@ void launch_reduction(const Backend& backend, const Work& work, Reduction& all) 
   set_operands(all.reduced, reduced, all.length);
   set_operands(all.kept, kept, in_kept.element_count());
   const std::string type(to_string(work.dtype));
+  const std::string kernels = all.kind == ReduceKind::sum ? "hiptool_sum_" : "hiptool_rank_";
 
   const bool by_columns = work.earlier == nullptr && reduced.strides[0][0] != 1 &&
                           kept.strides[0][0] == 1 && kept.dims[0] > run;
@@ -159,7 +160,7 @@ void launch_reduction(const Backend& backend, const Work& work, Reduction& all) 
     // Half the threads leave what they found: a sum, or a key and a place.
     const std::uint32_t key_bytes = element_size_bytes(work.dtype) == 8 ? 8 : 4;
     config.shared_bytes = hiptool_ops::row_threads / 2 * run * (key_bytes + 4);
-    launch(backend.state().kernel("ops_reduce", "hiptool_reduce_columns_" + type), config,
+    launch(backend.state().kernel("ops_reduce", kernels + "columns_" + type), config,
            backend.stream(), all, work.in, work.out, work.out_places);
     return;
   }
@@ -170,8 +171,8 @@ void launch_reduction(const Backend& backend, const Work& work, Reduction& all) 
   const std::uint64_t groups = hiptool_ops::row_threads >> all.group_bits;
   set_grid(all.chunks == 1 ? ceil_divide(all.kept.count, groups) : all.kept.count);
   config.grid.y = static_cast<std::uint32_t>(ceil_divide(all.chunks, groups));
-  launch(backend.state().kernel("ops_reduce", "hiptool_reduce_rows_" + type), config,
-         backend.stream(), all, work.in, work.earlier, work.out, work.out_places);
+  launch(backend.state().kernel("ops_reduce", kernels + "rows_" + type), config, backend.stream(),
+         all, work.in, work.earlier, work.out, work.out_places);
 }
 
 void run_reduction(const Backend& backend, const Work& work) {
