@@ -297,6 +297,8 @@ void launch_product(const Backend& backend, MatrixProduct product, const MatmulO
   const SumOrder order = order_of(product);
   if (!has_neighbours(product.out.columns)) product.transpose();
   join_batches(product, order);
+  // Of joined columns that were one each the rows are neighbours.
+  if (!has_neighbours(product.out.columns)) product.transpose();
   if (order.is_of_vectors) {
     if (product.b.columns.size > product.a.rows.size) product.transpose();
     ProductLaunch(backend, product, make_arguments(product, order, options)).multiply_vectors();

@@ -66,7 +66,6 @@ constexpr void check_cublas_numbers() {
                     ::CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK>();
   check_blas_number<ours::CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
                     ::CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES>();
-  check_blas_number<ours::CUBLASLT_REDUCTION_SCHEME_INPLACE, ::CUBLASLT_REDUCTION_SCHEME_INPLACE>();
   check_blas_number<ours::CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE,
                     ::CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE>();
 }

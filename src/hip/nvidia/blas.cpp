@@ -135,10 +135,11 @@ constexpr LtNumbers cublaslt_numbers() {
   return {CUBLAS_OP_N, CUBLAS_OP_T, CUBLASLT_MATMUL_DESC_TRANSA, CUBLASLT_MATMUL_DESC_TRANSB,
           CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
           CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
-          // Not in the type of the output, which would round halves before they are joined.
-          CUBLASLT_REDUCTION_SCHEME_INPLACE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE,
-          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, cublaslt_result_workspace_at,
-          cublaslt_result_state_at, cublaslt_result_bytes, cuda_data_type, cublas_compute};
+          // Not in the type of the output, as the one in place is: halves would be rounded before
+          // they are joined.
+          CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
+          cublaslt_result_workspace_at, cublaslt_result_state_at, cublaslt_result_bytes,
+          cuda_data_type, cublas_compute};
 }
 
 std::string cublas_status_name(int status) {

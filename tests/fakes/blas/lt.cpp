@@ -80,6 +80,32 @@ hiptool::hip::BlasCompute compute_of(int type) {
 #endif
 }
 
+std::int64_t element_bytes(hiptool::hip::BlasType type) {
+  using hiptool::hip::BlasType;
+  switch (type) {
+    case BlasType::f64: return 8;
+    case BlasType::f32:
+    case BlasType::i32: return 4;
+    case BlasType::i8: return 1;
+    default: return 2;
+  }
+}
+
+/// Whether the first half of a long sum is put into the output, and the second added there, in its
+/// type: what real ones do where the preference allows it.
+bool joins_in_output([[maybe_unused]] const Preference& preference,
+                     [[maybe_unused]] std::uint64_t k) {
+#ifdef FAKE_CUBLASLT
+  constexpr int reduction_schemes = 3;
+  constexpr std::uint64_t all = 7;
+  constexpr std::uint64_t in_output_type = 1 | 4;
+  const auto found = preference.find(reduction_schemes);
+  return k >= 1024 && ((found == preference.end() ? all : found->second) & in_output_type) != 0;
+#else
+  return false;
+#endif
+}
+
 std::uint64_t needed_bytes(const Desc& desc, const Layout& a) {
   const std::uint64_t k = desc.transpose_a ? a.rows : a.columns;
   return k % 1024 == 0 ? 1024 : 0;
@@ -177,13 +203,18 @@ int LT(MatmulAlgoGetHeuristic)(void*, void* desc, void* a, void*, void*, void*, 
   ++LT(_fake_heuristics);
   const std::uint64_t bytes = needed_bytes(*static_cast<Desc*>(desc), *static_cast<Layout*>(a));
   std::memset(results, 0, RESULT_BYTES);
+  const auto& of = *static_cast<Desc*>(desc);
+  const auto& first = *static_cast<Layout*>(a);
+  const bool joins = joins_in_output(*static_cast<Preference*>(preference),
+                                     of.transpose_a ? first.rows : first.columns);
+  std::memcpy(results, &joins, sizeof joins);
   std::memcpy(static_cast<char*>(results) + WORKSPACE_AT, &bytes, sizeof bytes);
   *returned = (*static_cast<Preference*>(preference))[MAX_WORKSPACE] >= bytes ? 1 : 0;
   return 0;
 }
 int LT(Matmul)(void*, void* desc, const void* alpha, const void* a, void* a_layout, const void* b,
                void* b_layout, const void* beta, const void*, void*, void* d, void* d_layout,
-               const void*, void*, std::size_t workspace_bytes, hipStream_t stream) {
+               const void* algorithm, void*, std::size_t workspace_bytes, hipStream_t stream) {
   if (faults.enter()) return FAILED;
   const Desc& of = *static_cast<Desc*>(desc);
   const Layout& first = *static_cast<Layout*>(a_layout);
@@ -192,28 +223,39 @@ int LT(Matmul)(void*, void* desc, const void* alpha, const void* a, void* a_layo
   if (workspace_bytes < needed_bytes(of, first)) return FAILED;
   const auto k = static_cast<std::int64_t>(of.transpose_a ? first.rows : first.columns);
   using namespace hiptool::fake;
-  multiply({cuda_type(first.type),
-            cuda_type(second.type),
-            cuda_type(out.type),
-            compute_of(of.compute),
-            of.transpose_a,
-            of.transpose_b,
-            static_cast<std::int64_t>(out.rows),
-            static_cast<std::int64_t>(out.columns),
-            k,
-            a,
-            first.ld,
-            first.stride,
-            b,
-            second.ld,
-            second.stride,
-            d,
-            out.ld,
-            out.stride,
-            out.batch,
-            alpha,
-            beta},
-           stream, faults);
+  const auto add = [&](std::int64_t from, std::int64_t count, const void* scale) {
+    const auto place = [&](const void* matrix, const Layout& layout, bool is_row) {
+      const std::int64_t element = is_row ? from : from * layout.ld;
+      return static_cast<const char*>(matrix) + element * element_bytes(cuda_type(layout.type));
+    };
+    multiply({cuda_type(first.type),
+              cuda_type(second.type),
+              cuda_type(out.type),
+              compute_of(of.compute),
+              of.transpose_a,
+              of.transpose_b,
+              static_cast<std::int64_t>(out.rows),
+              static_cast<std::int64_t>(out.columns),
+              count,
+              place(a, first, of.transpose_a),
+              first.ld,
+              first.stride,
+              place(b, second, !of.transpose_b),
+              second.ld,
+              second.stride,
+              d,
+              out.ld,
+              out.stride,
+              out.batch,
+              alpha,
+              scale},
+             stream, faults);
+  };
+  bool joins = false;
+  std::memcpy(&joins, algorithm, sizeof joins);
+  add(0, joins ? k / 2 : k, beta);
+  static const float one = 1;
+  if (joins) add(k / 2, k - k / 2, &one);
   return 0;
 }
 

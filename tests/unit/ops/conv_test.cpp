@@ -52,6 +52,9 @@ const std::vector<ConvCase> conv_cases{
     {{2, 6, 4, 5}, {6, 3, 1, 1}, conv_options({1, 1}, {0, 0}, {1, 1}, 2)},
     {{1, 3, 5, 6}, {3, 3, 1, 1}, conv_options({2, 3}, {1, 0}, {1, 1})},
     {{1, 3, 1, 33}, {4, 3, 1, 4}, conv_options({1, 2}, {0, 3}, {1, 2})},
+    // Results of one pixel: columns of one element, which several images make a matrix.
+    {{2, 8, 1, 1}, {8, 8, 1, 1}, {}},
+    {{3, 5, 2, 2}, {6, 5, 2, 2}, {}},
 };
 
 /// One more result along an axis where the stride leaves room for it.

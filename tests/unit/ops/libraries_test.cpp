@@ -295,6 +295,16 @@ TEST_CASE("nvidia: TF32 only where it is allowed") {
   CHECK(status_of(backend, "cuDNN").calls == 2);
 }
 
+TEST_CASE("nvidia: parts of a sum are joined in f32") {
+  Platforms platforms;
+  const Backend backend = backend_of(platforms, Platform::nvidia);
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    const Product product(dtype, {5, 1024}, {1024, 6});
+    CHECK(is_right(dtype, product, multiply(backend, dtype, product, by_library())));
+  }
+  CHECK(status_of(backend, "cuBLASLt").calls == 2);
+}
+
 TEST_CASE("nvidia: threads share a Backend's libraries") {
   Platforms platforms;
   const Backend backend = backend_of(platforms, Platform::nvidia);

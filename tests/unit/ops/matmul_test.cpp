@@ -161,6 +161,8 @@ TEST_CASE("batches of matrices, some of them repeated") {
     check_shape(backend, dtype, {3, 1, 6, 20}, {1, 2, 20, 10}, turn++);
     check_shape(backend, dtype, {1, 6, 20}, {4, 20, 10}, turn++);
     check_shape(backend, dtype, {4, 1, 70}, {1, 70, 10}, turn++);
+    check_shape(backend, dtype, {1, 8, 20}, {3, 20, 1}, turn++);
+    check_shape(backend, dtype, {1, 8, 70}, {30, 70, 1}, turn++);
     check_shape(backend, dtype, {2, 3, 2, 9, 13}, {2, 3, 2, 13, 11}, turn++);
     // Batch axes that do not collapse, and one of stride 0.
     const Values a = factors(dtype, {2, 3, 9, 10}, 5, false);
