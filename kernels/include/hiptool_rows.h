@@ -7,7 +7,7 @@ namespace hiptool_ops {
 
 enum : unsigned {
   row_threads = 256,      // of a block
-  column_runs = 8,        // runs of columns that a block reduces; 32 threads share each
+  column_lanes = 32,      // that share the elements of a column
   stash_pieces_most = 8,  // pieces of 16 bytes that a thread keeps of its row
   join_bytes = 128,       // shared memory in front of the stash
 };
@@ -26,7 +26,7 @@ struct Reduction {
   ReduceKind kind;
   uint32_t is_reversed;  // the largest, not the least
   SumResult result;
-  uint32_t group_bits;  // 2^this threads share a row
+  uint32_t group_bits;  // 2^this threads share a row, or take neighbouring runs of columns
   Operands<1> reduced;  // of the input; axis 0 is the last of the reduced axes
   Operands<2> kept;     // of the input and of the result; packed, bit 0: pieces along axis 0
 };

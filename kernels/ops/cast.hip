@@ -31,6 +31,9 @@ struct PackedPair {
   }
 };
 
+struct OnePackedRun : PackedRun<cast_length> {
+  enum : unsigned { length = cast_length };
+};
 struct OneRun : AnyRun<cast_length, 2> {
   enum : unsigned { length = cast_length };
   using AnyRun<cast_length, 2>::AnyRun;
@@ -192,9 +195,21 @@ __forceinline__ __device__ void convert(Type from, Type to, const Place& place, 
 
 }  // namespace hiptool_ops
 
+// Where results are larger than the numbers they come from, writes take most of the time, and go in
+// one piece.
 extern "C" __global__ void __launch_bounds__(256)
     hiptool_cast_packed(hiptool_ops::Type from, hiptool_ops::Type to, uint64_t count,
                         const void* in, void* out) {
+  using namespace hiptool_ops;
+  const uint64_t stride = hiptool_device::unit_stride() * cast_length;
+  for (uint64_t i = hiptool_device::first_unit() * cast_length; i < count; i += stride) {
+    convert(from, to, OnePackedRun{{i, count}}, in, out);
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    hiptool_cast_packed_pairs(hiptool_ops::Type from, hiptool_ops::Type to, uint64_t count,
+                              const void* in, void* out) {
   using namespace hiptool_ops;
   const uint64_t stride = hiptool_device::unit_stride() * cast_length;
   for (uint64_t i = hiptool_device::first_unit() * cast_length; i < count; i += 2 * stride) {
@@ -213,4 +228,5 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 
 HIPTOOL_EXPORT(hiptool_cast_packed);
+HIPTOOL_EXPORT(hiptool_cast_packed_pairs);
 HIPTOOL_EXPORT(hiptool_cast);

@@ -211,7 +211,9 @@ __forceinline__ __device__ void reduce_rows(const Reduction& all, const Stored* 
   }
 }
 
-// Columns: a thread takes runs of neighbouring results, and 32 threads share their elements.
+// Columns: a thread takes runs of neighbouring results. Their elements go to 32 lanes, some of
+// which are at work at the same time, by one thread each; the others follow. So a warp reads far
+// along one row, as memory does best.
 
 template <unsigned length, class Stored>
 __forceinline__ __device__ void load_columns(bool is_packed, const Stored* from, unsigned columns,
@@ -247,7 +249,7 @@ __forceinline__ __device__ void fold_regular(Settings settings, const Stored* fr
   constexpr unsigned ahead = is_sum ? 8 : 4;  // rows whose loads are in flight
   constexpr unsigned rows_of_run = length < ahead ? length : ahead;
   constexpr unsigned runs = ahead / rows_of_run;
-  constexpr uint64_t between = row_threads / column_runs * length;
+  constexpr uint64_t between = column_lanes * length;
   for (uint64_t run = first; run < end; run += runs * between) {
 #pragma unroll 1
     for (uint64_t row = run; row < run + length && row < end; row += rows_of_run) {
@@ -274,17 +276,15 @@ __forceinline__ __device__ void fold_regular(Settings settings, const Stored* fr
 
 template <bool is_sum, unsigned length, class Stored>
 __forceinline__ __device__ void fold_columns(const Reduction& all, const Stored* from,
-                                             unsigned columns, uint64_t begin, uint64_t end,
+                                             unsigned columns, uint64_t first, uint64_t end,
                                              Found<Stored>* found) {
-  constexpr unsigned lanes = row_threads / column_runs;
   const Settings settings = {all.kind, all.is_reversed};
   const bool is_packed = (all.kept.packed & 1U) != 0;
-  const uint64_t first = begin + threadIdx.x / column_runs * length;
   if (is_packed && all.reduced.axes == 1) {
     fold_regular<is_sum, length>(settings, from, all.reduced.strides[0][0], first, end, found);
     return;
   }
-  for (uint64_t run = first; run < end; run += lanes * length) {
+  for (uint64_t run = first; run < end; run += column_lanes * length) {
 #pragma unroll 1
     for (uint64_t row = run; row < run + length && row < end; ++row) {
       Stored values[length];
@@ -294,14 +294,14 @@ __forceinline__ __device__ void fold_columns(const Reduction& all, const Stored*
   }
 }
 
-// Shared memory for what some threads have found, `length` things each.
-template <bool is_sum, unsigned length, class Stored>
+// Shared memory for what lanes have found: `things` of each kind.
+template <bool is_sum, class Stored>
 struct FoundInShared {
   using Sum = typename Found<Stored>::Sum;
   using Key = typename Found<Stored>::Key;
-  enum : unsigned { things = row_threads / 2 * length };
+  unsigned things;
 
-  static __device__ void put(unsigned at, const Found<Stored>& found) {
+  __device__ void put(unsigned at, const Found<Stored>& found) const {
     void* const shared = hiptool_device::dynamic_shared();
     if constexpr (is_sum) {
       static_cast<Sum*>(shared)[at] = found.sum;
@@ -310,7 +310,7 @@ struct FoundInShared {
       reinterpret_cast<uint32_t*>(static_cast<Key*>(shared) + things)[at] = found.place;
     }
   }
-  static __device__ Found<Stored> get(unsigned at) {
+  __device__ Found<Stored> get(unsigned at) const {
     void* const shared = hiptool_device::dynamic_shared();
     Found<Stored> found = nothing<Stored>();
     if constexpr (is_sum) {
@@ -323,64 +323,71 @@ struct FoundInShared {
   }
 };
 
-// The tree of join_32 over the 32 threads that share columns. The results are in shared memory.
-template <bool is_sum, unsigned length, class Stored>
-__forceinline__ __device__ void join_columns(Found<Stored>* found) {
-  using Shared = FoundInShared<is_sum, length, Stored>;
+// What every lane finds of `strip` neighbouring results, into shared memory.
+template <bool is_sum, class Stored>
+__forceinline__ __device__ void fold_strip(const Reduction& all, const Stored* from, uint64_t width,
+                                           uint64_t begin, uint64_t end,
+                                           FoundInShared<is_sum, Stored> shared) {
+  constexpr unsigned length = Run<Stored>::length;
+  const unsigned runs = 1U << all.group_bits;
+  const unsigned first = (threadIdx.x & (runs - 1)) * length;
+  const bool has_columns = first < width;
+  const unsigned columns = !has_columns             ? 1U
+                           : width - first < length ? static_cast<unsigned>(width - first)
+                                                    : length;
 #pragma unroll 1
-  for (unsigned threads = row_threads / 2; threads >= column_runs; threads /= 2) {
-    const unsigned at = threadIdx.x % threads * length;
-    if (threadIdx.x >= threads && threadIdx.x < 2 * threads) {
+  for (unsigned lane = threadIdx.x >> all.group_bits; lane < column_lanes;
+       lane += row_threads >> all.group_bits) {
+    Found<Stored> found[length];
 #pragma unroll
-      for (unsigned k = 0; k < length; ++k) Shared::put(at + k, found[k]);
-    }
-    __syncthreads();
-    if (threadIdx.x < threads) {
+    for (unsigned k = 0; k < length; ++k) found[k] = nothing<Stored>();
+    fold_columns<is_sum, length>(all, from + (has_columns ? first : 0), columns,
+                                 begin + lane * length, has_columns ? end : begin, found);
 #pragma unroll
-      for (unsigned k = 0; k < length; ++k) join<is_sum>(found[k], Shared::get(at + k));
-    }
-    __syncthreads();
-  }
-  if (threadIdx.x < column_runs) {
-#pragma unroll
-    for (unsigned k = 0; k < length; ++k) Shared::put(threadIdx.x * length + k, found[k]);
+    for (unsigned k = 0; k < length; ++k) shared.put(lane * runs * length + first + k, found[k]);
   }
   __syncthreads();
+}
+
+// The tree of join_32 over the lanes.
+template <bool is_sum, class Stored>
+__forceinline__ __device__ void join_lanes(unsigned strip, FoundInShared<is_sum, Stored> shared) {
+#pragma unroll 1
+  for (unsigned lanes = column_lanes / 2; lanes > 0; lanes /= 2) {
+#pragma unroll 1
+    for (unsigned at = threadIdx.x; at < lanes * strip; at += row_threads) {
+      Found<Stored> found = shared.get(at);
+      join<is_sum>(found, shared.get(at + lanes * strip));
+      shared.put(at, found);
+    }
+    __syncthreads();
+  }
 }
 
 template <bool is_sum, class Stored>
 __forceinline__ __device__ void reduce_columns(const Reduction& all, const Stored* in, void* out,
                                                uint32_t* out_places) {
-  constexpr unsigned length = Run<Stored>::length;
-  constexpr unsigned strip = column_runs * length;
+  const unsigned strip = Run<Stored>::length << all.group_bits;
+  const FoundInShared<is_sum, Stored> shared = {column_lanes * strip};
   const uint64_t width = all.kept.dims[0];
   const uint64_t strips = (width + strip - 1) / strip;
   const uint64_t tasks = all.outer * strips;
   const uint64_t chunk = blockIdx.y;
   for (uint64_t task = blockIdx.x; task < tasks; task += gridDim.x) {
     const uint64_t part = task / strips;
-    const uint64_t first = (task - part * strips) * strip + threadIdx.x % column_runs * length;
-    const bool has_columns = first < width;
-    const unsigned columns = !has_columns             ? 1U
-                             : width - first < length ? static_cast<unsigned>(width - first)
-                                                      : length;
+    const uint64_t first = (task - part * strips) * strip;
     uint64_t places[2];
     find_places(all.kept, part * width, places);
     const uint64_t begin = chunk * all.chunk_length;
     const uint64_t rest = all.length - begin;
     const uint64_t end = begin + (rest < all.chunk_length ? rest : all.chunk_length);
-    Found<Stored> found[length];
-#pragma unroll
-    for (unsigned k = 0; k < length; ++k) found[k] = nothing<Stored>();
-    fold_columns<is_sum, length>(all, in + places[0] + (has_columns ? first : 0), columns, begin,
-                                 has_columns ? end : begin, found);
-    join_columns<is_sum, length>(found);
+    fold_strip(all, in + places[0] + first, width - first, begin, end, shared);
+    join_lanes(strip, shared);
     // One result for each of the first threads, which are neighbours.
-    const uint64_t column = (task - part * strips) * strip + threadIdx.x;
+    const uint64_t column = first + threadIdx.x;
     if (threadIdx.x < strip && column < width) {
       const uint64_t place = places[1] + column * all.kept.strides[1][0] + chunk;
-      write<is_sum>(all, FoundInShared<is_sum, length, Stored>::get(threadIdx.x), place, nullptr,
-                    out, out_places);
+      write<is_sum>(all, shared.get(threadIdx.x), place, nullptr, out, out_places);
     }
     __syncthreads();
   }

@@ -31,9 +31,11 @@ void cast_into(const Backend& backend, const Tensor& x, const Tensor& out) {
   const auto to = type_number(is_copy ? bits_of_size(x.dtype()) : out.dtype());
   constexpr std::uint32_t run = 4;  // cast_length
   if (are_packed(tensors)) {
-    const Kernel kernel = backend.state().kernel("ops_cast", "hiptool_cast_packed");
-    // Each thread takes two runs.
-    launch_elements(backend, kernel, count, 2 * run, from, to, count, x.address(), out.address());
+    const bool is_wider = element_size_bytes(out.dtype()) > element_size_bytes(x.dtype());
+    const Kernel kernel = backend.state().kernel(
+        "ops_cast", is_wider ? "hiptool_cast_packed" : "hiptool_cast_packed_pairs");
+    launch_elements(backend, kernel, count, is_wider ? run : 2 * run, from, to, count, x.address(),
+                    out.address());
     return;
   }
   const Kernel kernel = backend.state().kernel("ops_cast", "hiptool_cast");

@@ -132,6 +132,17 @@ DType chunk_dtype(Reduce operation, DType dtype) {
   return sum_result(dtype) == SumResult::own ? dtype : DType::f32;
 }
 
+constexpr std::uint32_t least_column_bits = 3;
+
+/// How many neighbouring runs of columns a block takes, as a power of two: 512 bytes of them, 128
+/// results at most, and no more than there are.
+std::uint32_t column_bits(DType dtype, std::uint64_t width) {
+  const std::uint64_t run = run_of(dtype);
+  const std::uint64_t most = std::min<std::uint64_t>(128, 512 / element_size_bytes(dtype)) / run;
+  const std::uint64_t wanted = std::min(most, std::bit_ceil(ceil_divide(width, run)));
+  return std::max(least_column_bits, static_cast<std::uint32_t>(std::bit_width(wanted)) - 1);
+}
+
 void launch_reduction(const Backend& backend, const Work& work, Reduction& all) {
   const std::uint32_t run = run_of(work.dtype);
   const JoinedAxes reduced = join_in_order(work.reduced);
@@ -153,13 +164,22 @@ void launch_reduction(const Backend& backend, const Work& work, Reduction& all) 
   };
   if (by_columns) {
     all.kept.packed = has_aligned_runs(work, kept, reduced, run) ? 1 : 0;
-    const std::uint64_t strip = std::uint64_t{hiptool_ops::column_runs} * run;
     all.outer = all.kept.count / kept.dims[0];
-    set_grid(all.outer * ceil_divide(kept.dims[0], strip));
+    const auto blocks = [&] {
+      return all.outer * ceil_divide(kept.dims[0], std::uint64_t{run} << all.group_bits);
+    };
+    all.group_bits = column_bits(work.dtype, kept.dims[0]);
+    // Where few blocks are wide, narrow ones keep more of a GPU busy.
+    constexpr std::uint64_t many_blocks = 512;
+    while (all.group_bits > least_column_bits && blocks() * all.chunks < many_blocks) {
+      --all.group_bits;
+    }
+    set_grid(blocks());
     config.grid.y = static_cast<std::uint32_t>(all.chunks);
-    // Half the threads leave what they found: a sum, or a key and a place.
+    // A sum, or a key and a place.
     const std::uint32_t key_bytes = element_size_bytes(work.dtype) == 8 ? 8 : 4;
-    config.shared_bytes = hiptool_ops::row_threads / 2 * run * (key_bytes + 4);
+    const std::uint32_t thing_bytes = key_bytes + (all.kind == ReduceKind::sum ? 0 : 4);
+    config.shared_bytes = (hiptool_ops::column_lanes * run * thing_bytes) << all.group_bits;
     launch(backend.state().kernel("ops_reduce", kernels + "columns_" + type), config,
            backend.stream(), all, work.in, work.out, work.out_places);
     return;

@@ -332,7 +332,7 @@ ROUNDED = {
     "elu": (3, lambda call: (functional.elu(call.inputs[0].double(), call.numbers()[0]), None)),
     "softmax": (4, softmax(torch.softmax)), "log_softmax": (4, softmax(torch.log_softmax)),
     "rmsnorm": (8, norm), "layernorm": (8, norm), "rope": (4, rope),
-    "gate_silu": (6, gate(functional.silu)), "gate_gelu": (12, gate(tanh_gelu)),
+    "swiglu": (6, gate(functional.silu)), "gate_gelu": (12, gate(tanh_gelu)),
     "gate_gelu_erf": (12, gate(functional.gelu)), "gate_relu": (2, gate(torch.relu)),
     "gate_sigmoid": (6, gate(torch.sigmoid)),
     "sum": (8, reduce(total)), "scatter_add": (8, scatter), "index_add": (8, scatter),
