@@ -79,6 +79,18 @@ inline __device__ void move_bytes(void* to, const void* from) {
   }
 }
 
+// 16 bytes in one access. LLVM makes a load of each word, and may move some of them away from the
+// others, where it does not see all four used at once.
+inline __device__ uint4 load_unit(const uint4* from) {
+  uint4 unit = *from;
+#if defined(__clang__) && defined(__NVPTX__)
+  uint32_t words[4] = {unit.x, unit.y, unit.z, unit.w};
+  asm("" : "+r"(words[0]), "+r"(words[1]), "+r"(words[2]), "+r"(words[3]));
+  unit = hiptool_device::make_unit(words[0], words[1], words[2], words[3]);
+#endif
+  return unit;
+}
+
 // `length` neighbouring elements in one piece; more than 16 bytes in several.
 template <unsigned length, class Stored>
 inline __device__ void load_piece(const Stored* from, Stored* to) {
@@ -87,8 +99,13 @@ inline __device__ void load_piece(const Stored* from, Stored* to) {
   alignas(16) Stored piece[length];
 #pragma unroll
   for (unsigned done = 0; done < bytes; done += step) {
-    move_bytes<step>(reinterpret_cast<char*>(piece) + done,
-                     reinterpret_cast<const char*>(from) + done);
+    const char* const place = reinterpret_cast<const char*>(from) + done;
+    if constexpr (step == 16) {
+      const uint4 unit = load_unit(reinterpret_cast<const uint4*>(place));
+      move_bytes<step>(reinterpret_cast<char*>(piece) + done, &unit);
+    } else {
+      move_bytes<step>(reinterpret_cast<char*>(piece) + done, place);
+    }
   }
 #pragma unroll
   for (unsigned k = 0; k < length; ++k) to[k] = piece[k];

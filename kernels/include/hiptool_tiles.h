@@ -79,7 +79,8 @@ inline __device__ void load_tile_pieces(uint64_t source_stride, TilePart part, c
     for (unsigned p = 0; p < packed; ++p) {
       units[step][p] = hiptool_device::make_unit(0, 0, 0, 0);
       if (row + p < part.source_rows && column < part.output_rows) {
-        units[step][p] = *reinterpret_cast<const uint4*>(from + (row + p) * source_stride + column);
+        units[step][p] =
+            load_unit(reinterpret_cast<const uint4*>(from + (row + p) * source_stride + column));
       }
     }
   }

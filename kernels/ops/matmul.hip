@@ -37,14 +37,15 @@ struct Loader {
   using Number = typename Element<Stored>::Value;
   enum : unsigned { units = sizeof(Number) / 4, row_units = Tile::row * sizeof(Number) / 16 };
   const MatmulFactor& factor;
-  const Stored* base;
-  unsigned last;     // place in the piece after which its own axis ends
-  unsigned k_first;  // from which k counts
-  unsigned place;    // in the tile, along its own axis
+  const Stored* from;  // the thread's share of the next piece
+  unsigned last;       // place in the piece after which its own axis ends
+  unsigned k_first;    // from which k counts
+  unsigned place;      // in the tile, along its own axis
   Stored piece[matmul_piece];
 
-  __device__ Loader(const MatmulFactor& of, const Stored* data, uint64_t begin)
-      : factor(of), base(data) {
+  __device__ Loader(const MatmulFactor& of, const Stored* data, uint64_t first_of_tile,
+                    uint64_t begin)
+      : factor(of) {
     constexpr unsigned length = matmul_piece;
     constexpr unsigned pieces = Tile::depth / length;
     constexpr unsigned columns = Tile::tile / length;
@@ -53,24 +54,27 @@ struct Loader {
     place = factor.is_across ? thread / pieces : thread % columns * length;
     // The whole piece is inside: sizes are multiples of it where pieces are loaded.
     const uint64_t most = factor.size - (factor.is_across || !factor.has_pieces ? 1 : length);
-    const uint64_t first = begin + place < most ? begin + place : most;
+    const uint64_t own = first_of_tile + place;
+    const uint64_t first = own < most ? own : most;
     last = factor.size - first < length ? static_cast<unsigned>(factor.size - first - 1) : length;
-    base += first * factor.stride + k_first * factor.k_stride;
+    from = data + first * factor.stride + (begin + k_first) * factor.k_stride;
   }
 
-  __device__ void load(uint64_t k, uint64_t end, Stored filler) {
-    const Stored* const from = base + k * factor.k_stride;
-    if (factor.has_pieces && k + Tile::depth <= end) {
-      load_piece<matmul_piece>(from, piece);
-      return;
-    }
+  // The next piece, which is whole and aligned.
+  __device__ void load() {
+    load_piece<matmul_piece>(from, piece);
+    from += Tile::depth * factor.k_stride;
+  }
+
+  // Any next piece, of which `left` elements of k are there.
+  __device__ void load(uint64_t left, Stored filler) {
 #pragma unroll
     for (unsigned i = 0; i < matmul_piece; ++i) {
       const unsigned along_k = factor.is_across ? i : 0;
-      const bool is_inside = k + k_first + along_k < end;
       const unsigned beside = i < last ? i : last;
-      piece[i] = is_inside ? from[factor.is_across ? i : beside] : filler;
+      piece[i] = k_first + along_k < left ? from[factor.is_across ? i : beside] : filler;
     }
+    from += Tile::depth * factor.k_stride;
   }
 
   __device__ void store(uint4 (*to)[row_units]) const {
@@ -95,12 +99,37 @@ struct Loader {
   }
 };
 
+// Adds the products of one piece of both operands in shared memory.
+template <class Tile, unsigned row_units, class Number>
+__forceinline__ __device__ void multiply_piece(const uint4 (*of_a)[row_units],
+                                               const uint4 (*of_b)[row_units],
+                                               Number (&sum)[Tile::side][Tile::side]) {
+  constexpr unsigned side = Tile::side;
+  constexpr unsigned units = sizeof(Number) / 4;
+  const unsigned x = threadIdx.x % 16;
+  const unsigned y = threadIdx.x / 16;
+#pragma unroll 2
+  for (unsigned d = 0; d < Tile::depth; ++d) {
+    Number of_row[side];
+    Number of_column[side];
+#pragma unroll
+    for (unsigned i = 0; i < side; i += 4) {
+      read_four(&of_a[d][(y + i * 4) * units], of_row + i);
+      read_four(&of_b[d][(x + i * 4) * units], of_column + i);
+    }
+#pragma unroll
+    for (unsigned i = 0; i < side; ++i) {
+#pragma unroll
+      for (unsigned j = 0; j < side; ++j) sum[i][j] = fused(of_row[i], of_column[j], sum[i][j]);
+    }
+  }
+}
+
 template <class Tile, class Stored, class Number>
 __forceinline__ __device__ void multiply_tile(const Matmul& all, uint64_t work, const Stored* a,
                                               const Stored* b, Stored* out, Number* partial) {
   constexpr unsigned side = Tile::side;
   constexpr unsigned depth = Tile::depth;
-  constexpr unsigned units = Loader<Stored, Tile>::units;
   constexpr unsigned row_units = Loader<Stored, Tile>::row_units;
   // Double-buffered: one step is filled while the other is read.
   auto* const of_a = reinterpret_cast<uint4(*)[depth][row_units]>(dynamic_shared());
@@ -111,45 +140,44 @@ __forceinline__ __device__ void multiply_tile(const Matmul& all, uint64_t work, 
   const unsigned x = threadIdx.x % 16;
   const unsigned y = threadIdx.x / 16;
   const uint64_t begin = place.chunk * all.chunk;
-  const uint64_t end = all.k - begin < all.chunk ? all.k : begin + all.chunk;
-  Loader<Stored, Tile> left(all.a, a + bases[0], place.row * Tile::tile);
-  Loader<Stored, Tile> right(all.b, b + bases[1], place.column * Tile::tile);
+  uint64_t left = all.k - begin < all.chunk ? all.k - begin : all.chunk;  // not yet loaded
+  Loader<Stored, Tile> load_a(all.a, a + bases[0], place.row * Tile::tile, begin);
+  Loader<Stored, Tile> load_b(all.b, b + bases[1], place.column * Tile::tile, begin);
   // Products of these are -0, which changes no sum, not even that of -0.
   const Stored zero = Element<Stored>::narrow(0);
   const Stored minus_zero = Element<Stored>::narrow(-Number(0));
-  Number sum[side][side] = {};
-  left.load(begin, end, zero);
-  right.load(begin, end, minus_zero);
-  left.store(of_a[0]);
-  right.store(of_b[0]);
-  __syncthreads();
-  unsigned now = 0;
-#pragma unroll 1
-  for (uint64_t k = begin + depth;; k += depth) {
-    if (k < end) {
-      left.load(k, end, zero);
-      right.load(k, end, minus_zero);
-    }
-#pragma unroll 2
-    for (unsigned d = 0; d < depth; ++d) {
-      Number of_row[side];
-      Number of_column[side];
-#pragma unroll
-      for (unsigned i = 0; i < side; i += 4) {
-        read_four(&of_a[now][d][(y + i * 4) * units], of_row + i);
-        read_four(&of_b[now][d][(x + i * 4) * units], of_column + i);
-      }
-#pragma unroll
-      for (unsigned i = 0; i < side; ++i) {
-#pragma unroll
-        for (unsigned j = 0; j < side; ++j) sum[i][j] = fused(of_row[i], of_column[j], sum[i][j]);
-      }
-    }
-    if (k >= end) break;
+  const auto load_any = [&] {
+    load_a.load(left, zero);
+    load_b.load(left, minus_zero);
+    left = left < depth ? 0 : left - depth;
+  };
+  unsigned now = 1;
+  const auto store = [&] {
     now ^= 1;
-    left.store(of_a[now]);
-    right.store(of_b[now]);
+    load_a.store(of_a[now]);
+    load_b.store(of_b[now]);
     __syncthreads();
+  };
+  Number sum[side][side] = {};
+  load_any();
+  store();
+  // A loop of its own for whole pieces: of one for all, compilers make several loads of each piece.
+  if (all.a.has_pieces && all.b.has_pieces) {
+#pragma unroll 1
+    for (; left >= depth; left -= depth) {
+      load_a.load();
+      load_b.load();
+      multiply_piece<Tile>(of_a[now], of_b[now], sum);
+      store();
+    }
+  }
+#pragma unroll 1
+  for (;;) {
+    const bool is_last = left == 0;
+    if (!is_last) load_any();
+    multiply_piece<Tile>(of_a[now], of_b[now], sum);
+    if (is_last) break;
+    store();
   }
   // The rows of sums move up by one each time, so that the code is there once.
 #pragma unroll 1

@@ -179,25 +179,28 @@ struct UnitTile {
     to = shared + offset(line, at);
   }
 
-  // Starts the copies of the next piece, of which `left` elements of k are there.
+  // Starts the copies of the next piece, which is whole.
+  __device__ void begin(unsigned stage) {
+    const uint32_t place = to + stage * bytes;
+#pragma unroll
+    for (unsigned i = 0; i < lines; i += lines_at_once) {
+      begin_copy(place + i * line_units * 16, from + i * line_stride);
+    }
+    from += is_across ? depth : depth * line_stride;
+  }
+
+  // The same of any piece, of which `left` elements of k are there.
   __device__ void begin(unsigned stage, uint64_t left) {
     const uint32_t place = to + stage * bytes;
-    if (left >= depth && rest == side) {
-#pragma unroll
-      for (unsigned i = 0; i < lines; i += lines_at_once) {
-        begin_copy(place + i * line_units * 16, from + i * line_stride);
-      }
-    } else {
-      const unsigned at = threadIdx.x % line_units * unit;
+    const unsigned at = threadIdx.x % line_units * unit;
 #pragma unroll 1
-      for (unsigned i = 0; i < lines; i += lines_at_once) {
-        const unsigned line = threadIdx.x / line_units + i;
-        const uint64_t lines_there = is_across ? rest : left;
-        const uint64_t numbers = is_across ? left : rest;
-        const uint64_t here = line < lines_there && at < numbers ? numbers - at : 0;
-        begin_copy(place + i * line_units * 16, from + i * line_stride,
-                   here < unit ? static_cast<unsigned>(here) * 2 : 16);
-      }
+    for (unsigned i = 0; i < lines; i += lines_at_once) {
+      const unsigned line = threadIdx.x / line_units + i;
+      const uint64_t lines_there = is_across ? rest : left;
+      const uint64_t numbers = is_across ? left : rest;
+      const uint64_t here = line < lines_there && at < numbers ? numbers - at : 0;
+      begin_copy(place + i * line_units * 16, from + i * line_stride,
+                 here < unit ? static_cast<unsigned>(here) * 2 : 16);
     }
     from += is_across ? depth : depth * line_stride;
   }
@@ -270,72 +273,48 @@ inline __device__ void finish_two(const Matmul& all, const TilePlace& place, Sto
   if (column + 1 < all.b.size) finish_one(all, out, row, column + 1, sums[1]);
 }
 
-// Loads the operands of the next step while those of this one are multiplied, which saves a quarter
-// of the time.
-template <class Stored, bool a_across, bool b_across>
-__forceinline__ __device__ void multiply_by_units(const Matmul& all, uint64_t work, const Stored* a,
-                                                  const Stored* b, Stored* out, float* partial) {
-  using TileA = UnitTile<tile_rows, a_across>;
-  using TileB = UnitTile<tile_columns, b_across>;
-  static_assert(TileA::bytes + TileB::bytes == matmul_unit_piece_bytes, "the host knows the size");
-  const uint32_t shared_a = shared_address(dynamic_shared());
-  const uint32_t shared_b = shared_a + stages * TileA::bytes;
-  const TilePlace place(all, work);
-  uint64_t bases[3];
-  find_places(all.batches, place.batch, bases);
-  const unsigned lane = threadIdx.x % 32;
-  const unsigned row = threadIdx.x / 32 % 2 * warp_side;
-  const unsigned column = threadIdx.x / 64 * warp_side;
-  const uint64_t begin = place.chunk * all.chunk;
-  uint64_t left = all.k - begin < all.chunk ? all.k - begin : all.chunk;  // not yet copied
-  TileA of_a(all.a, reinterpret_cast<const uint16_t*>(a + bases[0]), place.row * tile_rows, begin,
-             shared_a);
-  TileB of_b(all.b, reinterpret_cast<const uint16_t*>(b + bases[1]), place.column * tile_columns,
-             begin, shared_b);
-  const auto copy_next = [&](unsigned stage) {
-    if (left > 0) {
-      of_a.begin(stage, left);
-      of_b.begin(stage, left);
-      left = left < depth ? 0 : left - depth;
-    }
-    end_stage();
-  };
-
-  // Warps beyond the result could save their work; to ask costs the others more.
-  const bool is_used = !is_imitation || (place.row * tile_rows + row < all.a.size &&
-                                         place.column * tile_columns + column < all.b.size);
-  const uint64_t pieces = (left + depth - 1) / depth;
-#pragma unroll
-  for (unsigned stage = 0; stage + 1 < stages; ++stage) copy_next(stage);
-  float sum[4][8][4] = {};
-  UnitOperands<TileA, a_across, TileB, b_across> even;
-  UnitOperands<TileA, a_across, TileB, b_across> odd;
-  await_stage();
-  even.load(shared_a, shared_b, row, column, 0);
-  unsigned stage = 0;
+// The results of a warp inside the tensor, where they become nothing but narrower.
+template <class Stored>
+__forceinline__ __device__ void store_sums(float alpha, Stored* to, uint64_t stride,
+                                           float (&sum)[4][8][4]) {
 #pragma unroll 1
-  for (uint64_t piece = 0; piece < pieces; ++piece) {
-    odd.load(shared_a + stage * TileA::bytes, shared_b + stage * TileB::bytes, row, column, step);
-    // The previous piece is free: all threads have loaded its last operands.
-    copy_next((stage + stages - 1) % stages);
-    if (is_used) even.multiply(Stored(), sum);
-    stage = (stage + 1) % stages;
-    await_stage();
-    even.load(shared_a + stage * TileA::bytes, shared_b + stage * TileB::bytes, row, column, 0);
-    if (is_used) odd.multiply(Stored(), sum);
+  for (unsigned i = 0; i < 4; ++i) {
+#pragma unroll
+    for (unsigned k = 0; k < 2; ++k) {
+      Stored* const row = to + 8 * k * stride;
+#pragma unroll
+      for (unsigned j = 0; j < 8; ++j) {
+        const Stored results[2] = {Element<Stored>::narrow(alpha * sum[0][j][2 * k]),
+                                   Element<Stored>::narrow(alpha * sum[0][j][2 * k + 1])};
+        store_piece<2>(row + 8 * j, results);
+      }
+    }
+    to += 16 * stride;
+    // The next sums move to the front, so that the code is there once.
+#pragma unroll
+    for (unsigned next = 1; next < 4; ++next) {
+#pragma unroll
+      for (unsigned j = 0; j < 8; ++j) {
+#pragma unroll
+        for (unsigned k = 0; k < 4; ++k) sum[next - 1][j][k] = sum[next][j][k];
+      }
+    }
   }
-  await_all();
+}
 
-  // The next sums move to the front each time, so that the code is there once.
+// The same at edges of the tensor, and where results are added to it or are parts of sums.
+template <class Stored>
+__forceinline__ __device__ void finish_sums(const Matmul& all, const TilePlace& place, Stored* out,
+                                            float* partial, uint64_t row, uint64_t column,
+                                            float (&sum)[4][8][4]) {
 #pragma unroll 1
   for (unsigned i = 0; i < 4; ++i) {
 #pragma unroll 1
     for (unsigned j = 0; j < 8; ++j) {
 #pragma unroll
       for (unsigned k = 0; k < 2; ++k) {
-        finish_two(all, place, out + bases[2], partial,
-                   place.row * tile_rows + row + 16 * i + 8 * k + lane / 4,
-                   place.column * tile_columns + column + 8 * j + lane % 4 * 2, sum[0][0] + 2 * k);
+        finish_two(all, place, out, partial, row + 16 * i + 8 * k, column + 8 * j,
+                   sum[0][0] + 2 * k);
       }
 #pragma unroll
       for (unsigned next = 1; next < 8; ++next) {
@@ -351,6 +330,123 @@ __forceinline__ __device__ void multiply_by_units(const Matmul& all, uint64_t wo
         for (unsigned k = 0; k < 4; ++k) sum[next - 1][j][k] = sum[next][j][k];
       }
     }
+  }
+}
+
+// What a warp does with the pieces of a tile one after the other. Loads the operands of the next
+// step while those of this one are multiplied, which saves a quarter of the time.
+template <class Stored, bool a_across, bool b_across>
+struct UnitLoop {
+  using TileA = UnitTile<tile_rows, a_across>;
+  using TileB = UnitTile<tile_columns, b_across>;
+  using Operands = UnitOperands<TileA, a_across, TileB, b_across>;
+  static_assert(unsigned{TileA::bytes} + unsigned{TileB::bytes} == matmul_unit_piece_bytes,
+                "the host knows the size");
+
+  TileA of_a;
+  TileB of_b;
+  uint32_t shared_a;
+  uint32_t shared_b;
+  unsigned row;  // of the warp's first result in the tile
+  unsigned column;
+  uint64_t left;  // elements of k that are not yet copied
+  unsigned stage;
+  bool is_used;
+  Operands even;
+  Operands odd;
+
+  __device__ bool is_inside() const { return of_a.rest == tile_rows && of_b.rest == tile_columns; }
+
+  template <bool is_whole>
+  __forceinline__ __device__ void copy_next(unsigned to) {
+    if constexpr (is_whole) {
+      of_a.begin(to);
+      of_b.begin(to);
+      left -= depth;
+    } else if (left > 0) {
+      of_a.begin(to, left);
+      of_b.begin(to, left);
+      left = left < depth ? 0 : left - depth;
+    }
+    end_stage();
+  }
+
+  __forceinline__ __device__ void load(Operands& operands, unsigned k) const {
+    operands.load(shared_a + stage * TileA::bytes, shared_b + stage * TileB::bytes, row, column, k);
+  }
+
+  __forceinline__ __device__ void begin() {
+#pragma unroll
+    for (unsigned to = 0; to + 1 < stages; ++to) copy_next<false>(to);
+    await_stage();
+    stage = 0;
+    load(even, 0);
+  }
+
+  template <bool is_whole>
+  __forceinline__ __device__ void multiply_piece(float (&sum)[4][8][4]) {
+    load(odd, step);
+    // The previous piece is free: all threads have loaded its last operands.
+    copy_next<is_whole>((stage + stages - 1) % stages);
+    if (is_used) even.multiply(Stored(), sum);
+    stage = (stage + 1) % stages;
+    await_stage();
+    load(even, 0);
+    if (is_used) odd.multiply(Stored(), sum);
+  }
+};
+
+template <class Stored, bool a_across, bool b_across>
+__forceinline__ __device__ void multiply_by_units(const Matmul& all, uint64_t work, const Stored* a,
+                                                  const Stored* b, Stored* out, float* partial) {
+  using Loop = UnitLoop<Stored, a_across, b_across>;
+  const uint32_t shared_a = shared_address(dynamic_shared());
+  const uint32_t shared_b = shared_a + stages * Loop::TileA::bytes;
+  const TilePlace place(all, work);
+  uint64_t bases[3];
+  find_places(all.batches, place.batch, bases);
+  const unsigned lane = threadIdx.x % 32;
+  const unsigned row = threadIdx.x / 32 % 2 * warp_side;
+  const unsigned column = threadIdx.x / 64 * warp_side;
+  const uint64_t first_row = place.row * tile_rows;
+  const uint64_t first_column = place.column * tile_columns;
+  const uint64_t begin = place.chunk * all.chunk;
+  const uint64_t count = all.k - begin < all.chunk ? all.k - begin : all.chunk;
+  // Warps beyond the result could save their work; to ask costs the others more.
+  const bool is_used =
+      !is_imitation || (first_row + row < all.a.size && first_column + column < all.b.size);
+  Loop loop = {
+      {all.a, reinterpret_cast<const uint16_t*>(a + bases[0]), first_row, begin, shared_a},
+      {all.b, reinterpret_cast<const uint16_t*>(b + bases[1]), first_column, begin, shared_b},
+      shared_a,
+      shared_b,
+      row,
+      column,
+      count,
+      0,
+      is_used,
+      {},
+      {}};
+  float sum[4][8][4] = {};
+  uint64_t pieces = (count + depth - 1) / depth;
+  loop.begin();
+  // A loop of its own for pieces after which others are copied whole: tests for the rest would be a
+  // third of its instructions.
+  if (loop.is_inside()) {
+#pragma unroll 1
+    for (; loop.left >= depth; --pieces) loop.template multiply_piece<true>(sum);
+  }
+#pragma unroll 1
+  for (; pieces > 0; --pieces) loop.template multiply_piece<false>(sum);
+  await_all();
+
+  const uint64_t at_row = first_row + row + lane / 4;
+  const uint64_t at_column = first_column + column + lane % 4 * 2;
+  if (all.out_pieces && !all.reads_out && all.chunks == 1 && loop.is_inside()) {
+    store_sums(static_cast<float>(all.alpha), out + bases[2] + at_row * all.out_stride + at_column,
+               all.out_stride, sum);
+  } else {
+    finish_sums(all, place, out + bases[2], partial, at_row, at_column, sum);
   }
 }
 

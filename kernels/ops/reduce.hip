@@ -69,7 +69,18 @@ struct Runs {
   __forceinline__ __device__ void load(unsigned part, bool is_inside, const Stored* from) {
 #pragma unroll
     for (unsigned k = 0; k < words; ++k) at[part][k] = 0;
-    if (is_inside) load_piece<words>(reinterpret_cast<const uint32_t*>(from), at[part]);
+    if (!is_inside) return;
+#if defined(__clang__) && defined(__NVPTX__)
+    if constexpr (words == 4) {
+      // Of loads at addresses that follow from each other LLVM does not make one again.
+      asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(at[part][0]), "=r"(at[part][1]), "=r"(at[part][2]), "=r"(at[part][3])
+                   : "l"(from)
+                   : "memory");
+      return;
+    }
+#endif
+    load_piece<words>(reinterpret_cast<const uint32_t*>(from), at[part]);
   }
   __forceinline__ __device__ void get(unsigned part, Stored (&run)[length]) const {
     hiptool_device::copy_bytes<bytes>(run, at[part]);
