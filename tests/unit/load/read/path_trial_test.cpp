@@ -94,8 +94,12 @@ TEST_CASE("reads after the decision do not change it, whichever thread reads") {
     });
   }
   threads.clear();
-  CHECK(trial.decision() == Path::buffered);
+  // Which one it is depends on when a busy machine lets the threads run.
+  const auto decided = trial.decision();
+  REQUIRE(decided.has_value());
   const auto turn = trial.choose();
+  CHECK(turn.path == *decided);
   trial.report(turn, 1'000'000);
-  CHECK(trial.choose().path == Path::buffered);
+  CHECK(trial.decision() == decided);
+  CHECK(trial.choose().path == *decided);
 }
