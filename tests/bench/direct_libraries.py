@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Rates of vendors' libraries through hiptool and by direct calls, in the same run.
 
-Usage: direct_libraries.py HIPTOOL DIRECT_PRODUCTS [--rounds N]
+Usage: direct_libraries.py HIPTOOL DIRECT_PRODUCTS [--rounds N] [--only PATTERN]
 
 Matrix products: DIRECT_PRODUCTS (direct_products.cpp) calls cuBLAS and cuBLASLt. Convolutions:
 PyTorch with cudnn.benchmark, TF32 off. Both sides take turns for N rounds (default 3); a line for
@@ -10,6 +10,7 @@ each case: the median rate of each side, their quotient, and hiptool's own kerne
 """
 import argparse
 import json
+import re
 import statistics
 import subprocess
 
@@ -78,8 +79,11 @@ def main():
     parser.add_argument("hiptool")
     parser.add_argument("direct_products")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", default="", help="cases whose text has this regular expression")
     options = parser.parse_args()
     for dtype, m, n, k in PRODUCTS:
+        if not re.search(options.only, f"matmul {dtype} {m}x{n}x{k}"):
+            continue
         ours, theirs = [], []
         for _ in range(options.rounds):
             ours.append(through_hiptool(options.hiptool, [
@@ -90,6 +94,8 @@ def main():
         for shape in CONVOLUTIONS:
             n, c, h, w, k, r, s, padding = shape
             text = f"n{n}c{c}h{h}w{w}:k{k}r{r}s{s}p{padding}"
+            if not re.search(options.only, f"conv2d {dtype} {text}"):
+                continue
             ours, theirs = [], []
             for _ in range(options.rounds):
                 ours.append(through_hiptool(options.hiptool, [

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 /// Rates of tensor operations and of dequantisation as a share of the peak memory bandwidth (memory
 /// clock and width): bytes that must be read and written, in the median time of 20 samples of an
-/// event pair. ops_rates [DEVICE [MIB [GROUP...]]]: arrays of 256 MiB and all groups by default.
+/// event pair; of matrix products in FLOP/s. ops_rates [DEVICE [MIB [GROUP...]]]: arrays of 256 MiB
+/// and all groups by default.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -12,6 +15,7 @@
 #include "hiptool/copy.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/event.hpp"
+#include "hiptool/matmul.hpp"
 #include "hiptool/ops.hpp"
 #include "hiptool/ops_move.hpp"
 #include "hiptool/ops_rows.hpp"
@@ -37,11 +41,11 @@ class Rates {
   const Backend& backend() const { return backend_; }
   std::uint64_t array_bytes() const { return array_bytes_; }
 
-  void measure(const std::string& name, double bytes, const std::function<void()>& queue) {
-    constexpr int samples = 20;
+  /// Between two events, after warm-up.
+  double median_s(std::size_t samples, const std::function<void()>& queue) {
     std::vector<double> seconds;
     for (int i = 0; i < 3; ++i) queue();
-    for (int i = 0; i < samples; ++i) {
+    for (std::size_t i = 0; i < samples; ++i) {
       Event start(backend_.device(), Event::Kind::timing);
       Event stop(backend_.device(), Event::Kind::timing);
       start.record(backend_.stream());
@@ -50,8 +54,13 @@ class Rates {
       stop.synchronize();
       seconds.push_back(stop.elapsed_s(start));
     }
-    std::nth_element(seconds.begin(), seconds.begin() + samples / 2, seconds.end());
-    const double rate = bytes / seconds[samples / 2];
+    const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(samples / 2);
+    std::nth_element(seconds.begin(), middle, seconds.end());
+    return *middle;
+  }
+
+  void measure(const std::string& name, double bytes, const std::function<void()>& queue) {
+    const double rate = bytes / median_s(20, queue);
     std::printf("%-36s %8.1f GB/s  %s\n", name.c_str(), rate / 1e9,
                 peak_ > 0 ? std::to_string(rate / peak_).substr(0, 5).c_str() : "-");
     std::fflush(stdout);
@@ -228,6 +237,23 @@ void measure_dequantisation(Rates& rates) {
   }
 }
 
+/// Square products of random matrices, in FLOP/s: 2 n^3 in the median time of 5 samples.
+void measure_products(Rates& rates) {
+  const Backend& backend = rates.backend();
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f64}) {
+    for (const std::uint64_t n : {std::uint64_t{4096}, std::uint64_t{8192}}) {
+      const Tensor a = ops::rand_uniform(backend, dtype, {n, n}, 1, -1, 1);
+      const Tensor b = ops::rand_uniform(backend, dtype, {n, n}, 2, -1, 1);
+      const Tensor out = backend.empty(dtype, {n, n});
+      const double seconds = rates.median_s(5, [&] { ops::matmul_into(backend, a, b, out); });
+      const auto side = static_cast<double>(n);
+      std::printf("matmul %s %llu %21.2f TFLOP/s\n", std::string(to_string(dtype)).c_str(),
+                  static_cast<unsigned long long>(n), 2e-12 * side * side * side / seconds);
+      std::fflush(stdout);
+    }
+  }
+}
+
 struct Group {
   const char* name;
   void (*measure)(Rates&);
@@ -235,7 +261,8 @@ struct Group {
 constexpr Group groups[] = {{"dequantize", measure_dequantisation},
                             {"binary", measure_all_binary},
                             {"moves", measure_moves},
-                            {"rows", measure_rows}};
+                            {"rows", measure_rows},
+                            {"products", measure_products}};
 
 }  // namespace
 

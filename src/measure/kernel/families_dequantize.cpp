@@ -13,10 +13,9 @@
 namespace hiptool::measure {
 namespace {
 
-// Measured by tests/bench/kernel_table --blocks on an H200, with a kernel that took a value at a
-// time: 0.02 to 0.08 faster than 16 blocks, and 0.03 to 0.11 faster than as many as there is work
-// for.
-constexpr std::uint64_t dequantize_blocks_per_unit = 64;
+// As many as there is work for: by tests/bench/ops_rates on an H200 0.03 to 0.06 of the peak faster
+// than 64, but Q3_K, which loses 0.01.
+constexpr std::uint64_t dequantize_blocks_per_unit = std::uint64_t{1} << 32;
 constexpr std::uint64_t dequantize_units_per_thread = 2;
 
 constexpr std::size_t table_blocks = 251;  // a prime, which does not align with any grid
