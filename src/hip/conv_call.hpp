@@ -19,7 +19,7 @@ bool is_empty(const ConvCall& call);
 int check_conv(const ConvCall& call);
 
 /// What a solution is chosen for.
-using ConvKey = std::tuple<int, int, std::array<std::int64_t, 14>, std::size_t>;
+using ConvKey = std::tuple<int, int, std::array<std::int64_t, 14>, std::size_t, bool>;
 ConvKey key_of(const ConvCall& call);
 
 /// A handle with its solutions; `Plan` destroys what it holds.

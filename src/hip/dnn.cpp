@@ -70,7 +70,8 @@ ConvKey key_of(const ConvCall& call) {
           static_cast<int>(call.compute),
           {call.n, call.c, call.h, call.w, call.k, call.r, call.s, call.pad_h, call.pad_w,
            call.stride_h, call.stride_w, call.dilation_h, call.dilation_w, call.groups},
-          call.workspace_bytes};
+          call.workspace_bytes,
+          call.measures};
 }
 
 }  // namespace hiptool::hip

@@ -41,6 +41,9 @@ struct ConvCall {
   hipStream_t stream = nullptr;
   void* workspace = nullptr;        ///< device memory, used until the stream has passed this call
   std::size_t workspace_bytes = 0;  ///< the bound of plan() and the size for convolve()
+  /// plan() runs the library's algorithms, in memory of its own, and takes the fastest; where a
+  /// library cannot do that, or has not the memory, it estimates as without.
+  bool measures = false;
 
   std::int64_t out_height() const { return out_size(h, pad_h, dilation_h, r, stride_h); }
   std::int64_t out_width() const { return out_size(w, pad_w, dilation_w, s, stride_w); }

@@ -60,6 +60,8 @@ constexpr void check_cudnn_calls() {
                   decltype(&::cudnnSetConvolutionMathType)>();
   check_blas_call<decltype(ours::CudnnCalls::cudnnDestroyConvolutionDescriptor),
                   decltype(&::cudnnDestroyConvolutionDescriptor)>();
+  check_blas_call<decltype(ours::CudnnCalls::cudnnFindConvolutionForwardAlgorithm),
+                  decltype(&::cudnnFindConvolutionForwardAlgorithm)>();
   check_blas_call<decltype(ours::CudnnCalls::cudnnGetConvolutionForwardAlgorithm_v7),
                   decltype(&::cudnnGetConvolutionForwardAlgorithm_v7)>();
   check_blas_call<decltype(ours::CudnnCalls::cudnnGetConvolutionForwardWorkspaceSize),

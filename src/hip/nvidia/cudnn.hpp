@@ -58,6 +58,9 @@ struct CudnnCalls {
                                                 void* conv_desc, void* y_desc, int requested,
                                                 int* returned,
                                                 cudnnConvolutionFwdAlgoPerf* results);
+  int (*cudnnFindConvolutionForwardAlgorithm)(void* handle, void* x_desc, void* filter_desc,
+                                              void* conv_desc, void* y_desc, int requested,
+                                              int* returned, cudnnConvolutionFwdAlgoPerf* results);
   int (*cudnnGetConvolutionForwardWorkspaceSize)(void* handle, void* x_desc, void* filter_desc,
                                                  void* conv_desc, void* y_desc, int algo,
                                                  std::size_t* bytes);
@@ -88,6 +91,8 @@ void for_each_cudnn_call(const Visit& visit) {
   visit(&CudnnCalls::cudnnDestroyConvolutionDescriptor, "cudnnDestroyConvolutionDescriptor", true);
   visit(&CudnnCalls::cudnnGetConvolutionForwardAlgorithm_v7,
         "cudnnGetConvolutionForwardAlgorithm_v7", true);
+  visit(&CudnnCalls::cudnnFindConvolutionForwardAlgorithm, "cudnnFindConvolutionForwardAlgorithm",
+        false);
   visit(&CudnnCalls::cudnnGetConvolutionForwardWorkspaceSize,
         "cudnnGetConvolutionForwardWorkspaceSize", true);
   visit(&CudnnCalls::cudnnConvolutionForward, "cudnnConvolutionForward", true);

@@ -174,9 +174,15 @@ class CudnnApi final : public DnnApi {
   int choose(void* native, const ConvCall& call, CudnnPlan& plan) const {
     std::array<cudnnConvolutionFwdAlgoPerf, CUDNN_CONVOLUTION_FWD_ALGO_COUNT> results{};
     int count = 0;
-    int status = calls_.cudnnGetConvolutionForwardAlgorithm_v7(
-        native, plan.x, plan.filter, plan.conv, plan.y, static_cast<int>(results.size()), &count,
-        results.data());
+    const auto list_by = [&](auto call_to_list) {
+      return call_to_list(native, plan.x, plan.filter, plan.conv, plan.y,
+                          static_cast<int>(results.size()), &count, results.data());
+    };
+    const auto measured = calls_.cudnnFindConvolutionForwardAlgorithm;
+    int status = CUDNN_STATUS_SUCCESS;
+    if (!call.measures || measured == nullptr || list_by(measured) != CUDNN_STATUS_SUCCESS) {
+      status = list_by(calls_.cudnnGetConvolutionForwardAlgorithm_v7);
+    }
     if (status != CUDNN_STATUS_SUCCESS) return status;
     const auto returned =
         static_cast<std::size_t>(std::clamp(count, 0, static_cast<int>(results.size())));

@@ -3,6 +3,9 @@
 /// default mode f32 is computed in TF32, as the real one may do. FAKE_CUDNN_CREATE is the answer of
 /// its start: 1001 is that of the real one without a GPU.
 #include "hip/nvidia/cudnn.hpp"
+
+#include <cstdlib>
+
 #include "fakes/blas/engine.hpp"
 #include "fakes/common/settings.hpp"
 
@@ -125,6 +128,14 @@ int cudnnGetConvolutionForwardAlgorithm_v7(void*, void*, void*, void*, void*, in
   results[1] = {1, CUDNN_STATUS_SUCCESS, -1, first_bytes, 1, 0, {}};
   results[2] = {0, CUDNN_STATUS_SUCCESS, -1, 0, 1, 0, {}};
   return CUDNN_STATUS_SUCCESS;
+}
+/// Measured: the algorithm that the estimate takes for the second is the fastest.
+int cudnnFindConvolutionForwardAlgorithm(void*, void*, void*, void*, void*, int, int* returned,
+                                         cudnnConvolutionFwdAlgoPerf* results) {
+  *returned = 2;
+  results[0] = {0, CUDNN_STATUS_SUCCESS, 0.1F, 0, 1, 0, {}};
+  results[1] = {1, CUDNN_STATUS_SUCCESS, 0.2F, first_bytes, 1, 0, {}};
+  return std::getenv("FAKE_CUDNN_FIND_FAILS") != nullptr ? execution_failed : CUDNN_STATUS_SUCCESS;
 }
 int cudnnGetConvolutionForwardWorkspaceSize(void*, void*, void*, void*, void*, int algo,
                                             std::size_t* bytes) {

@@ -167,6 +167,32 @@ TEST_CASE("a plan keeps within the workspace") {
   }
 }
 
+TEST_CASE("cuDNN measures its algorithms where that is asked for, else it estimates") {
+  use_fakes();
+  const DnnLibrary library = nvidia::open_cudnn();
+  void* handle = nullptr;
+  REQUIRE(library.api->open(handle) == 0);
+  ConvProblem problem(grouped_shape());
+  std::vector<char> workspace(5000);
+  problem.call.workspace_bytes = workspace.size();
+  std::size_t bytes = 1;
+  CHECK(library.api->plan(handle, problem.call, bytes) == 0);
+  CHECK(bytes == 4096);
+  problem.call.measures = true;
+  CHECK(library.api->plan(handle, problem.call, bytes) == 0);
+  CHECK(bytes == 0);
+  CHECK(library.api->convolve(handle, problem.call) == 0);
+  CHECK(problem.count_wrong() == 0);
+  library.api->close(handle);
+  // One that cannot measure, for want of memory for instance, estimates.
+  setenv("FAKE_CUDNN_FIND_FAILS", "1", 1);
+  REQUIRE(library.api->open(handle) == 0);
+  CHECK(library.api->plan(handle, problem.call, bytes) == 0);
+  CHECK(bytes == 4096);
+  library.api->close(handle);
+  unsetenv("FAKE_CUDNN_FIND_FAILS");
+}
+
 TEST_CASE("calls that are refused, and errors") {
   use_fakes();
   for (const Named& named : libraries) {
