@@ -10,6 +10,7 @@
 #include "base/temporary_folder.hpp"
 #include "cli/commands/load/decode.hpp"
 #include "cli/commands/load/hashes.hpp"
+#include "cli/commands/load/prove.hpp"
 #include "cli/commands/make_model/model_writer.hpp"
 #include "cli/model_path.hpp"
 #include "cli/progress.hpp"
@@ -85,6 +86,9 @@ class LoadRun {
       kv_cache_bytes(*outcome_.summary, arguments_.context);
     }
     if (arguments_.decode > 0) check_decode(*outcome_.model, arguments_.prompt_ids);
+    if (arguments_.prove) {
+      check_prove(*outcome_.model, arguments_.prompt_ids, arguments_.layers);
+    }
     const bool has_manifests =
         !arguments_.write_manifest.empty() || !arguments_.check_manifest.empty();
     if (has_manifests) hashes_.emplace(arguments_, outcome_, context_.environment.cancel);
@@ -186,6 +190,7 @@ class LoadRun {
           *outcome_.model, [this] { return open_devices(); }, expected_gpus(), options));
       if (arguments_.verify == VerifyMode::automatic) load::note_cost_of_full(outcome_);
       decode(*loaded);
+      prove(*loaded, progress);
       // Memory of the host is freed now: hashing files for a manifest may need it.
       const bool is_on_gpu =
           outcome_.plan && !outcome_.plan->devices.front().device.is_host_memory();
@@ -200,10 +205,19 @@ class LoadRun {
   }
 
   // Nothing is computed with weights that differ from the file.
+  bool can_compute() const {
+    return outcome_.status == LoadStatus::verified || outcome_.status == LoadStatus::loaded;
+  }
+
+  void prove(const LoadedModel& loaded, Progress& progress) {
+    if (!arguments_.prove || !can_compute()) return;
+    const auto timer = phase("prove");
+    outcome_.prove = run_prove(loaded, arguments_.prompt_ids, arguments_.layers,
+                               context_.environment.cancel, progress);
+  }
+
   void decode(const LoadedModel& loaded) {
-    const bool is_right =
-        outcome_.status == LoadStatus::verified || outcome_.status == LoadStatus::loaded;
-    if (arguments_.decode == 0 || !is_right) return;
+    if (arguments_.decode == 0 || !can_compute()) return;
     const auto timer = phase("decode");
     outcome_.decode =
         run_decode(loaded, arguments_.prompt_ids, arguments_.decode, context_.environment.cancel);
