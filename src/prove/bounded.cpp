@@ -80,10 +80,10 @@ void turn_heads(const RopeSpec& rope, std::span<const double> frequencies, std::
       const double b = std::abs(heads.values[second]);
       const double a_error = heads.bounds[first];
       const double b_error = heads.bounds[second];
-      heads.bounds[first] = a_error * cosine + b_error * sine + 3 * unit * (a * cosine + b * sine) +
+      heads.bounds[first] = a_error * cosine + b_error * sine + 4 * unit * (a * cosine + b * sine) +
                             of_angle * (a + b) + 3 * least;
       heads.bounds[second] = a_error * sine + b_error * cosine +
-                             3 * unit * (a * sine + b * cosine) + of_angle * (a + b) + 3 * least;
+                             4 * unit * (a * sine + b * cosine) + of_angle * (a + b) + 3 * least;
     }
     rotate_head(rope, frequencies, position, heads.values.data() + at);
   }
