@@ -15,8 +15,8 @@ namespace hiptool::prove {
 ///   matrix units that truncate. The bound of hiptool's own products (run-kernel matmul);
 /// * a norm x_i w_i / sqrt(mean(x^2) + epsilon): the relative error of that sum of squares, halved
 ///   by the root, and six roundings;
-/// * a rotation: four roundings of each of its two products (of the table, the product and the sum, and one
-///   to spare);
+/// * a rotation: four roundings of each of its two products, of the table, the product and the sum,
+///   and one to spare;
 /// * attention sum(p_j v_j), p = softmax(s): with error e_j of score s_j (its sum as above, the
 ///   scale, the exponential of s_j - max), sum(p_j e_j |v_j - result|), the derivative of softmax;
 ///   and the two sums over the keys;

@@ -124,7 +124,7 @@ class Prover {
     if (stage.name == "embedding") {
       const auto tokens = static_cast<std::size_t>(stage.values.dims()[0]);
       const auto first = static_cast<std::size_t>(stage.position);
-      judge_.start(ids_.subspan(first, tokens), stage.position, read(stage.values), is_whole());
+      judge_.start(ids_.subspan(first, tokens), stage.position, read(stage.values), is_chosen(0));
       chunk_tokens_ = tokens;
       return;
     }

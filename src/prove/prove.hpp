@@ -65,7 +65,8 @@ struct ProveResult {
 };
 
 struct ProveOptions {
-  std::vector<std::size_t> layers = {};  ///< ascending; empty: all, the embedding and the logits
+  /// Ascending, the embedding with layer 0; empty: all, and the logits.
+  std::vector<std::size_t> layers = {};
   const CancelToken* cancel = nullptr;
   /// Bytes of weights that were read, on the calling thread.
   std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)> progress = {};

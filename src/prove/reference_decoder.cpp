@@ -42,6 +42,7 @@ ReferenceDecoder::ReferenceDecoder(const ModelFile& model, DecoderSpec spec,
                                    const ReferenceOptions& options)
     : spec_(std::move(spec)),
       weights_(model, chosen_threads(options.threads), options.cancel),
+      cancel_(options.cancel),
       caches_(spec_.layers.size()) {
   check_weights();
   frequencies_ =
@@ -129,6 +130,7 @@ Bounded ReferenceDecoder::attention(const DecoderLayer& layer, const KeyValues& 
   const std::size_t count = tokens * heads * value_length;
   Bounded outputs{std::vector<double>(count), std::vector<double>(count)};
   run_parallel(weights_.threads(), tokens * heads, [&](std::size_t item) {
+    if (cancel_ != nullptr) cancel_->throw_if_cancelled("compute the reference");
     const std::size_t visible = before + item / heads + 1;
     const std::size_t kv_head = item % heads / (heads / kv_heads);
     const std::uint64_t position = cache.positions[visible - 1];

@@ -98,6 +98,7 @@ class ReferenceDecoder {
 
   DecoderSpec spec_;
   Weights weights_;
+  const CancelToken* cancel_;
   std::vector<double> frequencies_;
   std::vector<KeyValues> caches_;
 };

@@ -18,10 +18,18 @@ namespace hiptool::cli {
 namespace {
 
 void check_prove_options(const LoadArguments& options) {
-  if (!options.prove && !options.layers.empty()) {
-    throw usage_error("--layers applies only to --prove", "add --prove");
+  const bool has_golden = !options.write_golden.empty() || !options.check_golden.empty();
+  if (!options.prove && (has_golden || !options.layers.empty())) {
+    throw usage_error("--layers, --write-golden and --check-golden apply only to --prove",
+                      "add --prove");
   }
   if (!options.prove) return;
+  if (has_golden && !options.layers.empty()) {
+    throw usage_error("a golden is of all layers", "leave out --layers");
+  }
+  if (!options.write_golden.empty() && !options.check_golden.empty()) {
+    throw usage_error("--write-golden and --check-golden are two runs", "give one of them");
+  }
   if (options.decode > 0) {
     throw usage_error("--prove and --decode are two runs", "give one of them");
   }
@@ -91,6 +99,7 @@ void check_options(const LoadArguments& options) {
 // The last step that was done.
 std::string_view status_text(const LoadOutcome& outcome, const Error* error) {
   if (outcome.prove && !outcome.prove->result.is_right()) return "wrong";
+  if (outcome.prove && !outcome.prove->written_golden.empty()) return to_string(outcome.status);
   if (error == nullptr && outcome.prove) return "proved";
   if (error == nullptr && outcome.decode) return "decoded";
   return to_string(outcome.status);
@@ -159,7 +168,7 @@ ReadMode parse_io(const std::string& word) {
 
 // The ranks of a job must not overwrite each other's files.
 void name_outputs(LoadArguments& options, const Context& context) {
-  for (std::string* file : {&options.trace, &options.write_manifest}) {
+  for (std::string* file : {&options.trace, &options.write_manifest, &options.write_golden}) {
     if (file->empty()) continue;
     *file = name_for_this_rank(*file, context.environment, context.quiet).string();
   }
@@ -169,6 +178,7 @@ CommandFiles files_of_load(const LoadArguments& options, const Environment& envi
   CommandFiles files;
   for (const std::string& path : options.paths) files.inputs.push_back({path, "the model"});
   files.inputs.push_back({options.check_manifest, "--check-manifest"});
+  files.inputs.push_back({options.check_golden, "--check-golden"});
   const auto add_output = [&](const std::string& path, const char* option) {
     if (path.empty()) return;
     constexpr bool is_quiet = true;  // name_outputs reports the name
@@ -176,6 +186,7 @@ CommandFiles files_of_load(const LoadArguments& options, const Environment& envi
   };
   add_output(options.trace, "--trace");
   add_output(options.write_manifest, "--write-manifest");
+  add_output(options.write_golden, "--write-golden");
   return files;
 }
 
@@ -228,6 +239,10 @@ Runner add_load(CLI::App& app) {
            "then compare all that the device computes for a prompt with float64 on the host, layer "
            "by layer and the logits end to end; exit 5 and the first wrong tensor if it differs");
   add_text(app, "--layers", "LIST", *layers, "compare only these layers, such as 0,3-5");
+  add_text(app, "--write-golden", "FILE", options->write_golden,
+           "write what --prove compares with, computed once on the host; opens no device");
+  add_text(app, "--check-golden", "FILE", options->check_golden,
+           "compare with such a file of this model, in the time of the device alone");
   add_flag(app, "--strict", options->strict,
            "reject files that violate the specification of their format");
   add_flag(app, "--opaque", options->opaque, "load tensors of unknown type as plain bytes");

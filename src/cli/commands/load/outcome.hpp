@@ -36,9 +36,11 @@ struct DecodeOutcome {
 
 /// What a device computes with a model, compared with float64.
 struct ProveOutcome {
-  std::string device;
+  std::string device;  ///< empty: only a golden was written
   std::vector<std::uint32_t> prompt_ids;
   prove::ProveResult result;
+  std::string checked_golden;  ///< its path, where the device was compared with one
+  std::string written_golden;
 };
 
 /// The results of a `load` so far: the library's report and the fields that the command adds.

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "cli/progress.hpp"
 #include "hiptool/cancel.hpp"
 #include "hiptool/load.hpp"
+#include "prove/golden.hpp"
 #include "report/report.hpp"
 
 namespace hiptool::cli {
@@ -23,11 +25,24 @@ std::vector<std::size_t> parse_layers(const std::string& text);
 void check_prove(const ModelFile& model, const std::vector<std::uint32_t>& prompt,
                  const std::vector<std::size_t>& layers);
 
-/// Compares the computation of the device that holds the whole model with float64. An empty prompt
-/// is that of the fixed formula; no layers are all. Throws as run_decode() and prove::prove() do.
-ProveOutcome run_prove(const LoadedModel& model, std::vector<std::uint32_t> prompt,
-                       const std::vector<std::size_t>& layers, const CancelToken& cancel,
-                       Progress& progress);
+/// What to compare; an empty prompt is that of the fixed formula.
+struct ProveRequest {
+  std::vector<std::uint32_t> prompt;
+  std::vector<std::size_t> layers;        ///< empty: all
+  const prove::Golden* golden = nullptr;  ///< has the prompt
+  std::string golden_path;
+  std::optional<std::uint64_t> model_digest;  ///< where the load has computed it
+};
+
+/// Compares the computation of the device that holds the whole model with float64, or with a golden
+/// of the model. Throws as run_decode(), prove::prove() and prove::require_model() do.
+ProveOutcome run_prove(const LoadedModel& model, const ProveRequest& request,
+                       const CancelToken& cancel, Progress& progress);
+
+/// Computes a golden on the host and writes it. Throws what the reference throws, and
+/// Error(output_failed).
+ProveOutcome write_golden(const ModelFile& model, std::vector<std::uint32_t> prompt,
+                          const std::string& path, const CancelToken& cancel, Progress& progress);
 
 /// The field `prove` of `hiptool.load/1`.
 report::Value prove_value(const ProveOutcome& prove);

@@ -112,17 +112,28 @@ report::Value prove_value(const ProveOutcome& prove) {
   }
   Array prompt;
   for (const std::uint32_t id : prove.prompt_ids) prompt.push_back(std::uint64_t{id});
+  Value golden;
+  if (!prove.checked_golden.empty() || !prove.written_golden.empty()) {
+    golden = Object{{"checked", report::text_or_absent(prove.checked_golden)},
+                    {"written", report::text_or_absent(prove.written_golden)}};
+  }
   return Object{
-      {"device", prove.device},
+      {"device", report::text_or_absent(prove.device)},
       {"prompt_ids", std::move(prompt)},
       {"layers", std::move(layers)},
       {"first_wrong", prove.result.first_wrong ? wrong_value(*prove.result.first_wrong) : Value()},
       {"logits", std::move(logits)},
-      {"golden", Value()}};
+      {"golden", std::move(golden)}};
 }
 
 report::Line prove_verdict(const ProveOutcome& prove, const std::string& name) {
   const auto& result = prove.result;
+  if (!prove.written_golden.empty()) {
+    return {
+        report::Tone::plain,
+        fmt::format("wrote {}: what {} computes for {}, in float64; no device was opened",
+                    prove.written_golden, name, base::count_of(prove.prompt_ids.size(), "token"))};
+  }
   if (result.first_wrong) {
     return {report::Tone::bad,
             fmt::format("wrong: {} on {}: {}", name, prove.device, wrong_text(prove))};
@@ -174,6 +185,7 @@ std::vector<report::Line> prove_lines(const ProveOutcome& prove) {
     add(fmt::format("logits  largest error {:.2g}, bound {:.2g}, standard deviation {:.3g}",
                     logits.max_error, logits.bound, logits.deviation));
   }
+  if (!prove.checked_golden.empty()) add("golden  " + prove.checked_golden);
   if (prove.result.first_wrong) {
     const WrongValue& wrong_one = *prove.result.first_wrong;
     add(fmt::format("wrong   {} of {} of {} at token {}, bound {:.2g}",

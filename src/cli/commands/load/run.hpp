@@ -28,6 +28,8 @@ struct LoadArguments {
   std::vector<std::uint32_t> prompt_ids;  ///< empty: those of a fixed formula
   bool prove = false;
   std::vector<std::size_t> layers;  ///< to prove; empty: all
+  std::string write_golden;         ///< empty: none, as the next one
+  std::string check_golden;
   bool tensors = false;
   bool dry_run = false;
   bool strict = false;
