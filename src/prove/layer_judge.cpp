@@ -46,6 +46,14 @@ LayerResult& LayerJudge::result_of(std::size_t layer) {
   return layers_.back();
 }
 
+std::optional<WrongValue> LayerJudge::first_wrong() const {
+  if (outside_ && outside_->stage == "embedding") return outside_;
+  for (const LayerResult& layer : layers_) {
+    if (layer.wrong) return layer.wrong;
+  }
+  return outside_;
+}
+
 void LayerJudge::compare(const char* stage, const std::string& tensor,
                          std::span<const double> expected, std::span<const double> bounds,
                          std::span<const double> found) {
@@ -67,8 +75,8 @@ void LayerJudge::compare(const char* stage, const std::string& tensor,
       result_->bound = bounds[worst];
     }
   }
-  const bool is_known = result_ != nullptr ? result_->wrong.has_value() : first_wrong_.has_value();
-  if (wrong == 0 || is_known) return;
+  std::optional<WrongValue>& known = result_ != nullptr ? result_->wrong : outside_;
+  if (wrong == 0 || known) return;
   WrongValue value;
   if (result_ != nullptr) value.layer = result_->layer;
   value.stage = stage;
@@ -82,8 +90,7 @@ void LayerJudge::compare(const char* stage, const std::string& tensor,
   value.bound = bounds[worst];
   value.wrong_values = wrong;
   value.values = expected.size();
-  if (result_ != nullptr) result_->wrong = value;
-  if (!first_wrong_) first_wrong_ = std::move(value);
+  known = std::move(value);
 }
 
 // Compares the device's, and returns its own.

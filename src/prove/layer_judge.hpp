@@ -36,7 +36,8 @@ class LayerJudge {
   std::vector<double> logits(const StageValues& device, std::size_t tokens);
 
   const std::vector<LayerResult>& layers() const noexcept { return layers_; }
-  const std::optional<WrongValue>& first_wrong() const noexcept { return first_wrong_; }
+  /// Of the lowest wrong layer, whichever tokens it was wrong for.
+  std::optional<WrongValue> first_wrong() const;
 
  private:
   void compare(const char* stage, const std::string& tensor, std::span<const double> expected,
@@ -59,7 +60,7 @@ class LayerJudge {
   const StageValues* device_ = nullptr;
   LayerResult* result_ = nullptr;  // of the layer at work; null outside of layers
   std::vector<LayerResult> layers_;
-  std::optional<WrongValue> first_wrong_;
+  std::optional<WrongValue> outside_;  // of layers
 };
 
 }  // namespace hiptool::prove

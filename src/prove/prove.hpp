@@ -74,10 +74,11 @@ struct ProveOptions {
   ModelRuntime::Probe alter = {};
 };
 
-/// Runs tokens on the device three times and compares all that it computes: without observation
-/// and the last tokens one by one, for the logits; observed, each stage of each layer against
-/// float64 on the device's own inputs of that stage, so that a fault shows where it is and nowhere
-/// else; and where a stage was wrong once more, to see whether its values repeat.
+/// Runs tokens on the device and compares all that it computes: once waiting for no more than the
+/// ends of layers, with the last tokens one by one, for the logits; once observed, each stage of
+/// each layer against float64 on the device's own inputs of that stage, so that a fault shows where
+/// it is and nowhere else; and where a stage was wrong twice more, to see whether its values
+/// repeat.
 ///
 /// The reference must be that of the model in the runtime, made for as many tokens of sequence as
 /// the runtime's context. Blocks; ends within a layer's time on the device after a cancellation.

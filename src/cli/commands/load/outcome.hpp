@@ -12,6 +12,7 @@
 #include "hiptool/model_file.hpp"
 #include "hiptool/model_summary.hpp"
 #include "hiptool/timeline.hpp"
+#include "prove/needs.hpp"
 #include "prove/prove.hpp"
 
 namespace hiptool::cli {
@@ -54,6 +55,7 @@ struct LoadOutcome : LoadReport {
   std::optional<ManifestCheck> manifest_check;  ///< once a manifest was compared
   std::optional<DecodeOutcome> decode;          ///< once all tokens were decoded
   std::optional<ProveOutcome> prove;            ///< once the computation was compared
+  std::optional<prove::Needs> prove_needs;      ///< of a plan, where the model can be proved
   std::string checked_manifest;                 ///< its path, once the model was found to match it
   std::string written_manifest;                 ///< its path, once it was written
   double process_verdict_time_s = 0;            ///< from the process's start, without the probes

@@ -72,6 +72,7 @@ ProveOutcome run_prove(const LoadedModel& model, const ProveRequest& request,
   const Backend backend(device);
   ModelRuntime::Options options;
   options.context_tokens = tokens;
+  options.chunk_tokens = 16;  // a cancellation waits for a kernel; the reference gains no more
   ModelRuntime decoder = make_decoder(backend, model, spec, options);
   const prove::ReferenceDecoder reference(model.model(), spec,
                                           {.sequence_tokens = tokens, .cancel = &cancel});

@@ -47,6 +47,10 @@ ProveOutcome write_golden(const ModelFile& model, std::vector<std::uint32_t> pro
 /// The field `prove` of `hiptool.load/1`.
 report::Value prove_value(const ProveOutcome& prove);
 
+/// The field `prove_needs`, and the same for people.
+report::Value needs_value(const prove::Needs& needs);
+report::Line needs_line(const prove::Needs& needs);
+
 /// "proved: NAME computes right on amd:0: ..." or "wrong: NAME on amd:1: ...".
 report::Line prove_verdict(const ProveOutcome& prove, const std::string& name);
 /// What follows it.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "base/text.hpp"
@@ -124,6 +125,21 @@ report::Value prove_value(const ProveOutcome& prove) {
       {"first_wrong", prove.result.first_wrong ? wrong_value(*prove.result.first_wrong) : Value()},
       {"logits", std::move(logits)},
       {"golden", std::move(golden)}};
+}
+
+report::Value needs_value(const prove::Needs& needs) {
+  return Object{{"device_bytes", needs.device_bytes}, {"host_time_s", needs.host_time_s}};
+}
+
+report::Line needs_line(const prove::Needs& needs) {
+  const char* const time = needs.host_time_s < 60     ? "seconds"
+                           : needs.host_time_s < 3600 ? "minutes"
+                                                      : "hours";
+  return {report::Tone::plain,
+          fmt::format("prove   --prove needs {} on the device besides the weights, and {} of this "
+                      "host's {}",
+                      format_size(needs.device_bytes), time,
+                      base::count_of(std::max(1u, std::thread::hardware_concurrency()), "core"))};
 }
 
 report::Line prove_verdict(const ProveOutcome& prove, const std::string& name) {

@@ -379,6 +379,10 @@ report::Report make_load_report(report::Run run, const LoadOutcome& outcome, con
   add_notes(outcome, report.verdict);
   if (outcome.fit) add_fit(outcome, report);
   append(report.verdict, hashes_lines(outcome));
+  if (outcome.prove_needs) {
+    add("prove_needs", needs_value(*outcome.prove_needs));
+    report.verdict.push_back(needs_line(*outcome.prove_needs));
+  }
   if (outcome.decode) {
     add("decode", decode_value(*outcome.decode));
     append(report.verdict, decode_lines(*outcome.decode));

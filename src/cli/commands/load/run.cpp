@@ -152,6 +152,7 @@ class LoadRun {
 
   void plan() {
     plan_devices();
+    outcome_.prove_needs = prove::prove_needs(*outcome_.model);
     outcome_.status = outcome_.model->tensors().empty() ? LoadStatus::empty : LoadStatus::planned;
   }
 
