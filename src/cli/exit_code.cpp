@@ -24,7 +24,7 @@ constexpr std::array rows{
     Row{2, "wrong usage: unknown command or option, bad value or combination"},
     Row{3, "no usable device, not enough device memory, or nothing measured or run"},
     Row{4, "an input file is missing, unreadable, damaged or unsupported"},
-    Row{5, "wrong data: bytes on the device, or results of a kernel, differ"},
+    Row{5, "wrong data: bytes on the device, or results of a kernel or model, differ"},
     Row{6, "a device or runtime call failed or timed out"},
     Row{exit_internal, "host failure: disk full, output not writable, out of memory"},
     Row{signal_base + SIGINT, "interrupted by SIGINT (Ctrl-C)"},

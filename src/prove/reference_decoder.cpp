@@ -24,16 +24,6 @@ std::uint32_t chosen_threads(std::uint32_t wanted) {
   return wanted > 0 ? wanted : std::max(1u, std::thread::hardware_concurrency());
 }
 
-// RMS norm of `count` elements, in place.
-void norm_row(double* row, std::span<const double> weight, double epsilon) {
-  double sum = 0;
-  for (std::size_t i = 0; i < weight.size(); ++i) sum += row[i] * row[i];
-  const double factor = 1 / std::sqrt(sum / static_cast<double>(weight.size()) + epsilon);
-  for (std::size_t i = 0; i < weight.size(); ++i) row[i] = row[i] * factor * weight[i];
-}
-
-double silu(double x) { return x / (1 + std::exp(-x)); }
-
 void add_to(std::vector<double>& sums, std::span<const double> terms) {
   for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += terms[i];
 }
@@ -52,6 +42,7 @@ ReferenceDecoder::ReferenceDecoder(const ModelFile& model, DecoderSpec spec,
                                    const ReferenceOptions& options)
     : spec_(std::move(spec)),
       weights_(model, chosen_threads(options.threads), options.cancel),
+      cancel_(options.cancel),
       caches_(spec_.layers.size()) {
   check_weights();
   frequencies_ =
@@ -99,68 +90,62 @@ std::vector<double> ReferenceDecoder::embed(std::span<const std::uint32_t> ids) 
   return outputs;
 }
 
-std::vector<double> ReferenceDecoder::norm(const std::string& weight,
-                                           std::span<const double> inputs) const {
-  const std::vector<double> weights = weights_.vector(weight);
-  std::vector<double> outputs(inputs.begin(), inputs.end());
-  for (std::size_t at = 0; at < outputs.size(); at += weights.size()) {
-    norm_row(outputs.data() + at, weights, spec_.norm_epsilon);
-  }
-  return outputs;
+void KeyValues::append(std::span<const double> new_keys, std::span<const double> new_values,
+                       std::span<const std::uint64_t> new_positions) {
+  keys.insert(keys.end(), new_keys.begin(), new_keys.end());
+  values.insert(values.end(), new_values.begin(), new_values.end());
+  positions.insert(positions.end(), new_positions.begin(), new_positions.end());
 }
 
-std::vector<double> ReferenceDecoder::rotated(std::span<const double> heads,
-                                              const std::string& norm_weight,
-                                              std::span<const std::uint64_t> positions) const {
-  std::vector<double> turned(heads.begin(), heads.end());
-  if (!norm_weight.empty()) turned = norm(norm_weight, heads);
-  const auto length = static_cast<std::size_t>(spec_.key_length);
-  const std::size_t width = turned.size() / positions.size();
-  for (std::size_t at = 0; at < turned.size(); at += length) {
-    const auto position = static_cast<double>(positions[at / width]);
-    rotate_head(spec_.rope, frequencies_, position, turned.data() + at);
+Bounded ReferenceDecoder::norm(const std::string& weight, std::span<const double> inputs) const {
+  return bounded_norms(inputs, weights_.vector(weight), spec_.norm_epsilon);
+}
+
+Bounded ReferenceDecoder::product(const MatrixSpec& matrix, std::span<const double> inputs) const {
+  Bounded result;
+  result.values = weights_.product(matrix, inputs, &result.bounds);
+  const auto terms = static_cast<std::size_t>(matrix.columns) + (matrix.bias.empty() ? 0u : 1u);
+  for (std::size_t i = 0; i < result.values.size(); ++i) {
+    result.bounds[i] = sum_bound(terms, std::sqrt(result.bounds[i]), result.values[i]);
   }
+  return result;
+}
+
+Bounded ReferenceDecoder::rotated(std::span<const double> heads, const std::string& norm_weight,
+                                  std::span<const std::uint64_t> positions) const {
+  Bounded turned = norm_weight.empty() ? without_error(heads) : norm(norm_weight, heads);
+  turn_heads(spec_.rope, frequencies_, static_cast<std::size_t>(spec_.key_length), positions,
+             turned);
   return turned;
 }
 
-// Of one head and token over the first `visible` tokens of the cache.
-void ReferenceDecoder::attend(const DecoderLayer& layer, const Cache& cache, std::size_t visible,
-                              std::size_t head, const double* query, double* output) const {
-  const auto key_length = static_cast<std::size_t>(spec_.key_length);
-  const auto value_length = static_cast<std::size_t>(spec_.value_length);
-  const auto kv_heads = static_cast<std::size_t>(layer.kv_heads);
-  const std::size_t kv_head = head / static_cast<std::size_t>(layer.heads / layer.kv_heads);
-  const std::uint64_t position = cache.positions[visible - 1];
-  std::size_t first = 0;
-  while (layer.window > 0 && position - cache.positions[first] >= layer.window) ++first;
-  std::vector<double> scores;
-  for (std::size_t token = first; token < visible; ++token) {
-    const double* key = cache.keys.data() + (token * kv_heads + kv_head) * key_length;
-    double score = 0;
-    for (std::size_t i = 0; i < key_length; ++i) score += query[i] * key[i];
-    scores.push_back(score * spec_.attention_scale);
-  }
-  const double highest = *std::max_element(scores.begin(), scores.end());
-  double sum = 0;
-  for (double& score : scores) sum += score = std::exp(score - highest);
-  for (std::size_t token = first; token < visible; ++token) {
-    const double* value = cache.values.data() + (token * kv_heads + kv_head) * value_length;
-    const double weight = scores[token - first] / sum;
-    for (std::size_t i = 0; i < value_length; ++i) output[i] += weight * value[i];
-  }
-}
-
-std::vector<double> ReferenceDecoder::attention(const DecoderLayer& layer, const Cache& cache,
-                                                std::span<const double> queries) const {
+Bounded ReferenceDecoder::attention(const DecoderLayer& layer, const KeyValues& cache,
+                                    std::span<const double> queries) const {
   const auto heads = static_cast<std::size_t>(layer.heads);
+  const auto kv_heads = static_cast<std::size_t>(layer.kv_heads);
   const auto key_length = static_cast<std::size_t>(spec_.key_length);
   const auto value_length = static_cast<std::size_t>(spec_.value_length);
   const std::size_t tokens = queries.size() / (heads * key_length);
   const std::size_t before = cache.positions.size() - tokens;
-  std::vector<double> outputs(tokens * heads * value_length);
+  const std::size_t count = tokens * heads * value_length;
+  Bounded outputs{std::vector<double>(count), std::vector<double>(count)};
   run_parallel(weights_.threads(), tokens * heads, [&](std::size_t item) {
-    attend(layer, cache, before + item / heads + 1, item % heads,
-           queries.data() + item * key_length, outputs.data() + item * value_length);
+    if (cancel_ != nullptr) cancel_->throw_if_cancelled("compute the reference");
+    const std::size_t visible = before + item / heads + 1;
+    const std::size_t kv_head = item % heads / (heads / kv_heads);
+    const std::uint64_t position = cache.positions[visible - 1];
+    std::size_t first = 0;
+    while (layer.window > 0 && position - cache.positions[first] >= layer.window) ++first;
+    const Attended seen{cache.keys.data() + (first * kv_heads + kv_head) * key_length,
+                        cache.values.data() + (first * kv_heads + kv_head) * value_length,
+                        visible - first,
+                        kv_heads * key_length,
+                        kv_heads * value_length,
+                        key_length,
+                        value_length};
+    attend_head(seen, queries.data() + item * key_length, spec_.attention_scale,
+                outputs.values.data() + item * value_length,
+                outputs.bounds.data() + item * value_length);
   });
   return outputs;
 }
@@ -172,7 +157,7 @@ std::vector<double> ReferenceDecoder::layer(std::size_t number, std::span<const 
   require(!positions.empty() && inputs.size() == positions.size() * spec_.embedding,
           std::to_string(inputs.size()) + " inputs do not fit " + std::to_string(positions.size()) +
               " positions");
-  Cache& cache = caches_[number];
+  KeyValues& cache = caches_[number];
   for (std::size_t i = 0; i < positions.size(); ++i) {
     const std::uint64_t* last = cache.positions.empty() ? nullptr : &cache.positions.back();
     if (i > 0) last = &positions[i - 1];
@@ -182,25 +167,22 @@ std::vector<double> ReferenceDecoder::layer(std::size_t number, std::span<const 
   LayerStages local;
   LayerStages& s = stages != nullptr ? *stages : local;
 
-  s.attention_norm = norm(layer.attention_norm, inputs);
+  s.attention_norm = norm(layer.attention_norm, inputs).values;
   s.q = weights_.product(layer.q, s.attention_norm);
   s.k = weights_.product(layer.k, s.attention_norm);
   s.v = weights_.product(layer.v, s.attention_norm);
-  s.rotated_q = rotated(s.q, layer.q_norm, positions);
-  s.rotated_k = rotated(s.k, layer.k_norm, positions);
-  cache.keys.insert(cache.keys.end(), s.rotated_k.begin(), s.rotated_k.end());
-  cache.values.insert(cache.values.end(), s.v.begin(), s.v.end());
-  cache.positions.insert(cache.positions.end(), positions.begin(), positions.end());
-  s.attention = attention(layer, cache, s.rotated_q);
+  s.rotated_q = rotated(s.q, layer.q_norm, positions).values;
+  s.rotated_k = rotated(s.k, layer.k_norm, positions).values;
+  cache.append(s.rotated_k, s.v, positions);
+  s.attention = attention(layer, cache, s.rotated_q).values;
   s.attention_output = weights_.product(layer.attention_output, s.attention);
   s.middle.assign(inputs.begin(), inputs.end());
   add_to(s.middle, s.attention_output);
 
-  s.feed_forward_norm = norm(layer.feed_forward_norm, s.middle);
+  s.feed_forward_norm = norm(layer.feed_forward_norm, s.middle).values;
   s.gate = weights_.product(layer.gate, s.feed_forward_norm);
   s.up = weights_.product(layer.up, s.feed_forward_norm);
-  s.activation.resize(s.gate.size());
-  for (std::size_t i = 0; i < s.gate.size(); ++i) s.activation[i] = silu(s.gate[i]) * s.up[i];
+  s.activation = gated(s.gate, s.up).values;
   s.down = weights_.product(layer.down, s.activation);
   std::vector<double> outputs = s.middle;
   add_to(outputs, s.down);
@@ -210,7 +192,7 @@ std::vector<double> ReferenceDecoder::layer(std::size_t number, std::span<const 
 std::vector<double> ReferenceDecoder::logits(std::span<const double> outputs) const {
   require(!outputs.empty() && outputs.size() % spec_.embedding == 0,
           std::to_string(outputs.size()) + " outputs are not whole tokens");
-  return weights_.product(spec_.output, norm(spec_.output_norm, outputs));
+  return weights_.product(spec_.output, norm(spec_.output_norm, outputs).values);
 }
 
 std::vector<double> ReferenceDecoder::decode(std::span<const std::uint32_t> ids) {
@@ -229,7 +211,7 @@ std::vector<double> ReferenceDecoder::decode(std::span<const std::uint32_t> ids)
 }
 
 void ReferenceDecoder::reset() {
-  for (Cache& cache : caches_) cache = {};
+  for (KeyValues& cache : caches_) cache = {};
 }
 
 std::uint32_t greedy_token(std::span<const double> logits) {

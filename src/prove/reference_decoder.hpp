@@ -3,12 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "hiptool/cancel.hpp"
 #include "hiptool/decoder_spec.hpp"
 #include "hiptool/model_file.hpp"
+#include "prove/bounded.hpp"
 #include "prove/weights.hpp"
 
 namespace hiptool::prove {
@@ -17,6 +18,16 @@ struct ReferenceOptions {
   std::uint32_t threads = 0;          ///< 0: one for each core that the process may use
   std::uint64_t sequence_tokens = 0;  ///< the longest sequence to come: longrope depends on it
   const CancelToken* cancel = nullptr;
+};
+
+/// Keys and values of the tokens so far.
+struct KeyValues {
+  std::vector<double> keys;    ///< tokens x kv_heads x key_length
+  std::vector<double> values;  ///< tokens x kv_heads x value_length
+  std::vector<std::uint64_t> positions;
+
+  void append(std::span<const double> new_keys, std::span<const double> new_values,
+              std::span<const std::uint64_t> new_positions);
 };
 
 /// What a layer computes on its way, tokens x elements, to find the first product that differs.
@@ -46,6 +57,8 @@ class ReferenceDecoder {
   ReferenceDecoder(const ModelFile& model, DecoderSpec spec, const ReferenceOptions& options = {});
 
   const DecoderSpec& spec() const noexcept { return spec_; }
+  /// Throws Error(input_failed) for one that the model does not have.
+  const TensorInfo& tensor(const std::string& name) const { return weights_.find(name); }
 
   /// The rows of the embedding: tokens x embedding. Throws Error(invalid_argument) for an id that
   /// is not in the vocabulary.
@@ -65,29 +78,29 @@ class ReferenceDecoder {
   /// All layers on tokens at the positions that follow those before; logits of the last token.
   std::vector<double> decode(std::span<const std::uint32_t> ids);
 
+  // Single stages, of any inputs.
+
+  Bounded norm(const std::string& weight, std::span<const double> inputs) const;
+  /// W x + b of each of the inputs.
+  Bounded product(const MatrixSpec& matrix, std::span<const double> inputs) const;
+  /// Heads after their norm (an empty name: none) and their rotation.
+  Bounded rotated(std::span<const double> heads, const std::string& norm_weight,
+                  std::span<const std::uint64_t> positions) const;
+  /// Of queries of the last tokens in the cache.
+  Bounded attention(const DecoderLayer& layer, const KeyValues& cache,
+                    std::span<const double> queries) const;
+
   /// Forgets all tokens; needed after an exception, which leaves a part of the layers ahead.
   void reset();
 
  private:
-  struct Cache {
-    std::vector<double> keys;    // tokens x kv_heads x key_length
-    std::vector<double> values;  // tokens x kv_heads x value_length
-    std::vector<std::uint64_t> positions;
-  };
-
   void check_weights() const;
-  std::vector<double> norm(const std::string& weight, std::span<const double> inputs) const;
-  std::vector<double> rotated(std::span<const double> heads, const std::string& norm_weight,
-                              std::span<const std::uint64_t> positions) const;
-  std::vector<double> attention(const DecoderLayer& layer, const Cache& cache,
-                                std::span<const double> queries) const;
-  void attend(const DecoderLayer& layer, const Cache& cache, std::size_t visible, std::size_t head,
-              const double* query, double* output) const;
 
   DecoderSpec spec_;
   Weights weights_;
+  const CancelToken* cancel_;
   std::vector<double> frequencies_;
-  std::vector<Cache> caches_;
+  std::vector<KeyValues> caches_;
 };
 
 /// The index of the largest logit, the lowest one of equal ones.

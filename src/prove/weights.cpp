@@ -26,6 +26,20 @@ double dot_product(const double* left, const double* right, std::size_t count) {
   return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
 }
 
+// The same of the squares of the terms.
+double square_product(const double* left, const double* right, std::size_t count) {
+  std::array<double, 8> sums{};
+  std::size_t at = 0;
+  for (; at + 8 <= count; at += 8) {
+    for (std::size_t lane = 0; lane < 8; ++lane) {
+      const double term = left[at + lane] * right[at + lane];
+      sums[lane] += term * term;
+    }
+  }
+  for (; at < count; ++at) sums[0] += left[at] * right[at] * left[at] * right[at];
+  return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+}
+
 }  // namespace
 
 struct Weights::Rows {
@@ -94,8 +108,8 @@ std::vector<double> Weights::row(const MatrixSpec& matrix, std::uint64_t row) co
   return values;
 }
 
-std::vector<double> Weights::product(const MatrixSpec& matrix,
-                                     std::span<const double> inputs) const {
+std::vector<double> Weights::product(const MatrixSpec& matrix, std::span<const double> inputs,
+                                     std::vector<double>* squares) const {
   const Rows rows = rows_of(matrix.weight, matrix.columns);
   const auto columns = static_cast<std::size_t>(matrix.columns);
   const auto height = static_cast<std::size_t>(matrix.rows);
@@ -107,6 +121,10 @@ std::vector<double> Weights::product(const MatrixSpec& matrix,
       std::copy(bias.begin(), bias.end(),
                 outputs.begin() + static_cast<std::ptrdiff_t>(token * height));
     }
+  }
+  if (squares != nullptr) {
+    *squares = outputs;
+    for (double& bias : *squares) bias *= bias;
   }
   const auto step =
       static_cast<std::size_t>(std::max<std::uint64_t>(1, chunk_bytes / rows.row_bytes));
@@ -122,6 +140,9 @@ std::vector<double> Weights::product(const MatrixSpec& matrix,
       for (std::size_t token = 0; token < tokens; ++token) {
         outputs[token * height + row] +=
             dot_product(values.data(), inputs.data() + token * columns, columns);
+        if (squares == nullptr) continue;
+        (*squares)[token * height + row] +=
+            square_product(values.data(), inputs.data() + token * columns, columns);
       }
     }
   });

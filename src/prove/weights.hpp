@@ -19,19 +19,22 @@ class Weights {
   /// Throws Error(input_failed) for files that changed since they were parsed.
   Weights(ModelFile model, std::uint32_t threads, const CancelToken* cancel);
 
+  /// Throws Error(input_failed) for one that the model does not have.
+  const TensorInfo& find(const std::string& tensor) const;
   /// Throws Error(input_failed) unless the tensor's elements are numbers and its rows whole blocks.
   void check(const std::string& tensor, std::uint64_t columns) const;
 
   std::vector<double> vector(const std::string& tensor) const;
   std::vector<double> row(const MatrixSpec& matrix, std::uint64_t row) const;
-  /// W x + b for each of the inputs: tokens x columns to tokens x rows.
-  std::vector<double> product(const MatrixSpec& matrix, std::span<const double> inputs) const;
+  /// W x + b for each of the inputs: tokens x columns to tokens x rows. `squares`: gets the sums of
+  /// the squares of the terms; null: they are not computed.
+  std::vector<double> product(const MatrixSpec& matrix, std::span<const double> inputs,
+                              std::vector<double>* squares = nullptr) const;
 
   std::uint32_t threads() const noexcept { return threads_; }
 
  private:
   struct Rows;  // where the rows of a tensor are
-  const TensorInfo& find(const std::string& tensor) const;
   Rows rows_of(const std::string& tensor, std::uint64_t columns) const;
 
   ModelFile model_;

@@ -103,6 +103,8 @@ void add_load_cases(const Object& document, std::vector<TestCase>& tests) {
     for (const Value& one : elements(member(member(document, "verify"), "mismatches"))) {
       load.message += "\n" + format_value(one, Unit::none);
     }
+    const Value& wrong = member(member(document, "prove"), "first_wrong");
+    if (!wrong.is_absent()) load.message += "\n" + format_value(wrong, Unit::none);
   }
   if (status != "failed" && status != "interrupted") tests.push_back(load);
   const Value& values = member(document, "values");

@@ -278,9 +278,10 @@ std::vector<Measurement> load_measurements(const Object& document) {
   const std::string name = path.substr(path.find_last_of('/') + 1);
   Measurement load;
   load.id = load.label = load.series = "load." + name;
-  load.status = status == "verified" || status == "loaded" || status == "decoded"
-                    ? Status::ok
-                    : parse_status(status);
+  load.status =
+      status == "verified" || status == "loaded" || status == "decoded" || status == "proved"
+          ? Status::ok
+          : parse_status(status);
   load.size_bytes = count_of(member(model, "bytes")).value_or(0);
   load.median_s = number_of(member(document, "load_time_s"));
   load.bytes_per_s = number_of(member(document, "bytes_per_s"));

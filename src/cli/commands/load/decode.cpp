@@ -9,6 +9,7 @@
 
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "cli/commands/load/whole_model.hpp"
 #include "cli/failure.hpp"
 #include "cli/options.hpp"
 #include "hiptool/backend.hpp"
@@ -28,31 +29,6 @@ std::uint64_t weight_bytes(const ModelFile& model, const DecoderSpec& spec) {
   return model.tensor_bytes() - (spec.is_tied ? 0 : embedding->size_bytes);
 }
 
-const Device& device_of_whole_model(const LoadedModel& model) {
-  const LoadPlan& plan = model.plan();
-  const std::size_t tensors = model.model().tensors().size();
-  for (const DevicePlan& part : plan.devices) {
-    if (part.layout.placements.size() == tensors) return part.device;
-  }
-  throw Error(
-      ErrorCode::invalid_argument, "decode",
-      "the model is divided among " + std::to_string(plan.devices.size()) + " devices",
-      "--decode computes on one device: choose one with --device, or use --split replicate");
-}
-
-// The weights, not the command, are what cannot be used.
-ModelRuntime make_decoder(const Backend& backend, const LoadedModel& model, const DecoderSpec& spec,
-                          const ModelRuntime::Options& options) {
-  try {
-    return ModelRuntime(backend, model, spec, options);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::unsupported) throw;
-    throw Error(ErrorCode::input_failed, "decode",
-                model.model().path().string() + ": " + error.what(),
-                "use a model with weights of a supported type");
-  }
-}
-
 }  // namespace
 
 std::vector<std::uint32_t> parse_prompt_ids(const std::string& text) {
@@ -69,20 +45,13 @@ std::vector<std::uint32_t> parse_prompt_ids(const std::string& text) {
 }
 
 void check_decode(const ModelFile& model, const std::vector<std::uint32_t>& prompt) {
-  const DecoderSpec spec = DecoderSpec::read(model);
-  for (const std::uint32_t id : prompt) {
-    if (id < spec.vocabulary) continue;
-    throw Error(ErrorCode::out_of_bounds, "decode",
-                "token " + std::to_string(id) + " is not in the model's vocabulary of " +
-                    std::to_string(spec.vocabulary),
-                "use ids of this model's tokenizer");
-  }
+  require_prompt(DecoderSpec::read(model), prompt);
 }
 
 DecodeOutcome run_decode(const LoadedModel& model, std::vector<std::uint32_t> prompt,
                          std::uint64_t count, const CancelToken& cancel) {
   const DecoderSpec spec = DecoderSpec::read(model.model());
-  const Device device = device_of_whole_model(model);
+  const Device device = device_of_whole_model(model, "--decode");
   DecodeOutcome outcome;
   outcome.device = device.id();
   outcome.prompt_ids =

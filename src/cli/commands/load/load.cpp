@@ -3,6 +3,7 @@
 
 #include "cli/command.hpp"
 #include "cli/commands/load/decode.hpp"
+#include "cli/commands/load/prove.hpp"
 #include "cli/commands/load/report.hpp"
 #include "cli/commands/load/run.hpp"
 #include "cli/commands/load/split.hpp"
@@ -15,6 +16,28 @@
 
 namespace hiptool::cli {
 namespace {
+
+void check_prove_options(const LoadArguments& options) {
+  const bool has_golden = !options.write_golden.empty() || !options.check_golden.empty();
+  if (!options.prove && (has_golden || !options.layers.empty())) {
+    throw usage_error("--layers, --write-golden and --check-golden apply only to --prove",
+                      "add --prove");
+  }
+  if (!options.prove) return;
+  if (has_golden && !options.layers.empty()) {
+    throw usage_error("a golden is of all layers", "leave out --layers");
+  }
+  if (!options.write_golden.empty() && !options.check_golden.empty()) {
+    throw usage_error("--write-golden and --check-golden are two runs", "give one of them");
+  }
+  if (options.decode > 0) {
+    throw usage_error("--prove and --decode are two runs", "give one of them");
+  }
+  if (options.dry_run) {
+    throw usage_error("--prove computes on a device, which --dry-run does not open",
+                      "leave out --dry-run; `--device cpu` needs no GPU");
+  }
+}
 
 void check_options(const LoadArguments& options) {
   const bool has_digests =
@@ -59,9 +82,10 @@ void check_options(const LoadArguments& options) {
     throw usage_error("--decode computes on a device, which --dry-run does not open",
                       "leave out --dry-run; `--device cpu` needs no GPU");
   }
-  if (options.decode == 0 && !options.prompt_ids.empty()) {
-    throw usage_error("--prompt-ids applies only to --decode", "add --decode N");
+  if (options.decode == 0 && !options.prove && !options.prompt_ids.empty()) {
+    throw usage_error("--prompt-ids applies only to --decode and --prove", "add --decode N");
   }
+  check_prove_options(options);
   const std::size_t wanted = options.demo ? 0 : 1;
   if (options.paths.size() == wanted) return;
   if (options.paths.empty()) {
@@ -70,6 +94,15 @@ void check_options(const LoadArguments& options) {
   throw usage_error(options.demo ? "--demo makes its own model and takes no file"
                                  : "load takes one model file at a time",
                     "give exactly one PATH, or --demo alone");
+}
+
+// The last step that was done.
+std::string_view status_text(const LoadOutcome& outcome, const Error* error) {
+  if (outcome.prove && !outcome.prove->result.is_right()) return "wrong";
+  if (outcome.prove && !outcome.prove->written_golden.empty()) return to_string(outcome.status);
+  if (error == nullptr && outcome.prove) return "proved";
+  if (error == nullptr && outcome.decode) return "decoded";
+  return to_string(outcome.status);
 }
 
 int run_load(const LoadArguments& options, Context& context) {
@@ -87,9 +120,7 @@ int run_load(const LoadArguments& options, Context& context) {
         outcome.verdict_time_s ? start_s + *outcome.verdict_time_s : outcome.wall_time_s;
     if (trace && outcome.timeline) trace->write(report::to_trace(*outcome.timeline));
     const int exit_code = load_exit_code(outcome, error, environment.signal());
-    report::Run run =
-        make_run(environment, "load",
-                 outcome.decode && error == nullptr ? "decoded" : to_string(outcome.status));
+    report::Run run = make_run(environment, "load", status_text(outcome, error));
     if (error != nullptr) run.set_error(*error);
     run.end(exit_code, load_failures(outcome));
     const report::Report report = make_load_report(std::move(run), outcome, error, options);
@@ -137,7 +168,7 @@ ReadMode parse_io(const std::string& word) {
 
 // The ranks of a job must not overwrite each other's files.
 void name_outputs(LoadArguments& options, const Context& context) {
-  for (std::string* file : {&options.trace, &options.write_manifest}) {
+  for (std::string* file : {&options.trace, &options.write_manifest, &options.write_golden}) {
     if (file->empty()) continue;
     *file = name_for_this_rank(*file, context.environment, context.quiet).string();
   }
@@ -147,6 +178,7 @@ CommandFiles files_of_load(const LoadArguments& options, const Environment& envi
   CommandFiles files;
   for (const std::string& path : options.paths) files.inputs.push_back({path, "the model"});
   files.inputs.push_back({options.check_manifest, "--check-manifest"});
+  files.inputs.push_back({options.check_golden, "--check-golden"});
   const auto add_output = [&](const std::string& path, const char* option) {
     if (path.empty()) return;
     constexpr bool is_quiet = true;  // name_outputs reports the name
@@ -154,6 +186,7 @@ CommandFiles files_of_load(const LoadArguments& options, const Environment& envi
   };
   add_output(options.trace, "--trace");
   add_output(options.write_manifest, "--write-manifest");
+  add_output(options.write_golden, "--write-golden");
   return files;
 }
 
@@ -163,6 +196,7 @@ Runner add_load(CLI::App& app) {
   auto verify = std::make_shared<std::optional<std::string>>();
   auto io = std::make_shared<std::optional<std::string>>();
   auto prompt_ids = std::make_shared<std::string>();
+  auto layers = std::make_shared<std::string>();
   add_words(app, "PATH", options->paths,
             "a model file, shard, index or folder, or an Ollama blob or manifest");
   add_choice(
@@ -201,6 +235,14 @@ Runner add_load(CLI::App& app) {
             1, std::uint64_t{1} << 20);
   add_text(app, "--prompt-ids", "LIST", *prompt_ids,
            "token ids of the prompt, such as 504,3575,282; the default is eight fixed ids");
+  add_flag(app, "--prove", options->prove,
+           "then compare all that the device computes for a prompt with float64 on the host, layer "
+           "by layer and the logits end to end; exit 5 and the first wrong tensor if it differs");
+  add_text(app, "--layers", "LIST", *layers, "compare only these layers, such as 0,3-5");
+  add_text(app, "--write-golden", "FILE", options->write_golden,
+           "write what --prove compares with, computed once on the host; opens no device");
+  add_text(app, "--check-golden", "FILE", options->check_golden,
+           "compare with such a file of this model, in the time of the device alone");
   add_flag(app, "--strict", options->strict,
            "reject files that violate the specification of their format");
   add_flag(app, "--opaque", options->opaque, "load tensors of unknown type as plain bytes");
@@ -210,8 +252,9 @@ Runner add_load(CLI::App& app) {
            "check values and scales on the device for NaN and infinity; exit 1 if there are any");
   add_flag(app, "--demo", options->demo, "load a generated 64 MiB model with random contents");
   return {
-      [options, split, verify, io, prompt_ids](Context& context) {
+      [options, split, verify, io, prompt_ids, layers](Context& context) {
         if (!prompt_ids->empty()) options->prompt_ids = parse_prompt_ids(*prompt_ids);
+        if (!layers->empty()) options->layers = parse_layers(*layers);
         if (!split->empty()) options->split = parse_split(*split);
         options->verify = parse_verify(verify->value_or("auto"));
         options->io = parse_io(io->value_or("auto"));
@@ -239,6 +282,7 @@ Command load_command() {
                    {"hiptool load m.gguf --dry-run --context 8192", "what it is, and does it fit"},
                    {"hiptool load m.gguf --check-manifest m.json", "is it still the model it was"},
                    {"hiptool load m.gguf --decode 32", "what it says, tokens/s"},
+                   {"hiptool load m.gguf --prove", "does the GPU compute it right"},
                    {"hiptool load --demo", "without a model of your own"}},
       .formats = usual_formats,
       .export_formats = {OutputFormat::html, OutputFormat::svg, OutputFormat::gha,

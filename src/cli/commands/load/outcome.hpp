@@ -12,6 +12,8 @@
 #include "hiptool/model_file.hpp"
 #include "hiptool/model_summary.hpp"
 #include "hiptool/timeline.hpp"
+#include "prove/needs.hpp"
+#include "prove/prove.hpp"
 
 namespace hiptool::cli {
 
@@ -33,6 +35,15 @@ struct DecodeOutcome {
   std::optional<double> share_of_peak;  ///< of the memory bandwidth, by the bytes of all weights
 };
 
+/// What a device computes with a model, compared with float64.
+struct ProveOutcome {
+  std::string device;  ///< empty: only a golden was written
+  std::vector<std::uint32_t> prompt_ids;
+  prove::ProveResult result;
+  std::string checked_golden;  ///< its path, where the device was compared with one
+  std::string written_golden;
+};
+
 /// The results of a `load` so far: the library's report and the fields that the command adds.
 /// Complete at the end, partial if the run failed. `phases` begin at the run's start.
 struct LoadOutcome : LoadReport {
@@ -43,6 +54,8 @@ struct LoadOutcome : LoadReport {
   std::size_t chosen_devices = 0;               ///< this many of the fit's first parts were chosen
   std::optional<ManifestCheck> manifest_check;  ///< once a manifest was compared
   std::optional<DecodeOutcome> decode;          ///< once all tokens were decoded
+  std::optional<ProveOutcome> prove;            ///< once the computation was compared
+  std::optional<prove::Needs> prove_needs;      ///< of a plan, where the model can be proved
   std::string checked_manifest;                 ///< its path, once the model was found to match it
   std::string written_manifest;                 ///< its path, once it was written
   double process_verdict_time_s = 0;            ///< from the process's start, without the probes

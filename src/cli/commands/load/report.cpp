@@ -10,6 +10,7 @@
 #include "base/units.hpp"
 #include "cli/commands/load/decode.hpp"
 #include "cli/commands/load/load_table.hpp"
+#include "cli/commands/load/prove.hpp"
 #include "cli/commands/load/split.hpp"
 #include "cli/document.hpp"
 #include "report/reader.hpp"
@@ -170,9 +171,15 @@ report::Line outcome_line(const LoadOutcome& outcome, const Error* error) {
   return {Tone::bad, "failed" + place + time + (reason.empty() ? "" : ": " + reason)};
 }
 
+std::string name_of_model(const LoadOutcome& outcome) {
+  if (outcome.summary && outcome.summary->name) return *outcome.summary->name;
+  return outcome.model->path().filename().string();
+}
+
 // The cause of the exit code comes first: a missed fault of the self-test, then an error, then NaN.
 report::Line verdict_line(const LoadOutcome& outcome, const Error* error) {
-  report::Line line = outcome_line(outcome, error);
+  report::Line line = outcome.prove ? prove_verdict(*outcome.prove, name_of_model(outcome))
+                                    : outcome_line(outcome, error);
   const std::string failed_check = failed_check_text(outcome);
   if (failed_check.empty()) return line;
   const bool is_only_nan = std::all_of(outcome.self_test.begin(), outcome.self_test.end(),
@@ -358,6 +365,11 @@ report::Report make_load_report(report::Run run, const LoadOutcome& outcome, con
               outcome.statistics ? Value(outcome.statistics->direct_bytes) : Value(0)}});
 
   report.verdict.push_back(verdict_line(outcome, error));
+  if (outcome.prove) {
+    add("prove", prove_value(*outcome.prove));
+    append(report.verdict, prove_lines(*outcome.prove));
+    report.verdict.push_back({Tone::plain, outcome_line(outcome, error).text});
+  }
   if (outcome.model) {
     report.verdict.push_back(model_line(outcome));
     add_warnings(outcome.model->warnings(), report);
@@ -367,6 +379,10 @@ report::Report make_load_report(report::Run run, const LoadOutcome& outcome, con
   add_notes(outcome, report.verdict);
   if (outcome.fit) add_fit(outcome, report);
   append(report.verdict, hashes_lines(outcome));
+  if (outcome.prove_needs) {
+    add("prove_needs", needs_value(*outcome.prove_needs));
+    report.verdict.push_back(needs_line(*outcome.prove_needs));
+  }
   if (outcome.decode) {
     add("decode", decode_value(*outcome.decode));
     append(report.verdict, decode_lines(*outcome.decode));

@@ -10,6 +10,7 @@
 #include "base/temporary_folder.hpp"
 #include "cli/commands/load/decode.hpp"
 #include "cli/commands/load/hashes.hpp"
+#include "cli/commands/load/prove.hpp"
 #include "cli/commands/make_model/model_writer.hpp"
 #include "cli/model_path.hpp"
 #include "cli/progress.hpp"
@@ -85,10 +86,14 @@ class LoadRun {
       kv_cache_bytes(*outcome_.summary, arguments_.context);
     }
     if (arguments_.decode > 0) check_decode(*outcome_.model, arguments_.prompt_ids);
+    if (arguments_.prove) {
+      check_prove(*outcome_.model, arguments_.prompt_ids, arguments_.layers);
+    }
+    read_golden();
     const bool has_manifests =
         !arguments_.write_manifest.empty() || !arguments_.check_manifest.empty();
     if (has_manifests) hashes_.emplace(arguments_, outcome_, context_.environment.cancel);
-    arguments_.dry_run ? plan() : load_onto_devices();
+    compute();
     if (!hashes_) return;
     const auto timer = phase("hash");
     Progress progress(context_.environment.console, context_.quiet);
@@ -100,11 +105,33 @@ class LoadRun {
     return {outcome_, outcome_.timeline.get(), nullptr, name};
   }
 
+  void compute() {
+    if (arguments_.dry_run) {
+      plan();
+    } else if (!arguments_.write_golden.empty()) {
+      const auto timer = phase("reference");
+      Progress progress(context_.environment.console, context_.quiet);
+      outcome_.prove = write_golden(*outcome_.model, arguments_.prompt_ids, arguments_.write_golden,
+                                    context_.environment.cancel, progress);
+      outcome_.status = LoadStatus::planned;
+    } else {
+      load_onto_devices();
+    }
+  }
+
+  void read_golden() {
+    if (arguments_.check_golden.empty()) return;
+    golden_ = prove::read_golden(arguments_.check_golden);
+    prove::require_description(*golden_, DecoderSpec::read(*outcome_.model), arguments_.prompt_ids,
+                               arguments_.check_golden);
+  }
+
   // The path may be an index or a folder, so all files of the model are known only now. Not even
   // the document with the error may replace one of them.
   void refuse_to_overwrite_parts() {
     std::vector<NamedFile> outputs{{arguments_.trace, "--trace"},
-                                   {arguments_.write_manifest, "--write-manifest"}};
+                                   {arguments_.write_manifest, "--write-manifest"},
+                                   {arguments_.write_golden, "--write-golden"}};
     for (const auto& path : context_.output.export_paths()) outputs.push_back({path, "--export"});
     try {
       require_distinct_files(outputs, files_of_model(*outcome_.model));
@@ -125,6 +152,7 @@ class LoadRun {
 
   void plan() {
     plan_devices();
+    outcome_.prove_needs = prove::prove_needs(*outcome_.model);
     outcome_.status = outcome_.model->tensors().empty() ? LoadStatus::empty : LoadStatus::planned;
   }
 
@@ -186,6 +214,7 @@ class LoadRun {
           *outcome_.model, [this] { return open_devices(); }, expected_gpus(), options));
       if (arguments_.verify == VerifyMode::automatic) load::note_cost_of_full(outcome_);
       decode(*loaded);
+      prove(*loaded, progress);
       // Memory of the host is freed now: hashing files for a manifest may need it.
       const bool is_on_gpu =
           outcome_.plan && !outcome_.plan->devices.front().device.is_host_memory();
@@ -200,10 +229,26 @@ class LoadRun {
   }
 
   // Nothing is computed with weights that differ from the file.
+  bool can_compute() const {
+    return outcome_.status == LoadStatus::verified || outcome_.status == LoadStatus::loaded;
+  }
+
+  void prove(const LoadedModel& loaded, Progress& progress) {
+    if (!arguments_.prove || !can_compute()) return;
+    const auto timer = phase("prove");
+    ProveRequest request;
+    request.prompt = arguments_.prompt_ids;
+    request.layers = arguments_.layers;
+    request.golden = golden_ ? &*golden_ : nullptr;
+    request.golden_path = arguments_.check_golden;
+    if (outcome_.verification && outcome_.verification->model_digest != 0) {
+      request.model_digest = outcome_.verification->model_digest;
+    }
+    outcome_.prove = run_prove(loaded, request, context_.environment.cancel, progress);
+  }
+
   void decode(const LoadedModel& loaded) {
-    const bool is_right =
-        outcome_.status == LoadStatus::verified || outcome_.status == LoadStatus::loaded;
-    if (arguments_.decode == 0 || !is_right) return;
+    if (arguments_.decode == 0 || !can_compute()) return;
     const auto timer = phase("decode");
     outcome_.decode =
         run_decode(loaded, arguments_.prompt_ids, arguments_.decode, context_.environment.cancel);
@@ -214,6 +259,7 @@ class LoadRun {
   LoadOutcome& outcome_;
   std::unique_ptr<Platforms> platforms_;
   std::optional<LoadHashes> hashes_;
+  std::optional<prove::Golden> golden_;
 };
 
 }  // namespace

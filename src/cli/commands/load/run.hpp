@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,6 +26,10 @@ struct LoadArguments {
   std::uint64_t context = 0;              ///< tokens of the KV cache to reserve memory for; 0: none
   std::uint64_t decode = 0;               ///< tokens to continue the prompt with; 0: no decoding
   std::vector<std::uint32_t> prompt_ids;  ///< empty: those of a fixed formula
+  bool prove = false;
+  std::vector<std::size_t> layers;  ///< to prove; empty: all
+  std::string write_golden;         ///< empty: none, as the next one
+  std::string check_golden;
   bool tensors = false;
   bool dry_run = false;
   bool strict = false;

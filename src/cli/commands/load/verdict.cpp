@@ -62,7 +62,8 @@ std::string missed_faults_text(const LoadOutcome& outcome) {
 }  // namespace
 
 int load_exit_code(const LoadOutcome& outcome, const Error* error, int signal) {
-  const bool is_wrong = outcome.status == LoadStatus::mismatch || !missed_faults(outcome).empty();
+  const bool is_wrong = outcome.status == LoadStatus::mismatch || !missed_faults(outcome).empty() ||
+                        (outcome.prove && !outcome.prove->result.is_right());
   if (is_wrong && (error == nullptr || error->code() != ErrorCode::cancelled)) {
     return exit_code_of(ErrorCode::data_mismatch);
   }

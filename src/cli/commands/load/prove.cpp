@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/load/prove.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "base/text.hpp"
+#include "cli/commands/load/whole_model.hpp"
+#include "cli/failure.hpp"
+#include "cli/options.hpp"
+#include "cli/output_file.hpp"
+#include "hiptool/error.hpp"
+#include "runtime/greedy.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+std::vector<std::uint32_t> prompt_of(const DecoderSpec& spec, std::vector<std::uint32_t> given) {
+  return given.empty() ? runtime::default_prompt(spec.vocabulary) : std::move(given);
+}
+
+}  // namespace
+
+std::vector<std::size_t> parse_layers(const std::string& text) {
+  constexpr std::size_t most = 65536;
+  const auto refuse = [&] {
+    throw usage_error("invalid --layers \"" + text + "\"",
+                      "give layers and ranges separated by commas, such as 0,3-5");
+  };
+  std::vector<std::size_t> layers;
+  for (const std::string& word : split_list(text, "--layers")) {
+    const std::size_t dash = word.find('-');
+    const auto first = base::parse_number<std::size_t>(word.substr(0, dash));
+    const auto last =
+        dash == word.npos ? first : base::parse_number<std::size_t>(word.substr(dash + 1));
+    if (!first || !last || *first > *last || *last >= most) refuse();
+    for (std::size_t layer = *first; layer <= *last; ++layer) layers.push_back(layer);
+  }
+  std::sort(layers.begin(), layers.end());
+  layers.erase(std::unique(layers.begin(), layers.end()), layers.end());
+  return layers;
+}
+
+void check_prove(const ModelFile& model, const std::vector<std::uint32_t>& prompt,
+                 const std::vector<std::size_t>& layers) {
+  const DecoderSpec spec = DecoderSpec::read(model);
+  require_prompt(spec, prompt);
+  if (!layers.empty() && layers.back() >= spec.layers.size()) {
+    throw Error(ErrorCode::out_of_bounds, "prove",
+                "--layers: the model has no layer " + std::to_string(layers.back()),
+                "choose from 0 to " + std::to_string(spec.layers.size() - 1));
+  }
+  const prove::ReferenceDecoder reference(model, spec, {});
+}
+
+ProveOutcome run_prove(const LoadedModel& model, const ProveRequest& request,
+                       const CancelToken& cancel, Progress& progress) {
+  const DecoderSpec spec = DecoderSpec::read(model.model());
+  const Device device = device_of_whole_model(model, "--prove");
+  ProveOutcome outcome;
+  outcome.device = device.id();
+  outcome.prompt_ids = prompt_of(spec, request.prompt);
+  if (request.golden != nullptr) {
+    const auto digest = request.model_digest ? *request.model_digest
+                                             : prove::digest_of_files(model.model(), &cancel);
+    prove::require_model(*request.golden, digest, request.golden_path);
+    outcome.prompt_ids = request.golden->prompt_ids;
+    outcome.checked_golden = request.golden_path;
+  }
+  const std::uint64_t tokens = outcome.prompt_ids.size();
+  const Backend backend(device);
+  ModelRuntime::Options options;
+  options.context_tokens = tokens;
+  options.chunk_tokens = 16;  // a cancellation waits for a kernel; the reference gains no more
+  ModelRuntime decoder = make_decoder(backend, model, spec, options);
+  const prove::ReferenceDecoder reference(model.model(), spec,
+                                          {.sequence_tokens = tokens, .cancel = &cancel});
+  prove::ProveOptions prove_options;
+  prove_options.layers = request.layers;
+  prove_options.cancel = &cancel;
+  // With a golden they are layers, until one is wrong.
+  const std::uint64_t layers = spec.layers.size();
+  const std::uint64_t unit = request.golden != nullptr ? model.model().tensor_bytes() / layers : 1;
+  prove_options.progress = [&](std::uint64_t done, std::uint64_t total) {
+    const std::uint64_t bytes = total == layers ? unit : 1;
+    progress.on_progress(done * bytes, total * bytes);
+  };
+  progress.begin("prove");
+  outcome.result = request.golden != nullptr
+                       ? prove::check_golden(decoder, reference, *request.golden, prove_options)
+                       : prove::prove(decoder, reference, outcome.prompt_ids, prove_options);
+  progress.end();
+  return outcome;
+}
+
+ProveOutcome write_golden(const ModelFile& model, std::vector<std::uint32_t> prompt,
+                          const std::string& path, const CancelToken& cancel, Progress& progress) {
+  OutputFile output(path, 0);
+  const DecoderSpec spec = DecoderSpec::read(model);
+  ProveOutcome outcome;
+  outcome.prompt_ids = prompt_of(spec, std::move(prompt));
+  const std::uint64_t tokens = outcome.prompt_ids.size();
+  prove::ReferenceDecoder reference(model, spec, {.sequence_tokens = tokens, .cancel = &cancel});
+  progress.begin("reference");
+  prove::Golden golden = prove::make_golden(reference, outcome.prompt_ids, [&](std::size_t layers) {
+    const std::uint64_t bytes = model.tensor_bytes();
+    progress.on_progress(bytes * layers / spec.layers.size(), bytes);
+  });
+  progress.end();
+  golden.model_digest = prove::digest_of_files(model, &cancel);
+  const std::string bytes = prove::golden_file(golden);
+  output.write_at(std::as_bytes(std::span(bytes)), 0);
+  output.commit();
+  outcome.written_golden = path;
+  return outcome;
+}
+
+}  // namespace hiptool::cli

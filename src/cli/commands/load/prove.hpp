@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/commands/load/outcome.hpp"
+#include "cli/progress.hpp"
+#include "hiptool/cancel.hpp"
+#include "hiptool/load.hpp"
+#include "prove/golden.hpp"
+#include "report/report.hpp"
+
+namespace hiptool::cli {
+
+/// Numbers of layers and ranges of them, such as "0,3-5", in ascending order. Throws a usage error
+/// for other texts.
+std::vector<std::size_t> parse_layers(const std::string& text);
+
+/// Throws what a device need not be opened for: Error(input_failed) for a model that is no known
+/// decoder or has weights that are not numbers, Error(out_of_bounds) for an id that is not in its
+/// vocabulary and a layer that it does not have.
+void check_prove(const ModelFile& model, const std::vector<std::uint32_t>& prompt,
+                 const std::vector<std::size_t>& layers);
+
+/// What to compare; an empty prompt is that of the fixed formula.
+struct ProveRequest {
+  std::vector<std::uint32_t> prompt;
+  std::vector<std::size_t> layers;        ///< empty: all
+  const prove::Golden* golden = nullptr;  ///< has the prompt
+  std::string golden_path;
+  std::optional<std::uint64_t> model_digest;  ///< where the load has computed it
+};
+
+/// Compares the computation of the device that holds the whole model with float64, or with a golden
+/// of the model. Throws as run_decode(), prove::prove() and prove::require_model() do.
+ProveOutcome run_prove(const LoadedModel& model, const ProveRequest& request,
+                       const CancelToken& cancel, Progress& progress);
+
+/// Computes a golden on the host and writes it. Throws what the reference throws, and
+/// Error(output_failed).
+ProveOutcome write_golden(const ModelFile& model, std::vector<std::uint32_t> prompt,
+                          const std::string& path, const CancelToken& cancel, Progress& progress);
+
+/// The field `prove` of `hiptool.load/1`.
+report::Value prove_value(const ProveOutcome& prove);
+
+/// The field `prove_needs`, and the same for people.
+report::Value needs_value(const prove::Needs& needs);
+report::Line needs_line(const prove::Needs& needs);
+
+/// "proved: NAME computes right on amd:0: ..." or "wrong: NAME on amd:1: ...".
+report::Line prove_verdict(const ProveOutcome& prove, const std::string& name);
+/// What follows it.
+std::vector<report::Line> prove_lines(const ProveOutcome& prove);
+
+}  // namespace hiptool::cli
