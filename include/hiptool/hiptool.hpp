@@ -32,6 +32,7 @@
 #include "hiptool/pinned_buffer.hpp"
 #include "hiptool/platform.hpp"
 #include "hiptool/retry.hpp"
+#include "hiptool/sampling.hpp"
 #include "hiptool/stream.hpp"
 #include "hiptool/tensor.hpp"
 #include "hiptool/timeline.hpp"

@@ -3,14 +3,14 @@
 
 #include "base/xxh3.hpp"
 #include "hiptool/event.hpp"
-#include "hiptool/ops_rows.hpp"
 
 namespace hiptool::runtime {
 
-GreedyDecode decode_greedily(ModelRuntime& runtime, std::span<const std::uint32_t> prompt,
-                             std::uint64_t count, const CancelToken* cancel) {
+DecodedTokens decode_tokens(ModelRuntime& runtime, std::span<const std::uint32_t> prompt,
+                            std::uint64_t count, const SamplingOptions& sampling,
+                            const CancelToken* cancel) {
   const Backend& backend = runtime.backend();
-  GreedyDecode result;
+  DecodedTokens result;
   std::vector<std::uint64_t> digests;
   std::span<const std::uint32_t> next = prompt;
   KernelTimer timer(backend.stream());
@@ -18,10 +18,9 @@ GreedyDecode decode_greedily(ModelRuntime& runtime, std::span<const std::uint32_
     if (cancel != nullptr) cancel->throw_if_cancelled("decode");
     if (result.ids.size() == 1) timer.start();
     const Tensor logits = runtime.decode_step(next);
-    const Tensor largest = ops::argmax(backend, logits, {0});
     const std::vector<float> values = logits.to_host<float>(backend.stream());
     digests.push_back(base::xxh3_64(values.data(), values.size() * sizeof(float)));
-    result.ids.push_back(largest.to_host<std::uint32_t>(backend.stream()).front());
+    result.ids.push_back(sample_token(values, sampling, runtime.position() - 1));
     next = std::span(result.ids).last(1);
   }
   if (count > 1) {

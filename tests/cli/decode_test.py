@@ -39,6 +39,28 @@ class Decode(CliTest):
         self.assertNotEqual(rest["logits_digest"], found["logits_digest"])
         self.assertIsNone(self.decode(path, 1)["tokens_per_s"])
 
+    def test_sampled_ids_depend_on_seed_and_position_alone(self):
+        path = self.make("m.gguf", "--architecture", "llama", "--types", "Q8_0")
+        words = ["--temperature", "1.5", "--top-k", "200", "--top-p", "0.99", "--seed"]
+        found = self.decode(path, 8, *words, "7")
+        self.assertEqual(found["sampling"],
+                         {"temperature": 1.5, "top_k": 200, "top_p": 0.99, "seed": 7})
+        self.assertEqual(self.decode(path, 8, *words, "7")["ids"], found["ids"])
+        self.assertNotEqual(self.decode(path, 8, *words, "8")["ids"], found["ids"])
+        prompt = found["prompt_ids"] + found["ids"][:5]
+        rest = self.decode(path, 3, *words, "7", "--prompt-ids", ",".join(map(str, prompt)))
+        self.assertEqual(rest["ids"], found["ids"][5:])
+        likely = self.decode(path, 8)
+        self.assertIsNone(likely["sampling"])
+        self.assertNotEqual(likely["ids"], found["ids"])
+        cold = self.decode(path, 8, "--temperature", "1e-6")
+        self.assertEqual(cold["ids"], likely["ids"])
+        self.assertEqual(cold["sampling"],
+                         {"temperature": 1e-6, "top_k": None, "top_p": 1.0, "seed": 0})
+        self.assertEqual(cold["logits_digest"], likely["logits_digest"])
+        shown = run("load", path, "--device", "cpu", "--decode", "2", *words, "7")
+        self.assertIn("sampled temperature 1.5, top-k 200, top-p 0.99, seed 7\n", shown.stdout)
+
     def test_people_read_ids(self):
         path = self.make("m.gguf", "--architecture", "llama")
         found = run("load", path, "--device", "cpu", "--decode", "2", "--prompt-ids", "1,2")
@@ -55,6 +77,15 @@ class Decode(CliTest):
                 (2, "invalid --prompt-ids", decoder, "--decode", "1", "--prompt-ids", "1,x"),
                 (2, "applies only to --decode", decoder, "--prompt-ids", "1"),
                 (2, "--dry-run", decoder, "--decode", "1", "--dry-run"),
+                (2, "apply only to --decode", decoder, "--temperature", "1"),
+                (2, "add --temperature", decoder, "--decode", "1", "--top-k", "5"),
+                (2, "add --temperature", decoder, "--decode", "1", "--temperature", "0",
+                 "--seed", "1"),
+                (2, "invalid --temperature \"x\"", decoder, "--decode", "1", "--temperature", "x"),
+                (2, "temperature of -1", decoder, "--decode", "1", "--temperature=-1"),
+                (2, "temperature of nan", decoder, "--decode", "1", "--temperature", "nan"),
+                (2, "top-p of 0", decoder, "--decode", "1", "--temperature", "1", "--top-p", "0"),
+                (2, "for --top-k", decoder, "--decode", "1", "--temperature", "1", "--top-k", "0"),
                 (4, "no kernels for weights of type 'F8_E4M3'", small, "--decode", "1"),
                 (4, "has the shape", other, "--decode", "1")]:
             with self.subTest(part=part):

@@ -9,6 +9,7 @@
 
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "cli/commands/load/sampling.hpp"
 #include "cli/failure.hpp"
 #include "cli/options.hpp"
 #include "hiptool/backend.hpp"
@@ -80,7 +81,8 @@ void check_decode(const ModelFile& model, const std::vector<std::uint32_t>& prom
 }
 
 DecodeOutcome run_decode(const LoadedModel& model, std::vector<std::uint32_t> prompt,
-                         std::uint64_t count, const CancelToken& cancel) {
+                         std::uint64_t count, const SamplingOptions& sampling,
+                         const CancelToken& cancel) {
   const DecoderSpec spec = DecoderSpec::read(model.model());
   const Device device = device_of_whole_model(model);
   DecodeOutcome outcome;
@@ -91,8 +93,9 @@ DecodeOutcome run_decode(const LoadedModel& model, std::vector<std::uint32_t> pr
   options.context_tokens = outcome.prompt_ids.size() + count;
   const Backend backend(device);
   ModelRuntime decoder = make_decoder(backend, model, spec, options);
-  const runtime::GreedyDecode found =
-      runtime::decode_greedily(decoder, outcome.prompt_ids, count, &cancel);
+  outcome.sampling = sampling;
+  const runtime::DecodedTokens found =
+      runtime::decode_tokens(decoder, outcome.prompt_ids, count, sampling, &cancel);
   outcome.ids = found.ids;
   outcome.text = model::token_text(model.model(), found.ids);
   outcome.logits_digest = found.logits_digest;
@@ -116,7 +119,8 @@ report::Value decode_value(const DecodeOutcome& decode) {
                         {"text", decode.text ? report::Value(*decode.text) : report::Value()},
                         {"logits_digest", base::to_hex(decode.logits_digest)},
                         {"tokens_per_s", decode.tokens_per_s},
-                        {"share_of_peak", decode.share_of_peak}};
+                        {"share_of_peak", decode.share_of_peak},
+                        {"sampling", sampling_value(decode.sampling)}};
 }
 
 std::vector<report::Line> decode_lines(const DecodeOutcome& decode) {
@@ -141,6 +145,7 @@ std::vector<report::Line> decode_lines(const DecodeOutcome& decode) {
     add("text    " + text);
   }
   add("logits  " + base::to_hex(decode.logits_digest));
+  if (decode.sampling.temperature > 0) add("sampled " + sampling_text(decode.sampling));
   return lines;
 }
 

@@ -7,6 +7,7 @@
 #include "cli/commands/load/outcome.hpp"
 #include "hiptool/cancel.hpp"
 #include "hiptool/load.hpp"
+#include "hiptool/sampling.hpp"
 #include "report/report.hpp"
 
 namespace hiptool::cli {
@@ -23,7 +24,8 @@ void check_decode(const ModelFile& model, const std::vector<std::uint32_t>& prom
 /// Error(input_failed) for weights without kernels, and what DecoderSpec::read and ModelRuntime
 /// throw.
 DecodeOutcome run_decode(const LoadedModel& model, std::vector<std::uint32_t> prompt,
-                         std::uint64_t count, const CancelToken& cancel);
+                         std::uint64_t count, const SamplingOptions& sampling,
+                         const CancelToken& cancel);
 
 /// The field `decode` of `hiptool.load/1`.
 report::Value decode_value(const DecodeOutcome& decode);

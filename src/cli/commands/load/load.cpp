@@ -5,6 +5,7 @@
 #include "cli/commands/load/decode.hpp"
 #include "cli/commands/load/report.hpp"
 #include "cli/commands/load/run.hpp"
+#include "cli/commands/load/sampling.hpp"
 #include "cli/commands/load/split.hpp"
 #include "cli/document.hpp"
 #include "cli/failure.hpp"
@@ -62,6 +63,11 @@ void check_options(const LoadArguments& options) {
   if (options.decode == 0 && !options.prompt_ids.empty()) {
     throw usage_error("--prompt-ids applies only to --decode", "add --decode N");
   }
+  if (options.decode == 0 && options.sampling.are_given()) {
+    throw usage_error("--temperature, --top-k, --top-p and --seed apply only to --decode",
+                      "add --decode N");
+  }
+  parse_sampling(options.sampling);
   const std::size_t wanted = options.demo ? 0 : 1;
   if (options.paths.size() == wanted) return;
   if (options.paths.empty()) {
@@ -196,11 +202,13 @@ Runner add_load(CLI::App& app) {
             "also reserve memory for a KV cache of that many tokens and report whether it fits", 1,
             std::uint64_t{1} << 30);
   add_count(app, "--decode", options->decode,
-            "then continue a prompt with that many tokens, each the most likely one, and print "
-            "ids, text, tokens/s and a digest of the logits; llama, qwen2 and qwen3",
+            "then continue a prompt with that many tokens, each the most likely one unless "
+            "--temperature says otherwise, and print ids, text, tokens/s and a digest of the "
+            "logits; llama, qwen2 and qwen3",
             1, std::uint64_t{1} << 20);
   add_text(app, "--prompt-ids", "LIST", *prompt_ids,
            "token ids of the prompt, such as 504,3575,282; the default is eight fixed ids");
+  add_sampling_options(app, options->sampling);
   add_flag(app, "--strict", options->strict,
            "reject files that violate the specification of their format");
   add_flag(app, "--opaque", options->opaque, "load tensors of unknown type as plain bytes");

@@ -11,6 +11,7 @@
 #include "hiptool/load_report.hpp"
 #include "hiptool/model_file.hpp"
 #include "hiptool/model_summary.hpp"
+#include "hiptool/sampling.hpp"
 #include "hiptool/timeline.hpp"
 
 namespace hiptool::cli {
@@ -29,6 +30,7 @@ struct DecodeOutcome {
   std::vector<std::uint32_t> ids;
   std::optional<std::string> text;  ///< of the ids; absent without a known vocabulary
   std::uint64_t logits_digest = 0;
+  SamplingOptions sampling;
   std::optional<double> tokens_per_s;   ///< after the prompt; absent for one token
   std::optional<double> share_of_peak;  ///< of the memory bandwidth, by the bytes of all weights
 };

@@ -205,8 +205,8 @@ class LoadRun {
         outcome_.status == LoadStatus::verified || outcome_.status == LoadStatus::loaded;
     if (arguments_.decode == 0 || !is_right) return;
     const auto timer = phase("decode");
-    outcome_.decode =
-        run_decode(loaded, arguments_.prompt_ids, arguments_.decode, context_.environment.cancel);
+    outcome_.decode = run_decode(loaded, arguments_.prompt_ids, arguments_.decode,
+                                 parse_sampling(arguments_.sampling), context_.environment.cancel);
   }
 
   const LoadArguments& arguments_;

@@ -7,6 +7,7 @@
 
 #include "cli/command.hpp"
 #include "cli/commands/load/outcome.hpp"
+#include "cli/commands/load/sampling.hpp"
 #include "hiptool/load.hpp"
 
 namespace hiptool::cli {
@@ -25,6 +26,7 @@ struct LoadArguments {
   std::uint64_t context = 0;              ///< tokens of the KV cache to reserve memory for; 0: none
   std::uint64_t decode = 0;               ///< tokens to continue the prompt with; 0: no decoding
   std::vector<std::uint32_t> prompt_ids;  ///< empty: those of a fixed formula
+  SamplingArguments sampling;             ///< of --decode
   bool tensors = false;
   bool dry_run = false;
   bool strict = false;
