@@ -57,10 +57,6 @@ void require_heads(const DecoderSpec& spec) {
               "use a model with smaller heads");
 }
 
-ops::RopePairs rope_pairs(const RopeSpec& rope) {
-  return rope.pairs == RopePairs::halves ? ops::RopePairs::halves : ops::RopePairs::neighbours;
-}
-
 }  // namespace
 
 struct ModelRuntime::State {
@@ -150,8 +146,8 @@ void ModelRuntime::State::turn(const Tensor& elements, std::uint64_t heads,
   const auto table = [&](const Tensor& whole) {
     return whole.with_layout(whole.layout().narrow(0, first, tokens));
   };
-  ops::rope_into(backend, by_head, table(tables->cosines), table(tables->sines),
-                 rope_pairs(spec.rope), by_head);
+  ops::rope_into(backend, by_head, table(tables->cosines), table(tables->sines), spec.rope.pairs,
+                 by_head);
 }
 
 void ModelRuntime::State::attend(std::size_t number, const Tensor& x, std::uint64_t first) {
