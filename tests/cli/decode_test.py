@@ -4,9 +4,12 @@
 Usage: decode_test.py PROGRAM [unittest options].
 """
 import json
+import signal
+import subprocess
+import time
 
 import program
-from program import CliTest, run
+from program import CliTest, clean_environment, default_signals, run
 
 
 class Decode(CliTest):
@@ -60,6 +63,79 @@ class Decode(CliTest):
         self.assertEqual(cold["logits_digest"], likely["logits_digest"])
         shown = run("load", path, "--device", "cpu", "--decode", "2", *words, "7")
         self.assertIn("sampled temperature 1.5, top-k 200, top-p 0.99, seed 7\n", shown.stdout)
+
+    def divided(self, path, devices, *words):
+        found = run("load", path, "--device", devices, "--format", "json", *words,
+                    environment=clean_environment(HIPTOOL_CPU_DEVICES="3"))
+        return found, json.loads(found.stdout)
+
+    def test_several_devices_compute_what_one_does(self):
+        for architecture, *words in [("llama", "--types", "Q6_K"), ("qwen2", "--tied")]:
+            path = self.make(architecture + ".gguf", "--architecture", architecture,
+                             *words)
+            alone = self.decode(path, 6)
+            for devices, split in [("cpu:0,cpu:1", ["--split", "layer"]), ("cpu:2,cpu:0", []),
+                                   ("cpu:0,cpu:1,cpu:2", ["--context", "64"])]:
+                with self.subTest(architecture=architecture, devices=devices):
+                    found, document = self.divided(path, devices, "--decode", "6", *split)
+                    self.assertEqual(found.returncode, 0, found.stderr)
+                    self.assertEqual(document["split"], "layer")
+                    self.assertTrue(all(device["tensors"] for device in document["devices"]))
+                    for field in ("ids", "logits_digest"):
+                        self.assertEqual(document["decode"][field], alone[field])
+        found = run("load", path, "--device", "cpu:0,cpu:1", "--decode", "1",
+                    environment=clean_environment(HIPTOOL_CPU_DEVICES="2"))
+        self.assertIn("decoded 1 token on cpu:0 and cpu:1\n", found.stdout)
+
+    def test_layers_are_not_divided(self):
+        path = self.make("m.gguf", "--architecture", "llama")
+        found, document = self.divided(path, "cpu:0,cpu:1", "--decode", "2", "--split", "2,1")
+        self.assertEqual(found.returncode, 2, found.stderr)
+        self.assertIn("is divided among cpu:0 and cpu:1", document["error"]["message"])
+        self.assertIn("--split layer", document["error"]["hint"])
+        found, document = self.divided(path, "cpu:1,cpu:0", "--decode", "2", "--split", "replicate")
+        self.assertEqual(found.returncode, 0, found.stderr)
+        self.assertEqual(document["decode"]["ids"], self.decode(path, 2)["ids"])
+
+    def interrupt(self, words, delay_s):
+        """Seconds from Ctrl-C to the end, and the document."""
+        process = subprocess.Popen([program.PROGRAM, "load", *words, "--device", "cpu",
+                                    "--format", "json"], env=clean_environment(), text=True,
+                                   preexec_fn=default_signals, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        time.sleep(delay_s)
+        process.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        out, err = process.communicate(timeout=120)
+        duration_s = time.monotonic() - start
+        self.assertEqual(process.returncode, 130, err)
+        document = self.assert_document(out, "load.schema.json")
+        self.assertEqual(document["status"], "interrupted")
+        return duration_s, document
+
+    def test_interrupted_within_half_a_second(self):
+        path = self.make("m.gguf", "--architecture", "llama")
+        long_prompt = ",".join(str(i % 331) for i in range(8000))
+        for words in [["--decode", "8000"], ["--decode", "1", "--prompt-ids", long_prompt],
+                      ["--decode", "8000", "--temperature", "1", "--top-p", "0.9"]]:
+            for delay_s in (0.15, 0.4, 1.2):
+                with self.subTest(words=words[:2], delay_s=delay_s):
+                    # The machine may be busy with something else.
+                    self.assertLess(min(self.interrupt([path, *words], delay_s)[0]
+                                        for _ in range(3)), 0.5)
+
+    def test_interrupted_with_the_tokens_so_far(self):
+        path = self.make("m.gguf", "--architecture", "llama")
+        ids = []
+        delay_s = 0.5
+        while not ids and delay_s < 60:
+            delay_s *= 2
+            _, document = self.interrupt([path, "--decode", "100000"], delay_s)
+            ids = document.get("decode", {}).get("ids", [])
+        self.assertGreater(len(ids), 0)
+        self.assertLess(len(ids), 100000)
+        self.assertIsNone(document["decode"]["logits_digest"])
+        self.assertEqual(ids, self.decode(path, len(ids))["ids"])
 
     def test_people_read_ids(self):
         path = self.make("m.gguf", "--architecture", "llama")

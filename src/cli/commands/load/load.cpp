@@ -184,8 +184,8 @@ Runner add_load(CLI::App& app) {
   add_choice(app, "--io", "MODE", *io, {"auto", "buffered", "direct"},
              "how to read files; auto: direct reads for files that are not in the page cache");
   add_text(app, "--split", "HOW", *split,
-           "over several devices: by bytes (the default; with --context by layer), by layer, in "
-           "proportions A,B,.. or replicate");
+           "over several devices: by bytes (the default; with --context or --decode by layer), by "
+           "layer, in proportions A,B,.. or replicate");
   add_text(app, "--trace", "FILE", options->trace,
            "write a timeline of the load, for ui.perfetto.dev or chrome://tracing");
   add_text(app, "--write-manifest", "FILE", options->write_manifest,
@@ -220,7 +220,11 @@ Runner add_load(CLI::App& app) {
   return {
       [options, split, verify, io, prompt_ids](Context& context) {
         if (!prompt_ids->empty()) options->prompt_ids = parse_prompt_ids(*prompt_ids);
-        if (!split->empty()) options->split = parse_split(*split);
+        if (!split->empty()) {
+          options->split = parse_split(*split);
+        } else if (options->decode > 0) {
+          options->split.kind = SplitKind::layer;  // a layer computes on one device
+        }
         options->verify = parse_verify(verify->value_or("auto"));
         options->io = parse_io(io->value_or("auto"));
         name_outputs(*options, context);

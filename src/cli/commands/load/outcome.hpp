@@ -25,14 +25,17 @@ struct ManifestCheck {
 
 /// Tokens that a model was continued with.
 struct DecodeOutcome {
-  std::string device;
+  std::vector<std::string> devices;
   std::vector<std::uint32_t> prompt_ids;
   std::vector<std::uint32_t> ids;
+  std::uint64_t wanted = 0;         ///< ids when nothing interrupts
   std::optional<std::string> text;  ///< of the ids; absent without a known vocabulary
   std::uint64_t logits_digest = 0;
   SamplingOptions sampling;
   std::optional<double> tokens_per_s;   ///< after the prompt; absent for one token
   std::optional<double> share_of_peak;  ///< of the memory bandwidth, by the bytes of all weights
+
+  bool is_complete() const { return ids.size() == wanted; }
 };
 
 /// The results of a `load` so far: the library's report and the fields that the command adds.
@@ -44,7 +47,7 @@ struct LoadOutcome : LoadReport {
   std::vector<std::string> device_names;        ///< by device of the plan: "NVIDIA H200"
   std::size_t chosen_devices = 0;               ///< this many of the fit's first parts were chosen
   std::optional<ManifestCheck> manifest_check;  ///< once a manifest was compared
-  std::optional<DecodeOutcome> decode;          ///< once all tokens were decoded
+  std::optional<DecodeOutcome> decode;          ///< once there is a token
   std::string checked_manifest;                 ///< its path, once the model was found to match it
   std::string written_manifest;                 ///< its path, once it was written
   double process_verdict_time_s = 0;            ///< from the process's start, without the probes

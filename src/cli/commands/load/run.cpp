@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <system_error>
+#include <utility>
 
 #include "base/temporary_folder.hpp"
 #include "cli/commands/load/decode.hpp"
@@ -205,8 +206,15 @@ class LoadRun {
         outcome_.status == LoadStatus::verified || outcome_.status == LoadStatus::loaded;
     if (arguments_.decode == 0 || !is_right) return;
     const auto timer = phase("decode");
-    outcome_.decode = run_decode(loaded, arguments_.prompt_ids, arguments_.decode,
-                                 parse_sampling(arguments_.sampling), context_.environment.cancel);
+    DecodeOutcome decoded;
+    try {
+      run_decode(loaded, arguments_.prompt_ids, arguments_.decode,
+                 parse_sampling(arguments_.sampling), context_.environment.cancel, decoded);
+    } catch (const Error&) {
+      if (!decoded.ids.empty()) outcome_.decode = std::move(decoded);
+      throw;
+    }
+    outcome_.decode = std::move(decoded);
   }
 
   const LoadArguments& arguments_;
