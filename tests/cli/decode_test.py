@@ -115,25 +115,27 @@ class Decode(CliTest):
 
     def test_interrupted_within_half_a_second(self):
         path = self.make("m.gguf", "--architecture", "llama")
-        long_prompt = ",".join(str(i % 331) for i in range(8000))
-        for words in [["--decode", "8000"], ["--decode", "1", "--prompt-ids", long_prompt],
-                      ["--decode", "8000", "--temperature", "1", "--top-p", "0.9"]]:
+        long_prompt = ",".join(str(i % 331) for i in range(2000))
+        for words in [["--decode", "2000"], ["--decode", "1", "--prompt-ids", long_prompt],
+                      ["--decode", "2000", "--temperature", "1", "--top-p", "0.9"]]:
             for delay_s in (0.15, 0.4, 1.2):
                 with self.subTest(words=words[:2], delay_s=delay_s):
                     # The machine may be busy with something else.
-                    self.assertLess(min(self.interrupt([path, *words], delay_s)[0]
-                                        for _ in range(3)), 0.5)
+                    durations = []
+                    while not durations or (durations[-1] >= 0.5 and len(durations) < 8):
+                        durations.append(self.interrupt([path, *words], delay_s)[0])
+                    self.assertLess(durations[-1], 0.5, durations)
 
     def test_interrupted_with_the_tokens_so_far(self):
         path = self.make("m.gguf", "--architecture", "llama")
         ids = []
         delay_s = 0.5
-        while not ids and delay_s < 60:
+        while not ids and delay_s < 30:
             delay_s *= 2
-            _, document = self.interrupt([path, "--decode", "100000"], delay_s)
+            _, document = self.interrupt([path, "--decode", "2000"], delay_s)
             ids = document.get("decode", {}).get("ids", [])
         self.assertGreater(len(ids), 0)
-        self.assertLess(len(ids), 100000)
+        self.assertLess(len(ids), 2000)
         self.assertIsNone(document["decode"]["logits_digest"])
         self.assertEqual(ids, self.decode(path, len(ids))["ids"])
 
