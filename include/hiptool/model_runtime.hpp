@@ -112,8 +112,9 @@ class HIPTOOL_API ModelRuntime {
 
   /// Waits until the streams have passed all queued work, then releases weights and memory. Where
   /// that takes longer than the limit it throws Error(timed_out), within twice the limit, and keeps
-  /// everything, so that it can be called again. Does nothing the second time. Throws also what the
-  /// queued work failed with.
+  /// everything, so that it can be called again; so it does where a call of the runtime fails,
+  /// whose error it throws. Does nothing the second time. Throws Error(invalid_argument) for a
+  /// limit that is negative or NaN.
   void cleanup(double timeout_s);
 
   const DecoderSpec& spec() const noexcept;

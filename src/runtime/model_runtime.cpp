@@ -345,6 +345,10 @@ void ModelRuntime::observe(Probe probe) { state_->probe = std::move(probe); }
 
 void ModelRuntime::cleanup(double timeout_s) {
   State& state = *state_;
+  if (!(timeout_s >= 0)) {
+    throw Error(ErrorCode::invalid_argument, "clean up runtime",
+                "a limit of " + std::to_string(timeout_s) + " s", "choose 0 or more seconds");
+  }
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   for (const DecoderPart& part : state.parts) {

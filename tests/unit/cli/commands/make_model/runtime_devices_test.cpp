@@ -28,14 +28,14 @@ Platforms platforms_with_processors() {
   return Platforms(options);
 }
 
-/// Lists of devices to divide a model among: several of the tested platform, where there are, and
-/// the tested one with processors, which on a GPU are another platform.
+/// Lists of devices to compute on: a processor alone, several of the tested platform, where there
+/// are, and the tested one with processors, which on a GPU are another platform.
 std::vector<std::vector<Device>> device_lists(Platforms& platforms) {
   const Device tested = device(platforms);
   std::vector<Device> same = platforms.devices(tested.platform());
   if (same.size() > 3) same.erase(same.begin() + 3, same.end());
   const std::vector<Device> processors = platforms.devices(Platform::cpu);
-  std::vector<std::vector<Device>> lists;
+  std::vector<std::vector<Device>> lists{{processors.front()}};
   if (same.size() > 1) lists.push_back({same.back(), tested});
   if (same.size() > 2) lists.push_back(same);
   lists.push_back({tested, processors.back()});
@@ -70,7 +70,7 @@ constexpr std::array divided_samples{
 
 }  // namespace
 
-TEST_CASE("runtime: a model divided by layers computes the bits of one device") {
+TEST_CASE("runtime: a processor, and a model divided by layers, compute the bits of one device") {
   Platforms platforms = platforms_with_processors();
   const std::vector<std::uint32_t> ids = prompt_ids(11);
   for (const DividedSample& sample : divided_samples) {
