@@ -20,6 +20,7 @@
 #include "hiptool/load.hpp"
 #include "hiptool/load_plan.hpp"
 #include "hiptool/load_report.hpp"
+#include "hiptool/load_tensor.hpp"
 #include "hiptool/matmul.hpp"
 #include "hiptool/model_file.hpp"
 #include "hiptool/model_runtime.hpp"

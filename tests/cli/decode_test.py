@@ -4,6 +4,7 @@
 Usage: decode_test.py PROGRAM [unittest options].
 """
 import json
+import os
 import signal
 import subprocess
 import time
@@ -96,6 +97,29 @@ class Decode(CliTest):
         found, document = self.divided(path, "cpu:1,cpu:0", "--decode", "2", "--split", "replicate")
         self.assertEqual(found.returncode, 0, found.stderr)
         self.assertEqual(document["decode"]["ids"], self.decode(path, 2)["ids"])
+
+    def test_share_of_peak_is_bytes_of_weights_by_time(self):
+        driver = os.environ.get("FAKE_CUDA")
+        if driver is None:
+            self.skipTest("the build has no fake driver")
+        environment = clean_environment(HIPTOOL_CUDA_LIBRARY=driver)
+        listed = json.loads(run("devices", "--format", "json", environment=environment).stdout)
+        peak = [device["memory_peak_bytes_per_s"] for device in listed["devices"]
+                if device["id"] == "nvidia:0"][0]
+        self.assertGreater(peak, 0)
+        for name, *words in [("untied",), ("tied", "--tied")]:
+            path = self.make(name + ".gguf", "--architecture", "qwen3", "--types", "Q8_0", *words)
+            for device in ("nvidia:0", "nvidia:0,nvidia:1"):
+                with self.subTest(name=name, device=device):
+                    found = run("load", path, "--device", device, "--tensors", "--format", "json",
+                                "--decode", "3", environment=environment)
+                    self.assertEqual(found.returncode, 0, found.stderr)
+                    document = json.loads(found.stdout)
+                    read = sum(tensor["bytes"] for tensor in document["tensors"]
+                               if words or tensor["name"] != "token_embd.weight")
+                    rate = document["decode"]["tokens_per_s"]
+                    share = document["decode"]["share_of_peak"]
+                    self.assertAlmostEqual(share / (read * rate / peak), 1, places=6)
 
     def interrupt(self, words, delay_s):
         """Seconds from Ctrl-C to the end, and the document."""

@@ -27,6 +27,7 @@ HEADER_LAYER = {
     "backend": "ops", "conv": "ops", "libraries": "ops", "matmul": "ops", "operations": "ops",
     "ops": "ops", "ops_model": "ops", "ops_move": "ops", "ops_rows": "ops",
     "async_loader": "load", "load": "load", "load_plan": "load", "load_report": "load",
+    "load_tensor": "load",
     "model_runtime": "runtime", "sampling": "runtime",
 }
 
