@@ -5,6 +5,7 @@ Usage: decode_test.py PROGRAM [unittest options].
 """
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import time
@@ -174,6 +175,11 @@ class Decode(CliTest):
         decoder = self.make("m.gguf", "--architecture", "llama")
         small = self.make("m.safetensors", "--architecture", "llama", "--types", "F8_E4M3")
         other = self.make("other.gguf", "--size", "1M")
+        whole = pathlib.Path(decoder).read_bytes()
+        truncated = str(self.folder / "truncated.gguf")
+        pathlib.Path(truncated).write_bytes(whole[:-100])
+        unknown = str(self.folder / "unknown.gguf")
+        pathlib.Path(unknown).write_bytes(whole.replace(b"llama", b"lamma"))
         for code, part, path, *words in [
                 (2, "token 331 is not in", decoder, "--decode", "1", "--prompt-ids", "1,331"),
                 (2, "invalid --prompt-ids", decoder, "--decode", "1", "--prompt-ids", "1,x"),
@@ -189,11 +195,17 @@ class Decode(CliTest):
                 (2, "top-p of 0", decoder, "--decode", "1", "--temperature", "1", "--top-p", "0"),
                 (2, "for --top-k", decoder, "--decode", "1", "--temperature", "1", "--top-k", "0"),
                 (4, "no kernels for weights of type 'F8_E4M3'", small, "--decode", "1"),
-                (4, "has the shape", other, "--decode", "1")]:
+                (4, "has the shape", other, "--decode", "1"),
+                (4, "general.architecture", unknown, "--decode", "1"),
+                (4, "truncated.gguf", truncated, "--decode", "1")]:
             with self.subTest(part=part):
                 found = run("load", path, "--device", "cpu", *words)
                 self.assertEqual(found.returncode, code, found.stderr)
                 self.assertIn(part, " ".join(found.stderr.split()))
+                # No driver is opened before that, and so nothing is launched.
+                absent = clean_environment(HIPTOOL_CUDA_LIBRARY="/nowhere/libcuda.so")
+                again = run("load", path, "--device", "nvidia:0", *words, environment=absent)
+                self.assertEqual((again.returncode, again.stderr), (code, found.stderr))
 
 
 if __name__ == "__main__":

@@ -57,6 +57,7 @@ std::vector<std::uint32_t> parse_prompt_ids(const std::string& text) {
 
 void check_decode(const ModelFile& model, const std::vector<std::uint32_t>& prompt) {
   const DecoderSpec spec = DecoderSpec::read(model);
+  require_weight_types(model);
   for (const std::uint32_t id : prompt) {
     if (id < spec.vocabulary) continue;
     throw Error(ErrorCode::out_of_bounds, "decode",

@@ -4,8 +4,29 @@
 #include <string>
 
 #include "hiptool/error.hpp"
+#include "hiptool/ops_model.hpp"
 
 namespace hiptool::cli {
+
+namespace {
+
+// The weights, not the command, are what cannot be used.
+Error unusable_model(const ModelFile& model, const std::string& reason) {
+  return Error(ErrorCode::input_failed, "decode", model.path().string() + ": " + reason,
+               "use a model with weights of a supported type");
+}
+
+}  // namespace
+
+void require_weight_types(const ModelFile& model) {
+  for (const TensorInfo& tensor : model.tensors()) {
+    try {
+      ops::QuantisedTensor::require_type(tensor.type);
+    } catch (const Error& error) {
+      throw unusable_model(model, "weight '" + tensor.name + "': " + error.what());
+    }
+  }
+}
 
 std::vector<Backend> decoding_backends(const LoadedModel& model) {
   const std::size_t tensors = model.model().tensors().size();
@@ -24,9 +45,7 @@ ModelRuntime make_decoder(std::span<const Backend> backends, const LoadedModel& 
     return ModelRuntime(backends, model, spec, options);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;
-    throw Error(ErrorCode::input_failed, "decode",
-                model.model().path().string() + ": " + error.what(),
-                "use a model with weights of a supported type");
+    throw unusable_model(model.model(), error.what());
   }
 }
 

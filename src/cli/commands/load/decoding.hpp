@@ -11,10 +11,13 @@
 
 namespace hiptool::cli {
 
+/// Throws Error(input_failed), naming the tensor, for weights of a type without kernels.
+void require_weight_types(const ModelFile& model);
+
 /// On the first device that holds the whole model, else on all that hold a part of it.
 std::vector<Backend> decoding_backends(const LoadedModel& model);
 
-/// Throws what ModelRuntime throws, but Error(input_failed) for weights without kernels, since the
+/// Throws what ModelRuntime throws, but Error(input_failed) for what it does not support, since the
 /// model and not the command is what cannot be used.
 ModelRuntime make_decoder(std::span<const Backend> backends, const LoadedModel& model,
                           const DecoderSpec& spec, const ModelRuntime::Options& options);
