@@ -16,6 +16,7 @@
 #include "hiptool/export.hpp"
 #include "hiptool/load.hpp"
 #include "hiptool/model_file.hpp"
+#include "hiptool/stream.hpp"
 #include "hiptool/tensor.hpp"
 
 namespace hiptool {
@@ -29,16 +30,18 @@ struct DecoderStage {
   std::string_view name;
   std::optional<std::size_t> layer;  ///< absent outside of layers
   std::uint64_t position = 0;        ///< of the first token
-  /// Queued on the Backend's stream, and overwritten by later work there: to keep the values, queue
+  /// Queued on the stream, and overwritten by later work there: to keep the values, queue
   /// a copy or read them, as to_host(stream) does, before the probe returns.
   const Tensor& values;
+  const StreamRef& stream;  ///< of the device that computes this step
 };
 
-/// A decoder on one device: weights in place as the file stores them, activations and the KV cache
-/// f32, by the operations of hiptool/ops_model.hpp. The same bits on every platform, and the same
-/// whether tokens come one by one or in chunks of any length.
+/// A decoder on one device, or divided by layers among several: weights in place as the file stores
+/// them, activations and the KV cache f32, by the operations of hiptool/ops_model.hpp. The same
+/// bits on every platform and on any number of devices, and the same whether tokens come one by one
+/// or in chunks of any length.
 ///
-/// Not for several threads at a time. Its work goes to the Backend's stream. Move-only.
+/// Not for several threads at a time. Its work goes to the streams of the Backends. Move-only.
 class HIPTOOL_API ModelRuntime {
  public:
   struct Options {
@@ -65,15 +68,21 @@ class HIPTOOL_API ModelRuntime {
   ModelRuntime(const Backend& backend, const LoadedModel& model, DecoderSpec spec);
   ModelRuntime(const Backend& backend, const LoadedModel& model, DecoderSpec spec,
                const Options& options);
-  /// The same for weights that were copied in another way.
+  /// On several devices: each step computes on the first one that has all of its tensors, as
+  /// SplitKind::layer places them. What a layer passes on is copied to the device of the next one,
+  /// without a wait between devices of one platform. Besides: Error(invalid_argument) without
+  /// Backends, for two on one device, and for a layer that is divided.
+  ModelRuntime(std::span<const Backend> backends, const LoadedModel& model, DecoderSpec spec,
+               const Options& options);
+  /// The same on one device, for weights that were copied in another way.
   ModelRuntime(const Backend& backend, const ModelFile& model, const BuffersByName& weights,
                DecoderSpec spec, const Options& options);
   ~ModelRuntime();
   ModelRuntime(ModelRuntime&&) noexcept;
   ModelRuntime& operator=(ModelRuntime&&) noexcept;
 
-  /// Device memory that a runtime allocates at once, without weights. With C tokens of context, T =
-  /// min(chunk_tokens, C) and every term 4 bytes x elements, rounded up to 256:
+  /// Memory that a runtime on one device allocates when it is made, without weights. With C tokens
+  /// of context, T = min(chunk_tokens, C) and every term 4 bytes x elements, rounded up to 256:
   ///  * in each layer C x kv_heads x key_length and C x kv_heads x value_length;
   ///  * three times T x embedding; the largest T x elements of all layers for each of q, k, v,
   ///    attention, gate and up.
@@ -81,11 +90,13 @@ class HIPTOOL_API ModelRuntime {
   /// norms and biases that are not F32; for each call its ids and logits. Throws
   /// Error(invalid_argument) for options out of range and where the sum is above 2^63.
   static std::uint64_t memory_bytes(const DecoderSpec& spec, const Options& options);
+  /// The same of this runtime: on several devices the sum over them, each with its own layers.
   std::uint64_t memory_bytes() const noexcept;
 
   /// Queues all layers for tokens at the positions that follow those before, and returns the logits
-  /// of the last one, f32 [vocabulary], in new memory. Does not wait for them, only for the copy of
-  /// the ids, which may wait for earlier work.
+  /// of the last one, f32 [vocabulary], in new memory of backend(). Does not wait for them, only
+  /// for the copy of the ids, which may wait for earlier work, and where the next layer is on
+  /// another platform.
   ///
   /// Before anything is queued: Error(invalid_argument) without tokens and after cleanup(),
   /// Error(out_of_bounds) for an id that is not in the vocabulary and for tokens that exceed the
@@ -99,13 +110,15 @@ class HIPTOOL_API ModelRuntime {
   /// Replaces the probe; an empty one ends observation.
   void observe(Probe probe);
 
-  /// Waits until the stream has passed all queued work, then releases weights and memory. Where
+  /// Waits until the streams have passed all queued work, then releases weights and memory. Where
   /// that takes longer than the limit it throws Error(timed_out), within twice the limit, and keeps
-  /// everything, so that it can be called again. Does nothing the second time. Throws also what the
-  /// queued work failed with.
+  /// everything, so that it can be called again; so it does where a call of the runtime fails,
+  /// whose error it throws. Does nothing the second time. Throws Error(invalid_argument) for a
+  /// limit that is negative or NaN.
   void cleanup(double timeout_s);
 
   const DecoderSpec& spec() const noexcept;
+  /// The one that computes the logits.
   const Backend& backend() const noexcept;
 
  private:

@@ -33,6 +33,9 @@ class HIPTOOL_API QuantisedTensor {
   /// Error(out_of_bounds) when it is shorter than the matrix.
   QuantisedTensor(Buffer blocks, ElementType type, std::uint64_t rows, std::uint64_t columns);
 
+  /// Throws Error(unsupported) that names the type when there are no kernels for it.
+  static void require_type(ElementType type);
+
   /// A contiguous tensor [rows, columns] of f32, f16, bf16 or f64, whose memory is shared. Throws
   /// Error(unsupported) for other dtypes, Error(invalid_argument) for other layouts.
   explicit QuantisedTensor(const Tensor& numbers);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "hiptool/backend.hpp"
+#include "hiptool/decoder_spec.hpp"
 #include "hiptool/export.hpp"
 #include "hiptool/tensor.hpp"
 
@@ -85,9 +86,6 @@ HIPTOOL_API Tensor rmsnorm(const Backend& backend, const Tensor& x, const Tensor
                            double epsilon);
 HIPTOOL_API void rmsnorm_into(const Backend& backend, const Tensor& x, const Tensor& weight,
                               double epsilon, const Tensor& out);
-
-/// Which elements rope rotates together: (2i, 2i + 1), or (i, i + rotary / 2).
-enum class RopePairs { neighbours, halves };
 
 /// Rotary position embedding of x [.., tokens, heads, width] by tables of f32 [tokens, rotary / 2]:
 /// (a, b) becomes (a cos - b sin, a sin + b cos). The elements behind the first `rotary` of each

@@ -138,6 +138,8 @@ void launch_embedding(const Backend& backend, const QuantisedTensor& weights, co
 
 }  // namespace
 
+void QuantisedTensor::require_type(ElementType type) { type_with_kernels(type); }
+
 QuantisedTensor::QuantisedTensor(Buffer blocks, ElementType type, std::uint64_t rows,
                                  std::uint64_t columns)
     : blocks_(std::move(blocks)), type_(type), rows_(rows), columns_(columns) {

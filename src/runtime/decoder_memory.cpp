@@ -25,14 +25,10 @@ void require_options(const ModelRuntime::Options& options) {
   if (options.chunk_tokens == 0) refuse_options("chunks of 0 tokens", "choose 1 or more");
 }
 
-/// Elements of scratch memory for one token, the largest of all layers.
-struct TokenSizes {
-  std::uint64_t q = 0, k = 0, v = 0, attention = 0, feed_forward = 0;
-};
-
-TokenSizes token_sizes(const DecoderSpec& spec) {
-  TokenSizes sizes;
-  for (const DecoderLayer& layer : spec.layers) {
+ScratchSizes scratch_sizes(const DecoderSpec& spec, const std::vector<std::size_t>& layers) {
+  ScratchSizes sizes;
+  for (const std::size_t number : layers) {
+    const DecoderLayer& layer = spec.layers[number];
     sizes.q = std::max(sizes.q, layer.q.rows);
     sizes.k = std::max(sizes.k, layer.k.rows);
     sizes.v = std::max(sizes.v, layer.v.rows);
@@ -74,21 +70,22 @@ Arena make_decoder_arena(const Backend& backend, const ModelRuntime::Options& op
   }
 }
 
-std::uint64_t chunk_of(const ModelRuntime::Options& options) {
+}  // namespace
+
+std::uint64_t decoder_chunk_tokens(const ModelRuntime::Options& options) {
   return std::min(options.chunk_tokens, options.context_tokens);
 }
 
-}  // namespace
-
-std::uint64_t decoder_memory_bytes(const DecoderSpec& spec, const ModelRuntime::Options& options) {
+std::uint64_t decoder_memory_bytes(const DecoderSpec& spec, const std::vector<std::size_t>& layers,
+                                   const ModelRuntime::Options& options) {
   require_options(options);
   const std::uint64_t context = options.context_tokens;
-  const std::uint64_t chunk = chunk_of(options);
-  const TokenSizes sizes = token_sizes(spec);
+  const std::uint64_t chunk = decoder_chunk_tokens(options);
+  const ScratchSizes sizes = scratch_sizes(spec, layers);
   ByteCount count;
-  for (const DecoderLayer& layer : spec.layers) {
-    count.add(context, layer.kv_heads, spec.key_length);
-    count.add(context, layer.kv_heads, spec.value_length);
+  for (const std::size_t layer : layers) {
+    count.add(context, spec.layers[layer].kv_heads, spec.key_length);
+    count.add(context, spec.layers[layer].kv_heads, spec.value_length);
   }
   for (int scratch = 0; scratch < 3; ++scratch) count.add(chunk, spec.embedding);
   for (const std::uint64_t elements :
@@ -99,29 +96,33 @@ std::uint64_t decoder_memory_bytes(const DecoderSpec& spec, const ModelRuntime::
 }
 
 DecoderMemory::DecoderMemory(const Backend& backend, const DecoderSpec& spec,
+                             const std::vector<std::size_t>& layers,
                              const ModelRuntime::Options& options)
-    : DecoderMemory(make_decoder_arena(backend, options, decoder_memory_bytes(spec, options)), spec,
-                    options, decoder_memory_bytes(spec, options)) {}
+    : DecoderMemory(
+          make_decoder_arena(backend, options, decoder_memory_bytes(spec, layers, options)),
+          scratch_sizes(spec, layers), spec, layers, options,
+          decoder_memory_bytes(spec, layers, options)) {}
 
 // Slices keep the arena's memory.
-DecoderMemory::DecoderMemory(Arena arena, const DecoderSpec& spec,
+DecoderMemory::DecoderMemory(Arena arena, const ScratchSizes& sizes, const DecoderSpec& spec,
+                             const std::vector<std::size_t>& layers,
                              const ModelRuntime::Options& options, std::uint64_t size_bytes)
-    : x(Tensor::empty(arena, DType::f32, {chunk_of(options), spec.embedding})),
-      normed(Tensor::empty(arena, DType::f32, {chunk_of(options), spec.embedding})),
-      sum(Tensor::empty(arena, DType::f32, {chunk_of(options), spec.embedding})),
-      q(Tensor::empty(arena, DType::f32, {chunk_of(options), token_sizes(spec).q})),
-      k(Tensor::empty(arena, DType::f32, {chunk_of(options), token_sizes(spec).k})),
-      v(Tensor::empty(arena, DType::f32, {chunk_of(options), token_sizes(spec).v})),
-      attention(Tensor::empty(arena, DType::f32, {chunk_of(options), token_sizes(spec).attention})),
-      gate(Tensor::empty(arena, DType::f32, {chunk_of(options), token_sizes(spec).feed_forward})),
-      up(Tensor::empty(arena, DType::f32, {chunk_of(options), token_sizes(spec).feed_forward})),
-      size_bytes_(size_bytes),
-      chunk_tokens_(chunk_of(options)) {
-  for (const DecoderLayer& layer : spec.layers) {
-    caches.push_back({Tensor::empty(arena, DType::f32,
-                                    {options.context_tokens, layer.kv_heads, spec.key_length}),
-                      Tensor::empty(arena, DType::f32,
-                                    {options.context_tokens, layer.kv_heads, spec.value_length})});
+    : x(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), spec.embedding})),
+      normed(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), spec.embedding})),
+      sum(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), spec.embedding})),
+      q(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), sizes.q})),
+      k(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), sizes.k})),
+      v(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), sizes.v})),
+      attention(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), sizes.attention})),
+      gate(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), sizes.feed_forward})),
+      up(Tensor::empty(arena, DType::f32, {decoder_chunk_tokens(options), sizes.feed_forward})),
+      size_bytes_(size_bytes) {
+  for (const std::size_t layer : layers) {
+    const std::uint64_t heads = spec.layers[layer].kv_heads;
+    ops::KVCache cache{
+        Tensor::empty(arena, DType::f32, {options.context_tokens, heads, spec.key_length}),
+        Tensor::empty(arena, DType::f32, {options.context_tokens, heads, spec.value_length})};
+    caches.emplace(layer, std::move(cache));
   }
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <map>
 #include <vector>
 
 #include "hiptool/arena.hpp"
@@ -13,32 +14,41 @@
 
 namespace hiptool::runtime {
 
-/// The memory of a ModelRuntime, one allocation: the same sizes as ModelRuntime::memory_bytes.
+/// Elements of scratch memory for one token, the largest of the layers.
+struct ScratchSizes {
+  std::uint64_t q = 0, k = 0, v = 0, attention = 0, feed_forward = 0;
+};
+
+/// The memory of a ModelRuntime on one device, one allocation: the same sizes as
+/// ModelRuntime::memory_bytes.
 class DecoderMemory {
  public:
-  /// Throws Error(out_of_memory).
+  /// Of these layers. Throws Error(out_of_memory).
   DecoderMemory(const Backend& backend, const DecoderSpec& spec,
-                const ModelRuntime::Options& options);
+                const std::vector<std::size_t>& layers, const ModelRuntime::Options& options);
 
   std::uint64_t size_bytes() const noexcept { return size_bytes_; }
-  std::uint64_t chunk_tokens() const noexcept { return chunk_tokens_; }
 
-  std::vector<ops::KVCache> caches;  ///< by layer
-  /// f32, at least the largest chunk of all layers: see rows().
+  std::map<std::size_t, ops::KVCache> caches;  ///< by layer
+  /// f32, the largest chunk of all layers: see rows().
   Tensor x, normed, sum, q, k, v, attention, gate, up;
 
   /// The first elements of scratch memory as [tokens, columns].
   static Tensor rows(const Tensor& scratch, std::uint64_t tokens, std::uint64_t columns);
 
  private:
-  DecoderMemory(Arena arena, const DecoderSpec& spec, const ModelRuntime::Options& options,
+  DecoderMemory(Arena arena, const ScratchSizes& sizes, const DecoderSpec& spec,
+                const std::vector<std::size_t>& layers, const ModelRuntime::Options& options,
                 std::uint64_t size_bytes);
 
   std::uint64_t size_bytes_;
-  std::uint64_t chunk_tokens_;
 };
 
-/// Throws Error(invalid_argument).
-std::uint64_t decoder_memory_bytes(const DecoderSpec& spec, const ModelRuntime::Options& options);
+/// Bytes of a DecoderMemory of these layers. Throws Error(invalid_argument).
+std::uint64_t decoder_memory_bytes(const DecoderSpec& spec, const std::vector<std::size_t>& layers,
+                                   const ModelRuntime::Options& options);
+
+/// Tokens that go through a layer at a time.
+std::uint64_t decoder_chunk_tokens(const ModelRuntime::Options& options);
 
 }  // namespace hiptool::runtime

@@ -6,16 +6,18 @@
 #include <vector>
 
 #include "hiptool/tensor.hpp"
+#include "runtime/decoder_places.hpp"
 
 namespace hiptool::runtime {
 namespace {
 
-std::vector<double> rope_divisors(const Backend& backend, const RopeSpec& rope,
+std::vector<double> rope_divisors(std::span<const Backend> backends, const RopeSpec& rope,
                                   std::uint64_t context_tokens, const FindWeight& find) {
   const bool is_long =
       rope.scaling == RopeScaling::longrope && context_tokens > rope.original_context;
   const std::string& tensor = is_long ? rope.long_divisors_tensor : rope.divisors_tensor;
   if (tensor.empty()) return is_long ? rope.long_divisors : rope.divisors;
+  const Backend& backend = backends[place_of(backends, find, tensor)];
   const std::vector<float> divisors =
       find_vector(backend, find, tensor, rope.dimensions / 2).to_host<float>(backend.stream());
   return {divisors.begin(), divisors.end()};
@@ -44,10 +46,15 @@ ops::RopeOptions rope_options(const RopeSpec& rope, std::vector<double> divisors
 
 }  // namespace
 
+std::vector<double> decoder_frequencies(std::span<const Backend> backends, const RopeSpec& rope,
+                                        std::uint64_t context_tokens, const FindWeight& find) {
+  return ops::rope_frequencies(
+      rope_options(rope, rope_divisors(backends, rope, context_tokens, find)));
+}
+
 ops::RopeTables decoder_rope_tables(const Backend& backend, const RopeSpec& rope,
-                                    std::uint64_t context_tokens, const FindWeight& find) {
-  const std::vector<double> frequencies =
-      ops::rope_frequencies(rope_options(rope, rope_divisors(backend, rope, context_tokens, find)));
+                                    const std::vector<double>& frequencies,
+                                    std::uint64_t context_tokens) {
   const Tensor on_device =
       Tensor::from_host({backend.allocator(), backend.stream()}, frequencies, {frequencies.size()});
   return ops::rope_tables(backend, on_device, 0, context_tokens, rope.attention_factor);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "hiptool/backend.hpp"
 #include "hiptool/decoder_spec.hpp"
@@ -9,8 +11,13 @@
 
 namespace hiptool::runtime {
 
-/// Cosines and sines for all positions of the context. Waits for the device.
+/// Radians a position of each pair. Waits for a device where a tensor of the file has divisors.
+std::vector<double> decoder_frequencies(std::span<const Backend> backends, const RopeSpec& rope,
+                                        std::uint64_t context_tokens, const FindWeight& find);
+
+/// Cosines and sines for all positions of the context.
 ops::RopeTables decoder_rope_tables(const Backend& backend, const RopeSpec& rope,
-                                    std::uint64_t context_tokens, const FindWeight& find);
+                                    const std::vector<double>& frequencies,
+                                    std::uint64_t context_tokens);
 
 }  // namespace hiptool::runtime

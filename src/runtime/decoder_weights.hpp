@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,10 @@
 
 namespace hiptool::runtime {
 
-/// The tensor of that name on the device of the runtime. Throws Error(not_found).
-using FindWeight = std::function<Weight(const std::string& tensor)>;
+/// The tensor of that name on that device. Throws Error(not_found).
+using FindWeight = std::function<Weight(const std::string& tensor, const Device& device)>;
+
+struct DecoderPlaces;
 
 /// y = W x + b.
 struct DeviceMatrix {
@@ -31,7 +34,7 @@ struct LayerWeights {
   DeviceMatrix gate, up, down;
 };
 
-/// The tensors of a decoder, found by name; vectors are f32.
+/// The tensors of a decoder, each where its step computes; vectors are f32.
 struct DecoderWeights {
   ops::QuantisedTensor embedding;
   Tensor output_norm;
@@ -42,11 +45,12 @@ struct DecoderWeights {
 /// Throws Error(not_found), Error(unsupported) and Error(invalid_argument), naming the tensor, for
 /// one that is missing, without kernels or of another size than the specification has. Queues
 /// nothing.
-void check_weights(const DecoderSpec& spec, const FindWeight& find);
+void check_weights(std::span<const Backend> backends, const DecoderPlaces& places,
+                   const DecoderSpec& spec, const FindWeight& find);
 
 /// Queues the conversion of vectors that are not F32.
-DecoderWeights find_weights(const Backend& backend, const DecoderSpec& spec,
-                            const FindWeight& find);
+DecoderWeights find_weights(std::span<const Backend> backends, const DecoderPlaces& places,
+                            const DecoderSpec& spec, const FindWeight& find);
 
 /// A vector of any type as f32 [count]: in place where it is F32, else its conversion is queued.
 Tensor find_vector(const Backend& backend, const FindWeight& find, const std::string& tensor,

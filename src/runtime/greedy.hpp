@@ -7,10 +7,12 @@
 
 #include "hiptool/cancel.hpp"
 #include "hiptool/model_runtime.hpp"
+#include "hiptool/sampling.hpp"
 
 namespace hiptool::runtime {
 
-struct GreedyDecode {
+/// Complete when decode_tokens() returns; after an exception only `ids` so far.
+struct DecodedTokens {
   std::vector<std::uint32_t> ids;
   /// XXH3-64 of the XXH3-64 of each step's logits, both as little-endian bytes.
   std::uint64_t logits_digest = 0;
@@ -18,10 +20,13 @@ struct GreedyDecode {
   std::optional<double> step_time_s;
 };
 
-/// Appends `count` ids to the prompt, each that of the largest logit (the lowest id of equal ones).
-/// Blocks. Throws what ModelRuntime::decode_step throws, and Error(cancelled).
-GreedyDecode decode_greedily(ModelRuntime& runtime, std::span<const std::uint32_t> prompt,
-                             std::uint64_t count, const CancelToken* cancel);
+/// Appends `count` ids to the prompt, each by sample_token() with the position before it as draw.
+/// Blocks. Replaces the runtime's probe. Throws what sample_token() and ModelRuntime::decode_step
+/// throw, and Error(cancelled), with so little work queued then that releasing the runtime does not
+/// block for long.
+void decode_tokens(ModelRuntime& runtime, std::span<const std::uint32_t> prompt,
+                   std::uint64_t count, const SamplingOptions& sampling, const CancelToken& cancel,
+                   DecodedTokens& result);
 
 /// The prompt of a model for which there is none: eight ids, (7 i^2 + 3 i + 1) modulo the
 /// vocabulary.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <utility>
@@ -13,6 +14,8 @@
 #include "hiptool/ops.hpp"
 #include "hiptool/ops_rows.hpp"
 #include "runtime/decoder_memory.hpp"
+#include "runtime/decoder_part.hpp"
+#include "runtime/decoder_places.hpp"
 #include "runtime/decoder_rope.hpp"
 #include "runtime/decoder_weights.hpp"
 
@@ -20,18 +23,20 @@ namespace hiptool {
 namespace {
 
 using runtime::DecoderMemory;
+using runtime::DecoderPart;
+using runtime::DecoderPlaces;
 using runtime::DecoderWeights;
 using runtime::DeviceMatrix;
 using runtime::FindWeight;
 using runtime::LayerWeights;
 
-FindWeight weights_of(const Backend& backend, const LoadedModel& model) {
-  return [&](const std::string& tensor) { return model.weight(tensor, backend.device()); };
+FindWeight weights_of(const LoadedModel& model) {
+  return
+      [&](const std::string& tensor, const Device& device) { return model.weight(tensor, device); };
 }
 
-FindWeight weights_of(const Backend& backend, const ModelFile& model,
-                      const ModelRuntime::BuffersByName& weights) {
-  return [&](const std::string& tensor) {
+FindWeight weights_of(const ModelFile& model, const ModelRuntime::BuffersByName& weights) {
+  return [&](const std::string& tensor, const Device& device) {
     const TensorInfo* const info = model.find(tensor);
     const auto found = weights.find(tensor);
     if (info == nullptr || found == weights.end()) {
@@ -39,13 +44,26 @@ FindWeight weights_of(const Backend& backend, const ModelFile& model,
                   "pass all tensors that the specification names");
     }
     const Buffer& bytes = found->second;
-    if (!bytes.has_device() || !(bytes.device() == backend.device())) {
+    if (!bytes.has_device() || !(bytes.device() == device)) {
       throw Error(ErrorCode::invalid_argument, "make runtime",
-                  "weight '" + tensor + "' is not on " + backend.device().id(),
+                  "weight '" + tensor + "' is not on " + device.id(),
                   "copy all weights to the device that computes");
     }
     return Weight{bytes, info->type, info->shape};
   };
+}
+
+// A device that only has copies computes nothing.
+std::vector<Backend> backends_in_use(std::span<const Backend> all, const DecoderSpec& spec,
+                                     const FindWeight& find) {
+  const DecoderPlaces places = runtime::find_places(all, spec, find);
+  std::vector<Backend> used;
+  for (std::size_t place = 0; place < all.size(); ++place) {
+    const bool is_used = !runtime::layers_at(places, place).empty() || places.embedding == place ||
+                         places.output_norm == place || places.output == place;
+    if (is_used) used.push_back(all[place]);
+  }
+  return used;
 }
 
 void require_heads(const DecoderSpec& spec) {
@@ -57,37 +75,44 @@ void require_heads(const DecoderSpec& spec) {
               "use a model with smaller heads");
 }
 
-ops::RopePairs rope_pairs(const RopeSpec& rope) {
-  return rope.pairs == RopePairs::halves ? ops::RopePairs::halves : ops::RopePairs::neighbours;
-}
-
 }  // namespace
 
 struct ModelRuntime::State {
-  Backend backend;
   // Keeps the memory of element types that weights point to.
   ModelFile model;
   DecoderSpec spec;
   std::uint64_t context_tokens;
-  std::uint64_t size_bytes;
+  std::uint64_t chunk_tokens;
+  std::vector<Backend> backends;
+  DecoderPlaces places;
+  std::uint64_t size_bytes = 0;
   std::optional<DecoderWeights> weights;
-  std::optional<DecoderMemory> memory;
-  std::optional<ops::RopeTables> tables;
+  std::vector<DecoderPart> parts;  // by Backend; none after cleanup()
   Probe probe = {};
   std::uint64_t position = 0;
 
-  State(const Backend& with, ModelFile of, DecoderSpec described, const Options& options,
+  State(std::span<const Backend> all, ModelFile of, DecoderSpec described, const Options& options,
         const FindWeight& find)
-      : backend(with),
-        model(std::move(of)),
+      : model(std::move(of)),
         spec(std::move(described)),
         context_tokens(options.context_tokens),
-        size_bytes(runtime::decoder_memory_bytes(spec, options)) {
+        chunk_tokens(runtime::decoder_chunk_tokens(options)) {
+    memory_bytes(spec, options);  // refuses options
     require_heads(spec);
-    runtime::check_weights(spec, find);
-    memory.emplace(backend, spec, options);
-    weights = runtime::find_weights(backend, spec, find);
-    tables = runtime::decoder_rope_tables(backend, spec.rope, context_tokens, find);
+    backends = backends_in_use(all, spec, find);
+    places = runtime::find_places(backends, spec, find);
+    runtime::check_weights(backends, places, spec, find);
+    for (std::size_t place = 0; place < backends.size(); ++place) {
+      parts.emplace_back(backends[place], spec, runtime::layers_at(places, place), options);
+      size_bytes += parts.back().memory.size_bytes();
+    }
+    weights = runtime::find_weights(backends, places, spec, find);
+    const std::vector<double> frequencies =
+        runtime::decoder_frequencies(backends, spec.rope, context_tokens, find);
+    for (DecoderPart& part : parts) {
+      part.tables =
+          runtime::decoder_rope_tables(part.backend, spec.rope, frequencies, context_tokens);
+    }
   }
 
   void require_step(std::span<const std::uint32_t> ids) const;
@@ -95,18 +120,21 @@ struct ModelRuntime::State {
   Tensor run_chunk(const Tensor& ids, std::uint64_t first);
   void attend(std::size_t number, const Tensor& x, std::uint64_t first);
   void feed_forward(std::size_t number, const Tensor& x, std::uint64_t first);
-  Tensor product(const DeviceMatrix& matrix, const Tensor& inputs, const Tensor& scratch) const;
-  void turn(const Tensor& elements, std::uint64_t heads, const std::optional<Tensor>& norm,
-            std::uint64_t first) const;
+  void turn(const DecoderPart& part, const Tensor& elements, std::uint64_t heads,
+            const std::optional<Tensor>& norm, std::uint64_t first) const;
+  Tensor moved(const Tensor& values, std::size_t from, std::size_t to);
   Tensor logits(const Tensor& x, std::uint64_t position_of_last);
-  void report(const char* name, std::optional<std::size_t> layer, std::uint64_t first,
-              const Tensor& values) const {
-    if (probe) probe({name, layer, first, values});
+  std::size_t place_of_last() const {
+    return places.layers.empty() ? places.embedding : places.layers.back();
+  }
+  void report(const DecoderPart& part, const char* name, std::optional<std::size_t> layer,
+              std::uint64_t first, const Tensor& values) const {
+    if (probe) probe({name, layer, first, values, part.backend.stream()});
   }
 };
 
 void ModelRuntime::State::require_step(std::span<const std::uint32_t> ids) const {
-  if (!memory) {
+  if (parts.empty()) {
     throw Error(ErrorCode::invalid_argument, "decode", "the runtime was cleaned up",
                 "make a new one");
   }
@@ -132,46 +160,56 @@ void ModelRuntime::State::require_ids(std::span<const std::uint32_t> ids) const 
               "use ids of this model's tokenizer");
 }
 
+namespace {
+
 // W x + b in scratch memory.
-Tensor ModelRuntime::State::product(const DeviceMatrix& matrix, const Tensor& inputs,
-                                    const Tensor& scratch) const {
+Tensor product(const Backend& backend, const DeviceMatrix& matrix, const Tensor& inputs,
+               const Tensor& scratch) {
   const Tensor out = DecoderMemory::rows(scratch, inputs.dims()[0], matrix.weight.rows());
   ops::quantised_matmul_into(backend, matrix.weight, inputs, out);
   if (matrix.bias) ops::row_bias_into(backend, out, *matrix.bias, out);
   return out;
 }
 
+}  // namespace
+
 // Norms of heads and rotation, in place.
-void ModelRuntime::State::turn(const Tensor& elements, std::uint64_t heads,
+void ModelRuntime::State::turn(const DecoderPart& part, const Tensor& elements, std::uint64_t heads,
                                const std::optional<Tensor>& norm, std::uint64_t first) const {
   const std::uint64_t tokens = elements.dims()[0];
   const Tensor by_head = elements.with_layout(Layout{tokens, heads, spec.key_length});
-  if (norm) ops::rmsnorm_into(backend, by_head, *norm, spec.norm_epsilon, by_head);
+  if (norm) ops::rmsnorm_into(part.backend, by_head, *norm, spec.norm_epsilon, by_head);
   const auto table = [&](const Tensor& whole) {
     return whole.with_layout(whole.layout().narrow(0, first, tokens));
   };
-  ops::rope_into(backend, by_head, table(tables->cosines), table(tables->sines),
-                 rope_pairs(spec.rope), by_head);
+  ops::rope_into(part.backend, by_head, table(part.tables->cosines), table(part.tables->sines),
+                 spec.rope.pairs, by_head);
 }
 
 void ModelRuntime::State::attend(std::size_t number, const Tensor& x, std::uint64_t first) {
   const DecoderLayer& layer = spec.layers[number];
   const LayerWeights& own = weights->layers[number];
-  const ops::KVCache& cache = memory->caches[number];
+  const DecoderPart& part = parts[places.layers[number]];
+  const Backend& backend = part.backend;
+  const DecoderMemory& memory = part.memory;
+  const ops::KVCache& cache = memory.caches.at(number);
   const std::uint64_t tokens = x.dims()[0];
-  const Tensor normed = DecoderMemory::rows(memory->normed, tokens, spec.embedding);
+  const auto say = [&](const char* name, const Tensor& values) {
+    report(part, name, number, first, values);
+  };
+  const Tensor normed = DecoderMemory::rows(memory.normed, tokens, spec.embedding);
   ops::rmsnorm_into(backend, x, own.attention_norm, spec.norm_epsilon, normed);
-  report("attention_norm", number, first, normed);
-  const Tensor q = product(own.q, normed, memory->q);
-  report("q", number, first, q);
-  const Tensor k = product(own.k, normed, memory->k);
-  report("k", number, first, k);
-  const Tensor v = product(own.v, normed, memory->v);
-  report("v", number, first, v);
-  turn(q, layer.heads, own.q_norm, first);
-  report("rotated_q", number, first, q);
-  turn(k, layer.kv_heads, own.k_norm, first);
-  report("rotated_k", number, first, k);
+  say("attention_norm", normed);
+  const Tensor q = product(backend, own.q, normed, memory.q);
+  say("q", q);
+  const Tensor k = product(backend, own.k, normed, memory.k);
+  say("k", k);
+  const Tensor v = product(backend, own.v, normed, memory.v);
+  say("v", v);
+  turn(part, q, layer.heads, own.q_norm, first);
+  say("rotated_q", q);
+  turn(part, k, layer.kv_heads, own.k_norm, first);
+  say("rotated_k", k);
 
   ops::kv_append(backend, cache, k.with_layout(Layout{tokens, layer.kv_heads, spec.key_length}),
                  v.with_layout(Layout{tokens, layer.kv_heads, spec.value_length}), first);
@@ -180,51 +218,73 @@ void ModelRuntime::State::attend(std::size_t number, const Tensor& x, std::uint6
   if (layer.window > 0) options.window = layer.window;
   options.scale = spec.attention_scale;
   const Tensor attention =
-      DecoderMemory::rows(memory->attention, tokens, layer.heads * spec.value_length);
+      DecoderMemory::rows(memory.attention, tokens, layer.heads * spec.value_length);
   ops::attention_into(backend, q.with_layout(Layout{tokens, layer.heads, spec.key_length}), cache,
                       options,
                       attention.with_layout(Layout{tokens, layer.heads, spec.value_length}));
-  report("attention", number, first, attention);
-  const Tensor output = product(own.attention_output, attention, memory->sum);
-  report("attention_output", number, first, output);
+  say("attention", attention);
+  const Tensor output = product(backend, own.attention_output, attention, memory.sum);
+  say("attention_output", output);
   ops::add_into(backend, x, output, x);
-  report("middle", number, first, x);
+  say("middle", x);
 }
 
 void ModelRuntime::State::feed_forward(std::size_t number, const Tensor& x, std::uint64_t first) {
   const LayerWeights& own = weights->layers[number];
-  const Tensor normed = DecoderMemory::rows(memory->normed, x.dims()[0], spec.embedding);
+  const DecoderPart& part = parts[places.layers[number]];
+  const Backend& backend = part.backend;
+  const DecoderMemory& memory = part.memory;
+  const auto say = [&](const char* name, const Tensor& values) {
+    report(part, name, number, first, values);
+  };
+  const Tensor normed = DecoderMemory::rows(memory.normed, x.dims()[0], spec.embedding);
   ops::rmsnorm_into(backend, x, own.feed_forward_norm, spec.norm_epsilon, normed);
-  report("feed_forward_norm", number, first, normed);
-  const Tensor gate = product(own.gate, normed, memory->gate);
-  report("gate", number, first, gate);
-  const Tensor up = product(own.up, normed, memory->up);
-  report("up", number, first, up);
+  say("feed_forward_norm", normed);
+  const Tensor gate = product(backend, own.gate, normed, memory.gate);
+  say("gate", gate);
+  const Tensor up = product(backend, own.up, normed, memory.up);
+  say("up", up);
   ops::gate_into(backend, ops::Gate::silu, gate, up, gate);
-  report("activation", number, first, gate);
-  const Tensor down = product(own.down, gate, memory->sum);
-  report("down", number, first, down);
+  say("activation", gate);
+  const Tensor down = product(backend, own.down, gate, memory.sum);
+  say("down", down);
   ops::add_into(backend, x, down, x);
-  report("output", number, first, x);
+  say("output", x);
+}
+
+// Rows of the embedding's width where the next step computes.
+Tensor ModelRuntime::State::moved(const Tensor& values, std::size_t from, std::size_t to) {
+  if (from == to) return values;
+  const Tensor out = DecoderMemory::rows(parts[to].memory.x, values.dims()[0], spec.embedding);
+  runtime::hand_over(values, parts[from], out, parts[to]);
+  return out;
 }
 
 Tensor ModelRuntime::State::logits(const Tensor& x, std::uint64_t position_of_last) {
   const Tensor last = x.with_layout(x.layout().narrow(0, x.dims()[0] - 1, 1));
-  const Tensor normed = DecoderMemory::rows(memory->normed, 1, spec.embedding);
-  ops::rmsnorm_into(backend, last, weights->output_norm, spec.norm_epsilon, normed);
-  report("output_norm", std::nullopt, position_of_last, normed);
+  const DecoderPart& norm = parts[places.output_norm];
+  const Tensor normed = DecoderMemory::rows(norm.memory.normed, 1, spec.embedding);
+  ops::rmsnorm_into(norm.backend, moved(last, place_of_last(), places.output_norm),
+                    weights->output_norm, spec.norm_epsilon, normed);
+  report(norm, "output_norm", std::nullopt, position_of_last, normed);
+  const DecoderPart& output = parts[places.output];
   const Tensor out =
-      product(weights->output, normed, backend.empty(DType::f32, {1, spec.vocabulary}));
-  report("logits", std::nullopt, position_of_last, out);
+      product(output.backend, weights->output, moved(normed, places.output_norm, places.output),
+              output.backend.empty(DType::f32, {1, spec.vocabulary}));
+  report(output, "logits", std::nullopt, position_of_last, out);
   return out.with_layout(Layout{spec.vocabulary});
 }
 
 // All layers; the result is in scratch memory.
 Tensor ModelRuntime::State::run_chunk(const Tensor& ids, std::uint64_t first) {
-  const Tensor x = DecoderMemory::rows(memory->x, ids.element_count(), spec.embedding);
-  ops::embedding_rows_into(backend, weights->embedding, ids, x);
-  report("embedding", std::nullopt, first, x);
+  std::size_t place = places.embedding;
+  const DecoderPart& start = parts[place];
+  Tensor x = DecoderMemory::rows(start.memory.x, ids.element_count(), spec.embedding);
+  ops::embedding_rows_into(start.backend, weights->embedding, ids, x);
+  report(start, "embedding", std::nullopt, first, x);
   for (std::size_t layer = 0; layer < spec.layers.size(); ++layer) {
+    x = moved(x, place, places.layers[layer]);
+    place = places.layers[layer];
     attend(layer, x, first);
     feed_forward(layer, x, first);
   }
@@ -236,20 +296,26 @@ ModelRuntime::ModelRuntime(const Backend& backend, const LoadedModel& model, Dec
 
 ModelRuntime::ModelRuntime(const Backend& backend, const LoadedModel& model, DecoderSpec spec,
                            const Options& options)
-    : state_(std::make_unique<State>(backend, model.model(), std::move(spec), options,
-                                     weights_of(backend, model))) {}
+    : ModelRuntime(std::span(&backend, 1), model, std::move(spec), options) {}
+
+ModelRuntime::ModelRuntime(std::span<const Backend> backends, const LoadedModel& model,
+                           DecoderSpec spec, const Options& options)
+    : state_(std::make_unique<State>(backends, model.model(), std::move(spec), options,
+                                     weights_of(model))) {}
 
 ModelRuntime::ModelRuntime(const Backend& backend, const ModelFile& model,
                            const BuffersByName& weights, DecoderSpec spec, const Options& options)
-    : state_(std::make_unique<State>(backend, model, std::move(spec), options,
-                                     weights_of(backend, model, weights))) {}
+    : state_(std::make_unique<State>(std::span(&backend, 1), model, std::move(spec), options,
+                                     weights_of(model, weights))) {}
 
 ModelRuntime::~ModelRuntime() = default;
 ModelRuntime::ModelRuntime(ModelRuntime&&) noexcept = default;
 ModelRuntime& ModelRuntime::operator=(ModelRuntime&&) noexcept = default;
 
 std::uint64_t ModelRuntime::memory_bytes(const DecoderSpec& spec, const Options& options) {
-  return runtime::decoder_memory_bytes(spec, options);
+  std::vector<std::size_t> layers(spec.layers.size());
+  std::iota(layers.begin(), layers.end(), std::size_t{0});
+  return runtime::decoder_memory_bytes(spec, layers, options);
 }
 
 std::uint64_t ModelRuntime::memory_bytes() const noexcept { return state_->size_bytes; }
@@ -258,13 +324,12 @@ Tensor ModelRuntime::decode_step(std::span<const std::uint32_t> ids) {
   State& state = *state_;
   state.require_step(ids);
   const std::array<std::uint64_t, 1> dims{ids.size()};
-  const Backend& backend = state.backend;
+  const Backend& backend = state.backends[state.places.embedding];
   const Tensor all =
       Tensor::from_host<std::uint32_t>({backend.allocator(), backend.stream()}, ids, dims);
-  const std::uint64_t chunk = state.memory->chunk_tokens();
   std::optional<Tensor> x;
-  for (std::uint64_t at = 0; at < ids.size(); at += chunk) {
-    const std::uint64_t count = std::min<std::uint64_t>(chunk, ids.size() - at);
+  for (std::uint64_t at = 0; at < ids.size(); at += state.chunk_tokens) {
+    const std::uint64_t count = std::min<std::uint64_t>(state.chunk_tokens, ids.size() - at);
     x = state.run_chunk(all.with_layout(all.layout().narrow(0, at, count)), state.position + at);
   }
   const Tensor logits = state.logits(*x, state.position + ids.size() - 1);
@@ -280,26 +345,32 @@ void ModelRuntime::observe(Probe probe) { state_->probe = std::move(probe); }
 
 void ModelRuntime::cleanup(double timeout_s) {
   State& state = *state_;
-  if (!state.memory) return;
+  if (!(timeout_s >= 0)) {
+    throw Error(ErrorCode::invalid_argument, "clean up runtime",
+                "a limit of " + std::to_string(timeout_s) + " s", "choose 0 or more seconds");
+  }
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
-  while (!state.backend.stream().is_done()) {
-    if (std::chrono::duration<double>(Clock::now() - start).count() >= timeout_s) {
-      throw Error(ErrorCode::timed_out, "clean up runtime",
-                  state.backend.device().id() + " has not finished its work after " +
-                      std::to_string(timeout_s) + " s; its memory is kept",
-                  "call again later, or end the process");
+  for (const DecoderPart& part : state.parts) {
+    while (!part.backend.stream().is_done()) {
+      if (std::chrono::duration<double>(Clock::now() - start).count() >= timeout_s) {
+        throw Error(ErrorCode::timed_out, "clean up runtime",
+                    part.backend.device().id() + " has not finished its work after " +
+                        std::to_string(timeout_s) + " s; its memory is kept",
+                    "call again later, or end the process");
+      }
+      std::this_thread::sleep_for(std::chrono::duration<double>(std::min(timeout_s / 8, 1e-3)));
     }
-    std::this_thread::sleep_for(std::chrono::duration<double>(std::min(timeout_s / 8, 1e-3)));
   }
-  state.backend.synchronize();
+  for (const DecoderPart& part : state.parts) part.backend.synchronize();
   state.weights.reset();
-  state.tables.reset();
-  state.memory.reset();
+  state.parts.clear();
 }
 
 const DecoderSpec& ModelRuntime::spec() const noexcept { return state_->spec; }
 
-const Backend& ModelRuntime::backend() const noexcept { return state_->backend; }
+const Backend& ModelRuntime::backend() const noexcept {
+  return state_->backends[state_->places.output];
+}
 
 }  // namespace hiptool

@@ -188,8 +188,8 @@ void measure_rows(Rates& rates) {
       return tensor.with_layout(*tensor.layout().reshape({rows, width / 128, 128}));
     };
     const Tensor table = backend.zeros(DType::f32, {rows, 64});
-    for (const auto pairs : {ops::RopePairs::neighbours, ops::RopePairs::halves}) {
-      const bool neighbours = pairs == ops::RopePairs::neighbours;
+    for (const auto pairs : {RopePairs::neighbours, RopePairs::halves}) {
+      const bool neighbours = pairs == RopePairs::neighbours;
       rates.measure(std::string(neighbours ? "rope of neighbours " : "rope of halves ") + type,
                     2 * once + 2 * bytes_of(table),
                     [&] { ops::rope_into(backend, heads(x), table, table, pairs, heads(out)); });

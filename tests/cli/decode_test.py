@@ -4,9 +4,14 @@
 Usage: decode_test.py PROGRAM [unittest options].
 """
 import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
 
 import program
-from program import CliTest, run
+from program import CliTest, clean_environment, default_signals, run
 
 
 class Decode(CliTest):
@@ -39,6 +44,126 @@ class Decode(CliTest):
         self.assertNotEqual(rest["logits_digest"], found["logits_digest"])
         self.assertIsNone(self.decode(path, 1)["tokens_per_s"])
 
+    def test_sampled_ids_depend_on_seed_and_position_alone(self):
+        path = self.make("m.gguf", "--architecture", "llama", "--types", "Q8_0")
+        words = ["--temperature", "1.5", "--top-k", "200", "--top-p", "0.99", "--seed"]
+        found = self.decode(path, 8, *words, "7")
+        self.assertEqual(found["sampling"],
+                         {"temperature": 1.5, "top_k": 200, "top_p": 0.99, "seed": 7})
+        self.assertEqual(self.decode(path, 8, *words, "7")["ids"], found["ids"])
+        self.assertNotEqual(self.decode(path, 8, *words, "8")["ids"], found["ids"])
+        prompt = found["prompt_ids"] + found["ids"][:5]
+        rest = self.decode(path, 3, *words, "7", "--prompt-ids", ",".join(map(str, prompt)))
+        self.assertEqual(rest["ids"], found["ids"][5:])
+        likely = self.decode(path, 8)
+        self.assertIsNone(likely["sampling"])
+        self.assertNotEqual(likely["ids"], found["ids"])
+        cold = self.decode(path, 8, "--temperature", "1e-6")
+        self.assertEqual(cold["ids"], likely["ids"])
+        self.assertEqual(cold["sampling"],
+                         {"temperature": 1e-6, "top_k": None, "top_p": 1.0, "seed": 0})
+        self.assertEqual(cold["logits_digest"], likely["logits_digest"])
+        shown = run("load", path, "--device", "cpu", "--decode", "2", *words, "7")
+        self.assertIn("sampled temperature 1.5, top-k 200, top-p 0.99, seed 7\n", shown.stdout)
+
+    def divided(self, path, devices, *words):
+        found = run("load", path, "--device", devices, "--format", "json", *words,
+                    environment=clean_environment(HIPTOOL_CPU_DEVICES="3"))
+        return found, json.loads(found.stdout)
+
+    def test_several_devices_compute_what_one_does(self):
+        for architecture, *words in [("llama", "--types", "Q6_K"), ("qwen2", "--tied")]:
+            path = self.make(architecture + ".gguf", "--architecture", architecture,
+                             *words)
+            alone = self.decode(path, 6)
+            for devices, split in [("cpu:0,cpu:1", ["--split", "layer"]), ("cpu:2,cpu:0", []),
+                                   ("cpu:0,cpu:1,cpu:2", ["--context", "64"])]:
+                with self.subTest(architecture=architecture, devices=devices):
+                    found, document = self.divided(path, devices, "--decode", "6", *split)
+                    self.assertEqual(found.returncode, 0, found.stderr)
+                    self.assertEqual(document["split"], "layer")
+                    self.assertTrue(all(device["tensors"] for device in document["devices"]))
+                    for field in ("ids", "logits_digest"):
+                        self.assertEqual(document["decode"][field], alone[field])
+        found = run("load", path, "--device", "cpu:0,cpu:1", "--decode", "1",
+                    environment=clean_environment(HIPTOOL_CPU_DEVICES="2"))
+        self.assertIn("decoded 1 token on cpu:0 and cpu:1\n", found.stdout)
+
+    def test_layers_are_not_divided(self):
+        path = self.make("m.gguf", "--architecture", "llama")
+        found, document = self.divided(path, "cpu:0,cpu:1", "--decode", "2", "--split", "2,1")
+        self.assertEqual(found.returncode, 2, found.stderr)
+        self.assertIn("is divided among cpu:0 and cpu:1", document["error"]["message"])
+        self.assertIn("--split layer", document["error"]["hint"])
+        found, document = self.divided(path, "cpu:1,cpu:0", "--decode", "2", "--split", "replicate")
+        self.assertEqual(found.returncode, 0, found.stderr)
+        self.assertEqual(document["decode"]["ids"], self.decode(path, 2)["ids"])
+
+    def test_share_of_peak_is_bytes_of_weights_by_time(self):
+        driver = os.environ.get("FAKE_CUDA")
+        if driver is None:
+            self.skipTest("the build has no fake driver")
+        environment = clean_environment(HIPTOOL_CUDA_LIBRARY=driver)
+        listed = json.loads(run("devices", "--format", "json", environment=environment).stdout)
+        peak = [device["memory_peak_bytes_per_s"] for device in listed["devices"]
+                if device["id"] == "nvidia:0"][0]
+        self.assertGreater(peak, 0)
+        for name, *words in [("untied",), ("tied", "--tied")]:
+            path = self.make(name + ".gguf", "--architecture", "qwen3", "--types", "Q8_0", *words)
+            for device in ("nvidia:0", "nvidia:0,nvidia:1"):
+                with self.subTest(name=name, device=device):
+                    found = run("load", path, "--device", device, "--tensors", "--format", "json",
+                                "--decode", "3", environment=environment)
+                    self.assertEqual(found.returncode, 0, found.stderr)
+                    document = json.loads(found.stdout)
+                    read = sum(tensor["bytes"] for tensor in document["tensors"]
+                               if words or tensor["name"] != "token_embd.weight")
+                    rate = document["decode"]["tokens_per_s"]
+                    share = document["decode"]["share_of_peak"]
+                    self.assertAlmostEqual(share / (read * rate / peak), 1, places=6)
+
+    def interrupt(self, words, delay_s):
+        """Seconds from Ctrl-C to the end, and the document."""
+        process = subprocess.Popen([program.PROGRAM, "load", *words, "--device", "cpu",
+                                    "--format", "json"], env=clean_environment(), text=True,
+                                   preexec_fn=default_signals, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        time.sleep(delay_s)
+        process.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        out, err = process.communicate(timeout=120)
+        duration_s = time.monotonic() - start
+        self.assertEqual(process.returncode, 130, err)
+        document = self.assert_document(out, "load.schema.json")
+        self.assertEqual(document["status"], "interrupted")
+        return duration_s, document
+
+    def test_interrupted_within_half_a_second(self):
+        path = self.make("m.gguf", "--architecture", "llama")
+        long_prompt = ",".join(str(i % 331) for i in range(2000))
+        for words in [["--decode", "2000"], ["--decode", "1", "--prompt-ids", long_prompt],
+                      ["--decode", "2000", "--temperature", "1", "--top-p", "0.9"]]:
+            for delay_s in (0.15, 0.4, 1.2):
+                with self.subTest(words=words[:2], delay_s=delay_s):
+                    # The machine may be busy with something else.
+                    durations = []
+                    while not durations or (durations[-1] >= 0.5 and len(durations) < 8):
+                        durations.append(self.interrupt([path, *words], delay_s)[0])
+                    self.assertLess(durations[-1], 0.5, durations)
+
+    def test_interrupted_with_the_tokens_so_far(self):
+        path = self.make("m.gguf", "--architecture", "llama")
+        ids = []
+        delay_s = 0.5
+        while not ids and delay_s < 30:
+            delay_s *= 2
+            _, document = self.interrupt([path, "--decode", "2000"], delay_s)
+            ids = document.get("decode", {}).get("ids", [])
+        self.assertGreater(len(ids), 0)
+        self.assertLess(len(ids), 2000)
+        self.assertIsNone(document["decode"]["logits_digest"])
+        self.assertEqual(ids, self.decode(path, len(ids))["ids"])
+
     def test_people_read_ids(self):
         path = self.make("m.gguf", "--architecture", "llama")
         found = run("load", path, "--device", "cpu", "--decode", "2", "--prompt-ids", "1,2")
@@ -50,17 +175,37 @@ class Decode(CliTest):
         decoder = self.make("m.gguf", "--architecture", "llama")
         small = self.make("m.safetensors", "--architecture", "llama", "--types", "F8_E4M3")
         other = self.make("other.gguf", "--size", "1M")
+        whole = pathlib.Path(decoder).read_bytes()
+        truncated = str(self.folder / "truncated.gguf")
+        pathlib.Path(truncated).write_bytes(whole[:-100])
+        unknown = str(self.folder / "unknown.gguf")
+        pathlib.Path(unknown).write_bytes(whole.replace(b"llama", b"lamma"))
         for code, part, path, *words in [
                 (2, "token 331 is not in", decoder, "--decode", "1", "--prompt-ids", "1,331"),
                 (2, "invalid --prompt-ids", decoder, "--decode", "1", "--prompt-ids", "1,x"),
                 (2, "applies only to --decode", decoder, "--prompt-ids", "1"),
                 (2, "--dry-run", decoder, "--decode", "1", "--dry-run"),
+                (2, "apply only to --decode", decoder, "--temperature", "1"),
+                (2, "add --temperature", decoder, "--decode", "1", "--top-k", "5"),
+                (2, "add --temperature", decoder, "--decode", "1", "--temperature", "0",
+                 "--seed", "1"),
+                (2, "invalid --temperature \"x\"", decoder, "--decode", "1", "--temperature", "x"),
+                (2, "temperature of -1", decoder, "--decode", "1", "--temperature=-1"),
+                (2, "temperature of nan", decoder, "--decode", "1", "--temperature", "nan"),
+                (2, "top-p of 0", decoder, "--decode", "1", "--temperature", "1", "--top-p", "0"),
+                (2, "for --top-k", decoder, "--decode", "1", "--temperature", "1", "--top-k", "0"),
                 (4, "no kernels for weights of type 'F8_E4M3'", small, "--decode", "1"),
-                (4, "has the shape", other, "--decode", "1")]:
+                (4, "has the shape", other, "--decode", "1"),
+                (4, "general.architecture", unknown, "--decode", "1"),
+                (4, "truncated.gguf", truncated, "--decode", "1")]:
             with self.subTest(part=part):
                 found = run("load", path, "--device", "cpu", *words)
                 self.assertEqual(found.returncode, code, found.stderr)
                 self.assertIn(part, " ".join(found.stderr.split()))
+                # No driver is opened before that, and so nothing is launched.
+                absent = clean_environment(HIPTOOL_CUDA_LIBRARY="/nowhere/libcuda.so")
+                again = run("load", path, "--device", "nvidia:0", *words, environment=absent)
+                self.assertEqual((again.returncode, again.stderr), (code, found.stderr))
 
 
 if __name__ == "__main__":

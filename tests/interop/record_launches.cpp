@@ -188,9 +188,8 @@ void record_rows(Recorder& recorder, DType dtype, std::string_view layout) {
 
 void record_rope_and_gates(Recorder& recorder, DType dtype, std::string_view layout) {
   const Backend& backend = recorder.backend();
-  for (const auto pairs : {ops::RopePairs::neighbours, ops::RopePairs::halves}) {
-    recorder.begin(pairs == ops::RopePairs::halves ? "rope halves" : "rope neighbours", dtype,
-                   layout);
+  for (const auto pairs : {RopePairs::neighbours, RopePairs::halves}) {
+    recorder.begin(pairs == RopePairs::halves ? "rope halves" : "rope neighbours", dtype, layout);
     const Tensor x = recorder.tensor(dtype, {3, 2, 10}, layout, Data::numbers);
     const Tensor cosines = recorder.tensor(DType::f32, {3, 4}, layout, Data::numbers);
     const Tensor sines = recorder.tensor(DType::f32, {3, 4}, layout, Data::numbers);

@@ -27,7 +27,8 @@ HEADER_LAYER = {
     "backend": "ops", "conv": "ops", "libraries": "ops", "matmul": "ops", "operations": "ops",
     "ops": "ops", "ops_model": "ops", "ops_move": "ops", "ops_rows": "ops",
     "async_loader": "load", "load": "load", "load_plan": "load", "load_report": "load",
-    "model_runtime": "runtime",
+    "load_tensor": "load",
+    "model_runtime": "runtime", "sampling": "runtime",
 }
 
 TOP_LEVEL = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "CHANGELOG.md",

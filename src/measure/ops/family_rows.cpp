@@ -105,7 +105,7 @@ std::vector<OperationCase> rope_cases(DType dtype, std::span<const std::uint64_t
   if (dims.size() == 2) full = {dims[0], 1, dims[1]};
   InputData x = maker.moderate_numbers(dtype, full);
   if (count_rows(x) > 2) put_number(x, full.back() / 2, not_a_number);
-  const auto add = [&](const char* variant, ops::RopePairs pairs, std::uint64_t pair_count) {
+  const auto add = [&](const char* variant, RopePairs pairs, std::uint64_t pair_count) {
     const Dims table{full[full.size() - 3], pair_count};
     OperationCase made = like_first_input(variant, {x, maker.moderate_numbers(DType::f32, table),
                                                     maker.moderate_numbers(DType::f32, table)});
@@ -118,11 +118,11 @@ std::vector<OperationCase> rope_cases(DType dtype, std::span<const std::uint64_t
     cases.push_back(std::move(made));
   };
   const std::uint64_t width = full.back();
-  add("neighbours", ops::RopePairs::neighbours, width / 2);
-  add("halves", ops::RopePairs::halves, width / 2);
+  add("neighbours", RopePairs::neighbours, width / 2);
+  add("halves", RopePairs::halves, width / 2);
   if (width < 4) return cases;
-  add("neighbours of a part", ops::RopePairs::neighbours, width / 4);
-  add("halves of a part", ops::RopePairs::halves, width / 4);
+  add("neighbours of a part", RopePairs::neighbours, width / 4);
+  add("halves of a part", RopePairs::halves, width / 4);
   return cases;
 }
 

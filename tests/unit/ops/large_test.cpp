@@ -302,7 +302,7 @@ TEST_CASE_FIXTURE(LargeTensors, "rows and gates of f16") {
   };
   const auto turn = [&](const Tensor& t, const Tensor& result) {
     ops::rope_into(backend, heads(t), table(cosines, t.dims()[0]), table(sines, t.dims()[0]),
-                   ops::RopePairs::neighbours, heads(result));
+                   RopePairs::neighbours, heads(result));
   };
   ops::fill_into(backend, 0, out);
   const Tensor small_out = ops::fill(backend, DType::f16, {256, columns}, 0);

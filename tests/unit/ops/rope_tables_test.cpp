@@ -145,7 +145,7 @@ TEST_CASE("heads rotated by tables keep products of the same distance") {
   std::vector<float> twice = head;
   twice.insert(twice.end(), head.begin(), head.end());
   const Tensor x = Tensor::from_host(memory, twice, {2, 1, 16});
-  for (const auto pairs : {ops::RopePairs::neighbours, ops::RopePairs::halves}) {
+  for (const auto pairs : {RopePairs::neighbours, RopePairs::halves}) {
     std::vector<double> products;
     for (const std::uint32_t first : {0u, 40u, 1000u}) {
       const Tensor positions =

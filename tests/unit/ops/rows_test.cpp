@@ -190,7 +190,7 @@ TEST_CASE("rope of both kinds of pairs, whole and partial") {
         const Tensor x = row_tensor(backend, dtype, values, placement);
         const Tensor cosines = row_tensor(backend, DType::f32, cosine, placement);
         const Tensor sines = row_tensor(backend, DType::f32, sine);
-        for (const auto kind : {ops::RopePairs::neighbours, ops::RopePairs::halves}) {
+        for (const auto kind : {RopePairs::neighbours, RopePairs::halves}) {
           const auto expected = ops::reference::rope(dtype, values, cosine, sine, kind);
           const Tensor out = test::place(backend, dtype, dims, placement);
           ops::rope_into(backend, x, cosines, sines, kind, out);
@@ -204,7 +204,7 @@ TEST_CASE("rope of both kinds of pairs, whole and partial") {
   }
   const Tensor x = backend.empty(DType::f16, {3, 2, 8});
   const Tensor table = backend.empty(DType::f32, {3, 5});
-  CHECK_THROWS_WITH_AS(ops::rope(backend, x, table, table, ops::RopePairs::halves),
+  CHECK_THROWS_WITH_AS(ops::rope(backend, x, table, table, RopePairs::halves),
                        doctest::Contains("rope: tables f32[3,5] do not fit f16[3,2,8]"), Error);
 }
 

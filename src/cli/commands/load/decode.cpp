@@ -5,10 +5,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "cli/commands/load/decoding.hpp"
+#include "cli/commands/load/sampling.hpp"
 #include "cli/commands/load/whole_model.hpp"
 #include "cli/failure.hpp"
 #include "cli/options.hpp"
@@ -23,10 +27,18 @@
 namespace hiptool::cli {
 namespace {
 
-// Of the weights that every token needs: all but the embedding, of which it reads one row.
-std::uint64_t weight_bytes(const ModelFile& model, const DecoderSpec& spec) {
-  const TensorInfo* const embedding = model.find(spec.embedding_tensor);
-  return model.tensor_bytes() - (spec.is_tied ? 0 : embedding->size_bytes);
+// The share of the time of a token that its bytes need at the peak of each device's memory; absent
+// where a peak is not known.
+std::optional<double> share_of_peak(const LoadedModel& model, const DecoderSpec& spec,
+                                    std::span<const Backend> backends, double step_time_s) {
+  double least_time_s = 0;
+  for (const Backend& backend : backends) {
+    const Device& device = backend.device();
+    const auto peak = measure::memory_peak(device.platform(), device.info());
+    if (!peak) return std::nullopt;
+    least_time_s += static_cast<double>(bytes_of_token(model, spec, device)) / peak->bytes_per_s;
+  }
+  return least_time_s / step_time_s;
 }
 
 }  // namespace
@@ -45,33 +57,38 @@ std::vector<std::uint32_t> parse_prompt_ids(const std::string& text) {
 }
 
 void check_decode(const ModelFile& model, const std::vector<std::uint32_t>& prompt) {
-  require_prompt(DecoderSpec::read(model), prompt);
+  const DecoderSpec spec = DecoderSpec::read(model);
+  require_weight_types(model);
+  require_prompt(spec, prompt);
 }
 
-DecodeOutcome run_decode(const LoadedModel& model, std::vector<std::uint32_t> prompt,
-                         std::uint64_t count, const CancelToken& cancel) {
+void run_decode(const LoadedModel& model, std::vector<std::uint32_t> prompt, std::uint64_t count,
+                const SamplingOptions& sampling, const CancelToken& cancel,
+                DecodeOutcome& outcome) {
   const DecoderSpec spec = DecoderSpec::read(model.model());
-  const Device device = device_of_whole_model(model, "--decode");
-  DecodeOutcome outcome;
-  outcome.device = device.id();
+  const std::vector<Backend> backends = decoding_backends(model);
+  for (const Backend& backend : backends) outcome.devices.push_back(backend.device().id());
   outcome.prompt_ids =
       prompt.empty() ? runtime::default_prompt(spec.vocabulary) : std::move(prompt);
   ModelRuntime::Options options;
   options.context_tokens = outcome.prompt_ids.size() + count;
-  const Backend backend(device);
-  ModelRuntime decoder = make_decoder(backend, model, spec, options);
-  const runtime::GreedyDecode found =
-      runtime::decode_greedily(decoder, outcome.prompt_ids, count, &cancel);
+  ModelRuntime decoder = make_decoder(backends, model, spec, options);
+  outcome.sampling = sampling;
+  outcome.wanted = count;
+  runtime::DecodedTokens found;
+  try {
+    runtime::decode_tokens(decoder, outcome.prompt_ids, count, sampling, cancel, found);
+  } catch (...) {
+    outcome.ids = found.ids;
+    throw;
+  }
   outcome.ids = found.ids;
   outcome.text = model::token_text(model.model(), found.ids);
   outcome.logits_digest = found.logits_digest;
   if (found.step_time_s && *found.step_time_s > 0) {
     outcome.tokens_per_s = 1 / *found.step_time_s;
-    const auto peak = measure::memory_peak(device.platform(), device.info());
-    const auto bytes = static_cast<double>(weight_bytes(model.model(), spec));
-    if (peak) outcome.share_of_peak = bytes / *found.step_time_s / peak->bytes_per_s;
+    outcome.share_of_peak = share_of_peak(model, spec, backends, *found.step_time_s);
   }
-  return outcome;
 }
 
 report::Value decode_value(const DecodeOutcome& decode) {
@@ -80,12 +97,15 @@ report::Value decode_value(const DecodeOutcome& decode) {
     for (const std::uint32_t id : ids) values.push_back(std::uint64_t{id});
     return values;
   };
-  return report::Object{{"prompt_ids", list(decode.prompt_ids)},
-                        {"ids", list(decode.ids)},
-                        {"text", decode.text ? report::Value(*decode.text) : report::Value()},
-                        {"logits_digest", base::to_hex(decode.logits_digest)},
-                        {"tokens_per_s", decode.tokens_per_s},
-                        {"share_of_peak", decode.share_of_peak}};
+  return report::Object{
+      {"prompt_ids", list(decode.prompt_ids)},
+      {"ids", list(decode.ids)},
+      {"text", decode.text ? report::Value(*decode.text) : report::Value()},
+      {"logits_digest",
+       decode.is_complete() ? report::Value(base::to_hex(decode.logits_digest)) : report::Value()},
+      {"tokens_per_s", decode.tokens_per_s},
+      {"share_of_peak", decode.share_of_peak},
+      {"sampling", sampling_value(decode.sampling)}};
 }
 
 std::vector<report::Line> decode_lines(const DecodeOutcome& decode) {
@@ -98,7 +118,10 @@ std::vector<report::Line> decode_lines(const DecodeOutcome& decode) {
   const auto add = [&](std::string text) {
     lines.push_back({report::Tone::plain, std::move(text)});
   };
-  add("decoded " + base::count_of(decode.ids.size(), "token") + " on " + decode.device + rate);
+  const std::string count = decode.is_complete()
+                                ? base::count_of(decode.ids.size(), "token")
+                                : fmt::format("{} of {} tokens", decode.ids.size(), decode.wanted);
+  add(fmt::format("decoded {} on {}{}", count, fmt::join(decode.devices, " and "), rate));
   add(fmt::format("prompt  {}", fmt::join(decode.prompt_ids, ",")));
   add(fmt::format("ids     {}", fmt::join(decode.ids, ",")));
   if (decode.text) {
@@ -109,7 +132,8 @@ std::vector<report::Line> decode_lines(const DecodeOutcome& decode) {
     }
     add("text    " + text);
   }
-  add("logits  " + base::to_hex(decode.logits_digest));
+  if (decode.is_complete()) add("logits  " + base::to_hex(decode.logits_digest));
+  if (decode.sampling.temperature > 0) add("sampled " + sampling_text(decode.sampling));
   return lines;
 }
 

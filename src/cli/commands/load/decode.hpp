@@ -7,6 +7,7 @@
 #include "cli/commands/load/outcome.hpp"
 #include "hiptool/cancel.hpp"
 #include "hiptool/load.hpp"
+#include "hiptool/sampling.hpp"
 #include "report/report.hpp"
 
 namespace hiptool::cli {
@@ -14,16 +15,16 @@ namespace hiptool::cli {
 /// Ids separated by commas. Throws a usage error for other texts.
 std::vector<std::uint32_t> parse_prompt_ids(const std::string& text);
 
-/// Throws Error(input_failed) for a model that is no known decoder and Error(out_of_bounds) for an
-/// id that is not in its vocabulary. Opens no device.
+/// Throws Error(input_failed) for a model that is no known decoder, or has weights of a type
+/// without kernels, and Error(out_of_bounds) for an id that is not in its vocabulary. Opens no
+/// device.
 void check_decode(const ModelFile& model, const std::vector<std::uint32_t>& prompt);
 
-/// Continues the prompt (empty: the one of a fixed formula) with so many tokens on the device that
-/// holds the whole model. Throws Error(invalid_argument) for a model that is divided,
-/// Error(input_failed) for weights without kernels, and what DecoderSpec::read and ModelRuntime
-/// throw.
-DecodeOutcome run_decode(const LoadedModel& model, std::vector<std::uint32_t> prompt,
-                         std::uint64_t count, const CancelToken& cancel);
+/// Continues the prompt (empty: the one of a fixed formula) with so many tokens on the devices that
+/// hold the model. After an exception the outcome has the ids so far. Throws Error(input_failed)
+/// for weights without kernels, and what DecoderSpec::read, ModelRuntime and sample_token throw.
+void run_decode(const LoadedModel& model, std::vector<std::uint32_t> prompt, std::uint64_t count,
+                const SamplingOptions& sampling, const CancelToken& cancel, DecodeOutcome& outcome);
 
 /// The field `decode` of `hiptool.load/1`.
 report::Value decode_value(const DecodeOutcome& decode);

@@ -6,6 +6,7 @@
 #include "cli/commands/load/prove.hpp"
 #include "cli/commands/load/report.hpp"
 #include "cli/commands/load/run.hpp"
+#include "cli/commands/load/sampling.hpp"
 #include "cli/commands/load/split.hpp"
 #include "cli/document.hpp"
 #include "cli/failure.hpp"
@@ -86,6 +87,11 @@ void check_options(const LoadArguments& options) {
     throw usage_error("--prompt-ids applies only to --decode and --prove", "add --decode N");
   }
   check_prove_options(options);
+  if (options.decode == 0 && options.sampling.are_given()) {
+    throw usage_error("--temperature, --top-k, --top-p and --seed apply only to --decode",
+                      "add --decode N");
+  }
+  parse_sampling(options.sampling);
   const std::size_t wanted = options.demo ? 0 : 1;
   if (options.paths.size() == wanted) return;
   if (options.paths.empty()) {
@@ -212,8 +218,8 @@ Runner add_load(CLI::App& app) {
   add_choice(app, "--io", "MODE", *io, {"auto", "buffered", "direct"},
              "how to read files; auto: direct reads for files that are not in the page cache");
   add_text(app, "--split", "HOW", *split,
-           "over several devices: by bytes (the default; with --context by layer), by layer, in "
-           "proportions A,B,.. or replicate");
+           "over several devices: by bytes (the default; with --context or --decode by layer), by "
+           "layer, in proportions A,B,.. or replicate");
   add_text(app, "--trace", "FILE", options->trace,
            "write a timeline of the load, for ui.perfetto.dev or chrome://tracing");
   add_text(app, "--write-manifest", "FILE", options->write_manifest,
@@ -230,8 +236,9 @@ Runner add_load(CLI::App& app) {
             "also reserve memory for a KV cache of that many tokens and report whether it fits", 1,
             std::uint64_t{1} << 30);
   add_count(app, "--decode", options->decode,
-            "then continue a prompt with that many tokens, each the most likely one, and print "
-            "ids, text, tokens/s and a digest of the logits; llama, qwen2 and qwen3",
+            "then continue a prompt with that many tokens, each the most likely one unless "
+            "--temperature says otherwise, and print ids, text, tokens/s and a digest of the "
+            "logits; llama, qwen2 and qwen3",
             1, std::uint64_t{1} << 20);
   add_text(app, "--prompt-ids", "LIST", *prompt_ids,
            "token ids of the prompt, such as 504,3575,282; the default is eight fixed ids");
@@ -243,6 +250,7 @@ Runner add_load(CLI::App& app) {
            "write what --prove compares with, computed once on the host; opens no device");
   add_text(app, "--check-golden", "FILE", options->check_golden,
            "compare with such a file of this model, in the time of the device alone");
+  add_sampling_options(app, options->sampling);
   add_flag(app, "--strict", options->strict,
            "reject files that violate the specification of their format");
   add_flag(app, "--opaque", options->opaque, "load tensors of unknown type as plain bytes");
@@ -255,7 +263,11 @@ Runner add_load(CLI::App& app) {
       [options, split, verify, io, prompt_ids, layers](Context& context) {
         if (!prompt_ids->empty()) options->prompt_ids = parse_prompt_ids(*prompt_ids);
         if (!layers->empty()) options->layers = parse_layers(*layers);
-        if (!split->empty()) options->split = parse_split(*split);
+        if (!split->empty()) {
+          options->split = parse_split(*split);
+        } else if (options->decode > 0) {
+          options->split.kind = SplitKind::layer;  // a layer computes on one device
+        }
         options->verify = parse_verify(verify->value_or("auto"));
         options->io = parse_io(io->value_or("auto"));
         name_outputs(*options, context);

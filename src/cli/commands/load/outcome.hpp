@@ -11,6 +11,7 @@
 #include "hiptool/load_report.hpp"
 #include "hiptool/model_file.hpp"
 #include "hiptool/model_summary.hpp"
+#include "hiptool/sampling.hpp"
 #include "hiptool/timeline.hpp"
 #include "prove/needs.hpp"
 #include "prove/prove.hpp"
@@ -26,13 +27,17 @@ struct ManifestCheck {
 
 /// Tokens that a model was continued with.
 struct DecodeOutcome {
-  std::string device;
+  std::vector<std::string> devices;
   std::vector<std::uint32_t> prompt_ids;
   std::vector<std::uint32_t> ids;
+  std::uint64_t wanted = 0;         ///< ids when nothing interrupts
   std::optional<std::string> text;  ///< of the ids; absent without a known vocabulary
   std::uint64_t logits_digest = 0;
+  SamplingOptions sampling;
   std::optional<double> tokens_per_s;   ///< after the prompt; absent for one token
   std::optional<double> share_of_peak;  ///< of the memory bandwidth, by the bytes of all weights
+
+  bool is_complete() const { return ids.size() == wanted; }
 };
 
 /// What a device computes with a model, compared with float64.
@@ -53,7 +58,7 @@ struct LoadOutcome : LoadReport {
   std::vector<std::string> device_names;        ///< by device of the plan: "NVIDIA H200"
   std::size_t chosen_devices = 0;               ///< this many of the fit's first parts were chosen
   std::optional<ManifestCheck> manifest_check;  ///< once a manifest was compared
-  std::optional<DecodeOutcome> decode;          ///< once all tokens were decoded
+  std::optional<DecodeOutcome> decode;          ///< once there is a token
   std::optional<ProveOutcome> prove;            ///< once the computation was compared
   std::optional<prove::Needs> prove_needs;      ///< of a plan, where the model can be proved
   std::string checked_manifest;                 ///< its path, once the model was found to match it

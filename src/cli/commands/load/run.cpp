@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <system_error>
+#include <utility>
 
 #include "base/temporary_folder.hpp"
 #include "cli/commands/load/decode.hpp"
@@ -250,8 +251,15 @@ class LoadRun {
   void decode(const LoadedModel& loaded) {
     if (arguments_.decode == 0 || !can_compute()) return;
     const auto timer = phase("decode");
-    outcome_.decode =
-        run_decode(loaded, arguments_.prompt_ids, arguments_.decode, context_.environment.cancel);
+    DecodeOutcome decoded;
+    try {
+      run_decode(loaded, arguments_.prompt_ids, arguments_.decode,
+                 parse_sampling(arguments_.sampling), context_.environment.cancel, decoded);
+    } catch (const Error&) {
+      if (!decoded.ids.empty()) outcome_.decode = std::move(decoded);
+      throw;
+    }
+    outcome_.decode = std::move(decoded);
   }
 
   const LoadArguments& arguments_;

@@ -8,6 +8,7 @@
 
 #include "cli/command.hpp"
 #include "cli/commands/load/outcome.hpp"
+#include "cli/commands/load/sampling.hpp"
 #include "hiptool/load.hpp"
 
 namespace hiptool::cli {
@@ -30,6 +31,7 @@ struct LoadArguments {
   std::vector<std::size_t> layers;  ///< to prove; empty: all
   std::string write_golden;         ///< empty: none, as the next one
   std::string check_golden;
+  SamplingArguments sampling;             ///< of --decode
   bool tensors = false;
   bool dry_run = false;
   bool strict = false;

@@ -22,23 +22,13 @@
 #include "hiptool/model_runtime.hpp"
 #include "prove/reference_decoder.hpp"
 #include "support.hpp"
+#include "unit/cli/commands/make_model/runtime_support.hpp"
 #include "unit/cli/commands/make_model/sample_models.hpp"
 
 using namespace hiptool;
 using namespace hiptool::test;
 
 namespace {
-
-ModelRuntime::Options of_context(std::uint64_t tokens, std::uint64_t chunk = 128) {
-  ModelRuntime::Options options;
-  options.context_tokens = tokens;
-  options.chunk_tokens = chunk;
-  return options;
-}
-
-std::vector<float> host_logits(ModelRuntime& runtime, const std::vector<std::uint32_t>& ids) {
-  return runtime.decode_step(ids).to_host<float>(runtime.backend().stream());
-}
 
 std::vector<double> reference_logits(const ModelFile& model, const std::vector<std::uint32_t>& ids,
                                      std::uint64_t sequence_tokens) {
@@ -87,25 +77,6 @@ TEST_CASE("runtime: logits of the device are those of the reference and of trans
 }
 
 namespace {
-
-struct Observed {
-  std::string name;
-  std::optional<std::size_t> layer;
-  std::uint64_t position;
-  std::vector<float> values;
-};
-
-std::vector<Observed> observed_stages(ModelRuntime& runtime,
-                                      const std::vector<std::uint32_t>& ids) {
-  std::vector<Observed> all;
-  runtime.observe([&](const DecoderStage& stage) {
-    all.push_back({std::string(stage.name), stage.layer, stage.position,
-                   stage.values.to_host<float>(runtime.backend().stream())});
-  });
-  runtime.decode_step(ids);
-  runtime.observe({});
-  return all;
-}
 
 double root_mean_square(const std::vector<double>& values) {
   double squares = 0;

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "hiptool/export.hpp"
+
+namespace hiptool {
+
+/// How the next token is chosen from logits.
+struct SamplingOptions {
+  /// Logits are divided by it. 0: greedy, the token of the largest logit, whatever the others say.
+  double temperature = 0;
+  std::uint64_t top_k = 0;  ///< only so many tokens of the largest logits; 0: all
+  /// Of these, in the order of their probabilities, only the first that together have at least this
+  /// share, from above 0 to 1 (Holtzman et al., The curious case of neural text degeneration,
+  /// 2020).
+  double top_p = 1;
+  std::uint64_t seed = 0;
+};
+
+/// The id of a token, drawn with probabilities proportional to e^(logit / temperature) among those
+/// that the options leave. Of equal logits the lowest id comes first. -infinity is never chosen.
+///
+/// Computed on the host in double by operations that IEEE 754 defines to the bit, sums in ascending
+/// order of ids, so that the same logits give the same id on every machine. The random number is u
+/// = Philox4x32-10 with the seed as key and `draw` as counter: the upper 53 bits of its first two
+/// words, as 2 x draw of ops::rand_uniform for f64. A decoder that passes the position of the last
+/// token continues in the same way wherever its prompt ended.
+///
+/// Throws Error(invalid_argument) without logits, with more than 2^32, and for options out of
+/// range; Error(corrupt_data), naming the id, for a logit that is NaN or +infinity, and where all
+/// are -infinity. Does not block.
+HIPTOOL_API std::uint32_t sample_token(std::span<const float> logits,
+                                       const SamplingOptions& options, std::uint64_t draw);
+
+/// Throws what sample_token() throws for options out of range.
+HIPTOOL_API void require_valid(const SamplingOptions& options);
+
+}  // namespace hiptool

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/load/decoding.hpp"
+
+#include <string>
+
+#include "hiptool/error.hpp"
+#include "hiptool/ops_model.hpp"
+
+namespace hiptool::cli {
+
+namespace {
+
+// The weights, not the command, are what cannot be used.
+Error unusable_model(const ModelFile& model, const std::string& reason) {
+  return Error(ErrorCode::input_failed, "decode", model.path().string() + ": " + reason,
+               "use a model with weights of a supported type");
+}
+
+}  // namespace
+
+void require_weight_types(const ModelFile& model) {
+  for (const TensorInfo& tensor : model.tensors()) {
+    try {
+      ops::QuantisedTensor::require_type(tensor.type);
+    } catch (const Error& error) {
+      throw unusable_model(model, "weight '" + tensor.name + "': " + error.what());
+    }
+  }
+}
+
+std::vector<Backend> decoding_backends(const LoadedModel& model) {
+  const std::size_t tensors = model.model().tensors().size();
+  std::vector<Backend> backends;
+  for (const DevicePlan& part : model.plan().devices) {
+    if (part.layout.placements.empty()) continue;
+    if (part.layout.placements.size() == tensors) return {Backend(part.device)};
+    backends.emplace_back(part.device);
+  }
+  return backends;
+}
+
+ModelRuntime make_decoder(std::span<const Backend> backends, const LoadedModel& model,
+                          const DecoderSpec& spec, const ModelRuntime::Options& options) {
+  try {
+    return ModelRuntime(backends, model, spec, options);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+    throw unusable_model(model.model(), error.what());
+  }
+}
+
+std::uint64_t bytes_of_token(const LoadedModel& model, const DecoderSpec& spec,
+                             const Device& device) {
+  std::uint64_t bytes = 0;
+  for (const DevicePlan& part : model.plan().devices) {
+    if (!(part.device == device)) continue;
+    for (const Placement& placement : part.layout.placements) {
+      const TensorInfo& tensor = model.model().tensors()[placement.tensor];
+      if (spec.is_tied || tensor.name != spec.embedding_tensor) bytes += tensor.size_bytes;
+    }
+  }
+  return bytes;
+}
+
+}  // namespace hiptool::cli

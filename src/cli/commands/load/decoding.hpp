@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "hiptool/backend.hpp"
+#include "hiptool/decoder_spec.hpp"
+#include "hiptool/load.hpp"
+#include "hiptool/model_runtime.hpp"
+
+namespace hiptool::cli {
+
+/// Throws Error(input_failed), naming the tensor, for weights of a type without kernels.
+void require_weight_types(const ModelFile& model);
+
+/// On the first device that holds the whole model, else on all that hold a part of it.
+std::vector<Backend> decoding_backends(const LoadedModel& model);
+
+/// Throws what ModelRuntime throws, but Error(input_failed) for what it does not support, since the
+/// model and not the command is what cannot be used.
+ModelRuntime make_decoder(std::span<const Backend> backends, const LoadedModel& model,
+                          const DecoderSpec& spec, const ModelRuntime::Options& options);
+
+/// Bytes of the weights on the device that every token needs: all but the embedding, of which it
+/// reads one row, unless the embedding is the output too.
+std::uint64_t bytes_of_token(const LoadedModel& model, const DecoderSpec& spec,
+                             const Device& device);
+
+}  // namespace hiptool::cli

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/load/sampling.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "base/text.hpp"
+#include "cli/failure.hpp"
+#include "cli/options.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+double parse_real(const std::string& text, const std::string& option, double otherwise,
+                  const std::string& hint) {
+  if (text.empty()) return otherwise;
+  const std::optional<double> number = base::parse_number<double>(text);
+  if (!number) throw usage_error("invalid " + option + " \"" + text + "\"", hint);
+  return *number;
+}
+
+}  // namespace
+
+void add_sampling_options(CLI::App& app, SamplingArguments& target) {
+  add_text(
+      app, "--temperature", "T", target.temperature,
+      "draw each token of --decode at random, by e^(logit / T); 0, the default, takes the most "
+      "likely one");
+  add_count(app, "--top-k", target.top_k, "draw only among the N most likely tokens", 1);
+  add_text(app, "--top-p", "P", target.top_p,
+           "draw only among the most likely tokens that together have the probability P");
+  add_count(app, "--seed", target.seed,
+            "of the random numbers (Philox); the same seed gives the same ids on every device");
+}
+
+SamplingOptions parse_sampling(const SamplingArguments& arguments) {
+  SamplingOptions options;
+  const std::string temperature_hint = "give 0 or a number above it, such as 0.8";
+  options.temperature = parse_real(arguments.temperature, "--temperature", 0, temperature_hint);
+  options.top_k = arguments.top_k;
+  const std::string top_p_hint = "give a share above 0, at most 1, such as 0.95";
+  options.top_p = parse_real(arguments.top_p, "--top-p", 1, top_p_hint);
+  options.seed = arguments.seed;
+  try {
+    require_valid(options);
+  } catch (const Error& error) {
+    throw usage_error(error.what(), error.hint());
+  }
+  if (options.temperature > 0) return options;
+  if (!arguments.top_p.empty() || options.top_k > 0 || options.seed > 0) {
+    throw usage_error("--top-k, --top-p and --seed apply only to tokens that are drawn at random",
+                      "add --temperature T, such as 0.8");
+  }
+  return options;
+}
+
+report::Value sampling_value(const SamplingOptions& sampling) {
+  if (sampling.temperature == 0) return {};
+  return report::Object{
+      {"temperature", sampling.temperature},
+      {"top_k", sampling.top_k > 0 ? report::Value(sampling.top_k) : report::Value()},
+      {"top_p", sampling.top_p},
+      {"seed", sampling.seed}};
+}
+
+std::string sampling_text(const SamplingOptions& sampling) {
+  std::string text = fmt::format("temperature {}", sampling.temperature);
+  if (sampling.top_k > 0) text += fmt::format(", top-k {}", sampling.top_k);
+  if (sampling.top_p < 1) text += fmt::format(", top-p {}", sampling.top_p);
+  return text + fmt::format(", seed {}", sampling.seed);
+}
+
+}  // namespace hiptool::cli

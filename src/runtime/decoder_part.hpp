@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "hiptool/backend.hpp"
+#include "hiptool/decoder_spec.hpp"
+#include "hiptool/event.hpp"
+#include "hiptool/model_runtime.hpp"
+#include "hiptool/ops_model.hpp"
+#include "hiptool/tensor.hpp"
+#include "runtime/decoder_memory.hpp"
+
+namespace hiptool::runtime {
+
+/// What a runtime has on one device, without weights.
+struct DecoderPart {
+  /// With memory for these layers. Throws Error(out_of_memory).
+  DecoderPart(const Backend& with, const DecoderSpec& spec, const std::vector<std::size_t>& layers,
+              const ModelRuntime::Options& options);
+
+  Backend backend;
+  DecoderMemory memory;
+  std::optional<ops::RopeTables> tables;  ///< set before the first token
+  Event mark;
+};
+
+/// Copies values that one part's stream computes into memory of another part, in the order of both
+/// streams. Does not block between devices of a platform; otherwise the values go through the host.
+void hand_over(const Tensor& values, DecoderPart& from, const Tensor& out, DecoderPart& to);
+
+}  // namespace hiptool::runtime

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/decoder_places.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "hiptool/error.hpp"
+
+namespace hiptool::runtime {
+namespace {
+
+void require_backends(std::span<const Backend> backends) {
+  if (backends.empty()) {
+    throw Error(ErrorCode::invalid_argument, "make runtime", "there is no device to compute on",
+                "pass the Backends of the devices that hold the model");
+  }
+  for (std::size_t i = 0; i < backends.size(); ++i) {
+    for (std::size_t other = 0; other < i; ++other) {
+      if (!(backends[i].device() == backends[other].device())) continue;
+      throw Error(ErrorCode::invalid_argument, "make runtime",
+                  "two Backends are on " + backends[i].device().id(), "pass one for each device");
+    }
+  }
+}
+
+bool has_weight(const FindWeight& find, const Backend& backend, const std::string& tensor) {
+  try {
+    find(tensor, backend.device());
+    return true;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::not_found) throw;
+    return false;
+  }
+}
+
+std::vector<std::string> tensors_of(const DecoderLayer& layer) {
+  std::vector<std::string> all{layer.attention_norm, layer.feed_forward_norm, layer.q_norm,
+                               layer.k_norm};
+  for (const MatrixSpec* matrix : {&layer.q, &layer.k, &layer.v, &layer.attention_output,
+                                   &layer.gate, &layer.up, &layer.down}) {
+    all.push_back(matrix->weight);
+    all.push_back(matrix->bias);
+  }
+  std::erase(all, std::string());
+  return all;
+}
+
+std::size_t place_of_all(std::span<const Backend> backends, const FindWeight& find,
+                         const std::vector<std::string>& tensors, const std::string& step) {
+  for (std::size_t place = 0; place < backends.size(); ++place) {
+    const auto is_here = [&](const std::string& tensor) {
+      return has_weight(find, backends[place], tensor);
+    };
+    if (std::all_of(tensors.begin(), tensors.end(), is_here)) return place;
+  }
+  // A tensor that is nowhere, or another one elsewhere.
+  std::string devices;
+  for (const std::string& tensor : tensors) {
+    const std::string id = backends[place_of(backends, find, tensor)].device().id();
+    if (devices.find(id) == std::string::npos) devices += (devices.empty() ? "" : " and ") + id;
+  }
+  throw Error(ErrorCode::invalid_argument, "make runtime", step + " is divided among " + devices,
+              "load the model with --split layer (SplitKind::layer), which keeps layers whole");
+}
+
+}  // namespace
+
+std::size_t place_of(std::span<const Backend> backends, const FindWeight& find,
+                     const std::string& tensor) {
+  for (std::size_t place = 0; place + 1 < backends.size(); ++place) {
+    if (has_weight(find, backends[place], tensor)) return place;
+  }
+  find(tensor, backends.back().device());  // throws where it is not there either
+  return backends.size() - 1;
+}
+
+DecoderPlaces find_places(std::span<const Backend> backends, const DecoderSpec& spec,
+                          const FindWeight& find) {
+  require_backends(backends);
+  DecoderPlaces places;
+  places.embedding = place_of(backends, find, spec.embedding_tensor);
+  for (std::size_t layer = 0; layer < spec.layers.size(); ++layer) {
+    places.layers.push_back(place_of_all(backends, find, tensors_of(spec.layers[layer]),
+                                         "layer " + std::to_string(layer)));
+  }
+  places.output_norm = place_of(backends, find, spec.output_norm);
+  std::vector<std::string> output{spec.output.weight};
+  if (!spec.output.bias.empty()) output.push_back(spec.output.bias);
+  places.output = place_of_all(backends, find, output, "the output");
+  return places;
+}
+
+std::vector<std::size_t> layers_at(const DecoderPlaces& places, std::size_t place) {
+  std::vector<std::size_t> layers;
+  for (std::size_t layer = 0; layer < places.layers.size(); ++layer) {
+    if (places.layers[layer] == place) layers.push_back(layer);
+  }
+  return layers;
+}
+
+}  // namespace hiptool::runtime
