@@ -89,10 +89,17 @@ const std::vector<std::string>& check_stages() {
 
 bool is_worse(const Fault& left, const Fault& right) { return rank_of(left) < rank_of(right); }
 
+std::string StageResult::text_of(const Fault& fault) const {
+  std::string what = fault.what;
+  const std::string end = "@" + device;
+  if (!device.empty() && what.ends_with(end)) what.erase(what.size() - end.size());
+  return what == stage ? fault.reason : what + ": " + fault.reason;
+}
+
 std::string StageResult::text() const {
   if (status == StageStatus::skipped) return reason;
   if (status == StageStatus::passed) return figures;
-  std::string text = faults.front().what + ": " + faults.front().reason;
+  std::string text = text_of(faults.front());
   if (faults.size() > 1) text += fmt::format("; and {} more", faults.size() - 1);
   return text;
 }

@@ -2,6 +2,8 @@
 /// Accepts or refuses devices: stages that each use them in another way, and a verdict for each
 /// device and stage.
 #pragma once
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -57,6 +59,8 @@ struct StageResult {
   std::vector<Fault> faults;  ///< of a failed one, the worst first
   double time_s = 0;
 
+  /// A fault of it, without the device where that is its own.
+  std::string text_of(const Fault& fault) const;
   /// The fault in a line, "and 2 more" included, or why it was skipped, or the figures.
   std::string text() const;
 };
@@ -98,8 +102,9 @@ struct CheckModel {
 
 struct CheckOptions {
   CheckLevel level = CheckLevel::quick;
-  double patience_s = 30;  ///< for one step
-  double spread = 0.05;    ///< a device may be so much slower than its siblings
+  std::uint64_t size_bytes = 0;  ///< of copies and arrays; 0: depends on the device
+  double patience_s = 30;        ///< for one step
+  double spread = 0.05;          ///< a device may be so much slower than its siblings
   std::filesystem::path root = "/";
   LibraryChild child;  ///< an empty program: libraries run in this process
   CheckModel model;

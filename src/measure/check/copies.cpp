@@ -45,16 +45,18 @@ std::vector<CopyTemplate> templates_for(CheckLevel level, std::size_t devices) {
   return templates;
 }
 
-std::vector<PlannedCopy> plan_check(const std::vector<Device>& devices, CheckLevel level) {
+std::vector<PlannedCopy> plan_check(const std::vector<Device>& devices,
+                                    const StageContext& context) {
   std::map<Platform, std::vector<Device>> groups;
   for (const Device& device : devices) groups[device.platform()].push_back(device);
   std::vector<PlannedCopy> plan;
   for (const auto& [platform, group] : groups) {
     CopyRequest request;
     request.devices = group;
-    request.templates = templates_for(level, group.size());
+    request.templates = templates_for(context.level, group.size());
     request.memories = {HostKind::pinned};
     request.sizes = {platform == Platform::cpu ? cpu_copy_bytes : gpu_copy_bytes};
+    if (context.size_bytes > 0) request.sizes = {context.size_bytes};
     for (PlannedCopy& planned : plan_copies(request)) plan.push_back(std::move(planned));
   }
   return plan;
@@ -202,7 +204,7 @@ CopyStageEnd copy_stage(const std::vector<Device>& devices, const SharedContext&
                         double patience_s, const std::vector<std::shared_ptr<StageWork>>& works) {
   CopyStageEnd end;
   CopyResults results(devices, context, works);
-  std::vector<PlannedCopy> plan = plan_check(devices, context->level);
+  std::vector<PlannedCopy> plan = plan_check(devices, *context);
   while (!plan.empty() && !context->cancel->is_cancelled()) {
     const auto round = std::make_shared<CopyRound>();
     round->context = context;

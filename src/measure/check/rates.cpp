@@ -14,6 +14,7 @@
 namespace hiptool::measure {
 namespace {
 
+constexpr std::uint64_t least_limit_bytes = 16u << 20;  // less is governed by latency
 constexpr double least_z = -3.5;
 constexpr std::size_t least_for_z = 5;
 constexpr const char* slow_action =
@@ -40,7 +41,7 @@ bool is_rated(const CheckCell& cell) { return cell.again && speed_of(cell).has_v
 
 // Of a copy the first word of the label, of a kernel its name.
 bool has_half_rule(const CheckCell& cell) {
-  if (cell.devices.size() != 1) return false;
+  if (cell.devices.size() != 1 || cell.size_bytes < least_limit_bytes) return false;
   const std::string first = cell.label.substr(0, cell.label.find('.'));
   return first == "h2d" || first == "d2h" || first == "d2d" || first.starts_with("stream-");
 }

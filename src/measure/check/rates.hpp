@@ -32,7 +32,9 @@ struct RateFault {
 /// Judges all measured cells of a stage. One that is too slow is measured again, and the better
 /// measurement counts and replaces the other. The rules:
 ///  * a floor of the expectations is met;
-///  * a copy with one device and a kernel of group "stream" reach half of their limit;
+///  * a copy with one device and a kernel of group "stream", of 16 MiB and more, reach half of
+///  their
+///    limit;
 ///  * siblings, which are GPUs of one name: a device is slow if its median is more than `spread`
 ///    below the median of the others, if the fastest twentieth of its samples does not reach that,
 ///    and, among five or more, if its modified z score is below -3.5 (Iglewicz and Hoaglin 1993).

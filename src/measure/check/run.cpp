@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <set>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -44,6 +48,7 @@ class CheckRun {
   void run() {
     auto context = std::make_shared<StageContext>();
     context->level = options_.level;
+    context->size_bytes = options_.size_bytes;
     context->root = options_.root;
     context->child = options_.child;
     context->child.timeout_s = options_.patience_s;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "base/text.hpp"
@@ -61,6 +62,7 @@ class LoadSensors {
 KernelBenchOptions bench_options(const Device& device, const StageContext& context) {
   KernelBenchOptions bench;
   bench.cancel = context.cancel;
+  if (context.size_bytes > 0) bench.sizes_bytes = {context.size_bytes};
   if (context.level == CheckLevel::quick) bench.samples = few_samples;
   if (const auto peak = memory_peak(device.platform(), device.info())) {
     bench.memory_peak = Peak{peak->bytes_per_s, peak->source};
@@ -73,7 +75,6 @@ std::function<report::Measurement()> kernel_again(const Device& device, KernelBe
                                                   const KernelResult& result) {
   bench.names = {result.kernel};
   bench.dtypes = {result.dtype};
-  bench.on_result = nullptr;
   bench.clock_hz = nullptr;
   bench.soak_s = 0;
   return [device, bench]() -> report::Measurement {
@@ -89,27 +90,37 @@ std::string kernel_figure(const KernelResult& result) {
   return rate.empty() ? std::string() : result.kernel + " " + result.dtype + " " + rate;
 }
 
+void add_kernel(const char* stage, const char* action, const Device& device,
+                const KernelBenchOptions& bench, const KernelResult& result, StageWork& work) {
+  if (result.status != Status::ok) {
+    add_measured(stage, result, action, work);
+    return;
+  }
+  CheckCell cell;
+  static_cast<report::Measurement&>(cell) = result;
+  cell.stage = stage;
+  cell.again = kernel_again(device, bench, result);
+  work.add_figure(kernel_figure(result));
+  work.add(std::move(cell));
+}
+
+/// One family after the other, so that the one that hangs is known.
 void run_bench(const char* stage, const char* action, const Device& device,
                KernelBenchOptions bench, Heartbeat& heart, StageWork& work) {
-  const KernelBenchOptions plain = bench;
   const double soak_factor = 1 + bench.soak_s / 10;
-  heart.step("starting " + std::string(stage) + " on " + device.id(), soak_factor);
-  bench.on_result = [&](const KernelResult& result, std::size_t done, std::size_t total) {
-    heart.step(fmt::format("the kernel after {} ({} of {})", result.id, done, total), soak_factor);
-    CheckCell cell;
-    static_cast<report::Measurement&>(cell) = result;
-    cell.stage = stage;
-    if (result.status == Status::ok) cell.again = kernel_again(device, plain, result);
-    if (result.status == Status::ok) work.add_figure(kernel_figure(result));
-    if (result.status == Status::skipped) {
-      work.add_skip(result.reason);
-    } else if (result.status != Status::ok) {
-      add_measured(stage, result, action, work);
-      return;
-    }
-    work.add(std::move(cell));
-  };
-  run_kernels(bench, device);
+  for (const KernelFamily& family : chosen_kernels(bench)) {
+    if (bench.cancel->is_cancelled()) return;
+    KernelBenchOptions one = bench;
+    one.names = {family.name};
+    one.on_result = [&](const KernelResult& result, std::size_t, std::size_t) {
+      heart.step(family.name + " on " + device.id(), soak_factor);
+      add_kernel(stage, action, device, bench, result, work);
+    };
+    heart.step(family.name + " on " + device.id(), soak_factor);
+    if (family.dtypes.empty()) continue;
+    one.dtypes = family.dtypes;
+    run_kernels(one, device);
+  }
 }
 
 }  // namespace
@@ -195,7 +206,7 @@ void memory_stage(const Device& device, const StageContext& context, Heartbeat& 
   if (context.level != CheckLevel::quick) {
     bench.names = {"memtest"};
     // The memory of the host is that of other programs too.
-    if (!device.is_host_memory()) bench.memory_share = memory_share;
+    if (!device.is_host_memory() && context.size_bytes == 0) bench.memory_share = memory_share;
   }
   if (context.level == CheckLevel::extended) bench.soak_s = longest_soak_s;
   run_bench("memory", memory_action, device, std::move(bench), heart, work);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 /// The stages of a check, each of one device or, of copies, of all.
 #pragma once
+#include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <mutex>
-#include <span>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,6 +46,7 @@ class StageWork {
 /// What all stages share; immutable while they run.
 struct StageContext {
   CheckLevel level = CheckLevel::quick;
+  std::uint64_t size_bytes = 0;  ///< of copies and arrays; 0: depends on the device
   std::filesystem::path root;
   LibraryChild child;
   const CancelToken* cancel = nullptr;

@@ -3,8 +3,11 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <string>
 
+#include "fakes/common/settings.hpp"
 #include "fakes/cuda/call.hpp"
+#include "fakes/cuda/faults.hpp"
 
 using namespace hiptool::fake;
 
@@ -60,7 +63,9 @@ CUresult cuDeviceGet(CUdevice* device, int ordinal) {
 CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
   if (const CUresult result = enter_device(device); result != CUDA_SUCCESS) return result;
   if (name == nullptr || length <= 0) return CUDA_ERROR_INVALID_VALUE;
-  std::snprintf(name, static_cast<std::size_t>(length), "Fake GPU %d", device);
+  const std::string own = "Fake GPU " + std::to_string(device);
+  const std::string text = text_from("FAKE_CUDA_NAME", own.c_str());
+  std::snprintf(name, static_cast<std::size_t>(length), "%s", text.c_str());
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) { return write_uuid(uuid, device); }
@@ -91,9 +96,13 @@ CUresult cuDeviceGetPCIBusId(char* id, int length, CUdevice device) {
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceCanAccessPeer(int* can_access, CUdevice device, CUdevice peer) {
-  const CUresult result = enter_device(device);
-  return forward_after(result == CUDA_SUCCESS ? enter_device(peer) : result,
-                       &Api::hipDeviceCanAccessPeer, can_access, device, peer);
+  CUresult result = enter_device(device);
+  if (result == CUDA_SUCCESS) result = enter_device(peer);
+  if (result == CUDA_SUCCESS && fault_of("FAKE_CUDA_NO_PEER", device) == std::to_string(peer)) {
+    *can_access = 0;
+    return CUDA_SUCCESS;
+  }
+  return forward_after(result, &Api::hipDeviceCanAccessPeer, can_access, device, peer);
 }
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   if (const CUresult result = enter_device(device); result != CUDA_SUCCESS) return result;

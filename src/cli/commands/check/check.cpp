@@ -39,6 +39,8 @@ Runner add_check(CLI::App& app) {
            "with --write-expect: how far below this machine's rates; 5% if not given");
   add_text(app, "--spread", "PERCENT", options->spread,
            "how much slower than its siblings a GPU may be; 5% if not given");
+  add_size(app, "--size", options->size_bytes,
+           "bytes of copies and arrays; if not given, 64 and 256 MiB, on cpu 16 and 4 MiB");
   add_text(app, "--timeout", "SECONDS", options->timeout,
            "a step that takes longer has hung; 30 if not given");
   return {[options](Context& context) { return run_check_command(*options, context); },

@@ -18,9 +18,10 @@ struct CheckCommandOptions {
   std::string model;
   std::string expect;
   std::string write_expect;
-  std::string margin;   ///< "5%"; empty: that
-  std::string spread;   ///< the same
-  std::string timeout;  ///< seconds; empty: 30
+  std::string margin;            ///< "5%"; empty: that
+  std::string spread;            ///< the same
+  std::string timeout;           ///< seconds; empty: 30
+  std::uint64_t size_bytes = 0;  ///< 0: depends on the device
 };
 
 /// Everything a run of check found out.

@@ -157,7 +157,7 @@ std::string devices_text(const std::vector<CheckedDevice>& devices) {
 }
 
 std::string fault_text(const StageResult& stage, const Fault& fault) {
-  return fmt::format("{}: {}: {}: {}", device_or_all(stage), stage.stage, fault.what, fault.reason);
+  return fmt::format("{}: {}: {}", device_or_all(stage), stage.stage, stage.text_of(fault));
 }
 
 /// All failed stages, the worst first.

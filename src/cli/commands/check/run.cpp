@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "base/temporary_folder.hpp"
 #include "base/text.hpp"
+#include "base/units.hpp"
 #include "cli/commands/check/outcome.hpp"
 #include "cli/commands/devices/devices_report.hpp"
 #include "cli/commands/devices/doctor.hpp"
@@ -28,6 +29,8 @@ using measure::Fault;
 using measure::PlatformAnswer;
 using measure::StageResult;
 using measure::StageStatus;
+
+constexpr std::uint64_t most_size_bytes = std::uint64_t{1} << 30;
 
 double parse_percent(const std::string& text, const char* option, double usual) {
   if (text.empty()) return usual;
@@ -59,6 +62,12 @@ CheckRequest read_request(const CheckCommandOptions& options, const Environment&
   request.margin = parse_percent(options.margin, "--margin", request.margin);
   request.options.spread = parse_percent(options.spread, "--spread", request.options.spread);
   request.options.patience_s = parse_timeout(options.timeout);
+  request.options.size_bytes = options.size_bytes;
+  if (options.size_bytes % 4096 != 0 || options.size_bytes > most_size_bytes) {
+    throw usage_error(fmt::format("--size: {} is not a multiple of 4 KiB up to 1 GiB",
+                                  format_size(options.size_bytes)),
+                      "write --size 16MiB");
+  }
   request.options.cancel = &environment.cancel;
   request.options.root = environment.system_root;
   if (!options.margin.empty() && options.write_expect.empty()) {
