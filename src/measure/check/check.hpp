@@ -102,6 +102,7 @@ struct CheckModel {
 
 struct CheckOptions {
   CheckLevel level = CheckLevel::quick;
+  std::vector<std::string> stages = check_stages();  ///< that run
   std::uint64_t size_bytes = 0;  ///< of copies and arrays; 0: depends on the device
   double patience_s = 30;        ///< for one step
   double spread = 0.05;          ///< a device may be so much slower than its siblings

@@ -23,13 +23,12 @@ namespace {
 using StageFunction = void (*)(const Device&, const StageContext&, Heartbeat&, StageWork&);
 using SharedWork = std::shared_ptr<StageWork>;
 
-// After these the process cannot use the device any more.
+// After these the process cannot use the device any more; a library's own process may hang.
 bool ends_device(const Fault& fault) {
   if (!fault.error) return false;
   const ErrorCode code = fault.error->code();
   const bool is_call = code == ErrorCode::device && fault.error->native().has_value();
-  return code == ErrorCode::device_lost || code == ErrorCode::timed_out ||
-         (is_call && !fault.error->is_recoverable());
+  return code == ErrorCode::device_lost || (is_call && !fault.error->is_recoverable());
 }
 
 /// All stages on all devices.
@@ -54,16 +53,23 @@ class CheckRun {
     context->child.timeout_s = options_.patience_s;
     context->cancel = options_.cancel;
     context->model = options_.model;
-    run_copies(context);
-    run_everywhere("memory", memory_stage, context);
-    run_everywhere("kernels", kernels_stage, context);
-    run_everywhere("operations", operations_stage, context);
-    run_everywhere("libraries", libraries_stage, context);
-    run_model(context);
+    if (is_chosen("copy")) run_copies(context);
+    const std::pair<const char*, StageFunction> stages[] = {{"memory", memory_stage},
+                                                            {"kernels", kernels_stage},
+                                                            {"operations", operations_stage},
+                                                            {"libraries", libraries_stage}};
+    for (const auto& [name, function] : stages) {
+      if (is_chosen(name)) run_everywhere(name, function, context);
+    }
+    if (is_chosen("model")) run_model(context);
     result_.was_cancelled = options_.cancel->is_cancelled();
   }
 
  private:
+  bool is_chosen(const std::string& stage) const {
+    const auto& chosen = options_.stages;
+    return std::find(chosen.begin(), chosen.end(), stage) != chosen.end();
+  }
   bool is_lost(const Device& device) const { return lost_.count(device.id()) > 0; }
 
   void run_copies(const SharedContext& context) {
@@ -179,6 +185,7 @@ class CheckRun {
   void add_hang(const std::string& stage, const Device& device, const TaskEnd& end,
                 StageWork& work) {
     result_.has_left_threads = true;
+    lost_.emplace(device.id(), stage);
     if (options_.cancel->is_cancelled()) return;
     const Error error(
         ErrorCode::timed_out, "check",

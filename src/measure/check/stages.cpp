@@ -30,6 +30,7 @@ constexpr const char* kernel_action =
 constexpr double memory_share = 0.9;
 constexpr double longest_soak_s = 60;
 constexpr std::size_t few_samples = 9;
+constexpr std::uint64_t small_size_bytes = 1u << 20;
 
 /// Sensors of a device, read while it works.
 class LoadSensors {
@@ -87,7 +88,9 @@ std::function<report::Measurement()> kernel_again(const Device& device, KernelBe
 
 std::string kernel_figure(const KernelResult& result) {
   const std::string rate = figure_text(result);
-  return rate.empty() ? std::string() : result.kernel + " " + result.dtype + " " + rate;
+  if (rate.empty()) return {};
+  // Of u32 there are kernels that have no other type.
+  return result.kernel + (result.dtype == "u32" ? "" : " " + result.dtype) + " " + rate;
 }
 
 void add_kernel(const char* stage, const char* action, const Device& device,
@@ -277,8 +280,10 @@ void libraries_stage(const Device& device, const StageContext& context, Heartbea
   if (context.level == CheckLevel::quick) options.samples = few_samples;
   for (const ProblemKind kind : {ProblemKind::matmul, ProblemKind::conv2d}) {
     std::vector<Problem> problems;
-    Problem usual = default_problem(kind, device.is_host_memory());
-    if (!device.is_host_memory()) {
+    const bool is_small = device.is_host_memory() ||
+                          (context.size_bytes > 0 && context.size_bytes < small_size_bytes);
+    Problem usual = default_problem(kind, is_small);
+    if (!is_small) {
       set_shape(usual, kind == ProblemKind::matmul ? "1024x1024x1024" : "n8c64h28w28:k64r3s3p1");
       set_dtype(usual, DType::f16);
     }

@@ -9,7 +9,7 @@ using namespace hiptool::hip;
 namespace {
 
 constexpr std::size_t damaged_bytes = 16;
-constexpr std::size_t slow_from_bytes = 1u << 20;
+constexpr std::size_t slow_from_bytes = 64u << 10;
 
 /// Whether FAKE_CUDA_FAIL_FROM or FAKE_CUDA_CORRUPT_FROM, a number of bytes, applies to this copy.
 bool is_hit(const char* variable, std::size_t bytes) {

@@ -29,6 +29,8 @@ Runner add_check(CLI::App& app) {
   auto options = std::make_shared<CheckCommandOptions>();
   add_choice(app, "--level", "LEVEL", options->level, {"quick", "standard", "long"},
              "amount of work: on eight GPUs half a minute, three minutes, or an hour or more");
+  add_text(app, "--stage", "LIST", options->stages,
+           "only these of doctor, copy, memory, kernels, operations, libraries, model");
   add_text(app, "--model", "PATH", options->model,
            "a model to compute with, instead of a small one that check makes");
   add_text(app, "--expect", "FILE", options->expect,
@@ -52,6 +54,8 @@ Runner add_check(CLI::App& app) {
           }};
 }
 
+std::vector<CompletionWords> words_of_check() { return {{"--stage", measure::check_stages()}}; }
+
 }  // namespace
 
 Command check_command() {
@@ -67,6 +71,7 @@ Command check_command() {
       .export_formats = benchmark_formats,
       .takes_devices = true,
       .add = add_check,
+      .completion_words = words_of_check,
   };
 }
 

@@ -15,6 +15,7 @@ namespace hiptool::cli {
 
 struct CheckCommandOptions {
   std::optional<std::string> level;
+  std::string stages;  ///< a comma-separated list; empty: all
   std::string model;
   std::string expect;
   std::string write_expect;
@@ -27,6 +28,7 @@ struct CheckCommandOptions {
 /// Everything a run of check found out.
 struct CheckOutcome {
   measure::CheckLevel level = measure::CheckLevel::quick;
+  std::vector<std::string> stages;  ///< that were chosen
   measure::CheckResult result;
   std::vector<measure::Check> doctor;
   std::string expect;   ///< path; empty: none

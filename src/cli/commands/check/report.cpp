@@ -137,6 +137,7 @@ Value expect_value(const CheckOutcome& outcome) {
 
 void add_check_fields(const CheckOutcome& outcome, Object& document) {
   document.emplace_back("level", to_string(outcome.level));
+  document.emplace_back("chosen_stages", Array(outcome.stages.begin(), outcome.stages.end()));
   document.emplace_back("devices", devices_of_check(outcome));
   document.emplace_back("stages", stages_value(outcome));
   document.emplace_back("cells", cells_value(outcome));
@@ -175,7 +176,7 @@ std::vector<const StageResult*> failed_stages(const CheckOutcome& outcome) {
 std::string accepted_text(const CheckOutcome& outcome) {
   const std::size_t skipped = outcome.result.count(StageStatus::skipped);
   return fmt::format("accepted: {}, {} stages each{}, in {}", devices_text(outcome.result.devices),
-                     measure::check_stages().size(),
+                     outcome.stages.size(),
                      skipped > 0 ? fmt::format(" ({} skipped)", skipped) : "",
                      format_duration(outcome.wall_time_s));
 }
@@ -209,13 +210,14 @@ std::vector<Line> check_verdict(const CheckOutcome& outcome) {
   return lines;
 }
 
-/// The text within so many columns, cut between words.
+/// The text within so many columns, cut after a figure or else a word.
 std::string cut_text(const std::string& text, std::size_t columns) {
   if (text.size() <= columns) return text;
-  std::size_t end = text.rfind(' ', columns - 3);
-  if (end == std::string::npos || end < columns / 2) end = columns - 3;
-  while (end > 0 && (text[end - 1] == ',' || text[end - 1] == ';')) --end;
-  return text.substr(0, end) + "...";
+  std::size_t end = text.rfind(", ", columns - 5);
+  if (end != std::string::npos && end > columns / 3) return text.substr(0, end) + ", ...";
+  end = text.rfind(' ', columns - 4);
+  if (end == std::string::npos || end < columns / 2) end = columns - 4;
+  return text.substr(0, end) + " ...";
 }
 
 /// A line for each device and stage, in 80 columns.

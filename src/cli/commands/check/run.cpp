@@ -17,6 +17,7 @@
 #include "cli/document.hpp"
 #include "cli/failure.hpp"
 #include "cli/model_path.hpp"
+#include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "hiptool/decoder_spec.hpp"
 
@@ -59,6 +60,12 @@ struct CheckRequest {
 CheckRequest read_request(const CheckCommandOptions& options, const Environment& environment) {
   CheckRequest request;
   request.options.level = *measure::parse_check_level(options.level.value_or("quick"));
+  if (!options.stages.empty()) {
+    request.options.stages = split_list(options.stages, "--stage");
+    for (const std::string& stage : request.options.stages) {
+      check_choice(stage, measure::check_stages(), "--stage");
+    }
+  }
   request.margin = parse_percent(options.margin, "--margin", request.margin);
   request.options.spread = parse_percent(options.spread, "--spread", request.options.spread);
   request.options.patience_s = parse_timeout(options.timeout);
@@ -207,7 +214,10 @@ void add_doctor(const Diagnosis& diagnosis, const std::vector<const PlatformAnsw
   const bool has_gpu =
       std::any_of(result.devices.begin(), result.devices.end(),
                   [](const CheckedDevice& device) { return is_gpu(device.platform); });
-  if (has_gpu || !dead.empty()) {
+  const auto& chosen = outcome.stages;
+  if (std::find(chosen.begin(), chosen.end(), "doctor") == chosen.end()) {
+    // A driver that hangs is reported nevertheless.
+  } else if (has_gpu || !dead.empty()) {
     std::vector<measure::Check> checks = diagnosis.checks;
     // The platform has a line of its own for that.
     std::erase_if(checks, [&](const measure::Check& check) {
@@ -311,6 +321,7 @@ void run_check_steps(const CheckCommandOptions& options, Context& context, Check
     expectations.emplace(options.write_expect, "--write-expect FILE");
   }
   outcome.level = request.options.level;
+  outcome.stages = request.options.stages;
   outcome.expect = options.expect;
   outcome.model = options.model;
   outcome.spread = request.options.spread;
