@@ -54,9 +54,10 @@ struct StageResult {
   std::string stage;
   std::string device;  ///< "nvidia:0"; empty: the machine
   StageStatus status = StageStatus::skipped;
-  std::string reason;         ///< of a skipped one
-  std::string figures;        ///< the most important ones: "h2d 52.4 GB/s, d2h 51.0 GB/s"
-  std::vector<Fault> faults;  ///< of a failed one, the worst first
+  std::string reason;            ///< of a skipped one
+  std::string figures;           ///< the most important ones: "h2d 52.4 GB/s, d2h 51.0 GB/s"
+  std::vector<Fault> faults;     ///< of a failed one, the worst first
+  bool was_unreachable = false;  ///< skipped because this or another device hangs
   double time_s = 0;
 
   /// A fault of it, without the device where that is its own.

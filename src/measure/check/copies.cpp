@@ -221,7 +221,12 @@ CopyStageEnd copy_stage(const std::vector<Device>& devices, const SharedContext&
     end.has_left_threads = end.has_left_threads || task.is_left_behind;
     if (!task.is_left_behind || round->next >= plan.size()) break;
     const CopySpec hung = plan[round->next].spec;
-    if (!context->cancel->is_cancelled()) add_hang(hung, patience_s, results.work_of(hung));
+    if (context->cancel->is_cancelled()) break;
+    if (end.lost.empty()) {
+      add_hang(hung, patience_s, results.work_of(hung));
+    } else {
+      results.work_of(hung).add_skip(held_up_text(hung.devices.front().id(), end.lost.front()));
+    }
     for (const Device& device : hung.devices) end.lost.push_back(device.id());
     plan.erase(plan.begin(), plan.begin() + static_cast<std::ptrdiff_t>(round->next) + 1);
     std::erase_if(plan, [&](const PlannedCopy& planned) {

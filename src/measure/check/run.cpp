@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -78,7 +79,10 @@ class CheckRun {
     for (std::size_t i = 0; i <= devices_.size(); ++i)
       works.push_back(std::make_shared<StageWork>());
     const CopyStageEnd end = copy_stage(devices_, context, options_.patience_s, works);
-    for (const std::string& id : end.lost) lost_[id] = "copy";
+    for (const std::string& id : end.lost) {
+      lost_[id] = "copy";
+      hung_.insert(id);
+    }
     result_.has_left_threads = result_.has_left_threads || end.has_left_threads;
     std::vector<StageResult> results;
     for (std::size_t i = 0; i < works.size(); ++i) {
@@ -107,6 +111,7 @@ class CheckRun {
         run_one(stage, device, *context, heart, *work, function);
       });
     }
+    const std::string hung_before = hung_.empty() ? "" : *hung_.begin();
     const std::vector<TaskEnd> ends = run_tasks(tasks, options_.patience_s, *options_.cancel);
     std::vector<StageResult> results;
     std::size_t next = 0;
@@ -116,8 +121,14 @@ class CheckRun {
         continue;
       }
       const TaskEnd& end = ends[next];
-      if (end.is_left_behind) add_hang(stage, device, end, *works[next]);
-      results.push_back(take(stage, device.id(), *works[next]));
+      const bool is_held_up = end.is_left_behind && !hung_before.empty();
+      if (is_held_up) {
+        works[next]->take();
+        results.push_back(held_up_result(stage, device, hung_before));
+      } else {
+        if (end.is_left_behind) add_hang(stage, device, end, *works[next]);
+        results.push_back(take(stage, device.id(), *works[next]));
+      }
       results.back().time_s = end.time_s;
       ++next;
     }
@@ -186,6 +197,7 @@ class CheckRun {
                 StageWork& work) {
     result_.has_left_threads = true;
     lost_.emplace(device.id(), stage);
+    hung_.insert(device.id());
     if (options_.cancel->is_cancelled()) return;
     const Error error(
         ErrorCode::timed_out, "check",
@@ -193,8 +205,21 @@ class CheckRun {
     work.add(Fault{stage + "@" + device.id(), error.what(), action_of(error), error});
   }
 
+  StageResult held_up_result(const std::string& stage, const Device& device,
+                             const std::string& hung) {
+    result_.has_left_threads = true;
+    lost_.emplace(device.id(), stage);
+    StageResult result;
+    result.stage = stage;
+    result.device = device.id();
+    result.was_unreachable = true;
+    result.reason = held_up_text(device.id(), hung);
+    return result;
+  }
+
   StageResult lost_result(const std::string& stage, const Device& device) const {
     StageResult result;
+    result.was_unreachable = true;
     result.stage = stage;
     result.device = device.id();
     result.reason = fmt::format("not used any more after the stage {}", lost_.at(device.id()));
@@ -272,7 +297,10 @@ class CheckRun {
                                   }},
                                   options_.patience_s, *options_.cancel)
                             .front();
-    result_.has_left_threads = result_.has_left_threads || end.is_left_behind;
+    if (end.is_left_behind) {
+      result_.has_left_threads = true;
+      for (const std::string& id : cell.devices) lost_.emplace(id, cell.stage);
+    }
     const std::lock_guard lock(shared->mutex);
     return std::exchange(shared->measured, std::nullopt);
   }
@@ -282,6 +310,7 @@ class CheckRun {
   CheckResult& result_;
   RateRules rules_;
   std::map<std::string, std::string> lost_;  ///< ids of devices, and the stage that lost them
+  std::set<std::string> hung_;
   std::vector<CheckCell> stage_cells_;
 };
 

@@ -165,6 +165,13 @@ std::string wrong_text(const report::WrongData& wrong) {
   return text;
 }
 
+std::string held_up_text(const std::string& device, const std::string& hung) {
+  return fmt::format(
+      "no answer after {} hung, which holds up the driver; check it alone with "
+      "`hiptool check --device {}`",
+      hung, device);
+}
+
 std::string action_of(const Error& error) {
   if (!error.hint().empty()) return error.hint();
   switch (error.code()) {

@@ -86,6 +86,9 @@ std::string wrong_text(const report::WrongData& wrong);
 /// What to do after a failed call.
 std::string action_of(const Error& error);
 
+/// Why a device that is sound by itself gets no answer: releases of memory wait for all devices.
+std::string held_up_text(const std::string& device, const std::string& hung);
+
 /// How the stage of copies ended.
 struct CopyStageEnd {
   std::vector<std::string> lost;  ///< ids of devices whose copy did not end

@@ -39,6 +39,11 @@ constexpr std::array attribute_values{
     AttributeValue{119, 9},
 };
 
+bool has_no_peer(CUdevice device, CUdevice peer) {
+  constexpr const char* variable = "FAKE_CUDA_NO_PEER";
+  return text_from(variable, "") == "*" || fault_of(variable, device) == std::to_string(peer);
+}
+
 CUresult write_uuid(CUuuid* uuid, CUdevice device) {
   const CUresult result = enter_device(device);
   if (result == CUDA_SUCCESS) std::memset(uuid->bytes, 0xA0 + device, sizeof(uuid->bytes));
@@ -104,7 +109,7 @@ CUresult cuDeviceGetPCIBusId(char* id, int length, CUdevice device) {
 CUresult cuDeviceCanAccessPeer(int* can_access, CUdevice device, CUdevice peer) {
   CUresult result = enter_device(device);
   if (result == CUDA_SUCCESS) result = enter_device(peer);
-  if (result == CUDA_SUCCESS && fault_of("FAKE_CUDA_NO_PEER", device) == std::to_string(peer)) {
+  if (result == CUDA_SUCCESS && has_no_peer(device, peer)) {
     *can_access = 0;
     return CUDA_SUCCESS;
   }

@@ -6,7 +6,7 @@
 ///   memory
 ///                                that its first argument points to
 ///   FAKE_CUDA_HANG=1:KERNEL      a launch of KERNEL never ends
-///   FAKE_CUDA_NO_PEER=0:1        device 0 cannot reach device 1
+///   FAKE_CUDA_NO_PEER=0:1        device 0 cannot reach device 1; *: none reaches another
 ///   FAKE_CUDA_NAME=TEXT          the name of all devices, which then are of one kind
 /// FAKE_CUDA_UNITS is the number of multiprocessors (132), which decides how much some kernels do.
 #pragma once

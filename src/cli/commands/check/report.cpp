@@ -151,6 +151,16 @@ void add_check_fields(const CheckOutcome& outcome, Object& document) {
 
 // ---- for people
 
+/// The text within so many columns, cut after a figure or else a word.
+std::string cut_text(const std::string& text, std::size_t columns) {
+  if (text.size() <= columns) return text;
+  std::size_t end = text.rfind(", ", columns - 5);
+  if (end != std::string::npos && end > columns / 3) return text.substr(0, end) + ", ...";
+  end = text.rfind(' ', columns - 4);
+  if (end == std::string::npos || end < columns / 2) end = columns - 4;
+  return text.substr(0, end) + " ...";
+}
+
 std::string devices_text(const std::vector<CheckedDevice>& devices) {
   const bool are_gpus = std::all_of(devices.begin(), devices.end(),
                                     [](const CheckedDevice& one) { return is_gpu(one.platform); });
@@ -175,8 +185,8 @@ std::vector<const StageResult*> failed_stages(const CheckOutcome& outcome) {
 
 std::string accepted_text(const CheckOutcome& outcome) {
   const std::size_t skipped = outcome.result.count(StageStatus::skipped);
-  return fmt::format("accepted: {}, {} stages each{}, in {}", devices_text(outcome.result.devices),
-                     outcome.stages.size(),
+  return fmt::format("accepted: {}, {} each{}, in {}", devices_text(outcome.result.devices),
+                     base::count_of(outcome.stages.size(), "stage"),
                      skipped > 0 ? fmt::format(" ({} skipped)", skipped) : "",
                      format_duration(outcome.wall_time_s));
 }
@@ -208,16 +218,6 @@ std::vector<Line> check_verdict(const CheckOutcome& outcome) {
     lines.push_back({Tone::plain, "  to do: " + action_of_stage(*stage)});
   }
   return lines;
-}
-
-/// The text within so many columns, cut after a figure or else a word.
-std::string cut_text(const std::string& text, std::size_t columns) {
-  if (text.size() <= columns) return text;
-  std::size_t end = text.rfind(", ", columns - 5);
-  if (end != std::string::npos && end > columns / 3) return text.substr(0, end) + ", ...";
-  end = text.rfind(' ', columns - 4);
-  if (end == std::string::npos || end < columns / 2) end = columns - 4;
-  return text.substr(0, end) + " ...";
 }
 
 /// A line for each device and stage, in 80 columns.
@@ -321,7 +321,7 @@ std::string describe_stage(const StageResult& stage) {
   std::string text =
       fmt::format("{} {}: {}", device_or_all(stage), stage.stage, to_string(stage.status));
   if (!stage.text().empty()) text += ": " + stage.text();
-  return text;
+  return cut_text(text, terminal_columns);
 }
 
 std::vector<report::Failure> failures_of(const CheckOutcome& outcome) {

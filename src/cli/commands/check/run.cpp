@@ -292,7 +292,7 @@ void judge_outcome(CheckOutcome& outcome) {
     device.has_passed =
         std::none_of(result.stages.begin(), result.stages.end(), [&](const StageResult& stage) {
           const bool is_its = stage.device.empty() || stage.device == device.id;
-          return is_its && stage.status == StageStatus::failed;
+          return is_its && (stage.status == StageStatus::failed || stage.was_unreachable);
         });
   }
   if (const StageResult* worst = result.worst()) outcome.error = worst->faults.front().error;
