@@ -14,8 +14,8 @@ from program import CliTest, clean_environment, run, run_on_terminal
 from verdicts import check_one_verdict
 
 # Fakes share the processor, so that their rates differ by themselves: only a large spread counts.
-SMALL = ["check", "--size", "64KiB", "--spread", "90%"]
-ON_CPU = ["check", "--device", "cpu", "--size", "64KiB"]
+SMALL = ["check", "--size", "64KiB", "--spread", "90%", "--timeout", "200"]
+ON_CPU = ["check", "--device", "cpu", "--size", "64KiB", "--timeout", "200"]
 
 
 def fakes(**more):

@@ -126,6 +126,19 @@ void run_bench(const char* stage, const char* action, const Device& device,
   }
 }
 
+/// The problem of every library: small on hosts and where sizes are.
+Problem usual_problem(ProblemKind kind, const Device& device, const StageContext& context) {
+  Problem problem = default_problem(kind, true);
+  const bool is_product = kind == ProblemKind::matmul;
+  if (context.size_bytes > 0 && context.size_bytes < small_size_bytes) {
+    set_shape(problem, is_product ? "64x64x64" : "n1c8h14w14:k8r3s3p1");
+  } else if (!device.is_host_memory()) {
+    set_shape(problem, is_product ? "1024x1024x1024" : "n8c64h28w28:k64r3s3p1");
+    set_dtype(problem, DType::f16);
+  }
+  return problem;
+}
+
 }  // namespace
 
 void StageWork::add(CheckCell cell) {
@@ -287,14 +300,7 @@ void libraries_stage(const Device& device, const StageContext& context, Heartbea
   if (context.level == CheckLevel::quick) options.samples = few_samples;
   for (const ProblemKind kind : {ProblemKind::matmul, ProblemKind::conv2d}) {
     std::vector<Problem> problems;
-    const bool is_small = device.is_host_memory() ||
-                          (context.size_bytes > 0 && context.size_bytes < small_size_bytes);
-    Problem usual = default_problem(kind, is_small);
-    if (!is_small) {
-      set_shape(usual, kind == ProblemKind::matmul ? "1024x1024x1024" : "n8c64h28w28:k64r3s3p1");
-      set_dtype(usual, DType::f16);
-    }
-    problems.push_back(usual);
+    problems.push_back(usual_problem(kind, device, context));
     if (context.level != CheckLevel::quick) {
       for (const Trap& trap : traps_of(kind)) problems.push_back(trap.problem);
     }
