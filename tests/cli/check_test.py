@@ -292,6 +292,9 @@ class Output(Check):
         failures = [failure for failure in merged["failures"] if failure["kind"] == "run"]
         self.assertEqual([failure["host"] for failure in failures], ["node2"])
         self.assertIn("copy nvidia:0", failures[0]["reason"])
+        table = run("report", "merge", *paths).stdout
+        self.assertRegex(table, r"(?m)^node0  accepted  –$")
+        self.assertRegex(table, r"(?m)^node2  refused   copy nvidia:0$")
         for path in paths:
             rendered = run("report", "render", path)
             self.assertEqual(rendered.returncode, 0, rendered)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -108,6 +109,9 @@ void run_round(CopyRound& round, Heartbeat& heart) {
   } catch (const Error& error) {
     const std::lock_guard lock(round.mutex);
     if (error.code() != ErrorCode::cancelled) round.error = error;
+  } catch (const std::exception& exception) {
+    const std::lock_guard lock(round.mutex);
+    round.error = Error(ErrorCode::internal, "copy", exception.what(), "report this as a bug");
   }
 }
 

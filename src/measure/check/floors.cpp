@@ -157,6 +157,11 @@ std::string floors_text(const std::vector<RatedCell>& cells, const std::string& 
   return to_json(report);
 }
 
+std::string stage_of_label(const std::string& label) {
+  if (parse_copy_kind(label.substr(0, label.find('.')))) return "copy";
+  return label.starts_with("memtest-") ? "memory" : "kernels";
+}
+
 bool meets(const Floor& floor, const report::Measurement& measured) {
   if (floor.bytes_per_s) return measured.bytes_per_s && *measured.bytes_per_s >= *floor.bytes_per_s;
   if (floor.flops_per_s) return measured.flops_per_s && *measured.flops_per_s >= *floor.flops_per_s;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,9 @@ struct FloorResults {
   std::size_t judged = 0;
   std::vector<std::string> not_measured;  ///< "NVIDIA H200: memtest-walking.u32": at this level
 };
+
+/// The stage that makes a measurement of that label.
+std::string stage_of_label(const std::string& label);
 
 /// Whether a measurement meets a floor.
 bool meets(const Floor& floor, const report::Measurement& measured);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -190,6 +191,9 @@ class CheckRun {
       if (error.code() != ErrorCode::cancelled) {
         failed.add(Fault{"model", error.what(), action_of(error), error});
       }
+    } catch (const std::exception& exception) {
+      const Error error(ErrorCode::internal, "model", exception.what(), "report this as a bug");
+      failed.add(Fault{"model", error.what(), action_of(error), error});
     }
   }
 
@@ -291,7 +295,7 @@ class CheckRun {
                                       report::Measurement measured = function();
                                       const std::lock_guard lock(shared->mutex);
                                       shared->measured = std::move(measured);
-                                    } catch (const Error&) {
+                                    } catch (const std::exception&) {
                                       // The first measurement stands.
                                     }
                                   }},

@@ -138,12 +138,12 @@ std::vector<Device> choose_answering(Platforms& platforms, const DeviceSelection
     });
   };
   std::vector<Device> devices;
-  for (const Platform platform : {Platform::amd, Platform::nvidia}) {
+  for (const Platform platform : {Platform::amd, Platform::nvidia, Platform::cpu}) {
     if (is_dead(platform) || (selection.platform && *selection.platform != platform)) continue;
     for (const Device& device : platforms.devices(platform)) {
       const bool is_named =
           std::any_of(selection.ids.begin(), selection.ids.end(), [&](const std::string& id) {
-            return id == "all" || id == device.id() ||
+            return (id == "all" && is_gpu(platform)) || id == device.id() ||
                    (id == to_string(platform) && device.ordinal() == 0);
           });
       if (is_named) devices.push_back(device);
@@ -254,9 +254,12 @@ void compare_floors(const measure::CheckOptions& options, CheckOutcome& outcome)
           std::any_of(result.cells.begin(), result.cells.end(),
                       [&, &name = label](const auto& cell) { return cell.label == name; });
       if (is_measured) continue;
+      const auto& chosen = outcome.stages;
+      const bool is_of_other =
+          std::find(chosen.begin(), chosen.end(), measure::stage_of_label(label)) == chosen.end();
       const bool is_of_more = floor.devices > 1;  // which are not chosen here
       const bool is_of_higher = level && *level > options.level;
-      if (is_of_more || is_of_higher || result.worst() != nullptr) {
+      if (is_of_other || is_of_more || is_of_higher || result.worst() != nullptr) {
         result.floors.not_measured.push_back(kind + ": " + label);
         continue;
       }
