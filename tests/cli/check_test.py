@@ -151,10 +151,9 @@ class Faults(Check):
         self.assertEqual(codes, {5, 6})
 
     def test_no_usable_device(self):
-        result = run(*SMALL, environment=fakes(FAKE_CUDA_INIT="999"))
-        if result.returncode == 0:
-            self.skipTest("the cpu platform is the default here")
+        result = run(*SMALL, "--platform", "nvidia", environment=fakes(FAKE_CUDA_INIT="999"))
         self.assertEqual(result.returncode, 3, result)
+        self.assertIn("platform nvidia is not usable", result.stderr)
 
     def test_interrupted(self):
         check_one_verdict(self, [*SMALL, "--stage", "copy,kernels,operations"], 130,
