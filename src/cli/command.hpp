@@ -85,6 +85,7 @@ inline const std::vector<OutputFormat> benchmark_formats{
 
 // Each is defined in commands/.
 Command bench_copy_command();
+Command check_command();
 Command completion_command();
 Command devices_command();
 Command inspect_command();

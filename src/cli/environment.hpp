@@ -27,6 +27,8 @@ struct Environment {
   std::function<void(std::shared_ptr<void>)> keep = {};
   std::filesystem::path system_root = "/";
   std::string program = "";  ///< path of this program for child commands; empty: run in process
+  /// A thread hangs in a driver: the process must end without destructors, which would wait for it.
+  bool has_left_threads = false;
   std::chrono::system_clock::time_point started_at = std::chrono::system_clock::now();
 
   /// Since started_at.

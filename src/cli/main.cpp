@@ -66,6 +66,6 @@ int main(int argc, char** argv) {
   environment.program = "/proc/self/exe";
   const int exit_code = cli::run(argc, argv, environment);
   // Destroying the platform would wait for a kernel that may never end.
-  if (interrupt.signal() != 0) ::_exit(exit_code);
+  if (interrupt.signal() != 0 || environment.has_left_threads) ::_exit(exit_code);
   return exit_code;
 }

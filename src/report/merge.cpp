@@ -253,7 +253,7 @@ Merge merge_runs(const std::vector<std::string>& paths,
     std::string message = "no file is left to merge";
     for (const SkippedFile& file : merge.skipped) message += "\n" + file.text();
     throw Error(ErrorCode::input_failed, "report merge", message,
-                "give documents of bench-copy, run-kernel or load");
+                "give documents of check, bench-copy, run-kernel or load");
   }
   group_measurements(merge);
   for (MergedGroup& group : merge.groups) find_stragglers(group);

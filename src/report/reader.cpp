@@ -157,6 +157,19 @@ Measurement read_kernel(const Value& entry) {
   return result;
 }
 
+Measurement read_check_cell(const Value& entry) {
+  Measurement result = common_fields(entry);
+  result.source = text_of(member(entry, "source"));
+  result.destination = text_of(member(entry, "destination"));
+  result.bytes_per_s = number_of(member(entry, "median_bytes_per_s"));
+  result.low_bytes_per_s = number_of(member(entry, "p05_bytes_per_s"));
+  result.high_bytes_per_s = number_of(member(entry, "p95_bytes_per_s"));
+  result.flops_per_s = number_of(member(entry, "flops_per_s"));
+  result.share_of_limit = number_of(member(entry, "share_of_limit"));
+  result.set_names();
+  return result;
+}
+
 std::vector<Measurement> read_measurements(const Object& document, const std::string& command) {
   std::vector<Measurement> results;
   if (command == "load") {
@@ -164,6 +177,10 @@ std::vector<Measurement> read_measurements(const Object& document, const std::st
   } else if (command == "bench-copy") {
     for (const Value& entry : elements(member(document, "cells"))) {
       results.push_back(read_copy(entry));
+    }
+  } else if (command == "check") {
+    for (const Value& entry : elements(member(document, "cells"))) {
+      results.push_back(read_check_cell(entry));
     }
   } else if (command == "run-kernel") {
     for (const Value& entry : elements(member(document, "results"))) {
@@ -214,6 +231,21 @@ Check read_check(const Value& entry) {
   };
   return {text("id"),   text("severity"), text("device"),
           text("read"), text("expected"), text("fix")};
+}
+
+// A stage on a device.
+Check read_stage(const Value& entry) {
+  const std::string status = text_of(member(entry, "status"));
+  const std::string figures = text_of(member(entry, "figures"));
+  const std::string reason = text_of(member(entry, "reason"));
+  return {text_of(member(entry, "stage")),
+          status == "passed"   ? "pass"
+          : status == "failed" ? "fail"
+                               : "unknown",
+          text_of(member(entry, "device")),
+          reason.empty() ? figures : reason,
+          {},
+          text_of(member(entry, "action"))};
 }
 
 template <class Item>
@@ -315,7 +347,8 @@ Report read_report(Object document) {
   const bool is_of_two = report.run.command == "report";
   report.comparisons =
       read_list(member(document, is_of_two ? "cells" : "baseline"), read_comparison);
-  report.checks = read_list(member(document, "checks"), read_check);
+  report.checks = report.run.command == "check" ? read_list(member(document, "stages"), read_stage)
+                                                : read_list(member(document, "checks"), read_check);
   report.document = std::move(document);
   return report;
 }

@@ -11,8 +11,8 @@ namespace hiptool::report {
 namespace {
 
 bool starts_with_failure(std::string_view line) {
-  constexpr std::array<std::string_view, 6> words{"failed", "wrong",       "mismatch",
-                                                  "slower", "interrupted", "not verified"};
+  constexpr std::array<std::string_view, 7> words{
+      "failed", "wrong", "mismatch", "slower", "interrupted", "not verified", "refused"};
   return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
     return base::equals_ignoring_case(line.substr(0, word.size()), word);
   });

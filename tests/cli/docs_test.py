@@ -22,8 +22,11 @@ COMMAND = re.compile(r"^(?:\$ |- run: |srun )?(hiptool .*)$")
 
 # Exit codes other than 0 that a command may have on a machine without the GPU that it is about.
 MAY_EXIT = {r"--fail-below|--baseline|report (compare|merge)": (0, 1), r"--doctor": (0, 1, 3),
-            r"--require gpu|nvidia:0": (0, 3)}
-SMALLER = ((r"--seconds \d+", "--seconds 1"), (r"--size (\d+%|\d+MiB)", "--size 64KiB"),
+            r"--require gpu|nvidia:0": (0, 3), r"check .*--expect": (0, 1, 2)}
+SMALLER = ((r"hiptool check", "hiptool check --size 64KiB"),
+           (r"hiptool check (?!.*--stage)", "hiptool check --stage memory "),
+           (r"check (.*)--level standard", r"check \1"),
+           (r"--seconds \d+", "--seconds 1"), (r"--size (\d+%|\d+MiB)", "--size 64KiB"),
            (r"hiptool bench-copy", "hiptool bench-copy --samples 2 --size 64KiB"),
            (r"--preset ci|--size 64KiB(?=.*--size)", ""),
            (r"run-kernel ops(?= |$)", "run-kernel ops --dtype f16 --layout transposed"),
@@ -101,7 +104,7 @@ class Documents(CliTest):
 
     def test_no_document_is_without_commands_by_mistake(self):
         counts = {document.name: len(list(commands_of(document))) for document in DOCUMENTS}
-        for name in ("README.md", "bring-up.md", "ci.md", "kernels.md", "loading.md"):
+        for name in ("README.md", "bring-up.md", "check.md", "ci.md", "kernels.md", "loading.md"):
             self.assertGreater(counts[name], 3, counts)
 
     def test_links_and_paths_in_documents(self):

@@ -10,7 +10,7 @@ import xml.etree.ElementTree as xml
 
 import program
 
-FAILING_WORDS = ("failed", "wrong", "mismatch", "slower", "interrupted", "not verified")
+FAILING_WORDS = ("failed", "wrong", "mismatch", "slower", "interrupted", "not verified", "refused")
 GREEN = "\x1b[32m"
 RED = "\x1b[31m"
 

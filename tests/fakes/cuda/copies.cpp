@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "fakes/common/settings.hpp"
 #include "fakes/cuda/call.hpp"
+#include "fakes/cuda/faults.hpp"
 
 using namespace hiptool::fake;
 using namespace hiptool::hip;
@@ -8,6 +9,7 @@ using namespace hiptool::hip;
 namespace {
 
 constexpr std::size_t damaged_bytes = 16;
+constexpr std::size_t slow_from_bytes = 64u << 10;
 
 /// Whether FAKE_CUDA_FAIL_FROM or FAKE_CUDA_CORRUPT_FROM, a number of bytes, applies to this copy.
 bool is_hit(const char* variable, std::size_t bytes) {
@@ -23,6 +25,9 @@ void* damaged_part(CUdeviceptr to, std::size_t bytes) {
 
 CUresult copy_async(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
   if (is_hit("FAKE_CUDA_FAIL_FROM", bytes)) return CUDA_ERROR_UNKNOWN;
+  if (bytes >= slow_from_bytes && enter_stream(stream) == CUDA_SUCCESS) {
+    slow_down("FAKE_CUDA_SLOW_COPY", stream);
+  }
   const CUresult result = forward_after(enter_stream(stream), &Api::hipMemcpyAsync, to_pointer(to),
                                         to_pointer(from), bytes, hipMemcpyDefault, stream);
   if (result != CUDA_SUCCESS || !is_hit("FAKE_CUDA_CORRUPT_FROM", bytes)) return result;

@@ -3,8 +3,11 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <string>
 
+#include "fakes/common/settings.hpp"
 #include "fakes/cuda/call.hpp"
+#include "fakes/cuda/faults.hpp"
 
 using namespace hiptool::fake;
 
@@ -36,6 +39,11 @@ constexpr std::array attribute_values{
     AttributeValue{119, 9},
 };
 
+bool has_no_peer(CUdevice device, CUdevice peer) {
+  constexpr const char* variable = "FAKE_CUDA_NO_PEER";
+  return text_from(variable, "") == "*" || fault_of(variable, device) == std::to_string(peer);
+}
+
 CUresult write_uuid(CUuuid* uuid, CUdevice device) {
   const CUresult result = enter_device(device);
   if (result == CUDA_SUCCESS) std::memset(uuid->bytes, 0xA0 + device, sizeof(uuid->bytes));
@@ -60,7 +68,9 @@ CUresult cuDeviceGet(CUdevice* device, int ordinal) {
 CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
   if (const CUresult result = enter_device(device); result != CUDA_SUCCESS) return result;
   if (name == nullptr || length <= 0) return CUDA_ERROR_INVALID_VALUE;
-  std::snprintf(name, static_cast<std::size_t>(length), "Fake GPU %d", device);
+  const std::string own = "Fake GPU " + std::to_string(device);
+  const std::string text = text_from("FAKE_CUDA_NAME", own.c_str());
+  std::snprintf(name, static_cast<std::size_t>(length), "%s", text.c_str());
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) { return write_uuid(uuid, device); }
@@ -74,6 +84,12 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
   constexpr int pci_bus_id = 33;
   if (static_cast<int>(attribute) == pci_bus_id) {
     *value = device;
+    return CUDA_SUCCESS;
+  }
+  constexpr int multiprocessors = 16;
+  if (const int units = number_from("FAKE_CUDA_UNITS", 0);
+      units > 0 && static_cast<int>(attribute) == multiprocessors) {
+    *value = units;
     return CUDA_SUCCESS;
   }
   for (const AttributeValue& entry : attribute_values) {
@@ -91,9 +107,13 @@ CUresult cuDeviceGetPCIBusId(char* id, int length, CUdevice device) {
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceCanAccessPeer(int* can_access, CUdevice device, CUdevice peer) {
-  const CUresult result = enter_device(device);
-  return forward_after(result == CUDA_SUCCESS ? enter_device(peer) : result,
-                       &Api::hipDeviceCanAccessPeer, can_access, device, peer);
+  CUresult result = enter_device(device);
+  if (result == CUDA_SUCCESS) result = enter_device(peer);
+  if (result == CUDA_SUCCESS && has_no_peer(device, peer)) {
+    *can_access = 0;
+    return CUDA_SUCCESS;
+  }
+  return forward_after(result, &Api::hipDeviceCanAccessPeer, can_access, device, peer);
 }
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   if (const CUresult result = enter_device(device); result != CUDA_SUCCESS) return result;

@@ -10,6 +10,7 @@
 
 #include "fakes/common/settings.hpp"
 #include "fakes/cuda/call.hpp"
+#include "fakes/cuda/faults.hpp"
 #include "fakes/cuda/image.hpp"
 
 using namespace hiptool::fake;
@@ -25,7 +26,8 @@ struct Owners {
   std::map<CUmodule, CUcontext> of_module;
   std::map<CUfunction, CUcontext> of_function;
   std::map<CUfunction, unsigned> shared_bytes;  ///< that were asked for
-  std::set<CUfunction> skipped;                 ///< kernels that FAKE_CUDA_SKIP_KERNEL names
+  std::map<CUfunction, std::string> names;
+  std::set<CUfunction> skipped;  ///< kernels that FAKE_CUDA_SKIP_KERNEL names
 };
 
 Owners& owners() {
@@ -45,6 +47,11 @@ bool is_of_current_context(CUfunction function) {
   const std::lock_guard lock(owners().mutex);
   const auto found = owners().of_function.find(function);
   return found != owners().of_function.end() && found->second == current_context();
+}
+
+std::string name_of(CUfunction function) {
+  const std::lock_guard lock(owners().mutex);
+  return owners().names[function];
 }
 
 /// Whether launches of this kernel do nothing.
@@ -120,6 +127,7 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
   if (result != CUDA_SUCCESS) return result;
   const std::lock_guard lock(owners().mutex);
   owners().of_function[*function] = owners().of_module[module];
+  owners().names[*function] = name;
   if (text_from("FAKE_CUDA_SKIP_KERNEL", "") == name) owners().skipped.insert(*function);
   return CUDA_SUCCESS;
 }
@@ -144,8 +152,9 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
     if (!translate_list(extra, list)) return CUDA_ERROR_INVALID_VALUE;
     extra = list.data();
   }
-  return forward(&Api::hipModuleLaunchKernel, function, grid_x, grid_y, grid_z, block_x, block_y,
-                 block_z, shared_bytes, stream, arguments, extra);
+  result = forward(&Api::hipModuleLaunchKernel, function, grid_x, grid_y, grid_z, block_x, block_y,
+                   block_z, shared_bytes, stream, arguments, extra);
+  return result == CUDA_SUCCESS ? after_launch(name_of(function), stream, arguments) : result;
 }
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
   if (attribute == hiptool::hip::HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/text.hpp"
 #include "cli/commands/report/report.hpp"
@@ -92,6 +93,28 @@ Table people_groups(const Merge& merge) {
     row.push_back(group.shown(group.median));
     row.push_back(group.shown(summary.min));
     row.push_back(group.shown(summary.max));
+  }
+  return table;
+}
+
+// A line for each run of `check`: what it said of the machine.
+Table people_machines(const Merge& merge) {
+  Table table{"Machines",
+              {{"host", "Host", Unit::none},
+               {"verdict", "Verdict", Unit::none},
+               {"reason", "Reason", Unit::none}},
+              {}};
+  for (const auto* list : {&merge.files, &merge.failed_runs}) {
+    for (const RunFile& file : *list) {
+      if (file.run.command != "check") continue;
+      // The notes have the whole reason.
+      const std::string reason = file.run.passed                     ? ""
+                                 : !file.run.error_message().empty() ? file.run.error_message()
+                                 : file.run.failures.empty()         ? exit_text(file.run)
+                                                                     : file.run.failures[0].what;
+      table.rows.push_back(
+          {host_of(file), file.run.passed ? "accepted" : "refused", text_or_absent(reason)});
+    }
   }
   return table;
 }
@@ -264,6 +287,9 @@ report::Report merge_report(report::Run run, const report::Merge& merge) {
   report.verdict = {summary_line(merge)};
   report.notes = notes(merge);
   report.tables = {people_stragglers(merge), people_groups(merge)};
+  if (Table machines = people_machines(merge); !machines.rows.empty()) {
+    report.tables.insert(report.tables.begin(), std::move(machines));
+  }
   report.csv_tables = {full_table(merge)};
   return report;
 }

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include <memory>
+
+#include "cli/commands/check/outcome.hpp"
+#include "cli/document.hpp"
+#include "cli/failure.hpp"
+#include "cli/options.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+int run_check_command(const CheckCommandOptions& options, Context& context) {
+  Environment& environment = context.environment;
+  CheckOutcome outcome;
+  run_check_steps(options, context, outcome);
+  outcome.wall_time_s = environment.elapsed_s();
+  // A thread that a driver holds would keep the process from its end.
+  environment.has_left_threads = outcome.result.has_left_threads;
+  if (outcome.error) print_error(environment.console, *outcome.error);
+  const bool is_wrong = outcome.error && outcome.error->code() == ErrorCode::data_mismatch;
+  report::Run run = make_run(environment, "check", is_wrong ? "mismatch" : "ok");
+  const int exit_code = finish_run(run, environment, outcome.error ? &*outcome.error : nullptr,
+                                   failures_of(outcome), is_wrong);
+  context.output.write(check_report(std::move(run), outcome));
+  return exit_code;
+}
+
+Runner add_check(CLI::App& app) {
+  auto options = std::make_shared<CheckCommandOptions>();
+  add_choice(app, "--level", "LEVEL", options->level, {"quick", "standard", "long"},
+             "amount of work: on eight GPUs half a minute, three minutes, or an hour or more");
+  add_text(app, "--stage", "LIST", options->stages,
+           "only these of doctor, copy, memory, kernels, operations, libraries, model");
+  add_text(app, "--model", "PATH", options->model,
+           "a model to compute with, instead of a small one that check makes");
+  add_text(app, "--expect", "FILE", options->expect,
+           "rates that each kind of GPU must reach; exit 1 if one does not");
+  add_text(app, "--write-expect", "FILE", options->write_expect,
+           "write such a file from the rates of this machine, if it is accepted");
+  add_text(app, "--margin", "PERCENT", options->margin,
+           "with --write-expect: how far below this machine's rates; 5% if not given");
+  add_text(app, "--spread", "PERCENT", options->spread,
+           "how much slower than its siblings a GPU may be; 5% if not given");
+  add_size(app, "--size", options->size_bytes,
+           "bytes of copies and arrays; if not given, 64 and 256 MiB, on cpu 16 and 4 MiB");
+  add_text(app, "--timeout", "SECONDS", options->timeout,
+           "a step that takes longer has hung; 30 if not given");
+  return {[options](Context& context) { return run_check_command(*options, context); },
+          [options](const Environment&) {
+            CommandFiles files;
+            files.inputs = {{options->expect, "--expect"}, {options->model, "--model"}};
+            files.outputs = {{options->write_expect, "--write-expect"}};
+            return files;
+          }};
+}
+
+std::vector<CompletionWords> words_of_check() { return {{"--stage", measure::check_stages()}}; }
+
+}  // namespace
+
+Command check_command() {
+  return {
+      .name = "check",
+      .summary = "accept or refuse a machine: all GPUs, all stages, one verdict",
+      .examples = {{"hiptool check", "all GPUs in half a minute"},
+                   {"hiptool check --level standard", "more sizes, types and libraries"},
+                   {"hiptool check --write-expect gpus.json", "on a machine that is known good"},
+                   {"hiptool check --expect gpus.json", "on the others: exit 1 if slower"},
+                   {"hiptool check --export junit=check.xml", "one test case a device and stage"}},
+      .formats = usual_formats,
+      .export_formats = benchmark_formats,
+      .takes_devices = true,
+      .add = add_check,
+      .completion_words = words_of_check,
+  };
+}
+
+}  // namespace hiptool::cli

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "base/text.hpp"
+#include "base/units.hpp"
+#include "cli/commands/check/outcome.hpp"
+#include "cli/commands/devices/devices_report.hpp"
+#include "cli/commands/devices/doctor.hpp"
+#include "cli/document.hpp"
+#include "cli/exit_code.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+using measure::CheckCell;
+using measure::CheckedDevice;
+using measure::Fault;
+using measure::StageResult;
+using measure::StageStatus;
+using report::Array;
+using report::Line;
+using report::Object;
+using report::Tone;
+using report::Value;
+
+constexpr std::size_t terminal_columns = 80;
+
+int exit_code_of_fault(const Fault& fault) {
+  return fault.error ? exit_code_of(fault.error->code()) : exit_check_failed;
+}
+
+int exit_code_of_stage(const StageResult& stage) {
+  return stage.status == StageStatus::failed ? exit_code_of_fault(stage.faults.front()) : exit_done;
+}
+
+std::string device_or_all(const StageResult& stage) {
+  return stage.device.empty() ? "machine" : stage.device;
+}
+
+std::string action_of_stage(const StageResult& stage) {
+  return stage.faults.empty() ? std::string() : stage.faults.front().action;
+}
+
+// ---- the document
+
+Value faults_value(const std::vector<Fault>& faults) {
+  Array values;
+  for (const Fault& fault : faults) {
+    values.emplace_back(Object{{"what", fault.what},
+                               {"reason", fault.reason},
+                               {"action", fault.action},
+                               {"exit_code", exit_code_of_fault(fault)},
+                               {"expected", fault.expected},
+                               {"got", fault.got}});
+  }
+  return values;
+}
+
+Value stages_value(const CheckOutcome& outcome) {
+  Array values;
+  for (const StageResult& stage : outcome.result.stages) {
+    const bool is_skipped = stage.status == StageStatus::skipped;
+    values.emplace_back(Object{
+        {"stage", stage.stage},
+        {"device", text_or_absent(stage.device)},
+        {"status", to_string(stage.status)},
+        {"exit_code", exit_code_of_stage(stage)},
+        {"reason", is_skipped || !stage.faults.empty() ? text_or_absent(stage.text()) : Value()},
+        {"action", text_or_absent(action_of_stage(stage))},
+        {"figures", text_or_absent(stage.figures)},
+        {"time_s", stage.time_s},
+        {"faults", faults_value(stage.faults)}});
+  }
+  return values;
+}
+
+Value wrong_cell_value(const CheckCell& cell) {
+  if (!cell.wrong) return {};
+  return Object{{"first_bad_index", cell.wrong->first_index},
+                {"expected", cell.wrong->expected},
+                {"got", cell.wrong->got},
+                {"xor_bits", cell.wrong->xor_bits},
+                {"count", cell.wrong->count},
+                {"reread_agrees", cell.wrong->reread_agrees}};
+}
+
+Value cells_value(const CheckOutcome& outcome) {
+  Array values;
+  for (const CheckCell& cell : outcome.result.cells) {
+    values.emplace_back(Object{{"id", cell.id},
+                               {"stage", cell.stage},
+                               {"source", text_or_absent(cell.source)},
+                               {"destination", text_or_absent(cell.destination)},
+                               {"size_bytes", cell.size_bytes},
+                               {"status", to_string(cell.status)},
+                               {"reason", text_or_absent(cell.reason)},
+                               {"samples_s", Array(cell.samples_s.begin(), cell.samples_s.end())},
+                               {"median_s", cell.median_s},
+                               {"median_bytes_per_s", cell.bytes_per_s},
+                               {"p05_bytes_per_s", cell.low_bytes_per_s},
+                               {"p95_bytes_per_s", cell.high_bytes_per_s},
+                               {"flops_per_s", cell.flops_per_s},
+                               {"share_of_limit", cell.share_of_limit},
+                               {"limit_source", text_or_absent(cell.limit_source)},
+                               {"wrong", wrong_cell_value(cell)}});
+  }
+  return values;
+}
+
+Value devices_of_check(const CheckOutcome& outcome) {
+  Array values;
+  for (const CheckedDevice& device : outcome.result.devices) {
+    values.emplace_back(Object{{"id", device.id},
+                               {"platform", to_string(device.platform)},
+                               {"name", device.info.name},
+                               {"arch", device.info.arch},
+                               {"uuid", device.info.uuid},
+                               {"pci_bus_id", device.info.pci_bus_id},
+                               {"passed", device.has_passed}});
+  }
+  return values;
+}
+
+Value expect_value(const CheckOutcome& outcome) {
+  if (outcome.expect.empty()) return {};
+  Array not_measured;
+  for (const std::string& one : outcome.result.floors.not_measured) not_measured.emplace_back(one);
+  return Object{{"file", outcome.expect},
+                {"judged", std::uint64_t{outcome.result.floors.judged}},
+                {"not_measured", std::move(not_measured)}};
+}
+
+void add_check_fields(const CheckOutcome& outcome, Object& document) {
+  document.emplace_back("level", to_string(outcome.level));
+  document.emplace_back("chosen_stages", Array(outcome.stages.begin(), outcome.stages.end()));
+  document.emplace_back("devices", devices_of_check(outcome));
+  document.emplace_back("stages", stages_value(outcome));
+  document.emplace_back("cells", cells_value(outcome));
+  document.emplace_back("expect", expect_value(outcome));
+  document.emplace_back("written", text_or_absent(outcome.written));
+  document.emplace_back("model", text_or_absent(outcome.model));
+  document.emplace_back("spread", outcome.spread);
+  document.emplace_back("doctor", objects_of(checks_table(outcome.doctor)));
+  document.emplace_back("wall_time_s", outcome.wall_time_s);
+}
+
+// ---- for people
+
+/// The text within so many columns, cut after a figure or else a word.
+std::string cut_text(const std::string& text, std::size_t columns) {
+  if (text.size() <= columns) return text;
+  std::size_t end = text.rfind(", ", columns - 5);
+  if (end != std::string::npos && end > columns / 3) return text.substr(0, end) + ", ...";
+  end = text.rfind(' ', columns - 4);
+  if (end == std::string::npos || end < columns / 2) end = columns - 4;
+  return text.substr(0, end) + " ...";
+}
+
+std::string devices_text(const std::vector<CheckedDevice>& devices) {
+  const bool are_gpus = std::all_of(devices.begin(), devices.end(),
+                                    [](const CheckedDevice& one) { return is_gpu(one.platform); });
+  return base::count_of(devices.size(), are_gpus ? "GPU" : "device");
+}
+
+std::string fault_text(const StageResult& stage, const Fault& fault) {
+  return fmt::format("{}: {}: {}", device_or_all(stage), stage.stage, stage.text_of(fault));
+}
+
+/// All failed stages, the worst first.
+std::vector<const StageResult*> failed_stages(const CheckOutcome& outcome) {
+  std::vector<const StageResult*> failed;
+  for (const StageResult& stage : outcome.result.stages) {
+    if (stage.status == StageStatus::failed) failed.push_back(&stage);
+  }
+  std::stable_sort(failed.begin(), failed.end(), [](const auto* left, const auto* right) {
+    return measure::is_worse(left->faults.front(), right->faults.front());
+  });
+  return failed;
+}
+
+std::string accepted_text(const CheckOutcome& outcome) {
+  const std::size_t skipped = outcome.result.count(StageStatus::skipped);
+  return fmt::format("accepted: {}, {} each{}, in {}", devices_text(outcome.result.devices),
+                     base::count_of(outcome.stages.size(), "stage"),
+                     skipped > 0 ? fmt::format(" ({} skipped)", skipped) : "",
+                     format_duration(outcome.wall_time_s));
+}
+
+std::vector<Line> check_verdict(const CheckOutcome& outcome) {
+  const auto failed = failed_stages(outcome);
+  std::vector<Line> lines;
+  if (failed.empty() && outcome.error) {
+    const bool is_interrupted = outcome.error->code() == ErrorCode::cancelled;
+    lines.push_back(
+        {Tone::bad, is_interrupted
+                        ? fmt::format("interrupted after {}",
+                                      base::count_of(outcome.result.count(StageStatus::passed),
+                                                     "passed stage"))
+                        : std::string("refused: ") + outcome.error->what()});
+    return lines;
+  }
+  if (failed.empty()) return {{Tone::good, accepted_text(outcome)}};
+  constexpr std::size_t most_faults = 3;  // of a stage; the document has all
+  for (const StageResult* stage : failed) {
+    for (std::size_t i = 0; i < stage->faults.size() && i < most_faults; ++i) {
+      const char* const lead = lines.empty() ? "refused: " : "";
+      lines.push_back({Tone::bad, lead + fault_text(*stage, stage->faults[i])});
+    }
+    if (stage->faults.size() > most_faults) {
+      lines.push_back({Tone::bad, fmt::format("{}: {}: and {} more", device_or_all(*stage),
+                                              stage->stage, stage->faults.size() - most_faults)});
+    }
+    lines.push_back({Tone::plain, "  to do: " + action_of_stage(*stage)});
+  }
+  return lines;
+}
+
+/// A line for each device and stage, in 80 columns.
+report::Table stages_table(const CheckOutcome& outcome) {
+  report::Table table;
+  table.columns = {
+      {"device", "Device"}, {"stage", "Stage"}, {"status", "Status"}, {"result", "Result"}};
+  std::vector<std::string> devices{""};
+  for (const CheckedDevice& device : outcome.result.devices) devices.push_back(device.id);
+  std::size_t widest = std::string_view("machine").size();
+  for (const StageResult& stage : outcome.result.stages) {
+    if (std::find(devices.begin(), devices.end(), stage.device) == devices.end()) {
+      devices.push_back(stage.device);  // a platform that does not answer
+    }
+    widest = std::max(widest, stage.device.size());
+  }
+  constexpr std::size_t other_columns = 10 + 7 + 3 * 2;  // stage, status, gaps
+  const std::size_t columns = terminal_columns - widest - other_columns;
+  for (const std::string& id : devices) {
+    for (const StageResult& stage : outcome.result.stages) {
+      if (stage.device != id) continue;
+      std::string result = stage.text();
+      if (stage.status == StageStatus::failed) result = stage.faults.front().reason;
+      table.rows.push_back({device_or_all(stage), stage.stage, to_string(stage.status),
+                            cut_text(printable(result), columns)});
+    }
+  }
+  return table;
+}
+
+report::Table stages_csv(const CheckOutcome& outcome) {
+  report::Table table = table_of_keys(
+      {"device", "stage", "status", "stage_exit_code", "time_s", "result", "action", "figures"});
+  for (const StageResult& stage : outcome.result.stages) {
+    table.rows.push_back({text_or_absent(stage.device), stage.stage, to_string(stage.status),
+                          exit_code_of_stage(stage), stage.time_s, text_or_absent(stage.text()),
+                          text_or_absent(action_of_stage(stage)), text_or_absent(stage.figures)});
+  }
+  return table;
+}
+
+/// One line for each reason, with the stages and devices it is of.
+void add_skipped(const CheckOutcome& outcome, std::vector<Line>& notes) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
+  for (const StageResult& stage : outcome.result.stages) {
+    if (stage.status != StageStatus::skipped) continue;
+    const std::string key = stage.stage + ": " + stage.reason;
+    auto found = std::find_if(reasons.begin(), reasons.end(),
+                              [&](const auto& one) { return one.first == key; });
+    if (found == reasons.end()) found = reasons.insert(reasons.end(), {key, {}});
+    found->second.push_back(device_or_all(stage));
+  }
+  for (const auto& [key, devices] : reasons) {
+    const auto colon = key.find(": ");
+    notes.push_back({Tone::plain, fmt::format("skipped {} on {}{}", key.substr(0, colon),
+                                              fmt::join(devices, ", "), key.substr(colon))});
+  }
+}
+
+std::vector<Line> check_notes(const CheckOutcome& outcome) {
+  std::vector<Line> notes;
+  add_skipped(outcome, notes);
+  const auto& floors = outcome.result.floors;
+  if (!outcome.expect.empty()) {
+    notes.push_back(
+        {Tone::plain, fmt::format("{} compared with {}", base::count_of(floors.judged, "rate"),
+                                  outcome.expect)});
+  }
+  if (!floors.not_measured.empty()) {
+    notes.push_back(
+        {Tone::plain,
+         fmt::format("not measured here, though expected: {}{}", floors.not_measured.front(),
+                     floors.not_measured.size() > 1
+                         ? fmt::format(" and {} more", floors.not_measured.size() - 1)
+                         : "")});
+  }
+  if (!outcome.written.empty()) {
+    notes.push_back({Tone::plain, "wrote expectations to " + outcome.written});
+  }
+  return notes;
+}
+
+void add_cells(const CheckOutcome& outcome, report::Report& report) {
+  for (const CheckCell& cell : outcome.result.cells) report.measurements.push_back(cell);
+  for (const StageResult& stage : outcome.result.stages) {
+    const char* severity = stage.status == StageStatus::passed   ? "pass"
+                           : stage.status == StageStatus::failed ? "fail"
+                                                                 : "unknown";
+    report.checks.push_back({stage.stage,
+                             severity,
+                             stage.device,
+                             printable(stage.text()),
+                             {},
+                             printable(action_of_stage(stage))});
+  }
+}
+
+}  // namespace
+
+std::string describe_stage(const StageResult& stage) {
+  std::string text =
+      fmt::format("{} {}: {}", device_or_all(stage), stage.stage, to_string(stage.status));
+  if (!stage.text().empty()) text += ": " + stage.text();
+  return cut_text(text, terminal_columns);
+}
+
+std::vector<report::Failure> failures_of(const CheckOutcome& outcome) {
+  std::vector<report::Failure> failures;
+  for (const StageResult* stage : failed_stages(outcome)) {
+    const Fault& fault = stage->faults.front();
+    report::Failure failure{stage->stage + (stage->device.empty() ? "" : " " + stage->device),
+                            fault.expected,
+                            fault.got,
+                            {}};
+    failure.more = {{"stage", stage->stage},
+                    {"device", text_or_absent(stage->device)},
+                    {"reason", stage->text()},
+                    {"action", fault.action}};
+    failures.push_back(std::move(failure));
+  }
+  return failures;
+}
+
+report::Report check_report(report::Run run, const CheckOutcome& outcome) {
+  report::Report report = report::start_report(std::move(run));
+  add_check_fields(outcome, report.document);
+  add_cells(outcome, report);
+  report.verdict = check_verdict(outcome);
+  report.tables = {stages_table(outcome)};
+  report.notes = check_notes(outcome);
+  report.csv_tables = {stages_csv(outcome)};
+  return report;
+}
+
+}  // namespace hiptool::cli

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+#include "measure/check/check.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "base/text.hpp"
+
+namespace hiptool::measure {
+namespace {
+
+constexpr std::array<std::string_view, 3> level_words{"quick", "standard", "long"};
+
+int rank_of(const Fault& fault) {
+  if (!fault.error) return 4;
+  switch (fault.error->code()) {
+    case ErrorCode::data_mismatch: return 0;
+    case ErrorCode::device:
+    case ErrorCode::device_lost:
+    case ErrorCode::timed_out: return 1;
+    case ErrorCode::input_failed:
+    case ErrorCode::corrupt_data:
+    case ErrorCode::manifest_mismatch: return 2;
+    default: return 3;
+  }
+}
+
+/// Checks of one device, or with an empty id those of the machine.
+StageResult doctor_result(const std::vector<Check>& checks, const std::string& device) {
+  StageResult result;
+  result.stage = "doctor";
+  result.device = device;
+  std::size_t passed = 0;
+  std::vector<std::string> warnings;
+  for (const Check& check : checks) {
+    if (check.device != device) continue;
+    if (check.severity == Severity::fail) {
+      result.faults.push_back({check.id + (device.empty() ? "" : "@" + device), check.read,
+                               check.fix, std::nullopt, report::text_or_absent(check.expected),
+                               report::text_or_absent(check.read)});
+    } else if (check.severity == Severity::warn) {
+      warnings.push_back(check.id);
+    } else if (check.severity != Severity::unknown) {
+      ++passed;
+    }
+  }
+  if (!result.faults.empty()) {
+    result.status = StageStatus::failed;
+  } else if (passed + warnings.size() == 0) {
+    result.reason = device.empty() ? "nothing to examine" : "no check concerns it alone";
+  } else {
+    result.status = StageStatus::passed;
+    result.figures = base::count_of(passed, "check") + " passed";
+    if (!warnings.empty()) result.figures += fmt::format("; warns: {}", fmt::join(warnings, ", "));
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string_view to_string(CheckLevel level) noexcept {
+  return level_words[static_cast<std::size_t>(level)];
+}
+
+std::optional<CheckLevel> parse_check_level(std::string_view text) noexcept {
+  const auto found = std::find(level_words.begin(), level_words.end(), text);
+  if (found == level_words.end()) return {};
+  return static_cast<CheckLevel>(found - level_words.begin());
+}
+
+std::string_view to_string(StageStatus status) noexcept {
+  switch (status) {
+    case StageStatus::passed: return "passed";
+    case StageStatus::failed: return "failed";
+    case StageStatus::skipped: break;
+  }
+  return "skipped";
+}
+
+const std::vector<std::string>& check_stages() {
+  static const std::vector<std::string> stages{"doctor",     "copy",      "memory", "kernels",
+                                               "operations", "libraries", "model"};
+  return stages;
+}
+
+bool is_worse(const Fault& left, const Fault& right) { return rank_of(left) < rank_of(right); }
+
+std::string StageResult::text_of(const Fault& fault) const {
+  std::string what = fault.what;
+  const std::string end = "@" + device;
+  if (!device.empty() && what.ends_with(end)) what.erase(what.size() - end.size());
+  return what == stage ? fault.reason : what + ": " + fault.reason;
+}
+
+std::string StageResult::text() const {
+  if (status == StageStatus::skipped) return reason;
+  if (status == StageStatus::passed) return figures;
+  std::string text = text_of(faults.front());
+  if (faults.size() > 1) text += fmt::format("; and {} more", faults.size() - 1);
+  return text;
+}
+
+const StageResult* CheckResult::worst() const {
+  const StageResult* worst = nullptr;
+  for (const StageResult& one : stages) {
+    if (one.status != StageStatus::failed) continue;
+    if (worst == nullptr || is_worse(one.faults.front(), worst->faults.front())) worst = &one;
+  }
+  return worst;
+}
+
+std::size_t CheckResult::count(StageStatus status) const {
+  return static_cast<std::size_t>(
+      std::count_if(stages.begin(), stages.end(),
+                    [status](const StageResult& one) { return one.status == status; }));
+}
+
+std::vector<StageResult> doctor_stage(const std::vector<Check>& checks,
+                                      const std::vector<CheckedDevice>& devices, double time_s) {
+  std::vector<StageResult> results{doctor_result(checks, "")};
+  for (const CheckedDevice& device : devices) results.push_back(doctor_result(checks, device.id));
+  for (StageResult& result : results) result.time_s = time_s;
+  return results;
+}
+
+}  // namespace hiptool::measure

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+/// Accepts or refuses devices: stages that each use them in another way, and a verdict for each
+/// device and stage.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hiptool/cancel.hpp"
+#include "hiptool/device.hpp"
+#include "hiptool/error.hpp"
+#include "measure/check/floors.hpp"
+#include "measure/doctor/doctor.hpp"
+#include "measure/library/measure.hpp"
+#include "report/measurement.hpp"
+
+namespace hiptool::measure {
+
+/// How much is done: below half a minute, three minutes, or an hour on eight GPUs.
+enum class CheckLevel { quick, standard, extended };
+/// "quick", "standard", "long".
+std::string_view to_string(CheckLevel level) noexcept;
+std::optional<CheckLevel> parse_check_level(std::string_view text) noexcept;
+
+enum class StageStatus { passed, failed, skipped };
+/// "passed", "failed", "skipped".
+std::string_view to_string(StageStatus status) noexcept;
+
+/// "doctor", "copy", "memory", "kernels", "operations", "libraries", "model": their order.
+const std::vector<std::string>& check_stages();
+
+/// One reason to refuse a device.
+struct Fault {
+  std::string what;            ///< "h2d.pinned.copy.64MiB@nvidia:1"
+  std::string reason;          ///< "12.1 GB/s, at least 48.0 GB/s expected"
+  std::string action;          ///< what to do about it; never empty
+  std::optional<Error> error;  ///< wrong data or a failed call; absent: a check or a rate
+  report::Value expected = {};
+  report::Value got = {};
+};
+
+/// Whether the exit code of the first comes before that of the second: wrong data, failed calls,
+/// files, all other errors, then failed checks and rates.
+bool is_worse(const Fault& left, const Fault& right);
+
+/// One stage on one device.
+struct StageResult {
+  std::string stage;
+  std::string device;  ///< "nvidia:0"; empty: the machine
+  StageStatus status = StageStatus::skipped;
+  std::string reason;            ///< of a skipped one
+  std::string figures;           ///< the most important ones: "h2d 52.4 GB/s, d2h 51.0 GB/s"
+  std::vector<Fault> faults;     ///< of a failed one, the worst first
+  bool was_unreachable = false;  ///< skipped because this or another device hangs
+  double time_s = 0;
+
+  /// A fault of it, without the device where that is its own.
+  std::string text_of(const Fault& fault) const;
+  /// The fault in a line, "and 2 more" included, or why it was skipped, or the figures.
+  std::string text() const;
+};
+
+/// A measurement of a stage.
+struct CheckCell : report::Measurement {
+  std::string stage;
+  /// Measures the same again, alone on the machine; empty where it is not judged by its rate. Must
+  /// own all that it uses.
+  std::function<report::Measurement()> again;
+};
+
+/// A device that was checked.
+struct CheckedDevice {
+  std::string id;
+  Platform platform = Platform::cpu;
+  DeviceInfo info;
+  bool has_passed = false;
+};
+
+struct CheckResult {
+  std::vector<CheckedDevice> devices;
+  std::vector<StageResult> stages;  ///< stage by stage, device by device
+  std::vector<CheckCell> cells;
+  FloorResults floors;
+  bool was_cancelled = false;
+  bool has_left_threads = false;  ///< the process must end without destructors
+
+  /// The worst fault and its stage; null if no stage failed.
+  const StageResult* worst() const;
+  std::size_t count(StageStatus status) const;
+};
+
+/// The model that all devices compute with.
+struct CheckModel {
+  std::filesystem::path path;
+  bool is_made = true;  ///< the small one that check made; else the user's
+};
+
+struct CheckOptions {
+  CheckLevel level = CheckLevel::quick;
+  std::vector<std::string> stages = check_stages();  ///< that run
+  std::uint64_t size_bytes = 0;  ///< of copies and arrays; 0: depends on the device
+  double patience_s = 30;        ///< for one step
+  double spread = 0.05;          ///< a device may be so much slower than its siblings
+  std::filesystem::path root = "/";
+  LibraryChild child;  ///< an empty program: libraries run in this process
+  CheckModel model;
+  std::optional<Floors> floors;
+  const CancelToken* cancel = nullptr;  ///< never null; must outlive the process' threads
+  /// Called on the calling thread as soon as a stage is done on a device; may be empty.
+  std::function<void(const StageResult&)> on_stage;
+};
+
+/// What `devices --doctor` found, as the results of the stage "doctor".
+std::vector<StageResult> doctor_stage(const std::vector<Check>& checks,
+                                      const std::vector<CheckedDevice>& devices, double time_s);
+
+/// Runs all stages but the doctor on all devices, adds results to `result`, which has the devices.
+/// Kernels, operations, libraries and the model run on all devices at the same time, copies one
+/// after the other. A device that does not answer within the patience gets no more work, while the
+/// others do. Blocks. When cancelled it returns with the results so far.
+void run_check(const std::vector<Device>& devices, const CheckOptions& options,
+               CheckResult& result);
+
+}  // namespace hiptool::measure

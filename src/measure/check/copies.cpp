@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+// The copies of a check, one after the other, so that none takes another's bandwidth.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "hiptool/error.hpp"
+#include "measure/check/stages.hpp"
+#include "measure/copy/bench.hpp"
+#include "system/numa.hpp"
+
+namespace hiptool::measure {
+namespace {
+
+constexpr std::uint64_t gpu_copy_bytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t cpu_copy_bytes = std::uint64_t{16} << 20;
+constexpr const char* wrong_copy_action =
+    "reseat the device and check PCIe errors with `sudo dmesg | grep -i -e aer -e xid`; turn off "
+    "the "
+    "IOMMU's translation (iommu=pt) and ACS if copies between devices are wrong";
+constexpr const char* peer_action =
+    "see `hiptool devices --doctor` (p2p, acs, iommu) and `hiptool devices --topology`; restart "
+    "the fabric manager of NVSwitch machines";
+
+std::vector<CopyTemplate> templates_for(CheckLevel level, std::size_t devices) {
+  std::vector<CopyKind> kinds{CopyKind::h2d, CopyKind::d2h, CopyKind::d2d};
+  if (level != CheckLevel::quick) kinds.push_back(CopyKind::bidir);
+  if (devices > 1) {
+    kinds.insert(kinds.end(), {CopyKind::h2d_all, CopyKind::d2h_all, CopyKind::p2p_write});
+    if (level != CheckLevel::quick) {
+      kinds.insert(kinds.end(), {CopyKind::p2p_read, CopyKind::p2p_bidir, CopyKind::all_to_all});
+    }
+  }
+  std::vector<CopyTemplate> templates;
+  for (const CopyKind kind : kinds) {
+    templates.push_back({kind, CopyEngine::copy, false, false, false});
+  }
+  return templates;
+}
+
+std::vector<PlannedCopy> plan_check(const std::vector<Device>& devices,
+                                    const StageContext& context) {
+  std::map<Platform, std::vector<Device>> groups;
+  for (const Device& device : devices) groups[device.platform()].push_back(device);
+  std::vector<PlannedCopy> plan;
+  for (const auto& [platform, group] : groups) {
+    CopyRequest request;
+    request.devices = group;
+    request.templates = templates_for(context.level, group.size());
+    request.memories = {HostKind::pinned};
+    request.sizes = {platform == Platform::cpu ? cpu_copy_bytes : gpu_copy_bytes};
+    if (context.size_bytes > 0) request.sizes = {context.size_bytes};
+    for (PlannedCopy& planned : plan_copies(request)) plan.push_back(std::move(planned));
+  }
+  return plan;
+}
+
+CopyBenchOptions copy_options(const StageContext& context) {
+  CopyBenchOptions options;
+  options.sampling.time_budget_s = context.level == CheckLevel::quick      ? 0.05
+                                   : context.level == CheckLevel::standard ? 0.2
+                                                                           : 1;
+  options.root = context.root;
+  options.cancel = context.cancel;
+  return options;
+}
+
+/// Measures with the thread, and so the host memory, on the node of the device.
+CopyResult measure_near(const PlannedCopy& planned, CopyBench& bench,
+                        const std::filesystem::path& root) {
+  std::vector<int> cpus;
+  if (planned.spec.devices.size() == 1) {
+    const DeviceInfo info = planned.spec.devices.front().info();
+    if (info.pci_bus_id) cpus = system::cpus_near(root, *info.pci_bus_id);
+  }
+  const system::CpuBinding bound(cpus);
+  return bench.measure(planned);
+}
+
+/// The copies of a thread that may be left behind.
+struct CopyRound {
+  SharedContext context;
+  std::vector<PlannedCopy> plan;
+  std::mutex mutex;
+  std::size_t next = 0;  ///< of the plan: what is measured now
+  std::vector<CopyResult> results;
+  std::optional<Error> error;
+};
+
+void run_round(CopyRound& round, Heartbeat& heart) {
+  try {
+    CopyBench bench(copy_options(*round.context));
+    for (std::size_t i = 0; i < round.plan.size(); ++i) {
+      if (round.context->cancel->is_cancelled()) return;
+      heart.step(id_of(round.plan[i].spec));
+      CopyResult result = measure_near(round.plan[i], bench, round.context->root);
+      const std::lock_guard lock(round.mutex);
+      round.results.push_back(std::move(result));
+      round.next = i + 1;
+    }
+  } catch (const Error& error) {
+    const std::lock_guard lock(round.mutex);
+    if (error.code() != ErrorCode::cancelled) round.error = error;
+  } catch (const std::exception& exception) {
+    const std::lock_guard lock(round.mutex);
+    round.error = Error(ErrorCode::internal, "copy", exception.what(), "report this as a bug");
+  }
+}
+
+bool takes_part(const CopySpec& spec, const std::string& id) {
+  return std::any_of(spec.devices.begin(), spec.devices.end(),
+                     [&](const Device& device) { return device.id() == id; });
+}
+
+/// Adds results to the works of the devices.
+class CopyResults {
+ public:
+  CopyResults(const std::vector<Device>& devices, const SharedContext& context,
+              const std::vector<std::shared_ptr<StageWork>>& works)
+      : devices_(devices), context_(context), works_(works) {}
+
+  /// The last work is that of copies of all devices at once.
+  StageWork& work_of(const CopySpec& spec) const {
+    if (spec.devices.size() > 2 || (spec.devices.size() == 2 && !is_pair(spec.kind))) {
+      return *works_.back();
+    }
+    for (std::size_t i = 0; i < devices_.size(); ++i) {
+      if (devices_[i] == spec.devices.front()) return *works_[i];
+    }
+    return *works_.back();
+  }
+
+  void add(const PlannedCopy& planned, CopyResult& result) {
+    StageWork& work = work_of(planned.spec);
+    if (result.status == Status::skipped && uses_peers(planned.spec.kind)) {
+      missing_.emplace_back(planned.spec, result.reason);
+    }
+    if (result.status == Status::ok && is_pair(planned.spec.kind)) {
+      has_peers_.insert(planned.spec.devices.front().info().name);
+      peer_speeds_[planned.spec.devices.front().id()].push_back(result.bytes_per_s.value_or(0));
+    } else if (result.status == Status::ok) {
+      work.add_figure(std::string(to_string(planned.spec.kind)) + " " + figure_text(result));
+    }
+    if (result.status == Status::ok) {
+      CheckCell cell;
+      static_cast<report::Measurement&>(cell) = result;
+      cell.stage = "copy";
+      const SharedContext context = context_;
+      cell.again = [context, planned]() -> report::Measurement {
+        CopyBench bench(copy_options(*context));
+        return measure_near(planned, bench, context->root);
+      };
+      work.add(std::move(cell));
+      return;
+    }
+    add_measured("copy", result, wrong_copy_action, work);
+  }
+
+  /// Where some devices of a kind reach each other, all must.
+  void judge_peers() {
+    for (const auto& [spec, reason] : missing_) {
+      if (!is_pair(spec.kind) || has_peers_.count(spec.devices.front().info().name) == 0) continue;
+      work_of(spec).add(Fault{id_of(spec), reason + "; other devices of this kind can", peer_action,
+                              std::nullopt, "access to the peer", "none"});
+    }
+    for (const auto& [id, speeds] : peer_speeds_) {
+      for (std::size_t i = 0; i < devices_.size(); ++i) {
+        if (devices_[i].id() != id) continue;
+        report::Measurement slowest;
+        slowest.bytes_per_s = *std::min_element(speeds.begin(), speeds.end());
+        works_[i]->add_figure((speeds.size() > 1 ? "peers from " : "peer ") + figure_text(slowest));
+      }
+    }
+  }
+
+ private:
+  static bool is_pair(CopyKind kind) {
+    return kind == CopyKind::p2p_read || kind == CopyKind::p2p_write || kind == CopyKind::p2p_bidir;
+  }
+
+  const std::vector<Device>& devices_;
+  const SharedContext& context_;
+  const std::vector<std::shared_ptr<StageWork>>& works_;
+  std::vector<std::pair<CopySpec, std::string>> missing_;
+  std::set<std::string> has_peers_;  ///< names of kinds of devices
+  std::map<std::string, std::vector<double>> peer_speeds_;
+};
+
+/// What a thread was left behind with.
+void add_hang(const CopySpec& spec, double patience_s, StageWork& work) {
+  const std::string id = id_of(spec);
+  const Error error(ErrorCode::timed_out, "check",
+                    fmt::format("{} did not end within {:.0f} s", id, patience_s));
+  work.add(Fault{id, error.what(), action_of(error), error});
+}
+
+}  // namespace
+
+CopyStageEnd copy_stage(const std::vector<Device>& devices, const SharedContext& context,
+                        double patience_s, const std::vector<std::shared_ptr<StageWork>>& works) {
+  CopyStageEnd end;
+  CopyResults results(devices, context, works);
+  std::vector<PlannedCopy> plan = plan_check(devices, *context);
+  while (!plan.empty() && !context->cancel->is_cancelled()) {
+    const auto round = std::make_shared<CopyRound>();
+    round->context = context;
+    round->plan = plan;
+    const TaskEnd task = run_tasks({[round](Heartbeat& heart) { run_round(*round, heart); }},
+                                   patience_s, *context->cancel)
+                             .front();
+    const std::lock_guard lock(round->mutex);
+    for (std::size_t i = 0; i < round->results.size(); ++i) results.add(plan[i], round->results[i]);
+    if (round->error) {
+      const Error& error = *round->error;
+      works.back()->add(Fault{"copy", error.what(), action_of(error), error});
+    }
+    end.has_left_threads = end.has_left_threads || task.is_left_behind;
+    if (!task.is_left_behind || round->next >= plan.size()) break;
+    const CopySpec hung = plan[round->next].spec;
+    if (context->cancel->is_cancelled()) break;
+    if (end.lost.empty()) {
+      add_hang(hung, patience_s, results.work_of(hung));
+    } else {
+      results.work_of(hung).add_skip(held_up_text(hung.devices.front().id(), end.lost.front()));
+    }
+    for (const Device& device : hung.devices) end.lost.push_back(device.id());
+    plan.erase(plan.begin(), plan.begin() + static_cast<std::ptrdiff_t>(round->next) + 1);
+    std::erase_if(plan, [&](const PlannedCopy& planned) {
+      return std::any_of(end.lost.begin(), end.lost.end(),
+                         [&](const std::string& id) { return takes_part(planned.spec, id); });
+    });
+  }
+  results.judge_peers();
+  return end;
+}
+
+}  // namespace hiptool::measure

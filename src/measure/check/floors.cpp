@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+#include "measure/check/floors.hpp"
+
+#include <algorithm>
+
+#include "base/input_file.hpp"
+#include "base/units.hpp"
+#include "hiptool/error.hpp"
+#include "measure/copy/spec.hpp"
+#include "measure/kernel/bench.hpp"
+#include "report/report.hpp"
+
+namespace hiptool::measure {
+namespace {
+
+using report::elements;
+using report::member;
+using report::Object;
+using report::Value;
+
+constexpr std::uint64_t most_floor_bytes = 4u << 20;
+constexpr const char* expect_schema = "hiptool.expect/1";
+
+[[noreturn]] void refuse_floor(const std::string& path, const std::string& what) {
+  throw Error(ErrorCode::invalid_argument, "read expectations", path + ": " + what,
+              "write a file with `hiptool check --write-expect FILE` on a good machine");
+}
+
+// The first word of the labels of measurements that some level makes.
+bool is_cell_name(const std::string& label) {
+  const std::string first = label.substr(0, label.find('.'));
+  if (parse_copy_kind(first)) return true;
+  const std::vector<KernelFamily> families = list_kernels();
+  return std::any_of(families.begin(), families.end(), [&](const KernelFamily& family) {
+    return family.name == first && !family.is_operation;
+  });
+}
+
+Floor read_floor(const Value& value, const std::string& path, const std::string& where) {
+  Floor floor;
+  std::size_t figures = 0;
+  for (const auto& [name, target] :
+       {std::pair("bytes_per_s", &floor.bytes_per_s), std::pair("flops_per_s", &floor.flops_per_s),
+        std::pair("most_s", &floor.most_s)}) {
+    const Value& figure = member(value, name);
+    if (figure.is_absent()) continue;
+    *target = report::number_of(figure);
+    if (!*target || **target <= 0) {
+      refuse_floor(path, where + ": " + name + " is not a number above 0");
+    }
+    ++figures;
+  }
+  if (figures != 1) {
+    refuse_floor(path, where + ": expected one of bytes_per_s, flops_per_s and most_s");
+  }
+  const Value& devices = member(value, "devices");
+  if (!devices.is_absent()) {
+    const auto count = report::count_of(devices);
+    if (!count || *count == 0) refuse_floor(path, where + ": devices is not a number from 1 on");
+    floor.devices = *count;
+  }
+  return floor;
+}
+
+// The lower of two floors.
+void lower(Floor& floor, const Floor& other) {
+  const auto least = [](std::optional<double>& own, const std::optional<double>& one) {
+    if (own && one) own = std::min(*own, *one);
+  };
+  least(floor.bytes_per_s, other.bytes_per_s);
+  least(floor.flops_per_s, other.flops_per_s);
+  if (floor.most_s && other.most_s) floor.most_s = std::max(*floor.most_s, *other.most_s);
+}
+
+Floor floor_of(const report::Measurement& measured, double margin) {
+  Floor floor;
+  floor.devices = std::max<std::size_t>(measured.devices.size(), 1);
+  if (measured.bytes_per_s) {
+    floor.bytes_per_s = *measured.bytes_per_s * (1 - margin);
+  } else if (measured.flops_per_s) {
+    floor.flops_per_s = *measured.flops_per_s * (1 - margin);
+  } else {
+    floor.most_s = *measured.median_s * (1 + margin);
+  }
+  return floor;
+}
+
+Object floor_value(const Floor& floor) {
+  Object fields;
+  if (floor.bytes_per_s) fields.emplace_back("bytes_per_s", *floor.bytes_per_s);
+  if (floor.flops_per_s) fields.emplace_back("flops_per_s", *floor.flops_per_s);
+  if (floor.most_s) fields.emplace_back("most_s", *floor.most_s);
+  fields.emplace_back("devices", std::uint64_t{floor.devices});
+  return fields;
+}
+
+}  // namespace
+
+const std::map<std::string, Floor>& Floors::of(const std::string& device_name) const {
+  const auto found = of_kind.find(device_name);
+  if (found != of_kind.end()) return found->second;
+  std::string names;
+  for (const auto& [name, floors] : of_kind) names += (names.empty() ? "" : ", ") + name;
+  throw Error(ErrorCode::invalid_argument, "read expectations",
+              path + " expects nothing of " + device_name + "; it has " + names,
+              "add that kind with `hiptool check --write-expect FILE` on a good machine that has "
+              "it, or leave its devices out with --device");
+}
+
+Floors read_floors(const std::filesystem::path& path, const CancelToken* cancel) {
+  const std::string name = path.string();
+  const Value document =
+      report::parse_json(base::read_input_file(path, most_floor_bytes, cancel), name);
+  if (report::text_of(member(document, "schema")) != expect_schema) {
+    refuse_floor(name, "its schema is not " + std::string(expect_schema));
+  }
+  Floors floors;
+  floors.path = name;
+  floors.level = report::text_of(member(document, "level"));
+  const auto* const kinds = std::get_if<Object>(&member(document, "gpus").data());
+  if (kinds == nullptr || kinds->empty()) refuse_floor(name, "gpus has no kind of GPU");
+  for (const auto& [kind, cells] : *kinds) {
+    auto& of_one = floors.of_kind[kind];
+    const auto* const list = std::get_if<Object>(&cells.data());
+    if (list == nullptr || list->empty()) refuse_floor(name, kind + " has no measurement");
+    for (const auto& [label, value] : *list) {
+      if (!is_cell_name(label)) {
+        refuse_floor(name, kind + ": check makes no measurement '" + label + "'");
+      }
+      of_one[label] = read_floor(value, name, kind + ", " + label);
+    }
+  }
+  return floors;
+}
+
+std::string floors_text(const std::vector<RatedCell>& cells, const std::string& level,
+                        double margin, const std::string& written_at) {
+  std::map<std::string, std::map<std::string, Floor>> of_kind;
+  for (const RatedCell& cell : cells) {
+    if (!speed_of(*cell.measured)) continue;
+    const Floor floor = floor_of(*cell.measured, margin);
+    const auto [place, is_new] = of_kind[cell.device_name].emplace(cell.measured->label, floor);
+    if (!is_new) lower(place->second, floor);
+  }
+  Object kinds;
+  for (const auto& [kind, floors] : of_kind) {
+    Object values;
+    for (const auto& [label, floor] : floors) values.emplace_back(label, floor_value(floor));
+    kinds.emplace_back(kind, std::move(values));
+  }
+  report::Report report;
+  report.document = {{"schema", expect_schema},
+                     {"level", level},
+                     {"margin", margin},
+                     {"written_at", written_at},
+                     {"gpus", std::move(kinds)}};
+  return to_json(report);
+}
+
+std::string stage_of_label(const std::string& label) {
+  if (parse_copy_kind(label.substr(0, label.find('.')))) return "copy";
+  return label.starts_with("memtest-") ? "memory" : "kernels";
+}
+
+bool meets(const Floor& floor, const report::Measurement& measured) {
+  if (floor.bytes_per_s) return measured.bytes_per_s && *measured.bytes_per_s >= *floor.bytes_per_s;
+  if (floor.flops_per_s) return measured.flops_per_s && *measured.flops_per_s >= *floor.flops_per_s;
+  return measured.median_s && *measured.median_s <= *floor.most_s;
+}
+
+std::string figure_text(const report::Measurement& measured) {
+  if (measured.bytes_per_s) return format_rate(*measured.bytes_per_s);
+  if (measured.flops_per_s) {
+    return report::format_value(*measured.flops_per_s, report::Unit::operations);
+  }
+  return measured.median_s ? format_duration(*measured.median_s) : std::string();
+}
+
+std::string figure_text(const Floor& floor) {
+  report::Measurement measured;
+  measured.bytes_per_s = floor.bytes_per_s;
+  measured.flops_per_s = floor.flops_per_s;
+  measured.median_s = floor.most_s;
+  return figure_text(measured);
+}
+
+std::optional<double> speed_of(const report::Measurement& measured) {
+  if (measured.status != report::Status::ok) return {};
+  if (measured.bytes_per_s) return measured.bytes_per_s;
+  if (measured.flops_per_s) return measured.flops_per_s;
+  if (measured.median_s && *measured.median_s > 0) return 1 / *measured.median_s;
+  return {};
+}
+
+}  // namespace hiptool::measure

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+/// The rates that `check --expect` demands of each kind of GPU.
+#pragma once
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hiptool/cancel.hpp"
+#include "report/measurement.hpp"
+#include "report/tree.hpp"
+
+namespace hiptool::measure {
+
+/// The least rate of a measurement. Exactly one of the figures is set.
+struct Floor {
+  std::optional<double> bytes_per_s;
+  std::optional<double> flops_per_s;
+  std::optional<double> most_s;  ///< of a latency, which has no rate
+  std::size_t devices = 1;       ///< that take part at once
+};
+
+/// Floors by the name of the GPU ("NVIDIA H200") and the label of the measurement
+/// ("h2d.pinned.copy.64MiB").
+struct Floors {
+  std::string path;
+  std::string level;  ///< of the run that they come from
+  std::map<std::string, std::map<std::string, Floor>> of_kind;
+
+  /// Throws Error(invalid_argument) that names the kind of GPU.
+  const std::map<std::string, Floor>& of(const std::string& device_name) const;
+};
+
+/// Reads a file of write_floors(). Throws as base::read_input_file(), Error(corrupt_data) for text
+/// that is not JSON, Error(invalid_argument) with the field for wrong values and for measurements
+/// that no level of check makes.
+Floors read_floors(const std::filesystem::path& path, const CancelToken* cancel);
+
+/// A measurement with the names of the devices that took part.
+struct RatedCell {
+  const report::Measurement* measured = nullptr;
+  std::string device_name;
+};
+
+/// The text of a file with the floors of these measurements: the lowest rate of each kind of GPU
+/// less the margin (0.05: 5 %), the longest time more that.
+std::string floors_text(const std::vector<RatedCell>& cells, const std::string& level,
+                        double margin, const std::string& written_at);
+
+/// How a file's floors and the measurements of this run compare.
+struct FloorResults {
+  std::size_t judged = 0;
+  std::vector<std::string> not_measured;  ///< "NVIDIA H200: memtest-walking.u32": at this level
+};
+
+/// The stage that makes a measurement of that label.
+std::string stage_of_label(const std::string& label);
+
+/// Whether a measurement meets a floor.
+bool meets(const Floor& floor, const report::Measurement& measured);
+
+/// "12.1 GB/s", "50.1 TFLOP/s" or "4.1 us": the figure of a measurement that a floor would be for;
+/// empty without one.
+std::string figure_text(const report::Measurement& measured);
+std::string figure_text(const Floor& floor);
+
+/// The value by which measurements are judged, larger is better: bytes or operations per second, or
+/// the inverse of a time. Absent if there is none.
+std::optional<double> speed_of(const report::Measurement& measured);
+
+}  // namespace hiptool::measure

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// A decoder on the device, compared with the same in float64 on the host.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "base/units.hpp"
+#include "hiptool/backend.hpp"
+#include "hiptool/error.hpp"
+#include "hiptool/load.hpp"
+#include "hiptool/model_runtime.hpp"
+#include "measure/check/stages.hpp"
+#include "prove/reference_decoder.hpp"
+#include "runtime/greedy.hpp"
+
+namespace hiptool::measure {
+namespace {
+
+// Logits may differ by so much of their own standard deviation: f32 has 6e-8, and layers add up.
+constexpr double most_error = 1e-5;
+constexpr double reference_patience = 1000;  // times that of other steps: a large model takes long
+
+double deviation_of(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  const double mean = sum / static_cast<double>(values.size());
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return std::sqrt(squares / static_cast<double>(values.size()));
+}
+
+struct Difference {
+  std::size_t token = 0;
+  double share = 0;  ///< of the standard deviation
+};
+
+Difference largest_difference(const std::vector<float>& got, const std::vector<double>& expected) {
+  const double deviation = std::max(deviation_of(expected), 1e-30);
+  Difference worst;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double share = std::abs(static_cast<double>(got[i]) - expected[i]) / deviation;
+    if (share <= worst.share) continue;  // NaN goes on
+    worst = {i, share};
+    if (std::isnan(share)) break;
+  }
+  return worst;
+}
+
+}  // namespace
+
+void compute_reference(StageContext& context, Heartbeat& heart) {
+  heart.step("computing the reference of the model", reference_patience);
+  prove::ReferenceOptions options;
+  options.sequence_tokens = context.prompt.size();
+  options.cancel = context.cancel;
+  prove::ReferenceDecoder decoder(*context.file, *context.spec, options);
+  context.logits = decoder.decode(context.prompt);
+}
+
+void model_stage(const Device& device, const StageContext& context, Heartbeat& heart,
+                 StageWork& work) {
+  const std::string id = "model@" + device.id();
+  const double patience = context.model.is_made ? 1 : 20;
+  heart.step("loading the model to " + device.id(), patience);
+  LoadOptions load;
+  load.cancel = context.cancel;
+  load.compiler_program = context.child.program;
+  const LoadedModel model = load_model(*context.file, device, load);
+  heart.step("decoding on " + device.id(), patience);
+  const Backend backend(device);
+  ModelRuntime::Options options;
+  options.context_tokens = context.prompt.size();
+  ModelRuntime decoder(backend, model, *context.spec, options);
+  const std::vector<float> logits =
+      decoder.decode_step(context.prompt).to_host<float>(backend.stream());
+  const Difference worst = largest_difference(logits, context.logits);
+  if (worst.share <= most_error) {
+    work.add_figure(fmt::format("{} tokens, logits within {:.1e} of their deviation",
+                                context.prompt.size(), worst.share));
+    return;
+  }
+  const std::string reason = fmt::format(
+      "the logit of token {} is {}, the float64 reference computes {}: {:.1e} of the standard "
+      "deviation, at most {:.0e} expected",
+      worst.token, logits[worst.token], context.logits[worst.token], worst.share, most_error);
+  const std::string action = "find the operation with `hiptool run-kernel ops --device " +
+                             device.id() + "`; reset the device and update its driver";
+  work.add(Fault{id, reason, action, Error(ErrorCode::data_mismatch, "model", id + ": " + reason),
+                 context.logits[worst.token], static_cast<double>(logits[worst.token])});
+}
+
+}  // namespace hiptool::measure

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "measure/check/rates.hpp"
+#include "measure/check/stages.hpp"
+#include "measure/check/workers.hpp"
+#include "runtime/greedy.hpp"
+
+namespace hiptool::measure {
+namespace {
+
+using StageFunction = void (*)(const Device&, const StageContext&, Heartbeat&, StageWork&);
+using SharedWork = std::shared_ptr<StageWork>;
+
+// After these the process cannot use the device any more; a library's own process may hang.
+bool ends_device(const Fault& fault) {
+  if (!fault.error) return false;
+  const ErrorCode code = fault.error->code();
+  const bool is_call = code == ErrorCode::device && fault.error->native().has_value();
+  return code == ErrorCode::device_lost || (is_call && !fault.error->is_recoverable());
+}
+
+/// All stages on all devices.
+class CheckRun {
+ public:
+  CheckRun(const std::vector<Device>& devices, const CheckOptions& options, CheckResult& result)
+      : devices_(devices), options_(options), result_(result) {
+    rules_.floors = options.floors ? &*options.floors : nullptr;
+    rules_.spread = options.spread;
+    for (const CheckedDevice& device : result.devices) {
+      rules_.device_names[device.id] = device.info.name;
+    }
+    rules_.again = [this](const CheckCell& cell) { return again(cell); };
+  }
+
+  void run() {
+    auto context = std::make_shared<StageContext>();
+    context->level = options_.level;
+    context->size_bytes = options_.size_bytes;
+    context->root = options_.root;
+    context->child = options_.child;
+    context->child.timeout_s = options_.patience_s;
+    context->cancel = options_.cancel;
+    context->model = options_.model;
+    if (is_chosen("copy")) run_copies(context);
+    const std::pair<const char*, StageFunction> stages[] = {{"memory", memory_stage},
+                                                            {"kernels", kernels_stage},
+                                                            {"operations", operations_stage},
+                                                            {"libraries", libraries_stage}};
+    for (const auto& [name, function] : stages) {
+      if (is_chosen(name)) run_everywhere(name, function, context);
+    }
+    if (is_chosen("model")) run_model(context);
+    result_.was_cancelled = options_.cancel->is_cancelled();
+  }
+
+ private:
+  bool is_chosen(const std::string& stage) const {
+    const auto& chosen = options_.stages;
+    return std::find(chosen.begin(), chosen.end(), stage) != chosen.end();
+  }
+  bool is_lost(const Device& device) const { return lost_.count(device.id()) > 0; }
+
+  void run_copies(const SharedContext& context) {
+    const auto start = Heartbeat::Clock::now();
+    std::vector<SharedWork> works;
+    for (std::size_t i = 0; i <= devices_.size(); ++i)
+      works.push_back(std::make_shared<StageWork>());
+    const CopyStageEnd end = copy_stage(devices_, context, options_.patience_s, works);
+    for (const std::string& id : end.lost) {
+      lost_[id] = "copy";
+      hung_.insert(id);
+    }
+    result_.has_left_threads = result_.has_left_threads || end.has_left_threads;
+    std::vector<StageResult> results;
+    for (std::size_t i = 0; i < works.size(); ++i) {
+      const bool is_all = i == devices_.size();
+      results.push_back(take("copy", is_all ? "" : devices_[i].id(), *works[i]));
+    }
+    const StageResult& all = results.back();
+    const bool is_empty = all.status == StageStatus::skipped && all.reason.empty();
+    if (is_empty) results.pop_back();
+    finish(std::move(results), base::seconds_since(start));
+  }
+
+  void run_everywhere(const std::string& stage, StageFunction function,
+                      const SharedContext& context) {
+    if (options_.cancel->is_cancelled()) return;
+    const auto start = Heartbeat::Clock::now();
+    std::vector<SharedWork> works;
+    std::vector<Task> tasks;
+    std::vector<const Device*> working;
+    for (const Device& device : devices_) {
+      if (is_lost(device)) continue;
+      const SharedWork work = std::make_shared<StageWork>();
+      works.push_back(work);
+      working.push_back(&device);
+      tasks.push_back([device, context, work, stage, function](Heartbeat& heart) {
+        run_one(stage, device, *context, heart, *work, function);
+      });
+    }
+    const std::string hung_before = hung_.empty() ? "" : *hung_.begin();
+    const std::vector<TaskEnd> ends = run_tasks(tasks, options_.patience_s, *options_.cancel);
+    std::vector<StageResult> results;
+    std::size_t next = 0;
+    for (const Device& device : devices_) {
+      if (is_lost(device)) {
+        results.push_back(lost_result(stage, device));
+        continue;
+      }
+      const TaskEnd& end = ends[next];
+      const bool is_held_up = end.is_left_behind && !hung_before.empty();
+      if (is_held_up) {
+        works[next]->take();
+        results.push_back(held_up_result(stage, device, hung_before));
+      } else {
+        if (end.is_left_behind) add_hang(stage, device, end, *works[next]);
+        results.push_back(take(stage, device.id(), *works[next]));
+      }
+      results.back().time_s = end.time_s;
+      ++next;
+    }
+    finish(std::move(results), base::seconds_since(start));
+  }
+
+  static void run_one(const std::string& stage, const Device& device, const StageContext& context,
+                      Heartbeat& heart, StageWork& work, StageFunction function) {
+    const std::string what = stage + "@" + device.id();
+    try {
+      function(device, context, heart, work);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::cancelled) return;
+      const bool cannot =
+          error.code() == ErrorCode::unsupported || error.code() == ErrorCode::out_of_memory;
+      if (cannot) {
+        work.add_skip(error.what());
+      } else {
+        work.add(Fault{what, error.what(), action_of(error), error});
+      }
+    } catch (const std::exception& exception) {
+      const Error error(ErrorCode::internal, stage, exception.what(), "report this as a bug");
+      work.add(Fault{what, error.what(), action_of(error), error});
+    }
+  }
+
+  void run_model(const std::shared_ptr<StageContext>& earlier) {
+    if (options_.cancel->is_cancelled()) return;
+    // Threads that were left behind still read the earlier one.
+    const auto context = std::make_shared<StageContext>(*earlier);
+    const auto failed = std::make_shared<StageWork>();
+    const CheckModel model = options_.model;
+    const TaskEnd end = run_tasks({[context, failed, model](Heartbeat& heart) {
+                                    prepare_model(*context, *failed, model, heart);
+                                  }},
+                                  options_.patience_s, *options_.cancel)
+                            .front();
+    if (options_.cancel->is_cancelled() || end.is_left_behind) {
+      result_.has_left_threads = result_.has_left_threads || end.is_left_behind;
+      return;
+    }
+    StageWork::Findings findings = failed->take();
+    if (findings.faults.empty()) return run_everywhere("model", model_stage, context);
+    StageResult result;
+    result.stage = "model";
+    result.status = StageStatus::failed;
+    result.faults = std::move(findings.faults);
+    finish({std::move(result)}, end.time_s);
+  }
+
+  static void prepare_model(StageContext& context, StageWork& failed, const CheckModel& model,
+                            Heartbeat& heart) {
+    try {
+      context.file = ModelFile::open(model.path);
+      context.spec = DecoderSpec::read(*context.file);
+      context.prompt = runtime::default_prompt(context.spec->vocabulary);
+      compute_reference(context, heart);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::cancelled) {
+        failed.add(Fault{"model", error.what(), action_of(error), error});
+      }
+    } catch (const std::exception& exception) {
+      const Error error(ErrorCode::internal, "model", exception.what(), "report this as a bug");
+      failed.add(Fault{"model", error.what(), action_of(error), error});
+    }
+  }
+
+  void add_hang(const std::string& stage, const Device& device, const TaskEnd& end,
+                StageWork& work) {
+    result_.has_left_threads = true;
+    lost_.emplace(device.id(), stage);
+    hung_.insert(device.id());
+    if (options_.cancel->is_cancelled()) return;
+    const Error error(
+        ErrorCode::timed_out, "check",
+        fmt::format("no answer within {:.0f} s during: {}", options_.patience_s, end.step));
+    work.add(Fault{stage + "@" + device.id(), error.what(), action_of(error), error});
+  }
+
+  StageResult held_up_result(const std::string& stage, const Device& device,
+                             const std::string& hung) {
+    result_.has_left_threads = true;
+    lost_.emplace(device.id(), stage);
+    StageResult result;
+    result.stage = stage;
+    result.device = device.id();
+    result.was_unreachable = true;
+    result.reason = held_up_text(device.id(), hung);
+    return result;
+  }
+
+  StageResult lost_result(const std::string& stage, const Device& device) const {
+    StageResult result;
+    result.was_unreachable = true;
+    result.stage = stage;
+    result.device = device.id();
+    result.reason = fmt::format("not used any more after the stage {}", lost_.at(device.id()));
+    return result;
+  }
+
+  StageResult take(const std::string& stage, const std::string& device, StageWork& work) {
+    StageWork::Findings findings = work.take();
+    StageResult result;
+    result.stage = stage;
+    result.device = device;
+    result.faults = std::move(findings.faults);
+    result.figures = fmt::format("{}", fmt::join(findings.figures, ", "));
+    result.reason = fmt::format("{}", fmt::join(findings.skips, "; "));
+    if (!result.faults.empty()) {
+      result.status = StageStatus::failed;
+    } else if (findings.has_run && !options_.cancel->is_cancelled()) {
+      result.status = StageStatus::passed;
+    } else if (options_.cancel->is_cancelled()) {
+      result.reason = "interrupted";
+    }
+    for (CheckCell& cell : findings.cells) stage_cells_.push_back(std::move(cell));
+    return result;
+  }
+
+  /// Judges the rates of the stage, then keeps and reports its results.
+  void finish(std::vector<StageResult> results, double time_s) {
+    if (!options_.cancel->is_cancelled()) {
+      for (RateFault& slow : judge_rates(stage_cells_, rules_, result_.floors)) {
+        add_fault(results, std::move(slow));
+      }
+    }
+    for (CheckCell& cell : stage_cells_) result_.cells.push_back(std::move(cell));
+    stage_cells_.clear();
+    for (StageResult& result : results) {
+      if (result.time_s == 0) result.time_s = time_s;
+      std::stable_sort(result.faults.begin(), result.faults.end(), is_worse);
+      for (const Fault& fault : result.faults) {
+        if (ends_device(fault)) lost_.emplace(result.device, result.stage);
+      }
+      result_.stages.push_back(std::move(result));
+      if (options_.on_stage) options_.on_stage(result_.stages.back());
+    }
+  }
+
+  static void add_fault(std::vector<StageResult>& results, RateFault slow) {
+    auto owner = std::find_if(results.begin(), results.end(), [&](const StageResult& result) {
+      return result.device == slow.device;
+    });
+    if (owner == results.end()) owner = results.begin();
+    owner->faults.push_back(std::move(slow.fault));
+    owner->status = StageStatus::failed;
+  }
+
+  std::optional<report::Measurement> again(const CheckCell& cell) {
+    for (const std::string& id : cell.devices) {
+      if (lost_.count(id) > 0) return {};
+    }
+    struct Again {
+      std::mutex mutex;
+      std::optional<report::Measurement> measured;
+    };
+    const auto shared = std::make_shared<Again>();
+    const auto function = cell.again;
+    const std::string step = cell.id;
+    const TaskEnd end = run_tasks({[shared, function, step](Heartbeat& heart) {
+                                    heart.step(step);
+                                    try {
+                                      report::Measurement measured = function();
+                                      const std::lock_guard lock(shared->mutex);
+                                      shared->measured = std::move(measured);
+                                    } catch (const std::exception&) {
+                                      // The first measurement stands.
+                                    }
+                                  }},
+                                  options_.patience_s, *options_.cancel)
+                            .front();
+    if (end.is_left_behind) {
+      result_.has_left_threads = true;
+      for (const std::string& id : cell.devices) lost_.emplace(id, cell.stage);
+    }
+    const std::lock_guard lock(shared->mutex);
+    return std::exchange(shared->measured, std::nullopt);
+  }
+
+  const std::vector<Device>& devices_;
+  const CheckOptions& options_;
+  CheckResult& result_;
+  RateRules rules_;
+  std::map<std::string, std::string> lost_;  ///< ids of devices, and the stage that lost them
+  std::set<std::string> hung_;
+  std::vector<CheckCell> stage_cells_;
+};
+
+}  // namespace
+
+void run_check(const std::vector<Device>& devices, const CheckOptions& options,
+               CheckResult& result) {
+  CheckRun(devices, options, result).run();
+}
+
+}  // namespace hiptool::measure

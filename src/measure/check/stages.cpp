@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: MIT
+#include "measure/check/stages.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "base/text.hpp"
+#include "base/units.hpp"
+#include "hip/sensors.hpp"
+#include "hiptool/error.hpp"
+#include "measure/kernel/bench.hpp"
+#include "measure/ops/sweep.hpp"
+#include "measure/peak.hpp"
+#include "report/report.hpp"
+
+namespace hiptool::measure {
+namespace {
+
+constexpr const char* memory_action =
+    "stop using the device, reset it, then test its memory with `hiptool check --level long`; "
+    "replace it if that fails again";
+constexpr const char* kernel_action =
+    "repeat it with `hiptool run-kernel all`; if it is wrong again, reset the device and update "
+    "its driver, and replace the device if neither helps";
+// A launch of any kernel takes less; reading results back and comparing them takes most.
+constexpr double memory_share = 0.9;
+constexpr double longest_soak_s = 60;
+constexpr std::size_t few_samples = 9;
+constexpr std::uint64_t small_size_bytes = 1u << 20;
+
+/// Sensors of a device, read while it works.
+class LoadSensors {
+ public:
+  LoadSensors(const Device& device, const std::filesystem::path& root)
+      : bus_id_(device.info().pci_bus_id.value_or("")),
+        library_(hip::open_sensors(device.platform(), root)) {}
+
+  std::optional<double> clock_hz() {
+    if (!library_.sensors || bus_id_.empty()) return {};
+    const hip::SensorReading reading = library_.sensors->read(bus_id_);
+    for (const std::string& reason :
+         reading.throttle_reasons.value_or(std::vector<std::string>())) {
+      if (std::find(reasons_.begin(), reasons_.end(), reason) == reasons_.end()) {
+        reasons_.push_back(reason);
+      }
+    }
+    return reading.clock_hz;
+  }
+  bool can_read() const { return library_.sensors != nullptr && !bus_id_.empty(); }
+  const std::vector<std::string>& reasons() const { return reasons_; }
+
+ private:
+  std::string bus_id_;
+  hip::SensorLibrary library_;
+  std::vector<std::string> reasons_;
+};
+
+/// The options of one set of kernels.
+KernelBenchOptions bench_options(const Device& device, const StageContext& context) {
+  KernelBenchOptions bench;
+  bench.cancel = context.cancel;
+  if (context.size_bytes > 0) bench.sizes_bytes = {context.size_bytes};
+  if (context.level == CheckLevel::quick) bench.samples = few_samples;
+  if (const auto peak = memory_peak(device.platform(), device.info())) {
+    bench.memory_peak = Peak{peak->bytes_per_s, peak->source};
+  }
+  return bench;
+}
+
+/// The same kernel once more, for a rate that is too low.
+std::function<report::Measurement()> kernel_again(const Device& device, KernelBenchOptions bench,
+                                                  const KernelResult& result) {
+  bench.names = {result.kernel};
+  bench.dtypes = {result.dtype};
+  bench.clock_hz = nullptr;
+  bench.soak_s = 0;
+  return [device, bench]() -> report::Measurement {
+    const std::vector<KernelResult> results = run_kernels(bench, device);
+    report::Measurement measured;
+    if (!results.empty()) measured = results.front();
+    return measured;
+  };
+}
+
+std::string kernel_figure(const KernelResult& result) {
+  const std::string rate = figure_text(result);
+  if (rate.empty()) return {};
+  // Of u32 there are kernels that have no other type.
+  return result.kernel + (result.dtype == "u32" ? "" : " " + result.dtype) + " " + rate;
+}
+
+void add_kernel(const char* stage, const char* action, const Device& device,
+                const KernelBenchOptions& bench, const KernelResult& result, StageWork& work) {
+  if (result.status != Status::ok) {
+    add_measured(stage, result, action, work);
+    return;
+  }
+  CheckCell cell;
+  static_cast<report::Measurement&>(cell) = result;
+  cell.stage = stage;
+  cell.again = kernel_again(device, bench, result);
+  work.add_figure(kernel_figure(result));
+  work.add(std::move(cell));
+}
+
+/// One family after the other, so that the one that hangs is known.
+void run_bench(const char* stage, const char* action, const Device& device,
+               KernelBenchOptions bench, Heartbeat& heart, StageWork& work) {
+  const double soak_factor = 1 + bench.soak_s / 10;
+  for (const KernelFamily& family : chosen_kernels(bench)) {
+    if (bench.cancel->is_cancelled()) return;
+    KernelBenchOptions one = bench;
+    one.names = {family.name};
+    one.on_result = [&](const KernelResult& result, std::size_t, std::size_t) {
+      heart.step(family.name + " on " + device.id(), soak_factor);
+      add_kernel(stage, action, device, bench, result, work);
+    };
+    heart.step(family.name + " on " + device.id(), soak_factor);
+    if (family.dtypes.empty()) continue;
+    one.dtypes = family.dtypes;
+    run_kernels(one, device);
+  }
+}
+
+/// The problem of every library: small on hosts and where sizes are.
+Problem usual_problem(ProblemKind kind, const Device& device, const StageContext& context) {
+  Problem problem = default_problem(kind, true);
+  const bool is_product = kind == ProblemKind::matmul;
+  if (context.size_bytes > 0 && context.size_bytes < small_size_bytes) {
+    set_shape(problem, is_product ? "64x64x64" : "n1c8h14w14:k8r3s3p1");
+  } else if (!device.is_host_memory()) {
+    set_shape(problem, is_product ? "1024x1024x1024" : "n8c64h28w28:k64r3s3p1");
+    set_dtype(problem, DType::f16);
+  }
+  return problem;
+}
+
+}  // namespace
+
+void StageWork::add(CheckCell cell) {
+  const std::lock_guard lock(mutex_);
+  found_.has_run = found_.has_run || cell.status != Status::skipped;
+  found_.cells.push_back(std::move(cell));
+}
+
+void StageWork::add(Fault fault) {
+  const std::lock_guard lock(mutex_);
+  found_.has_run = true;
+  found_.faults.push_back(std::move(fault));
+}
+
+void StageWork::add_figure(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  found_.has_run = true;
+  if (!text.empty()) found_.figures.push_back(text);
+}
+
+void StageWork::add_skip(const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  if (std::find(found_.skips.begin(), found_.skips.end(), reason) == found_.skips.end()) {
+    found_.skips.push_back(reason);
+  }
+}
+
+StageWork::Findings StageWork::take() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(found_, {});
+}
+
+std::string wrong_text(const report::WrongData& wrong) {
+  std::string text = fmt::format("{} wrong", base::count_of(wrong.count, "value"));
+  if (wrong.first_index) text += fmt::format(", the first at {}", *wrong.first_index);
+  if (wrong.xor_bits != 0) text += fmt::format(", bits 0x{:x}", wrong.xor_bits);
+  return text;
+}
+
+std::string held_up_text(const std::string& device, const std::string& hung) {
+  return fmt::format(
+      "no answer after {} hung, which holds up the driver; check it alone with "
+      "`hiptool check --device {}`",
+      hung, device);
+}
+
+std::string action_of(const Error& error) {
+  if (!error.hint().empty()) return error.hint();
+  switch (error.code()) {
+    case ErrorCode::timed_out:
+    case ErrorCode::device_lost:
+    case ErrorCode::device:
+      return "find the cause with `sudo dmesg | tail -n 50`; reset the device or reboot, then "
+             "check "
+             "it again";
+    case ErrorCode::out_of_memory: return "end other programs that use the device";
+    default: return "repeat it with --verbose";
+  }
+}
+
+void add_measured(const std::string& stage, const report::Measurement& measured,
+                  const std::string& action, StageWork& work) {
+  CheckCell cell;
+  static_cast<report::Measurement&>(cell) = measured;
+  cell.stage = stage;
+  if (measured.status == Status::mismatch) {
+    std::string reason = measured.reason;
+    if (measured.wrong) {
+      reason = wrong_text(*measured.wrong) + (reason.empty() ? "" : "; " + reason);
+      reason += measured.wrong->reread_agrees ? "; reading again gives the same"
+                                              : "; reading again gives another value";
+    }
+    work.add(Fault{measured.id, reason, action,
+                   Error(ErrorCode::data_mismatch, stage, measured.id + ": " + reason, action)});
+  } else if (measured.status == Status::failed) {
+    const Error error = measured.error.value_or(Error(ErrorCode::device, stage, measured.reason));
+    work.add(Fault{measured.id, error.what(), action_of(error), error});
+  } else if (measured.status == Status::skipped) {
+    work.add_skip(measured.reason);
+  }
+  work.add(std::move(cell));
+}
+
+void memory_stage(const Device& device, const StageContext& context, Heartbeat& heart,
+                  StageWork& work) {
+  KernelBenchOptions bench = bench_options(device, context);
+  bench.names = {"memtest-address", "memtest-random"};
+  if (context.level != CheckLevel::quick) {
+    bench.names = {"memtest"};
+    // The memory of the host is that of other programs too.
+    if (!device.is_host_memory() && context.size_bytes == 0) bench.memory_share = memory_share;
+  }
+  if (context.level == CheckLevel::extended) bench.soak_s = longest_soak_s;
+  run_bench("memory", memory_action, device, std::move(bench), heart, work);
+}
+
+void kernels_stage(const Device& device, const StageContext& context, Heartbeat& heart,
+                   StageWork& work) {
+  KernelBenchOptions bench = bench_options(device, context);
+  heart.step("opening the sensors of " + device.id());
+  const auto sensors = std::make_shared<LoadSensors>(device, context.root);
+  if (sensors->can_read()) {
+    bench.clock_hz = [sensors] { return sensors->clock_hz(); };
+  }
+  bench.names = {"stream-triad", "fma", "gemm"};
+  bench.dtypes = {"f32", "f16"};
+  if (context.level != CheckLevel::quick) {
+    bench.names = {"stream", "latency", "units", "compute", "model"};
+    bench.dtypes.clear();
+  }
+  if (context.level == CheckLevel::extended) bench.soak_s = 10;
+  run_bench("kernels", kernel_action, device, std::move(bench), heart, work);
+  if (sensors->reasons().empty()) return;
+  std::string reasons;
+  for (const std::string& reason : sensors->reasons()) {
+    reasons += (reasons.empty() ? "" : ", ") + reason;
+  }
+  work.add_figure("clocks held down: " + reasons);
+}
+
+void operations_stage(const Device& device, const StageContext& context, Heartbeat& heart,
+                      StageWork& work) {
+  SweepOptions sweep;
+  sweep.cancel = context.cancel;
+  if (context.level == CheckLevel::quick) {
+    sweep.names = {"add",  "affine", "sum",          "softmax", "rmsnorm",
+                   "rope", "swiglu", "index_select", "matmul"};
+    sweep.dtypes = {"f32", "f16", "bf16"};
+  }
+  if (context.level != CheckLevel::extended) sweep.arrangements = {Arrangement::packed};
+  std::uint64_t cases = 0;
+  std::size_t operations = 0;
+  heart.step("the first operation on " + device.id());
+  sweep.on_result = [&](std::span<const KernelResult> types, std::size_t done, std::size_t total) {
+    heart.step(fmt::format("the operation after {} ({} of {})", types.front().kernel, done, total));
+    ++operations;
+    for (const KernelResult& result : types) {
+      cases += result.cases;
+      // Right ones have no rate, and would be hundreds.
+      if (result.status != Status::ok) {
+        add_measured("operations", result,
+                     "repeat it with `hiptool run-kernel " + result.kernel +
+                         " --sweep quick --device " + device.id() +
+                         "`; update the driver, and report it if it is wrong again",
+                     work);
+      }
+    }
+  };
+  sweep_operations(sweep, device);
+  work.add_figure(fmt::format("{}, {}", base::count_of(operations, "operation"),
+                              base::count_of(cases, "case")));
+}
+
+void libraries_stage(const Device& device, const StageContext& context, Heartbeat& heart,
+                     StageWork& work) {
+  LibraryOptions options;
+  options.cancel = context.cancel;
+  options.judge_s = context.level == CheckLevel::quick ? 0.5 : 2;
+  if (context.level == CheckLevel::quick) options.samples = few_samples;
+  for (const ProblemKind kind : {ProblemKind::matmul, ProblemKind::conv2d}) {
+    std::vector<Problem> problems;
+    problems.push_back(usual_problem(kind, device, context));
+    if (context.level != CheckLevel::quick) {
+      for (const Trap& trap : traps_of(kind)) problems.push_back(trap.problem);
+    }
+    for (const std::string& name : implementations_of(kind, device.platform())) {
+      if (!is_library(name)) continue;
+      std::size_t right = 0;
+      for (Problem problem : problems) {
+        context.cancel->throw_if_cancelled("check");
+        shrink_to_fit(problem, device.memory().free_bytes);
+        heart.step(name + " on " + device.id(), 2);
+        const LibraryResult result =
+            context.child.program.empty()
+                ? measure_problem(device, problem, name, options)
+                : measure_in_child(context.child, device, problem, name, options);
+        std::string action = "update or reinstall " + name;
+        if (!result.library_path.empty()) action += " (" + result.library_path + ")";
+        add_measured("libraries", result,
+                     action + "; repeat it with `hiptool run-kernel " +
+                         std::string(to_string(kind)) + " --lib " + name + " --device " +
+                         device.id() + "`",
+                     work);
+        right += result.status == Status::ok ? 1u : 0u;
+      }
+      if (right == 0) continue;
+      const std::string count = problems.size() > 1 ? fmt::format("{} ", right) : "";
+      work.add_figure(fmt::format("{}{} by {}", count, to_string(kind), name));
+    }
+  }
+}
+
+}  // namespace hiptool::measure

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+/// The stages of a check, each of one device or, of copies, of all.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hiptool/cancel.hpp"
+#include "hiptool/decoder_spec.hpp"
+#include "hiptool/model_file.hpp"
+#include "measure/check/check.hpp"
+#include "measure/check/workers.hpp"
+
+namespace hiptool::measure {
+
+/// What a stage found on a device so far. The thread that works may be left behind, so that another
+/// takes what there is.
+class StageWork {
+ public:
+  void add(CheckCell cell);
+  void add(Fault fault);
+  /// A figure for people: "h2d 52.4 GB/s".
+  void add_figure(const std::string& text);
+  /// Something that was left out, and why.
+  void add_skip(const std::string& reason);
+
+  struct Findings {
+    std::vector<CheckCell> cells;
+    std::vector<Fault> faults;
+    std::vector<std::string> figures;
+    std::vector<std::string> skips;
+    bool has_run = false;  ///< something else than leaving out
+  };
+  /// Takes all of it.
+  Findings take();
+
+ private:
+  std::mutex mutex_;
+  Findings found_;
+};
+
+/// What all stages share; immutable while they run.
+struct StageContext {
+  CheckLevel level = CheckLevel::quick;
+  std::uint64_t size_bytes = 0;  ///< of copies and arrays; 0: depends on the device
+  std::filesystem::path root;
+  LibraryChild child;
+  const CancelToken* cancel = nullptr;
+  // Of the model.
+  CheckModel model;
+  std::optional<ModelFile> file;
+  std::optional<DecoderSpec> spec;
+  std::vector<std::uint32_t> prompt;
+  std::vector<double> logits;  ///< that the float64 reference computes
+};
+
+using SharedContext = std::shared_ptr<const StageContext>;
+
+void memory_stage(const Device& device, const StageContext& context, Heartbeat& heart,
+                  StageWork& work);
+void kernels_stage(const Device& device, const StageContext& context, Heartbeat& heart,
+                   StageWork& work);
+void operations_stage(const Device& device, const StageContext& context, Heartbeat& heart,
+                      StageWork& work);
+void libraries_stage(const Device& device, const StageContext& context, Heartbeat& heart,
+                     StageWork& work);
+void model_stage(const Device& device, const StageContext& context, Heartbeat& heart,
+                 StageWork& work);
+
+/// Computes the logits of the context's prompt in float64 on the host. Blocks; throws
+/// Error(cancelled), and Error(input_failed) for a model that cannot be computed with.
+void compute_reference(StageContext& context, Heartbeat& heart);
+
+/// Adds a measurement as a cell, and as a fault if it failed or gave wrong data. `action` is what
+/// to do about wrong data.
+void add_measured(const std::string& stage, const report::Measurement& measured,
+                  const std::string& action, StageWork& work);
+
+/// "1 wrong value, first at 3, bits 0x400": for people.
+std::string wrong_text(const report::WrongData& wrong);
+
+/// What to do after a failed call.
+std::string action_of(const Error& error);
+
+/// Why a device that is sound by itself gets no answer: releases of memory wait for all devices.
+std::string held_up_text(const std::string& device, const std::string& hung);
+
+/// How the stage of copies ended.
+struct CopyStageEnd {
+  std::vector<std::string> lost;  ///< ids of devices whose copy did not end
+  bool has_left_threads = false;
+};
+
+/// All copies on these devices, one after the other. A copy that does not end within the patience
+/// is a fault, its devices are left out of those that follow. `works` has one for each device, then
+/// one for copies of all devices at once.
+CopyStageEnd copy_stage(const std::vector<Device>& devices, const SharedContext& context,
+                        double patience_s, const std::vector<std::shared_ptr<StageWork>>& works);
+
+}  // namespace hiptool::measure

@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: MIT
+"""`check`: each fault is found by the stage that should, and every format carries one verdict.
+
+FAKE_CUDA names the fake of the CUDA driver, FAKE_BLAS_FOLDER the folder of fake libraries; their
+variables plant the faults. Usage: check_test.py PROGRAM [unittest options].
+"""
+import json
+import os
+import re
+import xml.etree.ElementTree as xml
+
+import program
+from program import CliTest, clean_environment, run, run_on_terminal
+from verdicts import check_one_verdict
+
+# Fakes share the processor, so that their rates differ by themselves: only a large spread counts.
+SMALL = ["check", "--size", "64KiB", "--spread", "90%", "--timeout", "200"]
+ON_CPU = ["check", "--device", "cpu", "--size", "64KiB", "--timeout", "200"]
+
+
+def fakes(**more):
+    return clean_environment(**{
+        "HIPTOOL_HIP_LIBRARY": "/nowhere/hip", "HIPTOOL_CUDA_LIBRARY": os.environ["FAKE_CUDA"],
+        "HIPTOOL_LIBRARY_PATH": os.environ["FAKE_BLAS_FOLDER"], "FAKE_CUDA_NAME": "Fake GPU",
+        "FAKE_CUDA_UNITS": "2", **more})
+
+
+def failed(document):
+    """(device, stage) of each stage that failed."""
+    return [(stage["device"], stage["stage"]) for stage in document["stages"]
+            if stage["status"] == "failed"]
+
+
+class Check(CliTest):
+    def verdict(self, stages, code, *words, stdout_formats=(), **faults):
+        return check_one_verdict(self, [*SMALL, "--stage", stages, *words], code,
+                                 environment=fakes(**faults), stdout_formats=stdout_formats)
+
+    def document(self, *words, code=0, environment=None):
+        result = run(*words, "--format", "json", environment=environment or fakes())
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        return self.assert_document(result.stdout, "check.schema.json")
+
+
+class Accepted(Check):
+    def test_all_stages_on_the_cpu(self):
+        document = self.document(*ON_CPU, environment=clean_environment())
+        self.assertEqual([stage["stage"] for stage in document["stages"]],
+                         ["doctor", "copy", "memory", "kernels", "operations", "libraries",
+                          "model"])
+        ran = {stage["stage"] for stage in document["stages"] if stage["status"] == "passed"}
+        self.assertLessEqual({"copy", "memory", "kernels", "operations", "model"}, ran)
+        self.assertEqual([device["passed"] for device in document["devices"]], [True])
+
+    def test_two_gpus_in_every_format(self):
+        document = self.verdict("doctor,copy,memory", 0,
+                                stdout_formats=("table", "csv", "markdown"))
+        self.assertEqual({(stage["device"], stage["stage"]) for stage in document["stages"]},
+                         {(device, stage) for device in (None, "nvidia:0", "nvidia:1")
+                          for stage in ("doctor", "copy", "memory")} - {(None, "memory")})
+        self.assertTrue(all(device["passed"] for device in document["devices"]))
+        labels = {cell["id"].split(".")[0] for cell in document["cells"]}
+        self.assertLessEqual({"h2d", "d2h", "d2d", "h2d-all", "d2h-all", "p2p-write",
+                              "memtest-address"}, labels)
+
+    def test_the_model_and_the_operations(self):
+        document = self.verdict("operations,model", 0)
+        self.assertEqual({stage["status"] for stage in document["stages"]}, {"passed"})
+
+    def test_libraries(self):
+        document = self.document(*SMALL, "--stage", "libraries", "--device", "nvidia:0")
+        self.assertEqual(document["stages"][0]["status"], "passed")
+        self.assertIn("matmul by cublas", document["stages"][0]["figures"])
+
+    def test_a_model_of_the_user(self):
+        model = self.folder / "tiny.gguf"
+        self.assertEqual(run("make-model", model, "--architecture", "qwen3").returncode, 0)
+        document = self.document(*ON_CPU, "--stage", "model", "--model", str(model),
+                                 environment=clean_environment())
+        self.assertEqual(document["model"], str(model))
+        self.assertEqual(document["stages"][0]["status"], "passed")
+
+
+class Faults(Check):
+    def test_a_slow_link(self):
+        document = self.verdict("copy,memory", 1, FAKE_CUDA_SLOW_COPY="1:20")
+        self.assertEqual(failed(document), [("nvidia:1", "copy")])
+        self.assertEqual(document["failures"][0]["what"], "copy nvidia:1")
+        self.assertEqual([device["passed"] for device in document["devices"]], [True, False])
+        reasons = [fault["reason"] for fault in document["stages"][1]["faults"]]
+        self.assertTrue(all("below nvidia:0" in reason for reason in reasons), reasons)
+
+    def test_a_flaky_word_of_memory(self):
+        document = self.verdict("copy,memory", 5, FAKE_CUDA_FLAKY="1:hiptool_memtest_write",
+                                stdout_formats=("table", "csv", "markdown"))
+        self.assertEqual(failed(document), [("nvidia:1", "memory")])
+        fault = document["stages"][-1]["faults"][0]
+        self.assertRegex(fault["reason"], "1 value wrong, the first at 1000, bits 0x10")
+        self.assertIn("reset", fault["action"])
+
+    def test_a_library_that_computes_wrong(self):
+        document = self.verdict("memory,libraries", 5, "--device", "nvidia:0", FAKE_BLAS="block")
+        self.assertEqual(failed(document), [("nvidia:0", "libraries")])
+        self.assertRegex(document["stages"][-1]["action"], "update or reinstall cublas")
+
+    def test_a_library_that_hangs_leaves_the_device_usable(self):
+        document = self.verdict("libraries,model", 6, "--device", "nvidia:0", "--timeout", "5",
+                                FAKE_CUBLAS="hang")
+        self.assertEqual(failed(document), [("nvidia:0", "libraries")])
+        self.assertEqual(document["stages"][-1]["status"], "passed")
+
+    def test_a_missing_peer(self):
+        document = self.verdict("copy", 1, FAKE_CUDA_NO_PEER="0:1")
+        self.assertEqual(failed(document), [("nvidia:0", "copy")])
+        self.assertIn("no access to the memory of nvidia:1", document["stages"][0]["reason"])
+
+    def test_no_peers_at_all_is_no_fault(self):
+        document = self.document(*SMALL, "--stage", "copy",
+                                 environment=fakes(FAKE_CUDA_NO_PEER="*"))
+        self.assertIn("skipped", {cell["status"] for cell in document["cells"]})
+
+    def test_a_throttled_gpu(self):
+        document = self.verdict("copy,kernels", 1, FAKE_CUDA_SLOW_KERNEL="1:30")
+        self.assertEqual(failed(document), [("nvidia:1", "kernels")])
+
+    def test_a_wrong_kernel(self):
+        document = self.verdict("model", 5, FAKE_CUDA_SKIP_KERNEL="hiptool_norm_rows_f32")
+        self.assertEqual({stage for _, stage in failed(document)}, {"model"})
+
+    def test_a_driver_that_does_not_start(self):
+        document = self.verdict("doctor,copy", 6, FAKE_CUDA_INIT_SLEEP_S="60")
+        self.assertEqual(failed(document), [("nvidia", "doctor")])
+        self.assertEqual(document["error"]["code"], "timed_out")
+
+    def test_a_device_that_hangs_is_left_behind(self):
+        document = self.verdict("memory,operations", 6, "--timeout", "5",
+                                FAKE_CUDA_HANG="1:hiptool_memtest_check")
+        self.assertEqual(failed(document), [("nvidia:1", "memory")])
+        status = {(stage["device"], stage["stage"]): stage["status"]
+                  for stage in document["stages"]}
+        self.assertEqual(status["nvidia:0", "memory"], "passed")
+        self.assertEqual(status["nvidia:1", "operations"], "skipped")
+        self.assertFalse(document["devices"][1]["passed"])
+
+    def test_wrong_data_before_a_hang(self):
+        document = self.document(*SMALL, "--stage", "memory,kernels", "--timeout", "5", code=5,
+                                 environment=fakes(FAKE_CUDA_FLAKY="0:hiptool_memtest_write",
+                                                   FAKE_CUDA_HANG="1:hiptool_memtest_check"))
+        self.assertEqual(set(failed(document)), {("nvidia:0", "memory"), ("nvidia:1", "memory")})
+        codes = {stage["exit_code"] for stage in document["stages"] if stage["exit_code"]}
+        self.assertEqual(codes, {5, 6})
+
+    def test_no_usable_device(self):
+        result = run(*SMALL, "--platform", "nvidia", environment=fakes(FAKE_CUDA_INIT="999"))
+        self.assertEqual(result.returncode, 3, result)
+        self.assertIn("platform nvidia is not usable", result.stderr)
+
+    def test_interrupted(self):
+        check_one_verdict(self, [*SMALL, "--stage", "copy,kernels,operations"], 130,
+                          environment=fakes(), stdout_formats=(), stop_at="machine copy")
+
+
+class Expectations(Check):
+    WORDS = [*ON_CPU, "--stage", "copy,memory"]
+
+    def written(self, change=lambda kinds: None):
+        path = self.folder / "expect.json"
+        result = run(*self.WORDS, "--write-expect", path, "--margin", "90%")
+        self.assertEqual(result.returncode, 0, result)
+        document = json.loads(path.read_text(encoding="utf-8"))
+        change(document["gpus"])
+        path.write_text(json.dumps(document), encoding="utf-8")
+        return document, path
+
+    def expect(self, code, change):
+        _, path = self.written(change)
+        return check_one_verdict(self, [*self.WORDS, "--expect", str(path)], code,
+                                 stdout_formats=("table",))
+
+    def test_what_is_written(self):
+        document, _ = self.written()
+        self.assertEqual(document["schema"], "hiptool.expect/1")
+        self.assertEqual(document["level"], "quick")
+        floors, = document["gpus"].values()
+        self.assertEqual(set(floors), {"h2d.pinned.copy.64KiB", "d2h.pinned.copy.64KiB",
+                                       "d2d.copy.64KiB", "memtest-address.u32.64KiB",
+                                       "memtest-random.u32.64KiB"})
+        for floor in floors.values():
+            self.assertGreater(floor["bytes_per_s"], 0)
+
+    def test_met(self):
+        document = self.expect(0, lambda kinds: None)
+        self.assertEqual(document["expect"]["judged"], 5)
+
+    def test_missed(self):
+        def demand(kinds):
+            for floors in kinds.values():
+                floors["d2h.pinned.copy.64KiB"]["bytes_per_s"] = 1e15
+        document = self.expect(1, demand)
+        self.assertEqual(failed(document), [("cpu:0", "copy")])
+        self.assertEqual(document["failures"][0]["what"], "copy cpu:0")
+        self.assertEqual(document["failures"][0]["expected"], "1000 TB/s")
+
+    def test_an_unknown_kind_of_gpu(self):
+        def rename(kinds):
+            kinds["Other GPU"] = kinds.pop(next(iter(kinds)))
+        _, path = self.written(rename)
+        result = run(*self.WORDS, "--expect", path)
+        self.assertEqual(result.returncode, 2, result)
+        self.assertIn("it has Other GPU", result.stderr)
+
+    def test_an_unknown_measurement(self):
+        for name, message in (("h3d.pinned.copy.64KiB", "makes no measurement 'h3d."),
+                              ("h2d.pinned.copy.63KiB", "did not measure")):
+            _, path = self.written(
+                lambda kinds, name=name: next(iter(kinds.values())).update(
+                    {name: {"bytes_per_s": 1, "devices": 1}}))
+            result = run(*self.WORDS, "--expect", path)
+            self.assertEqual(result.returncode, 2, result)
+            self.assertIn(message, result.stderr)
+
+    def test_a_refused_machine_writes_nothing(self):
+        path = self.folder / "expect.json"
+        result = run(*SMALL, "--stage", "copy", "--write-expect", path,
+                     environment=fakes(FAKE_CUDA_NO_PEER="0:1"))
+        self.assertEqual(result.returncode, 1, result)
+        self.assertFalse(path.exists())
+
+    def test_a_peer_that_is_expected(self):
+        path = self.folder / "expect.json"
+        words = [*SMALL, "--stage", "copy"]
+        result = run(*words, "--write-expect", path, "--margin", "95%", environment=fakes())
+        self.assertEqual(result.returncode, 0, result)
+        document = self.document(*words, "--expect", str(path), code=1,
+                                 environment=fakes(FAKE_CUDA_NO_PEER="*"))
+        self.assertIn("not measured (nvidia:0 has no access", document["stages"][0]["reason"])
+
+
+class Output(Check):
+    def test_fits_80_columns(self):
+        for faults in ({}, {"FAKE_CUDA_FLAKY": "1:hiptool_memtest_write"}):
+            result = run(*SMALL, "--stage", "copy,memory,libraries", environment=fakes(**faults))
+            self.assert_width(result.stdout)
+            first = result.stdout.splitlines()[0]
+            self.assertRegex(first, "^(accepted: 2 GPUs, 3 stages each, in |"
+                                    "refused: nvidia:1: memory: memtest-)")
+            self.assertRegex(result.stdout, r"(?m)^nvidia:0  copy  +passed  +h2d ")
+
+    def test_on_terminals(self):
+        for columns in (80, 120):
+            code, output = run_on_terminal(*SMALL, "--stage", "copy", columns=columns,
+                                           **{name: value for name, value in fakes(
+                                               FAKE_CUDA_NO_PEER="0:1").items()
+                                              if "CUDA" in name or "HIP" in name})
+            text = re.sub(r"\x1b\[[0-9;]*m", "", output.decode())
+            self.assertEqual(code, 1, text)
+            self.assert_width(text.replace("\r", ""), columns)
+            self.assertIn("refused: nvidia:0: copy:", text)
+
+    def test_a_test_case_for_each_device_and_stage(self):
+        path = self.folder / "check.xml"
+        run(*SMALL, "--stage", "copy,memory", "--export", f"junit={path}",
+            environment=fakes(FAKE_CUDA_FLAKY="1:hiptool_memtest_write"))
+        cases = {case.get("name"): case.find("failure") is None
+                 for case in xml.parse(path).getroot().iter("testcase")}
+        self.assertTrue(cases["memory nvidia:0"])
+        self.assertFalse(cases["memory nvidia:1"])
+        self.assertTrue(cases["copy nvidia:1"])
+
+    def test_wrong_usage(self):
+        for words in (["--level", "fast"], ["--stage", "copies"],
+                      ["--spread", "100%"], ["--timeout", "0"], ["--size", "4097"],
+                      ["--model", "/nowhere.gguf"], ["--expect", "/nowhere.json"]):
+            result = run("check", "--device", "cpu", *words)
+            self.assertEqual(result.returncode, 4 if "/nowhere" in words[1] else 2, result)
+            self.assertIn(words[0] if words[1][0] != "/" else words[1], result.stderr)
+
+    def test_a_fleet(self):
+        paths = []
+        for number, faults in enumerate(({}, {}, {"FAKE_CUDA_NO_PEER": "0:1"})):
+            path = self.folder / f"{number}.json"
+            run(*SMALL, "--stage", "copy", "--export", f"json={path}",
+                environment=fakes(**faults))
+            document = json.loads(path.read_text(encoding="utf-8"))
+            document["host"]["name"] = f"node{number}"
+            path.write_text(json.dumps(document), encoding="utf-8")
+            paths.append(str(path))
+        result = run("report", "merge", *paths, "--format", "json")
+        merged = json.loads(result.stdout)
+        self.assertEqual(result.returncode, 1, result)
+        failures = [failure for failure in merged["failures"] if failure["kind"] == "run"]
+        self.assertEqual([failure["host"] for failure in failures], ["node2"])
+        self.assertIn("copy nvidia:0", failures[0]["reason"])
+        table = run("report", "merge", *paths).stdout
+        self.assertRegex(table, r"(?m)^node0  accepted  –$")
+        self.assertRegex(table, r"(?m)^node2  refused   copy nvidia:0$")
+        for path in paths:
+            rendered = run("report", "render", path)
+            self.assertEqual(rendered.returncode, 0, rendered)
+        rendered = run("report", "render", paths[2])
+        self.assertIn("<title>FAILED: ", rendered.stdout)
+
+
+if __name__ == "__main__":
+    program.main(__doc__)

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+/// Faults of single devices, each named as "ORDINAL:WHAT":
+///   FAKE_CUDA_SLOW_COPY=1:20     copies from 64 KiB on take 20 ms longer on device 1
+///   FAKE_CUDA_SLOW_KERNEL=1:20   launches do
+///   FAKE_CUDA_FLAKY=1:KERNEL     a launch of KERNEL leaves one bit wrong in word 1000 of the
+///   memory
+///                                that its first argument points to
+///   FAKE_CUDA_HANG=1:KERNEL      a launch of KERNEL never ends
+///   FAKE_CUDA_NO_PEER=0:1        device 0 cannot reach device 1; *: none reaches another
+///   FAKE_CUDA_NAME=TEXT          the name of all devices, which then are of one kind
+/// FAKE_CUDA_UNITS is the number of multiprocessors (132), which decides how much some kernels do.
+#pragma once
+#include <cstddef>
+#include <string>
+
+#include "fakes/cuda/call.hpp"
+
+namespace hiptool::fake {
+
+/// The text after the ordinal of a variable that names this one; empty if it names another or is
+/// not set.
+std::string fault_of(const char* variable, int ordinal);
+
+/// Queues a wait where the variable asks for one on the stream's device.
+CUresult slow_down(const char* variable, CUstream stream);
+
+/// After a launch: damages memory or waits for ever, where that is asked for.
+CUresult after_launch(const std::string& kernel, CUstream stream, void** arguments);
+
+}  // namespace hiptool::fake

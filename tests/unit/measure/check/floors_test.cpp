@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include "measure/check/floors.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "hiptool/error.hpp"
+#include "support.hpp"
+
+using namespace hiptool;
+using namespace hiptool::measure;
+
+namespace {
+
+struct FloorFile {
+  test::TemporaryFolder folder;
+  std::filesystem::path path = folder.path() / "gpus.json";
+
+  Floors read(const std::string& text) {
+    std::ofstream(path) << text;
+    return read_floors(path, nullptr);
+  }
+  std::string refusal(const std::string& text) {
+    try {
+      read(text);
+    } catch (const Error& error) {
+      CHECK(
+          (error.code() == ErrorCode::invalid_argument || error.code() == ErrorCode::corrupt_data));
+      CHECK(std::string(error.what()).find(path.string()) != std::string::npos);
+      return error.what();
+    }
+    return {};
+  }
+};
+
+report::Measurement measured_rate(const std::string& label, double bytes_per_s) {
+  report::Measurement measured;
+  measured.label = label;
+  measured.devices = {"nvidia:0"};
+  measured.bytes_per_s = bytes_per_s;
+  return measured;
+}
+
+std::string file_with(const std::string& gpus) {
+  return R"({"schema": "hiptool.expect/1", "level": "quick", "gpus": )" + gpus + "}";
+}
+
+bool has_text(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("the lowest rate of a kind, less the margin, is written and read") {
+  const report::Measurement fast = measured_rate("h2d.pinned.copy.64MiB", 50e9);
+  const report::Measurement slow = measured_rate("h2d.pinned.copy.64MiB", 40e9);
+  report::Measurement latency;
+  latency.label = "launch.u32";
+  latency.devices = {"nvidia:0"};
+  latency.median_s = 2e-6;
+  report::Measurement skipped = measured_rate("d2h.pinned.copy.64MiB", 1);
+  skipped.status = report::Status::skipped;
+  FloorFile file;
+  const Floors floors = file.read(floors_text({{&fast, "NVIDIA H200"},
+                                               {&slow, "NVIDIA H200"},
+                                               {&latency, "NVIDIA H200"},
+                                               {&skipped, "NVIDIA H200"},
+                                               {&fast, "NVIDIA L4"}},
+                                              "standard", 0.1, "2026-01-01T00:00:00Z"));
+  CHECK(floors.level == "standard");
+  const auto& of_one = floors.of("NVIDIA H200");
+  CHECK(of_one.size() == 2);
+  CHECK(of_one.at("h2d.pinned.copy.64MiB").bytes_per_s == doctest::Approx(36e9));
+  CHECK(of_one.at("launch.u32").most_s == doctest::Approx(2.2e-6));
+  CHECK(floors.of("NVIDIA L4").at("h2d.pinned.copy.64MiB").bytes_per_s == doctest::Approx(45e9));
+  CHECK_THROWS_WITH_AS(floors.of("NVIDIA T4"), doctest::Contains("NVIDIA T4"), Error);
+}
+
+TEST_CASE("a floor is met from its value on") {
+  Floor floor;
+  floor.bytes_per_s = 40e9;
+  CHECK(meets(floor, measured_rate("h2d", 40e9)));
+  CHECK_FALSE(meets(floor, measured_rate("h2d", 39.99e9)));
+  Floor latency;
+  latency.most_s = 2e-6;
+  report::Measurement launch;
+  launch.median_s = 2e-6;
+  CHECK(meets(latency, launch));
+  launch.median_s = 2.1e-6;
+  CHECK_FALSE(meets(latency, launch));
+}
+
+TEST_CASE("wrong files are refused by name and field") {
+  FloorFile file;
+  CHECK(has_text(file.refusal("{"), "gpus.json"));
+  CHECK(has_text(file.refusal("{}"), "schema"));
+  CHECK(has_text(file.refusal(file_with("{}")), "no kind of GPU"));
+  CHECK(has_text(file.refusal(file_with(R"({"A": {}})")), "A has no measurement"));
+  CHECK(has_text(file.refusal(file_with(R"({"A": {"h2x.copy": {"bytes_per_s": 1}}})")),
+                 "makes no measurement 'h2x.copy'"));
+  for (const char* floor :
+       {"{}", R"({"bytes_per_s": 0})", R"({"bytes_per_s": -1})", R"({"bytes_per_s": "fast"})",
+        R"({"bytes_per_s": 1, "flops_per_s": 1})", R"({"bytes_per_s": 1, "devices": 0})"}) {
+    CAPTURE(floor);
+    CHECK(has_text(file.refusal(file_with(R"({"A": {"h2d.pinned": )" + std::string(floor) + "}}")),
+                   "A, h2d.pinned"));
+  }
+}
