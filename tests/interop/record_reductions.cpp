@@ -8,8 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "hiptool/kernel.hpp"
 #include "hiptool/ops_rows.hpp"
 #include "interop/recorder.hpp"
+#include "ops/backend_state.hpp"
+#include "ops/rows.hpp"
 
 namespace hiptool::test {
 namespace {
@@ -66,13 +69,41 @@ void record_long_reductions(Recorder& recorder, DType dtype) {
   }
 }
 
-/// As many blocks as it takes for each to have 16 or 32 runs of columns.
-void record_wide_columns(Recorder& recorder, ops::Reduce operation, DType dtype) {
-  const std::uint64_t run = 16 / std::max<std::size_t>(2, element_size_bytes(dtype));
-  const std::uint64_t most_runs = run == 8 ? 16 : 32;
-  for (std::uint64_t runs = 16; runs <= most_runs; runs *= 2) {
-    record_reduction(recorder, operation, dtype, {512, 3, runs * run}, {1});
-  }
+/// Blocks of more runs of columns than operations choose for so few: two of them, the second with a
+/// few runs.
+void record_wide_columns(Recorder& recorder, DType dtype, std::uint32_t bits, bool is_sum) {
+  const std::uint64_t run = ops::run_of(dtype);
+  const Dims dims{300, run * ((1u << bits) + 5)};
+  recorder.begin((is_sum ? "sum" : "argmax") + std::string(" of columns in blocks of ") +
+                     std::to_string(1u << bits),
+                 dtype, "packed");
+  const Tensor x = recorder.tensor(dtype, dims, "packed", Data::numbers);
+  const Tensor out = recorder.empty(is_sum ? dtype : DType::u32, {dims[1]}, "packed");
+  const Layout column = Layout::strided(Dims{dims[0]}, Dims{dims[1]});
+  const Layout row(Dims{dims[1]});
+  hiptool_ops::Reduction all{};
+  all.length = dims[0];
+  all.chunk_length = 4096;
+  all.chunks = 1;
+  all.outer = 1;
+  all.kind = is_sum ? hiptool_ops::ReduceKind::sum : hiptool_ops::ReduceKind::place_of_least;
+  all.is_reversed = is_sum ? 0 : 1;
+  all.result = dtype == DType::f16   ? hiptool_ops::SumResult::f16
+               : dtype == DType::f32 ? hiptool_ops::SumResult::f32
+                                     : hiptool_ops::SumResult::own;
+  all.group_bits = bits;
+  all.reduced = ops::make_operands<1>({&column}, 0);
+  all.kept = ops::make_operands<2>({&row, &row}, 0);
+  all.kept.packed = 1;
+  LaunchConfig config{{2}, {hiptool_ops::row_threads}};
+  config.shared_bytes =
+      static_cast<std::uint32_t>(hiptool_ops::column_lanes * run * (is_sum ? 8 : 12)) << bits;
+  const std::string kernel = is_sum ? "hiptool_sum_columns_" : "hiptool_rank_columns_";
+  const Backend& backend = recorder.backend();
+  launch(backend.state().kernel("ops_reduce", kernel + std::string(to_string(dtype))), config,
+         backend.stream(), all, x.address(), is_sum ? out.address() : nullptr,
+         is_sum ? nullptr : out.address());
+  backend.synchronize();
 }
 
 }  // namespace
@@ -83,10 +114,13 @@ void record_all_reductions(Recorder& recorder) {
       record_reductions(recorder, dtype, layout);
     }
     record_long_reductions(recorder, dtype);
-    record_wide_columns(recorder, ops::Reduce::sum, dtype);
   }
-  for (const DType dtype : {DType::f16, DType::f32, DType::i64}) {
-    record_wide_columns(recorder, ops::Reduce::argmax, dtype);
+  for (const bool is_sum : {true, false}) {
+    record_wide_columns(recorder, DType::f16, 4, is_sum);
+    for (const DType dtype : {DType::f32, DType::f64}) {
+      record_wide_columns(recorder, dtype, 4, is_sum);
+      record_wide_columns(recorder, dtype, 5, is_sum);
+    }
   }
 }
 
