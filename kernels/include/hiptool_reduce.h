@@ -61,9 +61,7 @@ struct Reduced<int64_t> : Whole<int64_t> {
 };
 template <>
 struct Reduced<F16> : Small<F16, int16_t, 0x7C00, 0x7E00> {
-  static __device__ float operand(F16 stored) {
-    return hiptool_device::f16_to_value(stored.bits);
-  }
+  static __device__ float operand(F16 stored) { return hiptool_device::f16_to_value(stored.bits); }
 };
 template <>
 struct Reduced<Bf16> : Small<Bf16, int16_t, 0x7F80, 0x7FC0> {

@@ -28,6 +28,10 @@ constexpr void check_cudnn_numbers() {
   check_blas_number<ours::CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION,
                     ::CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION>();
   check_blas_number<ours::CUDNN_FMA_MATH, ::CUDNN_FMA_MATH>();
+  check_blas_number<ours::CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD,
+                    ::CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD>();
+  check_blas_number<ours::CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED,
+                    ::CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED>();
   check_blas_number<ours::CUDNN_CONVOLUTION_FWD_ALGO_COUNT, ::CUDNN_CONVOLUTION_FWD_ALGO_COUNT>();
 }
 

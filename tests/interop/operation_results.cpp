@@ -73,9 +73,11 @@ void call(const Backend& backend, const measure::OperationCase& made, nlohmann::
 
 void call_all(const Backend& backend, Results& results) {
   using measure::DataKind;
-  const std::vector<Dims> shapes{{33, 40}, {3, 5, 7, 4}, {1500}};
   std::uint64_t seed = 0;
   for (const measure::OperationEntry& entry : measure::operations()) {
+    std::vector<Dims> shapes{{33, 40}, {3, 5, 7, 4}, {1500}};
+    // Of the others attention takes one, as heads of a single token.
+    if (entry.rank == 3) shapes.push_back({9, 4, 16});
     for (const DType dtype : entry.dtypes) {
       for (const Dims& dims : shapes) {
         for (const DataKind kind : {DataKind::whole, DataKind::random}) {

@@ -147,23 +147,6 @@ void record_random(Recorder& recorder, DType dtype, std::string_view layout) {
   ops::rand_normal_into(recorder.backend(), 299792458, 1, 3, recorder.empty(dtype, small, layout));
 }
 
-void record_reductions(Recorder& recorder, DType dtype, std::string_view layout) {
-  for (const auto operation : {ops::Reduce::sum, ops::Reduce::min, ops::Reduce::max,
-                               ops::Reduce::argmin, ops::Reduce::argmax}) {
-    const bool is_index = operation == ops::Reduce::argmin || operation == ops::Reduce::argmax;
-    const DType result = is_index ? DType::u32 : dtype;
-    // Rows of a few elements and one long one, and columns.
-    for (const Dims& dims : {Dims{5, 9}, Dims{1, 300}, Dims{20, 32}}) {
-      const std::size_t axis = dims[0] == 20 ? 0 : 1;
-      recorder.begin(std::string(to_string(operation)) + " of " + std::to_string(dims[axis]), dtype,
-                     layout);
-      const Tensor x = recorder.tensor(dtype, dims, layout, Data::numbers);
-      ops::reduce_into(recorder.backend(), operation, x, std::array{axis},
-                       recorder.empty(result, {dims[1 - axis]}, layout));
-    }
-  }
-}
-
 void record_rows(Recorder& recorder, DType dtype, std::string_view layout) {
   const Backend& backend = recorder.backend();
   for (const Dims& dims : {Dims{3, 24}, Dims{1, 300}}) {
@@ -202,6 +185,16 @@ void record_rope_and_gates(Recorder& recorder, DType dtype, std::string_view lay
     const Tensor up = recorder.tensor(dtype, small, layout);
     ops::gate_into(backend, static_cast<ops::Gate>(i), values, up,
                    recorder.empty(dtype, small, layout));
+  }
+}
+
+/// Packed ones of so many elements that every thread has work.
+void record_long_casts(Recorder& recorder, DType dtype) {
+  const Dims dims{2741};
+  for (const DType to : dtypes) {
+    recorder.begin("cast of 2741 to " + std::string(to_string(to)) + " from", dtype, "packed");
+    const Tensor x = recorder.tensor(dtype, dims, "packed");
+    ops::cast_into(recorder.backend(), x, recorder.empty(to, dims, "packed"));
   }
 }
 
@@ -349,7 +342,6 @@ void record_all(Recorder& recorder) {
       record_two_operands(recorder, dtype, layout);
       record_one_operand(recorder, dtype, layout);
       record_adding(recorder, dtype, layout);
-      record_reductions(recorder, dtype, layout);
     }
     for (const DType dtype : types_by_size) {
       record_where(recorder, dtype, layout);
@@ -365,7 +357,9 @@ void record_all(Recorder& recorder) {
   for (const DType dtype : dtypes) {
     record_aligned_rows(recorder, dtype);
     record_crossing(recorder, dtype);
+    record_long_casts(recorder, dtype);
   }
+  record_all_reductions(recorder);
   record_dequantisation(recorder);
   record_all_products(recorder);
   record_all_images(recorder);

@@ -157,6 +157,8 @@ class Recorder {
 
 /// Products of matrices of every type, without and with matrix units.
 void record_all_products(Recorder& recorder);
+/// Reductions of rows and of columns, of every type.
+void record_all_reductions(Recorder& recorder);
 /// Convolutions, pooling and upsampling.
 void record_all_images(Recorder& recorder);
 

@@ -26,6 +26,7 @@ try:
     from torch.nn import functional
 except ImportError as error:
     skip(f"{error.name} is not installed")
+import torch_layers  # noqa: E402 (it needs PyTorch)
 
 DIFFERENCES = {
     "round": "hiptool rounds halves away from zero, PyTorch to even",
@@ -48,6 +49,7 @@ DIFFERENCES = {
                "of the id's type writes nothing in hiptool only",
     "scatter_add": "the largest number of the id's type adds nothing in hiptool only",
     "index_add": "the largest number of the id's type adds nothing in hiptool only",
+    **torch_layers.DIFFERENCES,
 }
 # Other generators: the same seed gives other numbers.
 NOT_IN_TORCH = {"rand_uniform", "rand_normal"}
@@ -58,7 +60,7 @@ TORCH = {"u8": torch.uint8, "i16": torch.int16, "i32": torch.int32, "i64": torch
 INTEGERS = {"u8", "u32", "i16", "i32", "i64"}
 # It moves these and converts them, but has no arithmetic for them.
 CONVERTED_ONLY = {"f8e4m3", "u32"}
-MOVEMENT = {"cast", "copy_strided", "copy2d", "concat", "fill"}
+MOVEMENT = {"cast", "copy_strided", "copy2d", "concat", "fill", "transpose"}
 # The distance from 1 to the next number.
 EPSILON = {"f16": 2 ** -10, "bf16": 2 ** -7, "f32": 2 ** -23, "f64": 2 ** -52}
 SIZE = {"u8": 1, "f8e4m3": 1, "i16": 2, "f16": 2, "bf16": 2, "u32": 4, "i32": 4, "f32": 4,
@@ -77,11 +79,12 @@ class Call:
         self.operation = line["operation"]
         self.dtype = line["dtype"]
         self.variant = line["variant"]
+        self.data = line["data"]
         self.shapes = [one["dims"] for one in line["inputs"]]
         self.inputs = [self.tensor(one, data, device) for one in line["inputs"]]
         self.result_dtype = line["result"]["dtype"]
         self.result = self.tensor(line["result"], data, device)
-        self.title = f"{self.operation} {self.dtype} {self.variant} {line['data']} " + \
+        self.title = f"{self.operation} {self.dtype} {self.variant} {self.data} " + \
             "x".join(map(str, self.shapes[0] if self.shapes else line["result"]["dims"]))
 
     @staticmethod
@@ -313,6 +316,7 @@ EXACT = {
     "ceil": simple(torch.ceil), "round": round_half,
     "recip": simple(torch.reciprocal), "affine": affine, "where": where, "cast": cast,
     "fill": fill, "copy_strided": simple(torch.clone), "copy2d": copy2d,
+    "transpose": lambda call: (call.inputs[0].T, None),
     "concat": lambda call: (torch.cat(call.inputs, int(call.numbers()[1])), None),
     "min": reduce(torch.amin), "max": reduce(torch.amax),
     "argmin": arg(torch.argmin), "argmax": arg(torch.argmax),
@@ -337,6 +341,8 @@ ROUNDED = {
     "gate_sigmoid": (6, gate(torch.sigmoid)),
     "sum": (8, reduce(total)), "scatter_add": (8, scatter), "index_add": (8, scatter),
 }
+# With an activation that is rounded to f32 before the product.
+GATES = {"swiglu", "gate_relu", "gate_sigmoid"}
 
 
 def bits_of(x):
@@ -363,7 +369,7 @@ def magnitude(call):
 def absolute_bound(call):
     """PyTorch adds 1 to an error function or a hyperbolic tangent: what is lost, in f64. An
     activation is rounded before it is multiplied."""
-    if call.operation.startswith("gate_") and call.dtype != "f64" and "gelu" not in call.operation:
+    if call.operation in GATES and call.dtype != "f64":
         # The activation is a number of f32, and may be a very small one.
         return 2 ** -148 * call.inputs[1].double().abs().nan_to_num(0, 0, 0)
     if "gelu" not in call.operation and call.operation != "normcdf":
@@ -376,12 +382,18 @@ def absolute_bound(call):
 
 def verdict(call):
     """None where the result agrees, else the first difference."""
-    tolerance, function = (0, EXACT[call.operation]) if call.operation in EXACT else \
-        ROUNDED[call.operation]
-    want, compared = function(call)
+    tolerance, bound, compared = 0, None, None
+    if call.operation in torch_layers.LAYERS:
+        want, bound = torch_layers.LAYERS[call.operation](call)
+    else:
+        tolerance, function = (0, EXACT[call.operation]) if call.operation in EXACT else \
+            ROUNDED[call.operation]
+        want, compared = function(call)
     got = call.result
+    if want.numel() != got.numel():
+        return f"hiptool {list(got.shape)}, PyTorch {list(want.shape)}"
     want = want.reshape(got.shape)
-    if tolerance == 0 or whole(call):
+    if (tolerance == 0 and bound is None) or whole(call):
         if want.dtype != got.dtype:
             want = want.to(got.dtype) if got.dtype != torch.uint32 else want.to(torch.int32)
         same = bits_of(got) == bits_of(want)
@@ -389,10 +401,11 @@ def verdict(call):
             same |= got.double().isnan() & want.double().isnan()
     else:
         want, have = want.double(), got.double()
-        tiny = torch.finfo(got.dtype).smallest_normal
-        scale = torch.maximum(want.abs(), magnitude(call).to(want.device)).clamp(min=tiny)
         most = torch.finfo(got.dtype).max
-        bound = tolerance * EPSILON[call.dtype] * scale + absolute_bound(call)
+        if bound is None:
+            tiny = torch.finfo(got.dtype).smallest_normal
+            scale = torch.maximum(want.abs(), magnitude(call).to(want.device)).clamp(min=tiny)
+            bound = tolerance * EPSILON[call.dtype] * scale + absolute_bound(call)
         same = ((have - want).abs() <= bound) | (have == want) | (have.isnan() & want.isnan())
         same |= (want.abs() > most * (1 - EPSILON[call.dtype])) & have.isinf() & \
             (want.sign() == have.sign())
@@ -405,6 +418,12 @@ def verdict(call):
         f"PyTorch {want.reshape(-1)[place].item()}; {int((~same).sum())} of {got.numel()}"
 
 
+def find_unlisted(found, tables):
+    """Operations that are in the results only, or in the tables only."""
+    return [f"{name}: in no table of this test" for name in sorted(found - tables)] + \
+        [f"{name}: in no result" for name in sorted(tables - found)]
+
+
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("program")
@@ -414,13 +433,18 @@ def main():
     options = parser.parse_args()
     counts = collections.Counter()
     unsupported = collections.defaultdict(set)
-    problems = []
+    tables = {*EXACT, *ROUNDED, *torch_layers.LAYERS, *NOT_IN_TORCH, *DIFFERENCES}
+    torch_layers.prepare()
     with tempfile.TemporaryDirectory() as folder:
         said = subprocess.run([options.program, options.device, folder], check=True, text=True,
                               capture_output=True, timeout=600).stdout
         data = numpy.fromfile(pathlib.Path(folder, "results.bin"), numpy.uint8)
         lines = pathlib.Path(folder, "results.jsonl").read_text("utf-8").splitlines()
-        for line in map(json.loads, lines):
+        lines = [json.loads(line) for line in lines]
+        problems = find_unlisted({line["operation"] for line in lines}, tables)
+        for line in lines:
+            if line["operation"] not in tables:
+                continue
             call = Call(line, data, options.torch)
             if not re.search(options.only, call.title):
                 continue

@@ -27,9 +27,11 @@ int cudnn_type(BlasType type) {
   }
 }
 
+bool is_half(BlasType type) { return type == BlasType::f16 || type == BlasType::bf16; }
+
 /// The default mode lets f32 convolutions use TF32.
 int cudnn_math(const ConvCall& call) {
-  if (call.type == BlasType::f16 || call.type == BlasType::bf16) return CUDNN_TENSOR_OP_MATH;
+  if (is_half(call.type)) return CUDNN_TENSOR_OP_MATH;
   const bool is_exact = call.type == BlasType::f32 && call.compute == BlasCompute::f32;
   return is_exact ? CUDNN_FMA_MATH : CUDNN_DEFAULT_MATH;
 }
@@ -188,6 +190,10 @@ class CudnnApi final : public DnnApi {
         static_cast<std::size_t>(std::clamp(count, 0, static_cast<int>(results.size())));
     for (std::size_t i = 0; i < returned; ++i) {  // fastest first
       if (results[i].status != CUDNN_STATUS_SUCCESS) continue;
+      // Winograd transforms halves in halves: its sums are not those of f32.
+      const bool is_winograd = results[i].algo == CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD ||
+                               results[i].algo == CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED;
+      if (is_winograd && is_half(call.type)) continue;
       std::size_t bytes = 0;
       status = calls_.cudnnGetConvolutionForwardWorkspaceSize(
           native, plan.x, plan.filter, plan.conv, plan.y, results[i].algo, &bytes);

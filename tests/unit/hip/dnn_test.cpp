@@ -183,6 +183,10 @@ TEST_CASE("cuDNN measures its algorithms where that is asked for, else it estima
   CHECK(bytes == 0);
   CHECK(library.api->convolve(handle, problem.call) == 0);
   CHECK(problem.count_wrong() == 0);
+  // Not by an algorithm that sums halves in halves.
+  problem.call.type = BlasType::bf16;
+  CHECK(library.api->plan(handle, problem.call, bytes) == 0);
+  CHECK(library.api->convolve(handle, problem.call) == 0);
   library.api->close(handle);
   // One that cannot measure, for want of memory for instance, estimates.
   setenv("FAKE_CUDNN_FIND_FAILS", "1", 1);
