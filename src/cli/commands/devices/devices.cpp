@@ -2,11 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/commands/devices/devices_report.hpp"
 #include "cli/commands/devices/doctor.hpp"
+#include "cli/commands/devices/sensors_report.hpp"
 #include "cli/commands/devices/topology.hpp"
+#include "cli/commands/devices/watch.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
@@ -24,6 +28,7 @@ struct DevicesOptions {
   std::optional<std::string> require;  ///< "gpu", "amd" or "nvidia"
   bool doctor = false;
   bool topology = false;
+  std::optional<std::string> watch;  ///< seconds
 };
 
 // The devices requested by name and the platforms they belong to.
@@ -110,6 +115,8 @@ Findings find_out(const DevicesOptions& options, const DeviceSelection& selectio
           ? measure::take_inventory(*platforms, selection.platform, environment.system_root,
                                     *context.notes, environment.cancel)
           : look_up(*platforms, selection, context);
+  measure::SensorReader sensors(environment.system_root);
+  for (DeviceFacts& device : findings.inventory.devices) sensors.read(device);
   if (options.topology) {
     findings.topology =
         find_topology(findings.inventory, environment.system_root, peers_of(*platforms));
@@ -177,7 +184,39 @@ void show_failure(const std::optional<Error>& failure, report::Report& report) {
                         {report::Tone::bad, message.substr(0, message.find('\n'))});
 }
 
-int run_devices(const DevicesOptions& options, Context& context) {
+// `--watch nvidia:0` is without seconds.
+void separate_watched_id(DevicesOptions& options) {
+  if (!options.watch || !options.id.empty() || base::parse_number<double>(*options.watch)) return;
+  options.id = std::exchange(*options.watch, fmt::format("{:g}", usual_watch_s));
+}
+
+int watch(const DevicesOptions& options, Context& context) {
+  if (options.doctor || options.topology || options.require) {
+    throw usage_error("--watch excludes --doctor, --topology and --require",
+                      "run them before it, as a command of their own");
+  }
+  require_lines(context);
+  const double interval_s = parse_watch_interval(*options.watch);
+  const Findings findings = find_out(options, selection_of(options, context), context);
+  return watch_devices(interval_s, findings.inventory, context);
+}
+
+// Temperature, power and processes of those with sensors, below the list.
+void add_state(const Inventory& inventory, bool is_one_in_full, bool unicode,
+               report::Report& report) {
+  constexpr std::size_t most_processes = 20;
+  report::Table state = state_table(inventory.devices, unicode);
+  if (!is_one_in_full && !state.rows.empty()) report.tables.push_back(std::move(state));
+  report::Table processes = process_table(inventory.devices, most_processes);
+  if (!processes.rows.empty()) report.tables.push_back(std::move(processes));
+  for (report::Line& line : sensor_notes(inventory.devices)) {
+    report.notes.push_back(std::move(line));
+  }
+}
+
+int run_devices(DevicesOptions options, Context& context) {
+  separate_watched_id(options);
+  if (options.watch) return watch(options, context);
   Environment& environment = context.environment;
   const DeviceSelection selection = selection_of(options, context);
   const Findings findings = find_out(options, selection, context);
@@ -193,13 +232,15 @@ int run_devices(const DevicesOptions& options, Context& context) {
   report.document.emplace_back("devices", devices_value(inventory));
   report.notes = platform_lines(inventory, context.verbose);
   report.csv_tables = {full_table(inventory)};
-  if (selection.ids.size() == 1 && inventory.devices.size() == 1) {
+  const bool is_one_in_full = selection.ids.size() == 1 && inventory.devices.size() == 1;
+  if (is_one_in_full) {
     report.verdict = {one_device_verdict(inventory.devices.front())};
     report.tables = *report.csv_tables;
   } else {
     report.verdict = {inventory_verdict(inventory)};
     report.tables = {short_table(inventory, environment.console.has_unicode())};
   }
+  add_state(inventory, is_one_in_full, environment.console.has_unicode(), report);
   if (findings.topology) add_topology(*findings.topology, context.verbose, report);
   if (findings.checks) {
     add_checks(*findings.checks, context.verbose, report);
@@ -221,6 +262,9 @@ Runner add_devices(CLI::App& app) {
            "of checks, also with --topology");
   add_flag(app, "--topology", options->topology,
            "how the devices reach each other; CSV is the table of pairs");
+  add_optional_text(app, "--watch", "SECONDS", options->watch, fmt::format("{:g}", usual_watch_s),
+                    "show temperature, power, memory and processes every 2 or SECONDS seconds: a "
+                    "screen until q or Ctrl-C, in a pipe a line for each device");
   return {[options](Context& context) { return run_devices(*options, context); }};
 }
 
@@ -234,6 +278,7 @@ Command devices_command() {
                    {"hiptool devices nvidia:0", "everything about one device"},
                    {"hiptool devices --doctor", "diagnose GPUs and drivers"},
                    {"hiptool devices --topology", "connections between devices"},
+                   {"hiptool devices --watch", "temperature, power, memory; q quits"},
                    {"hiptool devices --format json", "for programs"},
                    {"hiptool devices --require gpu", "exit 3 without a usable GPU"}},
       .formats = usual_formats,

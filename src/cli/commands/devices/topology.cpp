@@ -2,7 +2,6 @@
 #include "cli/commands/devices/topology.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "cli/commands/devices/devices_report.hpp"
 #include "hiptool/device.hpp"
@@ -51,7 +50,6 @@ TopologyFindings find_topology(const Inventory& inventory, const std::filesystem
                                const measure::AskPeer& ask_peer) {
   TopologyFindings topology;
   std::vector<measure::TopologyDevice> devices;
-  std::map<Platform, hip::SensorLibrary> sensors;
   for (const DeviceFacts& facts : inventory.devices) {
     if (!is_gpu(facts.platform)) continue;
     measure::TopologyDevice& device = devices.emplace_back();
@@ -59,17 +57,7 @@ TopologyFindings find_topology(const Inventory& inventory, const std::filesystem
     device.platform = facts.platform;
     device.bus_id = system::normalize_bus_id(facts.info.pci_bus_id.value_or(""));
     topology.ids.push_back(facts.id);
-    if (facts.sensors) {
-      device.nvlink_remotes = facts.sensors->link_remotes;
-      continue;
-    }
-    auto found = sensors.find(facts.platform);
-    if (found == sensors.end()) {
-      found = sensors.emplace(facts.platform, hip::open_sensors(facts.platform, root)).first;
-    }
-    if (found->second.sensors && !device.bus_id.empty()) {
-      device.nvlink_remotes = found->second.sensors->read(device.bus_id).link_remotes;
-    }
+    if (facts.sensors) device.nvlink_remotes = facts.sensors->link_remotes;
   }
   topology.pairs = measure::read_topology(root, devices, ask_peer);
   return topology;

@@ -16,8 +16,7 @@ struct TopologyFindings {
   std::vector<measure::TopologyPair> pairs;
 };
 
-/// GPUs of the inventory. Reads sensors for those that have none yet; `ask_peer` as for
-/// read_topology.
+/// GPUs of the inventory, whose sensors were read; `ask_peer` as for read_topology.
 TopologyFindings find_topology(const measure::Inventory& inventory,
                                const std::filesystem::path& root, const measure::AskPeer& ask_peer);
 
