@@ -28,6 +28,7 @@ struct DevicesOptions {
   std::optional<std::string> require;  ///< "gpu", "amd" or "nvidia"
   bool doctor = false;
   bool topology = false;
+  std::string costs;                 ///< path of a document of bench-copy
   std::optional<std::string> watch;  ///< seconds
 };
 
@@ -161,11 +162,10 @@ constexpr std::size_t few_pairs = 12;  // of four devices
 void add_topology(const TopologyFindings& topology, bool verbose, report::Report& report) {
   report.document.emplace_back("topology", topology_value(topology));
   report.csv_tables = {topology_pairs(topology)};
-  if (topology.ids.size() > 1) {
-    report.tables.push_back(topology_matrix(topology));
-    if (verbose || topology.pairs.size() <= few_pairs) {
-      report.tables.push_back(topology_pairs(topology));
-    }
+  for (report::Table& table : topology_tables(topology)) report.tables.push_back(std::move(table));
+  const std::size_t pairs = topology.pairs.size() + topology.to_nics.size();
+  if (pairs > 0 && (verbose || pairs <= few_pairs)) {
+    report.tables.push_back(topology_pairs(topology));
   }
   const std::vector<report::Line> lines = topology_notes(topology);
   report.notes.insert(report.notes.begin(), lines.begin(), lines.end());
@@ -216,10 +216,16 @@ void add_state(const Inventory& inventory, bool is_one_in_full, bool unicode,
 
 int run_devices(DevicesOptions options, Context& context) {
   separate_watched_id(options);
+  if (!options.costs.empty() && !options.topology) {
+    throw usage_error("--costs belongs to --topology", "give --topology too");
+  }
   if (options.watch) return watch(options, context);
   Environment& environment = context.environment;
   const DeviceSelection selection = selection_of(options, context);
-  const Findings findings = find_out(options, selection, context);
+  std::optional<report::RunFile> costs;
+  if (!options.costs.empty()) costs = report::read_run_file(options.costs, &environment.cancel);
+  Findings findings = find_out(options, selection, context);
+  if (costs) add_costs(*costs, environment.system_root, *findings.topology);
   const Inventory& inventory = findings.inventory;
 
   const std::optional<Error> failure = failure_of(options, findings);
@@ -240,7 +246,9 @@ int run_devices(DevicesOptions options, Context& context) {
     report.verdict = {inventory_verdict(inventory)};
     report.tables = {short_table(inventory, environment.console.has_unicode())};
   }
-  add_state(inventory, is_one_in_full, environment.console.has_unicode(), report);
+  if (!findings.topology && !findings.checks) {
+    add_state(inventory, is_one_in_full, environment.console.has_unicode(), report);
+  }
   if (findings.topology) add_topology(*findings.topology, context.verbose, report);
   if (findings.checks) {
     add_checks(*findings.checks, context.verbose, report);
@@ -261,11 +269,18 @@ Runner add_devices(CLI::App& app) {
            "examine drivers, links, memory and limits; exit 1 if a check fails; CSV is the table "
            "of checks, also with --topology");
   add_flag(app, "--topology", options->topology,
-           "how the devices reach each other; CSV is the table of pairs");
+           "how the devices reach each other and network cards, with NUMA nodes, CPUs and PCIe "
+           "paths; CSV is the table of pairs");
+  add_text(app, "--costs", "FILE", options->costs,
+           "with --topology: a JSON document of bench-copy, from which it shows what each kind of "
+           "link and NUMA distance costs");
   add_optional_text(app, "--watch", "SECONDS", options->watch, fmt::format("{:g}", usual_watch_s),
                     "show temperature, power, memory and processes every 2 or SECONDS seconds: a "
                     "screen until q or Ctrl-C, in a pipe a line for each device");
-  return {[options](Context& context) { return run_devices(*options, context); }};
+  return {[options](Context& context) { return run_devices(*options, context); },
+          [options](const Environment&) {
+            return CommandFiles{{{options->costs, "--costs"}}, {}};
+          }};
 }
 
 }  // namespace
