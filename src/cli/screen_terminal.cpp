@@ -31,8 +31,9 @@ std::atomic<bool> is_entered{false};
 std::atomic<bool> is_continued{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
+// Not TCSADRAIN, which would wait for ever after Ctrl-S.
 void set_modes(const termios& modes) noexcept {
-  while (::tcsetattr(STDIN_FILENO, TCSADRAIN, &modes) != 0 && errno == EINTR) {
+  while (::tcsetattr(STDIN_FILENO, TCSANOW, &modes) != 0 && errno == EINTR) {
   }
 }
 

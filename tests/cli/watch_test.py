@@ -73,6 +73,13 @@ class Sensors(WatchTest):
         self.assertEqual(cpu["reason"], "the cpu platform has no sensors")
         self.assertTrue(all(value is None for key, value in cpu.items() if key != "reason"), cpu)
 
+    def test_the_program_is_not_among_the_processes(self):
+        self.variables["FAKE_NVML_SELF"] = "1"
+        document = json.loads(run("devices", "--format", "json",
+                                  environment=self.variables).stdout)
+        self.assertEqual([process["pid"] for process in
+                          document["devices"][0]["sensors"]["processes"]], [(1 << 22) + 1])
+
     def test_doctor_reports_the_same_sensors(self):
         result = run("devices", "--doctor", "--format", "json", environment=self.variables)
         document = self.assert_document(result.stdout, "devices.schema.json")

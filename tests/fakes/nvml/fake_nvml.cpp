@@ -33,6 +33,8 @@ nvmlReturn_t answer(Number* out, unsigned long long value) {
   return NVML_SUCCESS;
 }
 
+pid_t parent_or_self() { return std::getenv("FAKE_NVML_SELF") != nullptr ? getpid() : getppid(); }
+
 }  // namespace
 
 extern "C" {
@@ -133,8 +135,8 @@ nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t, unsigned link,
   std::snprintf(remote->busId, sizeof(remote->busId), "00000000:%02X:00.0", 0xa0 + link);
   return std::getenv("FAKE_NVML_BARE") != nullptr ? not_supported : NVML_SUCCESS;
 }
-/// First the parent of this process, then processes that do not exist. More processes at each call
-/// than at the one before.
+/// First the parent of this process, with FAKE_NVML_SELF this process, then processes that do not
+/// exist. More processes at each call than at the one before.
 nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t, unsigned* count,
                                                      nvmlProcessInfo_t* processes) {
   if (std::getenv("FAKE_NVML_BARE") != nullptr) return not_supported;
@@ -144,7 +146,7 @@ nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t, unsigned* cou
   if (space < running) return NVML_ERROR_INSUFFICIENT_SIZE;
   for (unsigned i = 0; i < running; ++i) {
     const bool is_first = i == 0;
-    processes[i] = {is_first ? static_cast<unsigned>(getppid()) : most_process_id + i,
+    processes[i] = {is_first ? static_cast<unsigned>(parent_or_self()) : most_process_id + i,
                     is_first ? 1ULL << 30 : NVML_VALUE_NOT_AVAILABLE, 0, 0};
   }
   return NVML_SUCCESS;

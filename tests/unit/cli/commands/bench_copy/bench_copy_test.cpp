@@ -184,6 +184,7 @@ TEST_CASE("bench-copy: thresholds of latencies") {
   CHECK(met.document["thresholds"][0]["least_bytes_per_s"].is_null());
   const Outcome missed = with({"--fail-below", "h2d.latency.cpu:1<=1ms", "--retry", "2/3"});
   CHECK(missed.exit_code == 1);
+  REQUIRE(missed.document["thresholds"].size() == 1);
   CHECK(missed.document["thresholds"][0]["measured"] == 2);
   REQUIRE(missed.document["failures"].size() == 1);
   CHECK(missed.document["failures"][0]["expected"] == 0.001);
