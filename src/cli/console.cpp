@@ -19,6 +19,7 @@ namespace hiptool::cli {
 namespace {
 
 constexpr std::size_t default_columns = 80;
+constexpr std::size_t default_rows = 24;
 
 std::string value_of(const GetEnvironment& environment, const char* name) {
   return environment(name).value_or("");
@@ -63,6 +64,12 @@ std::optional<std::size_t> DescriptorStream::columns() const noexcept {
   return size.ws_col;
 }
 
+std::optional<std::size_t> DescriptorStream::rows() const noexcept {
+  winsize size{};
+  if (::ioctl(descriptor_, TIOCGWINSZ, &size) != 0 || size.ws_row == 0) return {};
+  return size.ws_row;
+}
+
 Console::Console(TextStream& out, TextStream& err, GetEnvironment environment)
     : out_(out),
       err_(err),
@@ -99,6 +106,17 @@ std::size_t Console::width(const TextStream& stream) const {
   const auto columns = base::parse_number<std::size_t>(value_of(environment_, "COLUMNS"));
   if (columns && *columns > 0) return *columns;
   return stream.columns().value_or(default_columns);
+}
+
+bool Console::can_write_out() {
+  const std::lock_guard lock(mutex_);
+  return !is_out_closed_ && out_error_ == 0;
+}
+
+std::size_t Console::height_out() const {
+  const auto rows = base::parse_number<std::size_t>(value_of(environment_, "LINES"));
+  if (rows && *rows > 0) return *rows;
+  return out_.rows().value_or(default_rows);
 }
 
 int Console::finish(int exit_code) {

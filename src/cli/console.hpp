@@ -21,6 +21,8 @@ class TextStream {
   virtual bool is_terminal() const noexcept = 0;
   /// Columns of the terminal; absent if the stream is not one.
   virtual std::optional<std::size_t> columns() const noexcept = 0;
+  /// Lines of the terminal; absent if the stream is not one.
+  virtual std::optional<std::size_t> rows() const noexcept { return {}; }
 };
 
 /// A stream on a borrowed file descriptor.
@@ -30,6 +32,7 @@ class DescriptorStream final : public TextStream {
   int write(std::string_view text) noexcept override;
   bool is_terminal() const noexcept override;
   std::optional<std::size_t> columns() const noexcept override;
+  std::optional<std::size_t> rows() const noexcept override;
 
  private:
   int descriptor_;
@@ -54,7 +57,12 @@ class Console {
   bool is_terminal_out() const { return out_.is_terminal(); }
   /// err is a terminal that can clear a line.
   bool can_animate() const { return err_.is_terminal() && !is_dumb_; }
+  /// out is a terminal that can place text anywhere.
+  bool can_draw_out() const { return out_.is_terminal() && !is_dumb_; }
+  /// False after a failed write to out, also where its reader is gone.
+  bool can_write_out();
   std::size_t width_out() const { return width(out_); }
+  std::size_t height_out() const;
   std::size_t width_err() const { return width(err_); }
 
   /// The exit code of the process: that of the verdict, or of a failed output (then with a message

@@ -77,12 +77,13 @@ constexpr std::string_view thresholds_text =
 slower.
 
   'h2d.pinned>=48GB/s'   a name, >= and a rate; quoted, or the shell takes the >
+  'h2d.latency<=20us'    a name, <= and a time: the longest latency of a copy
   @FILE                  a file with one threshold per line
 
 A name consists of parts separated by dots. A threshold applies to all results
 that match every part; a name that matches no result exits 2.
   h2d.pinned.256MiB      bench-copy, parts in any order: kind, memory, engine,
-                         size, read, node0, device
+                         size, read, latency, node0, device
   stream.f32.1GiB        run-kernel: kernel or group first, then type, size,
                          device
 
@@ -92,6 +93,9 @@ Rates:
   20TFLOP/s              operations per second, for kernels
   90%                    of the limit shown in the report; exits 2 if there is
                          no limit or the rate exceeds it: give a rate then
+
+Latencies (bench-copy only) are the median time of one small copy and the wait
+for it: 500ns 20us 1.5ms 1s
 
 In a file, a line in brackets starts a section for devices whose names contain
 that text (case-insensitive):

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/temporary_folder.hpp"
+#include "cli/screen_terminal.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -43,6 +44,7 @@ extern "C" void on_signal(int number) {
     // Zero: the first handler was interrupted before it stored its time.
     const std::int64_t first_ns = first_signal_ns.load();
     if (first_ns != 0 && now - first_ns > same_press_ns) {
+      ScreenTerminal::leave_screen();
       base::remove_temporary_folders();
       ::_exit(128 + number);
     }

@@ -40,6 +40,19 @@ void add_required_text(CLI::App& app, const std::string& names, const std::strin
   app.add_option(names, target, help)->type_name(value_name)->required();
 }
 
+void add_optional_text(CLI::App& app, const std::string& names, const std::string& value_name,
+                       std::optional<std::string>& target, const std::string& without_value,
+                       const std::string& help) {
+  // CLI11 passes "true" where the value is left out.
+  const auto take = [&target, without_value](const std::string& text) {
+    target = text == "true" ? without_value : text;
+  };
+  app.add_option_function<std::string>(names, take, help)
+      ->type_name("[" + value_name + "]")
+      ->take_last()
+      ->expected(0, 1);
+}
+
 void add_texts(CLI::App& app, const std::string& names, const std::string& value_name,
                std::vector<std::string>& target, const std::string& help) {
   app.add_option(names, target, help)->type_name(value_name)->allow_extra_args(false);

@@ -22,6 +22,10 @@ void add_text(CLI::App& app, const std::string& names, const std::string& value_
               std::string& target, const std::string& help);
 void add_required_text(CLI::App& app, const std::string& names, const std::string& value_name,
                        std::string& target, const std::string& help);
+/// An option whose value may be left out; the target is `without_value` then.
+void add_optional_text(CLI::App& app, const std::string& names, const std::string& value_name,
+                       std::optional<std::string>& target, const std::string& without_value,
+                       const std::string& help);
 /// Repeatable; each use takes one value.
 void add_texts(CLI::App& app, const std::string& names, const std::string& value_name,
                std::vector<std::string>& target, const std::string& help);

@@ -14,6 +14,15 @@
 
 namespace hiptool::hip {
 
+/// A process that uses a device.
+struct DeviceProcess {
+  std::uint64_t id = 0;
+  std::string name;                           ///< from /proc/ID/comm; empty if it is not known
+  std::optional<std::uint64_t> memory_bytes;  ///< of the device's memory
+
+  friend bool operator==(const DeviceProcess&, const DeviceProcess&) = default;
+};
+
 /// One reading of a device. Values that could not be read are absent, never zero.
 struct SensorReading {
   std::optional<double> clock_hz;  ///< of the multiprocessors, now
@@ -22,6 +31,8 @@ struct SensorReading {
   std::optional<double> power_w;
   std::optional<double> power_limit_w;
   std::optional<double> default_power_limit_w;
+  std::optional<std::uint64_t> memory_used_bytes;  ///< by all processes and the driver
+  std::optional<double> busy_share;                ///< of the last moments in which it computed
   /// Why clocks are throttled, as text; empty: they are not. Idle does not count.
   std::optional<std::vector<std::string>> throttle_reasons;
   std::optional<std::uint64_t> corrected_errors;    ///< of memory, since the driver was loaded
@@ -37,7 +48,7 @@ struct SensorReading {
   std::optional<std::uint64_t> links_up;  ///< NVLink or XGMI links that work
   /// Bus ids at the far ends of the NVLinks that work: a switch's or another GPU's.
   std::optional<std::vector<std::string>> link_remotes;
-  std::optional<std::vector<std::uint64_t>> process_ids;  ///< that use the device
+  std::optional<std::vector<DeviceProcess>> processes;  ///< that compute on the device
 };
 
 /// The sensors of one platform.

@@ -1,9 +1,53 @@
 // SPDX-License-Identifier: MIT
 #include "measure/inventory.hpp"
 
+#include <unistd.h>
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
 #include "hiptool/error.hpp"
 
 namespace hiptool::measure {
+
+namespace {
+
+bool has_any(const hip::SensorReading& reading) {
+  return reading.temperature_c || reading.power_w || reading.memory_used_bytes ||
+         reading.busy_share || reading.clock_hz || reading.processes;
+}
+
+}  // namespace
+
+void SensorReader::read(DeviceFacts& device) {
+  device.sensors.reset();
+  device.sensors_source.clear();
+  auto found = libraries_.find(device.platform);
+  if (found == libraries_.end()) {
+    found = libraries_.emplace(device.platform, hip::open_sensors(device.platform, root_)).first;
+  }
+  const hip::SensorLibrary& library = found->second;
+  device.sensors_missing = library.reason;
+  if (!library.sensors) return;
+  if (!device.info.pci_bus_id) {
+    device.sensors_missing = "the device has no PCI bus id";
+    return;
+  }
+  hip::SensorReading reading = library.sensors->read(*device.info.pci_bus_id);
+  if (!has_any(reading)) {
+    device.sensors_missing =
+        library.sensors->source() + " reports nothing about " + *device.info.pci_bus_id;
+    return;
+  }
+  if (reading.processes) {
+    const auto self = static_cast<std::uint64_t>(getpid());
+    std::erase_if(*reading.processes,
+                  [self](const hip::DeviceProcess& process) { return process.id == self; });
+  }
+  device.sensors = std::move(reading);
+  device.sensors_source = library.sensors->source();
+}
 
 void read_pci(const std::filesystem::path& root, DeviceFacts& facts) {
   if (!facts.info.pci_bus_id) return;

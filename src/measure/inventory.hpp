@@ -2,8 +2,10 @@
 /// The platforms, devices and GPU hardware of a machine, read once.
 #pragma once
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hip/sensors.hpp"
@@ -23,13 +25,30 @@ struct DeviceFacts {
   std::optional<MemoryInfo> memory;  ///< absent where the query would create a context
   std::optional<system::PciDevice> pci;
   system::PciPath path;                       ///< up to its root port; empty if unknown
-  std::optional<hip::SensorReading> sensors;  ///< absent if not read
+  std::optional<hip::SensorReading> sensors;  ///< absent if not read or not available
+  std::string sensors_source;                 ///< "sysfs of amdgpu"; empty without sensors
+  std::string sensors_missing;                ///< the reason why there are none
 };
 
 struct Inventory {
   std::vector<PlatformStatus> platforms;
   std::vector<DeviceFacts> devices;
   std::vector<system::PciDevice> hardware;  ///< GPUs on the bus, usable or not
+};
+
+/// Reads the sensors of devices again and again, opening those of a platform once. Starts no
+/// device.
+class SensorReader {
+ public:
+  explicit SensorReader(std::filesystem::path root) : root_(std::move(root)) {}
+
+  /// Fills the three fields about sensors; this process is not among its processes. Blocks for some
+  /// milliseconds; never throws for sensors that a device lacks.
+  void read(DeviceFacts& device);
+
+ private:
+  std::filesystem::path root_;
+  std::map<Platform, hip::SensorLibrary> libraries_;
 };
 
 /// Fills `pci` and `path` by the bus id that the runtime reports.

@@ -17,25 +17,30 @@
 namespace hiptool::measure {
 namespace {
 
-struct RateUnit {
+struct ThresholdUnit {
   std::string_view text;
   double factor;
   Threshold::Of of = Threshold::Of::bytes_per_s;
 };
+// A rate is at least the bound, a latency at most.
 constexpr std::array units{
-    RateUnit{"%", 1, Threshold::Of::share},
-    RateUnit{"B/s", 1},
-    RateUnit{"KB/s", 1e3},
-    RateUnit{"MB/s", 1e6},
-    RateUnit{"GB/s", 1e9},
-    RateUnit{"TB/s", 1e12},
-    RateUnit{"KiB/s", 0x1p10},
-    RateUnit{"MiB/s", 0x1p20},
-    RateUnit{"GiB/s", 0x1p30},
-    RateUnit{"TiB/s", 0x1p40},
-    RateUnit{"MFLOP/s", 1e6, Threshold::Of::flops_per_s},
-    RateUnit{"GFLOP/s", 1e9, Threshold::Of::flops_per_s},
-    RateUnit{"TFLOP/s", 1e12, Threshold::Of::flops_per_s},
+    ThresholdUnit{"%", 1, Threshold::Of::share},
+    ThresholdUnit{"B/s", 1},
+    ThresholdUnit{"KB/s", 1e3},
+    ThresholdUnit{"MB/s", 1e6},
+    ThresholdUnit{"GB/s", 1e9},
+    ThresholdUnit{"TB/s", 1e12},
+    ThresholdUnit{"KiB/s", 0x1p10},
+    ThresholdUnit{"MiB/s", 0x1p20},
+    ThresholdUnit{"GiB/s", 0x1p30},
+    ThresholdUnit{"TiB/s", 0x1p40},
+    ThresholdUnit{"MFLOP/s", 1e6, Threshold::Of::flops_per_s},
+    ThresholdUnit{"GFLOP/s", 1e9, Threshold::Of::flops_per_s},
+    ThresholdUnit{"TFLOP/s", 1e12, Threshold::Of::flops_per_s},
+    ThresholdUnit{"ns", 1e-9, Threshold::Of::latency_s},
+    ThresholdUnit{"us", 1e-6, Threshold::Of::latency_s},
+    ThresholdUnit{"ms", 1e-3, Threshold::Of::latency_s},
+    ThresholdUnit{"s", 1, Threshold::Of::latency_s},
 };
 
 Error usage_error(std::string message, std::string hint) {
@@ -49,9 +54,18 @@ Error refuse(std::string_view text, ThresholdKind kind) {
   const std::string end = text.size() > most_quoted_bytes ? "..." : "";
   return usage_error(
       "'" + std::string(text.substr(0, most_quoted_bytes)) + end + "' is not a valid threshold",
-      kind == ThresholdKind::copies ? "write it as 'h2d.pinned>=48GB/s' or 'h2d.pinned>=90%'"
+      kind == ThresholdKind::copies ? "write it as 'h2d.pinned>=48GB/s', 'h2d.pinned>=90%' or "
+                                      "'h2d.latency<=20us'"
                                     : "write it as 'stream-triad.f32>=90%', 'sum.1GiB>=3.5TB/s' or "
                                       "'gemm.f32>=20TFLOP/s'");
+}
+
+Error refuse_sign(std::string_view text, bool is_latency) {
+  const std::string quoted = "'" + std::string(text.substr(0, most_quoted_bytes)) + "'";
+  return is_latency ? usage_error(quoted + ": a latency has an upper limit",
+                                  "write <=, as in 'h2d.latency<=20us'")
+                    : usage_error(quoted + ": a rate has a lower limit",
+                                  "write >=, as in 'h2d.pinned>=48GB/s'");
 }
 
 std::string_view trim(std::string_view text) {
@@ -94,8 +108,9 @@ bool is_for(const Threshold& threshold, const std::string& device_id) {
 }
 
 Threshold parse_threshold(std::string_view text, ThresholdKind kind) {
-  const std::size_t sign = text.find(">=");
+  const std::size_t sign = std::min(text.find(">="), text.find("<="));
   if (sign == std::string_view::npos) throw refuse(text, kind);
+  const bool is_upper = text[sign] == '<';
   Threshold threshold;
   threshold.text = std::string(trim(text));
   threshold.selector = std::string(trim(text.substr(0, sign)));
@@ -107,11 +122,14 @@ Threshold parse_threshold(std::string_view text, ThresholdKind kind) {
     throw refuse(text, kind);
   }
   const std::string_view unit = trim(value.substr(static_cast<std::size_t>(end - value.data())));
-  for (const RateUnit& known : units) {
-    const bool is_taken = kind == ThresholdKind::kernels || known.of != Threshold::Of::flops_per_s;
-    if (!is_taken || !base::equals_ignoring_case(known.text, unit)) continue;
+  for (const ThresholdUnit& known : units) {
+    const bool is_latency = known.of == Threshold::Of::latency_s;
+    const auto of_others =
+        kind == ThresholdKind::copies ? Threshold::Of::flops_per_s : Threshold::Of::latency_s;
+    if (known.of == of_others || !base::equals_ignoring_case(known.text, unit)) continue;
+    if (is_latency != is_upper) throw refuse_sign(text, is_latency);
     threshold.of = known.of;
-    threshold.least = known.of == Threshold::Of::share ? number / 100 : number * known.factor;
+    threshold.bound = known.of == Threshold::Of::share ? number / 100 : number * known.factor;
     return threshold;
   }
   throw refuse(text, kind);

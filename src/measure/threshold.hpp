@@ -11,12 +11,12 @@
 
 namespace hiptool::measure {
 
-/// "h2d.pinned>=48GB/s", "stream-triad.f32>=90%", "fma.f32>=50TFLOP/s".
+/// "h2d.pinned>=48GB/s", "stream-triad.f32>=90%", "fma.f32>=50TFLOP/s", "h2d.latency<=20us".
 struct Threshold {
-  enum class Of { share, bytes_per_s, flops_per_s };
+  enum class Of { share, bytes_per_s, flops_per_s, latency_s };
   std::string text;      ///< as it was written
   std::string selector;  ///< words separated by dots, for is_selected() and judge_threshold()
-  double least = 0;      ///< in base units; a share is 0..1
+  double bound = 0;      ///< in base units: the most for a latency, else the least; a share is 0..1
   Of of = Of::share;
   std::vector<std::string> device_ids;  ///< the devices of its part of a file; empty: all
 };
@@ -30,7 +30,7 @@ struct NamedDevice {
   std::string name;
 };
 
-/// Copies have no thresholds in operations per second.
+/// Copies have no thresholds in operations per second, kernels none of latencies.
 enum class ThresholdKind { copies, kernels };
 
 /// Throws Error(invalid_argument) with the accepted forms.

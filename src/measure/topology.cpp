@@ -19,29 +19,8 @@ namespace fs = std::filesystem;
 // Linux gives each XGMI link between neighbours a weight of 15 (amdkfd/kfd_crat.c).
 constexpr std::uint64_t xgmi_weight = 15;
 
-/// The position of a device on the PCI bus.
-struct Place {
-  system::PciPath path;
-  std::string host_bridge;  ///< "pci0000:60"
-  std::optional<int> node;
-};
-
-Place place_of(const fs::path& root, const std::string& bus_id) {
-  Place place;
-  place.path = system::read_pci_path(root, bus_id);
-  if (const auto device = system::find_pci_device(root, bus_id)) place.node = device->numa_node;
-  std::error_code error;
-  const fs::path real =
-      fs::canonical(root / "sys/bus/pci/devices" / system::normalize_bus_id(bus_id), error);
-  if (error || place.path.hops.empty()) return place;
-  for (const fs::path& part : real) {
-    if (part.string().rfind("pci", 0) == 0) place.host_bridge = part.string();
-  }
-  return place;
-}
-
 /// Bridges on the path between two devices below a common one; absent without a common bridge.
-std::optional<std::uint64_t> hops_below_common(const Place& from, const Place& to) {
+std::optional<std::uint64_t> hops_below_common(const TopologyPlace& from, const TopologyPlace& to) {
   for (std::size_t i = 1; i < from.path.hops.size(); ++i) {
     for (std::size_t j = 1; j < to.path.hops.size(); ++j) {
       if (from.path.hops[i].bus_id == to.path.hops[j].bus_id) return i + j - 1;
@@ -50,21 +29,11 @@ std::optional<std::uint64_t> hops_below_common(const Place& from, const Place& t
   return {};
 }
 
-std::optional<std::uint64_t> numa_distance(const fs::path& root, int from, int to) {
-  const fs::path nodes = root / "sys/devices/system/node";
-  const auto online = system::parse_cpu_list(base::read_small_file(nodes / "online"));
-  const auto at = std::find(online.begin(), online.end(), to);
-  std::istringstream distances(
-      base::read_small_file(nodes / ("node" + std::to_string(from)) / "distance"));
-  std::uint64_t distance = 0;
-  for (auto node = online.begin(); distances >> distance && node != online.end(); ++node) {
-    if (node == at) return distance;
+void judge_pcie(const fs::path& root, const TopologyPlace& from, const TopologyPlace& to,
+                TopologyPair& pair) {
+  if (from.numa_node && to.numa_node) {
+    pair.numa_distance = numa_distance(root, *from.numa_node, *to.numa_node);
   }
-  return {};
-}
-
-void judge_pcie(const fs::path& root, const Place& from, const Place& to, TopologyPair& pair) {
-  if (from.node && to.node) pair.numa_distance = numa_distance(root, *from.node, *to.node);
   if (from.path.hops.empty() || to.path.hops.empty()) return;
   pair.source = "/sys/bus/pci/devices";
   if (const auto hops = hops_below_common(from, to)) {
@@ -75,9 +44,10 @@ void judge_pcie(const fs::path& root, const Place& from, const Place& to, Topolo
   pair.hops = from.path.hops.size() - 1 + to.path.hops.size() - 1;
   if (!from.host_bridge.empty() && from.host_bridge == to.host_bridge) {
     pair.kind = LinkKind::pcie_root;
-  } else if (system::numa_node_count(root) < 2 || (from.node && from.node == to.node)) {
+  } else if (system::numa_node_count(root) < 2 ||
+             (from.numa_node && from.numa_node == to.numa_node)) {
     pair.kind = LinkKind::same_node;
-  } else if (from.node && to.node) {
+  } else if (from.numa_node && to.numa_node) {
     pair.kind = LinkKind::across_nodes;
   }
 }
@@ -140,12 +110,79 @@ std::string_view to_string(LinkKind kind) noexcept {
   return "unknown";
 }
 
+std::string short_code(const TopologyPair& pair) {
+  constexpr std::uint64_t bridges_of_one_switch = 3;  // two downstream ports, one upstream port
+  switch (pair.kind) {
+    case LinkKind::nvlink: return "NV" + std::to_string(pair.count.value_or(1));
+    case LinkKind::xgmi: return "XGMI";
+    case LinkKind::pcie_switch:
+      return pair.hops.value_or(0) <= bridges_of_one_switch ? "PIX" : "PXB";
+    case LinkKind::pcie_root: return "PHB";
+    case LinkKind::same_node: return "NODE";
+    case LinkKind::across_nodes: return "SYS";
+    case LinkKind::unknown: break;
+  }
+  return "?";
+}
+
+TopologyPlace read_place(const fs::path& root, const std::string& id, const std::string& bus_id) {
+  TopologyPlace place;
+  place.id = id;
+  place.bus_id = system::normalize_bus_id(bus_id);
+  place.path = system::read_pci_path(root, bus_id);
+  if (place.bus_id.empty()) return place;
+  const fs::path folder = root / "sys/bus/pci/devices" / place.bus_id;
+  if (const auto device = system::find_pci_device(root, bus_id)) {
+    place.numa_node = device->numa_node;
+  }
+  place.cpus = base::read_small_file(folder / "local_cpulist");
+  std::error_code error;
+  const fs::path real = fs::canonical(folder, error);
+  if (error || place.path.hops.empty()) return place;
+  for (const fs::path& part : real) {
+    if (part.string().rfind("pci", 0) == 0) place.host_bridge = part.string();
+  }
+  return place;
+}
+
+std::optional<std::uint64_t> numa_distance(const fs::path& root, int from, int to) {
+  const fs::path nodes = root / "sys/devices/system/node";
+  const auto online = system::parse_cpu_list(base::read_small_file(nodes / "online"));
+  const auto at = std::find(online.begin(), online.end(), to);
+  std::istringstream distances(
+      base::read_small_file(nodes / ("node" + std::to_string(from)) / "distance"));
+  std::uint64_t distance = 0;
+  for (auto node = online.begin(); distances >> distance && node != online.end(); ++node) {
+    if (node == at) return distance;
+  }
+  return {};
+}
+
+std::vector<TopologyPair> read_nic_topology(const fs::path& root,
+                                            const std::vector<TopologyDevice>& devices,
+                                            const std::vector<system::Nic>& nics) {
+  std::vector<TopologyPair> pairs;
+  for (const TopologyDevice& device : devices) {
+    const TopologyPlace from = read_place(root, device.id, device.bus_id);
+    for (const system::Nic& nic : nics) {
+      TopologyPair& pair = pairs.emplace_back();
+      pair.from = device.id;
+      pair.to = nic.name;
+      pair.source = "not reported";
+      judge_pcie(root, from, read_place(root, nic.name, nic.bus_id), pair);
+    }
+  }
+  return pairs;
+}
+
 std::vector<TopologyPair> read_topology(const fs::path& root,
                                         const std::vector<TopologyDevice>& devices,
                                         const AskPeer& ask_peer) {
   const auto nodes = system::read_kfd_nodes(root);
-  std::vector<Place> places;
-  for (const TopologyDevice& device : devices) places.push_back(place_of(root, device.bus_id));
+  std::vector<TopologyPlace> places;
+  for (const TopologyDevice& device : devices) {
+    places.push_back(read_place(root, device.id, device.bus_id));
+  }
   std::vector<TopologyPair> pairs;
   for (std::size_t i = 0; i < devices.size(); ++i) {
     for (std::size_t j = 0; j < devices.size(); ++j) {

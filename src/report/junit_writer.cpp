@@ -81,9 +81,8 @@ TestCase threshold_case(const ThresholdResult& threshold) {
   test.kind = "threshold";
   if (!threshold.is_met) test.outcome = Outcome::failed;
   test.message = threshold.reason();
-  if (!threshold.measured_bytes_per_s) return test;
-  test.message = "measured " + format_value(threshold.measured_bytes_per_s, Unit::rate) +
-                 ", at least " + format_value(threshold.least_bytes_per_s, Unit::rate);
+  const std::string measured = threshold.measured_text();
+  if (!measured.empty()) test.message = "measured " + measured + ", " + threshold.bound_text();
   return test;
 }
 

@@ -31,15 +31,24 @@ std::size_t place_of(const std::vector<std::string>& names, const std::string& n
 Matrix matrix_of(const Pairs& pairs, const Names& sources, const Names& destinations) {
   Matrix matrix;
   matrix.label = pairs.front()->label;
-  matrix.title = matrix.label + ": from row to column, GB/s";
+  const bool has_latency = std::any_of(pairs.begin(), pairs.end(), [](const Measurement* one) {
+    return one->status == Status::ok && !one->bytes_per_s && one->median_s;
+  });
+  matrix.title = matrix.label + ": from row to column, " + (has_latency ? "us" : "GB/s");
   matrix.sources.assign(sources.begin(), sources.end());
   matrix.destinations.assign(destinations.begin(), destinations.end());
   matrix.bytes_per_s.resize(sources.size());
   for (auto& row : matrix.bytes_per_s) row.resize(destinations.size());
+  if (has_latency) matrix.latency_s = matrix.bytes_per_s;
   for (const Measurement* one : pairs) {
     if (one->status != Status::ok) continue;
     const std::size_t row = place_of(matrix.sources, one->source);
-    matrix.bytes_per_s[row][place_of(matrix.destinations, one->destination)] = one->bytes_per_s;
+    const std::size_t column = place_of(matrix.destinations, one->destination);
+    if (has_latency) {
+      matrix.latency_s[row][column] = one->median_s;
+      continue;
+    }
+    matrix.bytes_per_s[row][column] = one->bytes_per_s;
     matrix.largest_bytes_per_s = std::max(matrix.largest_bytes_per_s, one->bytes_per_s.value_or(0));
   }
   return matrix;
@@ -95,9 +104,11 @@ Table table_of(const Matrix& matrix) {
   for (std::size_t row = 0; row < matrix.sources.size(); ++row) {
     std::vector<Value> values;
     values.emplace_back(shown(matrix.sources[row]));
-    for (const auto& rate : matrix.bytes_per_s[row]) {
+    const bool has_latency = !matrix.latency_s.empty();
+    const double unit = has_latency ? 1e-6 : 1e9;
+    for (const auto& value : has_latency ? matrix.latency_s[row] : matrix.bytes_per_s[row]) {
       values.emplace_back();
-      if (rate) values.back() = Value(std::round(*rate / 1e7) / 100);
+      if (value) values.back() = Value(std::round(*value / unit * 100) / 100);
     }
     table.rows.push_back(std::move(values));
   }

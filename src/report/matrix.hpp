@@ -12,11 +12,13 @@ namespace hiptool::report {
 
 struct Matrix {
   std::string label;  ///< of its measurements
-  std::string title;  ///< "p2p-read.pinned.copy.256MiB: from row to column, GB/s"
+  std::string title;  ///< "p2p-read.copy.256MiB: from row to column, GB/s"
   std::vector<std::string> sources;
   std::vector<std::string> destinations;
   std::vector<std::vector<std::optional<double>>> bytes_per_s;  ///< by source, then destination
   double largest_bytes_per_s = 0;
+  /// Medians, of a matrix of latencies, which has no rates; else empty.
+  std::vector<std::vector<std::optional<double>>> latency_s;
 };
 
 /// The measurements between devices, a matrix for each kind, memory, engine and size with two
@@ -29,8 +31,8 @@ std::vector<Matrix> matrices_of(const std::vector<Measurement>& measurements);
 /// small differences of the others are not.
 double strength(const Matrix& matrix, double bytes_per_s);
 
-/// For people: GB/s with two decimals. Devices of one platform are shown by their ordinals alone,
-/// so that eight of them fit into 80 columns.
+/// For people: GB/s or microseconds with two decimals. Devices of one platform are shown by their
+/// ordinals alone, so that eight of them fit into 80 columns.
 Table table_of(const Matrix& matrix);
 
 }  // namespace hiptool::report

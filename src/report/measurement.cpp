@@ -41,6 +41,16 @@ std::string_view to_string(base::Verdict verdict) noexcept {
 
 std::string ThresholdResult::reason() const { return fmt::format("{}", fmt::join(missed, "; ")); }
 
+std::string ThresholdResult::measured_text() const {
+  if (measured_s) return format_value(measured_s, Unit::duration);
+  return measured_bytes_per_s ? format_value(measured_bytes_per_s, Unit::rate) : "";
+}
+
+std::string ThresholdResult::bound_text() const {
+  if (most_s) return "at most " + format_value(most_s, Unit::duration);
+  return least_bytes_per_s ? "at least " + format_value(least_bytes_per_s, Unit::rate) : "";
+}
+
 std::vector<Failure> failures_of(const std::vector<ThresholdResult>& thresholds) {
   std::vector<Failure> failures;
   for (const ThresholdResult& one : thresholds) {
@@ -50,11 +60,17 @@ std::vector<Failure> failures_of(const std::vector<ThresholdResult>& thresholds)
 }
 
 std::string missed_text(const std::vector<ThresholdResult>& thresholds) {
-  const auto is_missed = [](const ThresholdResult& one) { return !one.is_met; };
-  const auto first = std::find_if(thresholds.begin(), thresholds.end(), is_missed);
-  if (first == thresholds.end()) return {};
-  return fmt::format("{} of {} missed: {}", std::count_if(first, thresholds.end(), is_missed),
-                     base::count_of(thresholds.size(), "threshold"), first->missed.front());
+  constexpr std::size_t most_named = 2;
+  std::size_t missed = 0;
+  std::string names;
+  for (const ThresholdResult& one : thresholds) {
+    if (one.is_met) continue;
+    if (++missed <= most_named) names += (missed > 1 ? ", " : "") + one.missed.front();
+  }
+  if (missed == 0) return {};
+  if (missed > most_named) names += fmt::format(" and {} more", missed - most_named);
+  return fmt::format("{} of {} missed: {}", missed, base::count_of(thresholds.size(), "threshold"),
+                     names);
 }
 
 std::string Comparison::shown(const Side& side) const {

@@ -93,11 +93,15 @@ struct ThresholdResult {
   std::vector<std::string> missed;          ///< a text for each measurement that missed it
   std::optional<double> least_bytes_per_s;  ///< absent in one for several
   std::optional<double> measured_bytes_per_s;
+  std::optional<double> most_s;  ///< of a latency; the two rates are absent then
+  std::optional<double> measured_s;
   std::size_t met = 0;            ///< how many times it was met
   std::size_t measured = 0;       ///< how many times it was measured
   std::vector<Failure> failures;  ///< of those that missed it
 
-  std::string reason() const;  ///< all that missed it in one line
+  std::string reason() const;         ///< all that missed it in one line
+  std::string measured_text() const;  ///< "48.2 GB/s" or "12.0 us"; empty in one for several
+  std::string bound_text() const;     ///< "at least 50.0 GB/s" or "at most 10.0 us"; the same
 };
 
 std::vector<Failure> failures_of(const std::vector<ThresholdResult>& thresholds);

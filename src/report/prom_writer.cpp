@@ -59,8 +59,12 @@ class Metrics {
 
 // Names end in the whole word of their base unit there: "clock_hz" to "clock_hertz".
 std::string metric_name(std::string name) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> endings{
-      {{"_per_s", "_per_second"}, {"_hz", "_hertz"}, {"_s", "_seconds"}}};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> endings{
+      {{"_per_s", "_per_second"},
+       {"_hz", "_hertz"},
+       {"_s", "_seconds"},
+       {"_c", "_celsius"},
+       {"_w", "_watts"}}};
   for (const auto& [short_form, long_form] : endings) {
     if (!name.ends_with(short_form) || name == short_form) continue;
     return name.replace(name.size() - short_form.size(), std::string::npos, long_form);

@@ -207,6 +207,8 @@ ThresholdResult read_threshold(const Value& entry) {
   }
   threshold.least_bytes_per_s = number_of(member(entry, "least_bytes_per_s"));
   threshold.measured_bytes_per_s = number_of(member(entry, "measured_bytes_per_s"));
+  threshold.most_s = number_of(member(entry, "most_s"));
+  threshold.measured_s = number_of(member(entry, "measured_s"));
   return threshold;
 }
 

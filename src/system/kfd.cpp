@@ -52,6 +52,7 @@ KfdNode read_node(const fs::path& folder) {
   node.is_readable = !gpu_id.empty();
   node.is_gpu = number_of(gpu_id) != 0;
   if (!node.is_gpu) return node;
+  node.gpu_id = gpu_id;
   Properties properties = read_properties(folder / "properties");
   node.arch = gfx_name(properties["gfx_target_version"]);
   node.bus_id = bus_id_of(properties);

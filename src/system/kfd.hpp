@@ -22,6 +22,7 @@ struct KfdLink {
 struct KfdNode {
   int number = 0;
   bool is_gpu = false;
+  std::string gpu_id;          ///< the driver's number of a GPU, "51545"; empty for a CPU
   bool is_readable = true;     ///< false for a GPU that the container was not given
   std::string arch;            ///< "gfx942"; empty where not reported
   std::string bus_id;          ///< "0000:05:00.0"; empty for a CPU

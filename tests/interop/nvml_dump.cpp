@@ -17,6 +17,11 @@ int main() {
   std::printf("\"NVML_VOLATILE_ECC\": %d, ", NVML_VOLATILE_ECC);
   std::printf("\"sizeof bar1\": %zu, \"sizeof process\": %zu, ", sizeof(nvmlBAR1Memory_t),
               sizeof(nvmlProcessInfo_t));
+  std::printf("\"sizeof memory\": %zu, \"sizeof memory 2\": %zu, \"nvmlMemory_v2\": %u, ",
+              sizeof(nvmlMemory_t), sizeof(nvmlMemory_v2_t), nvmlMemory_v2);
+  std::printf("\"offset used\": %zu, \"offset used 2\": %zu, \"sizeof utilization\": %zu, ",
+              offsetof(nvmlMemory_t, used), offsetof(nvmlMemory_v2_t, used),
+              sizeof(nvmlUtilization_t));
   std::printf("\"sizeof pci\": %zu, \"offset busId\": %zu, ", sizeof(nvmlPciInfo_t),
               offsetof(nvmlPciInfo_t, busId));
   std::printf("\"reasons\": {");

@@ -30,6 +30,12 @@ theirs = {name: getattr(pynvml, name) for name in ours if name.startswith("NVML"
 theirs["sizeof bar1"] = ctypes.sizeof(pynvml.c_nvmlBAR1Memory_t)
 theirs["sizeof pci"] = ctypes.sizeof(pynvml.nvmlPciInfo_t)
 theirs["offset busId"] = pynvml.nvmlPciInfo_t.busId.offset
+theirs["sizeof memory"] = ctypes.sizeof(pynvml.c_nvmlMemory_t)
+theirs["sizeof memory 2"] = ctypes.sizeof(pynvml.c_nvmlMemory_v2_t)
+theirs["offset used"] = pynvml.c_nvmlMemory_t.used.offset
+theirs["offset used 2"] = pynvml.c_nvmlMemory_v2_t.used.offset
+theirs["nvmlMemory_v2"] = pynvml.nvmlMemory_v2
+theirs["sizeof utilization"] = ctypes.sizeof(pynvml.c_nvmlUtilization_t)
 theirs["sizeof process"] = ctypes.sizeof(pynvml.c_nvmlProcessInfo_v2_t)
 # Older releases of the binding lack the newest reasons.
 their_reasons = {text: getattr(pynvml, "nvmlClocksThrottleReason" + name)

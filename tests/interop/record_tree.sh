@@ -68,8 +68,8 @@ pci_function() {
   for name in vendor device class subsystem_vendor subsystem_device revision current_link_speed \
     current_link_width max_link_speed max_link_width numa_node local_cpulist resource enable \
     power/control power/runtime_status d3cold_allowed mem_info_vram_total mem_info_vram_used \
-    mem_info_vis_vram_total current_compute_partition current_memory_partition pcie_replay_count \
-    reset_method aer_dev_correctable aer_dev_fatal aer_dev_nonfatal; do
+    mem_info_vis_vram_total gpu_busy_percent current_compute_partition current_memory_partition \
+    pcie_replay_count reset_method aer_dev_correctable aer_dev_fatal aer_dev_nonfatal; do
     file "$1/$name"
   done
   link "$1/driver"

@@ -33,6 +33,11 @@ DEVICE = {
     "ecc_enabled": True, "numa_node": None, "kernel_image": None,
     "pcie": {"speed_gt_s": 32.0, "width": 16, "max_speed_gt_s": 32.0, "max_width": 16,
              "peak_bytes_per_s": 63015384615.4},
+    "compute_unit_name": "SMs",
+    "sensors": {"source": None, "reason": "NVML cannot be loaded", "temperature_c": None,
+                "power_w": None, "power_limit_w": None, "memory_used_bytes": None,
+                "busy_share": None, "clock_hz": None, "memory_clock_hz": None, "throttle": None,
+                "processes": [{"pid": 7, "name": None, "memory_bytes": None}]},
 }
 DEVICES = {
     "schema": "hiptool.devices/1", **COMMON, "status": "ok",
@@ -199,6 +204,9 @@ class Schemas(unittest.TestCase):
                 (("devices", 0, "memory_total_bytes"), -1, "memory_total_bytes"),
                 (("devices", 0, "pcie", "width"), "x16", "$.devices[0].pcie.width"),
                 (("devices", 0, "integrated"), 1, "integrated"),
+                (("devices", 0, "compute_unit_name"), "CU", "compute_unit_name"),
+                (("devices", 0, "sensors", "reason"), None, "$.devices[0].sensors.reason"),
+                (("devices", 0, "sensors", "processes", 0, "pid"), 0, "pid"),
                 (("platforms", 0, "runtime_version"), 13, "runtime_version"),
                 (("platforms", 1, "reason"), None, "$.platforms[1].reason"),
                 (("checks", 0, "source"), None, "$.checks[0].source"),

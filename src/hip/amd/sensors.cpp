@@ -6,12 +6,15 @@
 
 #include "base/file.hpp"
 #include "base/text.hpp"
+#include "system/kfd.hpp"
 #include "system/pci.hpp"
 
 namespace hiptool::hip::amd {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* initial_pid_namespace = "pid:[4026531836]";  // linux/proc_ns.h
 
 std::optional<std::uint64_t> read_number(const fs::path& file) {
   return base::parse_number<std::uint64_t>(base::read_small_file(file));
@@ -30,18 +33,46 @@ std::optional<std::uint64_t> counter(const std::string& text, std::string_view n
       std::string_view(text).substr(start, text.find('\n', start) - start));
 }
 
-/// Processes with a queue or memory on any AMD GPU; KFD does not say on which.
-std::optional<std::vector<std::uint64_t>> list_processes(const fs::path& root) {
-  std::error_code error;
-  fs::directory_iterator entry(root / "sys/class/kfd/kfd/proc", error);
-  if (error) return {};
-  std::vector<std::uint64_t> ids;
-  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    const auto id = base::parse_number<std::uint64_t>(entry->path().filename().string());
-    if (id) ids.push_back(*id);
+/// KFD's number of the GPU in a slot; empty if it does not list it.
+std::string kfd_gpu_id(const fs::path& root, const std::string& bus_id) {
+  for (const system::KfdNode& node : system::read_kfd_nodes(root)) {
+    if (node.is_gpu && node.bus_id == bus_id) return node.gpu_id;
   }
-  std::sort(ids.begin(), ids.end());
-  return ids;
+  return {};
+}
+
+bool has_queue_on(const fs::path& process, const std::string& gpu_id) {
+  const auto queues = base::list_folder(process / "queues");
+  return std::any_of(queues.begin(), queues.end(), [&](const fs::path& queue) {
+    return base::read_small_file(queue / "gpuid") == gpu_id;
+  });
+}
+
+/// Processes with memory or a queue on the GPU, by the files that kfd_process.c makes: a process
+/// that opened the driver has a file vram_GPU for every GPU, 0 where it uses none of the memory.
+/// Older kernels have no such files: then every process of the driver counts.
+std::optional<std::vector<DeviceProcess>> list_processes(const fs::path& root,
+                                                         const std::string& bus_id) {
+  // KFD gives the numbers of the host, which are other processes' in a container.
+  std::error_code no_link;
+  const fs::path space = fs::read_symlink(root / "proc/self/ns/pid", no_link);
+  const bool has_host_numbers = no_link || space == initial_pid_namespace;
+  const fs::path folder = root / "sys/class/kfd/kfd/proc";
+  if (!base::is_there(folder)) return {};
+  const std::string gpu_id = kfd_gpu_id(root, bus_id);
+  std::vector<DeviceProcess> processes;
+  for (const fs::path& entry : base::list_folder(folder)) {
+    const auto id = base::parse_number<std::uint64_t>(entry.filename().string());
+    if (!id) continue;
+    const auto bytes = gpu_id.empty() ? std::nullopt : read_number(entry / ("vram_" + gpu_id));
+    if (bytes && *bytes == 0 && !has_queue_on(entry, gpu_id)) continue;
+    const auto name = root / "proc" / std::to_string(*id) / "comm";
+    processes.push_back({*id, has_host_numbers ? base::read_small_file(name) : "", bytes});
+  }
+  std::sort(
+      processes.begin(), processes.end(),
+      [](const DeviceProcess& left, const DeviceProcess& right) { return left.id < right.id; });
+  return processes;
 }
 
 /// amdgpu's files, after the kernel's documentation (gpu/amdgpu/thermal, driver-misc, ras).
@@ -65,7 +96,9 @@ class SysfsSensors final : public Sensors {
     reading.host_visible_bytes = read_number(folder / "mem_info_vis_vram_total");
     reading.pcie_replays = read_number(folder / "pcie_replay_count");
     read_partition(folder, reading);
-    reading.process_ids = list_processes(root_);
+    reading.memory_used_bytes = read_number(folder / "mem_info_vram_used");
+    reading.busy_share = scaled(read_number(folder / "gpu_busy_percent"), 0.01);
+    reading.processes = list_processes(root_, name);
     return reading;
   }
 

@@ -25,6 +25,27 @@ struct nvmlBAR1Memory_t {
   unsigned long long bar1Used;
 };
 
+struct nvmlMemory_t {
+  unsigned long long total;
+  unsigned long long free;
+  unsigned long long used;
+};
+
+struct nvmlMemory_v2_t {
+  unsigned version;
+  unsigned long long total;
+  unsigned long long reserved;
+  unsigned long long free;
+  unsigned long long used;  // without what the driver and the firmware reserve
+};
+inline constexpr unsigned nvmlMemory_v2 = sizeof(nvmlMemory_v2_t) | 2u << 24;
+
+struct nvmlUtilization_t {
+  unsigned gpu;  // percent of the last sample period in which a kernel ran
+  unsigned memory;
+};
+
+inline constexpr unsigned long long NVML_VALUE_NOT_AVAILABLE = ~0ULL;
 struct nvmlProcessInfo_t {  // of nvmlDeviceGetComputeRunningProcesses_v3
   unsigned pid;
   unsigned long long usedGpuMemory;
@@ -68,6 +89,9 @@ struct Nvml {
   nvmlReturn_t (*nvmlDeviceGetCurrPcieLinkWidth)(nvmlDevice_t, unsigned* width);
   nvmlReturn_t (*nvmlDeviceGetPcieReplayCounter)(nvmlDevice_t, unsigned* count);
   nvmlReturn_t (*nvmlDeviceGetBAR1MemoryInfo)(nvmlDevice_t, nvmlBAR1Memory_t* memory);
+  nvmlReturn_t (*nvmlDeviceGetMemoryInfo)(nvmlDevice_t, nvmlMemory_t* memory);
+  nvmlReturn_t (*nvmlDeviceGetMemoryInfo_v2)(nvmlDevice_t, nvmlMemory_v2_t* memory);
+  nvmlReturn_t (*nvmlDeviceGetUtilizationRates)(nvmlDevice_t, nvmlUtilization_t* rates);
   nvmlReturn_t (*nvmlDeviceGetPersistenceMode)(nvmlDevice_t, int* enabled);
   nvmlReturn_t (*nvmlDeviceGetMigMode)(nvmlDevice_t, unsigned* current, unsigned* pending);
   nvmlReturn_t (*nvmlDeviceGetNvLinkState)(nvmlDevice_t, unsigned link, int* enabled);

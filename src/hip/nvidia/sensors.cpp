@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/dynamic_library.hpp"
+#include "base/file.hpp"
 #include "hip/nvidia/nvml.hpp"
 #include "system/pci.hpp"
 
@@ -37,6 +38,9 @@ const char* load(const base::DynamicLibrary& library, Nvml& nvml) {
   take(nvml.nvmlDeviceGetCurrPcieLinkWidth, "nvmlDeviceGetCurrPcieLinkWidth");
   take(nvml.nvmlDeviceGetPcieReplayCounter, "nvmlDeviceGetPcieReplayCounter");
   take(nvml.nvmlDeviceGetBAR1MemoryInfo, "nvmlDeviceGetBAR1MemoryInfo");
+  take(nvml.nvmlDeviceGetMemoryInfo, "nvmlDeviceGetMemoryInfo");
+  take(nvml.nvmlDeviceGetMemoryInfo_v2, "nvmlDeviceGetMemoryInfo_v2");
+  take(nvml.nvmlDeviceGetUtilizationRates, "nvmlDeviceGetUtilizationRates");
   take(nvml.nvmlDeviceGetPersistenceMode, "nvmlDeviceGetPersistenceMode");
   take(nvml.nvmlDeviceGetMigMode, "nvmlDeviceGetMigMode");
   take(nvml.nvmlDeviceGetNvLinkState, "nvmlDeviceGetNvLinkState");
@@ -82,7 +86,8 @@ class NvmlSensors final : public Sensors {
     read_state(device, reading);
     read_health(device, reading);
     read_links(device, reading);
-    reading.process_ids = processes(device);
+    read_use(device, reading);
+    reading.processes = processes(device);
     return reading;
   }
 
@@ -133,6 +138,22 @@ class NvmlSensors final : public Sensors {
     }
   }
 
+  void read_use(nvmlDevice_t device, SensorReading& reading) const {
+    if (const auto rates = ask<nvmlUtilization_t>(nvml_.nvmlDeviceGetUtilizationRates, device)) {
+      reading.busy_share = rates->gpu / 100.0;
+    }
+    // The whole board's memory is not that of an instance, which is the device here.
+    if (reading.partitioned.value_or(false)) return;
+    nvmlMemory_v2_t newer{};
+    newer.version = nvmlMemory_v2;
+    if (nvml_.nvmlDeviceGetMemoryInfo_v2 != nullptr &&
+        nvml_.nvmlDeviceGetMemoryInfo_v2(device, &newer) == NVML_SUCCESS) {
+      reading.memory_used_bytes = newer.used;
+    } else if (const auto memory = ask<nvmlMemory_t>(nvml_.nvmlDeviceGetMemoryInfo, device)) {
+      reading.memory_used_bytes = memory->used;
+    }
+  }
+
   void read_links(nvmlDevice_t device, SensorReading& reading) const {
     reading.pcie_generation = ask<unsigned>(nvml_.nvmlDeviceGetCurrPcieLinkGeneration, device);
     reading.pcie_width = ask<unsigned>(nvml_.nvmlDeviceGetCurrPcieLinkWidth, device);
@@ -155,7 +176,7 @@ class NvmlSensors final : public Sensors {
     reading.link_remotes->push_back(system::normalize_bus_id(text));
   }
 
-  std::optional<std::vector<std::uint64_t>> processes(nvmlDevice_t device) const {
+  std::optional<std::vector<DeviceProcess>> processes(nvmlDevice_t device) const {
     const auto list = nvml_.nvmlDeviceGetComputeRunningProcesses_v3;
     if (list == nullptr) return {};
     unsigned count = 0;
@@ -168,9 +189,16 @@ class NvmlSensors final : public Sensors {
       result = list(device, &count, found.data());
     }
     if (result != NVML_SUCCESS) return {};
-    std::vector<std::uint64_t> ids;
-    for (unsigned i = 0; i < count && i < found.size(); ++i) ids.push_back(found[i].pid);
-    return ids;
+    std::vector<DeviceProcess> list_of_them;
+    for (unsigned i = 0; i < count && i < found.size(); ++i) {
+      DeviceProcess& process = list_of_them.emplace_back();
+      process.id = found[i].pid;
+      process.name = base::read_small_file("/proc/" + std::to_string(process.id) + "/comm");
+      if (found[i].usedGpuMemory != NVML_VALUE_NOT_AVAILABLE) {
+        process.memory_bytes = found[i].usedGpuMemory;
+      }
+    }
+    return list_of_them;
   }
 
   Nvml nvml_;

@@ -22,9 +22,28 @@ std::size_t parse_count(std::string_view part, std::string_view whole) {
 
 /// A copy between devices is checked only if the threshold is for all of them.
 bool is_for_copy(const Threshold& threshold, const CopySpec& spec) {
-  return !spec.is_latency && is_selected(spec, threshold.selector) &&
+  const bool is_of_latency = threshold.of == Threshold::Of::latency_s;
+  return spec.is_latency == is_of_latency && is_selected(spec, threshold.selector) &&
          std::all_of(spec.devices.begin(), spec.devices.end(),
                      [&](const Device& device) { return is_for(threshold, device.id()); });
+}
+
+// The ids of the measurements that a threshold of this kind can select.
+std::string hint_of_measured(const Threshold& threshold,
+                             const std::vector<const CopySpec*>& specs) {
+  const bool is_of_latency = threshold.of == Threshold::Of::latency_s;
+  constexpr std::size_t most_named = 8;
+  std::string ids;
+  std::size_t found = 0;
+  for (const CopySpec* spec : specs) {
+    if (spec->is_latency != is_of_latency) continue;
+    if (++found <= most_named) ids += (ids.empty() ? "" : ", ") + id_of(*spec);
+  }
+  if (found > most_named) ids += " and " + std::to_string(found - most_named) + " more";
+  if (!ids.empty()) return "measured: " + ids;
+  return is_of_latency ? "latencies are measured without --kind, or with --testcase "
+                         "host_device_latency_sm or device_to_device_latency_sm"
+                       : "no rate is measured";
 }
 
 }  // namespace
@@ -51,7 +70,18 @@ std::vector<const Threshold*> thresholds_for(const CopySpec& spec,
 }
 
 report::ThresholdResult judge(const Threshold& threshold, const CopyResult& result) {
-  double least = threshold.least;
+  report::ThresholdResult judged;
+  judged.threshold = threshold.text;
+  judged.id = result.id;
+  judged.measured = 1;
+  if (threshold.of == Threshold::Of::latency_s) {
+    judged.most_s = threshold.bound;
+    judged.measured_s = result.median_s;
+    judged.is_met = *result.median_s <= threshold.bound;
+    judged.met = judged.is_met ? 1 : 0;
+    return judged;
+  }
+  double least = threshold.bound;
   if (threshold.of == Threshold::Of::share) {
     if (!result.share_of_limit) {
       throw refuse_threshold("'" + threshold.text + "': " + result.id +
@@ -60,12 +90,8 @@ report::ThresholdResult judge(const Threshold& threshold, const CopyResult& resu
     }
     least *= result.limit->bytes_per_s;
   }
-  report::ThresholdResult judged;
-  judged.threshold = threshold.text;
-  judged.id = result.id;
   judged.least_bytes_per_s = least;
   judged.measured_bytes_per_s = result.bytes_per_s;
-  judged.measured = 1;
   judged.is_met = *result.bytes_per_s >= least;
   judged.met = judged.is_met ? 1 : 0;
   return judged;
@@ -78,13 +104,8 @@ void require_selected(const std::vector<Threshold>& thresholds,
       return is_for_copy(threshold, *spec);
     });
     if (is_named) continue;
-    std::string ids;
-    constexpr std::size_t most_named = 8;
-    for (std::size_t i = 0; i < specs.size() && i < most_named; ++i) {
-      if (!specs[i]->is_latency) ids += (ids.empty() ? "" : ", ") + id_of(*specs[i]);
-    }
     throw refuse_threshold("'" + threshold.text + "' selects none of the measurements",
-                           ids.empty() ? "nothing is measured" : "measured: " + ids);
+                           hint_of_measured(threshold, specs));
   }
 }
 

@@ -17,7 +17,7 @@ struct Retry {
 };
 Retry parse_retry(std::string_view text);
 
-/// The thresholds that a measurement has to meet; none for latencies.
+/// The thresholds that a measurement has to meet: those in seconds for latencies, else the others.
 std::vector<const Threshold*> thresholds_for(const CopySpec& spec,
                                              const std::vector<Threshold>& thresholds);
 

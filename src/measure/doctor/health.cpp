@@ -93,14 +93,15 @@ void examine_ecc(const DoctorGpu& gpu, CheckList& list) {
 }
 
 void examine_busy(const DoctorGpu& gpu, CheckList& list) {
-  const auto& ids = gpu.sensors.process_ids;
-  if (!ids) {
+  const auto& processes = gpu.sensors.processes;
+  if (!processes) {
     list.add_unknown("busy", gpu.name(), "the sensors do not report it", gpu.sensor_source,
                      "check with `sudo fuser -v /dev/kfd /dev/nvidia*`");
     return;
   }
   std::string others;
-  for (const std::uint64_t id : *ids) {
+  for (const hip::DeviceProcess& process : *processes) {
+    const std::uint64_t id = process.id;
     const auto self = static_cast<std::uint64_t>(getpid());
     if (id == self || id == static_cast<std::uint64_t>(getppid())) continue;
     others += (others.empty() ? "" : " ") + std::to_string(id);

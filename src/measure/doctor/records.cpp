@@ -25,6 +25,16 @@ struct FieldWriter {
   void operator()(const char* key, const std::optional<std::vector<T>>& list) const {
     if (list) (*this)(key, *list);
   }
+  void operator()(const char* key,
+                  const std::optional<std::vector<hip::DeviceProcess>>& processes) const {
+    if (!processes) return;
+    report::Array list;
+    for (const hip::DeviceProcess& process : *processes) {
+      list.emplace_back(Object{
+          {"id", process.id}, {"name", process.name}, {"memory_bytes", process.memory_bytes}});
+    }
+    fields.emplace_back(key, std::move(list));
+  }
 };
 
 void read(const Value& field, std::string& value) { value = report::text_of(field); }
@@ -36,6 +46,11 @@ void read(const Value& field, bool& value) {
 }
 void read(const Value& field, int& value) {
   value = static_cast<int>(report::count_of(field).value_or(0));
+}
+void read(const Value& field, hip::DeviceProcess& process) {
+  process.id = report::count_of(member(field, "id")).value_or(0);
+  process.name = report::text_of(member(field, "name"));
+  process.memory_bytes = report::count_of(member(field, "memory_bytes"));
 }
 template <class T>
 void read(const Value& field, std::vector<T>& list) {
@@ -108,7 +123,9 @@ void visit_sensors(Reading& reading, const Visit& visit) {
   visit("partitioned", reading.partitioned);
   visit("links_up", reading.links_up);
   visit("link_remotes", reading.link_remotes);
-  visit("process_ids", reading.process_ids);
+  visit("memory_used_bytes", reading.memory_used_bytes);
+  visit("busy_share", reading.busy_share);
+  visit("processes", reading.processes);
 }
 
 template <class Gpu, class Visit>

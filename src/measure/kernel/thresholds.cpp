@@ -25,7 +25,8 @@ std::string describe(const Threshold& threshold, double value) {
   switch (threshold.of) {
     case Threshold::Of::share: return format_share(value);
     case Threshold::Of::bytes_per_s: return format_rate(value);
-    case Threshold::Of::flops_per_s: break;
+    case Threshold::Of::flops_per_s:
+    case Threshold::Of::latency_s: break;  // of copies only
   }
   return report::format_value(value, report::Unit::operations);
 }
@@ -104,7 +105,8 @@ std::optional<double> measured(const Threshold& threshold, const KernelResult& r
   switch (threshold.of) {
     case Threshold::Of::share: return result.share_of_limit;
     case Threshold::Of::bytes_per_s: return result.bytes_per_s;
-    case Threshold::Of::flops_per_s: break;
+    case Threshold::Of::flops_per_s:
+    case Threshold::Of::latency_s: break;  // of copies only
   }
   return result.flops_per_s;
 }
@@ -140,12 +142,12 @@ report::ThresholdResult judge_threshold(const Threshold& threshold,
     is_measured = is_measured || !result.samples_s.empty();
     require_share(threshold, result);
     const std::optional<double> value = measured(threshold, result);
-    if (value && *value >= threshold.least) continue;
-    judged.failures.push_back({threshold.text + " " + result.id, threshold.least, value});
+    if (value && *value >= threshold.bound) continue;
+    judged.failures.push_back({threshold.text + " " + result.id, threshold.bound, value});
     judged.missed.push_back(
         label_of(result) + " on " + result.destination + ": " +
         (value ? describe(threshold, *value) + ", below " : "not known, so not ") +
-        describe(threshold, threshold.least));
+        describe(threshold, threshold.bound));
   }
   if (!is_measured) refuse_unmeasured(threshold, "names no kernel that was measured");
   judged.is_met = judged.missed.empty();

@@ -47,19 +47,44 @@ struct File {
 TEST_CASE("thresholds: rates in any unit and shares") {
   const Threshold rate = parse_threshold("h2d.pinned>=48GB/s", copies);
   CHECK(rate.selector == "h2d.pinned");
-  CHECK(rate.least == 48e9);
+  CHECK(rate.bound == 48e9);
   CHECK((rate.of == Threshold::Of::bytes_per_s));
-  CHECK(parse_threshold(" h2d >= 1.5 GiB/s ", copies).least == 1.5 * (1u << 30));
-  CHECK(parse_threshold("h2d>=2000MB/s", copies).least == 2e9);
-  CHECK(parse_threshold("h2d>=7b/s", copies).least == 7);
-  CHECK(parse_threshold("h2d>=0.5TB/s", copies).least == 5e11);
+  CHECK(parse_threshold(" h2d >= 1.5 GiB/s ", copies).bound == 1.5 * (1u << 30));
+  CHECK(parse_threshold("h2d>=2000MB/s", copies).bound == 2e9);
+  CHECK(parse_threshold("h2d>=7b/s", copies).bound == 7);
+  CHECK(parse_threshold("h2d>=0.5TB/s", copies).bound == 5e11);
   const Threshold share = parse_threshold("h2d>=90%", copies);
   CHECK((share.of == Threshold::Of::share));
-  CHECK(share.least == 0.9);
+  CHECK(share.bound == 0.9);
   const Threshold operations = parse_threshold("gemm.f16>=20GFLOP/s", kernels_too);
   CHECK((operations.of == Threshold::Of::flops_per_s));
-  CHECK(operations.least == 20e9);
-  CHECK(parse_threshold("sum>=3.5TB/s", kernels_too).least == 3.5e12);
+  CHECK(operations.bound == 20e9);
+  CHECK(parse_threshold("sum>=3.5TB/s", kernels_too).bound == 3.5e12);
+}
+
+TEST_CASE("thresholds: latencies have an upper limit in any unit of time") {
+  const Threshold latency = parse_threshold(" h2d.latency <= 20us ", copies);
+  CHECK(latency.selector == "h2d.latency");
+  CHECK(latency.text == "h2d.latency <= 20us");
+  CHECK((latency.of == Threshold::Of::latency_s));
+  CHECK(latency.bound == doctest::Approx(20e-6));
+  CHECK(parse_threshold("h2d<=500ns", copies).bound == doctest::Approx(500e-9));
+  CHECK(parse_threshold("h2d<=1.5ms", copies).bound == doctest::Approx(1.5e-3));
+  CHECK(parse_threshold("h2d<=2s", copies).bound == 2);
+  CHECK(refusal_of([] { parse_threshold("h2d>=20us", copies); }).find("has an upper limit") !=
+        std::string::npos);
+  for (const char* text : {"h2d<=48GB/s", "h2d<=90%"}) {
+    CHECK(refusal_of([&] { parse_threshold(text, copies); }).find("has a lower limit") !=
+          std::string::npos);
+  }
+  for (const char* text : {"h2d<=20", "h2d<=20m", "h2d<20us", "<=20us", "h2d<=-1us", "h2d<=us",
+                           "h2d<=20us<=30us", "h2d=<20us"}) {
+    CAPTURE(text);
+    CHECK(refusal_of([&] { parse_threshold(text, copies); }).find("is not a valid threshold") !=
+          std::string::npos);
+  }
+  CHECK(refusal_of([] { parse_threshold("sum<=20us", kernels_too); }).find("is not a valid") !=
+        std::string::npos);
 }
 
 TEST_CASE("thresholds: anything else is refused with the forms that are taken") {
@@ -77,8 +102,8 @@ TEST_CASE_FIXTURE(File, "threshold files: a part for each device, and one for al
       "# limits\nh2d>=10GB/s\n\n[H200]\nh2d>=48GB/s # Gen5\n[mi300x]\nd2h>=50GB/s\n";
   const auto for_nvidia = read(text, {"NVIDIA H200"});
   REQUIRE(for_nvidia.size() == 2);
-  CHECK(for_nvidia[0].least == 10e9);
-  CHECK(for_nvidia[1].least == 48e9);
+  CHECK(for_nvidia[0].bound == 10e9);
+  CHECK(for_nvidia[1].bound == 48e9);
   const auto for_amd = read(text, {"AMD Instinct MI300X"});
   REQUIRE(for_amd.size() == 2);
   CHECK(for_amd[1].selector == "d2h");

@@ -131,6 +131,64 @@ TEST_CASE("topology: NVLink to the peer itself or through common switches") {
   CHECK(machine.pair("amd:0", "amd:2").kind == LinkKind::pcie_root);
 }
 
+TEST_CASE("topology: the words of nvidia-smi topo -m") {
+  const Machine machine;
+  CHECK(short_code(machine.pair("amd:0", "amd:1")) == "PIX");
+  CHECK(short_code(machine.pair("amd:0", "amd:2")) == "PHB");
+  CHECK(short_code(machine.pair("amd:0", "amd:3")) == "NODE");
+  CHECK(short_code(machine.pair("amd:0", "amd:4")) == "SYS");
+  TopologyPair pair;
+  CHECK(short_code(pair) == "?");
+  pair.kind = LinkKind::pcie_switch;
+  pair.hops = 5;
+  CHECK(short_code(pair) == "PXB");
+  pair.kind = LinkKind::nvlink;
+  pair.count = 18;
+  CHECK(short_code(pair) == "NV18");
+  pair.kind = LinkKind::xgmi;
+  CHECK(short_code(pair) == "XGMI");
+}
+
+TEST_CASE("topology: places with the path up to the root port, node and CPUs") {
+  const Machine machine;
+  machine.board.write("sys/devices/pci0000:80/0000:80:01.0/0000:81:00.0/local_cpulist", "32-63");
+  const TopologyPlace far = read_place(machine.board.root(), "amd:4", "81:00.0");
+  CHECK(far.id == "amd:4");
+  CHECK(far.bus_id == "0000:81:00.0");
+  CHECK(far.numa_node == 1);
+  CHECK(far.cpus == "32-63");
+  CHECK(far.host_bridge == "pci0000:80");
+  REQUIRE(far.path.hops.size() == 2);
+  CHECK(far.path.hops[0].bus_id == "0000:81:00.0");
+  CHECK(far.path.hops[1].bus_id == "0000:80:01.0");
+  const TopologyPlace none = read_place(machine.board.root(), "amd:9", "");
+  CHECK(none.path.hops.empty());
+  CHECK(none.host_bridge.empty());
+  CHECK_FALSE(none.numa_node);
+}
+
+TEST_CASE("topology: network cards by the PCIe paths that they share with devices") {
+  const Machine machine;
+  machine.board.add("pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:02.0/0000:05:00.0", "0");
+  machine.board.add("pci0000:80/0000:80:02.0/0000:91:00.0", "1");
+  const std::vector<system::Nic> nics{{"mlx5_0", "0000:05:00.0", true, {}, {}, {}},
+                                      {"eth0", "0000:91:00.0", false, {}, {}, {}}};
+  const auto pairs = read_nic_topology(machine.board.root(), machine.devices, nics);
+  REQUIRE(pairs.size() == 10);
+  const auto code_of = [&](const std::string& device, const std::string& nic) {
+    for (const TopologyPair& pair : pairs) {
+      if (pair.from == device && pair.to == nic) return short_code(pair);
+    }
+    return std::string("absent");
+  };
+  CHECK(code_of("amd:0", "mlx5_0") == "PIX");
+  CHECK(code_of("amd:2", "mlx5_0") == "PHB");
+  CHECK(code_of("amd:3", "mlx5_0") == "NODE");
+  CHECK(code_of("amd:4", "mlx5_0") == "SYS");
+  CHECK(code_of("amd:4", "eth0") == "PHB");
+  CHECK_FALSE(pairs.front().peer_access);
+}
+
 TEST_CASE("topology: peer access is asked within a platform only") {
   Machine machine;
   machine.devices[1].platform = Platform::nvidia;

@@ -240,9 +240,9 @@ class Reader {
     sensors.partitioned = flag_of(words, "mig");
     sensors.links_up = number_of<std::uint64_t>(words, "links");
     if (const std::string text = value_of(words, "processes"); !text.empty()) {
-      sensors.process_ids.emplace();
+      sensors.processes.emplace();
       for (const std::string& id : split(text, ',')) {
-        if (id != "none") sensors.process_ids->push_back(std::stoull(id));
+        if (id != "none") sensors.processes->push_back({std::stoull(id), "", {}});
       }
     }
   }

@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <utility>
+#include <vector>
+
 #include "documents.hpp"
 
 using namespace hiptool::report;
@@ -46,6 +49,25 @@ TEST_CASE("a row for each source, a column for each destination, in the order of
   CHECK(format_value(table.rows[1][0], Unit::none) == "9");
   CHECK(format_value(table.rows[1][3], Unit::none) == "2.35");
   CHECK(table.rows[0][1].is_absent());
+}
+
+TEST_CASE("latencies between devices are in microseconds") {
+  std::vector<Measurement> measurements;
+  for (const auto& [source, destination] :
+       {std::pair{"nvidia:0", "nvidia:1"}, {"nvidia:1", "nvidia:0"}}) {
+    Measurement one;
+    one.label = "p2p-write.copy.4KiB.latency";
+    one.source = source;
+    one.destination = destination;
+    one.median_s = 12.345e-6;
+    measurements.push_back(one);
+  }
+  const auto list = matrices_of(measurements);
+  REQUIRE(list.size() == 1);
+  const Table table = table_of(list.front());
+  CHECK(table.title == "p2p-write.copy.4KiB.latency: from row to column, us");
+  CHECK(format_value(table.rows[0][2], Unit::none) == "12.35");
+  CHECK(table.rows[1][2].is_absent());
 }
 
 TEST_CASE("devices of several platforms keep their whole names") {

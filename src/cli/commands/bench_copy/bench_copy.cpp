@@ -58,8 +58,8 @@ Runner add_bench_copy(CLI::App& app) {
   add_text(app, "--time", "SECONDS", options->time, "time limit of each measurement");
   add_texts(app, "--testcase", "LIST", options->testcases, "test cases by nvbandwidth's names");
   add_texts(app, "--fail-below", "THRESHOLD", options->thresholds,
-            "'h2d.pinned>=48GB/s', 'h2d.pinned>=90%' of the limit, or @FILE; exit 1 if missed; "
-            "see hiptool help thresholds");
+            "'h2d.pinned>=48GB/s', 'h2d.pinned>=90%' of the limit, for latencies an upper limit, "
+            "'h2d.latency<=20us', or @FILE; exit 1 if missed; see hiptool help thresholds");
   add_text(app, "--retry", "K/N", options->retry,
            "a threshold is met when K of at most N measurements meet it");
   add_text(app, "--baseline", "FILE", options->baseline,
@@ -84,6 +84,7 @@ Command bench_copy_command() {
       .examples = {{"hiptool bench-copy", "the first GPU, in seconds"},
                    {"hiptool bench-copy --kind h2d --size 4KiB..1GiB", "over many sizes"},
                    {"hiptool bench-copy --kind p2p-write", "between all GPUs"},
+                   {"hiptool bench-copy --device all", "each GPU by itself"},
                    {"hiptool bench-copy --fail-below 'h2d>=48GB/s'", "exit 1 if slower"},
                    {"hiptool bench-copy --export json=now.json", "for --baseline later"}},
       .formats = usual_formats,

@@ -144,6 +144,8 @@ Value thresholds_value(const BenchCopyOutcome& outcome) {
                               {"cell", one.id},
                               {"least_bytes_per_s", one.least_bytes_per_s},
                               {"measured_bytes_per_s", one.measured_bytes_per_s},
+                              {"most_s", one.most_s},
+                              {"measured_s", one.measured_s},
                               {"met", std::uint64_t{one.met}},
                               {"measured", std::uint64_t{one.measured}},
                               {"is_met", one.is_met}});
@@ -218,6 +220,8 @@ void add_bench_copy_fields(const BenchCopyOutcome& outcome, Object& document) {
   Array cells;
   for (const CopyResult& result : outcome.results) cells.emplace_back(cell_value(result));
   document.emplace_back("cells", std::move(cells));
+  document.emplace_back("devices_left_out",
+                        Array(outcome.left_out.begin(), outcome.left_out.end()));
   document.emplace_back("context", setup_value(outcome));
   document.emplace_back("thresholds", thresholds_value(outcome));
   document.emplace_back("baseline", comparisons_value(outcome));

@@ -30,6 +30,7 @@ struct Baseline {
 struct BenchCopyOutcome {
   std::vector<measure::CopyResult> results;
   std::vector<measure::WatchedDevice> devices;
+  std::vector<std::string> left_out;  ///< ids of further devices where the user has named none
   std::vector<std::pair<std::string, std::string>> variables;  ///< that affect copies
   std::vector<report::ThresholdResult> thresholds;
   std::optional<Baseline> baseline;
@@ -83,7 +84,8 @@ void run_bench_copy_steps(const BenchCopyOptions& options, Context& context,
 std::string short_name(const measure::CopyResult& result);
 
 /// The first lines of the report: the failure, then a line with the number of measurements and the
-/// rate of each kind, as a range if it has several.
+/// rate of each kind; of several the range, the median between pairs, and the slowest device or
+/// pair. Then how to measure devices that were left out.
 std::vector<report::Line> summary_lines(const BenchCopyOutcome& outcome);
 
 }  // namespace hiptool::cli

@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <map>
+#include <set>
 
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "cli/commands/bench_copy/outcome.hpp"
 #include "cli/text.hpp"
+#include "report/matrix.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -41,7 +44,7 @@ void add_wrong_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) 
 void add_threshold_lines(const BenchCopyOutcome& outcome, std::vector<Line>& lines) {
   for (const report::ThresholdResult& one : outcome.thresholds) {
     std::string text = fmt::format("{}: {} {} with {}", one.is_met ? "met" : "MISSED", one.id,
-                                   one.threshold, format_rate(*one.measured_bytes_per_s));
+                                   one.threshold, one.measured_text());
     if (one.measured > 1) {
       text += fmt::format(" ({} of {} measurements met it)", one.met, one.measured);
     }
@@ -202,11 +205,28 @@ report::Table table_of(std::string title, const std::vector<Field>& fields,
   return table;
 }
 
+// Between more than two devices; two pairs are as easy to read as rows, which show more.
+std::vector<report::Matrix> shown_matrices(const BenchCopyOutcome& outcome) {
+  constexpr std::ptrdiff_t fewest_pairs = 3;
+  std::vector<report::Measurement> measurements(outcome.results.begin(), outcome.results.end());
+  std::vector<report::Matrix> matrices = report::matrices_of(measurements);
+  std::erase_if(matrices, [&](const report::Matrix& matrix) {
+    return std::count_if(measurements.begin(), measurements.end(), [&](const auto& one) {
+             return one.status == Status::ok && one.label == matrix.label;
+           }) < fewest_pairs;
+  });
+  return matrices;
+}
+
+// Without those that a matrix shows; one that failed has its reason in a row.
 std::vector<const CopyResult*> shown_results(const BenchCopyOutcome& outcome, bool is_latency) {
+  std::set<std::string> in_matrix;
+  for (const report::Matrix& matrix : shown_matrices(outcome)) in_matrix.insert(matrix.label);
   std::vector<const CopyResult*> shown;
   for (const CopyResult& result : outcome.results) {
-    const bool is_shown = result.status != Status::skipped;
-    if (is_shown && result.spec.is_latency == is_latency) shown.push_back(&result);
+    if (result.status == Status::skipped || result.spec.is_latency != is_latency) continue;
+    if (result.status == Status::ok && in_matrix.count(result.label) > 0) continue;
+    shown.push_back(&result);
   }
   return shown;
 }
@@ -301,7 +321,12 @@ report::Report bench_copy_report(report::Run run, const BenchCopyOutcome& outcom
   add_threshold_lines(outcome, report.verdict);
   add_comparison_lines(outcome, report.verdict);
   add_missing_lines(outcome, report.verdict);
-  for (report::Table& table : std::array{rates_table(outcome, unicode), latency_table(outcome)}) {
+  std::vector<report::Table> tables{rates_table(outcome, unicode)};
+  for (const report::Matrix& matrix : shown_matrices(outcome)) {
+    tables.push_back(report::table_of(matrix));
+  }
+  tables.push_back(latency_table(outcome));
+  for (report::Table& table : tables) {
     if (!table.rows.empty()) report.tables.push_back(std::move(table));
   }
   add_reason_lines(outcome, Status::failed, "failed:", Tone::bad, report.notes);

@@ -34,6 +34,18 @@ std::vector<Device> choose_bench_devices(Platforms& platforms, const DeviceSelec
   return platforms.devices(devices.front().platform());
 }
 
+// Where the user named none and one was enough.
+std::vector<std::string> devices_left_out(Platforms& platforms, const DeviceSelection& selection,
+                                          const std::vector<Device>& devices) {
+  std::vector<std::string> ids;
+  if (!selection.ids.empty() || devices.empty()) return ids;
+  for (const Device& device : platforms.devices(devices.front().platform())) {
+    const bool is_measured = std::find(devices.begin(), devices.end(), device) != devices.end();
+    if (!is_measured) ids.push_back(device.id());
+  }
+  return ids;
+}
+
 // Of measurements that pass the filter, those that can be (were) measured.
 template <class Measured, class IsMeasured>
 std::vector<const measure::CopySpec*> measured_specs(const Measured& specs,
@@ -74,6 +86,7 @@ void judge_copy(const std::vector<Threshold>& thresholds, const measure::Retry& 
       if (again.samples_s.empty()) break;
       const report::ThresholdResult next = measure::judge(*threshold, again);
       one.measured_bytes_per_s = next.measured_bytes_per_s;
+      one.measured_s = next.measured_s;
       one.met += next.met;
       ++one.measured;
       // A later correct copy does not excuse wrong data.
@@ -82,10 +95,14 @@ void judge_copy(const std::vector<Threshold>& thresholds, const measure::Retry& 
     }
     one.is_met = one.met >= retry.needed;
     if (!one.is_met) {
-      one.missed = {fmt::format("{} {} < {}", one.id, format_rate(*one.measured_bytes_per_s),
-                                format_rate(*one.least_bytes_per_s))};
-      one.failures = {
-          {one.threshold + " " + one.id, one.least_bytes_per_s, one.measured_bytes_per_s}};
+      const bool is_latency = one.most_s.has_value();
+      one.missed = {is_latency ? fmt::format("{} {} > {}", one.id, one.measured_text(),
+                                             format_duration(*one.most_s))
+                               : fmt::format("{} {} < {}", one.id, one.measured_text(),
+                                             format_rate(*one.least_bytes_per_s))};
+      one.failures = {{one.threshold + " " + one.id,
+                       is_latency ? one.most_s : one.least_bytes_per_s,
+                       is_latency ? one.measured_s : one.measured_bytes_per_s}};
     }
     judged.push_back(std::move(one));
   }
@@ -141,6 +158,7 @@ void run_bench_copy_steps(const BenchCopyOptions& options, Context& context,
   const auto platforms = context.make_platforms();
   const std::vector<Device> devices =
       choose_bench_devices(*platforms, context.devices, request.wants_all_devices());
+  outcome.left_out = devices_left_out(*platforms, context.devices, devices);
   const std::vector<measure::HostNode> nodes = measure::read_host_nodes(environment.system_root);
   const std::vector<PlannedCopy> plan = plan_bench_copy(request, devices, nodes);
   const std::vector<Threshold> thresholds = measure::collect_thresholds(

@@ -20,6 +20,8 @@ using report::Tone;
 namespace {
 
 constexpr std::size_t kinds_in_summary = 4;
+constexpr std::size_t devices_in_summary = 4;
+constexpr std::size_t reasons_in_summary = 2;
 
 const char* limit_word(std::string_view source) {
   if (source == "pcie-link") return "the link";
@@ -39,17 +41,71 @@ std::string rate_text(const CopyResult& result) {
   return short_name(result) + " " + format_rate(*result.bytes_per_s) + share_text(result);
 }
 
+const char* word_of(Platform platform) { return platform == Platform::cpu ? "CPU" : "GPU"; }
+
+// "nvidia:0, nvidia:1", "8 devices", "nvidia:0 (1 of 8 GPUs)".
 std::string devices_text(const BenchCopyOutcome& outcome) {
+  if (outcome.devices.size() > devices_in_summary) {
+    return fmt::format("{} devices", outcome.devices.size());
+  }
   std::string text;
   for (const measure::WatchedDevice& watched : outcome.devices) {
     text += (text.empty() ? "" : ", ") + watched.device.id();
   }
-  return text;
+  if (outcome.left_out.empty() || outcome.devices.empty()) return text;
+  const std::size_t measured = outcome.devices.size();
+  return fmt::format("{} ({} of {} {}s)", text, measured, measured + outcome.left_out.size(),
+                     word_of(outcome.devices.front().device.platform()));
+}
+
+// How to measure devices that were left out; empty if there are none.
+std::string left_out_text(const BenchCopyOutcome& outcome) {
+  if (outcome.left_out.empty() || outcome.devices.empty()) return {};
+  const Platform platform = outcome.devices.front().device.platform();
+  const std::string all = platform == Platform::cpu
+                              ? fmt::format("{},{}", outcome.devices.front().device.id(),
+                                            fmt::join(outcome.left_out, ","))
+                              : std::string("all");
+  return fmt::format(
+      "not measured: {}; measure each with --device {}, copies between them with "
+      "--kind p2p-write",
+      first_of(outcome.left_out, devices_in_summary), all);
+}
+
+// The device or the pair of one measurement of several.
+std::string place_text(const CopyResult& result) {
+  return result.is_pair() ? result.source + ">" + result.destination
+                          : result.spec.devices.front().id();
+}
+
+// Between pairs of devices: "p2p-write 350 to 398 GB/s between 56 pairs, median 396 GB/s, slowest
+// nvidia:3>nvidia:5". Of several sizes the largest counts.
+std::string pairs_text(std::vector<const CopyResult*> results) {
+  std::uint64_t largest = 0;
+  for (const CopyResult* one : results) largest = std::max(largest, one->spec.size_bytes);
+  const bool has_sizes = std::erase_if(results, [largest](const CopyResult* one) {
+                           return one->spec.size_bytes != largest;
+                         }) > 0;
+  std::sort(results.begin(), results.end(), [](const CopyResult* left, const CopyResult* right) {
+    return left->bytes_per_s < right->bytes_per_s;
+  });
+  const CopyResult& slowest = *results.front();
+  std::vector<double> rates;
+  for (const CopyResult* one : results) rates.push_back(*one->bytes_per_s);
+  return fmt::format("{} {} to {} between {}{}, median {}, slowest {}", short_name(slowest),
+                     format_rate(rates.front()), format_rate(rates.back()),
+                     base::count_of(results.size(), "pair"),
+                     has_sizes ? " at " + format_size(largest) : "",
+                     format_rate(base::median(rates)), place_text(slowest));
 }
 
 // The rates of one kind: "h2d 1.20 to 52.4 GB/s in 7 measurements, most at 256 MiB (83 % of ...)".
 std::string range_text(const std::vector<const CopyResult*>& results) {
   if (results.size() == 1) return rate_text(*results.front());
+  if (std::all_of(results.begin(), results.end(),
+                  [](const CopyResult* one) { return one->is_pair(); })) {
+    return pairs_text(results);
+  }
   const auto [least, most] = std::minmax_element(
       results.begin(), results.end(), [](const CopyResult* left, const CopyResult* right) {
         return left->bytes_per_s < right->bytes_per_s;
@@ -62,7 +118,11 @@ std::string range_text(const std::vector<const CopyResult*>& results) {
     return one->spec.size_bytes != best.spec.size_bytes;
   });
   if (has_sizes) text += ", most at " + format_size(best.spec.size_bytes);
-  return text + share_text(best);
+  text += share_text(best);
+  const bool has_places = std::any_of(results.begin(), results.end(), [&](const CopyResult* one) {
+    return place_text(*one) != place_text(best);
+  });
+  return has_sizes || !has_places ? text : text + ", slowest " + place_text(**least);
 }
 
 // The rates of each kind of copy; of several of a kind, their range.
@@ -82,7 +142,11 @@ std::string rates_text(const BenchCopyOutcome& outcome) {
   if (kinds.empty()) return {};
   std::vector<std::string> texts;
   for (const auto& kind : kinds) texts.push_back(range_text(kind));
-  return ": " + first_of(texts, kinds_in_summary) +
+  // The texts of pairs have commas of their own.
+  const bool has_commas = std::any_of(texts.begin(), texts.end(), [](const std::string& text) {
+    return text.find(',') != std::string::npos;
+  });
+  return ": " + first_of(texts, kinds_in_summary, has_commas ? "; " : ", ") +
          (texts.size() > kinds_in_summary ? " kinds" : "");
 }
 
@@ -93,14 +157,17 @@ std::string measured_text(const BenchCopyOutcome& outcome) {
 
 std::string slower_text(const Baseline& baseline) {
   std::size_t slower = 0;
-  std::string first;
+  const report::Comparison* worst = nullptr;
   for (const report::Comparison& one : baseline.comparisons) {
-    if (one.times.verdict != base::Verdict::slower || slower++ > 0) continue;
-    first = fmt::format("{} takes {} longer", one.id, format_share(one.times.change));
+    if (one.times.verdict != base::Verdict::slower) continue;
+    ++slower;
+    if (worst == nullptr || one.times.change > worst->times.change) worst = &one;
   }
-  if (slower == 0) return {};
-  return fmt::format("{} of {} slower than the baseline: {}", slower,
-                     base::count_of(baseline.comparisons.size(), "measurement"), first);
+  if (worst == nullptr) return {};
+  return fmt::format("{} of {} slower than the baseline: {}{} takes {} longer", slower,
+                     base::count_of(baseline.comparisons.size(), "measurement"),
+                     slower > 1 ? "most of all " : "", worst->id,
+                     format_share(worst->times.change));
 }
 
 // "the baseline lacks 4 of 6 measurements"; empty where both runs have the same.
@@ -160,9 +227,13 @@ std::vector<Line> summary_lines(const BenchCopyOutcome& outcome) {
   } else if (outcome.is_interrupted()) {
     lines.push_back({Tone::bad, "interrupted after " + measured + rates});
   } else if (failed > 0) {
+    std::vector<std::string> reasons;
+    for (const CopyResult& result : outcome.results) {
+      if (result.error) add_once(reasons, std::string(result.error->what()));
+    }
     lines.push_back({Tone::bad, fmt::format("FAILED: {} of {}: {}", failed,
                                             base::count_of(outcome.results.size(), "measurement"),
-                                            outcome.error->what())});
+                                            first_of(reasons, reasons_in_summary, "; "))});
     lines.push_back({Tone::plain, measured + rates});
   } else if (outcome.error) {
     lines.push_back({Tone::bad, std::string("FAILED: ") + outcome.error->what()});
@@ -173,6 +244,8 @@ std::vector<Line> summary_lines(const BenchCopyOutcome& outcome) {
   } else {
     lines.push_back({Tone::good, measured + rates});
   }
+  const std::string left_out = left_out_text(outcome);
+  if (!left_out.empty()) lines.push_back({Tone::plain, left_out});
   return lines;
 }
 

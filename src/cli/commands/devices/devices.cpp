@@ -2,11 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/commands/devices/devices_report.hpp"
 #include "cli/commands/devices/doctor.hpp"
+#include "cli/commands/devices/sensors_report.hpp"
 #include "cli/commands/devices/topology.hpp"
+#include "cli/commands/devices/watch.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
@@ -24,6 +28,8 @@ struct DevicesOptions {
   std::optional<std::string> require;  ///< "gpu", "amd" or "nvidia"
   bool doctor = false;
   bool topology = false;
+  std::string costs;                 ///< path of a document of bench-copy
+  std::optional<std::string> watch;  ///< seconds
 };
 
 // The devices requested by name and the platforms they belong to.
@@ -110,6 +116,8 @@ Findings find_out(const DevicesOptions& options, const DeviceSelection& selectio
           ? measure::take_inventory(*platforms, selection.platform, environment.system_root,
                                     *context.notes, environment.cancel)
           : look_up(*platforms, selection, context);
+  measure::SensorReader sensors(environment.system_root);
+  for (DeviceFacts& device : findings.inventory.devices) sensors.read(device);
   if (options.topology) {
     findings.topology =
         find_topology(findings.inventory, environment.system_root, peers_of(*platforms));
@@ -154,11 +162,10 @@ constexpr std::size_t few_pairs = 12;  // of four devices
 void add_topology(const TopologyFindings& topology, bool verbose, report::Report& report) {
   report.document.emplace_back("topology", topology_value(topology));
   report.csv_tables = {topology_pairs(topology)};
-  if (topology.ids.size() > 1) {
-    report.tables.push_back(topology_matrix(topology));
-    if (verbose || topology.pairs.size() <= few_pairs) {
-      report.tables.push_back(topology_pairs(topology));
-    }
+  for (report::Table& table : topology_tables(topology)) report.tables.push_back(std::move(table));
+  const std::size_t pairs = topology.pairs.size() + topology.to_nics.size();
+  if (pairs > 0 && (verbose || pairs <= few_pairs)) {
+    report.tables.push_back(topology_pairs(topology));
   }
   const std::vector<report::Line> lines = topology_notes(topology);
   report.notes.insert(report.notes.begin(), lines.begin(), lines.end());
@@ -177,10 +184,48 @@ void show_failure(const std::optional<Error>& failure, report::Report& report) {
                         {report::Tone::bad, message.substr(0, message.find('\n'))});
 }
 
-int run_devices(const DevicesOptions& options, Context& context) {
+// `--watch nvidia:0` is without seconds.
+void separate_watched_id(DevicesOptions& options) {
+  if (!options.watch || !options.id.empty() || base::parse_number<double>(*options.watch)) return;
+  options.id = std::exchange(*options.watch, fmt::format("{:g}", usual_watch_s));
+}
+
+int watch(const DevicesOptions& options, Context& context) {
+  if (options.doctor || options.topology || options.require) {
+    throw usage_error("--watch excludes --doctor, --topology and --require",
+                      "run them before it, as a command of their own");
+  }
+  require_lines(context);
+  const double interval_s = parse_watch_interval(*options.watch);
+  const Findings findings = find_out(options, selection_of(options, context), context);
+  return watch_devices(interval_s, findings.inventory, context);
+}
+
+// Temperature, power and processes of those with sensors, below the list.
+void add_state(const Inventory& inventory, bool is_one_in_full, bool unicode,
+               report::Report& report) {
+  constexpr std::size_t most_processes = 20;
+  report::Table state = state_table(inventory.devices, unicode);
+  if (!is_one_in_full && !state.rows.empty()) report.tables.push_back(std::move(state));
+  report::Table processes = process_table(inventory.devices, most_processes);
+  if (!processes.rows.empty()) report.tables.push_back(std::move(processes));
+  for (report::Line& line : sensor_notes(inventory.devices)) {
+    report.notes.push_back(std::move(line));
+  }
+}
+
+int run_devices(DevicesOptions options, Context& context) {
+  separate_watched_id(options);
+  if (!options.costs.empty() && !options.topology) {
+    throw usage_error("--costs belongs to --topology", "give --topology too");
+  }
+  if (options.watch) return watch(options, context);
   Environment& environment = context.environment;
   const DeviceSelection selection = selection_of(options, context);
-  const Findings findings = find_out(options, selection, context);
+  std::optional<report::RunFile> costs;
+  if (!options.costs.empty()) costs = report::read_run_file(options.costs, &environment.cancel);
+  Findings findings = find_out(options, selection, context);
+  if (costs) add_costs(*costs, environment.system_root, *findings.topology);
   const Inventory& inventory = findings.inventory;
 
   const std::optional<Error> failure = failure_of(options, findings);
@@ -193,12 +238,16 @@ int run_devices(const DevicesOptions& options, Context& context) {
   report.document.emplace_back("devices", devices_value(inventory));
   report.notes = platform_lines(inventory, context.verbose);
   report.csv_tables = {full_table(inventory)};
-  if (selection.ids.size() == 1 && inventory.devices.size() == 1) {
+  const bool is_one_in_full = selection.ids.size() == 1 && inventory.devices.size() == 1;
+  if (is_one_in_full) {
     report.verdict = {one_device_verdict(inventory.devices.front())};
     report.tables = *report.csv_tables;
   } else {
     report.verdict = {inventory_verdict(inventory)};
     report.tables = {short_table(inventory, environment.console.has_unicode())};
+  }
+  if (!findings.topology && !findings.checks) {
+    add_state(inventory, is_one_in_full, environment.console.has_unicode(), report);
   }
   if (findings.topology) add_topology(*findings.topology, context.verbose, report);
   if (findings.checks) {
@@ -220,8 +269,18 @@ Runner add_devices(CLI::App& app) {
            "examine drivers, links, memory and limits; exit 1 if a check fails; CSV is the table "
            "of checks, also with --topology");
   add_flag(app, "--topology", options->topology,
-           "how the devices reach each other; CSV is the table of pairs");
-  return {[options](Context& context) { return run_devices(*options, context); }};
+           "how the devices reach each other and network cards, with NUMA nodes, CPUs and PCIe "
+           "paths; CSV is the table of pairs");
+  add_text(app, "--costs", "FILE", options->costs,
+           "with --topology: a JSON document of bench-copy, from which it shows what each kind of "
+           "link and NUMA distance costs");
+  add_optional_text(app, "--watch", "SECONDS", options->watch, fmt::format("{:g}", usual_watch_s),
+                    "show temperature, power, memory and processes every 2 or SECONDS seconds: a "
+                    "screen until q or Ctrl-C, in a pipe a line for each device");
+  return {[options](Context& context) { return run_devices(*options, context); },
+          [options](const Environment&) {
+            return CommandFiles{{{options->costs, "--costs"}}, {}};
+          }};
 }
 
 }  // namespace
@@ -234,6 +293,7 @@ Command devices_command() {
                    {"hiptool devices nvidia:0", "everything about one device"},
                    {"hiptool devices --doctor", "diagnose GPUs and drivers"},
                    {"hiptool devices --topology", "connections between devices"},
+                   {"hiptool devices --watch", "temperature, power, memory; q quits"},
                    {"hiptool devices --format json", "for programs"},
                    {"hiptool devices --require gpu", "exit 3 without a usable GPU"}},
       .formats = usual_formats,

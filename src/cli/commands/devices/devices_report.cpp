@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/units.hpp"
+#include "cli/commands/devices/sensors_report.hpp"
 #include "cli/document.hpp"
 #include "cli/text.hpp"
 #include "kernels/images.hpp"
@@ -38,6 +39,16 @@ Value kernel_image(const DeviceFacts& device) {
   return image ? Value(image->target) : Value();
 }
 
+// What the vendors call them.
+const char* unit_name(Platform platform) {
+  switch (platform) {
+    case Platform::amd: return "CUs";
+    case Platform::nvidia: return "SMs";
+    case Platform::cpu: break;
+  }
+  return "cores";
+}
+
 struct DeviceField {
   report::Column column;
   Value value;
@@ -57,7 +68,7 @@ std::vector<DeviceField> main_fields(const DeviceFacts& device) {
       {{"pci_bus_id", "PCI bus id", Unit::none}, info.pci_bus_id},
       {{"memory_total_bytes", "Memory", Unit::size}, info.memory_total_bytes},
       {{"memory_free_bytes", "Free memory", Unit::size}, free_bytes(device)},
-      {{"compute_units", "Compute units", Unit::count}, info.compute_units},
+      {{"compute_units", unit_name(device.platform), Unit::count}, info.compute_units},
       {{"warp_size", "Warp size", Unit::count}, info.warp_size},
       {{"clock_hz", "Clock", Unit::frequency}, info.clock_hz},
       {{"memory_clock_hz", "Memory clock", Unit::frequency}, info.memory_clock_hz},
@@ -110,10 +121,7 @@ std::string short_name(std::string name, bool unicode) {
 // "132 SMs", by the name that the vendor gives them.
 Value multiprocessors(const DeviceFacts& device) {
   if (!device.info.compute_units) return {};
-  const char* const name = device.platform == Platform::amd      ? "CUs"
-                           : device.platform == Platform::nvidia ? "SMs"
-                                                                 : "cores";
-  return fmt::format("{} {}", *device.info.compute_units, name);
+  return fmt::format("{} {}", *device.info.compute_units, unit_name(device.platform));
 }
 
 std::string summary(const DeviceFacts& device) {
@@ -176,6 +184,8 @@ report::Array devices_value(const Inventory& inventory) {
   for (const DeviceFacts& device : inventory.devices) {
     report::Object object = object_of(main_fields(device));
     object.emplace_back("pcie", device.pci ? Value(object_of(link_fields(device))) : Value());
+    object.emplace_back("compute_unit_name", unit_name(device.platform));
+    object.emplace_back("sensors", sensors_value(device));
     array.emplace_back(std::move(object));
   }
   return array;
@@ -204,6 +214,9 @@ report::Table full_table(const Inventory& inventory) {
     for (DeviceField& field : link_fields(device)) {
       field.column.key = "pcie_" + field.column.key;
       fields.push_back(std::move(field));
+    }
+    for (SensorField& field : sensor_fields(device)) {
+      fields.push_back({std::move(field.column), std::move(field.value)});
     }
     if (table.columns.empty()) {
       for (const DeviceField& field : fields) table.columns.push_back(field.column);

@@ -36,7 +36,9 @@ DeviceFacts facts_of(const measure::DoctorGpu& gpu, const std::filesystem::path&
   facts.info = gpu.info;
   facts.memory = gpu.memory;
   read_pci(root, facts);
-  facts.sensors = gpu.sensors;
+  facts.sensors_source = gpu.sensor_source;
+  facts.sensors_missing = gpu.sensor_reason;
+  if (!gpu.sensor_source.empty()) facts.sensors = gpu.sensors;
   return facts;
 }
 
@@ -191,7 +193,9 @@ Diagnosis diagnose(const DeviceSelection& selection, Context& context) {
     Inventory cpu = measure::take_inventory(*platforms, Platform::cpu, evidence.root,
                                             *context.notes, environment.cancel);
     diagnosis.inventory.platforms.push_back(cpu.platforms.front());
+    measure::SensorReader sensors(evidence.root);
     for (DeviceFacts& device : cpu.devices) {
+      sensors.read(device);
       diagnosis.inventory.devices.push_back(std::move(device));
     }
   }

@@ -2,9 +2,9 @@
 #include "cli/commands/devices/topology.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "cli/commands/devices/devices_report.hpp"
+#include "cli/document.hpp"
 #include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
 
@@ -13,36 +13,126 @@ namespace {
 
 using measure::DeviceFacts;
 using measure::Inventory;
-using report::Unit;
+using measure::TopologyPair;
 
-const measure::TopologyPair* find_pair(const TopologyFindings& topology, const std::string& from,
-                                       const std::string& to) {
-  for (const measure::TopologyPair& pair : topology.pairs) {
+const TopologyPair* pair_of(const TopologyFindings& topology, const std::string& from,
+                            const std::string& to) {
+  for (const TopologyPair& pair : topology.pairs) {
     if (pair.from == from && pair.to == to) return &pair;
   }
   return nullptr;
 }
 
-std::string cell_text(const measure::TopologyPair* pair) {
-  if (pair == nullptr) return "self";
-  std::string text(to_string(pair->kind));
-  if (pair->count) text += " x" + std::to_string(*pair->count);
-  if (pair->peer_access && !*pair->peer_access) text += ", no peer access";
-  return text;
+report::Array kinds_value(const TopologyFindings& topology) {
+  report::Array rows;
+  for (const std::string& from : topology.ids) {
+    report::Array row;
+    for (const std::string& to : topology.ids) {
+      const TopologyPair* pair = pair_of(topology, from, to);
+      row.push_back(pair == nullptr ? "self" : to_string(pair->kind));
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
 }
 
-// For the colours of a matrix: 1 is the shortest way.
-double closeness(measure::LinkKind kind) {
-  switch (kind) {
-    case measure::LinkKind::nvlink:
-    case measure::LinkKind::xgmi: return 1;
-    case measure::LinkKind::pcie_switch: return 0.7;
-    case measure::LinkKind::pcie_root: return 0.45;
-    case measure::LinkKind::same_node: return 0.3;
-    case measure::LinkKind::across_nodes: return 0.15;
-    case measure::LinkKind::unknown: break;
+report::Array links_value(const TopologyFindings& topology) {
+  report::Array links;
+  for (const TopologyPair& pair : topology.pairs) {
+    report::Object link{{"from", pair.from},
+                        {"to", pair.to},
+                        {"kind", to_string(pair.kind)},
+                        {"count", pair.count},
+                        {"hops", pair.hops},
+                        {"peer_access", pair.peer_access},
+                        {"numa_distance", pair.numa_distance},
+                        {"source", pair.source},
+                        {"code", short_code(pair)}};
+    const measure::PairCost* cost = nullptr;
+    if (topology.costs) {
+      const auto found = topology.costs->pairs.find({pair.from, pair.to});
+      if (found != topology.costs->pairs.end()) cost = &found->second;
+    }
+    link.emplace_back("cell", cost != nullptr ? report::Value(cost->cell) : report::Value());
+    link.emplace_back("bytes_per_s",
+                      cost != nullptr ? report::Value(cost->bytes_per_s) : report::Value());
+    link.emplace_back("latency_s",
+                      cost != nullptr ? report::Value(cost->latency_s) : report::Value());
+    links.push_back(std::move(link));
   }
-  return 0;
+  return links;
+}
+
+report::Array places_value(const TopologyFindings& topology) {
+  report::Array places;
+  for (const measure::TopologyPlace& place : topology.places) {
+    report::Array path;
+    for (const system::PciPath::Hop& hop : place.path.hops) {
+      path.push_back(report::Object{{"bus_id", hop.bus_id},
+                                    {"speed_gt_s", hop.link.speed_gt_s},
+                                    {"width", hop.link.width},
+                                    {"max_speed_gt_s", hop.link.max_speed_gt_s},
+                                    {"max_width", hop.link.max_width}});
+    }
+    places.push_back(report::Object{{"id", place.id},
+                                    {"pci_bus_id", text_or_absent(place.bus_id)},
+                                    {"numa_node", place.numa_node},
+                                    {"cpus", text_or_absent(place.cpus)},
+                                    {"host_bridge", text_or_absent(place.host_bridge)},
+                                    {"path", std::move(path)}});
+  }
+  return places;
+}
+
+report::Array nics_value(const TopologyFindings& topology) {
+  report::Array nics;
+  for (const system::Nic& nic : topology.nics) {
+    nics.push_back(
+        report::Object{{"name", nic.name},
+                       {"pci_bus_id", nic.bus_id},
+                       {"rdma", nic.has_rdma},
+                       {"interfaces", report::Array(nic.interfaces.begin(), nic.interfaces.end())},
+                       {"up", nic.is_up},
+                       {"bits_per_s", nic.bits_per_s}});
+  }
+  return nics;
+}
+
+report::Array nic_links_value(const TopologyFindings& topology) {
+  report::Array links;
+  for (const TopologyPair& pair : topology.to_nics) {
+    links.push_back(report::Object{{"device", pair.from},
+                                   {"nic", pair.to},
+                                   {"kind", to_string(pair.kind)},
+                                   {"code", short_code(pair)},
+                                   {"hops", pair.hops},
+                                   {"numa_distance", pair.numa_distance},
+                                   {"source", pair.source}});
+  }
+  return links;
+}
+
+report::Value costs_value(const TopologyFindings& topology) {
+  if (!topology.costs) return {};
+  report::Array links;
+  for (const measure::LinkCost& link : topology.costs->links) {
+    links.push_back(report::Object{{"code", link.code},
+                                   {"pairs", std::uint64_t{link.pairs}},
+                                   {"least_bytes_per_s", link.least_bytes_per_s},
+                                   {"median_bytes_per_s", link.median_bytes_per_s},
+                                   {"most_bytes_per_s", link.most_bytes_per_s},
+                                   {"share_of_best", link.share_of_best}});
+  }
+  report::Array host;
+  for (const measure::HostCost& cost : topology.costs->host) {
+    host.push_back(report::Object{{"device", cost.device},
+                                  {"node", cost.node},
+                                  {"numa_distance", cost.numa_distance},
+                                  {"h2d_bytes_per_s", cost.h2d_bytes_per_s},
+                                  {"d2h_bytes_per_s", cost.d2h_bytes_per_s}});
+  }
+  return report::Object{
+      {"file", topology.costs_path}, {"links", std::move(links)}, {"host", std::move(host)}};
 }
 
 }  // namespace
@@ -51,7 +141,6 @@ TopologyFindings find_topology(const Inventory& inventory, const std::filesystem
                                const measure::AskPeer& ask_peer) {
   TopologyFindings topology;
   std::vector<measure::TopologyDevice> devices;
-  std::map<Platform, hip::SensorLibrary> sensors;
   for (const DeviceFacts& facts : inventory.devices) {
     if (!is_gpu(facts.platform)) continue;
     measure::TopologyDevice& device = devices.emplace_back();
@@ -59,20 +148,25 @@ TopologyFindings find_topology(const Inventory& inventory, const std::filesystem
     device.platform = facts.platform;
     device.bus_id = system::normalize_bus_id(facts.info.pci_bus_id.value_or(""));
     topology.ids.push_back(facts.id);
-    if (facts.sensors) {
-      device.nvlink_remotes = facts.sensors->link_remotes;
-      continue;
-    }
-    auto found = sensors.find(facts.platform);
-    if (found == sensors.end()) {
-      found = sensors.emplace(facts.platform, hip::open_sensors(facts.platform, root)).first;
-    }
-    if (found->second.sensors && !device.bus_id.empty()) {
-      device.nvlink_remotes = found->second.sensors->read(device.bus_id).link_remotes;
-    }
+    if (facts.sensors) device.nvlink_remotes = facts.sensors->link_remotes;
+    topology.places.push_back(measure::read_place(root, device.id, device.bus_id));
   }
   topology.pairs = measure::read_topology(root, devices, ask_peer);
+  topology.nics = system::list_nics(root);
+  topology.to_nics = measure::read_nic_topology(root, devices, topology.nics);
+  for (const system::Nic& nic : topology.nics) {
+    topology.places.push_back(measure::read_place(root, nic.name, nic.bus_id));
+  }
   return topology;
+}
+
+void add_costs(const report::RunFile& file, const std::filesystem::path& root,
+               TopologyFindings& topology) {
+  const std::vector<measure::TopologyPlace> devices(
+      topology.places.begin(),
+      topology.places.begin() + static_cast<std::ptrdiff_t>(topology.ids.size()));
+  topology.costs = measure::read_costs(file, root, devices, topology.pairs);
+  topology.costs_path = file.path;
 }
 
 measure::AskPeer peers_of(Platforms& platforms) {
@@ -86,73 +180,13 @@ measure::AskPeer peers_of(Platforms& platforms) {
 }
 
 report::Object topology_value(const TopologyFindings& topology) {
-  report::Array ids;
-  report::Array rows;
-  for (const std::string& from : topology.ids) {
-    ids.push_back(from);
-    report::Array row;
-    for (const std::string& to : topology.ids) {
-      const measure::TopologyPair* pair = find_pair(topology, from, to);
-      row.push_back(pair == nullptr ? "self" : to_string(pair->kind));
-    }
-    rows.push_back(std::move(row));
-  }
-  report::Array links;
-  for (const measure::TopologyPair& pair : topology.pairs) {
-    links.push_back(report::Object{{"from", pair.from},
-                                   {"to", pair.to},
-                                   {"kind", to_string(pair.kind)},
-                                   {"count", pair.count},
-                                   {"hops", pair.hops},
-                                   {"peer_access", pair.peer_access},
-                                   {"numa_distance", pair.numa_distance},
-                                   {"source", pair.source}});
-  }
-  return {{"devices", std::move(ids)}, {"kinds", std::move(rows)}, {"links", std::move(links)}};
-}
-
-report::Table topology_matrix(const TopologyFindings& topology) {
-  report::Table table;
-  table.title = "Links between devices";
-  table.columns.push_back({"from", "From", Unit::none});
-  for (const std::string& id : topology.ids) table.columns.push_back({id, id, Unit::none});
-  for (const std::string& from : topology.ids) {
-    std::vector<report::Value> row{from};
-    std::vector<double> heat{0};
-    for (const std::string& to : topology.ids) {
-      const measure::TopologyPair* pair = find_pair(topology, from, to);
-      row.emplace_back(cell_text(pair));
-      heat.push_back(pair != nullptr ? closeness(pair->kind) : 0);
-    }
-    table.rows.push_back(std::move(row));
-    table.heat.push_back(std::move(heat));
-  }
-  return table;
-}
-
-report::Table topology_pairs(const TopologyFindings& topology) {
-  report::Table table;
-  table.columns = {{"from", "From", Unit::none},
-                   {"to", "To", Unit::none},
-                   {"kind", "Link", Unit::none},
-                   {"count", "Links", Unit::count},
-                   {"hops", "Hops", Unit::count},
-                   {"peer_access", "Peer access", Unit::none},
-                   {"numa_distance", "NUMA distance", Unit::count}};
-  for (const measure::TopologyPair& pair : topology.pairs) {
-    table.rows.push_back({pair.from, pair.to, to_string(pair.kind), pair.count, pair.hops,
-                          pair.peer_access, pair.numa_distance});
-  }
-  return table;
-}
-
-std::vector<report::Line> topology_notes(const TopologyFindings& topology) {
-  if (topology.ids.size() < 2) {
-    return {{report::Tone::plain, "links between devices: fewer than two GPUs are usable"}};
-  }
-  return {{report::Tone::plain,
-           "links: switch below one PCIe switch, root below one host bridge, node within one NUMA "
-           "node, across-nodes through the link between sockets; x2 two links side by side"}};
+  return {{"devices", report::Array(topology.ids.begin(), topology.ids.end())},
+          {"kinds", kinds_value(topology)},
+          {"links", links_value(topology)},
+          {"places", places_value(topology)},
+          {"nics", nics_value(topology)},
+          {"nic_links", nic_links_value(topology)},
+          {"costs", costs_value(topology)}};
 }
 
 }  // namespace hiptool::cli

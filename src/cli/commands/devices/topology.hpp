@@ -2,24 +2,36 @@
 /// `devices --topology`.
 #pragma once
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "measure/inventory.hpp"
 #include "measure/topology.hpp"
+#include "measure/topology_costs.hpp"
+#include "report/reader.hpp"
 #include "report/report.hpp"
 
 namespace hiptool::cli {
 
 struct TopologyFindings {
-  std::vector<std::string> ids;  ///< the GPUs, in the order of rows and columns
-  std::vector<measure::TopologyPair> pairs;
+  std::vector<std::string> ids;                ///< the GPUs, in the order of rows and columns
+  std::vector<measure::TopologyPair> pairs;    ///< of GPUs
+  std::vector<system::Nic> nics;               ///< network cards
+  std::vector<measure::TopologyPair> to_nics;  ///< from each GPU to each card
+  std::vector<measure::TopologyPlace> places;  ///< of the GPUs, then of the cards
+  std::optional<measure::TopologyCosts> costs;
+  std::string costs_path;  ///< of the document they are from
 };
 
-/// GPUs of the inventory. Reads sensors for those that have none yet; `ask_peer` as for
+/// GPUs of the inventory, whose sensors were read, and network cards; `ask_peer` as for
 /// read_topology.
 TopologyFindings find_topology(const measure::Inventory& inventory,
                                const std::filesystem::path& root, const measure::AskPeer& ask_peer);
+
+/// Adds the costs of a document of bench-copy. Throws as measure::read_costs().
+void add_costs(const report::RunFile& file, const std::filesystem::path& root,
+               TopologyFindings& topology);
 
 /// Queries the runtimes of this process; absent if they throw.
 measure::AskPeer peers_of(Platforms& platforms);
@@ -27,13 +39,14 @@ measure::AskPeer peers_of(Platforms& platforms);
 /// `topology` of the JSON document: devices, links, and the matrix of kinds.
 report::Object topology_value(const TopologyFindings& topology);
 
-/// A row and a column for each device: "nvlink x18", "switch", "node, no peer access".
-report::Table topology_matrix(const TopologyFindings& topology);
+/// For people: the matrix of GPUs, that of GPUs and network cards, their places, and the costs.
+/// Each fits 80 columns with eight GPUs.
+std::vector<report::Table> topology_tables(const TopologyFindings& topology);
 
-/// A row for each pair.
+/// A row for each pair, network cards included; with costs also rates and latencies.
 report::Table topology_pairs(const TopologyFindings& topology);
 
-/// A legend of the matrix.
+/// A legend of the matrices.
 std::vector<report::Line> topology_notes(const TopologyFindings& topology);
 
 }  // namespace hiptool::cli

@@ -338,11 +338,11 @@ report::ThresholdResult judge_library_threshold(const Threshold& threshold, Prob
                                    ", and no other was measured; give TFLOP/s");
     }
     const std::optional<double> value = is_share ? share : result.flops_per_s;
-    if (result.status == Status::ok && value && *value >= threshold.least) continue;
-    judged.failures.push_back({threshold.text + " " + result.id, threshold.least, value});
+    if (result.status == Status::ok && value && *value >= threshold.bound) continue;
+    judged.failures.push_back({threshold.text + " " + result.id, threshold.bound, value});
     judged.missed.push_back(result.id + ": " +
                             (value ? text(*value) + ", below " : "not known, so not ") +
-                            text(threshold.least));
+                            text(threshold.bound));
   }
   if (!is_measured) {
     refuse_library_threshold(threshold, kind,

@@ -11,6 +11,8 @@ using hiptool::hip::amd::open_sensors;
 
 namespace {
 
+using Processes = std::vector<hiptool::hip::DeviceProcess>;
+
 const std::string gpu = "sys/bus/pci/devices/0000:03:00.0/";
 
 class AmdTree : public hiptool::test::TemporaryTree {
@@ -36,6 +38,8 @@ TEST_CASE("amdgpu: clocks, power, memory errors and processes in base units") {
   tree.write(gpu + "pcie_replay_count", "5\n");
   tree.write(gpu + "current_compute_partition", "CPX\n");
   tree.write(gpu + "current_memory_partition", "NPS1\n");
+  tree.write(gpu + "mem_info_vram_used", "1073741824\n");
+  tree.write(gpu + "gpu_busy_percent", "87\n");
   tree.write("sys/class/kfd/kfd/proc/4711/pasid", "1\n");
   const SensorLibrary library = open_sensors(tree.root());
   REQUIRE(library.sensors);
@@ -51,8 +55,26 @@ TEST_CASE("amdgpu: clocks, power, memory errors and processes in base units") {
   CHECK(reading.host_visible_bytes == 268435456);
   CHECK(reading.pcie_replays == 5);
   CHECK(reading.partitioned == true);
-  CHECK(reading.process_ids == std::vector<std::uint64_t>{4711});
+  CHECK(reading.memory_used_bytes == 1073741824);
+  CHECK(reading.busy_share == doctest::Approx(0.87));
+  CHECK(reading.processes == Processes{{4711, "", {}}});
   CHECK_FALSE(reading.throttle_reasons);
+}
+
+TEST_CASE("amdgpu: a process belongs to the GPUs on which it has memory or a queue") {
+  AmdTree tree;
+  const std::string kfd = "sys/class/kfd/kfd/";
+  tree.write(kfd + "topology/nodes/1/gpu_id", "51545\n");
+  tree.write(kfd + "topology/nodes/1/properties", "location_id 768\n");
+  tree.write(kfd + "proc/900/vram_51545", "4096\n");
+  tree.write(kfd + "proc/80/vram_51545", "0\n");  // uses another GPU
+  tree.write(kfd + "proc/80/queues/0/gpuid", "777\n");
+  tree.write(kfd + "proc/1000/vram_51545", "0\n");
+  tree.write(kfd + "proc/1000/queues/3/gpuid", "51545\n");
+  tree.write(kfd + "proc/1100/pasid", "1\n");  // an older kernel
+  tree.write("proc/900/comm", "train\n");
+  const SensorReading reading = open_sensors(tree.root()).sensors->read("0000:03:00.0");
+  CHECK(reading.processes == Processes{{900, "train", 4096}, {1000, "", 0}, {1100, "", {}}});
 }
 
 TEST_CASE("amdgpu: newer kernels give the power of the moment instead of an average") {
@@ -74,7 +96,7 @@ TEST_CASE("amdgpu: files that are missing or no numbers are absent") {
   CHECK_FALSE(reading.uncorrected_errors);
   CHECK_FALSE(reading.corrected_errors);
   CHECK_FALSE(reading.partitioned);
-  CHECK_FALSE(reading.process_ids);
+  CHECK_FALSE(reading.processes);
 }
 
 TEST_CASE("amdgpu: no driver, no sensors; no such device, no reading") {
@@ -82,6 +104,6 @@ TEST_CASE("amdgpu: no driver, no sensors; no such device, no reading") {
   CHECK_FALSE(open_sensors(empty.root()).sensors);
   CHECK(open_sensors(empty.root()).reason == "the kernel driver amdgpu is not loaded");
   AmdTree tree;
-  CHECK_FALSE(open_sensors(tree.root()).sensors->read("0000:04:00.0").process_ids);
-  CHECK_FALSE(open_sensors(tree.root()).sensors->read("gpu").process_ids);
+  CHECK_FALSE(open_sensors(tree.root()).sensors->read("0000:04:00.0").processes);
+  CHECK_FALSE(open_sensors(tree.root()).sensors->read("gpu").processes);
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <unistd.h>
+
 #include <cstdlib>
+#include <fstream>
 
 #include "hip/sensors.hpp"
 #include "temporary_tree.hpp"
@@ -54,8 +57,20 @@ TEST_CASE("nvml: everything it says, in base units") {
   CHECK(reading.partitioned == false);
   CHECK(reading.links_up == 3);
   CHECK(reading.link_remotes == std::vector<std::string>{"0000:a0:00.0", "0000:a1:00.0"});
-  REQUIRE(reading.process_ids);
-  CHECK(reading.process_ids->front() == 100);
+  CHECK(reading.memory_used_bytes == 2ULL << 30);
+  CHECK(reading.busy_share == 0.37);
+  REQUIRE(reading.processes);
+  const auto& first = reading.processes->front();
+  CHECK(first.id == static_cast<std::uint64_t>(getppid()));
+  std::ifstream file("/proc/" + std::to_string(getppid()) + "/comm");
+  std::string name;
+  std::getline(file, name);
+  CHECK_FALSE(name.empty());
+  CHECK(first.name == name);
+  CHECK(first.memory_bytes == 1ULL << 30);
+  REQUIRE(reading.processes->size() > 1);
+  CHECK(reading.processes->at(1).name.empty());
+  CHECK_FALSE(reading.processes->at(1).memory_bytes);
 }
 
 TEST_CASE("nvml: why clocks are held down; idle and clocks of the user's choice are no reason") {
@@ -79,7 +94,26 @@ TEST_CASE("nvml: what a device does not have is absent, never zero") {
   CHECK_FALSE(reading.host_visible_bytes);
   CHECK_FALSE(reading.partitioned);
   CHECK_FALSE(reading.links_up);
-  CHECK_FALSE(reading.process_ids);
+  CHECK_FALSE(reading.memory_used_bytes);
+  CHECK_FALSE(reading.busy_share);
+  CHECK_FALSE(reading.processes);
+}
+
+TEST_CASE("nvml: older drivers count what they reserve as used") {
+  const Variable old("FAKE_NVML_OLD", "1");
+  const SensorLibrary library = open_fake();
+  REQUIRE(library.sensors);
+  CHECK(library.sensors->read("0000:65:00.0").memory_used_bytes == 3ULL << 30);
+}
+
+TEST_CASE("nvml: memory of the whole board is not that of a MIG instance") {
+  const Variable mig("FAKE_NVML_MIG", "1");
+  const SensorLibrary library = open_fake();
+  REQUIRE(library.sensors);
+  const SensorReading reading = library.sensors->read("0000:65:00.0");
+  CHECK(reading.partitioned == true);
+  CHECK_FALSE(reading.memory_used_bytes);
+  CHECK(reading.temperature_c == 41);
 }
 
 TEST_CASE("nvml: a device that it does not know says nothing") {

@@ -88,6 +88,48 @@ TEST_CASE("thresholds: a rate above its limit has no share, so that none can be 
   CHECK(*result.share_of_limit == doctest::Approx(1.00974).epsilon(0.001));
 }
 
+TEST_CASE("thresholds: a latency is met at its limit, missed above it") {
+  const test::CpuDevices devices(1);
+  CopySpec spec = measured(devices[0], 1e9).spec;
+  spec.is_latency = true;
+  CopyResult result(spec);
+  result.samples_s = {12e-6, 10e-6, 11e-6};
+  result.summarize();
+  const report::ThresholdResult met = judge(copies_threshold("h2d.latency<=11us"), result);
+  CHECK(met.is_met);
+  CHECK(met.met == 1);
+  CHECK(*met.measured_s == doctest::Approx(11e-6));
+  CHECK_FALSE(met.measured_bytes_per_s);
+  CHECK_FALSE(met.least_bytes_per_s);
+  CHECK(met.bound_text() == "at most 11.0 us");
+  const report::ThresholdResult missed = judge(copies_threshold("h2d.latency<=10.9us"), result);
+  CHECK_FALSE(missed.is_met);
+  CHECK(missed.met == 0);
+}
+
+TEST_CASE("thresholds: rates are for rates, latencies for latencies") {
+  const test::CpuDevices devices(1);
+  CopySpec rate = measured(devices[0], 1e9).spec;
+  CopySpec latency = rate;
+  latency.is_latency = true;
+  latency.size_bytes = 4096;
+  const std::vector<Threshold> thresholds{copies_threshold("h2d.pinned<=1ms")};
+  CHECK(thresholds_for(rate, thresholds).empty());
+  CHECK(thresholds_for(latency, thresholds).size() == 1);
+  require_selected(thresholds, {&rate, &latency});
+  const auto hint_of = [&](const char* text, const std::vector<const CopySpec*>& specs) {
+    try {
+      require_selected({copies_threshold(text)}, specs);
+    } catch (const Error& error) {
+      return error.hint();
+    }
+    return std::string("accepted");
+  };
+  CHECK(hint_of("h2d.latency<=1ms", {&rate}).find("measured without --kind") != std::string::npos);
+  CHECK(hint_of("d2h.latency<=1ms", {&rate, &latency}) ==
+        "measured: h2d.pinned.copy.4KiB.latency@cpu:0");
+}
+
 TEST_CASE("thresholds: one that names no cell is refused, and latencies count as none") {
   const test::CpuDevices devices(1);
   CopySpec rate = measured(devices[0], 1e9).spec;

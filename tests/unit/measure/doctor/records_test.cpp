@@ -37,7 +37,9 @@ DoctorGpu full_gpu() {
   gpu.memory = MemoryInfo{1, 2};
   gpu.sensors.temperature_c = 31.25;
   gpu.sensors.throttle_reasons = {"power cap", "heat"};
-  gpu.sensors.process_ids = std::vector<std::uint64_t>{7, 8};
+  gpu.sensors.processes = std::vector<hip::DeviceProcess>{{7, "train", 4096}, {8, "", {}}};
+  gpu.sensors.memory_used_bytes = 8192;
+  gpu.sensors.busy_share = 0.25;
   gpu.sensors.repair_pending = true;
   gpu.sensor_source = "a library";
   return gpu;
@@ -60,7 +62,9 @@ TEST_CASE("records: a device comes back as it was sent, absent stays absent") {
   CHECK(gpu.memory->total_bytes == 2);
   CHECK(gpu.sensors.temperature_c == 31.25);
   CHECK(gpu.sensors.throttle_reasons == full_gpu().sensors.throttle_reasons);
-  CHECK(gpu.sensors.process_ids == full_gpu().sensors.process_ids);
+  CHECK(gpu.sensors.processes == full_gpu().sensors.processes);
+  CHECK(gpu.sensors.memory_used_bytes == 8192);
+  CHECK(gpu.sensors.busy_share == 0.25);
   CHECK(gpu.sensors.repair_pending == true);
   CHECK_FALSE(gpu.sensors.repair_failed);
   CHECK(gpu.sensor_source == "a library");
@@ -73,7 +77,7 @@ TEST_CASE("records: an empty list of reasons is not an absent one") {
   const ProbeResult result = result_of({gpu_record(gpu)});
   REQUIRE(result.gpus.front().sensors.throttle_reasons);
   CHECK(result.gpus.front().sensors.throttle_reasons->empty());
-  CHECK_FALSE(result.gpus.front().sensors.process_ids);
+  CHECK_FALSE(result.gpus.front().sensors.processes);
 }
 
 TEST_CASE("records: status, steps, ways and peers") {

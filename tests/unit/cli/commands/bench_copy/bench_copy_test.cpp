@@ -167,6 +167,78 @@ TEST_CASE("bench-copy: thresholds, and how often they are tried") {
   CHECK(count_status(unknown.document, "ok") == 2);
 }
 
+TEST_CASE("bench-copy: thresholds of latencies") {
+  const Words words{"--testcase", "host_device_latency_sm", "--samples", "3"};
+  const auto with = [&](const Words& more) {
+    Words all = words;
+    all.insert(all.end(), more.begin(), more.end());
+    return run(all, [](WrapperTable& table) {
+      table.delay("hipMemcpyAsync", std::chrono::milliseconds(4));
+    });
+  };
+  const Outcome met = with({"--fail-below", "h2d.latency<=10s"});
+  CHECK(met.exit_code == 0);
+  REQUIRE(met.document["thresholds"].size() == 2);
+  CHECK(met.document["thresholds"][0]["most_s"] == 10);
+  CHECK(met.document["thresholds"][0]["measured_s"].get<double>() >= 0.004);
+  CHECK(met.document["thresholds"][0]["least_bytes_per_s"].is_null());
+  const Outcome missed = with({"--fail-below", "h2d.latency.cpu:1<=1ms", "--retry", "2/3"});
+  CHECK(missed.exit_code == 1);
+  REQUIRE(missed.document["thresholds"].size() == 1);
+  CHECK(missed.document["thresholds"][0]["measured"] == 2);
+  REQUIRE(missed.document["failures"].size() == 1);
+  CHECK(missed.document["failures"][0]["expected"] == 0.001);
+  CHECK(missed.document["failures"][0]["got"].get<double>() >= 0.004);
+  CHECK(with({"--fail-below", "d2d.latency<=1s"}).exit_code == 2);
+  CHECK(with({"--fail-below", "h2d>=1MB/s"}).exit_code == 2);
+}
+
+TEST_CASE("bench-copy: one of several GPUs is measured, and it says how to measure all") {
+  Machine machine;
+  machine.gpus = 3;
+  machine.out.width = 80;
+  const Words words{"bench-copy", "--kind", "h2d", "--samples", "1", "--size", "64KiB"};
+  CHECK(machine.run(words) == 0);
+  CHECK(cli::testing::starts_with(machine.out.text, "1 measurement on nvidia:0 (1 of 3 GPUs) in "));
+  CHECK(contains(machine.out.text,
+                 "\nnot measured: nvidia:1, nvidia:2; measure each with --device all"));
+  CHECK(cli::testing::widest_line(machine.out.text) <= 80);
+  Words json = words;
+  json.insert(json.end(), {"--format", "json"});
+  CHECK(machine.run(json) == 0);
+  CHECK(Json::parse(machine.out.text)["devices_left_out"] == Json({"nvidia:1", "nvidia:2"}));
+  for (const Words& named : {Words{"--device", "nvidia:1"}, Words{"--device", "all"}}) {
+    Words all = words;
+    all.insert(all.end(), named.begin(), named.end());
+    CHECK(machine.run(all) == 0);
+    CHECK_FALSE(contains(machine.out.text, "not measured"));
+    CHECK_FALSE(contains(machine.out.text, " of 3 GPUs"));
+  }
+}
+
+TEST_CASE("bench-copy: pairs are a matrix, whose first line has their range and the slowest") {
+  Machine machine;
+  machine.gpus = 8;
+  machine.out.width = 80;
+  CHECK(machine.run({"bench-copy", "--kind", "p2p-write", "--samples", "1", "--size", "64KiB"}) ==
+        0);
+  std::string text = machine.out.text;
+  for (auto at = text.find("\n  "); at != std::string::npos; at = text.find("\n  ")) {
+    text.replace(at, 3, " ");
+  }
+  CHECK(cli::testing::starts_with(text, "56 measurements on 8 devices in "));
+  CHECK(contains(text, " between 56 pairs, median "));
+  CHECK(contains(text, ", slowest nvidia:"));
+  CHECK(contains(text, "\np2p-write.copy.64KiB: from row to column, GB/s\nnvidia "));
+  CHECK_FALSE(contains(text, "nvidia:3>nvidia:4 "));  // no row of its own
+  CHECK(cli::testing::widest_line(machine.out.text) <= 80);
+  machine.gpus = 2;
+  CHECK(machine.run({"bench-copy", "--kind", "p2p-write", "--samples", "1", "--size", "64KiB"}) ==
+        0);
+  CHECK(contains(machine.out.text, "nvidia:0>nvidia:1  "));
+  CHECK_FALSE(contains(machine.out.text, "from row to column"));
+}
+
 TEST_CASE("bench-copy: GPUs without kernels are measured without a gate and by the host's checks") {
   Machine machine;
   machine.gpus = 2;

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "cli/commands/devices/sensors_report.hpp"
 #include "harness.hpp"
 
 using namespace hiptool;
@@ -30,6 +31,7 @@ DeviceFacts gpu(int ordinal) {
   pci.numa_node = 1;
   pci.link = {2.5, 16, 32.0, 16};
   facts.pci = pci;
+  facts.sensors_missing = "not read";
   return facts;
 }
 
@@ -38,6 +40,28 @@ DeviceFacts cpu() {
   facts.id = "cpu:0";
   facts.info.name = "Intel(R) Xeon(R) Platinum 8592+ CPU with a very long name @ 3.80GHz";
   facts.memory = MemoryInfo{1 << 30, 4u << 30};
+  return facts;
+}
+
+DeviceFacts gpu_with_sensors(int ordinal) {
+  DeviceFacts facts = gpu(ordinal);
+  hip::SensorReading& sensors = facts.sensors.emplace();
+  sensors.temperature_c = 101;
+  sensors.power_w = 699.5;
+  sensors.power_limit_w = 1000;
+  sensors.memory_used_bytes = 149'250'703'360;
+  sensors.busy_share = 1;
+  sensors.clock_hz = 1.98e9;
+  sensors.throttle_reasons = {"power cap"};
+  sensors.processes = {{4711, "train", 1u << 30}, {4712, "", {}}};
+  facts.sensors_source = "a library";
+  facts.sensors_missing.clear();
+  return facts;
+}
+
+DeviceFacts host_with_reason() {
+  DeviceFacts facts = cpu();
+  facts.sensors_missing = "the cpu platform has no sensors";
   return facts;
 }
 
@@ -85,6 +109,11 @@ TEST_CASE("the document has every field; unknown values are null") {
                           "numa_node",
                           "kernel_image",
                           "pcie",
+                          "compute_unit_name",
+                          "sensors",
+                          "temperature_c",
+                          "memory_used_bytes",
+                          "processes",
                           "speed_gt_s",
                           "width",
                           "max_speed_gt_s",
@@ -117,9 +146,72 @@ TEST_CASE("the short table fits 80 columns, the full one holds everything") {
     CHECK(contains(text, "  132 SMs  "));
   }
   const report::Table full = full_table(inventory);
-  CHECK(full.columns.size() == 28);
+  CHECK(full.columns.size() == 37);
   CHECK(full.rows.size() == 2);
   CHECK(full.rows.front().size() == full.columns.size());
+}
+
+TEST_CASE("each vendor's word for its multiprocessors") {
+  DeviceFacts amd = gpu(0);
+  amd.platform = Platform::amd;
+  const auto title_of = [](const DeviceFacts& device) {
+    for (const report::Column& column : full_table({{}, {device}, {}}).columns) {
+      if (column.key == "compute_units") return column.title;
+    }
+    return std::string();
+  };
+  CHECK(title_of(amd) == "CUs");
+  CHECK(title_of(gpu(0)) == "SMs");
+  CHECK(title_of(cpu()) == "cores");
+  CHECK(contains(json_of({{}, {amd}, {}}), "\"compute_unit_name\": \"CUs\""));
+}
+
+TEST_CASE("sensors: base units in the document; a device without them gives the reason") {
+  const std::string text = json_of({{}, {gpu_with_sensors(0), host_with_reason()}, {}});
+  CHECK(contains(text, "\"power_w\": 699.5"));
+  CHECK(contains(text, "\"memory_used_bytes\": 149250703360"));
+  CHECK(contains(text, "\"pid\": 4711"));
+  CHECK(contains(text, "\"name\": null"));
+  CHECK(contains(text, "\"reason\": \"the cpu platform has no sensors\""));
+  CHECK(contains(text, "\"processes\": null"));
+  CHECK(contains(text, "\"power cap\""));
+}
+
+TEST_CASE("sensors: the tables fit 80 columns with the longest values, and leave out the cpu") {
+  const DeviceFacts last = gpu_with_sensors(10);
+  const std::vector<DeviceFacts> devices{gpu_with_sensors(0), last, host_with_reason()};
+  for (const bool unicode : {false, true}) {
+    report::Report report;
+    report.run.passed = true;
+    report.tables = {state_table(devices, unicode), watch_table({devices[0], last}, unicode)};
+    const std::string text = report::to_table(report, {80, false, unicode});
+    CHECK(widest_line(text) <= 80);
+    CHECK(contains(text, unicode ? "101 °C" : "101 C "));
+    CHECK(contains(text, "  700 of 1000 W  "));
+    CHECK(contains(text, "139 GiB of 140 GiB"));
+    CHECK_FALSE(contains(text, "cpu:0"));
+    CHECK(contains(text, "\nnvidia:10 "));  // as rows, not as a list of values
+  }
+  CHECK(sensor_line(last) ==
+        "nvidia:10: 101 C, 700 of 1000 W, 139 GiB of 140 GiB, busy 100 %, 1.98 GHz, 2 processes, "
+        "throttled: power cap");
+  CHECK(sensor_line(gpu(0)) == "nvidia:0: no value: not read");
+}
+
+TEST_CASE("sensors: the process table is cut and says by how much") {
+  const std::vector<DeviceFacts> devices{gpu_with_sensors(0), gpu_with_sensors(1)};
+  CHECK(process_table(devices, 4).rows.size() == 4);
+  const report::Table cut = process_table(devices, 3);
+  REQUIRE(cut.rows.size() == 4);
+  CHECK(report::text_of(cut.rows.back().front()) == "1 more");
+}
+
+TEST_CASE("sensors: notes give the reasons for missing sensors and for throttling of GPUs") {
+  const auto lines = sensor_notes({gpu_with_sensors(0), gpu(1), host_with_reason()});
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0].text == "nvidia:0: clocks are throttled: power cap");
+  CHECK(lines[0].tone == report::Tone::warning);
+  CHECK(lines[1].text == "nvidia:1: no temperature, power or processes: not read");
 }
 
 TEST_CASE("the verdict names the GPUs, or the usable CPU") {
