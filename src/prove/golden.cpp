@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "hiptool/error.hpp"
 #include "load/verify/digest.hpp"

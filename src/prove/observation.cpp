@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "prove/observation.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 

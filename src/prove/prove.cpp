@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <cstddef>
 #include <numeric>
-#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "hiptool/error.hpp"
 #include "prove/layer_judge.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <chrono>
+#include <string_view>
 
 #include "cli/command.hpp"
 #include "cli/commands/load/decode.hpp"
