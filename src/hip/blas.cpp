@@ -11,8 +11,6 @@
 namespace hiptool::hip {
 namespace {
 
-bool is_half(BlasType type) { return type == BlasType::f16 || type == BlasType::bf16; }
-
 /// The combinations that at least one library computes.
 bool is_known_product(const GemmCall& call) {
   if (call.a_type != call.b_type) return false;
@@ -58,6 +56,8 @@ void store(unsigned char* bits, Number number) {
 }
 
 }  // namespace
+
+bool is_half(BlasType type) { return type == BlasType::f16 || type == BlasType::bf16; }
 
 std::string_view to_string(BlasType type) noexcept {
   switch (type) {

@@ -15,6 +15,9 @@ namespace hiptool::hip {
 
 enum class BlasType { f64, f32, f16, bf16, i8, i32 };
 
+/// f16 or bf16.
+bool is_half(BlasType type);
+
 std::string_view to_string(BlasType type) noexcept;
 std::size_t size_of(BlasType type) noexcept;
 

@@ -6,7 +6,7 @@
 
 namespace hiptool::system {
 
-/// How the page cache is queried. No method reads from the disk. The costs are those of a file
+/// How the page cache is queried; no method waits for the disk. The costs are those of a file
 /// cached in pages of 4 KiB, on two cores of a virtual machine; large folios cost a hundredth.
 enum class ResidencyMethod {
   automatic,  ///< the first of the others that this system lets this process use
@@ -14,7 +14,9 @@ enum class ResidencyMethod {
   /// mincore(2) on a throw-away mapping: exact, for files that this process may write; 15 to 25 ms
   /// a GiB
   mincore,
-  reads,  ///< preadv2(2) with RWF_NOWAIT, one byte in 64 KiB: an estimate; 20 ms a GiB
+  /// preadv2(2) with RWF_NOWAIT, one byte in 64 KiB: an estimate, because the kernel starts to read
+  /// a page that is absent, and a fast disk may answer in time; 20 ms a GiB
+  reads,
 };
 
 /// Bytes of [offset, offset + size) of an open file that are in the page cache; bytes beyond

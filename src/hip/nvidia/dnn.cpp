@@ -27,11 +27,9 @@ int cudnn_type(BlasType type) {
   }
 }
 
-bool has_halves(BlasType type) { return type == BlasType::f16 || type == BlasType::bf16; }
-
 /// The default mode lets f32 convolutions use TF32.
 int cudnn_math(const ConvCall& call) {
-  if (has_halves(call.type)) return CUDNN_TENSOR_OP_MATH;
+  if (is_half(call.type)) return CUDNN_TENSOR_OP_MATH;
   const bool is_exact = call.type == BlasType::f32 && call.compute == BlasCompute::f32;
   return is_exact ? CUDNN_FMA_MATH : CUDNN_DEFAULT_MATH;
 }
@@ -193,7 +191,7 @@ class CudnnApi final : public DnnApi {
       // Winograd transforms halves in halves: its sums are not those of f32.
       const bool is_winograd = results[i].algo == CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD ||
                                results[i].algo == CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED;
-      if (is_winograd && has_halves(call.type)) continue;
+      if (is_winograd && is_half(call.type)) continue;
       std::size_t bytes = 0;
       status = calls_.cudnnGetConvolutionForwardWorkspaceSize(
           native, plan.x, plan.filter, plan.conv, plan.y, results[i].algo, &bytes);

@@ -13,8 +13,8 @@
 namespace hiptool::measure {
 namespace {
 
-// As many as there is work for: by tests/bench/ops_rates on an H200 0.03 to 0.06 of the peak faster
-// than 64, but Q3_K, which loses 0.01.
+// As many as there is work for: by tests/bench/ops_rates on an H200 0.02 to 0.06 of the peak faster
+// than 64, but Q3_K and IQ2_S, which lose 0.01 and 0.04.
 constexpr std::uint64_t dequantize_blocks_per_unit = std::uint64_t{1} << 32;
 constexpr std::uint64_t dequantize_units_per_thread = 2;
 
