@@ -52,9 +52,10 @@ def run(*words, environment=None, **options):
     """The finished process; stdout and stderr as text unless given."""
     options.setdefault("stdout", subprocess.PIPE)
     options.setdefault("stderr", subprocess.PIPE)
+    options.setdefault("timeout", 120)
     result = subprocess.run([PROGRAM, *words], env=environment or clean_environment(),
-                            stdin=subprocess.DEVNULL, text=True, encoding="utf-8", timeout=120,
-                            check=False, **options)
+                            stdin=subprocess.DEVNULL, text=True, encoding="utf-8", check=False,
+                            **options)
     check_exit_code(result)
     return result
 

@@ -29,13 +29,13 @@ def without(kernel):
 
 
 class Operations(CliTest):
-    def run_kernel(self, *words, code=0, environment=None):
-        result = run("run-kernel", *words, environment=environment)
+    def run_kernel(self, *words, code=0, **options):
+        result = run("run-kernel", *words, **options)
         self.assertEqual(result.returncode, code, result.stdout + result.stderr)
         return result
 
-    def document(self, *words, code=0, environment=None):
-        result = self.run_kernel(*words, "--format", "json", code=code, environment=environment)
+    def document(self, *words, **options):
+        result = self.run_kernel(*words, "--format", "json", **options)
         return self.assert_document(result.stdout, "run-kernel.schema.json")
 
 
@@ -43,7 +43,7 @@ class Sweep(Operations):
     def test_everything_is_right(self):
         # Sanitizers take minutes for all of it.
         part = ("--layout", "transposed") if program.is_sanitized() else ()
-        document = self.document("ops", *part, *CPU)
+        document = self.document("ops", *part, *CPU, timeout=280)   # without optimisation, minutes
         self.assertEqual((document["status"], document["sweep"], document["seed"]),
                          ("ok", "quick", 1))
         operations = {one["name"]: one for one in document["operations"]}

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 using namespace hiptool;
@@ -172,14 +171,18 @@ TEST_CASE("between two GPUs the directions are compared, and pairs are not") {
 }
 
 TEST_CASE("half of the limit is the least") {
-  for (const auto& [label, share, faults] :
-       {std::tuple(h2d, 0.49, 1), std::tuple(h2d, 0.5, 0),
-        std::tuple("stream-triad.f32.64MiB", 0.4, 1), std::tuple("gemm.f16.64MiB", 0.1, 0)}) {
-    CheckCell cell = cell_at(label, "nvidia:0", 50e9);
-    cell.share_of_limit = share;
+  struct Case {
+    const char* label;
+    double share;
+    std::size_t faults;
+  };
+  for (const Case& one : {Case{h2d, 0.49, 1}, Case{h2d, 0.5, 0},
+                          Case{"stream-triad.f32.64MiB", 0.4, 1}, Case{"gemm.f16.64MiB", 0.1, 0}}) {
+    CheckCell cell = cell_at(one.label, "nvidia:0", 50e9);
+    cell.share_of_limit = one.share;
     cell.limit_source = "pcie-link";
-    CAPTURE(label);
-    CHECK(judge_cells({cell}).faults.size() == static_cast<std::size_t>(faults));
+    CAPTURE(one.label);
+    CHECK(judge_cells({cell}).faults.size() == one.faults);
     cell.size_bytes = 1u << 20;  // a matter of latency
     CHECK(judge_cells({cell}).faults.empty());
   }
