@@ -91,7 +91,7 @@ TEST_CASE("runtime: a processor, and a model divided by layers, compute the bits
       CAPTURE(devices.front().id());
       const std::vector<Backend> backends = backends_of(devices);
       const LoadedModel loaded = load_by_layer(model, devices);
-      for (const std::uint64_t chunk : {128, 3}) {
+      for (const std::uint64_t chunk : {std::uint64_t{128}, std::uint64_t{3}}) {
         ModelRuntime runtime(backends, loaded, spec, of_context(12, chunk));
         const std::vector<Observed> found = observed_stages(runtime, ids);
         CHECK(found.back().values == stages.back().values);
