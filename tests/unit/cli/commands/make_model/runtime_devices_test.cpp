@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -60,7 +61,7 @@ struct DividedSample {
   RopeScaling rope;
   ModelFormat format;
   bool is_tied;
-  const char* type;
+  std::string_view type;
 };
 
 constexpr std::array divided_samples{
@@ -74,11 +75,12 @@ TEST_CASE("runtime: a processor, and a model divided by layers, compute the bits
   Platforms platforms = platforms_with_processors();
   const std::vector<std::uint32_t> ids = prompt_ids(11);
   for (const DividedSample& sample : divided_samples) {
+    if (test::is_sanitized && sample.type != divided_samples.back().type) continue;
     CAPTURE(sample.architecture);
     const TemporaryFolder folder;
     const ModelFile model =
         made_model(folder, sample.format, {sample.architecture, sample.rope, 5, sample.is_tied},
-                   {sample.type});
+                   {std::string(sample.type)});
     const DecoderSpec spec = DecoderSpec::read(model);
     const Backend alone(device(platforms));
     const LoadedModel whole = load_model(model, alone.device());

@@ -91,8 +91,9 @@ Life live_once(const WatchedSample& sample) {
   return life;
 }
 
-/// The first calls of a kind, the middle and the last one.
+/// The first calls of a kind, the middle and the last one; fewer where each takes seconds.
 std::vector<std::uint64_t> calls_to_fail(std::uint64_t count) {
+  if (test::is_sanitized && count > 2) return {1, count};
   std::vector<std::uint64_t> all;
   for (std::uint64_t nth = 1; nth <= std::min<std::uint64_t>(count, 5); ++nth) all.push_back(nth);
   if (count > 10) all.insert(all.end(), {count / 2, count});
