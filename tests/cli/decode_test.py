@@ -6,12 +6,9 @@ Usage: decode_test.py PROGRAM [unittest options].
 import json
 import os
 import pathlib
-import signal
-import subprocess
-import time
 
 import program
-from program import CliTest, clean_environment, default_signals, is_sanitized, run
+from program import CliTest, clean_environment, is_sanitized, run
 
 
 class Decode(CliTest):
@@ -124,19 +121,10 @@ class Decode(CliTest):
 
     def interrupt(self, words, delay_s):
         """Seconds from Ctrl-C to the end, and the document."""
-        process = subprocess.Popen([program.PROGRAM, "load", *words, "--device", "cpu",
-                                    "--format", "json"], env=clean_environment(), text=True,
-                                   preexec_fn=default_signals, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE)
-        time.sleep(delay_s)
-        process.send_signal(signal.SIGINT)
-        start = time.monotonic()
-        out, err = process.communicate(timeout=120)
-        duration_s = time.monotonic() - start
-        if process.returncode == -signal.SIGINT:   # it had not started yet
-            return self.interrupt(words, 2 * delay_s)
-        self.assertEqual(process.returncode, 130, err)
-        document = self.assert_document(out, "load.schema.json")
+        found, duration_s = program.interrupt("load", *words, "--device", "cpu", "--format", "json",
+                                              delay_s=delay_s)
+        self.assertEqual(found.returncode, 130, found.stderr)
+        document = self.assert_document(found.stdout, "load.schema.json")
         self.assertEqual(document["status"], "interrupted")
         return duration_s, document
 

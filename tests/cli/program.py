@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import termios
+import time
 import unittest
 
 PROGRAM = ""
@@ -58,6 +59,27 @@ def run(*words, environment=None, **options):
                             **options)
     check_exit_code(result)
     return result
+
+
+def interrupt(*words, delay_s):
+    """The process that Ctrl-C ended after a delay, and the seconds that took; where it had not
+    started yet or was done, the delay changes."""
+    process = subprocess.Popen([PROGRAM, *words], env=clean_environment(), text=True,
+                               encoding="utf-8", preexec_fn=default_signals,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+    time.sleep(delay_s)
+    start = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    duration_s = time.monotonic() - start
+    if process.returncode == -signal.SIGINT:
+        return interrupt(*words, delay_s=1.7 * delay_s)
+    if process.returncode == 0:
+        return interrupt(*words, delay_s=0.6 * delay_s)
+    result = subprocess.CompletedProcess(process.args, process.returncode, out, err)
+    check_exit_code(result)
+    return result, duration_s
 
 
 def libraries_looked_for(*words):

@@ -7,10 +7,7 @@ import array
 import json
 import os
 import pathlib
-import signal
 import struct
-import subprocess
-import time
 import unittest
 
 import program
@@ -211,24 +208,21 @@ class Prove(CliTest):
                 wanted = sum(-x if splitmix64(i) >> r & 1 else x for i, x in enumerate(row))
                 self.assertAlmostEqual(tensors["projections"][token * 16 + r], wanted, 12)
 
-    def test_interrupted_at_once(self):
+    def test_interrupted_within_half_a_second(self):
+        limit_s = 9 if program.is_sanitized() else 0.5
         path = self.make("m.gguf", "--architecture", "llama", "--types", "F32")
         for words in (["--prove"], ["--prove", "--write-golden", self.folder / "golden"]):
-            words = ["load", path, "--device", "cpu", "--prompt-ids", ",".join(["7"] * 500), *words]
-            program_run = subprocess.Popen([program.PROGRAM, *map(str, words)], text=True,
-                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                           preexec_fn=program.default_signals,
-                                           env=clean_environment())
-            with program_run as process:
-                time.sleep(1)
-                self.assertIsNone(process.poll())
-                started = time.monotonic()
-                process.send_signal(signal.SIGINT)
-                process.communicate(timeout=60)
-                self.assertEqual(process.returncode, 130)
-                # Of 0.5 s on a machine that does nothing else.
-                limit_s = 9 if program.is_sanitized() else 2
-                self.assertLess(time.monotonic() - started, limit_s)
+            words = ["load", path, "--device", "cpu", "--prompt-ids", ",".join(["7"] * 500),
+                     *map(str, words)]
+            for delay_s in (0.1, 0.4, 1):
+                with self.subTest(words=words[6:], delay_s=delay_s):
+                    # The machine may be busy with something else.
+                    durations = []
+                    while not durations or (durations[-1] >= limit_s and len(durations) < 8):
+                        found, duration_s = program.interrupt(*words, delay_s=delay_s)
+                        self.assertEqual(found.returncode, 130, found.stderr)
+                        durations.append(duration_s)
+                    self.assertLess(durations[-1], limit_s, durations)
 
     def test_a_dry_run_states_the_needs(self):
         path = self.make("m.gguf", "--architecture", "llama")
