@@ -31,7 +31,7 @@ struct LoadArguments {
   std::vector<std::size_t> layers;  ///< to prove; empty: all
   std::string write_golden;         ///< empty: none, as the next one
   std::string check_golden;
-  SamplingArguments sampling;             ///< of --decode
+  SamplingArguments sampling;  ///< of --decode
   bool tensors = false;
   bool dry_run = false;
   bool strict = false;
