@@ -156,7 +156,9 @@ __global__ void k(double* out, const float* in, Params p, float nan) {
                          [104.5, 103.5, 102.5, 0x7fc01234])
         error = self.run_text("struct P { int a[4]; };\n__global__ void k(P p) {}", "--arg",
                               "bytes:0102", code=2)["error"]
-        self.assertIn("P p", error["message"])
+        self.assertIn("'P p' of 16 bytes; 'bytes:0102' is 2 bytes", error["message"])
+        self.assertIn("size the source alone does not say", " ".join(
+            self.run_kernel("--module", str(self.text)).stdout.split()))
 
     def test_rates(self):
         words = ["--name", "saxpy", "--arg", "f32:2", "--arg", "buf:f32:4:iota", "--arg",

@@ -152,12 +152,22 @@ bool fits_type(const KernelArgument& given, const ArgumentInfo& expected) {
   return is_bytes || is_same_number(given.type, *expected.element);
 }
 
+/// The declaration, with its size where that is what does not fit.
+std::string declared_text(const KernelArgument& given, const ArgumentInfo& expected) {
+  const std::string text = "'" + describe(expected) + "'";
+  const bool has_other_size = expected.size_bytes != 0 && !given.is_buffer &&
+                              expected.kind != ArgumentKind::pointer &&
+                              given.bytes.size() != expected.size_bytes;
+  if (!has_other_size || expected.type.empty()) return text;
+  return text + " of " + base::count_of(expected.size_bytes, "byte");
+}
+
 /// What was given, in the words of a declaration.
 std::string given_text(const KernelArgument& given) {
   const std::string type(to_string(given.type));
-  const std::string size = std::to_string(given.bytes.size());
+  const std::string size = base::count_of(given.bytes.size(), "byte");
   if (given.is_buffer) return "a buffer of " + type;
-  return given.is_raw ? size + " bytes" : "a value of " + size + " bytes, " + type;
+  return given.is_raw ? size : "a value of " + size + ", " + type;
 }
 
 }  // namespace
@@ -191,8 +201,9 @@ void check_arguments(const std::string& kernel, const std::vector<KernelArgument
   }
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (fits_size(given[i], expected[i]) && fits_type(given[i], expected[i])) continue;
-    refuse("argument " + std::to_string(i) + " of the kernel '" + kernel + "' is '" +
-               describe(expected[i]) + "'; '" + given[i].text + "' is " + given_text(given[i]),
+    refuse("argument " + std::to_string(i) + " of the kernel '" + kernel + "' is " +
+               declared_text(given[i], expected[i]) + "; '" + given[i].text + "' is " +
+               given_text(given[i]),
            hint_of(expected));
   }
 }

@@ -276,6 +276,7 @@ ModuleListing list_module(const fs::path& path) {
     if (!is_text(bytes)) refuse(path, "is not a kernel image of a known kind");
     return {"kernel source", listed_source(path, std::string(text_of(bytes)))};
   }
+  if (kind == ImageKind::other_object) refuse(path, "is an ELF object for another machine");
   ModuleListing listing{std::string(core::describe(kind)), {}};
   ImageInfo info;
   if (kind == ImageKind::amd_bundle) {

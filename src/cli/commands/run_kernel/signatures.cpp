@@ -158,6 +158,7 @@ int list_user_module(const RunKernelOptions& options, Context& context) {
       "", {{"kernel", "Kernel"}, {"signature", "Signature"}, {"command", "Command"}}, {}};
   report::Array values;
   bool is_ambiguous = false;
+  bool has_struct = false;
   for (const KernelInfo& kernel : kernels) {
     const std::vector<std::string> words = command_of(options.module, kernel);
     const std::string command = joined_command(words);
@@ -165,7 +166,15 @@ int list_user_module(const RunKernelOptions& options, Context& context) {
     add_command(words, report.notes);
     values.push_back(kernel_value(kernel, command));
     table.rows.push_back({kernel.name, signature_of(kernel), command});
-    for (const ArgumentInfo& info : kernel.arguments) is_ambiguous |= may_be_pointer(info);
+    for (const ArgumentInfo& info : kernel.arguments) {
+      is_ambiguous |= may_be_pointer(info);
+      has_struct |= info.size_bytes == 0;
+    }
+  }
+  if (has_struct) {
+    report.notes.push_back({report::Tone::plain,
+                            "bytes:00 stands for a type whose size the source alone does not say: "
+                            "give its bytes."});
   }
   if (is_ambiguous) {
     report.notes.push_back({report::Tone::plain,
