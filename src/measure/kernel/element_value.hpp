@@ -8,11 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "measure/kernel/element_type.hpp"
 #include "report/report.hpp"
 
 namespace hiptool::measure {
-
-enum class ElementType { i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32, f64 };
 
 /// Throws Error(invalid_argument) with all types for an unknown name.
 ElementType parse_element_type(std::string_view name);

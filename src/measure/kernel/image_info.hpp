@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/image_check.hpp"
-#include "measure/kernel/element_value.hpp"
+#include "measure/kernel/element_type.hpp"
 
 namespace hiptool::measure {
 

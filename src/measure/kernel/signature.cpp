@@ -11,6 +11,8 @@
 #include <memory>
 #include <utility>
 
+#include "measure/kernel/element_value.hpp"
+
 namespace hiptool::measure {
 namespace {
 

@@ -12,6 +12,7 @@
 #include "cli/suggest.hpp"
 #include "cli/text.hpp"
 #include "hiptool/error.hpp"
+#include "measure/kernel/element_value.hpp"
 #include "measure/kernel/signature.hpp"
 #include "measure/kernel/user_image.hpp"
 
