@@ -95,7 +95,8 @@ struct FitPart {
   std::uint64_t tensor_bytes = 0;   ///< without gaps
   std::uint64_t weights_bytes = 0;  ///< with each tensor rounded up to tensor_alignment_bytes
   std::uint64_t kv_cache_bytes = 0;
-  std::uint64_t margin_bytes = 0;  ///< as in plan_load, of weights and cache together
+  std::uint64_t margin_bytes = 0;   ///< as in plan_load, of weights and cache together
+  std::uint64_t compute_bytes = 0;  ///< ModelFit::compute_bytes; 0 for a device without tensors
 };
 
 /// `fits`: on the one device chosen. `split`: on several. `gpu_layers`: only some layers fit, the
@@ -105,13 +106,27 @@ enum class FitVerdict { fits, split, gpu_layers, does_not_fit };
 /// "fits", "split", "gpu_layers" or "does not fit".
 HIPTOOL_API std::string_view to_string(FitVerdict verdict) noexcept;
 
+/// Types of the elements of a KV cache, as llama.cpp's --cache-type-k and --cache-type-v, here the
+/// same for both: 16, 8.5 and 4.5 bits an element (GGUF's blocks of 32 elements in 34 and 18
+/// bytes).
+enum class KvType { f16, q8_0, q4_0 };
+
+/// "f16", "q8_0", "q4_0".
+HIPTOOL_API std::string_view to_string(KvType type) noexcept;
+
+/// The type of that name; absent for others.
+HIPTOOL_API std::optional<KvType> kv_type_from_name(std::string_view name) noexcept;
+
 /// Whether and how a model with its KV cache fits the memory of devices.
 struct ModelFit {
   std::uint64_t context_tokens = 0;
+  KvType kv_type = KvType::f16;
   std::uint64_t weights_bytes = 0;
   std::uint64_t kv_cache_bytes = 0;
   std::uint64_t margin_bytes = 0;  ///< of one device; for a split the sum over its parts
-  std::uint64_t total_bytes = 0;   ///< weights, cache and margin
+  /// compute_buffer_bytes of each device that computes; absent: unknown, and not counted.
+  std::optional<std::uint64_t> compute_bytes;
+  std::uint64_t total_bytes = 0;  ///< weights, cache, compute buffers and margin
   FitVerdict verdict = FitVerdict::does_not_fit;
   bool is_held = false;  ///< the chosen devices hold everything; a split may need others
   std::uint64_t shortfall_bytes = 0;  ///< missing on the chosen devices
@@ -121,25 +136,43 @@ struct ModelFit {
   /// The longest context for which the one chosen device has memory, up to 2^30; 0: even the
   /// weights do not fit. Absent for several devices and where the cache does not grow with the
   /// context.
+  std::optional<std::uint64_t> memory_context_tokens;
+  /// The same, but no more than the model was trained for (ModelSummary::context_length).
   std::optional<std::uint64_t> max_context_tokens;
   /// The largest --n-gpu-layers of llama.cpp that fits the chosen devices, when they do not hold
   /// everything; absent in host memory.
   std::optional<std::uint64_t> gpu_layers;
 };
 
-/// Bytes of the KV cache at 16 bits an element, as llama.cpp's llama_kv_cache allocates it for one
-/// sequence: over all layers, context x kv_heads x (key_length + value_length) x 2. An upper bound
-/// where layers look back through a sliding window only. The states of recurrent layers do not
-/// grow with the context and are not counted. Pure arithmetic.
-/// Throws Error(not_found) naming the missing keys when the metadata lacks the model's shape,
-/// Error(corrupt_data) when the sum is above 2^62, and Error(invalid_argument) for a summary whose
-/// kv_heads are not one for each layer.
-HIPTOOL_API std::uint64_t kv_cache_bytes(const ModelSummary& summary, std::uint64_t context_tokens);
+/// Bytes of the KV cache, as llama.cpp's llama_kv_cache allocates it for one sequence: over all
+/// layers, cells x kv_heads x (key_length + value_length) x bits / 8, where cells are the context
+/// rounded up to a multiple of 256 (llama_context, ggml-org/llama.cpp pull request 17046). An upper
+/// bound where layers look back through a sliding window only, and with multi-head latent
+/// attention, whose values not every version of llama.cpp keeps. The states of recurrent layers do
+/// not grow with the context and are not counted. Pure arithmetic. Throws Error(not_found) naming
+/// the missing keys when the metadata lacks the model's shape, Error(corrupt_data) when the sum is
+/// above 2^62, and Error(invalid_argument) for a summary whose kv_heads are not one for each layer,
+/// and for a type whose blocks of 32 elements do not divide the keys or values of a head, which
+/// llama.cpp refuses.
+HIPTOOL_API std::uint64_t kv_cache_bytes(const ModelSummary& summary, std::uint64_t context_tokens,
+                                         KvType type = KvType::f16);
 
-/// Places the model with its KV cache: on the chosen devices, else on those and the others, else
-/// as many layers as the chosen ones hold. Layers stay whole and in order, each with its part of
-/// the cache; they are named as for plan_load. The tensors before the layers go to the first
-/// device, those after them to the last. A split fills each device to the same share.
+/// Bytes of the compute buffer that llama.cpp allocates on a device with flash attention, for
+/// batches of `batch_tokens` (--ubatch-size): the larger of the logits with the last activations, 4
+/// x batch x (vocabulary + embedding), and the attention of a layer, batch x cells x 6 (the mask in
+/// f32 and f16) and 4 x batch x 2 x (embedding + heads x key_length). Estimated from public logs:
+/// the first is exact for abetlen/llama-cpp-python issue 1943 and ggml-org/llama.cpp issue 10664,
+/// the second 0.1 MiB below the log of GLM-4.5-Air in ikawrakow/ik_llama.cpp pull request 689.
+/// Absent where the metadata lacks a number, and for multi-head latent attention. Pure arithmetic.
+HIPTOOL_API std::optional<std::uint64_t> compute_buffer_bytes(const ModelSummary& summary,
+                                                              std::uint64_t context_tokens,
+                                                              std::uint64_t batch_tokens = 512);
+
+/// Places the model with its KV cache, and compute buffers on each device: on the chosen devices,
+/// else on those and the others, else as many layers as the chosen ones hold. Layers stay whole and
+/// in order, each with its part of the cache; they are named as for plan_load. The tensors before
+/// the layers go to the first device, those after them to the last. A split fills each device to
+/// the same share.
 ///
 /// gpu_layers counts as llama.cpp does (llama_model::load_tensors, 2026): the output is the first
 /// layer to go to the GPU, then the layers from the last one on; the embeddings stay with the CPU,
@@ -150,6 +183,7 @@ HIPTOOL_API std::uint64_t kv_cache_bytes(const ModelSummary& summary, std::uint6
 /// is chosen.
 HIPTOOL_API ModelFit fit_model(std::span<const TensorInfo> tensors, const ModelSummary& summary,
                                std::uint64_t context_tokens, std::span<const DeviceMemory> chosen,
-                               std::span<const DeviceMemory> others = {});
+                               std::span<const DeviceMemory> others = {},
+                               KvType type = KvType::f16);
 
 }  // namespace hiptool

@@ -41,6 +41,9 @@ struct ModelSummary {
   std::optional<std::uint64_t> experts;
   std::optional<std::uint64_t> experts_used;  ///< for one token
   std::optional<std::uint64_t> vocabulary_size;
+  /// Keys and values are kept as one compressed vector for all heads (multi-head latent attention,
+  /// DeepSeek-V2, section 2.1).
+  bool has_latent_attention = false;
   bool is_recurrent = false;  ///< some layers keep a state that does not grow with the context
   /// The keys without which a KV cache cannot be sized, as their file writes them; empty when it
   /// can.

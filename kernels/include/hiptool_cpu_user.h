@@ -60,6 +60,36 @@ inline std::uint64_t ballot(bool own, int line) {
   return votes;
 }
 
+inline unsigned block_threads() { return blockDim.x * blockDim.y * blockDim.z; }
+
+inline unsigned thread_rank() {
+  return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+}
+
+// A block runs wholly on one system thread.
+static __thread int block_votes;
+
+/// Threads of the block that vote; all of them come here.
+inline int count_votes(bool own, int line) {
+  wait_at_barrier(line);  // all have read the last result
+  if (thread_rank() == 0) block_votes = 0;
+  wait_at_barrier(line);
+  block_votes += own ? 1 : 0;
+  wait_at_barrier(line);
+  return block_votes;
+}
+
+/// exchange_value() for values of any size.
+template <class Value>
+Value exchange_any(Value value, unsigned source_lane, int line) {
+  static_assert(std::is_trivially_copyable_v<Value>);
+  std::array<std::uint64_t, (sizeof(Value) + 7) / 8> words{};
+  std::memcpy(words.data(), &value, sizeof(value));
+  for (std::uint64_t& word : words) word = exchange(word, source_lane, line);
+  std::memcpy(&value, words.data(), sizeof(value));
+  return value;
+}
+
 }  // namespace hiptool_cpu
 
 struct int2 {
@@ -273,4 +303,14 @@ inline int __all_sync(unsigned long long, int vote, int line = __builtin_LINE())
 }
 inline unsigned __activemask(int line = __builtin_LINE()) {
   return static_cast<unsigned>(hiptool_cpu::ballot(true, line));
+}
+
+inline int __syncthreads_count(int vote, int line = __builtin_LINE()) {
+  return hiptool_cpu::count_votes(vote != 0, line);
+}
+inline int __syncthreads_or(int vote, int line = __builtin_LINE()) {
+  return hiptool_cpu::count_votes(vote != 0, line) != 0;
+}
+inline int __syncthreads_and(int vote, int line = __builtin_LINE()) {
+  return hiptool_cpu::count_votes(vote == 0, line) == 0;
 }

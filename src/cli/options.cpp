@@ -92,6 +92,27 @@ void add_count(CLI::App& app, const std::string& names, std::uint64_t& target,
   app.add_option_function<std::string>(names, parse, help)->type_name("N")->take_last();
 }
 
+void add_tokens(CLI::App& app, const std::string& names, std::uint64_t& target,
+                const std::string& help, std::uint64_t most) {
+  const auto parse = [&target, name = long_name(names), most](const std::string& text) {
+    std::string_view digits = text;
+    std::uint64_t unit = 1;
+    if (digits.ends_with('k') || digits.ends_with('K')) unit = 1024;
+    if (digits.ends_with('m') || digits.ends_with('M')) unit = 1024 * 1024;
+    if (unit > 1) digits.remove_suffix(1);
+    const auto count = base::parse_number<std::uint64_t>(digits);
+    if (count && *count >= 1 && *count <= most / unit) {
+      target = *count * unit;
+      return;
+    }
+    throw Error(ErrorCode::invalid_argument, "parse tokens",
+                fmt::format("invalid value '{}' for {}: expected a number of tokens from 1 to {}, "
+                            "such as 8192 or 8k",
+                            text, name, most));
+  };
+  app.add_option_function<std::string>(names, parse, help)->type_name("N")->take_last();
+}
+
 void add_choice(CLI::App& app, const std::string& names, const std::string& value_name,
                 std::optional<std::string>& target, std::vector<std::string> choices,
                 const std::string& help) {

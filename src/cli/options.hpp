@@ -38,6 +38,9 @@ void add_size(CLI::App& app, const std::string& names, std::uint64_t& target,
 /// A whole number from `least` to `most`.
 void add_count(CLI::App& app, const std::string& names, std::uint64_t& target,
                const std::string& help, std::uint64_t least = 0, std::uint64_t most = UINT64_MAX);
+/// A number of tokens from 1 to `most`: "8192", "8k" (8192) or "1M" (1048576).
+void add_tokens(CLI::App& app, const std::string& names, std::uint64_t& target,
+                const std::string& help, std::uint64_t most);
 /// One of the choices.
 void add_choice(CLI::App& app, const std::string& names, const std::string& value_name,
                 std::optional<std::string>& target, std::vector<std::string> choices,

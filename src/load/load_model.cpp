@@ -95,7 +95,9 @@ class ModelLoad {
     check_options(options_);
     load::choose_verify_mode(model_, options_.verify, report_);
     // Reports missing metadata before any device is started.
-    if (options_.context_tokens > 0) kv_cache_bytes(summarize(model_), options_.context_tokens);
+    if (options_.context_tokens > 0) {
+      kv_cache_bytes(summarize(model_), options_.context_tokens, options_.kv_type);
+    }
     const bool is_empty = model_.tensors().empty();
     if (is_published()) report_.published = load::find_published(model_, options_.sha256);
     if (!is_empty || is_published()) start_file_digests();
@@ -153,8 +155,8 @@ class ModelLoad {
     const auto timer = phase("start");
     const std::vector<Device> devices = open_devices();
     if (options_.arenas.empty()) {
-      load::place_model(model_, devices, options_.split, options_.context_tokens, report_.plan,
-                        report_.fit);
+      load::place_model(model_, devices, options_.split,
+                        {options_.context_tokens, options_.kv_type}, report_.plan, report_.fit);
     } else {
       report_.plan = plan_load(model_, devices, options_.split);
     }

@@ -152,6 +152,7 @@ void read_fields(Config config, ModelSummary& summary) {
   const auto rank = config.count({"kv_lora_rank"});
   const auto rotated = config.count({"qk_rope_head_dim"});
   if (rank && rotated) {
+    summary.has_latent_attention = true;
     summary.kv_heads = for_each_layer(summary, "num_key_value_heads", {1});
     summary.key_length = *rank + *rotated;
     summary.value_length = *rank;

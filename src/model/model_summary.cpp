@@ -149,6 +149,7 @@ void read_gguf(const ModelFile& model, ModelSummary& summary) {
   summary.experts_used = keys.count("expert_used_count");
   summary.vocabulary_size = model.array_size("tokenizer.ggml.tokens");
   if (!summary.vocabulary_size) summary.vocabulary_size = keys.count("vocab_size");
+  summary.has_latent_attention = keys.count("attention.kv_lora_rank").value_or(0) > 0;
   summary.is_recurrent =
       keys.count("ssm.state_size").has_value() || keys.count("wkv.head_size").has_value();
   complete(summary, {keys.key("block_count"), keys.key("attention.head_count"),

@@ -23,6 +23,14 @@ def aligned(size):
     return (size + 255) // 256 * 256
 
 
+def compute_bytes(tokens, embedding=4096, vocabulary=3, heads=32, length=128):
+    """Of llama.cpp with flash attention: the logits, or the mask and queries of a layer."""
+    cells = aligned(tokens)
+    batch = min(512, cells)
+    return max(4 * batch * (embedding + vocabulary),
+               6 * batch * cells + 8 * batch * (embedding + heads * length))
+
+
 class Fit(CliTest):
     def write_gguf(self, layers=32, heads=32, kv_heads=8, embedding=4096, **more):
         """A GGUF of that shape with one small tensor in each layer; its tensors' sizes too."""
@@ -70,12 +78,17 @@ class Fit(CliTest):
         self.assertEqual(fit["kv_cache_bytes"], 8192 * 128 * 1024)
         self.assertEqual(fit["kv_cache_bytes"], 8192 * 32 * 8 * (128 + 128) * 2)
         self.assertEqual(fit["weights_bytes"], sum(map(aligned, sizes)))
-        self.assertEqual(fit["total_bytes"], fit["weights_bytes"] + fit["kv_cache_bytes"])
+        self.assertEqual((fit["kv_type"], fit["compute_bytes"]), ("f16", compute_bytes(8192)))
+        self.assertEqual(fit["total_bytes"],
+                         fit["weights_bytes"] + fit["kv_cache_bytes"] + fit["compute_bytes"])
         self.assertEqual((fit["verdict"], fit["split"], fit["gpu_layers"]), ("fits", None, None))
         part, = fit["devices"]
         self.assertEqual((part["id"], part["tensors"]), ("cpu:0", len(sizes)))
-        room = part["memory_free_bytes"] - fit["weights_bytes"]
-        self.assertEqual(fit["most_context"], room // (128 * 1024))
+        self.assertEqual(fit["most_context"], 8192)   # as trained
+        longest = fit["memory_context"]
+        for tokens, fits in ((longest, True), (longest + 1, False)):
+            needed = fit["weights_bytes"] + aligned(tokens) * 128 * 1024 + compute_bytes(tokens)
+            self.assertEqual(needed <= part["memory_free_bytes"], fits)
         device, = document["devices"]
         self.assertEqual((device["id"], device["bytes"]), ("cpu:0", sum(sizes)))
         model = document["model"]
@@ -92,7 +105,7 @@ class Fit(CliTest):
                                   ssm__state_size=16, attention__sliding_window=64)
         document = self.plan(path, "--context", "1000")
         self.assertEqual(document["model"]["kv_heads"], kv_heads)
-        self.assertEqual(document["fit"]["kv_cache_bytes"], 1000 * sum(kv_heads) * (64 + 32) * 2)
+        self.assertEqual(document["fit"]["kv_cache_bytes"], 1024 * sum(kv_heads) * (64 + 32) * 2)
         text = run("load", str(path), "--dry-run", "--context", "9000").stdout
         self.assert_width(text)
         for part in ("KV heads 0 to 4 by layer", "sliding window 64", "recurrent", "upper bound",
@@ -104,7 +117,7 @@ class Fit(CliTest):
             "model_type": "mistral", "num_hidden_layers": 2, "num_attention_heads": 32,
             "num_key_value_heads": 8, "hidden_size": 4096, "vocab_size": 32000}}
         document = self.plan(self.write_safetensors(config), "--context", "100", "--tensors")
-        self.assertEqual(document["fit"]["kv_cache_bytes"], 100 * 2 * 8 * 256 * 2)
+        self.assertEqual(document["fit"]["kv_cache_bytes"], 256 * 2 * 8 * 256 * 2)
         self.assertEqual(document["model"]["architecture"], "mistral")
         self.assertEqual(document["model"]["vocabulary_size"], 32000)
         self.assertEqual(document["tensors"][0]["device"], "cpu:0")
@@ -126,7 +139,7 @@ class Fit(CliTest):
         self.assertEqual((document["status"], document["error"]["code"]),
                          ("failed", "out_of_memory"))
         self.assertEqual((fit["verdict"], fit["gpu_layers"]), ("does not fit", None))
-        needed = fit["weights_bytes"] + context * 128 * 1024
+        needed = fit["weights_bytes"] + context * 128 * 1024 + fit["compute_bytes"]
         self.assertEqual(fit["total_bytes"], needed)
         self.assertGreater(fit["shortfall_bytes"], 0)
         for words in (["--dry-run"], []):
@@ -134,8 +147,39 @@ class Fit(CliTest):
             self.assertEqual(result.returncode, 3)
             self.assertRegex(result.stderr, r"^error: the model needs .* TiB too little\n"
                                             r"hint: reduce --context to \d+; or ")
-        longest = self.plan(path, "--context", "1")["fit"]["most_context"]
+        longest = self.plan(path, "--context", "1")["fit"]["memory_context"]
         self.plan(path, "--context", str(longest // 2))
+
+    def test_cache_types_and_suffixes(self):
+        path, _ = self.write_gguf()
+        for word in ("8k", "8K", "8192"):
+            self.assertEqual(self.plan(path, "--context", word)["fit"]["context"], 8192)
+        tiny, _ = self.write_gguf(layers=1, kv_heads=1, embedding=64)
+        self.assertEqual(self.plan(tiny, "--context", "1M")["fit"]["context"], 1 << 20)
+        path, _ = self.write_gguf()
+        for kind, block in (("f16", 64), ("q8_0", 34), ("q4_0", 18)):
+            fit = self.plan(path, "--context", "8k", "--kv-type", kind)["fit"]
+            self.assertEqual((fit["kv_type"], fit["kv_cache_bytes"]),
+                             (kind, 32 * 8192 * 8 * (128 + 128) // 32 * block))
+        text = run("load", str(path), "--dry-run", "--context", "2k", "--kv-type", "q4_0").stdout
+        self.assert_width(text)
+        for part in ("in q4_0 + compute", "needs flash attention",
+                     "maximum context 8 192 tokens, as trained (memory holds "):
+            self.assertIn(part, text)
+        odd, _ = self.write_gguf(attention__key_length=80)
+        document = self.plan(odd, "--context", "8k", "--kv-type", "q8_0", code=2)
+        self.assertIn("blocks of 32 elements", document["error"]["message"])
+
+    def test_latent_attention(self):
+        path, _ = self.write_gguf(61, 128, 1, 7168, attention__kv_lora_rank=512,
+                                  attention__key_length=576, attention__value_length=512)
+        fit = self.plan(path, "--context", "1k")["fit"]
+        self.assertEqual(fit["kv_cache_bytes"], 61 * 1024 * (576 + 512) * 2)
+        self.assertIsNone(fit["compute_bytes"])
+        text = run("load", str(path), "--dry-run", "--context", "1k").stdout
+        self.assert_width(text)
+        self.assertIn("upper bound", text)
+        self.assertIn("unknown for latent attention", text)
 
     def test_every_form_at_80_columns(self):
         path, _ = self.write_gguf()
@@ -151,7 +195,9 @@ class Fit(CliTest):
 
     def test_wrong_usage(self):
         path, _ = self.write_gguf()
-        for words in (["--context", "0"], ["--context", "-1"], ["--context", "8k"],
+        for words in (["--context", "0"], ["--context", "-1"], ["--context", "8kB"],
+                      ["--context", "k"], ["--context", "0k"], ["--context", "1025M"],
+                      ["--kv-type", "q8_0"], ["--context", "5", "--kv-type", "q4_1"],
                       ["--context", "1073741825"], ["--context"],
                       ["--context", "5", "--device", "gpu"],
                       ["--context", "5", "--device", "cpu,"]):

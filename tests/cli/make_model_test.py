@@ -125,7 +125,7 @@ class MakeModel(CliTest):
         document = self.assert_document(result.stdout, "load.schema.json")
         self.assertEqual(document["model"]["layers"], 2)
         self.assertEqual(document["model"]["vocabulary_size"], 7)
-        self.assertEqual(document["fit"]["kv_cache_bytes"], 10 * 2 * 8 * 256 * 2)
+        self.assertEqual(document["fit"]["kv_cache_bytes"], 256 * 2 * 8 * 256 * 2)
 
     def test_decoder(self):
         self.make("m.gguf", "--architecture", "qwen3", "--types", "Q4_K", "--rope", "yarn",

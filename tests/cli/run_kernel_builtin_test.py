@@ -290,7 +290,7 @@ class WrongWords(BuiltIn):
                 (("memset", "--seconds", "-1"), "--seconds", ""),
                 (("memset", "--grid", "4"), "--grid", "--module"),
                 (("memset", "--module", "k.hip"), "NAME", "leave"),
-                (("--list", "--module", "k.hip"), "--list", "leave")):
+                (("--list", "--module", "k.hip", "--grid", "4"), "--grid", "leave")):
             message, told = self.refused(*words)
             self.assertIn(part, message, words)
             self.assertIn(hint, told, words)

@@ -54,14 +54,16 @@ std::string find_split(const ModelFile& model, std::span<const DeviceMemory> mem
 
 // A copy on each device: the fit of the first one that does not hold it, else of all.
 ModelFit fit_copies(std::span<const TensorInfo> tensors, const ModelSummary& summary,
-                    std::uint64_t context_tokens, std::span<const DeviceMemory> devices) {
+                    const CacheNeed& cache, std::span<const DeviceMemory> devices) {
   ModelFit all;
   std::vector<FitPart> parts;
   for (const DeviceMemory& device : devices) {
-    ModelFit one = fit_model(tensors, summary, context_tokens, std::span(&device, 1));
+    ModelFit one =
+        fit_model(tensors, summary, cache.context_tokens, std::span(&device, 1), {}, cache.type);
     if (!one.is_held) return one;
     if (!parts.empty() && one.max_context_tokens) {
       one.max_context_tokens = std::min(*one.max_context_tokens, *all.max_context_tokens);
+      one.memory_context_tokens = std::min(*one.memory_context_tokens, *all.memory_context_tokens);
     }
     parts.push_back(one.parts.front());
     all = std::move(one);
@@ -89,7 +91,10 @@ std::string shortfall_text(const ModelFit& fit, std::span<const DeviceMemory> de
   }
   return "the model needs " + format_size(fit.weights_bytes) + " for its weights, " +
          format_size(fit.kv_cache_bytes) + " for the KV cache of " +
-         format_count(fit.context_tokens) + " tokens and a margin" +
+         format_count(fit.context_tokens) + " tokens" +
+         (fit.compute_bytes ? ", " + format_size(*fit.compute_bytes) + " for compute buffers"
+                            : "") +
+         " and a margin" +
          too_little_text(joined_ids(devices, ", "), free, total, fit.shortfall_bytes);
 }
 
@@ -150,12 +155,13 @@ std::string hint_for(const ModelFile& model, std::span<const DeviceMemory> memor
 }
 
 void check_fit_with_cache(const ModelFile& model, const ModelSummary& summary, SplitKind split,
-                          std::uint64_t context_tokens, const FitMemory& memory,
+                          const CacheNeed& cache, const FitMemory& memory,
                           std::optional<ModelFit>& fit) {
   const auto tensors = model.tensors();
   const bool is_copy = split == SplitKind::replicate;
-  fit = is_copy ? fit_copies(tensors, summary, context_tokens, memory.chosen)
-                : fit_model(tensors, summary, context_tokens, memory.chosen, memory.others);
+  fit = is_copy ? fit_copies(tensors, summary, cache, memory.chosen)
+                : fit_model(tensors, summary, cache.context_tokens, memory.chosen, memory.others,
+                            cache.type);
   if (fit->is_held) return;
   const auto devices = is_copy ? std::span<const DeviceMemory>(&fit->parts.front().device, 1)
                                : std::span<const DeviceMemory>(memory.chosen);
@@ -163,19 +169,19 @@ void check_fit_with_cache(const ModelFile& model, const ModelSummary& summary, S
 }
 
 void place_model(const ModelFile& model, std::span<const Device> devices, const LoadSplit& split,
-                 std::uint64_t context_tokens, std::optional<LoadPlan>& plan,
+                 const CacheNeed& cache, std::optional<LoadPlan>& plan,
                  std::optional<ModelFit>& fit) {
   const std::vector<DeviceMemory> memory = read_memory(devices);
   plan = plan_load(model, devices, split, memory);
-  if (context_tokens == 0) {
+  if (cache.context_tokens == 0) {
     const std::string shortfall = shortfall_text(*plan, memory);
     if (shortfall.empty()) return;
     throw Error(ErrorCode::out_of_memory, "plan load", shortfall,
                 hint_for(model, memory, read_other_memory(devices)));
   }
   const ModelSummary summary = summarize(model);
-  check_fit_with_cache(model, summary, split.kind, context_tokens,
-                       {memory, read_other_memory(devices)}, fit);
+  check_fit_with_cache(model, summary, split.kind, cache, {memory, read_other_memory(devices)},
+                       fit);
   if (devices.size() > 1 && split.kind != SplitKind::replicate) {
     plan = plan_of_fit(model, summary, *fit, devices);
   }

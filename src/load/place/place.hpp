@@ -13,19 +13,25 @@
 
 namespace hiptool::load {
 
+/// The KV cache that a model needs memory for; none for no tokens.
+struct CacheNeed {
+  std::uint64_t context_tokens = 0;
+  KvType type = KvType::f16;
+};
+
 /// Where a model goes on these devices: reads their free memory (starts them), divides the model as
-/// `split` says and checks that it fits, with memory for a KV cache of `context_tokens` unless that
-/// is 0. Throws Error(out_of_memory) with the shortfall and a split that would fit. `plan` gets the
-/// plan, and `fit` the fit where there is a context, also when this throws.
+/// `split` says and checks that it fits, with memory for its KV cache. Throws Error(out_of_memory)
+/// with the shortfall and a split that would fit. `plan` gets the plan, and `fit` the fit where
+/// there is a context, also when this throws.
 void place_model(const ModelFile& model, std::span<const Device> devices, const LoadSplit& split,
-                 std::uint64_t context_tokens, std::optional<LoadPlan>& plan,
+                 const CacheNeed& cache, std::optional<LoadPlan>& plan,
                  std::optional<ModelFit>& fit);
 
 /// Whether the model fits with its KV cache, by layers or, for SplitKind::replicate, whole on each
 /// of the chosen devices. Throws Error(out_of_memory) where they do not hold it; `fit` is set also
 /// then.
 void check_fit_with_cache(const ModelFile& model, const ModelSummary& summary, SplitKind split,
-                          std::uint64_t context_tokens, const FitMemory& memory,
+                          const CacheNeed& cache, const FitMemory& memory,
                           std::optional<ModelFit>& fit);
 
 /// The devices whose memory is too small for their arena and a margin, with the shortfall of each;

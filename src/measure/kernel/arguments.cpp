@@ -10,6 +10,7 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "hiptool/error.hpp"
+#include "measure/kernel/signature.hpp"
 
 namespace hiptool::measure {
 namespace {
@@ -17,7 +18,8 @@ namespace {
 constexpr const char* operation = "parse kernel arguments";
 constexpr std::size_t pointer_bytes = 8;
 constexpr const char* forms =
-    "write i32:5, f32:2.5 or buf:f32:1024:zeros (also iota, random:SEED, file:PATH)";
+    "write i32:5, f32:2.5, bytes:0a00ff for a struct, or buf:f32:1024:zeros (also iota, value:V, "
+    "random:SEED, file:PATH)";
 
 [[noreturn]] void refuse(std::string message, std::string hint = forms) {
   throw Error(ErrorCode::invalid_argument, operation, std::move(message), std::move(hint));
@@ -49,11 +51,21 @@ std::uint64_t host_memory_bytes() {
          static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
+std::vector<std::byte> repeated(const std::vector<std::byte>& element, std::uint64_t count) {
+  std::vector<std::byte> bytes;
+  bytes.reserve(element.size() * count);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    bytes.insert(bytes.end(), element.begin(), element.end());
+  }
+  return bytes;
+}
+
 std::vector<std::byte> make_content(const KernelArgument& argument, std::string_view content) {
   const std::uint64_t size = argument.count * size_bytes(argument.type);
   const std::string_view kind = take_part(content);
   if (kind == "zeros" && content.empty()) return std::vector<std::byte>(size);
   if (kind == "iota" && content.empty()) return iota(argument.type, argument.count);
+  if (kind == "value") return repeated(parse_element(argument.type, content), argument.count);
   if (kind == "file" && !content.empty()) return read_buffer_file(std::string(content), size);
   if (kind == "random") {
     if (const auto seed = base::parse_number<std::uint64_t>(content)) {
@@ -82,31 +94,80 @@ void parse_buffer(KernelArgument& argument, std::string_view rest) {
   argument.bytes = make_content(argument, rest);
 }
 
-std::string describe(const ArgumentInfo& info) {
-  const std::string size = std::to_string(info.size_bytes);
-  switch (info.kind) {
-    case ArgumentKind::pointer: return "a pointer";
-    case ArgumentKind::value: return "a value of " + size + " bytes";
-    case ArgumentKind::unknown: break;
+int hex_digit(char letter) {
+  if (letter >= '0' && letter <= '9') return letter - '0';
+  if (letter >= 'a' && letter <= 'f') return letter - 'a' + 10;
+  if (letter >= 'A' && letter <= 'F') return letter - 'A' + 10;
+  return -1;
+}
+
+void parse_raw(KernelArgument& argument, std::string_view digits) {
+  argument.is_raw = true;
+  argument.type = ElementType::u8;
+  if (digits.starts_with("0x")) digits.remove_prefix(2);
+  std::string halves;
+  for (const char letter : digits) {
+    if (letter == '_' || letter == ' ') continue;
+    if (hex_digit(letter) < 0) refuse("'" + argument.text + "': bytes are hexadecimal digits");
+    halves += letter;
   }
-  return size + " bytes";
+  if (halves.empty() || halves.size() % 2 != 0) {
+    refuse("'" + argument.text + "': a byte is two hexadecimal digits");
+  }
+  if (halves.size() / 2 > most_argument_bytes) {
+    refuse("'" + argument.text.substr(0, 32) + "...' is larger than " +
+           std::to_string(most_argument_bytes) + " bytes, the most that a kernel takes");
+  }
+  for (std::size_t i = 0; i < halves.size(); i += 2) {
+    argument.bytes.push_back(
+        static_cast<std::byte>(hex_digit(halves[i]) * 16 + hex_digit(halves[i + 1])));
+  }
 }
 
-std::string describe(const std::vector<ArgumentInfo>& arguments) {
-  if (arguments.empty()) return "it takes none";
-  std::string text;
-  for (const auto& info : arguments) text += (text.empty() ? "" : ", ") + describe(info);
-  return "it takes " + text;
+std::string hint_of(const std::vector<ArgumentInfo>& arguments) {
+  return arguments.empty() ? "it takes none" : "it takes " + describe(arguments);
 }
 
-bool fits(const KernelArgument& given, const ArgumentInfo& expected) {
+bool fits_size(const KernelArgument& given, const ArgumentInfo& expected) {
   using enum ArgumentKind;
   const std::size_t size = given.is_buffer ? pointer_bytes : given.bytes.size();
-  if (size != expected.size_bytes) return false;
+  if (expected.size_bytes != 0 && size != expected.size_bytes) return false;
   if (given.is_buffer) return expected.kind != value;
   const bool is_zero = std::all_of(given.bytes.begin(), given.bytes.end(),
                                    [](std::byte byte) { return byte == std::byte{0}; });
   return expected.kind != pointer || is_zero;
+}
+
+bool is_same_number(ElementType given, ElementType declared) {
+  if (is_real(given) || is_real(declared)) return given == declared;
+  return size_bytes(given) == size_bytes(declared);
+}
+
+bool fits_type(const KernelArgument& given, const ArgumentInfo& expected) {
+  if (!expected.element || given.is_raw) return true;
+  if (!given.is_buffer) {
+    return expected.kind == ArgumentKind::pointer || is_same_number(given.type, *expected.element);
+  }
+  const bool is_bytes = size_bytes(given.type) == 1;
+  return is_bytes || is_same_number(given.type, *expected.element);
+}
+
+/// The declaration, with its size where that is what does not fit.
+std::string declared_text(const KernelArgument& given, const ArgumentInfo& expected) {
+  const std::string text = "'" + describe(expected) + "'";
+  const bool has_other_size = expected.size_bytes != 0 && !given.is_buffer &&
+                              expected.kind != ArgumentKind::pointer &&
+                              given.bytes.size() != expected.size_bytes;
+  if (!has_other_size || expected.type.empty()) return text;
+  return text + " of " + base::count_of(expected.size_bytes, "byte");
+}
+
+/// What was given, in the words of a declaration.
+std::string given_text(const KernelArgument& given) {
+  const std::string type(to_string(given.type));
+  const std::string size = base::count_of(given.bytes.size(), "byte");
+  if (given.is_buffer) return "a buffer of " + type;
+  return given.is_raw ? size : "a value of " + size + ", " + type;
 }
 
 }  // namespace
@@ -121,6 +182,10 @@ KernelArgument parse_kernel_argument(const std::string& text) {
     parse_buffer(argument, rest);
     return argument;
   }
+  if (first == "bytes") {
+    parse_raw(argument, rest);
+    return argument;
+  }
   argument.type = parse_element_type(first);
   argument.bytes = parse_element(argument.type, rest);
   return argument;
@@ -132,15 +197,14 @@ void check_arguments(const std::string& kernel, const std::vector<KernelArgument
     refuse("the kernel '" + kernel + "' takes " + std::to_string(expected.size()) +
                (expected.size() == 1 ? " argument, and " : " arguments, and ") +
                std::to_string(given.size()) + (given.size() == 1 ? " is given" : " are given"),
-           describe(expected));
+           hint_of(expected));
   }
   for (std::size_t i = 0; i < given.size(); ++i) {
-    if (fits(given[i], expected[i])) continue;
-    const std::string size = std::to_string(given[i].bytes.size());
+    if (fits_size(given[i], expected[i]) && fits_type(given[i], expected[i])) continue;
     refuse("argument " + std::to_string(i) + " of the kernel '" + kernel + "' is " +
-               describe(expected[i]) + "; '" + given[i].text + "' is " +
-               (given[i].is_buffer ? "a buffer" : "a value of " + size + " bytes"),
-           describe(expected));
+               declared_text(given[i], expected[i]) + "; '" + given[i].text + "' is " +
+               given_text(given[i]),
+           hint_of(expected));
   }
 }
 

@@ -43,6 +43,7 @@ constexpr std::array cpu_headers{
     std::pair{"cpu/library.h", "hiptool_cpu_library.h"},
     std::pair{"cpu/user.h", "hiptool_cpu_user.h"},
     std::pair{"cpu/half.h", "hiptool_cpu_half.h"},
+    std::pair{"cpu/groups.h", "hiptool_cpu_groups.h"},
 };
 
 /// Names of the vendors' headers that sources include; the host's compiler rejects the originals.
@@ -54,6 +55,9 @@ constexpr std::array vendor_headers{"cuda.h",
                                     "hip/hip_runtime_api.h"};
 constexpr std::array half_headers{"cuda_fp16.h", "cuda_bf16.h", "hip/hip_fp16.h", "hip/hip_bf16.h",
                                   "hip/hip_bfloat16.h"};
+
+constexpr std::array group_headers{"cooperative_groups.h", "cooperative_groups/reduce.h",
+                                   "cooperative_groups/scan.h", "hip/hip_cooperative_groups.h"};
 
 void write_text(const std::string& path, std::string_view text) {
   std::ofstream file(path, std::ios::binary);
@@ -80,6 +84,10 @@ void write_headers(const WorkFolder& folder) {
   }
   for (const char* name : half_headers) {
     write_text(folder.file(name), "#include <hiptool_cpu_half.h>\n");
+  }
+  fs::create_directories(folder.file("cooperative_groups"));
+  for (const char* name : group_headers) {
+    write_text(folder.file(name), "#include <hiptool_cpu_groups.h>\n");
   }
 }
 
@@ -150,7 +158,7 @@ void compile(const WorkFolder& folder, const fs::path& source, const fs::path& c
                     " of memory; reduce the templates or tables that the kernel needs");
   }
   throw Error(ErrorCode::input_failed, operation, std::move(message),
-              hint_for_refused(read_text(source.string())));
+              hint_for_refused(read_text(source.string()), child.output));
 }
 
 void read_place(hiptool_cpu::Place* place) {

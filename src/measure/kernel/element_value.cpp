@@ -137,7 +137,17 @@ std::uint64_t parse_whole(const TypeFacts& type, std::string_view text) {
   return is_negative ? 0 - *number : *number;
 }
 
+// Hexadecimal numbers are bits here too, such as those of a certain NaN.
+std::uint64_t parse_real_bits(const TypeFacts& type, std::string_view text) {
+  const auto bits = parse_hex(text.substr(2));
+  if (!bits || *bits > std::numeric_limits<std::uint64_t>::max() >> (64 - type.size_bytes * 8)) {
+    refuse_number(type, text);
+  }
+  return *bits;
+}
+
 std::uint64_t parse_real(const TypeFacts& type, std::string_view text) {
+  if (text.starts_with("0x")) return parse_real_bits(type, text);
   if (type.type == ElementType::f32) {  // through double it would be rounded twice
     const auto number = base::parse_number<float>(text);
     if (!number) refuse_number(type, text);

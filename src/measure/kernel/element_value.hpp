@@ -8,11 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "measure/kernel/element_type.hpp"
 #include "report/report.hpp"
 
 namespace hiptool::measure {
-
-enum class ElementType { i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32, f64 };
 
 /// Throws Error(invalid_argument) with all types for an unknown name.
 ElementType parse_element_type(std::string_view name);
@@ -20,9 +19,9 @@ std::string_view to_string(ElementType type) noexcept;
 std::size_t size_bytes(ElementType type) noexcept;
 bool is_real(ElementType type) noexcept;
 
-/// The bytes of one number: decimal or 0x... for whole numbers, decimal, inf or nan for reals,
-/// which are rounded to the nearest, ties to even. Throws Error(invalid_argument) for other text
-/// and for a number out of the range of the type.
+/// The bytes of one number: decimal, inf or nan for reals, which are rounded to the nearest, ties
+/// to even; 0x... is the bits of a number of any type. Throws Error(invalid_argument) for other
+/// text and for a number out of the range of the type.
 std::vector<std::byte> parse_element(ElementType type, std::string_view text);
 
 /// The number in those bytes, of which there must be enough.

@@ -2,6 +2,7 @@
 #include "measure/kernel/image_info.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <utility>
 
@@ -75,6 +76,21 @@ std::optional<std::uint64_t> size_of_type(std::string_view word) {
   return is_size ? std::optional(*bits / 8) : std::nullopt;
 }
 
+struct PtxNumber {
+  std::string_view word;
+  ElementType type;
+  std::string_view name;
+};
+
+// Words such as .b32 may be any number of their size.
+constexpr std::array ptx_numbers{
+    PtxNumber{".u8", ElementType::u8, "u8"},    PtxNumber{".s8", ElementType::i8, "i8"},
+    PtxNumber{".u16", ElementType::u16, "u16"}, PtxNumber{".s16", ElementType::i16, "i16"},
+    PtxNumber{".u32", ElementType::u32, "u32"}, PtxNumber{".s32", ElementType::i32, "i32"},
+    PtxNumber{".u64", ElementType::u64, "u64"}, PtxNumber{".s64", ElementType::i64, "i64"},
+    PtxNumber{".f16", ElementType::f16, "f16"}, PtxNumber{".f32", ElementType::f32, "f32"},
+    PtxNumber{".f64", ElementType::f64, "f64"}};
+
 /// Adds what a word of its declaration says about a parameter.
 void read_parameter_word(std::string_view word, PtxWords& words, ArgumentInfo& argument) {
   if (word == ".ptr") {
@@ -86,9 +102,30 @@ void read_parameter_word(std::string_view word, PtxWords& words, ArgumentInfo& a
     }
     argument.size_bytes *= *count;
     argument.kind = ArgumentKind::value;
+    argument.element.reset();
+    argument.type.clear();
   } else if (const auto size = size_of_type(word); size && argument.size_bytes == 0) {
     argument.size_bytes = *size;
+    const auto number = std::find_if(ptx_numbers.begin(), ptx_numbers.end(),
+                                     [&](const PtxNumber& one) { return one.word == word; });
+    if (number == ptx_numbers.end()) return;
+    argument.element = number->type;
+    argument.type = number->name;
   }
+}
+
+/// X * Y * Z of `.maxntid X, Y, Z`, where the last ones may be missing.
+std::uint64_t read_block_size(PtxWords& words) {
+  std::uint64_t threads = 1;
+  for (int dimension = 0; dimension < 3; ++dimension) {
+    const auto count = base::parse_number<std::uint32_t>(words.next());
+    if (!count || *count > 1024) return 0;
+    threads *= *count;
+    PtxWords after = words;
+    if (after.next() != ",") break;
+    words = after;
+  }
+  return threads;
 }
 
 /// From after the opening parenthesis to the closing one.
@@ -106,6 +143,13 @@ std::vector<ArgumentInfo> read_parameters(PtxWords& words) {
       continue;
     }
     if (argument.size_bytes == 0) refuse_image("a PTX parameter has no type");
+    // A pointer is a whole number of 64 bits too.
+    const bool may_be_pointer = argument.size_bytes == 8 && argument.element != ElementType::f64;
+    if (may_be_pointer || argument.kind == ArgumentKind::pointer) {
+      argument.element.reset();
+      argument.type.clear();
+    }
+    if (argument.element) argument.kind = ArgumentKind::value;
     arguments.push_back(std::exchange(argument, {}));
     if (word == ")") return arguments;
   }
@@ -127,6 +171,12 @@ ImageInfo read_ptx(std::string_view text) {
     if (after.next() == "(") {
       words = after;
       kernel.arguments = read_parameters(words);
+    }
+    PtxWords behind = words;
+    const std::string_view directive = behind.next();
+    if (directive == ".maxntid" || directive == ".reqntid") {
+      kernel.max_block_threads = read_block_size(behind);
+      words = behind;
     }
     if (!kernel.name.empty()) info.kernels->push_back(std::move(kernel));
   }

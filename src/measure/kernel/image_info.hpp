@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/image_check.hpp"
+#include "measure/kernel/element_type.hpp"
 
 namespace hiptool::measure {
 
@@ -20,13 +21,19 @@ enum class ArgumentKind {
 };
 
 struct ArgumentInfo {
-  std::uint64_t size_bytes = 0;
+  std::uint64_t size_bytes = 0;  ///< 0: unknown
   ArgumentKind kind = ArgumentKind::unknown;
+  std::string name = {};  ///< "x"; empty if unknown, as the type
+  std::string type = {};  ///< "const float*" of C++, "f32" of PTX
+  /// The number that it is, or that a pointer points to; absent for others and if unknown.
+  std::optional<ElementType> element = {};
+  bool is_const = false;  ///< what a pointer points to
 };
 
 struct KernelInfo {
   std::string name;
   std::vector<ArgumentInfo> arguments;  ///< those that a launch passes, in order
+  std::uint64_t max_block_threads = 0;  ///< that it was compiled for; 0: unknown
 };
 
 struct ImageInfo {

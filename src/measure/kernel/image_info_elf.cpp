@@ -23,6 +23,8 @@ ArgumentInfo read_amd_argument(MsgpackReader& reader, bool& is_hidden) {
       is_hidden = kind.starts_with("hidden_");
       if (kind == "by_value") argument.kind = ArgumentKind::value;
       if (kind == "global_buffer") argument.kind = ArgumentKind::pointer;
+    } else if (key == ".name") {
+      argument.name = reader.read_text();
     } else {
       reader.skip();
     }
@@ -36,6 +38,8 @@ KernelInfo read_amd_kernel(MsgpackReader& reader) {
     const std::string_view key = reader.read_text();
     if (key == ".name") {
       kernel.name = reader.read_text();
+    } else if (key == ".max_flat_workgroup_size") {
+      kernel.max_block_threads = reader.read_number();
     } else if (key == ".args") {
       for (std::uint64_t count = reader.read_array(); count > 0; --count) {
         bool is_hidden = false;

@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/text.hpp"
+
 namespace hiptool::measure {
 namespace {
 
@@ -131,13 +133,25 @@ std::size_t after_bracket(std::string_view code, std::size_t open, char opening,
 struct FunctionName {
   std::string name;
   std::string arguments;  ///< of a template: "<float>"
+  std::string parameters;
+  std::uint64_t max_block_threads = 0;
 };
+
+/// The first number of "(256, 2)"; 0 if it is none.
+std::uint64_t first_number(std::string_view list) {
+  list.remove_prefix(std::min(list.find_first_not_of("( \t\n"), list.size()));
+  const std::size_t digits = std::min(list.find_first_not_of("0123456789"), list.size());
+  const std::size_t next = list.find_first_not_of(" \t\n", digits);
+  if (next == std::string_view::npos || (list[next] != ',' && list[next] != ')')) return 0;
+  return base::parse_number<std::uint64_t>(list.substr(0, digits)).value_or(0);
+}
 
 /// The last word before the argument list that begins at or after `start`; attributes in
 /// parentheses, such as __launch_bounds__(256), come before it.
 FunctionName function_name(std::string_view code, std::size_t start) {
   std::string_view name;
   std::string_view arguments;
+  std::uint64_t max_block_threads = 0;
   code = code.substr(0, start + most_declaration_bytes);
   for (std::size_t i = start; i < code.size(); ++i) {
     if (is_word(code[i])) {
@@ -151,10 +165,15 @@ FunctionName function_name(std::string_view code, std::size_t start) {
       arguments = code.substr(i, end - i);
       i = end - 1;
     } else if (code[i] == '(') {
+      const std::size_t end = after_bracket(code, i, '(', ')');
+      const std::string_view list = code.substr(i, end - i);
       if (name != "__launch_bounds__" && name != "__attribute__") {
-        return {std::string(name), template_arguments(arguments)};
+        const bool is_whole = list.ends_with(')');
+        return {std::string(name), template_arguments(arguments),
+                std::string(is_whole ? list.substr(1, list.size() - 2) : ""), max_block_threads};
       }
-      i = after_bracket(code, i, '(', ')') - 1;
+      if (name == "__launch_bounds__") max_block_threads = first_number(list);
+      i = end - 1;
       name = arguments = {};
     } else if (code[i] == ';' || code[i] == '{' || code[i] == '#') {
       break;
@@ -223,6 +242,14 @@ void for_each_word(std::string_view code, std::string_view word,
   }
 }
 
+/// "class T, int N" of a statement that begins with "template <class T, int N>".
+std::string template_list(std::string_view statement) {
+  const std::size_t open = statement.find('<');
+  if (open == std::string_view::npos || open > statement.find('(')) return {};
+  const std::size_t end = after_bracket(statement, open, '<', '>');
+  return std::string(statement.substr(open + 1, end - open - 2));
+}
+
 std::string_view without_arguments(std::string_view name) { return name.substr(0, name.find('<')); }
 
 /// Without alignment specifiers: the memory is aligned to 128 bytes anyway.
@@ -271,10 +298,15 @@ std::vector<SourceKernel> list_source_kernels(std::string_view text) {
     if (function.name.empty()) return;
     scopes.go_to(at);
     const std::string name = scopes.prefix() + function.name;
-    const bool is_template =
-        first_word(std::string_view(code).substr(scopes.statement())) == "template";
+    const std::string_view statement =
+        std::string_view(code).substr(scopes.statement(), most_declaration_bytes);
+    const bool is_template = first_word(statement) == "template";
     const auto [place, is_new] = places.emplace(name, kernels.size());
-    if (is_new) kernels.push_back({name, is_template, {}});
+    if (is_new) {
+      kernels.push_back({name, is_template, {}, std::move(function.parameters), {}, 0});
+      kernels.back().max_block_threads = function.max_block_threads;
+      if (is_template) kernels.back().template_parameters = template_list(statement);
+    }
     if (is_template && !function.arguments.empty()) {
       kernels[place->second].instances.push_back(std::move(function.arguments));
     }
@@ -339,7 +371,11 @@ std::string with_dynamic_shared(std::string_view text) {
   return result;
 }
 
-std::string hint_for_refused(std::string_view text) {
+std::string hint_for_refused(std::string_view text, std::string_view output) {
+  if (output.find("cooperative_groups::this_grid") != std::string_view::npos) {
+    return "this_grid() waits for all blocks at once, but the processor runs them one after the "
+           "other; choose a GPU with --device, or split the kernel where it waits";
+  }
   if (code_of(text).find("<<<") == std::string::npos) return {};
   return "the source launches kernels with <<<...>>>, which is host code; put the kernels into a "
          "file of their own";

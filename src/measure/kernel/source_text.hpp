@@ -2,6 +2,7 @@
 /// Kernel sources as text: the kernels they define, and a rewrite of declarations that the host's
 /// compiler does not accept. Apart from `#if 0` nothing is preprocessed.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +13,10 @@ namespace hiptool::measure {
 struct SourceKernel {
   std::string name;  ///< with its namespaces: "blas::saxpy"
   bool is_template = false;
-  std::vector<std::string> instances;  ///< explicit instantiations: "<float>"
+  std::vector<std::string> instances;    ///< explicit instantiations: "<float>"
+  std::string parameters = {};           ///< "float a, const float* x"
+  std::string template_parameters = {};  ///< "class T, int N"
+  std::uint64_t max_block_threads = 0;   ///< of __launch_bounds__, if that is a number
 };
 
 /// In the order of the source, each name once.
@@ -30,8 +34,9 @@ std::string template_arguments(std::string_view name);
 /// not change.
 std::string with_dynamic_shared(std::string_view text);
 
-/// A hint for a source that a compiler rejected: that it contains host code, which the first
-/// messages of compilers do not mention; else empty.
-std::string hint_for_refused(std::string_view text);
+/// A hint for a source that a compiler rejected with that output: that it contains host code, which
+/// the first messages of compilers do not mention, or calls this_grid() on the processor; else
+/// empty.
+std::string hint_for_refused(std::string_view text, std::string_view output = {});
 
 }  // namespace hiptool::measure

@@ -17,6 +17,7 @@
 #include "measure/kernel/cpu_compile.hpp"
 #include "measure/kernel/fatbin.hpp"
 #include "measure/kernel/image_bytes.hpp"
+#include "measure/kernel/signature.hpp"
 #include "measure/kernel/source_text.hpp"
 
 namespace hiptool::measure {
@@ -73,6 +74,12 @@ std::string name_in_source(const fs::path& path, const std::vector<SourceKernel>
   return meant->name + arguments;
 }
 
+KernelInfo declared_kernel(const SourceKernel& kernel, const std::string& arguments) {
+  return {kernel.name + arguments,
+          parse_parameters(kernel.parameters, kernel.template_parameters, arguments),
+          kernel.max_block_threads};
+}
+
 /// The explicit instantiation of the requested kernel, unless the source has one.
 std::string instance_of(const std::vector<SourceKernel>& kernels, const std::string& name) {
   const SourceKernel* const kernel = find_source_kernel(kernels, name);
@@ -101,6 +108,7 @@ UserImage from_source(const Device& device, const fs::path& path, const std::str
   for (const SourceKernel& kernel : kernels) {
     const bool is_meant = find_source_kernel(kernels, name) == &kernel;
     image.kernels->push_back({is_meant ? name : kernel.name, {}});
+    if (is_meant) image.declared = declared_kernel(kernel, template_arguments(name));
   }
   const std::string arch = device.info().arch;
   if (device.platform() == Platform::cpu) {
@@ -132,6 +140,21 @@ UserImage from_source(const Device& device, const fs::path& path, const std::str
   image.description = "compiled for " + arch;
   image.kernels = read_image_info(image.bytes).kernels;
   return image;
+}
+
+std::vector<KernelInfo> listed_source(const fs::path& path, const std::string& text) {
+  std::vector<KernelInfo> listed;
+  for (const SourceKernel& kernel : kernels_in_source(path, text)) {
+    std::vector<std::string> instances = kernel.instances;
+    if (instances.empty()) {
+      instances.push_back(
+          kernel.is_template ? example_template_arguments(kernel.template_parameters) : "");
+    }
+    for (const std::string& arguments : instances) {
+      listed.push_back(declared_kernel(kernel, arguments));
+    }
+  }
+  return listed;
 }
 
 std::string arch_words(std::string_view arch) {
@@ -186,6 +209,15 @@ std::vector<ArgumentInfo> arguments_on_cpu(const hip::cpu::CpuKernel& kernel) {
   return arguments;
 }
 
+/// What source or a mangled name says about the kernel's parameters.
+void add_declared_types(const UserImage& image, const std::string& symbol, UserKernel& kernel) {
+  std::vector<ArgumentInfo> declared = image.declared.arguments;
+  if (image.declared.name.empty()) {
+    declared = parameters_of_symbol(symbol).value_or(std::vector<ArgumentInfo>());
+  }
+  if (kernel.arguments) add_types(*kernel.arguments, declared);
+}
+
 UserKernel load_on_cpu(const Device& device, const UserImage& image, const std::string& name,
                        const UserCompilers& compilers) {
   const std::string registered =
@@ -197,6 +229,7 @@ UserKernel load_on_cpu(const Device& device, const UserImage& image, const std::
                     {}};
   const hip::cpu::CpuKernel* const kernel = hip::cpu::find_kernel(registered);
   if (kernel != nullptr) loaded.arguments = arguments_on_cpu(*kernel);
+  add_declared_types(image, name, loaded);
   return loaded;
 }
 
@@ -233,6 +266,50 @@ std::string find_user_kernel(const std::vector<KernelInfo>& kernels, const std::
     found = kernel.name;
   }
   return found;
+}
+
+ModuleListing list_module(const fs::path& path) {
+  const std::vector<std::byte> bytes = read_image_file(path);
+  const ImageKind kind = core::identify_image(bytes);
+  if (kind == ImageKind::empty) refuse(path, "is empty");
+  if (kind == ImageKind::unknown) {
+    if (!is_text(bytes)) refuse(path, "is not a kernel image of a known kind");
+    return {"kernel source", listed_source(path, std::string(text_of(bytes)))};
+  }
+  if (kind == ImageKind::other_object) refuse(path, "is an ELF object for another machine");
+  ModuleListing listing{std::string(core::describe(kind)), {}};
+  ImageInfo info;
+  if (kind == ImageKind::amd_bundle) {
+    std::string targets;
+    for (const BundleEntry& entry : read_bundle(bytes)) {
+      if (entry.bytes.empty()) continue;  // the entry of the host
+      if (targets.empty()) info = read_image_info(entry.bytes);
+      targets += (targets.empty() ? " for " : ", ") + std::string(processor_of(entry.target));
+    }
+    listing.description += targets;
+  } else if (kind == ImageKind::fatbin) {
+    const std::vector<FatbinEntry> entries = read_fatbin(bytes);
+    for (const FatbinEntry& entry : entries) {
+      if (!info.kernels && !entry.is_compressed) info.kernels = kernels_of(entries, entry);
+    }
+    listing.description += " of " + describe(entries);
+  } else {
+    info = read_image_info(bytes);
+    if (!info.target.empty()) listing.description += " for " + info.target;
+  }
+  if (!info.kernels) {
+    throw Error(ErrorCode::unsupported, load_operation,
+                path.string() + " is " + listing.description +
+                    ", whose kernels cannot be listed without a device",
+                "name one with --name, and give --grid, --block and its arguments");
+  }
+  listing.kernels = std::move(*info.kernels);
+  for (KernelInfo& kernel : listing.kernels) {
+    const auto declared = parameters_of_symbol(kernel.name);
+    if (declared) add_types(kernel.arguments, *declared);
+    kernel.name = plain_name(kernel.name);
+  }
+  return listing;
 }
 
 UserImage read_user_image(const Device& device, const fs::path& path,
@@ -281,6 +358,7 @@ UserKernel load_user_kernel(const Device& device, const UserImage& image, const 
   for (const KernelInfo& kernel : *image.kernels) {
     if (kernel.name == symbol) loaded.arguments = kernel.arguments;
   }
+  add_declared_types(image, symbol, loaded);
   return loaded;
 }
 

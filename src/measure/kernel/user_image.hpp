@@ -30,6 +30,8 @@ struct UserImage {
   std::vector<std::byte> bytes;  ///< empty for source on the processor
   /// Its kernels; absent if they cannot be read from the image.
   std::optional<std::vector<KernelInfo>> kernels;
+  /// The kernel that will be loaded as its source declares it; of images without a name.
+  KernelInfo declared;
 };
 
 /// Reads the file and detects its kind by its content; takes the device's code object out of a
@@ -53,6 +55,20 @@ struct UserKernel {
 /// for an unknown kernel, else as compile_for_cpu, Module and Kernel.
 UserKernel load_user_kernel(const Device& device, const UserImage& image, const std::string& name,
                             const UserCompilers& compilers);
+
+/// A file's kernels, read without a device.
+struct ModuleListing {
+  std::string description;  ///< "kernel source", "an AMD code object bundle for gfx90a, gfx942"
+  /// With C++ names; of a template one for each instance in the source, else an example. Sizes are
+  /// 0 where a source alone does not tell them.
+  std::vector<KernelInfo> kernels;
+};
+
+/// Lists the kernels of source, PTX, a cubin, a fat binary, or an AMD code object or bundle (of its
+/// first target). Blocks while it reads the file. Throws Error(input_failed) for a file that cannot
+/// be read or is of another kind, Error(corrupt_data) for a damaged one, and Error(unsupported)
+/// where the kernels are compressed.
+ModuleListing list_module(const std::filesystem::path& path);
 
 /// The name of the kernel in the image: the same, or the only mangled C++ name of that function;
 /// empty if there is none.

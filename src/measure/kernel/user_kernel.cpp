@@ -44,11 +44,13 @@ class DeviceArguments {
       if (given[i].is_buffer) {
         guarded_[i] = Buffer(device, given[i].bytes.size() + 2 * guard_bytes);
         void* const address = buffer(i).address();
-        std::memcpy(&values_[i], &address, sizeof(address));
+        values_[i].resize(1);
+        std::memcpy(values_[i].data(), &address, sizeof(address));
       } else {
-        std::memcpy(&values_[i], given[i].bytes.data(), given[i].bytes.size());
+        values_[i].resize((given[i].bytes.size() + sizeof(Aligned) - 1) / sizeof(Aligned));
+        std::memcpy(values_[i].data(), given[i].bytes.data(), given[i].bytes.size());
       }
-      addresses_.push_back(&values_[i]);
+      addresses_.push_back(values_[i].data());
     }
     fill();
   }
@@ -105,10 +107,15 @@ class DeviceArguments {
     return count;
   }
 
+  /// The largest alignment of a type that kernels take.
+  struct alignas(16) Aligned {
+    std::byte bytes[16];
+  };
+
   const std::vector<KernelArgument>& given_;
   StreamRef stream_;
   std::vector<std::byte> guard_;
-  std::vector<std::uint64_t> values_;  ///< large enough for every type
+  std::vector<std::vector<Aligned>> values_;
   std::vector<Buffer> guarded_;
   std::vector<void*> addresses_;
 };

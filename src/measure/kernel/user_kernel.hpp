@@ -27,6 +27,8 @@ struct UserKernelRun {
   /// Of buffers of reals: |got - expected| <= tolerance * max(1, |expected|). Two NaN agree.
   std::optional<double> tolerance;
   std::uint64_t samples = 1;
+  std::uint64_t bytes = 0;  ///< of one launch, by the user's count; 0: unknown, as the next one
+  std::uint64_t flops = 0;
   const CancelToken* cancel = nullptr;
 };
 

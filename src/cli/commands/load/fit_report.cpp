@@ -40,17 +40,38 @@ std::string verdict_text(const ModelFit& fit, std::size_t chosen_devices) {
   return text;
 }
 
+// Of all devices.
+std::uint64_t compute_bytes(const ModelFit& fit) {
+  std::uint64_t bytes = 0;
+  for (const FitPart& part : fit.parts) bytes += part.compute_bytes;
+  return std::max(bytes, fit.compute_bytes.value_or(0));
+}
+
+std::string compute_note(const ModelFit& fit, const ModelSummary& summary) {
+  if (fit.compute_bytes) {
+    return "Compute buffers are estimated for llama.cpp with flash attention and batches of 512 "
+           "tokens.";
+  }
+  const std::string_view why = summary.has_latent_attention
+                                   ? "their size is unknown for latent attention (MLA)"
+                                   : "the metadata lacks vocabulary, embedding length or heads";
+  return fmt::format("Compute buffers are not counted: {}; they come out of the margin.", why);
+}
+
 }  // namespace
 
 Value fit_value(const ModelFit& fit) {
   return Object{
       {"context", fit.context_tokens},
       {"weights_bytes", fit.weights_bytes},
+      {"kv_type", to_string(fit.kv_type)},
       {"kv_cache_bytes", fit.kv_cache_bytes},
+      {"compute_bytes", fit.compute_bytes},
       {"margin_bytes", fit.margin_bytes},
       {"total_bytes", fit.total_bytes},
       {"shortfall_bytes", fit.shortfall_bytes},
       {"most_context", fit.max_context_tokens},
+      {"memory_context", fit.memory_context_tokens},
       {"verdict", to_string(fit.verdict)},
       {"devices", objects_of(fit_table(fit), "id")},
       {"split", fit.split.empty() ? Value() : Value(Array(fit.split.begin(), fit.split.end()))},
@@ -67,14 +88,27 @@ Line fit_verdict(const ModelFit& fit, std::uint64_t tensor_bytes, std::size_t ch
 }
 
 std::vector<Line> fit_lines(const ModelFit& fit) {
-  std::vector<Line> lines{
-      {Tone::plain, fmt::format("fit     weights {} + KV cache {} + margin {} = {}",
-                                format_size(fit.weights_bytes), format_size(fit.kv_cache_bytes),
-                                format_size(fit.margin_bytes), format_size(fit.total_bytes))}};
-  if (fit.max_context_tokens.value_or(0) > 0) {
-    lines.push_back({Tone::plain, fmt::format("limit   maximum context {} tokens",
-                                              format_count(*fit.max_context_tokens))});
+  std::vector<Line> lines;
+  std::string need = fmt::format("fit     weights {} + KV cache {}", format_size(fit.weights_bytes),
+                                 format_size(fit.kv_cache_bytes));
+  if (fit.kv_type != KvType::f16) need += fmt::format(" in {}", to_string(fit.kv_type));
+  std::string rest =
+      fmt::format(" + margin {} = {}", format_size(fit.margin_bytes), format_size(fit.total_bytes));
+  if (fit.compute_bytes) {
+    need += fmt::format(" + compute {}", format_size(compute_bytes(fit)));
+    // One line would be longer than 80 columns.
+    lines.push_back({Tone::plain, std::move(need)});
+    need = "       ";
   }
+  lines.push_back({Tone::plain, need + rest});
+  if (fit.max_context_tokens.value_or(0) == 0) return lines;
+  std::string limit =
+      fmt::format("limit   maximum context {} tokens", format_count(*fit.max_context_tokens));
+  if (fit.memory_context_tokens > fit.max_context_tokens) {
+    limit +=
+        fmt::format(", as trained (memory holds {})", format_count(*fit.memory_context_tokens));
+  }
+  lines.push_back({Tone::plain, std::move(limit)});
   return lines;
 }
 
@@ -84,9 +118,18 @@ std::vector<Line> fit_notes(const ModelFit& fit, const ModelSummary& summary) {
     notes.push_back({Tone::warning, fmt::format("warning: the model was trained for {} tokens",
                                                 format_count(*summary.context_length))});
   }
-  notes.push_back({Tone::plain,
-                   "The KV cache is that of one sequence at 16 bits, as llama.cpp allocates it; "
-                   "compute buffers come out of the margin."});
+  notes.push_back(
+      {Tone::plain,
+       fmt::format("The KV cache is that of one sequence in {}, as "
+                   "llama.cpp allocates it in steps of 256 tokens{}.",
+                   to_string(fit.kv_type),
+                   fit.kv_type == KvType::f16 ? "" : "; this type needs flash attention there")});
+  notes.push_back({Tone::plain, compute_note(fit, summary)});
+  if (summary.has_latent_attention) {
+    notes.push_back({Tone::plain,
+                     "It is an upper bound: not every version of llama.cpp keeps the values of "
+                     "latent attention (MLA)."});
+  }
   if (summary.sliding_window.value_or(0) > 0) {
     notes.push_back(
         {Tone::plain, fmt::format("It is an upper bound: layers with a sliding window need no more "
@@ -109,11 +152,13 @@ report::Table fit_table(const ModelFit& fit) {
                        {"tensors", "Tensors", Unit::count},
                        {"weights_bytes", "Weights", Unit::size},
                        {"kv_cache_bytes", "KV cache", Unit::size},
+                       {"compute_bytes", "Compute", Unit::size},
                        {"margin_bytes", "Margin", Unit::size}},
                       {}};
   for (const FitPart& part : fit.parts) {
     table.rows.push_back({part.device.id, part.device.total_bytes, part.device.free_bytes,
                           part.tensors, part.weights_bytes, part.kv_cache_bytes,
+                          fit.compute_bytes ? Value(part.compute_bytes) : Value(),
                           part.margin_bytes});
   }
   return table;

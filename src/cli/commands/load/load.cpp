@@ -80,6 +80,9 @@ void check_options(const LoadArguments& options) {
         "does not",
         "leave out --split, or use layer or replicate");
   }
+  if (options.kv_type && options.context == 0) {
+    throw usage_error("--kv-type is that of the KV cache of --context", "add --context N");
+  }
   if (options.decode > 0 && options.dry_run) {
     throw usage_error("--decode computes on a device, which --dry-run does not open",
                       "leave out --dry-run; `--device cpu` needs no GPU");
@@ -233,9 +236,12 @@ Runner add_load(CLI::App& app) {
   add_flag(app, "--tensors", options->tensors,
            "list every tensor; CSV then has a row for each, else one for the load");
   add_flag(app, "--dry-run", options->dry_run, "parse and plan only; opens no driver");
-  add_count(app, "--context", options->context,
-            "also reserve memory for a KV cache of that many tokens and report whether it fits", 1,
-            std::uint64_t{1} << 30);
+  add_tokens(app, "--context", options->context,
+             "also reserve memory for a KV cache of that many tokens, such as 8192 or 8k, and for "
+             "compute buffers, and report whether it fits",
+             std::uint64_t{1} << 30);
+  add_choice(app, "--kv-type", "TYPE", options->kv_type, {"f16", "q8_0", "q4_0"},
+             "of the KV cache of --context, f16 if not given");
   add_count(app, "--decode", options->decode,
             "then continue a prompt with that many tokens, each the most likely one unless "
             "--temperature says otherwise, and print ids, text, tokens/s and a digest of the "
@@ -292,7 +298,7 @@ Command load_command() {
                    {"hiptool load model.gguf --device all", "divided among all GPUs"},
                    {"hiptool load model.gguf --dry-run --tensors",
                     "what is in it; needs no device"},
-                   {"hiptool load m.gguf --dry-run --context 8192", "what it is, and does it fit"},
+                   {"hiptool load m.gguf --dry-run --context 8k", "what it is, and does it fit"},
                    {"hiptool load m.gguf --check-manifest m.json", "is it still the model it was"},
                    {"hiptool load m.gguf --decode 32", "what it says, tokens/s"},
                    {"hiptool load m.gguf --prove", "does the GPU compute it right"},

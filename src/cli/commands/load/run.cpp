@@ -84,7 +84,7 @@ class LoadRun {
     // Reports missing metadata before any file is hashed or device started.
     if (arguments_.context > 0) {
       outcome_.summary = summarize(*outcome_.model);
-      kv_cache_bytes(*outcome_.summary, arguments_.context);
+      kv_cache_bytes(*outcome_.summary, arguments_.context, kv_type());
     }
     if (arguments_.decode > 0) check_decode(*outcome_.model, arguments_.prompt_ids);
     if (arguments_.prove) {
@@ -104,6 +104,10 @@ class LoadRun {
  private:
   load::PhaseTimer phase(const char* name) {
     return {outcome_, outcome_.timeline.get(), nullptr, name};
+  }
+
+  KvType kv_type() const {
+    return kv_type_from_name(arguments_.kv_type.value_or("f16")).value_or(KvType::f16);
   }
 
   void compute() {
@@ -162,7 +166,7 @@ class LoadRun {
       plan_fit();
     } else if (context_.devices.is_explicit) {
       const auto timer = phase("start");
-      load::place_model(*outcome_.model, open_devices(), arguments_.split, 0, outcome_.plan,
+      load::place_model(*outcome_.model, open_devices(), arguments_.split, {}, outcome_.plan,
                         outcome_.fit);
     }
   }
@@ -176,13 +180,14 @@ class LoadRun {
     if (!memory) memory = load::read_fit_memory(open_devices());
     outcome_.chosen_devices = memory->chosen.size();
     load::check_fit_with_cache(*outcome_.model, *outcome_.summary, arguments_.split.kind,
-                               arguments_.context, *memory, outcome_.fit);
+                               {arguments_.context, kv_type()}, *memory, outcome_.fit);
   }
 
   LoadOptions load_options(LoadObserver& observer) const {
     LoadOptions options;
     options.split = arguments_.split;
     options.context_tokens = arguments_.context;
+    options.kv_type = kv_type();
     options.verify = outcome_.verify_mode;
     options.sha256 = arguments_.sha256;
     options.read.mode = arguments_.io;

@@ -25,6 +25,7 @@ struct LoadArguments {
   std::string trace;                ///< the file for the timeline; empty: none
   LoadSplit split;
   std::uint64_t context = 0;              ///< tokens of the KV cache to reserve memory for; 0: none
+  std::optional<std::string> kv_type;     ///< of that cache: "f16" (the default), "q8_0", "q4_0"
   std::uint64_t decode = 0;               ///< tokens to continue the prompt with; 0: no decoding
   std::vector<std::uint32_t> prompt_ids;  ///< empty: those of a fixed formula
   bool prove = false;

@@ -24,6 +24,24 @@ const KernelArgument* main_buffer(const UserKernelRun& run) {
   return found == run.arguments.end() ? nullptr : &*found;
 }
 
+/// Per second of the median launch; absent without a count.
+std::optional<double> rate_of_count(std::uint64_t count, const std::vector<double>& samples_s) {
+  const double median_s = base::median(samples_s);
+  if (count == 0 || median_s <= 0) return std::nullopt;
+  return static_cast<double>(count) / median_s;
+}
+
+std::string rates_text(const UserKernelRun& run, const measure::UserKernelResult& result) {
+  std::string text;
+  if (const auto rate = rate_of_count(run.bytes, result.samples_s)) {
+    text += ", " + report::format_value(*rate, report::Unit::rate);
+  }
+  if (const auto rate = rate_of_count(run.flops, result.samples_s)) {
+    text += ", " + report::format_value(*rate, report::Unit::operations);
+  }
+  return text;
+}
+
 Value dimensions_value(const Dim3& dimensions) {
   return report::Array{dimensions.x, dimensions.y, dimensions.z};
 }
@@ -97,8 +115,8 @@ Value result_value(const UserKernelRun& run, const std::vector<OutputWord>& word
       {"samples_s", report::Array(result.samples_s.begin(), result.samples_s.end())},
       {"median_s", base::median(result.samples_s)},
       {"timer", result.is_device_time ? "events" : "host"},
-      {"bytes_per_s", nullptr},
-      {"flops_per_s", nullptr},
+      {"bytes_per_s", rate_of_count(run.bytes, result.samples_s)},
+      {"flops_per_s", rate_of_count(run.flops, result.samples_s)},
       {"share_of_peak", nullptr},
       {"peak_source", nullptr}};
 }
@@ -117,6 +135,8 @@ report::Measurement measurement_of(const UserKernelRun& run, const UserKernelOut
   measured.wrong = outcome.result.wrong;
   measured.samples_s = outcome.result.samples_s;
   measured.median_s = base::median(measured.samples_s);
+  measured.bytes_per_s = rate_of_count(run.bytes, measured.samples_s);
+  measured.flops_per_s = rate_of_count(run.flops, measured.samples_s);
   return measured;
 }
 
@@ -136,7 +156,8 @@ report::Line verdict_line(const UserKernelRun& run, const UserKernelOutcome& out
                                         : "gives something else, so memory or copy is at fault")};
   }
   const std::string time =
-      report::format_value(base::median(result.samples_s), report::Unit::duration);
+      report::format_value(base::median(result.samples_s), report::Unit::duration) +
+      rates_text(run, result);
   if (run.expected.empty()) {
     return {report::Tone::plain, fmt::format("ran {} in {}, result not checked", subject, time)};
   }
@@ -164,16 +185,22 @@ report::Table results_table(const UserKernelRun& run,
                    {"device", "Device"},
                    {"image", "Image"},
                    {"samples", "Samples", report::Unit::count},
-                   {"median_s", "Median", report::Unit::duration},
-                   {"checked", "Checked", report::Unit::count},
-                   {"max_error", "Max error"},
-                   {"status", "Status"}};
+                   {"median_s", "Median", report::Unit::duration}};
+  if (run.bytes > 0) table.columns.push_back({"bytes_per_s", "Rate", report::Unit::rate});
+  if (run.flops > 0) table.columns.push_back({"flops_per_s", "Flops", report::Unit::operations});
+  table.columns.push_back({"checked", "Checked", report::Unit::count});
+  table.columns.push_back({"max_error", "Max error"});
+  table.columns.push_back({"status", "Status"});
   for (const UserKernelOutcome& outcome : outcomes) {
     const auto& result = outcome.result;
-    table.rows.push_back({outcome.kernel, outcome.device, outcome.image,
-                          std::uint64_t{result.samples_s.size()}, base::median(result.samples_s),
-                          run.expected.empty() ? Value() : Value(result.checked), result.max_error,
-                          result.is_right() ? "ok" : "mismatch"});
+    std::vector<Value> row{outcome.kernel, outcome.device, outcome.image,
+                           std::uint64_t{result.samples_s.size()}, base::median(result.samples_s)};
+    if (run.bytes > 0) row.emplace_back(rate_of_count(run.bytes, result.samples_s));
+    if (run.flops > 0) row.emplace_back(rate_of_count(run.flops, result.samples_s));
+    row.push_back(run.expected.empty() ? Value() : Value(result.checked));
+    row.emplace_back(result.max_error);
+    row.emplace_back(result.is_right() ? "ok" : "mismatch");
+    table.rows.push_back(std::move(row));
   }
   return table;
 }

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "cli/commands/run_kernel/words.hpp"
 #include "cli/options.hpp"
 #include "cli/text.hpp"
@@ -23,7 +25,6 @@ struct Use {
 
 std::vector<Use> uses_of_builtin(const RunKernelOptions& options) {
   return {{"NAME", !options.names.empty()},
-          {"--list", options.list},
           {"--dtype", !options.dtypes.empty()},
           {"--size", !options.size.empty()},
           {"--seconds", options.seconds > 0},
@@ -39,11 +40,30 @@ std::vector<Use> uses_of_builtin(const RunKernelOptions& options) {
           {"--compute", options.compute.has_value()}};
 }
 
+std::vector<Use> uses_of_launch(const RunKernelOptions& options) {
+  return {{"--grid", !options.grid.empty()},
+          {"--block", !options.block.empty()},
+          {"--shared", options.shared_bytes > 0},
+          {"--arg", !options.arguments.empty()},
+          {"--out", !options.outputs.empty()},
+          {"--expect", !options.expected.empty()},
+          {"--tolerance", !options.tolerance.empty()},
+          {"--bytes", options.bytes > 0},
+          {"--flops", options.flops > 0}};
+}
+
 std::vector<Use> uses_of_user(const RunKernelOptions& options) {
-  return {{"--name", !options.name.empty()},       {"--grid", !options.grid.empty()},
-          {"--block", !options.block.empty()},     {"--shared", options.shared_bytes > 0},
-          {"--arg", !options.arguments.empty()},   {"--out", !options.outputs.empty()},
-          {"--expect", !options.expected.empty()}, {"--tolerance", !options.tolerance.empty()}};
+  std::vector<Use> uses = uses_of_launch(options);
+  uses.push_back({"--name", !options.name.empty()});
+  return uses;
+}
+
+/// Nothing says how often the kernel of --module shall run, and with what.
+bool is_module_listing(const RunKernelOptions& options) {
+  const std::vector<Use> uses = uses_of_launch(options);
+  const bool launches =
+      std::any_of(uses.begin(), uses.end(), [](const Use& use) { return use.is_given; });
+  return options.list || !launches;
 }
 
 void refuse_given(const std::vector<Use>& uses, const char* why, const char* hint) {
@@ -77,7 +97,10 @@ int run_run_kernel(const RunKernelOptions& options, Context& context) {
     refuse_given(uses_of_builtin(options),
                  " applies to built-in kernels, but --module names a file",
                  "leave out one of the two");
-    return run_user_module(options, context);
+    if (!is_module_listing(options)) return run_user_module(options, context);
+    refuse_given(uses_of_launch(options), " launches a kernel, but --list only names them",
+                 "leave out one of the two");
+    return list_user_module(options, context);
   }
   refuse_given(uses_of_user(options), " needs a kernel of your own, but --module is missing",
                "name its file with --module FILE");
@@ -95,7 +118,8 @@ Runner add_run_kernel(CLI::App& app) {
   add_words(app, "NAME", options->names,
             "built-in kernels, operations or groups of them; all: every kernel and the most used "
             "operations, ops: every operation");
-  add_flag(app, "--list", options->list, "name the built-in kernels and the operations");
+  add_flag(app, "--list", options->list,
+           "name the built-in kernels and the operations, or those of --module");
   add_texts(app, "--dtype", "LIST", options->dtypes, "only with these types: f32,f64");
   add_text(
       app, "--size", "SIZES", options->size,
@@ -135,20 +159,26 @@ Runner add_run_kernel(CLI::App& app) {
   add_text(
       app, "--module", "FILE", options->module,
       "a kernel of your own: HIP or CUDA source, PTX, cubin, fat binary or AMD code object; the "
-      "content decides which");
+      "content decides which; alone it prints the kernels with their arguments and a command for "
+      "each, and opens no device");
   add_text(app, "--name", "SYMBOL", options->name, "the kernel, if the file has several");
   add_text(app, "--grid", "X,Y,Z", options->grid, "blocks in the grid; Y and Z are 1 if not given");
   add_text(app, "--block", "X,Y,Z", options->block, "threads in a block");
   add_size(app, "--shared", options->shared_bytes,
            "dynamic shared memory of a block, none if not given");
   add_texts(app, "--arg", "TYPE:VALUE", options->arguments,
-            "next argument: i32:5, f32:2.5 (i8 to u64, f16, bf16, f32, f64) or buf:TYPE:COUNT: "
-            "and zeros, iota, random:SEED or file:PATH");
+            "next argument: i32:5, f32:2.5 (i8 to u64, f16, bf16, f32, f64; 0x... is bits), "
+            "bytes:HEX for a struct, or buf:TYPE:COUNT: and zeros, iota, value:V, random:SEED or "
+            "file:PATH; types are compared with the source's or the image's");
   add_texts(app, "--out", "I:FILE", options->outputs,
             "write buffer I (arguments count from 0) to a file, or I:print:N to show N elements");
   add_texts(app, "--expect", "I:FILE", options->expected, "exit 5 unless buffer I is that file");
   add_text(app, "--tolerance", "T", options->tolerance,
            "of --expect for reals: T times the larger of 1 and the expected; 0 if not given");
+  add_size(app, "--bytes", options->bytes,
+           "bytes that a launch reads and writes, for a rate in the result");
+  add_count(app, "--flops", options->flops,
+            "floating-point operations of a launch, for a rate in the result", 1);
   add_count(app, "--samples", options->samples,
             "timed launches; default: 1 of your kernel, as many as the noise requires of a "
             "built-in one",
@@ -189,6 +219,7 @@ Command run_kernel_command() {
                    {"hiptool run-kernel matmul --lib all", "matrix products of all libraries"},
                    {"hiptool run-kernel conv2d --lib all", "convolutions of all libraries"},
                    {"... --fail-below 'stream-triad>=80%'", "of peak; exit 1 if slower"},
+                   {"hiptool run-kernel --module k.hip", "its kernels, a command for each"},
                    {"hiptool run-kernel --module k.hip \\", "a kernel of your own:"},
                    {"  --name saxpy --grid 4 --block 256 \\", "which, and how often"},
                    {"  --arg f32:2 --arg buf:f32:64:iota \\", "its arguments, in order"},

@@ -12,7 +12,7 @@ namespace hiptool::cli {
 struct RunKernelOptions {
   // The built-in kernels.
   std::vector<std::string> names;   ///< families, operations, groups, "all" or "ops"
-  bool list = false;                ///< only names them
+  bool list = false;                ///< only names them, or those of `module`
   std::vector<std::string> dtypes;  ///< comma-separated lists
   std::string size;                 ///< sizes, or a share of the free memory: "80%"
   std::uint64_t seconds = 0;        ///< how long each is repeated
@@ -38,6 +38,8 @@ struct RunKernelOptions {
   std::vector<std::string> outputs;   ///< "I:print:N" or "I:FILE"
   std::vector<std::string> expected;  ///< "I:FILE"
   std::string tolerance;
+  std::uint64_t bytes = 0;  ///< that a launch moves, for a rate; 0: unknown, as the next one
+  std::uint64_t flops = 0;
   // Of both.
   std::uint64_t samples = 0;  ///< 0: one of the user's kernel, as many as it takes of built-in ones
 };
@@ -58,6 +60,9 @@ bool is_library_run(const RunKernelOptions& options);
 
 /// Judges and rates them with our kernels and libraries; else as run_builtin_kernels.
 int run_libraries(const RunKernelOptions& options, Context& context);
+
+/// Writes the signatures of the kernels of --module and a command for each; opens no device.
+int list_user_module(const RunKernelOptions& options, Context& context);
 
 /// Runs the kernel of --module on every chosen device.
 int run_user_module(const RunKernelOptions& options, Context& context);

@@ -90,6 +90,8 @@ Plan make_plan(const RunKernelOptions& options, Context& context) {
   run.config.shared_bytes = static_cast<std::uint32_t>(options.shared_bytes);
   run.tolerance = parse_tolerance(options.tolerance);
   run.samples = std::max<std::uint64_t>(options.samples, 1);
+  run.bytes = options.bytes;
+  run.flops = options.flops;
   run.cancel = &context.environment.cancel;
   for (const std::string& text : options.arguments) {
     run.arguments.push_back(measure::parse_kernel_argument(text));
@@ -138,7 +140,9 @@ std::string choose_name(const measure::UserImage& image, const std::string& aske
     throw Error(ErrorCode::invalid_argument, operation,
                 fmt::format("{}: the file contains several kernels\n{}", image.path.string(),
                             list_kernels(image, names)),
-                "choose one with --name SYMBOL");
+                fmt::format("choose one with --name SYMBOL; `hiptool run-kernel --module {}` shows "
+                            "their arguments",
+                            image.path.string()));
   }
   if (!measure::find_user_kernel(*image.kernels, asked).empty()) return asked;
   std::string hint = suggestion(asked, names);

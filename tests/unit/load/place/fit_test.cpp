@@ -59,7 +59,9 @@ ErrorCode cache_error_of(const ModelSummary& summary, std::uint64_t context) {
 
 TEST_CASE("KV cache: Llama 3 8B takes 128 KiB a token, in all 1 GiB at 8192") {
   const ModelSummary llama = shape(32, 8, 128);
-  CHECK(kv_cache_bytes(llama, 1) == 128 * 1024);
+  CHECK(kv_cache_bytes(llama, 1) == 256 * 128 * 1024);  // whole steps of 256 tokens
+  CHECK(kv_cache_bytes(llama, 256) == 256 * 128 * 1024);
+  CHECK(kv_cache_bytes(llama, 257) == 512 * 128 * 1024);
   CHECK(kv_cache_bytes(llama, 8192) == std::uint64_t{1} << 30);
   CHECK(kv_cache_bytes(llama, 0) == 0);
 }
@@ -70,7 +72,7 @@ TEST_CASE("KV cache: each layer by its own heads, keys and values of different l
   summary.kv_heads = {4, 0, 1};
   summary.key_length = 192;
   summary.value_length = 128;
-  CHECK(kv_cache_bytes(summary, 10) == 10 * (4 + 1) * (192 + 128) * 2);
+  CHECK(kv_cache_bytes(summary, 10) == 256 * (4 + 1) * (192 + 128) * 2);
 }
 
 TEST_CASE("KV cache: missing metadata keys are named; contradictory metadata is refused") {
@@ -125,7 +127,7 @@ TEST_CASE("fit: on one device, to the byte") {
   fit = model.fit({short_by_one});
   CHECK_FALSE(fit.is_held);
   CHECK(fit.shortfall_bytes == 1);
-  CHECK(fit.max_context_tokens == 1023);
+  CHECK(fit.max_context_tokens == 768);
   // Without the embeddings all layers and the output fit.
   CHECK(fit.verdict == FitVerdict::gpu_layers);
   CHECK(fit.gpu_layers == 5);
@@ -249,6 +251,51 @@ TEST_CASE("fit: the maximum context") {
   CHECK_FALSE(model.fit({device("amd:0", 1000)}).max_context_tokens.has_value());
   model.summary = shape(4, 1, 1);
   CHECK(model.fit({{"cpu:0", UINT64_MAX, UINT64_MAX, true}}).max_context_tokens == 1u << 30);
+}
+
+TEST_CASE("fit: the maximum context is no longer than the training") {
+  Model model;
+  model.summary.context_length = 4096;
+  ModelFit fit = model.fit({device("amd:0", 1000)});
+  CHECK(fit.max_context_tokens == 4096);
+  CHECK(fit.memory_context_tokens == 54'528);
+  fit = model.fit({device("amd:0", 582)});
+  CHECK(fit.max_context_tokens == 1024);
+  CHECK(fit.memory_context_tokens == 1024);
+  model.summary.context_length = 0;  // as good as none
+  CHECK(model.fit({device("amd:0", 1000)}).max_context_tokens == 54'528);
+}
+
+TEST_CASE("fit: every device of a model holds its compute buffers") {
+  Model model;
+  model.summary.embedding_length = 512;
+  model.summary.heads.assign(4, 8);
+  model.summary.vocabulary_size = 52'736 - 512;  // with the embeddings 512 x 52 736 x 4 = 103 MiB
+  const std::uint64_t compute = 103 * mib;
+  ModelFit fit = model.fit({device("amd:0", 582 + 103)});
+  CHECK(fit.is_held);
+  CHECK(fit.compute_bytes == compute);
+  CHECK(fit.parts[0].compute_bytes == compute);
+  CHECK(fit.parts[0].device.free_bytes == (582 + 103) * mib);
+  CHECK(fit.total_bytes == (582 + 103) * mib);
+  CHECK(fit.max_context_tokens == 1024);
+  fit = model.fit({device("amd:0", 582 + 102)});
+  CHECK_FALSE(fit.is_held);
+  CHECK(fit.shortfall_bytes == mib);
+  CHECK(fit.gpu_layers == 5);
+  CHECK(model.fit({device("nvidia:0", 124 + 102)}).gpu_layers == 0);
+  CHECK(model.fit({device("nvidia:0", 124 + 103)}).gpu_layers == 1);
+  CHECK(model.fit({device("nvidia:0", 50)}).shortfall_bytes == (582 + 103 - 50) * mib);
+
+  const ModelFit two = model.fit({device("amd:0", 450), device("amd:1", 502)});
+  REQUIRE(two.is_held);
+  CHECK(two.total_bytes == (518 + 128 + 206) * mib);
+  CHECK(model.fit({device("amd:0", 350), device("amd:1", 350)}).shortfall_bytes ==
+        (582 + 206 - 700) * mib);
+  const ModelFit unused = model.fit({device("amd:0", 10), device("amd:1", 900)});
+  REQUIRE(unused.is_held);
+  CHECK(unused.parts[0].compute_bytes == 0);
+  CHECK(unused.total_bytes == (582 + 103) * mib);
 }
 
 TEST_CASE("fit: the names of the verdicts") {

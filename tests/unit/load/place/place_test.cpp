@@ -119,14 +119,14 @@ TEST_CASE_FIXTURE(PlaceFixture, "other devices are those of the platform, none i
 TEST_CASE_FIXTURE(PlaceFixture, "place: without a context size there is a plan but no fit") {
   std::optional<LoadPlan> plan;
   std::optional<ModelFit> fit;
-  load::place_model(model, devices, {SplitKind::layer, {}}, 0, plan, fit);
+  load::place_model(model, devices, {SplitKind::layer, {}}, {}, plan, fit);
   REQUIRE(plan.has_value());
   CHECK(plan->devices.size() == 4);
   CHECK(plan->split == SplitKind::layer);
   CHECK_FALSE(fit.has_value());
-  CHECK(test::code_of([&] { load::place_model(model, {}, {}, 0, plan, fit); }) ==
+  CHECK(test::code_of([&] { load::place_model(model, {}, {}, {}, plan, fit); }) ==
         ErrorCode::invalid_argument);
   // This format has no metadata from which a cache could be sized.
-  CHECK(test::code_of([&] { load::place_model(model, devices, {}, 16, plan, fit); }) ==
+  CHECK(test::code_of([&] { load::place_model(model, devices, {}, {16}, plan, fit); }) ==
         ErrorCode::not_found);
 }

@@ -8,8 +8,10 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "hiptool/error.hpp"
+#include "measure/kernel/signature.hpp"
 
 using namespace hiptool;
 using namespace hiptool::measure;
@@ -56,6 +58,66 @@ TEST_CASE("values and buffers") {
         random_elements(ElementType::f32, 5, 9));
 }
 
+TEST_CASE("constants, bits and structs") {
+  CHECK(parse_kernel_argument("buf:f32:3:value:1.5").bytes ==
+        std::vector<std::byte>{std::byte{0}, std::byte{0}, std::byte{0xc0}, std::byte{0x3f},
+                               std::byte{0}, std::byte{0}, std::byte{0xc0}, std::byte{0x3f},
+                               std::byte{0}, std::byte{0}, std::byte{0xc0}, std::byte{0x3f}});
+  CHECK(parse_kernel_argument("buf:u16:2:value:0xfffe").bytes ==
+        std::vector<std::byte>{std::byte{0xfe}, std::byte{0xff}, std::byte{0xfe}, std::byte{0xff}});
+  // The bits of a number, also of a NaN with a payload.
+  CHECK(parse_kernel_argument("f32:0x7fc00001").bytes ==
+        std::vector<std::byte>{std::byte{1}, std::byte{0}, std::byte{0xc0}, std::byte{0x7f}});
+  CHECK(parse_kernel_argument("f16:0x3c00").bytes == parse_kernel_argument("f16:1").bytes);
+  const KernelArgument raw = parse_kernel_argument("bytes:0a00_FF 10");
+  CHECK(raw.is_raw);
+  CHECK_FALSE(raw.is_buffer);
+  CHECK(raw.bytes ==
+        std::vector<std::byte>{std::byte{0x0a}, std::byte{0}, std::byte{0xff}, std::byte{0x10}});
+  CHECK(parse_kernel_argument("bytes:0x0102").bytes.size() == 2);
+  CHECK(parse_kernel_argument("bytes:" + std::string(2 * most_argument_bytes, '0')).bytes.size() ==
+        most_argument_bytes);
+  CHECK(code_of("bytes:" + std::string(2 * most_argument_bytes + 2, '0')) ==
+        ErrorCode::invalid_argument);
+}
+
+TEST_CASE("arguments are compared with the types of a declaration") {
+  const auto declared =
+      parse_parameters("float a, const float* x, int* y, unsigned n, double d, Params p, void* v");
+  const std::vector<std::string> good{"f32:1", "buf:f32:1:zeros", "buf:i32:1:zeros", "u32:1",
+                                      "f64:1", "bytes:00",        "buf:f64:1:zeros"};
+  CHECK(refusal(good, declared).empty());
+  const auto with = [&](std::size_t place, const char* word) {
+    std::vector<std::string> given = good;
+    given[place] = word;
+    return refusal(given, declared);
+  };
+  using Given = std::pair<std::size_t, const char*>;
+  // Whole numbers of either sign, bytes, and null pointers fit.
+  for (const Given& one :
+       {Given{3, "i32:1"}, Given{2, "buf:u32:1:zeros"}, Given{1, "buf:u8:4:zeros"},
+        Given{1, "u64:0"}, Given{0, "bytes:0000803f"}, Given{5, "bytes:000102"},
+        Given{6, "buf:u8:1:zeros"}, Given{5, "i32:1"}}) {
+    CAPTURE(one.second);
+    CHECK(with(one.first, one.second).empty());
+  }
+  for (const Given& one :
+       {Given{0, "i32:1"}, Given{0, "f64:1"}, Given{0, "bytes:00"}, Given{1, "buf:i32:1:zeros"},
+        Given{1, "buf:f64:1:zeros"}, Given{1, "u64:1"}, Given{2, "buf:f32:1:zeros"},
+        Given{2, "buf:i64:1:zeros"}, Given{3, "f32:1"}, Given{3, "u16:1"}, Given{4, "u64:1"},
+        Given{5, "buf:u8:1:zeros"}}) {
+    CAPTURE(one.second);
+    CHECK(with(one.first, one.second).find("argument " + std::to_string(one.first)) !=
+          std::string::npos);
+  }
+  CHECK(with(0, "i32:1").find("'float a'; 'i32:1' is a value of 4 bytes, i32") !=
+        std::string::npos);
+  const auto halves = parse_parameters("__half* h, __half s");
+  CHECK(refusal({"buf:f16:1:zeros", "f16:1"}, halves).empty());
+  CHECK_FALSE(refusal({"buf:bf16:1:zeros", "f16:1"}, halves).empty());
+  CHECK_FALSE(refusal({"buf:f16:1:zeros", "u16:1"}, halves).empty());
+}
+
 TEST_CASE("a file fills a buffer with its first bytes") {
   const std::string path =
       (std::filesystem::temp_directory_path() / ("hiptool-arguments-" + std::to_string(getpid())))
@@ -92,6 +154,15 @@ TEST_CASE("what is no argument is refused") {
                                        "buf:f32:4:random:",
                                        "buf:f32:4:random:x",
                                        "buf:f32:4:random:1:2",
+                                       "buf:f32:4:value",
+                                       "buf:f32:4:value:",
+                                       "buf:u8:4:value:256",
+                                       "bytes:",
+                                       "bytes:0",
+                                       "bytes:0g",
+                                       "bytes:0x",
+                                       "f32:0x1ffffffff",
+                                       "f32:0x",
                                        "buf:f32:4:file",
                                        "buf:f32:4:file:",
                                        "buf:f33:4:zeros",

@@ -86,6 +86,7 @@ TEST_CASE("embedded images tell the arguments that the cpu's compiler sees") {
       for (std::size_t i = 0; i < kernel.arguments.size(); ++i) {
         CHECK(kernel.arguments[i].size_bytes == here->arguments[i].size_bytes);
         if (info.kind != core::ImageKind::amd_object) continue;
+        CHECK(kernel.max_block_threads >= 64);
         const bool is_pointer = kernel.arguments[i].kind == ArgumentKind::pointer;
         CHECK(is_pointer == here->arguments[i].is_pointer);
         ++compared;
@@ -126,14 +127,41 @@ TEST_CASE("PTX: sizes of all kinds of parameters") {
   REQUIRE(all != nullptr);
   CHECK(sizes(*all) == std::vector<std::uint64_t>{8, 4, 24, 1, 2, 4, 16});
   CHECK(all->arguments[0].kind == ArgumentKind::pointer);
-  CHECK(all->arguments[1].kind == ArgumentKind::unknown);
+  CHECK(all->arguments[1].kind == ArgumentKind::value);
+  CHECK(all->arguments[1].element == ElementType::f32);
+  CHECK(all->arguments[3].element == ElementType::u8);
+  CHECK(all->arguments[4].element == ElementType::i16);
+  CHECK_FALSE(all->arguments[0].element.has_value());
+  CHECK_FALSE(all->arguments[2].element.has_value());
+  CHECK_FALSE(all->arguments[5].element.has_value());
+  CHECK(all->max_block_threads == 256);
   CHECK(all->arguments[2].kind == ArgumentKind::value);
   REQUIRE(find(info, "none") != nullptr);
+  CHECK(find(info, "none")->max_block_threads == 0);
   CHECK(find(info, "none")->arguments.empty());
   REQUIRE(find(info, "bare") != nullptr);
   CHECK(find(info, "bare")->arguments.empty());
   REQUIRE(find(info, "_Z4moreIfEvPT_") != nullptr);
   CHECK(sizes(*find(info, "_Z4moreIfEvPT_")) == std::vector<std::uint64_t>{8});
+}
+
+TEST_CASE("PTX: what 64 bits are, and the size of blocks") {
+  const ImageInfo info = read_ptx(
+      ".version 6.0\n.entry a(.param .u64 p, .param .f64 d, .param .b32 b, .param .u8 c[3])\n"
+      ".reqntid 8, 4\n{ ret; }\n.entry b() .maxntid 64\n{ ret; }\n.entry c() .maxntid x { }\n");
+  REQUIRE(info.kernels->size() == 3);
+  const std::vector<ArgumentInfo>& arguments = find(info, "a")->arguments;
+  CHECK(arguments[0].kind == ArgumentKind::unknown);  // a pointer or a number
+  CHECK_FALSE(arguments[0].element.has_value());
+  CHECK(arguments[1].kind == ArgumentKind::value);
+  CHECK(arguments[1].element == ElementType::f64);
+  CHECK(arguments[2].kind == ArgumentKind::unknown);
+  CHECK_FALSE(arguments[2].element.has_value());
+  CHECK(arguments[3].size_bytes == 3);
+  CHECK_FALSE(arguments[3].element.has_value());
+  CHECK(find(info, "a")->max_block_threads == 32);
+  CHECK(find(info, "b")->max_block_threads == 64);
+  CHECK(find(info, "c")->max_block_threads == 0);
 }
 
 TEST_CASE("PTX: damaged parameter lists are refused") {

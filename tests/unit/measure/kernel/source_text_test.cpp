@@ -142,6 +142,28 @@ TEST_CASE("what the preprocessor drops after #if 0 holds no kernel") {
   CHECK(names("#ifdef X\n__global__ void a() {}\n#endif\n") == Names{"a"});
 }
 
+TEST_CASE("parameters of kernels, and the size of blocks they are made for") {
+  const std::vector<SourceKernel> kernels = list_source_kernels(R"(
+__global__ void __launch_bounds__(64, 2) plain(float a, // the factor
+                                               const float* /* in */ x) {}
+template <class T, int N = 4>
+__global__ void scale(T* x) { if (x[0] < N) { f(1); } }
+template __global__ void scale<float, 2>(float* x);
+__global__ void __launch_bounds__(BLOCK) none() {}
+)");
+  REQUIRE(kernels.size() == 3);
+  CHECK(kernels[0].parameters.starts_with("float a,"));
+  CHECK(kernels[0].parameters.ends_with("x"));
+  CHECK(kernels[0].parameters.find("factor") == std::string::npos);
+  CHECK(kernels[0].max_block_threads == 64);
+  CHECK(kernels[0].template_parameters.empty());
+  CHECK(kernels[1].parameters == "T* x");
+  CHECK(kernels[1].template_parameters == "class T, int N = 4");
+  CHECK(kernels[1].instances == std::vector<std::string>{"<float,2>"});
+  CHECK(kernels[2].parameters.empty());
+  CHECK(kernels[2].max_block_threads == 0);
+}
+
 TEST_CASE("a text made to be slow is read in time that grows with its length") {
   std::string many;
   for (int i = 0; i < 50'000; ++i) many += "__global__ void k" + std::to_string(i) + "();";
@@ -155,6 +177,7 @@ TEST_CASE("a text made to be slow is read in time that grows with its length") {
   CHECK(list_source_kernels(repeated("__global__ ")).empty());
   CHECK(list_source_kernels(repeated("__global__ a<")).empty());
   CHECK(list_source_kernels(repeated("__global__ void k(")).size() == 1);
+  CHECK(list_source_kernels(repeated("template <__global__ void k()")).size() == 1);
   const std::string shared = repeated("extern __shared__ ");
   CHECK(with_dynamic_shared(shared) == shared);
   // Of the processor's time; quadratic time takes minutes.
@@ -164,4 +187,6 @@ TEST_CASE("a text made to be slow is read in time that grows with its length") {
 TEST_CASE("a refused text with a launch in it is told so") {
   CHECK(hint_for_refused("int main() { k<<<1, 2>>>(); }").find("<<<") != std::string::npos);
   CHECK(hint_for_refused("// k<<<1, 2>>>();\n__global__ void k() {}").empty());
+  CHECK(hint_for_refused("", "undefined reference to `cooperative_groups::this_grid()'")
+            .find("one after the other") != std::string::npos);
 }

@@ -63,6 +63,46 @@ TEST_CASE("kernels in namespaces and instances of templates are found") {
   CHECK(find_user_kernel(kernels, "scal") == kernels[4].name);
 }
 
+TEST_CASE("a module is listed without a device") {
+  const auto listing_of = [](const std::string& content) {
+    const WorkFolder folder;
+    const std::string path = folder.file("image");
+    std::ofstream(path, std::ios::binary) << content;
+    return list_module(path);
+  };
+  const ModuleListing source = listing_of(R"(
+__global__ void __launch_bounds__(128) saxpy(float a, const float* x, float* y, unsigned n) {}
+template <class T> __global__ void fill(T* out, T value) {}
+template <class T> __global__ void made(T* out) {}
+template __global__ void made<int>(int* out);
+)");
+  CHECK(source.description == "kernel source");
+  REQUIRE(source.kernels.size() == 3);
+  CHECK(source.kernels[0].name == "saxpy");
+  CHECK(source.kernels[0].max_block_threads == 128);
+  REQUIRE(source.kernels[0].arguments.size() == 4);
+  CHECK(source.kernels[0].arguments[1].type == "const float*");
+  CHECK(source.kernels[1].name == "fill<float>");
+  CHECK(source.kernels[1].arguments[1].element == ElementType::f32);
+  CHECK(source.kernels[2].name == "made<int>");
+  CHECK(source.kernels[2].arguments[0].type == "int*");
+
+  const ModuleListing ptx = listing_of(
+      ".version 6.0\n.target sm_60\n.entry _Z5saxpyfPKfPfj(.param .f32 a, .param .u64 x, .param "
+      ".u64 y, .param .u32 n) { ret; }\n");
+  CHECK(ptx.description == "PTX source for sm_60");
+  REQUIRE(ptx.kernels.size() == 1);
+  CHECK(ptx.kernels[0].name == "saxpy");
+  REQUIRE(ptx.kernels[0].arguments.size() == 4);
+  CHECK(ptx.kernels[0].arguments[1].kind == ArgumentKind::pointer);  // by the mangled name
+  CHECK(ptx.kernels[0].arguments[1].type == "const float*");
+  CHECK_THROWS_AS(listing_of(""), Error);
+  CHECK_THROWS_AS(listing_of("no kernel"), Error);
+  CHECK_THROWS_AS(listing_of("CCOB...."), Error);
+  CHECK_THROWS_AS(listing_of("\x7f" "ELF" + std::string(60, '\0')), Error);
+  CHECK_THROWS_AS(list_module("/nowhere/k.hip"), Error);
+}
+
 TEST_CASE("what is no image for the processor is refused") {
   Platforms platforms;
   const Device cpu = find_device(platforms, "cpu:0");

@@ -10,7 +10,9 @@ namespace {
 
 constexpr std::uint64_t gib = std::uint64_t{1} << 30;
 
-FitPart part(const char* id) { return {{id, 24 * gib, 20 * gib}, 7, 6 * gib, 6 * gib, gib, gib}; }
+FitPart part(const char* id) {
+  return {{id, 24 * gib, 20 * gib}, 7, 6 * gib, 6 * gib, gib, gib, 0};
+}
 
 ModelFit fitting() {
   ModelFit fit;
@@ -68,6 +70,17 @@ TEST_CASE("fit report: how the need comes about") {
         "fit     weights 6.00 GiB + KV cache 1.00 GiB + margin 1.00 GiB = 8.00 GiB\n"
         "limit   maximum context 100 000 tokens\n");
   ModelFit fit = fitting();
+  fit.kv_type = KvType::q8_0;
+  fit.compute_bytes = gib / 4;
+  fit.parts[0].compute_bytes = gib / 4;
+  fit.memory_context_tokens = 200'000;
+  CHECK(lines_text_of(fit_lines(fit)) ==
+        "fit     weights 6.00 GiB + KV cache 1.00 GiB in q8_0 + compute 256 MiB\n"
+        "        + margin 1.00 GiB = 8.00 GiB\n"
+        "limit   maximum context 100 000 tokens, as trained (memory holds 200 000)\n");
+  fit = fitting();
+  fit.memory_context_tokens = fit.max_context_tokens;
+  CHECK(lines_text_of(fit_lines(fit)).find("trained") == std::string::npos);
   fit.max_context_tokens = 0;
   CHECK(fit_lines(fit).size() == 1);
   fit.max_context_tokens.reset();
@@ -76,9 +89,9 @@ TEST_CASE("fit report: how the need comes about") {
 
 TEST_CASE("fit report: bounds are named where they apply") {
   ModelSummary summary;
-  CHECK(fit_notes(fitting(), summary).size() == 1);
+  CHECK(fit_notes(fitting(), summary).size() == 2);
   summary.context_length = 8192;
-  CHECK(fit_notes(fitting(), summary).size() == 1);
+  CHECK(fit_notes(fitting(), summary).size() == 2);
   summary.context_length = 8191;
   CHECK(fit_notes(fitting(), summary)[0].text == "warning: the model was trained for 8 191 tokens");
   summary.sliding_window = 4096;
@@ -86,6 +99,19 @@ TEST_CASE("fit report: bounds are named where they apply") {
   const std::string text = lines_text_of(fit_notes(fitting(), summary));
   CHECK(text.find("sliding window need no more than 4 096 tokens") != std::string::npos);
   CHECK(text.find("recurrent layers") != std::string::npos);
+  CHECK(text.find("one sequence in f16, as") != std::string::npos);
+  CHECK(text.find("Compute buffers are not counted: the metadata lacks") != std::string::npos);
+  ModelFit fit = fitting();
+  fit.kv_type = KvType::q4_0;
+  fit.compute_bytes = gib;
+  summary.has_latent_attention = true;
+  const std::string other = lines_text_of(fit_notes(fit, summary));
+  CHECK(other.find("in q4_0, as llama.cpp") != std::string::npos);
+  CHECK(other.find("needs flash attention") != std::string::npos);
+  CHECK(other.find("estimated for llama.cpp with flash attention") != std::string::npos);
+  CHECK(other.find("values of latent attention (MLA)") != std::string::npos);
+  fit.compute_bytes.reset();
+  CHECK(lines_text_of(fit_notes(fit, summary)).find("unknown for latent") != std::string::npos);
 }
 
 TEST_CASE("fit report: one row for each device, and the same for programs") {
@@ -97,16 +123,17 @@ TEST_CASE("fit report: one row for each device, and the same for programs") {
   shown.run.end(0);
   shown.tables.push_back(fit_table(fit));
   CHECK(to_table(shown, {}) ==
-        "Device    Memory      Free  Tensors   Weights  KV cache    Margin\n"
-        "amd:0   24.0 GiB  20.0 GiB        7  6.00 GiB  1.00 GiB  1.00 GiB\n"
-        "amd:1   24.0 GiB         –        7  6.00 GiB  1.00 GiB  1.00 GiB\n");
+        "Device    Memory      Free  Tensors   Weights  KV cache  Compute    Margin\n"
+        "amd:0   24.0 GiB  20.0 GiB        7  6.00 GiB  1.00 GiB        –  1.00 GiB\n"
+        "amd:1   24.0 GiB         –        7  6.00 GiB  1.00 GiB        –  1.00 GiB\n");
   report::Report report;
   report.document.emplace_back("fit", fit_value(fit));
   const std::string json = to_json(report);
   for (const char* field :
        {"\"verdict\": \"split\"", "\"shortfall_bytes\": 3221225472", "\"gpu_layers\": 12",
-        "\"most_context\": 100000", "\"memory_free_bytes\": null", "\"context\": 8192",
-        "\"weights_bytes\": 6442450944", "\"total_bytes\": 8589934592", "0.25"}) {
+        "\"most_context\": 100000", "\"kv_type\": \"f16\"", "\"compute_bytes\": null",
+        "\"memory_free_bytes\": null", "\"context\": 8192", "\"weights_bytes\": 6442450944",
+        "\"total_bytes\": 8589934592", "0.25"}) {
     CAPTURE(field);
     CHECK(json.find(field) != std::string::npos);
   }

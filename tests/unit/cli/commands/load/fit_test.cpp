@@ -198,7 +198,7 @@ TEST_CASE_FIXTURE(Fixture, "fit: a load, too, makes room for the cache") {
   std::ofstream(path, std::ios::binary) << file.bytes();
   CHECK(machine.run({"load", path, "--device", "cpu", "--context", "16"}) == 0);
   CHECK(says("verified 64 B on cpu:0"));
-  CHECK(says("KV cache 256 KiB"));
+  CHECK(says("KV cache 4.00 MiB"));  // of 256 tokens, the least
   // 16 KiB x 2^30 tokens
   CHECK(machine.run({"load", path, "--device", "cpu", "--context", "1073741824"}) == 3);
   CHECK(machine.out.text.empty());

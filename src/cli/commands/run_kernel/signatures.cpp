@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+/// `run-kernel --module FILE` without a launch: the kernels of the file, and a command for each.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/text.hpp"
+#include "cli/commands/run_kernel/report.hpp"
+#include "cli/commands/run_kernel/run_kernel.hpp"
+#include "cli/document.hpp"
+#include "cli/suggest.hpp"
+#include "cli/text.hpp"
+#include "hiptool/error.hpp"
+#include "measure/kernel/element_value.hpp"
+#include "measure/kernel/signature.hpp"
+#include "measure/kernel/user_image.hpp"
+
+namespace hiptool::cli {
+namespace {
+
+using measure::ArgumentInfo;
+using measure::ArgumentKind;
+using measure::KernelInfo;
+using report::Value;
+
+constexpr std::uint64_t example_elements = 1024;
+
+/// Of 8 bytes, which images without types do not tell apart from a number.
+bool may_be_pointer(const ArgumentInfo& info) {
+  return info.kind == ArgumentKind::unknown && info.size_bytes == 8;
+}
+
+std::string example_value(const ArgumentInfo& info) {
+  if (info.element) {
+    const std::string type(measure::to_string(*info.element));
+    const bool is_count = !measure::is_real(*info.element) && info.size_bytes >= 4;
+    return fmt::format("{}:{}", type, is_count ? example_elements : 1);
+  }
+  switch (info.size_bytes) {
+    case 1: return "u8:1";
+    case 2: return "u16:1";
+    case 4: return fmt::format("u32:{}", example_elements);
+    case 8: return fmt::format("u64:{}", example_elements);
+    default: break;
+  }
+  std::string zeros = "bytes:";
+  for (std::uint64_t i = 0; i < std::max<std::uint64_t>(info.size_bytes, 1); ++i) zeros += "00";
+  return zeros;
+}
+
+std::string example_argument(const ArgumentInfo& info) {
+  if (info.kind != ArgumentKind::pointer && !may_be_pointer(info)) return example_value(info);
+  // Elements of up to 16 bytes, where nothing says how large they are.
+  if (!info.element) return fmt::format("buf:u8:{}:zeros", 16 * example_elements);
+  return fmt::format("buf:{}:{}:{}", measure::to_string(*info.element), example_elements,
+                     info.is_const ? "iota" : "zeros");
+}
+
+/// For a shell.
+std::string quoted_word(const std::string& word) {
+  const bool is_plain = std::all_of(word.begin(), word.end(), [](char letter) {
+    return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
+           std::string_view("_-./:,+=@").find(letter) != std::string_view::npos;
+  });
+  if (is_plain && !word.empty()) return word;
+  std::string text = "'";
+  for (const char letter : word)
+    text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return text + "'";
+}
+
+/// The words of the command; an option and its value are one.
+std::vector<std::string> command_of(const std::string& file, const KernelInfo& kernel) {
+  constexpr std::uint64_t usual_block = 256;
+  const std::uint64_t most = kernel.max_block_threads == 0 ? usual_block : kernel.max_block_threads;
+  const std::uint64_t block = std::min(usual_block, most);
+  const std::uint64_t grid = (example_elements + block - 1) / block;
+  std::vector<std::string> words{"hiptool run-kernel", "--module " + quoted_word(file),
+                                 "--name " + quoted_word(kernel.name),
+                                 fmt::format("--grid {}", grid), fmt::format("--block {}", block)};
+  for (const ArgumentInfo& info : kernel.arguments)
+    words.push_back("--arg " + example_argument(info));
+  return words;
+}
+
+std::string joined_command(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
+  return line;
+}
+
+/// In lines for 80 columns, which a shell takes as one.
+void add_command(const std::vector<std::string>& words, std::vector<report::Line>& notes) {
+  constexpr std::size_t most_columns = 76;
+  std::string line = " ";
+  for (const std::string& word : words) {
+    const bool is_full = line.size() + word.size() + 1 > most_columns;
+    if (is_full && line.find_first_not_of(' ') != std::string::npos) {
+      notes.push_back({report::Tone::plain, line + " \\"});
+      line = "   ";
+    }
+    line += " " + word;
+  }
+  notes.push_back({report::Tone::plain, std::move(line)});
+}
+
+Value argument_value(const ArgumentInfo& info) {
+  constexpr const char* kinds[] = {"unknown", "value", "pointer"};
+  return report::Object{{"name", info.name.empty() ? Value() : Value(info.name)},
+                        {"type", info.type.empty() ? Value() : Value(info.type)},
+                        {"size_bytes", info.size_bytes == 0 ? Value() : Value(info.size_bytes)},
+                        {"kind", kinds[static_cast<std::size_t>(info.kind)]}};
+}
+
+Value kernel_value(const KernelInfo& kernel, const std::string& command) {
+  report::Array arguments;
+  for (const ArgumentInfo& info : kernel.arguments) arguments.push_back(argument_value(info));
+  return report::Object{{"name", kernel.name},
+                        {"arguments", std::move(arguments)},
+                        {"max_block_threads",
+                         kernel.max_block_threads == 0 ? Value() : Value(kernel.max_block_threads)},
+                        {"command", command}};
+}
+
+std::string signature_of(const KernelInfo& kernel) {
+  return fmt::format("{}({})", kernel.name,
+                     kernel.arguments.empty() ? "" : measure::describe(kernel.arguments));
+}
+
+/// Only the kernels of --name, if that is given.
+std::vector<KernelInfo> chosen_kernels(const measure::ModuleListing& listing,
+                                       const RunKernelOptions& options) {
+  if (options.name.empty()) return listing.kernels;
+  std::vector<KernelInfo> chosen;
+  std::vector<std::string> names;
+  for (const KernelInfo& kernel : listing.kernels) {
+    names.push_back(kernel.name);
+    if (kernel.name == measure::find_user_kernel({kernel}, options.name)) chosen.push_back(kernel);
+  }
+  if (!chosen.empty()) return chosen;
+  throw Error(ErrorCode::not_found, "run-kernel",
+              fmt::format("{} has no kernel '{}'", options.module, options.name),
+              suggestion(options.name, names));
+}
+
+}  // namespace
+
+int list_user_module(const RunKernelOptions& options, Context& context) {
+  const measure::ModuleListing listing = measure::list_module(options.module);
+  const std::vector<KernelInfo> kernels = chosen_kernels(listing, options);
+  report::Run run = make_run(context.environment, "run-kernel", "ok");
+  finish_run(run, context.environment, nullptr);
+  report::Report report = report::start_report(std::move(run));
+  report.verdict.push_back(
+      {report::Tone::plain, fmt::format("{}: {} with {}", options.module, listing.description,
+                                        base::count_of(kernels.size(), "kernel"))});
+  report::Table table{
+      "", {{"kernel", "Kernel"}, {"signature", "Signature"}, {"command", "Command"}}, {}};
+  report::Array values;
+  bool is_ambiguous = false;
+  bool has_struct = false;
+  for (const KernelInfo& kernel : kernels) {
+    const std::vector<std::string> words = command_of(options.module, kernel);
+    const std::string command = joined_command(words);
+    report.notes.push_back({report::Tone::plain, signature_of(kernel)});
+    add_command(words, report.notes);
+    values.push_back(kernel_value(kernel, command));
+    table.rows.push_back({kernel.name, signature_of(kernel), command});
+    for (const ArgumentInfo& info : kernel.arguments) {
+      is_ambiguous |= may_be_pointer(info);
+      has_struct |= info.size_bytes == 0;
+    }
+  }
+  if (has_struct) {
+    report.notes.push_back({report::Tone::plain,
+                            "bytes:00 stands for a type whose size the source alone does not say: "
+                            "give its bytes."});
+  }
+  if (is_ambiguous) {
+    report.notes.push_back({report::Tone::plain,
+                            "The image does not say which arguments of 8 bytes are pointers; the "
+                            "commands give buffers."});
+  }
+  report.document.emplace_back("kernels", std::move(values));
+  report.csv_tables = {std::move(table)};
+  context.output.write(report);
+  return *report.run.exit_code;
+}
+
+}  // namespace hiptool::cli
