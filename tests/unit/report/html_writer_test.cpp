@@ -29,14 +29,14 @@ TEST_CASE("verdict, tables and notes stand on the page") {
 
 TEST_CASE("named values after the verdict make a list, the verdict and other lines do not") {
   Report report = passed_report();
-  report.verdict = {{Tone::good, "digest  of all"},
+  report.verdict = {{Tone::plain, "digest  of all"},
                     {Tone::plain, "digest  0f3e"},
                     {Tone::plain, "kernel image  sm_90  or so"},
                     {Tone::warning, "driver  old"},
                     {Tone::plain, "  to do: look"},
                     {Tone::plain, "10 of 2  dubious"}};
   const std::string page = to_html(report);
-  CHECK(has(page, "<p class=\"verdict good\">digest  of all</p>"));
+  CHECK(has(page, "<p class=\"verdict\">digest  of all</p>"));
   CHECK(has(page,
             "<dl class=\"pairs\">\n<dt>digest</dt><dd>0f3e</dd>\n"
             "<dt>kernel image</dt><dd>sm_90  or so</dd>\n</dl>\n"
