@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
 
+#include "cli/document.hpp"
+
 namespace hiptool::cli {
 
 std::unique_ptr<Platforms> Context::make_platforms() const {
@@ -9,6 +11,12 @@ std::unique_ptr<Platforms> Context::make_platforms() const {
   options.nvidia_ordinals = devices.nvidia_ordinals;
   options.system_root = environment.system_root.string();
   return environment.make_platforms(std::move(options));
+}
+
+std::vector<Device> Context::choose_devices(Platforms& platforms) const {
+  std::vector<Device> chosen = cli::choose_devices(platforms, devices);
+  note_devices(environment, platforms, chosen);
+  return chosen;
 }
 
 const std::vector<Command>& commands() {

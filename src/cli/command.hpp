@@ -29,6 +29,9 @@ struct Context {
 
   /// The platforms, none of them opened yet.
   std::unique_ptr<Platforms> make_platforms() const;
+
+  /// The selected devices, which documents of this run then name.
+  std::vector<Device> choose_devices(Platforms& platforms) const;
 };
 
 /// The files that a command's own options name; --export is not among them.

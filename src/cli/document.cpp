@@ -25,9 +25,23 @@ report::Run make_run(const Environment& environment, std::string_view command,
   run.tool_version = version();
   run.tool_commit = git_description();
   run.host = {host.name, host.kernel, host.cpu, known(host.cores), known(host.memory_bytes)};
+  run.devices = environment.devices;
   run.started_at = iso_time(environment.started_at);
   run.status = status;
   return run;
+}
+
+void note_devices(Environment& environment, Platforms& platforms,
+                  const std::vector<Device>& devices) {
+  environment.devices.clear();
+  for (const Device& device : devices) {
+    const DeviceInfo info = device.info();
+    const PlatformStatus& status = platforms.status(device.platform());
+    environment.devices.emplace_back(
+        device.id(),
+        report::DeviceTexts{info.name, info.arch, info.pci_bus_id.value_or(""),
+                            info.uuid.value_or(""), status.driver_version, status.runtime_version});
+  }
 }
 
 int finish_run(report::Run& run, const Environment& environment, const Error* error,

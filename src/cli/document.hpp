@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/environment.hpp"
+#include "hiptool/device.hpp"
 #include "hiptool/error.hpp"
 #include "report/report.hpp"
 
@@ -13,6 +14,10 @@ namespace hiptool::cli {
 /// The run of a command, without a verdict yet.
 report::Run make_run(const Environment& environment, std::string_view command,
                      std::string_view status);
+
+/// Names devices in the documents of this run.
+void note_devices(Environment& environment, Platforms& platforms,
+                  const std::vector<Device>& devices);
 
 /// Ends a run with its verdict and returns the exit code: that of the error if there is one, else 1
 /// if there are failures, else 0. Wrong data outranks an error: then `is_wrong` alone decides.

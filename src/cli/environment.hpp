@@ -6,10 +6,13 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/console.hpp"
 #include "hiptool/cancel.hpp"
 #include "hiptool/platform.hpp"
+#include "report/run.hpp"
 
 namespace hiptool::cli {
 
@@ -29,6 +32,8 @@ struct Environment {
   std::string program = "";  ///< path of this program for child commands; empty: run in process
   /// A thread hangs in a driver: the process must end without destructors, which would wait for it.
   bool has_left_threads = false;
+  /// Devices that this run has opened, for its documents.
+  std::vector<std::pair<std::string, report::DeviceTexts>> devices = {};
   std::chrono::system_clock::time_point started_at = std::chrono::system_clock::now();
 
   /// Since started_at.

@@ -173,7 +173,7 @@ Drawing draw_bars(const Chart& chart) {
   elements += line(left, title_height, left, y, "axis");
   if (has_limit) {
     elements += line(left + 4, y + 8, left + 4, y + 24, "limit");
-    elements += label(left + 14, y + 20, "faint", "limit");
+    elements += label(left + 14, y + 20, "faint", chart.mark);
     y += 30;
   }
   return {std::move(elements), width, y + 10};
@@ -274,6 +274,33 @@ std::vector<Chart> charts_of(const std::vector<Measurement>& measurements) {
   return charts;
 }
 
+std::vector<Chart> charts_of_runs(const Object& document) {
+  Chart rates{"New rates", Unit::rate, {}, {}, "old"};
+  Chart medians{"Median rates", Unit::rate, {}, {}, "least"};
+  Chart operations{"Median operations", Unit::operations, {}, {}, "least"};
+  const auto add = [](Chart& chart, const Value& name, const Value& rate, const Value& mark) {
+    const double per_s = number_of(rate).value_or(0);
+    const double marked = number_of(mark).value_or(0);
+    if (per_s <= 0 || !is_drawable(per_s) || chart.bars.size() == most_bars) return;
+    chart.bars.push_back({text_of(name), per_s, is_drawable(marked) ? marked : 0});
+  };
+  for (const Value& cell : elements(member(document, "cells"))) {
+    add(rates, member(cell, "id"), member(cell, "new_bytes_per_s"),
+        member(cell, "old_bytes_per_s"));
+  }
+  for (const Value& group : elements(member(document, "groups"))) {
+    const std::string unit = text_of(member(group, "unit"));
+    if (unit != "bytes_per_s" && unit != "flops_per_s") continue;
+    add(unit == "bytes_per_s" ? medians : operations, member(group, "label"),
+        member(group, "median"), member(group, "min"));
+  }
+  std::vector<Chart> charts;
+  for (Chart* chart : {&rates, &medians, &operations}) {
+    if (!chart->bars.empty()) charts.push_back(std::move(*chart));
+  }
+  return charts;
+}
+
 Drawing draw(const Chart& chart) {
   return chart.series.empty() ? draw_bars(chart) : SizePlot(chart).take();
 }
@@ -334,7 +361,7 @@ std::string_view chart_style() noexcept {
 .chart .s0.mark,.chart .bar{fill:#0072b2}.chart .s1.mark{fill:#e69f00}
 .chart .s2.mark{fill:#009e73}.chart .s3.mark{fill:#cc79a7}.chart .s4.mark{fill:#56b4e9}
 .chart .s5.mark{fill:#d55e00}.chart .s6.mark{fill:#888}.chart .s7.mark{fill:#7b5ea7}
-@media (prefers-color-scheme:dark){
+@media screen and (prefers-color-scheme:dark){
 .chart text{fill:#ddd}.chart .faint{fill:#aaa}.chart .back{fill:#16181c}
 .chart .grid{stroke:#3a3d44}.chart .axis{stroke:#999}}
 )";

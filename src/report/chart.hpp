@@ -32,12 +32,17 @@ struct Chart {
   Unit unit = Unit::rate;  ///< of all numbers: bytes or operations per second
   std::vector<ChartSeries> series;
   std::vector<ChartBar> bars;
+  std::string mark = "limit";  ///< what the marks of bars are
 };
 
 /// The charts of a document: rates of two sizes or more over the size, others as bars, operations
 /// apart from bytes; pairs of devices that make a matrix are left to the heat map. At most eight
 /// series and thirty bars in a chart, so that each can be read.
 std::vector<Chart> charts_of(const std::vector<Measurement>& measurements);
+
+/// The charts of a comparison, new rates with the old ones as marks, and of a merge, medians with
+/// the least as marks; bytes apart from operations, at most thirty bars each.
+std::vector<Chart> charts_of_runs(const Object& document);
 
 struct Drawing {
   std::string elements;  ///< inside <svg>, from (0, 0) on

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
-#include "report/report.hpp"
+#include "report/shown.hpp"
 
 namespace hiptool::report {
 namespace {
@@ -47,7 +47,12 @@ std::string dump(const Json& tree, int indent) {
 
 }  // namespace
 
-std::string to_json(const Report& report) { return dump(to_tree(report.document), 2) + "\n"; }
+std::string to_json(const Report& report) {
+  Json tree = to_tree(report.document);
+  const bool is_of_this_run = !report.run.command.empty() && !report.is_read;
+  if (is_of_this_run) tree["shown"] = to_tree(Value(shown_value(report)));
+  return dump(tree, 2) + "\n";
+}
 
 std::string json_text(const Value& value) { return dump(to_tree(value), -1); }
 

@@ -12,20 +12,12 @@ namespace {
 
 constexpr std::size_t most_places = 4;  // for each measurement
 
-// By platform and number, so that nvidia:10 follows nvidia:9.
-bool is_before(const std::string& left, const std::string& right) {
-  const std::string left_platform = platform_of(left);
-  const std::string right_platform = platform_of(right);
-  if (left_platform != right_platform) return left_platform < right_platform;
-  return left.size() != right.size() ? left.size() < right.size() : left < right;
-}
-
-using Names = std::set<std::string, decltype(&is_before)>;
+using Names = std::set<std::string, decltype(&is_device_before)>;
 using Pairs = std::vector<const Measurement*>;
 
 std::size_t place_of(const std::vector<std::string>& names, const std::string& name) {
-  return static_cast<std::size_t>(std::lower_bound(names.begin(), names.end(), name, is_before) -
-                                  names.begin());
+  return static_cast<std::size_t>(
+      std::lower_bound(names.begin(), names.end(), name, is_device_before) - names.begin());
 }
 
 Matrix matrix_of(const Pairs& pairs, const Names& sources, const Names& destinations) {
@@ -67,8 +59,8 @@ std::vector<Matrix> matrices_of(const std::vector<Measurement>& measurements) {
   }
   std::vector<Matrix> matrices;
   for (const Pairs& pairs : groups) {
-    Names sources(is_before);
-    Names destinations(is_before);
+    Names sources(is_device_before);
+    Names destinations(is_device_before);
     for (const Measurement* one : pairs) {
       sources.insert(one->source);
       destinations.insert(one->destination);

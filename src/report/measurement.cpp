@@ -118,6 +118,13 @@ std::string size_word(std::uint64_t size_bytes) {
   return std::to_string(size_bytes) + std::string(units[unit]);
 }
 
+bool is_device_before(const std::string& left, const std::string& right) {
+  const std::string left_platform = platform_of(left);
+  const std::string right_platform = platform_of(right);
+  if (left_platform != right_platform) return left_platform < right_platform;
+  return left.size() != right.size() ? left.size() < right.size() : left < right;
+}
+
 std::string platform_of(const std::string& id) {
   for (const char* platform : {"amd", "nvidia", "cpu"}) {
     const std::string start = std::string(platform) + ":";

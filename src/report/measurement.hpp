@@ -149,4 +149,7 @@ std::string size_word(std::uint64_t size_bytes);
 /// The platform of a device id: "nvidia" of "nvidia:0"; empty for any other text.
 std::string platform_of(const std::string& id);
 
+/// The order of device ids: by platform and number, so that nvidia:10 follows nvidia:9.
+bool is_device_before(const std::string& left, const std::string& right);
+
 }  // namespace hiptool::report

@@ -62,7 +62,7 @@ Failure run_failure(const RunFile& file) {
 std::string MergedGroup::shown(double number) const {
   if (unit == "bytes_per_s") return format_value(number, Unit::rate);
   if (unit == "s") return format_value(number, Unit::duration);
-  return fmt::format("{:.4g} FLOP/s", number);
+  return format_value(number, Unit::operations);
 }
 
 std::string place_text(const Blame& blame) {

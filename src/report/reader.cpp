@@ -257,15 +257,6 @@ std::vector<Item> read_list(const Value& list, Item (*read)(const Value&)) {
   return items;
 }
 
-// Texts of an earlier list are kept.
-void add_texts(DeviceTexts& texts, const Value& device) {
-  const std::array<std::pair<const char*, std::string*>, 3> fields{
-      {{"name", &texts.name}, {"pci_bus_id", &texts.pci_bus_id}, {"uuid", &texts.uuid}}};
-  for (const auto& [name, text] : fields) {
-    if (text->empty()) *text = text_of(member(device, name));
-  }
-}
-
 }  // namespace
 
 DocumentKind kind_of(const Object& document) {
@@ -352,34 +343,8 @@ Report read_report(Object document) {
   report.checks = report.run.command == "check" ? read_list(member(document, "stages"), read_stage)
                                                 : read_list(member(document, "checks"), read_check);
   report.document = std::move(document);
+  report.is_read = true;
   return report;
-}
-
-std::map<std::string, DeviceTexts> device_texts(const Object& document) {
-  const Value& context = member(document, "context");
-  const Value& in_context = member(context, "devices");
-  std::map<std::string, DeviceTexts> devices;
-  for (const Value* list : {&member(document, "devices"), &in_context, &context}) {
-    for (const Value& device : elements(*list)) {
-      for (const char* key : {"id", "device"}) {
-        const std::string id = text_of(member(device, key));
-        if (!platform_of(id).empty()) add_texts(devices[id], device);
-      }
-    }
-    const auto* members = std::get_if<Object>(&list->data());
-    if (members == nullptr) continue;
-    for (const auto& [id, device] : *members) {
-      if (!platform_of(id).empty()) add_texts(devices[id], device);
-    }
-  }
-  return devices;
-}
-
-const DeviceTexts& texts_of(const std::map<std::string, DeviceTexts>& devices,
-                            const std::string& id) {
-  static const DeviceTexts none;
-  const auto found = devices.find(id);
-  return found == devices.end() ? none : found->second;
 }
 
 RunFile run_file_of(Object document, const std::string& path) {

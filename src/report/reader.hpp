@@ -41,17 +41,15 @@ Report read_report(Object document);
 /// out.
 Report render_report(Object document);
 
-/// How a document names a device; empty where it does not.
-struct DeviceTexts {
-  std::string name;
-  std::string pci_bus_id;
-  std::string uuid;
-};
-/// By the device's id ("nvidia:0"), from the devices and the context of a document.
+/// By the device's id ("nvidia:0"), from the devices, the platforms and the context of a document.
 std::map<std::string, DeviceTexts> device_texts(const Object& document);
 /// Those of one; empty texts for an unknown id.
 const DeviceTexts& texts_of(const std::map<std::string, DeviceTexts>& devices,
                             const std::string& id);
+
+/// The devices of a document with their drivers, a row for each. Columns without any value are left
+/// out.
+Table devices_table(const std::map<std::string, DeviceTexts>& devices);
 
 /// What compare and merge need of a document. The document itself takes many times the memory.
 struct RunFile {

@@ -9,8 +9,9 @@ namespace hiptool::report {
 namespace {
 
 // The head, which writers show in their own way.
-constexpr std::array<std::string_view, 9> head{
-    "schema", "tool", "host", "error", "started_at", "status", "context", "exit_code", "passed"};
+constexpr std::array<std::string_view, 11> head{"schema",     "tool",        "host",    "error",
+                                                "started_at", "status",      "context", "exit_code",
+                                                "passed",     "measured_on", "shown"};
 
 // Documents of hiptool have about 40; where each element has others, the table would grow with the
 // square of the document.

@@ -58,6 +58,7 @@ struct Report {
   std::vector<Check> checks;
 
   Object document;            ///< the JSON; its fields are fixed by the schema of the command
+  bool is_read = false;       ///< the document is that of an earlier run
   std::vector<Line> verdict;  ///< for people, first on the screen
   std::vector<Table> tables;
   std::vector<Line> notes;                       ///< after the tables
@@ -73,7 +74,8 @@ Report start_report(Run run);
 /// line has Tone::bad.
 std::vector<Line> verdict_lines(const Report& report);
 
-/// The document. Ends with a line end.
+/// The document, that of a run with `shown`: the lines, tables and notes below. Ends with a line
+/// end.
 std::string to_json(const Report& report);
 
 struct TableStyle {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hiptool/error.hpp"
@@ -30,12 +31,23 @@ struct Host {
   std::optional<std::uint64_t> memory_bytes;
 };
 
+/// How a document names a device; empty where it does not.
+struct DeviceTexts {
+  std::string name;
+  std::string arch;
+  std::string pci_bus_id;
+  std::string uuid;
+  std::string driver;   ///< version of the kernel driver
+  std::string runtime;  ///< version of the vendor's library
+};
+
 struct Run {
   std::string command;  ///< "bench-copy"; empty: no document of hiptool
   std::string tool_version;
   std::string tool_commit;
   Host host;
-  std::string started_at;  ///< "2026-03-01T12:00:00Z"
+  std::vector<std::pair<std::string, DeviceTexts>> devices;  ///< that took part, by their ids
+  std::string started_at;                                    ///< "2026-03-01T12:00:00Z"
   std::string status;
   Object error;                  ///< code, message, hint and native; empty: none
   std::optional<int> exit_code;  ///< absent only in documents written before they had it
@@ -48,6 +60,9 @@ struct Run {
   void end(int code, std::vector<Failure> reasons = {});
   std::string error_message() const { return text_of(member(error, "message")); }
 };
+
+/// A device as documents have it.
+Object device_value(const std::string& id, const DeviceTexts& texts);
 
 /// The fields of a run in the order in which every document starts with them.
 Object head_of(const Run& run);

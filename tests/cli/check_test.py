@@ -178,6 +178,49 @@ class Expectations(Check):
         return check_one_verdict(self, [*self.WORDS, "--expect", str(path)], code,
                                  stdout_formats=("table",))
 
+    LIBRARIES = [*SMALL, "--stage", "libraries", "--device", "nvidia:0"]
+
+    def written_of_libraries(self, change=lambda floors: None):
+        path = self.folder / "expect.json"
+        result = run(*self.LIBRARIES, "--write-expect", path, "--margin", "95%",
+                     environment=fakes())
+        self.assertEqual(result.returncode, 0, result)
+        document = json.loads(path.read_text(encoding="utf-8"))
+        floors, = document["gpus"].values()
+        change(floors)
+        path.write_text(json.dumps(document), encoding="utf-8")
+        return floors, ["--expect", str(path)]
+
+    def test_libraries_have_floors(self):
+        floors, expect = self.written_of_libraries()
+        self.assertEqual(set(floors), {"matmul.f32.64x64x64.cublas",
+                                       "matmul.f32.64x64x64.cublaslt",
+                                       "conv2d.f32.n1c8h14w14:k8r3s3p1.cudnn"})
+        self.assertTrue(all(floor["flops_per_s"] > 0 for floor in floors.values()))
+        document = self.document(*self.LIBRARIES, *expect)
+        self.assertEqual(document["expect"]["judged"], 3)
+        # Floors of a stage that was not chosen are no reason to refuse the machine.
+        document = self.document(*SMALL, "--stage", "kernels", "--device", "nvidia:0", *expect)
+        self.assertEqual(len(document["expect"]["not_measured"]), 3)
+
+    def test_a_library_below_its_floor(self):
+        def demand(floors):
+            del floors["matmul.f32.64x64x64.cublaslt"]
+            floors["matmul.f32.64x64x64.cublas"]["flops_per_s"] = 1e18
+        _, expect = self.written_of_libraries(demand)
+        document = self.verdict("libraries", 1, "--device", "nvidia:0", *expect,
+                                stdout_formats=("table",))
+        self.assertEqual(failed(document), [("nvidia:0", "libraries")])
+        self.assertEqual(document["expect"]["judged"], 2)   # only what the file names
+        fault, = document["stages"][0]["faults"]
+        self.assertEqual(fault["what"], "matmul.f32.64x64x64.cublas@nvidia:0")
+
+    def test_an_expected_library_that_is_missing(self):
+        _, expect = self.written_of_libraries()
+        document = self.document(*self.LIBRARIES, *expect, code=1,
+                                 environment=fakes(HIPTOOL_LIBRARY_PATH=str(self.folder)))
+        self.assertIn("not measured", document["stages"][0]["reason"])
+
     def test_what_is_written(self):
         document, _ = self.written()
         self.assertEqual(document["schema"], "hiptool.expect/1")
@@ -212,6 +255,7 @@ class Expectations(Check):
 
     def test_an_unknown_measurement(self):
         for name, message in (("h3d.pinned.copy.64KiB", "makes no measurement 'h3d."),
+                              ("matmul.f32.64x64x64.mkl", "makes no measurement 'matmul."),
                               ("h2d.pinned.copy.63KiB", "did not measure")):
             _, path = self.written(
                 lambda kinds, name=name: next(iter(kinds.values())).update(

@@ -9,6 +9,7 @@ import pathlib
 
 import program
 from program import CliTest, clean_environment, is_sanitized, run
+from verdicts import check_one_verdict
 
 
 class Decode(CliTest):
@@ -159,7 +160,14 @@ class Decode(CliTest):
         path = self.make("m.gguf", "--architecture", "llama")
         found = run("load", path, "--device", "cpu", "--decode", "2", "--prompt-ids", "1,2")
         self.assertEqual(found.returncode, 0, found.stderr)
-        self.assertIn("decoded 2 tokens on cpu:0, ", found.stdout)
+        self.assertTrue(found.stdout.startswith("decoded 2 tokens on cpu:0, "), found.stdout)
+        self.assertRegex(found.stdout, r"(?m)^verified .* on cpu:0 in ")
+        # The status of the document, in every format.
+        document = check_one_verdict(self, ["load", path, "--device", "cpu", "--decode", "2",
+                                            "--verify", "none"], 0)
+        self.assertEqual(document["status"], "decoded")
+        self.assertTrue(document["shown"]["lines"][0]["text"].startswith("decoded 2 tokens"))
+        self.assertEqual(document["shown"]["lines"][0]["tone"], "good")
         self.assertIn("prompt  1,2\nids     ", found.stdout)
 
     def test_what_cannot_be_decoded(self):

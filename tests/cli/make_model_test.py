@@ -157,6 +157,25 @@ class MakeModel(CliTest):
         self.assertEqual(result.returncode, 2)
         self.assertIn("config.json already exists", result.stderr)
 
+    def test_a_decoder_of_a_size(self):
+        model = self.make("m.gguf", "--architecture", "llama", "--types", "q4_k,q6_k", "--size",
+                          "3MiB")["model"]
+        self.assertLess(abs(model["bytes"] - (3 << 20)), 1 << 19)
+        reader = gguf.GGUFReader(self.folder / "m.gguf")
+        keys = {"llama.embedding_length": 256, "llama.attention.head_count": 4,
+                "llama.feed_forward_length": 768, "llama.context_length": 8192}
+        self.assertEqual({key: field(reader, key) for key in keys}, keys)
+        self.assertEqual({tensor.tensor_type.name for tensor in reader.tensors},
+                         {"F32", "Q4_K", "Q6_K"})
+        path = str(self.folder / "m.gguf")
+        for words, status in ((["--check-tensors"], "verified"), (["--prove"], "proved"),
+                              (["--decode", "3"], "decoded")):
+            result = run("load", path, "--device", "cpu", "--format", "json", *words)
+            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+            self.assertEqual(json.loads(result.stdout)["status"], status)
+        # The ids of a model whose activations vanish or explode would all be equal.
+        self.assertGreater(len(set(json.loads(result.stdout)["decode"]["ids"])), 1)
+
     def test_one_shard_is_a_plain_file(self):
         self.make("m.gguf", "--shards", "1", "--size", "1MiB")
         self.assertEqual(self.names(), ["m.gguf"])
@@ -206,7 +225,8 @@ class MakeModel(CliTest):
                       ["m.gguf", "--shards", "-1"], ["m.gguf", "--shards", "5", "--tensors", "4"],
                       ["m.gguf", "--vocabulary", "10000001"], ["m", "--shards", "2"],
                       ["m.safetensors", "--vocabulary", "5"], ["m.gguf", "--tied"],
-                      ["m.gguf", "--architecture", "llama", "--size", "1MiB"],
+                      ["m.gguf", "--architecture", "llama", "--tensors", "9"],
+                      ["m.gguf", "--architecture", "llama", "--vocabulary", "9"],
                       ["m.gguf", "--architecture", "gemma3"],
                       ["m.gguf", "--architecture", "llama", "--types", "I8"],
                       ["m.gguf", "--architecture", "llama", "--rope", "ntk"]):

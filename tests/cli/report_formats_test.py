@@ -164,6 +164,36 @@ class Formats(samples.RenderTest):
         self.assertEqual(sum(0 < strength < 0.1 for strength in strengths), 1)
         self.assertEqual(page.text.count("from row to column"), 1)
 
+    def test_html_names_the_machine_that_was_measured(self):
+        document = samples.all_kinds()
+        document["context"] = {}
+        document["measured_on"] = [
+            {"id": f"nvidia:{number}", "name": "NVIDIA H200", "arch": "sm_90",
+             "uuid": f"GPU-{number}", "pci_bus_id": f"0000:{number:02x}:00.0",
+             "driver": "580.95.05", "runtime": "13.0"}
+            for number in (10, 9)]
+        page = Outline()
+        page.feed(self.render(document, "html"))
+        for text in ("bench-copy on node01", "580.95.05", "0000:0a:00.0", "GPU-9"):
+            self.assertIn(text, page.text)
+        self.assertLess(page.text.index("nvidia:9"), page.text.index("nvidia:10"))
+        here = json.loads(program.run("load", "--demo", "--device", "cpu", "--format",
+                                      "json").stdout)["host"]
+        first = samples.write(self.folder, "a.json", document)
+        document["host"]["name"] = "node02"
+        document["started_at"] = "2026-03-02T12:00:00Z"
+        second = samples.write(self.folder, "b.json", document)
+        for words in (["merge", first, second], ["compare", first, second]):
+            path = self.folder / "page.html"
+            program.run("report", *words, "--export", f"html={path}")
+            page = Outline()
+            page.feed(path.read_text(encoding="utf-8"))
+            self.assertEqual(page.open, [])
+            for text in ("hiptool report " + words[0], "node01", "node02", "2 x NVIDIA H200",
+                         "580.95.05"):
+                self.assertIn(text, page.text)
+            self.assertNotIn(here["kernel"], page.text)   # nothing was measured here
+
     def test_html_is_the_default_and_other_documents_render_too(self):
         for document in (samples.load(), samples.run_kernel([samples.kernel_result()]),
                          samples.head("devices"), samples.all_kinds()):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Checks that every output format of a run carries the same verdict, with independent parsers."""
 import csv
+import html.parser
 import io
 import json
 import re
@@ -27,8 +28,48 @@ def says_failed(line):
     return line.lower().startswith(FAILING_WORDS)
 
 
+class Page(html.parser.HTMLParser):
+    """Title, verdict paragraphs and texts of a page, and whatever it would fetch or run."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open = []
+        self.title = ""
+        self.verdicts = []
+        self.tables = 0
+        self.foreign = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        fetched = {"src", "href", "srcset", "data", "action", "poster"}
+        self.foreign += [(tag, name) for name, _ in attrs
+                         if name in fetched or name.startswith("on")]
+        if tag in ("script", "link", "iframe", "object", "embed", "base"):
+            self.foreign.append((tag, ""))
+        classes = (dict(attrs).get("class") or "").split()
+        self.open.append((tag, "verdict" in classes))
+        if "verdict" in classes:
+            self.verdicts.append("")
+        self.tables += tag == "table"
+
+    def handle_endtag(self, tag):
+        while self.open and self.open.pop()[0] != tag:   # <meta> has no end
+            pass
+
+    def handle_data(self, data):
+        if self.open and self.open[-1][0] == "title":
+            self.title += data
+        if any(is_verdict for _, is_verdict in self.open):
+            self.verdicts[-1] += data
+        if self.open and self.open[-1][0] == "style" and re.search(r"url\(|@import", data):
+            self.foreign.append(("style", data))
+
+
 class Reader:
     """Asserts that a document of any format agrees with the exit code."""
+
+    first_line = None   # of the run whose formats are read
 
     def __init__(self, test, code):
         self.test = test
@@ -56,6 +97,8 @@ class Reader:
         else:
             self.test.assertNotEqual(document["status"], "ok")
         self.test.assertEqual(document["status"] == "interrupted", self.code in (130, 143))
+        self.first_line = document["shown"]["lines"][0]["text"]
+        self.agree(not says_failed(self.first_line), self.first_line)
 
     def prom(self, text):
         values = {line.split("{")[0]: float(line.rsplit(" ", 1)[1])
@@ -94,6 +137,11 @@ class Reader:
         self.agree(context["hiptool_passed"], context)
 
     def html(self, text):
+        page = Page(text)
+        self.test.assertEqual(page.foreign, [])
+        self.test.assertNotRegex(text, "https?://")
+        self.test.assertEqual(page.verdicts[0], self.first_line)
+        self.agree(not page.title.startswith("FAILED: "), page.title)
         classes = re.findall(r'<p class="verdict([a-z ]*)">', text)
         self.agree("bad" not in classes[0], classes)
         self.agree("<title>FAILED: " not in text, text[:400])
@@ -151,13 +199,18 @@ def check_one_verdict(test, words, code, environment=None, stdout_formats=None, 
     if stdout_formats is None:
         stdout_formats = [name for name in ("table", "csv", "markdown") if name in formats]
     for name in stdout_formats:
-        more = ["--color", "always"] if name == "table" else []
+        saved = test.folder / "again.json"
+        more = ["--color", "always", "--export", f"json={saved}"] if name == "table" else []
         again = run_until(words + ["--format", name, *more], environment, stop_at)
         test.assertEqual(again.returncode, code, again.stdout + again.stderr)
         if code != 0 and not again.stdout:   # nothing to report but the error
             test.assertRegex(again.stderr, r"(?m)^(\x1b\[[0-9;]*m)?error:")
             continue
         reader.read(name, again.stdout)
+        if name == "table":
+            rendered = program.run("report", "render", saved, "--format", "table", *more[:2],
+                                   environment=environment)
+            test.assertEqual(rendered.stdout, again.stdout)
     return json.loads(result.stdout)
 
 

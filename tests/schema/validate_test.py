@@ -242,6 +242,25 @@ class Schemas(unittest.TestCase):
         self.assertEqual(errors("load", changed(document, ("error", "native"), None)), [])
 
 
+    def test_wrong_texts(self):
+        document = {**DEVICES, "measured_on": [
+            {"id": "nvidia:0", "name": "GPU", "arch": "sm_90", "uuid": None, "pci_bus_id": None,
+             "driver": "580.1", "runtime": "13.0"}],
+            "shown": {"lines": [{"tone": "good", "text": "1 GPU usable"}], "notes": [], "tables": [
+                {"title": "", "columns": [{"key": "id", "title": "ID", "unit": "none"}],
+                 "rows": [["nvidia:0"]], "heat": [[0.5]]}]}}
+        self.assertEqual(errors("devices", document), [])
+        for path, value, part in [
+                (("measured_on",), [], "$.measured_on"),
+                (("measured_on", 0, "id"), "host", "$.measured_on[0].id"),
+                (("measured_on", 0, "driver"), ..., "driver is missing"),
+                (("shown", "lines"), ..., "lines is missing"),
+                (("shown", "lines", 0, "tone"), "green", "$.shown.lines[0].tone"),
+                (("shown", "tables", 0, "columns", 0, "unit"), "ms", "unit"),
+                (("shown", "tables", 0, "rows"), ..., "rows is missing")]:
+            with self.subTest(path=path):
+                self.assert_refused("devices", changed(document, path, value), part)
+
     def test_wrong_verdicts(self):
         missed = {**DEVICES, "status": "failed", "exit_code": 1, "passed": False,
                   "failures": [{"what": "link", "expected": 16, "got": 8}]}

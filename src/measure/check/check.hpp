@@ -72,6 +72,7 @@ struct CheckCell : report::Measurement {
   /// Measures the same again, alone on the machine; empty where it is not judged by its rate. Must
   /// own all that it uses.
   std::function<report::Measurement()> again;
+  bool is_for_floors_only = false;  ///< never compared with siblings
 };
 
 /// A device that was checked.

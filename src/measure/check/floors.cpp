@@ -8,6 +8,7 @@
 #include "hiptool/error.hpp"
 #include "measure/copy/spec.hpp"
 #include "measure/kernel/bench.hpp"
+#include "measure/library/compute.hpp"
 #include "report/report.hpp"
 
 namespace hiptool::measure {
@@ -26,8 +27,21 @@ constexpr const char* expect_schema = "hiptool.expect/1";
               "write a file with `hiptool check --write-expect FILE` on a good machine");
 }
 
+// "matmul.f16.1024x1024x1024.cublas": the last word is the library.
+bool is_library_name(const std::string& label) {
+  const std::string first = label.substr(0, label.find('.'));
+  for (const ProblemKind kind : {ProblemKind::matmul, ProblemKind::conv2d}) {
+    if (first != to_string(kind)) continue;
+    const std::vector<std::string> names = implementations_of(kind);
+    const std::string last = label.substr(label.find_last_of('.') + 1);
+    return is_library(last) && std::find(names.begin(), names.end(), last) != names.end();
+  }
+  return false;
+}
+
 // The first word of the labels of measurements that some level makes.
 bool is_cell_name(const std::string& label) {
+  if (is_library_name(label)) return true;
   const std::string first = label.substr(0, label.find('.'));
   if (parse_copy_kind(first)) return true;
   const std::vector<KernelFamily> families = list_kernels();
@@ -159,6 +173,7 @@ std::string floors_text(const std::vector<RatedCell>& cells, const std::string& 
 
 std::string stage_of_label(const std::string& label) {
   if (parse_copy_kind(label.substr(0, label.find('.')))) return "copy";
+  if (is_library_name(label)) return "libraries";
   return label.starts_with("memtest-") ? "memory" : "kernels";
 }
 

@@ -13,7 +13,7 @@
 #include "hiptool/model_runtime.hpp"
 #include "measure/check/stages.hpp"
 #include "prove/reference_decoder.hpp"
-#include "runtime/greedy.hpp"
+#include "runtime/decode_tokens.hpp"
 
 namespace hiptool::measure {
 namespace {

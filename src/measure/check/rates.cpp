@@ -68,7 +68,9 @@ using Group = std::vector<const CheckCell*>;
 Group siblings_of(const CheckCell& cell, const std::vector<CheckCell>& cells,
                   const RateRules& rules) {
   Group group{&cell};
-  if (cell.devices.empty() || report::platform_of(cell.devices.front()) == "cpu") return group;
+  if (cell.is_for_floors_only || cell.devices.empty() ||
+      report::platform_of(cell.devices.front()) == "cpu")
+    return group;
   for (const CheckCell& other : cells) {
     if (&other == &cell || other.label != cell.label || !is_rated(other)) continue;
     const bool is_reverse =

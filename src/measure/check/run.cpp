@@ -17,7 +17,7 @@
 #include "measure/check/rates.hpp"
 #include "measure/check/stages.hpp"
 #include "measure/check/workers.hpp"
-#include "runtime/greedy.hpp"
+#include "runtime/decode_tokens.hpp"
 
 namespace hiptool::measure {
 namespace {

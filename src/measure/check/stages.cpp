@@ -126,6 +126,27 @@ void run_bench(const char* stage, const char* action, const Device& device,
   }
 }
 
+LibraryResult compute_by_library(const Device& device, const LibraryChild& child,
+                                 const Problem& problem, const std::string& name,
+                                 const LibraryOptions& options) {
+  return child.program.empty() ? measure_problem(device, problem, name, options)
+                               : measure_in_child(child, device, problem, name, options);
+}
+
+/// The cell of a right result whose rate floors may judge.
+CheckCell library_cell(const Device& device, const LibraryChild& child, const LibraryResult& result,
+                       const LibraryOptions& options) {
+  CheckCell cell;
+  static_cast<report::Measurement&>(cell) = result;
+  cell.stage = "libraries";
+  cell.is_for_floors_only = true;
+  cell.again = [device, child, problem = result.problem, name = result.implementation,
+                options]() -> report::Measurement {
+    return compute_by_library(device, child, problem, name, options);
+  };
+  return cell;
+}
+
 /// The problem of every library: small on hosts and where sizes are.
 Problem usual_problem(ProblemKind kind, const Device& device, const StageContext& context) {
   Problem problem = default_problem(kind, true);
@@ -307,14 +328,20 @@ void libraries_stage(const Device& device, const StageContext& context, Heartbea
     for (const std::string& name : implementations_of(kind, device.platform())) {
       if (!is_library(name)) continue;
       std::size_t right = 0;
-      for (Problem problem : problems) {
+      std::string rate;
+      for (std::size_t i = 0; i < problems.size(); ++i) {
+        Problem problem = problems[i];
         context.cancel->throw_if_cancelled("check");
         shrink_to_fit(problem, device.memory().free_bytes);
         heart.step(name + " on " + device.id(), 2);
         const LibraryResult result =
-            context.child.program.empty()
-                ? measure_problem(device, problem, name, options)
-                : measure_in_child(context.child, device, problem, name, options);
+            compute_by_library(device, context.child, problem, name, options);
+        right += result.status == Status::ok ? 1u : 0u;
+        if (i == 0 && result.status == Status::ok) {
+          rate = figure_text(result);
+          work.add(library_cell(device, context.child, result, options));
+          continue;
+        }
         std::string action = "update or reinstall " + name;
         if (!result.library_path.empty()) action += " (" + result.library_path + ")";
         add_measured("libraries", result,
@@ -322,11 +349,11 @@ void libraries_stage(const Device& device, const StageContext& context, Heartbea
                          std::string(to_string(kind)) + " --lib " + name + " --device " +
                          device.id() + "`",
                      work);
-        right += result.status == Status::ok ? 1u : 0u;
       }
       if (right == 0) continue;
       const std::string count = problems.size() > 1 ? fmt::format("{} ", right) : "";
-      work.add_figure(fmt::format("{}{} by {}", count, to_string(kind), name));
+      work.add_figure(fmt::format("{}{} by {}{}{}", count, to_string(kind), name,
+                                  rate.empty() ? "" : " ", rate));
     }
   }
 }

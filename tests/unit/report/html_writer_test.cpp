@@ -27,6 +27,59 @@ TEST_CASE("verdict, tables and notes stand on the page") {
   CHECK(has(page, "<li>memory_free is not shown: it needs a context</li>"));
 }
 
+TEST_CASE("named values after the verdict make a list, the verdict and other lines do not") {
+  Report report = passed_report();
+  report.verdict = {{Tone::plain, "digest  of all"},
+                    {Tone::plain, "digest  0f3e"},
+                    {Tone::plain, "kernel image  sm_90  or so"},
+                    {Tone::warning, "driver  old"},
+                    {Tone::plain, "  to do: look"},
+                    {Tone::plain, "10 of 2  dubious"}};
+  const std::string page = to_html(report);
+  CHECK(has(page, "<p class=\"verdict\">digest  of all</p>"));
+  CHECK(has(page,
+            "<dl class=\"pairs\">\n<dt>digest</dt><dd>0f3e</dd>\n"
+            "<dt>kernel image</dt><dd>sm_90  or so</dd>\n</dl>\n"
+            "<p class=\"verdict warning\">driver  old</p>"));
+  CHECK(has(page, "<p class=\"verdict\">  to do: look</p>"));
+  CHECK(has(page, "<p class=\"verdict\">10 of 2  dubious</p>"));
+}
+
+TEST_CASE("the devices that were measured, with their drivers") {
+  Report report = report_with(
+      bench_copy(copy_cell("a@amd:0", "host", "amd:0", 1, 1),
+                 R"("context":{"driver":"6.14","devices":[{"id":"amd:10","name":"MI300X"},
+         {"id":"amd:9","name":"MI300X","pci_bus_id":"0000:65:00.0"}]},)"));
+  std::string page = to_html(report);
+  CHECK(has(page, "<h2>Measured on</h2>"));
+  CHECK(page.find("<td>amd:9</td><td>MI300X</td><td>6.14</td><td>0000:65:00.0</td>") <
+        page.find("<td>amd:10</td>"));
+  CHECK(has(page, "<dt>host</dt><dd>n1</dd>"));
+  report = report_with(
+      R"({"schema":"hiptool.devices/1","status":"ok","platforms":[
+         {"platform":"nvidia","driver_version":"580.1","runtime_version":"13.0"}],
+         "devices":[{"id":"nvidia:0","name":"H200"},{"id":"cpu:0","name":"EPYC"}]})");
+  page = to_html(report);
+  CHECK(has(page, "<td>nvidia:0</td><td>H200</td><td>580.1</td><td>13.0</td>"));
+  CHECK(has(page, "<td>cpu:0</td><td>EPYC</td><td>–</td><td>–</td>"));
+}
+
+TEST_CASE("a comparison names the machines of its runs, not its own") {
+  Report report = report_with(
+      R"({"schema":"hiptool.report/1","action":"compare","host":{"name":"desk","cpu":"mine"},
+         "exit_code":0,"passed":true,
+         "old":{"path":"a.json","host":"n1","started_at":null,"devices":[
+           {"id":"amd:0","name":"MI300X","driver":"6.14"},
+           {"id":"amd:1","name":"MI300X","driver":"6.14"}]},
+         "new":{"path":"b.json","host":"n2","devices":[]}})");
+  const std::string page = to_html(report);
+  CHECK(has(page, "<title>hiptool report compare</title>"));
+  CHECK(has(page, "<td>old</td><td>n1</td><td>2 x MI300X</td><td>6.14</td>"));
+  CHECK(has(page, "<td>new</td><td>n2</td>"));
+  CHECK_FALSE(has(page, "desk"));
+  CHECK_FALSE(has(page, "mine"));
+}
+
 TEST_CASE("a hostile name stays text") {
   Report report = hostile_report();
   const Report measured = report_with(bench_copy(copy_cell("<b>@amd:0", "host", "amd:0", 1, 1)));

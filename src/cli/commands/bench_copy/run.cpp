@@ -7,6 +7,7 @@
 
 #include "base/units.hpp"
 #include "cli/commands/bench_copy/outcome.hpp"
+#include "cli/document.hpp"
 #include "hiptool/error.hpp"
 
 namespace hiptool::cli {
@@ -158,6 +159,7 @@ void run_bench_copy_steps(const BenchCopyOptions& options, Context& context,
   const auto platforms = context.make_platforms();
   const std::vector<Device> devices =
       choose_bench_devices(*platforms, context.devices, request.wants_all_devices());
+  note_devices(environment, *platforms, devices);
   outcome.left_out = devices_left_out(*platforms, context.devices, devices);
   const std::vector<measure::HostNode> nodes = measure::read_host_nodes(environment.system_root);
   const std::vector<PlannedCopy> plan = plan_bench_copy(request, devices, nodes);

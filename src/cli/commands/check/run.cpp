@@ -337,6 +337,7 @@ void run_check_steps(const CheckCommandOptions& options, Context& context, Check
   const std::vector<const PlatformAnswer*> dead = dead_platforms(diagnosis, selection);
   const std::shared_ptr<Platforms> platforms = context.make_platforms();
   const std::vector<Device> devices = choose_answering(*platforms, selection, dead);
+  note_devices(environment, *platforms, devices);
   for (const Device& device : devices) {
     outcome.result.devices.push_back(checked_device(device));
     if (request.options.floors) request.options.floors->of(device.info().name);

@@ -22,7 +22,7 @@
 #include "hiptool/model_runtime.hpp"
 #include "measure/peak.hpp"
 #include "model/token_text.hpp"
-#include "runtime/greedy.hpp"
+#include "runtime/decode_tokens.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -108,20 +108,23 @@ report::Value decode_value(const DecodeOutcome& decode) {
       {"sampling", sampling_value(decode.sampling)}};
 }
 
-std::vector<report::Line> decode_lines(const DecodeOutcome& decode) {
+std::string decode_verdict(const DecodeOutcome& decode) {
   std::string rate;
   if (decode.tokens_per_s) rate = fmt::format(", {:.1f} tokens/s", *decode.tokens_per_s);
   if (decode.share_of_peak) {
     rate += ", " + format_share(*decode.share_of_peak) + " of the memory bandwidth";
   }
+  const std::string count = decode.is_complete()
+                                ? base::count_of(decode.ids.size(), "token")
+                                : fmt::format("{} of {} tokens", decode.ids.size(), decode.wanted);
+  return fmt::format("decoded {} on {}{}", count, fmt::join(decode.devices, " and "), rate);
+}
+
+std::vector<report::Line> decode_lines(const DecodeOutcome& decode) {
   std::vector<report::Line> lines;
   const auto add = [&](std::string text) {
     lines.push_back({report::Tone::plain, std::move(text)});
   };
-  const std::string count = decode.is_complete()
-                                ? base::count_of(decode.ids.size(), "token")
-                                : fmt::format("{} of {} tokens", decode.ids.size(), decode.wanted);
-  add(fmt::format("decoded {} on {}{}", count, fmt::join(decode.devices, " and "), rate));
   add(fmt::format("prompt  {}", fmt::join(decode.prompt_ids, ",")));
   add(fmt::format("ids     {}", fmt::join(decode.ids, ",")));
   if (decode.text) {

@@ -28,7 +28,9 @@ void run_decode(const LoadedModel& model, std::vector<std::uint32_t> prompt, std
 
 /// The field `decode` of `hiptool.load/1`.
 report::Value decode_value(const DecodeOutcome& decode);
-/// The same for people, the verdict first.
+/// "decoded 4 tokens on nvidia:0, 35.1 tokens/s".
+std::string decode_verdict(const DecodeOutcome& decode);
+/// What follows it: the prompt, the ids and their text.
 std::vector<report::Line> decode_lines(const DecodeOutcome& decode);
 
 }  // namespace hiptool::cli

@@ -11,7 +11,7 @@
 #include "cli/options.hpp"
 #include "cli/output_file.hpp"
 #include "hiptool/error.hpp"
-#include "runtime/greedy.hpp"
+#include "runtime/decode_tokens.hpp"
 
 namespace hiptool::cli {
 namespace {

@@ -176,10 +176,16 @@ std::string name_of_model(const LoadOutcome& outcome) {
   return outcome.model->path().filename().string();
 }
 
+bool has_decoded(const LoadOutcome& outcome, const Error* error) {
+  return error == nullptr && outcome.decode;
+}
+
 // The cause of the exit code comes first: a missed fault of the self-test, then an error, then NaN.
 report::Line verdict_line(const LoadOutcome& outcome, const Error* error) {
   report::Line line = outcome.prove ? prove_verdict(*outcome.prove, name_of_model(outcome))
-                                    : outcome_line(outcome, error);
+                      : has_decoded(outcome, error)
+                          ? report::Line{Tone::good, decode_verdict(*outcome.decode)}
+                          : outcome_line(outcome, error);
   const std::string failed_check = failed_check_text(outcome);
   if (failed_check.empty()) return line;
   const bool is_only_nan = std::all_of(outcome.self_test.begin(), outcome.self_test.end(),
@@ -368,6 +374,15 @@ report::Report make_load_report(report::Run run, const LoadOutcome& outcome, con
   if (outcome.prove) {
     add("prove", prove_value(*outcome.prove));
     append(report.verdict, prove_lines(*outcome.prove));
+  }
+  if (outcome.decode) {
+    add("decode", decode_value(*outcome.decode));
+    if (!has_decoded(outcome, error)) {
+      report.verdict.push_back({Tone::plain, decode_verdict(*outcome.decode)});
+    }
+    append(report.verdict, decode_lines(*outcome.decode));
+  }
+  if (outcome.prove || has_decoded(outcome, error)) {
     report.verdict.push_back({Tone::plain, outcome_line(outcome, error).text});
   }
   if (outcome.model) {
@@ -382,10 +397,6 @@ report::Report make_load_report(report::Run run, const LoadOutcome& outcome, con
   if (outcome.prove_needs) {
     add("prove_needs", needs_value(*outcome.prove_needs));
     report.verdict.push_back(needs_line(*outcome.prove_needs));
-  }
-  if (outcome.decode) {
-    add("decode", decode_value(*outcome.decode));
-    append(report.verdict, decode_lines(*outcome.decode));
   }
   if (outcome.values) {
     add("values", values_value(outcome));

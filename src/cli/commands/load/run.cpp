@@ -149,7 +149,7 @@ class LoadRun {
 
   std::vector<Device> open_devices() {
     platforms_ = context_.make_platforms();
-    std::vector<Device> devices = choose_devices(*platforms_, context_.devices);
+    std::vector<Device> devices = context_.choose_devices(*platforms_);
     for (const Device& device : devices) outcome_.device_names.push_back(device.info().name);
     outcome_.chosen_devices = devices.size();
     return devices;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/commands/make_model/decoder_shapes.hpp"
 #include "cli/commands/make_model/decoder_values.hpp"
 #include "hiptool/error.hpp"
 #include "model/text.hpp"
@@ -145,16 +146,8 @@ void add_divisors(DecoderTensorList& list, const DecoderPlan& plan) {
   }
 }
 
-}  // namespace
-
-DecoderPlan plan_decoder(const ModelWriterOptions& options, const std::vector<PlannedType>& types) {
-  DecoderPlan plan;
-  plan.decoder = *options.decoder;
-  check_decoder(plan.decoder, options.format);
-  check_types(types, options.format);
-  std::uint64_t block = 1;
-  for (const PlannedType& type : types) block = std::max(block, type.elements);
-  // The columns of every matrix must be whole blocks.
+// The columns of every matrix must be whole blocks.
+void shape_for_blocks(DecoderPlan& plan, std::uint64_t block) {
   if (block > 1) {
     plan.head_length = 32;
     plan.feed_forward = 160;
@@ -164,11 +157,14 @@ DecoderPlan plan_decoder(const ModelWriterOptions& options, const std::vector<Pl
     plan.head_length = 128;
     plan.feed_forward = 768;
   }
-  const auto wanted = (types.size() + matrices_per_layer - 2) / matrices_per_layer;
-  plan.layers = std::max(plan.layers, static_cast<std::uint32_t>(wanted));
+}
 
+std::vector<PlannedTensor> decoder_tensors(const DecoderPlan& plan,
+                                           const ModelWriterOptions& options,
+                                           const std::vector<PlannedType>& types) {
   const bool is_gguf = options.format == ModelFormat::gguf;
-  DecoderTensorList list(options, types, plan.tensors);
+  std::vector<PlannedTensor> tensors;
+  DecoderTensorList list(options, types, tensors);
   list.embedding(is_gguf ? "token_embd.weight" : "model.embed_tokens.weight", plan.vocabulary,
                  plan.embedding);
   for (std::uint32_t layer = 0; layer < plan.layers; ++layer) {
@@ -179,6 +175,32 @@ DecoderPlan plan_decoder(const ModelWriterOptions& options, const std::vector<Pl
     list.matrix(is_gguf ? "output.weight" : "lm_head.weight", plan.vocabulary, plan.embedding);
   }
   if (is_gguf) add_divisors(list, plan);
+  return tensors;
+}
+
+}  // namespace
+
+DecoderPlan plan_decoder(const ModelWriterOptions& options, const std::vector<PlannedType>& types) {
+  DecoderPlan plan;
+  plan.decoder = *options.decoder;
+  check_decoder(plan.decoder, options.format);
+  check_types(types, options.format);
+  std::uint64_t block = 1;
+  for (const PlannedType& type : types) block = std::max(block, type.elements);
+  if (plan.decoder.size_bytes > 0) {
+    choose_shape(plan, plan.decoder.size_bytes, block, [&](const DecoderPlan& one) {
+      std::uint64_t bytes = 0;
+      for (const PlannedTensor& tensor : decoder_tensors(one, options, types)) {
+        bytes += tensor.size_bytes;
+      }
+      return bytes;
+    });
+  } else {
+    shape_for_blocks(plan, block);
+  }
+  const auto wanted = (types.size() + matrices_per_layer - 2) / matrices_per_layer;
+  plan.layers = std::max(plan.layers, static_cast<std::uint32_t>(wanted));
+  plan.tensors = decoder_tensors(plan, options, types);
   return plan;
 }
 

@@ -12,7 +12,7 @@ namespace hiptool::cli {
 
 inline constexpr std::uint64_t least_decoder_tensors = 29;  ///< 3 layers of 9, embedding, norm
 
-/// A small decoder: its sizes are odd, so that a program cannot confuse two of them.
+/// A decoder. The sizes of a small one are odd, so that a program cannot confuse two of them.
 struct DecoderPlan {
   SampleDecoder decoder;
   std::uint32_t embedding = 96;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 
 #include "base/units.hpp"
@@ -19,11 +20,12 @@ namespace hiptool::cli {
 namespace {
 
 constexpr std::uint64_t default_size_bytes = 64u << 20;
+constexpr std::uint64_t no_size = UINT64_MAX;  // none was given
 
 struct MakeModelOptions {
   std::string path;
   std::optional<std::string> format;  ///< of the model; absent: from the extension
-  std::uint64_t size_bytes = default_size_bytes;
+  std::uint64_t size_bytes = no_size;
   std::uint64_t tensors = 0;  ///< 0: 16, or one per type or shard if more
   std::string types;          ///< comma-separated; empty: the default
   std::uint64_t seed = 1;
@@ -71,12 +73,10 @@ void check_decoder_options(const MakeModelOptions& options) {
     throw Error(ErrorCode::invalid_argument, "make-model",
                 "--rope, --window and --tied describe a decoder", "add --architecture");
   }
-  const bool has_sizes =
-      options.size_bytes != default_size_bytes || options.tensors > 0 || options.vocabulary > 0;
-  if (is_decoder && has_sizes) {
+  if (is_decoder && (options.tensors > 0 || options.vocabulary > 0)) {
     throw Error(ErrorCode::invalid_argument, "make-model",
-                "--architecture determines the sizes of the model",
-                "omit --size, --tensors and --vocabulary");
+                "--architecture determines the tensors of the model",
+                "omit --tensors and --vocabulary; --size chooses the shape");
   }
 }
 
@@ -90,6 +90,7 @@ SampleDecoder choose_decoder(const MakeModelOptions& options) {
   }
   decoder.window = options.window;
   decoder.is_tied = options.is_tied;
+  if (options.size_bytes != no_size) decoder.size_bytes = options.size_bytes;
   return decoder;
 }
 
@@ -123,7 +124,7 @@ int run_make_model(const MakeModelOptions& options, Context& context) {
   ModelWriterOptions writer;
   writer.path = options.path;
   writer.format = format;
-  writer.size_bytes = options.size_bytes;
+  writer.size_bytes = options.size_bytes != no_size ? options.size_bytes : default_size_bytes;
   if (!options.types.empty()) writer.types = split_list(options.types, "--types");
   writer.tensors = choose_tensors(options, writer.types, format);
   writer.seed = options.seed;
@@ -150,7 +151,8 @@ Runner add_make_model(CLI::App& app) {
   add_required_text(app, "OUT", "", options->path, "file to write");
   add_choice(app, "--format", "NAME", options->format, {"gguf", "safetensors"},
              "model format, if the extension of OUT does not imply it");
-  add_size(app, "--size", options->size_bytes, "total size of the tensors, default 64MiB");
+  add_size(app, "--size", options->size_bytes,
+           "total size of the tensors, default 64MiB; of a decoder the nearest published shape");
   add_count(app, "--tensors", options->tensors,
             "number of tensors, default 16 or one per type or shard", 1, 1'000'000);
   add_text(app, "--types", "LIST", options->types, "element types: all, or names such as F16,Q8_0");
@@ -161,7 +163,8 @@ Runner add_make_model(CLI::App& app) {
             "tokens in the vocabulary of a GGUF, default 0", 0, 10'000'000);
   add_choice(app, "--architecture", "NAME", options->architecture,
              {"llama", "mistral", "qwen2", "qwen3"},
-             "a small decoder that programs can compute with, of this architecture");
+             "a decoder that programs can compute with, of this architecture: a tiny one of odd "
+             "sizes, or about --size");
   add_choice(app, "--rope", "NAME", options->rope, {"none", "linear", "yarn", "llama3", "longrope"},
              "scaling of the decoder's rotary embedding, default none");
   add_count(app, "--window", options->window, "tokens that the decoder looks back, default all", 1,
@@ -190,8 +193,9 @@ Command make_model_command() {
                    {"hiptool make-model m.gguf --tensors 100 --seed 7", "reproducible contents"},
                    {"hiptool make-model m.gguf --types all --shards 3",
                     "every type, in three files"},
-                   {"hiptool make-model m.gguf --architecture qwen3",
-                    "a small decoder that works"}},
+                   {"hiptool make-model m.gguf --architecture qwen3", "a small decoder that works"},
+                   {"hiptool make-model m.gguf --architecture llama --types Q4_K --size 4.2GiB",
+                    "the shape of Llama 3.1 8B"}},
       .formats = {OutputFormat::table, OutputFormat::json},
       .has_own_format = true,
       .add = add_make_model,

@@ -17,8 +17,9 @@ namespace hiptool::cli {
 struct SampleDecoder {
   std::string architecture;  ///< "llama", "mistral" (safetensors only), "qwen2", "qwen3"
   RopeScaling rope = RopeScaling::none;
-  std::uint64_t window = 0;  ///< 0: none
-  bool is_tied = false;      ///< the output is the embedding
+  std::uint64_t window = 0;      ///< 0: none
+  bool is_tied = false;          ///< the output is the embedding
+  std::uint64_t size_bytes = 0;  ///< about that of the tensors; 0: the smallest, of odd sizes
 };
 
 struct ModelWriterOptions {
@@ -36,7 +37,8 @@ struct ModelWriterOptions {
   std::uint32_t shards = 1;
   /// Tokens in the tokenizer of a GGUF; 0: none, but a vocabulary size in the metadata.
   std::uint64_t vocabulary = 0;
-  /// In place of size, number of tensors and vocabulary. Its config.json accompanies safetensors.
+  /// In place of size, number of tensors and vocabulary of the model. Its config.json accompanies
+  /// safetensors.
   std::optional<SampleDecoder> decoder = {};
   /// Replaces existing files; otherwise one throws Error(invalid_argument).
   bool replaces = true;

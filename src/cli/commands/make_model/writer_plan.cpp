@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.hpp"
 #include "cli/commands/make_model/decoder_plan.hpp"
 #include "cli/commands/make_model/decoder_values.hpp"
 #include "cli/commands/make_model/writer_headers.hpp"
@@ -103,8 +104,9 @@ std::vector<PlannedType> chosen_types(const ModelWriterOptions& options) {
       chosen.insert(chosen.end(), known.begin(), known.end());
       continue;
     }
-    const auto found = std::find_if(known.begin(), known.end(),
-                                    [&](const PlannedType& type) { return type.name == name; });
+    const auto found = std::find_if(known.begin(), known.end(), [&](const PlannedType& type) {
+      return base::equals_ignoring_case(type.name, name);
+    });
     if (found == known.end()) {
       std::string hint = "use all";
       for (const PlannedType& type : known) hint.append(", ").append(type.name);

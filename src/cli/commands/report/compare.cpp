@@ -38,7 +38,8 @@ Object side_value(const RunFile& file) {
           {"kind", file.run.command},
           {"status", file.run.status},
           {"host", text_or_absent(file.run.host.name)},
-          {"started_at", text_or_absent(file.run.started_at)}};
+          {"started_at", text_or_absent(file.run.started_at)},
+          {"devices", devices_of_file(file)}};
 }
 
 Table people_table(const RunComparison& comparison) {

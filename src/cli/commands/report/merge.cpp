@@ -206,7 +206,9 @@ Array files_value(const Merge& merge) {
                           {"host", host_of(file)},
                           {"status", file.run.status},
                           {"passed", file.run.passed},
-                          {"measurements", file.measurements.size()}});
+                          {"measurements", file.measurements.size()},
+                          {"started_at", text_or_absent(file.run.started_at)},
+                          {"devices", devices_of_file(file)}});
   }
   return list;
 }

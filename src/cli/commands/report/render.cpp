@@ -2,6 +2,7 @@
 #include "cli/commands/load/load_table.hpp"
 #include "cli/commands/report/report.hpp"
 #include "report/matrix.hpp"
+#include "report/shown.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -20,9 +21,18 @@ std::vector<report::Table> main_table(const report::Report& report) {
 
 }  // namespace
 
+report::Array devices_of_file(const report::RunFile& file) {
+  report::Array devices;
+  for (const auto& [id, texts] : file.devices) {
+    devices.emplace_back(report::device_value(id, texts));
+  }
+  return devices;
+}
+
 report::Report document_report(report::Object document) {
   report::Report report = report::render_report(std::move(document));
   report.csv_tables = main_table(report);
+  if (report::read_shown(report::member(report.document, "shown"), report)) return report;
   for (const report::Matrix& matrix : report::matrices_of(report.measurements)) {
     report.tables.push_back(report::table_of(matrix));
   }

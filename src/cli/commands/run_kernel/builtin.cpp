@@ -198,7 +198,7 @@ int run_builtin_kernels(const RunKernelOptions& options, Context& context) {
   measure::chosen_kernels(bench);  // rejects wrong options before a driver is opened
   require_named(measure::plain_thresholds(options.fail_below, ThresholdKind::kernels), bench);
   const auto platforms = context.make_platforms();
-  const std::vector<Device> devices = choose_devices(*platforms, context.devices);
+  const std::vector<Device> devices = context.choose_devices(*platforms);
   const std::vector<Threshold> thresholds = measure::collect_thresholds(
       options.fail_below, devices, ThresholdKind::kernels, &context.environment.cancel);
   require_named(thresholds, bench);  // those of files too

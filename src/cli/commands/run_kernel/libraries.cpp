@@ -432,7 +432,7 @@ int run_libraries(const RunKernelOptions& options, Context& context) {
   const LibraryPlan plan = make_library_plan(options, context);
   measure::plain_thresholds(options.fail_below, ThresholdKind::kernels);  // rejects wrong ones
   const auto platforms = context.make_platforms();
-  const std::vector<Device> devices = choose_devices(*platforms, context.devices);
+  const std::vector<Device> devices = context.choose_devices(*platforms);
   const std::vector<Threshold> thresholds = measure::collect_thresholds(
       options.fail_below, devices, ThresholdKind::kernels, &context.environment.cancel);
   for (const Threshold& threshold : thresholds) {

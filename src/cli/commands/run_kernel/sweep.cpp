@@ -100,7 +100,7 @@ int run_sweep(const RunKernelOptions& options, Context& context) {
   BuiltinOutcome outcome;
   outcome.seed = sweep.seed;
   outcome.sweep = sweep.sweep == measure::Sweep::full ? "full" : "quick";
-  for (const Device& device : choose_devices(*platforms, context.devices)) {
+  for (const Device& device : context.choose_devices(*platforms)) {
     if (context.environment.cancel.is_cancelled()) break;
     for (measure::KernelResult& result : measure::sweep_operations(sweep, device)) {
       outcome.results.push_back(std::move(result));

@@ -231,7 +231,7 @@ void write_files(const std::vector<OpenOutput>& outputs, const measure::UserKern
 int run_user_module(const RunKernelOptions& options, Context& context) {
   const Plan plan = make_plan(options, context);
   const auto platforms = context.make_platforms();
-  const std::vector<Device> devices = choose_devices(*platforms, context.devices);
+  const std::vector<Device> devices = context.choose_devices(*platforms);
   const bool writes_files = std::any_of(plan.outputs.begin(), plan.outputs.end(),
                                         [](const OpenOutput& one) { return one.file != nullptr; });
   if (writes_files && devices.size() > 1) {

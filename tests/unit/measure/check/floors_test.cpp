@@ -109,3 +109,19 @@ TEST_CASE("wrong files are refused by name and field") {
                    "A, h2d.pinned"));
   }
 }
+
+TEST_CASE("products and convolutions of vendor libraries can have floors, ours cannot") {
+  FloorFile file;
+  const Floors floors = file.read(file_with(
+      R"({"A": {"matmul.f16.1024x1024x1024.cublas": {"flops_per_s": 1},
+                "conv2d.f16.n8c64h28w28:k64r3s3p1.miopen": {"flops_per_s": 1}}})"));
+  CHECK(floors.of("A").size() == 2);
+  CHECK(stage_of_label("matmul.f16.1024x1024x1024.cublas") == "libraries");
+  CHECK(stage_of_label("stream-triad.f32.256MiB") == "kernels");
+  for (const std::string name :
+       {"matmul.f16.1x1x1.own", "matmul.f16.1x1x1.cudnn", "conv2d.f16.1.cublas", "matmul"}) {
+    CAPTURE(name);
+    CHECK(has_text(file.refusal(file_with(R"({"A": {")" + name + R"(": {"flops_per_s": 1}}})")),
+                   "makes no measurement '" + name + "'"));
+  }
+}

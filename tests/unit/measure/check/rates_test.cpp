@@ -92,6 +92,17 @@ constexpr const char* h2d = "h2d.pinned.copy.64MiB";
 
 }  // namespace
 
+TEST_CASE("cells for floors only are not compared with their siblings") {
+  std::vector<CheckCell> cells = eight(20e9);
+  for (CheckCell& cell : cells) cell.is_for_floors_only = true;
+  CHECK(judge_cells(cells).faults.empty());
+  const Floors floors = floors_of(h2d, 30e9);
+  const Judged judged = judge_cells(cells, &floors);
+  REQUIRE(judged.faults.size() == 1);
+  CHECK(judged.faults[0].device == "nvidia:3");
+  CHECK(judged.floors.judged == 8);
+}
+
 TEST_CASE("of two siblings the slower one is named") {
   const Judged judged =
       judge_cells({cell_at(h2d, "nvidia:0", 50e9), cell_at(h2d, "nvidia:1", 40e9)});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/greedy.hpp"
+#include "runtime/decode_tokens.hpp"
 
 #include <algorithm>
 #include <chrono>

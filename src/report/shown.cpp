@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+#include "report/shown.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "report/text.hpp"
+
+namespace hiptool::report {
+namespace {
+
+// In the order of the enums.
+constexpr std::array<std::string_view, 4> tone_words{"plain", "good", "warning", "bad"};
+constexpr std::array<std::string_view, 8> unit_words{
+    "none", "count", "size", "rate", "duration", "share", "frequency", "operations"};
+
+template <class Enum, std::size_t count>
+std::optional<Enum> enum_of(const Value& word, const std::array<std::string_view, count>& words) {
+  const auto found = std::find(words.begin(), words.end(), text_of(word));
+  if (found == words.end()) return std::nullopt;
+  return static_cast<Enum>(found - words.begin());
+}
+
+template <class Enum, std::size_t count>
+Value word_of(Enum value, const std::array<std::string_view, count>& words) {
+  return words[static_cast<std::size_t>(value)];
+}
+
+// JSON cannot carry texts that are no UTF-8; writers show all of them in this form.
+Value safe_value(const Value& value) {
+  const auto* text = std::get_if<std::string>(&value.data());
+  return text == nullptr ? value : Value(printable(*text));
+}
+
+Array lines_value(const std::vector<Line>& lines) {
+  Array list;
+  for (const Line& line : lines) {
+    list.emplace_back(
+        Object{{"tone", word_of(line.tone, tone_words)}, {"text", printable(line.text)}});
+  }
+  return list;
+}
+
+Object table_value(const Table& table) {
+  Array columns;
+  for (const Column& column : table.columns) {
+    columns.emplace_back(Object{{"key", column.key},
+                                {"title", printable(column.title)},
+                                {"unit", word_of(column.unit, unit_words)}});
+  }
+  Array rows;
+  for (const auto& row : table.rows) {
+    Array values;
+    for (const Value& value : row) values.push_back(safe_value(value));
+    rows.emplace_back(std::move(values));
+  }
+  Object fields{{"title", printable(table.title)},
+                {"columns", std::move(columns)},
+                {"rows", std::move(rows)}};
+  if (table.heat.empty()) return fields;
+  Array heat;
+  for (const auto& row : table.heat) heat.emplace_back(Array(row.begin(), row.end()));
+  fields.emplace_back("heat", std::move(heat));
+  return fields;
+}
+
+std::optional<std::vector<Line>> read_lines(const Value& value) {
+  const auto* list = std::get_if<Array>(&value.data());
+  if (list == nullptr) return std::nullopt;
+  std::vector<Line> lines;
+  for (const Value& entry : *list) {
+    const auto tone = enum_of<Tone>(member(entry, "tone"), tone_words);
+    if (!tone) return std::nullopt;
+    lines.push_back({*tone, text_of(member(entry, "text"))});
+  }
+  return lines;
+}
+
+std::optional<Table> read_table(const Value& value) {
+  Table table;
+  table.title = text_of(member(value, "title"));
+  for (const Value& entry : elements(member(value, "columns"))) {
+    const auto unit = enum_of<Unit>(member(entry, "unit"), unit_words);
+    if (!unit) return std::nullopt;
+    table.columns.push_back(
+        {text_of(member(entry, "key")), text_of(member(entry, "title")), *unit});
+  }
+  for (const Value& row : elements(member(value, "rows"))) table.rows.push_back(elements(row));
+  for (const Value& row : elements(member(value, "heat"))) {
+    auto& shares = table.heat.emplace_back();
+    for (const Value& share : elements(row)) {
+      shares.push_back(std::clamp(number_of(share).value_or(0), 0.0, 1.0));
+    }
+  }
+  return table;
+}
+
+}  // namespace
+
+Object shown_value(const Report& report) {
+  Array tables;
+  for (const Table& table : report.tables) tables.emplace_back(table_value(table));
+  return {{"lines", lines_value(verdict_lines(report))},
+          {"tables", std::move(tables)},
+          {"notes", lines_value(report.notes)}};
+}
+
+bool read_shown(const Value& shown, Report& report) {
+  auto lines = read_lines(member(shown, "lines"));
+  auto notes = read_lines(member(shown, "notes"));
+  const auto* list = std::get_if<Array>(&member(shown, "tables").data());
+  if (!lines || !notes || list == nullptr) return false;
+  std::vector<Table> tables;
+  for (const Value& entry : *list) {
+    std::optional<Table> table = read_table(entry);
+    if (!table) return false;
+    tables.push_back(std::move(*table));
+  }
+  report.verdict = std::move(*lines);
+  report.tables = std::move(tables);
+  report.notes = std::move(*notes);
+  report.verdict = verdict_lines(report);
+  return true;
+}
+
+}  // namespace hiptool::report
