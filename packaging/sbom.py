@@ -99,6 +99,7 @@ def license_of(source):
     return sys.exit(f"error: the licence of {source} is not in packaging/sbom.py")
 
 
+@functools.lru_cache(maxsize=None)
 def fields_of(package):
     form = "${Package}\t${Version}\t${source:Package}\t${Homepage}\t${Architecture}\n"
     return output_of("dpkg-query", "-W", "-f", form, package).splitlines()[0].split("\t")
@@ -190,8 +191,8 @@ def copy_licenses(folder, packages):
     folder.mkdir(parents=True, exist_ok=True)
     for package, way in sorted(packages.items()):
         notice = pathlib.Path("/usr/share/doc", package, "copyright")
-        if way in ("STATIC_LINK", "CONTAINS"):
-            shutil.copyfile(notice, folder / f"{package}.txt")
+        if way in ("STATIC_LINK", "CONTAINS"):   # one file for all packages of a source
+            shutil.copyfile(notice, folder / f"{fields_of(package)[2]}.txt")
 
 
 def main():
