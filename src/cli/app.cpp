@@ -14,6 +14,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
 #include "cli/help.hpp"
+#include "cli/man_pages.hpp"
 #include "cli/options.hpp"
 #include "cli/rank.hpp"
 #include "cli/version_text.hpp"
@@ -30,7 +31,8 @@ struct Session {
   bool verbose = false;
 };
 
-void show_help(const Request& request, CommandTree& tree, Console& console) {
+void show_help(const Request& request, CommandTree& tree, const Environment& environment) {
+  Console& console = environment.console;
   const HelpStyle style{console.width_out(), console.has_color_out()};
   if (request.command != nullptr) {
     console.out(command_help_text(describe(tree).command(request.command->name), style));
@@ -39,7 +41,7 @@ void show_help(const Request& request, CommandTree& tree, Console& console) {
   } else if (request.topic == "reference") {
     console.out(reference_text(describe(tree)));
   } else if (request.topic == "man") {
-    console.out(man_page_text(describe(tree)));
+    console.out(man_page_text(describe(tree), request.page, manual_date(environment.getenv)));
   } else {
     console.out(topic_text(request.topic));
   }
@@ -123,7 +125,7 @@ int dispatch(int argc, const char* const* argv, Session& session) {
   const Request request = parse(tree, argc, argv);
   session.verbose = tree.common().verbose;
   switch (request.kind) {
-    case Request::Kind::help: show_help(request, tree, console); break;
+    case Request::Kind::help: show_help(request, tree, session.environment); break;
     case Request::Kind::version: console.out(version_text(session.environment)); break;
     case Request::Kind::command: return run_command(*request.command, tree, session);
   }

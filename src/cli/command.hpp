@@ -69,6 +69,7 @@ struct CompletionWords {
 struct Command {
   std::string name;
   std::string summary;
+  std::string description;  ///< paragraphs of its manual page, with an empty line between them
   std::vector<Example> examples;
   std::vector<OutputFormat> formats;              ///< of its report
   std::vector<OutputFormat> export_formats = {};  ///< available to --export only

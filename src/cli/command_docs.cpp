@@ -94,12 +94,18 @@ CommandDoc describe_help(CLI::App& app) {
   CommandDoc doc;
   doc.name = "help";
   doc.summary = app.get_description();
+  doc.description =
+      "Prints the help of a command, with examples, or a topic: exit-codes, environment, "
+      "thresholds or units. `hiptool help reference` prints every command as Markdown, `hiptool "
+      "help man` the manual page hiptool(1), and `hiptool help man COMMAND` that of a command.";
   doc.examples = {{"hiptool help load", "options of a command"},
-                  {"hiptool help exit-codes", "meaning of the exit codes"}};
+                  {"hiptool help exit-codes", "meaning of the exit codes"},
+                  {"hiptool help man load", "the source of a manual page"}};
   doc.arguments = arguments_of(app);
-  std::vector<std::string>& choices = doc.arguments.front().choices;
-  for (const Command& command : commands()) choices.push_back(command.name);
-  for (const std::string& topic : help_topics()) choices.push_back(topic);
+  for (const Command& command : commands()) {
+    for (ArgumentDoc& argument : doc.arguments) argument.choices.push_back(command.name);
+  }
+  for (const std::string& topic : help_topics()) doc.arguments.front().choices.push_back(topic);
   return doc;
 }
 
@@ -134,9 +140,9 @@ ProgramDoc describe(CommandTree& tree) {
   for (const Command& command : commands()) {
     CLI::App& app = *tree.root().get_subcommand(command.name);
     program.commands.push_back(
-        {command.name, command.summary, command.examples, arguments_of(app), options_of(app),
-         common_options_for(command, program.common_options), names_of_formats(command.formats),
-         names_of_formats(command.export_formats)});
+        {command.name, command.summary, command.description, command.examples, arguments_of(app),
+         options_of(app), common_options_for(command, program.common_options),
+         names_of_formats(command.formats), names_of_formats(command.export_formats)});
     add_completion_words(command, program.commands.back());
   }
   program.commands.push_back(describe_help(*tree.root().get_subcommand("help")));

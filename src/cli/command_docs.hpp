@@ -32,6 +32,7 @@ struct ArgumentDoc {
 struct CommandDoc {
   std::string name;
   std::string summary;
+  std::string description;  ///< paragraphs, with an empty line between them
   std::vector<Example> examples;
   std::vector<ArgumentDoc> arguments;
   std::vector<OptionDoc> options;         ///< its own

@@ -87,6 +87,7 @@ CommandTree::CommandTree()
   CLI::App* help = root_->add_subcommand("help", "explain a command or a topic");
   add_text(*help, "TOPIC", "", help_topic_,
            "a command, exit-codes, environment, thresholds, units, reference or man");
+  add_text(*help, "COMMAND", "", help_page_, "with man: the command whose manual page to print");
 }
 
 CommandTree::~CommandTree() = default;
@@ -137,7 +138,11 @@ Request parse(CommandTree& tree, int argc, const char* const* argv) {
   const CLI::App* subcommand = parsed_subcommand(root);
   if (subcommand == nullptr) throw usage_error("no command given", help_hint(root));
   if (subcommand->get_name() != "help") return {Request::Kind::command, asked_command(), {}};
-  return {Request::Kind::help, find_command(tree.help_topic()), tree.help_topic()};
+  if (!tree.help_page().empty() && tree.help_topic() != "man") {
+    throw usage_error("unexpected argument '" + tree.help_page() + "'", help_hint(root));
+  }
+  return {Request::Kind::help, find_command(tree.help_topic()), tree.help_topic(),
+          tree.help_page()};
 }
 
 }  // namespace hiptool::cli

@@ -36,6 +36,7 @@ class CommandTree {
   CLI::App& root() noexcept { return *root_; }
   const CommonOptions& common() const noexcept { return common_; }
   const std::string& help_topic() const noexcept { return help_topic_; }
+  const std::string& help_page() const noexcept { return help_page_; }
   const Runner& runner(const Command& command) const;
 
  private:
@@ -43,6 +44,7 @@ class CommandTree {
 
   CommonOptions common_;
   std::string help_topic_;
+  std::string help_page_;
   std::vector<Runner> runners_;  // in the order of commands()
   std::unique_ptr<CLI::App> root_;
 };
@@ -53,6 +55,7 @@ struct Request {
   Kind kind = Kind::help;
   const Command* command = nullptr;  ///< the command to run or to show help for
   std::string topic;                 ///< of `help`, if it is not a command; may be empty
+  std::string page = {};             ///< of `help man`: the command; empty: the program
 };
 
 /// Parses the arguments into the tree's options. Throws Error(invalid_argument), with a suggestion

@@ -10,26 +10,22 @@
 namespace hiptool::cli {
 namespace {
 
-struct Row {
-  int exit_code;
-  std::string_view meaning;
-};
-
 constexpr int signal_base = 128;
 constexpr int exit_internal = 7;
 
 constexpr std::array rows{
-    Row{exit_done, "passed; some items, not all, may have been skipped with a reason"},
-    Row{exit_check_failed, "a check, threshold, comparison (SLOWER) or value test (NaN) failed"},
-    Row{2, "wrong usage: unknown command or option, bad value or combination"},
-    Row{3, "no usable device, not enough device memory, or nothing measured or run"},
-    Row{4, "an input file is missing, unreadable, damaged or unsupported"},
-    Row{5, "wrong data: bytes on the device, or results of a kernel or model, differ"},
-    Row{6, "a device or runtime call failed or timed out"},
-    Row{exit_internal, "host failure: disk full, output not writable, out of memory"},
-    Row{signal_base + SIGINT, "interrupted by SIGINT (Ctrl-C)"},
-    Row{signal_base + SIGTERM, "interrupted by SIGTERM"},
-    Row{signal_base + SIGHUP, "interrupted by SIGHUP (the terminal was closed)"},
+    ExitCodeDoc{exit_done, "passed; some items, not all, may have been skipped with a reason"},
+    ExitCodeDoc{exit_check_failed,
+                "a check, threshold, comparison (SLOWER) or value test (NaN) failed"},
+    ExitCodeDoc{2, "wrong usage: unknown command or option, bad value or combination"},
+    ExitCodeDoc{3, "no usable device, not enough device memory, or nothing measured or run"},
+    ExitCodeDoc{4, "an input file is missing, unreadable, damaged or unsupported"},
+    ExitCodeDoc{5, "wrong data: bytes on the device, or results of a kernel or model, differ"},
+    ExitCodeDoc{6, "a device or runtime call failed or timed out"},
+    ExitCodeDoc{exit_internal, "host failure: disk full, output not writable, out of memory"},
+    ExitCodeDoc{signal_base + SIGINT, "interrupted by SIGINT (Ctrl-C)"},
+    ExitCodeDoc{signal_base + SIGTERM, "interrupted by SIGTERM"},
+    ExitCodeDoc{signal_base + SIGHUP, "interrupted by SIGHUP (the terminal was closed)"},
 };
 
 // "invalid_argument, out_of_bounds", the codes that lead to an exit code.
@@ -69,9 +65,11 @@ int exit_code_of(ErrorCode code, int signal) noexcept {
   return exit_internal;
 }
 
+std::vector<ExitCodeDoc> exit_code_docs() { return {rows.begin(), rows.end()}; }
+
 std::string exit_codes_text() {
   std::string text = "Exit codes, with the matching error.code values of JSON documents:\n\n";
-  for (const Row& row : rows) {
+  for (const ExitCodeDoc& row : rows) {
     text += fmt::format("  {:>3}  {}\n", row.exit_code, row.meaning);
     const std::string codes = codes_of(row.exit_code);
     if (!codes.empty()) text += fmt::format("       ({})\n", codes);

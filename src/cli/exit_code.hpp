@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "hiptool/error.hpp"
 
@@ -13,6 +15,15 @@ inline constexpr int exit_check_failed =
 /// The exit code of a failed run. `signal` is the number of the signal that stopped it (0: none),
 /// for ErrorCode::cancelled.
 int exit_code_of(ErrorCode code, int signal = 0) noexcept;
+
+/// A row of the table of exit codes.
+struct ExitCodeDoc {
+  int exit_code;
+  std::string_view meaning;
+};
+
+/// The exit codes in the order of the table.
+std::vector<ExitCodeDoc> exit_code_docs();
 
 /// The table of `hiptool help exit-codes`.
 std::string exit_codes_text();

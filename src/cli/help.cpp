@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "cli/text.hpp"
-#include "hiptool/version.hpp"
 #include "report/text.hpp"
 
 namespace hiptool::cli {
@@ -58,55 +57,12 @@ std::string names_line(const std::string& start, const std::vector<std::string>&
   return fmt::format("{}\n", fmt::join(lines, "\n"));
 }
 
-// ---- Markdown
-
 std::string options_table(const std::vector<OptionDoc>& options) {
   std::string text = "| option | meaning |\n|---|---|\n";
   for (const OptionDoc& option : options) {
     text += "| `" + option.spelled() + "` | " + replaced(option.help, "|", "\\|") + " |\n";
   }
   return text + "\n";
-}
-
-// ---- man(7)
-
-// Escapes backslashes, hyphens and control characters at the start of a line.
-std::string roff(std::string_view text) {
-  std::string safe;
-  bool is_line_start = true;
-  for (const char c : text) {
-    if (is_line_start && (c == '.' || c == '\'')) safe += "\\&";
-    if (c == '\\') {
-      safe += "\\e";
-    } else if (c == '-') {
-      safe += "\\-";
-    } else {
-      safe += c;
-    }
-    is_line_start = c == '\n';
-  }
-  return safe;
-}
-
-std::string tagged(const std::string& tag, const std::string& text) {
-  return ".TP\n.B " + roff(tag) + "\n" + roff(text) + "\n";
-}
-
-std::string verbatim(const std::string& text) { return ".nf\n" + roff(text) + ".fi\n"; }
-
-std::string man_command(const CommandDoc& command) {
-  std::string text = ".SS " + command.name + "\n" + roff(command.summary) + "\n.PP\n.B " +
-                     roff(command.usage()) + "\n";
-  for (const ArgumentDoc& argument : command.arguments) {
-    text += tagged(argument.name, argument.help);
-  }
-  for (const OptionDoc& option : command.options) text += tagged(option.spelled(), option.help);
-  std::string examples;
-  for (const Example& example : command.examples) {
-    examples += "# " + example.purpose + "\n" + example.line + "\n";
-  }
-  if (!examples.empty()) text += ".PP\nExamples:\n.PP\n" + verbatim(examples);
-  return text;
 }
 
 }  // namespace
@@ -156,22 +112,6 @@ std::string reference_text(const ProgramDoc& program) {
     if (!command.options.empty()) text += options_table(command.options);
   }
   return text + "## Options of every command\n\n" + options_table(program.common_options);
-}
-
-std::string man_page_text(const ProgramDoc& program) {
-  std::string text =
-      fmt::format(".TH HIPTOOL 1 \"\" \"hiptool {}\" \"User Commands\"\n", version());
-  text += ".SH NAME\nhiptool \\- " + program.summary + "\n";
-  text += ".SH SYNOPSIS\n.B hiptool\n.I COMMAND\n[options]\n";
-  text += ".SH COMMANDS\n";
-  for (const CommandDoc& command : program.commands) text += man_command(command);
-  text += ".SH OPTIONS\nAccepted before and after every command.\n";
-  for (const OptionDoc& option : program.common_options)
-    text += tagged(option.spelled(), option.help);
-  text += ".SH EXIT STATUS\n" + verbatim(topic_text("exit-codes"));
-  text += ".SH ENVIRONMENT\n" + verbatim(topic_text("environment"));
-  text += ".SH THRESHOLDS\n" + verbatim(topic_text("thresholds"));
-  return text + ".SH UNITS\n" + verbatim(topic_text("units"));
 }
 
 }  // namespace hiptool::cli

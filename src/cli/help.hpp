@@ -27,8 +27,4 @@ std::string topic_text(const std::string& topic);
 /// Every command with its examples, arguments and options, as Markdown.
 std::string reference_text(const ProgramDoc& program);
 
-/// The same, with exit codes, environment, thresholds and units, as a manual page (man(7)) of
-/// section 1.
-std::string man_page_text(const ProgramDoc& program);
-
 }  // namespace hiptool::cli

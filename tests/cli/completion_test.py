@@ -14,6 +14,7 @@ from program import CliTest, clean_environment, run
 
 WHAT = sys.argv.pop(2) if len(sys.argv) > 2 else sys.exit(__doc__)
 COMMANDS = {"devices", "inspect", "load", "make-model", "completion", "help"}
+DAY = {"SOURCE_DATE_EPOCH": "1795435200"}   # 2026-11-23
 
 
 class Shell(CliTest):
@@ -118,24 +119,64 @@ class Zsh(Shell):
 
 
 class Documents(CliTest):
-    def test_the_manual_page_is_clean_and_whole(self):
-        page = self.folder / "hiptool.1"
-        page.write_text(run("help", "man").stdout, encoding="utf-8")
-        checks = [["man", "--warnings", "-l", str(page)], ["groff", "-man", "-ww", "-z", str(page)]]
-        if shutil.which("mandoc"):
-            checks.append(["mandoc", "-T", "lint", "-W", "warning", str(page)])
-        for words in checks:
-            if not shutil.which(words[0]):
-                continue
-            result = subprocess.run(words, capture_output=True, text=True, check=False,
-                                    env=clean_environment(MANWIDTH="80"))
-            text = result.stderr + (result.stdout if words[0] == "mandoc" else "")
-            said = [line for line in text.splitlines() if "missing date" not in line]
-            self.assertEqual(said, [], words[0])
-        text = page.read_text(encoding="utf-8")
-        for word in ["\\-\\-doctor", "\\-\\-verify MODE", "EXIT STATUS", "HIPTOOL_DEVICE",
-                     "1.5GiB"]:
-            self.assertIn(word, text)
+    def pages(self):
+        """The manual pages by their names."""
+        words = re.findall(r"^  ([a-z][a-z-]+)  ", run("help").stdout, re.MULTILINE)
+        self.assertLessEqual(COMMANDS, set(words))
+        environment = clean_environment(**DAY)
+        pages = {"hiptool": run("help", "man", environment=environment)}
+        for word in words:
+            pages[f"hiptool-{word}"] = run("help", "man", word, environment=environment)
+        for name, page in pages.items():
+            self.assertEqual(page.returncode, 0, f"{name}: {page.stderr}")
+        return {name: page.stdout for name, page in pages.items()}
+
+    def test_manual_pages_are_clean(self):
+        for name, text in self.pages().items():
+            page = self.folder / f"{name}.1"
+            page.write_text(text, encoding="utf-8")
+            checks = [["man", "--warnings", "-l", str(page)],
+                      ["groff", "-man", "-ww", "-z", str(page)],
+                      ["mandoc", "-T", "lint", str(page)]]
+            for words in checks:
+                if not shutil.which(words[0]):
+                    continue
+                result = subprocess.run(words, capture_output=True, text=True, check=False,
+                                        env=clean_environment(MANWIDTH="80"))
+                text = result.stderr + (result.stdout if words[0] == "mandoc" else "")
+                self.assertEqual(text, "", f"{name}: {words[0]}")
+
+    def test_manual_pages_are_whole(self):
+        pages = self.pages()
+        for name, text in pages.items():
+            sections = re.findall(r"^\.SH (.*)$", text, re.MULTILINE)
+            for section in ("NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "ENVIRONMENT",
+                            "SEE ALSO"):
+                self.assertIn(section, sections, name)
+            self.assertEqual("OPTIONS" in sections, name != "hiptool-help", name)
+            self.assertIn(' 1 "2026-11-23" "hiptool ', text.splitlines()[0])
+            self.assertRegex(text, r"\.SH DESCRIPTION\n[A-Z]", name)
+            others = set(re.findall(r"^\.BR (\S+) \(1\)", text.partition(".SH SEE ALSO")[2],
+                                    re.MULTILINE))
+            self.assertEqual({other.replace("\\-", "-") for other in others},
+                             set(pages) - {name})
+            command = name.partition("-")[2]
+            lines = run("help", command).stdout.splitlines() if command != "help" else []
+            for line in lines:
+                words = [word for word in line.split() if word.startswith("--")]
+                if line.startswith("  -") or line.startswith("      --"):
+                    self.assertIn(words[0].rstrip(",").replace("-", "\\-"), text, name)
+        for word in ["HIPTOOL_DEVICE", "1.5GiB", "h2d.pinned>=48GB/s"]:
+            self.assertIn(word, pages["hiptool"])
+
+    def test_manual_pages_without_a_date_or_a_command(self):
+        for value in ("", "soon", "12h", "99999999999999999999"):
+            page = run("help", "man", environment=clean_environment(SOURCE_DATE_EPOCH=value))
+            self.assertTrue(page.stdout.startswith('.TH HIPTOOL 1 "" '), value)
+        wrong = run("help", "man", "laod")
+        self.assertEqual(wrong.returncode, 2)
+        self.assertIn("did you mean 'load'?", wrong.stderr)
+        self.assertEqual(run("help", "load", "load").returncode, 2)
 
     def test_the_reference_has_every_option_that_help_has(self):
         text = run("help", "reference").stdout

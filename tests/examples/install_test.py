@@ -1,41 +1,124 @@
 # SPDX-License-Identifier: MIT
-"""Installs into a temporary folder, then builds and runs the example as a stranger would.
+"""Installs into a temporary folder and uses what is there as a stranger would.
 
-Usage: install_test.py MESON BUILD_FOLDER PKG_CONFIG EXAMPLE COMPILER...
+Usage: install_test.py files|pkg-config|cmake MESON BUILD_FOLDER EXAMPLE COMPILER...
+
+files: exactly the files that there should be. pkg-config, cmake: the example, found by these, built
+and run, with the static library too where it is installed.
 """
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 
 from example_model import run_example
 
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
 
-def install_test(meson, build, pkg_config, example, compiler, stage):
+
+def install(meson, build, stage):
     subprocess.run([meson, "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", stage],
                    check=True)
-    description = next(stage.rglob("hiptool.pc"))
-    library_folder = next(stage.rglob("libhiptool.so")).parent
-    environment = {**os.environ, "PKG_CONFIG_PATH": str(description.parent),
+
+
+def flags_of(name, folder, stage):
+    environment = {**os.environ, "PKG_CONFIG_PATH": str(folder),
                    "PKG_CONFIG_SYSROOT_DIR": str(stage)}
-    flags = subprocess.run([pkg_config, "--cflags", "--libs", "hiptool"], env=environment,
-                           check=True, capture_output=True, text=True).stdout.split()
-    print("pkg-config:", *flags)
-    program = stage / "example"
-    subprocess.run([*compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", example, "-o", program,
-                    *flags], check=True)
-    run_example(program, stage, {"LD_LIBRARY_PATH": str(library_folder)})
-    installed = {path.name for path in stage.rglob("*")}
-    assert {"hiptool.hpp", "error.hpp", "libhiptool.so.0"} <= installed, installed
-    for tool in stage.rglob("bin/hiptool"):
-        subprocess.run([tool, "--version"], check=True)
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", name], env=environment, check=True,
+                           capture_output=True, text=True).stdout.split()
+    print(f"pkg-config {name}:", *flags)
+    return flags
+
+
+def use_pkg_config(stage, example, compiler):
+    folder = next(stage.rglob("hiptool.pc")).parent
+    library_folder = next(stage.rglob("libhiptool.so")).parent
+    warnings = ["-std=c++20", "-Wall", "-Wextra", "-Werror"]
+    subprocess.run([*compiler, *warnings, example, "-o", stage / "shared",
+                    *flags_of("hiptool", folder, stage)], check=True)
+    run_example(stage / "shared", stage, {"LD_LIBRARY_PATH": str(library_folder)})
+    if not (library_folder / "libhiptool.a").exists():
+        print("no static library: not a portable build")
+        return
+    subprocess.run([*compiler, *warnings, example, HERE / "own_names.cpp", "-o", stage / "static",
+                    *flags_of("hiptool-static", folder, stage)], check=True)
+    run_example(stage / "static", stage)
+
+
+def use_cmake(stage, example, compiler):
+    prefix = next(stage.rglob("include")).parent
+    build = stage / "build"
+    subprocess.run(["cmake", "-S", HERE, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}",
+                    f"-DCMAKE_CXX_COMPILER={compiler[-1]}", f"-DEXAMPLE={example}",
+                    "-DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF"], check=True)
+    found = re.search(r"^hiptool_DIR:PATH=(.*)$", (build / "CMakeCache.txt").read_text("utf-8"),
+                      re.MULTILINE)[1]
+    assert found.startswith(str(stage)), f"found another hiptool: {found}"
+    subprocess.run(["cmake", "--build", build], check=True)
+    run_example(build / "shared", stage)
+    has_static = next(stage.rglob("libhiptool.so")).with_name("libhiptool.a").exists()
+    assert (build / "static").exists() == has_static, "the static library's target"
+    if has_static:
+        run_example(build / "static", stage)
+    refused = subprocess.run(["cmake", "-S", HERE, "-B", stage / "other", "-DWANTED=0.1",
+                              f"-DCMAKE_PREFIX_PATH={prefix}",
+                              f"-DEXAMPLE={example}"],
+                             capture_output=True, text=True, check=False)
+    assert refused.returncode != 0 and "hiptool-config.cmake, version:" in refused.stderr, \
+        f"another minor version was accepted: {refused.stderr}"
+
+
+def expected_files(stage):
+    """What a user gets, by what the sources have; paths from the prefix on."""
+    library = next(stage.rglob("libhiptool.so")).parent
+    prefix = next(stage.rglob("include")).parent
+    libdir = library.relative_to(prefix)
+    version = re.search(r"version: '([\d.]+)'", (ROOT / "meson.build").read_text("utf-8"))[1]
+    files = {libdir / "libhiptool.so", libdir / "libhiptool.so.0",
+             libdir / f"libhiptool.so.{version}", libdir / "pkgconfig/hiptool.pc",
+             libdir / "cmake/hiptool/hiptool-config.cmake",
+             libdir / "cmake/hiptool/hiptool-config-version.cmake"}
+    if (library / "libhiptool.a").exists():
+        files |= {libdir / "libhiptool.a", libdir / "pkgconfig/hiptool-static.pc"}
+    include = ROOT / "include/hiptool"
+    files |= {pathlib.Path("include/hiptool", path.name)
+              for path in [*include.glob("*.hpp"), *include.glob("*.def")]}
+    files |= {pathlib.Path("share/hiptool/schemas", path.name)
+              for path in (ROOT / "tests/schema").glob("*.schema.json")}
+    tool = prefix / "bin/hiptool"
+    words = subprocess.run([tool, "help"], check=True, capture_output=True, text=True).stdout
+    commands = re.findall(r"^  ([a-z][a-z-]+)  ", words, re.MULTILINE)
+    assert "load" in commands, words
+    names = ["bin/hiptool", "share/bash-completion/completions/hiptool",
+             "share/zsh/site-functions/_hiptool", "share/fish/vendor_completions.d/hiptool.fish",
+             "share/doc/hiptool/reference.md", "share/man/man1/hiptool.1"]
+    names += [f"share/man/man1/hiptool-{command}.1" for command in commands]
+    return prefix, files | {pathlib.Path(name) for name in names}
+
+
+def check_files(stage):
+    prefix, expected = expected_files(stage)
+    installed = {path.relative_to(prefix) for path in prefix.rglob("*") if not path.is_dir()}
+    assert installed == expected, (f"missing {sorted(map(str, expected - installed))}, "
+                                   f"not expected {sorted(map(str, installed - expected))}")
+    subprocess.run([prefix / "bin/hiptool", "--version"], check=True)
+    page = (prefix / "share/man/man1/hiptool-load.1").read_text("utf-8")
+    assert "hiptool\\-load \\-" in page, page[:200]
+    print(len(installed), "files")
 
 
 def main():
-    meson, build, pkg_config, example, *compiler = sys.argv[1:]
+    what, meson, build, example, *compiler = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
-        install_test(meson, build, pkg_config, example, compiler, pathlib.Path(folder))
+        stage = pathlib.Path(folder)
+        install(meson, build, stage)
+        if what == "files":
+            check_files(stage)
+        else:
+            {"pkg-config": use_pkg_config, "cmake": use_cmake}[what](stage, example, compiler)
 
 
 main()

@@ -15,7 +15,7 @@ import validate  # noqa: E402  (after the line above, which keeps the source tre
 HERE = pathlib.Path(__file__).resolve().parent
 
 COMMON = {
-    "tool": {"version": "0.1.0", "commit": None},
+    "tool": {"version": "0.2.0", "commit": None},
     "host": {"name": "synthetic", "kernel": "Linux 6.1", "cpu": None, "cores": 2,
              "memory_bytes": 1 << 34},
     "started_at": "2025-01-02T03:04:05Z",

@@ -269,6 +269,10 @@ Command completion_command() {
   return {
       .name = "completion",
       .summary = "print a shell completion script",
+      .description =
+          "Prints the completion script of a shell to standard output. Packages and `meson "
+          "install` install the scripts where the shells find them, so this is only needed "
+          "for a binary that was copied alone.",
       .examples = {{"source <(hiptool completion bash)", "enable it in this bash"},
                    {"hiptool completion zsh > ~/.zfunc/_hiptool", "install it for zsh"},
                    {"hiptool completion fish | source", "enable it in this fish"}},

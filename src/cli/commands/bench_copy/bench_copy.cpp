@@ -81,6 +81,14 @@ Command bench_copy_command() {
   return {
       .name = "bench-copy",
       .summary = "measure how fast copies are, and check their data",
+      .description =
+          "Measures copies between host memory and a device, within a device and between "
+          "devices. The device's events time each copy, and the data of every sample is "
+          "checked. Each rate is shown with the limit that it is compared with and the source "
+          "of that limit.\n\n"
+          "Without options the first GPU is measured with pinned host memory in a few "
+          "seconds. --fail-below and --baseline turn the measurement into a test: exit 1 if a "
+          "rate is too low.",
       .examples = {{"hiptool bench-copy", "the first GPU, in seconds"},
                    {"hiptool bench-copy --kind h2d --size 4KiB..1GiB", "over many sizes"},
                    {"hiptool bench-copy --kind p2p-write", "between all GPUs"},

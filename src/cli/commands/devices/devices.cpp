@@ -289,6 +289,14 @@ Command devices_command() {
   return {
       .name = "devices",
       .summary = "list usable devices, and why others are not",
+      .description =
+          "Lists the devices that can be used, and for each platform that cannot be used the "
+          "reason and the next step. With an id it shows all properties of one device.\n\n"
+          "The exit code is 0 whenever the list could be made, also without a GPU; --require "
+          "makes a missing device an error. --doctor examines drivers, links, permissions and "
+          "limits and proposes a fix for each finding. --topology shows how devices, network "
+          "cards and NUMA nodes are connected. --watch shows temperature, power, memory and "
+          "processes until it is stopped.",
       .examples = {{"hiptool devices", "usable devices"},
                    {"hiptool devices nvidia:0", "everything about one device"},
                    {"hiptool devices --doctor", "diagnose GPUs and drivers"},

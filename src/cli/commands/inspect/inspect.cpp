@@ -249,6 +249,13 @@ Command inspect_command() {
   return {
       .name = "inspect",
       .summary = "show what is in a model file; needs no device",
+      .description =
+          "Reads the headers of model files (GGUF or safetensors; a shard, an index, a "
+          "folder, a Hugging Face snapshot or an Ollama model) and shows architecture, number "
+          "of parameters, element types, dimensions, tokenizer, licence and sizes. No driver "
+          "is opened and no tensor data is read.\n\n"
+          "Several models give one row each. Files that cannot be read are listed with the "
+          "reason, and the exit code is 4.",
       .examples = {{"hiptool inspect model.gguf", "what is in the file"},
                    {"hiptool inspect *.gguf", "several models, one row each"},
                    {"hiptool inspect m.gguf --metadata", "every key, arrays shortened"},

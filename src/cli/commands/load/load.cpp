@@ -293,6 +293,20 @@ Command load_command() {
   return {
       .name = "load",
       .summary = "load a model file onto a device and prove that every byte arrived",
+      .description =
+          "Copies the tensors of a model file (GGUF or safetensors; a shard, an index, a "
+          "folder, a Hugging Face snapshot or an Ollama model) into the memory of one or "
+          "several devices and verifies the copy. By default the device computes digests of "
+          "its memory after the last copy, and these are compared with digests of a second "
+          "reading of the file. The first line of the report is the verdict, with the rate as "
+          "a share of what the link allows.\n\n"
+          "Without --device the first GPU is used. If a GPU is present but cannot be used, "
+          "the command fails with exit 3 and the reason; the processor is the default only on "
+          "machines without a GPU. --dry-run reads headers only and opens no driver; with "
+          "--context it reports whether the model and its KV cache fit.\n\n"
+          "--prove computes the model on the device and compares every layer with a "
+          "computation in double precision on the processor. --decode continues a prompt. "
+          "--demo makes a small model first, for a trial without a model of your own.",
       .examples = {{"hiptool load model.gguf", "onto the first GPU, verified"},
                    {"hiptool load model.safetensors --device cpu", "into host memory"},
                    {"hiptool load model.gguf --device all", "divided among all GPUs"},

@@ -188,6 +188,10 @@ Command make_model_command() {
   return {
       .name = "make-model",
       .summary = "write a test model with random weights",
+      .description =
+          "Writes a model file with random weights for tests and benchmarks. The same options "
+          "and seed give the same bytes on every machine. With --architecture the model is a "
+          "small decoder that programs can compute with.",
       .examples = {{"hiptool make-model m.gguf --size 1GiB", "1 GiB of random weights"},
                    {"hiptool make-model m.safetensors --types BF16", "all tensors bfloat16"},
                    {"hiptool make-model m.gguf --tensors 100 --seed 7", "reproducible contents"},

@@ -171,6 +171,13 @@ Command report_command() {
   return {
       .name = "report",
       .summary = "compare, merge or show the results of earlier runs",
+      .description =
+          "Works on JSON documents that other commands wrote with --export json=FILE or "
+          "--format json; it needs no device.\n\n"
+          "compare FILE FILE compares two runs measurement by measurement and exits 1 if the "
+          "second is slower. merge FILE... combines the runs of many hosts or ranks, names "
+          "the slow ones and exits 1 if there are any. render FILE writes the document in "
+          "another format, by default as an HTML page.",
       .examples = {{"hiptool report compare old.json new.json", "is it slower? exit 1 if so"},
                    {"hiptool report merge out.*.json", "which of many hosts is slow"},
                    {"hiptool report render run.json > run.html", "one page for people"},

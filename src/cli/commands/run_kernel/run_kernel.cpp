@@ -211,6 +211,15 @@ Command run_kernel_command() {
   return {
       .name = "run-kernel",
       .summary = "run kernels, check their results and rate them",
+      .description =
+          "Runs kernels on a device, checks every result and compares the rate with the peak "
+          "of the device. NAME is a built-in kernel, a group of them, an operation of the "
+          "library, ops for all operations, or all. --list prints the names.\n\n"
+          "--lib also measures the products and convolutions of the vendors' libraries, each "
+          "in a process of its own, so that a library that aborts or hangs is one failed "
+          "line. With --module a kernel of your own is compiled or loaded and launched with "
+          "the arguments that --arg gives.\n\n"
+          "--fail-below makes a rate that is too low exit 1. A wrong result always exits 5.",
       .examples = {{"hiptool run-kernel all", "every built-in kernel, checked"},
                    {"hiptool run-kernel memtest --size 90%", "test the memory"},
                    {"hiptool run-kernel fma --seconds 60", "keep it busy, and check"},
