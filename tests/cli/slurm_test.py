@@ -4,6 +4,7 @@ with their own folders and ports, which need neither root nor an installed confi
 where Slurm is not installed."""
 import getpass
 import os
+import re
 import shutil
 import socket
 import stat
@@ -11,8 +12,10 @@ import subprocess
 import sys
 import time
 
+import docs_test
 import program
 
+DOCUMENT = docs_test.ROOT / "docs" / "ci.md"
 DAEMONS = {name: shutil.which(name, path="/usr/sbin:/sbin:" + os.environ["PATH"])
            for name in ("munged", "slurmctld", "slurmd", "srun")}
 
@@ -36,7 +39,7 @@ TaskPlugin=task/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 ReturnToService=2
-NodeName=node1 NodeAddr=127.0.0.1 NodeHostName={host} Port={ports[1]} CPUs={cpus}
+NodeName={host} NodeAddr=127.0.0.1 NodeHostName={host} Port={ports[1]} CPUs={cpus}
 PartitionName=all Nodes=ALL Default=YES State=UP
 """
 
@@ -85,11 +88,13 @@ class Slurm(program.CliTest):
         for name in ("state", "spool", "work"):
             (self.folder / name).mkdir()
         (self.work / "hiptool").symlink_to(program.PROGRAM)
-        self.environment = program.clean_environment(SLURM_CONF=f"{self.folder}/slurm.conf")
+        self.host = socket.gethostname().split(".")[0]
+        self.environment = program.clean_environment(SLURM_CONF=f"{self.folder}/slurm.conf",
+                                                     HIPTOOL_DEVICE="cpu")
         self.environment["PATH"] = f"{self.work}:/usr/sbin:{self.environment['PATH']}"
         (self.folder / "slurm.conf").write_text(CONFIGURATION.format(
-            folder=self.folder, user=getpass.getuser(), host=socket.gethostname().split(".")[0],
-            ports=free_ports(2), cpus=os.cpu_count()), encoding="utf-8")
+            folder=self.folder, user=getpass.getuser(), host=self.host,
+            ports=free_ports(2), cpus=max(2, os.cpu_count())), encoding="utf-8")
         key = self.folder / "munge.key"
         key.write_bytes(os.urandom(128))
         key.chmod(stat.S_IRUSR)
@@ -99,20 +104,46 @@ class Slurm(program.CliTest):
                    f"--log-file={self.folder}/munged.log")
         self.wait_for((self.folder / "munge.socket").exists, "munged has no socket")
         self.start(DAEMONS["slurmctld"], "-D", "-c")
-        self.start(DAEMONS["slurmd"], "-D", "-N", "node1")
-        self.wait_for(self.is_idle, "the node is not idle")
+        self.start(DAEMONS["slurmd"], "-D", "-N", self.host)
+        self.wait_for(lambda: self.state() == "idle", "the node is not idle")
 
-    def is_idle(self):
-        result = subprocess.run(["sinfo", "-h", "-o", "%T"], env=self.environment, text=True,
-                                capture_output=True, check=False)
-        return result.stdout.strip() == "idle"
+    def state(self):
+        return subprocess.run(["sinfo", "-h", "-o", "%T"], env=self.environment, text=True,
+                              capture_output=True, check=False).stdout.strip()
 
-    def test_two_ranks_and_their_merge(self):
-        self.shell("srun -n2 hiptool bench-copy --device cpu --kind h2d --samples 9 "
-                   "--size 64KiB --export json=out.json -q")
+    def lines(self):
+        """Those of the document, for two processes on the only node, and of little work."""
+        text = DOCUMENT.read_text(encoding="utf-8")
+        section = text[text.index("## Slurm"):text.index("## MPI")]
+        lines = [line for block in docs_test.BLOCK.findall(section)
+                 for line in block[1].splitlines()]
+        self.assertEqual([line.split()[0] for line in lines],
+                         ["srun", "hiptool", "srun", "scontrol"])
+        check = docs_test.made_smaller(lines[0])
+        check = check.replace("-N 16 --ntasks-per-node=1 --gpus-per-node=8",
+                              "-N 1 --ntasks-per-node=2")
+        self.assertIn("=2 hiptool", check)
+        return [check, *lines[1:]]
+
+    def test_a_good_node(self):
+        check, merge, without, _ = self.lines()
+        self.shell(check)
         self.assertEqual(sorted(file.name for file in self.work.glob("*.json")),
                          ["out.0.json", "out.1.json"])
-        self.shell("hiptool report merge out.*.json", (0, 1))
+        self.shell(merge)
+        self.assertEqual((self.work / "bad.txt").read_text(encoding="utf-8").strip(), "")
+        self.assertIn(socket.gethostname(), self.shell(without).stdout)
+
+    def test_a_node_that_is_refused(self):
+        check, merge, _, drain = self.lines()
+        self.shell(check.replace("--export", "--write-expect good.json --export"))
+        expected = (self.work / "good.json").read_text(encoding="utf-8")
+        (self.work / "better.json").write_text(
+            re.sub(r'(?<="bytes_per_s": )\d+', "9" * 18, expected), encoding="utf-8")
+        self.shell(check.replace("--export", "--expect better.json --export"), (1,))
+        self.shell(merge, (1,))
+        self.shell(drain)
+        self.assertIn(self.state(), ("drained", "draining"))
 
 
 if __name__ == "__main__":
