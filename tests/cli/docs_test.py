@@ -28,7 +28,8 @@ BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # A hiptool command as a shell, a workflow, a job of a scheduler or a container starts it.
 COMMAND = re.compile(r"^(?:\$ |- run: |- |(?:srun|mpirun)(?: -\S+(?: \d+)?)* |command: \[)?"
                      r"(hiptool[ ,].*)$")
-SHELL = re.compile(r"^(hiptool|srun|scontrol|mpirun|sudo|tar|sha256sum|c\+\+|\./|\$\()")
+SHELL = re.compile(r"^(hiptool|srun|scontrol|mpirun|podman|docker|sudo|tar|sha256sum|c\+\+|\./"
+                   r"|\$\()")
 
 # Exit codes other than 0 that a command may have on a machine without the GPU that it is about.
 MAY_EXIT = {r"--fail-below|--baseline|report (compare|merge)": (0, 1), r"--doctor": (0, 1, 3),
@@ -171,8 +172,8 @@ class Documents(CliTest):
         if not folder:
             self.skipTest("HIPTOOL_RELEASE is not set")
         block = next(block for block in blocks_of(ROOT / "README.md", "") if "tar xf" in block)
-        name = re.search(r"tar xf (\S+)", block)[1]
-        shutil.copy(pathlib.Path(folder) / name, self.folder)
+        for file in pathlib.Path(folder).glob(re.search(r"tar xf (\S+)", block)[1]):
+            shutil.copy(file, self.folder)
         result = subprocess.run(["bash", "-e", "-c", block], cwd=self.folder, text=True,
                                 env=clean_environment(), capture_output=True, check=False)
         self.assertEqual(result.returncode, 0, result.stderr)
