@@ -28,8 +28,8 @@ BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # A hiptool command as a shell, a workflow, a job of a scheduler or a container starts it.
 COMMAND = re.compile(r"^(?:\$ |- run: |- |(?:srun|mpirun)(?: -\S+(?: \d+)?)* |command: \[)?"
                      r"(hiptool[ ,].*)$")
-SHELL = re.compile(r"^(hiptool|srun|scontrol|mpirun|podman|docker|sudo|tar|sha256sum|c\+\+|\./"
-                   r"|\$\()")
+SHELL = re.compile(r"^(hiptool|srun|scontrol|mpirun|podman|docker|export|sudo|tar|sha256sum|c\+\+"
+                   r"|\./|\$\()")
 
 # Exit codes other than 0 that a command may have on a machine without the GPU that it is about.
 MAY_EXIT = {r"--fail-below|--baseline|report (compare|merge)": (0, 1), r"--doctor": (0, 1, 3),
@@ -95,7 +95,8 @@ class Documents(CliTest):
                 "h2d", "--export", f"json={name}", "-q", cwd=self.folder)
         kernel = blocks_of(ROOT / "docs" / "kernels.md", "cpp")[0]
         (self.folder / "saxpy.hip").write_text(kernel, encoding="utf-8")
-        (self.folder / "copies.txt").write_text("h2d>=1kB/s\n[H200]\nd2h>=48GB/s\n", "utf-8")
+        thresholds = blocks_of(ROOT / "docs" / "ci.md", "text")[0]
+        (self.folder / "copies.txt").write_text(thresholds, "utf-8")
         (self.folder / "kernels.txt").write_text("stream>=1kB/s\n", "utf-8")
         (self.folder / "llama-13b.gguf").hardlink_to(self.folder / "model.gguf")
         run("make-model", "other.gguf", "--architecture", "llama", "-q", cwd=self.folder)
