@@ -142,11 +142,21 @@ class Documents(CliTest):
         def anchors(text):
             titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
             return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
-        for document in DOCUMENTS:
+        for document in [*DOCUMENTS, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]:
             text = document.read_text(encoding="utf-8")
             for target, anchor in re.findall(r"\]\(([^):#]*)#([^)]+)\)", text.replace("\n", " ")):
                 other = document.parent / target if target else document
                 self.assertIn(anchor, anchors(other.read_text(encoding="utf-8")), document.name)
+
+    def test_the_first_change_is_still_to_be_made(self):
+        walk = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+        for file, text in (("tests/unit/base/units_test.cpp", '"1.5GiB"'),
+                           ("src/base/units.cpp", '"TiB"'),
+                           ("src/cli/help_topics.cpp", "also MiB GiB TiB, M G T")):
+            self.assertIn(file, walk)
+            self.assertIn(text, walk)
+            self.assertIn(text, (ROOT / file).read_text(encoding="utf-8"))
+        self.assertEqual(run("make-model", f"{self.folder}/x.gguf", "--size", "1PiB").returncode, 2)
 
     def test_every_shell_command_parses(self):
         for document in DOCUMENTS:
