@@ -117,6 +117,27 @@ class Documents(CliTest):
                                             encoding="utf-8", check=False)
                     self.assertIn(result.returncode, allowed_exits(command), result.stderr)
 
+    def test_tables_in_documents_have_the_columns_of_today(self):
+        self.prepare()
+        environment = clean_environment(PATH=f"{self.folder}:{os.environ['PATH']}")
+        tables = 0
+        for document in DOCUMENTS:
+            for block in blocks_of(document, ""):
+                command, _, shown = block.replace("\\\n", "").partition("\n")
+                if not command.startswith("$ hiptool"):
+                    continue
+                output = subprocess.run(["bash", "-c", made_smaller(command[2:])], text=True,
+                                        env=environment, cwd=self.folder, check=True,
+                                        capture_output=True, encoding="utf-8").stdout
+                headers = re.findall(r"\n\n(.*  .*)\n", output)[:shown.count("\n\n")]
+                lines = [re.split(" {2,}", line.strip()) for line in shown.splitlines()]
+                for header in headers:
+                    columns = set(re.split(" {2,}", header.strip()))
+                    tables += 1
+                    with self.subTest(document=document.name, columns=columns):
+                        self.assertTrue(any(columns <= set(line) for line in lines), shown)
+        self.assertGreaterEqual(tables, 4)
+
     def test_no_document_is_without_commands_by_mistake(self):
         counts = {document.name: len(list(commands_of(document))) for document in DOCUMENTS}
         for name, least in {"README.md": 8, "bring-up.md": 10, "check.md": 7, "ci.md": 20,
