@@ -62,7 +62,7 @@ def blocks_of(document, *languages):
 def commands_of(document):
     """The command lines of a document, without prompts, comments and output."""
     for block in blocks_of(document, "", "yaml"):
-        for line in block.replace("\\\n", "").splitlines():
+        for line in re.sub(r" *\\\n *", " ", block).splitlines():
             found = COMMAND.match(line.strip())
             if found:
                 command = re.sub(r"\s+#.*$", "", found[1])

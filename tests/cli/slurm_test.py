@@ -116,7 +116,7 @@ class Slurm(program.CliTest):
         text = DOCUMENT.read_text(encoding="utf-8")
         section = text[text.index("## Slurm"):text.index("## MPI")]
         lines = [line for block in docs_test.BLOCK.findall(section)
-                 for line in block[1].splitlines()]
+                 for line in re.sub(r" *\\\n *", " ", block[1]).splitlines()]
         self.assertEqual([line.split()[0] for line in lines],
                          ["srun", "hiptool", "srun", "scontrol"])
         check = docs_test.made_smaller(lines[0])
