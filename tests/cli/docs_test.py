@@ -150,7 +150,7 @@ class Documents(CliTest):
         for document in [*DOCUMENTS, *others, *(ROOT / ".github").rglob("*.md")]:
             text = document.read_text(encoding="utf-8")
             # ../../ leads to pages of the site that hosts the repository.
-            links = [document.parent / link for link in re.findall(r"\]\(([^):#]+)[^)]*\)", text)
+            links = [document.parent / link for link in re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", text)
                      if not link.startswith("../../")]
             paths = re.findall(r"`((?:tests|src|docs|kernels|include)/[\w./-]+)[` ]", text)
             missing += [f"{document.name}: {target}"
