@@ -150,8 +150,8 @@ class Documents(CliTest):
         for document in [*DOCUMENTS, *others, *(ROOT / ".github").rglob("*.md")]:
             text = document.read_text(encoding="utf-8")
             # ../../ leads to pages of the site that hosts the repository.
-            links = [document.parent / link for link in re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", text)
-                     if not link.startswith("../../")]
+            links = [document.parent / link
+                     for link in re.findall(r"\]\((?!https?:|\.\./\.\./)([^)#]+)[^)]*\)", text)]
             paths = re.findall(r"`((?:tests|src|docs|kernels|include)/[\w./-]+)[` ]", text)
             missing += [f"{document.name}: {target}"
                         for target in links + [ROOT / path for path in paths]
