@@ -1,30 +1,42 @@
 # SPDX-License-Identifier: MIT
-"""Runs every hiptool command that README.md and docs/*.md show, so that none of them goes stale.
+"""Runs every hiptool command that README.md and docs/*.md show, so that none of them goes stale,
+checks the configurations against their schemas, and what is generated against the program.
 
 Usage: docs_test.py PROGRAM [unittest options].
 
 Sizes and durations are cut down: the test is about options, arguments and exit codes, not about
-rates.
+rates. With HIPTOOL_RELEASE=FOLDER the README's commands for the tarball run on the one in FOLDER.
 """
 import hashlib
+import importlib
 import os
 import pathlib
 import re
+import shutil
 import subprocess
+import sys
 
 import program
 from program import CliTest, clean_environment, run
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+REFERENCE = ROOT / "docs" / "reference.md"
+PICTURE = ROOT / "docs" / "terminal.svg"
+DOCUMENTS = [ROOT / "README.md", *sorted(set((ROOT / "docs").glob("*.md")) - {REFERENCE})]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-COMMAND = re.compile(r"^(?:\$ |- run: |srun )?(hiptool .*)$")
+# A hiptool command as a shell, a workflow, a job of a scheduler or a container starts it.
+COMMAND = re.compile(r"^(?:\$ |- run: |- |(?:srun|mpirun)(?: -\S+(?: \d+)?)* |command: \[)?"
+                     r"(hiptool[ ,].*)$")
+SHELL = re.compile(r"^(hiptool|srun|scontrol|mpirun|podman|docker|export|sudo|tar|sha256sum|c\+\+"
+                   r"|\./|\$\()")
 
 # Exit codes other than 0 that a command may have on a machine without the GPU that it is about.
 MAY_EXIT = {r"--fail-below|--baseline|report (compare|merge)": (0, 1), r"--doctor": (0, 1, 3),
-            r"--watch": (3,), r"--require gpu|nvidia:0": (0, 3), r"check .*--expect": (0, 1, 2)}
+            r"--watch": (3,), r"--costs": (0, 2), r"--require gpu|nvidia:0": (0, 3),
+            r"check .*--expect": (0, 1, 2)}
 # --watch would run until somebody ends it; the processor has nothing to watch.
-SMALLER = ((r"--watch \d+", r"\g<0> --platform cpu"),
+SMALLER = ((r"/(results|textfile|var/lib/prometheus/node-exporter)/", ""),
+           (r"--watch \d+", r"\g<0> --platform cpu"),
            (r"hiptool check", "hiptool check --size 64KiB"),
            (r"hiptool check (?!.*--stage)", "hiptool check --stage memory "),
            (r"check (.*)--level standard", r"check \1"),
@@ -40,24 +52,22 @@ SMALLER = ((r"--watch \d+", r"\g<0> --platform cpu"),
            (r"run-kernel (?!.*(--module|--list|--seconds|--samples|--sweep|\bops\b))",
             "run-kernel --samples 1 "))
 
-SAXPY = """#include <hip/hip_runtime.h>
 
-extern "C" __global__ void saxpy(float a, const float* x, float* y, unsigned n) {
-  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] += a * x[i];
-}
-"""
+def blocks_of(document, *languages):
+    text = document.read_text(encoding="utf-8")
+    return [block for language, block in BLOCK.findall(text) if language in languages]
 
 
 def commands_of(document):
     """The command lines of a document, without prompts, comments and output."""
-    text = document.read_text(encoding="utf-8")
-    for language, block in BLOCK.findall(text):
-        if language in ("", "yaml"):
-            for line in block.replace("\\\n", "").splitlines():
-                found = COMMAND.match(line.strip())
-                if found:
-                    yield re.sub(r"\s+#.*$", "", found[1])
+    for block in blocks_of(document, "", "yaml"):
+        for line in re.sub(r" *\\\n *", " ", block).splitlines():
+            found = COMMAND.match(line.strip())
+            if found:
+                command = re.sub(r"\s+#.*$", "", found[1])
+                if line.strip().startswith("command: ["):
+                    command = command.rstrip("]").replace(",", "")
+                yield command
 
 
 def made_smaller(command):
@@ -76,19 +86,21 @@ def allowed_exits(command):
 class Documents(CliTest):
     def prepare(self):
         """The files that the documents' commands read."""
-        run("make-model", "model.gguf", "--size", "1MiB", "-q", cwd=self.folder)
+        run("make-model", "model.gguf", "--architecture", "llama", "-q", cwd=self.folder)
         run("load", "model.gguf", "--device", "cpu", "--write-manifest", "model.json", "-q",
             cwd=self.folder)
         for name in ("old.json", "new.json", "run.json", "out.0.json", "out.1.json", "out.2.json"):
             run("bench-copy", "--device", "cpu", "--samples", "2", "--size", "64KiB", "--kind",
                 "h2d", "--export", f"json={name}", "-q", cwd=self.folder)
-        (self.folder / "saxpy.hip").write_text(SAXPY, encoding="utf-8")
-        (self.folder / "copies.txt").write_text("h2d>=1kB/s\n[H200]\nd2h>=48GB/s\n", "utf-8")
+        kernel = blocks_of(ROOT / "docs" / "kernels.md", "cpp")[0]
+        (self.folder / "saxpy.hip").write_text(kernel, encoding="utf-8")
+        thresholds = blocks_of(ROOT / "docs" / "ci.md", "text")[0]
+        (self.folder / "copies.txt").write_text(thresholds, "utf-8")
         (self.folder / "kernels.txt").write_text("stream>=1kB/s\n", "utf-8")
         (self.folder / "llama-13b.gguf").hardlink_to(self.folder / "model.gguf")
-        (self.folder / "x.bin").write_bytes(bytes(4096))
-        digest = hashlib.sha256((self.folder / "model.gguf").read_bytes()).hexdigest()
-        (self.folder / "SHA256SUMS").write_text(f"{digest}  model.gguf\n", encoding="utf-8")
+        run("make-model", "other.gguf", "--architecture", "llama", "-q", cwd=self.folder)
+        digest = hashlib.sha256((self.folder / "other.gguf").read_bytes()).hexdigest()
+        (self.folder / "SHA256SUMS").write_text(f"{digest}  tiny.gguf\n", encoding="utf-8")
         (self.folder / "hiptool").symlink_to(os.path.abspath(program.PROGRAM))
 
     def test_every_command_of_the_documents(self):
@@ -104,21 +116,216 @@ class Documents(CliTest):
                                             encoding="utf-8", check=False)
                     self.assertIn(result.returncode, allowed_exits(command), result.stderr)
 
+    def test_tables_in_documents_have_the_columns_of_today(self):
+        self.prepare()
+        environment = clean_environment(PATH=f"{self.folder}:{os.environ['PATH']}")
+        tables = 0
+        for document in DOCUMENTS:
+            for block in blocks_of(document, ""):
+                command, _, shown = block.replace("\\\n", "").partition("\n")
+                if not command.startswith("$ hiptool"):
+                    continue
+                output = subprocess.run(["bash", "-c", made_smaller(command[2:])], text=True,
+                                        env=environment, cwd=self.folder, check=True,
+                                        capture_output=True, encoding="utf-8").stdout
+                headers = re.findall(r"\n\n(.*  .*)\n", output)[:shown.count("\n\n")]
+                lines = [re.split(" {2,}", line.strip()) for line in shown.splitlines()]
+                for header in headers:
+                    columns = set(re.split(" {2,}", header.strip()))
+                    tables += 1
+                    with self.subTest(document=document.name, columns=columns):
+                        self.assertTrue(any(columns <= set(line) for line in lines), shown)
+        self.assertGreaterEqual(tables, 4)
+
     def test_no_document_is_without_commands_by_mistake(self):
         counts = {document.name: len(list(commands_of(document))) for document in DOCUMENTS}
-        for name in ("README.md", "bring-up.md", "check.md", "ci.md", "kernels.md", "loading.md"):
-            self.assertGreater(counts[name], 3, counts)
+        for name, least in {"README.md": 8, "bring-up.md": 10, "check.md": 7, "ci.md": 20,
+                            "kernels.md": 13, "loading.md": 25, "tested.md": 2}.items():
+            self.assertGreaterEqual(counts[name], least, counts)
 
     def test_links_and_paths_in_documents(self):
         missing = []
-        for document in [*DOCUMENTS, ROOT / "CONTRIBUTING.md"]:
+        others = [ROOT / name for name in ("CONTRIBUTING.md", "SECURITY.md")]
+        for document in [*DOCUMENTS, *others, *(ROOT / ".github").rglob("*.md")]:
             text = document.read_text(encoding="utf-8")
-            links = [document.parent / link for link in re.findall(r"\]\(([^):#]+)\)", text)]
+            # ../../ leads to pages of the site that hosts the repository.
+            links = [document.parent / link
+                     for link in re.findall(r"\]\((?!https?:|\.\./\.\./)([^)#]+)[^)]*\)", text)]
             paths = re.findall(r"`((?:tests|src|docs|kernels|include)/[\w./-]+)[` ]", text)
             missing += [f"{document.name}: {target}"
                         for target in links + [ROOT / path for path in paths]
                         if not target.exists()]
         self.assertEqual(missing, [])
+
+
+    def test_anchors_of_links(self):
+        def anchors(text):
+            titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+            return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+        for document in [*DOCUMENTS, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]:
+            text = document.read_text(encoding="utf-8")
+            for target, anchor in re.findall(r"\]\(([^):#]*)#([^)]+)\)", text.replace("\n", " ")):
+                other = document.parent / target if target else document
+                self.assertIn(anchor, anchors(other.read_text(encoding="utf-8")), document.name)
+
+    def test_the_first_change_is_still_to_be_made(self):
+        walk = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+        for file, text in (("tests/unit/base/units_test.cpp", '"1.5GiB"'),
+                           ("src/base/units.cpp", '"TiB"'),
+                           ("src/cli/help_topics.cpp", "also MiB GiB TiB, M G T")):
+            self.assertIn(file, walk)
+            self.assertIn(text, walk)
+            self.assertIn(text, (ROOT / file).read_text(encoding="utf-8"))
+        self.assertEqual(run("make-model", f"{self.folder}/x.gguf", "--size", "1PiB").returncode, 2)
+
+    def test_every_shell_command_parses(self):
+        for document in DOCUMENTS:
+            for block in blocks_of(document, "", "sh"):
+                lines = re.sub(r"^\$ ", "", block, flags=re.MULTILINE).replace("\\\n", "")
+                commands = [line for line in lines.splitlines() if SHELL.match(line.strip())]
+                with self.subTest(document=document.name, commands=commands):
+                    result = subprocess.run(["bash", "-n"], input="\n".join(commands), text=True,
+                                            capture_output=True, check=False)
+                    self.assertEqual(result.stderr, "")
+
+    def test_lines_fit_a_terminal(self):
+        for document in DOCUMENTS:
+            for line in document.read_text(encoding="utf-8").splitlines():
+                if not re.match(r"\||\[[\w-]+\]: |\$\(command -v sudo\)", line):
+                    self.assertLessEqual(len(line), 100, f"{document.name}: {line}")
+
+    def test_the_reference_is_what_the_program_prints(self):
+        self.assertEqual(run("help", "reference").stdout, REFERENCE.read_text(encoding="utf-8"),
+                         "run `hiptool help reference > docs/reference.md`")
+
+    def test_the_tarball(self):
+        folder = os.environ.get("HIPTOOL_RELEASE")
+        if not folder:
+            self.skipTest("HIPTOOL_RELEASE is not set")
+        block = next(block for block in blocks_of(ROOT / "README.md", "") if "tar xf" in block)
+        for file in pathlib.Path(folder).glob(re.search(r"tar xf (\S+)", block)[1]):
+            shutil.copy(file, self.folder)
+        result = subprocess.run(["bash", "-e", "-c", block], cwd=self.folder, text=True,
+                                env=clean_environment(), capture_output=True, check=False)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("verified 64.0 MiB", result.stdout)
+
+
+class Picture(CliTest):
+    def labels(self, lines):
+        """Prompts, first words of verdicts, headers and the first columns: not figures."""
+        found = []
+        in_notes = False   # they depend on the machine
+        for line in lines:
+            style, text = line[0][1:] if line else ("", "")
+            in_notes = style != "prompt" and (in_notes or text.startswith("skipped"))
+            if style in ("prompt", "bold"):
+                found.append([part for _, _, part in line])
+            elif style:
+                found.append((style, text.split()[0].rstrip(":")))
+            elif text and not in_notes:
+                found.append([part for _, _, part in line[:1 + text.startswith("cpu:")]])
+        return found
+
+    def test_it_shows_what_the_program_prints(self):
+        if run("devices", "--require", "gpu").returncode == 0:
+            self.skipTest("no GPU: this machine has a GPU")
+        if program.is_sanitized():
+            self.skipTest("a sanitizer is too slow for the time limit of a step")
+        sys.path.insert(0, str(ROOT / "docs"))
+        picture = importlib.import_module("picture")
+        cell, step = picture.CELL, picture.LINE
+        drawn = {}
+        for x, y, style, text in re.findall(
+                r'<text x="([\d.]+)" y="(\d+)" class="(\w*)">(.*?)</text>',
+                PICTURE.read_text(encoding="utf-8")):
+            line = (int(y) - picture.BAR) // step
+            column = round((float(x) - picture.MARGIN) / cell)
+            drawn.setdefault(line, []).append((column, style, text))
+        lines = list(picture.lines_of(os.path.abspath(program.PROGRAM)))
+        self.assertEqual(self.labels(drawn[line] for line in sorted(drawn)), self.labels(lines),
+                         "run `docs/picture.py hiptool > docs/terminal.svg`")
+        self.assertLessEqual(max(run[0] + len(run[2]) for line in drawn.values() for run in line),
+                             picture.COLUMNS)
+
+
+class Configurations(CliTest):
+    """The YAML of the documents, each kind against the schema of who reads it."""
+    def setUp(self):
+        super().setUp()
+        try:
+            self.yaml = importlib.import_module("yaml")
+        except ImportError:
+            self.skipTest("yaml is not installed")
+
+    def documents(self, key, forms=DOCUMENTS):
+        texts = [block for document in forms for block in blocks_of(document, "yaml")]
+        found = [document for document in map(self.yaml.safe_load, texts) if key in document]
+        self.assertTrue(found, key)
+        return found
+
+    def check_schema(self, name, document):
+        try:
+            vendor = importlib.import_module("check_jsonschema.builtin_schemas")
+            jsonschema = importlib.import_module("jsonschema")
+        except ImportError:
+            return   # the fields that a test names were there
+        schema = vendor.get_builtin_schema(f"vendor.{name}")
+        # YAML 1.1 takes the key `on` for true.
+        document = {"on" if key is True else key: value for key, value in document.items()}
+        jsonschema.validators.validator_for(schema)(schema).validate(document)
+
+    def test_kubernetes(self):
+        kinds = {}
+        for document in self.documents("apiVersion"):
+            kinds[document["kind"]] = document
+            pod = document["spec"]["template"]["spec"]
+            mounts = [mount["name"] for container in pod["containers"]
+                      for mount in container["volumeMounts"]]
+            self.assertEqual(mounts, [volume["name"] for volume in pod["volumes"]])
+            self.assertTrue(all(container["image"] for container in pod["containers"]))
+            try:
+                schemas = importlib.import_module("kubernetes_validate")
+            except ImportError:
+                continue
+            schemas.validate(document, schemas.latest_version(), strict=True)
+        self.assertEqual(set(kinds), {"Job", "DaemonSet"})
+        spec = kinds["DaemonSet"]["spec"]
+        self.assertEqual(spec["selector"]["matchLabels"], spec["template"]["metadata"]["labels"])
+        self.assertEqual(kinds["Job"]["spec"]["template"]["spec"]["restartPolicy"], "Never")
+
+    def test_github_workflow(self):
+        for workflow in self.documents("jobs"):
+            self.assertTrue(workflow[True])   # `on`
+            for job in workflow["jobs"].values():
+                self.assertTrue(job["runs-on"])
+                self.assertTrue(all("run" in step or "uses" in step for step in job["steps"]))
+            self.check_schema("github-workflows", workflow)
+
+    def test_gitlab_pipeline(self):
+        for pipeline in self.documents("gpu"):
+            self.assertTrue(pipeline["gpu"]["script"])
+            self.check_schema("gitlab-ci", pipeline)
+
+    def test_prometheus_rules(self):
+        for rules in self.documents("groups"):
+            for rule in rules["groups"][0]["rules"]:
+                self.assertIn("hiptool_", rule["expr"])
+            if shutil.which("promtool"):
+                file = self.folder / "rules.yml"
+                file.write_text(self.yaml.safe_dump(rules), encoding="utf-8")
+                result = subprocess.run(["promtool", "check", "rules", file], text=True,
+                                        capture_output=True, check=False)
+                self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    def test_issue_forms(self):
+        folder = ROOT / ".github" / "ISSUE_TEMPLATE"
+        forms = sorted(folder.glob("*.yml"))
+        self.assertGreaterEqual(len(forms), 3)
+        for form in forms:
+            kind = "github-issue-config" if form.name == "config.yml" else "github-issue-forms"
+            with self.subTest(form=form.name):
+                self.check_schema(kind, self.yaml.safe_load(form.read_text(encoding="utf-8")))
 
 
 if __name__ == "__main__":

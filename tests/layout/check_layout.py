@@ -32,8 +32,8 @@ HEADER_LAYER = {
 }
 
 TOP_LEVEL = {"meson.build", "meson_options.txt", "README.md", "LICENSE", "CHANGELOG.md",
-             "CONTRIBUTING.md", "docs", "include", "src", "kernels", "packaging", "tests",
-             "subprojects"}
+             "CONTRIBUTING.md", "SECURITY.md", "docs", "include", "src", "kernels", "packaging",
+             "tests", "subprojects"}
 CPP_SUFFIXES = {".cpp", ".hpp", ".h", ".c", ".hip"}
 CODE_SUFFIXES = CPP_SUFFIXES | {".py", ".sh", ".S", ".in", ".map", ".build"}
 LINES_MAX = 500

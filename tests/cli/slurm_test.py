@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: MIT
+"""The Slurm recipes of docs/ci.md on a cluster of this machine alone: munged, slurmctld and slurmd
+with their own folders and ports, which need neither root nor an installed configuration. Exits 77
+where Slurm is not installed."""
+import getpass
+import os
+import re
+import shutil
+import socket
+import stat
+import subprocess
+import sys
+import time
+
+import docs_test
+import program
+
+DOCUMENT = docs_test.ROOT / "docs" / "ci.md"
+DAEMONS = {name: shutil.which(name, path="/usr/sbin:/sbin:" + os.environ["PATH"])
+           for name in ("munged", "slurmctld", "slurmd", "srun")}
+
+CONFIGURATION = """\
+ClusterName=test
+SlurmctldHost=localhost(127.0.0.1)
+SlurmUser={user}
+SlurmdUser={user}
+SlurmctldPort={ports[0]}
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+CredType=cred/munge
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+ReturnToService=2
+NodeName={host} NodeAddr=127.0.0.1 NodeHostName={host} Port={ports[1]} CPUs={cpus}
+PartitionName=all Nodes=ALL Default=YES State=UP
+"""
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for each in sockets:
+        each.bind(("127.0.0.1", 0))
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+class Slurm(program.CliTest):
+    def start(self, *words):
+        log = (self.folder / (os.path.basename(words[0]) + ".out")).open("wb")
+        self.addCleanup(log.close)
+        daemon = subprocess.Popen(words, env=self.environment, cwd=self.folder, stdout=log,
+                                  stderr=log, stdin=subprocess.DEVNULL)
+        self.addCleanup(daemon.wait, 60)
+        self.addCleanup(daemon.terminate)
+
+    def wait_for(self, happened, what):
+        for _ in range(300):
+            if happened():
+                return
+            time.sleep(0.2)
+        logs = [f"{log.name}: {log.read_text(encoding='utf-8', errors='replace')}"
+                for log in sorted(self.folder.glob("*.*")) if log.suffix in (".log", ".out")]
+        self.fail("\n".join([f"{what} after 60 s", *logs]))
+
+    def shell(self, command, allowed=(0,)):
+        """Runs a line of the document."""
+        result = subprocess.run(["bash", "-c", command], env=self.environment, cwd=self.work,
+                                stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                encoding="utf-8", timeout=120, check=False)
+        print(f"$ {command}\n{result.stdout}{result.stderr}exit {result.returncode}", flush=True)
+        self.assertIn(result.returncode, allowed, result.stdout + result.stderr)
+        return result
+
+    def setUp(self):
+        super().setUp()
+        self.folder.chmod(0o755)   # munged refuses a socket that others could replace
+        self.work = self.folder / "work"
+        for name in ("state", "spool", "work"):
+            (self.folder / name).mkdir()
+        (self.work / "hiptool").symlink_to(program.PROGRAM)
+        self.host = socket.gethostname().split(".")[0]
+        self.environment = program.clean_environment(SLURM_CONF=f"{self.folder}/slurm.conf",
+                                                     HIPTOOL_DEVICE="cpu")
+        self.environment["PATH"] = f"{self.work}:/usr/sbin:{self.environment['PATH']}"
+        (self.folder / "slurm.conf").write_text(CONFIGURATION.format(
+            folder=self.folder, user=getpass.getuser(), host=self.host,
+            ports=free_ports(2), cpus=max(2, os.cpu_count())), encoding="utf-8")
+        key = self.folder / "munge.key"
+        key.write_bytes(os.urandom(128))
+        key.chmod(stat.S_IRUSR)
+        self.start(DAEMONS["munged"], "--foreground", "--force", f"--key-file={key}",
+                   f"--socket={self.folder}/munge.socket", f"--pid-file={self.folder}/munged.pid",
+                   f"--seed-file={self.folder}/munged.seed",
+                   f"--log-file={self.folder}/munged.log")
+        self.wait_for((self.folder / "munge.socket").exists, "munged has no socket")
+        self.start(DAEMONS["slurmctld"], "-D", "-c")
+        self.start(DAEMONS["slurmd"], "-D", "-N", self.host)
+        self.wait_for(lambda: self.state() == "idle", "the node is not idle")
+
+    def state(self):
+        return subprocess.run(["sinfo", "-h", "-o", "%T"], env=self.environment, text=True,
+                              capture_output=True, check=False).stdout.strip()
+
+    def lines(self):
+        """Those of the document, for two processes on the only node, and of little work."""
+        text = DOCUMENT.read_text(encoding="utf-8")
+        section = text[text.index("## Slurm"):text.index("## MPI")]
+        lines = [line for block in docs_test.BLOCK.findall(section)
+                 for line in re.sub(r" *\\\n *", " ", block[1]).splitlines()]
+        self.assertEqual([line.split()[0] for line in lines],
+                         ["srun", "hiptool", "srun", "scontrol"])
+        check = docs_test.made_smaller(lines[0])
+        check = check.replace("-N 16 --ntasks-per-node=1 --gpus-per-node=8",
+                              "-N 1 --ntasks-per-node=2")
+        self.assertIn("=2 hiptool", check)
+        return [check, *lines[1:]]
+
+    def test_a_good_node(self):
+        check, merge, without, _ = self.lines()
+        self.shell(check)
+        self.assertEqual(sorted(file.name for file in self.work.glob("*.json")),
+                         ["out.0.json", "out.1.json"])
+        self.shell(merge)
+        self.assertEqual((self.work / "bad.txt").read_text(encoding="utf-8").strip(), "")
+        self.assertIn(socket.gethostname(), self.shell(without).stdout)
+
+    def test_a_node_that_is_refused(self):
+        check, merge, _, drain = self.lines()
+        self.shell(check.replace("--export", "--write-expect good.json --export"))
+        expected = (self.work / "good.json").read_text(encoding="utf-8")
+        (self.work / "better.json").write_text(
+            re.sub(r'(?<="bytes_per_s": )\d+', "9" * 18, expected), encoding="utf-8")
+        self.shell(check.replace("--export", "--expect better.json --export"), (1,))
+        self.shell(merge, (1,))
+        self.shell(drain)
+        self.assertIn(self.state(), ("drained", "draining"))
+
+
+if __name__ == "__main__":
+    missing = [name for name, path in DAEMONS.items() if path is None]
+    if missing:
+        print(f"skipped: {', '.join(missing)} not installed")
+        sys.exit(77)
+    program.main(__doc__)
