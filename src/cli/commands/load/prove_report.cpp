@@ -27,7 +27,7 @@ using report::Value;
 // NaN and infinity are absent from JSON.
 Value number_value(double number) { return std::isfinite(number) ? Value(number) : Value(); }
 
-Value wrong_value(const WrongValue& wrong) {
+Value wrong_step_value(const WrongValue& wrong) {
   const auto tensor = wrong.tensor.empty() ? Value() : Value(wrong.tensor);
   const auto type = wrong.tensor.empty() ? Value() : Value(wrong.type);
   return Object{
@@ -102,7 +102,7 @@ report::Value prove_value(const ProveOutcome& prove) {
                             {"status", layer.wrong ? "wrong" : "right"},
                             {"max_error", number_value(layer.max_error)},
                             {"bound", number_value(layer.bound)},
-                            {"wrong", layer.wrong ? wrong_value(*layer.wrong) : Value()}});
+                            {"wrong", layer.wrong ? wrong_step_value(*layer.wrong) : Value()}});
   }
   Value logits;
   if (prove.result.logits) {
@@ -124,7 +124,7 @@ report::Value prove_value(const ProveOutcome& prove) {
       {"device", report::text_or_absent(prove.device)},
       {"prompt_ids", std::move(prompt)},
       {"layers", std::move(layers)},
-      {"first_wrong", prove.result.first_wrong ? wrong_value(*prove.result.first_wrong) : Value()},
+      {"first_wrong", prove.result.first_wrong ? wrong_step_value(*prove.result.first_wrong) : Value()},
       {"logits", std::move(logits)},
       {"golden", std::move(golden)}};
 }
