@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
 
-#include "cli/document.hpp"
-
 namespace hiptool::cli {
 
 std::unique_ptr<Platforms> Context::make_platforms() const {
@@ -17,6 +15,19 @@ std::vector<Device> Context::choose_devices(Platforms& platforms) const {
   std::vector<Device> chosen = cli::choose_devices(platforms, devices);
   note_devices(environment, platforms, chosen);
   return chosen;
+}
+
+void note_devices(Environment& environment, Platforms& platforms,
+                  const std::vector<Device>& devices) {
+  environment.devices.clear();
+  for (const Device& device : devices) {
+    const DeviceInfo info = device.info();
+    const PlatformStatus& status = platforms.status(device.platform());
+    environment.devices.emplace_back(
+        device.id(),
+        report::DeviceTexts{info.name, info.arch, info.pci_bus_id.value_or(""),
+                            info.uuid.value_or(""), status.driver_version, status.runtime_version});
+  }
 }
 
 const std::vector<Command>& commands() {

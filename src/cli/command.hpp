@@ -98,6 +98,10 @@ Command make_model_command();
 Command report_command();
 Command run_kernel_command();
 
+/// Names devices in the documents of this run.
+void note_devices(Environment& environment, Platforms& platforms,
+                  const std::vector<Device>& devices);
+
 /// All subcommands in the order of the help.
 const std::vector<Command>& commands();
 

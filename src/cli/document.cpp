@@ -31,19 +31,6 @@ report::Run make_run(const Environment& environment, std::string_view command,
   return run;
 }
 
-void note_devices(Environment& environment, Platforms& platforms,
-                  const std::vector<Device>& devices) {
-  environment.devices.clear();
-  for (const Device& device : devices) {
-    const DeviceInfo info = device.info();
-    const PlatformStatus& status = platforms.status(device.platform());
-    environment.devices.emplace_back(
-        device.id(),
-        report::DeviceTexts{info.name, info.arch, info.pci_bus_id.value_or(""),
-                            info.uuid.value_or(""), status.driver_version, status.runtime_version});
-  }
-}
-
 int finish_run(report::Run& run, const Environment& environment, const Error* error,
                const std::vector<report::Failure>& failures, bool is_wrong) {
   int exit_code = failures.empty() ? exit_done : exit_check_failed;
