@@ -99,7 +99,7 @@ template __global__ void made<int>(int* out);
   CHECK_THROWS_AS(listing_of(""), Error);
   CHECK_THROWS_AS(listing_of("no kernel"), Error);
   CHECK_THROWS_AS(listing_of("CCOB...."), Error);
-  CHECK_THROWS_AS(listing_of("\x7f" "ELF" + std::string(60, '\0')), Error);
+  CHECK_THROWS_AS(listing_of(std::string("\x7f") + "ELF" + std::string(60, '\0')), Error);
   CHECK_THROWS_AS(list_module("/nowhere/k.hip"), Error);
 }
 
