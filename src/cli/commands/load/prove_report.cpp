@@ -120,13 +120,13 @@ report::Value prove_value(const ProveOutcome& prove) {
     golden = Object{{"checked", report::text_or_absent(prove.checked_golden)},
                     {"written", report::text_or_absent(prove.written_golden)}};
   }
-  return Object{
-      {"device", report::text_or_absent(prove.device)},
-      {"prompt_ids", std::move(prompt)},
-      {"layers", std::move(layers)},
-      {"first_wrong", prove.result.first_wrong ? wrong_step_value(*prove.result.first_wrong) : Value()},
-      {"logits", std::move(logits)},
-      {"golden", std::move(golden)}};
+  return Object{{"device", report::text_or_absent(prove.device)},
+                {"prompt_ids", std::move(prompt)},
+                {"layers", std::move(layers)},
+                {"first_wrong",
+                 prove.result.first_wrong ? wrong_step_value(*prove.result.first_wrong) : Value()},
+                {"logits", std::move(logits)},
+                {"golden", std::move(golden)}};
 }
 
 report::Value needs_value(const prove::Needs& needs) {
