@@ -114,6 +114,7 @@ def main():
     what, meson, build, example, *compiler = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
         stage = pathlib.Path(folder)
+        example = pathlib.Path(example).resolve()
         install(meson, build, stage)
         if what == "files":
             check_files(stage)

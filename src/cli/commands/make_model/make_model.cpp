@@ -191,15 +191,15 @@ Command make_model_command() {
       .description =
           "Writes a model file with random weights for tests and benchmarks. The same options "
           "and seed give the same bytes on every machine. With --architecture the model is a "
-          "small decoder that programs can compute with.",
+          "small decoder that programs can compute with; with --size too it has the shape of the "
+          "published model that is nearest to that size.",
       .examples = {{"hiptool make-model m.gguf --size 1GiB", "1 GiB of random weights"},
                    {"hiptool make-model m.safetensors --types BF16", "all tensors bfloat16"},
                    {"hiptool make-model m.gguf --tensors 100 --seed 7", "reproducible contents"},
                    {"hiptool make-model m.gguf --types all --shards 3",
                     "every type, in three files"},
-                   {"hiptool make-model m.gguf --architecture qwen3", "a small decoder that works"},
-                   {"hiptool make-model m.gguf --architecture llama --types Q4_K --size 4.2GiB",
-                    "the shape of Llama 3.1 8B"}},
+                   {"hiptool make-model m.gguf --architecture qwen3",
+                    "a small decoder that works"}},
       .formats = {OutputFormat::table, OutputFormat::json},
       .has_own_format = true,
       .add = add_make_model,

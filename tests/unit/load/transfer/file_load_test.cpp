@@ -372,5 +372,6 @@ TEST_CASE("a thousand loads leak nothing") {
   const auto heap_is_back = [&] { return test::live_heap_bytes <= heap_bytes + 4'096; };
   for (int i = 0; i < 100 && !heap_is_back(); ++i) std::this_thread::sleep_for(20ms);
   CHECK(heap_is_back());
-  CHECK(resident_bytes() <= resident + (4u << 20));
+  // Heaps of threads keep a few pages; 900 mappings of the smallest buffer would be 60 MiB.
+  CHECK(resident_bytes() <= resident + (16u << 20));
 }
