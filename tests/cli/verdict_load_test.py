@@ -233,6 +233,8 @@ class Report(CliTest):
                  "failures": []}
         for document, code in ((passed, 0), (nan, 1), (wrong, 5)):
             path, reader = self.write(document)[0], Reader(self, code)
+            table = run("report", "render", path, "--format", "table").stdout
+            reader.first_line = table.splitlines()[0]
             for name in ("table", "csv", "markdown", "html", "svg", "gbench", "gha", "bmf",
                          "junit", "prom"):
                 result = run("report", "render", path, "--format", name)

@@ -97,6 +97,8 @@ class Reader:
         else:
             self.test.assertNotEqual(document["status"], "ok")
         self.test.assertEqual(document["status"] == "interrupted", self.code in (130, 143))
+        if schema == "completion" and self.has_passed:   # a script begins with its own first line
+            return
         self.first_line = document["shown"]["lines"][0]["text"]
         self.agree(not says_failed(self.first_line), self.first_line)
 
