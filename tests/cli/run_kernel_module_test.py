@@ -47,7 +47,7 @@ class Signatures(RunKernel):
         text = self.run_kernel("--module", str(self.text), "--list").stdout
         self.assert_width(text)
         self.assertIn("saxpy(float a, const float* x, float* y, unsigned n)", text)
-        self.assertIn("kernel source with 2 kernels", text)
+        self.assertIn("kernel source with 2 kernels", " ".join(text.split()))
         again = self.run_kernel("--module", str(self.text)).stdout
         self.assertEqual(text, again)
         for form in ("csv", "markdown"):
@@ -79,6 +79,10 @@ __global__ void none() {}
             capture_output=True, text=True, check=False, env=environment)
         self.assertEqual(result.returncode, 0, shown + result.stderr)
 
+    def unwrapped(self, *words):
+        """What it prints, whatever the length of a path breaks."""
+        return " ".join(self.run_kernel(*words).stdout.split())
+
     @unittest.skipUnless("KERNELS" in os.environ, "the build has no images for fakes")
     def test_images(self):
         folder = pathlib.Path(os.environ["KERNELS"])
@@ -91,11 +95,10 @@ __global__ void none() {}
         ptx = self.listing(folder / "fill.ptx")[name]
         self.assertEqual(self.types(ptx), [None, None, "u32"])
         self.assertEqual(ptx["max_block_threads"], 256)
-        text = self.run_kernel("--module", str(folder / "fill.ptx")).stdout
+        text = self.unwrapped("--module", str(folder / "fill.ptx"))
         self.assertIn("PTX source for sm_60 with 1 kernel", text)
         self.assertIn("does not say which arguments of 8 bytes are pointers", text)
-        self.assertNotIn("does not say", self.run_kernel("--module",
-                                                         str(folder / "fill.hipfb")).stdout)
+        self.assertNotIn("does not say", self.unwrapped("--module", str(folder / "fill.hipfb")))
         for cubin in sorted(folder.glob("*.cubin"))[:1]:
             sizes = [argument["size_bytes"] for kernel in self.listing(cubin).values()
                      for argument in kernel["arguments"]]
