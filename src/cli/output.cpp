@@ -78,6 +78,20 @@ mode_t creation_mask() {
   return mask;
 }
 
+/// A new descriptor of standard output or error where the path is the regular file that it writes
+/// to; -1 otherwise. A renamed file would take the place of what the command prints.
+int open_standard_stream(const fs::path& path) {
+  struct stat file {};
+  if (::stat(path.c_str(), &file) != 0) return -1;
+  for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat open {};
+    if (::fstat(stream, &open) != 0) continue;
+    const bool is_same = open.st_dev == file.st_dev && open.st_ino == file.st_ino;
+    if (is_same) return ::fcntl(stream, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  }
+  return -1;
+}
+
 }  // namespace
 
 std::vector<OutputFormat> all_formats() {
@@ -118,6 +132,8 @@ ExportFile::ExportFile(const fs::path& path, std::string option)
     if (descriptor_ < 0) fail(errno, "open");
     return;
   }
+  descriptor_ = open_standard_stream(path);
+  if (descriptor_ >= 0) return;
   if (fs::exists(status)) {
     if (::access(path.c_str(), W_OK) != 0) fail(errno, "open");
     // Replaces the target of a link, not the link.

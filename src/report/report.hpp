@@ -22,6 +22,8 @@ struct Column {
   std::string key;    ///< header in CSV: "memory_total_bytes"
   std::string title;  ///< header for people: "Memory"
   Unit unit = Unit::none;
+  /// Texts of the last column are shortened where a terminal is too narrow for the table.
+  bool may_be_cut = false;
 };
 
 /// Rows of values under columns. Two columns without titles are keys and their values. Absent

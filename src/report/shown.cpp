@@ -50,7 +50,8 @@ Object table_value(const Table& table) {
   for (const Column& column : table.columns) {
     columns.emplace_back(Object{{"key", column.key},
                                 {"title", printable(column.title)},
-                                {"unit", word_of(column.unit, unit_words)}});
+                                {"unit", word_of(column.unit, unit_words)},
+                                {"may_be_cut", column.may_be_cut}});
   }
   Array rows;
   for (const auto& row : table.rows) {
@@ -86,8 +87,9 @@ std::optional<Table> read_table(const Value& value) {
   for (const Value& entry : elements(member(value, "columns"))) {
     const auto unit = enum_of<Unit>(member(entry, "unit"), unit_words);
     if (!unit) return std::nullopt;
-    table.columns.push_back(
-        {text_of(member(entry, "key")), text_of(member(entry, "title")), *unit});
+    const auto* may_be_cut = std::get_if<bool>(&member(entry, "may_be_cut").data());
+    table.columns.push_back({text_of(member(entry, "key")), text_of(member(entry, "title")), *unit,
+                             may_be_cut != nullptr && *may_be_cut});
   }
   for (const Value& row : elements(member(value, "rows"))) table.rows.push_back(elements(row));
   for (const Value& row : elements(member(value, "heat"))) {

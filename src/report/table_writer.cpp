@@ -53,8 +53,8 @@ class Writer {
       add_line("(none)", "");
       return;
     }
-    const Grid grid = formatted(table);
-    const std::vector<std::size_t> widths = widths_of(grid);
+    Grid grid = formatted(table);
+    std::vector<std::size_t> widths = widths_of(grid);
     if (widths.size() == 2 && grid[0][0].empty() && grid[0][1].empty()) {
       for (std::size_t row = 1; row < grid.size(); ++row) {
         add_pair(grid[row][0], widths[0], grid[row][1], 0);
@@ -63,6 +63,13 @@ class Writer {
     }
     std::size_t total = gap * (widths.size() - 1);
     for (const std::size_t width : widths) total += width;
+    const std::size_t others = total - widths.back();
+    if (total > style_.width && table.columns.back().may_be_cut &&
+        others + smallest_value <= style_.width) {
+      widths.back() = style_.width - others;
+      for (auto& line : grid) line.back() = shorten(line.back(), widths.back());
+      total = style_.width;
+    }
     if (total <= style_.width) {
       add_grid(table, grid, widths);
     } else {

@@ -138,6 +138,19 @@ std::size_t display_width(std::string_view text) {
   return width;
 }
 
+std::string shorten(std::string_view text, std::size_t width) {
+  if (display_width(text) <= width) return std::string(text);
+  constexpr std::string_view more = " ...";
+  const std::string_view start = text.substr(0, bytes_that_fit(text, width - more.size() - 1));
+  const std::size_t figure = start.rfind(", ");
+  if (figure != std::string_view::npos && figure > width / 3) {
+    return fmt::format("{},{}", start.substr(0, figure), more);
+  }
+  const std::size_t word = start.rfind(' ');
+  const bool has_word = word != std::string_view::npos && word >= width / 2;
+  return fmt::format("{}{}", has_word ? start.substr(0, word) : start, more);
+}
+
 std::vector<std::string> wrap(std::string_view text, std::size_t width, std::size_t indent) {
   std::vector<std::string> lines;
   text = without_trailing_blanks(text);

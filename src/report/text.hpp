@@ -26,6 +26,10 @@ std::string one_line(std::string_view text);
 /// Columns that printable text takes: combining marks none, wide East Asian letters two.
 std::size_t display_width(std::string_view text);
 
+/// The text in at most `width` columns, of which it needs 8: cut after a figure ("55.3 GB/s, ..."),
+/// or else after a word.
+std::string shorten(std::string_view text, std::size_t width);
+
 /// Lines of at most `width` columns, broken at blanks, inside a word only where it is longer than a
 /// whole line. Lines after the first start with `indent` blanks; none ends in blanks.
 std::vector<std::string> wrap(std::string_view text, std::size_t width, std::size_t indent);

@@ -2,6 +2,7 @@
 #include "cli/output.hpp"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -88,6 +89,23 @@ TEST_CASE("a link stays a link to the new content") {
   ExportFile(folder / "link.json").write("new");
   CHECK(std::filesystem::is_symlink(folder / "link.json"));
   CHECK(start_of(folder / "real.json") == "new");
+}
+
+TEST_CASE("an export to standard output follows what is there, whatever that is") {
+  const TemporaryFolder folder;
+  const int out = ::open((folder / "out.txt").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  REQUIRE(out >= 0);
+  const int before = ::dup(STDOUT_FILENO);
+  ::dup2(out, STDOUT_FILENO);
+  const auto written = ::write(STDOUT_FILENO, "table\n", 6);
+  ExportFile("/dev/stdout").write("first\n");
+  ExportFile(folder / "out.txt").write("second\n");
+  ::dup2(before, STDOUT_FILENO);
+  ::close(before);
+  ::close(out);
+  CHECK(written == 6);
+  CHECK(start_of(folder / "out.txt") == "table\nfirst\nsecond\n");
+  CHECK(file_count(folder) == 1);
 }
 
 TEST_CASE("exports that cannot be written are failed outputs, known before the work") {

@@ -18,6 +18,7 @@ Report shown_sample() {
   Report report = sample_report();
   report.run.command = "devices";
   report.tables.front().heat = {{0, 0.5}, {1}};
+  report.tables.front().columns.back().may_be_cut = true;
   report.tables.push_back({"Empty", {{"a", "A", Unit::none}}, {}});
   return report;
 }
@@ -31,6 +32,7 @@ TEST_CASE("a document shows what its command did, in every format for people") {
   read.tables = {{"other", {}, {}}};
   REQUIRE(read_shown(shown_of(report), read));
   CHECK(to_table(read, {}) == to_table(report, {}));
+  CHECK(to_table(read, {60, true, false}) == to_table(report, {60, true, false}));
   CHECK(to_table(read, {200, true, false}) == to_table(report, {200, true, false}));
   CHECK(to_markdown(read) == to_markdown(report));
   CHECK(to_html(read) == to_html(report));

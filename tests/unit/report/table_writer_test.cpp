@@ -85,6 +85,22 @@ TEST_CASE("very long names: no line is too wide, no letter is lost") {
   CHECK(to_table(long_report(), {400, false, true}).find("Tensor n") == std::string::npos);
 }
 
+TEST_CASE("a last column that may be cut keeps the table, the others of the document are whole") {
+  Report report = passed_report();
+  report.tables = {{"",
+                    {{"device", "Device"}, {"result", "Result", Unit::none, true}},
+                    {{"nvidia:0", "h2d 55.3 GB/s, d2h 54.9 GB/s"}, {"machine", "right"}}}};
+  CHECK(to_table(report, {32, false, true}) ==
+        "Device    Result\n"
+        "nvidia:0  h2d 55.3 GB/s, ...\n"
+        "machine   right\n");
+  CHECK(to_table(report, {38, false, true}).find("54.9 GB/s\n") != std::string::npos);
+  CHECK(to_table(report, {21, false, true}).find("Result") != 10);  // too narrow to say anything
+  CHECK(to_markdown(report).find("54.9 GB/s") != std::string::npos);
+  report.tables[0].columns[1].may_be_cut = false;
+  CHECK(to_table(report, {32, false, true}).find("54.9 GB/s") != std::string::npos);
+}
+
 TEST_CASE("keys too long to stand beside their values stand above them") {
   Report report = passed_report();
   report.tables = {{"",

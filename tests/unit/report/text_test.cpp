@@ -35,6 +35,19 @@ TEST_CASE("display width counts columns, not bytes") {
   CHECK(display_width("–") == 1);
 }
 
+TEST_CASE("shorten cuts after a figure, or else after a word, never inside a letter") {
+  CHECK(shorten("h2d 55.3 GB/s, d2h 54.9 GB/s", 28) == "h2d 55.3 GB/s, d2h 54.9 GB/s");
+  CHECK(shorten("h2d 55.3 GB/s, d2h 54.9 GB/s", 27) == "h2d 55.3 GB/s, ...");
+  CHECK(shorten("logits within a bound of four", 24) == "logits within a ...");
+  CHECK(shorten("abcdefghijklmnopqrstuvwxyz", 20) == "abcdefghijklmno ...");
+  for (std::size_t width = 8; width < 30; ++width) {
+    CAPTURE(width);
+    const std::string text = shorten("größte Länge äöüäöüäöüäöüäöüäöüäöü", width);
+    CHECK(display_width(text) <= width);
+    CHECK(printable(text) == text);
+  }
+}
+
 TEST_CASE("wrap breaks at blanks, cuts only what is longer than a line, loses no letter") {
   CHECK(wrap("", 10, 2) == Lines{""});
   CHECK(wrap("one two", 10, 2) == Lines{"one two"});

@@ -13,6 +13,7 @@
 #include "cli/commands/devices/doctor.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
+#include "report/text.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -151,16 +152,6 @@ void add_check_fields(const CheckOutcome& outcome, Object& document) {
 
 // ---- for people
 
-/// The text within so many columns, cut after a figure or else a word.
-std::string cut_text(const std::string& text, std::size_t columns) {
-  if (text.size() <= columns) return text;
-  std::size_t end = text.rfind(", ", columns - 5);
-  if (end != std::string::npos && end > columns / 3) return text.substr(0, end) + ", ...";
-  end = text.rfind(' ', columns - 4);
-  if (end == std::string::npos || end < columns / 2) end = columns - 4;
-  return text.substr(0, end) + " ...";
-}
-
 std::string devices_text(const std::vector<CheckedDevice>& devices) {
   const bool are_gpus = std::all_of(devices.begin(), devices.end(),
                                     [](const CheckedDevice& one) { return is_gpu(one.platform); });
@@ -223,26 +214,23 @@ std::vector<Line> check_verdict(const CheckOutcome& outcome) {
 /// A line for each device and stage, in 80 columns.
 report::Table stages_table(const CheckOutcome& outcome) {
   report::Table table;
-  table.columns = {
-      {"device", "Device"}, {"stage", "Stage"}, {"status", "Status"}, {"result", "Result"}};
+  table.columns = {{"device", "Device"},
+                   {"stage", "Stage"},
+                   {"status", "Status"},
+                   {"result", "Result", report::Unit::none, true}};
   std::vector<std::string> devices{""};
   for (const CheckedDevice& device : outcome.result.devices) devices.push_back(device.id);
-  std::size_t widest = std::string_view("machine").size();
   for (const StageResult& stage : outcome.result.stages) {
     if (std::find(devices.begin(), devices.end(), stage.device) == devices.end()) {
       devices.push_back(stage.device);  // a platform that does not answer
     }
-    widest = std::max(widest, stage.device.size());
   }
-  constexpr std::size_t other_columns = 10 + 7 + 3 * 2;  // stage, status, gaps
-  const std::size_t columns = terminal_columns - widest - other_columns;
   for (const std::string& id : devices) {
     for (const StageResult& stage : outcome.result.stages) {
       if (stage.device != id) continue;
       std::string result = stage.text();
       if (stage.status == StageStatus::failed) result = stage.faults.front().reason;
-      table.rows.push_back({device_or_all(stage), stage.stage, to_string(stage.status),
-                            cut_text(printable(result), columns)});
+      table.rows.push_back({device_or_all(stage), stage.stage, to_string(stage.status), result});
     }
   }
   return table;
@@ -321,7 +309,7 @@ std::string describe_stage(const StageResult& stage) {
   std::string text =
       fmt::format("{} {}: {}", device_or_all(stage), stage.stage, to_string(stage.status));
   if (!stage.text().empty()) text += ": " + stage.text();
-  return cut_text(text, terminal_columns);
+  return report::shorten(text, terminal_columns);
 }
 
 std::vector<report::Failure> failures_of(const CheckOutcome& outcome) {
