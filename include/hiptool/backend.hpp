@@ -27,7 +27,8 @@ struct BackendState;
 class HIPTOOL_API Backend {
  public:
   struct Options {
-    /// Division of integers by zero is an Error at the next synchronize(), and not a number.
+    /// Division of integers by zero is Error(invalid_argument) at the next synchronize(), in place
+    /// of the results that hiptool/ops.hpp states.
     bool checks_division = false;
   };
 
@@ -70,7 +71,7 @@ class HIPTOOL_API Backend {
     return hiptool::with_retry(std::forward<Function>(function), policy);
   }
 
-  /// What src/ops shares.
+  /// For the library's own use.
   ops::BackendState& state() const noexcept { return *state_; }
 
  private:

@@ -25,7 +25,7 @@ class HIPTOOL_API LoadObserver {
  public:
   virtual ~LoadObserver() = default;
   /// The phase of this name (LoadPhase::name) begins. The "verify" after "digest" is not announced:
-  /// the two are told apart afterwards.
+  /// both are reported as "digest" here, and separately in the report.
   virtual void on_phase(std::string_view name) noexcept { static_cast<void>(name); }
   /// The phase that began last is over, unless an exception ended it.
   virtual void on_phase_end() noexcept {}
@@ -92,15 +92,16 @@ struct LoadOptions {
   /// since an old hipRTC can abort; empty: in this process.
   std::string compiler_program;
   /// Filled in as the load proceeds, also when it throws. Give a new one to each load: phases are
-  /// added to it, and its times count from its making. Not to be read before the call ends.
+  /// added to it, and its times count from its construction. Do not read it before the call ends.
   LoadReport* report = nullptr;
 };
 
-/// A tensor in device memory.
+/// A tensor in device memory. Where a DType has its type, `Tensor(bytes, dtype, Layout(dims))` is
+/// the same memory for hiptool/ops.hpp; dims are the shape, in reverse order for a GGUF.
 struct Weight {
   Buffer bytes;                      ///< a view of the load's memory, which it keeps alive
   ElementType type;                  ///< valid as long as the model lives
-  std::vector<std::uint64_t> shape;  ///< as TensorInfo::shape
+  std::vector<std::uint64_t> shape;  ///< as TensorInfo::shape: of a GGUF the fastest dim first
 };
 
 /// A model in the memory of devices. Copying it shares the memory, which is freed with the last
@@ -144,7 +145,7 @@ class HIPTOOL_API LoadedModel {
 /// Error(invalid_argument) for options that contradict each other, for devices, arenas or streams
 /// that do not fit each other, for a file without a published SHA-256 and for a model that is too
 /// small for the self-test, Error(out_of_bounds) for an arena that is too small, Error(not_found)
-/// for a model without the metadata that sizes a KV cache, else what the runtime answered.
+/// for a model without the metadata that sizes a KV cache, else the error of the failed call.
 HIPTOOL_API LoadedModel load_model(const ModelFile& model, std::span<const Device> devices,
                                    const LoadOptions& options = {});
 HIPTOOL_API LoadedModel load_model(const ModelFile& model, const Device& device,

@@ -86,8 +86,8 @@ class HIPTOOL_API ModelRuntime {
   ///  * in each layer C x kv_heads x key_length and C x kv_heads x value_length;
   ///  * three times T x embedding; the largest T x elements of all layers for each of q, k, v,
   ///    attention, gate and up.
-  /// From the Backend's allocator come besides: cosines and sines, C x rope.dimensions elements;
-  /// norms and biases that are not F32; for each call its ids and logits. Throws
+  /// Further memory comes from the Backend's allocator: cosines and sines, C x rope.dimensions
+  /// elements; norms and biases that are not F32; for each call its ids and logits. Throws
   /// Error(invalid_argument) for options out of range and where the sum is above 2^63.
   static std::uint64_t memory_bytes(const DecoderSpec& spec, const Options& options);
   /// The same of this runtime: on several devices the sum over them, each with its own layers.

@@ -12,9 +12,10 @@
 #include "hiptool/export.hpp"
 #include "hiptool/tensor.hpp"
 
-/// Operations on tensors, queued on the Backend's stream. Each comes in two forms: one returns a
-/// new contiguous tensor, the other (`..._into`) writes into a tensor of any layout. An output may
-/// be exactly one of the inputs; other overlap is refused. All tensors are on the Backend's device.
+/// Operations on tensors, queued on the Backend's stream; Tensor::to_host(stream) and
+/// Backend::synchronize() wait for them. Each comes in two forms: one returns a new contiguous
+/// tensor, the other (`..._into`) writes into a tensor of any layout. An output may be exactly one
+/// of the inputs; other overlap is refused. All tensors are on the Backend's device.
 ///
 /// The same bits on every platform. One rule for every edge:
 /// * Integers wrap. x / 0 is all ones for unsigned types and 0 for signed ones; the least number
