@@ -2,10 +2,10 @@
 // Products of matrices of 16-bit numbers by matrix instructions, sums in f32: a block computes 128
 // x 256 results, each of its eight warps 64 x 64. The host launches it only on devices that have
 // them. On the processor NVIDIA's are imitated, so that tests see where operands lie.
-#include "hiptool_products.h"
-
 #if defined(__AMDGCN__)
 #include "hiptool_units_amd.h"
+#else
+#include "hiptool_unit_tiles.h"
 #endif
 
 using namespace hiptool_device;
@@ -24,34 +24,15 @@ constexpr unsigned tile_columns = matmul_unit_columns;
 
 #if defined(__CUDA__) || defined(__CUDACC__)
 
-constexpr bool is_imitation = false;
 constexpr unsigned stages = matmul_unit_stages_nvidia;  // one is read while three are copied
 
-inline __device__ uint32_t shared_address(const uint4* data) {
-  uint32_t address;
-  asm("{ .reg .u64 long; cvta.to.shared.u64 long, %1; cvt.u32.u64 %0, long; }"
-      : "=r"(address)
-      : "l"(data));
-  return address;
-}
-
-// Copies `bytes` and fills the rest of 16 with 0.
-inline __device__ void begin_copy(uint32_t to, const void* from) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
-}
-inline __device__ void begin_copy(uint32_t to, const void* from, unsigned bytes) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes)
-               : "memory");
-}
-inline __device__ void end_stage() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 // Waits until all stages but the last two committed ones have arrived, for all threads.
 inline __device__ void await_stage() {
-  static_assert(stages == 4, "the number below is two less");
-  asm volatile("cp.async.wait_group 2;" ::: "memory");
+  await_own_copies<stages - 2>();
   __syncthreads();
 }
 inline __device__ void await_all() {
-  asm volatile("cp.async.wait_group 0;" ::: "memory");
+  await_own_copies<0>();
   __syncthreads();
 }
 
@@ -86,19 +67,8 @@ HIPTOOL_MULTIPLY_ADD(Bf16, "bf16")
 
 #else
 
-constexpr bool is_imitation = true;
 constexpr unsigned stages = matmul_unit_stages;
 
-// Offsets in shared memory serve as addresses.
-inline __device__ uint32_t shared_address(const uint4*) { return 0; }
-inline __device__ char* shared_bytes(uint32_t at) {
-  return reinterpret_cast<char*>(dynamic_shared()) + at;
-}
-inline __device__ void begin_copy(uint32_t to, const void* from, unsigned bytes = 16) {
-  if (bytes < 16) __builtin_memset(shared_bytes(to), 0, 16);
-  if (bytes > 0) __builtin_memcpy(shared_bytes(to), from, bytes);
-}
-inline __device__ void end_stage() {}
 inline __device__ void await_stage() { __syncthreads(); }
 inline __device__ void await_all() { __syncthreads(); }
 
@@ -146,63 +116,20 @@ inline __device__ void multiply_add(Stored, float (&c)[4], const uint32_t (&a)[4
 
 #endif
 
-// One operand's tile: lines of units of 16 bytes, along k or along its own axis. Units are permuted
-// from line to line, so that neither eight concurrent writes nor eight concurrent reads share a
-// bank.
-template <unsigned side, bool is_across>
-struct UnitTile {
+// Where units of an operand's tile are in shared memory.
+template <unsigned side_, bool is_across_>
+struct UnitPlaces {
   enum : unsigned {
-    line_units = is_across ? depth / unit : side / unit,
-    lines = is_across ? side : depth,
-    lines_at_once = threads / line_units,
-    bytes = side * depth * 2
+    side = side_,
+    depth = hiptool_ops::depth,
+    is_across = is_across_,
+    threads = hiptool_ops::threads,
+    line_bytes = (is_across_ ? depth : side) * 2
   };
-  static_assert(lines_at_once % 8 == 0, "the permutation is the same for all lines of a thread");
 
   static __device__ uint32_t offset(unsigned line, unsigned at) {
-    const unsigned mixed = is_across ? at ^ (line >> 1 & 3U) : at ^ (line & 7U);
-    return (line * line_units + mixed) * 16;
-  }
-
-  const uint16_t* from;  // the thread's first unit of the piece
-  uint64_t line_stride;
-  unsigned rest;  // of the tile along its own axis
-  uint32_t to;
-
-  __device__ UnitTile(const MatmulFactor& factor, const uint16_t* data, uint64_t first,
-                      uint64_t begin, uint32_t shared)
-      : line_stride(is_across ? factor.stride : factor.k_stride),
-        rest(factor.size - first < side ? static_cast<unsigned>(factor.size - first) : side) {
-    const unsigned line = threadIdx.x / line_units;
-    const unsigned at = threadIdx.x % line_units;
-    from = data + first * factor.stride + begin * factor.k_stride + line * line_stride + at * unit;
-    to = shared + offset(line, at);
-  }
-
-  // Starts the copies of the next piece, which is whole.
-  __device__ void begin(unsigned stage) {
-    const uint32_t place = to + stage * bytes;
-#pragma unroll
-    for (unsigned i = 0; i < lines; i += lines_at_once) {
-      begin_copy(place + i * line_units * 16, from + i * line_stride);
-    }
-    from += is_across ? depth : depth * line_stride;
-  }
-
-  // The same of any piece, of which `left` elements of k are there.
-  __device__ void begin(unsigned stage, uint64_t left) {
-    const uint32_t place = to + stage * bytes;
-    const unsigned at = threadIdx.x % line_units * unit;
-#pragma unroll 1
-    for (unsigned i = 0; i < lines; i += lines_at_once) {
-      const unsigned line = threadIdx.x / line_units + i;
-      const uint64_t lines_there = is_across ? rest : left;
-      const uint64_t numbers = is_across ? left : rest;
-      const uint64_t here = line < lines_there && at < numbers ? numbers - at : 0;
-      begin_copy(place + i * line_units * 16, from + i * line_stride,
-                 here < unit ? static_cast<unsigned>(here) * 2 : 16);
-    }
-    from += is_across ? depth : depth * line_stride;
+    const unsigned mixed = is_across_ ? at ^ (line >> 1 & 3U) : at ^ (line & 7U);
+    return line * line_bytes + mixed * 16;
   }
 };
 
@@ -247,31 +174,6 @@ struct UnitOperands {
     }
   }
 };
-
-// Two neighbouring results.
-template <class Stored>
-inline __device__ void finish_two(const Matmul& all, const TilePlace& place, Stored* out,
-                                  float* partial, uint64_t row, uint64_t column,
-                                  const float* sums) {
-  if (row >= all.a.size) return;
-  if (all.chunks > 1) {
-    const uint64_t matrix = place.batch * all.chunks + place.chunk;
-    float* const to = partial + (matrix * all.a.size + row) * all.b.size + column;
-    if (column < all.b.size) to[0] = sums[0];
-    if (column + 1 < all.b.size) to[1] = sums[1];
-    return;
-  }
-  if (all.out_pieces && !all.reads_out) {
-    if (column >= all.b.size) return;
-    const auto alpha = static_cast<float>(all.alpha);
-    const Stored results[2] = {Element<Stored>::narrow(alpha * sums[0]),
-                               Element<Stored>::narrow(alpha * sums[1])};
-    store_piece<2>(out + row * all.out_stride + column, results);
-    return;
-  }
-  if (column < all.b.size) finish_one(all, out, row, column, sums[0]);
-  if (column + 1 < all.b.size) finish_one(all, out, row, column + 1, sums[1]);
-}
 
 // The results of a warp inside the tensor, where they become nothing but narrower.
 template <class Stored>
@@ -337,8 +239,8 @@ __forceinline__ __device__ void finish_sums(const Matmul& all, const TilePlace& 
 // step while those of this one are multiplied, which saves a quarter of the time.
 template <class Stored, bool a_across, bool b_across>
 struct UnitLoop {
-  using TileA = UnitTile<tile_rows, a_across>;
-  using TileB = UnitTile<tile_columns, b_across>;
+  using TileA = UnitTile<UnitPlaces<tile_rows, a_across>>;
+  using TileB = UnitTile<UnitPlaces<tile_columns, b_across>>;
   using Operands = UnitOperands<TileA, a_across, TileB, b_across>;
   static_assert(unsigned{TileA::bytes} + unsigned{TileB::bytes} == matmul_unit_piece_bytes,
                 "the host knows the size");

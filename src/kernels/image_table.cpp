@@ -68,6 +68,10 @@ bool runs_cubin(unsigned device, unsigned target) {
   return !is_tegra && device / 10 == target / 10 && target <= device;
 }
 
+/// CUDA C++ Programming Guide, "Architecture-Specific Features": code for "sm_90a" runs on compute
+/// capability 9.0 and on no other, later ones included.
+bool is_for_one(std::string_view target) { return target.ends_with('a'); }
+
 bool is_nvidia_object(const Image& image) {
   if (!image.packed.empty()) return image.is_cubin;
   return core::identify_image(image.bytes) == core::ImageKind::nvidia_object;
@@ -76,18 +80,24 @@ bool is_nvidia_object(const Image& image) {
 std::vector<Image> choose_nvidia_images(std::span<const Image> images, std::string_view source,
                                         std::string_view arch) {
   const unsigned device = compute_capability(arch);
+  const Image* own_cubin = nullptr;  // of the device's very architecture
+  const Image* own_ptx = nullptr;
   const Image* cubin = nullptr;
   const Image* ptx = nullptr;
   for (const Image& image : images) {
     const unsigned target = compute_capability(image.target);
     if (image.source != source || target == 0) continue;
     const bool is_object = is_nvidia_object(image);
+    if (is_for_one(image.target)) {
+      if (target == device) (is_object ? own_cubin : own_ptx) = &image;
+      continue;
+    }
     const Image*& best = is_object ? cubin : ptx;
     const bool runs = is_object ? runs_cubin(device, target) : target <= device;
     if (runs && (best == nullptr || target > compute_capability(best->target))) best = &image;
   }
   std::vector<Image> chosen;
-  for (const Image* image : {cubin, ptx}) {
+  for (const Image* image : {own_cubin, own_ptx, cubin, ptx}) {
     if (image != nullptr) chosen.push_back(*image);
   }
   return chosen;

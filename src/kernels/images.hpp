@@ -15,8 +15,9 @@ namespace hiptool::kernels {
 /// One embedded image of one kernel source ("digest", "fill"), or a header.
 struct Image {
   std::string_view source;  ///< the .hip file's stem; the name of a header
-  /// "gfx90a", "sm_60" of PTX and "sm_90" of a cubin, "cpu"; "source" is the kernel source itself,
-  /// "header" what kernel sources include, "cpu-header" what they need on the processor besides
+  /// "gfx90a", "sm_60" or "sm_90a" of PTX, "sm_90" of a cubin, "cpu"; "source" is the source
+  /// itself, "header" what kernel sources include, "cpu-header" what they need on the processor
+  /// besides
   std::string_view target;
   /// PTX and texts end in NUL, counted. Empty where the image is packed: see unpacked().
   std::span<const std::byte> bytes;
@@ -45,8 +46,9 @@ Image unpacked(const Image& image);
 std::span<const Image> embedded_images();
 
 /// The images for an arch, unpacked, best first; a later one is for a driver that refuses the one
-/// before it. For amd the equal gfx name (up to ':'), for cpu its table; for nvidia the highest
-/// cubin that the device runs, then the PTX of the highest sm_ that is not above the device's.
+/// before it. For amd the equal gfx name (up to ':'), for cpu its table; for nvidia those for its
+/// architecture alone ("sm_90a" on 9.0), then the highest cubin that the device runs, then the PTX
+/// of the highest sm_ that is not above the device's.
 std::vector<Image> choose_images(std::string_view source, Platform platform, std::string_view arch);
 
 /// The first of them; absent when there is none.

@@ -52,6 +52,26 @@ const KernelLoader::Loaded& KernelLoader::load(std::string_view source) {
   return loaded_.emplace(std::move(name), std::move(loaded)).first->second;
 }
 
+const KernelLoader::Loaded* KernelLoader::load_if_taken(std::string_view source) {
+  const std::lock_guard lock(mutex_);
+  const auto found = loaded_.find(source);
+  if (found != loaded_.end()) return &found->second;
+  if (not_taken_.contains(source)) return nullptr;
+  const std::string name(source);
+  const std::vector<Image> images = options_.choose(name, device_.platform(), arch_);
+  if (!images.empty()) {
+    try {
+      return &loaded_.emplace(name, load_first(images, name)).first->second;
+    } catch (const Error& error) {
+      if (!is_refused_image(error)) throw;
+      core::state_of(device_).note(
+          "load kernel", "continuing without the kernels '" + name + "': " + error.what());
+    }
+  }
+  not_taken_.insert(name);
+  return nullptr;
+}
+
 Kernel KernelLoader::kernel(std::string_view name) {
   const std::string_view source = source_of_kernel(name);
   if (source.empty()) {
@@ -69,6 +89,11 @@ KernelLoader::Loaded KernelLoader::load_now(const std::string& source) const {
                     " is unknown, so no image of the kernels '" + source + "' can be chosen");
   }
   const std::vector<Image> images = options_.choose(source, device_.platform(), arch_);
+  return images.empty() ? compile_now(source) : load_first(images, source);
+}
+
+KernelLoader::Loaded KernelLoader::load_first(const std::vector<Image>& images,
+                                              const std::string& source) const {
   for (std::size_t i = 0; i < images.size(); ++i) {
     try {
       return {Module(device_, images[i].bytes, source), std::string(images[i].target)};
@@ -79,7 +104,7 @@ KernelLoader::Loaded KernelLoader::load_now(const std::string& source) const {
                                    "loading the image for " + next + " instead: " + error.what());
     }
   }
-  return compile_now(source);
+  throw Error(ErrorCode::internal, "load kernel", "there is no image of '" + source + "'");
 }
 
 KernelLoader::Loaded KernelLoader::compile_now(const std::string& source) const {

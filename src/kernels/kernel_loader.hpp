@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,11 +43,16 @@ class KernelLoader {
   /// there is neither an image nor a run-time compiler.
   const Loaded& load(std::string_view source);
 
+  /// The same where an embedded image suits the device and its driver takes it; else nothing, and
+  /// the trace has the driver's reason. For kernels that others can do the work of.
+  const Loaded* load_if_taken(std::string_view source);
+
   /// The kernel of that name. Throws Error(not_found) for one that no embedded source exports.
   Kernel kernel(std::string_view name);
 
  private:
   Loaded load_now(const std::string& source) const;
+  Loaded load_first(const std::vector<Image>& images, const std::string& source) const;
   Loaded compile_now(const std::string& source) const;
 
   Device device_;
@@ -54,6 +60,7 @@ class KernelLoader {
   Options options_;
   std::mutex mutex_;
   std::map<std::string, Loaded, std::less<>> loaded_;
+  std::set<std::string, std::less<>> not_taken_;
 };
 
 /// Lowers the PTX version that the image states to the one the device's driver accepts: a driver

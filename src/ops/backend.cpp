@@ -16,28 +16,26 @@
 
 namespace hiptool {
 namespace ops {
-namespace {
 
-/// Whether kernels/ops/matmul_tile.hip is for this device. NVIDIA: its instruction came with sm_80
-/// (PTX ISA, mma). AMD: where the build made an image, see kernels/meson.build.
-bool has_units(const Device& device) {
+MatrixUnits matrix_units_of(Platform platform, std::string_view arch) {
   constexpr std::string_view prefix = "sm_";
-  const std::string arch = device.info().arch;
-  if (device.platform() == Platform::amd) {
-    return kernels::has_image("ops_matmul_tile", Platform::amd, arch);
+  constexpr unsigned first_with_units = 80;
+  if (platform == Platform::amd) {
+    return kernels::has_image("ops_matmul_tile", platform, arch) ? MatrixUnits::warps
+                                                                 : MatrixUnits::none;
   }
-  if (device.platform() != Platform::nvidia || !arch.starts_with(prefix)) return false;
-  return base::parse_number<unsigned>(std::string_view(arch).substr(prefix.size())).value_or(0) >=
-         80;
+  if (platform != Platform::nvidia || !arch.starts_with(prefix)) return MatrixUnits::none;
+  const auto capability = base::parse_number<unsigned>(arch.substr(prefix.size()));
+  if (capability.value_or(0) < first_with_units) return MatrixUnits::none;
+  return kernels::has_image("ops_matmul_groups", platform, arch) ? MatrixUnits::groups
+                                                                 : MatrixUnits::warps;
 }
-
-}  // namespace
 
 BackendState::BackendState(const Device& of, const StreamRef* borrowed,
                            const Backend::Options& chosen)
     : device(of),
       options(chosen),
-      has_matrix_units(has_units(of)),
+      matrix_units(matrix_units_of(of.platform(), of.info().arch)),
       own_stream(borrowed != nullptr ? std::nullopt : std::make_optional<Stream>(of)),
       stream(borrowed != nullptr ? *borrowed : *own_stream),
       allocator(of),
@@ -49,6 +47,16 @@ Kernel BackendState::kernel(std::string_view source, const std::string& name) {
   const auto found = kernels_.find(name);
   if (found != kernels_.end()) return found->second;
   return kernels_.emplace(name, Kernel(loader_.load(source).module, name)).first->second;
+}
+
+std::optional<Kernel> BackendState::kernel_if_taken(std::string_view source,
+                                                    const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  const auto found = kernels_.find(name);
+  if (found != kernels_.end()) return found->second;
+  const auto* const loaded = loader_.load_if_taken(source);
+  if (loaded == nullptr) return std::nullopt;
+  return kernels_.emplace(name, Kernel(loaded->module, name)).first->second;
 }
 
 const void* BackendState::iq_grids() {

@@ -21,6 +21,9 @@ struct BackendState {
 
   /// A kernel by its name; each source is loaded once, and each kernel looked up once.
   Kernel kernel(std::string_view source, const std::string& name);
+  /// The same; absent where the build has no image of the source for the device, or its driver
+  /// refuses it.
+  std::optional<Kernel> kernel_if_taken(std::string_view source, const std::string& name);
   /// The kernel of that name in any source, looked up each time.
   Kernel find_kernel(std::string_view name) { return loader_.kernel(name); }
   /// kernels::iq_grids() on the device; the first call copies them and waits.
@@ -28,7 +31,7 @@ struct BackendState {
 
   const Device device;
   const Backend::Options options;
-  const bool has_matrix_units;  // for which there are kernels
+  const MatrixUnits matrix_units;
   std::optional<Stream> own_stream;
   const StreamRef stream;
   CachingAllocator allocator;

@@ -93,7 +93,7 @@ bool multiply_by_library(const Backend& backend, const Tensor& a, const Tensor& 
 }  // namespace
 
 void multiply_tensors(const Backend& backend, const Tensor& a, const Tensor& b, const Tensor& out,
-                      const MatmulOptions& options, bool has_matrix_units) {
+                      const MatmulOptions& options, MatrixUnits units) {
   const std::array<const Tensor*, 3> tensors{&a, &b, &out};
   require_device(backend, matmul_name, tensors);
   require_real(matmul_name, a);
@@ -105,7 +105,7 @@ void multiply_tensors(const Backend& backend, const Tensor& a, const Tensor& b, 
     require_copies(options, out);
     const Tensor whole = backend.empty(out.dtype(), out.dims());
     if (options.beta != 0) copy_into(backend, out, whole);
-    multiply_tensors(backend, a, b, whole, options, has_matrix_units);
+    multiply_tensors(backend, a, b, whole, options, units);
     copy_into(backend, whole, out);
     return;
   }
@@ -113,7 +113,7 @@ void multiply_tensors(const Backend& backend, const Tensor& a, const Tensor& b, 
       multiply_by_library(backend, a, b, out, options)) {
     return;
   }
-  const bool wants_units = has_matrix_units && !options.exact;
+  const bool wants_units = units != MatrixUnits::none && !options.exact;
   const auto readable = [&](const Tensor& tensor, std::uint64_t uses) {
     if (tensor.element_count() == 0) return tensor;
     if (wants_units && !options.no_copies && pays_to_align(tensor, uses)) {
@@ -129,12 +129,12 @@ void multiply_tensors(const Backend& backend, const Tensor& a, const Tensor& b, 
   launch_product(backend,
                  {MatrixOperand(left), MatrixOperand(right), MatrixOperand(out),
                   out.layout().rank() - 2, out.dtype()},
-                 options, has_matrix_units);
+                 options, units);
 }
 
 void matmul_into(const Backend& backend, const Tensor& a, const Tensor& b, const Tensor& out,
                  const MatmulOptions& options) {
-  multiply_tensors(backend, a, b, out, options, backend.state().has_matrix_units);
+  multiply_tensors(backend, a, b, out, options, backend.state().matrix_units);
 }
 
 Tensor matmul(const Backend& backend, const Tensor& a, const Tensor& b,

@@ -200,45 +200,60 @@ class ProductLaunch {
     all_.row_tiles = ceil_divide(all_.a.size, Tile::tile);
     all_.column_tiles = ceil_divide(all_.b.size, Tile::tile);
     config_.shared_bytes = Tile::numbers * number_bytes();
-    multiply("ops_matmul", "hiptool_matmul_", std::to_string(side),
+    multiply(kernel("ops_matmul", "hiptool_matmul_", std::to_string(side)),
              all_.row_tiles * all_.column_tiles);
   }
 
-  void multiply_by_units() {
+  /// The instructions of four warps take all that those of one warp do.
+  void multiply_by_units(MatrixUnits units) {
     all_.row_tiles = ceil_divide(all_.a.size, hiptool_ops::matmul_unit_rows);
     all_.column_tiles = ceil_divide(all_.b.size, hiptool_ops::matmul_unit_columns);
+    const std::uint64_t tiles = all_.row_tiles * all_.column_tiles;
+    const std::string layout{all_.a.is_across != 0 ? 'n' : 't', all_.b.is_across != 0 ? 't' : 'n'};
+    if (units == MatrixUnits::groups) {
+      const auto of_groups = backend_.state().kernel_if_taken(
+          "ops_matmul_groups", "hiptool_matmul_groups_" + type() + "_" + layout);
+      if (of_groups) {
+        // A block's next tile is copied while it stores results, so there are no more blocks than
+        // multiprocessors, which have room for one each.
+        config_.shared_bytes = hiptool_ops::matmul_group_shared_bytes;
+        multiply(*of_groups, tiles, backend_.device().info().compute_units.value_or(grid_most));
+        return;
+      }
+    }
     const bool is_nvidia = backend_.device().platform() == Platform::nvidia;
     config_.shared_bytes =
         hiptool_ops::matmul_unit_piece_bytes *
         (is_nvidia ? hiptool_ops::matmul_unit_stages_nvidia : hiptool_ops::matmul_unit_stages);
-    const std::string layout{all_.a.is_across != 0 ? 'n' : 't', all_.b.is_across != 0 ? 't' : 'n'};
-    multiply("ops_matmul_tile", "hiptool_matmul_units_", layout,
-             all_.row_tiles * all_.column_tiles);
+    multiply(kernel("ops_matmul_tile", "hiptool_matmul_units_", layout), tiles);
   }
 
   void multiply_vectors() {
     constexpr std::uint32_t lane_pitch = hiptool_ops::matmul_rows + 1;
     all_.row_tiles = ceil_divide(all_.a.size, hiptool_ops::matmul_rows);
     config_.shared_bytes = hiptool_ops::matmul_lanes * lane_pitch * number_bytes();
-    multiply("ops_matmul_vectors", "hiptool_matmul_vectors_", all_.b.size == 1 ? "1" : "8",
+    multiply(kernel("ops_matmul_vectors", "hiptool_matmul_vectors_", all_.b.size == 1 ? "1" : "8"),
              all_.row_tiles);
   }
 
  private:
   bool is_double() const { return product_.dtype == DType::f64; }
   std::uint32_t number_bytes() const { return is_double() ? 8 : 4; }
+  std::string type() const { return std::string(to_string(product_.dtype)); }
 
-  void multiply(const char* source, const std::string& name, const std::string& variant,
-                std::uint64_t blocks) {
-    const std::string type(to_string(product_.dtype));
-    config_.grid.x =
-        static_cast<std::uint32_t>(std::min(grid_most, blocks * all_.chunks * all_.batches.count));
+  Kernel kernel(const char* source, const char* name, const std::string& variant) const {
+    return backend_.state().kernel(source, name + type() + "_" + variant);
+  }
+
+  void multiply(const Kernel& kernel, std::uint64_t blocks, std::uint64_t most = grid_most) {
+    config_.grid.x = static_cast<std::uint32_t>(
+        std::min({grid_most, most, blocks * all_.chunks * all_.batches.count}));
     void* const partial = partial_ ? partial_->address() : nullptr;
-    launch(backend_.state().kernel(source, name + type + "_" + variant), config_, backend_.stream(),
-           all_, product_.a.address, product_.b.address, product_.out.address, partial);
+    launch(kernel, config_, backend_.stream(), all_, product_.a.address, product_.b.address,
+           product_.out.address, partial);
     if (!partial_) return;
     launch_elements(
-        backend_, backend_.state().kernel("ops_matmul_vectors", "hiptool_matmul_join_" + type),
+        backend_, backend_.state().kernel("ops_matmul_vectors", "hiptool_matmul_join_" + type()),
         all_.batches.count * all_.a.size * all_.b.size, 1, all_, product_.out.address, partial);
   }
 
@@ -287,7 +302,7 @@ void MatrixProduct::transpose() {
 }
 
 void launch_product(const Backend& backend, MatrixProduct product, const MatmulOptions& options,
-                    bool has_matrix_units) {
+                    MatrixUnits units) {
   if (options.alpha == 0 || product.a.columns.size == 0) {
     // Kernels compute places from the addresses of operands that they do not read.
     set_to_nothing(product.a, product.out);
@@ -306,8 +321,8 @@ void launch_product(const Backend& backend, MatrixProduct product, const MatmulO
   }
   const Matmul all = make_arguments(product, order, options);
   ProductLaunch launch(backend, product, all);
-  if (has_matrix_units && !options.exact && suits_units(product, all)) {
-    launch.multiply_by_units();
+  if (units != MatrixUnits::none && !options.exact && suits_units(product, all)) {
+    launch.multiply_by_units(units);
     return;
   }
   constexpr std::uint64_t large = MatmulTile<8>::tile;

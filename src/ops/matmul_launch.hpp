@@ -4,10 +4,23 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "hiptool/matmul.hpp"
+#include "hiptool/platform.hpp"
 
 namespace hiptool::ops {
+
+/// Matrix instructions that there are kernels for.
+enum class MatrixUnits {
+  none,
+  warps,   // of one warp: matmul_tile.hip
+  groups,  // of four warps as well: matmul_groups.hip
+};
+
+/// Those of a device. NVIDIA's for a warp came with sm_80 (PTX ISA, mma); otherwise where the build
+/// made an image, see kernels/meson.build.
+MatrixUnits matrix_units_of(Platform platform, std::string_view arch);
 
 struct MatrixAxis {
   std::uint64_t size;
@@ -46,13 +59,13 @@ struct MatrixProduct {
 /// Queues the kernels of a product with results, whose shapes fit. One of the two axes of each
 /// operand has neighbours. Matrix units are for operands of which they can read all lines.
 void launch_product(const Backend& backend, MatrixProduct product, const MatmulOptions& options,
-                    bool has_matrix_units);
+                    MatrixUnits units);
 
 /// Whether every line of the matrices begins where matrix units can read it.
 bool has_unit_lines(const Tensor& tensor);
 
-/// What matmul_into does on a device that has matrix units, or has none.
+/// What matmul_into does on a device that has those matrix units.
 void multiply_tensors(const Backend& backend, const Tensor& a, const Tensor& b, const Tensor& out,
-                      const MatmulOptions& options, bool has_matrix_units);
+                      const MatmulOptions& options, MatrixUnits units);
 
 }  // namespace hiptool::ops

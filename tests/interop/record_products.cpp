@@ -25,7 +25,7 @@ void record_products(Recorder& recorder, DType dtype) {
     const Tensor b = recorder.tensor(dtype, {n, k}, "packed", Data::numbers);
     const Tensor out = recorder.tensor(dtype, {m, n}, "rows", Data::numbers);
     ops::multiply_tensors(backend, a, b.with_layout(b.layout().transpose(0, 1)), out,
-                          {.alpha = 0.3, .beta = m == 20 ? -1.7 : 0}, false);
+                          {.alpha = 0.3, .beta = m == 20 ? -1.7 : 0}, ops::MatrixUnits::none);
   }
 }
 
@@ -66,7 +66,7 @@ void record_products_by_units(Recorder& recorder, DType dtype) {
             out, ops::reference::matmul(dtype, left, right, one.options.alpha, one.options.beta,
                                         one.options.beta != 0 ? &old : nullptr));
       }
-      ops::multiply_tensors(backend, a, b, out, one.options, true);
+      ops::multiply_tensors(backend, a, b, out, one.options, ops::MatrixUnits::warps);
       backend.synchronize();
     }
   }

@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::uint16_t cuda_machine = 190;
 constexpr unsigned device_arch = 90;
-constexpr int newest_ptx_major = 9;  // what a driver of CUDA 13.0 reads
-
 constexpr int invalid_image = 200;
 constexpr int no_binary_for_gpu = 209;
 constexpr int invalid_ptx = 218;
@@ -38,7 +36,9 @@ Contents read_ptx(std::string_view text) {
   if (!version || !target) {
     return {invalid_ptx, {}, "ptxas fatal   : Ptx assembly aborted due to errors"};
   }
-  if (*version > newest_ptx_major) return {unsupported_ptx_version, {}, "unsupported .version"};
+  // What a driver of CUDA 13.0 reads.
+  if (*version > number_from("FAKE_CUDA_PTX_MAJOR", 9))
+    return {unsupported_ptx_version, {}, "unsupported .version"};
   if (static_cast<unsigned>(*target) > device_arch)
     return {no_binary_for_gpu, {}, "the .target is newer than the device"};
   Contents contents;

@@ -107,6 +107,28 @@ TEST_CASE("a cubin of the device's major version comes before the PTX") {
   CHECK(all_chosen(images, "sm_87") == "sm_80 PTX");
 }
 
+TEST_CASE("an image for one architecture is for that alone, and others follow it") {
+  const std::string object = test::made_cubin();
+  const auto cubin = std::as_bytes(std::span(object));
+  std::vector<Image> images{{"fill", "sm_60", {}}, {"fill", "sm_90a", {}}, {"fill", "sm_80", {}}};
+  CHECK(all_chosen(images, "sm_90") == "sm_90a PTX, sm_80 PTX");
+  CHECK(all_chosen(images, "sm_90a") == "sm_90a PTX, sm_80 PTX");
+  CHECK(all_chosen(images, "sm_89") == "sm_80 PTX");
+  for (const char* later : {"sm_91", "sm_100", "sm_103", "sm_120", "sm_900"}) {
+    CAPTURE(later);
+    CHECK(all_chosen(images, later) == "sm_80 PTX");
+  }
+  images.push_back({"fill", "sm_90", cubin});
+  images.push_back({"fill", "sm_90a", cubin});
+  images.push_back({"fill", "sm_90", {}});
+  CHECK(all_chosen(images, "sm_90") == "sm_90a cubin, sm_90a PTX, sm_90 cubin, sm_90 PTX");
+  CHECK(all_chosen(images, "sm_100") == "sm_90 PTX");
+  const std::vector<Image> alone{{"fill", "sm_90a", {}}};
+  CHECK(all_chosen(alone, "sm_90") == "sm_90a PTX");
+  for (const char* other : {"sm_80", "sm_100", "sm_120", ""})
+    CHECK(all_chosen(alone, other).empty());
+}
+
 TEST_CASE("the processor takes its table, whatever it is called") {
   CHECK(chosen(some_images, "copy", Platform::cpu, "x86_64") == "cpu");
   CHECK(chosen(some_images, "copy", Platform::cpu, "") == "cpu");

@@ -182,6 +182,57 @@ TEST_CASE("where the driver refuses the cubin, its PTX is loaded") {
   cubin_error = 0;
 }
 
+TEST_CASE("kernels that others can replace are left out where the driver refuses their image") {
+  const auto trace = std::make_shared<test::RecordingTrace>();
+  Platforms::Options with_trace;
+  with_trace.trace = trace;
+  Platforms platforms =
+      core::make_platforms(with_trace, std::make_shared<test::FakeModuleBinder>());
+  const Device device = platforms.devices(Platform::nvidia).front();
+  static const std::string ptx = ".version 8.0\n.target sm_90a\n";
+  int chosen = 0;
+  KernelLoader::Options options;
+  options.compile = [](const CompileRequest&) -> std::vector<std::byte> {
+    throw Error(ErrorCode::internal, "compile kernel", "nothing is to be compiled");
+  };
+  options.choose = [&](std::string_view source, Platform, std::string_view) {
+    ++chosen;
+    if (source != "fill") return std::vector<Image>();
+    return std::vector<Image>{
+        {source, "sm_90a", std::as_bytes(std::span(ptx.c_str(), ptx.size() + 1))}};
+  };
+  test::FakeModules& fakes = test::fake_modules();
+  const hip::hipError_t no_error = fakes.load_error;
+  {
+    KernelLoader loader(device, options);
+    const auto* const loaded = loader.load_if_taken("fill");
+    REQUIRE(loaded != nullptr);
+    CHECK(loaded->image == "sm_90a");
+    CHECK(loader.load_if_taken("fill") == loaded);
+    CHECK(&loader.load("fill") == loaded);
+    CHECK(loader.load_if_taken("absent") == nullptr);
+    CHECK(trace->notes().empty());
+  }
+  constexpr int unsupported_toolchain = 222;
+  std::size_t refused = 0;
+  for (const int error : {static_cast<int>(hip::hipErrorInvalidImage), unsupported_toolchain}) {
+    CAPTURE(error);
+    KernelLoader loader(device, options);
+    fakes.load_error = static_cast<hip::hipError_t>(error);
+    CHECK(loader.load_if_taken("fill") == nullptr);
+    const int tried = chosen;
+    CHECK(loader.load_if_taken("fill") == nullptr);
+    CHECK(chosen == tried);
+    REQUIRE(trace->notes().size() == ++refused);
+    CHECK(mentions(trace->notes().back(), "continuing without the kernels 'fill': "));
+  }
+  KernelLoader loader(device, options);
+  fakes.load_error = hip::hipErrorOutOfMemory;
+  CHECK(mentions(loader_failure([&] { loader.load_if_taken("fill"); }), "hipModuleLoadData"));
+  fakes.load_error = no_error;
+  CHECK(loader.load_if_taken("fill") != nullptr);
+}
+
 TEST_CASE("a failure of the last image is the failure of the load") {
   Platforms platforms = core::make_platforms({}, std::make_shared<test::FakeModuleBinder>());
   const Device device = platforms.devices(Platform::nvidia).front();

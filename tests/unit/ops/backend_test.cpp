@@ -61,14 +61,34 @@ TEST_CASE("matrix units are for devices that have them and that the build has th
   const Device device = test::device(platforms);
   const std::string arch = device.info().arch;
   CAPTURE(arch);
-  bool has_units = false;
+  auto units = ops::MatrixUnits::none;
   if (device.platform() == Platform::amd) {
-    has_units = std::ranges::find(with_units, arch.substr(0, arch.find(':'))) != with_units.end() &&
-                kernels::has_image("ops_matmul", Platform::amd, arch);
+    const bool has_units =
+        std::ranges::find(with_units, arch.substr(0, arch.find(':'))) != with_units.end() &&
+        kernels::has_image("ops_matmul", Platform::amd, arch);
+    if (has_units) units = ops::MatrixUnits::warps;
   } else if (device.platform() == Platform::nvidia) {
-    has_units = std::stoi(arch.substr(3)) >= 80;
+    units = ops::matrix_units_of(Platform::nvidia, arch);
   }
-  CHECK(Backend(device).state().has_matrix_units == has_units);
+  CHECK(Backend(device).state().matrix_units == units);
+}
+
+TEST_CASE("matrix units of four warps are those of compute capability 9.0 alone") {
+  using ops::MatrixUnits;
+  const auto units = [](std::string_view arch) {
+    return ops::matrix_units_of(Platform::nvidia, arch);
+  };
+  for (const char* arch : {"sm_60", "sm_75", "sm_", "", "gfx90a", "90"}) {
+    CAPTURE(arch);
+    CHECK(units(arch) == MatrixUnits::none);
+  }
+  for (const char* arch : {"sm_80", "sm_86", "sm_89", "sm_100", "sm_103", "sm_120"}) {
+    CAPTURE(arch);
+    CHECK(units(arch) == MatrixUnits::warps);
+  }
+  const bool has_ptx = kernels::has_image("ops_matmul_tile", Platform::nvidia, "sm_90");
+  CHECK(units("sm_90") == (has_ptx ? MatrixUnits::groups : MatrixUnits::warps));
+  CHECK(ops::matrix_units_of(Platform::cpu, "x86_64") == MatrixUnits::none);
 }
 
 TEST_CASE("work goes to the caller's stream and waits behind what is queued there") {

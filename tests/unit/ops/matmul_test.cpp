@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "hiptool/matmul.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "hiptool/error.hpp"
+#include "kernels/images.hpp"
 #include "ops/backend_state.hpp"
 #include "ops/matmul_launch.hpp"
 #include "ops/reference/matmul.hpp"
@@ -320,8 +323,9 @@ TEST_CASE("matrix units read both factors in every layout") {
   Platforms platforms;
   const Backend backend(test::device(platforms));
   // On the processor the instructions are imitated.
-  if (backend.device().platform() != Platform::cpu && !backend.state().has_matrix_units) return;
-  constexpr std::array unit_styles{Style{}, Style{true, 0, 0}};
+  const auto units = backend.device().platform() == Platform::cpu ? ops::MatrixUnits::warps
+                                                                  : backend.state().matrix_units;
+  if (units == ops::MatrixUnits::none) return;
   std::size_t turn = 0;
   for (const auto& size : std::vector<std::array<std::uint64_t, 3>>{{40, 48, 24}, {24, 56, 272}}) {
     for (const auto& [of_a, of_b] : {std::pair(0, 0), {0, 1}, {1, 0}, {1, 1}}) {
@@ -331,18 +335,75 @@ TEST_CASE("matrix units read both factors in every layout") {
       const Values a = factors(dtype, {size[0], size[1]}, 16, turn % 3 == 0);
       const Values b = factors(dtype, {size[1], size[2]}, 17, turn % 3 == 0);
       const Values old = factors(dtype, {size[0], size[2]}, 18, true);
-      const Tensor x = put_matrices(backend, dtype, a, unit_styles[static_cast<std::size_t>(of_a)]);
-      const Tensor y = put_matrices(backend, dtype, b, unit_styles[static_cast<std::size_t>(of_b)]);
+      const Tensor x = put_matrices(backend, dtype, a, Style{of_a == 1, 0, 0});
+      const Tensor y = put_matrices(backend, dtype, b, Style{of_b == 1, 0, 0});
       const double beta = turn % 2 == 0 ? -1 : 0;
       const Tensor out = put_matrices(backend, dtype, old, Style{false, turn % 2, turn % 2});
       ops::launch_product(
           backend,
           {ops::MatrixOperand(x), ops::MatrixOperand(y), ops::MatrixOperand(out), 0, dtype},
-          {.beta = beta}, true);
+          {.beta = beta}, units);
       test::check_result(dtype, test::read(backend, out),
                          ops::reference::matmul(dtype, a, b, 1, beta, &old));
     }
   }
+}
+
+TEST_CASE("matrix units of four warps: tiles and pieces with edges, batches, sums in chunks") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  const auto units = backend.device().platform() == Platform::cpu ? ops::MatrixUnits::groups
+                                                                  : backend.state().matrix_units;
+  if (units != ops::MatrixUnits::groups) return;
+  struct Case {
+    std::uint64_t batch, m, k, n;
+    double beta;
+    std::uint64_t extra;  // between the results' rows
+  };
+  std::size_t turn = 0;
+  for (const Case& one : std::vector<Case>{{1, 128, 264, 256, 0, 0},
+                                           {1, 136, 72, 264, 0, 3},
+                                           {1, 24, 8, 272, -1, 0},
+                                           {3, 40, 136, 24, 0.5, 1},
+                                           {1, 16, 2064, 16, 0, 0}}) {
+    for (const bool is_first : {true, false}) {
+      // Each layout with each kind of case, though not every pair.
+      const bool turned_a = (turn + (is_first ? 0 : 1)) % 2 == 1;
+      const bool turned_b = (turn / 2 + (is_first ? 0 : 1)) % 2 == 1;
+      const DType dtype = turn++ % 3 == 0 ? DType::f16 : DType::bf16;
+      CAPTURE(one.k);
+      CAPTURE(turn);
+      const Values a = factors(dtype, {one.batch, one.m, one.k}, 31, is_first);
+      const Values b = factors(dtype, {one.batch, one.k, one.n}, 32, is_first);
+      Values old = factors(dtype, {one.batch, one.m, one.n}, 33, true);
+      // What is not to be read may be anything.
+      if (one.beta == 0) std::fill(old.at.begin(), old.at.end(), NAN);
+      const Tensor x = put_matrices(backend, dtype, a, Style{turned_a, 8, 8});
+      const Tensor y = put_matrices(backend, dtype, b, Style{turned_b, 0, 16});
+      const Tensor out = put_matrices(backend, dtype, old, Style{false, one.extra, one.extra});
+      ops::multiply_tensors(backend, x, y, out, {.alpha = 0.5, .beta = one.beta, .no_copies = true},
+                            units);
+      test::check_result(
+          dtype, test::read(backend, out),
+          ops::reference::matmul(dtype, a, b, 0.5, one.beta, one.beta != 0 ? &old : nullptr));
+    }
+  }
+}
+
+TEST_CASE("matrix units of four warps are left out where the driver refuses their image") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  const auto is_taken = [&] {
+    return backend.state()
+        .kernel_if_taken("ops_matmul_groups", "hiptool_matmul_groups_f16_nn")
+        .has_value();
+  };
+  const bool has_image = kernels::has_image("ops_matmul_groups", backend.device().platform(),
+                                            backend.device().info().arch);
+  // Drivers before CUDA 12 read PTX up to 7.
+  const bool is_old = std::getenv("FAKE_CUDA_PTX_MAJOR") != nullptr;
+  CHECK(is_taken() == (has_image && !is_old));
+  CHECK(is_taken() == (has_image && !is_old));
 }
 
 TEST_CASE("halves whose rows matrix units cannot read are copied") {
@@ -355,7 +416,7 @@ TEST_CASE("halves whose rows matrix units cannot read are copied") {
   const Tensor x = put_matrices(backend, DType::f16, a, Style{true, 0, 1});
   const Tensor y = put_matrices(backend, DType::f16, b, Style{false, 5, 0});
   const Tensor out = place_matrices(backend, DType::f16, {17, 131}, Style{false, 1, 3});
-  ops::multiply_tensors(backend, x, y, out, {}, true);
+  ops::multiply_tensors(backend, x, y, out, {}, ops::MatrixUnits::warps);
   test::check_result(DType::f16, test::read(backend, out), expected);
 }
 

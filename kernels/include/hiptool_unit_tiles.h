@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+// Pieces of both factors of a matrix product in shared memory, from which matrix instructions of
+// NVIDIA read them. On the processor the copies are imitated.
+#pragma once
+#include "hiptool_products.h"
+
+namespace hiptool_ops {
+
+#if defined(__CUDA__) || defined(__CUDACC__)
+
+constexpr bool is_imitation = false;
+
+inline __device__ uint32_t shared_address(const uint4* data) {
+  uint32_t address;
+  asm("{ .reg .u64 long; cvta.to.shared.u64 long, %1; cvt.u32.u64 %0, long; }"
+      : "=r"(address)
+      : "l"(data));
+  return address;
+}
+
+// Copies `bytes` and fills the rest of 16 with 0.
+inline __device__ void begin_copy(uint32_t to, const void* from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+}
+inline __device__ void begin_copy(uint32_t to, const void* from, unsigned bytes) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes)
+               : "memory");
+}
+inline __device__ void end_stage() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+// Waits until all stages but the last `later` committed ones have arrived, of this thread.
+template <unsigned later>
+inline __device__ void await_own_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(later) : "memory");
+}
+
+#else
+
+constexpr bool is_imitation = true;
+
+// Offsets in shared memory serve as addresses.
+inline __device__ uint32_t shared_address(const uint4*) { return 0; }
+inline __device__ char* shared_bytes(uint32_t at) {
+  return reinterpret_cast<char*>(hiptool_device::dynamic_shared()) + at;
+}
+inline __device__ void begin_copy(uint32_t to, const void* from, unsigned bytes = 16) {
+  if (bytes < 16) __builtin_memset(shared_bytes(to), 0, 16);
+  if (bytes > 0) __builtin_memcpy(shared_bytes(to), from, bytes);
+}
+inline __device__ void end_stage() {}
+template <unsigned later>
+inline __device__ void await_own_copies() {}
+
+#endif
+
+// One operand's tile: lines of units of 16 bytes, along k or along its own axis. Places says how
+// long the tile is along both, how many threads copy it, and where each unit goes: units are
+// permuted from line to line, so that neither eight concurrent writes nor eight concurrent reads
+// share a bank. The permutation is the same for all lines of a thread.
+template <class Places>
+struct UnitTile : Places {
+  enum : unsigned {
+    unit = 8,  // numbers in 16 bytes
+    side = Places::side,
+    depth = Places::depth,
+    line_units = Places::is_across ? depth / unit : side / unit,
+    lines = Places::is_across ? side : depth,
+    lines_at_once = Places::threads / line_units,
+    bytes = side * depth * 2
+  };
+  static_assert(lines_at_once % 8 == 0, "the permutation is the same for all lines of a thread");
+
+  const uint16_t* from;  // the thread's first unit of the piece
+  uint64_t line_stride;
+  unsigned rest;  // of the tile along its own axis
+  uint32_t to;
+
+  __device__ UnitTile(const MatmulFactor& factor, const uint16_t* data, uint64_t first,
+                      uint64_t begin, uint32_t shared)
+      : line_stride(Places::is_across ? factor.stride : factor.k_stride),
+        rest(factor.size - first < side ? static_cast<unsigned>(factor.size - first) : side) {
+    const unsigned line = threadIdx.x / line_units;
+    const unsigned at = threadIdx.x % line_units;
+    from = data + first * factor.stride + begin * factor.k_stride + line * line_stride + at * unit;
+    to = shared + Places::offset(line, at);
+  }
+
+  // Starts the copies of the next piece, which is whole.
+  __device__ void begin(unsigned stage) {
+    const uint32_t place = to + stage * bytes;
+#pragma unroll
+    for (unsigned i = 0; i < lines; i += lines_at_once) {
+      begin_copy(place + i * Places::line_bytes, from + i * line_stride);
+    }
+    from += depth * (Places::is_across ? 1 : line_stride);
+  }
+
+  // The same of any piece, of which `left` elements of k are there.
+  __device__ void begin(unsigned stage, uint64_t left) {
+    const uint32_t place = to + stage * bytes;
+    const unsigned at = threadIdx.x % line_units * unit;
+#pragma unroll 1
+    for (unsigned i = 0; i < lines; i += lines_at_once) {
+      const unsigned line = threadIdx.x / line_units + i;
+      const uint64_t lines_there = Places::is_across ? rest : left;
+      const uint64_t numbers = Places::is_across ? left : rest;
+      const uint64_t here = line < lines_there && at < numbers ? numbers - at : 0;
+      begin_copy(place + i * Places::line_bytes, from + i * line_stride,
+                 here < unit ? static_cast<unsigned>(here) * 2 : 16);
+    }
+    from += depth * (Places::is_across ? 1 : line_stride);
+  }
+};
+
+// Two neighbouring results.
+template <class Stored>
+inline __device__ void finish_two(const Matmul& all, const TilePlace& place, Stored* out,
+                                  float* partial, uint64_t row, uint64_t column,
+                                  const float* sums) {
+  if (row >= all.a.size) return;
+  if (all.chunks > 1) {
+    const uint64_t matrix = place.batch * all.chunks + place.chunk;
+    float* const to = partial + (matrix * all.a.size + row) * all.b.size + column;
+    if (column < all.b.size) to[0] = sums[0];
+    if (column + 1 < all.b.size) to[1] = sums[1];
+    return;
+  }
+  if (all.out_pieces && !all.reads_out) {
+    if (column >= all.b.size) return;
+    const auto alpha = static_cast<float>(all.alpha);
+    const Stored results[2] = {Element<Stored>::narrow(alpha * sums[0]),
+                               Element<Stored>::narrow(alpha * sums[1])};
+    store_piece<2>(out + row * all.out_stride + column, results);
+    return;
+  }
+  if (column < all.b.size) finish_one(all, out, row, column, sums[0]);
+  if (column + 1 < all.b.size) finish_one(all, out, row, column + 1, sums[1]);
+}
+
+}  // namespace hiptool_ops
