@@ -32,6 +32,7 @@ struct BackendState {
   const Device device;
   const Backend::Options options;
   const MatrixUnits matrix_units;
+  const std::uint64_t multiprocessors;  // asked for once: Device::info() queries the driver
   std::optional<Stream> own_stream;
   const StreamRef stream;
   CachingAllocator allocator;

@@ -217,7 +217,7 @@ class ProductLaunch {
         // A block's next tile is copied while it stores results, so there are no more blocks than
         // multiprocessors, which have room for one each.
         config_.shared_bytes = hiptool_ops::matmul_group_shared_bytes;
-        multiply(*of_groups, tiles, backend_.device().info().compute_units.value_or(grid_most));
+        multiply(*of_groups, tiles, backend_.state().multiprocessors);
         return;
       }
     }

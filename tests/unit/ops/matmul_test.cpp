@@ -6,11 +6,11 @@
 #include <cstdlib>
 
 #include "hiptool/error.hpp"
-#include "kernels/images.hpp"
 #include "ops/backend_state.hpp"
 #include "ops/matmul_launch.hpp"
 #include "ops/reference/matmul.hpp"
 #include "ops/reference/rows.hpp"
+#include "unit/core/wrapped_device.hpp"
 #include "unit/ops/check_operation.hpp"
 
 using namespace hiptool;
@@ -390,20 +390,37 @@ TEST_CASE("matrix units of four warps: tiles and pieces with edges, batches, sum
   }
 }
 
-TEST_CASE("matrix units of four warps are left out where the driver refuses their image") {
-  Platforms platforms;
-  const Backend backend(test::device(platforms));
-  const auto is_taken = [&] {
-    return backend.state()
-        .kernel_if_taken("ops_matmul_groups", "hiptool_matmul_groups_f16_nn")
-        .has_value();
-  };
-  const bool has_image = kernels::has_image("ops_matmul_groups", backend.device().platform(),
-                                            backend.device().info().arch);
+TEST_CASE("matrix units of one warp take over where the driver refuses the image for four") {
+  test::WrappedDevice wrapped;
+  const Device& device = wrapped.device();
+  const bool is_cpu = device.platform() == Platform::cpu;
+  const auto units = is_cpu ? ops::MatrixUnits::groups
+                            : ops::matrix_units_of(device.platform(), device.info().arch);
+  if (units != ops::MatrixUnits::groups) return;
   // Drivers before CUDA 12 read PTX up to 7.
   const bool is_old = std::getenv("FAKE_CUDA_PTX_MAJOR") != nullptr;
-  CHECK(is_taken() == (has_image && !is_old));
-  CHECK(is_taken() == (has_image && !is_old));
+  const Values a = factors(DType::f16, {16, 24}, 41, true);
+  const Values b = factors(DType::f16, {24, 16}, 42, true);
+  const auto expected = ops::reference::matmul(DType::f16, a, b);
+  for (const bool is_refused : {false, true}) {
+    CAPTURE(is_refused);
+    const Backend backend(device);
+    const Tensor x = put_matrices(backend, DType::f16, a, Style{});
+    const Tensor y = put_matrices(backend, DType::f16, b, Style{});
+    const Tensor out = place_matrices(backend, DType::f16, {16, 16}, Style{});
+    wrapped.table().reset();
+    constexpr std::array calls{"hipModuleLoadData", "hipModuleLoadDataEx"};
+    for (const char* call : calls) {
+      if (is_refused) wrapped.table().fail(call, hip::hipErrorInvalidImage);
+    }
+    for (int turn = 0; turn < 2; ++turn) {
+      ops::multiply_tensors(backend, x, y, out, {}, units);
+      test::check_result(DType::f16, test::read(backend, out), expected);
+      std::uint64_t loads = 0;
+      for (const char* call : calls) loads += wrapped.table().count(call);
+      CHECK(loads == (is_refused || is_old ? 2 : 1));
+    }
+  }
 }
 
 TEST_CASE("halves whose rows matrix units cannot read are copied") {
