@@ -22,9 +22,9 @@ def main():
                 findings.append(f"{source} for {target}: not one text that ends in NUL")
             text = pathlib.Path(folder) / f"{source}.ptx"
             text.write_bytes(data.rstrip(b"\0"))
-            for device in ("sm_75", "sm_90"):
-                # PTX is for its own target and later ones.
-                if int(device[3:]) < int(target[3:]):
+            for device in [target] if target.endswith("a") else ["sm_75", "sm_90"]:
+                # PTX is for its own target and later ones, that of "sm_90a" for its own alone.
+                if int(device[3:].rstrip("a")) < int(target[3:].rstrip("a")):
                     continue
                 done = subprocess.run([ptxas, f"-arch={device}", str(text), "-o",
                                        str(text.with_suffix(".cubin"))],
