@@ -120,62 +120,115 @@ struct Reduced<double> {
   static __device__ double nan() { return __longlong_as_double(0x7FF8000000000000); }
 };
 
-// What a lane has found so far. Keys are such that the least one wins; that of NaN is below all.
+// What a lane has found so far: a sum; the least and the largest key, as a NaN is outside of the
+// keys of both infinities; or the least key and its first place.
+template <ReduceKind kind, class Stored>
+struct Found;
+
 template <class Stored>
-struct Found {
-  using Traits = Reduced<Stored>;
-  using Sum = typename Traits::Sum;
-  using Key = typename Traits::Key;
-  Sum sum;
-  Key key;
+struct Found<ReduceKind::sum, Stored> {
+  typename Reduced<Stored>::Sum sum;
+};
+template <class Stored>
+struct Found<ReduceKind::least, Stored> {
+  typename Reduced<Stored>::Key least;
+  typename Reduced<Stored>::Key largest;
+};
+template <class Stored>
+struct Found<ReduceKind::place_of_least, Stored> {
+  typename Reduced<Stored>::Key key;
   uint32_t place;
 };
 
 template <class Key>
-__forceinline__ __device__ Key key_of_nothing() {
+__forceinline__ __device__ Key largest_key() {
   if constexpr (sizeof(Key) == 8) return 0x7FFFFFFFFFFFFFFF;
   return 0x7FFFFFFF;
 }
 
-template <class Stored>
-__forceinline__ __device__ Found<Stored> nothing() {
-  return {0, key_of_nothing<typename Found<Stored>::Key>(), ~0U};
+template <ReduceKind kind, class Stored>
+__forceinline__ __device__ Found<kind, Stored> nothing() {
+  using Key = typename Reduced<Stored>::Key;
+  if constexpr (kind == ReduceKind::sum)
+    return {0};
+  else if constexpr (kind == ReduceKind::least)
+    return {largest_key<Key>(), ~largest_key<Key>()};
+  else
+    return {largest_key<Key>(), ~0U};
 }
 
-// Of the arguments only the few that the innermost functions need.
-struct Settings {
-  ReduceKind kind;
-  uint32_t is_reversed;
-};
-
+// The key for places: the least one wins, and that of NaN is below all.
 template <class Stored>
-__forceinline__ __device__ typename Found<Stored>::Key key_of(Settings all, Stored stored) {
-  using Key = typename Found<Stored>::Key;
+__forceinline__ __device__ typename Reduced<Stored>::Key place_key(bool is_reversed,
+                                                                   Stored stored) {
   using Traits = Reduced<Stored>;
+  using Key = typename Traits::Key;
   Key key = Traits::key(stored);
   // Zeros of both signs are the same number, of which the first place counts.
-  if (Traits::is_float && all.kind == ReduceKind::place_of_least && key == -1) key = 0;
-  if (all.is_reversed) key = ~key;
-  return Traits::is_nan(stored) ? ~key_of_nothing<Key>() : key;
+  if (Traits::is_float && key == -1) key = 0;
+  if (is_reversed) key = ~key;
+  return Traits::is_nan(stored) ? ~largest_key<Key>() : key;
 }
 
 template <class Stored>
-__forceinline__ __device__ Stored stored_of(Settings all, typename Found<Stored>::Key key) {
+__forceinline__ __device__ Stored stored_of_place_key(bool is_reversed,
+                                                      typename Reduced<Stored>::Key key) {
   using Traits = Reduced<Stored>;
-  using Key = typename Found<Stored>::Key;
-  if (Traits::is_float && key == ~key_of_nothing<Key>()) return Traits::nan();
-  return Traits::of_key(all.is_reversed ? ~key : key);
+  if (Traits::is_float && key == ~largest_key<typename Traits::Key>()) return Traits::nan();
+  return Traits::of_key(is_reversed ? ~key : key);
 }
 
-template <bool is_sum, class Stored>
-__forceinline__ __device__ void join(Found<Stored>& own, const Found<Stored>& other) {
-  if constexpr (is_sum) {
-    own.sum = own.sum + other.sum;
-  } else {
-    const bool wins = other.key < own.key || (other.key == own.key && other.place < own.place);
-    own.key = wins ? other.key : own.key;
-    own.place = wins ? other.place : own.place;
-  }
+// Keys of 16-bit numbers are in the upper half of an integer; the lower half means nothing. So a
+// word of two numbers is the key of the second one as it is.
+template <class Stored>
+__forceinline__ __device__ typename Reduced<Stored>::Key extreme_key(Stored stored) {
+  const auto key = Reduced<Stored>::key(stored);
+  if constexpr (sizeof(Stored) == 2) return static_cast<int32_t>(static_cast<uint32_t>(key) << 16);
+  return key;
+}
+
+// Both numbers of a word as `ordered` makes keys of them.
+template <class Stored>
+__forceinline__ __device__ uint32_t ordered_pair(uint32_t word) {
+  if constexpr (!Reduced<Stored>::is_float) return word;
+  return word ^ ((word >> 15 & 0x00010001U) * 0x7FFFU);
+}
+
+template <class Stored>
+__forceinline__ __device__ void widen(Found<ReduceKind::least, Stored>& found,
+                                      typename Reduced<Stored>::Key key) {
+  found.least = key < found.least ? key : found.least;
+  found.largest = key > found.largest ? key : found.largest;
+}
+
+template <class Stored>
+__forceinline__ __device__ Stored extreme_of(bool is_largest,
+                                             const Found<ReduceKind::least, Stored>& found) {
+  using Traits = Reduced<Stored>;
+  constexpr unsigned shift = sizeof(Stored) == 2 ? 16 : 0;
+  const Stored least = Traits::of_key(found.least >> shift);
+  const Stored largest = Traits::of_key(found.largest >> shift);
+  if (Traits::is_nan(least) || Traits::is_nan(largest)) return Traits::nan();
+  return is_largest ? largest : least;
+}
+
+template <class Stored>
+__forceinline__ __device__ void join(Found<ReduceKind::sum, Stored>& own,
+                                     const Found<ReduceKind::sum, Stored>& other) {
+  own.sum = own.sum + other.sum;
+}
+template <class Stored>
+__forceinline__ __device__ void join(Found<ReduceKind::least, Stored>& own,
+                                     const Found<ReduceKind::least, Stored>& other) {
+  own.least = other.least < own.least ? other.least : own.least;
+  own.largest = other.largest > own.largest ? other.largest : own.largest;
+}
+template <class Stored>
+__forceinline__ __device__ void join(Found<ReduceKind::place_of_least, Stored>& own,
+                                     const Found<ReduceKind::place_of_least, Stored>& other) {
+  const bool wins = other.key < own.key || (other.key == own.key && other.place < own.place);
+  own.key = wins ? other.key : own.key;
+  own.place = wins ? other.place : own.place;
 }
 
 }  // namespace hiptool_ops

@@ -12,7 +12,7 @@ enum : unsigned {
   join_bytes = 128,       // shared memory in front of the stash
 };
 
-// What a reduction computes; `least` serves min and max, `place_of_least` argmin and argmax.
+// What a kernel computes; `least` serves min and max, `place_of_least` argmin and argmax.
 enum class ReduceKind : uint32_t { sum, least, place_of_least };
 
 // The type of a sum's result where it is computed in f32.
@@ -23,8 +23,7 @@ struct Reduction {
   uint64_t chunk_length;  // a multiple of 256
   uint64_t chunks;        // of each result
   uint64_t outer;         // results without those along axis 0 of `kept`
-  ReduceKind kind;
-  uint32_t is_reversed;  // the largest, not the least
+  uint32_t is_reversed;   // the largest, not the least
   SumResult result;
   uint32_t group_bits;  // 2^this threads share a row, or take neighbouring runs of columns
   Operands<1> reduced;  // of the input; axis 0 is the last of the reduced axes

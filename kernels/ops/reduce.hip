@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Reductions: sums, and ranks, which are least, largest and the place of these. One kernel for each
-// type, one of the two, and direction of access: along packed rows, or along columns, where
-// neighbouring threads read neighbouring results' elements. (Ranks keep three times the registers
-// of sums; in one kernel they would cost column sums of halves more than half of their rate.)
+// Reductions: sums, least and largest numbers, and the places of these. One kernel for each type,
+// one of the three, and direction of access: along packed rows, or along columns, where
+// neighbouring threads read neighbouring results' elements. (They differ in registers and
+// instructions: places in the same kernel cost column sums of halves more than half of their rate.)
 //
 // The order of a sum follows from the number of elements and their type alone. Up to 4096 elements
 // are one chunk; more are cut into chunks of the least multiple of 256 that is at least 1024 and
@@ -16,21 +16,28 @@
 
 namespace hiptool_ops {
 
-// Neighbouring elements, the first of which is number `first`.
-template <bool is_sum, unsigned length, class Stored>
-__forceinline__ __device__ void take(Settings all, const Stored (&run)[length], uint64_t first,
-                                     Found<Stored>& found) {
-#pragma unroll
-  for (unsigned k = 0; k < length; ++k) {
-    if constexpr (is_sum) {
-      found.sum = found.sum + Reduced<Stored>::operand(run[k]);
-    } else {  // the place too, which costs less than code of its own
-      const auto key = key_of(all, run[k]);
-      const bool wins = key < found.key || found.place == ~0U;
-      found.place = wins ? static_cast<uint32_t>(first) + k : found.place;
-      found.key = wins ? key : found.key;
-    }
+// An element, number `place` of those that become one.
+template <ReduceKind kind, class Stored>
+__forceinline__ __device__ void take_one(bool is_reversed, Stored stored, uint64_t place,
+                                         Found<kind, Stored>& found) {
+  if constexpr (kind == ReduceKind::sum) {
+    found.sum = found.sum + Reduced<Stored>::operand(stored);
+  } else if constexpr (kind == ReduceKind::least) {
+    widen(found, extreme_key(stored));
+  } else {
+    const auto key = place_key(is_reversed, stored);
+    const bool wins = key < found.key || found.place == ~0U;
+    found.place = wins ? static_cast<uint32_t>(place) : found.place;
+    found.key = wins ? key : found.key;
   }
+}
+
+// Neighbouring elements, the first of which is number `first`.
+template <ReduceKind kind, unsigned length, class Stored>
+__forceinline__ __device__ void take(bool is_reversed, const Stored (&run)[length], uint64_t first,
+                                     Found<kind, Stored>& found) {
+#pragma unroll
+  for (unsigned k = 0; k < length; ++k) take_one(is_reversed, run[k], first + k, found);
 }
 
 __forceinline__ __device__ uint64_t reduced_place(const Reduction& all, uint64_t index) {
@@ -42,12 +49,12 @@ __forceinline__ __device__ uint64_t reduced_place(const Reduction& all, uint64_t
 
 // Elements from `at` on along one axis; those beyond the end change nothing: 0 for sums, else the
 // first again.
-template <bool is_sum, unsigned length, class Stored>
+template <ReduceKind kind, unsigned length, class Stored>
 __forceinline__ __device__ void load_apart(const Stored* row, uint64_t stride, uint64_t at,
                                            uint64_t end, Stored* to) {
 #pragma unroll
   for (unsigned k = 0; k < length; ++k) to[k] = row[(at + k < end ? at + k : at) * stride];
-  if (is_sum && at + length > end) {
+  if (kind == ReduceKind::sum && at + length > end) {
 #pragma unroll
     for (unsigned k = 0; k < length; ++k) {
       if (at + k >= end) to[k] = Stored{};
@@ -88,10 +95,11 @@ struct Runs {
 };
 
 // A row in one piece: the next loads are under way while elements are taken.
-template <bool is_sum, class Stored>
-__forceinline__ __device__ void fold_piece(Settings settings, const Stored* row, uint64_t first,
-                                           uint64_t step, uint64_t end, Found<Stored>& found) {
-  constexpr unsigned ahead = is_sum ? 4 : 2;
+template <ReduceKind kind, class Stored>
+__forceinline__ __device__ void fold_piece(bool is_reversed, const Stored* row, uint64_t first,
+                                           uint64_t step, uint64_t end,
+                                           Found<kind, Stored>& found) {
+  constexpr unsigned ahead = kind == ReduceKind::place_of_least ? 2 : 4;
   using Ahead = Runs<ahead, Stored>;
   const auto load = [&](uint64_t from, Ahead& runs) {
 #pragma unroll
@@ -107,27 +115,36 @@ __forceinline__ __device__ void fold_piece(Settings settings, const Stored* row,
     load(i + ahead * step, others);
 #pragma unroll
     for (unsigned u = 0; u < ahead; ++u) {
-      if (!is_sum && i + u * step >= end) break;
-      Stored run[Ahead::length];
-      runs.get(u, run);
-      take<is_sum>(settings, run, i + u * step, found);
+      if (kind != ReduceKind::sum && i + u * step >= end) break;
+      if constexpr (kind == ReduceKind::least && sizeof(Stored) == 2) {
+#pragma unroll
+        for (unsigned k = 0; k < Ahead::words; ++k) {
+          const uint32_t pair = ordered_pair<Stored>(runs.at[u][k]);
+          widen(found, static_cast<int32_t>(pair << 16));
+          widen(found, static_cast<int32_t>(pair));
+        }
+      } else {
+        Stored run[Ahead::length];
+        runs.get(u, run);
+        take(is_reversed, run, i + u * step, found);
+      }
     }
     runs = others;
     i += ahead * step;
   }
 }
 
-template <bool is_sum, class Stored>
+template <ReduceKind kind, class Stored>
 __forceinline__ __device__ void fold_row(const Reduction& all, const Stored* row, uint64_t begin,
-                                         uint64_t end, Found<Stored>& found) {
+                                         uint64_t end, Found<kind, Stored>& found) {
   constexpr unsigned length = Run<Stored>::length;
-  const Settings settings = {all.kind, all.is_reversed};
+  const bool is_reversed = all.is_reversed != 0;
   const unsigned group = 1U << all.group_bits;
   const uint64_t step = group * length;
   const bool is_packed = all.reduced.packed != 0;
   uint64_t i = begin + (threadIdx.x & (group - 1)) * length;
   if (is_packed && all.reduced.axes == 1) {
-    fold_piece<is_sum>(settings, row, i, step, end, found);
+    fold_piece(is_reversed, row, i, step, end, found);
     return;
   }
   if (is_packed || all.reduced.axes == 1) {
@@ -137,9 +154,9 @@ __forceinline__ __device__ void fold_row(const Reduction& all, const Stored* row
       if (is_packed) {
         load_piece<length>(row + reduced_place(all, i), run);
       } else {
-        load_apart<is_sum, length>(row, all.reduced.strides[0][0], i, end, run);
+        load_apart<kind, length>(row, all.reduced.strides[0][0], i, end, run);
       }
-      take<is_sum>(settings, run, i, found);
+      take(is_reversed, run, i, found);
     }
     return;
   }
@@ -147,7 +164,7 @@ __forceinline__ __device__ void fold_row(const Reduction& all, const Stored* row
 #pragma unroll 1
     for (uint64_t at = i; at < i + length && at < end; ++at) {
       const Stored one[1] = {row[reduced_place(all, at)]};
-      take<is_sum>(settings, one, at, found);
+      take(is_reversed, one, at, found);
     }
   }
 }
@@ -162,18 +179,18 @@ __forceinline__ __device__ void write_f32(SumResult result, void* out, uint64_t 
 }
 
 // `earlier` has the places that the input's elements stand for, where they are results of chunks.
-template <bool is_sum, class Stored>
-__forceinline__ __device__ void write(const Reduction& all, const Found<Stored>& found,
+template <ReduceKind kind, class Stored>
+__forceinline__ __device__ void write(const Reduction& all, const Found<kind, Stored>& found,
                                       uint64_t place, const uint32_t* earlier, void* out,
                                       uint32_t* out_places) {
-  using Sum = typename Found<Stored>::Sum;
-  if constexpr (!is_sum) {
-    const Settings settings = {all.kind, all.is_reversed};
-    if (all.kind == ReduceKind::place_of_least) {
-      out_places[place] = earlier == nullptr ? found.place : earlier[found.place];
-      if (out == nullptr) return;
-    }
-    static_cast<Stored*>(out)[place] = stored_of<Stored>(settings, found.key);
+  const bool is_reversed = all.is_reversed != 0;
+  using Sum = typename Reduced<Stored>::Sum;
+  if constexpr (kind == ReduceKind::least) {
+    static_cast<Stored*>(out)[place] = extreme_of<Stored>(is_reversed, found);
+  } else if constexpr (kind == ReduceKind::place_of_least) {
+    out_places[place] = earlier == nullptr ? found.place : earlier[found.place];
+    if (out == nullptr) return;
+    static_cast<Stored*>(out)[place] = stored_of_place_key<Stored>(is_reversed, found.key);
   } else if constexpr (Reduced<Stored>::is_float && sizeof(Sum) == 4) {
     write_f32(all.result, out, place, found.sum);
   } else if constexpr (Reduced<Stored>::is_float) {
@@ -183,7 +200,25 @@ __forceinline__ __device__ void write(const Reduction& all, const Found<Stored>&
   }
 }
 
-template <bool is_sum, class Stored>
+template <class Stored>
+__forceinline__ __device__ Found<ReduceKind::sum, Stored> exchange(
+    const Found<ReduceKind::sum, Stored>& found, int distance) {
+  return {hiptool_device::exchange(found.sum, distance)};
+}
+template <class Stored>
+__forceinline__ __device__ Found<ReduceKind::least, Stored> exchange(
+    const Found<ReduceKind::least, Stored>& found, int distance) {
+  return {hiptool_device::exchange(found.least, distance),
+          hiptool_device::exchange(found.largest, distance)};
+}
+template <class Stored>
+__forceinline__ __device__ Found<ReduceKind::place_of_least, Stored> exchange(
+    const Found<ReduceKind::place_of_least, Stored>& found, int distance) {
+  return {hiptool_device::exchange(found.key, distance),
+          hiptool_device::exchange(found.place, distance)};
+}
+
+template <ReduceKind kind, class Stored>
 __forceinline__ __device__ void reduce_rows(const Reduction& all, const Stored* in,
                                             const uint32_t* earlier, void* out,
                                             uint32_t* out_places) {
@@ -202,22 +237,15 @@ __forceinline__ __device__ void reduce_rows(const Reduction& all, const Stored* 
     const uint64_t begin = chunk * all.chunk_length;
     const uint64_t rest = all.length - begin;
     const uint64_t end = begin + (rest < all.chunk_length ? rest : all.chunk_length);
-    Found<Stored> found = nothing<Stored>();
-    fold_row<is_sum>(all, in + places[0], begin, has_row ? end : begin, found);
+    Found<kind, Stored> found = nothing<kind, Stored>();
+    fold_row(all, in + places[0], begin, has_row ? end : begin, found);
 #pragma unroll 1
     for (int distance = 1 << all.group_bits >> 1; distance > 0; distance /= 2) {
-      Found<Stored> other = found;
-      if constexpr (is_sum) {
-        other.sum = hiptool_device::exchange(found.sum, distance);
-      } else {
-        other.key = hiptool_device::exchange(found.key, distance);
-        other.place = hiptool_device::exchange(found.place, distance);
-      }
-      join<is_sum>(found, other);
+      join(found, exchange(found, distance));
     }
     if (has_row && (threadIdx.x & ((1U << all.group_bits) - 1)) == 0) {
-      write<is_sum>(all, found, places[1] + chunk,
-                    earlier == nullptr ? nullptr : earlier + places[0], out, out_places);
+      write(all, found, places[1] + chunk, earlier == nullptr ? nullptr : earlier + places[0], out,
+            out_places);
     }
   }
 }
@@ -237,27 +265,20 @@ __forceinline__ __device__ void load_columns(bool is_packed, const Stored* from,
   for (unsigned k = 0; k < length; ++k) to[k] = from[k < columns ? k : 0];
 }
 
-template <bool is_sum, unsigned length, class Stored>
-__forceinline__ __device__ void take_columns(Settings all, const Stored* row, uint64_t place,
-                                             Found<Stored>* found) {
+template <unsigned length, ReduceKind kind, class Stored>
+__forceinline__ __device__ void take_columns(bool is_reversed, const Stored* row, uint64_t place,
+                                             Found<kind, Stored>* found) {
 #pragma unroll
-  for (unsigned k = 0; k < length; ++k) {
-    if constexpr (is_sum) {
-      found[k].sum = found[k].sum + Reduced<Stored>::operand(row[k]);
-    } else {
-      const auto key = key_of(all, row[k]);
-      const bool wins = key < found[k].key || found[k].place == ~0U;
-      found[k].place = wins ? static_cast<uint32_t>(place) : found[k].place;
-      found[k].key = wins ? key : found[k].key;
-    }
-  }
+  for (unsigned k = 0; k < length; ++k) take_one(is_reversed, row[k], place, found[k]);
 }
 
 // Rows that are a fixed distance apart, and whose runs begin at multiples of their size.
-template <bool is_sum, unsigned length, class Stored>
-__forceinline__ __device__ void fold_regular(Settings settings, const Stored* from, uint64_t stride,
-                                             uint64_t first, uint64_t end, Found<Stored>* found) {
-  constexpr unsigned ahead = is_sum ? 8 : 4;  // rows whose loads are in flight
+template <unsigned length, ReduceKind kind, class Stored>
+__forceinline__ __device__ void fold_regular(bool is_reversed, const Stored* from, uint64_t stride,
+                                             uint64_t first, uint64_t end,
+                                             Found<kind, Stored>* found) {
+  // Rows whose loads are in flight.
+  constexpr unsigned ahead = kind == ReduceKind::sum ? 8 : 4;
   constexpr unsigned rows_of_run = length < ahead ? length : ahead;
   constexpr unsigned runs = ahead / rows_of_run;
   constexpr uint64_t between = column_lanes * length;
@@ -276,23 +297,32 @@ __forceinline__ __device__ void fold_regular(Settings settings, const Stored* fr
 #pragma unroll
       for (unsigned k = 0; k < ahead; ++k) {
         const uint64_t after = k / rows_of_run * between + k % rows_of_run;
-        if (!is_sum && after >= left) continue;
-        Stored values[length];
-        rows.get(k, values);
-        take_columns<is_sum, length>(settings, values, row + after, found);
+        if (kind != ReduceKind::sum && after >= left) continue;
+        if constexpr (kind == ReduceKind::least && sizeof(Stored) == 2) {
+#pragma unroll
+          for (unsigned word = 0; word < length / 2; ++word) {
+            const uint32_t pair = ordered_pair<Stored>(rows.at[k][word]);
+            widen(found[2 * word], static_cast<int32_t>(pair << 16));
+            widen(found[2 * word + 1], static_cast<int32_t>(pair));
+          }
+        } else {
+          Stored values[length];
+          rows.get(k, values);
+          take_columns<length>(is_reversed, values, row + after, found);
+        }
       }
     }
   }
 }
 
-template <bool is_sum, unsigned length, class Stored>
+template <unsigned length, ReduceKind kind, class Stored>
 __forceinline__ __device__ void fold_columns(const Reduction& all, const Stored* from,
                                              unsigned columns, uint64_t first, uint64_t end,
-                                             Found<Stored>* found) {
-  const Settings settings = {all.kind, all.is_reversed};
+                                             Found<kind, Stored>* found) {
+  const bool is_reversed = all.is_reversed != 0;
   const bool is_packed = (all.kept.packed & 1U) != 0;
   if (is_packed && all.reduced.axes == 1) {
-    fold_regular<is_sum, length>(settings, from, all.reduced.strides[0][0], first, end, found);
+    fold_regular<length>(is_reversed, from, all.reduced.strides[0][0], first, end, found);
     return;
   }
   for (uint64_t run = first; run < end; run += column_lanes * length) {
@@ -300,45 +330,49 @@ __forceinline__ __device__ void fold_columns(const Reduction& all, const Stored*
     for (uint64_t row = run; row < run + length && row < end; ++row) {
       Stored values[length];
       load_columns<length>(is_packed, from + reduced_place(all, row), columns, values);
-      take_columns<is_sum, length>(settings, values, row, found);
+      take_columns<length>(is_reversed, values, row, found);
     }
   }
 }
 
 // Shared memory for what lanes have found: `things` of each kind.
-template <bool is_sum, class Stored>
+template <ReduceKind kind, class Stored>
 struct FoundInShared {
-  using Sum = typename Found<Stored>::Sum;
-  using Key = typename Found<Stored>::Key;
+  using Sum = typename Reduced<Stored>::Sum;
+  using Key = typename Reduced<Stored>::Key;
   unsigned things;
 
-  __device__ void put(unsigned at, const Found<Stored>& found) const {
-    void* const shared = hiptool_device::dynamic_shared();
-    if constexpr (is_sum) {
-      static_cast<Sum*>(shared)[at] = found.sum;
+  template <class Value>
+  static __device__ Value* values() {
+    return reinterpret_cast<Value*>(hiptool_device::dynamic_shared());
+  }
+  __device__ void put(unsigned at, const Found<kind, Stored>& found) const {
+    if constexpr (kind == ReduceKind::sum) {
+      values<Sum>()[at] = found.sum;
+    } else if constexpr (kind == ReduceKind::least) {
+      values<Key>()[at] = found.least;
+      values<Key>()[things + at] = found.largest;
     } else {
-      static_cast<Key*>(shared)[at] = found.key;
-      reinterpret_cast<uint32_t*>(static_cast<Key*>(shared) + things)[at] = found.place;
+      values<Key>()[at] = found.key;
+      reinterpret_cast<uint32_t*>(values<Key>() + things)[at] = found.place;
     }
   }
-  __device__ Found<Stored> get(unsigned at) const {
-    void* const shared = hiptool_device::dynamic_shared();
-    Found<Stored> found = nothing<Stored>();
-    if constexpr (is_sum) {
-      found.sum = static_cast<Sum*>(shared)[at];
+  __device__ Found<kind, Stored> get(unsigned at) const {
+    if constexpr (kind == ReduceKind::sum) {
+      return {values<Sum>()[at]};
+    } else if constexpr (kind == ReduceKind::least) {
+      return {values<Key>()[at], values<Key>()[things + at]};
     } else {
-      found.key = static_cast<Key*>(shared)[at];
-      found.place = reinterpret_cast<uint32_t*>(static_cast<Key*>(shared) + things)[at];
+      return {values<Key>()[at], reinterpret_cast<uint32_t*>(values<Key>() + things)[at]};
     }
-    return found;
   }
 };
 
 // What every lane finds of `strip` neighbouring results, into shared memory.
-template <bool is_sum, class Stored>
+template <ReduceKind kind, class Stored>
 __forceinline__ __device__ void fold_strip(const Reduction& all, const Stored* from, uint64_t width,
                                            uint64_t begin, uint64_t end,
-                                           FoundInShared<is_sum, Stored> shared) {
+                                           FoundInShared<kind, Stored> shared) {
   constexpr unsigned length = Run<Stored>::length;
   const unsigned runs = 1U << all.group_bits;
   const unsigned first = (threadIdx.x & (runs - 1)) * length;
@@ -349,11 +383,11 @@ __forceinline__ __device__ void fold_strip(const Reduction& all, const Stored* f
 #pragma unroll 1
   for (unsigned lane = threadIdx.x >> all.group_bits; lane < column_lanes;
        lane += row_threads >> all.group_bits) {
-    Found<Stored> found[length];
+    Found<kind, Stored> found[length];
 #pragma unroll
-    for (unsigned k = 0; k < length; ++k) found[k] = nothing<Stored>();
-    fold_columns<is_sum, length>(all, from + (has_columns ? first : 0), columns,
-                                 begin + lane * length, has_columns ? end : begin, found);
+    for (unsigned k = 0; k < length; ++k) found[k] = nothing<kind, Stored>();
+    fold_columns<length>(all, from + (has_columns ? first : 0), columns, begin + lane * length,
+                         has_columns ? end : begin, found);
 #pragma unroll
     for (unsigned k = 0; k < length; ++k) shared.put(lane * runs * length + first + k, found[k]);
   }
@@ -361,25 +395,25 @@ __forceinline__ __device__ void fold_strip(const Reduction& all, const Stored* f
 }
 
 // The tree of join_32 over the lanes.
-template <bool is_sum, class Stored>
-__forceinline__ __device__ void join_lanes(unsigned strip, FoundInShared<is_sum, Stored> shared) {
+template <ReduceKind kind, class Stored>
+__forceinline__ __device__ void join_lanes(unsigned strip, FoundInShared<kind, Stored> shared) {
 #pragma unroll 1
   for (unsigned lanes = column_lanes / 2; lanes > 0; lanes /= 2) {
 #pragma unroll 1
     for (unsigned at = threadIdx.x; at < lanes * strip; at += row_threads) {
-      Found<Stored> found = shared.get(at);
-      join<is_sum>(found, shared.get(at + lanes * strip));
+      Found<kind, Stored> found = shared.get(at);
+      join(found, shared.get(at + lanes * strip));
       shared.put(at, found);
     }
     __syncthreads();
   }
 }
 
-template <bool is_sum, class Stored>
+template <ReduceKind kind, class Stored>
 __forceinline__ __device__ void reduce_columns(const Reduction& all, const Stored* in, void* out,
                                                uint32_t* out_places) {
   const unsigned strip = Run<Stored>::length << all.group_bits;
-  const FoundInShared<is_sum, Stored> shared = {column_lanes * strip};
+  const FoundInShared<kind, Stored> shared = {column_lanes * strip};
   const uint64_t width = all.kept.dims[0];
   const uint64_t strips = (width + strip - 1) / strip;
   const uint64_t tasks = all.outer * strips;
@@ -398,7 +432,7 @@ __forceinline__ __device__ void reduce_columns(const Reduction& all, const Store
     const uint64_t column = first + threadIdx.x;
     if (threadIdx.x < strip && column < width) {
       const uint64_t place = places[1] + column * all.kept.strides[1][0] + chunk;
-      write<is_sum>(all, shared.get(threadIdx.x), place, nullptr, out, out_places);
+      write(all, shared.get(threadIdx.x), place, nullptr, out, out_places);
     }
     __syncthreads();
   }
@@ -406,22 +440,23 @@ __forceinline__ __device__ void reduce_columns(const Reduction& all, const Store
 
 }  // namespace hiptool_ops
 
-#define HIPTOOL_KERNELS_OF(what, is_sum, type, Stored)                                         \
-  extern "C" __global__ void __launch_bounds__(256)                                            \
-      hiptool_##what##_rows_##type(hiptool_ops::Reduction all, const Stored* in,               \
-                                   const uint32_t* earlier, void* out, uint32_t* out_places) { \
-    hiptool_ops::reduce_rows<is_sum>(all, in, earlier, out, out_places);                       \
-  }                                                                                            \
-  extern "C" __global__ void __launch_bounds__(256) hiptool_##what##_columns_##type(           \
-      hiptool_ops::Reduction all, const Stored* in, void* out, uint32_t* out_places) {         \
-    hiptool_ops::reduce_columns<is_sum>(all, in, out, out_places);                             \
-  }                                                                                            \
-  HIPTOOL_EXPORT(hiptool_##what##_rows_##type);                                                \
+#define HIPTOOL_KERNELS_OF(what, kind, type, Stored)                                            \
+  extern "C" __global__ void __launch_bounds__(256)                                             \
+      hiptool_##what##_rows_##type(hiptool_ops::Reduction all, const Stored* in,                \
+                                   const uint32_t* earlier, void* out, uint32_t* out_places) {  \
+    hiptool_ops::reduce_rows<hiptool_ops::ReduceKind::kind>(all, in, earlier, out, out_places); \
+  }                                                                                             \
+  extern "C" __global__ void __launch_bounds__(256) hiptool_##what##_columns_##type(            \
+      hiptool_ops::Reduction all, const Stored* in, void* out, uint32_t* out_places) {          \
+    hiptool_ops::reduce_columns<hiptool_ops::ReduceKind::kind>(all, in, out, out_places);       \
+  }                                                                                             \
+  HIPTOOL_EXPORT(hiptool_##what##_rows_##type);                                                 \
   HIPTOOL_EXPORT(hiptool_##what##_columns_##type)
 
-#define HIPTOOL_KERNELS(type, Stored)          \
-  HIPTOOL_KERNELS_OF(sum, true, type, Stored); \
-  HIPTOOL_KERNELS_OF(rank, false, type, Stored)
+#define HIPTOOL_KERNELS(type, Stored)               \
+  HIPTOOL_KERNELS_OF(sum, sum, type, Stored);       \
+  HIPTOOL_KERNELS_OF(extreme, least, type, Stored); \
+  HIPTOOL_KERNELS_OF(place, place_of_least, type, Stored)
 
 HIPTOOL_KERNELS(u8, uint8_t);
 HIPTOOL_KERNELS(u32, uint32_t);

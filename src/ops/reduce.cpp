@@ -31,6 +31,19 @@ bool finds_places(Reduce operation) {
   return operation == Reduce::argmin || operation == Reduce::argmax;
 }
 
+ReduceKind kind_of(Reduce operation) {
+  if (operation == Reduce::sum) return ReduceKind::sum;
+  return finds_places(operation) ? ReduceKind::place_of_least : ReduceKind::least;
+}
+
+std::string kernels_of(ReduceKind kind) {
+  switch (kind) {
+    case ReduceKind::sum: return "hiptool_sum_";
+    case ReduceKind::least: return "hiptool_extreme_";
+    default: return "hiptool_place_";
+  }
+}
+
 [[noreturn]] void refuse_reduction(ErrorCode code, Reduce operation, const std::string& why) {
   const std::string name(to_string(operation));
   throw Error(code, name, name + ": " + why);
@@ -153,7 +166,8 @@ void launch_reduction(const Backend& backend, const Work& work, Reduction& all) 
   set_operands(all.reduced, reduced, all.length);
   set_operands(all.kept, kept, in_kept.element_count());
   const std::string type(to_string(work.dtype));
-  const std::string kernels = all.kind == ReduceKind::sum ? "hiptool_sum_" : "hiptool_rank_";
+  const ReduceKind kind = kind_of(work.operation);
+  const std::string kernels = kernels_of(kind);
 
   const bool by_columns = work.earlier == nullptr && reduced.strides[0][0] != 1 &&
                           kept.strides[0][0] == 1 && kept.dims[0] > run;
@@ -176,9 +190,11 @@ void launch_reduction(const Backend& backend, const Work& work, Reduction& all) 
     }
     set_grid(blocks());
     config.grid.y = static_cast<std::uint32_t>(all.chunks);
-    // A sum, or a key and a place.
+    // A sum, two keys, or a key and a place.
     const std::uint32_t key_bytes = element_size_bytes(work.dtype) == 8 ? 8 : 4;
-    const std::uint32_t thing_bytes = key_bytes + (all.kind == ReduceKind::sum ? 0 : 4);
+    const std::uint32_t thing_bytes = kind == ReduceKind::sum     ? key_bytes
+                                      : kind == ReduceKind::least ? 2 * key_bytes
+                                                                  : key_bytes + 4;
     config.shared_bytes = (hiptool_ops::column_lanes * run * thing_bytes) << all.group_bits;
     launch(backend.state().kernel("ops_reduce", kernels + "columns_" + type), config,
            backend.stream(), all, work.in, work.out, work.out_places);
@@ -198,9 +214,6 @@ void launch_reduction(const Backend& backend, const Work& work, Reduction& all) 
 void run_reduction(const Backend& backend, const Work& work) {
   Reduction all{};
   all.length = work.reduced.count();
-  all.kind = work.operation == Reduce::sum  ? ReduceKind::sum
-             : finds_places(work.operation) ? ReduceKind::place_of_least
-                                            : ReduceKind::least;
   all.is_reversed = work.operation == Reduce::max || work.operation == Reduce::argmax ? 1 : 0;
   all.chunk_length = longest_chunk;
   if (all.length > longest_chunk) {

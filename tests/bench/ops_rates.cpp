@@ -172,6 +172,7 @@ void measure_rows(Rates& rates) {
     const Tensor of_all = backend.empty(dtype, std::initializer_list<std::uint64_t>{});
     const double once = bytes_of(x);
     rates.measure("sum of rows " + type, once, [&] { ops::sum_into(backend, x, {1}, of_rows); });
+    rates.measure("max of rows " + type, once, [&] { ops::max_into(backend, x, {1}, of_rows); });
     rates.measure("sum of columns " + type, once,
                   [&] { ops::sum_into(backend, x, {0}, of_columns); });
     rates.measure("max of columns " + type, once,

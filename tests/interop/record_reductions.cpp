@@ -71,14 +71,17 @@ void record_long_reductions(Recorder& recorder, DType dtype) {
 
 /// Blocks of more runs of columns than operations choose for so few: two of them, the second with a
 /// few runs.
-void record_wide_columns(Recorder& recorder, DType dtype, std::uint32_t bits, bool is_sum) {
+void record_wide_columns(Recorder& recorder, DType dtype, std::uint32_t bits,
+                         hiptool_ops::ReduceKind kind) {
+  using hiptool_ops::ReduceKind;
+  const bool is_sum = kind == ReduceKind::sum;
+  const bool is_place = kind == ReduceKind::place_of_least;
+  const std::string name = is_sum ? "sum" : is_place ? "argmax" : "max";
   const std::uint64_t run = ops::run_of(dtype);
   const Dims dims{300, run * ((1u << bits) + 5)};
-  recorder.begin((is_sum ? "sum" : "argmax") + std::string(" of columns in blocks of ") +
-                     std::to_string(1u << bits),
-                 dtype, "packed");
+  recorder.begin(name + " of columns in blocks of " + std::to_string(1u << bits), dtype, "packed");
   const Tensor x = recorder.tensor(dtype, dims, "packed", Data::numbers);
-  const Tensor out = recorder.empty(is_sum ? dtype : DType::u32, {dims[1]}, "packed");
+  const Tensor out = recorder.empty(is_place ? DType::u32 : dtype, {dims[1]}, "packed");
   const Layout column = Layout::strided(Dims{dims[0]}, Dims{dims[1]});
   const Layout row(Dims{dims[1]});
   hiptool_ops::Reduction all{};
@@ -86,7 +89,6 @@ void record_wide_columns(Recorder& recorder, DType dtype, std::uint32_t bits, bo
   all.chunk_length = 4096;
   all.chunks = 1;
   all.outer = 1;
-  all.kind = is_sum ? hiptool_ops::ReduceKind::sum : hiptool_ops::ReduceKind::place_of_least;
   all.is_reversed = is_sum ? 0 : 1;
   all.result = dtype == DType::f16   ? hiptool_ops::SumResult::f16
                : dtype == DType::f32 ? hiptool_ops::SumResult::f32
@@ -97,12 +99,14 @@ void record_wide_columns(Recorder& recorder, DType dtype, std::uint32_t bits, bo
   all.kept.packed = 1;
   LaunchConfig config{{2}, {hiptool_ops::row_threads}};
   config.shared_bytes =
-      static_cast<std::uint32_t>(hiptool_ops::column_lanes * run * (is_sum ? 8 : 12)) << bits;
-  const std::string kernel = is_sum ? "hiptool_sum_columns_" : "hiptool_rank_columns_";
+      static_cast<std::uint32_t>(hiptool_ops::column_lanes * run * (is_sum ? 8 : 16)) << bits;
+  const std::string kernel = is_sum     ? "hiptool_sum_columns_"
+                             : is_place ? "hiptool_place_columns_"
+                                        : "hiptool_extreme_columns_";
   const Backend& backend = recorder.backend();
   launch(backend.state().kernel("ops_reduce", kernel + std::string(to_string(dtype))), config,
-         backend.stream(), all, x.address(), is_sum ? out.address() : nullptr,
-         is_sum ? nullptr : out.address());
+         backend.stream(), all, x.address(), is_place ? nullptr : out.address(),
+         is_place ? out.address() : nullptr);
   backend.synchronize();
 }
 
@@ -115,11 +119,12 @@ void record_all_reductions(Recorder& recorder) {
     }
     record_long_reductions(recorder, dtype);
   }
-  for (const bool is_sum : {true, false}) {
-    record_wide_columns(recorder, DType::f16, 4, is_sum);
+  for (const auto kind : {hiptool_ops::ReduceKind::sum, hiptool_ops::ReduceKind::least,
+                          hiptool_ops::ReduceKind::place_of_least}) {
+    record_wide_columns(recorder, DType::f16, 4, kind);
     for (const DType dtype : {DType::f32, DType::f64}) {
-      record_wide_columns(recorder, dtype, 4, is_sum);
-      record_wide_columns(recorder, dtype, 5, is_sum);
+      record_wide_columns(recorder, dtype, 4, kind);
+      record_wide_columns(recorder, dtype, 5, kind);
     }
   }
 }
