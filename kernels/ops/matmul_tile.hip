@@ -14,10 +14,10 @@ namespace hiptool_ops {
 
 #if !defined(__AMDGCN__)
 
-constexpr unsigned step = 16;   // of one matrix instruction
-constexpr unsigned depth = 32;  // of the pieces in shared memory
-constexpr unsigned unit = 8;    // numbers in 16 bytes
-constexpr unsigned threads = 256;
+constexpr unsigned step = 16;         // of one matrix instruction
+constexpr unsigned piece_depth = 32;  // of the pieces in shared memory
+constexpr unsigned unit = 8;          // numbers in 16 bytes
+constexpr unsigned block_threads = 256;
 constexpr unsigned warp_side = 64;
 constexpr unsigned tile_rows = matmul_unit_rows;
 constexpr unsigned tile_columns = matmul_unit_columns;
@@ -121,9 +121,9 @@ template <unsigned side_, bool is_across_>
 struct UnitPlaces {
   enum : unsigned {
     side = side_,
-    depth = hiptool_ops::depth,
+    depth = piece_depth,
     is_across = is_across_,
-    threads = hiptool_ops::threads,
+    threads = block_threads,
     line_bytes = (is_across_ ? depth : side) * 2
   };
 
@@ -264,11 +264,11 @@ struct UnitLoop {
     if constexpr (is_whole) {
       of_a.begin(to);
       of_b.begin(to);
-      left -= depth;
+      left -= piece_depth;
     } else if (left > 0) {
       of_a.begin(to, left);
       of_b.begin(to, left);
-      left = left < depth ? 0 : left - depth;
+      left = left < piece_depth ? 0 : left - piece_depth;
     }
     end_stage();
   }
@@ -330,13 +330,13 @@ __forceinline__ __device__ void multiply_by_units(const Matmul& all, uint64_t wo
       {},
       {}};
   float sum[4][8][4] = {};
-  uint64_t pieces = (count + depth - 1) / depth;
+  uint64_t pieces = (count + piece_depth - 1) / piece_depth;
   loop.begin();
   // A loop of its own for pieces after which others are copied whole: tests for the rest would be a
   // third of its instructions.
   if (loop.is_inside()) {
 #pragma unroll 1
-    for (; loop.left >= depth; --pieces) loop.template multiply_piece<true>(sum);
+    for (; loop.left >= piece_depth; --pieces) loop.template multiply_piece<true>(sum);
   }
 #pragma unroll 1
   for (; pieces > 0; --pieces) loop.template multiply_piece<false>(sum);
