@@ -49,6 +49,8 @@ class Ranks(program.CliTest):
         text = (docs_test.ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
         section = text[text.index("## MPI"):text.index("## Kubernetes")]
         script = docs_test.BLOCK.findall(section)[0][1]
+        self.assertIn("mpirun -N 1 ", script)
+        script = script.replace("-N 1", "-n 2")  # this machine stands for two nodes
         (self.folder / "hiptool").symlink_to(program.PROGRAM)
         environment = {**self.environment(), "HIPTOOL_DEVICE": "cpu"}
         environment["PATH"] = f"{self.folder}:{environment['PATH']}"
