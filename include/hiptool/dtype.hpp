@@ -10,10 +10,11 @@
 
 namespace hiptool {
 
-/// The types that kernels compute with. (The type of elements in a model file is ElementType.)
-enum class DType { u8, u32, i16, i32, i64, f16, bf16, f32, f64, f8e4m3 };
+/// The types of tensors. (The type of elements in a model file is ElementType.) Of i8 there are
+/// copies, and products with ops::matmul_i32; other operations throw Error(unsupported).
+enum class DType { u8, u32, i16, i32, i64, f16, bf16, f32, f64, f8e4m3, i8 };
 
-/// All of them, in the order of the enum.
+/// Those that operations compute with, in the order of the enum: all but i8.
 inline constexpr std::array dtypes{DType::u8,  DType::u32,  DType::i16, DType::i32, DType::i64,
                                    DType::f16, DType::bf16, DType::f32, DType::f64, DType::f8e4m3};
 
@@ -79,6 +80,8 @@ inline constexpr DType dtype_of = [] {
 }();
 template <>
 inline constexpr DType dtype_of<std::uint8_t> = DType::u8;
+template <>
+inline constexpr DType dtype_of<std::int8_t> = DType::i8;
 template <>
 inline constexpr DType dtype_of<std::uint32_t> = DType::u32;
 template <>

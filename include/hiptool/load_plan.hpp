@@ -130,7 +130,9 @@ struct ModelFit {
   FitVerdict verdict = FitVerdict::does_not_fit;
   bool is_held = false;  ///< the chosen devices hold everything; a split may need others
   std::uint64_t shortfall_bytes = 0;  ///< missing on the chosen devices
-  std::vector<FitPart> parts;         ///< by device; without tensors where it does not fit
+  /// By device; where nothing fits, what the one chosen device would need, and of several devices
+  /// no tensors.
+  std::vector<FitPart> parts;
   /// Shares of weights and cache, one for each part; empty unless the verdict is `split`.
   std::vector<double> split;
   /// The longest context for which the one chosen device has memory, up to 2^30; 0: even the

@@ -24,7 +24,8 @@ struct MatmulOptions {
   bool allows_tf32 = false;
 };
 
-/// alpha a b + beta out, for f32, f64, f16 and bf16 (otherwise Error(unsupported)); both operands
+/// alpha a b + beta out, for f32, f64, f16 and bf16 (otherwise Error(unsupported), see matmul_i32
+/// for i8); both operands
 /// and the output have the same dtype. a is [batch.., m, k], b [batch.., k, n], the result
 /// [batch.., m, n]. Ranks are equal and 2 or more; a batch dimension of 1 is repeated to that of
 /// the other operand. Other shapes are Error(invalid_argument). With k = 0 the sum is 0; without
@@ -45,6 +46,28 @@ HIPTOOL_API Tensor matmul(const Backend& backend, const Tensor& a, const Tensor&
                           const MatmulOptions& options = {});
 HIPTOOL_API void matmul_into(const Backend& backend, const Tensor& a, const Tensor& b,
                              const Tensor& out, const MatmulOptions& options = {});
+
+struct MatmulI32Options {
+  /// A library gets the operands as they are; see below.
+  bool no_copies = false;
+  /// As in MatmulOptions.
+  Library library = Library::none;
+};
+
+/// a b of i8, with results and sums of i32 that wrap: exact modulo 2^32, the same bits on every
+/// platform and with every library. Sums of 131072 and more terms can leave 32 bits; those are not
+/// for libraries. Shapes are those of matmul; other dtypes are Error(unsupported).
+///
+/// Our kernel reads operands of any layout where they are, and is not tuned: it has no matrix
+/// units. For NVIDIA's and AMD's libraries an operand is copied first, unless `no_copies` is set or
+/// it is used for less than 32 rows or columns, where its rows do not begin at multiples of 4 bytes
+/// with neighbours along k: [.., m, k], or [.., k, n] stored as [.., n, k]. OpenBLAS has no such
+/// product. Calls count as "matmul" in library_status().
+HIPTOOL_API Tensor matmul_i32(const Backend& backend, const Tensor& a, const Tensor& b,
+                              const MatmulI32Options& options = {});
+/// `out` must not overlap an operand.
+HIPTOOL_API void matmul_i32_into(const Backend& backend, const Tensor& a, const Tensor& b,
+                                 const Tensor& out, const MatmulI32Options& options = {});
 
 /// (silu(x gate) * (x up)) down, of x [.., m, k], gate and up [k, h] and down [h, n]; the dtypes
 /// are those of matmul, and all are the same. The products and the activation are rounded to the

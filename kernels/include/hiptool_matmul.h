@@ -13,11 +13,15 @@ enum : unsigned {
   matmul_unit_piece_bytes = 24 * 1024,  // of shared memory, for 32 elements of k
   matmul_unit_stages_nvidia = 4,        // of such pieces; elsewhere shared memory is 64 KiB
   matmul_unit_stages = 2,
-  matmul_group_piece_bytes = 48 * 1024,    // of shared memory, for 64 elements of k
-  matmul_group_stages = 4,                 // of such pieces
-  matmul_group_shared_bytes = 193 * 1024,  // they begin at a multiple of 1024
-  matmul_rows = 32,                        // of a factor that a block multiplies by a few vectors
-  matmul_vectors = 8,                      // of them at most
+  matmul_group_piece_bytes = 48 * 1024,      // of shared memory, for 64 elements of k
+  matmul_group_stages = 4,                   // of such pieces
+  matmul_group_shared_bytes = 193 * 1024,    // they begin at a multiple of 1024
+  matmul_i8_tile = 64,                       // results of i8 in each direction
+  matmul_i8_depth = 32,                      // elements of k at a time
+  matmul_i8_pitch = matmul_i8_tile / 4 + 1,  // words; the padding is for the banks
+  matmul_i8_shared_bytes = 2 * matmul_i8_depth * matmul_i8_pitch * 4,
+  matmul_rows = 32,     // of a factor that a block multiplies by a few vectors
+  matmul_vectors = 8,   // of them at most
   matmul_lanes = 32,    // partial sums of one result; lane i has pieces i, i + 32, ... of k
   matmul_stride = 128,  // elements from a lane's piece to its next one
 };

@@ -29,6 +29,13 @@ std::array<std::uint64_t, 3> sizes(const Dim3& dimensions) {
   return {dimensions.x, dimensions.y, dimensions.z};
 }
 
+const char* hint_for(std::string_view what, std::uint64_t value) {
+  if (value == 0) return "give 1 for a dimension that is not needed";
+  if (what.find("shared memory") != std::string_view::npos) return "use less shared memory";
+  return what.starts_with("grid") ? "use a smaller grid, and let each thread compute more elements"
+                                  : "use smaller blocks and a larger grid";
+}
+
 class Checker {
  public:
   Checker(const Kernel& kernel, const LaunchConfig& config) : kernel_(kernel), config_(config) {}
@@ -47,7 +54,8 @@ class Checker {
     throw Error(ErrorCode::invalid_argument, "hipModuleLaunchKernel",
                 "launch of " + to_text(kernel_, config_) + " on " + kernel_.device().id() + ": " +
                     std::string(what) + " is " + std::to_string(value) + ", " +
-                    (value == 0 ? "at least 1 is needed" : "at most " + std::to_string(most)));
+                    (value == 0 ? "at least 1 is needed" : "at most " + std::to_string(most)),
+                hint_for(what, value));
   }
 
   const Kernel& kernel_;

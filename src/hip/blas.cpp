@@ -213,8 +213,20 @@ std::string refusal_text(int result, const std::string& library) {
              "process; use another process";
     case blas_old_library:
       return "this " + library + " is too old: its numbers for types are different";
+    case blas_alignment: return library + " multiplies i8 whose rows begin at multiples of 4 bytes";
     default: return {};
   }
+}
+
+bool has_i8_alignment(const GemmCall& call) {
+  constexpr std::uint64_t line = 4;
+  const auto is_aligned = [](std::int64_t stride) {
+    return static_cast<std::uint64_t>(stride) % line == 0;
+  };
+  return reinterpret_cast<std::uintptr_t>(call.a) % line == 0 &&
+         reinterpret_cast<std::uintptr_t>(call.b) % line == 0 && is_aligned(call.lda) &&
+         is_aligned(call.ldb) &&
+         (call.batch == 1 || (is_aligned(call.stride_a) && is_aligned(call.stride_b)));
 }
 
 }  // namespace hiptool::hip

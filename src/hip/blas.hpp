@@ -69,6 +69,7 @@ enum BlasRefusal : int {
   blas_no_algorithm = -4,   ///< the library names no algorithm within the workspace
   blas_other_backend = -5,  ///< rocBLAS runs with its other backend in this process
   blas_old_library = -6,    ///< the release has other numbers for types
+  blas_alignment = -7,      ///< i8 whose lines do not begin at multiples of 4 bytes
 };
 
 /// One library. Tables live to the end of the process and may be used by several threads; a handle
@@ -83,6 +84,7 @@ class BlasApi {
 
   /// Queues the product on the call's stream. Empty products queue nothing. hipBLASLt and cuBLASLt:
   /// the algorithm is their first proposal, kept in the handle for types, shape and alignment.
+  /// A product of i8 that the library does not have for this shape or device is blas_no_algorithm.
   virtual int gemm(void* handle, const GemmCall& call) const = 0;
 
   /// "rocblas_status_invalid_size (3)", or the reason of a refusal.

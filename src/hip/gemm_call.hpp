@@ -37,6 +37,10 @@ int check_gemm(const GemmCall& call);
 /// Whether sizes, leading dimensions and batch fit calls with 32-bit numbers.
 bool fits_32_bits(const GemmCall& call);
 
+/// Whether operands and their rows begin at multiples of 4 bytes, as cuBLAS demands of i8 (NVIDIA's
+/// documentation of cublasGemmEx).
+bool has_i8_alignment(const GemmCall& call);
+
 /// alpha or beta in the type of the computation, which libraries read through a pointer.
 class GemmScalar {
  public:

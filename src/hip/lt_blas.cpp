@@ -177,6 +177,7 @@ class LtApi final : public BlasApi {
                                 preference, 1, plan.result.data(), &count);
     }
     calls_.preference_destroy(preference);
+    if (status == numbers_.status_not_supported) return blas_no_algorithm;
     if (status != 0) return status;
     if (count < 1) return blas_no_algorithm;
     std::int32_t state = 0;

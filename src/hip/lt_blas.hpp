@@ -67,6 +67,7 @@ struct LtNumbers {
       result_workspace_at;  ///< place in a heuristic's result, which starts with the algorithm
   std::size_t result_state_at;
   std::size_t result_bytes;
+  int status_not_supported;  ///< also of a heuristic that knows no algorithm
   int (*data_type)(BlasType type);
   int (*compute_type)(BlasCompute compute);
 };

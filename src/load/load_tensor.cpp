@@ -80,7 +80,7 @@ void read_tensor(const ModelFile& model, const TensorInfo& tensor, const Buffer&
 }
 
 std::optional<DType> dtype_of_element(ElementType type) {
-  constexpr std::array<std::pair<std::string_view, DType>, 10> known{{{"F32", DType::f32},
+  constexpr std::array<std::pair<std::string_view, DType>, 11> known{{{"F32", DType::f32},
                                                                       {"F16", DType::f16},
                                                                       {"BF16", DType::bf16},
                                                                       {"F64", DType::f64},
@@ -89,7 +89,8 @@ std::optional<DType> dtype_of_element(ElementType type) {
                                                                       {"I16", DType::i16},
                                                                       {"I32", DType::i32},
                                                                       {"I64", DType::i64},
-                                                                      {"F8_E4M3", DType::f8e4m3}}};
+                                                                      {"F8_E4M3", DType::f8e4m3},
+                                                                      {"I8", DType::i8}}};
   const auto found = std::find_if(known.begin(), known.end(),
                                   [&](const auto& entry) { return entry.first == type.name(); });
   return found != known.end() ? std::optional(found->second) : std::nullopt;

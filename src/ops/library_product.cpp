@@ -63,12 +63,15 @@ hip::BlasType library_type(DType dtype) noexcept {
     case DType::f64: return hip::BlasType::f64;
     case DType::f16: return hip::BlasType::f16;
     case DType::bf16: return hip::BlasType::bf16;
+    case DType::i8: return hip::BlasType::i8;
+    case DType::i32: return hip::BlasType::i32;
     default: return hip::BlasType::f32;
   }
 }
 
 hip::BlasCompute library_compute(DType dtype, bool allows_tf32) noexcept {
   if (dtype == DType::f64) return hip::BlasCompute::f64;
+  if (dtype == DType::i8) return hip::BlasCompute::i32;
   const bool is_tf32 = dtype == DType::f32 && allows_tf32;
   return is_tf32 ? hip::BlasCompute::f32_fast_tf32 : hip::BlasCompute::f32;
 }
@@ -104,7 +107,7 @@ std::optional<LibraryProduct> library_product(MatrixProduct product, const Matmu
   hip::GemmCall& call = made.call;
   call.a_type = library_type(product.dtype);
   call.b_type = call.a_type;
-  call.c_type = call.a_type;
+  call.c_type = library_type(product.result_dtype);
   call.compute = library_compute(product.dtype, options.allows_tf32);
   call.transpose_a = a->is_transposed;
   call.transpose_b = b->is_transposed;
@@ -133,7 +136,7 @@ std::optional<LibraryProduct> library_product(MatrixProduct product, const Matmu
   for (LibraryProduct::Axis& axis : made.axes) {
     axis.a *= bytes;
     axis.b *= bytes;
-    axis.out *= bytes;
+    axis.out *= element_size_bytes(product.result_dtype);
   }
   return made;
 }

@@ -17,6 +17,7 @@ namespace hiptool::ops {
 namespace {
 
 constexpr std::string_view matmul_name = "matmul";
+constexpr std::string_view matmul_i32_name = "matmul_i32";
 
 /// Whether kernels can read or write the matrices of that tensor where they are.
 bool is_matrix(const Tensor& tensor) {
@@ -24,7 +25,8 @@ bool is_matrix(const Tensor& tensor) {
 }
 
 /// The dimensions of the result.
-std::vector<std::uint64_t> product_dims(const Tensor& a, const Tensor& b) {
+std::vector<std::uint64_t> product_dims(std::string_view operation, const Tensor& a,
+                                        const Tensor& b) {
   const std::size_t rank = a.layout().rank();
   bool fits = rank >= 2 && rank == b.layout().rank() && a.dims()[rank - 1] == b.dims()[rank - 2];
   std::vector<std::uint64_t> dims(a.dims().begin(), a.dims().end());
@@ -33,9 +35,9 @@ std::vector<std::uint64_t> product_dims(const Tensor& a, const Tensor& b) {
     fits = b.dims()[i] == 1 || b.dims()[i] == dims[i];
   }
   if (!fits) {
-    refuse(matmul_name, describe(a) + " and " + describe(b) +
-                            " do not fit; [batch.., m, k] times [batch.., k, n], batch dimensions "
-                            "equal or 1");
+    refuse(operation, describe(a) + " and " + describe(b) +
+                          " do not fit; [batch.., m, k] times [batch.., k, n], batch dimensions "
+                          "equal or 1");
   }
   dims[rank - 1] = b.dims()[rank - 1];
   return dims;
@@ -62,7 +64,7 @@ bool pays_to_align(const Tensor& tensor, std::uint64_t uses) {
 
 /// Rows begin at multiples of 16 bytes.
 Tensor aligned_copy(const Backend& backend, const Tensor& tensor) {
-  constexpr std::uint64_t line = 8;
+  const std::uint64_t line = 16 / element_size_bytes(tensor.dtype());
   std::vector<std::uint64_t> dims(tensor.dims().begin(), tensor.dims().end());
   dims.back() = ceil_divide(dims.back(), line) * line;
   const Tensor whole = backend.empty(tensor.dtype(), dims);
@@ -90,6 +92,56 @@ bool multiply_by_library(const Backend& backend, const Tensor& a, const Tensor& 
       options);
 }
 
+// ---- i8
+
+Tensor exchanged(const Tensor& tensor) {
+  const std::size_t rank = tensor.layout().rank();
+  return tensor.with_layout(tensor.layout().transpose(rank - 2, rank - 1));
+}
+
+/// Whether rows, the last axis, are along k and begin at multiples of 4 bytes: what cuBLASLt needs.
+/// cuBLAS needs the alignment only (NVIDIA's cuBLAS documentation, cublasGemmEx and
+/// cublasLtMatmul).
+bool has_i8_lines(const Tensor& tensor) {
+  constexpr std::uint64_t line = 4;
+  const MatrixOperand operand(tensor);
+  const auto is_aligned = [](std::uint64_t number) { return number % line == 0; };
+  return has_neighbours(operand.columns) &&
+         (operand.rows.size == 1 || is_aligned(operand.rows.stride)) &&
+         is_aligned(reinterpret_cast<std::uintptr_t>(operand.address)) &&
+         std::ranges::all_of(operand.batch_strides, is_aligned);
+}
+
+/// The operand, or a copy that libraries read where each element is used often enough to pay.
+Tensor for_library(const Backend& backend, const Tensor& tensor, std::uint64_t uses,
+                   const MatmulI32Options& options) {
+  constexpr std::uint64_t many_uses = 32;
+  const bool can_copy = !options.no_copies && !backend.device().is_host_memory();
+  if (!can_copy || uses < many_uses || has_i8_lines(tensor)) return tensor;
+  return aligned_copy(backend, tensor);
+}
+
+/// Where no sum can leave 32 bits: no vendor states whether its sums then wrap.
+bool multiply_i8_by_library(const Backend& backend, const Tensor& a, const Tensor& b,
+                            const Tensor& out, const MatmulI32Options& options) {
+  constexpr std::uint64_t most_terms = (std::uint64_t{1} << 17) - 1;  // times 2^14
+  if (matrix_axis(a, 0).size > most_terms) return false;
+  const Tensor left = for_library(backend, a, matrix_axis(b, 0).size, options);
+  const Tensor right =
+      exchanged(for_library(backend, exchanged(b), matrix_axis(a, 1).size, options));
+  return backend.state().libraries.multiply(
+      backend,
+      {MatrixOperand(left), MatrixOperand(right), MatrixOperand(out), out.layout().rank() - 2,
+       DType::i8, DType::i32},
+      {});
+}
+
+void require_i8(const Tensor& tensor) {
+  if (tensor.dtype() == DType::i8) return;
+  throw Error(ErrorCode::unsupported, std::string(matmul_i32_name),
+              std::string(matmul_i32_name) + ": " + describe(tensor) + "; it takes i8");
+}
+
 }  // namespace
 
 void multiply_tensors(const Backend& backend, const Tensor& a, const Tensor& b, const Tensor& out,
@@ -98,7 +150,8 @@ void multiply_tensors(const Backend& backend, const Tensor& a, const Tensor& b, 
   require_device(backend, matmul_name, tensors);
   require_real(matmul_name, a);
   require_same_dtype(matmul_name, a, b);
-  require_output(matmul_name, std::span(tensors).first(2), out, a.dtype(), product_dims(a, b));
+  require_output(matmul_name, std::span(tensors).first(2), out, a.dtype(),
+                 product_dims(matmul_name, a, b));
   require_separate(matmul_name, std::span(tensors).first(2), out);
   if (out.element_count() == 0) return;
   if (!is_matrix(out)) {
@@ -140,11 +193,36 @@ void matmul_into(const Backend& backend, const Tensor& a, const Tensor& b, const
 Tensor matmul(const Backend& backend, const Tensor& a, const Tensor& b,
               const MatmulOptions& options) {
   require_real(matmul_name, a);
-  Tensor out = backend.empty(a.dtype(), product_dims(a, b));
+  Tensor out = backend.empty(a.dtype(), product_dims(matmul_name, a, b));
   // A new tensor has no old values.
   MatmulOptions of_new = options;
   of_new.beta = 0;
   matmul_into(backend, a, b, out, of_new);
+  return out;
+}
+
+void matmul_i32_into(const Backend& backend, const Tensor& a, const Tensor& b, const Tensor& out,
+                     const MatmulI32Options& options) {
+  const std::array<const Tensor*, 3> tensors{&a, &b, &out};
+  require_device(backend, matmul_i32_name, tensors, Elements::stored);
+  require_i8(a);
+  require_i8(b);
+  const auto inputs = std::span(tensors).first(2);
+  require_output(matmul_i32_name, inputs, out, DType::i32, product_dims(matmul_i32_name, a, b));
+  require_separate(matmul_i32_name, inputs, out);
+  if (out.element_count() == 0) return;
+  if (options.library == Library::automatic &&
+      multiply_i8_by_library(backend, a, b, out, options)) {
+    return;
+  }
+  launch_i32_product(backend, {MatrixOperand(a), MatrixOperand(b), MatrixOperand(out),
+                               out.layout().rank() - 2, DType::i8, DType::i32});
+}
+
+Tensor matmul_i32(const Backend& backend, const Tensor& a, const Tensor& b,
+                  const MatmulI32Options& options) {
+  Tensor out = backend.empty(DType::i32, product_dims(matmul_i32_name, a, b));
+  matmul_i32_into(backend, a, b, out, options);
   return out;
 }
 

@@ -228,6 +228,17 @@ class ProductLaunch {
     multiply(kernel("ops_matmul_tile", "hiptool_matmul_units_", layout), tiles);
   }
 
+  void multiply_i8() {
+    constexpr std::uint64_t tile = hiptool_ops::matmul_i8_tile;
+    all_.row_tiles = ceil_divide(all_.a.size, tile);
+    all_.column_tiles = ceil_divide(all_.b.size, tile);
+    config_.shared_bytes = hiptool_ops::matmul_i8_shared_bytes;
+    config_.grid.x = static_cast<std::uint32_t>(
+        std::min(grid_most, all_.row_tiles * all_.column_tiles * all_.batches.count));
+    launch(backend_.state().kernel("ops_matmul_i8", "hiptool_matmul_i8"), config_,
+           backend_.stream(), all_, product_.a.address, product_.b.address, product_.out.address);
+  }
+
   void multiply_vectors() {
     constexpr std::uint32_t lane_pitch = hiptool_ops::matmul_rows + 1;
     all_.row_tiles = ceil_divide(all_.a.size, hiptool_ops::matmul_rows);
@@ -299,6 +310,16 @@ void MatrixProduct::transpose() {
   a.transpose();
   b.transpose();
   out.transpose();
+}
+
+void launch_i32_product(const Backend& backend, MatrixProduct product) {
+  const std::uint64_t k = product.a.columns.size;
+  if (k == 0) {
+    set_to_nothing(product.a, product.out);
+    set_to_nothing(product.b, product.out);
+  }
+  const SumOrder order{false, k, 1};
+  ProductLaunch(backend, product, make_arguments(product, order, {})).multiply_i8();
 }
 
 void launch_product(const Backend& backend, MatrixProduct product, const MatmulOptions& options,

@@ -50,7 +50,8 @@ struct MatrixProduct {
   MatrixOperand b;
   MatrixOperand out;
   std::size_t batch_axes;
-  DType dtype;
+  DType dtype;                 ///< of the factors
+  DType result_dtype = dtype;  ///< i32 of i8
 
   /// The transposed matrices: out' = b' a'.
   void transpose();
@@ -60,6 +61,9 @@ struct MatrixProduct {
 /// operand has neighbours. Matrix units are for operands of which they can read all lines.
 void launch_product(const Backend& backend, MatrixProduct product, const MatmulOptions& options,
                     MatrixUnits units);
+
+/// The same for i8, whose sums are i32. Any axes may have neighbours, or none.
+void launch_i32_product(const Backend& backend, MatrixProduct product);
 
 /// Whether every line of the matrices begins where matrix units can read it.
 bool has_unit_lines(const Tensor& tensor);

@@ -141,7 +141,7 @@ std::vector<std::uint64_t> concat_dims(std::span<const Tensor> tensors, std::siz
 
 void copy_into(const Backend& backend, const Tensor& x, const Tensor& out) {
   const std::array<const Tensor*, 2> tensors{&x, &out};
-  require_device(backend, "copy", tensors);
+  require_device(backend, "copy", tensors, Elements::stored);
   require_output("copy", std::span(tensors).first(1), out, x.dtype(), x.dims());
   if (!is_same_memory(x, out)) move_elements(backend, x, out);
 }
@@ -159,7 +159,7 @@ Tensor contiguous(const Backend& backend, const Tensor& x) {
 void copy_2d(const Backend& backend, const Tensor& source, const Tensor& destination,
              const Rows& rows) {
   const std::array<const Tensor*, 2> tensors{&source, &destination};
-  require_device(backend, "copy_2d", tensors);
+  require_device(backend, "copy_2d", tensors, Elements::stored);
   require_same_dtype("copy_2d", source, destination);
   if (rows.rows == 0 || rows.columns == 0) return;
   const Tensor from =
@@ -180,7 +180,7 @@ void concat_into(const Backend& backend, std::span<const Tensor> tensors, std::s
   require_separate("concat", inputs, out);
   require_output("concat", inputs, out, tensors[0].dtype(), dims);
   inputs.push_back(&out);
-  require_device(backend, "concat", inputs);
+  require_device(backend, "concat", inputs, Elements::stored);
   std::uint64_t start = 0;
   for (const Tensor& tensor : tensors) {
     const std::uint64_t length = tensor.dims()[axis];

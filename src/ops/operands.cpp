@@ -155,8 +155,13 @@ std::string describe(const Tensor& tensor) {
 }
 
 void require_device(const Backend& backend, std::string_view operation,
-                    std::span<const Tensor* const> tensors) {
+                    std::span<const Tensor* const> tensors, Elements elements) {
   for (const Tensor* tensor : tensors) {
+    if (tensor->dtype() == DType::i8 && elements == Elements::numbers) {
+      throw Error(ErrorCode::unsupported, std::string(operation),
+                  std::string(operation) + ": " + describe(*tensor) +
+                      "; i8 is for copies and matmul_i32 alone");
+    }
     if (tensor->device() == backend.device()) continue;
     refuse(operation, describe(*tensor) + " is on " + tensor->device().id() +
                           ", and the operation runs on " + backend.device().id());

@@ -65,8 +65,10 @@ void launch_elements(const Backend& backend, const Kernel& kernel, std::uint64_t
 /// The checks that all operations share: Error(invalid_argument) that names the operation and both
 /// types, shapes or devices; of require_dtype Error(unsupported). An output that overlaps an input
 /// without being it is refused.
+/// Only operations on stored elements take i8; of others that type is unsupported too.
+enum class Elements { numbers, stored };
 void require_device(const Backend& backend, std::string_view operation,
-                    std::span<const Tensor* const> tensors);
+                    std::span<const Tensor* const> tensors, Elements elements = Elements::numbers);
 void require_dtype(std::string_view operation, const Tensor& tensor, std::span<const DType> types);
 void require_same_dtype(std::string_view operation, const Tensor& a, const Tensor& b);
 void require_same_dims(std::string_view operation, const Tensor& a, const Tensor& b);

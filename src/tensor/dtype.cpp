@@ -12,16 +12,17 @@ struct Entry {
   bool is_floating_point;
 };
 
-constexpr std::array<Entry, dtypes.size()> entries{{{"u8", 1, false},
-                                                    {"u32", 4, false},
-                                                    {"i16", 2, false},
-                                                    {"i32", 4, false},
-                                                    {"i64", 8, false},
-                                                    {"f16", 2, true},
-                                                    {"bf16", 2, true},
-                                                    {"f32", 4, true},
-                                                    {"f64", 8, true},
-                                                    {"f8e4m3", 1, true}}};
+constexpr std::array<Entry, dtypes.size() + 1> entries{{{"u8", 1, false},
+                                                        {"u32", 4, false},
+                                                        {"i16", 2, false},
+                                                        {"i32", 4, false},
+                                                        {"i64", 8, false},
+                                                        {"f16", 2, true},
+                                                        {"bf16", 2, true},
+                                                        {"f32", 4, true},
+                                                        {"f64", 8, true},
+                                                        {"f8e4m3", 1, true},
+                                                        {"i8", 1, false}}};
 
 const Entry& entry_of(DType dtype) noexcept { return entries[static_cast<std::size_t>(dtype)]; }
 
@@ -93,8 +94,8 @@ constexpr std::uint32_t float_quiet = 0x0040'0000;
 std::string_view to_string(DType dtype) noexcept { return entry_of(dtype).name; }
 
 std::optional<DType> dtype_from_name(std::string_view name) noexcept {
-  for (const DType dtype : dtypes) {
-    if (entry_of(dtype).name == name) return dtype;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i].name == name) return static_cast<DType>(i);
   }
   return std::nullopt;
 }

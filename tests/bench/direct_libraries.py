@@ -5,11 +5,13 @@
 Usage: direct_libraries.py HIPTOOL DIRECT_PRODUCTS [--rounds N] [--only PATTERN]
 
 Matrix products: DIRECT_PRODUCTS (direct_products.cpp) calls cuBLAS and cuBLASLt. Convolutions:
-PyTorch with cudnn.benchmark, TF32 off. Both sides take turns for N rounds (default 3); a line for
-each case: the median rate of each side, their quotient, and hiptool's own kernel.
+PyTorch with cudnn.benchmark, TF32 off; hiptool uses PyTorch's cuDNN. Both sides take turns for N
+rounds (default 3); a line for each case: the median rate of each side, their quotient, and
+hiptool's own kernel.
 """
 import argparse
 import json
+import os
 import re
 import statistics
 import subprocess
@@ -21,9 +23,12 @@ CONVOLUTIONS = [(32, 256, 28, 28, 256, 3, 3, 1), (32, 256, 56, 56, 64, 1, 1, 0),
                 (32, 3, 224, 224, 64, 7, 7, 3)]
 
 
-def through_hiptool(hiptool, arguments):
+def through_hiptool(hiptool, arguments, library_path=None):
+    environment = dict(os.environ)
+    if library_path:
+        environment["HIPTOOL_LIBRARY_PATH"] = library_path
     command = [hiptool, "run-kernel", "--device", "nvidia:0", "--format", "json", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     results = json.loads(done.stdout)["results"]
     for result in results:
         if result["status"] != "ok":
@@ -35,6 +40,16 @@ def direct_products(program, dtype, m, n, k):
     lines = subprocess.run([program, dtype, str(m), str(n), str(k)], capture_output=True,
                            text=True, check=True).stdout.splitlines()
     return {line.split()[0]: float(line.split()[2]) for line in lines}
+
+
+def torch_cudnn():
+    """The folder of the cuDNN that PyTorch uses."""
+    import torch
+
+    torch.backends.cudnn.version()  # loads it
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        paths = {line.split()[-1] for line in maps if "/libcudnn.so" in line}
+    return os.path.dirname(min(paths)) if paths else None
 
 
 def direct_convolution(dtype, shape):
@@ -99,7 +114,7 @@ def main():
             ours, theirs = [], []
             for _ in range(options.rounds):
                 ours.append(through_hiptool(options.hiptool, [
-                    "conv2d", "--dtype", dtype, "--shape", text, "--lib", "all"]))
+                    "conv2d", "--dtype", dtype, "--shape", text, "--lib", "all"], torch_cudnn()))
                 theirs.append(direct_convolution(dtype, shape))
             report(f"conv2d {dtype} {text}", ours, theirs)
 

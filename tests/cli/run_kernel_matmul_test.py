@@ -75,6 +75,29 @@ class Libraries(Products):
                     self.assertEqual(one["id"], f"matmul.{dtype}.33x40x20.{transpose}.batch2."
                                                 f"{name}@nvidia:0")
 
+    def test_products_of_i8_are_exact(self):
+        for device, skipped in (("nvidia:0", {"cublaslt"}), ("amd:0", set()),
+                                ("cpu:0", {"openblas"})):
+            results = self.results("--shape", "96x80x64", "--samples", "1", "--dtype", "i8",
+                                   "--lib", "all,own-exact", "--device", device)
+            for name, one in results.items():
+                with self.subTest(device=device, library=name):
+                    self.assertEqual(one["id"], f"matmul.i8.96x80x64.{name}@{device}")
+                    if name in skipped:
+                        self.assertEqual(one["status"], "skipped")
+                        continue
+                    self.assertEqual((one["status"], one["max_error"]), ("ok", 0), one)
+                    self.assertEqual((one["checked"], one["judged_share"]), (2 * 96 * 80, 1))
+        # What cuBLASLt has; rows of 33 bytes are for our kernel alone.
+        results = self.results("--shape", "96x80x64", "--samples", "1", "--dtype", "i8", "--lib",
+                               "all", "--transpose", "nt", "--device", "nvidia:0")
+        self.assertEqual({one["status"] for one in results.values()}, {"ok"})
+        results = self.results("--shape", "40x40x33", "--samples", "1", "--dtype", "i8", "--lib",
+                               "all", "--device", "nvidia:0")
+        self.assertEqual([one["status"] for one in results.values()], ["ok", "skipped", "skipped"])
+        self.assertIn("multiples of 4 bytes", results["cublas"]["reason"])
+        self.assertIn("no algorithm", results["cublaslt"]["reason"])
+
     def test_table(self):
         result = self.run_kernel(*SMALL, "--lib", "all", *CPU)
         self.assertRegex(result.stdout, r"\A2 of 2 matrix products right on cpu:0, every element "
@@ -139,6 +162,24 @@ class Faults(Products):
         self.assertRegex(one["wrong_where"], "scattered|every element")
         one = self.faulty("f16", "--dtype", "f16", code=5)
         self.assertEqual((one["status"], one["wrong_data"]), ("mismatch", "random numbers"))
+
+    def test_products_of_i8(self):
+        one = self.faulty("block", "--dtype", "i8", "--transpose", "nt", code=5)
+        self.assertEqual((one["wrong_data"], one["wrong_where"]),
+                         ("whole numbers", "64x64 block at [32,16]"))
+        for fault in ("abort", "error"):
+            self.assertEqual(self.faulty(fault, "--dtype", "i8", "--transpose", "nt",
+                                         code=6)["status"], "failed")
+        # Sums that stay at 2^31 - 1 instead of wrapping.
+        results = self.results("--shape", "4x4x131072", "--dtype", "i8", "--transpose", "nt",
+                               "--lib", "all", "--samples", "1", "--device", "nvidia:0", code=5,
+                               environment=fakes(FAKE_CUBLAS="saturate"))
+        self.assertEqual([one["status"] for one in results.values()], ["ok", "mismatch", "ok"])
+        wrong = results["cublas"]
+        self.assertEqual((wrong["wrong_data"], wrong["wrong_where"]),
+                         ("random numbers", "one element at [0,0]"))
+        self.assertEqual((wrong["wrong"]["expected"], wrong["wrong"]["got"]),
+                         (-(2 ** 31), 2 ** 31 - 1))
 
     def test_less_exact_sums_where_they_are_asked_for(self):
         for dtype, compute in (("f32", "tf32"), ("f16", "f16")):

@@ -29,6 +29,17 @@ void record_products(Recorder& recorder, DType dtype) {
   }
 }
 
+/// Of i8: neighbours along k and along the result, edges of tiles, matrices of a batch.
+void record_i8_products(Recorder& recorder) {
+  for (const char* const layout : {"packed", "rows"}) {
+    recorder.begin("matmul_i32 70x37x66", DType::i8, layout);
+    const Tensor a = recorder.tensor(DType::i8, {2, 70, 37}, layout);
+    const Tensor b = recorder.tensor(DType::i8, {1, 37, 66}, layout);
+    const Tensor out = recorder.empty(DType::i32, {2, 70, 66}, layout);
+    ops::matmul_i32_into(recorder.backend(), a, b, out);
+  }
+}
+
 struct ProductCase {
   const char* name;
   std::uint64_t batch, m, k, n;
@@ -79,6 +90,7 @@ void record_all_products(Recorder& recorder) {
     record_products(recorder, dtype);
   }
   for (const DType dtype : {DType::f16, DType::bf16}) record_products_by_units(recorder, dtype);
+  record_i8_products(recorder);
 }
 
 }  // namespace hiptool::test

@@ -14,6 +14,7 @@ namespace ours = hiptool::hip::amd;
 
 constexpr void check_rocblas_numbers() {
   check_blas_number<ours::rocblas_status_success, ::rocblas_status_success>();
+  check_blas_number<ours::rocblas_status_not_implemented, ::rocblas_status_not_implemented>();
   check_blas_number<ours::rocblas_status_size_query_mismatch,
                     ::rocblas_status_size_query_mismatch>();
   check_blas_number<ours::rocblas_status_continue, ::rocblas_status_continue>();

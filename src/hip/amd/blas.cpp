@@ -94,8 +94,12 @@ class RocblasApi final : public BlasApi {
     if (is_long && calls_.rocblas_gemm_strided_batched_ex_64 == nullptr) return blas_too_large;
     auto& opened = *static_cast<RocblasHandle*>(handle);
     if (const int status = prepare(opened, call); status != rocblas_status_success) return status;
-    return is_long ? multiply(calls_.rocblas_gemm_strided_batched_ex_64, opened, call)
-                   : multiply(calls_.rocblas_gemm_strided_batched_ex, opened, call);
+    const int status = is_long ? multiply(calls_.rocblas_gemm_strided_batched_ex_64, opened, call)
+                               : multiply(calls_.rocblas_gemm_strided_batched_ex, opened, call);
+    // Not every device has kernels for i8.
+    const bool is_missing =
+        call.compute == BlasCompute::i32 && status == rocblas_status_not_implemented;
+    return is_missing ? blas_no_algorithm : status;
   }
 
   std::string error_text(int result) const override {

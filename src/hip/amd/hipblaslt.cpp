@@ -69,6 +69,7 @@ constexpr LtNumbers hipblaslt_numbers() {
           hipblaslt_result_workspace_at,
           hipblaslt_result_state_at,
           hipblaslt_result_bytes,
+          HIPBLAS_STATUS_NOT_SUPPORTED,
           hip_data_type,
           hipblas_compute};
 }

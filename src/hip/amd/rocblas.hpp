@@ -15,6 +15,7 @@ using rocblas_stride = std::int64_t;
 
 enum : int {
   rocblas_status_success = 0,
+  rocblas_status_not_implemented = 2,
   rocblas_status_size_query_mismatch = 8,
   rocblas_status_continue = 12,
 

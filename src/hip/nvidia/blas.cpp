@@ -49,12 +49,15 @@ class CublasApi final : public BlasApi {
   int gemm(void* handle, const GemmCall& call) const override {
     if (const int refusal = check_gemm(call); refusal != 0) return refusal;
     if (is_empty(call)) return 0;
+    const bool is_whole = call.compute == BlasCompute::i32;
+    if (is_whole && !has_i8_alignment(call)) return blas_alignment;
     const bool is_long = !fits_32_bits(call);
     if (is_long && calls_.cublasGemmStridedBatchedEx_64 == nullptr) return blas_too_large;
     auto& opened = *static_cast<CublasHandle*>(handle);
     if (const int status = prepare(opened, call); status != CUBLAS_STATUS_SUCCESS) return status;
-    return is_long ? multiply(calls_.cublasGemmStridedBatchedEx_64, opened, call)
-                   : multiply(calls_.cublasGemmStridedBatchedEx, opened, call);
+    const int status = is_long ? multiply(calls_.cublasGemmStridedBatchedEx_64, opened, call)
+                               : multiply(calls_.cublasGemmStridedBatchedEx, opened, call);
+    return is_whole && status == CUBLAS_STATUS_NOT_SUPPORTED ? blas_no_algorithm : status;
   }
 
   std::string error_text(int result) const override {
@@ -139,7 +142,7 @@ constexpr LtNumbers cublaslt_numbers() {
           // they are joined.
           CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
           cublaslt_result_workspace_at, cublaslt_result_state_at, cublaslt_result_bytes,
-          cuda_data_type, cublas_compute};
+          CUBLAS_STATUS_NOT_SUPPORTED, cuda_data_type, cublas_compute};
 }
 
 std::string cublas_status_name(int status) {

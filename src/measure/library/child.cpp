@@ -56,7 +56,8 @@ Problem problem_of(const Value& value) {
   ProblemTypes& types = types_of(problem);
   types.dtype = dtype_from_name(text("dtype")).value_or(DType::f32);
   types.result = dtype_from_name(text("result")).value_or(DType::f32);
-  for (const Compute one : {Compute::f64, Compute::f32, Compute::tf32, Compute::f16}) {
+  for (const Compute one :
+       {Compute::f64, Compute::f32, Compute::tf32, Compute::f16, Compute::i32}) {
     if (to_string(one) == text("compute")) types.compute = one;
   }
   return problem;

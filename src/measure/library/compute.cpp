@@ -19,14 +19,16 @@ namespace {
 
 constexpr std::size_t product_workspace_bytes = std::size_t{32} << 20;
 constexpr std::size_t conv_workspace_bytes = std::size_t{256} << 20;
-constexpr std::size_t library_conv_workspace_bytes = std::size_t{1} << 30;
+/// Tiled Fourier transforms, which PyTorch uses, need 1.2 GiB for 32 images and filters of 7x7.
+constexpr std::size_t library_conv_workspace_bytes = std::size_t{2} << 30;
 
 class OwnMultiplier final : public Computation {
  public:
   OwnMultiplier(const StreamRef& stream, const MatmulProblem& problem, bool is_exact)
       : backend_(Backend::borrow_native(stream)), problem_(problem) {
     options_.exact = is_exact;
-    if (problem.result != problem.dtype || problem.compute != usual_compute(problem.dtype)) {
+    if (problem.result != usual_result(problem.dtype) ||
+        problem.compute != usual_compute(problem.dtype)) {
       throw Error(ErrorCode::unsupported, "matmul",
                   "our kernels compute in " + std::string(to_string(usual_compute(problem.dtype))) +
                       " and have results of the operands' type");
@@ -37,7 +39,11 @@ class OwnMultiplier final : public Computation {
     const Tensor left = operand(a, problem_.m, problem_.k, problem_.transpose_a);
     const Tensor right = operand(b, problem_.k, problem_.n, problem_.transpose_b);
     const Tensor out(c, problem_.result, Layout({problem_.batch, problem_.m, problem_.n}));
-    ops::matmul_into(backend_, left, right, out, options_);
+    if (problem_.dtype == DType::i8) {
+      ops::matmul_i32_into(backend_, left, right, out);
+    } else {
+      ops::matmul_into(backend_, left, right, out, options_);
+    }
   }
 
  private:
@@ -58,6 +64,8 @@ hip::BlasType blas_type(DType dtype) {
     case DType::f64: return hip::BlasType::f64;
     case DType::f16: return hip::BlasType::f16;
     case DType::bf16: return hip::BlasType::bf16;
+    case DType::i8: return hip::BlasType::i8;
+    case DType::i32: return hip::BlasType::i32;
     default: return hip::BlasType::f32;
   }
 }
@@ -66,6 +74,7 @@ hip::BlasCompute blas_compute(Compute compute) {
     case Compute::f64: return hip::BlasCompute::f64;
     case Compute::tf32: return hip::BlasCompute::f32_fast_tf32;
     case Compute::f16: return hip::BlasCompute::f16;
+    case Compute::i32: return hip::BlasCompute::i32;
     default: return hip::BlasCompute::f32;
   }
 }

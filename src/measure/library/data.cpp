@@ -25,6 +25,7 @@ std::uint64_t mixed(std::uint64_t seed, std::uint64_t index) {
 void store(DType dtype, double value, std::byte* to) {
   const auto single = static_cast<float>(value);
   switch (dtype) {
+    case DType::i8: *to = static_cast<std::byte>(static_cast<std::int8_t>(value)); return;
     case DType::f64: std::memcpy(to, &value, sizeof(value)); return;
     case DType::f16: {
       const std::uint16_t bits = to_half(single).bits;
@@ -62,6 +63,7 @@ WholeNumbers whole_numbers(const Problem& problem) {
   const int sum_digits = types.compute == Compute::f64   ? 53
                          : types.compute == Compute::f16 ? 11
                                                          : 24;
+  if (types.dtype == DType::i8) return numbers;  // all sums are exact modulo 2^32
   const auto terms = static_cast<double>(term_count(problem));
   const double limit = std::ldexp(1.0, std::min(sum_digits, digits_of(types.result)));
   const bool may_be_inexact = kind_of(problem) == ProblemKind::conv2d;
@@ -93,7 +95,9 @@ std::vector<std::byte> make_numbers(DType dtype, std::uint64_t count, DataKind k
     for (std::uint64_t i = index * part; i < end; ++i) {
       const std::uint64_t bits = mixed(seed, i);
       double value = 0;
-      if (kind != DataKind::whole) {
+      if (dtype == DType::i8 && kind != DataKind::whole) {
+        value = static_cast<double>(bits >> 56) - 128;
+      } else if (kind != DataKind::whole) {
         const double unit = dtype == DType::f64 ? static_cast<double>(bits >> 11) * 0x1p-52
                                                 : static_cast<double>(bits >> 40) * 0x1p-23;
         value = unit - 1;
@@ -105,6 +109,16 @@ std::vector<std::byte> make_numbers(DType dtype, std::uint64_t count, DataKind k
     }
   });
   return bytes;
+}
+
+/// The first row of A and column of B become -128, so that their sum leaves 32 bits from 131072
+/// terms on: a library whose sums do not wrap is wrong there.
+void add_extremes(const MatmulProblem& problem, ProblemData& data) {
+  constexpr auto least = std::byte{0x80};
+  for (std::uint64_t p = 0; p < problem.k; ++p) {
+    data.a[problem.transpose_a ? p * problem.m : p] = least;
+    data.b[problem.transpose_b ? p : p * problem.n] = least;
+  }
 }
 
 }  // namespace
@@ -141,6 +155,10 @@ ProblemData make_data(const Problem& problem, DataKind kind, std::uint64_t seed)
   const DType dtype = types_of(problem).dtype;
   data.a = make_numbers(dtype, a_count(problem), kind, whole, mixed(own, 1));
   data.b = make_numbers(dtype, b_count(problem), kind, whole, mixed(own, 2));
+  const MatmulProblem* const product = matmul_of(problem);
+  if (dtype == DType::i8 && kind == DataKind::random && product != nullptr) {
+    add_extremes(*product, data);
+  }
   return data;
 }
 

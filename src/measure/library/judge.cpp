@@ -101,7 +101,8 @@ class Judge {
     const double sum_limit = types_.compute == Compute::f64   ? 0x1p53
                              : types_.compute == Compute::f16 ? 0x1p11
                                                               : 0x1p24;
-    has_whole_sums_ = data.kind == DataKind::whole && largest <= sum_limit;
+    wraps_ = types_.compute == Compute::i32;
+    has_whole_sums_ = wraps_ || (data.kind == DataKind::whole && largest <= sum_limit);
     has_exact_sums_ = has_whole_sums_ && transforms == Transforms::none;
     // Of the largest sum of squares that there can be.
     const double bound = units_ * std::sqrt(static_cast<double>(sizes_.k)) *
@@ -198,7 +199,7 @@ class Judge {
       for (std::uint64_t j = 0; j < columns.size(); ++j) {
         const std::uint64_t index = place(batch, rows[i], columns[j]);
         const Sum got = number_at(types_.result, result_.data(), index);
-        const Sum want = part.sums[i][j];
+        const Sum want = wraps_ ? wrapped(part.sums[i][j]) : part.sums[i][j];
         const double slack = slack_of(static_cast<double>(want), part.squares[i][j]);
         const auto error = static_cast<double>(std::fabs(got - want));
         // This form of the condition makes NaN wrong.
@@ -224,7 +225,15 @@ class Judge {
     return (batch * sizes_.m + row) * sizes_.n + column;
   }
 
+  /// Of the numbers that are equal modulo 2^32, the one of i32. Sums are exact up to 2^53, which is
+  /// of 2^39 terms.
+  template <class Sum>
+  static Sum wrapped(Sum sum) {
+    return sum - std::floor((sum + 0x1p31) * 0x1p-32) * 0x1p32;
+  }
+
   double slack_of(double want, double squares) const {
+    if (wraps_) return 0;
     if (has_exact_sums_) {
       // A half cannot hold every such sum: then it is the nearest.
       const double digits = 1 / rounding_.unit;
@@ -248,6 +257,11 @@ class Judge {
   }
 
   void store_nearest(double want, std::byte* to) const {
+    if (wraps_) {
+      const auto number = static_cast<std::int32_t>(want);
+      std::memcpy(to, &number, sizeof(number));
+      return;
+    }
     const auto single = static_cast<float>(want);
     const std::uint16_t half =
         types_.result == DType::f16 ? hiptool::to_half(single).bits : to_bfloat16(single).bits;
@@ -314,7 +328,7 @@ class Judge {
     }
   }
 
-  // ---- whole numbers by checksums (Freivalds 1977), modulo 2^64
+  // ---- whole numbers by checksums (Freivalds 1977), modulo 2^64, or 2^32 where sums wrap
 
   /// Odd, so that no power of two times a wrong value vanishes.
   static std::uint64_t weight(std::uint64_t index) {
@@ -361,7 +375,8 @@ class Judge {
       for (std::uint64_t i = part * tile; i < std::min(count, (part + 1) * tile); ++i) {
         std::uint64_t want = 0;
         for (std::uint64_t p = 0; p < sizes_.k; ++p) want += whole(own.at(i, p)) * weighted[p];
-        marks[i] = result_sum(batch, i, of_rows) != want;
+        const std::optional<std::uint64_t> found = result_sum(batch, i, of_rows);
+        marks[i] = !found || (wraps_ ? (*found ^ want) << 32 : *found ^ want) != 0;
       }
     });
     return {marks.begin(), marks.end()};
@@ -422,6 +437,7 @@ class Judge {
   Rounding rounding_;
   double units_;
   PlaceNames names_;
+  bool wraps_ = false;           ///< sums of i32, of any numbers
   bool has_whole_sums_ = false;  ///< sums are whole numbers that the accumulator holds
   bool has_exact_sums_ = false;  ///< and the result is to be exactly them
   double tolerance_ = 0;         ///< of a result to its whole number, in checksums
@@ -461,8 +477,14 @@ double reference_terms_per_s(DType dtype) {
 }
 
 double bound_units_of(const Problem& problem) {
-  const auto length = static_cast<double>(term_count(problem));
-  return (8 * std::sqrt(length) + length / 8) * accumulator_unit(types_of(problem).compute);
+  const ProblemTypes& types = types_of(problem);
+  if (types.compute == Compute::i32) return 0;
+  const auto terms = static_cast<double>(term_count(problem));
+  const bool is_rounded = kind_of(problem) == ProblemKind::matmul &&
+                          element_size_bytes(types.dtype) >= 4 && types.compute != Compute::tf32;
+  const double of_rounding = 8 * std::sqrt(terms);
+  const double of_truncation = is_rounded ? 0 : terms / 4;
+  return (of_rounding + of_truncation) * accumulator_unit(types.compute);
 }
 
 Judgement judge_problem(const Problem& problem, const ProblemData& data,

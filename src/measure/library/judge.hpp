@@ -25,13 +25,17 @@ struct ProblemData {
   std::vector<std::byte> b;
 };
 
-/// The same for the same seed on every machine. Random numbers are from -1 to 1. Whole numbers are
-/// from -8 to 8, or fewer where otherwise sums would not be exact in the type of the result, or, of
-/// convolutions, where the bound would be so wide that it hides a missing term.
+/// The same for the same seed on every machine. Random numbers are from -1 to 1; of i8 all 256,
+/// with -128 in the first row of A and column of B, whose sum leaves 32 bits from 131072 terms on.
+/// Whole numbers are from -8 to 8, or fewer where otherwise sums would not be exact in the type of
+/// the result, or, of convolutions, where the bound would be so wide that it hides a missing term.
 ProblemData make_data(const Problem& problem, DataKind kind, std::uint64_t seed);
 
 /// The bound of an error as a multiple of the root of the sum of the squared products, which a sum
-/// of so many terms may have in the type that is summed in: (8 sqrt(k) + k / 8) u.
+/// of so many terms may have in the type that is summed in: 8 sqrt(k) u for products of f32 and
+/// f64, whose sums are rounded to nearest, and (8 sqrt(k) + k / 4) u for all others, as matrix
+/// units truncate theirs. For terms of both signs: docs/kernels.md has the measured errors. 0 for
+/// i8, whose sums are exact modulo 2^32.
 double bound_units_of(const Problem& problem);
 
 /// Terms of sums, a product each, that this host computes in a second, with all its processors;
@@ -59,9 +63,9 @@ enum class Transforms {
 /// Judges a result. Every element is compared where that takes less than `budget_s`; else whole
 /// numbers are judged by sums of all rows and columns with random weights, which are exact, and
 /// random numbers in 64 rows and 64 columns and at the edges (of up to 12 matrices, or images). A
-/// result is right if it is within (8 sqrt(k) + k / 8) u sqrt(sum of the squares of the products),
-/// u of the accumulator, and half a unit of its own type; for whole numbers whose sums are exact,
-/// if it is that sum.
+/// result is right if it is within bound_units_of() times the root of the sum of the squares of the
+/// products, and half a unit of its own type; for whole numbers whose sums are exact, if it is that
+/// sum.
 Judgement judge_problem(const Problem& problem, const ProblemData& data,
                         std::span<const std::byte> result, double budget_s,
                         Transforms transforms = Transforms::none);

@@ -29,6 +29,8 @@ std::int64_t signed_of(std::uint64_t number) { return static_cast<std::int64_t>(
 double number_at(DType dtype, const std::byte* bytes, std::uint64_t index) {
   switch (dtype) {
     case DType::f64: return stored_at<double>(bytes + index * 8);
+    case DType::i32: return stored_at<std::int32_t>(bytes + index * 4);
+    case DType::i8: return stored_at<std::int8_t>(bytes + index);
     case DType::f16: return to_float(Half{stored_at<std::uint16_t>(bytes + index * 2)});
     case DType::bf16: return to_float(BFloat16{stored_at<std::uint16_t>(bytes + index * 2)});
     default: return stored_at<float>(bytes + index * 4);

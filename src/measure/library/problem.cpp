@@ -94,6 +94,7 @@ bool take_word(Problem& problem, std::optional<DType>& dtype, std::string_view w
     return true;
   }
   dtype = dtype_from_name(word);
+  if (product != nullptr && dtype == DType::i8) return true;
   return dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::f32 || dtype == DType::f64;
 }
 
@@ -125,13 +126,16 @@ bool can_shrink(const ConvProblem& problem) {
 }  // namespace
 
 std::string_view to_string(Compute compute) noexcept {
-  constexpr std::array<std::string_view, 4> names{"f64", "f32", "tf32", "f16"};
+  constexpr std::array<std::string_view, 5> names{"f64", "f32", "tf32", "f16", "i32"};
   return names[static_cast<std::size_t>(compute)];
 }
 
 Compute usual_compute(DType dtype) noexcept {
+  if (dtype == DType::i8) return Compute::i32;
   return dtype == DType::f64 ? Compute::f64 : Compute::f32;
 }
+
+DType usual_result(DType dtype) noexcept { return dtype == DType::i8 ? DType::i32 : dtype; }
 
 ProblemKind kind_of(const Problem& problem) noexcept {
   return matmul_of(problem) != nullptr ? ProblemKind::matmul : ProblemKind::conv2d;
@@ -194,7 +198,8 @@ std::vector<std::string> unusual_words(const Problem& problem) {
   if (types.compute != usual_compute(types.dtype)) {
     words.push_back("in-" + std::string(to_string(types.compute)));
   }
-  if (types.result != types.dtype) words.push_back("to-" + std::string(to_string(types.result)));
+  if (types.result != usual_result(types.dtype))
+    words.push_back("to-" + std::string(to_string(types.result)));
   return words;
 }
 
@@ -230,7 +235,7 @@ void set_transposes(MatmulProblem& problem, std::string_view text) {
 void set_dtype(Problem& problem, DType dtype) {
   ProblemTypes& types = types_of(problem);
   types.dtype = dtype;
-  types.result = dtype;
+  types.result = usual_result(dtype);
   const bool fits = (types.compute == Compute::tf32 && dtype == DType::f32) ||
                     (types.compute == Compute::f16 && dtype == DType::f16);
   if (!fits) types.compute = usual_compute(dtype);
@@ -290,7 +295,7 @@ std::vector<Problem> parse_shapes(std::string_view text, const std::string& path
         if (take_word(problem, dtype, word)) continue;
         throw Error(
             ErrorCode::invalid_argument, "read shape", "unknown word '" + word.substr(0, 60) + "'",
-            is_product ? "write MxNxK, then any of nn, nt, tn, tt, f16, bf16, f32, f64, batch=N"
+            is_product ? "write MxNxK, then any of nn, nt, tn, tt, f16, bf16, f32, f64, i8, batch=N"
                        : "write a shape, then a type: n8c64h56w56:k64r3s3p1 f16");
       }
     } catch (const Error& error) {

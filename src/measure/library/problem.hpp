@@ -15,11 +15,14 @@
 namespace hiptool::measure {
 
 /// What is computed and summed in.
-enum class Compute { f64, f32, tf32, f16 };
+enum class Compute { f64, f32, tf32, f16, i32 };
 std::string_view to_string(Compute compute) noexcept;
 
-/// What is computed in unless something else is asked for: f64 for f64, else f32.
+/// What is computed in unless something else is asked for: f64 for f64, i32 for i8, else f32.
 Compute usual_compute(DType dtype) noexcept;
+
+/// i32 for i8, else the same.
+DType usual_result(DType dtype) noexcept;
 
 struct ProblemTypes {
   DType dtype = DType::f32;   ///< of both operands

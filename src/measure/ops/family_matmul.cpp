@@ -109,8 +109,8 @@ void add_matmul(std::vector<OperationEntry>& list, const char* name, const char*
 }  // namespace
 
 void add_matmul_operations(std::vector<OperationEntry>& list) {
-  add_matmul(list, "matmul", "product of matrices, by matrix units where there are some", false);
-  add_matmul(list, "matmul_exact", "product of matrices, the same bits on every platform", true);
+  add_matmul(list, "matmul", "product of matrices, on matrix units if present", false);
+  add_matmul(list, "matmul_exact", "product of matrices, same bits on every platform", true);
 }
 
 }  // namespace hiptool::measure

@@ -143,12 +143,12 @@ void add_pool_operations(std::vector<OperationEntry>& list) {
                                   DType::bf16, DType::f32, DType::f64};
   const std::vector<DType> all(dtypes.begin(), dtypes.end());
   // The reference is to end within seconds: at most so many images.
-  add_images(list, "avg_pool2d", "averages of windows of images", pooled, false, {16, 64, 64}, 256,
-             [](DType dtype, Shape dims, InputMaker& maker) {
+  add_images(list, "avg_pool2d", "average of each window of an image", pooled, false, {16, 64, 64},
+             256, [](DType dtype, Shape dims, InputMaker& maker) {
                return pool_cases(true, dtype, dims, maker);
              });
-  add_images(list, "max_pool2d", "the largest of windows of images; NaN stays", pooled, true,
-             {16, 64, 64}, 256, [](DType dtype, Shape dims, InputMaker& maker) {
+  add_images(list, "max_pool2d", "maximum of each window; NaN stays", pooled, true, {16, 64, 64},
+             256, [](DType dtype, Shape dims, InputMaker& maker) {
                return pool_cases(false, dtype, dims, maker);
              });
   add_images(list, "upsample_nearest1d", "the nearest element along an axis", all, true, {16, 4096},

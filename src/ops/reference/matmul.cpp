@@ -55,6 +55,24 @@ bool repeats_in_lines(const Values& values, std::size_t length, std::size_t step
   return false;
 }
 
+/// Of the result.
+std::vector<std::uint64_t> product_dims_of(const Values& a, const Values& b) {
+  const std::size_t rank = a.dims.size();
+  std::vector<std::uint64_t> dims;
+  for (std::size_t i = 0; i + 2 < rank; ++i) {
+    dims.push_back(a.dims[i] == 1 ? b.dims[i] : a.dims[i]);
+  }
+  dims.push_back(a.dims[rank - 2]);
+  dims.push_back(b.dims[rank - 1]);
+  return dims;
+}
+
+std::size_t product_results(const std::vector<std::uint64_t>& dims) {
+  std::size_t count = 1;
+  for (const std::uint64_t dim : dims) count *= dim;
+  return count;
+}
+
 }  // namespace
 
 Expected matmul(DType dtype, const Values& a, const Values& b, double alpha, double beta,
@@ -64,20 +82,14 @@ Expected matmul(DType dtype, const Values& a, const Values& b, double alpha, dou
   const std::size_t k = a.dims[rank - 1];
   const std::size_t n = b.dims[rank - 1];
   Expected expected;
-  auto& dims = expected.values.dims;
-  for (std::size_t i = 0; i + 2 < rank; ++i) {
-    dims.push_back(a.dims[i] == 1 ? b.dims[i] : a.dims[i]);
-  }
-  std::size_t batches = 1;
-  for (const std::uint64_t dim : dims) batches *= dim;
-  dims.push_back(m);
-  dims.push_back(n);
+  expected.values.dims = product_dims_of(a, b);
+  const auto& dims = expected.values.dims;
   const bool is_double = dtype == DType::f64;
   const long double unit = is_double ? 0x1p-53L : 0x1p-24L;
   const auto length = static_cast<long double>(k);
   const long double units = 8 * std::sqrt(length) + length / 8;
   const bool keeps_products = repeats_in_lines(a, k, 1) && repeats_in_lines(b, k, n);
-  for (std::size_t at = 0; at < batches * m * n; ++at) {
+  for (std::size_t at = 0; at < product_results(dims); ++at) {
     const std::size_t batch = at / (m * n);
     const std::size_t row = matrix_start(a, dims, batch) + at / n % m * k;
     const std::size_t column = matrix_start(b, dims, batch) + at % n;
@@ -96,6 +108,26 @@ Expected matmul(DType dtype, const Values& a, const Values& b, double alpha, dou
     slack += 2 * unit * (std::fabs(product) + std::fabs(added)) + ulp_of(dtype, result) / 2;
     expected.values.at.push_back(result);
     expected.slack.push_back(is_exact ? 0 : slack);
+  }
+  return expected;
+}
+
+Expected matmul_i32(const Values& a, const Values& b) {
+  const std::size_t rank = a.dims.size();
+  const std::size_t k = a.dims[rank - 1];
+  Expected expected;
+  expected.values.dims = product_dims_of(a, b);
+  const auto& dims = expected.values.dims;
+  const std::size_t n = dims[rank - 1];
+  const std::size_t matrix = dims[rank - 2] * n;
+  for (std::size_t at = 0; at < product_results(dims); ++at) {
+    const std::size_t row = matrix_start(a, dims, at / matrix) + at % matrix / n * k;
+    const std::size_t column = matrix_start(b, dims, at / matrix) + at % n;
+    long double sum = 0;
+    for (std::size_t i = 0; i < k; ++i) sum += a.at[row + i] * b.at[column + i * n];
+    // Of the numbers that are equal modulo 2^32, the one from -2^31 to 2^31 - 1.
+    expected.values.at.push_back(sum - std::floor((sum + 0x1p31L) * 0x1p-32L) * 0x1p32L);
+    expected.slack.push_back(0);
   }
   return expected;
 }

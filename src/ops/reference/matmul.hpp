@@ -11,4 +11,7 @@ namespace hiptool::ops::reference {
 Expected matmul(DType dtype, const Values& a, const Values& b, double alpha = 1, double beta = 0,
                 const Values* old = nullptr);
 
+/// a b of whole numbers, modulo 2^32 as i32, without slack.
+Expected matmul_i32(const Values& a, const Values& b);
+
 }  // namespace hiptool::ops::reference

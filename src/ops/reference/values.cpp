@@ -100,6 +100,7 @@ void put_value(DType dtype, std::vector<std::byte>& bytes, std::size_t i, long d
   const long double number = is_floating_point(dtype) ? rounded(format_of(dtype), value) : value;
   switch (dtype) {
     case DType::u8: put(bytes, i, static_cast<std::uint8_t>(number)); break;
+    case DType::i8: put(bytes, i, static_cast<std::int8_t>(number)); break;
     case DType::u32: put(bytes, i, static_cast<std::uint32_t>(number)); break;
     case DType::i16: put(bytes, i, static_cast<std::int16_t>(number)); break;
     case DType::i32: put(bytes, i, static_cast<std::int32_t>(number)); break;
@@ -129,6 +130,7 @@ void put_value(DType dtype, std::vector<std::byte>& bytes, std::size_t i, long d
 long double get_value(DType dtype, std::span<const std::byte> bytes, std::size_t i) {
   switch (dtype) {
     case DType::u8: return get<std::uint8_t>(bytes, i);
+    case DType::i8: return get<std::int8_t>(bytes, i);
     case DType::u32: return get<std::uint32_t>(bytes, i);
     case DType::i16: return get<std::int16_t>(bytes, i);
     case DType::i32: return get<std::int32_t>(bytes, i);

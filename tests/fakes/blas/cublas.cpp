@@ -62,6 +62,15 @@ int cublasGemmStridedBatchedEx_64(cublasHandle_t handle, int transpose_a, int tr
                                   long long stride_c, std::int64_t batch_count, int compute_type,
                                   int) {
   if (faults.enter()) return CUBLAS_STATUS_EXECUTION_FAILED;
+  if (compute_type == CUBLAS_COMPUTE_32I) {
+    if (faults.is("no-i8")) return CUBLAS_STATUS_NOT_SUPPORTED;
+    // The real one demands this.
+    const auto is_aligned = [](auto number) { return number % 4 == 0; };
+    const bool is_valid = is_aligned(reinterpret_cast<std::uintptr_t>(a)) &&
+                          is_aligned(reinterpret_cast<std::uintptr_t>(b)) && is_aligned(lda) &&
+                          is_aligned(ldb);
+    if (!is_valid) return CUBLAS_STATUS_EXECUTION_FAILED;
+  }
   auto& opened = *static_cast<Handle*>(handle);
   fake_cublas_math = opened.math;
   fake_cublas_workspace = opened.workspace;

@@ -88,7 +88,8 @@ void store(void* base, BlasType type, std::int64_t at, double value) {
     }
     case BlasType::i8:
     case BlasType::i32:
-      static_cast<std::int32_t*>(base)[at] = static_cast<std::int32_t>(value);
+      static_cast<std::int32_t*>(base)[at] =
+          static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::int64_t>(value)));
       return;
   }
 }
@@ -108,7 +109,8 @@ class Sum {
   Sum(BlasCompute compute, const Faults& faults)
       : is_f64_(compute == BlasCompute::f64 || compute == BlasCompute::i32),
         is_half_(compute == BlasCompute::f16 || faults.is("f16")),
-        is_tf32_(compute == BlasCompute::f32_fast_tf32 || faults.is("tf32")) {}
+        is_tf32_(compute == BlasCompute::f32_fast_tf32 || faults.is("tf32")),
+        saturates_(compute == BlasCompute::i32 && faults.is("saturate")) {}
 
   void clear() { sum_ = 0; }
   void add(double left, double right) {
@@ -118,7 +120,9 @@ class Sum {
       right = round_to(right, tf32_bits);
     }
     sum_ += left * right;
-    if (is_half_) {
+    if (saturates_) {
+      sum_ = std::clamp(sum_, -0x1p31, 0x1p31 - 1);
+    } else if (is_half_) {
       sum_ = to_half_value(sum_);
     } else if (!is_f64_) {
       sum_ = static_cast<float>(sum_);
@@ -130,6 +134,7 @@ class Sum {
   bool is_f64_;
   bool is_half_;
   bool is_tf32_;
+  bool saturates_;
   double sum_ = 0;
 };
 

@@ -19,6 +19,8 @@ namespace hiptool::fake {
 /// second        one element is wrong, in the second call only
 /// f16           sums are rounded to halves
 /// tf32          factors are rounded to TF32
+/// saturate      sums of i32 stay at the largest and the smallest number instead of wrapping
+/// no-i8         products of i8 are not supported
 class Faults {
  public:
   explicit Faults(const char* library);  ///< "ROCBLAS"
@@ -27,6 +29,9 @@ class Faults {
 
   /// Aborts or hangs if asked to; true if the call is to answer an error. Counts calls.
   bool enter();
+
+  /// The next call is the first one.
+  void restart() { calls_ = 0; }
 
   bool is_second_call() const { return calls_ == 2; }
 

@@ -25,6 +25,7 @@ enum : int {
   STATE_AT = cublaslt_result_state_at,
   RESULT_BYTES = cublaslt_result_bytes,
   FAILED = CUBLAS_STATUS_EXECUTION_FAILED,
+  NOT_SUPPORTED = CUBLAS_STATUS_NOT_SUPPORTED,
 };
 #else
 #define LT(name) hipblasLt##name
@@ -41,6 +42,7 @@ enum : int {
   STATE_AT = hipblaslt_result_state_at,
   RESULT_BYTES = hipblaslt_result_bytes,
   FAILED = HIPBLAS_STATUS_EXECUTION_FAILED,
+  NOT_SUPPORTED = HIPBLAS_STATUS_NOT_SUPPORTED,
 };
 #endif
 
@@ -109,6 +111,17 @@ bool joins_in_output([[maybe_unused]] const Preference& preference,
 std::uint64_t needed_bytes(const Desc& desc, const Layout& a) {
   const std::uint64_t k = desc.transpose_a ? a.rows : a.columns;
   return k % 1024 == 0 ? 1024 : 0;
+}
+
+/// Of i8: cuBLASLt has products of a transposed first matrix, m and k multiples of 4, alone.
+bool has_i8([[maybe_unused]] const Desc& desc, [[maybe_unused]] const Layout& a) {
+  if (faults.is("no-i8")) return false;
+#ifdef FAKE_CUBLASLT
+  return desc.transpose_a && !desc.transpose_b && a.rows % 4 == 0 && a.columns % 4 == 0 &&
+         a.ld % 4 == 0;
+#else
+  return true;
+#endif
 }
 
 }  // namespace
@@ -201,6 +214,10 @@ int LT(MatmulPreferenceSetAttribute)(void* preference, int attribute, const void
 int LT(MatmulAlgoGetHeuristic)(void*, void* desc, void* a, void*, void*, void*, void* preference,
                                int, void* results, int* returned) {
   ++LT(_fake_heuristics);
+  if (compute_of(static_cast<Desc*>(desc)->compute) == hiptool::hip::BlasCompute::i32 &&
+      !has_i8(*static_cast<Desc*>(desc), *static_cast<Layout*>(a))) {
+    return NOT_SUPPORTED;
+  }
   const std::uint64_t bytes = needed_bytes(*static_cast<Desc*>(desc), *static_cast<Layout*>(a));
   std::memset(results, 0, RESULT_BYTES);
   const auto& of = *static_cast<Desc*>(desc);

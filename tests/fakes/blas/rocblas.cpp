@@ -91,6 +91,9 @@ int rocblas_gemm_strided_batched_ex_64(rocblas_handle handle, int transpose_a, i
                                        rocblas_stride stride_d, std::int64_t batch_count,
                                        int compute_type, int, std::int32_t, std::uint32_t) {
   if (faults.enter()) return 6;
+  if (compute_type == rocblas_datatype_i32_r && faults.is("no-i8")) {
+    return rocblas_status_not_implemented;
+  }
   const Product product{type_of(a_type),
                         type_of(b_type),
                         type_of(d_type),

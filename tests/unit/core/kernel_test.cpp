@@ -126,6 +126,22 @@ TEST_CASE("limits of the device, one below, at and above") {
   }
 }
 
+TEST_CASE("a launch beyond a limit is answered with what to change") {
+  KernelFixture fixture;
+  const auto hint_of = [&](const LaunchConfig& config) -> std::string {
+    try {
+      launch(*fixture.kernel, config, fixture.stream);
+    } catch (const Error& error) {
+      return error.hint();
+    }
+    return "nothing";
+  };
+  CHECK(hint_of({{1}, {4096}}) == "use smaller blocks and a larger grid");
+  CHECK(contains(hint_of({{1, 65536}, {1}}), "use a smaller grid"));
+  CHECK(hint_of({{1}, {1}, 232449}) == "use less shared memory");
+  CHECK(hint_of({{1}, {0}}) == "give 1 for a dimension that is not needed");
+}
+
 TEST_CASE("limits of the kernel count too") {
   KernelFixture fixture(Platform::cpu, nullptr, 256, 1000);
   CHECK(fixture.kernel->max_threads_per_block() == 256);

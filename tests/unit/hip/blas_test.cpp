@@ -142,7 +142,9 @@ TEST_CASE("halves and integers are passed as such") {
   // 2 x 1 times 1 x 2, with 1.5 and 3 as halves and as bf16.
   const std::uint16_t halves[2] = {0x3e00, 0x4200};
   const std::uint16_t bfloats[2] = {0x3fc0, 0x4040};
-  const std::int8_t bytes[2] = {-100, 127};
+  // 4 x 4 times the transposed 4 x 4: what every library has of i8.
+  alignas(4) std::int8_t bytes[16] = {};
+  for (int i = 0; i < 16; ++i) bytes[i] = static_cast<std::int8_t>(17 * i - 128);
   for (const BlasKind kind : gpu_kinds) {
     CAPTURE(std::string(to_string(kind)));
     const BlasLibrary library = open_kind(kind);
@@ -161,7 +163,7 @@ TEST_CASE("halves and integers are passed as such") {
     };
     std::uint16_t short_out[4] = {};
     float float_out[4] = {};
-    std::int32_t int_out[4] = {};
+    std::int32_t int_out[16] = {};
     CHECK(run(BlasType::f16, halves, BlasType::f16, BlasCompute::f32, short_out) == 0);
     CHECK(short_out[1] == 0x4480);  // 4.5
     CHECK(run(BlasType::f16, halves, BlasType::f32, BlasCompute::f32, float_out) == 0);
@@ -170,8 +172,21 @@ TEST_CASE("halves and integers are passed as such") {
     CHECK(short_out[0] == 0x4080);  // 2.25
     CHECK(run(BlasType::bf16, bfloats, BlasType::bf16, BlasCompute::f32, short_out) == 0);
     CHECK(short_out[1] == 0x4090);
+    call.m = call.n = call.k = call.lda = call.ldb = call.ldc = 4;
+    call.transpose_b = true;
     CHECK(run(BlasType::i8, bytes, BlasType::i32, BlasCompute::i32, int_out) == 0);
-    CHECK(int_out[1] == -12700);
+    for (int at = 0; at < 16; ++at) {
+      int want = 0;
+      for (int p = 0; p < 4; ++p) want += bytes[at / 4 * 4 + p] * bytes[at % 4 * 4 + p];
+      CHECK(int_out[at] == want);
+    }
+    call.m = 1;  // cuBLAS demands the alignment, and cuBLASLt has the layout
+    call.k = 3;
+    call.lda = call.ldb = 3;
+    const bool is_nvidia = kind == BlasKind::cublas || kind == BlasKind::cublaslt;
+    const int refusal = kind == BlasKind::cublas ? blas_alignment : blas_no_algorithm;
+    CHECK(run(BlasType::i8, bytes, BlasType::i32, BlasCompute::i32, int_out) ==
+          (is_nvidia ? refusal : 0));
     call.alpha = 0.5;
     CHECK(run(BlasType::i8, bytes, BlasType::i32, BlasCompute::i32, int_out) == blas_types);
   }

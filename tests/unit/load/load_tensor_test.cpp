@@ -47,7 +47,8 @@ TEST_CASE("load tensor: single tensors of a model equal the file") {
   std::vector<SmallTensor> tensors = various_tensors();
   tensors.push_back({"large", random_bytes((std::size_t{9} << 20) + 5, 77)});
   tensors.push_back(float_tensor("numbers", std::vector<float>{1.5F, -2, 3e-9F}));
-  tensors.push_back({"other", random_bytes(6, 5), "I8"});
+  tensors.push_back({"other", random_bytes(6, 5), "F8_E5M2"});
+  tensors.push_back({"bytes", random_bytes(6, 5), "I8"});
   const ModelFile model =
       ModelFile::open(write_small_model(folder.path() / "m.safetensors", tensors));
   WatchedDevice watched;
@@ -61,6 +62,8 @@ TEST_CASE("load tensor: single tensors of a model equal the file") {
   }
   const Tensor numbers = load_tensor(watched.device, model, "numbers");
   CHECK(numbers.to_host<float>() == std::vector<float>{1.5F, -2, 3e-9F});
+  CHECK(load_tensor(watched.device, model, "bytes").dtype() == DType::i8);
+  CHECK(load_tensor(watched.device, model, "bytes").to_host<std::int8_t>().size() == 6);
   CHECK((watched.table.live() - before).device_memory == 1);
   CHECK((watched.table.live() - before).host_memory == 0);
   CHECK((watched.table.live() - before).streams == 0);
@@ -76,7 +79,7 @@ TEST_CASE("load tensor: single tensors of a model equal the file") {
                        doctest::Contains("there is no tensor 'nowhere'"), Error);
   CHECK(code_of([&] { load_weight(watched.device, model, "nowhere"); }) == ErrorCode::not_found);
   CHECK_THROWS_WITH_AS(load_tensor(watched.device, model, "other"),
-                       "tensor 'other' has elements of type I8, which is no DType", Error);
+                       "tensor 'other' has elements of type F8_E5M2, which is no DType", Error);
 }
 
 TEST_CASE("load tensor: dims of a GGUF are turned round, quantised ones are bytes") {

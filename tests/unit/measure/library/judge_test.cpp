@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -20,7 +21,7 @@ MatmulProblem problem_of(const char* shape, DType dtype, const char* transposes 
   set_product_shape(problem, shape);
   set_transposes(problem, transposes);
   problem.dtype = dtype;
-  problem.result = dtype;
+  problem.result = usual_result(dtype);
   problem.compute = usual_compute(dtype);
   return problem;
 }
@@ -32,6 +33,8 @@ double get(DType dtype, const std::vector<std::byte>& bytes, std::uint64_t index
   };
   switch (dtype) {
     case DType::f64: return read(0.0);
+    case DType::i8: return read(std::int8_t{0});
+    case DType::i32: return read(std::int32_t{0});
     case DType::f16: return to_float(Half{read(std::uint16_t{0})});
     case DType::bf16: return to_float(BFloat16{read(std::uint16_t{0})});
     default: return read(0.0F);
@@ -45,13 +48,14 @@ void put(DType dtype, std::vector<std::byte>& bytes, std::uint64_t index, double
   const auto single = static_cast<float>(value);
   switch (dtype) {
     case DType::f64: return write(value);
+    case DType::i32: return write(static_cast<std::int32_t>(value));
     case DType::f16: return write(to_half(single).bits);
     case DType::bf16: return write(to_bfloat16(single).bits);
     default: return write(single);
   }
 }
 
-enum class Fault { none, tf32, half_sums, last_term };
+enum class Fault { none, tf32, half_sums, last_term, truncated, saturated };
 
 double as_half(double value) { return to_float(to_half(static_cast<float>(value))); }
 
@@ -62,6 +66,12 @@ double as_tf32(double value) {
   bits = (bits + 0x1000) & ~0x1FFFu;
   std::memcpy(&single, &bits, sizeof(bits));
   return single;
+}
+
+/// To f32, towards zero.
+double as_truncated(double value) {
+  const auto single = static_cast<float>(value);
+  return std::fabs(single) > std::fabs(value) ? std::nextafter(single, 0.0F) : single;
 }
 
 /// The product with sums in f32 (f64 for f64).
@@ -84,9 +94,20 @@ std::vector<std::byte> multiply(const MatmulProblem& problem, const ProblemData&
         b = as_tf32(b);
       }
       sum += a * b;
+      if (problem.dtype == DType::i8) {
+        if (fault == Fault::saturated) sum = std::clamp(sum, -0x1p31, 0x1p31 - 1);
+        continue;
+      }
+      // As matrix units do, which add 16 products at a time.
+      if (fault == Fault::truncated) {
+        if (p % 16 == 15) sum = as_truncated(sum);
+        continue;
+      }
       if (problem.dtype != DType::f64) sum = static_cast<float>(sum);
       if (fault == Fault::half_sums) sum = as_half(sum);
     }
+    if (problem.dtype == DType::i8) sum = std::remainder(sum, 0x1p32);
+    if (sum == 0x1p31) sum = -0x1p31;
     put(problem.result, result, at, sum);
   }
   return result;
@@ -146,6 +167,87 @@ TEST_CASE("judge of products: TF32 and sums in halves are outside of the bound, 
   CHECK(judge_problem(problem, data, result, everything).wrong);
   problem.compute = Compute::f16;
   CHECK_FALSE(judge_problem(problem, data, result, everything).wrong);
+}
+
+TEST_CASE("judge of products: long sums that truncate are right; TF32 and sums in halves are not") {
+  const auto is_wrong = [](DType dtype, const char* shape, Fault fault) {
+    const MatmulProblem problem = problem_of(shape, dtype);
+    const ProblemData data = make_data(problem, DataKind::random, 1);
+    return judge_problem(problem, data, multiply(problem, data, fault), everything).wrong;
+  };
+  for (const char* shape : {"8x8x64", "8x8x1024", "8x8x16384", "4x4x65536"}) {
+    CAPTURE(shape);
+    for (const DType dtype : {DType::f16, DType::bf16}) {
+      CHECK_FALSE(is_wrong(dtype, shape, Fault::truncated));
+      CHECK_FALSE(is_wrong(dtype, shape, Fault::none));
+    }
+    CHECK_FALSE(is_wrong(DType::f32, shape, Fault::none));
+    CHECK(is_wrong(DType::f32, shape, Fault::tf32));
+    CHECK(is_wrong(DType::f16, shape, Fault::half_sums));
+  }
+  // Sums of f32 are rounded to nearest on every GPU.
+  CHECK(is_wrong(DType::f32, "8x8x65536", Fault::truncated));
+}
+
+TEST_CASE("judge of products: the bound") {
+  MatmulProblem problem = problem_of("1x1x1024", DType::f32);
+  CHECK(bound_units_of(problem) == 256 * 0x1p-24);
+  CHECK(bound_units_of(problem_of("1x1x1024", DType::f64)) == 256 * 0x1p-53);
+  CHECK(bound_units_of(problem_of("1x1x1024", DType::f16)) == 512 * 0x1p-24);
+  CHECK(bound_units_of(problem_of("1x1x1024", DType::bf16)) == 512 * 0x1p-24);
+  problem.compute = Compute::tf32;
+  CHECK(bound_units_of(problem) == 512 * 0x1p-11);
+}
+
+TEST_CASE("judge of products: i8 are exact in both data sets, compared and by checksums") {
+  for (const char* transposes : {"nn", "nt", "tn", "tt"}) {
+    CAPTURE(transposes);
+    MatmulProblem problem = problem_of("37x41x70", DType::i8, transposes);
+    problem.batch = 2;
+    CHECK(bound_units_of(problem) == 0);
+    for (const DataKind kind : {DataKind::whole, DataKind::random}) {
+      const ProblemData data = make_data(problem, kind, 3);
+      auto result = multiply(problem, data);
+      for (const double budget : {everything, nothing}) {
+        Judgement judged = judge_problem(problem, data, result, budget);
+        CHECK_FALSE(judged.wrong);
+        CHECK(judged.share == 1);
+        CHECK(judged.max_error == 0);
+        CHECK(judged.is_by_sums == (budget == nothing));
+        auto wrong = result;
+        const std::uint64_t at = (37 + 5) * 41 + 7;
+        put(DType::i32, wrong, at, get(DType::i32, wrong, at) + 1);
+        judged = judge_problem(problem, data, wrong, budget);
+        REQUIRE(judged.wrong);
+        CHECK(judged.where == "one element at [5,7], in 1 of 2 matrices");
+        CHECK(judged.wrong->count == 1);
+        CHECK(
+            judge_problem(problem, data, multiply(problem, data, Fault::last_term), budget).wrong);
+      }
+    }
+  }
+}
+
+TEST_CASE("judge of products: sums of i8 wrap") {
+  for (const char* transposes : {"nn", "tt"}) {
+    const MatmulProblem problem = problem_of("1x2x131072", DType::i8, transposes);
+    const ProblemData data = make_data(problem, DataKind::random, 1);
+    const auto right = multiply(problem, data);
+    CHECK(get(DType::i32, right, 0) == -0x1p31);
+    const auto saturated = multiply(problem, data, Fault::saturated);
+    for (const double budget : {everything, nothing}) {
+      CHECK_FALSE(judge_problem(problem, data, right, budget).wrong);
+      const Judgement judged = judge_problem(problem, data, saturated, budget);
+      REQUIRE(judged.wrong);
+      CHECK(judged.where == "one element at [0,0]");
+      CHECK(std::get<double>(judged.wrong->expected.data()) == -0x1p31);
+      CHECK(judged.wrong->xor_bits == 0xFFFFFFFF);
+    }
+  }
+  // Fewer terms cannot leave 32 bits.
+  const MatmulProblem problem = problem_of("1x1x131071", DType::i8);
+  const ProblemData data = make_data(problem, DataKind::random, 1);
+  CHECK(multiply(problem, data) == multiply(problem, data, Fault::saturated));
 }
 
 TEST_CASE("judge of products: NaN, one element and a block are found at their places") {

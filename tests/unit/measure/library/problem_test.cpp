@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "hiptool/error.hpp"
 
@@ -38,6 +39,10 @@ TEST_CASE("shapes of products: three numbers, and files of them") {
     CHECK(refusal_of(problem, wrong).find("is not a shape of a matrix product") !=
           std::string::npos);
   }
+  const auto bytes = parse_shapes("1x2x3 i8 nt\n", "file", problem, {DType::f32});
+  CHECK((types_of(bytes[0]).dtype == DType::i8 && types_of(bytes[0]).result == DType::i32));
+  CHECK(types_of(bytes[0]).compute == Compute::i32);
+  CHECK(unusual_words(bytes[0]) == std::vector<std::string>{"nt"});
   const auto list = parse_shapes("# a model's\n\n10x20x30\n7x8x9 tn bf16 batch=4 # last\n", "file",
                                  problem, {DType::f32, DType::f16});
   REQUIRE(list.size() == 3);
@@ -45,7 +50,7 @@ TEST_CASE("shapes of products: three numbers, and files of them") {
   const auto& last = std::get<MatmulProblem>(list[2]);
   CHECK((last.transpose_a && !last.transpose_b && last.batch == 4));
   CHECK(last.result == DType::bf16);
-  for (const char* wrong : {"", "10x20", "1x2x3 xx", "1x2x3 i8", "1x2x3 batch=0"}) {
+  for (const char* wrong : {"", "10x20", "1x2x3 xx", "1x2x3 i16", "1x2x3 batch=0"}) {
     CAPTURE(wrong);
     CHECK_THROWS_AS(parse_shapes(wrong, "file", problem, {DType::f32}), Error);
   }
@@ -117,7 +122,8 @@ TEST_CASE("shapes of convolutions: wrong ones are refused with the reason") {
   REQUIRE(list.size() == 2);
   CHECK(types_of(list[0]).result == DType::f16);
   CHECK(types_of(list[1]).compute == Compute::f64);
-  for (const char* line : {"n1c1h4w4:k1r1s1 tn", "n1c1h4w4:k1r1s1 batch=2", "1x2x3"}) {
+  for (const char* line :
+       {"n1c1h4w4:k1r1s1 tn", "n1c1h4w4:k1r1s1 batch=2", "n1c1h4w4:k1r1s1 i8", "1x2x3"}) {
     CAPTURE(line);
     CHECK_THROWS_AS(parse_shapes(line, "file", problem, {DType::f32}), Error);
   }
