@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-/// Vendors' convolutions as tables of their own: MIOpen in immediate mode and cuDNN behind one
-/// call. A library is loaded at its first use and stays for the process.
+/// Vendors' convolutions as tables of their own: MIOpen in immediate mode and cuDNN (its graph
+/// interface, or the older one) behind one call. A library is loaded at its first use and stays for
+/// the process.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -67,7 +68,7 @@ class DnnApi {
 
   /// Chooses the library's first proposal that needs at most call.workspace_bytes and sets
   /// `workspace_bytes` to what it needs. The choice is kept in the handle for types, shape and
-  /// bound. Blocks, with MIOpen for seconds where a kernel must be compiled. Pointers are not used.
+  /// bound. Blocks, for seconds where kernels must be compiled. Pointers are not used.
   virtual int plan(void* handle, const ConvCall& call, std::size_t& workspace_bytes) const = 0;
 
   /// Queues the convolution on the call's stream, with the kept choice or after plan(). Empty ones

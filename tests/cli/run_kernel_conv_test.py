@@ -144,10 +144,11 @@ class Faults(Convolutions):
             self.assertEqual((one["status"], one["wrong_data"]), ("mismatch", "random numbers"))
 
     def test_abort_and_error(self):
-        for one in self.faulty("abort", code=6):
+        # cuDNN's plans run when they are compared.
+        for one, step in zip(self.faulty("abort", code=6),
+                             ("preparing cudnn", "the first convolution of whole")):
             self.assertEqual(one["status"], "failed")
-            self.assertIn("was ended by signal 6 (Aborted) during: the first convolution of whole",
-                          one["reason"])
+            self.assertIn("was ended by signal 6 (Aborted) during: " + step, one["reason"])
         for one in self.faulty("abort-at-load", code=6):
             self.assertIn("signal 6 (Aborted) during: opening ", one["reason"])
         for one, text in zip(self.faulty("error", code=6),
@@ -194,6 +195,16 @@ class Faults(Convolutions):
             check_one_verdict(self, words, code, fakes(FAKE_CUDNN=fault))
         check_one_verdict(self, [*words, "--fail-below", "conv2d.f32.cudnn>=900TFLOP/s"], 1,
                           fakes(), stdout_formats=["table"])
+
+
+    def test_cudnn_without_usable_plans(self):
+        # Its older interface computes; a plan that fails later is replaced by it.
+        for word in ("no-plans", "plans-fail", "execute-fails"):
+            for dtype in ("f32", "f16"):
+                one = self.results(*SMALL, "--dtype", dtype, "--lib", "cudnn", "--device",
+                                   "nvidia:0",
+                                   environment=fakes(FAKE_CUDNN_GRAPH=word))["cudnn"]
+                self.assertEqual((one["status"], one["checked"]), ("ok", 2 * RESULTS), word)
 
 
 class Words(Convolutions):

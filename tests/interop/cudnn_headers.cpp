@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-/// Our declarations of cuDNN against the vendor's header.
+/// Our declarations of cuDNN against the vendor's headers.
 #include <cudnn.h>
 
 #include <cstddef>
 
 #include "hip/nvidia/cudnn.hpp"
+#include "hip/nvidia/cudnn_backend.hpp"
 #include "interop/blas_headers.hpp"
 
 using hiptool::test::check_blas_call;
@@ -74,6 +75,117 @@ constexpr void check_cudnn_calls() {
                   decltype(&::cudnnConvolutionForward)>();
 }
 
+constexpr void check_graph_numbers() {
+  check_blas_number<ours::CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR,
+                    ::CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR>();
+  check_blas_number<ours::CUDNN_BACKEND_ENGINE_DESCRIPTOR, ::CUDNN_BACKEND_ENGINE_DESCRIPTOR>();
+  check_blas_number<ours::CUDNN_BACKEND_ENGINECFG_DESCRIPTOR,
+                    ::CUDNN_BACKEND_ENGINECFG_DESCRIPTOR>();
+  check_blas_number<ours::CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR,
+                    ::CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR>();
+  check_blas_number<ours::CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR,
+                    ::CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR>();
+  check_blas_number<ours::CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+                    ::CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR>();
+  check_blas_number<ours::CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR,
+                    ::CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR>();
+  check_blas_number<ours::CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR,
+                    ::CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR>();
+  check_blas_number<ours::CUDNN_BACKEND_TENSOR_DESCRIPTOR, ::CUDNN_BACKEND_TENSOR_DESCRIPTOR>();
+  check_blas_number<ours::CUDNN_TYPE_HANDLE, ::CUDNN_TYPE_HANDLE>();
+  check_blas_number<ours::CUDNN_TYPE_DATA_TYPE, ::CUDNN_TYPE_DATA_TYPE>();
+  check_blas_number<ours::CUDNN_TYPE_INT64, ::CUDNN_TYPE_INT64>();
+  check_blas_number<ours::CUDNN_TYPE_FLOAT, ::CUDNN_TYPE_FLOAT>();
+  check_blas_number<ours::CUDNN_TYPE_DOUBLE, ::CUDNN_TYPE_DOUBLE>();
+  check_blas_number<ours::CUDNN_TYPE_VOID_PTR, ::CUDNN_TYPE_VOID_PTR>();
+  check_blas_number<ours::CUDNN_TYPE_CONVOLUTION_MODE, ::CUDNN_TYPE_CONVOLUTION_MODE>();
+  check_blas_number<ours::CUDNN_TYPE_HEUR_MODE, ::CUDNN_TYPE_HEUR_MODE>();
+  check_blas_number<ours::CUDNN_TYPE_NUMERICAL_NOTE, ::CUDNN_TYPE_NUMERICAL_NOTE>();
+  check_blas_number<ours::CUDNN_TYPE_BACKEND_DESCRIPTOR, ::CUDNN_TYPE_BACKEND_DESCRIPTOR>();
+  check_blas_number<ours::CUDNN_ATTR_CONVOLUTION_COMP_TYPE, ::CUDNN_ATTR_CONVOLUTION_COMP_TYPE>();
+  check_blas_number<ours::CUDNN_ATTR_CONVOLUTION_CONV_MODE, ::CUDNN_ATTR_CONVOLUTION_CONV_MODE>();
+  check_blas_number<ours::CUDNN_ATTR_CONVOLUTION_DILATIONS, ::CUDNN_ATTR_CONVOLUTION_DILATIONS>();
+  check_blas_number<ours::CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES,
+                    ::CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES>();
+  check_blas_number<ours::CUDNN_ATTR_CONVOLUTION_POST_PADDINGS,
+                    ::CUDNN_ATTR_CONVOLUTION_POST_PADDINGS>();
+  check_blas_number<ours::CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS,
+                    ::CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS>();
+  check_blas_number<ours::CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS,
+                    ::CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS>();
+  check_blas_number<ours::CUDNN_ATTR_ENGINEHEUR_MODE, ::CUDNN_ATTR_ENGINEHEUR_MODE>();
+  check_blas_number<ours::CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH,
+                    ::CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH>();
+  check_blas_number<ours::CUDNN_ATTR_ENGINEHEUR_RESULTS, ::CUDNN_ATTR_ENGINEHEUR_RESULTS>();
+  check_blas_number<ours::CUDNN_ATTR_ENGINECFG_ENGINE, ::CUDNN_ATTR_ENGINECFG_ENGINE>();
+  check_blas_number<ours::CUDNN_ATTR_EXECUTION_PLAN_HANDLE, ::CUDNN_ATTR_EXECUTION_PLAN_HANDLE>();
+  check_blas_number<ours::CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
+                    ::CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG>();
+  check_blas_number<ours::CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
+                    ::CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE>();
+  check_blas_number<ours::CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+                    ::CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA>();
+  check_blas_number<ours::CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA,
+                    ::CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA>();
+  check_blas_number<ours::CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+                    ::CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC>();
+  check_blas_number<ours::CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+                    ::CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W>();
+  check_blas_number<ours::CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+                    ::CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X>();
+  check_blas_number<ours::CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+                    ::CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y>();
+  check_blas_number<ours::CUDNN_ATTR_OPERATIONGRAPH_HANDLE, ::CUDNN_ATTR_OPERATIONGRAPH_HANDLE>();
+  check_blas_number<ours::CUDNN_ATTR_OPERATIONGRAPH_OPS, ::CUDNN_ATTR_OPERATIONGRAPH_OPS>();
+  check_blas_number<ours::CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, ::CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT>();
+  check_blas_number<ours::CUDNN_ATTR_TENSOR_DATA_TYPE, ::CUDNN_ATTR_TENSOR_DATA_TYPE>();
+  check_blas_number<ours::CUDNN_ATTR_TENSOR_DIMENSIONS, ::CUDNN_ATTR_TENSOR_DIMENSIONS>();
+  check_blas_number<ours::CUDNN_ATTR_TENSOR_STRIDES, ::CUDNN_ATTR_TENSOR_STRIDES>();
+  check_blas_number<ours::CUDNN_ATTR_TENSOR_UNIQUE_ID, ::CUDNN_ATTR_TENSOR_UNIQUE_ID>();
+  check_blas_number<ours::CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS,
+                    ::CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS>();
+  check_blas_number<ours::CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS,
+                    ::CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS>();
+  check_blas_number<ours::CUDNN_ATTR_VARIANT_PACK_WORKSPACE, ::CUDNN_ATTR_VARIANT_PACK_WORKSPACE>();
+  check_blas_number<ours::CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, ::CUDNN_ATTR_ENGINE_NUMERICAL_NOTE>();
+  check_blas_number<ours::CUDNN_NUMERICAL_NOTE_TENSOR_CORE, ::CUDNN_NUMERICAL_NOTE_TENSOR_CORE>();
+  check_blas_number<ours::CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS,
+                    ::CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS>();
+  check_blas_number<ours::CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION,
+                    ::CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION>();
+  check_blas_number<ours::CUDNN_NUMERICAL_NOTE_FFT, ::CUDNN_NUMERICAL_NOTE_FFT>();
+  check_blas_number<ours::CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC,
+                    ::CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC>();
+  check_blas_number<ours::CUDNN_NUMERICAL_NOTE_WINOGRAD, ::CUDNN_NUMERICAL_NOTE_WINOGRAD>();
+  check_blas_number<ours::CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4,
+                    ::CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4>();
+  check_blas_number<ours::CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6,
+                    ::CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6>();
+  check_blas_number<ours::CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13,
+                    ::CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13>();
+  check_blas_number<ours::CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP,
+                    ::CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP>();
+  check_blas_number<ours::CUDNN_HEUR_MODE_INSTANT, ::CUDNN_HEUR_MODE_INSTANT>();
+  check_blas_number<ours::CUDNN_HEUR_MODE_B, ::CUDNN_HEUR_MODE_B>();
+  check_blas_number<ours::CUDNN_HEUR_MODE_FALLBACK, ::CUDNN_HEUR_MODE_FALLBACK>();
+  check_blas_number<ours::CUDNN_HEUR_MODE_A, ::CUDNN_HEUR_MODE_A>();
+}
+
+constexpr void check_graph_calls() {
+  check_blas_call<decltype(ours::CudnnBackendCalls::cudnnBackendCreateDescriptor),
+                  decltype(&::cudnnBackendCreateDescriptor)>();
+  check_blas_call<decltype(ours::CudnnBackendCalls::cudnnBackendDestroyDescriptor),
+                  decltype(&::cudnnBackendDestroyDescriptor)>();
+  check_blas_call<decltype(ours::CudnnBackendCalls::cudnnBackendSetAttribute),
+                  decltype(&::cudnnBackendSetAttribute)>();
+  check_blas_call<decltype(ours::CudnnBackendCalls::cudnnBackendGetAttribute),
+                  decltype(&::cudnnBackendGetAttribute)>();
+  check_blas_call<decltype(ours::CudnnBackendCalls::cudnnBackendFinalize),
+                  decltype(&::cudnnBackendFinalize)>();
+  check_blas_call<decltype(ours::CudnnBackendCalls::cudnnBackendExecute),
+                  decltype(&::cudnnBackendExecute)>();
+}
+
 using CudnnResult = ::cudnnConvolutionFwdAlgoPerf_t;
 using OurResult = ours::cudnnConvolutionFwdAlgoPerf;
 static_assert(offsetof(CudnnResult, algo) == offsetof(OurResult, algo));
@@ -87,4 +199,6 @@ static_assert(sizeof(CudnnResult) == sizeof(OurResult));
 int main() {
   check_cudnn_numbers();
   check_cudnn_calls();
+  check_graph_numbers();
+  check_graph_calls();
 }

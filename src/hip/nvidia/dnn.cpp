@@ -1,58 +1,33 @@
 // SPDX-License-Identifier: MIT
-/// cuDNN by its legacy convolution calls.
+/// cuDNN by its graph interface, and by its older one where that cannot compute.
 #include "hip/dnn.hpp"
 
 #include <algorithm>
-#include <array>
+#include <functional>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "hip/conv_call.hpp"
 #include "hip/gemm_call.hpp"
 #include "hip/keep_forever.hpp"
+#include "hip/nvidia/conv_timer.hpp"
 #include "hip/nvidia/cublas.hpp"
 #include "hip/nvidia/cudnn.hpp"
+#include "hip/nvidia/cudnn_graph.hpp"
+#include "hip/nvidia/cudnn_legacy.hpp"
 #include "hip/side_calls.hpp"
 #include "hip/side_library.hpp"
 
 namespace hiptool::hip::nvidia {
 namespace {
 
-int cudnn_type(BlasType type) {
-  switch (type) {
-    case BlasType::f64: return CUDNN_DATA_DOUBLE;
-    case BlasType::f16: return CUDNN_DATA_HALF;
-    case BlasType::bf16: return CUDNN_DATA_BFLOAT16;
-    default: return CUDNN_DATA_FLOAT;
-  }
-}
-
-/// The default mode lets f32 convolutions use TF32.
-int cudnn_math(const ConvCall& call) {
-  if (is_half(call.type)) return CUDNN_TENSOR_OP_MATH;
-  const bool is_exact = call.type == BlasType::f32 && call.compute == BlasCompute::f32;
-  return is_exact ? CUDNN_FMA_MATH : CUDNN_DEFAULT_MATH;
-}
-
-/// The descriptors of one convolution and its algorithm.
+/// What computes one convolution.
 struct CudnnPlan {
-  explicit CudnnPlan(const CudnnCalls& calls) : calls(calls) {}
-  ~CudnnPlan() {
-    for (void* desc : {x, y}) {
-      if (desc != nullptr) calls.cudnnDestroyTensorDescriptor(desc);
-    }
-    if (filter != nullptr) calls.cudnnDestroyFilterDescriptor(filter);
-    if (conv != nullptr) calls.cudnnDestroyConvolutionDescriptor(conv);
-  }
-  CudnnPlan(const CudnnPlan&) = delete;
-  CudnnPlan& operator=(const CudnnPlan&) = delete;
-
-  const CudnnCalls& calls;
-  void* x = nullptr;
-  void* filter = nullptr;
-  void* y = nullptr;
-  void* conv = nullptr;
-  int algo = 0;
+  std::optional<CudnnGraphPlan> graph;
+  std::unique_ptr<CudnnLegacyPlan> legacy;  // without a plan of the graph interface, or after it
   std::size_t workspace_bytes = 0;
 };
 
@@ -60,7 +35,9 @@ using CudnnHandle = ConvHandle<CudnnPlan>;
 
 class CudnnApi final : public DnnApi {
  public:
-  explicit CudnnApi(const CudnnCalls& calls) : calls_(calls) {}
+  /// `graph_calls` are null in a library without the graph interface.
+  CudnnApi(const CudnnCalls& calls, const CudnnBackendCalls* graph_calls)
+      : calls_(calls), graph_calls_(graph_calls) {}
 
   int open(void*& handle) const override {
     handle = nullptr;
@@ -84,22 +61,24 @@ class CudnnApi final : public DnnApi {
     if (const int refusal = check_conv(call); refusal != 0) return refusal;
     if (is_empty(call)) return 0;
     auto& opened = *static_cast<CudnnHandle*>(handle);
-    int status = 0;
-    if (!opened.has_stream || opened.stream != call.stream) {
-      status = calls_.cudnnSetStream(opened.native, call.stream);
-      if (status != CUDNN_STATUS_SUCCESS) return status;
-      opened.has_stream = true;
-      opened.stream = call.stream;
-    }
     CudnnPlan* found = nullptr;
-    status = find_plan(opened, call, found);
+    int status = find_plan(opened, call, found);
     if (status != 0) return status;
     if (found->workspace_bytes > 0 && call.workspace == nullptr) return blas_invalid_call;
-    const GemmScalar alpha(1, call.compute);
-    const GemmScalar beta(0, call.compute);
-    return calls_.cudnnConvolutionForward(
-        opened.native, alpha.pointer(), found->x, call.x, found->filter, call.filter, found->conv,
-        found->algo, call.workspace, found->workspace_bytes, beta.pointer(), found->y, call.y);
+    if (status = use_stream(opened, call.stream); status != 0) return status;
+    if (found->graph && is_aligned(call)) {
+      status = execute_graph_plan(*graph_calls_, opened.native, *found->graph, call);
+      if (status == CUDNN_STATUS_SUCCESS) return status;
+      found->graph.reset();
+    }
+    if (!found->legacy) {  // the caller has allocated what the first choice needs
+      ConvCall bounded = call;
+      bounded.workspace_bytes = found->workspace_bytes;
+      bounded.measures = false;
+      status = make_legacy(opened.native, bounded, found->legacy);
+      if (status != 0) return status;
+    }
+    return found->legacy->execute(opened.native, call);
   }
 
   std::string error_text(int result) const override {
@@ -122,88 +101,89 @@ class CudnnApi final : public DnnApi {
   }
 
  private:
+  int use_stream(CudnnHandle& opened, hipStream_t stream) const {
+    if (opened.has_stream && opened.stream == stream) return CUDNN_STATUS_SUCCESS;
+    const int status = calls_.cudnnSetStream(opened.native, stream);
+    opened.has_stream = status == CUDNN_STATUS_SUCCESS;
+    opened.stream = stream;
+    return status;
+  }
+
+  int make_legacy(void* native, const ConvCall& call,
+                  std::unique_ptr<CudnnLegacyPlan>& made) const {
+    auto plan = std::make_unique<CudnnLegacyPlan>(calls_);
+    const int status = plan->make(native, call);
+    if (status == 0) made = std::move(plan);
+    return status;
+  }
+
   int find_plan(CudnnHandle& opened, const ConvCall& call, CudnnPlan*& plan) const {
     const ConvKey key = key_of(call);
     if (const auto found = opened.plans.find(key); found != opened.plans.end()) {
       plan = found->second.get();
       return 0;
     }
-    auto made = std::make_unique<CudnnPlan>(calls_);
-    int status = describe(call, *made);
-    if (status == 0) status = choose(opened.native, call, *made);
+    auto made = std::make_unique<CudnnPlan>();
+    const int status = choose(opened, call, *made);
     if (status == 0) plan = &opened.keep(key, std::move(made));
     return status;
   }
 
-  int describe(const ConvCall& call, CudnnPlan& plan) const {
-    const auto size = [](std::int64_t number) { return static_cast<int>(number); };
-    const int type = cudnn_type(call.type);
+  int choose(CudnnHandle& opened, const ConvCall& call, CudnnPlan& plan) const {
+    std::vector<CudnnGraphPlan> graphs;
+    if (graph_calls_ != nullptr) graphs = list_graph_plans(*graph_calls_, opened.native, call);
     int status = 0;
-    const auto then = [&](const auto& step) {
-      if (status == 0) status = step();
-    };
-    then([&] { return calls_.cudnnCreateTensorDescriptor(&plan.x); });
-    then([&] {
-      return calls_.cudnnSetTensor4dDescriptor(plan.x, CUDNN_TENSOR_NCHW, type, size(call.n),
-                                               size(call.c), size(call.h), size(call.w));
-    });
-    then([&] { return calls_.cudnnCreateFilterDescriptor(&plan.filter); });
-    then([&] {
-      return calls_.cudnnSetFilter4dDescriptor(plan.filter, type, CUDNN_TENSOR_NCHW, size(call.k),
-                                               size(call.c / call.groups), size(call.r),
-                                               size(call.s));
-    });
-    then([&] { return calls_.cudnnCreateTensorDescriptor(&plan.y); });
-    then([&] {
-      return calls_.cudnnSetTensor4dDescriptor(plan.y, CUDNN_TENSOR_NCHW, type, size(call.n),
-                                               size(call.k), size(call.out_height()),
-                                               size(call.out_width()));
-    });
-    then([&] { return calls_.cudnnCreateConvolutionDescriptor(&plan.conv); });
-    then([&] {
-      return calls_.cudnnSetConvolution2dDescriptor(
-          plan.conv, size(call.pad_h), size(call.pad_w), size(call.stride_h), size(call.stride_w),
-          size(call.dilation_h), size(call.dilation_w), CUDNN_CROSS_CORRELATION,
-          call.type == BlasType::f64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT);
-    });
-    then([&] { return calls_.cudnnSetConvolutionGroupCount(plan.conv, size(call.groups)); });
-    then([&] { return calls_.cudnnSetConvolutionMathType(plan.conv, cudnn_math(call)); });
-    return status;
+    if (graphs.empty() || call.measures) status = make_legacy(opened.native, call, plan.legacy);
+    if (graphs.empty()) {
+      if (status == 0) plan.workspace_bytes = plan.legacy->workspace_bytes();
+      return status;
+    }
+    std::optional<std::size_t> fastest = 0;
+    if (call.measures) fastest = find_fastest(opened, call, graphs, plan.legacy.get());
+    if (fastest) {
+      plan.legacy.reset();
+      plan.graph = std::move(graphs[*fastest]);
+      plan.workspace_bytes = plan.graph->workspace_bytes;
+    } else {
+      plan.workspace_bytes = plan.legacy->workspace_bytes();
+    }
+    return 0;
   }
 
-  int choose(void* native, const ConvCall& call, CudnnPlan& plan) const {
-    std::array<cudnnConvolutionFwdAlgoPerf, CUDNN_CONVOLUTION_FWD_ALGO_COUNT> results{};
-    int count = 0;
-    const auto list_by = [&](auto call_to_list) {
-      return call_to_list(native, plan.x, plan.filter, plan.conv, plan.y,
-                          static_cast<int>(results.size()), &count, results.data());
+  /// The fastest of the plans, the first one if they cannot be measured; none if `legacy` is
+  /// faster.
+  std::optional<std::size_t> find_fastest(CudnnHandle& opened, const ConvCall& call,
+                                          const std::vector<CudnnGraphPlan>& graphs,
+                                          const CudnnLegacyPlan* legacy) const {
+    std::size_t workspace_bytes = legacy != nullptr ? legacy->workspace_bytes() : 0;
+    for (const CudnnGraphPlan& one : graphs) {
+      workspace_bytes = std::max(workspace_bytes, one.workspace_bytes);
+    }
+    ConvTimer timer(call, workspace_bytes);
+    const hipStream_t before = opened.has_stream ? opened.stream : nullptr;
+    if (!timer.is_ready() || use_stream(opened, timer.call().stream) != 0) return 0;
+    std::optional<std::size_t> found = 0;
+    double fastest_s = std::numeric_limits<double>::infinity();
+    const auto compare = [&](std::optional<std::size_t> which, const std::function<int()>& queue) {
+      const std::optional<double> time_s = timer.time(queue);
+      if (!time_s || *time_s >= fastest_s) return;
+      fastest_s = *time_s;
+      found = which;
     };
-    const auto measured = calls_.cudnnFindConvolutionForwardAlgorithm;
-    int status = CUDNN_STATUS_SUCCESS;
-    if (!call.measures || measured == nullptr || list_by(measured) != CUDNN_STATUS_SUCCESS) {
-      status = list_by(calls_.cudnnGetConvolutionForwardAlgorithm_v7);
+    for (std::size_t i = 0; i < graphs.size(); ++i) {
+      compare(i, [&] {
+        return execute_graph_plan(*graph_calls_, opened.native, graphs[i], timer.call());
+      });
     }
-    if (status != CUDNN_STATUS_SUCCESS) return status;
-    const auto returned =
-        static_cast<std::size_t>(std::clamp(count, 0, static_cast<int>(results.size())));
-    for (std::size_t i = 0; i < returned; ++i) {  // fastest first
-      if (results[i].status != CUDNN_STATUS_SUCCESS) continue;
-      // Winograd transforms halves in halves: its sums are not those of f32.
-      const bool is_winograd = results[i].algo == CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD ||
-                               results[i].algo == CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED;
-      if (is_winograd && is_half(call.type)) continue;
-      std::size_t bytes = 0;
-      status = calls_.cudnnGetConvolutionForwardWorkspaceSize(
-          native, plan.x, plan.filter, plan.conv, plan.y, results[i].algo, &bytes);
-      if (status != CUDNN_STATUS_SUCCESS || bytes > call.workspace_bytes) continue;
-      plan.algo = results[i].algo;
-      plan.workspace_bytes = bytes;
-      return CUDNN_STATUS_SUCCESS;
+    if (legacy != nullptr) {
+      compare(std::nullopt, [&] { return legacy->execute(opened.native, timer.call()); });
     }
-    return blas_no_algorithm;
+    use_stream(opened, before);  // the timer's ends with it
+    return found;
   }
 
   const CudnnCalls& calls_;
+  const CudnnBackendCalls* graph_calls_;
 };
 
 /// "9.19.0" of 91900, "8.9.7" of 8907.
@@ -219,6 +199,7 @@ DnnLibrary open_cudnn() {
   DnnLibrary library;
   library.name = "cuDNN";
   auto calls = std::make_unique<CudnnCalls>();
+  auto graph_calls = std::make_unique<CudnnBackendCalls>();
   CudaFolders folders = list_cuda_folders();
   LibrarySearch search;
   search.name = library.name;
@@ -227,10 +208,15 @@ DnnLibrary open_cudnn() {
   search.folders = std::move(folders.before);
   search.later_folders = std::move(folders.after);
   search.advice = "install it from NVIDIA's packages or as the wheel nvidia-cudnn";
+  bool has_graphs = false;
   search.refusal = [&](const base::DynamicLibrary& opened) {
     const std::string refusal = load_calls(
         opened, [](const auto& visit) { for_each_cudnn_call(visit); }, *calls);
     if (!refusal.empty()) return refusal;
+    has_graphs =
+        load_calls(
+            opened, [](const auto& visit) { for_each_cudnn_backend_call(visit); }, *graph_calls)
+            .empty();
     library.version = format_cudnn_version(calls->cudnnGetVersion());
     return refuse_version(library.version, {8, 9});
   };
@@ -238,7 +224,9 @@ DnnLibrary open_cudnn() {
   library.path = found.path;
   library.reason = found.reason;
   if (found.library) {
-    library.api = &keep_forever(std::make_unique<CudnnApi>(keep_forever(std::move(calls))));
+    library.api = &keep_forever(
+        std::make_unique<CudnnApi>(keep_forever(std::move(calls)),
+                                   has_graphs ? &keep_forever(std::move(graph_calls)) : nullptr));
   }
   return library;
 }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-/// A fake libcudnn.so.9: the first algorithm needs 4096 bytes of workspace, the second none. In the
-/// default mode f32 is computed in TF32, as the real one may do. FAKE_CUDNN_CREATE is the answer of
-/// its start: 1001 is that of the real one without a GPU.
+/// The older interface of a fake libcudnn.so.9: the first algorithm needs 4096 bytes of workspace,
+/// the second none. In the default mode f32 is computed in TF32, as the real one may do.
+/// FAKE_CUDNN_CREATE is the answer of its start: 1001 is that of the real one without a GPU.
 #include "hip/nvidia/cudnn.hpp"
 
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
+#include "fakes/blas/cudnn_state.hpp"
 #include "fakes/blas/engine.hpp"
 #include "fakes/common/settings.hpp"
 
@@ -14,13 +17,14 @@ using namespace hiptool::hip::nvidia;  // the vendor's names, which this file is
 
 namespace {
 
+using hiptool::fake::cudnn_state;
 using hiptool::hip::BlasCompute;
 using hiptool::hip::BlasType;
 
-hiptool::fake::Faults faults("CUDNN");
-
-constexpr int execution_failed = 5000;
+constexpr int execution_failed = hiptool::fake::cudnn_execution_failed;
 constexpr std::size_t first_bytes = 4096;
+
+hiptool::fake::CudnnState the_state;
 
 struct Tensor {
   int type = 0;
@@ -35,22 +39,19 @@ struct Conv {
   int math = CUDNN_DEFAULT_MATH;
 };
 
-BlasType type_of(int type) {
-  switch (type) {
-    case CUDNN_DATA_DOUBLE: return BlasType::f64;
-    case CUDNN_DATA_HALF: return BlasType::f16;
-    case CUDNN_DATA_BFLOAT16: return BlasType::bf16;
-    default: return BlasType::f32;
-  }
-}
-
-hipStream_t the_stream = nullptr;
-
 }  // namespace
+
+namespace hiptool::fake {
+
+CudnnState& cudnn_state() { return the_state; }
+
+}  // namespace hiptool::fake
 
 extern "C" {
 
 int fake_cudnn_objects = 0;
+int fake_cudnn_engine = 0;
+hipStream_t fake_cudnn_stream() { return cudnn_state().stream; }
 
 std::size_t cudnnGetVersion() {
   return static_cast<std::size_t>(hiptool::fake::reported_major(9)) * 10000 + 1900;
@@ -69,7 +70,9 @@ int cudnnDestroy(void* handle) {
   return CUDNN_STATUS_SUCCESS;
 }
 int cudnnSetStream(void*, hipStream_t stream) {
-  the_stream = stream;
+  // Calls are counted for a stream, as those that choose an algorithm have one of their own.
+  cudnn_state().faults.restart();
+  cudnn_state().stream = stream;
   return CUDNN_STATUS_SUCCESS;
 }
 int cudnnCreateTensorDescriptor(void** desc) {
@@ -146,7 +149,7 @@ int cudnnGetConvolutionForwardWorkspaceSize(void*, void*, void*, void*, void*, i
 int cudnnConvolutionForward(void*, const void*, void* x_desc, const void* x, void* filter_desc,
                             const void* filter, void* conv_desc, int algo, void* workspace,
                             std::size_t workspace_bytes, const void*, void* y_desc, void* y) {
-  if (faults.enter()) return execution_failed;
+  if (cudnn_state().faults.enter()) return execution_failed;
   if (algo == 1 && (workspace == nullptr || workspace_bytes < first_bytes)) return execution_failed;
   const Tensor& in = *static_cast<Tensor*>(x_desc);
   const bool is_half = in.type == CUDNN_DATA_HALF || in.type == CUDNN_DATA_BFLOAT16;
@@ -155,7 +158,7 @@ int cudnnConvolutionForward(void*, const void*, void* x_desc, const void* x, voi
   const Tensor& out = *static_cast<Tensor*>(y_desc);
   const Conv& conv = *static_cast<Conv*>(conv_desc);
   hiptool::hip::ConvCall call = conv.call;
-  call.type = type_of(in.type);
+  call.type = hiptool::fake::blas_type_of_cudnn(in.type);
   const bool is_tf32 = call.type == BlasType::f32 && conv.math != CUDNN_FMA_MATH;
   call.compute = call.type == BlasType::f64 ? BlasCompute::f64
                  : is_tf32                  ? BlasCompute::f32_fast_tf32
@@ -170,11 +173,13 @@ int cudnnConvolutionForward(void*, const void*, void* x_desc, const void* x, voi
   call.x = x;
   call.filter = filter;
   call.y = y;
-  call.stream = the_stream;
+  call.stream = cudnn_state().stream;
   if (out.h != call.out_height() || out.w != call.out_width() || out.c != call.k) {
     return execution_failed;
   }
-  hiptool::fake::convolve(call, faults);
+  std::this_thread::sleep_for(std::chrono::milliseconds(15));
+  fake_cudnn_engine = -1 - algo;
+  hiptool::fake::convolve(call, cudnn_state().faults);
   return CUDNN_STATUS_SUCCESS;
 }
 
