@@ -101,7 +101,8 @@ void CommandTree::add_common_options() {
   add_text(root, "--format", "FORMAT", common_.format,
            "format of standard output: table, json, csv, markdown");
   add_texts(root, "--export", "FORMAT=FILE", common_.exports,
-            "also write the report to FILE; repeatable; {rank} and {host} are replaced");
+            "also write the report to FILE, or to standard output for -; repeatable; {rank} and "
+            "{host} are replaced");
   add_choice(root, "--color", "WHEN", common_.color, {"auto", "always", "never"},
              "colour the output");
   add_flag(root, "-q,--quiet", common_.quiet, "print only results and errors, no progress");

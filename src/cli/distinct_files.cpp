@@ -3,6 +3,7 @@
 
 #include <system_error>
 
+#include "cli/text.hpp"
 #include "hiptool/error.hpp"
 
 namespace hiptool::cli {
@@ -11,6 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 
 bool is_same_file(const fs::path& left, const fs::path& right) {
+  if (is_standard_output(left.string()) && is_standard_output(right.string())) return false;
   std::error_code error;
   const fs::file_status status = fs::status(left, error);
   if (fs::exists(status) && !fs::is_regular_file(status)) return false;

@@ -16,8 +16,8 @@ struct NamedFile {
 std::vector<NamedFile> threshold_files(const std::vector<std::string>& thresholds);
 
 /// Throws Error(invalid_argument) if an output is the same file as an input or another output, also
-/// through links, because one would overwrite the other. Empty paths are ignored; pipes and devices
-/// such as /dev/null may be named twice.
+/// through links, because one would overwrite the other. Empty paths are ignored; pipes, devices
+/// such as /dev/null and "-", standard output, may be named twice.
 void require_distinct_files(const std::vector<NamedFile>& outputs,
                             const std::vector<NamedFile>& inputs);
 

@@ -36,9 +36,10 @@ constexpr std::string_view environment_text =
                          id of a model: org/name, llama3.2:1b
   OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK, RANK, SLURM_PROCID,
   JOB_COMPLETION_INDEX   rank of this process in a job, for the files of
-                         --export, --trace and --write-manifest: {rank} and
-                         {host} in a name are replaced, else out.json becomes
-                         out.3.json, with a note on standard error
+                         --export, --trace, --write-manifest, --write-golden
+                         and --write-expect: {rank} and {host} in a name are
+                         replaced, else out.json becomes out.3.json, with a
+                         note on standard error
 
 The vendors' runtimes read their own variables, among them:
 

@@ -65,6 +65,9 @@ std::string tagged(const std::string& tag, std::string_view text) {
 
 std::string verbatim(const std::string& text) { return ".nf\n" + roff(text) + ".fi\n"; }
 
+// Help topics have 80 columns already, which leaves none for the indentation of a section.
+std::string topic(const std::string& name) { return ".in 0\n" + verbatim(topic_text(name)); }
+
 std::string page_name(const std::string& command) {
   return command.empty() ? "hiptool" : "hiptool-" + command;
 }
@@ -154,9 +157,9 @@ std::string program_page(const ProgramDoc& program, const std::string& date) {
   text += ".SH OPTIONS\nAccepted before and after every command.\n";
   text += options_of_page(program.common_options);
   text += exit_status(false);
-  text += ".SH ENVIRONMENT\n" + verbatim(topic_text("environment"));
-  text += ".SH THRESHOLDS\n" + verbatim(topic_text("thresholds"));
-  text += ".SH UNITS\n" + verbatim(topic_text("units"));
+  text += ".SH ENVIRONMENT\n" + topic("environment");
+  text += ".SH THRESHOLDS\n" + topic("thresholds");
+  text += ".SH UNITS\n" + topic("units");
   return text + see_also(program, "");
 }
 

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "cli/options.hpp"
+#include "cli/text.hpp"
 #include "hiptool/error.hpp"
 
 namespace hiptool::cli {
@@ -124,6 +125,11 @@ Export parse_export(std::string_view text, const std::vector<OutputFormat>& form
 
 ExportFile::ExportFile(const fs::path& path, std::string option)
     : target_(path), option_(std::move(option)) {
+  if (is_standard_output(path.string())) {
+    descriptor_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (descriptor_ < 0) fail(errno, "open");
+    return;
+  }
   std::error_code ignored;
   const fs::file_status status = fs::status(path, ignored);
   if (fs::exists(status) && !fs::is_regular_file(status)) {
@@ -154,15 +160,18 @@ ExportFile::~ExportFile() {
 }
 
 void ExportFile::fail(int error, const char* what) const {
-  throw Error(
-      ErrorCode::output_failed, what,
-      fmt::format("{} {}: {}", what, target_.string(), std::generic_category().message(error)),
-      "choose another file with " + option_);
+  const bool lacks_folder = error == ENOENT && std::string_view(what) == "create";
+  throw Error(ErrorCode::output_failed, what,
+              fmt::format("cannot {} {}: {}", what, target_.string(),
+                          std::generic_category().message(error)),
+              (lacks_folder ? "create the folder first, or choose another file with "
+                            : "choose another file with ") +
+                  option_);
 }
 
 void ExportFile::fail_without_reader() const {
   throw Error(ErrorCode::output_failed, "open",
-              fmt::format("open {}: no process reads this pipe", target_.string()),
+              fmt::format("cannot open {}: no process reads this pipe", target_.string()),
               "start the reader first, or choose a regular file with " + option_);
 }
 

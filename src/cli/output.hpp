@@ -33,8 +33,8 @@ struct Export {
 Export parse_export(std::string_view text, const std::vector<OutputFormat>& formats);
 
 /// A file that appears complete or not at all: written to a temporary file in the same folder, then
-/// renamed. Pipes, devices and the file that standard output goes to are written in place. Every
-/// failure throws Error(output_failed) with path and reason.
+/// renamed. Pipes, devices, "-" (standard output) and the file that standard output goes to are
+/// written in place. Every failure throws Error(output_failed) with path and reason.
 class ExportFile {
  public:
   /// Opens it, so that a wrong path is reported before the work starts. `option` is for the hint.

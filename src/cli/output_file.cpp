@@ -55,6 +55,9 @@ void check_space(const std::filesystem::path& folder, const std::filesystem::pat
 OutputFile::OutputFile(const std::filesystem::path& target, std::uint64_t size_bytes)
     : target_(target) {
   if (!target.has_filename()) fail(target, "the path has no file name");
+  if (target == "-") {
+    fail(target, "this file cannot go to standard output", "name a file; ./- is one of that name");
+  }
   struct stat status {};
   if (::stat(target.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
     fail(target, S_ISDIR(status.st_mode) ? "it is a folder" : "it is not a regular file");

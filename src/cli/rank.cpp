@@ -58,6 +58,7 @@ std::optional<Rank> find_rank(const GetEnvironment& environment) {
 
 std::filesystem::path name_for_rank(const std::filesystem::path& path,
                                     const std::optional<Rank>& rank, const std::string& host) {
+  if (path.empty() || is_standard_output(path.string())) return path;
   // A host name must not add folders to the path.
   const std::string with_host = replaced(path.string(), "{host}", replaced(host, "/", "_"));
   const std::string number = std::to_string(rank ? rank->number : 0);

@@ -24,7 +24,8 @@ std::optional<Rank> find_rank(const GetEnvironment& environment);
 /// The output file of this process: all processes of a job get the same arguments and must not
 /// overwrite each other's files. Replaces `{rank}` and `{host}`; without `{rank}`, and with several
 /// processes, inserts the rank before the extension ("out.json" to "out.3.json"). Existing pipes
-/// and devices (/dev/stdout) keep their name.
+/// and devices, and standard output ("-"), keep their name; an
+/// empty one stays empty.
 std::filesystem::path name_for_rank(const std::filesystem::path& path,
                                     const std::optional<Rank>& rank, const std::string& host);
 

@@ -15,6 +15,11 @@ inline std::string replaced(std::string text, std::string_view from, std::string
   return text;
 }
 
+/// Whether the name of an output file means standard output, whatever that is connected to.
+inline bool is_standard_output(std::string_view name) {
+  return name == "-" || name == "/dev/stdout" || name == "/dev/fd/1" || name == "/proc/self/fd/1";
+}
+
 /// Appends the value unless the list has it.
 template <class Value>
 void add_once(std::vector<Value>& list, const Value& value) {

@@ -46,6 +46,26 @@ std::vector<fs::path> folders_to_search(const fs::path& root, const GetEnvironme
   return folders;
 }
 
+/// The items after a label, on as many lines as they need, each below the first.
+std::string listed(std::string_view label, const std::vector<std::string>& items,
+                   std::string_view between, std::size_t width) {
+  constexpr std::size_t indent = 16;
+  std::string text = fmt::format("{:<{}}", label, indent);
+  std::size_t used = indent;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const std::string item = items[i] + std::string(i + 1 < items.size() ? between : "");
+    const std::string_view shown = std::string_view(item).substr(0, item.find_last_not_of(' ') + 1);
+    if (used > indent && used + shown.size() > width) {
+      text.erase(text.find_last_not_of(' ') + 1);
+      text += "\n" + std::string(indent, ' ');
+      used = indent;
+    }
+    text += item;
+    used += item.size();
+  }
+  return text + "\n";
+}
+
 }  // namespace
 
 std::vector<std::string> find_runtime_libraries(const fs::path& root,
@@ -69,12 +89,15 @@ std::string version_text(const Environment& environment) {
   const BuildInfo build = build_info();
   std::string text = fmt::format("hiptool {} ({})\n", version(), git_description());
   text += fmt::format("built with:     {}, {}\n", build.compiler, build.build_type);
-  text +=
-      fmt::format("libraries:      CLI11 {}, fmt {}, nlohmann_json {}, xxHash {} ({}), nettle {}\n",
-                  build.cli11, fmt_version(), build.nlohmann_json, build.xxhash,
-                  to_string(base::xxh3_path()), build.nettle);
+  const std::size_t width = environment.console.width_out();
+  text += listed("libraries:",
+                 {fmt::format("CLI11 {}", build.cli11), "fmt " + fmt_version(),
+                  fmt::format("nlohmann_json {}", build.nlohmann_json),
+                  fmt::format("xxHash {} ({})", build.xxhash, to_string(base::xxh3_path())),
+                  fmt::format("nettle {}", build.nettle)},
+                 ", ", width);
   const auto targets = kernels::embedded_targets();
-  text += fmt::format("kernel targets: {}\n", fmt::join(targets, " "));
+  text += listed("kernel targets:", {targets.begin(), targets.end()}, " ", width);
   const auto found = find_runtime_libraries(environment.system_root, environment.getenv);
   text += "runtimes found: " + (found.empty() ? "none" : found.front()) + "\n";
   for (std::size_t i = 1; i < found.size(); ++i) text += "                " + found[i] + "\n";

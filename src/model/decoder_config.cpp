@@ -346,6 +346,11 @@ void read_dimensions(ConfigFields& config, DecoderSpec& spec) {
 DecoderTensors read_decoder_config(const ModelFile& model, DecoderSpec& spec) {
   const std::filesystem::path path = model.files().front().path.parent_path() / "config.json";
   ConfigJson json;
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) {
+    refuse_decoder(model.path(), "its folder has no config.json, which describes the decoder",
+                   "copy the model's config.json to the folder of its safetensors");
+  }
   if (const std::string problem = read_config_file(path, json); !problem.empty()) {
     refuse_decoder(path, problem, "the model's config.json must be next to its safetensors");
   }

@@ -111,8 +111,9 @@ class GoldenReader {
     const auto format = model_.text("format");
     if (model_.format() != ModelFormat::safetensors || format != golden_format) {
       throw Error(ErrorCode::input_failed, "read golden",
-                  path_.string() + " is not a golden of " + std::string(golden_format),
-                  "give one that `hiptool load MODEL --prove --write-golden FILE` wrote");
+                  path_.string() + " was not written by --write-golden: its format is not " +
+                      std::string(golden_format),
+                  "write one with `hiptool load MODEL --prove --write-golden FILE`");
     }
     Golden golden;
     golden.prompt_ids = values<std::uint32_t>("prompt_ids", "U32", 1);

@@ -332,7 +332,7 @@ Drawing draw(const Matrix& matrix) {
                                    at("height", cell_height - 2), attribute("class", "heat"),
                                    at("fill-opacity", share)});
       elements += label(x + cell_width / 2, y + 17, "middle",
-                        format_value(table.rows[row][column], Unit::none));
+                        format_value(table.rows[row][column], table.columns[column].unit));
     }
     y += cell_height;
   }

@@ -178,9 +178,8 @@ std::string heat_map(const Matrix& matrix) {
             markup_text(format_value(table.rows[row][0], Unit::none)) + "</th>";
     for (std::size_t column = 1; column < table.columns.size(); ++column) {
       const auto rate = matrix.bytes_per_s[row][column - 1];
-      const auto number = number_of(table.rows[row][column]);
       text += "<td class=\"number\"" + background(rate ? strength(matrix, *rate) : 0) + ">" +
-              (number ? fixed_text(*number, 2) : format_value({}, Unit::none)) + "</td>";
+              format_value(table.rows[row][column], table.columns[column].unit) + "</td>";
     }
     text += "</tr>\n";
   }

@@ -91,7 +91,7 @@ Table table_of(const Matrix& matrix) {
   table.title = matrix.title;
   table.columns.push_back({"source", platform, Unit::none});
   for (const std::string& name : matrix.destinations) {
-    table.columns.push_back({name, shown(name), Unit::none});
+    table.columns.push_back({name, shown(name), Unit::hundredths});
   }
   for (std::size_t row = 0; row < matrix.sources.size(); ++row) {
     std::vector<Value> values;

@@ -16,7 +16,8 @@ class Timeline;
 namespace hiptool::report {
 
 /// How a column's numbers are shown to people; operations are those of arithmetic in a second.
-enum class Unit { none, count, size, rate, duration, share, frequency, operations };
+/// `hundredths`: a number without a unit, always with two decimals.
+enum class Unit { none, count, size, rate, duration, share, frequency, operations, hundredths };
 
 struct Column {
   std::string key;    ///< header in CSV: "memory_total_bytes"

@@ -15,8 +15,8 @@ namespace {
 
 // In the order of the enums.
 constexpr std::array<std::string_view, 4> tone_words{"plain", "good", "warning", "bad"};
-constexpr std::array<std::string_view, 8> unit_words{
-    "none", "count", "size", "rate", "duration", "share", "frequency", "operations"};
+constexpr std::array<std::string_view, 9> unit_words{
+    "none", "count", "size", "rate", "duration", "share", "frequency", "operations", "hundredths"};
 
 template <class Enum, std::size_t count>
 std::optional<Enum> enum_of(const Value& word, const std::array<std::string_view, count>& words) {

@@ -161,7 +161,16 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width, std::siz
       // A blank among the first letters' own indentation is no place to break.
       const std::size_t start = std::min(text.find_first_not_of(' '), bytes);
       const std::size_t blank = text.substr(0, bytes).find_last_of(' ');
-      if (blank != std::string_view::npos && blank > start) bytes = blank;
+      const bool has_blank = blank != std::string_view::npos && blank > start;
+      const std::size_t word = has_blank ? blank + 1 : start;
+      const std::size_t word_end = std::min(text.find(' ', word), text.size());
+      const std::size_t comma = text.substr(0, bytes).find_last_of(',');
+      const bool has_comma = comma != std::string_view::npos && comma > word;
+      if (has_comma && indent + display_width(text.substr(word, word_end - word)) > width) {
+        bytes = comma + 1;
+      } else if (has_blank) {
+        bytes = blank;
+      }
     }
     lines.push_back(lead + std::string(without_trailing_blanks(text.substr(0, bytes))));
     text.remove_prefix(bytes);

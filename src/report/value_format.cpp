@@ -45,6 +45,7 @@ const char* base_unit(Unit unit) {
     case Unit::operations: return " FLOP/s";
     case Unit::share:
     case Unit::count:
+    case Unit::hundredths:
     case Unit::none: return "";
   }
   return "";
@@ -66,6 +67,7 @@ std::string format_real(double value, Unit unit) {
     case Unit::share: return format_share(value);
     case Unit::frequency: return format_scaled(value, "Hz");
     case Unit::operations: return format_scaled(value, "FLOP/s");
+    case Unit::hundredths: return fixed_text(value, 2);
     case Unit::none: break;
   }
   return plain(value);

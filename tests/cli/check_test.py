@@ -173,6 +173,15 @@ class Expectations(Check):
         path.write_text(json.dumps(document), encoding="utf-8")
         return document, path
 
+    def test_ranks_write_a_file_each(self):
+        for rank in "01":
+            result = run(*self.WORDS, "--write-expect", self.folder / "e.json",
+                         environment=program.clean_environment(SLURM_PROCID=rank,
+                                                               SLURM_NTASKS="2"))
+            self.assertEqual(result.returncode, 0, result)
+        self.assertEqual(sorted(path.name for path in self.folder.glob("e*")),
+                         ["e.0.json", "e.1.json"])
+
     def expect(self, code, change):
         _, path = self.written(change)
         return check_one_verdict(self, [*self.WORDS, "--expect", str(path)], code,

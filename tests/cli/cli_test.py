@@ -176,6 +176,9 @@ class Streams(CliTest):
 
 
 class Devices(CliTest):
+    def test_the_processor_has_no_runtime(self):
+        self.assertNotIn("1 device, runtime", run("devices", "--device", "cpu").stdout)
+
     def test_table_fits(self):
         result = run("devices")
         self.assertEqual((result.returncode, result.stderr), (0, ""))

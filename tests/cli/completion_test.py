@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import unittest
 
 import program
 from program import CliTest, clean_environment, run
@@ -145,6 +146,14 @@ class Documents(CliTest):
                                         env=clean_environment(MANWIDTH="80"))
                 text = result.stderr + (result.stdout if words[0] == "mandoc" else "")
                 self.assertEqual(text, "", f"{name}: {words[0]}")
+
+    @unittest.skipUnless(shutil.which("groff"), "groff is not installed")
+    def test_the_manual_page_fits_80_columns(self):
+        text = subprocess.run(["groff", "-man", "-Tascii", "-P-cbou", "-rLL=78n"],
+                              input=run("help", "man").stdout, text=True, encoding="utf-8",
+                              capture_output=True, check=True).stdout
+        self.assertIn("HIPTOOL_HIP_LIBRARY", text)
+        self.assert_width(text)
 
     def test_manual_pages_are_whole(self):
         pages = self.pages()

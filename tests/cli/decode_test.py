@@ -42,6 +42,23 @@ class Decode(CliTest):
         self.assertNotEqual(rest["logits_digest"], found["logits_digest"])
         self.assertIsNone(self.decode(path, 1)["tokens_per_s"])
 
+    def test_more_tokens_than_the_model_was_trained_for(self):
+        path = self.make("m.gguf", "--architecture", "llama", "--types", "Q8_0")
+        trained = json.loads(run("inspect", path, "--format", "json").stdout)
+        trained = trained["models"][0]["context_length"]
+        words = ("load", path, "--device", "cpu", "--decode", "1", "--prompt-ids")
+        self.assertNotIn("warning", run(*words, ",".join(["5"] * (trained - 1))).stdout)
+        text = run(*words, ",".join(["5"] * trained)).stdout
+        self.assertIn(f"warning: the model was trained for {trained} tokens; prompt and decoded "
+                      f"tokens are {trained + 1}", " ".join(text.split()))
+
+    def test_safetensors_need_their_configuration(self):
+        path = self.make("m.safetensors", "--types", "F16", "--size", "1MiB")
+        (self.folder / "config.json").unlink(missing_ok=True)
+        result = run("load", path, "--device", "cpu", "--decode", "1")
+        self.assertEqual(result.returncode, 4, result.stderr)
+        self.assertIn("its folder has no config.json", result.stderr)
+
     def test_sampled_ids_depend_on_seed_and_position_alone(self):
         path = self.make("m.gguf", "--architecture", "llama", "--types", "Q8_0")
         words = ["--temperature", "1.5", "--top-k", "200", "--top-p", "0.99", "--seed"]

@@ -128,6 +128,13 @@ class OneModel(Inspect):
             "special": [{"role": "eos", "id": 2, "text": "t2"}]})
         self.assertEqual(model["chat_templates"], [{"name": None, "text": "{{ a }}\nsecond"}])
 
+    def test_a_model_of_plain_types_has_no_version_of_quantisation(self):
+        for types, is_shown in (("F32", False), ("F32,Q8_0", True)):
+            path = self.folder / f"plain-{is_shown}.gguf"
+            self.assertEqual(run("make-model", path, "--size", "1MiB", "--types",
+                                 types).returncode, 0)
+            self.assertEqual("quantised" in run("inspect", path).stdout, is_shown, types)
+
     def test_the_first_line_sums_up(self):
         lines = self.shown(self.path).splitlines()
         self.assertEqual(lines[0], "m.gguf: llama, 576 parameters, F32, 26.78 bits/weight, "

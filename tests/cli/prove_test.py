@@ -79,6 +79,13 @@ class Prove(CliTest):
                          r"\de-0\d standard deviations of float64 over 2 tokens \(bound 1e-04\), "
                          r"3 layers$")
 
+    def test_a_file_that_is_no_golden(self):
+        model = self.make("m.gguf", "--architecture", "llama", "--types", "F16")
+        other = self.make("other.safetensors", "--types", "F16", "--size", "1MiB")
+        result = run("load", model, "--device", "cpu", "--prove", "--check-golden", other)
+        self.assertEqual(result.returncode, 4, result.stderr)
+        self.assertIn("other.safetensors was not written by --write-golden", result.stderr)
+
     def test_only_some_layers(self):
         path = self.make("m.gguf", "--architecture", "llama")
         found = run("load", path, "--device", "cpu", "--prove", "--layers", "2,0-1,1", "--format",
@@ -181,7 +188,8 @@ class Prove(CliTest):
                              ("another prompt", path, golden, "--prompt-ids", "1,2"),
                              ("damaged", path, str(damaged)), ("short", path, str(short)),
                              ("changed", path, str(changed)),
-                             ("not a golden", path, path), ("absent", path, "/absent")]:
+                             ("not written by --write-golden", path, path),
+                             ("absent", path, "/absent")]:
             with self.subTest(part=part):
                 found = run("load", words[0], "--device", "cpu", "--prove", "--check-golden",
                             *words[1:])

@@ -81,6 +81,7 @@ class Published(CliTest):
             (notes / "m.gguf.metadata").write_text(text)
             done = run("load", str(self.model), "--device", "cpu", "--verify", "published")
             self.assertEqual(done.returncode, 2, text)
+            self.assertIn("FILE.sha256", " ".join(done.stderr.split()))
 
     def lists(self, digest):
         """Names and texts of lists of hashes, as coreutils and people write them."""

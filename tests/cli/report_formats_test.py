@@ -214,7 +214,7 @@ class Formats(samples.RenderTest):
         lines = text[text.index("from row to column"):].splitlines()
         self.assertEqual(lines[1].split(), ["nvidia", *map(str, range(8))])
         self.assertEqual(lines[4].split(),
-                         ["2", "389.99", "389.99", "–", "389.99", "389.99", "40", "389.99",
+                         ["2", "389.99", "389.99", "–", "389.99", "389.99", "40.00", "389.99",
                           "389.99"])
         self.assert_width(text)
 

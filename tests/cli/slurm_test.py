@@ -137,7 +137,7 @@ class Slurm(program.CliTest):
     def test_a_node_that_is_refused(self):
         check, merge, _, drain = self.lines()
         self.shell(check.replace("--export", "--write-expect good.json --export"))
-        expected = (self.work / "good.json").read_text(encoding="utf-8")
+        expected = (self.work / "good.0.json").read_text(encoding="utf-8")
         (self.work / "better.json").write_text(
             re.sub(r'(?<="bytes_per_s": )\d+', "9" * 18, expected), encoding="utf-8")
         self.shell(check.replace("--export", "--expect better.json --export"), (1,))

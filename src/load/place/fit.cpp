@@ -122,6 +122,12 @@ void set_part_of_model(ModelFit& fit, std::span<const TensorInfo> tensors,
   }
   const std::uint64_t held = fit.gpu_layers.value_or(0);
   fit.verdict = held > 0 ? FitVerdict::gpu_layers : FitVerdict::does_not_fit;
+  if (held == 0 && chosen.size() == 1) {
+    TensorGroup whole;
+    for (const TensorGroup& group : groups) whole += group;
+    set_parts(fit, chosen, std::span(&whole, 1));
+    return;
+  }
   set_parts(fit, chosen, load::fill(last(held), without_compute(fit, chosen)));
 }
 

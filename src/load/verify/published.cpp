@@ -45,8 +45,9 @@ std::vector<PublishedHash> find_published(const ModelFile& model,
           ErrorCode::invalid_argument, "verify published",
           "no SHA-256 is published for " + part.path.string(),
           "hiptool searches the name of a blob of the Hugging Face cache or of Ollama, also "
-          "through a link to it, .cache/huggingface/download next to a download, and SHA256SUMS "
-          "next to the file; without one use --sha256, --verify auto or --check-manifest");
+          "through a link to it, .cache/huggingface/download next to a download, and FILE.sha256 "
+          "and SHA256SUMS next to the file; without one use --sha256, --verify auto or "
+          "--check-manifest");
     }
     published.push_back(
         {static_cast<std::uint32_t>(published.size()), hash->sha256, {}, hash->source});

@@ -206,7 +206,8 @@ class CheckRun {
     const Error error(
         ErrorCode::timed_out, "check",
         fmt::format("no answer within {:.0f} s during: {}", options_.patience_s, end.step));
-    work.add(Fault{stage + "@" + device.id(), error.what(), action_of(error), error});
+    work.add(Fault{stage + "@" + device.id(), error.what(),
+                   action_for_hang(device.platform(), options_.patience_s, error), error});
   }
 
   StageResult held_up_result(const std::string& stage, const Device& device,

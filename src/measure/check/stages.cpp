@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <span>
 #include <utility>
@@ -218,6 +219,16 @@ std::string action_of(const Error& error) {
     case ErrorCode::out_of_memory: return "end other programs that use the device";
     default: return "repeat it with --verbose";
   }
+}
+
+std::string action_for_hang(Platform platform, double patience_s, const Error& error) {
+  const std::string more_time = fmt::format("--timeout {:.0f}", std::ceil(4 * patience_s));
+  if (platform == Platform::cpu) {
+    return "the machine may be busy: check it again when it is idle, or give each step more time "
+           "with " +
+           more_time;
+  }
+  return action_of(error) + "; if the machine is only slow or busy, use " + more_time;
 }
 
 void add_measured(const std::string& stage, const report::Measurement& measured,

@@ -85,6 +85,8 @@ std::string wrong_text(const report::WrongData& wrong);
 
 /// What to do after a failed call.
 std::string action_of(const Error& error);
+/// What to do about a step that took longer than `patience_s`.
+std::string action_for_hang(Platform platform, double patience_s, const Error& error);
 
 /// Why a device that is sound by itself gets no answer: releases of memory wait for all devices.
 std::string held_up_text(const std::string& device, const std::string& hung);

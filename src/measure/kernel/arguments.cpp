@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/file.hpp"
@@ -20,6 +23,10 @@ constexpr std::size_t pointer_bytes = 8;
 constexpr const char* forms =
     "write i32:5, f32:2.5, bytes:0a00ff for a struct, or buf:f32:1024:zeros (also iota, value:V, "
     "random:SEED, file:PATH)";
+
+// Each is known by its first two letters.
+constexpr std::array<std::string_view, 5> buffer_contents{"zeros", "iota", "value", "random",
+                                                          "file"};
 
 [[noreturn]] void refuse(std::string message, std::string hint = forms) {
   throw Error(ErrorCode::invalid_argument, operation, std::move(message), std::move(hint));
@@ -73,7 +80,18 @@ std::vector<std::byte> make_content(const KernelArgument& argument, std::string_
     }
     refuse("'" + argument.text + "' needs a whole number as seed, such as random:1");
   }
-  refuse("'" + argument.text + "' has no contents for the buffer");
+  if (kind.empty()) refuse("'" + argument.text + "' has no contents for the buffer");
+  const auto near =
+      std::find_if(buffer_contents.begin(), buffer_contents.end(),
+                   [&](std::string_view known) { return known.substr(0, 2) == kind.substr(0, 2); });
+  if (near != buffer_contents.end() && *near == kind) {
+    refuse("'" + argument.text + "': " + std::string(kind) +
+           (kind == "file" ? " needs a path" : " takes no value"));
+  }
+  const std::string hint =
+      near == buffer_contents.end() ? "" : "did you mean '" + std::string(*near) + "'? ";
+  refuse("'" + argument.text + "': unknown contents '" + std::string(kind) + "' for the buffer",
+         hint + forms);
 }
 
 void parse_buffer(KernelArgument& argument, std::string_view rest) {

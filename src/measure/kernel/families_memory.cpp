@@ -166,11 +166,12 @@ void add_memory_families(std::vector<FamilyEntry>& families) {
            return std::make_unique<StreamWork<float>>(device, context, operation, typed);
          }});
   }
-  families.push_back({{"write", "stream", "every word becomes one of its own place", {"u32"}},
+  families.push_back({{"write", "stream", "writes words that depend on their index", {"u32"}},
                       1,
                       maker<WriteWork>(false)});
-  families.push_back(
-      {{"memset", "stream", "every word becomes the same", {"u32"}}, 1, maker<WriteWork>(true)});
+  families.push_back({{"memset", "stream", "writes the same word everywhere", {"u32"}},
+                      1,
+                      maker<WriteWork>(true)});
 }
 
 }  // namespace hiptool::measure

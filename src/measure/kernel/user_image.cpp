@@ -27,6 +27,8 @@ namespace fs = std::filesystem;
 using core::ImageKind;
 
 constexpr const char* load_operation = "load kernel";
+constexpr const char* accepted_files =
+    "give an AMD code object or bundle, PTX, a cubin, a fat binary, or HIP or CUDA source";
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 32;
 
 std::vector<std::byte> read_image_file(const fs::path& path) {
@@ -51,8 +53,7 @@ bool is_text(const std::vector<std::byte>& bytes) {
 std::vector<SourceKernel> kernels_in_source(const fs::path& path, const std::string& text) {
   std::vector<SourceKernel> kernels = list_source_kernels(text);
   if (kernels.empty()) {
-    refuse(path, "is neither a kernel image nor source with a __global__ function",
-           "give an AMD code object or bundle, PTX, a cubin, a fat binary, or HIP or CUDA source");
+    refuse(path, "is neither a kernel image nor source with a __global__ function", accepted_files);
   }
   return kernels;
 }
@@ -271,9 +272,9 @@ std::string find_user_kernel(const std::vector<KernelInfo>& kernels, const std::
 ModuleListing list_module(const fs::path& path) {
   const std::vector<std::byte> bytes = read_image_file(path);
   const ImageKind kind = core::identify_image(bytes);
-  if (kind == ImageKind::empty) refuse(path, "is empty");
+  if (kind == ImageKind::empty) refuse(path, "is empty", accepted_files);
   if (kind == ImageKind::unknown) {
-    if (!is_text(bytes)) refuse(path, "is not a kernel image of a known kind");
+    if (!is_text(bytes)) refuse(path, "is not a kernel image of a known kind", accepted_files);
     return {"kernel source", listed_source(path, std::string(text_of(bytes)))};
   }
   if (kind == ImageKind::other_object) refuse(path, "is an ELF object for another machine");
@@ -316,9 +317,9 @@ UserImage read_user_image(const Device& device, const fs::path& path,
                           const UserCompilers& compilers, const std::string& name) {
   std::vector<std::byte> bytes = read_image_file(path);
   const ImageKind kind = core::identify_image(bytes);
-  if (kind == ImageKind::empty) refuse(path, "is empty");
+  if (kind == ImageKind::empty) refuse(path, "is empty", accepted_files);
   if (kind == ImageKind::unknown) {
-    if (!is_text(bytes)) refuse(path, "is not a kernel image of a known kind");
+    if (!is_text(bytes)) refuse(path, "is not a kernel image of a known kind", accepted_files);
     return from_source(device, path, std::string(text_of(bytes)), compilers, name);
   }
   if (device.platform() == Platform::cpu && kind != ImageKind::cpu) {

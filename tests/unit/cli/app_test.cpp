@@ -202,7 +202,7 @@ TEST_CASE("exports of a run that failed say so") {
   // An export that fails too hides neither the reason nor its code.
   if (::access("/dev/full", W_OK) == 0) {
     CHECK(machine.run({"devices", "nvidia:7", "--export", "json=/dev/full"}) == 3);
-    CHECK(contains(machine.err.text, "error: write /dev/full"));
+    CHECK(contains(machine.err.text, "error: cannot write /dev/full"));
   }
 }
 

@@ -64,6 +64,11 @@ TEST_CASE("output file: withdrawing takes away what was committed, and only that
   CHECK(entries(folder.path()) == 0);
 }
 
+TEST_CASE("output file: standard output is refused, not a file named -") {
+  CHECK_THROWS_WITH_AS(OutputFile("-", 2), "cannot write -: this file cannot go to standard output",
+                       Error);
+}
+
 TEST_CASE("output file: a name that cannot be taken leaves no temporary file") {
   const test::TemporaryFolder folder;
   const std::filesystem::path target = folder.path() / "m";

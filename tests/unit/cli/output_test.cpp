@@ -100,11 +100,12 @@ TEST_CASE("an export to standard output follows what is there, whatever that is"
   const auto written = ::write(STDOUT_FILENO, "table\n", 6);
   ExportFile("/dev/stdout").write("first\n");
   ExportFile(folder / "out.txt").write("second\n");
+  ExportFile("-").write("third\n");
   ::dup2(before, STDOUT_FILENO);
   ::close(before);
   ::close(out);
   CHECK(written == 6);
-  CHECK(start_of(folder / "out.txt") == "table\nfirst\nsecond\n");
+  CHECK(start_of(folder / "out.txt") == "table\nfirst\nsecond\nthird\n");
   CHECK(file_count(folder) == 1);
 }
 
@@ -127,15 +128,18 @@ TEST_CASE("the hint for a file that cannot be written names the option that aske
   const auto hint_of = [&](const std::vector<std::string>& words) {
     Machine machine;
     CHECK(machine.run(words) == 7);
+    CHECK(contains(machine.err.text, "error: cannot "));
     const std::string text = machine.err.text;
     return text.substr(text.find("hint:"));
   };
   CHECK(hint_of({"load", "--demo", "--trace", bad}) ==
-        "hint: choose another file with --trace FILE\n");
+        "hint: create the folder first, or choose another file with --trace FILE\n");
   CHECK(hint_of({"devices", "--export", "json=" + bad}) ==
-        "hint: choose another file with --export FORMAT=FILE\n");
+        "hint: create the folder first, or choose another file with --export FORMAT=FILE\n");
   CHECK(hint_of({"report", "merge", "x.json", "--exclude-list", bad}) ==
-        "hint: choose another file with --exclude-list FILE\n");
+        "hint: create the folder first, or choose another file with --exclude-list FILE\n");
+  CHECK(hint_of({"devices", "--export", "json=" + folder.path().string()}) ==
+        "hint: choose another file with --export FORMAT=FILE\n");
 }
 
 TEST_CASE("CSV may have a table of its own") {

@@ -68,6 +68,8 @@ TEST_CASE("names with several placeholders, without extension, of no regular fil
   CHECK(named("{host}.json", third) == "node07.3.json");
   CHECK(named("{other}.json", third) == "{other}.3.json");
   CHECK(named("/dev/null", third) == "/dev/null");
+  CHECK(named("-", third) == "-");
+  CHECK(named("/dev/stdout", third) == "/dev/stdout");
   CHECK(name_for_rank("{host}.json", {}, "../../x").string() == ".._.._x.json");
   CHECK(name_for_rank("{host}.json", {}, "{host}").string() == "{host}.json");
 }

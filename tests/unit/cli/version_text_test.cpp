@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include <fstream>
+#include <sstream>
+#include <string>
 
 #include "harness.hpp"
 
@@ -33,6 +35,20 @@ TEST_CASE("runtime libraries are found by their files, LD_LIBRARY_PATH first, li
   CHECK(found[0] == root / "mine/libamdhip64.so.6");
   CHECK(found[1] == root / "usr/lib/x86_64-linux-gnu/libcuda.so.1");
   CHECK(contains(found[2], "/lib/libamdhip64.so.7"));
+}
+
+TEST_CASE("the version fits the terminal, each name with its number") {
+  Machine machine;
+  machine.variables["COLUMNS"] = "60";
+  CHECK(machine.run({"--version"}) == 0);
+  std::istringstream text(machine.out.text);
+  bool is_list = false;
+  for (std::string line; std::getline(text, line);) {
+    is_list = line.starts_with("libraries:") || line.starts_with("kernel targets:") ||
+              (is_list && line.starts_with(" "));
+    if (is_list) CHECK(line.size() <= 60);
+  }
+  CHECK(contains(machine.out.text, ",\n                "));
 }
 
 TEST_CASE("no runtime libraries on an empty machine") {

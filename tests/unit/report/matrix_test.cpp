@@ -47,7 +47,8 @@ TEST_CASE("a row for each source, a column for each destination, in the order of
   CHECK(table.columns[0].title == "nvidia");
   CHECK(table.columns[3].title == "10");
   CHECK(format_value(table.rows[1][0], Unit::none) == "9");
-  CHECK(format_value(table.rows[1][3], Unit::none) == "2.35");
+  CHECK(format_value(table.rows[1][3], table.columns[3].unit) == "2.35");
+  CHECK(format_value(table.rows[0][2], table.columns[2].unit) == "4.00");
   CHECK(table.rows[0][1].is_absent());
 }
 

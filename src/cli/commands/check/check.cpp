@@ -5,6 +5,7 @@
 #include "cli/document.hpp"
 #include "cli/failure.hpp"
 #include "cli/options.hpp"
+#include "cli/rank.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -36,7 +37,8 @@ Runner add_check(CLI::App& app) {
   add_text(app, "--expect", "FILE", options->expect,
            "rates that each kind of GPU must reach; exit 1 if one does not");
   add_text(app, "--write-expect", "FILE", options->write_expect,
-           "write such a file from the rates of this machine, if it is accepted");
+           "write such a file from the rates of this machine, if it is accepted; {rank} and {host} "
+           "are replaced");
   add_text(app, "--margin", "PERCENT", options->margin,
            "with --write-expect: how far below this machine's rates; 5% if not given");
   add_text(app, "--spread", "PERCENT", options->spread,
@@ -45,13 +47,20 @@ Runner add_check(CLI::App& app) {
            "bytes of copies and arrays; if not given, 64 and 256 MiB, on cpu 16 and 4 MiB");
   add_text(app, "--timeout", "SECONDS", options->timeout,
            "a step that takes longer has hung; 30 if not given");
-  return {[options](Context& context) { return run_check_command(*options, context); },
-          [options](const Environment&) {
-            CommandFiles files;
-            files.inputs = {{options->expect, "--expect"}, {options->model, "--model"}};
-            files.outputs = {{options->write_expect, "--write-expect"}};
-            return files;
-          }};
+  return {
+      [options](Context& context) {
+        options->write_expect =
+            name_for_this_rank(options->write_expect, context.environment, context.quiet).string();
+        return run_check_command(*options, context);
+      },
+      [options](const Environment& environment) {
+        constexpr bool is_quiet = true;  // the run reports the name
+        CommandFiles files;
+        files.inputs = {{options->expect, "--expect"}, {options->model, "--model"}};
+        files.outputs = {
+            {name_for_this_rank(options->write_expect, environment, is_quiet), "--write-expect"}};
+        return files;
+      }};
 }
 
 std::vector<CompletionWords> words_of_check() { return {{"--stage", measure::check_stages()}}; }

@@ -152,7 +152,10 @@ bool has_hardware(const Inventory& inventory, Platform platform) {
 std::string usable_platform_text(const PlatformStatus& status) {
   std::string text = fmt::format("{}: {} {}", to_string(status.platform), status.device_count,
                                  status.device_count == 1 ? "device" : "devices");
-  if (!status.runtime_version.empty()) text += ", runtime " + status.runtime_version;
+  // The cpu platform has no runtime; its version only says which HIP it is written for.
+  if (is_gpu(status.platform) && !status.runtime_version.empty()) {
+    text += ", runtime " + status.runtime_version;
+  }
   if (!status.driver_version.empty()) text += ", driver " + status.driver_version;
   if (!status.library.empty()) text += ", " + status.library;
   return text;

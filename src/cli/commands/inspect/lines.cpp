@@ -168,7 +168,11 @@ report::Table facts_table(const ModelFacts& facts, bool unicode) {
   add_shape(facts.summary, rows);
   add_tokenizer(facts, rows);
   rows.row("licence").add("", rows.shown(facts.license.value_or("")));
-  if (facts.quantization_version) {
+  const auto& tensors = facts.model.tensors();
+  const bool has_quantised =
+      std::any_of(tensors.begin(), tensors.end(),
+                  [](const TensorInfo& tensor) { return tensor.type.block_elements() > 1; });
+  if (facts.quantization_version && has_quantised) {
     rows.row("quantised").add("version", std::to_string(*facts.quantization_version));
   }
   add_hash(facts, rows);

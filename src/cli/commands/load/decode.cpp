@@ -75,6 +75,7 @@ void run_decode(const LoadedModel& model, std::vector<std::uint32_t> prompt, std
   ModelRuntime decoder = make_decoder(backends, model, spec, options);
   outcome.sampling = sampling;
   outcome.wanted = count;
+  outcome.trained_tokens = spec.context_length;
   runtime::DecodedTokens found;
   try {
     runtime::decode_tokens(decoder, outcome.prompt_ids, count, sampling, cancel, found);
@@ -137,6 +138,13 @@ std::vector<report::Line> decode_lines(const DecodeOutcome& decode) {
   }
   if (decode.is_complete()) add("logits  " + base::to_hex(decode.logits_digest));
   if (decode.sampling.temperature > 0) add("sampled " + sampling_text(decode.sampling));
+  const std::uint64_t tokens = decode.prompt_ids.size() + decode.wanted;
+  if (decode.trained_tokens > 0 && tokens > decode.trained_tokens) {
+    lines.push_back({report::Tone::warning,
+                     fmt::format("warning: the model was trained for {} tokens; prompt and decoded "
+                                 "tokens are {}",
+                                 format_count(decode.trained_tokens), format_count(tokens))});
+  }
   return lines;
 }
 

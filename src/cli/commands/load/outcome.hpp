@@ -34,6 +34,7 @@ struct DecodeOutcome {
   std::optional<std::string> text;  ///< of the ids; absent without a known vocabulary
   std::uint64_t logits_digest = 0;
   SamplingOptions sampling;
+  std::uint64_t trained_tokens = 0;     ///< context that the model was trained for; 0: unknown
   std::optional<double> tokens_per_s;   ///< after the prompt; absent for one token
   std::optional<double> share_of_peak;  ///< of the memory bandwidth, by the bytes of all weights
 

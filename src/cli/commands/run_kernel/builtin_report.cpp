@@ -256,7 +256,8 @@ std::vector<Table> group_tables(const std::vector<KernelFamily>& families) {
   constexpr std::size_t most_types = 6;
   std::vector<Table> tables;
   for (const KernelFamily& family : families) {
-    const std::string title = (family.is_operation ? "operations: " : "") + family.group;
+    const std::string title = (family.is_operation ? "operations: " : "") + family.group +
+                              (family.group == "units" ? ": shared memory and atomics" : "");
     auto table = std::find_if(tables.begin(), tables.end(),
                               [&](const Table& one) { return one.title == title; });
     if (table == tables.end()) {
@@ -265,7 +266,7 @@ std::vector<Table> group_tables(const std::vector<KernelFamily>& families) {
       table = tables.end() - 1;
     }
     const std::string types = family.dtypes.size() > most_types
-                                  ? fmt::format("all {}", family.dtypes.size())
+                                  ? fmt::format("{} types", family.dtypes.size())
                                   : fmt::format("{}", fmt::join(family.dtypes, " "));
     table->rows.push_back({family.name, family.description, types});
   }

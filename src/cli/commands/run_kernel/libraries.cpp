@@ -48,11 +48,13 @@ struct LibraryPlan {
   double timeout_s = 300;
 };
 
-std::vector<DType> parse_dtypes(const RunKernelOptions& options) {
+std::vector<DType> parse_dtypes(const RunKernelOptions& options, ProblemKind kind) {
+  std::vector<std::string> choices{"f32", "f64", "f16", "bf16"};
+  if (kind == ProblemKind::matmul) choices.emplace_back("i8");
   std::vector<DType> types;
   for (const std::string& list : options.dtypes) {
     for (const std::string& word : split_list(list, "--dtype")) {
-      check_choice(word, {"f32", "f64", "f16", "bf16"}, "--dtype");
+      check_choice(word, choices, "--dtype");
       add_once(types, *dtype_from_name(word));
     }
   }
@@ -67,7 +69,7 @@ Problem usual_problem(const RunKernelOptions& options, ProblemKind kind, DType d
     product->batch = std::max<std::uint64_t>(options.batch, 1);
   }
   measure::ProblemTypes& types = types_of(problem);
-  types = {dtype, dtype, measure::usual_compute(dtype)};
+  types = {dtype, measure::usual_result(dtype), measure::usual_compute(dtype)};
   if (options.compute == "tf32") types.compute = measure::Compute::tf32;
   if (options.compute == "f16") types.compute = measure::Compute::f16;
   return problem;
@@ -97,7 +99,7 @@ void require_compute(const Problem& problem) {
 }
 
 void add_traps(const RunKernelOptions& options, LibraryPlan& plan) {
-  const std::vector<DType> types = parse_dtypes(options);
+  const std::vector<DType> types = parse_dtypes(options, plan.kind);
   for (const measure::Trap& trap : measure::traps_of(plan.kind)) {
     const DType dtype = types_of(trap.problem).dtype;
     if (!types.empty() && std::find(types.begin(), types.end(), dtype) == types.end()) continue;
@@ -134,7 +136,7 @@ void plan_tasks(const RunKernelOptions& options, const CancelToken& cancel, Libr
     }
     return add_traps(options, plan);
   }
-  std::vector<DType> types = parse_dtypes(options);
+  std::vector<DType> types = parse_dtypes(options, plan.kind);
   if (types.empty()) types.push_back(options.compute == "f16" ? DType::f16 : DType::f32);
   if (options.shapes.empty()) {
     for (const DType dtype : types)

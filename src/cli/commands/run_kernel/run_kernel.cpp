@@ -123,8 +123,8 @@ Runner add_run_kernel(CLI::App& app) {
   add_texts(app, "--dtype", "LIST", options->dtypes, "only with these types: f32,f64");
   add_text(
       app, "--size", "SIZES", options->size,
-      "bytes of each array, rounded to a size the kernel supports, of operations to the largest "
-      "shape: 64MiB, a list, a range, or 90% of the free memory for all of them");
+      "bytes of each array, rounded to a size the kernel supports, or for an operation down to the "
+      "largest shape that fits: 64MiB, a list, a range, or 90% of the free memory for all arrays");
   add_text(app, "--shape", "SHAPE", options->shape,
            "dimensions of an operation's inputs, such as 4096x4096, instead of a size; of matmul "
            "MxNxK; of conv2d n8c64h56w56:k64r3s3 (n images, c channels, h height, w width; k "
@@ -140,7 +140,7 @@ Runner add_run_kernel(CLI::App& app) {
   add_texts(app, "--lib", "LIST", options->libraries,
             "of matmul and conv2d: own (if not given), all, or libraries; of matmul own-exact, "
             "rocblas, rocblas-hipblaslt, hipblaslt, cublas, cublaslt, openblas; of conv2d miopen, "
-            "cudnn, and openblas for the products that our way consists of");
+            "cudnn, and openblas, which computes the matrix products of own");
   add_text(app, "--shapes", "traps|FILE", options->shapes,
            "of matmul and conv2d: shapes on which libraries were reported wrong, or a file with "
            "lines such as 4096x4096x4096 tn bf16 batch=2 or n8c64h56w56:k64r3s3p1 f16");
@@ -196,6 +196,7 @@ std::vector<CompletionWords> run_kernel_words() {
     add_once(names.words, family.name);
     for (const std::string& dtype : family.dtypes) add_once(types.words, dtype);
   }
+  add_once(types.words, std::string("i8"));  // of matmul
   CompletionWords libraries{"--lib", {"all"}};
   for (const auto kind : {measure::ProblemKind::matmul, measure::ProblemKind::conv2d}) {
     for (const std::string& name : measure::implementations_of(kind)) {

@@ -58,7 +58,8 @@ std::vector<std::byte> read_expected(const ExpectWord& word, std::size_t size_by
   if (file.size_bytes() != size_bytes) {
     throw Error(ErrorCode::input_failed, operation,
                 fmt::format("{} has {} bytes; buffer {} has {}", word.file, file.size_bytes(),
-                            word.argument, size_bytes));
+                            word.argument, size_bytes),
+                "give the expected contents of the whole buffer to --expect");
   }
   std::vector<std::byte> bytes(size_bytes);
   file.read_at(bytes, 0);

@@ -159,13 +159,16 @@ TEST_CASE("fit: the number for -ngl counts the output first, then layers from th
     CHECK(fit.verdict == (row.second == 0 ? FitVerdict::does_not_fit : FitVerdict::gpu_layers));
     CHECK(fit.shortfall_bytes == (582 - row.first) * mib);
     const std::uint64_t layers = row.second == 0 ? 0 : row.second - 1;
-    CHECK(fit.parts[0].weights_bytes == (row.second == 0 ? 0 : 60 + 100 * layers) * mib);
-    CHECK(fit.parts[0].kv_cache_bytes == 2 * layers * mib);
+    // Where not even the output fits, what the whole model would need.
+    CHECK(fit.parts[0].weights_bytes == (row.second == 0 ? 510 : 60 + 100 * layers) * mib);
+    CHECK(fit.parts[0].kv_cache_bytes == (row.second == 0 ? 8 : 2 * layers) * mib);
   }
   // In host memory there are no layers to hand to a GPU.
   const ModelFit host = model.fit({{"cpu:0", 400 * mib, 400 * mib, true}});
   CHECK_FALSE(host.gpu_layers.has_value());
   CHECK(host.verdict == FitVerdict::does_not_fit);
+  CHECK(host.parts[0].tensors == 8);
+  CHECK(host.parts[0].weights_bytes == 510 * mib);
 }
 
 TEST_CASE("fit: embeddings that are the output as well go to the GPU once more") {

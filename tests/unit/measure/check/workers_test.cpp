@@ -6,8 +6,12 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
+
+#include "hiptool/error.hpp"
+#include "measure/check/stages.hpp"
 
 using namespace hiptool;
 using namespace hiptool::measure;
@@ -80,4 +84,15 @@ TEST_CASE("after a cancellation tasks have two seconds") {
   CHECK(end.is_left_behind);
   CHECK(end.time_s >= 2);
   CHECK(end.time_s < 30);
+}
+
+TEST_CASE("a step that takes too long: a processor is busy, a GPU may need a reset") {
+  const Error error(ErrorCode::timed_out, "check", "no answer");
+  const std::string cpu = action_for_hang(Platform::cpu, 30, error);
+  CHECK(cpu.find("busy") != std::string::npos);
+  CHECK(cpu.find("--timeout 120") != std::string::npos);
+  CHECK(cpu.find("dmesg") == std::string::npos);
+  const std::string gpu = action_for_hang(Platform::amd, 0.5, error);
+  CHECK(gpu.find("dmesg") != std::string::npos);
+  CHECK(gpu.find("--timeout 2") != std::string::npos);
 }

@@ -58,6 +58,26 @@ TEST_CASE("values and buffers") {
         random_elements(ElementType::f32, 5, 9));
 }
 
+TEST_CASE("contents of buffers that are misspelt or incomplete are named") {
+  const auto refused = [](const std::string& text) -> std::string {
+    try {
+      parse_kernel_argument(text);
+    } catch (const Error& error) {
+      return std::string(error.what()) + " | " + error.hint();
+    }
+    return {};
+  };
+  const auto says = [&](const std::string& text, const std::string& part) {
+    return refused(text).find(part) != std::string::npos;
+  };
+  CHECK(says("buf:f32:4:iot", "unknown contents 'iot' for the buffer | did you mean 'iota'? "));
+  CHECK(says("buf:f32:4:zeroes", "did you mean 'zeros'? "));
+  CHECK(says("buf:f32:4:what", "unknown contents 'what' for the buffer | write "));
+  CHECK(says("buf:f32:4:zeros:1", "zeros takes no value"));
+  CHECK(says("buf:f32:4:file:", "file needs a path"));
+  CHECK(says("buf:f32:4", "has no contents for the buffer"));
+}
+
 TEST_CASE("constants, bits and structs") {
   CHECK(parse_kernel_argument("buf:f32:3:value:1.5").bytes ==
         std::vector<std::byte>{std::byte{0}, std::byte{0}, std::byte{0xc0}, std::byte{0x3f},

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <fstream>
+#include <string>
 
 #include "hiptool/error.hpp"
 #include "kernels/child_process.hpp"
@@ -101,6 +102,22 @@ template __global__ void made<int>(int* out);
   CHECK_THROWS_AS(listing_of("CCOB...."), Error);
   CHECK_THROWS_AS(listing_of(std::string("\x7f") + "ELF" + std::string(60, '\0')), Error);
   CHECK_THROWS_AS(list_module("/nowhere/k.hip"), Error);
+}
+
+TEST_CASE("a refused file is answered with the kinds that are accepted") {
+  Platforms platforms;
+  const Device cpu = find_device(platforms, "cpu:0");
+  const WorkFolder folder;
+  const std::string path = folder.file("image");
+  for (const std::string& text : {std::string(), std::string("\x01\x00\x02", 3)}) {
+    std::ofstream(path, std::ios::binary) << text;
+    try {
+      read_user_image(cpu, path, {});
+      FAIL("was accepted");
+    } catch (const Error& error) {
+      CHECK(std::string(error.hint()).find("give an AMD code object or bundle, PTX") == 0);
+    }
+  }
 }
 
 TEST_CASE("what is no image for the processor is refused") {
