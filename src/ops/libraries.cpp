@@ -152,6 +152,18 @@ void Libraries::open_convolutions() {
   open_entry(entry, hip::find_dnn(*kind));
 }
 
+bool Libraries::can_multiply(const Backend& backend) {
+  const std::lock_guard lock(mutex_);
+  const DeviceGuard guard(device_);
+  open_products(backend);
+  const bool is_any = std::any_of(products_.begin(), products_.end(),
+                                  [](const BlasEntry& entry) { return entry.is_usable; });
+  if (!is_any) {
+    for (BlasEntry& entry : products_) count_other(entry.status, "");
+  }
+  return is_any;
+}
+
 bool Libraries::multiply(const Backend& backend, MatrixProduct product,
                          const MatmulOptions& options) {
   constexpr std::uint64_t most_calls = 64;  // more cost more than they save
@@ -226,6 +238,23 @@ bool Libraries::queue_convolution(const Backend& backend, DnnEntry& entry, hip::
   return false;
 }
 
+bool Libraries::copy_and_convolve(const Backend& backend, DnnEntry& entry, const Tensor& x,
+                                  const Tensor& weights, const ConvOptions& options,
+                                  const Tensor& out) {
+  hip::ConvCall call = library_conv_call(x, weights, options, stream_);
+  // Copies live until the call is queued; the allocator keeps the order of the stream.
+  const Tensor images = contiguous(backend, x);
+  const Tensor filter = contiguous(backend, weights);
+  const bool is_direct = out.layout().is_contiguous();
+  const Tensor results = is_direct ? out : backend.empty(out.dtype(), out.dims());
+  call.x = images.address();
+  call.filter = filter.address();
+  call.y = results.address();
+  if (!queue_convolution(backend, entry, call)) return false;
+  if (!is_direct) copy_into(backend, results, out);
+  return true;
+}
+
 bool Libraries::convolve(const Backend& backend, const Tensor& x, const Tensor& weights,
                          const ConvOptions& options, const Tensor& out) {
   const std::lock_guard lock(mutex_);
@@ -236,18 +265,12 @@ bool Libraries::convolve(const Backend& backend, const Tensor& x, const Tensor& 
       count_other(entry.status, "");
       continue;
     }
-    hip::ConvCall call = library_conv_call(x, weights, options, stream_);
-    // Copies live until the call is queued; the allocator keeps the order of the stream.
-    const Tensor images = contiguous(backend, x);
-    const Tensor filter = contiguous(backend, weights);
-    const bool is_direct = out.layout().is_contiguous();
-    const Tensor results = is_direct ? out : backend.empty(out.dtype(), out.dims());
-    call.x = images.address();
-    call.filter = filter.address();
-    call.y = results.address();
-    if (!queue_convolution(backend, entry, call)) continue;
-    if (!is_direct) copy_into(backend, results, out);
-    return true;
+    try {
+      if (copy_and_convolve(backend, entry, x, weights, options, out)) return true;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::out_of_memory) throw;
+      count_other(entry.status, entry.status.library + ": no memory for contiguous copies");
+    }
   }
   return false;
 }

@@ -23,6 +23,9 @@ class Libraries {
   Libraries(const Libraries&) = delete;
   Libraries& operator=(const Libraries&) = delete;
 
+  /// Whether a library is usable, which multiply() then asks; if not, that counts as a call.
+  bool can_multiply(const Backend& backend);
+
   /// True if a library has queued the product, which has results; else our kernels are to compute
   /// it. Throws Error(device) where a library failed and the old output, which is a part of the
   /// result, may be lost.
@@ -51,6 +54,8 @@ class Libraries {
   template <class Api, class Library>
   static void open_entry(Entry<Api>& entry, const Library& library);
   bool queue_convolution(const Backend& backend, DnnEntry& entry, hip::ConvCall& call);
+  bool copy_and_convolve(const Backend& backend, DnnEntry& entry, const Tensor& x,
+                         const Tensor& weights, const ConvOptions& options, const Tensor& out);
 
   const Device device_;
   const StreamRef stream_;

@@ -78,6 +78,7 @@ Tensor aligned_copy(const Backend& backend, const Tensor& tensor) {
 bool multiply_by_library(const Backend& backend, const Tensor& a, const Tensor& b,
                          const Tensor& out, const MatmulOptions& options) {
   if (a.element_count() == 0 || b.element_count() == 0) return false;
+  if (!backend.state().libraries.can_multiply(backend)) return false;
   const auto readable = [&](const Tensor& tensor) {
     if (is_matrix(tensor)) return tensor;
     require_copies(options, tensor);
@@ -121,19 +122,33 @@ Tensor for_library(const Backend& backend, const Tensor& tensor, std::uint64_t u
   return aligned_copy(backend, tensor);
 }
 
+/// False where there is no memory for copies that only a library needs: our kernels compute then.
+template <class Multiply>
+bool multiply_if_memory(const Multiply& multiply) {
+  try {
+    return multiply();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::out_of_memory) throw;
+    return false;
+  }
+}
+
 /// Where no sum can leave 32 bits: no vendor states whether its sums then wrap.
 bool multiply_i8_by_library(const Backend& backend, const Tensor& a, const Tensor& b,
                             const Tensor& out, const MatmulI32Options& options) {
   constexpr std::uint64_t most_terms = (std::uint64_t{1} << 17) - 1;  // times 2^14
   if (matrix_axis(a, 0).size > most_terms) return false;
-  const Tensor left = for_library(backend, a, matrix_axis(b, 0).size, options);
-  const Tensor right =
-      exchanged(for_library(backend, exchanged(b), matrix_axis(a, 1).size, options));
-  return backend.state().libraries.multiply(
-      backend,
-      {MatrixOperand(left), MatrixOperand(right), MatrixOperand(out), out.layout().rank() - 2,
-       DType::i8, DType::i32},
-      {});
+  if (!backend.state().libraries.can_multiply(backend)) return false;
+  return multiply_if_memory([&] {
+    const Tensor left = for_library(backend, a, matrix_axis(b, 0).size, options);
+    const Tensor right =
+        exchanged(for_library(backend, exchanged(b), matrix_axis(a, 1).size, options));
+    return backend.state().libraries.multiply(
+        backend,
+        {MatrixOperand(left), MatrixOperand(right), MatrixOperand(out), out.layout().rank() - 2,
+         DType::i8, DType::i32},
+        {});
+  });
 }
 
 void require_i8(const Tensor& tensor) {

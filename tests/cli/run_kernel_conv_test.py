@@ -143,6 +143,13 @@ class Faults(Convolutions):
         for one in self.faulty("f16", "--dtype", "f16", code=5):
             self.assertEqual((one["status"], one["wrong_data"]), ("mismatch", "random numbers"))
 
+    def test_tf32_of_many_terms(self):
+        # Its error does not grow with the terms, so the bound must stay below it.
+        results = self.results("--shape", "n1c8192h3w3:k16r3s3p1", "--samples", "1", "--lib",
+                               "cudnn", "--device", "nvidia:0", code=5,
+                               environment=fakes(FAKE_CUDNN="tf32"))
+        self.assertEqual(results["cudnn"]["status"], "mismatch")
+
     def test_abort_and_error(self):
         # cuDNN's plans run when they are compared.
         for one, step in zip(self.faulty("abort", code=6),
@@ -260,6 +267,7 @@ class Words(Convolutions):
                             (("--batch", "2"), "--batch applies to matmul alone"),
                             (("--compute", "f16", "--dtype", "f16"), "--compute f16"),
                             (("--compute", "tf32", "--dtype", "f16"), "--compute tf32"),
+                            (("--compute", "f32", "--dtype", "f64"), "--compute f32"),
                             (("--dtype", "i32"), "--dtype"),
                             (("--shapes", "traps", "--shape", SHAPE), "--shape and --shapes"),
                             (("--lib", "own", "--sweep", "quick"), "--sweep")):

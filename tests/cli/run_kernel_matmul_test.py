@@ -295,6 +295,7 @@ class Words(Products):
                             (("--shape", "10x20"), "MxNxK"), (("--shape", "0x1x1"), "MxNxK"),
                             (("--transpose", "nx"), "--transpose"), (("--batch", "0"), "--batch"),
                             (("--compute", "tf32", "--dtype", "f16"), "--compute tf32"),
+                            (("--compute", "f32", "--dtype", "i8"), "--compute f32"),
                             (("--dtype", "i32"), "--dtype"),
                             (("--shapes", "traps", "--batch", "2"), "--shapes traps"),
                             (("--shapes", "traps", "--shape", "1x1x1"), "--shape and --shapes"),

@@ -480,11 +480,14 @@ double bound_units_of(const Problem& problem) {
   const ProblemTypes& types = types_of(problem);
   if (types.compute == Compute::i32) return 0;
   const auto terms = static_cast<double>(term_count(problem));
-  const bool is_rounded = kind_of(problem) == ProblemKind::matmul &&
-                          element_size_bytes(types.dtype) >= 4 && types.compute != Compute::tf32;
+  const bool is_rounded = element_size_bytes(types.dtype) >= 4 && types.compute != Compute::tf32;
   const double of_rounding = 8 * std::sqrt(terms);
-  const double of_truncation = is_rounded ? 0 : terms / 4;
-  return (of_rounding + of_truncation) * accumulator_unit(types.compute);
+  double more = terms / 4;  // matrix units truncate
+  if (is_rounded) {
+    // Transforms of convolutions round too; factors of TF32 are off by 15000 units, however many.
+    more = kind_of(problem) == ProblemKind::conv2d ? std::min(more, 3 * of_rounding) : 0;
+  }
+  return (of_rounding + more) * accumulator_unit(types.compute);
 }
 
 Judgement judge_problem(const Problem& problem, const ProblemData& data,

@@ -77,7 +77,8 @@ TEST_CASE("products of i8: any size and layout") {
       ++turn;
     }
   }
-  CHECK(ops::library_status(backend)[0].calls == 0);
+  // OpenBLAS has no such product.
+  if (backend.device().is_host_memory()) CHECK(ops::library_status(backend)[0].calls == 0);
 }
 
 TEST_CASE("products of i8: sums beyond 32 bits wrap") {

@@ -72,6 +72,7 @@ Problem usual_problem(const RunKernelOptions& options, ProblemKind kind, DType d
   types = {dtype, measure::usual_result(dtype), measure::usual_compute(dtype)};
   if (options.compute == "tf32") types.compute = measure::Compute::tf32;
   if (options.compute == "f16") types.compute = measure::Compute::f16;
+  if (options.compute == "f32") types.compute = measure::Compute::f32;
   return problem;
 }
 
@@ -92,10 +93,13 @@ void require_compute(const Problem& problem) {
                       "leave it out: libraries choose how they sum halves");
   }
   const bool is_wrong = (types.compute == measure::Compute::tf32 && types.dtype != DType::f32) ||
-                        (types.compute == measure::Compute::f16 && types.dtype != DType::f16);
+                        (types.compute == measure::Compute::f16 && types.dtype != DType::f16) ||
+                        (types.compute == measure::Compute::f32 &&
+                         (types.dtype == DType::f64 || types.dtype == DType::i8));
   if (!is_wrong) return;
   throw usage_error(fmt::format("--compute {} is not for {}", compute, to_string(types.dtype)),
-                    "tf32 needs --dtype f32, and f16 needs --dtype f16");
+                    "tf32 needs --dtype f32, f16 needs --dtype f16, and f32 is for f32, f16 and "
+                    "bf16");
 }
 
 void add_traps(const RunKernelOptions& options, LibraryPlan& plan) {
