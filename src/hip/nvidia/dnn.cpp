@@ -3,6 +3,7 @@
 #include "hip/dnn.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -164,7 +165,10 @@ class CudnnApi final : public DnnApi {
     if (!timer.is_ready() || use_stream(opened, timer.call().stream) != 0) return 0;
     std::optional<std::size_t> found = 0;
     double fastest_s = std::numeric_limits<double>::infinity();
+    constexpr std::chrono::seconds longest{20};  // some plans take a second for large shapes
+    const auto end = std::chrono::steady_clock::now() + longest;
     const auto compare = [&](std::optional<std::size_t> which, const std::function<int()>& queue) {
+      if (std::chrono::steady_clock::now() > end) return;
       const std::optional<double> time_s = timer.time(queue);
       if (!time_s || *time_s >= fastest_s) return;
       fastest_s = *time_s;
