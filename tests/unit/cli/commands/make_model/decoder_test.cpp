@@ -25,13 +25,13 @@ using namespace hiptool::cli;
 using namespace hiptool::test;
 
 TEST_CASE("decoder: the reference computes the logits of transformers") {
-  CHECK(goldens.size() == 24);
   for (const Golden& golden : goldens) {
     const std::string_view format = to_string(golden.format);
     CAPTURE(format);
     CAPTURE(golden.architecture);
     CAPTURE(to_string(golden.rope));
     CAPTURE(golden.window);
+    CAPTURE(golden.type);
     CAPTURE(golden.tokens);
     const TemporaryFolder folder;
     const ModelFile model = made_model(folder, golden);
@@ -45,6 +45,16 @@ TEST_CASE("decoder: the reference computes the logits of transformers") {
     std::vector<double> kept;
     for (std::size_t i = 0; i < all.size(); i += 5) kept.push_back(all[i]);
     CHECK(largest_difference(kept, golden.logits) <= 1e-5 * golden.deviation);
+  }
+}
+
+TEST_CASE("decoder: each type of GGUF's weights has logits of transformers") {
+  CHECK(weight_types(true).size() == 29);
+  for (const std::string_view type : weight_types(true)) {
+    CAPTURE(type);
+    CHECK(std::any_of(goldens.begin(), goldens.end(), [&](const Golden& golden) {
+      return golden.format == ModelFormat::gguf && golden.type == type;
+    }));
   }
 }
 
