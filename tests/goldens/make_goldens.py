@@ -61,7 +61,7 @@ CASES = [
     ("safetensors", "qwen3", "yarn", 5, True, "F64", 12),
 ]
 # Each quantised type, in the architectures in turn.
-CASES += [("gguf", ("llama", "qwen2", "qwen3")[at % 3], "none", 0, at % 2 == 1, kind, 12)
+CASES += [("gguf", ("llama", "qwen2", "qwen3")[at % 3], "none", 0, at % 2 == 1, kind, 5)
           for at, kind in enumerate(quantised.TYPES)]
 # name: numpy type of the words, bits of exponent and mantissa, bias
 FLOATS = {"F64": (8, 11, 52, 1023), "F32": (4, 8, 23, 127), "F16": (2, 5, 10, 15),

@@ -238,10 +238,11 @@ TEST_CASE("runtime: every type of weights computes what the reference computes")
 TEST_CASE("runtime: stages are those of the reference") {
   double largest = 0;
   for (const Golden& golden : goldens) {
-    if (golden.type == "F8_E4M3" || golden.tokens > 12) continue;
+    // Other lengths: a second one of longrope, and quantised types, which change no stage but
+    // products.
+    if (golden.type == "F8_E4M3" || golden.tokens != 12) continue;
     CAPTURE(golden.architecture);
     CAPTURE(to_string(golden.rope));
-    CAPTURE(golden.type);
     const LoadedSample sample(golden.format,
                               {golden.architecture, golden.rope, golden.window, golden.is_tied},
                               {golden.type});
