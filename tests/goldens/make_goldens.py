@@ -2,22 +2,37 @@
 # SPDX-License-Identifier: MIT
 """Logits of Hugging Face transformers in float64 for the models of make-model --architecture.
 
-Usage: make_goldens.py > tests/goldens/goldens.inc. The models are remade here from their formula,
-so that the file also fixes what make-model writes. transformers computes norms and rotary angles in
-float32, which is what limits the logits to about 1e-6 of their standard deviation.
+Usage: make_goldens.py > tests/goldens/goldens.inc, or make_goldens.py --check FILE. It needs the
+packages gguf, torch and transformers. The models are remade here from their formula, so that the
+file also fixes what make-model writes. transformers computes norms and rotary angles in float32,
+which is what limits the logits to about 1e-6 of their standard deviation.
 """
+import importlib.metadata
 import math
+import pathlib
 import sys
 
-import numpy
-import torch
-import transformers
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "interop"))
+from kernel_images import finish, skip  # noqa: E402 (it lies in the folder named above)
+
+try:
+    import numpy
+    import torch
+    import transformers
+except ImportError as error:
+    skip(f"{error.name} is not installed")
+if int(transformers.__version__.split(".")[0]) < 5:
+    skip(f"transformers {transformers.__version__} has no rope_parameters; this needs 5 or later")
+import quantised  # noqa: E402 (it skips without gguf)
 
 SEED = 1
 SIZES = {"embedding": 96, "heads": 6, "kv_heads": 2, "head": 24, "ff": 163, "vocabulary": 331,
          "layers": 3, "context": 64, "original": 32, "factor": 4.0}
 BETA_FAST, BETA_SLOW, EPSILON = 4.0, 0.25, 1e-3
+WIDTHS = {1: {}, 32: {"head": 32, "ff": 160}}   # by the elements of a block
+WIDE = {"embedding": 256, "head": 128, "ff": 768}   # for longer blocks
 STEP = 5   # every fifth logit is kept
+BOUND = 1e-5   # standard deviations that another version's logits may differ by
 # format, architecture, scaling of the rotary embedding, window, tied, type of matrices, tokens
 CASES = [
     ("gguf", "llama", "none", 0, False, "F32", 12),
@@ -45,6 +60,9 @@ CASES = [
     ("safetensors", "qwen3", "none", 0, False, "F32", 12),
     ("safetensors", "qwen3", "yarn", 5, True, "F64", 12),
 ]
+# Each quantised type, in the architectures in turn.
+CASES += [("gguf", ("llama", "qwen2", "qwen3")[at % 3], "none", 0, at % 2 == 1, kind, 5)
+          for at, kind in enumerate(quantised.TYPES)]
 # name: numpy type of the words, bits of exponent and mantissa, bias
 FLOATS = {"F64": (8, 11, 52, 1023), "F32": (4, 8, 23, 127), "F16": (2, 5, 10, 15),
           "BF16": (2, 8, 7, 127), "F8_E4M3": (1, 4, 3, 7)}
@@ -63,12 +81,18 @@ def tensor_seed(number):
     return int(mix(numpy.array([(first + (number + 1) * GAMMA) & MASK], numpy.uint64))[0])
 
 
-def tensor_values(number, count, kind, magnitude, positive=False):
-    """+-2^magnitude x [1, 2): random bits with a fixed exponent."""
-    width, exponent_bits, mantissa_bits, bias = FLOATS[kind]
-    words = numpy.arange(1, (count * width + 7) // 8 + 1, dtype=numpy.uint64)
+def random_bytes(number, count):
+    words = numpy.arange(1, (count + 7) // 8 + 1, dtype=numpy.uint64)
     words = mix(numpy.uint64(tensor_seed(number)) + words * numpy.uint64(GAMMA))
-    bits = words.view(f"<u{width}")[:count].astype(numpy.uint64)
+    return words.view(numpy.uint8)[:count]
+
+
+def tensor_values(number, count, kind, magnitude, positive=False):
+    """+-2^magnitude x [1, 2): random bits with a fixed exponent; or blocks of a quantised type."""
+    if kind in quantised.TYPES:
+        return quantised.values_of(kind, lambda size: random_bytes(number, size), count, magnitude)
+    width, exponent_bits, mantissa_bits, bias = FLOATS[kind]
+    bits = random_bytes(number, count * width).view(f"<u{width}").astype(numpy.uint64)
     mantissa = bits & numpy.uint64((1 << mantissa_bits) - 1)
     sign = numpy.where((bits >> numpy.uint64(width * 8 - 1)) & numpy.uint64(1), -1.0, 1.0)
     exponent = max(magnitude + bias, 1) - bias
@@ -101,8 +125,12 @@ def natural_order(rows, heads):
     return rows.reshape(heads, shape[0] // heads // 2, 2, -1).swapaxes(1, 2).reshape(shape)
 
 
+def sizes_of(kind):
+    return SIZES | WIDTHS.get(quantised.block_elements(kind), WIDE)
+
+
 def make_weights(form, architecture, tied, kind, scaling):
-    size, make, state = SIZES, Tensors(kind), {}
+    size, make, state = sizes_of(kind), Tensors(kind), {}
     queries, keys = size["heads"] * size["head"], size["kv_heads"] * size["head"]
     state["model.embed_tokens.weight"] = make.matrix(size["vocabulary"], size["embedding"], -1)
     for layer in range(size["layers"]):
@@ -151,13 +179,14 @@ def rope_parameters(form, architecture, scaling):
     return found
 
 
-def make_config(form, architecture, scaling, window, tied):
+def make_config(form, architecture, scaling, window, tied, size):
     name = "mistral" if form == "gguf" and architecture == "llama" and window else architecture
+    # LlamaConfig takes only whole multiples of the heads, though the model computes with any width.
     fields = {
-        "hidden_size": SIZES["embedding"], "intermediate_size": SIZES["ff"],
-        "num_hidden_layers": SIZES["layers"], "num_attention_heads": SIZES["heads"],
-        "num_key_value_heads": SIZES["kv_heads"], "head_dim": SIZES["head"],
-        "vocab_size": SIZES["vocabulary"], "max_position_embeddings": SIZES["context"],
+        "hidden_size": size["heads"] * size["head"], "intermediate_size": size["ff"],
+        "num_hidden_layers": size["layers"], "num_attention_heads": size["heads"],
+        "num_key_value_heads": size["kv_heads"], "head_dim": size["head"],
+        "vocab_size": size["vocabulary"], "max_position_embeddings": size["context"],
         "rms_norm_eps": EPSILON, "tie_word_embeddings": tied,
         "rope_parameters": rope_parameters(form, architecture, scaling)}
     if name == "mistral":
@@ -165,13 +194,15 @@ def make_config(form, architecture, scaling, window, tied):
     if name in ("qwen2", "qwen3"):
         fields |= {"use_sliding_window": window > 0, "sliding_window": window or None,
                    "max_window_layers": 1}
-    return transformers.AutoConfig.for_model(name, **fields)
+    config = transformers.AutoConfig.for_model(name, **fields)
+    config.hidden_size = size["embedding"]
+    return config
 
 
 def logits_of(case):
     form, architecture, scaling, window, tied, kind, tokens = case
     state, divisors = make_weights(form, architecture, tied, kind, scaling)
-    config = make_config(form, architecture, scaling, window, tied)
+    config = make_config(form, architecture, scaling, window, tied, sizes_of(kind))
     model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="sdpa")
     model = model.double().eval()
     state = {name: torch.from_numpy(numpy.ascontiguousarray(values))
@@ -190,18 +221,51 @@ def logits_of(case):
         return model(ids, use_cache=False).logits[0, -1].numpy()
 
 
-def main():
-    print("// SPDX-License-Identifier: MIT")
-    print(f"// Made by tests/goldens/make_goldens.py with transformers {transformers.__version__}.")
+def golden_of(case):
+    form, architecture, scaling, window, tied, kind, tokens = case
+    logits = logits_of(case)
+    print(case, f"{logits.std():.3f}", file=sys.stderr)
+    kept = [f"{value:.7f}" for value in logits[::STEP]]
+    lines = [", ".join(kept[at:at + 8]) for at in range(0, len(kept), 8)]
+    return (f'{{ModelFormat::{form}, "{architecture}", RopeScaling::{scaling}, {window}, '
+            f'{"true" if tied else "false"}, "{kind}", {tokens}, {logits.std():.6f},\n'
+            " {" + ",\n  ".join(lines) + "}},\n")
+
+
+def fields_of(golden):
+    """Its model, standard deviation and logits."""
+    head, numbers = golden.strip(" \n{},").split("{")
+    model, deviation = head.strip(" \n,").rsplit(", ", 1)
+    return model, float(deviation), numpy.array([float(text) for text in numbers.split(",")])
+
+
+def check(path):
+    text = pathlib.Path(path).read_text(encoding="ascii")
+    committed = {}
+    for golden in text.split("\n{")[1:]:
+        model, _, logits = fields_of(golden)
+        committed[model] = logits
+    findings = []
     for case in CASES:
-        form, architecture, scaling, window, tied, kind, tokens = case
-        logits = logits_of(case)
-        print(case, f"{logits.std():.3f}", file=sys.stderr)
-        print(f'{{ModelFormat::{form}, "{architecture}", RopeScaling::{scaling}, {window}, '
-              f'{"true" if tied else "false"}, "{kind}", {tokens}, {logits.std():.6f},')
-        kept = [f"{value:.7f}" for value in logits[::STEP]]
-        lines = [", ".join(kept[at:at + 8]) for at in range(0, len(kept), 8)]
-        print(" {" + ",\n  ".join(lines) + "}},")
+        model, deviation, logits = fields_of(golden_of(case))
+        if model not in committed:
+            findings.append(f"{model}: not in {path}")
+            continue
+        difference = abs(logits - committed.pop(model)).max() / deviation
+        if not difference <= BOUND:
+            findings.append(f"{model}: {difference:.1e} standard deviations from {path}")
+    finish(len(CASES), findings + [f"{model}: in {path} only" for model in committed])
+
+
+def main():
+    if sys.argv[1:2] == ["--check"]:
+        check(sys.argv[2])
+    packages = [f"{name} {importlib.metadata.version(name)}"
+                for name in ("transformers", "torch", "numpy", "gguf")]
+    print("// SPDX-License-Identifier: MIT")
+    print(f"// Made by tests/goldens/make_goldens.py with\n// {', '.join(packages)}.")
+    for case in CASES:
+        print(golden_of(case), end="")
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ TEST_CASE("runtime: logits of the device are those of the reference and of trans
     const auto make = [&] {
       return ModelRuntime(backend, loaded, DecoderSpec::read(model), of_context(golden.tokens));
     };
-    if (std::string_view(golden.type) == "F8_E4M3") {
+    if (golden.type == "F8_E4M3") {
       CHECK(code_of([&] { make(); }) == ErrorCode::unsupported);
       continue;
     }
@@ -238,7 +238,9 @@ TEST_CASE("runtime: every type of weights computes what the reference computes")
 TEST_CASE("runtime: stages are those of the reference") {
   double largest = 0;
   for (const Golden& golden : goldens) {
-    if (std::string_view(golden.type) == "F8_E4M3" || golden.tokens > 12) continue;
+    // Other lengths: a second one of longrope, and quantised types, which change no stage but
+    // products.
+    if (golden.type == "F8_E4M3" || golden.tokens != 12) continue;
     CAPTURE(golden.architecture);
     CAPTURE(to_string(golden.rope));
     const LoadedSample sample(golden.format,

@@ -21,11 +21,11 @@ namespace hiptool::test {
 /// Every fifth logit of the last of so many tokens, as transformers computes it.
 struct Golden {
   ModelFormat format;
-  const char* architecture;
+  std::string architecture;
   RopeScaling rope;
   std::uint64_t window;
   bool is_tied;
-  const char* type;
+  std::string type;
   std::uint32_t tokens;
   double deviation;
   std::vector<double> logits;
