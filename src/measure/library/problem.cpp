@@ -60,7 +60,7 @@ std::vector<Trap> product_traps() {
       make_product_trap("svod#108",
                         "hipBLASLt on gfx1151: illegal access, bf16 to f32, M 2048, N 4096, K 64",
                         "4096x2048x64", "nn", DType::bf16, DType::f32),
-      make_product_trap("ROCm release notes", "rocBLAS: gemm_ex of 8-bit numbers wrong with K = 1",
+      make_product_trap("ROCm/ROCm#5722", "rocBLAS of ROCm 7.1: 8-bit products wrong with K = 1",
                         "256x256x1", "nn", DType::i8, DType::i32),
   };
 }
