@@ -211,7 +211,8 @@ class Compare(program.CliTest):
         new = samples.write(self.folder, "new.json", self.one(rate=40e9, seed=2))
         result = program.run("report", "compare", old, new)
         self.assertEqual(result.returncode, 1)
-        self.assertTrue(result.stdout.startswith("SLOWER: 1 of 1 measurement slower\n"), result.stdout)
+        self.assertTrue(result.stdout.startswith("SLOWER: 1 of 1 measurement slower\n"),
+                        result.stdout)
         self.assert_width(result.stdout)
         self.assertIn("52.0 GB/s", result.stdout)
         self.assertIn("rate -22.9 %", result.stdout)
