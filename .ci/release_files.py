@@ -17,6 +17,8 @@ import tarfile
 
 FAILURES = []
 BUILD_PATH = re.compile(rb"/[^\x00\n]*hiptool-release\.[A-Za-z0-9]{6}")
+# The notices that the tarball has once are in each package that can be installed alone.
+NOTICES = {name: f"share/doc/{name}/licenses/" for name in ("hiptool", "libhiptool0")}
 DEBIAN_ONLY = re.compile(r"share/doc/[\w-]+/(changelog(\.Debian)?|copyright)$"
                          r"|share/lintian/overrides/[\w-]+$")
 TOP_FILES = {"LICENSE", "README.md", "CHANGELOG.md"}
@@ -67,10 +69,25 @@ def in_tarball(name):
     return name.replace("share/zsh/vendor-completions/", "share/zsh/site-functions/")
 
 
+def check_notices(package, files, tarball):
+    def below(folder, files):
+        return {name.removeprefix(folder): data for name, data in files.items()
+                if name.startswith(folder)}
+    expected = below(NOTICES["hiptool"], tarball)
+    expect(expected, "the tarball has no notices of what is linked in")
+    folder = NOTICES.get(package.split("_")[0])
+    expect(folder is None or below(folder, files) == expected,
+           f"{package} lacks notices of what is linked in")
+
+
 def check_packages(folder, tarball):
     seen = {}
     for path in sorted(folder.glob("*.deb")):
-        for name in read_package(path):
+        files = read_package(path)
+        check_notices(path.name, files, tarball)
+        for name in files:
+            if name.startswith(NOTICES["libhiptool0"]):
+                continue
             if DEBIAN_ONLY.search(name):
                 continue
             other = seen.setdefault(in_tarball(name), path.name)

@@ -108,7 +108,7 @@ std::string hugging_face_hint(const RemoteName& name, const GetEnvironment& gete
   }
   std::string command = "hf download " + name.organisation + "/" + name.name;
   if (!name.tag.empty()) command += " --include '*" + name.tag + "*'";
-  return "this is no local path; `" + command +
+  return "not a local path; `" + command +
          "` downloads the repository and prints the folder "
          "to name here";
 }
@@ -124,7 +124,7 @@ std::string ollama_hint(const RemoteName& name, const GetEnvironment& getenv) {
   if (fs::exists(manifest, ignored)) return "it is a model of Ollama: name " + manifest.string();
   const std::string prefix = name.organisation.empty() ? "" : name.organisation + "/";
   const std::string pulled = prefix + name.name + (name.tag.empty() ? "" : ":" + name.tag);
-  return "this is no local path; after `ollama pull " + pulled + "` name " + manifest.string();
+  return "not a local path; after `ollama pull " + pulled + "` name " + manifest.string();
 }
 
 std::string curl_hint(const std::string& url) {

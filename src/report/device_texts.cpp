@@ -65,6 +65,8 @@ const DeviceTexts& texts_of(const std::map<std::string, DeviceTexts>& devices,
   return found == devices.end() ? none : found->second;
 }
 
+bool shows_runtime(const std::string& device_id) { return platform_of(device_id) != "cpu"; }
+
 Table devices_table(const std::map<std::string, DeviceTexts>& devices) {
   using Field = std::string DeviceTexts::*;
   const std::array<std::pair<Column, Field>, 6> fields{
@@ -83,13 +85,16 @@ Table devices_table(const std::map<std::string, DeviceTexts>& devices) {
   table.columns.push_back({"id", "Device", Unit::none});
   for (const auto& one : sorted) table.rows.push_back({one.first});
   for (const auto& [column, field] : fields) {
-    const bool is_known =
-        std::any_of(sorted.begin(), sorted.end(),
-                    [field = field](const auto& one) { return !(one.second->*field).empty(); });
+    const auto text = [field = field](const auto& one) {
+      const bool is_shown = field != &DeviceTexts::runtime || shows_runtime(one.first);
+      return is_shown ? one.second->*field : std::string();
+    };
+    const bool is_known = std::any_of(sorted.begin(), sorted.end(),
+                                      [&text](const auto& one) { return !text(one).empty(); });
     if (!is_known) continue;
     table.columns.push_back(column);
     for (std::size_t row = 0; row < sorted.size(); ++row) {
-      table.rows[row].push_back(text_or_absent(sorted[row].second->*field));
+      table.rows[row].push_back(text_or_absent(text(sorted[row])));
     }
   }
   return table;

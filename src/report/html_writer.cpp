@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <array>
 #include <map>
 #include <set>
@@ -220,10 +221,11 @@ std::string counted_names(const Array& devices) {
   return text;
 }
 
-std::string distinct_texts(const Array& devices, const char* field) {
+std::string distinct_texts(const Array& devices, const std::string& field) {
   std::set<std::string> known;
   std::string text;
   for (const Value& device : devices) {
+    if (field == "runtime" && !shows_runtime(text_of(member(device, "id")))) continue;
     const std::string version = text_of(member(device, field));
     if (version.empty() || !known.insert(version).second) continue;
     text += (text.empty() ? "" : ", ") + version;
@@ -267,6 +269,49 @@ std::string measured_on(const Report& report) {
   return table.rows.empty() ? std::string() : table_element(table);
 }
 
+constexpr std::array<std::string_view, 5> severities{"fail", "warn", "info", "unknown", "pass"};
+
+/// The checks of `devices --doctor`, the worst ones first.
+std::string doctor_checks(const Report& report) {
+  Table table{"Checks",
+              {{"severity", "Severity", Unit::none},
+               {"id", "Check", Unit::none},
+               {"device", "Device", Unit::none},
+               {"read", "Read", Unit::none},
+               {"expected", "Expected", Unit::none},
+               {"fix", "Fix", Unit::none}},
+              {}};
+  for (const std::string_view severity : severities) {
+    for (const Check& check : report.checks) {
+      if (check.severity != severity) continue;
+      table.rows.push_back({check.severity, check.id, text_or_absent(check.device), check.read,
+                            text_or_absent(check.expected), text_or_absent(check.fix)});
+    }
+  }
+  return table_element(table);
+}
+
+/// Notes like "unknown xid, uvm: no driver" with their further lines, which a terminal shows in
+/// place of the table, are left out.
+std::vector<Line> without_checks(const Report& report) {
+  std::set<std::string_view> starts;
+  for (const Check& check : report.checks) starts.insert(check.id);
+  std::vector<Line> kept;
+  bool is_of_check = false;
+  for (const Line& line : report.notes) {
+    const std::string_view text = line.text;
+    if (!is_of_check || !text.starts_with("  ")) {
+      const std::size_t gap = std::min(text.find(' '), text.size());
+      const std::string_view rest = text.substr(std::min(gap + 1, text.size()));
+      is_of_check = std::find(severities.begin(), severities.end(), text.substr(0, gap)) !=
+                        severities.end() &&
+                    starts.count(rest.substr(0, rest.find_first_of(",:"))) > 0;
+    }
+    if (!is_of_check) kept.push_back(line);
+  }
+  return kept;
+}
+
 std::string footer(const Run& run) {
   if (run.tool_version.empty()) return {};
   const std::string commit = run.tool_commit.empty() ? "" : " (" + run.tool_commit + ")";
@@ -296,9 +341,12 @@ std::string to_html(const Report& report) {
     // A table that is a matrix is among the pictures.
     if (shown.count(table.title) == 0) tables += table_element(table);
   }
+  const bool is_doctor = report.run.command == "devices" && !report.checks.empty();
+  if (is_doctor) tables = doctor_checks(report) + tables;
   // Of checks the table is the result, of measurements it has the details.
   text += report.checks.empty() ? pictures + tables : tables + pictures;
-  return text + notes(report.notes) + footer(report.run) + "</main>\n</body>\n</html>\n";
+  return text + notes(is_doctor ? without_checks(report) : report.notes) + footer(report.run) +
+         "</main>\n</body>\n</html>\n";
 }
 
 }  // namespace hiptool::report

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Runs every hiptool command that README.md and docs/*.md show, so that none of them goes stale,
-checks the configurations against their schemas, and what is generated against the program.
+"""Runs every hiptool command that README.md, CONTRIBUTING.md and docs/*.md show, so that none of
+them goes stale, checks the configurations against their schemas, and what is generated against the
+program. Of the other commands ELSEWHERE says what runs them, NOT_RUN why nothing does.
 
 Usage: docs_test.py PROGRAM [unittest options].
 
 Sizes and durations are cut down: the test is about options, arguments and exit codes, not about
-rates. With HIPTOOL_RELEASE=FOLDER the README's commands for the tarball run on the one in FOLDER.
+rates. With HIPTOOL_RELEASE=FOLDER the commands for the tarball run on the one in FOLDER.
 """
-import hashlib
 import importlib
 import os
 import pathlib
@@ -15,6 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 
 import program
 from program import CliTest, clean_environment, run
@@ -22,20 +23,41 @@ from program import CliTest, clean_environment, run
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 REFERENCE = ROOT / "docs" / "reference.md"
 PICTURE = ROOT / "docs" / "terminal.svg"
-DOCUMENTS = [ROOT / "README.md", *sorted(set((ROOT / "docs").glob("*.md")) - {REFERENCE})]
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md",
+             *sorted(set((ROOT / "docs").glob("*.md")) - {REFERENCE})]
+BLOCK = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 # A hiptool command as a shell, a workflow, a job of a scheduler or a container starts it.
-COMMAND = re.compile(r"^(?:\$ |- run: |- |(?:srun|mpirun)(?: -\S+(?: \d+)?)* |command: \[)?"
-                     r"(hiptool[ ,].*)$")
-SHELL = re.compile(r"^(hiptool|srun|scontrol|mpirun|podman|docker|export|sudo|tar|sha256sum|c\+\+"
-                   r"|\./|\$\()")
+COMMAND = re.compile(r"^(?:- run: |- |(?:srun|mpirun)(?: -\S+(?: \d+)?)* |command: \[|"
+                     r"build/src/cli/)?(hiptool[ ,].*|sha256sum \w.*|check-jsonschema .*)$")
+# Other commands by how they begin: what runs them, perhaps with other folders,
+ELSEWHERE = {
+    r"(sha256sum --|tar |hiptool-\S+/bin/hiptool|cp -r|cmake|export \w+PATH=|g\+\+|\./program)":
+        "test_the_tarball, where HIPTOOL_RELEASE is set, as in .ci/run",
+    r"\$\(command -v sudo\) apt-get|meson test -C build$": ".ci/run, in minimal roots",
+    r"sudo apt-get install ": ".ci/try_release",
+    r"packaging/release ": ".ci/run; the comparison of two with RELEASE_TWICE",
+    r"meson dist ": ".ci/try_dist",
+    r"packaging/symbols.py ": "the test `package symbols`, without --update",
+    r"c\+\+ |\./example ": "the test `pkg-config consumer`",
+    r"srun |scontrol ": "slurm_test.py",
+    r"export HIPTOOL_CPU_DEVICES": "the environment of the commands here",
+    r"meson test -C build (base|--suite)|ninja -C build( clang-tidy)?$": "whoever makes a change",
+}
+# and why nothing does.
+NOT_RUN = {
+    r"(podman|docker) ": "Debian's minimal roots have no container engine",
+    r"sudo usermod ": "it changes the user of the machine",
+    r"ninja -C build clang-format ": "it changes the sources; .ci/run checks the format",
+    r"\.ci/run": "it runs this test",
+}
 
 # Exit codes other than 0 that a command may have on a machine without the GPU that it is about.
 MAY_EXIT = {r"--fail-below|--baseline|report (compare|merge)": (0, 1), r"--doctor": (0, 1, 3),
             r"--watch": (3,), r"--costs": (0, 2), r"--require gpu|nvidia:0": (0, 3),
-            r"check .*--expect": (0, 1, 2)}
+            r"check .*--expect": (0, 1, 2), r"--size 1PiB": (2,)}
 # --watch would run until somebody ends it; the processor has nothing to watch.
-SMALLER = ((r"/(results|textfile|var/lib/prometheus/node-exporter)/", ""),
+SMALLER = ((r"/usr/share/hiptool/schemas", str(ROOT / "tests" / "schema")), (r"> docs/", "> "),
+           (r"/(results|textfile|var/lib/prometheus/node-exporter)/", ""),
            (r"--watch \d+", r"\g<0> --platform cpu"),
            (r"hiptool check", "hiptool check --size 64KiB"),
            (r"hiptool check (?!.*--stage)", "hiptool check --stage memory "),
@@ -55,19 +77,32 @@ SMALLER = ((r"/(results|textfile|var/lib/prometheus/node-exporter)/", ""),
 
 def blocks_of(document, *languages):
     text = document.read_text(encoding="utf-8")
-    return [block for language, block in BLOCK.findall(text) if language in languages]
+    return [textwrap.dedent(block) for language, block in BLOCK.findall(text)
+            if language in languages]
+
+
+def shell_lines(block):
+    """The command lines of a block, without comments; if it has prompts, the rest is output."""
+    lines = re.sub(r" *\\\n *", " ", block).splitlines()
+    if any(line.startswith("$ ") for line in lines):
+        lines = [line[2:] for line in lines if line.startswith("$ ")]
+    return [line for line in (re.sub(r"\s+#.*$", "", line) for line in lines) if line]
 
 
 def commands_of(document):
-    """The command lines of a document, without prompts, comments and output."""
-    for block in blocks_of(document, "", "yaml"):
-        for line in re.sub(r" *\\\n *", " ", block).splitlines():
-            found = COMMAND.match(line.strip())
+    """The command lines of a document that are run here, without what starts them elsewhere."""
+    for block in blocks_of(document, "", "sh"):
+        for line in shell_lines(block):
+            found = COMMAND.match(line)
+            if found:
+                yield found[1]
+    for block in blocks_of(document, "yaml"):
+        for line in map(str.strip, re.sub(r" *\\\n *", " ", block).splitlines()):
+            found = COMMAND.match(line)
             if found:
                 command = re.sub(r"\s+#.*$", "", found[1])
-                if line.strip().startswith("command: ["):
-                    command = command.rstrip("]").replace(",", "")
-                yield command
+                is_list = line.startswith("command: [")
+                yield command.rstrip("]").replace(",", "") if is_list else command
 
 
 def made_smaller(command):
@@ -99,8 +134,6 @@ class Documents(CliTest):
         (self.folder / "kernels.txt").write_text("stream>=1kB/s\n", "utf-8")
         (self.folder / "llama-13b.gguf").hardlink_to(self.folder / "model.gguf")
         run("make-model", "other.gguf", "--architecture", "llama", "-q", cwd=self.folder)
-        digest = hashlib.sha256((self.folder / "other.gguf").read_bytes()).hexdigest()
-        (self.folder / "SHA256SUMS").write_text(f"{digest}  tiny.gguf\n", encoding="utf-8")
         (self.folder / "hiptool").symlink_to(os.path.abspath(program.PROGRAM))
 
     def test_every_command_of_the_documents(self):
@@ -109,6 +142,10 @@ class Documents(CliTest):
         environment["PATH"] = f"{self.folder}:{environment['PATH']}"
         for document in DOCUMENTS:
             for command in commands_of(document):
+                missing = [each for each in ("check-jsonschema", "jq")
+                           if each in command.split() and not shutil.which(each)]
+                if missing:
+                    continue
                 with self.subTest(document=document.name, command=command):
                     result = subprocess.run(["bash", "-c", made_smaller(command)], text=True,
                                             env=environment, cwd=self.folder, timeout=240,
@@ -143,10 +180,20 @@ class Documents(CliTest):
                             "kernels.md": 13, "loading.md": 25, "tested.md": 2}.items():
             self.assertGreaterEqual(counts[name], least, counts)
 
+    def test_every_other_command_has_a_place_where_it_runs_or_a_reason(self):
+        unused = {*ELSEWHERE, *NOT_RUN}
+        for document in DOCUMENTS:
+            for line in (line for block in blocks_of(document, "", "sh")
+                         for line in shell_lines(block)):
+                found = [each for each in {**ELSEWHERE, **NOT_RUN} if re.match(each, line)]
+                unused -= set(found)
+                with self.subTest(document=document.name, line=line):
+                    self.assertTrue(found or COMMAND.match(line))
+        self.assertEqual(unused, set())
+
     def test_links_and_paths_in_documents(self):
         missing = []
-        others = [ROOT / name for name in ("CONTRIBUTING.md", "SECURITY.md")]
-        for document in [*DOCUMENTS, *others, *(ROOT / ".github").rglob("*.md")]:
+        for document in [*DOCUMENTS, ROOT / "SECURITY.md", *(ROOT / ".github").rglob("*.md")]:
             text = document.read_text(encoding="utf-8")
             # ../../ leads to pages of the site that hosts the repository.
             links = [document.parent / link
@@ -162,7 +209,7 @@ class Documents(CliTest):
         def anchors(text):
             titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
             return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
-        for document in [*DOCUMENTS, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]:
+        for document in [*DOCUMENTS, ROOT / "SECURITY.md"]:
             text = document.read_text(encoding="utf-8")
             for target, anchor in re.findall(r"\]\(([^):#]*)#([^)]+)\)", text.replace("\n", " ")):
                 other = document.parent / target if target else document
@@ -181,8 +228,7 @@ class Documents(CliTest):
     def test_every_shell_command_parses(self):
         for document in DOCUMENTS:
             for block in blocks_of(document, "", "sh"):
-                lines = re.sub(r"^\$ ", "", block, flags=re.MULTILINE).replace("\\\n", "")
-                commands = [line for line in lines.splitlines() if SHELL.match(line.strip())]
+                commands = shell_lines(block)
                 with self.subTest(document=document.name, commands=commands):
                     result = subprocess.run(["bash", "-n"], input="\n".join(commands), text=True,
                                             capture_output=True, check=False)
@@ -202,13 +248,28 @@ class Documents(CliTest):
         folder = os.environ.get("HIPTOOL_RELEASE")
         if not folder:
             self.skipTest("HIPTOOL_RELEASE is not set")
-        block = next(block for block in blocks_of(ROOT / "README.md", "") if "tar xf" in block)
-        for file in pathlib.Path(folder).glob(re.search(r"tar xf (\S+)", block)[1]):
-            shutil.copy(file, self.folder)
-        result = subprocess.run(["bash", "-e", "-c", block], cwd=self.folder, text=True,
-                                env=clean_environment(), capture_output=True, check=False)
-        self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("verified 64.0 MiB", result.stdout)
+        for pattern in ("hiptool-*-linux-*.tar.gz", "SHA256SUMS"):
+            for file in pathlib.Path(folder).glob(pattern):
+                shutil.copy(file, self.folder)
+        packaging = ROOT / "docs" / "packaging.md"
+        (self.folder / "CMakeLists.txt").write_text(blocks_of(packaging, "cmake")[0], "utf-8")
+        (self.folder / "program.cpp").write_text(
+            "#include <hiptool/version.hpp>\nint main() { return *hiptool::version() != '0'; }\n",
+            "utf-8")
+        blocks = [block for document in (ROOT / "README.md", packaging)
+                  for block in blocks_of(document, "")
+                  if re.search(r"^(tar|sha256sum|cp|cmake|g\+\+) ", block, re.MULTILINE)]
+        self.assertGreaterEqual(len(blocks), 5)
+        for block in blocks:
+            (self.folder / "usr").mkdir(exist_ok=True)
+            block = block.replace("/usr/local && ldconfig", "usr")
+            with self.subTest(block=block):
+                result = subprocess.run(["bash", "-e", "-c", block], cwd=self.folder, text=True,
+                                        env=clean_environment(), capture_output=True, check=False)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                if "--demo" in block:
+                    self.assertIn("verified 64.0 MiB", result.stdout)
+        self.assertTrue((self.folder / "usr" / "bin" / "hiptool").exists())
 
 
 class Picture(CliTest):

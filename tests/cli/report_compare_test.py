@@ -143,7 +143,7 @@ class Compare(program.CliTest):
             self.folder, "new.json", samples.bench_copy([both, samples.cell(kind="d2d")])))
         self.assertEqual(result.returncode, 0)
         first = " ".join(result.stdout.split("\n\n")[0].split())
-        self.assertEqual(first, "SAME: of 1 cell 1 the same not compared: 4 only in the old "
+        self.assertEqual(first, "SAME: 1 of 1 measurement the same not compared: 4 only in the old "
                          "document (d2h.pinned.copy.1MiB@nvidia:0, d2h.pinned.copy.2MiB@nvidia:0, "
                          "d2h.pinned.copy.4MiB@nvidia:0, ...), 1 only in the new document "
                          "(d2d.pinned.copy.256MiB@nvidia:0)")
@@ -211,7 +211,8 @@ class Compare(program.CliTest):
         new = samples.write(self.folder, "new.json", self.one(rate=40e9, seed=2))
         result = program.run("report", "compare", old, new)
         self.assertEqual(result.returncode, 1)
-        self.assertTrue(result.stdout.startswith("SLOWER: of 1 cell 1 slower\n"), result.stdout)
+        self.assertTrue(result.stdout.startswith("SLOWER: 1 of 1 measurement slower\n"),
+                        result.stdout)
         self.assert_width(result.stdout)
         self.assertIn("52.0 GB/s", result.stdout)
         self.assertIn("rate -22.9 %", result.stdout)

@@ -6,24 +6,27 @@ import struct
 import subprocess
 
 
-def write_gguf(path):
-    """Two F32 tensors of 64 and 32 elements; GGUF version 3, data aligned to 32 bytes."""
+EXAMPLE = {"first": ([64], bytes(range(256))), "second": ([32], bytes(range(128)))}
+
+
+def write_gguf(path, tensors):
+    """F32 tensors, by name their dimensions and data; GGUF version 3, data aligned to 32 bytes."""
     def text(value):
         return struct.pack("<Q", len(value)) + value.encode()
 
-    def tensor(name, elements, offset):
-        return text(name) + struct.pack("<IQIQ", 1, elements, 0, offset)
-
-    header = b"GGUF" + struct.pack("<IQQ", 3, 2, 1)
+    header = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), 1)
     header += text("general.architecture") + struct.pack("<I", 8) + text("example")
-    header += tensor("first", 64, 0) + tensor("second", 32, 256)
+    data = b""
+    for name, (dims, content) in tensors.items():
+        header += text(name) + struct.pack(f"<I{len(dims)}QIQ", len(dims), *dims, 0, len(data))
+        data += content + bytes(-len(content) % 32)
     header += bytes(-len(header) % 32)
-    path.write_bytes(header + bytes(range(256)) + bytes(range(128)))
+    path.write_bytes(header + data)
 
 
 def run_example(program, folder, environment=None):
     model = pathlib.Path(folder, "model.gguf")
-    write_gguf(model)
+    write_gguf(model, EXAMPLE)
     result = subprocess.run([program, model, "cpu"], env={**os.environ, **(environment or {})},
                             capture_output=True, text=True, timeout=60)
     print(result.stdout, result.stderr, sep="", end="")

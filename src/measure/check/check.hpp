@@ -22,7 +22,7 @@
 
 namespace hiptool::measure {
 
-/// How much is done: below half a minute, three minutes, or an hour on eight GPUs.
+/// How much is done; half a minute, three minutes and an hour on eight GPUs are goals.
 enum class CheckLevel { quick, standard, extended };
 /// "quick", "standard", "long".
 std::string_view to_string(CheckLevel level) noexcept;

@@ -2,6 +2,7 @@
 #include "measure/check/floors.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "base/input_file.hpp"
 #include "base/units.hpp"
@@ -99,10 +100,16 @@ Floor floor_of(const report::Measurement& measured, double margin) {
   return floor;
 }
 
+// Digits after the point only get in the way of people who edit the file.
+Value rate_value(double rate) {
+  constexpr double most_exact = 0x1p53;
+  return rate >= 1 && rate < most_exact ? Value(static_cast<std::uint64_t>(rate)) : Value(rate);
+}
+
 Object floor_value(const Floor& floor) {
   Object fields;
-  if (floor.bytes_per_s) fields.emplace_back("bytes_per_s", *floor.bytes_per_s);
-  if (floor.flops_per_s) fields.emplace_back("flops_per_s", *floor.flops_per_s);
+  if (floor.bytes_per_s) fields.emplace_back("bytes_per_s", rate_value(*floor.bytes_per_s));
+  if (floor.flops_per_s) fields.emplace_back("flops_per_s", rate_value(*floor.flops_per_s));
   if (floor.most_s) fields.emplace_back("most_s", *floor.most_s);
   fields.emplace_back("devices", std::uint64_t{floor.devices});
   return fields;

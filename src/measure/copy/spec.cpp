@@ -157,6 +157,7 @@ std::string id_of(const CopySpec& spec) {
   if (spec.kind == CopyKind::all_to_all) return id + "@" + join(spec.devices, 0, '+');
   const std::string one = spec.devices.front().id();
   const std::string others = join(spec.devices, 1, '+');
+  if (others.empty()) return id + "@" + one;  // skipped for want of a second device
   return id + "@" + (spec.kind == CopyKind::all_to_one ? others + ">" + one : one + ">" + others);
 }
 

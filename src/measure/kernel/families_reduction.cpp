@@ -143,7 +143,7 @@ class ReductionWork final : public KernelWork {
 
 void add_reduction_families(std::vector<FamilyEntry>& families) {
   families.push_back(
-      {{"read", "stream", "all words, xored", {"u32"}}, 1, maker<ReductionWork<std::uint32_t>>()});
+      {{"read", "stream", "XOR of all words", {"u32"}}, 1, maker<ReductionWork<std::uint32_t>>()});
   families.push_back(
       {{"stream-dot", "stream", "sum of a b", {"f32", "f64"}},
        2,

@@ -138,13 +138,16 @@ void add_indexing(std::vector<OperationEntry>& list, Indexing indexing, const ch
 }  // namespace
 
 void add_indexing_operations(std::vector<OperationEntry>& list) {
-  add_indexing(list, Indexing::select, "index_select", "the slices along an axis that ids choose",
-               2);
-  add_indexing(list, Indexing::gather, "gather", "for each id one element along an axis", 4);
-  add_indexing(list, Indexing::scatter, "scatter", "each element to where its id says", 5);
-  add_indexing(list, Indexing::scatter_add, "scatter_add", "each element added where its id says",
-               5);
-  add_indexing(list, Indexing::index_add, "index_add", "each slice added where its id says", 3);
+  add_indexing(list, Indexing::select, "index_select",
+               "takes the slices along an axis that the ids name", 2);
+  add_indexing(list, Indexing::gather, "gather",
+               "takes the element along an axis that each id names", 4);
+  add_indexing(list, Indexing::scatter, "scatter",
+               "writes each element to the index given by its id", 5);
+  add_indexing(list, Indexing::scatter_add, "scatter_add",
+               "adds each element at the index given by its id", 5);
+  add_indexing(list, Indexing::index_add, "index_add",
+               "adds each slice at the index given by its id", 3);
 }
 
 }  // namespace hiptool::measure

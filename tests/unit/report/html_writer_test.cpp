@@ -57,7 +57,8 @@ TEST_CASE("the devices that were measured, with their drivers") {
   CHECK(has(page, "<dt>host</dt><dd>n1</dd>"));
   report = report_with(
       R"({"schema":"hiptool.devices/1","status":"ok","platforms":[
-         {"platform":"nvidia","driver_version":"580.1","runtime_version":"13.0"}],
+         {"platform":"nvidia","driver_version":"580.1","runtime_version":"13.0"},
+         {"platform":"cpu","runtime_version":"7.0.0"}],
          "devices":[{"id":"nvidia:0","name":"H200"},{"id":"cpu:0","name":"EPYC"}]})");
   page = to_html(report);
   CHECK(has(page, "<td>nvidia:0</td><td>H200</td><td>580.1</td><td>13.0</td>"));
@@ -70,14 +71,37 @@ TEST_CASE("a comparison names the machines of its runs, not its own") {
          "exit_code":0,"passed":true,
          "old":{"path":"a.json","host":"n1","started_at":null,"devices":[
            {"id":"amd:0","name":"MI300X","driver":"6.14"},
-           {"id":"amd:1","name":"MI300X","driver":"6.14"}]},
+           {"id":"amd:1","name":"MI300X","driver":"6.14"},
+           {"id":"cpu:0","runtime":"7.0.0"}]},
          "new":{"path":"b.json","host":"n2","devices":[]}})");
   const std::string page = to_html(report);
   CHECK(has(page, "<title>hiptool report compare</title>"));
-  CHECK(has(page, "<td>old</td><td>n1</td><td>2 x MI300X</td><td>6.14</td>"));
+  CHECK(has(page, "<td>old</td><td>n1</td><td>2 x MI300X, 1 x cpu:0</td><td>6.14</td><td>–</td>"));
   CHECK(has(page, "<td>new</td><td>n2</td>"));
   CHECK_FALSE(has(page, "desk"));
   CHECK_FALSE(has(page, "mine"));
+}
+
+TEST_CASE("the checks of a doctor are a table, the worst first, and not notes too") {
+  Report report = report_with(
+      R"({"schema":"hiptool.devices/1","status":"ok","checks":[
+         {"id":"wsl","severity":"pass","device":null,"read":"not <WSL>","expected":null},
+         {"id":"xid","severity":"fail","device":"nvidia:0","read":"79","expected":"none",
+          "fix":"reboot"}]})");
+  report.notes = {{Tone::bad, "fail xid: 79"},       {Tone::plain, "  fix: reboot"},
+                  {Tone::plain, "pass wsl"},         {Tone::plain, "pass it on"},
+                  {Tone::plain, "nvidia: 1 device"}, {Tone::plain, "  driver 580"}};
+  const std::string page = to_html(report);
+  CHECK(has(page, "<h2>Checks</h2>"));
+  CHECK(has(page,
+            "<td>fail</td><td>xid</td><td>nvidia:0</td><td>79</td><td>none</td>"
+            "<td>reboot</td>"));
+  CHECK(has(page, "<td>pass</td><td>wsl</td><td>–</td><td>not &lt;WSL&gt;</td>"));
+  CHECK(page.find("<td>xid</td>") < page.find("<td>wsl</td>"));
+  CHECK(has(page, "<li>pass it on</li>\n<li>nvidia: 1 device</li>\n<li>  driver 580</li>"));
+  CHECK_FALSE(has(page, "<li>fail xid"));
+  CHECK_FALSE(has(page, "fix: reboot</li>"));
+  CHECK_FALSE(has(page, "<li>pass wsl"));
 }
 
 TEST_CASE("a hostile name stays text") {

@@ -29,7 +29,7 @@ int run_check_command(const CheckCommandOptions& options, Context& context) {
 Runner add_check(CLI::App& app) {
   auto options = std::make_shared<CheckCommandOptions>();
   add_choice(app, "--level", "LEVEL", options->level, {"quick", "standard", "long"},
-             "amount of work: on eight GPUs half a minute, three minutes, or an hour or more");
+             "amount of work in each stage");
   add_text(app, "--stage", "LIST", options->stages,
            "only these of doctor, copy, memory, kernels, operations, libraries, model");
   add_text(app, "--model", "PATH", options->model,
@@ -79,7 +79,7 @@ Command check_command() {
           "A GPU that is slower than others of its kind on the same machine is reported. For "
           "rates to expect of each kind of GPU write a file with --write-expect on a machine "
           "that is known to be good, and give it to --expect on the others.",
-      .examples = {{"hiptool check", "all GPUs in half a minute"},
+      .examples = {{"hiptool check", "all GPUs, at the quick level"},
                    {"hiptool check --level standard", "more sizes, types and libraries"},
                    {"hiptool check --write-expect gpus.json", "on a machine that is known good"},
                    {"hiptool check --expect gpus.json", "on the others: exit 1 if slower"},

@@ -125,34 +125,38 @@ Findings find_out(const DevicesOptions& options, const DeviceSelection& selectio
   return findings;
 }
 
-// Without a GPU only the host was examined.
-bool has_examined_nothing(const Findings& findings) {
-  const Inventory& inventory = findings.inventory;
+bool has_gpu(const Inventory& inventory) {
+  return !inventory.hardware.empty() ||
+         std::any_of(inventory.devices.begin(), inventory.devices.end(),
+                     [](const DeviceFacts& device) { return is_gpu(device.platform); });
+}
+
+bool has_checked_only_host(const Findings& findings) {
   return findings.checks && doctor_exit_code(*findings.checks) == exit_done &&
-         inventory.hardware.empty() &&
-         std::none_of(inventory.devices.begin(), inventory.devices.end(),
-                      [](const DeviceFacts& device) { return is_gpu(device.platform); });
+         !has_gpu(findings.inventory);
 }
 
 std::optional<Error> failure_of(const DevicesOptions& options, const Findings& findings) {
   if (options.require && !is_met(*options.require, findings.inventory)) {
     return requirement_error(*options.require, findings.inventory);
   }
-  if (has_examined_nothing(findings)) {
-    return Error(ErrorCode::unavailable, "devices", "no GPU found; nothing to examine",
+  if (has_checked_only_host(findings)) {
+    return Error(ErrorCode::unavailable, "devices", "no GPU found; only the host was checked",
                  "check with `lspci -nn` whether one is built in");
   }
   return {};
 }
 
-void add_checks(const std::vector<measure::Check>& checks, bool verbose, report::Report& report) {
+void add_checks(const Findings& findings, bool verbose, report::Report& report) {
+  const std::vector<measure::Check>& checks = *findings.checks;
   report.csv_tables = {checks_table(checks)};
   report.document.emplace_back("checks", objects_of(report.csv_tables->front()));
   for (const measure::Check& one : checks) {
     report.checks.push_back({one.id, std::string(to_string(one.severity)), one.device,
                              printable(one.read), printable(one.expected), printable(one.fix)});
   }
-  report.verdict.insert(report.verdict.begin(), doctor_verdict(checks));
+  report.verdict.insert(report.verdict.begin(),
+                        doctor_verdict(checks, has_gpu(findings.inventory)));
   std::vector<report::Line> lines = finding_lines(checks, verbose);
   report.notes.insert(report.notes.begin(), lines.begin(), lines.end());
 }
@@ -251,7 +255,7 @@ int run_devices(DevicesOptions options, Context& context) {
   }
   if (findings.topology) add_topology(*findings.topology, context.verbose, report);
   if (findings.checks) {
-    add_checks(*findings.checks, context.verbose, report);
+    add_checks(findings, context.verbose, report);
     report.document.emplace_back("libraries", objects_of(libraries_table(findings.libraries)));
   }
   if (exit_code != exit_done) show_failure(failure, report);

@@ -226,12 +226,17 @@ report::Table checks_table(const std::vector<Check>& checks) {
   return table;
 }
 
-report::Line doctor_verdict(const std::vector<Check>& checks) {
+report::Line doctor_verdict(const std::vector<Check>& checks, bool has_gpu) {
   const std::size_t failed = count_of(checks, Severity::fail);
   const std::size_t warnings = count_of(checks, Severity::warn);
-  const std::string rest = fmt::format("; {} passed, {} unknown", count_of(checks, Severity::pass),
-                                       count_of(checks, Severity::unknown));
-  if (failed + warnings == 0) return {report::Tone::good, "no check failed" + rest};
+  const std::size_t passed = count_of(checks, Severity::pass);
+  const std::size_t unknown = count_of(checks, Severity::unknown);
+  const std::string rest = fmt::format("; {} passed, {} unknown", passed, unknown);
+  if (failed + warnings == 0) {
+    if (has_gpu) return {report::Tone::good, "no check failed" + rest};
+    return {report::Tone::good, fmt::format("{} passed, {} unknown without a GPU",
+                                            base::count_of(passed, "host check"), unknown)};
+  }
   std::string names = ids_of(checks, Severity::fail);
   const std::string warned = ids_of(checks, Severity::warn);
   if (!warned.empty()) names += (names.empty() ? "" : ", ") + warned;

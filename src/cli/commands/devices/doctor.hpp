@@ -27,8 +27,9 @@ report::Table checks_table(const std::vector<measure::Check>& checks);
 /// The fields of `libraries` of the JSON document.
 report::Table libraries_table(const std::vector<measure::LibraryAnswer>& libraries);
 
-/// "2 checks failed, 1 warns: kfd-perm, render-node, numa".
-report::Line doctor_verdict(const std::vector<measure::Check>& checks);
+/// "2 checks failed, 1 warns: kfd-perm, render-node, numa"; without a GPU, which is a failure of
+/// its own, "6 host checks passed, 33 unknown without a GPU".
+report::Line doctor_verdict(const std::vector<measure::Check>& checks, bool has_gpu);
 
 /// For people: each finding with its fix, and a line for the passed and one for each reason of
 /// unknown checks; all in full if `verbose`.

@@ -230,7 +230,7 @@ Runner add_load(CLI::App& app) {
            "write digests of tensors and metadata as JSON, or lines as of llama-gguf-hash (.xxh64, "
            ".xxh3, .sha256; tensors only)");
   add_choice(app, "--manifest-digest", "KIND", options->manifest_digest, {"xxh3", "sha256"},
-             "of a JSON manifest; xxh3 detects damage, not tampering, sha256 both");
+             "digest for a JSON manifest: xxh3 detects damage, sha256 also tampering");
   add_text(app, "--check-manifest", "FILE", options->check_manifest,
            "compare the files with a manifest of either format, by its digests");
   add_flag(app, "--tensors", options->tensors,
@@ -311,11 +311,11 @@ Command load_command() {
                    {"hiptool load model.safetensors --device cpu", "into host memory"},
                    {"hiptool load model.gguf --device all", "divided among all GPUs"},
                    {"hiptool load model.gguf --dry-run --tensors",
-                    "what is in it; needs no device"},
-                   {"hiptool load m.gguf --dry-run --context 8k", "what it is, and does it fit"},
-                   {"hiptool load m.gguf --check-manifest m.json", "is it still the model it was"},
-                   {"hiptool load m.gguf --decode 32", "what it says, tokens/s"},
-                   {"hiptool load m.gguf --prove", "does the GPU compute it right"},
+                    "list the tensors; needs no device"},
+                   {"hiptool load m.gguf --dry-run --context 8k", "does it fit with this context"},
+                   {"hiptool load m.gguf --check-manifest m.json", "compare with a manifest"},
+                   {"hiptool load m.gguf --decode 32", "continue a prompt; tokens/s"},
+                   {"hiptool load m.gguf --prove", "check the computation"},
                    {"hiptool load --demo", "without a model of your own"}},
       .formats = usual_formats,
       .export_formats = {OutputFormat::html, OutputFormat::svg, OutputFormat::gha,

@@ -15,7 +15,7 @@ namespace {
 using namespace report;
 using base::Verdict;
 
-constexpr std::size_t most_named_cells = 3;
+constexpr std::size_t most_named = 3;
 
 Value finite(double number) { return std::isfinite(number) ? Value(number) : Value(); }
 
@@ -44,7 +44,7 @@ Object side_value(const RunFile& file) {
 
 Table people_table(const RunComparison& comparison) {
   Table table{"",
-              {{"id", "Cell", Unit::none},
+              {{"id", "Measurement", Unit::none},
                {"verdict", "Verdict", Unit::none},
                {"old", "Old", Unit::none},
                {"new", "New", Unit::none},
@@ -91,13 +91,18 @@ std::vector<Line> notes(const RunComparison& comparison) {
   return lines;
 }
 
+// "1 of 3 measurements slower, 2 the same"
 std::string counts_text(const RunComparison& comparison) {
+  const std::size_t total = comparison.comparisons.size();
+  const std::string of_all = fmt::format(" of {}", base::count_of(total, "measurement"));
   std::string counts;
   for (const auto& [one, word] :
        {std::pair(Verdict::slower, "slower"), std::pair(Verdict::ambiguous, "ambiguous"),
         std::pair(Verdict::faster, "faster"), std::pair(Verdict::same, "the same")}) {
     const std::size_t number = comparison.count(one);
-    if (number > 0) counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", number, word);
+    if (number == 0) continue;
+    counts += counts.empty() ? fmt::format("{}{} {}", number, of_all, word)
+                             : fmt::format(", {} {}", number, word);
   }
   return counts;
 }
@@ -105,7 +110,7 @@ std::string counts_text(const RunComparison& comparison) {
 // "2 only in the old document (a, b)"; empty for none.
 std::string left_out_text(const std::vector<std::string>& ids, const char* side) {
   if (ids.empty()) return {};
-  const std::size_t shown = std::min(ids.size(), most_named_cells);
+  const std::size_t shown = std::min(ids.size(), most_named);
   const std::vector<std::string> named(ids.begin(),
                                        ids.begin() + static_cast<std::ptrdiff_t>(shown));
   return fmt::format("{} only in the {} document ({}{})", ids.size(), side, fmt::join(named, ", "),
@@ -114,8 +119,7 @@ std::string left_out_text(const std::vector<std::string>& ids, const char* side)
 
 std::vector<Line> summary_lines(const RunComparison& comparison, const RunFile& before,
                                 const RunFile& after) {
-  const std::size_t cells = comparison.comparisons.size();
-  if (cells == 0) {
+  if (comparison.comparisons.empty()) {
     return {{Tone::bad,
              fmt::format("nothing in common: {} ({}, status {}) and {} ({}, status {}) share no "
                          "measurement; measure both with the same options and devices",
@@ -128,8 +132,7 @@ std::vector<Line> summary_lines(const RunComparison& comparison, const RunFile& 
                     : verdict == Verdict::ambiguous ? Tone::warning
                                                     : Tone::good;
   std::vector<Line> lines{
-      {tone, fmt::format("{}: of {} {} {}", report::to_string(verdict), cells,
-                         cells == 1 ? "cell" : "cells", counts_text(comparison))}};
+      {tone, fmt::format("{}: {}", report::to_string(verdict), counts_text(comparison))}};
   for (const auto& [side, name] : {std::pair(&before, "old"), std::pair(&after, "new")}) {
     if (side->run.passed) continue;
     lines.push_back(

@@ -79,6 +79,17 @@ TEST_CASE("the lowest rate of a kind, less the margin, is written and read") {
   CHECK_THROWS_WITH_AS(floors.of("NVIDIA T4"), doctest::Contains("NVIDIA T4"), Error);
 }
 
+TEST_CASE("rates are written as whole numbers, rounded down, since people edit them") {
+  const report::Measurement odd = measured_rate("h2d.pinned.copy.64MiB", 9876543210.987);
+  const report::Measurement slow = measured_rate("d2h.pinned.copy.64MiB", 0.5);
+  FloorFile file;
+  const std::string text =
+      floors_text({{&odd, "A"}, {&slow, "A"}}, "quick", 0.05, "2026-01-01T00:00:00Z");
+  CHECK_MESSAGE(has_text(text, "\"bytes_per_s\": 9382716050,"), text);
+  // The reader refuses a rate of 0.
+  CHECK(file.read(text).of("A").at("d2h.pinned.copy.64MiB").bytes_per_s == 0.475);
+}
+
 TEST_CASE("a floor is met from its value on") {
   Floor floor;
   floor.bytes_per_s = 40e9;

@@ -95,6 +95,10 @@ TEST_CASE_FIXTURE(Four, "copy cells: ids, sources and destinations") {
   CHECK(id_of(spec(CopyKind::all_to_one, 3, true)) ==
         "all-to-one.read.copy.1MiB@cpu:1+cpu:2>cpu:0");
   CHECK(destination_of(spec(CopyKind::all_to_one, 3)) == "cpu:0");
+  for (const CopyKind alone : {CopyKind::p2p_write, CopyKind::all_to_one, CopyKind::all_to_all}) {
+    const std::string id = id_of(spec(alone, 1));  // skipped for want of a second device
+    CHECK_MESSAGE(id.ends_with(".copy.1MiB@cpu:0"), id);
+  }
   CHECK(id_of(spec(CopyKind::h2d_all, 2)) == "h2d-all.pinned.copy.1MiB@cpu:0+cpu:1");
 }
 

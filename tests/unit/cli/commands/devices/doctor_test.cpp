@@ -43,15 +43,16 @@ void add_gpu(const TemporaryFolder& root, const std::string& bus_id, const std::
 }  // namespace
 
 TEST_CASE("doctor: the verdict counts, names what is wrong once, and has its colour") {
-  const report::Line line = doctor_verdict(some_checks);
+  const report::Line line = doctor_verdict(some_checks, true);
   CHECK(line.text == "1 check failed, 2 warn: kfd-perm, large-bar; 1 passed, 2 unknown");
   CHECK(line.tone == report::Tone::bad);
   CHECK(doctor_exit_code(some_checks) == 1);
   const std::vector<Check> good{some_checks[3], some_checks[4], some_checks[6]};
-  CHECK(doctor_verdict(good).text == "no check failed; 1 passed, 1 unknown");
-  CHECK(doctor_verdict(good).tone == report::Tone::good);
+  CHECK(doctor_verdict(good, true).text == "no check failed; 1 passed, 1 unknown");
+  CHECK(doctor_verdict(good, true).tone == report::Tone::good);
+  CHECK(doctor_verdict(good, false).text == "1 host check passed, 1 unknown without a GPU");
   CHECK(doctor_exit_code(good) == 0);
-  CHECK(doctor_verdict({some_checks[1]}).tone == report::Tone::warning);
+  CHECK(doctor_verdict({some_checks[1]}, true).tone == report::Tone::warning);
   CHECK(doctor_exit_code({some_checks[1]}) == 0);
 }
 
@@ -124,9 +125,9 @@ TEST_CASE("doctor: without any GPU nothing was examined; an unmet requirement go
   Machine machine;
   machine.system_root = root.path();
   CHECK(machine.run({"devices", "--doctor"}) == 3);
-  CHECK(contains(machine.err.text, "nothing to examine"));
+  CHECK(contains(machine.err.text, "only the host was checked"));
   const std::string first = machine.out.text.substr(0, machine.out.text.find('\n'));
-  CHECK(contains(first, "no GPU found; nothing to examine"));
+  CHECK(contains(first, "no GPU found; only the host was checked"));
   CHECK(machine.run({"devices", "--doctor", "--require", "amd"}) == 3);
   CHECK(contains(machine.err.text, "required kind 'amd'"));
 }

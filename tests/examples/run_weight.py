@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: MIT
+"""Runs the program around the second example of docs/library.md on a matrix made here.
+
+Usage: run_weight.py PROGRAM
+"""
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+
+from example_model import write_gguf
+
+ROWS = [[1.0, 2.0, 3.5, -1.0], [0.0, 0.25, 8.0, 4.0], [-2.0, -2.0, -2.0, -3.0]]
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        model = pathlib.Path(folder, "model.gguf")
+        values = [value for row in ROWS for value in row]
+        # GGUF counts dimensions from the fastest one.
+        write_gguf(model, {"blk.0.ffn_up.weight": ([4, 3], struct.pack("<12f", *values))})
+        done = subprocess.run([sys.argv[1], model, "cpu:0"], capture_output=True, text=True,
+                              check=False, timeout=60)
+        assert done.returncode == 0, done.stderr
+        assert [float(word) for word in done.stdout.split()] == [sum(row) for row in ROWS], done
+
+
+main()
