@@ -15,7 +15,11 @@
 /// Operations on tensors, queued on the Backend's stream; Tensor::to_host(stream) and
 /// Backend::synchronize() wait for them. Each comes in two forms: one returns a new contiguous
 /// tensor, the other (`..._into`) writes into a tensor of any layout. An output may be exactly one
-/// of the inputs; other overlap is refused. All tensors are on the Backend's device.
+/// of the inputs; other overlap is refused: of views with the same strides where they share an
+/// element (columns of one matrix may be input and output), of others where the bytes from the
+/// first element to the last one do. Each stride of an output, from the smallest one on, passes
+/// over all elements of the axes before; others, where elements could share memory, are refused.
+/// All tensors are on the Backend's device.
 ///
 /// The same bits on every platform. One rule for every edge:
 /// * Integers wrap. x / 0 is all ones for unsigned types and 0 for signed ones; the least number
@@ -109,7 +113,7 @@ HIPTOOL_API std::string_view to_string(Unary operation) noexcept;
 /// * exp, log, sin, cos, tanh, erf, sigmoid, silu (x sigmoid(x)), normcdf (the standard normal
 ///   distribution), gelu_erf (x normcdf(x)) and gelu (its approximation by tanh) are within 2 units
 ///   in the last place; of halves and f8e4m3 within 0.501. Special values are those of C99, Annex
-///   F; silu, gelu and gelu_erf of -infinity are -0, their limit.
+///   F, the signs of zeros included; silu, gelu and gelu_erf of -infinity are -0, their limit.
 HIPTOOL_API Tensor unary(const Backend& backend, Unary operation, const Tensor& x);
 HIPTOOL_API void unary_into(const Backend& backend, Unary operation, const Tensor& x,
                             const Tensor& out);

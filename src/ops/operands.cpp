@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
+#include <functional>
 #include <numeric>
+#include <vector>
 
 #include "hiptool/error.hpp"
 
@@ -17,7 +20,80 @@ std::uintptr_t address_of(const Tensor& tensor) {
   return reinterpret_cast<std::uintptr_t>(tensor.address());
 }
 
-// From the first byte to past the last one.
+/// An axis of more than one element.
+struct Axis {
+  std::uint64_t stride;
+  std::uint64_t size;
+};
+
+/// By stride, the largest one first.
+std::vector<Axis> long_axes(const Layout& layout) {
+  std::vector<Axis> axes;
+  for (std::size_t axis = 0; axis < layout.rank(); ++axis) {
+    if (layout.dims()[axis] > 1) axes.push_back({layout.strides()[axis], layout.dims()[axis]});
+  }
+  std::ranges::stable_sort(axes, std::greater(), &Axis::stride);
+  return axes;
+}
+
+/// Whether each stride passes over all elements of the axes with smaller ones. Then no element is
+/// in two places, and numbers of steps along the axes are unique.
+bool are_nested(std::span<const Axis> axes) {
+  std::uint64_t farthest = 0;
+  for (std::size_t k = axes.size(); k-- > 0;) {
+    if (axes[k].stride <= farthest) return false;
+    farthest += (axes[k].size - 1) * axes[k].stride;
+  }
+  return true;
+}
+
+/// Axes of two layouts that have the same strides.
+struct CommonAxis {
+  std::int64_t stride;
+  std::int64_t first_size;
+  std::int64_t second_size;
+};
+
+/// Whether steps along the axes, forward in the first layout and backward in the second one, can
+/// make up the distance. Of nested axes: what is left for smaller strides is below the stride.
+bool can_step(std::span<const CommonAxis> axes, std::int64_t distance) {
+  if (axes.empty()) return distance == 0;
+  const CommonAxis& axis = axes.front();
+  const std::int64_t nearest = distance / axis.stride;
+  for (const std::int64_t steps : {nearest - 1, nearest, nearest + 1}) {
+    if (steps > -axis.second_size && steps < axis.first_size &&
+        can_step(axes.subspan(1), distance - steps * axis.stride)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Whether views of the same strides surely share no element, such as columns of one matrix.
+bool are_interleaved(const Tensor& a, const Tensor& b) {
+  const auto size = static_cast<std::int64_t>(element_size_bytes(a.dtype()));
+  const std::int64_t bytes =
+      static_cast<std::int64_t>(address_of(b)) - static_cast<std::int64_t>(address_of(a));
+  if (a.dtype() != b.dtype() || a.layout().rank() != b.layout().rank() || bytes % size != 0) {
+    return false;
+  }
+  std::vector<Axis> largest;
+  std::vector<CommonAxis> axes;
+  for (std::size_t axis = 0; axis < a.layout().rank(); ++axis) {
+    const std::uint64_t sizes[] = {a.dims()[axis], b.dims()[axis]};
+    const std::uint64_t most = std::max(sizes[0], sizes[1]);
+    if (most == 1) continue;
+    const std::uint64_t stride = a.layout().strides()[axis];
+    if (stride != b.layout().strides()[axis]) return false;
+    largest.push_back({stride, most});
+    axes.push_back({static_cast<std::int64_t>(stride), static_cast<std::int64_t>(sizes[0]),
+                    static_cast<std::int64_t>(sizes[1])});
+  }
+  std::ranges::stable_sort(largest, std::greater(), &Axis::stride);
+  std::ranges::stable_sort(axes, std::greater(), &CommonAxis::stride);
+  return are_nested(largest) && !can_step(axes, bytes / size);
+}
+
 bool overlaps(const Tensor& a, const Tensor& b) {
   if (a.element_count() == 0 || b.element_count() == 0) return false;
   const auto end_of = [](const Tensor& tensor) {
@@ -25,15 +101,7 @@ bool overlaps(const Tensor& a, const Tensor& b) {
     return address_of(tensor) +
            (layout.extent() - layout.start_offset()) * element_size_bytes(tensor.dtype());
   };
-  return address_of(a) < end_of(b) && address_of(b) < end_of(a);
-}
-
-// Whether an element of the output is written twice.
-bool repeats(const Layout& layout) {
-  for (std::size_t axis = 0; axis < layout.rank(); ++axis) {
-    if (layout.strides()[axis] == 0 && layout.dims()[axis] > 1) return true;
-  }
-  return false;
+  return address_of(a) < end_of(b) && address_of(b) < end_of(a) && !are_interleaved(a, b);
 }
 
 }  // namespace
@@ -193,8 +261,9 @@ void require_output(std::string_view operation, std::span<const Tensor* const> i
     refuse(operation, "the output is " + describe(out) + ", and the result is " +
                           std::string(to_string(dtype)) + list_of(dims));
   }
-  if (repeats(out.layout())) {
-    refuse(operation, "the output " + describe(out) + " repeats elements (stride 0)");
+  if (out.element_count() > 0 && !are_nested(long_axes(out.layout()))) {
+    refuse(operation, "elements of the output " + describe(out) + " share memory (strides " +
+                          list_of(out.layout().strides()) + ")");
   }
   for (const Tensor* input : inputs) {
     if (!overlaps(*input, out) || is_same_memory(*input, out)) continue;

@@ -28,6 +28,13 @@ def without(kernel):
                              HIPTOOL_HIP_LIBRARY="/nowhere/hip", FAKE_CUDA_SKIP_KERNEL=kernel)
 
 
+def with_fault(kernel, fault):
+    """It computes something else (tests/fakes/cuda/faulty_kernels.hpp)."""
+    return clean_environment(HIPTOOL_CUDA_LIBRARY=os.environ["FAKE_CUDA"],
+                             HIPTOOL_HIP_LIBRARY="/nowhere/hip",
+                             FAKE_CUDA_FAULTY_KERNEL=f"{kernel}:{fault}")
+
+
 class Operations(CliTest):
     def run_kernel(self, *words, code=0, **options):
         result = run("run-kernel", *words, **options)
@@ -204,6 +211,47 @@ class Timed(Operations):
         [result] = document["results"]
         self.assertEqual((result["wrong"]["count"], result["wrong"]["got"]), (1320, 0xffffffff))
         self.assertEqual(result["samples_s"], [])
+
+
+class Faults(Operations):
+    """Faults that kernels have had, each in the default run, in the sweep, and in one layout."""
+
+    def check_fault(self, operation, dtype, kernel, fault, layout="packed", place=r"\d+",
+                    shape=()):
+        words = [operation, "--dtype", dtype, "--device", "nvidia:0"]
+        environment = with_fault(kernel, fault)
+        kind = r"[a-z -]+"
+        sweep = self.run_kernel(*words, "--sweep", "quick", code=5, environment=environment).stdout
+        self.assertRegex(
+            " ".join(sweep.split()),
+            rf"wrong: {operation}\.{dtype}@nvidia:0 {layout} \d[\dx]*( {kind}(, {kind})?)? of "
+            rf"{kind}: element \[[\d,]*\] \(\d+\): expected \S+, got \S+, xor 0x")
+        timed = self.run_kernel(*words, "--layout", layout, "--samples", "1", *shape, code=5,
+                                environment=environment).stdout
+        label = "" if layout == "packed" else rf"\.{layout}"
+        self.assertRegex(" ".join(timed.split()),
+                         rf"wrong: {operation}\.{dtype}\.[\w]+{label}@nvidia:0: [\d ]+ of [\d ]+ "
+                         rf"values, first at {place}: expected \S+, got \S+, xor 0x")
+
+    def test_a_stride_that_is_one_too_long(self):
+        self.check_fault("add", "i32", "hiptool_binary_i32", "stride", layout="spread",
+                         shape=("--shape", "33x40"), place="40")
+
+    def test_a_tail_that_is_left_out(self):
+        self.check_fault("add", "f32", "hiptool_binary_packed_f32", "tail",
+                         shape=("--shape", "1025"), place="1024")
+
+    def test_sums_of_halves_in_halves(self):
+        self.check_fault("sum", "f16", "hiptool_sum_rows_f16", "halves", place="0")
+
+    def test_swapped_operands(self):
+        self.check_fault("sub", "f16", "hiptool_binary_packed_f16", "swapped")
+
+    def test_a_minimum_that_ignores_nan(self):
+        self.check_fault("minimum", "f32", "hiptool_binary_packed_f32", "nan")
+
+    def test_another_quotient_by_zero(self):
+        self.check_fault("div", "i32", "hiptool_binary_packed_i32", "zero")
 
 
 class WrongWords(Operations):

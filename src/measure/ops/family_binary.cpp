@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <cmath>
 #include <string>
 
 #include "hiptool/ops.hpp"
@@ -35,12 +36,26 @@ const char* describe(ops::Compare operation) {
   return "1 where x >= y, else 0, as u8";
 }
 
+/// Quotients by zero and of the least number by -1, which random numbers of many bits do not have.
+void put_rare_quotients(DType dtype, OperationCase& made) {
+  InputData& x = made.inputs[0];
+  InputData& y = made.inputs[1];
+  const std::size_t size = element_size_bytes(dtype);
+  const std::uint64_t count = x.bytes.size() / size;
+  if (is_floating_point(dtype) || size < 4 || count < 4) return;
+  put_number(y, count / 2, 0);
+  if (dtype == DType::u32) return;
+  put_number(x, count / 4, -std::ldexp(1.0L, static_cast<int>(8 * size - 1)));
+  put_number(y, count / 4, -1);
+}
+
 void add_binary(std::vector<OperationEntry>& list, ops::Binary operation) {
   OperationEntry entry{
       std::string(ops::to_string(operation)), "binary", describe(operation), {}, 3};
   entry.dtypes.assign(dtypes.begin(), dtypes.end());
   entry.cases = [operation](DType dtype, std::span<const std::uint64_t> dims, InputMaker& maker) {
     OperationCase made = elementwise_case(2, dtype, dims, maker, dtype);
+    if (operation == ops::Binary::div) put_rare_quotients(dtype, made);
     made.run = [operation](const Backend& backend, std::span<const Tensor> in, const Tensor& out) {
       ops::binary_into(backend, operation, in[0], in[1], out);
     };

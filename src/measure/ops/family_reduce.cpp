@@ -30,7 +30,7 @@ bool is_index(ops::Reduce operation) {
 }
 
 struct ReducedAxes {
-  const char* variant;
+  std::string variant;
   std::vector<std::size_t> axes;
   bool keeps_dims;
 };
@@ -56,32 +56,88 @@ void put_special_numbers(InputData& data) {
   put_number(data, 2 * width - 1, std::numeric_limits<long double>::infinity());
 }
 
+/// The first whole number of which the type does not hold the next one; 0: sums are exact or have
+/// as many digits as the type.
+long double first_gap(DType dtype) {
+  switch (dtype) {
+    case DType::f16: return 2048;
+    case DType::bf16: return 256;
+    case DType::f8e4m3: return 16;
+    default: return 0;
+  }
+}
+
+/// Whole numbers whose sums are small and exact in f32, and wrong in an accumulator of their own
+/// type, which loses ones after the first number of each run. Near its end is the opposite of that
+/// number. A run is all elements of a sum, or a row where all axes are reduced.
+InputData cancelling_numbers(DType dtype, std::span<const std::uint64_t> dims,
+                             const ReducedAxes& reduced, InputMaker& maker) {
+  constexpr std::uint64_t shortest_row = 64;
+  constexpr std::uint64_t shortest_run = 5;
+  InputData data = maker.numbers(dtype, dims);
+  if (data.bytes.empty()) return data;
+  const std::uint64_t count = data.bytes.size() / element_size_bytes(dtype);
+  const bool is_first_axis = reduced.keeps_dims;
+  const bool is_row = reduced.axes.size() < dims.size() || dims.back() >= shortest_row;
+  const std::uint64_t step = is_first_axis ? count / dims[0] : 1;
+  const std::uint64_t length = is_first_axis ? dims[0] : is_row ? dims.back() : count;
+  const std::uint64_t half = length / 2;
+  Values values{data.dims, {}};
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t place = i / step % length;
+    const std::uint64_t group = is_first_axis ? i % step : i / length;
+    const std::uint64_t last = length - 1 - (length < 32 ? 0 : group % 3 * 5);  // in another lane
+    if (length < shortest_run || place == half) {
+      values.at.push_back(-static_cast<long double>(maker.next() % 17));  // from -16 to 0
+    } else if (place == 0 || place == last) {
+      values.at.push_back(place == 0 ? first_gap(dtype) : -first_gap(dtype));
+    } else {
+      values.at.push_back(place < half ? 1 : place + 1 == last ? 6 : -1);  // about 0 in all
+    }
+  }
+  data.bytes = ops::reference::bytes_of(dtype, values);
+  return data;
+}
+
+/// Without inputs.
+OperationCase reduce_case(ops::Reduce operation, DType dtype, std::span<const std::uint64_t> dims,
+                          const ReducedAxes& reduced) {
+  OperationCase made;
+  made.variant = reduced.variant;
+  made.result_dtype = is_index(operation) ? DType::u32 : dtype;
+  for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+    const bool is_kept =
+        std::find(reduced.axes.begin(), reduced.axes.end(), axis) == reduced.axes.end();
+    if (is_kept || reduced.keeps_dims) made.result_dims.push_back(is_kept ? dims[axis] : 1);
+  }
+  made.run = [operation, reduced](const Backend& backend, std::span<const Tensor> in,
+                                  const Tensor& out) {
+    ops::reduce_into(backend, operation, in[0], reduced.axes, out);
+  };
+  made.reference = [operation, dtype, reduced](std::span<const Values> in) -> Expected {
+    return ops::reference::reduce(operation, dtype, in[0], reduced.axes, reduced.keeps_dims);
+  };
+  return made;
+}
+
 std::vector<OperationCase> reduce_cases(ops::Reduce operation, DType dtype,
                                         std::span<const std::uint64_t> dims, InputMaker& maker) {
   const bool is_sum = operation == ops::Reduce::sum;
   const InputData data = is_sum ? maker.moderate_numbers(dtype, dims) : maker.numbers(dtype, dims);
   std::vector<OperationCase> cases;
   for (const ReducedAxes& reduced : reduced_axes(dims.size(), is_sum)) {
-    OperationCase made;
-    made.variant = reduced.variant;
-    made.inputs.push_back(data);
-    if (is_sum && cases.size() == 1) put_special_numbers(made.inputs[0]);
-    made.result_dtype = is_index(operation) ? DType::u32 : dtype;
     std::uint64_t reduced_elements = 1;
-    for (std::size_t axis = 0; axis < dims.size(); ++axis) {
-      bool is_kept = true;
-      for (const std::size_t one : reduced.axes) is_kept &= one != axis;
-      if (!is_kept) reduced_elements *= dims[axis];
-      if (is_kept || reduced.keeps_dims) made.result_dims.push_back(is_kept ? dims[axis] : 1);
-    }
+    for (const std::size_t axis : reduced.axes) reduced_elements *= dims[axis];
     if (!is_sum && reduced_elements == 0) continue;  // an error
-    made.run = [operation, reduced](const Backend& backend, std::span<const Tensor> in,
-                                    const Tensor& out) {
-      ops::reduce_into(backend, operation, in[0], reduced.axes, out);
-    };
-    made.reference = [operation, dtype, reduced](std::span<const Values> in) -> Expected {
-      return ops::reference::reduce(operation, dtype, in[0], reduced.axes, reduced.keeps_dims);
-    };
+    OperationCase made = reduce_case(operation, dtype, dims, reduced);
+    if (is_sum && first_gap(dtype) > 0 && reduced_elements > 1) {
+      OperationCase cancelling = made;
+      cancelling.variant += (made.variant.empty() ? "cancelling" : ", cancelling");
+      cancelling.inputs.push_back(cancelling_numbers(dtype, dims, reduced, maker));
+      cases.push_back(std::move(cancelling));
+    }
+    made.inputs.push_back(data);
+    if (is_sum && made.variant == "last axis") put_special_numbers(made.inputs[0]);
     cases.push_back(std::move(made));
   }
   return cases;

@@ -154,14 +154,10 @@ CallResult compare_elements(DType dtype, std::span<const std::byte> got, const E
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint64_t difference = bits_at(got, i, size) ^ bits_at(wanted, i, size);
     if (difference == 0) continue;
-    if (result.has_bound) {
+    if (result.has_bound && ops::reference::is_within_slack(expected, i, values.at[i])) {
       const long double error = std::fabs(values.at[i] - expected.values.at[i]);
-      // This form of the condition makes NaN wrong.
-      if (error <= expected.slack[i]) {
-        result.max_error =
-            std::max(result.max_error, static_cast<double>(error / expected.slack[i]));
-        continue;
-      }
+      result.max_error = std::max(result.max_error, static_cast<double>(error / expected.slack[i]));
+      continue;
     }
     if (!result.wrong) {
       result.wrong.emplace();

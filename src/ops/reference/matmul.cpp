@@ -97,8 +97,9 @@ Expected matmul(DType dtype, const Values& a, const Values& b, double alpha, dou
     sum.keeps_products = keeps_products;
     for (std::size_t i = 0; i < k; ++i) sum.add(a.at[row + i] * b.at[column + i * n]);
     const long double product = alpha * sum.value;
-    const long double added = old != nullptr ? beta * old->at[at] : 0;
-    const long double result = product + added;
+    const bool adds = old != nullptr && beta != 0;
+    const long double added = adds ? beta * old->at[at] : 0;
+    const long double result = adds ? product + added : product;  // which may be -0
     const long double squares = keeps_products ? grouped_squares(sum.products) : sum.squares;
     long double slack = units * unit * std::sqrt(squares) * std::fabs(alpha) +
                         length * ulp_of(is_double ? DType::f64 : DType::f32, 0);

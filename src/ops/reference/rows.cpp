@@ -94,7 +94,7 @@ Expected normalise(DType dtype, const Values& x, const Values& weight, const Val
       const long double factor = scale * weight.at[k];
       const long double scaled = (x.at[i] - mean) * factor;
       const long double added = bias != nullptr ? bias->at[k] : 0;
-      expected.values.at[i] = scaled + added;
+      expected.values.at[i] = bias != nullptr ? scaled + added : scaled;  // which may be -0
       const long double size = std::fabs(x.at[i] - mean) + distances;
       // Of the mean that a kernel takes, and of the one here.
       const long double of_means = std::fabs(mean) * (error * error + 0x1p-62L);

@@ -160,6 +160,12 @@ std::vector<std::byte> bytes_of(DType dtype, const Values& values) {
   return bytes;
 }
 
+bool is_within_slack(const Expected& expected, std::size_t index, long double result) {
+  const long double value = expected.values.at[index];
+  if (value == 0 && result == 0 && std::signbit(value) != std::signbit(result)) return false;
+  return std::fabs(result - value) <= expected.slack[index];  // not of NaN
+}
+
 long double ulp_of(DType dtype, long double value) {
   return is_floating_point(dtype) ? ulp_in(format_of(dtype), value) : 0;
 }

@@ -20,11 +20,15 @@ struct Values {
 
 /// The results that an operation should give. Without slack a result is right when it is the
 /// correctly rounded value, bit for bit: one rounding to nearest even, the sign of zero included,
-/// NaN as the canonical quiet NaN. With slack, |result - value| <= slack of the same index.
+/// NaN as the canonical quiet NaN. With slack, is_within_slack().
 struct Expected {
   Values values;
   std::vector<long double> slack;  // empty: none
 };
+
+/// Whether |result - value| <= slack of the same index; where the value is 0, a result that is 0
+/// has its sign. Of results that are not bit-equal.
+bool is_within_slack(const Expected& expected, std::size_t index, long double result);
 
 /// Packed elements of that type as values, and values rounded once to that type: to nearest even;
 /// f8e4m3 saturates; NaN is the canonical quiet one; integers must be in range.

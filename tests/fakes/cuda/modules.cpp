@@ -11,6 +11,7 @@
 #include "fakes/common/settings.hpp"
 #include "fakes/cuda/call.hpp"
 #include "fakes/cuda/faults.hpp"
+#include "fakes/cuda/faulty_kernels.hpp"
 #include "fakes/cuda/image.hpp"
 
 using namespace hiptool::fake;
@@ -152,9 +153,12 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
     if (!translate_list(extra, list)) return CUDA_ERROR_INVALID_VALUE;
     extra = list.data();
   }
-  result = forward(&Api::hipModuleLaunchKernel, function, grid_x, grid_y, grid_z, block_x, block_y,
-                   block_z, shared_bytes, stream, arguments, extra);
-  return result == CUDA_SUCCESS ? after_launch(name_of(function), stream, arguments) : result;
+  const std::string name = name_of(function);
+  result = launch_faulty(name, stream, arguments, [&](void** changed) {
+    return forward(&Api::hipModuleLaunchKernel, function, grid_x, grid_y, grid_z, block_x, block_y,
+                   block_z, shared_bytes, stream, changed, extra);
+  });
+  return result == CUDA_SUCCESS ? after_launch(name, stream, arguments) : result;
 }
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
   if (attribute == hiptool::hip::HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {

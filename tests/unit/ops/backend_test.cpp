@@ -5,12 +5,19 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "fakes/cpus_as_vendors.hpp"
+#include "hiptool/matmul.hpp"
 #include "hiptool/ops.hpp"
+#include "hiptool/ops_move.hpp"
+#include "hiptool/ops_rows.hpp"
 #include "kernels/images.hpp"
 #include "ops/backend_state.hpp"
 #include "ops/operands.hpp"
@@ -123,7 +130,7 @@ TEST_CASE("errors come before the launch and name the operation and both operand
   CHECK(message_of([&] { ops::add_into(backend, a, a, b); }) ==
         "add: the output is f16[2,3], and the result is f32[2,3]");
   CHECK(message_of([&] { ops::add_into(backend, a, a, row); }) ==
-        "add: the output f32[2,3] repeats elements (stride 0)");
+        "add: elements of the output f32[2,3] share memory (strides [0,1])");
   const Tensor whole = backend.zeros(DType::f32, {8});
   const auto part = [&](std::uint64_t start) {
     return whole.with_layout(whole.layout().narrow(0, start, 4));
@@ -132,6 +139,105 @@ TEST_CASE("errors come before the launch and name the operation and both operand
         "add: the output f32[4] overlaps the input f32[4]");
   ops::add_into(backend, part(0), part(4), part(0));  // the input itself
   backend.synchronize();
+}
+
+TEST_CASE("what does not fit is refused before anything is launched") {
+  test::WrappedDevice wrapped(std::make_shared<test::CpusAsVendors>(2));
+  const Backend backend(wrapped.device());
+  const std::string own_id = wrapped.device().id();
+  const std::string platform(to_string(wrapped.device().platform()));
+  const Device other_device = find_device(wrapped.platforms(), platform + ":1");
+  REQUIRE(other_device != wrapped.device());
+  const Tensor a = Tensor::empty(backend.device(), DType::f32, {4, 4});
+  const Tensor u = Tensor::empty(backend.device(), DType::u32, {4, 4});
+  const Tensor wide = Tensor::empty(backend.device(), DType::f32, {4, 5});
+  const Tensor away = Tensor::empty(other_device, DType::f32, {4, 4});
+  const std::string elsewhere =
+      "f32[4,4] is on " + other_device.id() + ", and the operation runs on " + own_id;
+  const std::uint64_t launched = wrapped.table().count("hipModuleLaunchKernel");
+
+  using Call = std::function<void(const Tensor& x, const Tensor& y)>;
+  const std::vector<std::pair<std::string, Call>> calls{
+      {"mul", [&](auto& x, auto& y) { ops::mul(backend, x, y); }},
+      {"ge", [&](auto& x, auto& y) { ops::ge(backend, x, y); }},
+      {"where", [&](auto& x, auto& y) { ops::where_cond(backend, u, x, y); }},
+      {"concat",
+       [&](auto& x, auto& y) {
+         ops::concat(backend, {x, y}, 0);
+       }},
+      {"gate", [&](auto& x, auto& y) { ops::gate(backend, ops::Gate::silu, x, y); }},
+      {"matmul", [&](auto& x, auto& y) { ops::matmul(backend, x, y); }}};
+  for (const auto& [name, call] : calls) {
+    CAPTURE(name);
+    CHECK(message_of([&] { call(a, away); }) == name + ": " + elsewhere);
+    const std::string types = message_of([&] { call(a, u); });
+    for (const std::string& part : {name, std::string("f32[4,4]"), std::string("u32[4,4]")}) {
+      CHECK(types.find(part) != std::string::npos);
+    }
+    const std::string shapes = message_of([&] { call(a, wide.with_layout(Layout({5, 3}))); });
+    CHECK(shapes.find("[5,3]") != std::string::npos);
+  }
+  CHECK(message_of([&] { ops::exp(backend, away); }) == "exp: " + elsewhere);
+  CHECK(message_of([&] { ops::sum(backend, away, {0}); }) == "sum: " + elsewhere);
+  CHECK(message_of([&] { ops::neg_into(backend, a, away); }) == "neg: " + elsewhere);
+  CHECK(wrapped.table().count("hipModuleLaunchKernel") == launched);
+  ops::mul(backend, a, a);
+  CHECK(wrapped.table().count("hipModuleLaunchKernel") == launched + 1);
+  backend.synchronize();
+}
+
+namespace {
+
+/// Finds GPUs on no platform, or fails to look.
+class NoGpus final : public hip::Binder {
+ public:
+  explicit NoGpus(bool throws) : throws_(throws) {}
+  hip::Binding bind(Platform platform, const hip::BindRequest&) override {
+    if (throws_) throw Error(ErrorCode::internal, "bind", "failed");
+    hip::Binding binding;
+    binding.status.platform = platform;
+    binding.status.reason = "not installed";
+    return binding;
+  }
+
+ private:
+  bool throws_;
+};
+
+}  // namespace
+
+TEST_CASE("gpu_available is true where a platform other than the processor has devices") {
+  const auto is_available = [](std::shared_ptr<hip::Binder> binder) {
+    Platforms platforms = core::make_platforms({}, std::move(binder));
+    return Backend::gpu_available(platforms);
+  };
+  CHECK(is_available(std::make_shared<test::CpusAsVendors>(1)));
+  CHECK_FALSE(is_available(std::make_shared<NoGpus>(false)));
+  CHECK_FALSE(is_available(std::make_shared<NoGpus>(true)));
+}
+
+TEST_CASE(
+    "with_retry releases cached memory before it calls again, after recoverable errors only") {
+  Platforms platforms;
+  const Backend backend(test::device(platforms));
+  const auto cached = [&] { return backend.allocator().statistics().cached_bytes; };
+  backend.empty(DType::u8, {1 << 20});  // is kept
+  backend.synchronize();
+  REQUIRE(cached() > 0);
+  int calls = 0;
+  const auto result = backend.with_retry([&] {
+    if (++calls == 1) throw Error(ErrorCode::out_of_memory, "hipMalloc", "no memory");
+    return cached();
+  });
+  CHECK(calls == 2);
+  CHECK(result == 0);
+  calls = 0;
+  const auto failing = [&] {
+    ++calls;
+    throw Error(ErrorCode::invalid_argument, "add", "no");
+  };
+  CHECK(code_of([&] { backend.with_retry(failing); }) == ErrorCode::invalid_argument);
+  CHECK(calls == 1);
 }
 
 TEST_CASE("places beyond 31 bits are found by 64-bit division") {

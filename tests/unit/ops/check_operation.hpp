@@ -121,7 +121,7 @@ inline void check_result(DType dtype, std::span<const std::byte> found,
                                      wanted.begin() + static_cast<std::ptrdiff_t>(i * size));
     bool is_right = is_equal;
     if (!is_equal && !expected.slack.empty()) {
-      is_right = std::fabs(got.at[i] - expected.values.at[i]) <= expected.slack[i];
+      is_right = ops::reference::is_within_slack(expected, i, got.at[i]);
     }
     if (is_right) continue;
     CAPTURE(i);

@@ -3,9 +3,13 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "hiptool/copy.hpp"
 #include "hiptool/error.hpp"
@@ -141,7 +145,122 @@ TEST_CASE("elements that were not written are found, also those of a tail") {
   CHECK(text(wrong.element->got) == "NaN");
 }
 
-TEST_CASE("a sum that is rounded to f16 too early is found") {
+namespace {
+
+/// Sums numbers in halves: `lanes` of them side by side, each of which takes runs of so many
+/// elements by turns; neighbouring lanes are joined first, or distant ones.
+struct HalfSum {
+  std::size_t lanes;
+  std::size_t run;
+  bool joins_neighbours = true;
+
+  static float rounded(long double value) { return to_float(to_half(static_cast<float>(value))); }
+
+  float operator()(std::span<const long double> numbers) const {
+    std::vector<float> sums(std::min(lanes, numbers.size()), 0);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      float& sum = sums[i / run % sums.size()];
+      sum = rounded(sum + numbers[i]);
+    }
+    while (sums.size() > 1) {
+      const std::size_t rest = (sums.size() + 1) / 2;
+      std::vector<float> joined(rest);
+      for (std::size_t i = 0; i < rest; ++i) {
+        const std::size_t left = joins_neighbours ? 2 * i : i;
+        const std::size_t right = joins_neighbours ? left + 1 : i + rest;
+        joined[i] = right < sums.size() ? rounded(sums[left] + sums[right]) : sums[left];
+      }
+      sums = std::move(joined);
+    }
+    return sums[0];
+  }
+};
+
+const std::vector<HalfSum> half_sums{
+    {1, 1},   {32, 8},  {32, 4},        {32, 2},        {32, 1},        {64, 8},
+    {256, 8}, {256, 1}, {32, 8, false}, {32, 1, false}, {64, 1, false}, {256, 8, false}};
+
+/// Which of the cases of a sum show that it was computed so.
+std::vector<std::string> cases_that_find(const HalfSum& sum_of, const Dims& dims, DataKind kind) {
+  InputMaker maker(kind, 1);
+  std::vector<std::string> found;
+  for (const OperationCase& call : find_operation("sum")->cases(DType::f16, dims, maker)) {
+    if (call.variant.find("cancelling") == std::string::npos) continue;
+    const auto x = ops::reference::values_of(DType::f16, call.inputs[0].bytes, dims);
+    const std::size_t results = Layout(call.result_dims).element_count();
+    const bool is_first_axis = call.variant.starts_with("first");
+    ops::reference::Values sums{call.result_dims, {}};
+    for (std::size_t result = 0; result < results; ++result) {
+      std::vector<long double> numbers;
+      for (std::size_t k = 0; k < x.at.size() / results; ++k) {
+        numbers.push_back(
+            x.at[is_first_axis ? k * results + result : result * (x.at.size() / results) + k]);
+      }
+      sums.at.push_back(sum_of(numbers));
+    }
+    const auto bytes = ops::reference::bytes_of(DType::f16, sums);
+    if (compare_elements(DType::f16, bytes, call.reference(std::vector{x})).wrong) {
+      found.push_back(call.variant);
+    }
+  }
+  return found;
+}
+
+bool has_text(const std::vector<std::string>& list, std::string_view text) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+}  // namespace
+
+TEST_CASE("sums of halves in halves are found in every case that is made for it") {
+  for (const HalfSum& sum_of : half_sums) {
+    CAPTURE(sum_of.lanes);
+    CAPTURE(sum_of.run);
+    CAPTURE(sum_of.joins_neighbours);
+    for (const DataKind kind : {DataKind::whole, DataKind::random}) {
+      CAPTURE(to_string(kind));
+      CHECK(has_text(cases_that_find(sum_of, {1025}, kind), "cancelling"));
+      const auto found = cases_that_find(sum_of, {33, 40}, kind);
+      CHECK(has_text(found, "all axes, cancelling"));
+      CHECK(has_text(found, "last axis, cancelling"));
+      CHECK(has_text(found, "first axis, cancelling"));
+    }
+    // Of the width of rows that are timed without a shape.
+    const auto found = cases_that_find(sum_of, {4, 4096}, DataKind::random);
+    CHECK(has_text(found, "all axes, cancelling"));
+    CHECK(has_text(found, "last axis, cancelling"));
+  }
+}
+
+TEST_CASE("sums of halves by pairs alone are found in rows and columns") {
+  constexpr std::size_t all_lanes = std::numeric_limits<std::size_t>::max();
+  for (const bool joins_neighbours : {false, true}) {
+    CAPTURE(joins_neighbours);
+    const auto found =
+        cases_that_find({all_lanes, 1, joins_neighbours}, {33, 40}, DataKind::random);
+    CHECK(has_text(found, "last axis, cancelling"));
+    CHECK(has_text(found, "first axis, cancelling"));
+  }
+}
+
+TEST_CASE("quotients by zero and of the least number by -1 are among random numbers") {
+  for (const DType dtype : {DType::u32, DType::i32, DType::i64}) {
+    CAPTURE(to_string(dtype));
+    const OperationCase call = case_of("div", dtype, {64});
+    const auto numbers = [&](std::size_t input) {
+      const InputData& data = call.inputs[input];
+      return ops::reference::values_of(dtype, data.bytes, data.dims).at;
+    };
+    const auto x = numbers(0);
+    const auto y = numbers(1);
+    CHECK(std::count(y.begin(), y.end(), 0) == 1);
+    if (dtype == DType::u32) continue;
+    CHECK(y[16] == -1);
+    CHECK(x[16] == (dtype == DType::i32 ? -0x1p31L : -0x1p63L));
+  }
+}
+
+TEST_CASE("a quotient that is rounded to f16 too early is found") {
   Platforms platforms;
   const Backend backend(test::device(platforms));
   OperationCase call = case_of("div", DType::f32, {3});
@@ -168,6 +287,17 @@ TEST_CASE("a result within a bound is right, and one beyond is not") {
   CHECK(wrong_of(judged({1, 2.5F, 3, 4})).element->first_index == 1);
   CHECK(wrong_of(judged({1, 2, 3, 4.001F})).element->first_index == 3);
   CHECK(wrong_of(judged({1, 2, NAN, 4})).element->first_index == 2);
+}
+
+TEST_CASE("a zero within a bound has the sign of the zero that it should be") {
+  const ops::reference::Expected expected{{{3}, {-0.0L, 0.0L, 0.125L}}, {1, 1, 1}};
+  const auto judged = [&](std::vector<float> got) {
+    return compare_elements(DType::f32, std::as_bytes(std::span(got)), expected);
+  };
+  CHECK_FALSE(judged({-0.0F, 0.0F, -0.0F}).wrong);  // the last one is rounded
+  CHECK_FALSE(judged({0.5F, -0.5F, 0.0F}).wrong);
+  CHECK(wrong_of(judged({0.0F, 0.0F, 0.125F})).element->first_index == 0);
+  CHECK(wrong_of(judged({-0.0F, -0.0F, 0.125F})).element->first_index == 1);
 }
 
 TEST_CASE("swapped operands, another rule for NaN and for division by zero are found") {
