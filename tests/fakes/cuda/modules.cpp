@@ -152,6 +152,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
     if (!translate_list(extra, list)) return CUDA_ERROR_INVALID_VALUE;
     extra = list.data();
   }
+  const ProductFault fault(name_of(function), stream, arguments);
   result = forward(&Api::hipModuleLaunchKernel, function, grid_x, grid_y, grid_z, block_x, block_y,
                    block_z, shared_bytes, stream, arguments, extra);
   return result == CUDA_SUCCESS ? after_launch(name_of(function), stream, arguments) : result;
