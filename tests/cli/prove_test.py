@@ -179,9 +179,9 @@ class Prove(CliTest):
         self.golden(path, golden)
         # Matrix 19 is "up" of layer 2.
         environment = fake_cuda(FAKE_CUDA_FLIP_WEIGHT="19:43")
-        for words, code in [(["--prove"], 5), (["--prove", "--check-golden", golden], 5)]:
-            words = ["load", path, "--device", "nvidia:0,nvidia:1", *words]
-            document = check_one_verdict(self, words, code, environment, stdout_formats=["table"])
+        for more in ([], ["--check-golden", golden]):
+            words = ["load", path, "--device", "nvidia:0,nvidia:1", "--prove", *more]
+            document = check_one_verdict(self, words, 5, environment, stdout_formats=["table"])
             placed = [device["id"] for device in document["devices"] if device["tensors"]]
             self.assertEqual(placed, ["nvidia:0", "nvidia:1"])
             wrong = document["prove"]["first_wrong"]
@@ -252,8 +252,9 @@ class Prove(CliTest):
         path = self.make("m.safetensors", "--architecture", "llama", "--types", "F32")
         golden = str(self.folder / "golden")
         written = self.golden(path, golden)
-        self.assertRegex(self.first_line(written.stdout), r"^wrote \S+golden: the float64 reference "
-                         r"for 8 tokens of m.safetensors; no device was opened$")
+        self.assertRegex(self.first_line(written.stdout),
+                         r"^wrote \S+golden: the float64 reference for 8 tokens of m.safetensors; "
+                         r"no device was opened$")
         words = ["load", path, "--device", "cpu", "--prove", "--check-golden", golden]
         document = check_one_verdict(self, words, 0, stdout_formats=["table"])
         found = document["prove"]
