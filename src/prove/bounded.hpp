@@ -10,9 +10,9 @@
 namespace hiptool::prove {
 
 /// Numbers, and how far from each of them a device's f32 may be. With u = 2^-24, half an ulp of 1:
-/// * a sum of k products a_i b_i: (8 sqrt(k) + k / 8) u sqrt(sum (a_i b_i)^2) + u |sum|. Rounding
-///   errors of k terms grow as their root (Higham and Mary 2019, with lambda = 8); k / 8 is for
-///   matrix units that truncate (docs/kernels.md has measured errors);
+/// * a sum of k products a_i b_i: 8 sqrt(k) u sqrt(sum (a_i b_i)^2) + u |sum|. Rounding errors of k
+///   terms grow as their root (Higham and Mary 2019, with lambda = 8). Matrix units, which may
+///   truncate and need more, take no part in the exact path;
 /// * a norm x_i w_i / sqrt(mean(x^2) + epsilon): the relative error of that sum of squares, halved
 ///   by the root, and six roundings;
 /// * a rotation: four roundings of each of its two products, of the table, the product and the sum,

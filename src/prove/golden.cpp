@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -53,20 +54,32 @@ void add_sums(Golden& golden, std::span<const double> elements, std::size_t toke
   }
 }
 
+// Infinite for NaN, which no number exceeds.
+double share_used_up(double error, double bound) {
+  if (error == 0) return 0;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  return error <= std::numeric_limits<double>::max() && bound > 0 ? error / bound : infinity;
+}
+
 /// Compares a device's values with a golden, in one pass over the model.
 class GoldenCheck {
  public:
   GoldenCheck(ModelRuntime& runtime, const Golden& golden, const ProveOptions& options)
-      : runtime_(runtime), golden_(golden), options_(options), found_(golden.layers() + 1) {}
+      : runtime_(runtime),
+        golden_(golden),
+        options_(options),
+        found_(golden.layers() + 1),
+        shares_(golden.layers() + 1) {}
 
   void run() {
     const Observation observation(runtime_, [this](const DecoderStage& stage) {
       if (options_.alter) options_.alter(stage);
-      const StreamRef& stream = runtime_.backend().stream();
       const bool is_embedding = stage.name == "embedding";
       if (!is_embedding && stage.name != "output") return;
-      compare(is_embedding ? 0 : *stage.layer + 1, static_cast<std::size_t>(stage.position),
-              read_values(stream, stage.values, options_.cancel));
+      const std::size_t row = is_embedding ? 0 : *stage.layer + 1;
+      found_[row].device = stage.stream.device().id();
+      compare(row, static_cast<std::size_t>(stage.position),
+              read_values(stage.stream, stage.values, options_.cancel));
       if (options_.progress && !is_embedding) {
         options_.progress(*stage.layer + 1, golden_.layers());
       }
@@ -101,7 +114,7 @@ class GoldenCheck {
     const std::size_t all = golden_.prompt_ids.size();
     const auto width = static_cast<std::size_t>(runtime_.spec().embedding);
     WrongValue& worst = found_[row];
-    worst.stage = row == 0 ? "embedding" : "output";
+    worst.stage = row == 0 ? "embedding_projections" : "output_projections";
     if (row > 0) worst.layer = row - 1;
     worst.rows = Golden::signs;
     for (std::size_t token = 0; token < values.size() / width; ++token) {
@@ -113,8 +126,9 @@ class GoldenCheck {
         const double error = std::abs(sums.projections[r] - expected);
         ++worst.values;
         if (!(error <= bound)) ++worst.wrong_values;
-        const double worst_error = std::abs(worst.got - worst.expected);
-        if (worst.bound > 0 && error * worst.bound <= worst_error * bound) continue;
+        const double share = share_used_up(error, bound);
+        if (worst.values > 1 && share <= shares_[row]) continue;
+        shares_[row] = share;
         worst.position = first_token + token;
         worst.row = r;
         worst.expected = expected;
@@ -128,6 +142,7 @@ class GoldenCheck {
   const Golden& golden_;
   const ProveOptions& options_;
   std::vector<WrongValue> found_;
+  std::vector<double> shares_;  // of their bounds that the worst use up
   std::vector<double> logits_;
 };
 

@@ -72,7 +72,9 @@ void require_model(const Golden& golden, std::uint64_t model_digest, const std::
 /// Runs the golden's prompt on the device and compares embedding, outputs of layers and logits end
 /// to end, in the time of the device alone. Errors add up from layer to layer, so the bounds are
 /// wider than those of prove(). Where they are exceeded, prove() compares the layers up to there
-/// with the reference, to name the place. Throws what prove() throws.
+/// with the reference, to name the place; where none of their values is wrong, the first wrong
+/// value is one of the signed sums, of the stage "embedding_projections" or "output_projections" of
+/// a layer. Throws what prove() throws.
 ProveResult check_golden(ModelRuntime& runtime, const ReferenceDecoder& reference,
                          const Golden& golden, const ProveOptions& options = {});
 

@@ -13,8 +13,10 @@
 namespace hiptool::prove {
 namespace {
 
-// Measured with SmolLM2-135M in Q4_1 on one core of a Xeon of 2023.
-constexpr double weight_time_s = 8e-9;
+// Of one core for one weight, measured with an 8B model in Q4_K on 16 cores of a Xeon of 2023
+// (docs/benchmarks.md). A proof computes two sequences, and bounds.
+constexpr double prove_time_s = 28e-9;
+constexpr double golden_time_s = 12.5e-9;
 
 }  // namespace
 
@@ -30,7 +32,8 @@ std::optional<Needs> prove_needs(const ModelFile& model) {
     options.context_tokens = 8;
     const double threads = std::max(1u, std::thread::hardware_concurrency());
     const auto weights = static_cast<double>(model.parameters());
-    return Needs{ModelRuntime::memory_bytes(spec, options), weights * weight_time_s / threads};
+    return Needs{ModelRuntime::memory_bytes(spec, options), weights * prove_time_s / threads,
+                 weights * golden_time_s / threads};
   } catch (const Error& error) {
     const ErrorCode code = error.code();
     if (code != ErrorCode::input_failed && code != ErrorCode::invalid_argument) throw;

@@ -7,10 +7,11 @@
 
 namespace hiptool::prove {
 
-/// What prove() takes for a prompt of eight tokens.
+/// What prove() and make_golden() take for a prompt of eight tokens.
 struct Needs {
   std::uint64_t device_bytes = 0;  ///< besides the weights
-  double host_time_s = 0;          ///< of the reference, an estimate without the reading of files
+  double host_time_s = 0;          ///< of prove(), an estimate without the reading of files
+  double golden_time_s = 0;        ///< the same of make_golden()
 };
 
 /// Absent for a model that cannot be proved: no known decoder, or types of weights without kernels.

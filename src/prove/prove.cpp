@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -72,19 +73,20 @@ class Prover {
     ProveResult result;
     result.layers = judge_.layers();
     result.first_wrong = judge_.first_wrong();
+    for (LayerResult& layer : result.layers) name_device(layer.wrong);
+    name_device(result.first_wrong);
     if (is_whole()) result.logits = compare_logits();
     if (result.first_wrong) result.first_wrong->repeats = repeats(*result.first_wrong);
     return result;
   }
 
  private:
-  const StreamRef& stream() const { return runtime_.backend().stream(); }
   bool is_whole() const { return options_.layers.empty(); }
   bool is_chosen(std::size_t layer) const {
     return is_whole() || std::ranges::binary_search(options_.layers, layer);
   }
-  std::vector<double> read(const Tensor& values) const {
-    return read_values(stream(), values, options_.cancel);
+  std::vector<double> read(const DecoderStage& stage) const {
+    return read_values(stage.stream, stage.values, options_.cancel);
   }
   std::uint64_t weight_bytes(const MatrixSpec& matrix) const {
     return reference_.tensor(matrix.weight).size_bytes;
@@ -100,16 +102,21 @@ class Prover {
     if (options_.progress) options_.progress(std::min(done_bytes_, total_bytes_), total_bytes_);
   }
 
+  void name_device(std::optional<WrongValue>& wrong) const {
+    if (wrong) wrong->device = devices_.at({wrong->layer, wrong->stage});
+  }
+
   // The queue is kept short, so that a cancellation need not wait for all layers.
   void run_unobserved() {
     const Observation observation(runtime_, [this](const DecoderStage& stage) {
       if (options_.alter) options_.alter(stage);
-      if (stage.name == "output") wait_unless_cancelled(stream(), options_.cancel);
+      if (stage.name == "output") wait_unless_cancelled(stage.stream, options_.cancel);
     });
     const std::size_t last = std::min<std::size_t>(ids_.size(), most_logits_tokens);
     if (ids_.size() > last) runtime_.decode_step(ids_.first(ids_.size() - last));
     for (const std::uint32_t& id : ids_.last(last)) {
-      step_logits_.push_back(read(runtime_.decode_step({&id, 1})));
+      step_logits_.push_back(read_values(runtime_.backend().stream(),
+                                         runtime_.decode_step({&id, 1}), options_.cancel));
     }
   }
 
@@ -122,16 +129,17 @@ class Prover {
   }
 
   void observe(const DecoderStage& stage) {
+    devices_[{stage.layer, std::string(stage.name)}] = stage.stream.device().id();
     if (stage.name == "embedding") {
       const auto tokens = static_cast<std::size_t>(stage.values.dims()[0]);
       const auto first = static_cast<std::size_t>(stage.position);
-      judge_.start(ids_.subspan(first, tokens), stage.position, read(stage.values), is_chosen(0));
+      judge_.start(ids_.subspan(first, tokens), stage.position, read(stage), is_chosen(0));
       chunk_tokens_ = tokens;
       return;
     }
     const bool is_output = stage.name == "output";
     if (stage.layer ? is_chosen(*stage.layer) || is_output : is_whole()) {
-      values_[std::string(stage.name)] = read(stage.values);
+      values_[std::string(stage.name)] = read(stage);
     }
     if (is_output) {
       if (is_chosen(*stage.layer)) {
@@ -171,10 +179,10 @@ class Prover {
       const Observation observation(runtime_, [&](const DecoderStage& stage) {
         if (options_.alter) options_.alter(stage);
         if (stage.layer == wrong.layer && stage.name == wrong.stage) {
-          const std::vector<double> values = read(stage.values);
+          const std::vector<double> values = read(stage);
           found.back().insert(found.back().end(), values.begin(), values.end());
         } else if (stage.name == "output") {
-          wait_unless_cancelled(stream(), options_.cancel);
+          wait_unless_cancelled(stage.stream, options_.cancel);
         }
       });
       runtime_.decode_step(ids_);
@@ -194,6 +202,8 @@ class Prover {
   LayerJudge judge_;
   StageValues values_;  // of the layer at work
   std::size_t chunk_tokens_ = 0;
+  // By layer and stage.
+  std::map<std::pair<std::optional<std::size_t>, std::string>, std::string> devices_;
   std::vector<std::vector<double>> step_logits_;
   std::vector<double> own_logits_;
   std::vector<double> logits_at_once_;

@@ -17,9 +17,10 @@ namespace hiptool::prove {
 /// The worst value of a stage that is wrong.
 struct WrongValue {
   std::optional<std::size_t> layer;  ///< absent outside of layers
-  std::string stage;                 ///< DecoderStage::name
+  std::string stage;                 ///< DecoderStage::name, or one of check_golden()
   std::string tensor;                ///< whose values the stage uses; empty: none
   std::string type;                  ///< of the tensor
+  std::string device;                ///< that computed it
   std::uint64_t position = 0;        ///< of the token
   std::uint64_t row = 0;             ///< element of the token's values, which has so many:
   std::uint64_t rows = 0;

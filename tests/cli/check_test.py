@@ -80,6 +80,18 @@ class Accepted(Check):
         self.assertEqual(document["model"], str(model))
         self.assertEqual(document["stages"][0]["status"], "passed")
 
+    def test_a_real_model_may_differ_more_than_the_made_one(self):
+        model = self.folder / "tiny.gguf"
+        made = run("make-model", model, "--architecture", "qwen3", "--types", "F32")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        # A mantissa bit of a weight has the effect of the many layers of a real model.
+        found = self.document(*SMALL, "--device", "nvidia:0", "--stage", "model", "--model",
+                              str(model), environment=fakes(FAKE_CUDA_FLIP_WEIGHT="0:402"))
+        stage = found["stages"][0]
+        self.assertEqual(stage["status"], "passed")
+        self.assertRegex(stage["figures"],
+                         r"^8 tokens, logits within \d\.\de-05 standard deviations of float64$")
+
 
 class Faults(Check):
     def test_a_slow_link(self):

@@ -147,6 +147,14 @@ class Doctor(CliTest):
         for one, other in zip(plain["devices"], document["devices"], strict=True):
             self.assertEqual({**one, memory: 0}, {**other, memory: 0})
 
+    def test_both_name_the_test_of_a_model(self):
+        for words in (["devices"], ["devices", "--doctor"]):
+            found = run(*words, environment=fake_cuda())
+            line = found.stdout.splitlines()[-1]
+            self.assertEqual(line, "does it compute a model right? hiptool load MODEL --prove "
+                                   "(needs: --dry-run)")
+            self.assertLessEqual(len(line), 80)
+
     def test_one_device_and_one_that_is_not_there(self):
         document, checks = self.diagnose("nvidia:1")
         self.assertEqual([device["id"] for device in document["devices"]], ["nvidia:1"])

@@ -75,7 +75,7 @@ class Prove(CliTest):
         again = run("load", path, "--device", "cpu", "--prove", "--prompt-ids", "5,6")
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertRegex(self.first_line(again.stdout),
-                         r"^proved: hiptool make-model computes right on cpu:0: logits within "
+                         r"^proved: m.gguf computes right on cpu:0: logits within "
                          r"\de-0\d standard deviations of float64 over 2 tokens \(bound 1e-04\), "
                          r"3 layers$")
 
@@ -96,7 +96,7 @@ class Prove(CliTest):
         self.assertIsNone(prove["logits"])
         found = run("load", path, "--device", "cpu", "--prove", "--layers", "1")
         self.assertEqual(self.first_line(found.stdout),
-                         "proved: 1 layer of hiptool make-model computes right on cpu:0")
+                         "proved: 1 layer of m.gguf computes right on cpu:0")
 
     def test_kernels_that_do_nothing(self):
         path = self.make("m.gguf", "--architecture", "llama")
@@ -131,6 +131,99 @@ class Prove(CliTest):
         wrong = document["prove"]["first_wrong"]
         self.assertEqual((wrong["layer"], wrong["tensor"]), (None, "output.weight"))
 
+    def divided(self, path, *words, devices="cpu:0,cpu:1"):
+        found = run("load", path, "--device", devices, "--prove", "--format", "json", *words,
+                    environment=clean_environment(HIPTOOL_CPU_DEVICES="3"))
+        return found, json.loads(found.stdout)
+
+    def test_several_devices_are_proved_by_layer(self):
+        for architecture, *words in [("llama", "--types", "Q4_1"), ("qwen2", "--tied")]:
+            path = self.make(architecture + ".gguf", "--architecture", architecture, *words)
+            golden = str(self.folder / (architecture + ".golden"))
+            self.golden(path, golden)
+            alone = json.loads(run("load", path, "--device", "cpu", "--prove", "--format",
+                                   "json").stdout)["prove"]
+            for devices, *split in [("cpu:0,cpu:1",), ("cpu:2,cpu:0,cpu:1", "--split", "layer")]:
+                with self.subTest(architecture=architecture, devices=devices):
+                    found, document = self.divided(path, *split, devices=devices)
+                    self.assertEqual((found.returncode, document["status"]), (0, "proved"),
+                                     found.stderr)
+                    self.assert_document(found.stdout, "load.schema.json")
+                    self.assertEqual(document["split"], "layer")
+                    self.assertEqual((document["prove"]["device"], document["prove"]["devices"]),
+                                     (None, devices.split(",")))
+                    for field in ("layers", "logits"):   # the same bits, so the same errors
+                        self.assertEqual(document["prove"][field], alone[field])
+                    found, document = self.divided(path, "--check-golden", golden, *split,
+                                                   devices=devices)
+                    self.assertEqual((found.returncode, document["status"]), (0, "proved"),
+                                     found.stderr)
+        table = run("load", path, "--device", "cpu:0,cpu:1", "--prove",
+                    environment=clean_environment(HIPTOOL_CPU_DEVICES="2"))
+        self.assertIn(" computes right on cpu:0 and cpu:1: ", self.first_line(table.stdout))
+
+    def test_other_splits_are_refused_before_anything_is_loaded(self):
+        path = self.make("m.gguf", "--architecture", "llama")
+        for split in ("bytes", "2,1"):
+            found, document = self.divided(path, "--split", split)
+            self.assertEqual(found.returncode, 2, found.stderr)
+            self.assertIn("is divided among cpu:0 and cpu:1", document["error"]["message"])
+            self.assertIn("--split layer", document["error"]["hint"])
+            self.assertEqual((document["devices"], document["load_time_s"]), ([], None))
+        found, document = self.divided(path, "--split", "replicate")
+        self.assertEqual((found.returncode, document["prove"]["device"]), (0, "cpu:0"))
+
+    def test_a_fault_on_the_second_of_two_devices(self):
+        path = self.make("m.gguf", "--architecture", "llama", "--types", "F32")
+        golden = str(self.folder / "golden")
+        self.golden(path, golden)
+        # Matrix 19 is "up" of layer 2.
+        environment = fake_cuda(FAKE_CUDA_FLIP_WEIGHT="19:43")
+        for more in ([], ["--check-golden", golden]):
+            words = ["load", path, "--device", "nvidia:0,nvidia:1", "--prove", *more]
+            document = check_one_verdict(self, words, 5, environment, stdout_formats=["table"])
+            placed = [device["id"] for device in document["devices"] if device["tensors"]]
+            self.assertEqual(placed, ["nvidia:0", "nvidia:1"])
+            wrong = document["prove"]["first_wrong"]
+            self.assertEqual((wrong["layer"], wrong["tensor"], wrong["row"], wrong["device"]),
+                             (2, "blk.2.ffn_up.weight", 0, "nvidia:1"))
+            table = run(*words, environment=environment)
+            self.assertIn("wrong: m.gguf on nvidia:1: layer 2, blk.2.ffn_up (F32), row 0 of ",
+                          self.first_line(table.stdout))
+
+    def test_planted_faults_of_weights_and_rows(self):
+        path = self.make("m.gguf", "--architecture", "llama", "--types", "F32")
+        words = ["load", path, "--device", "nvidia:0", "--prove"]
+        self.assertEqual(run(*words, environment=fake_cuda()).returncode, 0)
+        # An exponent bit of the eleventh weight of k in layer 1; "down" of layer 0.
+        for variable, value, layer, tensor, row in [
+                ("FAKE_CUDA_FLIP_WEIGHT", "8:43", 1, "blk.1.attn_k", 0),
+                ("FAKE_CUDA_SHORT_ROW", "6:60", 0, "blk.0.ffn_down", 60)]:
+            with self.subTest(variable=variable):
+                environment = fake_cuda(**{variable: value})
+                document = check_one_verdict(self, words, 5, environment, stdout_formats=["table"])
+                self.assertEqual(document["status"], "wrong")
+                wrong = document["prove"]["first_wrong"]
+                self.assertEqual((wrong["layer"], wrong["tensor"], wrong["row"], wrong["repeats"]),
+                                 (layer, tensor + ".weight", row, True))
+                self.assertEqual([one["layer"] for one in document["prove"]["layers"]
+                                  if one["status"] == "wrong"], [layer])
+                table = run(*words, environment=environment)
+                self.assertIn(f"wrong: m.gguf on nvidia:0: layer {layer}, {tensor} (F32), "
+                              f"row {row} of ", self.first_line(table.stdout))
+
+    def test_the_copy_of_a_model_that_computes_wrong_was_right(self):
+        path = self.make("m.gguf", "--architecture", "llama", "--types", "F32")
+        found = run("load", path, "--device", "nvidia:0", "--prove", "--export",
+                    f"prom={self.folder / 'm.prom'}",
+                    environment=fake_cuda(FAKE_CUDA_SHORT_ROW="6:60"))
+        self.assertEqual(found.returncode, 5, found.stderr)
+        lines = (self.folder / "m.prom").read_text().splitlines()
+        status = {line.split('"')[1]: line for line in lines
+                  if line.startswith("hiptool_measurement_status{") and line.endswith(" 1")}
+        self.assertIn('status="ok"', status["load-copy.m.gguf.nvidia:0"])
+        self.assertIn('status="mismatch"', status["load.m.gguf"])
+
     def test_weights_that_are_damaged_on_the_way(self):
         path = self.make("m.gguf", "--architecture", "llama")
         words = ["load", path, "--device", "nvidia:0", "--verify", "none", "--prove"]
@@ -145,7 +238,7 @@ class Prove(CliTest):
         name = wrong["tensor"].removesuffix(".weight")
         self.assertRegex(
             self.first_line(table.stdout),
-            rf"^wrong: hiptool make-model on nvidia:0: layer \d, {name} \(F32\), row \d+ of \d+: "
+            rf"^wrong: m.gguf on nvidia:0: layer \d, {name} \(F32\), row \d+ of \d+: "
             r"expected -?[\d.e-]+, got \S+; layer.* right; again: the same$")
 
     def golden(self, path, golden, *words):
@@ -159,8 +252,9 @@ class Prove(CliTest):
         path = self.make("m.safetensors", "--architecture", "llama", "--types", "F32")
         golden = str(self.folder / "golden")
         written = self.golden(path, golden)
-        self.assertRegex(self.first_line(written.stdout), r"^wrote \S+golden: what m.safetensors"
-                         r" computes for 8 tokens, in float64; no device was opened$")
+        self.assertRegex(self.first_line(written.stdout),
+                         r"^wrote \S+golden: the float64 reference for 8 tokens of m.safetensors; "
+                         r"no device was opened$")
         words = ["load", path, "--device", "cpu", "--prove", "--check-golden", golden]
         document = check_one_verdict(self, words, 0, stdout_formats=["table"])
         found = document["prove"]
@@ -240,9 +334,17 @@ class Prove(CliTest):
         # 163, of 8 tokens each; the last two are rounded up to 256 bytes.
         self.assertEqual(json.loads(found.stdout)["prove_needs"]["device_bytes"],
                          8 * 4 * (6 * 48 + 3 * 96 + 144 + 48 + 48 + 144 + 2 * 163) + 2 * 160)
+        document = json.loads(found.stdout)
+        cores = os.cpu_count()
+        times = {"host_time_s": 28e-9, "golden_time_s": 12.5e-9}
+        for field, of_a_weight in times.items():
+            self.assertAlmostEqual(
+                document["prove_needs"][field] * cores / document["model"]["parameters"],
+                of_a_weight, delta=1e-12)
         found = run("load", path, "--dry-run")
         self.assertRegex(" ".join(found.stdout.split()), r"--prove needs 40\.\d KiB on the device "
-                         r"besides the weights, and seconds of this host's \d+ cores?")
+                         rf"besides the weights, and about 1 s of this host's {cores} cores?; "
+                         r"--write-golden about 1 s")
         other = self.make("other.gguf", "--size", "1M")
         self.assertNotIn("prove", run("load", other, "--dry-run").stdout)
 

@@ -8,6 +8,9 @@
 ///   FAKE_CUDA_HANG=1:KERNEL      a launch of KERNEL never ends
 ///   FAKE_CUDA_NO_PEER=0:1        device 0 cannot reach device 1; *: none reaches another
 ///   FAKE_CUDA_NAME=TEXT          the name of all devices, which then are of one kind
+/// Faults of products with weights; matrices count in the order of their first use, 7 in a layer:
+///   FAKE_CUDA_FLIP_WEIGHT=12:40  the lowest bit of byte 40 of matrix 12 flips in device memory
+///   FAKE_CUDA_SHORT_ROW=12:5     products with row 5 of matrix 12, of floats, end 32 columns early
 /// FAKE_CUDA_UNITS is the number of multiprocessors (132), which decides how much some kernels do.
 #pragma once
 #include <cstddef>
@@ -23,6 +26,19 @@ std::string fault_of(const char* variable, int ordinal);
 
 /// Queues a wait where the variable asks for one on the stream's device.
 CUresult slow_down(const char* variable, CUstream stream);
+
+/// Around a launch: the faults of products.
+class ProductFault {
+ public:
+  ProductFault(const std::string& kernel, CUstream stream, void** arguments);
+  ~ProductFault();
+  ProductFault(const ProductFault&) = delete;
+  ProductFault& operator=(const ProductFault&) = delete;
+
+ private:
+  CUstream stream_;
+  void* hidden_ = nullptr;  // columns, while the product is computed
+};
 
 /// After a launch: damages memory or waits for ever, where that is asked for.
 CUresult after_launch(const std::string& kernel, CUstream stream, void** arguments);

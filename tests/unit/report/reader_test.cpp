@@ -126,6 +126,16 @@ TEST_CASE("a load and its copies") {
   CHECK(list[1].size_bytes == 60);
 }
 
+TEST_CASE("a load that computed wrong had right copies") {
+  const auto list = measurements(parsed(
+      R"({"schema":"hiptool.load/1","status":"wrong","model":{"path":"/m/a.gguf","bytes":100},
+          "bytes_per_s":50,"devices":[{"id":"cpu:0","copy_bytes_per_s":60}]})"));
+  REQUIRE(list.size() == 2);
+  CHECK(list[0].status == Status::mismatch);
+  CHECK(list[1].id == "load-copy.a.gguf.cpu:0");
+  CHECK(list[1].status == Status::ok);
+}
+
 TEST_CASE("two results with the same id are damage") {
   CHECK(measurements(cells(R"({"id":"a"},{"id":"b"})")).size() == 2);
   CHECK_THROWS_WITH_AS(measurements(cells(R"({"id":"a"},{"id":"b"},{"id":"a"})")),

@@ -218,6 +218,12 @@ void add_state(const Inventory& inventory, bool is_one_in_full, bool unicode,
   }
 }
 
+// Devices that work may still compute a model wrong.
+report::Line prove_hint() {
+  return {report::Tone::plain,
+          "does it compute a model right? hiptool load MODEL --prove (needs: --dry-run)"};
+}
+
 int run_devices(DevicesOptions options, Context& context) {
   separate_watched_id(options);
   if (!options.costs.empty() && !options.topology) {
@@ -258,6 +264,7 @@ int run_devices(DevicesOptions options, Context& context) {
     add_checks(findings, context.verbose, report);
     report.document.emplace_back("libraries", objects_of(libraries_table(findings.libraries)));
   }
+  if (!failure && !inventory.devices.empty()) report.notes.push_back(prove_hint());
   if (exit_code != exit_done) show_failure(failure, report);
   context.output.write(report);
   if (failure) print_error(environment.console, *failure);

@@ -13,7 +13,6 @@
 #include "base/units.hpp"
 #include "cli/commands/load/decoding.hpp"
 #include "cli/commands/load/sampling.hpp"
-#include "cli/commands/load/whole_model.hpp"
 #include "cli/failure.hpp"
 #include "cli/options.hpp"
 #include "hiptool/backend.hpp"

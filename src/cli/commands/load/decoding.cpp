@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "cli/commands/load/decoding.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <string>
 
 #include "hiptool/error.hpp"
@@ -26,6 +29,28 @@ void require_weight_types(const ModelFile& model) {
       throw unusable_model(model, "weight '" + tensor.name + "': " + error.what());
     }
   }
+}
+
+void require_prompt(const DecoderSpec& spec, const std::vector<std::uint32_t>& prompt) {
+  for (const std::uint32_t id : prompt) {
+    if (id < spec.vocabulary) continue;
+    throw Error(ErrorCode::out_of_bounds, "decode",
+                "token " + std::to_string(id) + " is not in the model's vocabulary of " +
+                    std::to_string(spec.vocabulary),
+                "use ids of this model's tokenizer");
+  }
+}
+
+void require_whole_layers(SplitKind split, std::span<const Device> devices) {
+  const bool divides = split == SplitKind::bytes || split == SplitKind::proportions;
+  if (!divides || devices.size() < 2) return;
+  std::vector<std::string> ids;
+  for (const Device& device : devices) ids.push_back(device.id());
+  throw Error(ErrorCode::invalid_argument, "decode",
+              fmt::format("with this --split a layer is divided among {}, but each must be whole "
+                          "on one device to compute",
+                          fmt::join(ids, " and ")),
+              "use --split layer, or replicate to compute on the first device alone");
 }
 
 std::vector<Backend> decoding_backends(const LoadedModel& model) {

@@ -14,6 +14,12 @@ namespace hiptool::cli {
 /// Throws Error(input_failed), naming the tensor, for weights of a type without kernels.
 void require_weight_types(const ModelFile& model);
 
+/// Throws Error(out_of_bounds) for an id that is not in the vocabulary.
+void require_prompt(const DecoderSpec& spec, const std::vector<std::uint32_t>& prompt);
+
+/// Throws Error(invalid_argument) where the split divides layers among the devices.
+void require_whole_layers(SplitKind split, std::span<const Device> devices);
+
 /// On the first device that holds the whole model, else on all that hold a part of it.
 std::vector<Backend> decoding_backends(const LoadedModel& model);
 

@@ -222,8 +222,8 @@ Runner add_load(CLI::App& app) {
   add_choice(app, "--io", "MODE", *io, {"auto", "buffered", "direct"},
              "how to read files; auto: direct reads for files that are not in the page cache");
   add_text(app, "--split", "HOW", *split,
-           "over several devices: by bytes (the default; with --context or --decode by layer), by "
-           "layer, in proportions A,B,.. or replicate");
+           "over several devices: by bytes (the default; with --context, --decode or --prove by "
+           "layer), by layer, in proportions A,B,.. or replicate");
   add_text(app, "--trace", "FILE", options->trace,
            "write a timeline of the load, for ui.perfetto.dev or chrome://tracing");
   add_text(app, "--write-manifest", "FILE", options->write_manifest,
@@ -272,7 +272,7 @@ Runner add_load(CLI::App& app) {
         if (!layers->empty()) options->layers = parse_layers(*layers);
         if (!split->empty()) {
           options->split = parse_split(*split);
-        } else if (options->decode > 0) {
+        } else if (options->decode > 0 || options->prove) {
           options->split.kind = SplitKind::layer;  // a layer computes on one device
         }
         options->verify = parse_verify(verify->value_or("auto"));

@@ -43,7 +43,7 @@ struct DecodeOutcome {
 
 /// What a device computes with a model, compared with float64.
 struct ProveOutcome {
-  std::string device;  ///< empty: only a golden was written
+  std::vector<std::string> devices;  ///< none: only a golden was written
   std::vector<std::uint32_t> prompt_ids;
   prove::ProveResult result;
   std::string checked_golden;  ///< its path, where the device was compared with one

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/text.hpp"
-#include "cli/commands/load/whole_model.hpp"
+#include "cli/commands/load/decoding.hpp"
 #include "cli/failure.hpp"
 #include "cli/options.hpp"
 #include "cli/output_file.hpp"
@@ -57,9 +57,9 @@ void check_prove(const ModelFile& model, const std::vector<std::uint32_t>& promp
 ProveOutcome run_prove(const LoadedModel& model, const ProveRequest& request,
                        const CancelToken& cancel, Progress& progress) {
   const DecoderSpec spec = DecoderSpec::read(model.model());
-  const Device device = device_of_whole_model(model, "--prove");
+  const std::vector<Backend> backends = decoding_backends(model);
   ProveOutcome outcome;
-  outcome.device = device.id();
+  for (const Backend& backend : backends) outcome.devices.push_back(backend.device().id());
   outcome.prompt_ids = prompt_of(spec, request.prompt);
   if (request.golden != nullptr) {
     const auto digest = request.model_digest ? *request.model_digest
@@ -69,11 +69,10 @@ ProveOutcome run_prove(const LoadedModel& model, const ProveRequest& request,
     outcome.checked_golden = request.golden_path;
   }
   const std::uint64_t tokens = outcome.prompt_ids.size();
-  const Backend backend(device);
   ModelRuntime::Options options;
   options.context_tokens = tokens;
   options.chunk_tokens = 16;  // a cancellation waits for a kernel; the reference gains no more
-  ModelRuntime decoder = make_decoder(backend, model, spec, options);
+  ModelRuntime decoder = make_decoder(backends, model, spec, options);
   const prove::ReferenceDecoder reference(model.model(), spec,
                                           {.sequence_tokens = tokens, .cancel = &cancel});
   prove::ProveOptions prove_options;

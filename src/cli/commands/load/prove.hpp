@@ -34,8 +34,9 @@ struct ProveRequest {
   std::optional<std::uint64_t> model_digest;  ///< where the load has computed it
 };
 
-/// Compares the computation of the device that holds the whole model with float64, or with a golden
-/// of the model. Throws as run_decode(), prove::prove() and prove::require_model() do.
+/// Compares the computation of the devices that hold the model, each whole layers, with float64, or
+/// with a golden of the model. Throws as run_decode(), prove::prove() and prove::require_model()
+/// do.
 ProveOutcome run_prove(const LoadedModel& model, const ProveRequest& request,
                        const CancelToken& cancel, Progress& progress);
 

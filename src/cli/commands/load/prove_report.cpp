@@ -35,6 +35,7 @@ Value wrong_step_value(const WrongValue& wrong) {
       {"stage", wrong.stage},
       {"tensor", tensor},
       {"dtype", type},
+      {"device", wrong.device},
       {"position", wrong.position},
       {"row", wrong.row},
       {"rows", wrong.rows},
@@ -68,7 +69,7 @@ std::string place_of(const WrongValue& wrong) {
 // What is known of the computation before it.
 std::string right_before(const ProveOutcome& prove) {
   const WrongValue& wrong = *prove.result.first_wrong;
-  if (!wrong.layer) return wrong.stage == "embedding" ? "" : "; all layers are right";
+  if (!wrong.layer) return wrong.stage.starts_with("embedding") ? "" : "; all layers are right";
   std::size_t count = 0;
   while (prove.result.layers[count].layer < *wrong.layer) ++count;
   if (count == 0) return "";
@@ -82,11 +83,22 @@ std::string wrong_text(const ProveOutcome& prove) {
   const WrongValue& wrong = *prove.result.first_wrong;
   std::string text;
   if (wrong.layer) text += fmt::format("layer {}, ", *wrong.layer);
-  text += fmt::format("{}, row {} of {}: expected {:.6g}, got {:.6g}", place_of(wrong), wrong.row,
-                      wrong.rows, wrong.expected, wrong.got);
-  text += right_before(prove);
+  // A sum of a golden is no element of the output, and no row of a weight.
+  const bool is_sum = wrong.stage.ends_with("_projections");
+  text += fmt::format("{}, {} {} of {}: expected {:.6g}, got {:.6g}", place_of(wrong),
+                      is_sum ? "sum" : "row", wrong.row, wrong.rows, wrong.expected, wrong.got);
+  text +=
+      is_sum ? "; no value was wrong in a closer look at the layers up to it" : right_before(prove);
   if (wrong.repeats) text += *wrong.repeats ? "; again: the same" : "; again: other values";
   return text;
+}
+
+// An estimate has one or two digits.
+std::string about(double time_s) {
+  if (time_s < 1) return "1 s";
+  if (time_s < 120) return fmt::format("{:.0f} s", time_s);
+  if (time_s < 7200) return fmt::format("{:.0f} min", time_s / 60);
+  return fmt::format("{:.0f} h", time_s / 3600);
 }
 
 std::string layers_text(const ProveOutcome& prove) {
@@ -120,7 +132,11 @@ report::Value prove_value(const ProveOutcome& prove) {
     golden = Object{{"checked", report::text_or_absent(prove.checked_golden)},
                     {"written", report::text_or_absent(prove.written_golden)}};
   }
-  return Object{{"device", report::text_or_absent(prove.device)},
+  Array devices;
+  for (const std::string& device : prove.devices) devices.push_back(device);
+  const bool has_one = prove.devices.size() == 1;
+  return Object{{"device", has_one ? Value(prove.devices.front()) : Value()},
+                {"devices", std::move(devices)},
                 {"prompt_ids", std::move(prompt)},
                 {"layers", std::move(layers)},
                 {"first_wrong",
@@ -130,36 +146,37 @@ report::Value prove_value(const ProveOutcome& prove) {
 }
 
 report::Value needs_value(const prove::Needs& needs) {
-  return Object{{"device_bytes", needs.device_bytes}, {"host_time_s", needs.host_time_s}};
+  return Object{{"device_bytes", needs.device_bytes},
+                {"host_time_s", needs.host_time_s},
+                {"golden_time_s", needs.golden_time_s}};
 }
 
 report::Line needs_line(const prove::Needs& needs) {
-  const char* const time = needs.host_time_s < 60     ? "seconds"
-                           : needs.host_time_s < 3600 ? "minutes"
-                                                      : "hours";
   return {report::Tone::plain,
-          fmt::format("prove   --prove needs {} on the device besides the weights, and {} of this "
-                      "host's {}",
-                      format_size(needs.device_bytes), time,
-                      base::count_of(std::max(1u, std::thread::hardware_concurrency()), "core"))};
+          fmt::format("prove   --prove needs {} on the device besides the weights, and about {} of "
+                      "this host's {}; --write-golden about {}",
+                      format_size(needs.device_bytes), about(needs.host_time_s),
+                      base::count_of(std::max(1u, std::thread::hardware_concurrency()), "core"),
+                      about(needs.golden_time_s))};
 }
 
 report::Line prove_verdict(const ProveOutcome& prove, const std::string& name) {
   const auto& result = prove.result;
+  const std::string on = fmt::format("{}", fmt::join(prove.devices, " and "));
   if (!prove.written_golden.empty()) {
     return {
         report::Tone::plain,
-        fmt::format("wrote {}: what {} computes for {}, in float64; no device was opened",
-                    prove.written_golden, name, base::count_of(prove.prompt_ids.size(), "token"))};
+        fmt::format("wrote {}: the float64 reference for {} of {}; no device was opened",
+                    prove.written_golden, base::count_of(prove.prompt_ids.size(), "token"), name)};
   }
   if (result.first_wrong) {
-    return {report::Tone::bad,
-            fmt::format("wrong: {} on {}: {}", name, prove.device, wrong_text(prove))};
+    return {report::Tone::bad, fmt::format("wrong: {} on {}: {}", name, result.first_wrong->device,
+                                           wrong_text(prove))};
   }
   if (!result.logits) {
     return {report::Tone::good,
             fmt::format("proved: {} of {} {} right on {}", layers_text(prove), name,
-                        result.layers.size() == 1 ? "computes" : "compute", prove.device)};
+                        result.layers.size() == 1 ? "computes" : "compute", on)};
   }
   const LogitsResult& logits = *result.logits;
   const std::string figures =
@@ -167,13 +184,13 @@ report::Line prove_verdict(const ProveOutcome& prove, const std::string& name) {
                   logits.max_error / logits.deviation, base::count_of(logits.tokens, "token"),
                   prove::logits_bound);
   if (result.is_right()) {
-    return {report::Tone::good, fmt::format("proved: {} computes right on {}: {}, {}", name,
-                                            prove.device, figures, layers_text(prove))};
+    return {report::Tone::good, fmt::format("proved: {} computes right on {}: {}, {}", name, on,
+                                            figures, layers_text(prove))};
   }
   const std::string what =
       logits.repeats ? figures + "; all layers are right"
                      : "a prompt at once and token by token give other logits; " + figures;
-  return {report::Tone::bad, fmt::format("wrong: {} on {}: {}", name, prove.device, what)};
+  return {report::Tone::bad, fmt::format("wrong: {} on {}: {}", name, on, what)};
 }
 
 std::vector<report::Line> prove_lines(const ProveOutcome& prove) {

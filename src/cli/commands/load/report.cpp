@@ -12,6 +12,7 @@
 #include "cli/commands/load/load_table.hpp"
 #include "cli/commands/load/prove.hpp"
 #include "cli/commands/load/split.hpp"
+#include "cli/commands/make_model/model_writer.hpp"
 #include "cli/document.hpp"
 #include "report/reader.hpp"
 
@@ -172,7 +173,9 @@ report::Line outcome_line(const LoadOutcome& outcome, const Error* error) {
 }
 
 std::string name_of_model(const LoadOutcome& outcome) {
-  if (outcome.summary && outcome.summary->name) return *outcome.summary->name;
+  // Every made model has the same name, which reads as a command.
+  const bool has_name = outcome.summary && outcome.summary->name;
+  if (has_name && *outcome.summary->name != name_of_made_models) return *outcome.summary->name;
   return outcome.model->path().filename().string();
 }
 

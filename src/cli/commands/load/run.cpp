@@ -10,6 +10,7 @@
 
 #include "base/temporary_folder.hpp"
 #include "cli/commands/load/decode.hpp"
+#include "cli/commands/load/decoding.hpp"
 #include "cli/commands/load/hashes.hpp"
 #include "cli/commands/load/prove.hpp"
 #include "cli/commands/make_model/model_writer.hpp"
@@ -150,6 +151,10 @@ class LoadRun {
   std::vector<Device> open_devices() {
     platforms_ = context_.make_platforms();
     std::vector<Device> devices = context_.choose_devices(*platforms_);
+    // Before anything is loaded.
+    if (arguments_.prove || arguments_.decode > 0) {
+      require_whole_layers(arguments_.split.kind, devices);
+    }
     for (const Device& device : devices) outcome_.device_names.push_back(device.info().name);
     outcome_.chosen_devices = devices.size();
     return devices;

@@ -89,7 +89,7 @@ void write_decoder_keys(GgufHeader& header, const DecoderPlan& plan) {
   const SampleDecoder& decoder = plan.decoder;
   const std::string prefix = decoder.architecture + ".";
   header.pair("general.architecture", decoder.architecture);
-  header.pair("general.name", "hiptool make-model");
+  header.pair("general.name", name_of_made_models);
   header.pair("general.quantization_version", 2);
   header.pair(prefix + "block_count", plan.layers);
   header.pair(prefix + "context_length", plan.context);

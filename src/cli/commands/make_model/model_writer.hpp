@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hiptool/cancel.hpp"
@@ -12,6 +13,9 @@
 #include "hiptool/model_file.hpp"
 
 namespace hiptool::cli {
+
+/// general.name of the GGUF files.
+inline constexpr std::string_view name_of_made_models = "hiptool make-model";
 
 /// A decoder whose sizes, keys and names fit each other, so that programs can compute with it.
 struct SampleDecoder {

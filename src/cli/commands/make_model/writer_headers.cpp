@@ -29,7 +29,7 @@ constexpr std::uint64_t gguf_alignment = 32;
 void write_metadata(GgufHeader& header, const GgufFacts& facts) {
   const std::uint64_t vocabulary = facts.vocabulary == 0 ? 32'000 : facts.vocabulary;
   header.pair("general.architecture", "llama");
-  header.pair("general.name", "hiptool make-model");
+  header.pair("general.name", name_of_made_models);
   header.array("general.tags", GgufValueType::text, 2);
   header.string("synthetic");
   header.string("random");

@@ -20,6 +20,7 @@
 #include "hiptool/load.hpp"
 #include "hiptool/model_runtime.hpp"
 #include "support.hpp"
+#include "unit/cli/commands/make_model/runtime_faults.hpp"
 #include "unit/cli/commands/make_model/runtime_support.hpp"
 #include "unit/cli/commands/make_model/sample_models.hpp"
 #include "unit/load/watched_device.hpp"
@@ -28,24 +29,6 @@ using namespace hiptool;
 using namespace hiptool::test;
 
 namespace {
-
-/// A model on a device whose calls can be made to fail. F16 norms are converted by the runtime.
-struct WatchedSample {
-  TemporaryFolder folder;
-  ModelFile model =
-      made_model(folder, ModelFormat::gguf, {"llama", RopeScaling::llama3, 0, false}, {"F16"});
-  DecoderSpec spec = DecoderSpec::read(model);
-  WatchedDevice watched;
-  WrapperTable& table = watched.table;
-  LoadedModel loaded = load_model(model, watched.device);
-  LiveCounts before = table.live();
-
-  bool is_nothing_left() const { return (table.live() - before).is_empty(); }
-};
-
-const std::set<std::string> harmless_calls{
-    "hipFree",         "hipHostFree",     "hipHostUnregister",  "hipStreamDestroy",
-    "hipEventDestroy", "hipModuleUnload", "hipFuncGetAttribute"};
 
 /// What became of a runtime's life.
 struct Life {
@@ -89,25 +72,6 @@ Life live_once(const WatchedSample& sample) {
   step("cleanup", [&] { runtime->cleanup(20); });
   runtime->cleanup(0);
   return life;
-}
-
-/// The first calls of a kind, the middle and the last one; fewer where each takes seconds.
-std::vector<std::uint64_t> calls_to_fail(std::uint64_t count) {
-  if (test::is_sanitized && count > 2) return {1, count};
-  std::vector<std::uint64_t> all;
-  for (std::uint64_t nth = 1; nth <= std::min<std::uint64_t>(count, 5); ++nth) all.push_back(nth);
-  if (count > 10) all.insert(all.end(), {count / 2, count});
-  return all;
-}
-
-std::map<std::string, std::uint64_t> calls_of(const WrapperTable& table) {
-  std::map<std::string, std::uint64_t> counts;
-  hip::for_each_call([&](auto, std::string_view name, hip::Need) {
-    if (const std::uint64_t count = table.count(name); count > 0) counts[std::string(name)] = count;
-  });
-  counts.erase("hipGetErrorName");  // give texts only
-  counts.erase("hipGetErrorString");
-  return counts;
 }
 
 }  // namespace
