@@ -386,6 +386,19 @@ TEST_CASE("targets of Debian's folders, which have a number") {
   CHECK(amd::open_hipblaslt().targets == std::vector<std::string>{"gfx906"});
 }
 
+TEST_CASE("hipBLASLt 1 is taken beside a runtime of HIP 6, as Debian has it") {
+  test::TemporaryTree tree;
+  const std::string runtime = std::getenv("HIPTOOL_HIP_LIBRARY");
+  const std::string renamed = (tree.root() / "libamdhip64.so.6").string();
+  std::filesystem::copy_file(runtime, renamed);
+  const Setting folder("HIPTOOL_LIBRARY_PATH", fakes_folder());
+  setenv("HIPTOOL_HIP_LIBRARY", renamed.c_str(), 1);
+  const BlasLibrary library = amd::open_hipblaslt();
+  setenv("HIPTOOL_HIP_LIBRARY", runtime.c_str(), 1);
+  CHECK(library.reason == "");
+  CHECK(library.api != nullptr);
+}
+
 TEST_CASE("AMD's libraries are not started without a device") {
   const Setting folder("HIPTOOL_LIBRARY_PATH", fakes_folder());
   const BlasLibrary hipblaslt = amd::open_hipblaslt();
