@@ -213,6 +213,7 @@ std::string refusal_text(int result, const std::string& library) {
              "process; use another process";
     case blas_old_library:
       return "this " + library + " is too old: its numbers for types are different";
+    case blas_no_device: return library + " was not started: its runtime reports no device";
     case blas_alignment: return library + " multiplies i8 whose rows begin at multiples of 4 bytes";
     default: return {};
   }

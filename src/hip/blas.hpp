@@ -70,6 +70,7 @@ enum BlasRefusal : int {
   blas_other_backend = -5,  ///< rocBLAS runs with its other backend in this process
   blas_old_library = -6,    ///< the release has other numbers for types
   blas_alignment = -7,      ///< i8 whose lines do not begin at multiples of 4 bytes
+  blas_no_device = -8,      ///< the runtime of AMD's libraries reports none
 };
 
 /// One library. Tables live to the end of the process and may be used by several threads; a handle

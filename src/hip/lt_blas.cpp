@@ -72,6 +72,9 @@ class LtApi final : public BlasApi {
 
   int open(void*& handle) const override {
     handle = nullptr;
+    if (const int refusal = library_.check_start ? library_.check_start() : 0; refusal != 0) {
+      return refusal;
+    }
     auto opened = std::make_unique<LtHandle>();
     const int status = calls_.create(&opened->native);
     if (status != 0) return status;

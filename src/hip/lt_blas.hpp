@@ -78,6 +78,8 @@ struct LtLibrary {
   LtCalls calls{};
   LtNumbers numbers{};
   std::string (*status_text)(int status) = nullptr;  ///< with the number
+  /// Asked before a handle is made: 0 or a BlasRefusal; may be empty.
+  std::function<int()> check_start;
   /// Checks a new handle: 0 or a BlasRefusal; may be empty.
   std::function<int(void* handle)> check_handle;
 };

@@ -9,6 +9,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import tempfile
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
@@ -40,6 +41,22 @@ def find_mirror():
         if uri.startswith(("http://", "https://")) and "-" not in release and is_debian:
             return uri
     raise Unreachable("apt's sources name no http mirror of Debian")
+
+
+def unpack_without(file, names, target):
+    """Unpacks all but these files, which become empty; answers what went wrong, else nothing."""
+    with tempfile.NamedTemporaryFile("w") as list_file:
+        list_file.write("".join(f"{name}\n" for name in names))
+        list_file.flush()
+        with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(file)],
+                              stdout=subprocess.PIPE) as source:
+            done = subprocess.run(["tar", "-x", "-C", str(target), "--no-wildcards",
+                                   f"--exclude-from={list_file.name}"], stdin=source.stdout,
+                                  text=True, capture_output=True, check=False)
+    for name in names:
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        (target / name).touch()
+    return done.stderr if done.returncode != 0 else ""
 
 
 class Suite:
@@ -95,13 +112,15 @@ class Suite:
                 return "" if version == "(none)" else version
         return ""
 
-    def unpack(self, packages, target):
-        """Unpacks these with all they depend on into the folder `target`."""
+    def unpack(self, packages, target, is_emptied=None):
+        """Unpacks these with all they depend on into the folder `target`; files whose names
+        `is_emptied` picks become empty ones."""
         words = ["-q", "install", "-y", "--no-install-recommends", *packages]
         self.apt("apt-get", "--download-only", *words)
         plan = re.findall(r"^Inst (\S+) \((\S+) .*\[(\w+)\]\)", self.apt("apt-get", "-s", *words),
                           re.MULTILINE)
-        self._unpack_files([self.folder / "archives" / file_name(*entry) for entry in plan], target)
+        self._unpack_files([self.folder / "archives" / file_name(*entry) for entry in plan], target,
+                           is_emptied)
 
     def unpack_alone(self, package, version, target):
         """Unpacks this one without what it depends on."""
@@ -109,8 +128,18 @@ class Suite:
         self._unpack_files(self.folder.glob(file_name(package, version, "*")), target)
 
     @staticmethod
-    def _unpack_files(files, target):
+    def _unpack_files(files, target, is_emptied=None):
+        pathlib.Path(target).mkdir(parents=True, exist_ok=True)
         for file in files:
-            done = run(["dpkg-deb", "-x", str(file), str(target)])
-            if done.returncode != 0:
-                raise Unreachable(f"{file} cannot be unpacked: {done.stderr.strip()}")
+            names = []
+            if is_emptied is not None:
+                listed = run(["dpkg-deb", "-c", str(file)]).stdout.splitlines()
+                names = [line.split(None, 5)[5] for line in listed if line.startswith("-")]
+                names = [name for name in names if is_emptied(name)]
+            if not names:
+                done = run(["dpkg-deb", "-x", str(file), str(target)])
+                error = done.stderr if done.returncode != 0 else ""
+            else:
+                error = unpack_without(file, names, pathlib.Path(target))
+            if error:
+                raise Unreachable(f"{file} cannot be unpacked: {error.strip()}")

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "hip/amd/bound_runtime.hpp"
 #include "hip/amd/rocblas.hpp"
@@ -36,7 +37,8 @@ int rocblas_transpose(bool is_transposed) {
 /// The library as both choices share it.
 struct Rocblas {
   RocblasCalls calls{};
-  BlasLibrary library;         ///< without `api`
+  BlasLibrary library;  ///< without `api`
+  std::optional<StartCheck> check_start;
   bool has_hipblaslt = false;  ///< it was built with that backend
   bool was_mapped = false;     ///< the program has loaded it before, and may have used it
   std::mutex mutex;            ///< of `backend`
@@ -69,6 +71,7 @@ class RocblasApi final : public BlasApi {
 
   int open(void*& handle) const override {
     handle = nullptr;
+    if (const int refusal = (*rocblas_.check_start)(); refusal != 0) return refusal;
     if (!choose_backend(rocblas_, backend_)) return blas_other_backend;
     auto opened = std::make_unique<RocblasHandle>();
     int status = calls_.rocblas_create_handle(&opened->native);
@@ -189,6 +192,7 @@ void load(Rocblas& rocblas) {
     library.reason = "no HIP runtime was found, so no rocBLAS either";
     return;
   }
+  rocblas.check_start.emplace(*runtime);
   LibrarySearch search;
   search.name = "rocBLAS";
   search.soname = "librocblas.so";

@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "hip/amd/library_search.hpp"
 #include "hip/amd/runtime.hpp"
+#include "hip/blas.hpp"
 #include "hip/side_library.hpp"
 
 namespace hiptool::hip::amd {
@@ -79,6 +80,15 @@ std::vector<std::string> list_library_folders(const base::DynamicLibrary& runtim
   return folders;
 }
 
+StartCheck::StartCheck(const base::DynamicLibrary& runtime)
+    : count_(runtime.function<decltype(Api::hipGetDeviceCount)>("hipGetDeviceCount")) {}
+
+int StartCheck::operator()() const {
+  int count = 0;
+  if (count_ == nullptr) return 0;
+  return count_(&count) == hipSuccess && count > 0 ? 0 : blas_no_device;
+}
+
 std::string refuse_second_runtime(const base::DynamicLibrary& library,
                                   const base::DynamicLibrary& runtime) {
   // A symbol is searched in a library and all that it depends on.
@@ -95,6 +105,11 @@ std::vector<std::string> list_targets(const std::string& library_path, const std
   std::set<std::string> targets;
   std::vector<fs::path> folders{fs::path(library_path).parent_path() / name / "library",
                                 real.parent_path() / name / "library"};
+  // Debian keeps the releases apart: rocblas/5/library.
+  for (std::string& numbered :
+       list_sibling_folders((real.parent_path() / name).string(), "", "library")) {
+    folders.emplace_back(std::move(numbered));
+  }
   if (chosen != nullptr && *chosen != '\0') folders = {chosen};
   for (const fs::path& folder : folders) {
     for (const fs::path& entry : base::list_folder(folder)) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/dynamic_library.hpp"
+#include "hip/api.hpp"
 
 namespace hiptool::hip::amd {
 
@@ -25,13 +26,26 @@ int runtime_major(const base::DynamicLibrary& runtime);
 /// the packages `_rocm_sdk_libraries*` beside its package.
 std::vector<std::string> list_library_folders(const base::DynamicLibrary& runtime);
 
+/// Whether AMD's libraries can be started: hipBLASLt ends the process where there is no device, and
+/// the others name it an internal or unknown error.
+class StartCheck {
+ public:
+  explicit StartCheck(const base::DynamicLibrary& runtime);
+
+  /// 0, or blas_no_device.
+  int operator()() const;
+
+ private:
+  decltype(Api::hipGetDeviceCount) count_;
+};
+
 /// Empty if `library` calls this runtime; else why it cannot be used: it has brought in another.
 std::string refuse_second_runtime(const base::DynamicLibrary& library,
                                   const base::DynamicLibrary& runtime);
 
 /// Targets ("gfx90a") named by files TensileLibrary_*gfx* in `<folder of the
-/// library>/<name>/library` or, if set, the folder of `variable`. Sorted; empty if there is no such
-/// folder.
+/// library>/<name>/library`, in Debian `<name>/<number>/library`, or, if set, the folder of
+/// `variable`. Sorted; empty if there is no such folder.
 std::vector<std::string> list_targets(const std::string& library_path, const std::string& name,
                                       const char* variable);
 

@@ -52,10 +52,12 @@ using MiopenHandle = ConvHandle<MiopenPlan>;
 
 class MiopenApi final : public DnnApi {
  public:
-  explicit MiopenApi(const MiopenCalls& calls) : calls_(calls) {}
+  MiopenApi(const MiopenCalls& calls, const StartCheck& check_start)
+      : calls_(calls), check_start_(check_start) {}
 
   int open(void*& handle) const override {
     handle = nullptr;
+    if (const int refusal = check_start_(); refusal != 0) return refusal;
     auto opened = std::make_unique<MiopenHandle>();
     const int status = calls_.miopenCreate(&opened->native);
     if (status == miopenStatusSuccess) handle = opened.release();
@@ -174,6 +176,7 @@ class MiopenApi final : public DnnApi {
   }
 
   const MiopenCalls& calls_;
+  StartCheck check_start_;
 };
 
 std::string read_miopen_version(const MiopenCalls& calls) {
@@ -216,7 +219,8 @@ DnnLibrary open_miopen() {
   library.path = found.path;
   library.reason = found.reason;
   if (found.library) {
-    library.api = &keep_forever(std::make_unique<MiopenApi>(keep_forever(std::move(calls))));
+    library.api = &keep_forever(
+        std::make_unique<MiopenApi>(keep_forever(std::move(calls)), StartCheck(*runtime)));
   }
   return library;
 }

@@ -77,7 +77,8 @@ constexpr LtNumbers hipblaslt_numbers() {
 /// File names' numbers of the releases that use a major of the runtime.
 std::vector<int> hipblaslt_majors(int runtime) {
   if (runtime == 7 || runtime == 10) return {1};
-  return runtime == 6 ? std::vector<int>{0} : std::vector<int>{1, 0};
+  // Debian builds a 1 for the runtime 6 too.
+  return runtime == 6 ? std::vector<int>{0, 1} : std::vector<int>{1, 0};
 }
 
 }  // namespace
@@ -115,6 +116,7 @@ BlasLibrary open_hipblaslt() {
   loaded.name = library.name;
   loaded.numbers = hipblaslt_numbers();
   loaded.status_text = hipblas_status_text;
+  loaded.check_start = StartCheck(*runtime);
   loaded.check_handle = [get_version](void* handle) -> int {
     int version = 0;
     if (get_version == nullptr || get_version(handle, &version) != HIPBLAS_STATUS_SUCCESS) return 0;

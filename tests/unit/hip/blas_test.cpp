@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "hip/dnn.hpp"
 #include "hip/gemm_call.hpp"
 #include "hip/side_library.hpp"
 #include "unit/hip/gemm_problem.hpp"
@@ -374,6 +375,54 @@ TEST_CASE("targets are read from the files beside the library") {
   tree.write("hipblaslt/library/hipblasltExtOpLibrary_gfx1100.dat");
   const Setting folder("HIPTOOL_LIBRARY_PATH", tree.root().string());
   CHECK(amd::open_hipblaslt().targets == std::vector<std::string>{"gfx90a", "gfx942"});
+}
+
+TEST_CASE("targets of Debian's folders, which have a number") {
+  test::TemporaryTree tree;
+  std::filesystem::copy_file(fakes_folder() + "/libhipblaslt.so.1",
+                             tree.root() / "libhipblaslt.so.1");
+  tree.write("hipblaslt/1/library/TensileLibrary_HH_SB_gfx906.co");
+  const Setting folder("HIPTOOL_LIBRARY_PATH", tree.root().string());
+  CHECK(amd::open_hipblaslt().targets == std::vector<std::string>{"gfx906"});
+}
+
+TEST_CASE("hipBLASLt 1 is taken beside a runtime of HIP 6, as Debian has it") {
+  test::TemporaryTree tree;
+  const std::string runtime = std::getenv("HIPTOOL_HIP_LIBRARY");
+  const std::string renamed = (tree.root() / "libamdhip64.so.6").string();
+  std::filesystem::copy_file(runtime, renamed);
+  const Setting folder("HIPTOOL_LIBRARY_PATH", fakes_folder());
+  setenv("HIPTOOL_HIP_LIBRARY", renamed.c_str(), 1);
+  const BlasLibrary library = amd::open_hipblaslt();
+  setenv("HIPTOOL_HIP_LIBRARY", runtime.c_str(), 1);
+  CHECK(library.reason == "");
+  CHECK(library.api != nullptr);
+}
+
+TEST_CASE("AMD's libraries are not started without a device") {
+  const Setting folder("HIPTOOL_LIBRARY_PATH", fakes_folder());
+  const BlasLibrary hipblaslt = amd::open_hipblaslt();
+  const BlasLibrary rocblas = amd::open_rocblas(false);
+  const DnnLibrary miopen = amd::open_miopen();
+  void* runtime = dlopen(std::getenv("HIPTOOL_HIP_LIBRARY"), RTLD_LAZY | RTLD_NOLOAD);
+  REQUIRE(runtime != nullptr);
+  int& devices = *static_cast<int*>(dlsym(runtime, "bare_runtime_devices"));
+  const auto check = [&](const auto& library) {
+    REQUIRE(library.api != nullptr);
+    devices = 0;
+    void* handle = nullptr;
+    const int status = library.api->open(handle);
+    CHECK(status == blas_no_device);
+    CHECK(handle == nullptr);
+    CHECK(library.api->error_text(status) ==
+          library.name + " was not started: its runtime reports no device");
+    devices = 1;
+    CHECK(library.api->open(handle) != blas_no_device);
+    library.api->close(handle);
+  };
+  check(hipblaslt);
+  check(rocblas);
+  check(miopen);
 }
 
 TEST_CASE("find_blas loads once, from any thread") {
