@@ -28,7 +28,7 @@ std::string only_wrong(const prove::ProveResult& result) {
   CHECK(!result.is_right());
   CHECK(wrong.repeats == true);
   std::size_t layers = 0;
-  for (const prove::LayerResult& layer : result.layers) layers += layer.wrong ? 1 : 0;
+  for (const prove::LayerResult& layer : result.layers) layers += layer.wrong ? 1U : 0U;
   CHECK(layers == (wrong.layer ? 1 : 0));
   return (wrong.layer ? std::to_string(*wrong.layer) + " " : "") + wrong.stage +
          (wrong.tensor.empty() ? "" : " " + wrong.tensor);
