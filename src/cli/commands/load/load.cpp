@@ -311,7 +311,7 @@ Command load_command() {
                    {"hiptool load model.safetensors --device cpu", "into host memory"},
                    {"hiptool load model.gguf --device all", "divided among all GPUs"},
                    {"hiptool load model.gguf --dry-run --tensors",
-                    "list the tensors; needs no device"},
+                    "the tensors; needs no device"},
                    {"hiptool load m.gguf --dry-run --context 8k", "does it fit with this context"},
                    {"hiptool load m.gguf --check-manifest m.json", "compare with a manifest"},
                    {"hiptool load m.gguf --decode 32", "continue a prompt; tokens/s"},
