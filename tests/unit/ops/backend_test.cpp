@@ -167,7 +167,9 @@ TEST_CASE("what does not fit is refused before anything is launched") {
        }},
       {"gate", [&](auto& x, auto& y) { ops::gate(backend, ops::Gate::silu, x, y); }},
       {"matmul", [&](auto& x, auto& y) { ops::matmul(backend, x, y); }}};
-  for (const auto& [name, call] : calls) {
+  for (const auto& entry : calls) {
+    const std::string& name = entry.first;
+    const Call& call = entry.second;
     CAPTURE(name);
     CHECK(message_of([&] { call(a, away); }) == name + ": " + elsewhere);
     const std::string types = message_of([&] { call(a, u); });
