@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Checks that each source of a build folder compiles alone, without making objects.
+"""Checks that each source of the program and library compiles alone, without making objects.
 
 Usage: sources_alone.py BUILD_FOLDER [--generated]
 --generated: prints the generated sources instead, which ninja must make before.
@@ -17,7 +17,7 @@ def commands_of(build):
     """The command of each C++ source; of those that several targets compile, the first."""
     commands = {}
     for entry in json.loads(pathlib.Path(build, "compile_commands.json").read_text("utf-8")):
-        if entry["file"].endswith(".cpp"):
+        if entry["file"].endswith(".cpp") and "/tests/" not in entry["file"]:
             commands.setdefault(entry["file"], entry["command"])
     return commands
 
