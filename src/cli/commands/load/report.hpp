@@ -18,6 +18,12 @@ namespace hiptool::cli {
 report::Report make_load_report(report::Run run, const LoadOutcome& outcome, const Error* error,
                                 const LoadArguments& options);
 
+/// What was found to be wrong: NaN and infinity, bytes that differ, differences from a manifest.
+std::vector<report::Table> finding_tables(const LoadOutcome& outcome);
+
+/// What was listed on request: the faults of the self-test, the tensors.
+std::vector<report::Table> listing_tables(const LoadOutcome& outcome, const LoadArguments& options);
+
 // ---- verdict.cpp: the verdict of a run, computed once and read by every writer
 
 /// 5 for wrong data or a planted fault that went undetected, whatever else failed; then the code of

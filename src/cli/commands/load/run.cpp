@@ -59,8 +59,9 @@ std::vector<NamedFile> files_of_model(const ModelFile& model) {
 
 class LoadRun {
  public:
-  LoadRun(const LoadArguments& arguments, Context& context, LoadOutcome& outcome)
-      : arguments_(arguments), context_(context), outcome_(outcome) {}
+  LoadRun(const LoadArguments& arguments, Context& context, LoadSession& session,
+          LoadOutcome& outcome)
+      : arguments_(arguments), context_(context), session_(session), outcome_(outcome) {}
 
   void run() {
     if (!arguments_.trace.empty()) outcome_.timeline = std::make_unique<Timeline>();
@@ -98,13 +99,18 @@ class LoadRun {
     compute();
     if (!hashes_) return;
     const auto timer = phase("hash");
-    Progress progress(context_.environment.console, context_.quiet);
+    Progress progress = make_progress();
     hashes_->finish(progress);
   }
 
  private:
   load::PhaseTimer phase(const char* name) {
     return {outcome_, outcome_.timeline.get(), nullptr, name};
+  }
+
+  Progress make_progress() const {
+    return Progress(context_.environment.console, context_.quiet, Progress::Clock::now,
+                    session_.step_prefix);
   }
 
   KvType kv_type() const {
@@ -116,7 +122,7 @@ class LoadRun {
       plan();
     } else if (!arguments_.write_golden.empty()) {
       const auto timer = phase("reference");
-      Progress progress(context_.environment.console, context_.quiet);
+      Progress progress = make_progress();
       outcome_.prove = write_golden(*outcome_.model, arguments_.prompt_ids, arguments_.write_golden,
                                     context_.environment.cancel, progress);
       outcome_.status = LoadStatus::planned;
@@ -149,8 +155,7 @@ class LoadRun {
   }
 
   std::vector<Device> open_devices() {
-    platforms_ = context_.make_platforms();
-    std::vector<Device> devices = context_.choose_devices(*platforms_);
+    std::vector<Device> devices = session_.open_devices();
     // Before anything is loaded.
     if (arguments_.prove || arguments_.decode > 0) {
       require_whole_layers(arguments_.split.kind, devices);
@@ -216,7 +221,7 @@ class LoadRun {
   }
 
   void load_onto_devices() {
-    Progress progress(context_.environment.console, context_.quiet);
+    Progress progress = make_progress();
     const LoadOptions options = load_options(progress);
     // A model without tensors starts no driver, unless a device was chosen.
     if (outcome_.model->tensors().empty()) plan_devices();
@@ -229,7 +234,8 @@ class LoadRun {
       // Memory of the host is freed now: hashing files for a manifest may need it.
       const bool is_on_gpu =
           outcome_.plan && !outcome_.plan->devices.front().device.is_host_memory();
-      if (context_.environment.keep && is_on_gpu) context_.environment.keep(std::move(loaded));
+      const bool is_kept = is_on_gpu && !session_.needs_memory_again;
+      if (context_.environment.keep && is_kept) context_.environment.keep(std::move(loaded));
     } catch (const Error& error) {
       const bool has_hidden_devices = !context_.devices.nvidia_ordinals.empty();
       if (error.code() != ErrorCode::out_of_memory || !has_hidden_devices) throw;
@@ -274,16 +280,28 @@ class LoadRun {
 
   const LoadArguments& arguments_;
   Context& context_;
+  LoadSession& session_;
   LoadOutcome& outcome_;
-  std::unique_ptr<Platforms> platforms_;
   std::optional<LoadHashes> hashes_;
   std::optional<prove::Golden> golden_;
 };
 
 }  // namespace
 
-void run_load_steps(const LoadArguments& arguments, Context& context, LoadOutcome& outcome) {
-  LoadRun(arguments, context, outcome).run();
+std::vector<Device> LoadSession::open_devices() {
+  if (error_) throw Error(*error_);
+  try {
+    if (!platforms_) platforms_ = context_.make_platforms();
+    return context_.choose_devices(*platforms_);
+  } catch (const Error& error) {
+    error_ = error;
+    throw;
+  }
+}
+
+void run_load_steps(const LoadArguments& arguments, Context& context, LoadSession& session,
+                    LoadOutcome& outcome) {
+  LoadRun(arguments, context, session, outcome).run();
 }
 
 }  // namespace hiptool::cli
