@@ -183,7 +183,8 @@ class Models(CliTest):
 
     def test_junit_has_one_case_for_each_model(self):
         path = self.folder / "j.xml"
-        bad = write_floats(self.folder / "nan.safetensors", {"t": [float("nan")], "u": [float("inf")]})
+        bad = write_floats(self.folder / "nan.safetensors",
+                           {"t": [float("nan")], "u": [float("inf")]})
         run("load", self.a, self.missing, bad, "--device", "cpu", "--check-tensors",
             f"--export=junit={path}")
         cases = list(xml.parse(path).getroot().iter("testcase"))
