@@ -125,6 +125,7 @@ void add_notes(const ModelResult& result, ModelLoad& load) {
     add({report::Tone::plain, decode_verdict(*outcome.decode)});
     for (const report::Line& line : decode_lines(*outcome.decode)) load.notes.push_back(line);
   }
+  if (!outcome.uncompared_hashes.empty()) add({report::Tone::plain, uncompared_text(outcome)});
   for (const report::Line& line : load.report.notes) {
     if (!line.text.starts_with(warning)) {
       load.notes.push_back(line);

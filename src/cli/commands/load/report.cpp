@@ -110,7 +110,7 @@ Value verify_value(const LoadOutcome& outcome) {
     }
   }
   const bool done = outcome.verification.has_value();
-  return Object{
+  Object fields{
       {"mode", std::string(to_string(outcome.verify_mode))},
       {"algorithm", algorithm(outcome)},
       {"leaves", done ? Value(outcome.verification->blocks) : Value()},
@@ -119,6 +119,10 @@ Value verify_value(const LoadOutcome& outcome) {
       {"mismatches", std::move(mismatches)},
       {"published", published_value(outcome)},
   };
+  if (!outcome.uncompared_hashes.empty()) {
+    fields.emplace_back("uncompared_hashes", outcome.uncompared_hashes);
+  }
+  return fields;
 }
 
 Value phases_value(const LoadOutcome& outcome) {

@@ -103,6 +103,9 @@ bool has_differences(const LoadOutcome& outcome);
 /// Every difference from the manifest, long hashes cut; one row for each.
 report::Table differences_table(const LoadOutcome& outcome);
 
+/// "not compared with SHA256SUMS; use --verify published"; requires uncompared_hashes.
+std::string uncompared_text(const LoadOutcome& outcome);
+
 /// The manifests and hashes that were compared and written, for people.
 std::vector<report::Line> hashes_lines(const LoadOutcome& outcome);
 

@@ -20,6 +20,7 @@
 #include "load/phase_timer.hpp"
 #include "load/place/place.hpp"
 #include "load/verify/verify_mode.hpp"
+#include "model/published_hash.hpp"
 #include "system/pci.hpp"
 
 namespace hiptool::cli {
@@ -81,6 +82,7 @@ class LoadRun {
       outcome_.layout = lay_out(*outcome_.model);
       // Before anything else reads the files and so changes what is in the page cache.
       load::choose_verify_mode(*outcome_.model, arguments_.verify, outcome_);
+      find_uncompared_hashes();
     }
     refuse_to_overwrite_parts();
     // Reports missing metadata before any file is hashed or device started.
@@ -115,6 +117,14 @@ class LoadRun {
 
   KvType kv_type() const {
     return kv_type_from_name(arguments_.kv_type.value_or("f16")).value_or(KvType::f16);
+  }
+
+  void find_uncompared_hashes() {
+    if (arguments_.dry_run || arguments_.verify == VerifyMode::published) return;
+    for (const ModelPart& part : outcome_.model->files()) {
+      outcome_.uncompared_hashes = model::find_hash_list(part);
+      if (!outcome_.uncompared_hashes.empty()) return;
+    }
   }
 
   void compute() {
