@@ -281,6 +281,10 @@ Runner add_load(CLI::App& app) {
       [options] { return !options->dry_run && options->context == 0; }};
 }
 
+std::vector<CompletionWords> words_of_load() {
+  return {{"--split", {"bytes", "layer", "replicate"}}};
+}
+
 }  // namespace
 
 Command load_command() {
@@ -319,6 +323,7 @@ Command load_command() {
                          OutputFormat::bmf, OutputFormat::junit, OutputFormat::prom},
       .takes_devices = true,
       .add = add_load,
+      .completion_words = words_of_load,
   };
 }
 
