@@ -13,8 +13,8 @@ std::string fish_text(const std::string& text) {
 
 // __fish_seen_subcommand_from would take the value of an option for a command.
 constexpr const char* fish_functions =
-    R"FISH(# COMMAND:N, the command and how many words of its own are complete; nothing before the colon
-# where there is no command yet.
+    R"FISH(# COMMAND:N, the command and how many words of its own are complete; the command is empty
+# where there is none yet.
 function __hiptool_place
   set -l command ''
   set -l option ''
