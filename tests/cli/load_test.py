@@ -203,8 +203,9 @@ class Load(CliTest):
 
     def test_wrong_usage(self):
         model = str(self.model)
-        for words in ([], [model, model], ["--demo", model], [model, "--verify", "published"],
-                      [model, "--verify", "sometimes"], [model, "--self-test", "--dry-run"],
+        for words in ([], [model, model, "--trace", "t"], ["--demo", model],
+                      [model, "--verify", "published"], [model, "--verify", "sometimes"],
+                      [model, "--self-test", "--dry-run"],
                       [model, "--self-test", "--verify", "readback"], [model, "--device", "gpu"]):
             with self.subTest(words):
                 result = run("load", *words)

@@ -19,6 +19,7 @@
 #include "cli/model_path.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "cli/text.hpp"
 #include "hiptool/decoder_spec.hpp"
 
 namespace hiptool::cli {
@@ -61,9 +62,10 @@ CheckRequest read_request(const CheckCommandOptions& options, const Environment&
   CheckRequest request;
   request.options.level = *measure::parse_check_level(options.level.value_or("quick"));
   if (!options.stages.empty()) {
-    request.options.stages = split_list(options.stages, "--stage");
-    for (const std::string& stage : request.options.stages) {
+    request.options.stages.clear();
+    for (const std::string& stage : split_list(options.stages, "--stage")) {
       check_choice(stage, measure::check_stages(), "--stage");
+      add_once(request.options.stages, stage);
     }
   }
   request.margin = parse_percent(options.margin, "--margin", request.margin);

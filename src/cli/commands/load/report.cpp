@@ -110,7 +110,7 @@ Value verify_value(const LoadOutcome& outcome) {
     }
   }
   const bool done = outcome.verification.has_value();
-  return Object{
+  Object fields{
       {"mode", std::string(to_string(outcome.verify_mode))},
       {"algorithm", algorithm(outcome)},
       {"leaves", done ? Value(outcome.verification->blocks) : Value()},
@@ -119,6 +119,10 @@ Value verify_value(const LoadOutcome& outcome) {
       {"mismatches", std::move(mismatches)},
       {"published", published_value(outcome)},
   };
+  if (!outcome.uncompared_hashes.empty()) {
+    fields.emplace_back("uncompared_hashes", outcome.uncompared_hashes);
+  }
+  return fields;
 }
 
 Value phases_value(const LoadOutcome& outcome) {
@@ -233,8 +237,9 @@ std::string reads_text(const LoadStatistics& load) {
   return text;
 }
 
-void append(std::vector<report::Line>& lines, std::vector<report::Line> more) {
-  lines.insert(lines.end(), std::make_move_iterator(more.begin()),
+template <class Item>
+void append(std::vector<Item>& items, std::vector<Item> more) {
+  items.insert(items.end(), std::make_move_iterator(more.begin()),
                std::make_move_iterator(more.end()));
 }
 
@@ -347,7 +352,27 @@ void add_fit(const LoadOutcome& outcome, report::Report& report) {
   report.tables.push_back(fit_table(*outcome.fit));
 }
 
+bool lists_tensors(const LoadOutcome& outcome, const LoadArguments& options) {
+  return options.tensors && outcome.model && outcome.layout;
+}
+
 }  // namespace
+
+std::vector<report::Table> finding_tables(const LoadOutcome& outcome) {
+  std::vector<report::Table> tables;
+  if (outcome.values && !outcome.values->findings.empty()) tables.push_back(values_table(outcome));
+  if (outcome.status == LoadStatus::mismatch) tables.push_back(mismatches_table(outcome));
+  if (has_differences(outcome)) tables.push_back(differences_table(outcome));
+  return tables;
+}
+
+std::vector<report::Table> listing_tables(const LoadOutcome& outcome,
+                                          const LoadArguments& options) {
+  std::vector<report::Table> tables;
+  if (!outcome.self_test.empty()) tables.push_back(self_test_table(outcome));
+  if (lists_tensors(outcome, options)) tables.push_back(tensors_table(outcome));
+  return tables;
+}
 
 report::Report make_load_report(report::Run run, const LoadOutcome& outcome, const Error* error,
                                 const LoadArguments& options) {
@@ -404,10 +429,8 @@ report::Report make_load_report(report::Run run, const LoadOutcome& outcome, con
   if (outcome.values) {
     add("values", values_value(outcome));
     report.verdict.push_back(values_line(outcome));
-    if (!outcome.values->findings.empty()) report.tables.push_back(values_table(outcome));
   }
-  if (outcome.status == LoadStatus::mismatch) report.tables.push_back(mismatches_table(outcome));
-  if (has_differences(outcome)) report.tables.push_back(differences_table(outcome));
+  append(report.tables, finding_tables(outcome));
   if (outcome.statistics && has_several_devices(outcome)) {
     report.tables.push_back(devices_table(outcome));
   }
@@ -416,12 +439,11 @@ report::Report make_load_report(report::Run run, const LoadOutcome& outcome, con
   }
   if (!outcome.self_test.empty()) {
     add("self_test", self_test_value(outcome));
-    report.tables.push_back(self_test_table(outcome));
   }
-  if (options.tensors && outcome.model && outcome.layout) {
+  append(report.tables, listing_tables(outcome, options));
+  if (lists_tensors(outcome, options)) {
     report.csv_tables = {full_tensors_table(outcome)};
     add("tensors", objects_of(report.csv_tables->front()));
-    report.tables.push_back(tensors_table(outcome));
   } else {
     report.csv_tables = {load_table(report.document)};
   }
