@@ -131,9 +131,16 @@ Value expect_value(const CheckOutcome& outcome) {
   if (outcome.expect.empty()) return {};
   Array not_measured;
   for (const std::string& one : outcome.result.floors.not_measured) not_measured.emplace_back(one);
+  Array gpus;
+  for (const measure::CountedGpus& one : outcome.result.floors.gpus) {
+    gpus.emplace_back(Object{{"name", one.name},
+                             {"expected", std::uint64_t{one.expected}},
+                             {"found", std::uint64_t{one.found}}});
+  }
   return Object{{"file", outcome.expect},
                 {"judged", std::uint64_t{outcome.result.floors.judged}},
-                {"not_measured", std::move(not_measured)}};
+                {"not_measured", std::move(not_measured)},
+                {"gpus", std::move(gpus)}};
 }
 
 void add_check_fields(const CheckOutcome& outcome, Object& document) {
@@ -270,9 +277,16 @@ std::vector<Line> check_notes(const CheckOutcome& outcome) {
   add_skipped(outcome, notes);
   const auto& floors = outcome.result.floors;
   if (!outcome.expect.empty()) {
-    notes.push_back(
-        {Tone::plain, fmt::format("{} compared with {}", base::count_of(floors.judged, "rate"),
-                                  outcome.expect)});
+    std::size_t gpus = 0;
+    for (const measure::CountedGpus& one : floors.gpus) gpus += one.found;
+    std::string text = base::count_of(floors.judged, "rate");
+    if (!floors.gpus.empty()) text += " and the number of GPUs, " + std::to_string(gpus) + ",";
+    notes.push_back({Tone::plain, text + " compared with " + outcome.expect});
+    if (!outcome.expects_gpus) {
+      notes.push_back({Tone::plain, outcome.expect +
+                                        " does not hold the number of GPUs; write it anew with "
+                                        "--write-expect"});
+    }
   }
   if (!floors.not_measured.empty()) {
     notes.push_back(

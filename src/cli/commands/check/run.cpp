@@ -2,17 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
-#include <set>
 
-#include "base/clock.hpp"
 #include "base/temporary_folder.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "cli/commands/check/expectations.hpp"
+#include "cli/commands/check/machine.hpp"
 #include "cli/commands/check/outcome.hpp"
 #include "cli/commands/devices/devices_report.hpp"
-#include "cli/commands/devices/doctor.hpp"
 #include "cli/commands/make_model/model_writer.hpp"
 #include "cli/document.hpp"
 #include "cli/failure.hpp"
@@ -25,9 +23,7 @@ namespace hiptool::cli {
 namespace {
 
 using measure::CheckedDevice;
-using measure::CheckLevel;
 using measure::Fault;
-using measure::PlatformAnswer;
 using measure::StageResult;
 using measure::StageStatus;
 
@@ -90,101 +86,12 @@ CheckRequest read_request(const CheckCommandOptions& options, const Environment&
   return request;
 }
 
-// ---- devices
-
-bool has_hung(const PlatformAnswer& answer) {
-  return answer.kind == PlatformAnswer::Kind::hung || answer.kind == PlatformAnswer::Kind::crashed;
-}
-
-/// Whether the selection is for devices of the cpu platform alone.
-bool is_for_cpu_only(const DeviceSelection& selection) {
-  if (selection.platform) return *selection.platform == Platform::cpu;
-  return !selection.ids.empty() &&
-         std::all_of(selection.ids.begin(), selection.ids.end(),
-                     [](const std::string& id) { return id == "cpu" || id.starts_with("cpu:"); });
-}
-
-DeviceSelection all_unless_named(DeviceSelection selection) {
-  if (selection.ids.empty()) selection.ids = {"all"};
-  return selection;
-}
-
-/// The platforms whose driver did not answer, of those that the selection may need.
-std::vector<const PlatformAnswer*> dead_platforms(const Diagnosis& diagnosis,
-                                                  const DeviceSelection& selection) {
-  std::vector<const PlatformAnswer*> dead;
-  for (const PlatformAnswer& answer : diagnosis.evidence.platforms) {
-    if (!has_hung(answer)) continue;
-    const std::string name(to_string(answer.status.platform));
-    const bool is_wanted =
-        std::any_of(selection.ids.begin(), selection.ids.end(), [&](const std::string& id) {
-          const bool is_of_other =
-              (id.starts_with("cpu") || id.starts_with("amd") || id.starts_with("nvidia")) &&
-              !id.starts_with(name);
-          return !is_of_other;
-        });
-    if (is_wanted) dead.push_back(&answer);
-  }
-  return dead;
-}
-
-/// The devices of platforms that answer; opens no other platform.
-std::vector<Device> choose_answering(Platforms& platforms, const DeviceSelection& selection,
-                                     const std::vector<const PlatformAnswer*>& dead) {
-  if (dead.empty()) return choose_devices(platforms, selection);
-  const auto is_dead = [&](Platform platform) {
-    return std::any_of(dead.begin(), dead.end(), [platform](const PlatformAnswer* answer) {
-      return answer->status.platform == platform;
-    });
-  };
-  std::vector<Device> devices;
-  for (const Platform platform : {Platform::amd, Platform::nvidia, Platform::cpu}) {
-    if (is_dead(platform) || (selection.platform && *selection.platform != platform)) continue;
-    for (const Device& device : platforms.devices(platform)) {
-      const bool is_named =
-          std::any_of(selection.ids.begin(), selection.ids.end(), [&](const std::string& id) {
-            return (id == "all" && is_gpu(platform)) || id == device.id() ||
-                   (id == to_string(platform) && device.ordinal() == 0);
-          });
-      if (is_named) devices.push_back(device);
-    }
-  }
-  return devices;
-}
-
-StageResult dead_result(const PlatformAnswer& answer) {
-  StageResult result;
-  result.stage = "doctor";
-  result.device = to_string(answer.status.platform);
-  result.status = StageStatus::failed;
-  std::string reason = answer.status.reason;
-  if (answer.kind == PlatformAnswer::Kind::crashed && !answer.detail.empty()) {
-    reason = "querying the driver " + answer.detail;
-  }
-  const std::string action = answer.status.hint.empty()
-                                 ? "find the cause with `sudo dmesg | tail -n 50`, then reboot"
-                                 : answer.status.hint;
-  const bool is_hung = answer.kind == PlatformAnswer::Kind::hung;
-  const Error error(is_hung ? ErrorCode::timed_out : ErrorCode::device, "check",
-                    result.device + ": " + reason, action);
-  result.faults.push_back({"driver-hang@" + result.device, reason, action, error});
-  result.time_s = answer.after_s;
-  return result;
-}
-
 CheckedDevice checked_device(const Device& device) {
   CheckedDevice checked;
   checked.id = device.id();
   checked.platform = device.platform();
   checked.info = device.info();
   return checked;
-}
-
-// ---- the run
-
-void tell_stage(Context& context, const StageResult& stage) {
-  if (context.quiet) return;
-  context.environment.console.err(printable(describe_stage(stage)) + "\n");
 }
 
 /// A small decoder of quantised and plain types.
@@ -196,97 +103,6 @@ std::filesystem::path make_small_model(const std::filesystem::path& folder) {
   options.seed = 1;
   options.decoder = SampleDecoder{"llama", RopeScaling::none, 0, false};
   return write_model(options).path;
-}
-
-void examine_machine(const DeviceSelection& selection, Context& context, CheckOutcome& outcome,
-                     Diagnosis& diagnosis) {
-  if (is_for_cpu_only(selection)) return;
-  DeviceSelection every;
-  every.platform = selection.platform;
-  diagnosis = diagnose(every, context);
-  outcome.doctor = diagnosis.checks;
-}
-
-void add_doctor(const Diagnosis& diagnosis, const std::vector<const PlatformAnswer*>& dead,
-                double time_s, Context& context, CheckOutcome& outcome) {
-  measure::CheckResult& result = outcome.result;
-  std::vector<StageResult> stages;
-  const bool has_gpu =
-      std::any_of(result.devices.begin(), result.devices.end(),
-                  [](const CheckedDevice& device) { return is_gpu(device.platform); });
-  const auto& chosen = outcome.stages;
-  if (std::find(chosen.begin(), chosen.end(), "doctor") == chosen.end()) {
-    // A driver that hangs is reported nevertheless.
-  } else if (has_gpu || !dead.empty()) {
-    std::vector<measure::Check> checks = diagnosis.checks;
-    // The platform has a line of its own for that.
-    std::erase_if(checks, [&](const measure::Check& check) {
-      return check.id == "driver-hang" && !dead.empty();
-    });
-    stages = measure::doctor_stage(checks, result.devices, time_s);
-  } else {
-    for (const CheckedDevice& device : result.devices) {
-      StageResult skipped;
-      skipped.stage = "doctor";
-      skipped.device = device.id;
-      skipped.reason = "no GPU to examine";
-      stages.push_back(std::move(skipped));
-    }
-  }
-  for (const PlatformAnswer* answer : dead) stages.push_back(dead_result(*answer));
-  for (StageResult& stage : stages) {
-    std::stable_sort(stage.faults.begin(), stage.faults.end(), measure::is_worse);
-    tell_stage(context, stage);
-    result.stages.push_back(std::move(stage));
-  }
-}
-
-/// What a file expects and this level does not measure; throws for what it should have measured.
-void compare_floors(const measure::CheckOptions& options, CheckOutcome& outcome) {
-  if (!options.floors) return;
-  measure::CheckResult& result = outcome.result;
-  const auto level = measure::parse_check_level(options.floors->level);
-  std::set<std::string> kinds;
-  for (const CheckedDevice& device : result.devices) kinds.insert(device.info.name);
-  for (const std::string& kind : kinds) {
-    for (const auto& [label, floor] : options.floors->of(kind)) {
-      const bool is_measured =
-          std::any_of(result.cells.begin(), result.cells.end(),
-                      [&, &name = label](const auto& cell) { return cell.label == name; });
-      if (is_measured) continue;
-      const auto& chosen = outcome.stages;
-      const bool is_of_other =
-          std::find(chosen.begin(), chosen.end(), measure::stage_of_label(label)) == chosen.end();
-      const bool is_of_more = floor.devices > 1;  // which are not chosen here
-      const bool is_of_higher = level && *level > options.level;
-      if (is_of_other || is_of_more || is_of_higher || result.worst() != nullptr) {
-        result.floors.not_measured.push_back(kind + ": " + label);
-        continue;
-      }
-      if (!outcome.error) {
-        outcome.error = Error(ErrorCode::invalid_argument, "check",
-                              fmt::format("{} expects '{}' of {}, which this run did not measure",
-                                          options.floors->path, label, kind),
-                              "write the file anew with --write-expect, or remove the measurement");
-      }
-    }
-  }
-}
-
-void write_expectations(const CheckRequest& request, ExportFile& file, const std::string& path,
-                        CheckOutcome& outcome) {
-  const measure::CheckResult& result = outcome.result;
-  std::vector<measure::RatedCell> cells;
-  for (const measure::CheckCell& cell : result.cells) {
-    if (!cell.again || cell.devices.empty()) continue;
-    const auto device =
-        std::find_if(result.devices.begin(), result.devices.end(),
-                     [&](const CheckedDevice& one) { return one.id == cell.devices.front(); });
-    if (device != result.devices.end()) cells.push_back({&cell, device->info.name});
-  }
-  file.write(measure::floors_text(cells, std::string(to_string(request.options.level)),
-                                  request.margin, iso_time(std::chrono::system_clock::now())));
-  outcome.written = path;
 }
 
 void judge_outcome(CheckOutcome& outcome) {
@@ -329,20 +145,26 @@ void run_check_steps(const CheckCommandOptions& options, Context& context, Check
   outcome.model = options.model;
   outcome.spread = request.options.spread;
 
-  const DeviceSelection selection = all_unless_named(context.devices);
-  const auto start = std::chrono::steady_clock::now();
-  Diagnosis diagnosis;
-  examine_machine(selection, context, outcome, diagnosis);
-  const double doctor_s = base::seconds_since(start);
-  const std::vector<const PlatformAnswer*> dead = dead_platforms(diagnosis, selection);
   const std::shared_ptr<Platforms> platforms = context.make_platforms();
-  const std::vector<Device> devices = choose_answering(*platforms, selection, dead);
-  note_devices(environment, *platforms, devices);
-  for (const Device& device : devices) {
+  CheckedMachine machine;
+  examine_machine(context, *platforms, machine);
+  outcome.doctor = machine.diagnosis.checks;
+  note_devices(environment, *platforms, machine.devices);
+  for (const Device& device : machine.devices) {
     outcome.result.devices.push_back(checked_device(device));
-    if (request.options.floors) request.options.floors->of(device.info().name);
   }
-  add_doctor(diagnosis, dead, doctor_s, context, outcome);
+  std::optional<Fault> missing;
+  if (request.options.floors) {
+    outcome.expects_gpus = !request.options.floors->machines.empty();
+    missing = compare_gpu_counts(*request.options.floors, machine, outcome);
+    // A machine without any of its GPUs is refused; its processor is not what was expected.
+    const bool has_no_gpu = std::none_of(machine.devices.begin(), machine.devices.end(),
+                                         [](const Device& one) { return is_gpu(one.platform()); });
+    if (missing && has_no_gpu) machine.devices.clear();
+    if (machine.devices.empty()) outcome.result.devices.clear();
+    for (const Device& device : machine.devices) request.options.floors->of(device.info().name);
+  }
+  add_doctor(machine, missing, context, outcome);
   std::optional<base::TemporaryFolder> folder;
   if (request.options.model.is_made) {
     folder.emplace("check");
@@ -350,15 +172,15 @@ void run_check_steps(const CheckCommandOptions& options, Context& context, Check
   }
   request.options.child = {environment.program, request.options.patience_s,
                            context.devices.nvidia_ordinals, environment.system_root.string()};
-  request.options.on_stage = [&context](const StageResult& stage) { tell_stage(context, stage); };
-  if (!devices.empty()) run_check(devices, request.options, outcome.result);
+  request.options.on_stage = [&context](const StageResult& stage) { report_stage(context, stage); };
+  if (!machine.devices.empty()) run_check(machine.devices, request.options, outcome.result);
   // Threads that a driver holds go on using the platforms.
   if (outcome.result.has_left_threads && environment.keep) environment.keep(platforms);
   compare_floors(request.options, outcome);
   judge_outcome(outcome);
   const bool is_good = !outcome.error && outcome.result.worst() == nullptr;
   if (expectations && is_good) {
-    write_expectations(request, *expectations, options.write_expect, outcome);
+    write_expectations(machine, request.margin, *expectations, options.write_expect, outcome);
   }
 }
 
