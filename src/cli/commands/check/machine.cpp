@@ -129,6 +129,9 @@ void examine_machine(Context& context, Platforms& platforms, CheckedMachine& mac
   machine.doctor_s = base::seconds_since(start);
   machine.dead = dead_platforms(machine.diagnosis, machine.selection);
   machine.devices = choose_answering(platforms, machine.selection, machine.dead);
+  machine.has_no_gpu = machine.dead.empty() && !is_for_cpu_only(machine.selection) &&
+                       std::none_of(machine.devices.begin(), machine.devices.end(),
+                                    [](const Device& one) { return is_gpu(one.platform()); });
 }
 
 void add_doctor(const CheckedMachine& machine, const std::optional<measure::Fault>& missing,

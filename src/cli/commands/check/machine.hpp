@@ -16,7 +16,8 @@ namespace hiptool::cli {
 /// What was chosen to be checked, and what the doctor says of it.
 struct CheckedMachine {
   DeviceSelection selection;
-  bool is_whole = false;  ///< all GPUs of the machine were chosen
+  bool is_whole = false;    ///< all GPUs of the machine were chosen
+  bool has_no_gpu = false;  ///< so that the processor was chosen, which nobody named
   Diagnosis diagnosis;
   double doctor_s = 0;
   std::vector<const measure::PlatformAnswer*> dead;  ///< of the diagnosis: they did not answer

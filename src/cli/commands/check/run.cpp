@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "cli/commands/devices/devices_report.hpp"
 #include "cli/commands/make_model/model_writer.hpp"
 #include "cli/document.hpp"
+#include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
 #include "cli/model_path.hpp"
 #include "cli/options.hpp"
@@ -31,12 +33,20 @@ constexpr std::uint64_t most_size_bytes = std::uint64_t{1} << 30;
 
 double parse_percent(const std::string& text, const char* option, double usual) {
   if (text.empty()) return usual;
-  const std::string_view digits =
-      std::string_view(text).substr(0, text.size() - (text.back() == '%' ? 1 : 0));
-  const auto percent = base::parse_number<double>(digits);
-  if (percent && *percent >= 0 && *percent < 100) return *percent / 100;
-  throw usage_error(fmt::format("{}: '{}' is not a share from 0% to below 100%", option, text),
-                    fmt::format("write {} 5%", option));
+  const bool has_sign = text.back() == '%';
+  const auto percent =
+      base::parse_number<double>(std::string_view(text).substr(0, text.size() - has_sign));
+  if (!percent || *percent < 0 || *percent >= 100) {
+    throw usage_error(fmt::format("{}: '{}' is not a share from 0% to below 100%", option, text),
+                      fmt::format("write {} 5%", option));
+  }
+  // Elsewhere 0.05 is a share, 5 %.
+  if (!has_sign && *percent > 0 && *percent < 1) {
+    throw usage_error(fmt::format("{}: '{}' is below 1 and has no % sign", option, text),
+                      fmt::format("write {0} {1:g}%, or {0} {2}% for less than one percent", option,
+                                  100 * *percent, text));
+  }
+  return *percent / 100;
 }
 
 double parse_timeout(const std::string& text) {
@@ -52,6 +62,12 @@ struct CheckRequest {
   measure::CheckOptions options;
   double margin = 0.05;
 };
+
+bool has_any(const std::vector<std::string>& stages, const std::vector<std::string>& wanted) {
+  return std::any_of(stages.begin(), stages.end(), [&](const std::string& stage) {
+    return std::find(wanted.begin(), wanted.end(), stage) != wanted.end();
+  });
+}
 
 CheckRequest read_request(const CheckCommandOptions& options, const Environment& environment) {
   CheckRequest request;
@@ -76,6 +92,11 @@ CheckRequest read_request(const CheckCommandOptions& options, const Environment&
   if (!options.margin.empty() && options.write_expect.empty()) {
     throw usage_error("--margin is for --write-expect", "give --write-expect FILE too");
   }
+  const std::vector<std::string> rated{"copy", "memory", "kernels", "libraries"};
+  if (!options.write_expect.empty() && !has_any(request.options.stages, rated)) {
+    throw usage_error("--write-expect: none of the chosen stages measures a rate",
+                      fmt::format("add one of {} to --stage", fmt::join(rated, ", ")));
+  }
   if (!options.expect.empty()) {
     request.options.floors = measure::read_floors(options.expect, &environment.cancel);
   }
@@ -84,6 +105,17 @@ CheckRequest read_request(const CheckCommandOptions& options, const Environment&
     request.options.model = {options.model, false};
   }
   return request;
+}
+
+/// "nvidia: cuInit failed": of platforms whose runtime library is installed.
+std::vector<std::string> reasons_of_platforms(const Diagnosis& diagnosis) {
+  std::vector<std::string> reasons;
+  for (const measure::PlatformAnswer& answer : diagnosis.evidence.platforms) {
+    const PlatformStatus& status = answer.status;
+    if (status.usable || status.library.empty() || status.reason.empty()) continue;
+    reasons.push_back(std::string(to_string(status.platform)) + ": " + status.reason);
+  }
+  return reasons;
 }
 
 CheckedDevice checked_device(const Device& device) {
@@ -105,29 +137,64 @@ std::filesystem::path make_small_model(const std::filesystem::path& folder) {
   return write_model(options).path;
 }
 
-void judge_outcome(CheckOutcome& outcome) {
+/// Whether a stage that was chosen was run on a device, or for an empty id on any. The doctor
+/// counts only where nothing else was chosen.
+bool has_run_on(const CheckOutcome& outcome, const std::string& device) {
+  const bool has_measuring =
+      std::any_of(outcome.stages.begin(), outcome.stages.end(),
+                  [](const std::string& stage) { return stage != "doctor"; });
+  const auto& stages = outcome.result.stages;
+  return std::any_of(stages.begin(), stages.end(), [&](const StageResult& stage) {
+    const bool is_its = device.empty() || stage.device == device ||
+                        (stage.stage == "doctor" && stage.device.empty());
+    return is_its && stage.status != StageStatus::skipped &&
+           (!has_measuring || stage.stage != "doctor");
+  });
+}
+
+std::optional<Error> nothing_run(const CheckOutcome& outcome) {
+  if (!has_run_on(outcome, "")) {
+    return Error(ErrorCode::unavailable, "check", "no stage could be run",
+                 "see the reasons of the skipped stages");
+  }
+  for (const CheckedDevice& device : outcome.result.devices) {
+    if (has_run_on(outcome, device.id)) continue;
+    return Error(ErrorCode::unavailable, "check", "no stage could be run on " + device.id,
+                 "see the reasons of the skipped stages, or choose other devices with --device");
+  }
+  return {};
+}
+
+/// Devices pass or fail each by themselves only in a run that came to its end.
+void judge_devices(CheckOutcome& outcome) {
   measure::CheckResult& result = outcome.result;
+  const int exit_code = outcome.error               ? exit_code_of(outcome.error->code())
+                        : result.worst() != nullptr ? exit_check_failed
+                                                    : exit_done;
+  const bool is_complete =
+      !result.was_cancelled && (exit_code == exit_done || exit_code == exit_check_failed ||
+                                exit_code == exit_code_of(ErrorCode::data_mismatch));
   for (CheckedDevice& device : result.devices) {
     device.has_passed =
+        is_complete &&
         std::none_of(result.stages.begin(), result.stages.end(), [&](const StageResult& stage) {
           const bool is_its = stage.device.empty() || stage.device == device.id;
           return is_its && (stage.status == StageStatus::failed || stage.was_unreachable);
         });
   }
-  if (const StageResult* worst = result.worst()) outcome.error = worst->faults.front().error;
+}
+
+void judge_outcome(CheckOutcome& outcome) {
+  measure::CheckResult& result = outcome.result;
+  const StageResult* const worst = result.worst();
+  if (worst != nullptr) outcome.error = worst->faults.front().error;
   if (result.was_cancelled) {
     const bool is_wrong = outcome.error && outcome.error->code() == ErrorCode::data_mismatch;
     if (!is_wrong) outcome.error = Error(ErrorCode::cancelled, "check", "interrupted");
-    return;
+  } else if (worst == nullptr && !outcome.error) {
+    outcome.error = nothing_run(outcome);
   }
-  const bool has_run =
-      std::any_of(result.stages.begin(), result.stages.end(), [](const StageResult& stage) {
-        return stage.stage != "doctor" && stage.status != StageStatus::skipped;
-      });
-  if (!has_run && result.worst() == nullptr) {
-    outcome.error = Error(ErrorCode::unavailable, "check", "no stage could be run",
-                          "see the reasons of the skipped stages");
-  }
+  judge_devices(outcome);
 }
 
 }  // namespace
@@ -158,12 +225,12 @@ void run_check_steps(const CheckCommandOptions& options, Context& context, Check
     outcome.expects_gpus = !request.options.floors->machines.empty();
     missing = compare_gpu_counts(*request.options.floors, machine, outcome);
     // A machine without any of its GPUs is refused; its processor is not what was expected.
-    const bool has_no_gpu = std::none_of(machine.devices.begin(), machine.devices.end(),
-                                         [](const Device& one) { return is_gpu(one.platform()); });
-    if (missing && has_no_gpu) machine.devices.clear();
+    if (missing && machine.has_no_gpu) machine.devices.clear();
     if (machine.devices.empty()) outcome.result.devices.clear();
     for (const Device& device : machine.devices) request.options.floors->of(device.info().name);
   }
+  outcome.has_no_gpu = machine.has_no_gpu && !missing;
+  if (outcome.has_no_gpu) outcome.no_gpu_reasons = reasons_of_platforms(machine.diagnosis);
   add_doctor(machine, missing, context, outcome);
   std::optional<base::TemporaryFolder> folder;
   if (request.options.model.is_made) {
@@ -179,6 +246,7 @@ void run_check_steps(const CheckCommandOptions& options, Context& context, Check
   compare_floors(request.options, outcome);
   judge_outcome(outcome);
   const bool is_good = !outcome.error && outcome.result.worst() == nullptr;
+  if (!is_good) outcome.not_written = options.write_expect;
   if (expectations && is_good) {
     write_expectations(machine, request.margin, *expectations, options.write_expect, outcome);
   }

@@ -129,3 +129,17 @@ TEST_CASE("check: fewer GPUs than expected refuse the machine, and are named") {
                     "refused: machine: doctor: gpu-count: 0 of 2 " + name + " found"));
   CHECK(empty["devices"].empty());
 }
+
+TEST_CASE("check: the first line counts the doctor's warnings, of the devices that are checked") {
+  GpuMachine two(2, 2);
+  const auto of_both = two.check(0, {"--stage", "doctor"});
+  std::size_t warnings = 0;
+  for (const auto& one : of_both["doctor"]) warnings += one["severity"] == "warn" ? 1 : 0;
+  REQUIRE(warnings >= 2);  // the fake's processor has no image for NVIDIA
+  CHECK(starts_with(first_line(of_both), "accepted: 2 GPUs, 1 stage each, " +
+                                             std::to_string(warnings) + " warnings, in "));
+  CHECK(contains(of_both["shown"]["notes"].dump(), "gfx-target"));
+  const auto of_one = two.check(0, {"--stage", "doctor", "--device", "nvidia:1"});
+  CHECK(starts_with(first_line(of_one),
+                    "accepted: 1 GPU, 1 stage each, " + std::to_string(warnings - 1) + " warning"));
+}
