@@ -178,6 +178,37 @@ class Faults(Check):
         document = self.verdict("copy,kernels", 1, FAKE_CUDA_SLOW_KERNEL="1:30")
         self.assertEqual(failed(document), [("nvidia:1", "kernels")])
 
+    def with_nvml(self, **more):
+        libraries = self.folder / "lib"
+        libraries.mkdir(exist_ok=True)
+        link = libraries / "libnvidia-ml.so.1"   # the name by which it is opened
+        if not link.exists():
+            link.symlink_to(os.environ["FAKE_NVML"])
+        return {"LD_LIBRARY_PATH": str(libraries), "FAKE_NVML_BUS_IDS": "0000:00:00.0,0000:01:00.0",
+                **more}
+
+    def test_a_gpu_that_its_hardware_slows_down(self):
+        for reasons, text in (("0x40", "thermal slowdown by hardware"),
+                              ("0x88", "hardware slowdown, power brake")):
+            document = self.verdict(
+                "copy,kernels", 1, stdout_formats=("table",), **self.with_nvml(
+                    FAKE_NVML_REASONS=reasons, FAKE_NVML_REASONS_AT="0000:01:00.0"))
+            self.assertEqual(failed(document), [("nvidia:1", "copy"), ("nvidia:1", "kernels")])
+            for stage in document["stages"]:
+                for fault in stage["faults"]:
+                    self.assertEqual(fault["what"], "throttle@nvidia:1")
+                    self.assertEqual(fault["reason"], f"the hardware lowers its clocks: {text}")
+                    self.assertRegex(fault["action"], "airflow.*power supply")
+
+    def test_a_power_cap_of_software_is_no_fault(self):
+        document = self.verdict("copy,kernels", 0, **self.with_nvml(FAKE_NVML_REASONS="0x24"))
+        kernels = [stage["figures"] for stage in document["stages"] if stage["stage"] == "kernels"]
+        self.assertTrue(all("clocks held down: power cap" in figures for figures in kernels))
+
+    def test_the_doctor_finds_a_hardware_slowdown_too(self):
+        document = self.verdict("doctor", 1, **self.with_nvml(FAKE_NVML_REASONS="0x40"))
+        self.assertIn("throttle@nvidia:0", str(document["stages"]))
+
     def test_a_wrong_kernel(self):
         document = self.verdict("model", 5, FAKE_CUDA_SKIP_KERNEL="hiptool_norm_rows_f32")
         self.assertEqual({stage for _, stage in failed(document)}, {"model"})
