@@ -12,4 +12,8 @@ SensorLibrary open_sensors(Platform platform, const std::filesystem::path& root)
   return {nullptr, "the cpu platform has no sensors"};
 }
 
+bool is_hardware_slowdown(std::string_view throttle_reason) noexcept {
+  return nvidia::is_hardware_slowdown(throttle_reason);  // amdgpu's files have no reasons
+}
+
 }  // namespace hiptool::hip

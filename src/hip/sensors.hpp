@@ -51,6 +51,10 @@ struct SensorReading {
   std::optional<std::vector<DeviceProcess>> processes;  ///< that compute on the device
 };
 
+/// Whether a reason for throttling is the hardware's protection against heat or a power supply that
+/// fails, not a limit that software sets.
+bool is_hardware_slowdown(std::string_view throttle_reason) noexcept;
+
 /// The sensors of one platform.
 class Sensors {
  public:
@@ -80,6 +84,7 @@ SensorLibrary open_sensors(const std::filesystem::path& root);
 namespace nvidia {
 /// By NVML; `library` is another one to open in its place.
 SensorLibrary open_sensors(const std::string& library = {});
+bool is_hardware_slowdown(std::string_view throttle_reason) noexcept;
 }  // namespace nvidia
 
 }  // namespace hiptool::hip

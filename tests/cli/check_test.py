@@ -6,6 +6,7 @@ variables plant the faults. Usage: check_test.py PROGRAM [unittest options].
 """
 import json
 import os
+import pathlib
 import re
 import xml.etree.ElementTree as xml
 
@@ -25,6 +26,12 @@ def fakes(**more):
         "FAKE_CUDA_UNITS": "2", **more})
 
 
+def has_gpu_on_the_bus():
+    vendors = pathlib.Path("/sys/bus/pci/devices").glob("*/vendor")
+    return any(path.read_text(encoding="ascii").strip() in ("0x1002", "0x10de")
+               for path in vendors)
+
+
 def failed(document):
     """(device, stage) of each stage that failed."""
     return [(stage["device"], stage["stage"]) for stage in document["stages"]
@@ -32,14 +39,29 @@ def failed(document):
 
 
 class Check(CliTest):
-    def verdict(self, stages, code, *words, stdout_formats=(), **faults):
-        return check_one_verdict(self, [*SMALL, "--stage", stages, *words], code,
-                                 environment=fakes(**faults), stdout_formats=stdout_formats)
+    def assert_devices_agree(self, document):
+        """Devices pass all with exit code 0, and none if the run did not come to its end."""
+        passed = [device["passed"] for device in document["devices"]]
+        if document["exit_code"] == 0:
+            self.assertTrue(passed and all(passed), document["devices"])
+        elif document["exit_code"] in (1, 5):
+            self.assertFalse(passed and all(passed), document["devices"])
+        else:
+            self.assertFalse(any(passed), document["devices"])
+
+    def verdict(self, stages, code, *words, stdout_formats=(), stop_at=None, **faults):
+        document = check_one_verdict(self, [*SMALL, "--stage", stages, *words], code,
+                                     environment=fakes(**faults), stdout_formats=stdout_formats,
+                                     stop_at=stop_at)
+        self.assert_devices_agree(document)
+        return document
 
     def document(self, *words, code=0, environment=None):
         result = run(*words, "--format", "json", environment=environment or fakes())
         self.assertEqual(result.returncode, code, result.stdout + result.stderr)
-        return self.assert_document(result.stdout, "check.schema.json")
+        document = self.assert_document(result.stdout, "check.schema.json")
+        self.assert_devices_agree(document)
+        return document
 
 
 class Accepted(Check):
@@ -68,6 +90,26 @@ class Accepted(Check):
         labels = {cell["id"].split(".")[0] for cell in document["cells"]}
         self.assertLessEqual({"h2d", "d2h", "d2d", "h2d-all", "d2h-all", "p2p-write",
                               "memtest-address"}, labels)
+
+    def test_the_doctor_alone(self):
+        document = self.verdict("doctor", 0, stdout_formats=("table",))
+        self.assertEqual({stage["stage"] for stage in document["stages"]}, {"doctor"})
+        self.assertRegex(document["shown"]["lines"][0]["text"], r"^accepted: 2 GPUs, 1 stage each")
+
+    def test_without_a_gpu_the_first_line_says_so(self):
+        if has_gpu_on_the_bus():
+            self.skipTest("this machine has a GPU")
+        environment = fakes(FAKE_CUDA_INIT="999")
+        words = ["check", "--size", "64KiB", "--timeout", "200"]
+        document = self.document(*words, "--stage", "doctor,copy", environment=environment)
+        first = document["shown"]["lines"][0]["text"]
+        self.assertRegex(first, "^accepted: no GPU found, CPU checked: 1 device, 2 stages each ")
+        self.assertIn("nvidia: cuInit failed", str(document["shown"]["notes"]))
+        document = self.document(*words, "--stage", "doctor", environment=environment, code=3)
+        self.assertEqual(document["shown"]["lines"][0]["text"],
+                         "refused: no GPU found; no stage could be run")
+        named = self.document(*words, "--stage", "copy", "--device", "cpu", environment=environment)
+        self.assertRegex(named["shown"]["lines"][0]["text"], "^accepted: 1 device, ")
 
     def test_the_model_and_the_operations(self):
         document = self.verdict("operations,model", 0)
@@ -142,6 +184,37 @@ class Faults(Check):
         document = self.verdict("copy,kernels", 1, FAKE_CUDA_SLOW_KERNEL="1:30")
         self.assertEqual(failed(document), [("nvidia:1", "kernels")])
 
+    def with_nvml(self, **more):
+        libraries = self.folder / "lib"
+        libraries.mkdir(exist_ok=True)
+        link = libraries / "libnvidia-ml.so.1"   # the name by which it is opened
+        if not link.exists():
+            link.symlink_to(os.environ["FAKE_NVML"])
+        return {"LD_LIBRARY_PATH": str(libraries), "FAKE_NVML_BUS_IDS": "0000:00:00.0,0000:01:00.0",
+                **more}
+
+    def test_a_gpu_that_its_hardware_slows_down(self):
+        for reasons, text in (("0x40", "thermal slowdown by hardware"),
+                              ("0x88", "hardware slowdown, power brake")):
+            document = self.verdict(
+                "copy,kernels", 1, stdout_formats=("table",), **self.with_nvml(
+                    FAKE_NVML_REASONS=reasons, FAKE_NVML_REASONS_AT="0000:01:00.0"))
+            self.assertEqual(failed(document), [("nvidia:1", "copy"), ("nvidia:1", "kernels")])
+            for stage in document["stages"]:
+                for fault in stage["faults"]:
+                    self.assertEqual(fault["what"], "throttle@nvidia:1")
+                    self.assertEqual(fault["reason"], f"the hardware lowers its clocks: {text}")
+                    self.assertRegex(fault["action"], "airflow.*power supply")
+
+    def test_a_power_cap_of_software_is_no_fault(self):
+        document = self.verdict("copy,kernels", 0, **self.with_nvml(FAKE_NVML_REASONS="0x24"))
+        kernels = [stage["figures"] for stage in document["stages"] if stage["stage"] == "kernels"]
+        self.assertTrue(all("clocks held down: power cap" in figures for figures in kernels))
+
+    def test_the_doctor_finds_a_hardware_slowdown_too(self):
+        document = self.verdict("doctor", 1, **self.with_nvml(FAKE_NVML_REASONS="0x40"))
+        self.assertIn("throttle@nvidia:0", str(document["stages"]))
+
     def test_a_wrong_kernel(self):
         document = self.verdict("model", 5, FAKE_CUDA_SKIP_KERNEL="hiptool_norm_rows_f32")
         self.assertEqual({stage for _, stage in failed(document)}, {"model"})
@@ -175,8 +248,7 @@ class Faults(Check):
         self.assertIn("platform nvidia is not usable", result.stderr)
 
     def test_interrupted(self):
-        check_one_verdict(self, [*SMALL, "--stage", "copy,kernels,operations"], 130,
-                          environment=fakes(), stdout_formats=(), stop_at="machine copy")
+        self.verdict("copy,kernels,operations", 130, stop_at="machine copy")
 
 
 class Expectations(Check):
@@ -297,6 +369,40 @@ class Expectations(Check):
                      environment=fakes(FAKE_CUDA_NO_PEER="0:1"))
         self.assertEqual(result.returncode, 1, result)
         self.assertFalse(path.exists())
+        self.assertIn(f"no expectations were written to {path}, because this run did not pass",
+                      " ".join(result.stdout.split()))
+
+    def test_an_older_file_stays_as_it_is(self):
+        _, path = self.written()
+        before = path.read_bytes()
+        document = self.document(*SMALL, "--stage", "copy", "--write-expect", str(path), code=1,
+                                 environment=fakes(FAKE_CUDA_NO_PEER="0:1"))
+        self.assertIsNone(document["written"])
+        self.assertIn("no expectations were written", str(document["shown"]["notes"]))
+        self.assertEqual(path.read_bytes(), before)
+
+    def test_stages_without_rates_write_nothing(self):
+        result = run(*ON_CPU, "--stage", "operations,model", "--write-expect",
+                     self.folder / "e.json")
+        self.assertEqual(result.returncode, 2, result)
+        self.assertIn("none of the chosen stages measures a rate", result.stderr)
+
+    def test_shares(self):
+        for option, words in (("--margin", ["--write-expect", str(self.folder / "e.json")]),
+                              ("--spread", [])):
+            for text in ("0.05", ".5", "1e-3"):
+                result = run(*ON_CPU, "--stage", "copy", *words, option, text)
+                self.assertEqual(result.returncode, 2, result)
+                self.assertIn(f"{option}: '{text}' is below 1 and has no % sign", result.stderr)
+                self.assertIn(f"or {option} {text}% for less", result.stderr)
+            self.assertIn(f"hint: write {option} 5%, or",
+                          run(*ON_CPU, *words, option, "0.05").stderr)
+            for text, share in (("0", 0), ("0.5%", 0.005), ("1", 0.01), ("10%", 0.1)):
+                document = self.document(*ON_CPU, "--stage", "copy", *words, option, text)
+                written = document["spread"]
+                if words:
+                    written = json.loads((self.folder / "e.json").read_text())["margin"]
+                self.assertAlmostEqual(written, share)
 
     def test_a_peer_that_is_expected(self):
         path = self.folder / "expect.json"

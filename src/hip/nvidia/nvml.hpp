@@ -106,14 +106,15 @@ struct Nvml {
 struct ClocksEventReason {
   std::uint64_t bit;
   const char* text;
+  bool is_by_hardware = false;  ///< against heat, or a power supply that fails
 };
 inline constexpr ClocksEventReason clocks_event_reasons[] = {
     {0x4, "power cap"},
-    {0x8, "hardware slowdown"},
+    {0x8, "hardware slowdown", true},
     {0x10, "sync boost"},
     {0x20, "thermal slowdown by software"},
-    {0x40, "thermal slowdown by hardware"},
-    {0x80, "power brake"},
+    {0x40, "thermal slowdown by hardware", true},
+    {0x80, "power brake", true},
     {0x100, "display clock setting"},
     {0x200, "board limit"},
     {0x400, "reliability"},

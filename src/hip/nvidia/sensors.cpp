@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "hip/sensors.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -206,6 +208,13 @@ class NvmlSensors final : public Sensors {
 };
 
 }  // namespace
+
+bool is_hardware_slowdown(std::string_view throttle_reason) noexcept {
+  return std::any_of(std::begin(clocks_event_reasons), std::end(clocks_event_reasons),
+                     [&](const ClocksEventReason& reason) {
+                       return reason.is_by_hardware && reason.text == throttle_reason;
+                     });
+}
 
 SensorLibrary open_sensors(const std::string& chosen) {
   const std::string name = chosen.empty() ? "libnvidia-ml.so.1" : chosen;

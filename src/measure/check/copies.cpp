@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "hiptool/error.hpp"
+#include "measure/check/load_sensors.hpp"
 #include "measure/check/stages.hpp"
 #include "measure/copy/bench.hpp"
 #include "system/numa.hpp"
@@ -89,19 +90,39 @@ CopyResult measure_near(const PlannedCopy& planned, CopyBench& bench,
 /// The copies of a thread that may be left behind.
 struct CopyRound {
   SharedContext context;
+  std::vector<Device> devices;
   std::vector<PlannedCopy> plan;
   std::mutex mutex;
   std::size_t next = 0;  ///< of the plan: what is measured now
   std::vector<CopyResult> results;
   std::optional<Error> error;
+  std::shared_ptr<LoadSensors> sensors;  ///< null until they are open
 };
+
+/// The devices of a copy are read while it runs.
+void watch_copy(const CopySpec& spec, const std::shared_ptr<LoadSensors>& sensors,
+                CopyBenchOptions& options) {
+  std::vector<std::string> ids;
+  for (const Device& device : spec.devices) ids.push_back(device.id());
+  options.while_copying = [sensors, ids] {
+    for (const std::string& id : ids) sensors->look(id);
+  };
+}
 
 void run_round(CopyRound& round, Heartbeat& heart) {
   try {
-    CopyBench bench(copy_options(*round.context));
+    heart.step("opening the sensors");
+    const auto sensors = std::make_shared<LoadSensors>(round.devices, round.context->root);
+    {
+      const std::lock_guard lock(round.mutex);
+      round.sensors = sensors;
+    }
     for (std::size_t i = 0; i < round.plan.size(); ++i) {
       if (round.context->cancel->is_cancelled()) return;
       heart.step(id_of(round.plan[i].spec));
+      CopyBenchOptions options = copy_options(*round.context);
+      watch_copy(round.plan[i].spec, sensors, options);
+      CopyBench bench(std::move(options));
       CopyResult result = measure_near(round.plan[i], bench, round.context->root);
       const std::lock_guard lock(round.mutex);
       round.results.push_back(std::move(result));
@@ -195,6 +216,12 @@ class CopyResults {
   std::map<std::string, std::vector<double>> peer_speeds_;
 };
 
+void add_once(const std::vector<std::string>& words, std::vector<std::string>& list) {
+  for (const std::string& word : words) {
+    if (std::find(list.begin(), list.end(), word) == list.end()) list.push_back(word);
+  }
+}
+
 /// What a thread was left behind with.
 void add_hang(const CopySpec& spec, double patience_s, StageWork& work) {
   const std::string id = id_of(spec);
@@ -208,17 +235,22 @@ void add_hang(const CopySpec& spec, double patience_s, StageWork& work) {
 CopyStageEnd copy_stage(const std::vector<Device>& devices, const SharedContext& context,
                         double patience_s, const std::vector<std::shared_ptr<StageWork>>& works) {
   CopyStageEnd end;
+  std::map<std::string, std::vector<std::string>> reasons;  // for throttling, by device
   CopyResults results(devices, context, works);
   std::vector<PlannedCopy> plan = plan_check(devices, *context);
   while (!plan.empty() && !context->cancel->is_cancelled()) {
     const auto round = std::make_shared<CopyRound>();
     round->context = context;
+    round->devices = devices;
     round->plan = plan;
     const TaskEnd task = run_tasks({[round](Heartbeat& heart) { run_round(*round, heart); }},
                                    patience_s, *context->cancel)
                              .front();
     const std::lock_guard lock(round->mutex);
     for (std::size_t i = 0; i < round->results.size(); ++i) results.add(plan[i], round->results[i]);
+    for (const Device& device : devices) {
+      if (round->sensors) add_once(round->sensors->reasons(device.id()), reasons[device.id()]);
+    }
     if (round->error) {
       const Error& error = *round->error;
       works.back()->add(Fault{"copy", error.what(), action_of(error), error});
@@ -240,6 +272,9 @@ CopyStageEnd copy_stage(const std::vector<Device>& devices, const SharedContext&
     });
   }
   results.judge_peers();
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    add_slowdown(devices[i].id(), reasons[devices[i].id()], *works[i]);
+  }
   return end;
 }
 

@@ -77,6 +77,25 @@ Floor read_floor(const Value& value, const std::string& path, const std::string&
   return floor;
 }
 
+GpuCounts read_machine(const Value& value, const Floors& floors) {
+  const auto* const kinds = std::get_if<Object>(&value.data());
+  if (kinds == nullptr || kinds->empty()) {
+    refuse_floor(floors.path, "machines has an entry without a kind of GPU");
+  }
+  GpuCounts counts;
+  for (const auto& [kind, count] : *kinds) {
+    if (floors.of_kind.count(kind) == 0) {
+      refuse_floor(floors.path, "machines names '" + kind + "', which gpus does not have");
+    }
+    const auto number = report::count_of(count);
+    if (!number || *number == 0) {
+      refuse_floor(floors.path, "machines, " + kind + ": not a number of GPUs from 1 on");
+    }
+    counts[kind] = static_cast<std::size_t>(*number);
+  }
+  return counts;
+}
+
 // The lower of two floors.
 void lower(Floor& floor, const Floor& other) {
   const auto least = [](std::optional<double>& own, const std::optional<double>& one) {
@@ -151,11 +170,44 @@ Floors read_floors(const std::filesystem::path& path, const CancelToken* cancel)
       of_one[label] = read_floor(value, name, kind + ", " + label);
     }
   }
+  const Value& machines = member(document, "machines");
+  const bool is_list = std::holds_alternative<report::Array>(machines.data());
+  if (!machines.is_absent() && (!is_list || elements(machines).empty())) {
+    refuse_floor(name, "machines is not a list of machines, such as [{\"NVIDIA H200\": 8}]");
+  }
+  for (const Value& machine : elements(machines)) {
+    floors.machines.push_back(read_machine(machine, floors));
+  }
   return floors;
 }
 
-std::string floors_text(const std::vector<RatedCell>& cells, const std::string& level,
-                        double margin, const std::string& written_at) {
+std::vector<CountedGpus> compare_counts(const Floors& floors, const GpuCounts& found) {
+  std::vector<CountedGpus> nearest;
+  std::size_t least_missing = 0;
+  bool is_nearest_related = false;
+  for (const GpuCounts& machine : floors.machines) {
+    std::vector<CountedGpus> compared;
+    std::size_t missing = 0;
+    bool is_related = false;  // has a kind of GPU that is here
+    for (const auto& [kind, expected] : machine) {
+      const auto here = found.find(kind);
+      const std::size_t count = here == found.end() ? 0 : here->second;
+      compared.push_back({kind, expected, count});
+      missing += expected > count ? expected - count : 0;
+      is_related = is_related || count > 0;
+    }
+    if (missing == 0) return compared;
+    const bool is_nearer = is_related == is_nearest_related ? missing < least_missing : is_related;
+    if (!nearest.empty() && !is_nearer) continue;
+    nearest = std::move(compared);
+    least_missing = missing;
+    is_nearest_related = is_related;
+  }
+  return nearest;
+}
+
+std::string floors_text(const std::vector<RatedCell>& cells, const GpuCounts& machine,
+                        const std::string& level, double margin, const std::string& written_at) {
   std::map<std::string, std::map<std::string, Floor>> of_kind;
   for (const RatedCell& cell : cells) {
     if (!speed_of(*cell.measured)) continue;
@@ -170,11 +222,14 @@ std::string floors_text(const std::vector<RatedCell>& cells, const std::string& 
     kinds.emplace_back(kind, std::move(values));
   }
   report::Report report;
-  report.document = {{"schema", expect_schema},
-                     {"level", level},
-                     {"margin", margin},
-                     {"written_at", written_at},
-                     {"gpus", std::move(kinds)}};
+  report.document = {
+      {"schema", expect_schema}, {"level", level}, {"margin", margin}, {"written_at", written_at}};
+  if (!machine.empty()) {
+    Object counts;
+    for (const auto& [kind, count] : machine) counts.emplace_back(kind, std::uint64_t{count});
+    report.document.emplace_back("machines", report::Array{std::move(counts)});
+  }
+  report.document.emplace_back("gpus", std::move(kinds));
   return to_json(report);
 }
 

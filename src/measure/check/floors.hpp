@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/// The rates that `check --expect` demands of each kind of GPU.
+/// The rates that `check --expect` demands of each kind of GPU, and how many GPUs a machine has.
 #pragma once
 #include <cstddef>
 #include <filesystem>
@@ -22,12 +22,16 @@ struct Floor {
   std::size_t devices = 1;       ///< that take part at once
 };
 
+/// How many GPUs a machine has, by their name.
+using GpuCounts = std::map<std::string, std::size_t>;
+
 /// Floors by the name of the GPU ("NVIDIA H200") and the label of the measurement
 /// ("h2d.pinned.copy.64MiB").
 struct Floors {
   std::string path;
   std::string level;  ///< of the run that they come from
   std::map<std::string, std::map<std::string, Floor>> of_kind;
+  std::vector<GpuCounts> machines;  ///< one of which must be matched; empty: any number of GPUs
 
   /// Throws Error(invalid_argument) that names the kind of GPU.
   const std::map<std::string, Floor>& of(const std::string& device_name) const;
@@ -45,14 +49,26 @@ struct RatedCell {
 };
 
 /// The text of a file with the floors of these measurements: the lowest rate of each kind of GPU
-/// less the margin (0.05: 5 %), the longest time more that.
-std::string floors_text(const std::vector<RatedCell>& cells, const std::string& level,
-                        double margin, const std::string& written_at);
+/// less the margin (0.05: 5 %), the longest time more that. `machine` is left out if it is empty.
+std::string floors_text(const std::vector<RatedCell>& cells, const GpuCounts& machine,
+                        const std::string& level, double margin, const std::string& written_at);
+
+/// GPUs of one kind.
+struct CountedGpus {
+  std::string name;
+  std::size_t expected = 0;
+  std::size_t found = 0;
+};
+
+/// The kinds of the expected machine that comes nearest to this one, which is the first with at
+/// least as many GPUs of each kind. Empty where the file expects no number.
+std::vector<CountedGpus> compare_counts(const Floors& floors, const GpuCounts& found);
 
 /// How a file's floors and the measurements of this run compare.
 struct FloorResults {
   std::size_t judged = 0;
   std::vector<std::string> not_measured;  ///< "NVIDIA H200: memtest-walking.u32": at this level
+  std::vector<CountedGpus> gpus;          ///< empty: their number was not compared
 };
 
 /// The stage that makes a measurement of that label.

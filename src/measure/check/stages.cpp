@@ -13,6 +13,7 @@
 #include "base/units.hpp"
 #include "hip/sensors.hpp"
 #include "hiptool/error.hpp"
+#include "measure/check/load_sensors.hpp"
 #include "measure/kernel/bench.hpp"
 #include "measure/ops/sweep.hpp"
 #include "measure/peak.hpp"
@@ -32,33 +33,6 @@ constexpr double memory_share = 0.9;
 constexpr double longest_soak_s = 60;
 constexpr std::size_t few_samples = 9;
 constexpr std::uint64_t small_size_bytes = 1u << 20;
-
-/// Sensors of a device, read while it works.
-class LoadSensors {
- public:
-  LoadSensors(const Device& device, const std::filesystem::path& root)
-      : bus_id_(device.info().pci_bus_id.value_or("")),
-        library_(hip::open_sensors(device.platform(), root)) {}
-
-  std::optional<double> clock_hz() {
-    if (!library_.sensors || bus_id_.empty()) return {};
-    const hip::SensorReading reading = library_.sensors->read(bus_id_);
-    for (const std::string& reason :
-         reading.throttle_reasons.value_or(std::vector<std::string>())) {
-      if (std::find(reasons_.begin(), reasons_.end(), reason) == reasons_.end()) {
-        reasons_.push_back(reason);
-      }
-    }
-    return reading.clock_hz;
-  }
-  bool can_read() const { return library_.sensors != nullptr && !bus_id_.empty(); }
-  const std::vector<std::string>& reasons() const { return reasons_; }
-
- private:
-  std::string bus_id_;
-  hip::SensorLibrary library_;
-  std::vector<std::string> reasons_;
-};
 
 /// The options of one set of kernels.
 KernelBenchOptions bench_options(const Device& device, const StageContext& context) {
@@ -254,6 +228,20 @@ void add_measured(const std::string& stage, const report::Measurement& measured,
   work.add(std::move(cell));
 }
 
+void add_slowdown(const std::string& device, const std::vector<std::string>& reasons,
+                  StageWork& work) {
+  std::string text;
+  for (const std::string& reason : reasons) {
+    if (hip::is_hardware_slowdown(reason)) text += (text.empty() ? "" : ", ") + reason;
+  }
+  if (text.empty()) return;
+  work.add(Fault{"throttle@" + device, "the hardware lowers its clocks: " + text,
+                 "improve the airflow: check fans, filters, heat sink and inlet temperature; check "
+                 "the power supply and its cables; see `nvidia-smi -q -d "
+                 "PERFORMANCE,TEMPERATURE,POWER`",
+                 std::nullopt, "no slowdown by the hardware", text});
+}
+
 void memory_stage(const Device& device, const StageContext& context, Heartbeat& heart,
                   StageWork& work) {
   KernelBenchOptions bench = bench_options(device, context);
@@ -271,9 +259,9 @@ void kernels_stage(const Device& device, const StageContext& context, Heartbeat&
                    StageWork& work) {
   KernelBenchOptions bench = bench_options(device, context);
   heart.step("opening the sensors of " + device.id());
-  const auto sensors = std::make_shared<LoadSensors>(device, context.root);
-  if (sensors->can_read()) {
-    bench.clock_hz = [sensors] { return sensors->clock_hz(); };
+  const auto sensors = std::make_shared<LoadSensors>(std::vector<Device>{device}, context.root);
+  if (sensors->can_read(device.id())) {
+    bench.clock_hz = [sensors, id = device.id()] { return sensors->clock_hz(id); };
   }
   bench.names = {"stream-triad", "fma", "gemm"};
   bench.dtypes = {"f32", "f16"};
@@ -283,12 +271,12 @@ void kernels_stage(const Device& device, const StageContext& context, Heartbeat&
   }
   if (context.level == CheckLevel::extended) bench.soak_s = 10;
   run_bench("kernels", kernel_action, device, std::move(bench), heart, work);
-  if (sensors->reasons().empty()) return;
-  std::string reasons;
-  for (const std::string& reason : sensors->reasons()) {
-    reasons += (reasons.empty() ? "" : ", ") + reason;
+  std::string limits;
+  for (const std::string& reason : sensors->reasons(device.id())) {
+    if (!hip::is_hardware_slowdown(reason)) limits += (limits.empty() ? "" : ", ") + reason;
   }
-  work.add_figure("clocks held down: " + reasons);
+  if (!limits.empty()) work.add_figure("clocks held down: " + limits);
+  add_slowdown(device.id(), sensors->reasons(device.id()), work);
 }
 
 void operations_stage(const Device& device, const StageContext& context, Heartbeat& heart,

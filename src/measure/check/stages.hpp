@@ -80,6 +80,10 @@ void compute_reference(StageContext& context, Heartbeat& heart);
 void add_measured(const std::string& stage, const report::Measurement& measured,
                   const std::string& action, StageWork& work);
 
+/// Adds a fault if some of the reasons for throttling are the hardware's protection of itself.
+void add_slowdown(const std::string& device, const std::vector<std::string>& reasons,
+                  StageWork& work);
+
 /// "1 wrong value, first at 3, bits 0x400": for people.
 std::string wrong_text(const report::WrongData& wrong);
 

@@ -71,6 +71,7 @@ std::vector<Check> examine(const Evidence& evidence) {
   examine_amd_nodes(evidence, list);
   examine_nvidia(evidence, list);
   examine_runtimes(evidence, list);
+  examine_hidden(evidence, list);
   examine_libraries(evidence, list);
   examine_links(evidence, list);
   examine_health(evidence, list);
@@ -125,6 +126,10 @@ const PlatformAnswer* answer_of(const Evidence& evidence, Platform platform) {
     if (answer.status.platform == platform) return &answer;
   }
   return nullptr;
+}
+
+bool has_answered(const PlatformAnswer* answer) {
+  return answer != nullptr && answer->kind == PlatformAnswer::Kind::answered;
 }
 
 bool is_usable(const Evidence& evidence, Platform platform) {

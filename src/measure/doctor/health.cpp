@@ -36,7 +36,13 @@ void examine_throttle(const DoctorGpu& gpu, CheckList& list) {
     return;
   }
   const bool is_free = reasons->empty();
-  list.add({"throttle", is_free ? Severity::pass : Severity::warn, gpu.id,
+  const bool is_by_hardware =
+      std::any_of(reasons->begin(), reasons->end(),
+                  [](const std::string& reason) { return hip::is_hardware_slowdown(reason); });
+  const Severity severity = is_free          ? Severity::pass
+                            : is_by_hardware ? Severity::fail
+                                             : Severity::warn;
+  list.add({"throttle", severity, gpu.id,
             gpu.name() + ": " + (is_free ? "clocks are not throttled" : join(*reasons)),
             gpu.sensor_source, "no throttling",
             is_free ? "" : "check cooling and power supply; " + sensor_hint(gpu)});

@@ -37,6 +37,7 @@ class CheckList {
 void examine_amd_nodes(const Evidence& evidence, CheckList& list);
 void examine_binding(const Evidence& evidence, CheckList& list);
 void examine_health(const Evidence& evidence, CheckList& list);
+void examine_hidden(const Evidence& evidence, CheckList& list);
 void examine_host(const Evidence& evidence, CheckList& list);
 void examine_libraries(const Evidence& evidence, CheckList& list);
 void examine_links(const Evidence& evidence, CheckList& list);
@@ -50,6 +51,9 @@ std::vector<const DoctorGpu*> gpus_of(const Evidence& evidence, Platform platfor
 
 /// How that platform's driver answered; null if it was not queried.
 const PlatformAnswer* answer_of(const Evidence& evidence, Platform platform);
+
+/// Whether the platform's driver was queried and answered.
+bool has_answered(const PlatformAnswer* answer);
 
 /// Whether the platform's driver answered and can be used.
 bool is_usable(const Evidence& evidence, Platform platform);

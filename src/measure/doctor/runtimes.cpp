@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-/// Whether drivers and runtimes match, list all GPUs, and have kernel images in this build.
+/// Whether drivers and runtimes match, and have kernel images in this build.
 #include <algorithm>
-#include <cctype>
-#include <initializer_list>
 #include <system_error>
 
 #include "kernels/images.hpp"
@@ -14,10 +12,6 @@ namespace hiptool::measure {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool has_answered(const PlatformAnswer* answer) {
-  return answer != nullptr && answer->kind == PlatformAnswer::Kind::answered;
-}
 
 // "580.159.04" of ".../name.so.580.159.04", after following links.
 std::string version_of_library(const std::string& path) {
@@ -81,97 +75,6 @@ void examine_nvidia_pair(const Evidence& evidence, CheckList& list) {
     list.add_unknown("driver-runtime", "nvidia", answer->status.reason, source,
                      "compare `cat /sys/module/nvidia/version` with `nvidia-smi`");
   }
-}
-
-std::string set_variables(const Evidence& evidence, std::initializer_list<const char*> names) {
-  std::string text;
-  for (const char* name : names) {
-    if (evidence.getenv == nullptr || !evidence.getenv(name)) continue;
-    text += (text.empty() ? "" : ", ") + std::string(name) + "=" + variable(evidence, name);
-  }
-  return text;
-}
-
-struct Shown {
-  Platform platform;
-  std::size_t seen;  ///< by the kernel's driver
-  std::string source;
-  std::string variables;  ///< those set
-  std::string missing;    ///< GPUs that the runtime does not list
-};
-
-void judge_shown(const Evidence& evidence, const Shown& shown, CheckList& list) {
-  const std::string name(to_string(shown.platform));
-  const PlatformAnswer* answer = answer_of(evidence, shown.platform);
-  const bool is_known = has_answered(answer) && !answer->status.library.empty() && shown.seen > 0;
-  const std::string source = shown.source + ", the runtime";
-  if (!is_known) {
-    std::string why = "the kernel's driver shows none";
-    if (shown.seen > 0) {
-      why = has_answered(answer) ? answer->status.reason : "the runtime was not queried";
-    }
-    list.add_unknown("hidden", name, why, source, "check with `hiptool devices --verbose`");
-    return;
-  }
-  const auto count = static_cast<std::size_t>(std::max(0, answer->status.device_count));
-  const std::string read =
-      name + ": the runtime shows " + std::to_string(count) + " of " + count_of(shown.seen, "GPU");
-  if (count >= shown.seen) {
-    list.add({"hidden", Severity::pass, "", read, source, "all", ""});
-    return;
-  }
-  const std::string more = (shown.missing.empty() ? "" : " (not " + shown.missing + ")") +
-                           (shown.variables.empty() ? "" : "; set: " + shown.variables);
-  std::string names;
-  for (std::size_t at = 0; at < shown.variables.size();) {
-    names += " " + shown.variables.substr(at, shown.variables.find('=', at) - at);
-    const auto comma = shown.variables.find(", ", at);
-    at = comma == std::string::npos ? shown.variables.size() : comma + 2;
-  }
-  const bool is_fault = count == 0 && shown.variables.empty();
-  list.add({"hidden", is_fault ? Severity::fail : Severity::warn, "", read + more,
-            source + ", environment", "all",
-            !names.empty() ? "`unset" + names + "`"
-                           : "find the cause with `hiptool devices --verbose`: a GPU that the "
-                             "runtime does not support, or a render node without permission"});
-}
-
-void examine_hidden(const Evidence& evidence, const std::vector<system::KfdNode>& nodes,
-                    CheckList& list) {
-  if (!gpus_of(evidence, Platform::amd).empty()) {
-    Shown shown{Platform::amd,
-                nodes.size(),
-                "/sys/class/kfd/kfd/topology/nodes",
-                set_variables(evidence, {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
-                                         "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"}),
-                {}};
-    for (const system::KfdNode& node : nodes) {
-      const bool is_shown =
-          std::any_of(evidence.gpus.begin(), evidence.gpus.end(), [&](const DoctorGpu& gpu) {
-            return !gpu.id.empty() && gpu.pci && gpu.pci->bus_id == node.bus_id;
-          });
-      if (!is_shown) shown.missing += (shown.missing.empty() ? "" : ", ") + node.bus_id;
-    }
-    judge_shown(evidence, shown, list);
-  }
-  if (gpus_of(evidence, Platform::nvidia).empty()) return;
-  // A container lists all GPUs of the bus, but has device nodes only of its own.
-  Shown shown{Platform::nvidia,
-              0,
-              "/dev/nvidia0 and so on",
-              set_variables(evidence, {"CUDA_VISIBLE_DEVICES"}),
-              {}};
-  std::error_code error;
-  fs::directory_iterator entry(evidence.root / "dev", error);
-  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (name.rfind("nvidia", 0) != 0 || name.size() == 6) continue;
-    if (std::all_of(name.begin() + 6, name.end(),
-                    [](unsigned char c) { return std::isdigit(c); })) {
-      ++shown.seen;
-    }
-  }
-  judge_shown(evidence, shown, list);
 }
 
 std::string targets_of(Platform platform) {
@@ -266,12 +169,11 @@ void examine_targets(const Evidence& evidence, const std::vector<system::KfdNode
 }  // namespace
 
 void examine_runtimes(const Evidence& evidence, CheckList& list) {
-  is_without(evidence, std::nullopt, list, {"driver-runtime", "hidden"});
+  is_without(evidence, std::nullopt, list, {"driver-runtime"});
   std::vector<system::KfdNode> nodes = system::read_kfd_nodes(evidence.root);
   std::erase_if(nodes, [](const system::KfdNode& node) { return !node.is_gpu; });
   examine_amd_pair(evidence, list);
   examine_nvidia_pair(evidence, list);
-  examine_hidden(evidence, nodes, list);
   examine_targets(evidence, nodes, list);
 }
 

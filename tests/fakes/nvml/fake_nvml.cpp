@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /// A fake libnvidia-ml.so.1 with one device, "0000:65:00.0", or those of FAKE_NVML_BUS_IDS, which
 /// are all the same. FAKE_NVML_INIT is the answer
-/// of its start, FAKE_NVML_REASONS the bits of why clocks are held down; FAKE_NVML_BARE lets all
+/// of its start, FAKE_NVML_REASONS the bits of why clocks are held down, of the
+/// device FAKE_NVML_REASONS_AT alone if that is set; FAKE_NVML_BARE lets all
 /// optional questions answer "not supported", FAKE_NVML_OLD those of newer drivers; FAKE_NVML_MIG
 /// turns MIG on; readings last as long as the file FAKE_NVML_HANG exists.
 #include <unistd.h>
@@ -24,6 +25,7 @@ constexpr nvmlReturn_t not_supported = 3;
 constexpr nvmlReturn_t not_found = 6;
 constexpr unsigned most_process_id = 1u << 22;  // PID_MAX_LIMIT of linux/threads.h
 nvmlDevice_st the_device{0};
+nvmlDevice_st free_device{1};  // whose clocks are not held down
 int starts = 0;
 
 template <class Number>
@@ -55,7 +57,9 @@ const char* nvmlErrorString(nvmlReturn_t result) {
   return result == 9 ? "Driver Not Loaded" : nullptr;
 }
 nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, nvmlDevice_t* device) {
-  *device = &the_device;
+  const char* chosen = std::getenv("FAKE_NVML_REASONS_AT");
+  const bool is_free = chosen != nullptr && std::strcmp(chosen, bus_id) != 0;
+  *device = is_free ? &free_device : &the_device;
   const char* ids = std::getenv("FAKE_NVML_BUS_IDS");
   return std::strstr(ids != nullptr ? ids : "0000:65:00.0", bus_id) != nullptr && *bus_id != '\0'
              ? NVML_SUCCESS
@@ -83,8 +87,9 @@ nvmlReturn_t nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t, unsigned* milliwatts)
 nvmlReturn_t nvmlDeviceGetPowerManagementDefaultLimit(nvmlDevice_t, unsigned* milliwatts) {
   return answer(milliwatts, 700000);
 }
-nvmlReturn_t nvmlDeviceGetCurrentClocksThrottleReasons(nvmlDevice_t, unsigned long long* bits) {
-  const char* value = std::getenv("FAKE_NVML_REASONS");
+nvmlReturn_t nvmlDeviceGetCurrentClocksThrottleReasons(nvmlDevice_t device,
+                                                       unsigned long long* bits) {
+  const char* value = device == &the_device ? std::getenv("FAKE_NVML_REASONS") : nullptr;
   return answer(bits, value == nullptr ? 1 : std::strtoull(value, nullptr, 0));
 }
 nvmlReturn_t nvmlDeviceGetTotalEccErrors(nvmlDevice_t, int type, int, unsigned long long* count) {

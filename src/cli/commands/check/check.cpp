@@ -35,14 +35,14 @@ Runner add_check(CLI::App& app) {
   add_text(app, "--model", "PATH", options->model,
            "a model to compute with, instead of a small one that check makes");
   add_text(app, "--expect", "FILE", options->expect,
-           "rates that each kind of GPU must reach; exit 1 if one does not");
+           "rates that each kind of GPU must reach, and their number; exit 1 if not");
   add_text(app, "--write-expect", "FILE", options->write_expect,
-           "write such a file from the rates of this machine, if it is accepted; {rank} and {host} "
+           "write such a file from this machine, if it is accepted; {rank} and {host} "
            "are replaced");
   add_text(app, "--margin", "PERCENT", options->margin,
-           "with --write-expect: how far below this machine's rates; 5% if not given");
+           "with --write-expect: how far below this machine's rates, such as 10%; 5% if not given");
   add_text(app, "--spread", "PERCENT", options->spread,
-           "how much slower than its siblings a GPU may be; 5% if not given");
+           "how much slower than its siblings a GPU may be, such as 10%; 5% if not given");
   add_size(app, "--size", options->size_bytes,
            "bytes of copies and arrays; if not given, 64 and 256 MiB, on cpu 16 and 4 MiB");
   add_text(app, "--timeout", "SECONDS", options->timeout,

@@ -31,9 +31,13 @@ struct CheckOutcome {
   std::vector<std::string> stages;  ///< that were chosen
   measure::CheckResult result;
   std::vector<measure::Check> doctor;
-  std::string expect;   ///< path; empty: none
-  std::string written;  ///< path of the expectations that were written; empty: none
-  std::string model;    ///< path; empty: the made one
+  std::string expect;         ///< path; empty: none
+  bool expects_gpus = false;  ///< the file has numbers of GPUs
+  std::string written;        ///< path of the expectations that were written; empty: none
+  std::string not_written;    ///< that of those that were not, because the run did not pass
+  bool has_no_gpu = false;    ///< so that the processor was checked, which nobody named
+  std::vector<std::string> no_gpu_reasons;  ///< of platforms with a runtime library
+  std::string model;                        ///< path; empty: the made one
   double spread = 0;
   double wall_time_s = 0;
   /// The error of the verdict: of the worst fault, an interruption, or that nothing was run.

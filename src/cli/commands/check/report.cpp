@@ -13,6 +13,7 @@
 #include "cli/commands/devices/doctor.hpp"
 #include "cli/document.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/text.hpp"
 #include "report/text.hpp"
 
 namespace hiptool::cli {
@@ -131,9 +132,16 @@ Value expect_value(const CheckOutcome& outcome) {
   if (outcome.expect.empty()) return {};
   Array not_measured;
   for (const std::string& one : outcome.result.floors.not_measured) not_measured.emplace_back(one);
+  Array gpus;
+  for (const measure::CountedGpus& one : outcome.result.floors.gpus) {
+    gpus.emplace_back(Object{{"name", one.name},
+                             {"expected", std::uint64_t{one.expected}},
+                             {"found", std::uint64_t{one.found}}});
+  }
   return Object{{"file", outcome.expect},
                 {"judged", std::uint64_t{outcome.result.floors.judged}},
-                {"not_measured", std::move(not_measured)}};
+                {"not_measured", std::move(not_measured)},
+                {"gpus", std::move(gpus)}};
 }
 
 void add_check_fields(const CheckOutcome& outcome, Object& document) {
@@ -174,11 +182,43 @@ std::vector<const StageResult*> failed_stages(const CheckOutcome& outcome) {
   return failed;
 }
 
+/// Ids of the doctor's warnings about the machine and the devices that were checked, each once, and
+/// how many there are.
+struct Warnings {
+  std::size_t count = 0;
+  std::vector<std::string> ids;
+};
+
+Warnings warnings_of(const CheckOutcome& outcome) {
+  Warnings warnings;
+  const auto& stages = outcome.stages;
+  if (std::find(stages.begin(), stages.end(), "doctor") == stages.end()) return warnings;
+  for (const measure::Check& check : outcome.doctor) {
+    const auto& devices = outcome.result.devices;
+    const bool is_checked = check.device.empty() || std::any_of(devices.begin(), devices.end(),
+                                                                [&](const CheckedDevice& device) {
+                                                                  return device.id == check.device;
+                                                                });
+    if (check.severity != measure::Severity::warn || !is_checked) continue;
+    ++warnings.count;
+    add_once(warnings.ids, check.id);
+  }
+  return warnings;
+}
+
+/// What a verdict begins with: "accepted: ".
+std::string lead_of(const CheckOutcome& outcome, const char* verdict) {
+  return std::string(verdict) + (outcome.has_no_gpu ? ": no GPU found, CPU checked: " : ": ");
+}
+
 std::string accepted_text(const CheckOutcome& outcome) {
   const std::size_t skipped = outcome.result.count(StageStatus::skipped);
-  return fmt::format("accepted: {}, {} each{}, in {}", devices_text(outcome.result.devices),
+  const std::size_t warnings = warnings_of(outcome).count;
+  return fmt::format("{}{}, {} each{}{}, in {}", lead_of(outcome, "accepted"),
+                     devices_text(outcome.result.devices),
                      base::count_of(outcome.stages.size(), "stage"),
                      skipped > 0 ? fmt::format(" ({} skipped)", skipped) : "",
+                     warnings > 0 ? ", " + base::count_of(warnings, "warning") : "",
                      format_duration(outcome.wall_time_s));
 }
 
@@ -192,14 +232,15 @@ std::vector<Line> check_verdict(const CheckOutcome& outcome) {
                         ? fmt::format("interrupted after {}",
                                       base::count_of(outcome.result.count(StageStatus::passed),
                                                      "passed stage"))
-                        : std::string("refused: ") + outcome.error->what()});
+                        : fmt::format("refused: {}{}", outcome.has_no_gpu ? "no GPU found; " : "",
+                                      outcome.error->what())});
     return lines;
   }
   if (failed.empty()) return {{Tone::good, accepted_text(outcome)}};
   constexpr std::size_t most_faults = 3;  // of a stage; the document has all
   for (const StageResult* stage : failed) {
     for (std::size_t i = 0; i < stage->faults.size() && i < most_faults; ++i) {
-      const char* const lead = lines.empty() ? "refused: " : "";
+      const std::string lead = lines.empty() ? lead_of(outcome, "refused") : "";
       lines.push_back({Tone::bad, lead + fault_text(*stage, stage->faults[i])});
     }
     if (stage->faults.size() > most_faults) {
@@ -270,9 +311,16 @@ std::vector<Line> check_notes(const CheckOutcome& outcome) {
   add_skipped(outcome, notes);
   const auto& floors = outcome.result.floors;
   if (!outcome.expect.empty()) {
-    notes.push_back(
-        {Tone::plain, fmt::format("{} compared with {}", base::count_of(floors.judged, "rate"),
-                                  outcome.expect)});
+    std::size_t gpus = 0;
+    for (const measure::CountedGpus& one : floors.gpus) gpus += one.found;
+    std::string text = base::count_of(floors.judged, "rate");
+    if (!floors.gpus.empty()) text += " and the number of GPUs, " + std::to_string(gpus) + ",";
+    notes.push_back({Tone::plain, text + " compared with " + outcome.expect});
+    if (!outcome.expects_gpus) {
+      notes.push_back({Tone::plain, outcome.expect +
+                                        " does not hold the number of GPUs; write it anew with "
+                                        "--write-expect"});
+    }
   }
   if (!floors.not_measured.empty()) {
     notes.push_back(
@@ -282,8 +330,19 @@ std::vector<Line> check_notes(const CheckOutcome& outcome) {
                          ? fmt::format(" and {} more", floors.not_measured.size() - 1)
                          : "")});
   }
+  for (const std::string& reason : outcome.no_gpu_reasons) notes.push_back({Tone::plain, reason});
+  if (const Warnings warnings = warnings_of(outcome); warnings.count > 0) {
+    notes.push_back({Tone::warning, fmt::format("{}: {}; see `hiptool devices --doctor`",
+                                                base::count_of(warnings.count, "warning"),
+                                                fmt::join(warnings.ids, ", "))});
+  }
   if (!outcome.written.empty()) {
     notes.push_back({Tone::plain, "wrote expectations to " + outcome.written});
+  }
+  if (!outcome.not_written.empty()) {
+    notes.push_back({Tone::warning, fmt::format("no expectations were written to {}, because this "
+                                                "run did not pass",
+                                                outcome.not_written)});
   }
   return notes;
 }

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
-#include <set>
 
-#include "base/clock.hpp"
 #include "base/temporary_folder.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "cli/commands/check/expectations.hpp"
+#include "cli/commands/check/machine.hpp"
 #include "cli/commands/check/outcome.hpp"
 #include "cli/commands/devices/devices_report.hpp"
-#include "cli/commands/devices/doctor.hpp"
 #include "cli/commands/make_model/model_writer.hpp"
 #include "cli/document.hpp"
+#include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
 #include "cli/model_path.hpp"
 #include "cli/options.hpp"
@@ -26,9 +26,7 @@ namespace hiptool::cli {
 namespace {
 
 using measure::CheckedDevice;
-using measure::CheckLevel;
 using measure::Fault;
-using measure::PlatformAnswer;
 using measure::StageResult;
 using measure::StageStatus;
 
@@ -36,12 +34,20 @@ constexpr std::uint64_t most_size_bytes = std::uint64_t{1} << 30;
 
 double parse_percent(const std::string& text, const char* option, double usual) {
   if (text.empty()) return usual;
-  const std::string_view digits =
-      std::string_view(text).substr(0, text.size() - (text.back() == '%' ? 1 : 0));
-  const auto percent = base::parse_number<double>(digits);
-  if (percent && *percent >= 0 && *percent < 100) return *percent / 100;
-  throw usage_error(fmt::format("{}: '{}' is not a share from 0% to below 100%", option, text),
-                    fmt::format("write {} 5%", option));
+  const bool has_sign = text.back() == '%';
+  const auto percent =
+      base::parse_number<double>(std::string_view(text).substr(0, text.size() - has_sign));
+  if (!percent || *percent < 0 || *percent >= 100) {
+    throw usage_error(fmt::format("{}: '{}' is not a share from 0% to below 100%", option, text),
+                      fmt::format("write {} 5%", option));
+  }
+  // Elsewhere 0.05 is a share, 5 %.
+  if (!has_sign && *percent > 0 && *percent < 1) {
+    throw usage_error(fmt::format("{}: '{}' is below 1 and has no % sign", option, text),
+                      fmt::format("write {0} {1:g}%, or {0} {2}% for less than one percent", option,
+                                  100 * *percent, text));
+  }
+  return *percent / 100;
 }
 
 double parse_timeout(const std::string& text) {
@@ -57,6 +63,12 @@ struct CheckRequest {
   measure::CheckOptions options;
   double margin = 0.05;
 };
+
+bool has_any(const std::vector<std::string>& stages, const std::vector<std::string>& wanted) {
+  return std::any_of(stages.begin(), stages.end(), [&](const std::string& stage) {
+    return std::find(wanted.begin(), wanted.end(), stage) != wanted.end();
+  });
+}
 
 CheckRequest read_request(const CheckCommandOptions& options, const Environment& environment) {
   CheckRequest request;
@@ -82,6 +94,11 @@ CheckRequest read_request(const CheckCommandOptions& options, const Environment&
   if (!options.margin.empty() && options.write_expect.empty()) {
     throw usage_error("--margin is for --write-expect", "give --write-expect FILE too");
   }
+  const std::vector<std::string> rated{"copy", "memory", "kernels", "libraries"};
+  if (!options.write_expect.empty() && !has_any(request.options.stages, rated)) {
+    throw usage_error("--write-expect: none of the chosen stages measures a rate",
+                      fmt::format("add one of {} to --stage", fmt::join(rated, ", ")));
+  }
   if (!options.expect.empty()) {
     request.options.floors = measure::read_floors(options.expect, &environment.cancel);
   }
@@ -92,86 +109,15 @@ CheckRequest read_request(const CheckCommandOptions& options, const Environment&
   return request;
 }
 
-// ---- devices
-
-bool has_hung(const PlatformAnswer& answer) {
-  return answer.kind == PlatformAnswer::Kind::hung || answer.kind == PlatformAnswer::Kind::crashed;
-}
-
-/// Whether the selection is for devices of the cpu platform alone.
-bool is_for_cpu_only(const DeviceSelection& selection) {
-  if (selection.platform) return *selection.platform == Platform::cpu;
-  return !selection.ids.empty() &&
-         std::all_of(selection.ids.begin(), selection.ids.end(),
-                     [](const std::string& id) { return id == "cpu" || id.starts_with("cpu:"); });
-}
-
-DeviceSelection all_unless_named(DeviceSelection selection) {
-  if (selection.ids.empty()) selection.ids = {"all"};
-  return selection;
-}
-
-/// The platforms whose driver did not answer, of those that the selection may need.
-std::vector<const PlatformAnswer*> dead_platforms(const Diagnosis& diagnosis,
-                                                  const DeviceSelection& selection) {
-  std::vector<const PlatformAnswer*> dead;
-  for (const PlatformAnswer& answer : diagnosis.evidence.platforms) {
-    if (!has_hung(answer)) continue;
-    const std::string name(to_string(answer.status.platform));
-    const bool is_wanted =
-        std::any_of(selection.ids.begin(), selection.ids.end(), [&](const std::string& id) {
-          const bool is_of_other =
-              (id.starts_with("cpu") || id.starts_with("amd") || id.starts_with("nvidia")) &&
-              !id.starts_with(name);
-          return !is_of_other;
-        });
-    if (is_wanted) dead.push_back(&answer);
+/// "nvidia: cuInit failed": of platforms whose runtime library is installed.
+std::vector<std::string> reasons_of_platforms(const Diagnosis& diagnosis) {
+  std::vector<std::string> reasons;
+  for (const measure::PlatformAnswer& answer : diagnosis.evidence.platforms) {
+    const PlatformStatus& status = answer.status;
+    if (status.usable || status.library.empty() || status.reason.empty()) continue;
+    reasons.push_back(std::string(to_string(status.platform)) + ": " + status.reason);
   }
-  return dead;
-}
-
-/// The devices of platforms that answer; opens no other platform.
-std::vector<Device> choose_answering(Platforms& platforms, const DeviceSelection& selection,
-                                     const std::vector<const PlatformAnswer*>& dead) {
-  if (dead.empty()) return choose_devices(platforms, selection);
-  const auto is_dead = [&](Platform platform) {
-    return std::any_of(dead.begin(), dead.end(), [platform](const PlatformAnswer* answer) {
-      return answer->status.platform == platform;
-    });
-  };
-  std::vector<Device> devices;
-  for (const Platform platform : {Platform::amd, Platform::nvidia, Platform::cpu}) {
-    if (is_dead(platform) || (selection.platform && *selection.platform != platform)) continue;
-    for (const Device& device : platforms.devices(platform)) {
-      const bool is_named =
-          std::any_of(selection.ids.begin(), selection.ids.end(), [&](const std::string& id) {
-            return (id == "all" && is_gpu(platform)) || id == device.id() ||
-                   (id == to_string(platform) && device.ordinal() == 0);
-          });
-      if (is_named) devices.push_back(device);
-    }
-  }
-  return devices;
-}
-
-StageResult dead_result(const PlatformAnswer& answer) {
-  StageResult result;
-  result.stage = "doctor";
-  result.device = to_string(answer.status.platform);
-  result.status = StageStatus::failed;
-  std::string reason = answer.status.reason;
-  if (answer.kind == PlatformAnswer::Kind::crashed && !answer.detail.empty()) {
-    reason = "querying the driver " + answer.detail;
-  }
-  const std::string action = answer.status.hint.empty()
-                                 ? "find the cause with `sudo dmesg | tail -n 50`, then reboot"
-                                 : answer.status.hint;
-  const bool is_hung = answer.kind == PlatformAnswer::Kind::hung;
-  const Error error(is_hung ? ErrorCode::timed_out : ErrorCode::device, "check",
-                    result.device + ": " + reason, action);
-  result.faults.push_back({"driver-hang@" + result.device, reason, action, error});
-  result.time_s = answer.after_s;
-  return result;
+  return reasons;
 }
 
 CheckedDevice checked_device(const Device& device) {
@@ -180,13 +126,6 @@ CheckedDevice checked_device(const Device& device) {
   checked.platform = device.platform();
   checked.info = device.info();
   return checked;
-}
-
-// ---- the run
-
-void tell_stage(Context& context, const StageResult& stage) {
-  if (context.quiet) return;
-  context.environment.console.err(printable(describe_stage(stage)) + "\n");
 }
 
 /// A small decoder of quantised and plain types.
@@ -200,120 +139,64 @@ std::filesystem::path make_small_model(const std::filesystem::path& folder) {
   return write_model(options).path;
 }
 
-void examine_machine(const DeviceSelection& selection, Context& context, CheckOutcome& outcome,
-                     Diagnosis& diagnosis) {
-  if (is_for_cpu_only(selection)) return;
-  DeviceSelection every;
-  every.platform = selection.platform;
-  diagnosis = diagnose(every, context);
-  outcome.doctor = diagnosis.checks;
+/// Whether a stage that was chosen was run on a device, or for an empty id on any. The doctor
+/// counts only where nothing else was chosen.
+bool has_run_on(const CheckOutcome& outcome, const std::string& device) {
+  const bool has_measuring =
+      std::any_of(outcome.stages.begin(), outcome.stages.end(),
+                  [](const std::string& stage) { return stage != "doctor"; });
+  const auto& stages = outcome.result.stages;
+  return std::any_of(stages.begin(), stages.end(), [&](const StageResult& stage) {
+    const bool is_its = device.empty() || stage.device == device ||
+                        (stage.stage == "doctor" && stage.device.empty());
+    return is_its && stage.status != StageStatus::skipped &&
+           (!has_measuring || stage.stage != "doctor");
+  });
 }
 
-void add_doctor(const Diagnosis& diagnosis, const std::vector<const PlatformAnswer*>& dead,
-                double time_s, Context& context, CheckOutcome& outcome) {
+std::optional<Error> nothing_run(const CheckOutcome& outcome) {
+  if (!has_run_on(outcome, "")) {
+    return Error(ErrorCode::unavailable, "check", "no stage could be run",
+                 "see the reasons of the skipped stages");
+  }
+  for (const CheckedDevice& device : outcome.result.devices) {
+    if (has_run_on(outcome, device.id)) continue;
+    return Error(ErrorCode::unavailable, "check", "no stage could be run on " + device.id,
+                 "see the reasons of the skipped stages, or choose other devices with --device");
+  }
+  return {};
+}
+
+/// Devices pass or fail each by themselves only in a run that came to its end.
+void judge_devices(CheckOutcome& outcome) {
   measure::CheckResult& result = outcome.result;
-  std::vector<StageResult> stages;
-  const bool has_gpu =
-      std::any_of(result.devices.begin(), result.devices.end(),
-                  [](const CheckedDevice& device) { return is_gpu(device.platform); });
-  const auto& chosen = outcome.stages;
-  if (std::find(chosen.begin(), chosen.end(), "doctor") == chosen.end()) {
-    // A driver that hangs is reported nevertheless.
-  } else if (has_gpu || !dead.empty()) {
-    std::vector<measure::Check> checks = diagnosis.checks;
-    // The platform has a line of its own for that.
-    std::erase_if(checks, [&](const measure::Check& check) {
-      return check.id == "driver-hang" && !dead.empty();
-    });
-    stages = measure::doctor_stage(checks, result.devices, time_s);
-  } else {
-    for (const CheckedDevice& device : result.devices) {
-      StageResult skipped;
-      skipped.stage = "doctor";
-      skipped.device = device.id;
-      skipped.reason = "no GPU to examine";
-      stages.push_back(std::move(skipped));
-    }
-  }
-  for (const PlatformAnswer* answer : dead) stages.push_back(dead_result(*answer));
-  for (StageResult& stage : stages) {
-    std::stable_sort(stage.faults.begin(), stage.faults.end(), measure::is_worse);
-    tell_stage(context, stage);
-    result.stages.push_back(std::move(stage));
-  }
-}
-
-/// What a file expects and this level does not measure; throws for what it should have measured.
-void compare_floors(const measure::CheckOptions& options, CheckOutcome& outcome) {
-  if (!options.floors) return;
-  measure::CheckResult& result = outcome.result;
-  const auto level = measure::parse_check_level(options.floors->level);
-  std::set<std::string> kinds;
-  for (const CheckedDevice& device : result.devices) kinds.insert(device.info.name);
-  for (const std::string& kind : kinds) {
-    for (const auto& [label, floor] : options.floors->of(kind)) {
-      const bool is_measured =
-          std::any_of(result.cells.begin(), result.cells.end(),
-                      [&, &name = label](const auto& cell) { return cell.label == name; });
-      if (is_measured) continue;
-      const auto& chosen = outcome.stages;
-      const bool is_of_other =
-          std::find(chosen.begin(), chosen.end(), measure::stage_of_label(label)) == chosen.end();
-      const bool is_of_more = floor.devices > 1;  // which are not chosen here
-      const bool is_of_higher = level && *level > options.level;
-      if (is_of_other || is_of_more || is_of_higher || result.worst() != nullptr) {
-        result.floors.not_measured.push_back(kind + ": " + label);
-        continue;
-      }
-      if (!outcome.error) {
-        outcome.error = Error(ErrorCode::invalid_argument, "check",
-                              fmt::format("{} expects '{}' of {}, which this run did not measure",
-                                          options.floors->path, label, kind),
-                              "write the file anew with --write-expect, or remove the measurement");
-      }
-    }
-  }
-}
-
-void write_expectations(const CheckRequest& request, ExportFile& file, const std::string& path,
-                        CheckOutcome& outcome) {
-  const measure::CheckResult& result = outcome.result;
-  std::vector<measure::RatedCell> cells;
-  for (const measure::CheckCell& cell : result.cells) {
-    if (!cell.again || cell.devices.empty()) continue;
-    const auto device =
-        std::find_if(result.devices.begin(), result.devices.end(),
-                     [&](const CheckedDevice& one) { return one.id == cell.devices.front(); });
-    if (device != result.devices.end()) cells.push_back({&cell, device->info.name});
-  }
-  file.write(measure::floors_text(cells, std::string(to_string(request.options.level)),
-                                  request.margin, iso_time(std::chrono::system_clock::now())));
-  outcome.written = path;
-}
-
-void judge_outcome(CheckOutcome& outcome) {
-  measure::CheckResult& result = outcome.result;
+  const int exit_code = outcome.error               ? exit_code_of(outcome.error->code())
+                        : result.worst() != nullptr ? exit_check_failed
+                                                    : exit_done;
+  const bool is_complete =
+      !result.was_cancelled && (exit_code == exit_done || exit_code == exit_check_failed ||
+                                exit_code == exit_code_of(ErrorCode::data_mismatch));
   for (CheckedDevice& device : result.devices) {
     device.has_passed =
+        is_complete &&
         std::none_of(result.stages.begin(), result.stages.end(), [&](const StageResult& stage) {
           const bool is_its = stage.device.empty() || stage.device == device.id;
           return is_its && (stage.status == StageStatus::failed || stage.was_unreachable);
         });
   }
-  if (const StageResult* worst = result.worst()) outcome.error = worst->faults.front().error;
+}
+
+void judge_outcome(CheckOutcome& outcome) {
+  measure::CheckResult& result = outcome.result;
+  const StageResult* const worst = result.worst();
+  if (worst != nullptr) outcome.error = worst->faults.front().error;
   if (result.was_cancelled) {
     const bool is_wrong = outcome.error && outcome.error->code() == ErrorCode::data_mismatch;
     if (!is_wrong) outcome.error = Error(ErrorCode::cancelled, "check", "interrupted");
-    return;
+  } else if (worst == nullptr && !outcome.error) {
+    outcome.error = nothing_run(outcome);
   }
-  const bool has_run =
-      std::any_of(result.stages.begin(), result.stages.end(), [](const StageResult& stage) {
-        return stage.stage != "doctor" && stage.status != StageStatus::skipped;
-      });
-  if (!has_run && result.worst() == nullptr) {
-    outcome.error = Error(ErrorCode::unavailable, "check", "no stage could be run",
-                          "see the reasons of the skipped stages");
-  }
+  judge_devices(outcome);
 }
 
 }  // namespace
@@ -331,20 +214,26 @@ void run_check_steps(const CheckCommandOptions& options, Context& context, Check
   outcome.model = options.model;
   outcome.spread = request.options.spread;
 
-  const DeviceSelection selection = all_unless_named(context.devices);
-  const auto start = std::chrono::steady_clock::now();
-  Diagnosis diagnosis;
-  examine_machine(selection, context, outcome, diagnosis);
-  const double doctor_s = base::seconds_since(start);
-  const std::vector<const PlatformAnswer*> dead = dead_platforms(diagnosis, selection);
   const std::shared_ptr<Platforms> platforms = context.make_platforms();
-  const std::vector<Device> devices = choose_answering(*platforms, selection, dead);
-  note_devices(environment, *platforms, devices);
-  for (const Device& device : devices) {
+  CheckedMachine machine;
+  examine_machine(context, *platforms, machine);
+  outcome.doctor = machine.diagnosis.checks;
+  note_devices(environment, *platforms, machine.devices);
+  for (const Device& device : machine.devices) {
     outcome.result.devices.push_back(checked_device(device));
-    if (request.options.floors) request.options.floors->of(device.info().name);
   }
-  add_doctor(diagnosis, dead, doctor_s, context, outcome);
+  std::optional<Fault> missing;
+  if (request.options.floors) {
+    outcome.expects_gpus = !request.options.floors->machines.empty();
+    missing = compare_gpu_counts(*request.options.floors, machine, outcome);
+    // A machine without any of its GPUs is refused; its processor is not what was expected.
+    if (missing && machine.has_no_gpu) machine.devices.clear();
+    if (machine.devices.empty()) outcome.result.devices.clear();
+    for (const Device& device : machine.devices) request.options.floors->of(device.info().name);
+  }
+  outcome.has_no_gpu = machine.has_no_gpu && !missing;
+  if (outcome.has_no_gpu) outcome.no_gpu_reasons = reasons_of_platforms(machine.diagnosis);
+  add_doctor(machine, missing, context, outcome);
   std::optional<base::TemporaryFolder> folder;
   if (request.options.model.is_made) {
     folder.emplace("check");
@@ -352,15 +241,16 @@ void run_check_steps(const CheckCommandOptions& options, Context& context, Check
   }
   request.options.child = {environment.program, request.options.patience_s,
                            context.devices.nvidia_ordinals, environment.system_root.string()};
-  request.options.on_stage = [&context](const StageResult& stage) { tell_stage(context, stage); };
-  if (!devices.empty()) run_check(devices, request.options, outcome.result);
+  request.options.on_stage = [&context](const StageResult& stage) { report_stage(context, stage); };
+  if (!machine.devices.empty()) run_check(machine.devices, request.options, outcome.result);
   // Threads that a driver holds go on using the platforms.
   if (outcome.result.has_left_threads && environment.keep) environment.keep(platforms);
   compare_floors(request.options, outcome);
   judge_outcome(outcome);
   const bool is_good = !outcome.error && outcome.result.worst() == nullptr;
+  if (!is_good) outcome.not_written = options.write_expect;
   if (expectations && is_good) {
-    write_expectations(request, *expectations, options.write_expect, outcome);
+    write_expectations(machine, request.margin, *expectations, options.write_expect, outcome);
   }
 }
 

@@ -81,6 +81,15 @@ TEST_CASE("nvml: why clocks are held down; idle and clocks of the user's choice 
         Words{"power cap", "thermal slowdown by hardware"});
 }
 
+TEST_CASE("nvml: heat and power brakes are the hardware's reasons, limits of software are not") {
+  for (const char* reason : {"hardware slowdown", "thermal slowdown by hardware", "power brake"}) {
+    CHECK(is_hardware_slowdown(reason));
+  }
+  for (const char* reason : {"power cap", "thermal slowdown by software", "sync boost", ""}) {
+    CHECK_FALSE(is_hardware_slowdown(reason));
+  }
+}
+
 TEST_CASE("nvml: what a device does not have is absent, never zero") {
   const Variable bare("FAKE_NVML_BARE", "1");
   const SensorLibrary library = open_fake();

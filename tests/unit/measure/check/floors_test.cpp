@@ -64,13 +64,15 @@ TEST_CASE("the lowest rate of a kind, less the margin, is written and read") {
   report::Measurement skipped = measured_rate("d2h.pinned.copy.64MiB", 1);
   skipped.status = report::Status::skipped;
   FloorFile file;
-  const Floors floors = file.read(floors_text({{&fast, "NVIDIA H200"},
-                                               {&slow, "NVIDIA H200"},
-                                               {&latency, "NVIDIA H200"},
-                                               {&skipped, "NVIDIA H200"},
-                                               {&fast, "NVIDIA L4"}},
-                                              "standard", 0.1, "2026-01-01T00:00:00Z"));
+  const Floors floors =
+      file.read(floors_text({{&fast, "NVIDIA H200"},
+                             {&slow, "NVIDIA H200"},
+                             {&latency, "NVIDIA H200"},
+                             {&skipped, "NVIDIA H200"},
+                             {&fast, "NVIDIA L4"}},
+                            {{"NVIDIA H200", 2}}, "standard", 0.1, "2026-01-01T00:00:00Z"));
   CHECK(floors.level == "standard");
+  CHECK(floors.machines == std::vector<GpuCounts>{{{"NVIDIA H200", 2}}});
   const auto& of_one = floors.of("NVIDIA H200");
   CHECK(of_one.size() == 2);
   CHECK(of_one.at("h2d.pinned.copy.64MiB").bytes_per_s == doctest::Approx(36e9));
@@ -84,7 +86,7 @@ TEST_CASE("rates are written as whole numbers, rounded down, since people edit t
   const report::Measurement slow = measured_rate("d2h.pinned.copy.64MiB", 0.5);
   FloorFile file;
   const std::string text =
-      floors_text({{&odd, "A"}, {&slow, "A"}}, "quick", 0.05, "2026-01-01T00:00:00Z");
+      floors_text({{&odd, "A"}, {&slow, "A"}}, {}, "quick", 0.05, "2026-01-01T00:00:00Z");
   CHECK_MESSAGE(has_text(text, "\"bytes_per_s\": 9382716050,"), text);
   // The reader refuses a rate of 0.
   CHECK(file.read(text).of("A").at("d2h.pinned.copy.64MiB").bytes_per_s == 0.475);
@@ -119,6 +121,38 @@ TEST_CASE("wrong files are refused by name and field") {
     CHECK(has_text(file.refusal(file_with(R"({"A": {"h2d.pinned": )" + std::string(floor) + "}}")),
                    "A, h2d.pinned"));
   }
+}
+
+TEST_CASE("the number of GPUs: of the machines of a file the nearest is compared") {
+  FloorFile file;
+  const std::string start = R"({"schema": "hiptool.expect/1", "gpus": {
+      "A": {"d2d.copy": {"bytes_per_s": 1}}, "B": {"d2d.copy": {"bytes_per_s": 1}}},
+      "machines": )";
+  const Floors floors = file.read(start + R"([{"A": 8, "B": 1}, {"B": 4}]})");
+  const auto text_of = [&](const GpuCounts& found) {
+    std::string text;
+    for (const CountedGpus& gpus : compare_counts(floors, found)) {
+      text += gpus.name + std::to_string(gpus.found) + "/" + std::to_string(gpus.expected) + " ";
+    }
+    return text;
+  };
+  CHECK(text_of({{"A", 8}, {"B", 1}}) == "A8/8 B1/1 ");
+  CHECK(text_of({{"A", 8}, {"B", 2}}) == "A8/8 B2/1 ");
+  CHECK(text_of({{"A", 7}, {"B", 1}}) == "A7/8 B1/1 ");
+  CHECK(text_of({{"A", 8}}) == "A8/8 B0/1 ");
+  CHECK(text_of({{"A", 2}}) == "A2/8 B0/1 ");  // though of the other fewer are missing
+  CHECK(text_of({{"B", 4}}) == "B4/4 ");
+  CHECK(text_of({{"B", 3}}) == "B3/4 ");
+  CHECK(text_of({{"C", 1}}) == "B0/4 ");
+  CHECK(text_of({}) == "B0/4 ");
+  CHECK(compare_counts(file.read(file_with(R"({"A": {"d2d.copy": {"bytes_per_s": 1}}})")), {})
+            .empty());
+  for (const char* machines :
+       {"{}", "8", "[]", "[8]", "[{}]", R"([{"A": 0}])", R"([{"A": "8"}])", R"([{"A": 1.5}])"}) {
+    CAPTURE(machines);
+    CHECK(has_text(file.refusal(start + machines + "}"), "machines"));
+  }
+  CHECK(has_text(file.refusal(start + R"([{"H": 8}]})"), "machines names 'H'"));
 }
 
 TEST_CASE("products and convolutions of vendor libraries can have floors, ours cannot") {

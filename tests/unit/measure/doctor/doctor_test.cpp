@@ -46,12 +46,21 @@ std::string lines_of(const std::vector<std::string>& words) {
   return text;
 }
 
+Check only(const std::vector<Check>& checks, const std::string& id) {
+  const auto found = std::find_if(checks.begin(), checks.end(),
+                                  [&](const Check& check) { return check.id == id; });
+  REQUIRE(found != checks.end());
+  return *found;
+}
+
+std::string tree(const char* name) { return std::string(TREES) + "/" + name; }
+
 }  // namespace
 
 TEST_CASE(
     "doctor: each tree gives exactly what it expects, each check, its source and what to do") {
   const auto paths = tree_paths();
-  CHECK(paths.size() >= 28);
+  CHECK(paths.size() >= 29);
   for (const std::string& path : paths) {
     CAPTURE(path);
     const TreeFile file = read_tree_file(path);
@@ -102,4 +111,55 @@ TEST_CASE("doctor: libraries with their versions, and GPUs that they have no ker
             "warn OpenBLAS cannot be used: reports version 9.1",
             "info hipBLASLt: /lib/libhipblaslt.so.1",
             "info MIOpen is missing: no MIOpen was found"});
+}
+
+TEST_CASE("doctor: a GPU that the bus lists and the runtime does not is lost, and named") {
+  TreeFile file = read_tree_file(tree("nvidia_gpu_lost.tree"));
+  const Check lost = only(examine(file.evidence), "hidden");
+  CHECK(lost.severity == Severity::fail);
+  CHECK(lost.read ==
+        "nvidia: the runtime shows 2 of 3 GPUs; lost, though on the PCI bus: 0000:85:00.0");
+  CHECK(lost.fix.find("fallen off the bus") != std::string::npos);
+
+  SUBCASE("not where the user hides it") {
+    file.evidence.getenv = [](const char* name) -> std::optional<std::string> {
+      return std::string_view(name) == "CUDA_VISIBLE_DEVICES" ? std::optional("0,1") : std::nullopt;
+    };
+    const Check hidden = only(examine(file.evidence), "hidden");
+    CHECK(hidden.severity == Severity::warn);
+    CHECK(hidden.fix == "`unset CUDA_VISIBLE_DEVICES`");
+  }
+  SUBCASE("not where a container was not given it") {
+    std::filesystem::remove(file.tree->root() / "dev/nvidia2");
+    CHECK(only(examine(file.evidence), "hidden").severity == Severity::pass);
+  }
+  SUBCASE("not with another driver, which is on purpose") {
+    file.evidence.gpus.back().pci->driver = "vfio-pci";
+    CHECK(only(examine(file.evidence), "hidden").severity == Severity::warn);
+  }
+  SUBCASE("not with MIG, which shows one instance of all GPUs") {
+    file.evidence.gpus.front().sensors.partitioned = true;
+    CHECK(only(examine(file.evidence), "hidden").severity == Severity::warn);
+  }
+  SUBCASE("not where the runtime's bus ids are unknown to the bus") {
+    file.evidence.gpus.front().pci.reset();
+    CHECK(only(examine(file.evidence), "hidden").severity == Severity::warn);
+  }
+}
+
+TEST_CASE("doctor: an AMD GPU is lost if it is like one that the runtime lists") {
+  TreeFile file = read_tree_file(tree("two_sockets.tree"));
+  file.evidence.getenv = {};
+  const Check lost = only(examine(file.evidence), "hidden");
+  CHECK(lost.severity == Severity::fail);
+  CHECK(lost.read ==
+        "amd: the runtime shows 1 of 2 GPUs; lost, though on the PCI bus: 0000:05:00.0");
+  SUBCASE("one of another type may be unsupported") {
+    file.evidence.gpus.back().pci->device = 0x164e;
+    CHECK(only(examine(file.evidence), "hidden").severity == Severity::warn);
+  }
+  SUBCASE("a container may not have been given its render node") {
+    std::filesystem::remove(file.tree->root() / "dev/dri/renderD128");
+    CHECK(only(examine(file.evidence), "hidden").severity == Severity::warn);
+  }
 }

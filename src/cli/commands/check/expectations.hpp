@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+/// What `check --expect` compares besides the rates, and the file of `check --write-expect`.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "cli/commands/check/machine.hpp"
+#include "cli/commands/check/outcome.hpp"
+#include "cli/output.hpp"
+#include "measure/check/check.hpp"
+
+namespace hiptool::cli {
+
+/// Compares the number of GPUs with that of the file, where the whole machine is checked and its
+/// drivers answer: which GPUs are missing.
+std::optional<measure::Fault> compare_gpu_counts(const measure::Floors& floors,
+                                                 const CheckedMachine& machine,
+                                                 CheckOutcome& outcome);
+
+/// Finds what a file expects and this level does not measure. The outcome gets an error if this
+/// level should have measured it.
+void compare_floors(const measure::CheckOptions& options, CheckOutcome& outcome);
+
+/// Writes the file of --write-expect, `path`.
+void write_expectations(const CheckedMachine& machine, double margin, ExportFile& file,
+                        const std::string& path, CheckOutcome& outcome);
+
+}  // namespace hiptool::cli

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+/// The machine that `check` examines: its diagnosis, and the devices whose drivers answer.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "cli/commands/check/outcome.hpp"
+#include "cli/commands/devices/doctor.hpp"
+#include "cli/device_option.hpp"
+#include "hiptool/device.hpp"
+#include "hiptool/platform.hpp"
+
+namespace hiptool::cli {
+
+/// What was chosen to be checked, and what the doctor says of it.
+struct CheckedMachine {
+  DeviceSelection selection;
+  bool is_whole = false;    ///< all GPUs of the machine were chosen
+  bool has_no_gpu = false;  ///< so that the processor was chosen, which nobody named
+  Diagnosis diagnosis;
+  double doctor_s = 0;
+  std::vector<const measure::PlatformAnswer*> dead;  ///< of the diagnosis: they did not answer
+  std::vector<Device> devices;
+};
+
+/// Examines the machine and chooses devices. Throws Error where none can be used.
+void examine_machine(Context& context, Platforms& platforms, CheckedMachine& machine);
+
+/// Adds the results of the doctor to the outcome, which has the devices, and reports them;
+/// `missing` are GPUs that are expected and were not found.
+void add_doctor(const CheckedMachine& machine, const std::optional<measure::Fault>& missing,
+                Context& context, CheckOutcome& outcome);
+
+/// Reports a finished stage on standard error.
+void report_stage(Context& context, const measure::StageResult& stage);
+
+}  // namespace hiptool::cli
