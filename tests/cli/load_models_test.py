@@ -255,6 +255,34 @@ class Models(CliTest):
             self.assertIn(f"the 2 models have 3 files, and {count // 2} SHA-256 were given",
                           " ".join(refused.stderr.split()))
 
+    def test_all_shards_of_a_set_are_one_model(self):
+        run("make-model", self.folder / "s.gguf", "--size", "100KiB", "--shards", "3")
+        shards = sorted(self.folder.glob("s-*.gguf"))
+        self.assertEqual(len(shards), 3)
+        alone = self.document(0, *shards)
+        self.assertEqual((alone["model"]["path"], alone["model"]["files"]), (str(shards[0]), 3))
+        document = self.document(0, *shards, self.a, self.folder / "." / shards[1].name)
+        self.assertEqual([one["path"] for one in document["models"]],
+                         [str(shards[0]), str(self.a)])
+        folder = self.folder / "set"
+        folder.mkdir()
+        for shard in shards:
+            shard.rename(folder / shard.name)
+        document = self.document(0, folder, folder / shards[2].name, self.a)
+        self.assertEqual([one["path"] for one in document["models"]],
+                         [str(folder), str(self.a)])
+        # The same path again is another load, of a set as of a file.
+        document = self.document(0, folder / shards[0].name, folder / shards[0].name)
+        self.assertEqual(len(document["models"]), 2)
+        # One of them is missing: each path says so.
+        (folder / shards[1].name).unlink()
+        self.document(4, folder / shards[0].name, folder / shards[2].name)
+
+    def test_an_empty_path_is_refused(self):
+        refused = run("load", self.a, "", "--device", "cpu")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("one of the PATHs is empty", refused.stderr)
+
     def test_options_for_one_model_are_refused(self):
         for option in ("--trace", "--write-manifest", "--check-manifest"):
             refused = run("load", self.a, self.b, "--device", "cpu", option, self.folder / "f")
@@ -297,6 +325,9 @@ class Models(CliTest):
         self.assertTrue(all(one["prove"]["first_wrong"] is None for one in document["models"]))
         document = self.check(4, models[0], self.a, "--prove", stdout_formats=["table"])
         self.assertEqual([one["exit_code"] for one in document["models"]], [0, 4])
+        shown = run("load", *models, "--prove", "--device", "cpu").stdout
+        self.assertEqual(shown.count("\nprompt  "), 2, shown)
+        self.assertIn("\nproved: llama2.gguf computes right on cpu:0", shown)
         document = self.document(0, *models, "--decode", "2")
         self.assertEqual([len(one["decode"]["ids"]) for one in document["models"]], [2, 2])
 
@@ -345,6 +376,7 @@ class Models(CliTest):
         document = self.assert_document(result.stdout, "load.schema.json")
         self.assertEqual([one["error"]["code"] for one in document["models"]],
                          ["unavailable"] * 2)
+        self.assertNotIn("a.safetensors", document["error"]["message"])
 
     def test_four_devices(self):
         environment = fake_cuda(FAKE_CUDA_DEVICES="4")

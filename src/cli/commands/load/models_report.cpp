@@ -241,17 +241,20 @@ report::Report make_models_report(report::Run run, ModelLoads loads, double verd
   report.verdict.push_back(verdict);
   report.tables.push_back(models_table(loads, console.width_out()));
   std::vector<Table> listed;
+  std::vector<Line> shared;
   for (ModelLoad& load : loads) {
     for (Table& table : load.tables) report.tables.push_back(std::move(table));
-    for (const Line& note : load.notes) {
-      const bool is_known = std::any_of(report.notes.begin(), report.notes.end(),
+    report.notes.insert(report.notes.end(), load.notes.begin(), load.notes.end());
+    for (const Line& note : load.shared_notes) {
+      const bool is_known = std::any_of(shared.begin(), shared.end(),
                                         [&](const Line& one) { return one.text == note.text; });
-      if (!is_known) report.notes.push_back(note);
+      if (!is_known) shared.push_back(note);
     }
     if (member(load.report.document, "tensors").is_absent()) continue;
     listed.push_back(std::move(load.report.csv_tables->front()));
     listed.back().title = load.path;
   }
+  report.notes.insert(report.notes.end(), shared.begin(), shared.end());
   std::stable_partition(report.notes.begin(), report.notes.end(),
                         [](const Line& note) { return note.tone == Tone::warning; });
   report.csv_tables =
