@@ -134,26 +134,25 @@ std::string reason_of(const ModelResult& result, const ModelLoad& load) {
 void add_notes(const ModelResult& result, ModelLoad& load) {
   const LoadOutcome& outcome = result.outcome;
   constexpr std::string_view warning = "warning: ";
-  const auto add = [&](const report::Line& line) {
-    load.notes.push_back({report::Tone::plain, load.name + ": " + line.text});
-  };
   if (outcome.prove) {
     load.notes.push_back(prove_verdict(*outcome.prove, load.name));
     load.notes.back().tone = report::Tone::plain;
     for (const report::Line& line : prove_lines(*outcome.prove)) load.notes.push_back(line);
   }
   if (outcome.decode) {
-    add({report::Tone::plain, decode_verdict(*outcome.decode)});
+    load.notes.push_back({report::Tone::plain, load.name + ": " + decode_verdict(*outcome.decode)});
     for (const report::Line& line : decode_lines(*outcome.decode)) load.notes.push_back(line);
   }
-  if (!outcome.uncompared_hashes.empty()) add({report::Tone::plain, uncompared_text(outcome)});
+  if (!outcome.uncompared_hashes.empty()) {
+    load.shared_notes.push_back({report::Tone::plain, load.name + ": " + uncompared_text(outcome)});
+  }
   for (const report::Line& line : load.report.notes) {
     if (!line.text.starts_with(warning)) {
       load.shared_notes.push_back(line);
       continue;
     }
-    load.notes.push_back({report::Tone::warning, std::string(warning) + load.name + ": " +
-                                                     line.text.substr(warning.size())});
+    load.shared_notes.push_back({report::Tone::warning, std::string(warning) + load.name + ": " +
+                                                            line.text.substr(warning.size())});
   }
 }
 
