@@ -423,6 +423,23 @@ class Models(CliTest):
         self.assertEqual((third["status"], third["exit_code"]), ("interrupted", 130))
         self.assertIn("not started", document["models"][2]["error"]["message"])
 
+    def test_terminated_by_a_signal_of_a_scheduler(self):
+        large = write_safetensors(self.folder / "l.safetensors", {}, sparse_bytes=3 << 30)
+        saved = self.folder / "saved.json"
+        words = [program.PROGRAM, "load", self.missing, large, self.a, "--device", "cpu",
+                 f"--export=json={saved}"]
+        with subprocess.Popen(words, env=clean_environment(), text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE,
+                              preexec_fn=program.default_signals) as process:
+            for line in process.stderr:
+                if "hint" in line:
+                    process.send_signal(signal.SIGTERM)
+                    break
+            process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 143)
+        document = self.assert_document(saved.read_text("utf-8"), "load.schema.json")
+        self.assertEqual([one["exit_code"] for one in document["models"]], [4, 143, 143])
+
     def test_interrupted_after_a_failure(self):
         large = write_safetensors(self.folder / "l.safetensors", {}, sparse_bytes=3 << 30)
         with subprocess.Popen([program.PROGRAM, "load", self.missing, large, "--device", "cpu"],
