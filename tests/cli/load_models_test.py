@@ -179,6 +179,18 @@ class Models(CliTest):
         for name in names:
             self.assertIn(f"Model {name}\n", result.stdout)
 
+    def test_the_share_of_the_limit_where_names_leave_room(self):
+        # A load of 1 GiB and more is compared with the limit.
+        names = ["g.safetensors", "a-name-of-more-than-20-letters.safetensors"]
+        for name in names:
+            write_safetensors(self.folder / name, {}, sparse_bytes=1 << 30)
+        _, rows = self.table(self.folder / names[0], self.a)
+        self.assertEqual(rows["Model"][4], "Limit")
+        self.assertRegex(rows["g.safetensors"][4], r"^\d+ %$")
+        _, rows = self.table(self.folder / names[1], self.a)
+        self.assertEqual(rows["Model"], ["Status", "Size", "Time", "Rate", "Digest"])
+        self.assertEqual(len(rows), 3)
+
     # ---- formats
 
     def test_junit_has_one_case_for_each_model(self):
@@ -255,6 +267,34 @@ class Models(CliTest):
             self.assertIn(f"the 2 models have 3 files, and {count // 2} SHA-256 were given",
                           " ".join(refused.stderr.split()))
 
+    def test_all_shards_of_a_set_are_one_model(self):
+        run("make-model", self.folder / "s.gguf", "--size", "100KiB", "--shards", "3")
+        shards = sorted(self.folder.glob("s-*.gguf"))
+        self.assertEqual(len(shards), 3)
+        alone = self.document(0, *shards)
+        self.assertEqual((alone["model"]["path"], alone["model"]["files"]), (str(shards[0]), 3))
+        document = self.document(0, *shards, self.a, self.folder / "." / shards[1].name)
+        self.assertEqual([one["path"] for one in document["models"]],
+                         [str(shards[0]), str(self.a)])
+        folder = self.folder / "set"
+        folder.mkdir()
+        for shard in shards:
+            shard.rename(folder / shard.name)
+        document = self.document(0, folder, folder / shards[2].name, self.a)
+        self.assertEqual([one["path"] for one in document["models"]],
+                         [str(folder), str(self.a)])
+        # The same path again is another load, of a set as of a file.
+        document = self.document(0, folder / shards[0].name, folder / shards[0].name)
+        self.assertEqual(len(document["models"]), 2)
+        # One of them is missing: each path says so.
+        (folder / shards[1].name).unlink()
+        self.document(4, folder / shards[0].name, folder / shards[2].name)
+
+    def test_an_empty_path_is_refused(self):
+        refused = run("load", self.a, "", "--device", "cpu")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("one of the PATHs is empty", refused.stderr)
+
     def test_options_for_one_model_are_refused(self):
         for option in ("--trace", "--write-manifest", "--check-manifest"):
             refused = run("load", self.a, self.b, "--device", "cpu", option, self.folder / "f")
@@ -297,6 +337,9 @@ class Models(CliTest):
         self.assertTrue(all(one["prove"]["first_wrong"] is None for one in document["models"]))
         document = self.check(4, models[0], self.a, "--prove", stdout_formats=["table"])
         self.assertEqual([one["exit_code"] for one in document["models"]], [0, 4])
+        shown = run("load", *models, "--prove", "--device", "cpu").stdout
+        self.assertEqual(shown.count("\nprompt  "), 2, shown)
+        self.assertIn("\nproved: llama2.gguf computes right on cpu:0", shown)
         document = self.document(0, *models, "--decode", "2")
         self.assertEqual([len(one["decode"]["ids"]) for one in document["models"]], [2, 2])
 
@@ -345,6 +388,7 @@ class Models(CliTest):
         document = self.assert_document(result.stdout, "load.schema.json")
         self.assertEqual([one["error"]["code"] for one in document["models"]],
                          ["unavailable"] * 2)
+        self.assertNotIn("a.safetensors", document["error"]["message"])
 
     def test_four_devices(self):
         environment = fake_cuda(FAKE_CUDA_DEVICES="4")
@@ -378,6 +422,23 @@ class Models(CliTest):
         self.assertIn(second["status"], ("verified", "interrupted"))   # it may be done by then
         self.assertEqual((third["status"], third["exit_code"]), ("interrupted", 130))
         self.assertIn("not started", document["models"][2]["error"]["message"])
+
+    def test_terminated_by_a_signal_of_a_scheduler(self):
+        large = write_safetensors(self.folder / "l.safetensors", {}, sparse_bytes=3 << 30)
+        saved = self.folder / "saved.json"
+        words = [program.PROGRAM, "load", self.missing, large, self.a, "--device", "cpu",
+                 f"--export=json={saved}"]
+        with subprocess.Popen(words, env=clean_environment(), text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE,
+                              preexec_fn=program.default_signals) as process:
+            for line in process.stderr:
+                if "hint" in line:
+                    process.send_signal(signal.SIGTERM)
+                    break
+            process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 143)
+        document = self.assert_document(saved.read_text("utf-8"), "load.schema.json")
+        self.assertEqual([one["exit_code"] for one in document["models"]], [4, 143, 143])
 
     def test_interrupted_after_a_failure(self):
         large = write_safetensors(self.folder / "l.safetensors", {}, sparse_bytes=3 << 30)

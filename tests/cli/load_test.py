@@ -197,6 +197,14 @@ class Load(CliTest):
         result = run("load", "--demo", "--device", "cpu", environment=clean_environment(TMPDIR=""))
         self.assertEqual(result.returncode, 0, result.stderr)
 
+    def test_a_folder_with_a_slash_at_its_end_has_its_name(self):
+        folder = self.folder / "folder"
+        folder.mkdir()
+        self.model.rename(folder / "model.safetensors")
+        for path in (folder, f"{folder}/"):
+            self.assertIn("\nmodel   folder: safetensors,", run("load", path, "--device",
+                                                               "cpu").stdout)
+
     def test_dry_run_opens_no_driver(self):
         self.assertNotRegex(program.libraries_looked_for("load", str(self.model), "--dry-run"),
                             program.DRIVERS)

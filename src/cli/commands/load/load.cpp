@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -6,6 +7,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/commands/load/decode.hpp"
 #include "cli/commands/load/models.hpp"
 #include "cli/commands/load/one_model.hpp"
 #include "cli/commands/load/prove.hpp"
@@ -53,6 +55,9 @@ void check_paths(const LoadArguments& options) {
     throw usage_error("load needs a model file", "name one, or try `hiptool load --demo`");
   }
   if (options.paths.size() < 2) return;
+  if (std::find(options.paths.begin(), options.paths.end(), "") != options.paths.end()) {
+    throw usage_error("one of the PATHs is empty", "check the variable that it comes from");
+  }
   // Each is one file, which several models would overwrite, or which describes one model.
   for (const auto& [name, value] : {std::pair("--trace", &options.trace),
                                     std::pair("--write-manifest", &options.write_manifest),
@@ -271,6 +276,7 @@ Runner add_load(CLI::App& app) {
         options->verify = parse_verify(verify->value_or("auto"));
         options->io = parse_io(io->value_or("auto"));
         name_outputs(*options, context);
+        options->paths = without_shards(*options, context.environment);
         check_options(*options);
         if (!options->sha256.empty()) options->verify = VerifyMode::published;
         return options->paths.size() > 1 ? run_models(*options, context)
@@ -304,7 +310,9 @@ Command load_command() {
           "--context it reports whether the model and its KV cache fit.\n\n"
           "Several models are loaded, verified and released one after the other, with one row "
           "for each and one verdict. An error in one does not stop the others; the exit code is "
-          "that of the worst. --dry-run reports whether each fits alone.\n\n"
+          "that of the worst. --dry-run reports whether each fits alone. The shards of a set are "
+          "one "
+          "model, however many of them are named.\n\n"
           "--prove computes the model on the device and compares every layer with a "
           "computation in double precision on the processor. --decode continues a prompt. "
           "--demo makes a small model first, for a trial without a model of your own.",

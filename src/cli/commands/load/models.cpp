@@ -8,6 +8,8 @@
 #include <exception>
 #include <filesystem>
 #include <iterator>
+#include <map>
+#include <system_error>
 #include <utility>
 
 #include "cli/commands/load/decode.hpp"
@@ -41,6 +43,24 @@ std::vector<std::string> names_of(const std::vector<std::string>& paths) {
     names.push_back(is_shared ? path : last_part(path));
   }
   return names;
+}
+
+bool is_shard_name(const std::string& path) { return path.find("-of-") != std::string::npos; }
+
+// The first file of a set; empty for a model of one file and for one that cannot be opened.
+std::string first_of_set(const std::string& path, const LoadArguments& arguments,
+                         const Environment& environment) {
+  environment.cancel.throw_if_cancelled("load");
+  try {
+    const ModelFile model =
+        open_model(path, {arguments.strict, arguments.opaque}, environment.getenv);
+    std::error_code ignored;
+    return model.files().size() < 2
+               ? std::string()
+               : fs::weakly_canonical(model.files().front().path, ignored).string();
+  } catch (const Error&) {
+    return {};
+  }
 }
 
 // One for a model that cannot be opened, whose load will say why.
@@ -114,25 +134,25 @@ std::string reason_of(const ModelResult& result, const ModelLoad& load) {
 void add_notes(const ModelResult& result, ModelLoad& load) {
   const LoadOutcome& outcome = result.outcome;
   constexpr std::string_view warning = "warning: ";
-  const auto add = [&](const report::Line& line) {
-    load.notes.push_back({report::Tone::plain, load.name + ": " + line.text});
-  };
   if (outcome.prove) {
-    add(prove_verdict(*outcome.prove, load.name));
+    load.notes.push_back(prove_verdict(*outcome.prove, load.name));
+    load.notes.back().tone = report::Tone::plain;
     for (const report::Line& line : prove_lines(*outcome.prove)) load.notes.push_back(line);
   }
   if (outcome.decode) {
-    add({report::Tone::plain, decode_verdict(*outcome.decode)});
+    load.notes.push_back({report::Tone::plain, load.name + ": " + decode_verdict(*outcome.decode)});
     for (const report::Line& line : decode_lines(*outcome.decode)) load.notes.push_back(line);
   }
-  if (!outcome.uncompared_hashes.empty()) add({report::Tone::plain, uncompared_text(outcome)});
+  if (!outcome.uncompared_hashes.empty()) {
+    load.shared_notes.push_back({report::Tone::plain, load.name + ": " + uncompared_text(outcome)});
+  }
   for (const report::Line& line : load.report.notes) {
     if (!line.text.starts_with(warning)) {
-      load.notes.push_back(line);
+      load.shared_notes.push_back(line);
       continue;
     }
-    load.notes.push_back({report::Tone::warning, std::string(warning) + load.name + ": " +
-                                                     line.text.substr(warning.size())});
+    load.shared_notes.push_back({report::Tone::warning, std::string(warning) + load.name + ": " +
+                                                            line.text.substr(warning.size())});
   }
 }
 
@@ -206,7 +226,7 @@ class ModelsRun {
   void show(const Error& error, const ModelLoad& load, ModelResult& result) {
     const bool is_new = shown_error_ != error.what();
     shown_error_ = error.what();
-    result.error = named(error, load);
+    result.error = session_.lacks_devices() ? error : named(error, load);
     if (is_new) print_error(environment_.console, *result.error);
   }
 
@@ -247,6 +267,22 @@ class ModelsRun {
 };
 
 }  // namespace
+
+std::vector<std::string> without_shards(const LoadArguments& arguments,
+                                        const Environment& environment) {
+  const std::vector<std::string>& paths = arguments.paths;
+  // Only then are headers read twice.
+  const bool has_shards = std::any_of(paths.begin(), paths.end(), is_shard_name);
+  if (paths.size() < 2 || !has_shards) return paths;
+  std::map<std::string, std::string> known;  // the path by the first file of its set
+  std::vector<std::string> kept;
+  for (const std::string& path : paths) {
+    const std::string first = first_of_set(path, arguments, environment);
+    const auto [at, is_new] = known.emplace(first, path);
+    if (first.empty() || is_new || at->second == path) kept.push_back(path);
+  }
+  return kept;
+}
 
 int run_models(const LoadArguments& arguments, Context& context) {
   return ModelsRun(arguments, context).run();

@@ -18,11 +18,17 @@ struct ModelLoad {
   std::string name;                   ///< for people: short where that is unique
   report::Report report;              ///< as of a command that loads this model alone
   std::vector<report::Table> tables;  ///< what was found and listed, with the name in the title
-  std::vector<report::Line> notes;
+  std::vector<report::Line> notes;    ///< of this model
+  std::vector<report::Line> shared_notes;  ///< may be the same of others; shown once
   std::optional<Error> error;
   std::string reason;  ///< why it did not pass, in one line
   bool was_started = true;
 };
+
+/// The paths without further shards, or the folder, of a set that an earlier one leads to:
+/// "s-*.gguf" is one model. The same path again is another load.
+std::vector<std::string> without_shards(const LoadArguments& arguments,
+                                        const Environment& environment);
 
 /// Loads, verifies and releases one model after the other. An error in one does not stop the
 /// others; an interrupt does.

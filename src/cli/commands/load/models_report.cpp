@@ -189,9 +189,11 @@ void remove_empty_columns(Table& table) {
 }
 
 Table models_table(const ModelLoads& loads, std::size_t width) {
-  // The other columns of one model take up to 59, so that its digest is whole at 80.
+  // The other columns, so that a digest is whole at 80; the share, which the document has too, is
+  // left out where names need its room.
   constexpr std::size_t shortest_name = 20;
   constexpr std::size_t others = 60;
+  constexpr std::size_t share_column = 7;
   const std::size_t most_name = std::max(shortest_name, width > others ? width - others : 0);
   Table table{"",
               {{"model", "Model", Unit::none},
@@ -203,13 +205,17 @@ Table models_table(const ModelLoads& loads, std::size_t width) {
                {"result", result_title(loads), Unit::none, true}},
               {}};
   const std::vector<std::string> names = shown_names(loads, most_name);
+  const bool shows_share =
+      std::all_of(names.begin(), names.end(), [width](const std::string& name) {
+        return report::display_width(name) + others + share_column <= width;
+      });
   for (const ModelLoad& load : loads) {
     const Object& document = load.report.document;
     const bool has_loaded = !member(document, "load_time_s").is_absent();
     table.rows.push_back(
         {names[table.rows.size()], shown_status(load), member(member(document, "model"), "bytes"),
          has_loaded ? member(document, "verdict_time_s") : Value(), member(document, "bytes_per_s"),
-         member(document, "share_of_limit"), result_of(load)});
+         shows_share ? member(document, "share_of_limit") : Value(), result_of(load)});
   }
   remove_empty_columns(table);
   return table;
@@ -241,17 +247,20 @@ report::Report make_models_report(report::Run run, ModelLoads loads, double verd
   report.verdict.push_back(verdict);
   report.tables.push_back(models_table(loads, console.width_out()));
   std::vector<Table> listed;
+  std::vector<Line> shared;
   for (ModelLoad& load : loads) {
     for (Table& table : load.tables) report.tables.push_back(std::move(table));
-    for (const Line& note : load.notes) {
-      const bool is_known = std::any_of(report.notes.begin(), report.notes.end(),
+    report.notes.insert(report.notes.end(), load.notes.begin(), load.notes.end());
+    for (const Line& note : load.shared_notes) {
+      const bool is_known = std::any_of(shared.begin(), shared.end(),
                                         [&](const Line& one) { return one.text == note.text; });
-      if (!is_known) report.notes.push_back(note);
+      if (!is_known) shared.push_back(note);
     }
     if (member(load.report.document, "tensors").is_absent()) continue;
     listed.push_back(std::move(load.report.csv_tables->front()));
     listed.back().title = load.path;
   }
+  report.notes.insert(report.notes.end(), shared.begin(), shared.end());
   std::stable_partition(report.notes.begin(), report.notes.end(),
                         [](const Line& note) { return note.tone == Tone::warning; });
   report.csv_tables =

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 
 #include "base/text.hpp"
@@ -24,6 +25,12 @@ using report::Object;
 using report::Tone;
 using report::Unit;
 using report::Value;
+
+// Of "folder/" that of the folder.
+std::string file_name(const ModelFile& model) {
+  const std::filesystem::path path = model.path();
+  return (path.has_filename() ? path : path.parent_path()).filename().string();
+}
 
 std::optional<double> load_rate(const LoadOutcome& outcome) {
   if (!outcome.statistics || outcome.statistics->load_time_s <= 0) return std::nullopt;
@@ -151,7 +158,7 @@ report::Line outcome_line(const LoadOutcome& outcome, const Error* error) {
     return {Tone::plain, "loaded " + size + place + time + of_link + ", not verified"};
   }
   if (outcome.status == LoadStatus::empty) {
-    return {Tone::plain, "empty: " + outcome.model->path().filename().string() + " has no tensors"};
+    return {Tone::plain, "empty: " + file_name(*outcome.model) + " has no tensors"};
   }
   const bool is_refused = outcome.fit && !outcome.fit->is_held;
   if (is_refused || (outcome.fit && outcome.status == LoadStatus::planned)) {
@@ -180,7 +187,7 @@ std::string name_of_model(const LoadOutcome& outcome) {
   // Every made model has the same name, which reads as a command.
   const bool has_name = outcome.summary && outcome.summary->name;
   if (has_name && *outcome.summary->name != name_of_made_models) return *outcome.summary->name;
-  return outcome.model->path().filename().string();
+  return file_name(*outcome.model);
 }
 
 bool has_decoded(const LoadOutcome& outcome, const Error* error) {
@@ -203,7 +210,7 @@ report::Line verdict_line(const LoadOutcome& outcome, const Error* error) {
 
 report::Line model_line(const LoadOutcome& outcome) {
   const ModelFile& model = *outcome.model;
-  std::string text = "model   " + model.path().filename().string() + ": ";
+  std::string text = "model   " + file_name(model) + ": ";
   text += model.format() == ModelFormat::gguf ? fmt::format("GGUF v{}", model.format_version())
                                               : "safetensors";
   if (outcome.summary && outcome.summary->architecture) {

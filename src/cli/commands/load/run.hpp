@@ -53,6 +53,8 @@ class LoadSession {
   /// The selected devices, whose platforms start once. A failure is final: later calls throw it
   /// again, so that a driver that hangs is not waited for once for each model.
   std::vector<Device> open_devices();
+  /// The devices could not be opened.
+  bool lacks_devices() const { return error_.has_value(); }
 
   std::string step_prefix;          ///< of the progress of this model: "2/3 "
   bool needs_memory_again = false;  ///< another model follows, so device memory is freed at once
