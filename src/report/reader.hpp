@@ -62,6 +62,8 @@ struct RunFile {
   Value setup;  ///< `context` of the document: clocks, links, drivers
   std::map<std::string, DeviceTexts> devices;
   std::vector<Measurement> measurements;  ///< none for kinds that measure nothing
+  /// Of each measurement the median time over that of the fastest twentieth; empty unless merged.
+  std::vector<double> best_over_median;
 };
 
 /// Takes out of a document what is needed; the path is for messages. Throws Error(corrupt_data)
