@@ -5,10 +5,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
 #include <span>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -168,8 +170,21 @@ double best_over_median(const std::vector<double>& samples_s) {
   return best_s > 0 ? base::median(samples_s) / best_s : 1;
 }
 
+constexpr const char* mergeable_hint = "give documents of check, bench-copy, run-kernel or load";
+
+/// Throws Error(input_failed) for the document of a command that never measures.
+void require_mergeable(const std::string& kind, const std::string& path) {
+  constexpr std::array<std::string_view, 4> kinds{"check", "bench-copy", "run-kernel", "load"};
+  if (std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) return;
+  throw Error(ErrorCode::input_failed, "merge",
+              fmt::format("{}: a document of `{}` (hiptool.{}), which holds no measurements", path,
+                          kind, kind),
+              mergeable_hint);
+}
+
 void add_file(Merge& merge, const std::string& path, Object document,
               std::map<std::string, std::string>& seen) {
+  require_mergeable(kind_of(document).name, path);
   std::string digest = digest_of(document);
   RunFile file = run_file_of(std::move(document), path);
   // A merge looks at the medians alone, and the samples are most of a document. Assigning {} would
@@ -260,14 +275,13 @@ Merge merge_runs(const std::vector<std::string>& paths,
       add_file(merge, path, read(path), seen);
     } catch (const Error& error) {
       if (error.code() == ErrorCode::cancelled) throw;
-      merge.skipped.push_back({path, error.what(), true});
+      merge.skipped.push_back({path, error.what(), true, error.hint()});
     }
   }
   if (merge.files.empty() && merge.failed_runs.empty()) {
     std::string message = "no file is left to merge";
     for (const SkippedFile& file : merge.skipped) message += "\n" + file.text();
-    throw Error(ErrorCode::input_failed, "report merge", message,
-                "give documents of check, bench-copy, run-kernel or load");
+    throw Error(ErrorCode::input_failed, "report merge", message, merge.hint_or(mergeable_hint));
   }
   group_measurements(merge);
   for (MergedGroup& group : merge.groups) find_stragglers(group);

@@ -51,6 +51,7 @@ struct SkippedFile {
   std::string path;
   std::string reason;
   bool is_unreadable = false;  ///< missing, damaged or of a kind that holds no measurements
+  std::string hint;            ///< the next thing to try; may be empty
 
   /// The reason, with the path unless the reason starts with it.
   std::string text() const { return reason.starts_with(path) ? reason : path + ": " + reason; }
@@ -76,6 +77,8 @@ struct Merge {
   bool has_common() const;
   std::size_t count_hosts() const;
   std::size_t count_unreadable() const;
+  /// That of all unreadable files, if they have the same; else `usual`.
+  std::string hint_or(std::string usual) const;
   /// The worst first.
   std::vector<Culprit> culprits() const;
   /// Runs that did not pass and of which no measurement is among the failures.

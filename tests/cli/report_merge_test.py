@@ -277,12 +277,12 @@ class Merge(program.CliTest):
 
     def test_broken_and_duplicate_files_are_named(self):
         documents = [host_document(0), host_document(1), host_document(0), "{", "[]",
-                     samples.head("devices"), {**host_document(2), "schema": "hiptool.load/9"}]
+                     samples.bench_copy([], host="node05"), {**host_document(2), "schema": "hiptool.load/9"}]
         document = self.merge(documents, code=4)
         self.assertEqual(document["hosts"], 2)
         self.assertIn("cannot use 3 files of 5", document["error"]["message"])
         # A copy of another document and one that measured nothing are no damage.
-        self.merge(documents[:3] + [samples.head("devices")])
+        self.merge(documents[:3] + [samples.bench_copy([], host="node05")])
         reasons = {os.path.basename(one["path"]): one["reason"]
                    for one in document["skipped_files"]}
         self.assertEqual(sorted(reasons), ["f02.json", "f03.json", "f04.json", "f05.json",
@@ -292,6 +292,33 @@ class Merge(program.CliTest):
         self.assertIn("not a document of hiptool", reasons["f04.json"])
         self.assertIn("measured nothing", reasons["f05.json"])
         self.assertIn("unsupported document version", reasons["f06.json"])
+
+    def test_documents_without_measurements_are_refused_by_their_schema(self):
+        usual = [host_document(0), host_document(1)]
+        expect = {"schema": "hiptool.expect/1", "level": "quick", "gpus": {}}
+        for document, name, hint in (
+                (expect, "hiptool.expect", "hiptool check --expect FILE"),
+                (samples.head("devices"), "hiptool.devices", "give documents of check, bench-copy"),
+                (samples.head("inspect"), "hiptool.inspect", "give documents of check, bench-copy"),
+                (self.merge(usual), "hiptool.report", "give documents of check, bench-copy")):
+            for others in ([], usual):
+                merged = self.merge(others + [document], code=4)
+                self.assertIn(name, merged["error"]["message"])
+                self.assertIn(hint, merged["error"]["hint"])
+        merged = self.merge(usual + ["{", expect], code=4)   # with different hints
+        self.assertIn("leave the files out", merged["error"]["hint"])
+
+    def test_machines_with_long_reasons_stay_a_table(self):
+        def checked(host, reason):
+            document = {**samples.head("check", host, "failed"), "exit_code": 1, "passed": False,
+                        "failures": [{"what": reason, "expected": "a", "got": "b"}]}
+            return document
+        long = "copy nvidia:0 and a text that is by far too long for a line of eighty columns"
+        text = self.people([checked("node1", "copy nvidia:0"), checked("node2", long + "\n" + long)],
+                           code=1)
+        self.assertRegex(text, r"(?m)^Host   Verdict  Reason$")
+        self.assertRegex(text, r"(?m)^node1  refused  copy nvidia:0$")
+        self.assertRegex(text, r"(?m)^node2  refused  copy nvidia:0 and a text .*\.\.\.$")
 
     def test_nothing_left_is_an_error(self):
         document = self.merge(["{", samples.head("devices")], code=4)

@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "cli/commands/report/report.hpp"
 #include "cli/document.hpp"
+#include "report/text.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -102,7 +103,7 @@ Table people_machines(const Merge& merge) {
   Table table{"Machines",
               {{"host", "Host", Unit::none},
                {"verdict", "Verdict", Unit::none},
-               {"reason", "Reason", Unit::none}},
+               {"reason", "Reason", Unit::none, true}},
               {}};
   for (const auto* list : {&merge.files, &merge.failed_runs}) {
     for (const RunFile& file : *list) {
@@ -112,8 +113,8 @@ Table people_machines(const Merge& merge) {
                                  : !file.run.error_message().empty() ? file.run.error_message()
                                  : file.run.failures.empty()         ? exit_text(file.run)
                                                                      : file.run.failures[0].what;
-      table.rows.push_back(
-          {host_of(file), file.run.passed ? "accepted" : "refused", text_or_absent(reason)});
+      table.rows.push_back({host_of(file), file.run.passed ? "accepted" : "refused",
+                            text_or_absent(one_line(reason))});
     }
   }
   return table;
