@@ -146,4 +146,22 @@ std::vector<double> modified_z_scores(std::span<const double> values, double flo
   return scores;
 }
 
+std::vector<std::optional<double>> find_slow(std::span<const double> speeds,
+                                             std::span<const double> best_speeds, double spread) {
+  constexpr double least_z = -3.5;
+  constexpr std::size_t least_for_z = 5;
+  std::vector<std::optional<double>> usual(speeds.size());
+  if (speeds.size() < 2) return usual;
+  std::vector<double> sorted(speeds.begin(), speeds.end());
+  std::sort(sorted.begin(), sorted.end());
+  const std::vector<double> scores = modified_z_scores(speeds);
+  const std::size_t middle = (speeds.size() - 2) / 2;  // of the others
+  for (std::size_t i = 0; i < speeds.size(); ++i) {
+    const double others = speeds[i] <= sorted[middle] ? sorted[middle + 1] : sorted[middle];
+    const bool is_far = speeds[i] < (1 - spread) * others && best_speeds[i] < others;
+    if (is_far && (speeds.size() < least_for_z || scores[i] < least_z)) usual[i] = others;
+  }
+  return usual;
+}
+
 }  // namespace hiptool::base

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -60,5 +61,13 @@ Comparison compare_times(std::span<const double> before, std::span<const double>
 /// 0.6745 (x - median) / MAD for each value (Iglewicz and Hoaglin 1993). The MAD is at least
 /// `floor` times the median, so that equal values do not turn noise into outliers.
 std::vector<double> modified_z_scores(std::span<const double> values, double floor = 1e-3);
+
+/// For each of several that should be equally fast, the speed that it should have if it is slow:
+/// the median of the others, of two in the middle the lower one, so that one fast outlier makes
+/// nobody slow. It is slow if its speed is more than `spread` (0.05: 5 %) below that, the best
+/// speed of its samples does not reach that, and, among five or more, its modified z score is below
+/// -3.5.
+std::vector<std::optional<double>> find_slow(std::span<const double> speeds,
+                                             std::span<const double> best_speeds, double spread);
 
 }  // namespace hiptool::base

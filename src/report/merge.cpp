@@ -5,10 +5,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
 #include <span>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -23,8 +25,6 @@ namespace hiptool::report {
 namespace {
 
 constexpr double least_deviation = 0.05;
-constexpr double largest_z = 3.5;
-constexpr std::size_t least_members_for_z = 5;
 
 std::string name_of(const RunFile& file, const std::string& device) {
   const std::string platform = platform_of(device);
@@ -164,13 +164,35 @@ std::string digest_of(const Object& document) {
   return hash.hex_digest();
 }
 
+double best_over_median(const std::vector<double>& samples_s) {
+  constexpr double fastest_share = 0.05;
+  const double best_s = samples_s.empty() ? 0 : base::quantile(samples_s, fastest_share);
+  return best_s > 0 ? base::median(samples_s) / best_s : 1;
+}
+
+constexpr const char* mergeable_hint = "give documents of check, bench-copy, run-kernel or load";
+
+/// Throws Error(input_failed) for the document of a command that never measures.
+void require_mergeable(const std::string& kind, const std::string& path) {
+  constexpr std::array<std::string_view, 4> kinds{"check", "bench-copy", "run-kernel", "load"};
+  if (std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) return;
+  throw Error(ErrorCode::input_failed, "merge",
+              fmt::format("{}: a document of `{}` (hiptool.{}), which holds no measurements", path,
+                          kind, kind),
+              mergeable_hint);
+}
+
 void add_file(Merge& merge, const std::string& path, Object document,
               std::map<std::string, std::string>& seen) {
+  require_mergeable(kind_of(document).name, path);
   std::string digest = digest_of(document);
   RunFile file = run_file_of(std::move(document), path);
   // A merge looks at the medians alone, and the samples are most of a document. Assigning {} would
   // keep their memory.
-  for (Measurement& measured : file.measurements) measured.samples_s = std::vector<double>();
+  for (Measurement& measured : file.measurements) {
+    file.best_over_median.push_back(best_over_median(measured.samples_s));
+    measured.samples_s = std::vector<double>();
+  }
   const auto [first, is_new] = seen.emplace(std::move(digest), path);
   if (!is_new) {
     merge.skipped.push_back({path, "the same document as " + first->second});
@@ -186,9 +208,10 @@ void add_file(Merge& merge, const std::string& path, Object document,
 void group_measurements(Merge& merge) {
   std::map<std::tuple<std::string, std::string, std::string>, std::size_t> places;
   for (const RunFile& file : merge.files) {
-    for (const Measurement& measured : file.measurements) {
+    for (std::size_t i = 0; i < file.measurements.size(); ++i) {
+      const Measurement& measured = file.measurements[i];
       if (measured.has_failed()) {
-        MergedMember failure{&file, &measured, 0, 0, 0, false, false, {}};
+        MergedMember failure{&file, &measured};
         failure.blame = blame_of({}, failure);
         merge.failures.push_back(std::move(failure));
       }
@@ -198,8 +221,10 @@ void group_measurements(Merge& merge) {
       const auto [place, is_new] =
           places.emplace(std::tuple(measured.label, name, figure->unit), merge.groups.size());
       if (is_new) merge.groups.push_back({measured.label, std::move(name), figure->unit, 0, {}});
-      merge.groups[place->second].members.push_back(
-          {&file, &measured, figure->value, 0, 0, false, false, {}});
+      MergedMember& member =
+          merge.groups[place->second].members.emplace_back(MergedMember{&file, &measured});
+      member.value = figure->value;
+      member.best_over_median = file.best_over_median[i];
     }
   }
 }
@@ -217,21 +242,25 @@ std::string host_of(const RunFile& file) {
 
 void find_stragglers(MergedGroup& group) {
   std::vector<double> values;
-  for (const MergedMember& member : group.members) values.push_back(member.value);
+  std::vector<double> speeds;
+  std::vector<double> best_speeds;
+  for (const MergedMember& member : group.members) {
+    values.push_back(member.value);
+    speeds.push_back(group.is_time() ? 1 / member.value : member.value);
+    best_speeds.push_back(speeds.back() * member.best_over_median);
+  }
   group.median = base::median(values);
   const std::vector<double> scores = base::modified_z_scores(values);
+  const auto slow = base::find_slow(speeds, best_speeds, least_deviation);
   for (std::size_t i = 0; i < values.size(); ++i) {
     MergedMember& member = group.members[i];
     member.deviation = member.value / group.median - 1;
     member.z = scores[i];
-    const bool is_far = std::abs(member.deviation) >= least_deviation;
-    const bool is_rare = values.size() < least_members_for_z || std::abs(member.z) > largest_z;
-    member.is_straggler = group.can_tell() && is_far && is_rare;
-    member.is_slow = member.is_straggler && group.loss_of(member.value) > 0;
+    member.is_slow = group.can_tell() && slow[i].has_value();
   }
-  const SlowLines slow = slow_lines_of(group);
+  const SlowLines lines = slow_lines_of(group);
   for (MergedMember& member : group.members) {
-    if (member.is_straggler) member.blame = blame_of(slow, member);
+    if (member.is_slow) member.blame = blame_of(lines, member);
   }
 }
 
@@ -246,14 +275,13 @@ Merge merge_runs(const std::vector<std::string>& paths,
       add_file(merge, path, read(path), seen);
     } catch (const Error& error) {
       if (error.code() == ErrorCode::cancelled) throw;
-      merge.skipped.push_back({path, error.what(), true});
+      merge.skipped.push_back({path, error.what(), true, error.hint()});
     }
   }
   if (merge.files.empty() && merge.failed_runs.empty()) {
     std::string message = "no file is left to merge";
     for (const SkippedFile& file : merge.skipped) message += "\n" + file.text();
-    throw Error(ErrorCode::input_failed, "report merge", message,
-                "give documents of check, bench-copy, run-kernel or load");
+    throw Error(ErrorCode::input_failed, "report merge", message, merge.hint_or(mergeable_hint));
   }
   group_measurements(merge);
   for (MergedGroup& group : merge.groups) find_stragglers(group);

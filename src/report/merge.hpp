@@ -21,12 +21,12 @@ struct Blame {
 struct MergedMember {
   const RunFile* file = nullptr;
   const Measurement* measured = nullptr;
-  double value = 0;           ///< in MergedGroup::unit
-  double deviation = 0;       ///< from the group's median, -0.1: 10 % less
-  double z = 0;               ///< modified z score
-  bool is_straggler = false;  ///< far from the median, on either side
-  bool is_slow = false;       ///< a straggler with a lower rate or a longer time than the median
-  Blame blame;                ///< of a straggler
+  double value = 0;             ///< in MergedGroup::unit
+  double best_over_median = 1;  ///< of the speeds of its samples
+  double deviation = 0;         ///< from the group's median, -0.1: 10 % less
+  double z = 0;                 ///< modified z score
+  bool is_slow = false;         ///< a straggler
+  Blame blame;                  ///< of a straggler
 };
 
 /// Of two results that differ either may be the odd one; from three on there is a majority.
@@ -51,12 +51,13 @@ struct SkippedFile {
   std::string path;
   std::string reason;
   bool is_unreadable = false;  ///< missing, damaged or of a kind that holds no measurements
+  std::string hint;            ///< the next thing to try; may be empty
 
   /// The reason, with the path unless the reason starts with it.
   std::string text() const { return reason.starts_with(path) ? reason : path + ": " + reason; }
 };
 
-/// All slow stragglers that are to blame on one device or link.
+/// All stragglers that are to blame on one device or link.
 struct Culprit {
   Blame blame;
   std::uint64_t measurements = 0;
@@ -76,17 +77,19 @@ struct Merge {
   bool has_common() const;
   std::size_t count_hosts() const;
   std::size_t count_unreadable() const;
+  /// That of all unreadable files, if they have the same; else `usual`.
+  std::string hint_or(std::string usual) const;
   /// The worst first.
   std::vector<Culprit> culprits() const;
   /// Runs that did not pass and of which no measurement is among the failures.
   std::vector<const RunFile*> unexplained_runs() const;
-  /// Hosts with a slow straggler, a failed measurement or a failed run, each once, by name. Hosts
+  /// Hosts with a straggler, a failed measurement or a failed run, each once, by name. Hosts
   /// without a name are left out.
   std::vector<std::string> excluded_hosts() const;
   /// Error(input_failed) if there are unreadable files.
   std::optional<Error> error() const;
-  /// Why the merge fails: slow stragglers, failed measurements, runs that did not pass, or no
-  /// measurement made twice; fast outliers are not failures.
+  /// Why the merge fails: stragglers, failed measurements, runs that did not pass, or no
+  /// measurement made twice.
   std::vector<Failure> run_failures() const;
 };
 
@@ -102,10 +105,9 @@ Object member_head(const MergedMember& member);
 /// Name of the host that wrote the file, or the file's path where it does not say.
 std::string host_of(const RunFile& file);
 
-/// Marks none in a group that cannot tell. Else marks those that are at least 5 % from the median
-/// and, among five or more, have a modified z score beyond 3.5 (Iglewicz and Hoaglin 1993), and
-/// says who is to blame: for pairs of devices the one whose row or column is slow as a whole, else
-/// the link.
+/// Marks none in a group that cannot tell. Else marks the slow ones by the rule of
+/// base::find_slow(), which `check` applies to the GPUs of a machine, and says who is to blame: for
+/// pairs of devices the one whose row or column is slow as a whole, else the link.
 void find_stragglers(MergedGroup& group);
 
 /// Reads what can be read. A file that cannot, is the copy of another or measured nothing is named

@@ -124,6 +124,15 @@ std::size_t Merge::count_unreadable() const {
       skipped.begin(), skipped.end(), [](const SkippedFile& file) { return file.is_unreadable; }));
 }
 
+std::string Merge::hint_or(std::string usual) const {
+  std::set<std::string> hints;
+  for (const SkippedFile& file : skipped) {
+    if (file.is_unreadable) hints.insert(file.hint);
+  }
+  const bool is_one = hints.size() == 1 && !hints.begin()->empty();
+  return is_one ? *hints.begin() : usual;
+}
+
 std::vector<const RunFile*> Merge::unexplained_runs() const {
   std::set<const RunFile*> explained;
   for (const MergedMember& member : failures) explained.insert(member.file);
@@ -160,7 +169,7 @@ std::optional<Error> Merge::error() const {
     if (file.is_unreadable) message += "\n" + file.text();
   }
   return Error(ErrorCode::input_failed, "report merge", message,
-               "find out why these runs left no result, or leave the files out");
+               hint_or("find out why these runs left no result, or leave the files out"));
 }
 
 std::vector<Failure> Merge::run_failures() const {

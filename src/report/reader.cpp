@@ -343,8 +343,15 @@ Object parse_run_document(std::string_view text, const std::string& path) {
                 "give a document that hiptool wrote with --format json or --export json=FILE");
   }
   if (kind.name == "manifest") {
-    throw Error(ErrorCode::input_failed, "read", path + ": a manifest, not the result of a run",
+    throw Error(ErrorCode::input_failed, "read",
+                path + ": a manifest (hiptool.manifest), not the result of a run",
                 "compare a model with it by `hiptool load MODEL --check-manifest FILE`");
+  }
+  if (kind.name == "expect") {
+    throw Error(ErrorCode::input_failed, "read",
+                path + ": expectations of `check` (hiptool.expect), not the result of a run",
+                "compare a machine with it by `hiptool check --expect FILE`, and give the document "
+                "of that run, which --export json=FILE writes");
   }
   if (kind.version != "1") {
     throw Error(ErrorCode::unsupported, "read",

@@ -20,8 +20,8 @@ struct DocumentKind {
 DocumentKind kind_of(const Object& document);
 
 /// The document in a text; the path is for messages. Throws Error(corrupt_data) for anything but a
-/// JSON document of hiptool, Error(input_failed) for a manifest, and Error(unsupported) for an
-/// unknown version of its schema; each names the file.
+/// JSON document of hiptool, Error(input_failed) for a manifest and for expectations of `check`,
+/// and Error(unsupported) for an unknown version of its schema; each names the file.
 Object parse_run_document(std::string_view text, const std::string& path);
 
 /// That of a file or pipe, read whole. Throws Error(input_failed) too where it cannot be read or
@@ -62,6 +62,8 @@ struct RunFile {
   Value setup;  ///< `context` of the document: clocks, links, drivers
   std::map<std::string, DeviceTexts> devices;
   std::vector<Measurement> measurements;  ///< none for kinds that measure nothing
+  /// Of each measurement the median time over that of the fastest twentieth; empty unless merged.
+  std::vector<double> best_over_median;
 };
 
 /// Takes out of a document what is needed; the path is for messages. Throws Error(corrupt_data)

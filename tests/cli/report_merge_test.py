@@ -23,13 +23,13 @@ def matrix(slow=lambda a, b: False, count=4, host="node01"):
 
 class Merge(program.CliTest):
     def merge(self, documents, *words, code=None):
-        """The document; without a code it is 1 for a slow straggler and 0 for none."""
+        """The document; without a code it is 1 for a straggler and 0 for none."""
         files = [samples.write(self.folder, f"f{index:02}.json", document)
                  for index, document in enumerate(documents)]
         result = program.run("report", "merge", *files, "--format", "json", *words)
         document = self.assert_document(result.stdout, "report.schema.json")
         if code is None:
-            code = int(any(one["direction"] == "slow" for one in document["stragglers"]))
+            code = int(bool(document["stragglers"]))
         self.assertEqual(result.returncode, code, result.stderr)
         return document
 
@@ -74,7 +74,7 @@ class Merge(program.CliTest):
                      in enumerate((52e9, 50e9, 55e9, 47e9))]
         found = self.merge(documents)["stragglers"]
         self.assertEqual([(one["host"], one["direction"]) for one in found],
-                         [("node02", "fast"), ("node03", "slow")])
+                         [("node03", "slow")])
         five = documents + [host_document(4, rate=51e9)]
         self.assertEqual(self.merge(five)["stragglers"], [])
 
@@ -117,11 +117,24 @@ class Merge(program.CliTest):
             "  compare\n"), text)
         self.assertNotIn("too few", self.people(more))
 
-    def test_fast_ones_are_named_but_not_excluded(self):
+    def test_fast_ones_are_no_stragglers(self):
         documents = [host_document(index) for index in range(7)] + [host_document(7, rate=70e9)]
-        document = self.merge(documents)
-        self.assertEqual([one["direction"] for one in document["stragglers"]], ["fast"])
-        self.assertEqual((document["blamed"], document["exclude_hosts"]), ([], []))
+        document = self.merge(documents, code=0)
+        self.assertEqual((document["stragglers"], document["blamed"], document["exclude_hosts"]),
+                         ([], [], []))
+        self.assertNotIn("node07", self.people(documents).split("Measured")[0])
+        # Two of three are slow beside the third, and are the usual ones.
+        three = [host_document(0), host_document(1), host_document(2, rate=70e9)]
+        self.assertEqual(self.merge(three, code=0)["stragglers"], [])
+
+    def test_one_whose_best_samples_are_usual_is_no_straggler(self):
+        documents = [host_document(index) for index in range(7)]
+        slow = samples.cell(rate=26e9)
+        usual_s, slow_s = slow["size_bytes"] / 53e9, slow["size_bytes"] / 26e9
+        for usual_ones, stragglers in ((8, 0), (0, 1)):
+            slow["samples_s"] = [usual_s] * usual_ones + [slow_s] * (20 - usual_ones)
+            merged = self.merge(documents + [samples.bench_copy([slow], host="node07")])
+            self.assertEqual(len(merged["stragglers"]), stragglers, usual_ones)
 
     def test_equal_values_are_no_stragglers(self):
         documents = [samples.bench_copy([samples.cell(noise=0)], host=f"node{index}")
@@ -215,8 +228,7 @@ class Merge(program.CliTest):
         text = self.people(usual + [latency(6, 16e-6)], code=1)
         self.assertIn("nvidia:0 on node06: 1 result slow, time +99.3 % from the median\n", text)
         self.assertRegex(text, r"8\.03 us +8\.00 us +16\.0 us\n")
-        document = self.merge(usual + [latency(6, 4e-6)], code=0)
-        self.assertEqual([one["direction"] for one in document["stragglers"]], ["fast"])
+        self.assertEqual(self.merge(usual + [latency(6, 4e-6)], code=0)["stragglers"], [])
 
     def test_a_slow_device_is_blamed_for_its_latencies(self):
         def latencies(slow, host):
@@ -265,12 +277,12 @@ class Merge(program.CliTest):
 
     def test_broken_and_duplicate_files_are_named(self):
         documents = [host_document(0), host_document(1), host_document(0), "{", "[]",
-                     samples.head("devices"), {**host_document(2), "schema": "hiptool.load/9"}]
+                     samples.bench_copy([], host="node05"), {**host_document(2), "schema": "hiptool.load/9"}]
         document = self.merge(documents, code=4)
         self.assertEqual(document["hosts"], 2)
         self.assertIn("cannot use 3 files of 5", document["error"]["message"])
         # A copy of another document and one that measured nothing are no damage.
-        self.merge(documents[:3] + [samples.head("devices")])
+        self.merge(documents[:3] + [samples.bench_copy([], host="node05")])
         reasons = {os.path.basename(one["path"]): one["reason"]
                    for one in document["skipped_files"]}
         self.assertEqual(sorted(reasons), ["f02.json", "f03.json", "f04.json", "f05.json",
@@ -280,6 +292,33 @@ class Merge(program.CliTest):
         self.assertIn("not a document of hiptool", reasons["f04.json"])
         self.assertIn("measured nothing", reasons["f05.json"])
         self.assertIn("unsupported document version", reasons["f06.json"])
+
+    def test_documents_without_measurements_are_refused_by_their_schema(self):
+        usual = [host_document(0), host_document(1)]
+        expect = {"schema": "hiptool.expect/1", "level": "quick", "gpus": {}}
+        for document, name, hint in (
+                (expect, "hiptool.expect", "hiptool check --expect FILE"),
+                (samples.head("devices"), "hiptool.devices", "give documents of check, bench-copy"),
+                (samples.head("inspect"), "hiptool.inspect", "give documents of check, bench-copy"),
+                (self.merge(usual), "hiptool.report", "give documents of check, bench-copy")):
+            for others in ([], usual):
+                merged = self.merge(others + [document], code=4)
+                self.assertIn(name, merged["error"]["message"])
+                self.assertIn(hint, merged["error"]["hint"])
+        merged = self.merge(usual + ["{", expect], code=4)   # with different hints
+        self.assertIn("leave the files out", merged["error"]["hint"])
+
+    def test_machines_with_long_reasons_stay_a_table(self):
+        def checked(host, reason):
+            document = {**samples.head("check", host, "failed"), "exit_code": 1, "passed": False,
+                        "failures": [{"what": reason, "expected": "a", "got": "b"}]}
+            return document
+        long = "copy nvidia:0 and a text that is by far too long for a line of eighty columns"
+        text = self.people([checked("node1", "copy nvidia:0"), checked("node2", long + "\n" + long)],
+                           code=1)
+        self.assertRegex(text, r"(?m)^Host   Verdict  Reason$")
+        self.assertRegex(text, r"(?m)^node1  refused  copy nvidia:0$")
+        self.assertRegex(text, r"(?m)^node2  refused  copy nvidia:0 and a text .*\.\.\.$")
 
     def test_nothing_left_is_an_error(self):
         document = self.merge(["{", samples.head("devices")], code=4)

@@ -15,8 +15,6 @@ namespace hiptool::measure {
 namespace {
 
 constexpr std::uint64_t least_limit_bytes = 16u << 20;  // less is governed by latency
-constexpr double least_z = -3.5;
-constexpr std::size_t least_for_z = 5;
 constexpr const char* slow_action =
     "see link, clocks and other programs with `hiptool devices --doctor`; compare with "
     "`hiptool bench-copy` and `hiptool run-kernel`; cool, reseat or replace the device";
@@ -87,10 +85,14 @@ std::optional<TooSlow> slower_than_siblings(const CheckCell& cell, const Group& 
                                             double spread) {
   if (group.size() < 2) return {};
   std::vector<double> speeds;
-  for (const CheckCell* one : group) speeds.push_back(*speed_of(*one));
-  const double others = base::median(std::span(speeds).subspan(1));
-  if (speeds.front() >= (1 - spread) * others || best_speed(cell) >= others) return {};
-  if (speeds.size() >= least_for_z && base::modified_z_scores(speeds).front() > least_z) return {};
+  std::vector<double> best;
+  for (const CheckCell* one : group) {
+    speeds.push_back(*speed_of(*one));
+    best.push_back(best_speed(*one));
+  }
+  const std::optional<double> slow = base::find_slow(speeds, best, spread).front();
+  if (!slow) return {};
+  const double others = *slow;
   report::Measurement usual = *group[1];
   if (usual.bytes_per_s)
     usual.bytes_per_s = others;

@@ -36,9 +36,9 @@ struct RateFault {
 ///  their
 ///    limit;
 ///  * siblings, which are GPUs of one name: a device is slow if its median is more than `spread`
-///    below the median of the others, if the fastest twentieth of its samples does not reach that,
-///    and, among five or more, if its modified z score is below -3.5 (Iglewicz and Hoaglin 1993).
-///    Devices of the cpu platform share their cores and are not compared.
+///    below the median of the others (base::find_slow()), if the fastest twentieth of its samples
+///    does not reach that, and, among five or more, if its modified z score is below -3.5 (Iglewicz
+///    and Hoaglin 1993). Devices of the cpu platform share their cores and are not compared.
 ///  * between two GPUs, both directions are compared by the same rule.
 std::vector<RateFault> judge_rates(std::vector<CheckCell>& cells, const RateRules& rules,
                                    FloorResults& results);

@@ -106,3 +106,29 @@ TEST_CASE("statistics: one straggler stands out, equal values do not") {
   }
   CHECK(modified_z_scores(std::vector<double>{0, 0, 0}) == std::vector<double>{0, 0, 0});
 }
+
+TEST_CASE("statistics: the slow one of several, and never a fast one") {
+  using Speeds = std::vector<double>;
+  using Answers = std::vector<bool>;
+  const auto answers = [](const auto& found) {
+    Answers list;
+    for (const auto& one : found) list.push_back(one.has_value());
+    return list;
+  };
+  const auto slow_of = [&](const Speeds& speeds) {
+    return answers(find_slow(speeds, speeds, 0.05));
+  };
+  CHECK(slow_of({}).empty());
+  CHECK(slow_of({50}) == Answers{false});
+  CHECK(slow_of({50, 40}) == Answers{false, true});
+  CHECK(slow_of({50, 48}) == Answers{false, false});
+  CHECK(slow_of({50, 50, 70}) == Answers{false, false, false});
+  CHECK(slow_of({50, 70, 50, 40}) == Answers{false, false, false, true});
+  CHECK(slow_of({50, 51, 50, 52, 51, 30}) == Answers{false, false, false, false, false, true});
+  // Among five or more the spread of the others counts.
+  CHECK(slow_of({40, 43, 46, 49, 52, 55}) == Answers(6, false));
+  CHECK(answers(find_slow(Speeds{50, 40}, Speeds{50, 51}, 0.05)) == Answers{false, false});
+  CHECK(answers(find_slow(Speeds{50, 40}, Speeds{50, 40}, 0.25)) == Answers{false, false});
+  CHECK(find_slow(Speeds{48, 30, 52, 50}, Speeds{48, 30, 52, 50}, 0.05)[1] == 50);
+  CHECK(find_slow(Speeds{48, 30, 50}, Speeds{48, 30, 50}, 0.05)[1] == 48);
+}

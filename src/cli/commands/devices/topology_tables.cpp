@@ -185,13 +185,11 @@ std::vector<report::Table> topology_tables(const TopologyFindings& topology) {
 
 report::Table topology_pairs(const TopologyFindings& topology) {
   report::Table table;
-  table.columns = {{"from", "From", Unit::none},
-                   {"to", "To", Unit::none},
-                   {"kind", "Link", Unit::none},
-                   {"count", "Links", Unit::count},
-                   {"hops", "Hops", Unit::count},
-                   {"peer_access", "Peer access", Unit::none},
-                   {"numa_distance", "NUMA distance", Unit::count}};
+  table.title = "Pairs: links, access to the peer's memory, NUMA distance";
+  table.columns = {{"from", "From", Unit::none},          {"to", "To", Unit::none},
+                   {"kind", "Link", Unit::none},          {"count", "Links", Unit::count},
+                   {"hops", "Hops", Unit::count},         {"peer_access", "Peer", Unit::none},
+                   {"numa_distance", "NUMA", Unit::count}};
   if (topology.costs) {
     table.columns.push_back({"bytes_per_s", "Rate", Unit::rate});
     table.columns.push_back({"latency_s", "Latency", Unit::duration});

@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "cli/commands/report/report.hpp"
 #include "cli/document.hpp"
+#include "report/text.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -32,7 +33,7 @@ Object straggler_value(const MergedGroup& group, const MergedMember& member) {
   fields.emplace_back("median", group.median);
   fields.emplace_back("deviation", member.deviation);
   fields.emplace_back("z", member.z);
-  fields.emplace_back("direction", member.is_slow ? "slow" : "fast");
+  fields.emplace_back("direction", "slow");
   fields.emplace_back("blame", blame_value(member.blame));
   return fields;
 }
@@ -63,7 +64,7 @@ Table people_stragglers(const Merge& merge) {
               {}};
   for (const MergedGroup& group : merge.groups) {
     for (const MergedMember& member : group.members) {
-      if (!member.is_straggler) continue;
+      if (!member.is_slow) continue;
       table.rows.push_back({member.blame.host, place_text(member.blame), group.label,
                             group.shown(member.value), signed_share(member.deviation),
                             fmt::format("{:+.1f}", member.z)});
@@ -102,7 +103,7 @@ Table people_machines(const Merge& merge) {
   Table table{"Machines",
               {{"host", "Host", Unit::none},
                {"verdict", "Verdict", Unit::none},
-               {"reason", "Reason", Unit::none}},
+               {"reason", "Reason", Unit::none, true}},
               {}};
   for (const auto* list : {&merge.files, &merge.failed_runs}) {
     for (const RunFile& file : *list) {
@@ -112,8 +113,8 @@ Table people_machines(const Merge& merge) {
                                  : !file.run.error_message().empty() ? file.run.error_message()
                                  : file.run.failures.empty()         ? exit_text(file.run)
                                                                      : file.run.failures[0].what;
-      table.rows.push_back(
-          {host_of(file), file.run.passed ? "accepted" : "refused", text_or_absent(reason)});
+      table.rows.push_back({host_of(file), file.run.passed ? "accepted" : "refused",
+                            text_or_absent(one_line(reason))});
     }
   }
   return table;
@@ -238,7 +239,7 @@ Table full_table(const Merge& merge) {
   for (const MergedGroup& group : merge.groups) {
     for (const MergedMember& member : group.members) {
       auto& row = table.rows.emplace_back(start_of_row(member));
-      const Value straggler = !member.is_straggler ? Value() : member.is_slow ? "slow" : "fast";
+      const Value straggler = member.is_slow ? Value("slow") : Value();
       row.insert(row.end(), {text_or_absent(group.device_name), group.members.size(), group.unit,
                              member.value, group.median, member.deviation, member.z, straggler});
     }
@@ -261,7 +262,7 @@ report::Report merge_report(report::Run run, const report::Merge& merge) {
   for (const MergedGroup& group : merge.groups) {
     groups.push_back(group_value(group));
     for (const MergedMember& member : group.members) {
-      if (member.is_straggler) stragglers.push_back(straggler_value(group, member));
+      if (member.is_slow) stragglers.push_back(straggler_value(group, member));
     }
   }
   Array blamed;

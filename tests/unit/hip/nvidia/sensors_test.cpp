@@ -83,10 +83,10 @@ TEST_CASE("nvml: why clocks are held down; idle and clocks of the user's choice 
 
 TEST_CASE("nvml: heat and power brakes are the hardware's reasons, limits of software are not") {
   for (const char* reason : {"hardware slowdown", "thermal slowdown by hardware", "power brake"}) {
-    CHECK(is_hardware_slowdown(reason));
+    CHECK(hiptool::hip::is_hardware_slowdown(reason));
   }
   for (const char* reason : {"power cap", "thermal slowdown by software", "sync boost", ""}) {
-    CHECK_FALSE(is_hardware_slowdown(reason));
+    CHECK_FALSE(hiptool::hip::is_hardware_slowdown(reason));
   }
 }
 

@@ -113,6 +113,12 @@ TEST_CASE("of two siblings the slower one is named") {
   CHECK_FALSE(judged.faults[0].fault.action.empty());
 }
 
+TEST_CASE("beside one that is fast the others are not slow") {
+  CHECK(judge_cells({cell_at(h2d, "nvidia:0", 50e9), cell_at(h2d, "nvidia:1", 70e9),
+                     cell_at(h2d, "nvidia:2", 50e9)})
+            .faults.empty());
+}
+
 TEST_CASE("siblings may differ by the spread and by their own noise") {
   CHECK(
       judge_cells({cell_at(h2d, "nvidia:0", 50e9), cell_at(h2d, "nvidia:1", 48e9)}).faults.empty());

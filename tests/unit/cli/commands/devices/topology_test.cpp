@@ -121,6 +121,17 @@ TEST_CASE("topology: what the distance costs, from an earlier run") {
   CHECK(contains(json, "\"host_bridge\": \"pci0000:80\""));
   const report::Table pairs = topology_pairs(topology);
   CHECK(pairs.columns.size() == 9);
+  // At 80 columns a table, not a list for each pair.
+  report::Report shown;
+  shown.tables = {pairs};
+  shown.tables.front().rows.front()[2] = "across-nodes";
+  report::TableStyle style;
+  style.width = 80;
+  const std::string lines = report::to_table(shown, style);
+  CAPTURE(lines);
+  CHECK(contains(lines, "From      To        Link "));
+  CHECK(contains(lines, "\nnvidia:0  nvidia:1  across-nodes "));
+  CHECK(widest_line(lines) <= 80);
   CHECK(pairs.rows.size() == 4);
 }
 
