@@ -49,7 +49,8 @@ struct RatedCell {
 };
 
 /// The text of a file with the floors of these measurements: the lowest rate of each kind of GPU
-/// less the margin (0.05: 5 %), the longest time more that. `machine` is left out if it is empty.
+/// less the margin (0.05: 5 %), the longest time more that. Of calls of a library that take less
+/// than 100 us the margin is at least a half. `machine` is left out if it is empty.
 std::string floors_text(const std::vector<RatedCell>& cells, const GpuCounts& machine,
                         const std::string& level, double margin, const std::string& written_at);
 

@@ -67,7 +67,7 @@ WholeNumbers whole_numbers(const Problem& problem) {
   const auto terms = static_cast<double>(term_count(problem));
   const double limit = std::ldexp(1.0, std::min(sum_digits, digits_of(types.result)));
   const bool may_be_inexact = kind_of(problem) == ProblemKind::conv2d;
-  const double bound_units = bound_units_of(problem);
+  const double bound_units = bound_units_of(problem, Transforms::allowed);
   const double sum_limit = std::ldexp(1.0, sum_digits);
   // Sums are about normally distributed: 6.5 times the deviation is exceeded once in 10^10.
   const auto fits = [&](double most, double share) {

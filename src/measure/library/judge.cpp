@@ -94,7 +94,7 @@ class Judge {
         sizes_(view_.sizes()),
         result_(result),
         rounding_(rounding_of(types_.result)),
-        units_(bound_units_of(problem)) {
+        units_(bound_units_of(problem, transforms)) {
     if (kind_of(problem) == ProblemKind::conv2d) names_ = {"channel", "pixel"};
     const double largest =
         static_cast<double>(data.most * data.most) * static_cast<double>(sizes_.k);
@@ -476,18 +476,20 @@ double reference_terms_per_s(DType dtype) {
   return rate;
 }
 
-double bound_units_of(const Problem& problem) {
+double bound_units_of(const Problem& problem, Transforms transforms) {
   const ProblemTypes& types = types_of(problem);
   if (types.compute == Compute::i32) return 0;
   const auto terms = static_cast<double>(term_count(problem));
   const bool is_rounded = element_size_bytes(types.dtype) >= 4 && types.compute != Compute::tf32;
-  const double of_rounding = 8 * std::sqrt(terms);
-  double more = terms / 4;  // matrix units truncate
-  if (is_rounded) {
-    // Transforms of convolutions round too; factors of TF32 are off by 15000 units, however many.
-    more = kind_of(problem) == ProblemKind::conv2d ? std::min(more, 3 * of_rounding) : 0;
+  double units = 8 * std::sqrt(terms);
+  if (!is_rounded) {
+    units += terms / 4;  // matrix units truncate
+  } else if (transforms == Transforms::allowed && kind_of(problem) == ProblemKind::conv2d) {
+    // Winograd's F(4x4, 3x3) is off by 25 sqrt(k); factors of TF32 by 15000, however many.
+    constexpr double most_of_transforms = 8192;
+    units = std::max(units, std::min(8 * units, most_of_transforms));
   }
-  return (of_rounding + more) * accumulator_unit(types.compute);
+  return units * accumulator_unit(types.compute);
 }
 
 Judgement judge_problem(const Problem& problem, const ProblemData& data,

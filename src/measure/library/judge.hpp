@@ -31,12 +31,21 @@ struct ProblemData {
 /// the result, or, of convolutions, where the bound would be so wide that it hides a missing term.
 ProblemData make_data(const Problem& problem, DataKind kind, std::uint64_t seed);
 
+/// How convolutions by libraries may be computed.
+enum class Transforms {
+  none,
+  /// Winograd and Fourier transforms have factors such as 1/6: sums of whole numbers are then
+  /// within the bound of real ones, and not exact.
+  allowed
+};
+
 /// The bound of an error as a multiple of the root of the sum of the squared products, which a sum
 /// of so many terms may have in the type that is summed in: 8 sqrt(k) u for products of f32 and
 /// f64, whose sums are rounded to nearest, and (8 sqrt(k) + k / 4) u for all others, as matrix
-/// units truncate theirs. For terms of both signs: docs/kernels.md has the measured errors. 0 for
-/// i8, whose sums are exact modulo 2^32.
-double bound_units_of(const Problem& problem);
+/// units truncate theirs. Convolutions of f32 and f64 by transforms: 64 sqrt(k) u, but at most 8192
+/// u where that is more than 8 sqrt(k) u. For terms of both signs: docs/kernels.md has the measured
+/// errors. 0 for i8, whose sums are exact modulo 2^32.
+double bound_units_of(const Problem& problem, Transforms transforms = Transforms::none);
 
 /// Terms of sums, a product each, that this host computes in a second, with all its processors;
 /// measured once for each kind of sum.
@@ -50,14 +59,6 @@ struct Judgement {
   std::optional<report::WrongData> wrong;
   bool counts_all = true;  ///< else at least so many are wrong
   std::string where;       ///< of the wrong elements: "64x64 block at [128,64]"
-};
-
-/// How convolutions by libraries may be computed.
-enum class Transforms {
-  none,
-  /// Winograd and Fourier transforms have factors such as 1/6: sums of whole numbers are then
-  /// within the bound of real ones, and not exact.
-  allowed
 };
 
 /// Judges a result. Every element is compared where that takes less than `budget_s`; else whole

@@ -81,6 +81,24 @@ TEST_CASE("the lowest rate of a kind, less the margin, is written and read") {
   CHECK_THROWS_WITH_AS(floors.of("NVIDIA T4"), doctest::Contains("NVIDIA T4"), Error);
 }
 
+TEST_CASE("the margin of short calls of a library is a half") {
+  report::Measurement product;
+  product.label = "matmul.f16.1024x1024x1024.cublaslt";
+  product.devices = {"nvidia:0"};
+  product.flops_per_s = 250e12;
+  product.median_s = 8.6e-6;
+  const auto floor_at = [&](double margin) {
+    FloorFile file;
+    const std::string text =
+        floors_text({{&product, "A"}}, {}, "quick", margin, "2026-01-01T00:00:00Z");
+    return file.read(text).of("A").at(product.label).flops_per_s;
+  };
+  CHECK(floor_at(0.05) == 125e12);
+  CHECK(floor_at(0.6) == 100e12);
+  product.median_s = 200e-6;
+  CHECK(floor_at(0.05) == 237.5e12);
+}
+
 TEST_CASE("rates are written as whole numbers, rounded down, since people edit them") {
   const report::Measurement odd = measured_rate("h2d.pinned.copy.64MiB", 9876543210.987);
   const report::Measurement slow = measured_rate("d2h.pinned.copy.64MiB", 0.5);

@@ -2,7 +2,9 @@
 /// The judge of convolutions, compared with the text-book version of the operation.
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -48,6 +50,109 @@ ops::reference::Values right_values(const ConvProblem& problem, const ProblemDat
 
 std::vector<std::byte> right_result(const ConvProblem& problem, const ProblemData& data) {
   return ops::reference::bytes_of(problem.dtype, right_values(problem, data));
+}
+
+/// Winograd's F(4x4, 3x3), all steps in f32, for one image and sizes of results that are multiples
+/// of 4. Matrices of A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural Networks".
+class Winograd {
+ public:
+  Winograd(const ConvProblem& problem, const ops::reference::Values& images,
+           const ops::reference::Values& weights)
+      : problem_(problem), images_(images), weights_(weights) {}
+
+  ops::reference::Values run() const {
+    const std::uint64_t height = problem_.h - 2;
+    const std::uint64_t width = problem_.w - 2;
+    ops::reference::Values result;
+    result.at.resize(problem_.k * height * width);
+    for (std::uint64_t k = 0; k < problem_.k; ++k) {
+      for (std::uint64_t row = 0; row < height; row += 4) {
+        for (std::uint64_t column = 0; column < width; column += 4) {
+          const Matrix<4, 4> tile = tile_at(k, row, column);
+          for (std::uint64_t i = 0; i < 16; ++i) {
+            result.at[(k * height + row + i / 4) * width + column + i % 4] = tile[i / 4][i % 4];
+          }
+        }
+      }
+    }
+    return result;
+  }
+
+ private:
+  template <std::size_t rows, std::size_t columns>
+  using Matrix = std::array<std::array<float, columns>, rows>;
+
+  static constexpr Matrix<6, 6> of_images{{{4, 0, -5, 0, 1, 0},
+                                           {0, -4, -4, 1, 1, 0},
+                                           {0, 4, -4, -1, 1, 0},
+                                           {0, -2, -1, 2, 1, 0},
+                                           {0, 2, -1, -2, 1, 0},
+                                           {0, 4, 0, -5, 0, 1}}};
+  static constexpr Matrix<6, 3> of_weights{{{1.F / 4, 0, 0},
+                                            {-1.F / 6, -1.F / 6, -1.F / 6},
+                                            {-1.F / 6, 1.F / 6, -1.F / 6},
+                                            {1.F / 24, 1.F / 12, 1.F / 6},
+                                            {1.F / 24, -1.F / 12, 1.F / 6},
+                                            {0, 0, 1}}};
+  static constexpr Matrix<4, 6> of_results{
+      {{1, 1, 1, 1, 1, 0}, {0, 1, -1, 2, -2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, -1, 8, -8, 1}}};
+
+  // left x right x the transpose of left.
+  template <std::size_t rows, std::size_t size>
+  static Matrix<rows, rows> around(const Matrix<rows, size>& left,
+                                   const Matrix<size, size>& right) {
+    Matrix<rows, size> half{};
+    Matrix<rows, rows> whole{};
+    for (std::size_t i = 0; i < rows; ++i) {
+      for (std::size_t j = 0; j < size; ++j) {
+        for (std::size_t k = 0; k < size; ++k) half[i][j] += left[i][k] * right[k][j];
+      }
+      for (std::size_t j = 0; j < rows; ++j) {
+        for (std::size_t k = 0; k < size; ++k) whole[i][j] += half[i][k] * left[j][k];
+      }
+    }
+    return whole;
+  }
+
+  template <std::size_t size>
+  static Matrix<size, size> part_of(const ops::reference::Values& values, std::uint64_t first,
+                                    std::uint64_t width) {
+    Matrix<size, size> part{};
+    for (std::size_t i = 0; i < size; ++i) {
+      for (std::size_t j = 0; j < size; ++j) {
+        part[i][j] = static_cast<float>(values.at[first + i * width + j]);
+      }
+    }
+    return part;
+  }
+
+  Matrix<4, 4> tile_at(std::uint64_t k, std::uint64_t row, std::uint64_t column) const {
+    Matrix<6, 6> sums{};
+    for (std::uint64_t c = 0; c < problem_.c; ++c) {
+      const std::uint64_t first = (c * problem_.h + row) * problem_.w + column;
+      const auto image = around(of_images, part_of<6>(images_, first, problem_.w));
+      const auto weight = around(of_weights, part_of<3>(weights_, (k * problem_.c + c) * 9, 3));
+      for (std::size_t i = 0; i < 36; ++i) {
+        sums[i / 6][i % 6] += image[i / 6][i % 6] * weight[i / 6][i % 6];
+      }
+    }
+    return around(of_results, sums);
+  }
+
+  const ConvProblem& problem_;
+  const ops::reference::Values& images_;
+  const ops::reference::Values& weights_;
+};
+
+/// Numbers of f32 with the 11 digits of TF32.
+std::vector<std::byte> in_tf32(std::vector<std::byte> numbers) {
+  for (std::size_t at = 0; at < numbers.size(); at += sizeof(std::uint32_t)) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &numbers[at], sizeof bits);
+    bits = (bits + 0x1000) & ~std::uint32_t{0x1FFF};
+    std::memcpy(&numbers[at], &bits, sizeof bits);
+  }
+  return numbers;
 }
 
 }  // namespace
@@ -143,6 +248,32 @@ TEST_CASE("judge of convolutions: whole numbers by transforms are near, and no t
     CHECK(judge_problem(problem, data, ops::reference::bytes_of(DType::f32, missing), budget,
                         Transforms::allowed)
               .wrong);
+  }
+}
+
+TEST_CASE("judge of convolutions: Winograd transforms of f32 are right, factors of TF32 are not") {
+  for (const char* shape : {"n1c16h34w34:k8r3s3", "n1c64h34w34:k8r3s3", "n1c256h34w34:k8r3s3"}) {
+    CAPTURE(shape);
+    const ConvProblem problem = conv_of(shape, DType::f32);
+    const ProblemData data = make_data(problem, DataKind::random, 3);
+    const auto images =
+        ops::reference::values_of(DType::f32, data.b, {problem.n, problem.c, problem.h, problem.w});
+    const auto weights =
+        ops::reference::values_of(DType::f32, data.a, {problem.k, problem.c, 3, 3});
+    const auto by_winograd =
+        ops::reference::bytes_of(DType::f32, Winograd(problem, images, weights).run());
+    CHECK(judge_problem(problem, data, by_winograd, all_the_time).wrong);
+    const Judgement judged =
+        judge_problem(problem, data, by_winograd, all_the_time, Transforms::allowed);
+    CHECK_FALSE(judged.wrong);
+    CHECK(judged.max_error > 0.1);
+    CHECK(judged.max_error < 0.5);
+
+    ProblemData rounded = data;
+    rounded.a = in_tf32(data.a);
+    rounded.b = in_tf32(data.b);
+    const auto by_tf32 = right_result(problem, rounded);
+    CHECK(judge_problem(problem, data, by_tf32, all_the_time, Transforms::allowed).wrong);
   }
 }
 
