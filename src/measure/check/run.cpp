@@ -167,9 +167,14 @@ class CheckRun {
                                   }},
                                   options_.patience_s, *options_.cancel)
                             .front();
-    if (options_.cancel->is_cancelled() || end.is_left_behind) {
-      result_.has_left_threads = result_.has_left_threads || end.is_left_behind;
-      return;
+    result_.has_left_threads = result_.has_left_threads || end.is_left_behind;
+    if (options_.cancel->is_cancelled()) return;
+    if (end.is_left_behind) {
+      const Error error(ErrorCode::timed_out, "check",
+                        fmt::format("the host did not compute the reference within {:.0f} s: {}",
+                                    options_.patience_s, end.step));
+      failed->add(Fault{"model", error.what(),
+                        action_for_hang(Platform::cpu, options_.patience_s, error), error});
     }
     StageWork::Findings findings = failed->take();
     if (findings.faults.empty()) return run_everywhere("model", model_stage, context);

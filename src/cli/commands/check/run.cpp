@@ -19,6 +19,7 @@
 #include "cli/model_path.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "cli/text.hpp"
 #include "hiptool/decoder_spec.hpp"
 
 namespace hiptool::cli {
@@ -73,9 +74,10 @@ CheckRequest read_request(const CheckCommandOptions& options, const Environment&
   CheckRequest request;
   request.options.level = *measure::parse_check_level(options.level.value_or("quick"));
   if (!options.stages.empty()) {
-    request.options.stages = split_list(options.stages, "--stage");
-    for (const std::string& stage : request.options.stages) {
+    request.options.stages.clear();
+    for (const std::string& stage : split_list(options.stages, "--stage")) {
       check_choice(stage, measure::check_stages(), "--stage");
+      add_once(request.options.stages, stage);
     }
   }
   request.margin = parse_percent(options.margin, "--margin", request.margin);
@@ -214,7 +216,15 @@ void run_check_steps(const CheckCommandOptions& options, Context& context, Check
 
   const std::shared_ptr<Platforms> platforms = context.make_platforms();
   CheckedMachine machine;
-  examine_machine(context, *platforms, machine);
+  try {
+    examine_machine(context, *platforms, machine);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::cancelled) throw;
+    outcome.result.was_cancelled = true;
+    outcome.not_written = options.write_expect;
+    judge_outcome(outcome);
+    return;
+  }
   outcome.doctor = machine.diagnosis.checks;
   note_devices(environment, *platforms, machine.devices);
   for (const Device& device : machine.devices) {
