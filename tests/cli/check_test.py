@@ -288,9 +288,10 @@ class Faults(Check):
         model = self.folder / "large.gguf"
         made = run("make-model", model, "--architecture", "qwen3", "--size", "400MB")
         self.assertEqual(made.returncode, 0, made.stderr)
-        document = self.document(*ON_CPU[:-1], "0.001", "--stage", "model", "--model", str(model),
+        document = self.document(*ON_CPU[:-1], "0.00001", "--stage", "model", "--model", str(model),
                                  code=6, environment=clean_environment())
         self.assertEqual(document["error"]["code"], "timed_out")
+        self.assertIn("too long for computing the reference", document["stages"][0]["reason"])
         self.assertIn("--timeout", document["stages"][0]["action"])
 
     def test_a_stage_that_is_named_twice_runs_once(self):
