@@ -57,8 +57,8 @@ struct Example {
   std::string purpose;  ///< "list usable GPUs"
 };
 
-/// Words that complete the values of an option ("--dtype") or argument ("NAME"). Unlike choices
-/// they may be joined by commas, and others may be accepted.
+/// Words that complete the values of an option ("--dtype") or argument ("NAME"). Others may be
+/// accepted; those of an option with a LIST are joined by commas.
 struct CompletionWords {
   std::string name;
   std::vector<std::string> words;

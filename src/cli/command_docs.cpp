@@ -16,6 +16,12 @@ bool is_file_name(const std::string& value_name) {
          value_name == "OUT" || value_name == "DIR" || value_name == "FOLDER";
 }
 
+std::vector<std::string> names_of_formats(const std::vector<OutputFormat>& formats) {
+  std::vector<std::string> names;
+  for (const OutputFormat format : formats) names.emplace_back(to_string(format));
+  return names;
+}
+
 OptionDoc describe_option(CLI::Option& option) {
   OptionDoc doc;
   if (!option.get_snames().empty()) doc.short_name = "-" + option.get_snames().front();
@@ -24,6 +30,7 @@ OptionDoc describe_option(CLI::Option& option) {
   doc.help = option.get_description();
   doc.choices = choices_of(option);
   doc.takes_file = is_file_name(doc.value_name);
+  if (doc.long_name == "--export") doc.choices = names_of_formats(all_formats());
   if (doc.long_name == "--device") doc.choices = {"all", "cpu", "amd:0", "nvidia:0"};
   return doc;
 }
@@ -69,12 +76,6 @@ void add_completion_words(const Command& command, CommandDoc& doc) {
   }
 }
 
-std::vector<std::string> names_of_formats(const std::vector<OutputFormat>& formats) {
-  std::vector<std::string> names;
-  for (const OutputFormat format : formats) names.emplace_back(to_string(format));
-  return names;
-}
-
 std::vector<OptionDoc> common_options_for(const Command& command,
                                           const std::vector<OptionDoc>& common) {
   std::vector<OptionDoc> docs;
@@ -84,6 +85,12 @@ std::vector<OptionDoc> common_options_for(const Command& command,
     if (doc.long_name == "--format") {
       if (command.has_own_format) continue;
       doc.choices = names_of_formats(command.formats);
+    }
+    if (doc.long_name == "--export") {
+      doc.choices = names_of_formats(command.formats);
+      for (std::string& name : names_of_formats(command.export_formats)) {
+        doc.choices.push_back(std::move(name));
+      }
     }
     docs.push_back(std::move(doc));
   }

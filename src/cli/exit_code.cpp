@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <string_view>
@@ -63,6 +64,12 @@ int exit_code_of(ErrorCode code, int signal) noexcept {
     case ErrorCode::internal: break;
   }
   return exit_internal;
+}
+
+int severity_of(int exit_code) noexcept {
+  constexpr std::array worst_last{exit_done, exit_check_failed, 2, 3, 4, exit_internal, 6, 5};
+  const auto found = std::find(worst_last.begin(), worst_last.end(), exit_code);
+  return static_cast<int>(found - worst_last.begin());  // signals are not in the list
 }
 
 std::vector<ExitCodeDoc> exit_code_docs() { return {rows.begin(), rows.end()}; }

@@ -16,6 +16,10 @@ inline constexpr int exit_check_failed =
 /// for ErrorCode::cancelled.
 int exit_code_of(ErrorCode code, int signal = 0) noexcept;
 
+/// How bad an exit code is where several things failed, 0 for success: interrupted, then 5, 6, 7,
+/// 4, 3, 2, 1.
+int severity_of(int exit_code) noexcept;
+
 /// A row of the table of exit codes.
 struct ExitCodeDoc {
   int exit_code;

@@ -58,18 +58,19 @@ std::string progress_bar(const std::string& step, std::uint64_t done_bytes,
                      repeated(unicode ? "░" : "-", cells - full), tail);
 }
 
-Progress::Progress(Console& console, bool quiet, std::function<Clock::time_point()> now)
-    : console_(console), is_quiet_(quiet), now_(std::move(now)) {}
+Progress::Progress(Console& console, bool quiet, std::function<Clock::time_point()> now,
+                   std::string prefix)
+    : console_(console), is_quiet_(quiet), now_(std::move(now)), prefix_(std::move(prefix)) {}
 
 Progress::~Progress() {
   const std::lock_guard lock(mutex_);
   clear();
 }
 
-void Progress::begin(std::string step) {
+void Progress::begin(const std::string& step) {
   const std::lock_guard lock(mutex_);
   clear();
-  step_ = std::move(step);
+  step_ = prefix_ + step;
   started_ = now_();
   drawn_ = started_;  // no bar for work shorter than the interval
   done_bytes_ = 0;

@@ -18,14 +18,16 @@ class Progress final : public LoadObserver {
  public:
   using Clock = std::chrono::steady_clock;
 
-  Progress(Console& console, bool quiet, std::function<Clock::time_point()> now = Clock::now);
+  /// `prefix` begins the name of each step: "2/3 ".
+  Progress(Console& console, bool quiet, std::function<Clock::time_point()> now = Clock::now,
+           std::string prefix = {});
   /// Clears the bar of an unfinished step.
   ~Progress() override;
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   /// Starts a step: "load", "verify".
-  void begin(std::string step);
+  void begin(const std::string& step);
   /// A step for each phase of a load that passes over the model's bytes.
   void on_phase(std::string_view name) noexcept override;
   void on_phase_end() noexcept override { end(); }
@@ -41,6 +43,7 @@ class Progress final : public LoadObserver {
   Console& console_;
   bool is_quiet_;
   std::function<Clock::time_point()> now_;
+  std::string prefix_;
   std::mutex mutex_;
   std::string step_;  ///< empty between steps
   Clock::time_point started_;

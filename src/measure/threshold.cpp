@@ -68,6 +68,23 @@ Error refuse_sign(std::string_view text, bool is_latency) {
                                   "write >=, as in 'h2d.pinned>=48GB/s'");
 }
 
+/// Whether a part of the selector asks for latencies, which are times.
+bool names_latency(std::string_view selector) {
+  constexpr std::string_view word = "latency";
+  for (std::size_t start = 0; start <= selector.size();) {
+    const std::size_t end = std::min(selector.find('.', start), selector.size());
+    if (selector.substr(start, end - start) == word) return true;
+    start = end + 1;
+  }
+  return false;
+}
+
+Error refuse_unit_of_latency(std::string_view text, bool is_share) {
+  return usage_error("'" + std::string(text.substr(0, most_quoted_bytes)) + "': a latency " +
+                         (is_share ? "has no limit to be a share of" : "is a time, not a rate"),
+                     "write a time, as in 'h2d.latency<=20us'");
+}
+
 std::string_view trim(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r");
   if (first == std::string_view::npos) return {};
@@ -127,6 +144,9 @@ Threshold parse_threshold(std::string_view text, ThresholdKind kind) {
     const auto of_others =
         kind == ThresholdKind::copies ? Threshold::Of::flops_per_s : Threshold::Of::latency_s;
     if (known.of == of_others || !base::equals_ignoring_case(known.text, unit)) continue;
+    if (!is_latency && kind == ThresholdKind::copies && names_latency(threshold.selector)) {
+      throw refuse_unit_of_latency(text, known.of == Threshold::Of::share);
+    }
     if (is_latency != is_upper) throw refuse_sign(text, is_latency);
     threshold.of = known.of;
     threshold.bound = known.of == Threshold::Of::share ? number / 100 : number * known.factor;

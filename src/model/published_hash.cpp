@@ -90,6 +90,18 @@ std::optional<FileHash> find_in_list(const fs::path& list, const fs::path& file,
   return found;
 }
 
+std::optional<FileHash> find_in_lists(const fs::path& file) {
+  for (const char* end : {".sha256", ".sha256sum"}) {
+    fs::path list = file;
+    list += end;
+    if (auto hash = find_in_list(list, file, true)) return hash;
+  }
+  for (const std::string_view name : list_names) {
+    if (auto hash = find_in_list(file.parent_path() / name, file, false)) return hash;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::string> parse_sha256(std::string_view text) {
@@ -107,15 +119,16 @@ std::optional<FileHash> find_file_hash(const ModelPart& part) {
   if (auto hash = downloaded_sha256(part.path)) {
     return FileHash{std::move(*hash), ".cache/huggingface/download"};
   }
-  for (const char* end : {".sha256", ".sha256sum"}) {
-    fs::path list = part.path;
-    list += end;
-    if (auto hash = find_in_list(list, part.path, true)) return hash;
+  return find_in_lists(part.path);
+}
+
+std::string find_hash_list(const ModelPart& part) {
+  try {
+    const auto hash = find_in_lists(part.path);
+    return hash ? hash->source : std::string();
+  } catch (const Error&) {
+    return {};  // whoever compares with it will see why
   }
-  for (const std::string_view name : list_names) {
-    if (auto hash = find_in_list(part.path.parent_path() / name, part.path, false)) return hash;
-  }
-  return std::nullopt;
 }
 
 }  // namespace hiptool::model

@@ -22,6 +22,10 @@ struct FileHash {
 /// Throws Error(corrupt_data) if a list has two different hashes of the file.
 std::optional<FileHash> find_file_hash(const ModelPart& part);
 
+/// The list in the file's folder that has a SHA-256 of it, the last of those above: "SHA256SUMS";
+/// empty if there is none, or none that can be read.
+std::string find_hash_list(const ModelPart& part);
+
 /// The text as 64 hexadecimal digits in lower case, without a leading "sha256:"; absent if it is
 /// not a SHA-256.
 std::optional<std::string> parse_sha256(std::string_view text);

@@ -90,6 +90,38 @@ bool is_bad(const TestCase& test) {
   return test.outcome == Outcome::failed || test.outcome == Outcome::error;
 }
 
+// One of several models: its error or its failures are the message.
+TestCase model_case(const Value& model) {
+  TestCase test{"load " + text_of(member(model, "path")),
+                Outcome::passed,
+                text_of(member(model, "status")),
+                text_of(member(model, "status")),
+                {}};
+  test.time_s = number_of(member(model, "load_time_s"));
+  const auto* passed = std::get_if<bool>(&member(model, "passed").data());
+  if (passed != nullptr && *passed) return test;
+  const Value& error = member(model, "error");
+  test.outcome = error.is_absent() ? Outcome::failed : Outcome::error;
+  if (!error.is_absent()) {
+    test.message = text_of(member(error, "message"));
+    test.kind = text_of(member(error, "code"));
+  }
+  for (const Value& one : elements(member(member(model, "verify"), "mismatches"))) {
+    test.message += "\n" + format_value(one, Unit::none);
+  }
+  const Value& wrong = member(member(model, "prove"), "first_wrong");
+  if (!wrong.is_absent()) test.message += "\n" + format_value(wrong, Unit::none);
+  for (const Value& one : elements(member(model, "failures"))) {
+    test.message += "\n" + failure_text({text_of(member(one, "what")), member(one, "expected"),
+                                         member(one, "got")});
+  }
+  return test;
+}
+
+bool has_models(const Report& report) {
+  return report.run.command == "load" && !elements(member(report.document, "models")).empty();
+}
+
 // A load that ended in an error has no case of its own: the error is the case.
 void add_load_cases(const Object& document, std::vector<TestCase>& tests) {
   if (!member(document, "error").is_absent()) return;
@@ -119,7 +151,11 @@ void add_load_cases(const Object& document, std::vector<TestCase>& tests) {
 
 std::vector<TestCase> judged_cases(const Report& report) {
   std::vector<TestCase> tests;
-  if (report.run.command == "load") {
+  if (has_models(report)) {
+    for (const Value& model : elements(member(report.document, "models"))) {
+      tests.push_back(model_case(model));
+    }
+  } else if (report.run.command == "load") {
     add_load_cases(report.document, tests);
   } else {
     for (const Measurement& one : report.measurements) tests.push_back(measured_case(one));
@@ -191,6 +227,8 @@ std::vector<TestCase> cases_of(const Report& report) {
     if (tests.empty()) tests.push_back({run.command, Outcome::passed, {}, {}, {}});
     return tests;
   }
+  // The case of a model has its failures and its error.
+  if (has_models(report) && std::any_of(tests.begin(), tests.end(), is_bad)) return tests;
   add_failures(run, tests);
   if (!run.error.empty() || std::none_of(tests.begin(), tests.end(), is_bad)) {
     tests.push_back({run.command,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -170,6 +171,70 @@ Measurement read_check_cell(const Value& entry) {
   return result;
 }
 
+std::string last_part(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+// A name for each of several models, so that no two measurements have one id: the last part of its
+// path, the path where another one ends alike, with a number where the path is the same.
+std::vector<std::string> model_names(const Array& models) {
+  std::vector<std::string> paths;
+  std::map<std::string, std::set<std::string>> by_last_part;
+  for (const Value& model : models) {
+    paths.push_back(text_of(member(model, "path")));
+    by_last_part[last_part(paths.back())].insert(paths.back());
+  }
+  std::map<std::string, int> seen;
+  std::vector<std::string> names;
+  for (const std::string& path : paths) {
+    names.push_back(by_last_part[last_part(path)].size() > 1 ? path : last_part(path));
+    const int number = ++seen[path];
+    if (number > 1) names.back() += "#" + std::to_string(number);
+  }
+  return names;
+}
+
+// `name`: of one of several models; empty for the only one.
+std::vector<Measurement> measurements_of_model(const Object& document, std::string name) {
+  std::vector<Measurement> results;
+  const Value& model = member(document, "model");
+  if (model.is_absent()) return results;
+  const std::string status = text_of(member(document, "status"));
+  if (name.empty()) name = last_part(text_of(member(model, "path")));
+  Measurement load;
+  load.id = load.label = load.series = "load." + name;
+  load.status =
+      status == "verified" || status == "loaded" || status == "decoded" || status == "proved"
+          ? Status::ok
+          : parse_status(status);
+  load.size_bytes = count_of(member(model, "bytes")).value_or(0);
+  load.median_s = number_of(member(document, "load_time_s"));
+  load.bytes_per_s = number_of(member(document, "bytes_per_s"));
+  load.share_of_limit = number_of(member(document, "share_of_limit"));
+  const Array& devices = elements(member(document, "devices"));
+  for (const Value& device : devices) load.destination += text_of(member(device, "id")) + ",";
+  load.set_names();
+  load.destination.clear();
+  if (devices.size() == 1) load.destination = text_of(member(devices.front(), "id"));
+  if (load.bytes_per_s) results.push_back(load);
+  for (const Value& device : devices) {
+    Measurement copy = load;
+    copy.destination = text_of(member(device, "id"));
+    copy.devices = {copy.destination};
+    copy.label = copy.series = "load-copy." + name;
+    copy.id = copy.label + "." + copy.destination;
+    copy.size_bytes = count_of(member(device, "bytes")).value_or(0);
+    copy.median_s = number_of(member(device, "copy_time_s"));
+    copy.bytes_per_s = number_of(member(device, "copy_bytes_per_s"));
+    copy.share_of_limit.reset();
+    // Only bytes that arrived are computed with.
+    if (status == "wrong") copy.status = Status::ok;
+    if (copy.bytes_per_s) results.push_back(copy);
+  }
+  return results;
+}
+
 std::vector<Measurement> read_measurements(const Object& document, const std::string& command) {
   std::vector<Measurement> results;
   if (command == "load") {
@@ -302,41 +367,16 @@ Object read_run_document(const std::string& path, const CancelToken* cancel) {
 }
 
 std::vector<Measurement> load_measurements(const Object& document) {
+  const Array& models = elements(member(document, "models"));
+  if (models.empty()) return measurements_of_model(document, {});
   std::vector<Measurement> results;
-  const Value& model = member(document, "model");
-  if (model.is_absent()) return results;
-  const std::string status = text_of(member(document, "status"));
-  const std::string path = text_of(member(model, "path"));
-  const std::string name = path.substr(path.find_last_of('/') + 1);
-  Measurement load;
-  load.id = load.label = load.series = "load." + name;
-  load.status =
-      status == "verified" || status == "loaded" || status == "decoded" || status == "proved"
-          ? Status::ok
-          : parse_status(status);
-  load.size_bytes = count_of(member(model, "bytes")).value_or(0);
-  load.median_s = number_of(member(document, "load_time_s"));
-  load.bytes_per_s = number_of(member(document, "bytes_per_s"));
-  load.share_of_limit = number_of(member(document, "share_of_limit"));
-  const Array& devices = elements(member(document, "devices"));
-  for (const Value& device : devices) load.destination += text_of(member(device, "id")) + ",";
-  load.set_names();
-  load.destination.clear();
-  if (devices.size() == 1) load.destination = text_of(member(devices.front(), "id"));
-  if (load.bytes_per_s) results.push_back(load);
-  for (const Value& device : devices) {
-    Measurement copy = load;
-    copy.destination = text_of(member(device, "id"));
-    copy.devices = {copy.destination};
-    copy.label = copy.series = "load-copy." + name;
-    copy.id = copy.label + "." + copy.destination;
-    copy.size_bytes = count_of(member(device, "bytes")).value_or(0);
-    copy.median_s = number_of(member(device, "copy_time_s"));
-    copy.bytes_per_s = number_of(member(device, "copy_bytes_per_s"));
-    copy.share_of_limit.reset();
-    // Only bytes that arrived are computed with.
-    if (status == "wrong") copy.status = Status::ok;
-    if (copy.bytes_per_s) results.push_back(copy);
+  const std::vector<std::string> names = model_names(models);
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    const auto* fields = std::get_if<Object>(&models[i].data());
+    if (fields == nullptr) continue;
+    for (Measurement& one : measurements_of_model(*fields, names[i])) {
+      results.push_back(std::move(one));
+    }
   }
   return results;
 }

@@ -77,6 +77,12 @@ class Accepted(Check):
         self.assertLessEqual({"copy", "memory", "kernels", "operations", "model"}, ran)
         self.assertEqual([device["passed"] for device in document["devices"]], [True])
 
+    def test_a_stage_that_is_named_twice_runs_once(self):
+        result = run(*ON_CPU, "--stage", "copy,copy")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, r"^accepted: 1 device, 1 stage( each)?, in ")
+        self.assertEqual(result.stdout.count("  copy  "), 1)
+
     def test_two_gpus_in_every_format(self):
         document = self.verdict("doctor,copy,memory", 0,
                                 stdout_formats=("table", "csv", "markdown"))

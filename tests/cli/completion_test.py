@@ -4,7 +4,10 @@
 Usage: completion_test.py PROGRAM bash|zsh|fish|documents. Exits 77 where the shell is not there.
 """
 import json
+import os
+import pty
 import re
+import select
 import shutil
 import subprocess
 import sys
@@ -61,13 +64,68 @@ class Shell(CliTest):
         self.assertEqual(self.offers("hiptool run-kernel --layout tr"), {"transposed"})
         self.assertEqual(self.offers("hiptool run-kernel --dtype bf"), {"bf16"})
         self.assertLessEqual({"own", "openblas"}, self.offers("hiptool run-kernel --lib o"))
+        self.check_values()
         # The value of an option that is called like a command is no command.
         self.assertEqual(self.offers("hiptool --export load dev"), {"devices"})
+
+    def last_parts(self, line):
+        """What is offered without what is typed before it: shells differ in whether they repeat
+        it. "json=" becomes "json"."""
+        return {re.split("[=,]", word.rstrip("="))[-1] for word in self.offers(line)}
+
+    def check_values(self):
+        (self.folder / "two words.json").write_bytes(b"")
+        (self.folder / "folder").mkdir()
+        # Words of their place, then files.
+        self.assertEqual(self.offers("hiptool report "), {"compare", "merge", "render"})
+        self.assertEqual(self.offers("hiptool report re"), {"render"})
+        self.assertEqual(self.offers("hiptool report compare mod"), {"model.gguf"})
+        self.assertEqual(self.offers("hiptool report compare model.gguf mod"), {"model.gguf"})
+        self.assertNotIn("render", self.offers("hiptool report compare "))
+        self.assertEqual(self.offers("hiptool report --format prom com"), {"compare"})
+        self.assertEqual(self.offers("hiptool load model.gguf mod"), {"model.gguf"})
+        # A format and a file.
+        formats = self.last_parts("hiptool load --export ")
+        self.assertLessEqual({"json", "csv", "html", "junit", "prom"}, formats)
+        self.assertNotIn("gbench", formats)
+        self.assertIn("gbench", self.last_parts("hiptool bench-copy --export "))
+        self.assertIn("gbench", self.last_parts("hiptool --export "))
+        self.assertEqual(self.last_parts("hiptool load --export js"), {"json"})
+        self.assertEqual(self.last_parts("hiptool load --export=ju"), {"junit"})
+        for start in ("json=", "csv=", "prom="):
+            self.assertEqual(self.last_parts(f"hiptool load --export {start}mod"), {"model.gguf"})
+            self.assertEqual(self.last_parts(f"hiptool load --export={start}mod"), {"model.gguf"})
+        self.assertEqual(self.last_parts("hiptool report render model.gguf --export html=mod"),
+                         {"model.gguf"})
+        # Lists with commas.
+        kinds = self.last_parts("hiptool bench-copy --kind ")
+        self.assertLessEqual({"h2d", "d2h", "d2d", "bidir", "p2p-read", "all-to-all"}, kinds)
+        self.assertEqual(self.last_parts("hiptool bench-copy --kind bi"), {"bidir"})
+        self.assertEqual(self.last_parts("hiptool bench-copy --kind h2d,d2"),
+                         {"d2h", "d2d", "d2h-all"})
+        self.assertEqual(self.last_parts("hiptool bench-copy --kind=h2d,d2d,bi"), {"bidir"})
+        self.assertEqual(self.last_parts("hiptool bench-copy --memory pinned,pa"), {"pageable"})
+        self.assertEqual(self.last_parts("hiptool bench-copy --engine k"), {"kernel"})
+        self.assertEqual(self.last_parts("hiptool bench-copy --testcase host_to_device_memcpy_c"),
+                         {"host_to_device_memcpy_ce"})
+        self.assertEqual(self.last_parts("hiptool run-kernel --dtype f32,bf"), {"bf16"})
+        self.assertEqual(self.last_parts("hiptool check --stage copy,mem"), {"memory"})
+        self.assertEqual(self.last_parts("hiptool load --device cpu,al"), {"all"})
+        # Words or a file.
+        self.assertEqual(self.offers("hiptool run-kernel --shapes tr"), {"traps"})
+        self.assertEqual(self.offers("hiptool run-kernel --shapes mod"), {"model.gguf"})
+        self.assertEqual(self.offers("hiptool load --split re"), {"replicate"})
+        self.assertEqual(self.offers("hiptool run-kernel matmul soft"), {"softmax"})
+
+
+def as_readline_splits(line):
+    """The words of a line; '=' and ':' are words of their own."""
+    return [part for word in line.split(" ") for part in re.findall("[=:]+|[^=:]+", word) or [""]]
 
 
 class Bash(Shell):
     def offers(self, line):
-        words = line.split(" ")
+        words = as_readline_splits(line)
         quoted = " ".join(f"'{word}'" for word in words)
         text = self.shell(["bash", "--norc", "-c"], f"""
             source {self.script}
@@ -81,8 +139,48 @@ class Bash(Shell):
         self.check_all()
 
     def test_a_value_after_an_equals_sign(self):
-        self.assertEqual(self.offers("hiptool devices --require = nv"), {"nvidia"})
-        self.assertEqual(self.offers("hiptool devices --require ="), {"gpu", "amd", "nvidia"})
+        self.assertEqual(self.offers("hiptool devices --require=nv"), {"nvidia"})
+        self.assertEqual(self.offers("hiptool devices --require="), {"gpu", "amd", "nvidia"})
+        self.assertEqual(self.offers("hiptool load --device nvidia:"), {"0"})
+        self.assertEqual(self.offers("hiptool run-kernel --expect 0:mod"), {"model.gguf"})
+
+    def completed(self, line):
+        """The line after a tab, from a bash with readline on a terminal, in pieces."""
+        leader, follower = pty.openpty()
+        process = subprocess.Popen(["bash", "--norc", "--noprofile", "-i"], stdin=follower,
+                                   stdout=follower, stderr=follower, cwd=self.folder,
+                                   start_new_session=True,
+                                   env=clean_environment(PS1="$ ", HISTFILE=os.devnull))
+        os.close(follower)
+        self.addCleanup(process.wait)
+        self.addCleanup(os.close, leader)
+        self.addCleanup(process.kill)
+        # What is typed is echoed, so the marks are put together when they are printed.
+        os.write(leader, f"source {self.script}; words() {{ printf '<%s>' MA''RK \"$@\"; echo; }}\n"
+                 .encode())
+        os.write(leader, f"{line}\t\x01words \n".encode())
+        output = b""
+        while b"<MARK>" not in output or not output.split(b"<MARK>")[-1].count(b"\n"):
+            self.assertTrue(select.select([leader], [], [], 30)[0], output)
+            output += os.read(leader, 65536)
+        text = output.decode().split("<MARK>")[-1].splitlines()[0]
+        return re.findall("<([^>]*)>", text)
+
+    def test_readline_puts_the_words_together(self):
+        (self.folder / "two words.json").write_bytes(b"")
+        for line, words in (
+                ("hiptool report ren", ["render"]), ("hiptool report render mod",
+                                                     ["render", "model.gguf"]),
+                ("hiptool load --export js", ["--export", "json="]),
+                ("hiptool load --export json=mod", ["--export", "json=model.gguf"]),
+                ("hiptool load --export=json=mod", ["--export=json=model.gguf"]),
+                ("hiptool load --device nvi", ["--device", "nvidia:0"]),
+                ("hiptool load --device nvidia:", ["--device", "nvidia:0"]),
+                ("hiptool bench-copy --kind=h2d,bi", ["--kind=h2d,bidir"]),
+                ("hiptool bench-copy --kind h2d,bi", ["--kind", "h2d,bidir"]),
+                ("hiptool report render two", ["render", "two words.json"])):
+            with self.subTest(line=line):
+                self.assertEqual(self.completed(line)[2:], words)
 
 
 class Fish(Shell):

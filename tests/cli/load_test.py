@@ -197,14 +197,23 @@ class Load(CliTest):
         result = run("load", "--demo", "--device", "cpu", environment=clean_environment(TMPDIR=""))
         self.assertEqual(result.returncode, 0, result.stderr)
 
+    def test_a_folder_with_a_slash_at_its_end_has_its_name(self):
+        folder = self.folder / "folder"
+        folder.mkdir()
+        self.model.rename(folder / "model.safetensors")
+        for path in (folder, f"{folder}/"):
+            self.assertIn("\nmodel   folder: safetensors,", run("load", path, "--device",
+                                                               "cpu").stdout)
+
     def test_dry_run_opens_no_driver(self):
         self.assertNotRegex(program.libraries_looked_for("load", str(self.model), "--dry-run"),
                             program.DRIVERS)
 
     def test_wrong_usage(self):
         model = str(self.model)
-        for words in ([], [model, model], ["--demo", model], [model, "--verify", "published"],
-                      [model, "--verify", "sometimes"], [model, "--self-test", "--dry-run"],
+        for words in ([], [model, model, "--trace", "t"], ["--demo", model],
+                      [model, "--verify", "published"], [model, "--verify", "sometimes"],
+                      [model, "--self-test", "--dry-run"],
                       [model, "--self-test", "--verify", "readback"], [model, "--device", "gpu"]):
             with self.subTest(words):
                 result = run("load", *words)

@@ -105,6 +105,41 @@ class Published(CliTest):
                     self.assertEqual((part["sha256"], part["sha256_source"]), (digest, name))
                     (self.folder / name).unlink()
 
+    def mentioned(self, *words):
+        """The line about hashes of a load, and the field of its document."""
+        saved = self.folder / "saved.json"
+        done = run("load", *map(str, words), "--device", "cpu", f"--export=json={saved}")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_width(done.stdout)
+        document = self.assert_document(saved.read_text(encoding="utf-8"), "load.schema.json")
+        lines = [line for line in done.stdout.splitlines()
+                 if "sha256 " in line or "not compared" in line]
+        field = document.get("verify", {}).get("uncompared_hashes")
+        return ("\n".join(lines), field)
+
+    def test_a_list_that_is_not_compared_is_mentioned(self):
+        self.assertEqual(self.mentioned(self.model), ("", None))
+        for name, text in self.lists("0" * 64):   # the wrong hash is not compared either
+            (self.folder / name).write_text(text, newline="")
+            line = f"not compared with {name}; use --verify published"
+            for mode in ("auto", "full", "fast", "readback", "none"):
+                self.assertEqual(self.mentioned(self.model, "--verify", mode),
+                                 (f"sha256  {line}", name))
+            several = self.mentioned(self.model, self.model)[0]
+            self.assertEqual(several, f"m.gguf: {line}")
+            self.assertEqual(self.mentioned(self.model, "--dry-run"), ("", None))
+            self.assertEqual(self.mentioned(self.model, "--sha256", self.hash),
+                             ("sha256  as given", None))
+            (self.folder / name).unlink()
+        sums = self.folder / "SHA256SUMS"
+        sums.write_text(f"{self.hash}  m.gguf\n")
+        self.assertEqual(self.mentioned(self.model, "--verify", "published"),
+                         ("sha256  as published for the file by SHA256SUMS", None))
+        sums.write_text(f"{self.hash}  other.gguf\n")
+        self.assertEqual(self.mentioned(self.model), ("", None))
+        sums.write_text(f"{self.hash}  m.gguf\n{'0' * 64}  m.gguf\n")
+        self.assertEqual(self.mentioned(self.model), ("", None))
+
     def test_lists_that_do_not_name_the_file(self):
         sums = self.folder / "SHA256SUMS"
         for text in ("", f"{self.hash}  n.gguf\n", f"{self.hash}  sub/m.gguf\n", f"{self.hash}\n",

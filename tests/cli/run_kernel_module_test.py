@@ -160,6 +160,19 @@ __global__ void k(double* out, const float* in, Params p, float nan) {
         error = self.run_text("struct P { int a[4]; };\n__global__ void k(P p) {}", "--arg",
                               "bytes:0102", code=2)["error"]
         self.assertIn("'P p' of 16 bytes; 'bytes:0102' is 2 bytes", error["message"])
+        pair = "struct Pair { float a; int b; };\n__global__ void k(Pair p, int* out) " \
+               "{ out[0] = p.b; }"
+        out = ["--arg", "buf:i32:1:zeros", "--out", "1:print:1"]
+        for word in ("i32:5", "bytes:00", "buf:i32:2:iota"):
+            error = self.run_text(pair, "--arg", word, *out, code=2)["error"]
+            self.assertIn("give a struct as bytes:HEX", error["hint"])
+            self.assertIn("it takes Pair p, int* out", error["hint"])
+        self.assertIn("bytes:HEX, 16 hexadecimal digits;",
+                      self.run_text(pair, "--arg", "i32:5", *out, code=2)["error"]["hint"])
+        # A number of its size is taken as its bits.
+        for word in ("i64:0x0000000700000000", "bytes:00000000_07000000"):
+            document = self.run_text(pair, "--arg", word, *out)
+            self.assertEqual(document["results"][0]["outputs"][0]["values"], [7])
         self.assertIn("size the source alone does not say", " ".join(
             self.run_kernel("--module", str(self.text)).stdout.split()))
 

@@ -121,7 +121,7 @@ class Load(CliTest):
         self.assertEqual(document["failures"][0]["what"], "tensor a")
 
     def test_wrong_usage_is_exit_2(self):
-        self.check(2, self.good, self.good)
+        self.check(2, self.good, self.good, "--trace", self.folder / "t.json")
 
     def test_interrupted(self):
         large = write_floats(self.folder / "l.safetensors", {}, sparse_bytes=3 << 30)

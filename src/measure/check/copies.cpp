@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <exception>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -32,22 +33,18 @@ constexpr const char* peer_action =
     "the fabric manager of NVSwitch machines";
 
 std::vector<CopyTemplate> templates_for(CheckLevel level, std::size_t devices) {
-  std::vector<CopyKind> kinds{CopyKind::h2d, CopyKind::d2h, CopyKind::d2d};
-  if (level != CheckLevel::quick) kinds.push_back(CopyKind::bidir);
-  if (devices > 1) {
-    for (const CopyKind kind : {CopyKind::h2d_all, CopyKind::d2h_all, CopyKind::p2p_write}) {
-      kinds.push_back(kind);
-    }
-    if (level != CheckLevel::quick) {
-      for (const CopyKind kind : {CopyKind::p2p_read, CopyKind::p2p_bidir, CopyKind::all_to_all}) {
-        kinds.push_back(kind);
-      }
-    }
-  }
   std::vector<CopyTemplate> templates;
-  for (const CopyKind kind : kinds) {
-    templates.push_back({kind, CopyEngine::copy, false, false, false});
-  }
+  const auto add = [&](std::initializer_list<CopyKind> kinds) {
+    for (const CopyKind kind : kinds) {
+      templates.push_back({kind, CopyEngine::copy, false, false, false});
+    }
+  };
+  const bool is_quick = level == CheckLevel::quick;
+  add({CopyKind::h2d, CopyKind::d2h, CopyKind::d2d});
+  if (!is_quick) add({CopyKind::bidir});
+  if (devices < 2) return templates;
+  add({CopyKind::h2d_all, CopyKind::d2h_all, CopyKind::p2p_write});
+  if (!is_quick) add({CopyKind::p2p_read, CopyKind::p2p_bidir, CopyKind::all_to_all});
   return templates;
 }
 

@@ -146,6 +146,17 @@ std::string hint_of(const std::vector<ArgumentInfo>& arguments) {
   return arguments.empty() ? "it takes none" : "it takes " + describe(arguments);
 }
 
+/// What a parameter of a type that is no number takes, and then all parameters.
+std::string hint_of(const ArgumentInfo& refused, const std::vector<ArgumentInfo>& arguments) {
+  const bool may_be_struct = !refused.element && refused.kind != ArgumentKind::pointer;
+  if (!may_be_struct) return hint_of(arguments);
+  const std::string digits =
+      refused.size_bytes == 0
+          ? std::string()
+          : ", " + std::to_string(2 * refused.size_bytes) + " hexadecimal digits";
+  return "give a struct as bytes:HEX" + digits + "; " + hint_of(arguments);
+}
+
 bool fits_size(const KernelArgument& given, const ArgumentInfo& expected) {
   using enum ArgumentKind;
   const std::size_t size = given.is_buffer ? pointer_bytes : given.bytes.size();
@@ -222,7 +233,7 @@ void check_arguments(const std::string& kernel, const std::vector<KernelArgument
     refuse("argument " + std::to_string(i) + " of the kernel '" + kernel + "' is " +
                declared_text(given[i], expected[i]) + "; '" + given[i].text + "' is " +
                given_text(given[i]),
-           hint_of(expected));
+           hint_of(expected[i], expected));
   }
 }
 

@@ -62,6 +62,18 @@ TEST_CASE("thresholds: rates in any unit and shares") {
   CHECK(parse_threshold("sum>=3.5TB/s", kernels_too).bound == 3.5e12);
 }
 
+TEST_CASE("thresholds: a latency is a time, which has no limit to be a share of") {
+  for (const char* text : {"h2d.latency<=50%", "h2d.latency>=50%", "latency<=1%"}) {
+    CHECK(refusal_of([&] {
+            parse_threshold(text, copies);
+          }).find("a latency has no limit to be a share of") != std::string::npos);
+  }
+  CHECK(refusal_of([] {
+          parse_threshold("h2d.latency>=20GB/s", copies);
+        }).find("a latency is a time, not a rate") != std::string::npos);
+  CHECK(parse_threshold("h2d.latencyx>=20GB/s", copies).of == Threshold::Of::bytes_per_s);
+}
+
 TEST_CASE("thresholds: latencies have an upper limit in any unit of time") {
   const Threshold latency = parse_threshold(" h2d.latency <= 20us ", copies);
   CHECK(latency.selector == "h2d.latency");

@@ -5,6 +5,8 @@
 #include "cli/failure.hpp"
 #include "cli/options.hpp"
 #include "hiptool/error.hpp"
+#include "measure/copy/plan.hpp"
+#include "measure/copy/spec.hpp"
 
 namespace hiptool::cli {
 namespace {
@@ -75,6 +77,13 @@ Runner add_bench_copy(CLI::App& app) {
           }};
 }
 
+std::vector<CompletionWords> words_of_bench_copy() {
+  return {{"--kind", measure::copy_kind_names()},
+          {"--memory", measure::host_kind_names()},
+          {"--engine", measure::copy_engine_names()},
+          {"--testcase", measure::testcase_names()}};
+}
+
 }  // namespace
 
 Command bench_copy_command() {
@@ -99,6 +108,7 @@ Command bench_copy_command() {
       .export_formats = benchmark_formats,
       .takes_devices = true,
       .add = add_bench_copy,
+      .completion_words = words_of_bench_copy,
   };
 }
 

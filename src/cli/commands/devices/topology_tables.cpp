@@ -108,11 +108,10 @@ report::Table nics_table(const TopologyFindings& topology) {
                    {"rdma", "RDMA", Unit::none}, {"interfaces", "Interfaces", Unit::none},
                    {"up", "Up", Unit::none},     {"rate", "Link", Unit::rate}};
   for (const system::Nic& nic : topology.nics) {
-    const std::optional<double> bytes_per_s =
-        nic.bits_per_s ? std::optional(*nic.bits_per_s / 8) : std::nullopt;
     table.rows.push_back({nic.name, nic.bus_id, nic.has_rdma,
                           text_or_absent(fmt::format("{}", fmt::join(nic.interfaces, ", "))),
-                          nic.is_up, bytes_per_s});
+                          nic.is_up,
+                          nic.bits_per_s ? report::Value(*nic.bits_per_s / 8) : report::Value()});
   }
   return table;
 }

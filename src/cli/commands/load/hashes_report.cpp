@@ -62,6 +62,10 @@ report::Table differences_table(const LoadOutcome& outcome) {
   return table;
 }
 
+std::string uncompared_text(const LoadOutcome& outcome) {
+  return "not compared with " + outcome.uncompared_hashes + "; use --verify published";
+}
+
 std::vector<report::Line> hashes_lines(const LoadOutcome& outcome) {
   std::vector<report::Line> lines;
   const auto add = [&](std::string text) {
@@ -76,6 +80,7 @@ std::vector<report::Line> hashes_lines(const LoadOutcome& outcome) {
                                                  ? "the file by " + published.front().source
                                                  : format_count(published.size()) + " files"));
   }
+  if (!outcome.uncompared_hashes.empty()) add("sha256  " + uncompared_text(outcome));
   if (!outcome.checked_manifest.empty()) {
     const bool is_all = outcome.manifest_check->covers_metadata;
     add((is_all ? "same    tensors and metadata are as in " : "same    the tensors are as in ") +

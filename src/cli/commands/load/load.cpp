@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: MIT
-#include <chrono>
-#include <string_view>
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/command.hpp"
 #include "cli/commands/load/decode.hpp"
+#include "cli/commands/load/models.hpp"
+#include "cli/commands/load/one_model.hpp"
 #include "cli/commands/load/prove.hpp"
 #include "cli/commands/load/report.hpp"
 #include "cli/commands/load/run.hpp"
 #include "cli/commands/load/sampling.hpp"
 #include "cli/commands/load/split.hpp"
-#include "cli/document.hpp"
 #include "cli/failure.hpp"
 #include "cli/options.hpp"
 #include "cli/rank.hpp"
@@ -38,6 +43,30 @@ void check_prove_options(const LoadArguments& options) {
   if (options.dry_run) {
     throw usage_error("--prove computes on a device, which --dry-run does not open",
                       "leave out --dry-run; `--device cpu` needs no GPU");
+  }
+}
+
+void check_paths(const LoadArguments& options) {
+  if (options.demo && !options.paths.empty()) {
+    throw usage_error("--demo makes its own model and takes no file",
+                      "give one or more PATHs, or --demo alone");
+  }
+  if (!options.demo && options.paths.empty()) {
+    throw usage_error("load needs a model file", "name one, or try `hiptool load --demo`");
+  }
+  if (options.paths.size() < 2) return;
+  if (std::find(options.paths.begin(), options.paths.end(), "") != options.paths.end()) {
+    throw usage_error("one of the PATHs is empty", "check the variable that it comes from");
+  }
+  // Each is one file, which several models would overwrite, or which describes one model.
+  for (const auto& [name, value] : {std::pair("--trace", &options.trace),
+                                    std::pair("--write-manifest", &options.write_manifest),
+                                    std::pair("--check-manifest", &options.check_manifest),
+                                    std::pair("--write-golden", &options.write_golden),
+                                    std::pair("--check-golden", &options.check_golden)}) {
+    if (value->empty()) continue;
+    throw usage_error(std::string(name) + " is for one model, and several PATHs are given",
+                      "run `hiptool load` once for each model");
   }
 }
 
@@ -96,70 +125,37 @@ void check_options(const LoadArguments& options) {
                       "add --decode N");
   }
   parse_sampling(options.sampling);
-  const std::size_t wanted = options.demo ? 0 : 1;
-  if (options.paths.size() == wanted) return;
-  if (options.paths.empty()) {
-    throw usage_error("load needs a model file", "name one, or try `hiptool load --demo`");
-  }
-  throw usage_error(options.demo ? "--demo makes its own model and takes no file"
-                                 : "load takes one model file at a time",
-                    "give exactly one PATH, or --demo alone");
+  check_paths(options);
 }
 
-// The last step that was done.
-std::string_view status_text(const LoadOutcome& outcome, const Error* error) {
-  if (outcome.prove && !outcome.prove->result.is_right()) return "wrong";
-  if (outcome.prove && !outcome.prove->written_golden.empty()) return to_string(outcome.status);
-  if (error == nullptr && outcome.prove) return "proved";
-  if (error == nullptr && outcome.decode) return "decoded";
-  return to_string(outcome.status);
-}
-
-int run_load(const LoadArguments& options, Context& context) {
-  Environment& environment = context.environment;
-  const double start_s = environment.elapsed_s();
-  LoadOutcome outcome;
+int run_one(const LoadArguments& options, Context& context) {
   // Opened now, so that a wrong path is reported before the work starts.
   std::optional<ExportFile> trace;
   if (!options.trace.empty()) trace.emplace(options.trace, "--trace FILE");
-  const auto finish = [&](const Error* error, bool is_shown = true) {
-    // Only the report needs it; 100 000 tensors take some milliseconds.
-    if (outcome.model && !outcome.summary) outcome.summary = summarize(*outcome.model);
-    outcome.wall_time_s = environment.elapsed_s();
-    outcome.process_verdict_time_s =
-        outcome.verdict_time_s ? start_s + *outcome.verdict_time_s : outcome.wall_time_s;
-    if (trace && outcome.timeline) trace->write(report::to_trace(*outcome.timeline));
-    const int exit_code = load_exit_code(outcome, error, environment.signal());
-    report::Run run = make_run(environment, "load", status_text(outcome, error));
-    if (error != nullptr) run.set_error(*error);
-    run.end(exit_code, load_failures(outcome));
-    const report::Report report = make_load_report(std::move(run), outcome, error, options);
-    if (is_shown) {
-      context.output.write(report);
-    } else {
-      context.output.write_exports(report);
-    }
-    return exit_code;
-  };
-  try {
-    run_load_steps(options, context, outcome);
-  } catch (const Error& error) {
-    const bool was_interrupted = error.code() == ErrorCode::cancelled;
-    outcome.status = was_interrupted ? LoadStatus::interrupted : LoadStatus::failed;
-    // The table of a failed load would only repeat the error, except for a fit; programs get the
-    // known fields.
-    const bool says_more = was_interrupted || context.output.format() != OutputFormat::table ||
-                           (options.dry_run && outcome.fit) ||
-                           !failed_check_text(outcome).empty() || has_differences(outcome);
-    if (!outcome.model) throw;
-    print_error(environment.console, error);
-    return finish(&error, says_more);
+  LoadSession session(context);
+  const ModelResult result = load_one_model(options, context, session, 0);
+  const Error* error = result.error ? &*result.error : nullptr;
+  const LoadOutcome& outcome = result.outcome;
+  if (error != nullptr && !outcome.model) throw Error(*error);
+  if (error != nullptr) {
+    print_error(context.environment.console, *error);
+  } else {
+    require_tensors_for_self_test(options, outcome);
   }
-  if (options.self_test && outcome.status == LoadStatus::empty) {
-    throw Error(ErrorCode::invalid_argument, "self-test", "self-test: the model has no tensors",
-                "take a larger model, or `hiptool load --demo --self-test`");
+  if (trace && outcome.timeline) trace->write(report::to_trace(*outcome.timeline));
+  const report::Report report = report_of_model(result, options, context.environment);
+  // The table of a failed load would only repeat the error, except for a fit; programs get the
+  // known fields.
+  const bool says_more = error == nullptr || error->code() == ErrorCode::cancelled ||
+                         context.output.format() != OutputFormat::table ||
+                         (options.dry_run && outcome.fit) || !failed_check_text(outcome).empty() ||
+                         has_differences(outcome);
+  if (says_more) {
+    context.output.write(report);
+  } else {
+    context.output.write_exports(report);
   }
-  return finish(nullptr);
+  return result.exit_code;
 }
 
 // add_choice() has checked the words of both.
@@ -208,7 +204,7 @@ Runner add_load(CLI::App& app) {
   auto prompt_ids = std::make_shared<std::string>();
   auto layers = std::make_shared<std::string>();
   add_words(app, "PATH", options->paths,
-            "a model file, shard, index or folder, or an Ollama blob or manifest");
+            "models, each a file, shard, index or folder, or an Ollama blob or manifest");
   add_choice(
       app, "--verify", "MODE", *verify, {"auto", "full", "fast", "readback", "published", "none"},
       "how to verify the bytes on the device; auto: full, or fast for files that are not cached; "
@@ -218,7 +214,9 @@ Runner add_load(CLI::App& app) {
   add_texts(
       app, "--sha256", "HEX", options->sha256,
       "compare the SHA-256 of the model's file with this one, as --verify published does with "
-      "a published one; exit 4 if it differs; for a set repeat it in the order of the files");
+      "a published one; exit 4 if it differs; for a set or several models repeat it in the order "
+      "of "
+      "the files, one for each");
   add_choice(app, "--io", "MODE", *io, {"auto", "buffered", "direct"},
              "how to read files; auto: direct reads for files that are not in the page cache");
   add_text(app, "--split", "HOW", *split,
@@ -278,13 +276,19 @@ Runner add_load(CLI::App& app) {
         options->verify = parse_verify(verify->value_or("auto"));
         options->io = parse_io(io->value_or("auto"));
         name_outputs(*options, context);
+        options->paths = without_shards(*options, context.environment);
         check_options(*options);
         if (!options->sha256.empty()) options->verify = VerifyMode::published;
-        return run_load(*options, context);
+        return options->paths.size() > 1 ? run_models(*options, context)
+                                         : run_one(*options, context);
       },
       [options](const Environment& environment) { return files_of_load(*options, environment); },
       // A fit also reports the splits over other devices that would hold the model.
       [options] { return !options->dry_run && options->context == 0; }};
+}
+
+std::vector<CompletionWords> words_of_load() {
+  return {{"--split", {"bytes", "layer", "replicate"}}};
 }
 
 }  // namespace
@@ -304,12 +308,18 @@ Command load_command() {
           "the command fails with exit 3 and the reason; the processor is the default only on "
           "machines without a GPU. --dry-run reads headers only and opens no driver; with "
           "--context it reports whether the model and its KV cache fit.\n\n"
+          "Several models are loaded, verified and released one after the other, with one row "
+          "for each and one verdict. An error in one does not stop the others; the exit code is "
+          "that of the worst. --dry-run reports whether each fits alone. The shards of a set are "
+          "one "
+          "model, however many of them are named.\n\n"
           "--prove computes the model on the device and compares every layer with a "
           "computation in double precision on the processor. --decode continues a prompt. "
           "--demo makes a small model first, for a trial without a model of your own.",
       .examples = {{"hiptool load model.gguf", "onto the first GPU, verified"},
                    {"hiptool load model.safetensors --device cpu", "into host memory"},
                    {"hiptool load model.gguf --device all", "divided among all GPUs"},
+                   {"hiptool load *.gguf", "several models, in turn"},
                    {"hiptool load model.gguf --dry-run --tensors", "the tensors; needs no device"},
                    {"hiptool load m.gguf --dry-run --context 8k", "does it fit with this context"},
                    {"hiptool load m.gguf --check-manifest m.json", "compare with a manifest"},
@@ -321,6 +331,7 @@ Command load_command() {
                          OutputFormat::bmf, OutputFormat::junit, OutputFormat::prom},
       .takes_devices = true,
       .add = add_load,
+      .completion_words = words_of_load,
   };
 }
 

@@ -3,6 +3,8 @@
 
 #include <array>
 #include <string_view>
+#include <utility>
+#include <variant>
 
 #include "report/tree.hpp"
 
@@ -48,9 +50,8 @@ std::string device_ids(const report::Object& document) {
   return ids;
 }
 
-}  // namespace
-
-report::Table load_table(const report::Object& document) {
+// That of one model.
+report::Table table_of_model(const report::Object& document) {
   report::Table table;
   auto& row = table.rows.emplace_back();
   const auto add = [&](std::string_view column, report::Value value) {
@@ -58,14 +59,33 @@ report::Table load_table(const report::Object& document) {
     row.push_back(std::move(value));
   };
   for (const Cell& cell : cells) {
-    add(cell.column, cell.object.empty()
-                         ? report::member(document, cell.field)
-                         : report::member(report::member(document, cell.object), cell.field));
+    const report::Value& value =
+        cell.object.empty() ? report::member(document, cell.field)
+                            : report::member(report::member(document, cell.object), cell.field);
+    // One of several models has its path also where it could not be opened.
+    const bool lacks_path = value.is_absent() && cell.column == "path";
+    add(cell.column, lacks_path ? report::member(document, "path") : value);
   }
   add("devices", device_ids(document));
   const report::Value& mismatches =
       report::member(report::member(document, "verify"), "mismatches");
   add("mismatches", static_cast<std::uint64_t>(report::elements(mismatches).size()));
+  return table;
+}
+
+}  // namespace
+
+report::Table load_table(const report::Object& document) {
+  const auto& models = report::elements(report::member(document, "models"));
+  if (models.empty()) return table_of_model(document);
+  report::Table table;
+  for (const report::Value& model : models) {
+    const auto* fields = std::get_if<report::Object>(&model.data());
+    if (fields == nullptr) continue;
+    report::Table one = table_of_model(*fields);
+    table.columns = std::move(one.columns);
+    table.rows.push_back(std::move(one.rows.front()));
+  }
   return table;
 }
 

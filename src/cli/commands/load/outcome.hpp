@@ -62,9 +62,11 @@ struct LoadOutcome : LoadReport {
   std::optional<DecodeOutcome> decode;          ///< once there is a token
   std::optional<ProveOutcome> prove;            ///< once the computation was compared
   std::optional<prove::Needs> prove_needs;      ///< of a plan, where the model can be proved
-  std::string checked_manifest;                 ///< its path, once the model was found to match it
-  std::string written_manifest;                 ///< its path, once it was written
-  double process_verdict_time_s = 0;            ///< from the process's start, without the probes
+  /// "SHA256SUMS" next to the model, which this verify mode does not compare with; empty: none.
+  std::string uncompared_hashes;
+  std::string checked_manifest;       ///< its path, once the model was found to match it
+  std::string written_manifest;       ///< its path, once it was written
+  double process_verdict_time_s = 0;  ///< from the process's start, without the probes
   double wall_time_s = 0;
   std::unique_ptr<Timeline> timeline;  ///< null unless one is recorded
 };

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 
 #include "base/text.hpp"
@@ -24,6 +25,12 @@ using report::Object;
 using report::Tone;
 using report::Unit;
 using report::Value;
+
+// Of "folder/" that of the folder.
+std::string file_name(const ModelFile& model) {
+  const std::filesystem::path path = model.path();
+  return (path.has_filename() ? path : path.parent_path()).filename().string();
+}
 
 std::optional<double> load_rate(const LoadOutcome& outcome) {
   if (!outcome.statistics || outcome.statistics->load_time_s <= 0) return std::nullopt;
@@ -110,7 +117,7 @@ Value verify_value(const LoadOutcome& outcome) {
     }
   }
   const bool done = outcome.verification.has_value();
-  return Object{
+  Object fields{
       {"mode", std::string(to_string(outcome.verify_mode))},
       {"algorithm", algorithm(outcome)},
       {"leaves", done ? Value(outcome.verification->blocks) : Value()},
@@ -119,6 +126,10 @@ Value verify_value(const LoadOutcome& outcome) {
       {"mismatches", std::move(mismatches)},
       {"published", published_value(outcome)},
   };
+  if (!outcome.uncompared_hashes.empty()) {
+    fields.emplace_back("uncompared_hashes", outcome.uncompared_hashes);
+  }
+  return fields;
 }
 
 Value phases_value(const LoadOutcome& outcome) {
@@ -147,7 +158,7 @@ report::Line outcome_line(const LoadOutcome& outcome, const Error* error) {
     return {Tone::plain, "loaded " + size + place + time + of_link + ", not verified"};
   }
   if (outcome.status == LoadStatus::empty) {
-    return {Tone::plain, "empty: " + outcome.model->path().filename().string() + " has no tensors"};
+    return {Tone::plain, "empty: " + file_name(*outcome.model) + " has no tensors"};
   }
   const bool is_refused = outcome.fit && !outcome.fit->is_held;
   if (is_refused || (outcome.fit && outcome.status == LoadStatus::planned)) {
@@ -176,7 +187,7 @@ std::string name_of_model(const LoadOutcome& outcome) {
   // Every made model has the same name, which reads as a command.
   const bool has_name = outcome.summary && outcome.summary->name;
   if (has_name && *outcome.summary->name != name_of_made_models) return *outcome.summary->name;
-  return outcome.model->path().filename().string();
+  return file_name(*outcome.model);
 }
 
 bool has_decoded(const LoadOutcome& outcome, const Error* error) {
@@ -199,7 +210,7 @@ report::Line verdict_line(const LoadOutcome& outcome, const Error* error) {
 
 report::Line model_line(const LoadOutcome& outcome) {
   const ModelFile& model = *outcome.model;
-  std::string text = "model   " + model.path().filename().string() + ": ";
+  std::string text = "model   " + file_name(model) + ": ";
   text += model.format() == ModelFormat::gguf ? fmt::format("GGUF v{}", model.format_version())
                                               : "safetensors";
   if (outcome.summary && outcome.summary->architecture) {
@@ -233,8 +244,9 @@ std::string reads_text(const LoadStatistics& load) {
   return text;
 }
 
-void append(std::vector<report::Line>& lines, std::vector<report::Line> more) {
-  lines.insert(lines.end(), std::make_move_iterator(more.begin()),
+template <class Item>
+void append(std::vector<Item>& items, std::vector<Item> more) {
+  items.insert(items.end(), std::make_move_iterator(more.begin()),
                std::make_move_iterator(more.end()));
 }
 
@@ -347,7 +359,27 @@ void add_fit(const LoadOutcome& outcome, report::Report& report) {
   report.tables.push_back(fit_table(*outcome.fit));
 }
 
+bool lists_tensors(const LoadOutcome& outcome, const LoadArguments& options) {
+  return options.tensors && outcome.model && outcome.layout;
+}
+
 }  // namespace
+
+std::vector<report::Table> finding_tables(const LoadOutcome& outcome) {
+  std::vector<report::Table> tables;
+  if (outcome.values && !outcome.values->findings.empty()) tables.push_back(values_table(outcome));
+  if (outcome.status == LoadStatus::mismatch) tables.push_back(mismatches_table(outcome));
+  if (has_differences(outcome)) tables.push_back(differences_table(outcome));
+  return tables;
+}
+
+std::vector<report::Table> listing_tables(const LoadOutcome& outcome,
+                                          const LoadArguments& options) {
+  std::vector<report::Table> tables;
+  if (!outcome.self_test.empty()) tables.push_back(self_test_table(outcome));
+  if (lists_tensors(outcome, options)) tables.push_back(tensors_table(outcome));
+  return tables;
+}
 
 report::Report make_load_report(report::Run run, const LoadOutcome& outcome, const Error* error,
                                 const LoadArguments& options) {
@@ -404,10 +436,8 @@ report::Report make_load_report(report::Run run, const LoadOutcome& outcome, con
   if (outcome.values) {
     add("values", values_value(outcome));
     report.verdict.push_back(values_line(outcome));
-    if (!outcome.values->findings.empty()) report.tables.push_back(values_table(outcome));
   }
-  if (outcome.status == LoadStatus::mismatch) report.tables.push_back(mismatches_table(outcome));
-  if (has_differences(outcome)) report.tables.push_back(differences_table(outcome));
+  append(report.tables, finding_tables(outcome));
   if (outcome.statistics && has_several_devices(outcome)) {
     report.tables.push_back(devices_table(outcome));
   }
@@ -416,12 +446,11 @@ report::Report make_load_report(report::Run run, const LoadOutcome& outcome, con
   }
   if (!outcome.self_test.empty()) {
     add("self_test", self_test_value(outcome));
-    report.tables.push_back(self_test_table(outcome));
   }
-  if (options.tensors && outcome.model && outcome.layout) {
+  append(report.tables, listing_tables(outcome, options));
+  if (lists_tensors(outcome, options)) {
     report.csv_tables = {full_tensors_table(outcome)};
     add("tensors", objects_of(report.csv_tables->front()));
-    report.tables.push_back(tensors_table(outcome));
   } else {
     report.csv_tables = {load_table(report.document)};
   }

@@ -18,6 +18,12 @@ namespace hiptool::cli {
 report::Report make_load_report(report::Run run, const LoadOutcome& outcome, const Error* error,
                                 const LoadArguments& options);
 
+/// What was found to be wrong: NaN and infinity, bytes that differ, differences from a manifest.
+std::vector<report::Table> finding_tables(const LoadOutcome& outcome);
+
+/// What was listed on request: the faults of the self-test, the tensors.
+std::vector<report::Table> listing_tables(const LoadOutcome& outcome, const LoadArguments& options);
+
 // ---- verdict.cpp: the verdict of a run, computed once and read by every writer
 
 /// 5 for wrong data or a planted fault that went undetected, whatever else failed; then the code of
@@ -96,6 +102,9 @@ bool has_differences(const LoadOutcome& outcome);
 
 /// Every difference from the manifest, long hashes cut; one row for each.
 report::Table differences_table(const LoadOutcome& outcome);
+
+/// "not compared with SHA256SUMS; use --verify published"; requires uncompared_hashes.
+std::string uncompared_text(const LoadOutcome& outcome);
 
 /// The manifests and hashes that were compared and written, for people.
 std::vector<report::Line> hashes_lines(const LoadOutcome& outcome);

@@ -20,6 +20,7 @@
 #include "load/phase_timer.hpp"
 #include "load/place/place.hpp"
 #include "load/verify/verify_mode.hpp"
+#include "model/published_hash.hpp"
 #include "system/pci.hpp"
 
 namespace hiptool::cli {
@@ -59,8 +60,9 @@ std::vector<NamedFile> files_of_model(const ModelFile& model) {
 
 class LoadRun {
  public:
-  LoadRun(const LoadArguments& arguments, Context& context, LoadOutcome& outcome)
-      : arguments_(arguments), context_(context), outcome_(outcome) {}
+  LoadRun(const LoadArguments& arguments, Context& context, LoadSession& session,
+          LoadOutcome& outcome)
+      : arguments_(arguments), context_(context), session_(session), outcome_(outcome) {}
 
   void run() {
     if (!arguments_.trace.empty()) outcome_.timeline = std::make_unique<Timeline>();
@@ -80,6 +82,7 @@ class LoadRun {
       outcome_.layout = lay_out(*outcome_.model);
       // Before anything else reads the files and so changes what is in the page cache.
       load::choose_verify_mode(*outcome_.model, arguments_.verify, outcome_);
+      find_uncompared_hashes();
     }
     refuse_to_overwrite_parts();
     // Reports missing metadata before any file is hashed or device started.
@@ -98,7 +101,7 @@ class LoadRun {
     compute();
     if (!hashes_) return;
     const auto timer = phase("hash");
-    Progress progress(context_.environment.console, context_.quiet);
+    Progress progress = make_progress();
     hashes_->finish(progress);
   }
 
@@ -107,8 +110,21 @@ class LoadRun {
     return {outcome_, outcome_.timeline.get(), nullptr, name};
   }
 
+  Progress make_progress() const {
+    return Progress(context_.environment.console, context_.quiet, Progress::Clock::now,
+                    session_.step_prefix);
+  }
+
   KvType kv_type() const {
     return kv_type_from_name(arguments_.kv_type.value_or("f16")).value_or(KvType::f16);
+  }
+
+  void find_uncompared_hashes() {
+    if (arguments_.dry_run || arguments_.verify == VerifyMode::published) return;
+    for (const ModelPart& part : outcome_.model->files()) {
+      outcome_.uncompared_hashes = model::find_hash_list(part);
+      if (!outcome_.uncompared_hashes.empty()) return;
+    }
   }
 
   void compute() {
@@ -116,7 +132,7 @@ class LoadRun {
       plan();
     } else if (!arguments_.write_golden.empty()) {
       const auto timer = phase("reference");
-      Progress progress(context_.environment.console, context_.quiet);
+      Progress progress = make_progress();
       outcome_.prove = write_golden(*outcome_.model, arguments_.prompt_ids, arguments_.write_golden,
                                     context_.environment.cancel, progress);
       outcome_.status = LoadStatus::planned;
@@ -149,8 +165,7 @@ class LoadRun {
   }
 
   std::vector<Device> open_devices() {
-    platforms_ = context_.make_platforms();
-    std::vector<Device> devices = context_.choose_devices(*platforms_);
+    std::vector<Device> devices = session_.open_devices();
     // Before anything is loaded.
     if (arguments_.prove || arguments_.decode > 0) {
       require_whole_layers(arguments_.split.kind, devices);
@@ -216,7 +231,7 @@ class LoadRun {
   }
 
   void load_onto_devices() {
-    Progress progress(context_.environment.console, context_.quiet);
+    Progress progress = make_progress();
     const LoadOptions options = load_options(progress);
     // A model without tensors starts no driver, unless a device was chosen.
     if (outcome_.model->tensors().empty()) plan_devices();
@@ -229,7 +244,8 @@ class LoadRun {
       // Memory of the host is freed now: hashing files for a manifest may need it.
       const bool is_on_gpu =
           outcome_.plan && !outcome_.plan->devices.front().device.is_host_memory();
-      if (context_.environment.keep && is_on_gpu) context_.environment.keep(std::move(loaded));
+      const bool is_kept = is_on_gpu && !session_.needs_memory_again;
+      if (context_.environment.keep && is_kept) context_.environment.keep(std::move(loaded));
     } catch (const Error& error) {
       const bool has_hidden_devices = !context_.devices.nvidia_ordinals.empty();
       if (error.code() != ErrorCode::out_of_memory || !has_hidden_devices) throw;
@@ -274,16 +290,28 @@ class LoadRun {
 
   const LoadArguments& arguments_;
   Context& context_;
+  LoadSession& session_;
   LoadOutcome& outcome_;
-  std::unique_ptr<Platforms> platforms_;
   std::optional<LoadHashes> hashes_;
   std::optional<prove::Golden> golden_;
 };
 
 }  // namespace
 
-void run_load_steps(const LoadArguments& arguments, Context& context, LoadOutcome& outcome) {
-  LoadRun(arguments, context, outcome).run();
+std::vector<Device> LoadSession::open_devices() {
+  if (error_) throw Error(*error_);
+  try {
+    if (!platforms_) platforms_ = context_.make_platforms();
+    return context_.choose_devices(*platforms_);
+  } catch (const Error& error) {
+    error_ = error;
+    throw;
+  }
+}
+
+void run_load_steps(const LoadArguments& arguments, Context& context, LoadSession& session,
+                    LoadOutcome& outcome) {
+  LoadRun(arguments, context, session, outcome).run();
 }
 
 }  // namespace hiptool::cli

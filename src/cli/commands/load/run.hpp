@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,7 +10,9 @@
 #include "cli/command.hpp"
 #include "cli/commands/load/outcome.hpp"
 #include "cli/commands/load/sampling.hpp"
+#include "hiptool/error.hpp"
 #include "hiptool/load.hpp"
+#include "hiptool/platform.hpp"
 
 namespace hiptool::cli {
 
@@ -42,8 +45,29 @@ struct LoadArguments {
   bool check_tensors = false;
 };
 
-/// Parses the model and plans, or calls load_model(), then compares and writes manifests. The
-/// outcome holds the results so far also when this throws.
-void run_load_steps(const LoadArguments& arguments, Context& context, LoadOutcome& outcome);
+/// What the loads of one command share.
+class LoadSession {
+ public:
+  explicit LoadSession(Context& context) : context_(context) {}
+
+  /// The selected devices, whose platforms start once. A failure is final: later calls throw it
+  /// again, so that a driver that hangs is not waited for once for each model.
+  std::vector<Device> open_devices();
+  /// The devices could not be opened.
+  bool lacks_devices() const { return error_.has_value(); }
+
+  std::string step_prefix;          ///< of the progress of this model: "2/3 "
+  bool needs_memory_again = false;  ///< another model follows, so device memory is freed at once
+
+ private:
+  Context& context_;
+  std::unique_ptr<Platforms> platforms_;
+  std::optional<Error> error_;
+};
+
+/// Parses the model (the only one of `arguments`) and plans, or calls load_model(), then compares
+/// and writes manifests. The outcome holds the results so far also when this throws.
+void run_load_steps(const LoadArguments& arguments, Context& context, LoadSession& session,
+                    LoadOutcome& outcome);
 
 }  // namespace hiptool::cli

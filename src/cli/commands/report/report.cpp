@@ -165,6 +165,10 @@ Runner add_report(CLI::App& app) {
           [options](const Environment&) { return files_of_report(*options); }};
 }
 
+std::vector<CompletionWords> words_of_report() {
+  return {{"ACTION", {"compare", "merge", "render"}}};
+}
+
 }  // namespace
 
 Command report_command() {
@@ -184,6 +188,7 @@ Command report_command() {
                    {"hiptool report render run.json --format gha", "for another tool"}},
       .formats = all_formats(),
       .add = add_report,
+      .completion_words = words_of_report,
   };
 }
 

@@ -203,7 +203,7 @@ std::vector<CompletionWords> run_kernel_words() {
       add_once(libraries.words, name);
     }
   }
-  return {names, types, {"--layout", layout_names()}, libraries};
+  return {names, types, {"--layout", layout_names()}, libraries, {"--shapes", {"traps"}}};
 }
 
 }  // namespace
